@@ -1,0 +1,8 @@
+//! The contenders, one file per family.
+
+pub mod actors;
+pub mod gossamer;
+pub mod locks;
+pub mod maps;
+pub mod plain;
+pub mod ring;

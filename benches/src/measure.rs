@@ -1,0 +1,199 @@
+//! How one contender is measured: in a steady state by a clock of its own, or as a timed loop.
+
+use crate::clock;
+use crate::machine::Padded;
+use crate::statistics;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+/// Which objects a client asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Asked {
+    /// Those of the other worker (of any other worker, where there are more than two).
+    Others,
+    /// Any of all, spread over the workers.
+    Any,
+    /// The one object of the first worker, which all workers share.
+    Shared,
+}
+
+/// What a contender is asked to do. Contenders ignore what does not concern them.
+#[derive(Clone, Copy, Debug)]
+pub struct Setting {
+    /// How long to measure.
+    pub budget: Duration,
+    /// Requests a worker keeps in flight: the window of callbacks, or the number of fibers or tasks.
+    pub parallel: usize,
+    /// How many objects there are: at each worker, or over all of them where they are spread.
+    pub objects: usize,
+    /// Which objects a client asks.
+    pub asked: Asked,
+    /// Worker threads.
+    pub workers: usize,
+    /// Share of writes, in percent.
+    pub writes: u64,
+    /// Keys by Zipf's law (exponent 0.99), not uniform.
+    pub skewed: bool,
+}
+
+impl Setting {
+    /// Two workers, one object at each, one request at a time.
+    pub const PLAIN: Setting = Setting {
+        budget: Duration::from_millis(200),
+        parallel: 1,
+        objects: 1,
+        asked: Asked::Others,
+        workers: 2,
+        writes: 5,
+        skewed: false,
+    };
+}
+
+/// What came out of one measurement.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sample {
+    /// Operations completed in the time measured.
+    pub operations: u64,
+    /// The time measured, in seconds.
+    pub seconds: f64,
+    /// Processor time the process used meanwhile, in seconds.
+    pub cpu_seconds: f64,
+}
+
+impl Sample {
+    /// Million operations per second.
+    #[must_use]
+    pub fn rate(&self) -> f64 {
+        self.operations as f64 / self.seconds / 1e6
+    }
+
+    /// Nanoseconds per operation.
+    #[must_use]
+    pub fn nanoseconds(&self) -> f64 {
+        self.seconds * 1e9 / self.operations.max(1) as f64
+    }
+
+    /// Processor nanoseconds per operation.
+    #[must_use]
+    pub fn cpu_nanoseconds(&self) -> f64 {
+        self.cpu_seconds * 1e9 / self.operations.max(1) as f64
+    }
+}
+
+/// The samples of one row, one per round.
+#[derive(Clone, Debug, Default)]
+pub struct Measured {
+    /// In the order of the rounds; `None` where the contender failed.
+    pub samples: Vec<Option<Sample>>,
+    /// Why it failed, if it did.
+    pub failure: Option<String>,
+}
+
+impl Measured {
+    /// A figure of each round.
+    pub fn figures(&self, figure: impl Fn(&Sample) -> f64) -> Vec<f64> {
+        self.samples.iter().flatten().map(figure).collect()
+    }
+
+    /// The median over the rounds that worked.
+    pub fn median(&self, figure: impl Fn(&Sample) -> f64) -> f64 {
+        statistics::median(&self.figures(figure))
+    }
+}
+
+/// A contender: measures itself in the setting given, and panics if it computes something wrong.
+pub type Measure = fn(&Setting) -> Sample;
+
+/// Counts of completed operations, one line per counting thread or task, and the order to stop.
+pub struct Meter {
+    lines: [Padded<AtomicU64>; Meter::LINES],
+    stop: AtomicBool,
+}
+
+/// The one meter of this process: a process measures one contender.
+pub static METER: Meter =
+    Meter { lines: [const { Padded(AtomicU64::new(0)) }; Meter::LINES], stop: AtomicBool::new(false) };
+
+impl Meter {
+    /// How many threads or tasks can count at once.
+    pub const LINES: usize = 64;
+
+    /// Adds completed operations. Each line has one writer at a time, so this is a load and a store.
+    #[inline(always)]
+    pub fn add(&self, line: usize, operations: u64) {
+        let count = &self.lines[line].0;
+        count.store(count.load(Ordering::Relaxed) + operations, Ordering::Relaxed);
+    }
+
+    /// Whether the measurement is over.
+    #[inline(always)]
+    pub fn stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    /// Orders everybody to stop.
+    pub fn stop(&self) {
+        self.stop.store(true, Ordering::Relaxed);
+    }
+
+    /// All operations counted so far.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.lines.iter().map(|line| line.0.load(Ordering::Relaxed)).sum()
+    }
+
+    /// Waits until the first `lines` lines count, lets them warm up, watches them for the time of the setting,
+    /// and gives the order to stop. Call it on a thread that does nothing else.
+    pub fn watch(&self, setting: &Setting, lines: usize) -> Sample {
+        while self.lines.iter().take(lines).any(|line| line.0.load(Ordering::Relaxed) == 0) {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        std::thread::sleep((setting.budget / 4).max(Duration::from_millis(15)));
+        let (before, cpu, start) = (self.total(), clock::process(), Instant::now());
+        std::thread::sleep(setting.budget);
+        let (after, seconds) = (self.total(), start.elapsed().as_secs_f64());
+        let cpu_seconds = (clock::process() - cpu).as_secs_f64();
+        self.stop();
+        Sample { operations: after - before, seconds, cpu_seconds }
+    }
+}
+
+/// Runs `body` on one pinned thread per worker until the meter stops; `body` does a few hundred operations
+/// and says how many. Returns what the meter saw.
+pub fn on_threads(setting: &Setting, body: impl Fn(usize) -> u64 + Send + Sync + 'static) -> Sample {
+    let body = std::sync::Arc::new(body);
+    let start = |worker| {
+        let body = body.clone();
+        crate::machine::pinned(worker, move || {
+            while !METER.stopped() {
+                METER.add(worker, body(worker));
+            }
+        })
+    };
+    let threads: Vec<_> = (0..setting.workers).map(start).collect();
+    let sample = METER.watch(setting, setting.workers);
+    for thread in threads {
+        assert!(thread.join().is_ok(), "a worker panicked");
+    }
+    sample
+}
+
+/// Times `body(count)`, which does `count` operations, again and again for the time of the setting.
+pub fn timed(setting: &Setting, mut body: impl FnMut(u64)) -> Sample {
+    let mut count = 1;
+    loop {
+        let start = Instant::now();
+        body(count);
+        if start.elapsed() > setting.budget / 50 {
+            break;
+        }
+        count *= 2;
+    }
+    let (mut operations, cpu, start) = (0, clock::process(), Instant::now());
+    while start.elapsed() < setting.budget {
+        body(count);
+        operations += count;
+    }
+    let seconds = start.elapsed().as_secs_f64();
+    Sample { operations, seconds, cpu_seconds: (clock::process() - cpu).as_secs_f64() }
+}

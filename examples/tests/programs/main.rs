@@ -1,0 +1,6 @@
+//! Runs the example programs as their users do.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
+
+mod child;
+mod others;
+mod word_count;

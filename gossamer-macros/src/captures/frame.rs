@@ -1,0 +1,66 @@
+//! What is known of a delegated closure while the walk is inside it.
+
+use proc_macro2::Span;
+use syn::Ident;
+
+use super::scope::Binding;
+
+/// Where a name was seen.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Seen {
+    /// In code, or where a macro of the standard library is known to read it.
+    Surely,
+    /// In the tokens of a macro whose grammar is unknown, which may ignore it.
+    Perhaps,
+}
+
+/// A variable that a delegated closure takes along.
+pub(crate) struct Capture {
+    /// The name, with the span of its first use inside the closure: the place to blame.
+    pub(crate) ident: Ident,
+    /// Where the variable is bound: the place that rustc may advise to change.
+    pub(crate) bound_at: Span,
+    /// Whether the closure may change its copy.
+    pub(crate) mutable: bool,
+    /// Whether the closure is known to use it.
+    pub(crate) seen: Seen,
+}
+
+/// A delegated closure.
+pub(crate) struct Frame {
+    /// The number of scopes that were open around it: a local of one of those is a capture.
+    pub(crate) depth: usize,
+    /// Whether it is a `move` closure.
+    pub(crate) moves: bool,
+    /// Whether it uses the receiver of the enclosing method, so that it cannot be rewritten.
+    pub(crate) uses_receiver: bool,
+    /// Its captures, in the order of their first use.
+    pub(crate) captures: Vec<Capture>,
+}
+
+impl Frame {
+    /// A closure that is about to be walked, with `depth` scopes open around it.
+    pub(crate) fn new(depth: usize, moves: bool) -> Self {
+        Self { depth, moves, uses_receiver: false, captures: Vec::new() }
+    }
+
+    /// Notes a use, at `span`, of a local that was bound outside.
+    pub(crate) fn capture(&mut self, binding: &Binding, mutable: bool, span: Span, seen: Seen) {
+        match self.captures.iter_mut().find(|capture| capture.ident == binding.ident) {
+            Some(capture) if seen == Seen::Surely => capture.seen = seen,
+            Some(_) => {}
+            None => {
+                let mut ident = binding.ident.clone();
+                ident.set_span(span);
+                let bound_at = binding.ident.span();
+                self.captures.push(Capture { ident, bound_at, mutable: mutable && self.moves, seen });
+            }
+        }
+    }
+
+    /// Notes that the closure assigns to a captured local that it does not own. False if that was known.
+    pub(crate) fn lose_assignment(&mut self, binding: &Binding) -> bool {
+        let captured = self.captures.iter_mut().find(|capture| capture.ident == binding.ident);
+        captured.is_some_and(|capture| !std::mem::replace(&mut capture.mutable, true))
+    }
+}

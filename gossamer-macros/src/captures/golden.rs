@@ -1,0 +1,140 @@
+//! Golden expansions: what functions look like after the rewriting.
+
+use quote::ToTokens;
+use syn::{ItemFn, parse_str};
+
+use super::rewrite_function;
+
+/// Checks that `source` is rewritten to `expected`; layout does not count.
+#[track_caller]
+fn assert_rewritten(source: &str, expected: &str) {
+    let mut function = parse(source);
+    rewrite_function(&mut function);
+    assert_eq!(without_layout(&function.into_token_stream().to_string()), without_layout(expected));
+}
+
+fn without_layout(source: &str) -> String {
+    source.split_whitespace().collect()
+}
+
+#[track_caller]
+fn parse(source: &str) -> ItemFn {
+    match parse_str(source) {
+        Ok(function) => function,
+        Err(error) => panic!("{error}: {source}"),
+    }
+}
+
+#[test]
+fn captures_become_a_parameter_and_an_argument() {
+    assert_rewritten(
+        "fn add(total: &Trust<u64>, a: u64, mut b: u64) { total.apply(move |total| *total += a + b); }",
+        "#[allow(unused_mut)] fn add(total: &Trust<u64>, a: u64, mut b: u64) {
+            total.apply_with(move |total, (a, mut b,)| *total += a + b, (a, b,));
+        }",
+    );
+}
+
+#[test]
+fn a_closure_that_captures_nothing_stays_as_it_is() {
+    let source = "fn reset(total: &Trust<u64>, a: u64) { total.apply(|total| { let a = 1; *total = a }); }";
+    assert_rewritten(source, source);
+}
+
+#[test]
+fn a_callback_comes_after_the_captures() {
+    assert_rewritten(
+        "fn add(total: Trust<u64>, a: u64) { total.apply_then(|total| *total += a, |()| ()); }",
+        "fn add(total: Trust<u64>, a: u64) { total.apply_with_then(|total, (a,)| *total += a, (a,), |()| ()); }",
+    );
+}
+
+#[test]
+fn type_arguments_get_one_more_for_the_captures() {
+    assert_rewritten(
+        "fn get(total: &Trust<u64>, a: u64) -> u64 { total.apply::<u64, _>(|total| *total + a) }",
+        "fn get(total: &Trust<u64>, a: u64) -> u64 { total.apply_with::<_, u64, _>(|total, (a,)| *total + a, (a,)) }",
+    );
+}
+
+#[test]
+fn inner_captures_are_captures_of_the_outer_closure() {
+    assert_rewritten(
+        "fn both(outer: Trust<u64>, inner: Trust<u64>, a: u64) {
+            outer.apply_then(move |_| inner.apply_then(move |n| *n += a, |()| ()), |()| ());
+        }",
+        "fn both(outer: Trust<u64>, inner: Trust<u64>, a: u64) {
+            outer.apply_with_then(
+                move |_, (inner, a,)| inner.apply_with_then(move |n, (a,)| *n += a, (a,), |()| ()),
+                (inner, a,),
+                |()| ()
+            );
+        }",
+    );
+}
+
+#[test]
+fn names_in_format_strings_and_in_unknown_macros_are_captures() {
+    assert_rewritten(
+        "fn show(log: &Trust<u64>, name: String, width: usize) { log.apply(move |_| print!(\"{name:width$}\")); }",
+        "fn show(log: &Trust<u64>, name: String, width: usize) {
+            log.apply_with(move |_, (name, width,)| print!(\"{name:width$}\"), (name, width,));
+        }",
+    );
+    assert_rewritten(
+        "fn show(log: &Trust<u64>, name: String) { log.apply(move |_| trace!(%name)); }",
+        "fn show(log: &Trust<u64>, name: String) {
+            log.apply_with(move |_, #[allow(unused_variables)] (name,)| trace!(%name), (name,));
+        }",
+    );
+}
+
+#[test]
+fn spawn_is_rewritten_by_path_and_left_alone_on_other_types() {
+    assert_rewritten(
+        "fn start(n: u64) { gossamer::spawn(move || n); }",
+        "fn start(n: u64) { gossamer::spawn_with(move |(n,)| n, (n,)); }",
+    );
+    assert_rewritten(
+        "fn start(t: Trustee, n: u64) { t.spawn(move || n); }",
+        "fn start(t: Trustee, n: u64) { t.spawn_with(move |(n,)| n, (n,)); }",
+    );
+    for source in [
+        "fn start(scope: &Scope, n: u64) { scope.spawn(move || n); }",
+        "fn start(n: u64) { std::thread::spawn(move || n); }",
+        "fn start(spawn: fn(u64), n: u64) { spawn(move || n); }",
+    ] {
+        assert_rewritten(source, source);
+    }
+}
+
+#[test]
+fn more_captures_than_a_tuple_can_have_are_nested() {
+    let names: Vec<String> = (0..13).map(|index| format!("n{index}")).collect();
+    let first = names[..12].join(", ");
+    assert_rewritten(
+        &format!(
+            "fn all(t: &Trust<u64>) {{ let ({}) = numbers(); t.apply(|_| [{}]); }}",
+            names.join(", "),
+            names.join(", ")
+        ),
+        &format!(
+            "fn all(t: &Trust<u64>) {{
+                let ({all}) = numbers();
+                t.apply_with(|_, (({first},), (n12,),)| [{all}], (({first},), (n12,),));
+            }}",
+            all = names.join(", "),
+        ),
+    );
+}
+
+#[test]
+fn mistakes_become_errors_inside_the_body() {
+    let mut function = parse(
+        "fn count(&self, t: &Trust<u64>, mut n: u64) { t.apply(|t| n += *t); t.apply(|t| *t + self.0); }",
+    );
+    rewrite_function(&mut function);
+    let body = function.block.to_token_stream().to_string();
+    assert_eq!(body.matches("compile_error").count(), 2, "{body}");
+    assert!(body.contains("t . apply (| t | * t + self . 0)"), "{body}");
+}

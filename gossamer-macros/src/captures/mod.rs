@@ -1,0 +1,27 @@
+//! Rewrites delegated closures that capture variables into closures that capture nothing, with explicit arguments:
+//!
+//! ```text
+//! trust.apply(move |property| property.add(a, b))
+//! trust.apply_with(move |property, (a, b)| property.add(a, b), (a, b))
+//! ```
+//!
+//! One walk over a function body keeps the scopes ([`scope`], [`pattern`]) and a frame for each delegated closure it is in ([`frame`]).
+//! A use of a local that was bound outside of a frame is a capture of it. [`call`] knows which calls delegate, [`macros`]
+//! reads the tokens of macro calls, [`rewrite`] writes the result.
+
+mod assignment;
+mod call;
+mod format_string;
+mod frame;
+#[cfg(test)]
+mod golden;
+mod items;
+mod macros;
+mod pattern;
+mod rewrite;
+mod scope;
+mod trustee;
+mod walk;
+
+pub(crate) use items::{rewrite_function, rewrite_impl_functions, rewrite_item};
+pub(crate) use rewrite::{bundle, gossamer_span};

@@ -1,0 +1,293 @@
+//! The walk over a function body: keeps the scopes, finds the captures, and rewrites the delegated closures.
+
+use proc_macro2::Span;
+use syn::punctuated::Punctuated;
+use syn::visit_mut::{self, VisitMut};
+use syn::*;
+
+use super::assignment::{assigned_variables, is_assignment};
+use super::call::{Delegation, closure_mut};
+use super::frame::{Capture, Frame, Seen};
+use super::pattern::{self, Match};
+use super::scope::{Binding, Meaning, Scopes};
+use super::trustee::Trustees;
+use super::{items, macros, rewrite};
+use crate::messages;
+use crate::report::Report;
+
+/// Rewrites the delegated closures in the body of a function. Mistakes become errors inside the body:
+/// there, unlike beside the function, they keep rustc from complaining about what follows from them.
+pub(super) fn rewrite_body(attributes: &mut Vec<Attribute>, signature: &Signature, body: &mut Block) {
+    let mut walker = Walker::default();
+    walker.scopes.open();
+    for input in &signature.inputs {
+        match input {
+            FnArg::Receiver(receiver) => {
+                let ident = Ident::new("self", receiver.self_token.span);
+                walker.scopes.bind(&ident, Meaning::Receiver);
+            }
+            FnArg::Typed(typed) => {
+                let trustees = Trustees::of_type(&typed.ty);
+                pattern::bind(&mut walker.scopes, &typed.pat, Match::Always, trustees);
+            }
+        }
+    }
+    walker.visit_block_mut(body);
+    if walker.report.len() > 0 {
+        let errors = Expr::Verbatim(walker.report.into_compile_errors());
+        body.stmts.insert(0, Stmt::Expr(errors, None));
+    }
+    if walker.captures_mutably {
+        // Whether a variable needs its `mut` shows in the closure only, where the copy has it.
+        attributes.push(parse_quote!(#[allow(unused_mut)]));
+    }
+}
+
+/// The state of the walk.
+#[derive(Default)]
+pub(super) struct Walker {
+    pub(super) scopes: Scopes,
+    frames: Vec<Frame>,
+    /// The number of calls rewritten so far: tells whether the tokens of a macro call have to be written anew.
+    pub(super) rewritten: usize,
+    /// Whether a delegated closure captures a variable that is bound by `mut`, and may change its copy.
+    captures_mutably: bool,
+    report: Report,
+}
+
+impl Walker {
+    /// Notes that the code uses the name `name`, at `span`.
+    pub(super) fn use_name(&mut self, name: &str, span: Span, seen: Seen) {
+        let Some((depth, binding)) = self.scopes.resolve(name) else { return };
+        match binding.meaning {
+            Meaning::Local { mutable, .. } => {
+                let around = self.frames.iter_mut().filter(|frame| frame.depth > depth);
+                around.for_each(|frame| frame.capture(binding, mutable, span, seen));
+            }
+            Meaning::Receiver => self.use_receiver(depth, span),
+            Meaning::Constant | Meaning::Function => {}
+        }
+    }
+
+    /// Notes that the code uses the variable `ident`.
+    pub(super) fn use_ident(&mut self, ident: &Ident, seen: Seen) {
+        self.use_name(&ext::IdentExt::unraw(ident).to_string(), ident.span(), seen);
+    }
+
+    /// Walks `body` in a scope of its own.
+    pub(super) fn in_scope(&mut self, body: impl FnOnce(&mut Self)) {
+        self.scopes.open();
+        body(self);
+        self.scopes.close();
+    }
+
+    /// Walks statements in the innermost scope, where items are known from the first statement on.
+    pub(super) fn statements(&mut self, statements: &mut [Stmt]) {
+        for statement in statements.iter() {
+            if let Stmt::Item(item) = statement {
+                items::bind(&mut self.scopes, item);
+            }
+        }
+        statements.iter_mut().for_each(|statement| self.visit_stmt_mut(statement));
+    }
+
+    fn use_receiver(&mut self, depth: usize, span: Span) {
+        let around = || self.frames.iter().filter(|frame| frame.depth > depth);
+        if around().next().is_some() && around().all(|frame| !frame.uses_receiver) {
+            self.report.add(Ident::new("self", span), &messages::CAPTURE_OF_SELF, &[]);
+        }
+        let around = self.frames.iter_mut().filter(|frame| frame.depth > depth);
+        around.for_each(|frame| frame.uses_receiver = true);
+    }
+
+    /// Reports assignments, of which `place` is the target, that a delegated closure would lose.
+    fn assign(&mut self, place: &Expr) {
+        for variable in assigned_variables(place) {
+            let Some(ident) = variable.path.get_ident() else { continue };
+            let Some((depth, binding)) = self.scopes.resolve_ident(ident) else { continue };
+            let binding: Binding = binding.clone();
+            let borrowing = self.frames.iter_mut().filter(|frame| frame.depth > depth && !frame.moves);
+            if borrowing.fold(false, |lost, frame| frame.lose_assignment(&binding) | lost) {
+                let name = ident.to_string();
+                self.report.add(ident, &messages::ASSIGNMENT_LOST, &[("name", &name)]);
+            }
+        }
+    }
+
+    /// Walks the arguments of a delegating call. Gives the captures of the delegated closure if it has to be rewritten.
+    fn delegated_arguments(
+        &mut self,
+        arguments: &mut Punctuated<Expr, Token![,]>,
+        delegation: &Delegation,
+    ) -> Option<Vec<Capture>> {
+        let mut captures = None;
+        for (position, argument) in arguments.iter_mut().enumerate() {
+            match closure_mut(argument) {
+                Some(closure) if position == delegation.closure => captures = self.delegated_closure(closure),
+                _ => self.visit_expr_mut(argument),
+            }
+        }
+        captures
+    }
+
+    fn delegating_function_call(&mut self, expr: &mut Expr, delegation: &Delegation) {
+        let Expr::Call(call) = expr else { return };
+        if let Some(captures) = self.delegated_arguments(&mut call.args, delegation) {
+            *expr = rewrite::function_call(call, delegation, &captures);
+        }
+    }
+
+    fn delegated_closure(&mut self, closure: &mut ExprClosure) -> Option<Vec<Capture>> {
+        self.frames.push(Frame::new(self.scopes.depth(), closure.capture.is_some()));
+        self.visit_expr_closure_mut(closure);
+        let frame = self.frames.pop()?;
+        let rewrites = !frame.captures.is_empty() && !frame.uses_receiver;
+        self.rewritten += usize::from(rewrites);
+        self.captures_mutably |= frame.captures.iter().any(|capture| capture.mutable);
+        rewrites.then_some(frame.captures)
+    }
+}
+
+impl VisitMut for Walker {
+    fn visit_block_mut(&mut self, block: &mut Block) {
+        self.in_scope(|walker| walker.statements(&mut block.stmts));
+    }
+
+    fn visit_local_mut(&mut self, local: &mut Local) {
+        let mut trustees = None;
+        let mut matching = Match::Always;
+        if let Some(init) = &mut local.init {
+            self.visit_expr_mut(&mut init.expr);
+            trustees = Trustees::of_expr(&init.expr, &self.scopes);
+            if let Some((_, diverge)) = &mut init.diverge {
+                self.visit_expr_mut(diverge);
+                matching = Match::Maybe;
+            }
+        }
+        pattern::bind(&mut self.scopes, &local.pat, matching, trustees);
+    }
+
+    fn visit_expr_closure_mut(&mut self, closure: &mut ExprClosure) {
+        self.in_scope(|walker| {
+            let inputs = closure.inputs.iter();
+            inputs.for_each(|input| pattern::bind(&mut walker.scopes, input, Match::Always, None));
+            walker.visit_expr_mut(&mut closure.body);
+        });
+    }
+
+    fn visit_expr_if_mut(&mut self, branch: &mut ExprIf) {
+        self.in_scope(|walker| {
+            walker.visit_expr_mut(&mut branch.cond);
+            walker.visit_block_mut(&mut branch.then_branch);
+        });
+        if let Some((_, otherwise)) = &mut branch.else_branch {
+            self.visit_expr_mut(otherwise);
+        }
+    }
+
+    fn visit_expr_while_mut(&mut self, repeat: &mut ExprWhile) {
+        self.in_scope(|walker| {
+            walker.visit_expr_mut(&mut repeat.cond);
+            walker.visit_block_mut(&mut repeat.body);
+        });
+    }
+
+    fn visit_expr_for_loop_mut(&mut self, repeat: &mut ExprForLoop) {
+        self.visit_expr_mut(&mut repeat.expr);
+        let trustees = Trustees::of_expr(&repeat.expr, &self.scopes).and_then(Trustees::element);
+        self.in_scope(|walker| {
+            pattern::bind(&mut walker.scopes, &repeat.pat, Match::Always, trustees);
+            walker.visit_block_mut(&mut repeat.body);
+        });
+    }
+
+    fn visit_expr_let_mut(&mut self, matched: &mut ExprLet) {
+        self.visit_expr_mut(&mut matched.expr);
+        pattern::bind(&mut self.scopes, &matched.pat, Match::Maybe, None);
+    }
+
+    fn visit_arm_mut(&mut self, arm: &mut Arm) {
+        self.in_scope(|walker| {
+            pattern::bind(&mut walker.scopes, &arm.pat, Match::Maybe, None);
+            if let Pat::Guard(guarded) = &mut arm.pat {
+                walker.visit_expr_mut(&mut guarded.guard);
+            }
+            walker.visit_expr_mut(&mut arm.body);
+        });
+    }
+
+    fn visit_expr_method_call_mut(&mut self, call: &mut ExprMethodCall) {
+        let Some(delegation) = Delegation::of_method(call, &self.scopes) else {
+            return visit_mut::visit_expr_method_call_mut(self, call);
+        };
+        self.visit_expr_mut(&mut call.receiver);
+        if let Some(captures) = self.delegated_arguments(&mut call.args, &delegation) {
+            rewrite::method_call(call, &delegation, &captures);
+        }
+    }
+
+    fn visit_expr_mut(&mut self, expr: &mut Expr) {
+        let delegation = match expr {
+            Expr::Call(call) => Delegation::of_function(call, &self.scopes),
+            _ => None,
+        };
+        match (expr, delegation) {
+            (expr @ Expr::Call(_), Some(delegation)) => self.delegating_function_call(expr, &delegation),
+            (expr, _) => visit_mut::visit_expr_mut(self, expr),
+        }
+    }
+
+    fn visit_expr_path_mut(&mut self, path: &mut ExprPath) {
+        if let (None, Some(ident)) = (&path.qself, path.path.get_ident()) {
+            self.use_ident(ident, Seen::Surely);
+        }
+    }
+
+    fn visit_expr_assign_mut(&mut self, assignment: &mut ExprAssign) {
+        visit_mut::visit_expr_assign_mut(self, assignment);
+        self.assign(&assignment.left);
+    }
+
+    fn visit_expr_binary_mut(&mut self, operation: &mut ExprBinary) {
+        visit_mut::visit_expr_binary_mut(self, operation);
+        if is_assignment(&operation.op) {
+            self.assign(&operation.left);
+        }
+    }
+
+    fn visit_expr_reference_mut(&mut self, reference: &mut ExprReference) {
+        visit_mut::visit_expr_reference_mut(self, reference);
+        if reference.mutability.is_some() {
+            self.assign(&reference.expr);
+        }
+    }
+
+    fn visit_expr_raw_addr_mut(&mut self, address: &mut ExprRawAddr) {
+        visit_mut::visit_expr_raw_addr_mut(self, address);
+        if matches!(address.mutability, PointerMutability::Mut(_)) {
+            self.assign(&address.expr);
+        }
+    }
+
+    fn visit_macro_mut(&mut self, call: &mut Macro) {
+        macros::walk(self, call);
+    }
+
+    /// An item sees none of the locals around it.
+    fn visit_item_mut(&mut self, item: &mut Item) {
+        items::rewrite_item(item);
+    }
+
+    /// The length is a constant: it sees no locals.
+    fn visit_expr_repeat_mut(&mut self, repeat: &mut ExprRepeat) {
+        self.visit_expr_mut(&mut repeat.expr);
+    }
+
+    // None of these sees locals, though names in them may look like one.
+    fn visit_expr_const_mut(&mut self, _: &mut ExprConst) {}
+    fn visit_type_mut(&mut self, _: &mut Type) {}
+    fn visit_path_mut(&mut self, _: &mut Path) {}
+    fn visit_pat_mut(&mut self, _: &mut Pat) {}
+    fn visit_attribute_mut(&mut self, _: &mut Attribute) {}
+    fn visit_angle_bracketed_generic_arguments_mut(&mut self, _: &mut AngleBracketedGenericArguments) {}
+}

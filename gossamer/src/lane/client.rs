@@ -1,0 +1,218 @@
+//! The requesting end of a lane: gathers requests into batches, publishes them, runs their completions.
+//!
+//! Invariants (L1 to L4 are the protocol's, see `README.md`)
+//! - K1: a client is used by one thread only (it is not `Sync`), and none of its methods runs user code but
+//!   `take_responses`, which holds no reference into a cell meanwhile.
+//! - K2: `completions` holds, in order, one entry for each request that was pushed and not yet answered.
+
+use crate::fabric::{Fabric, SLOTS, SlotMemory};
+use crate::lane::catch;
+use crate::lane::completion::Completion;
+use crate::lane::error::DelegationError;
+use crate::lane::operation::{Delegated, Operation};
+use crate::lane::property::{ROOT, Root};
+use crate::lane::staging::RequestBatch;
+use crate::sys::ring::Ring;
+use crate::wire::batch::{BODY_WORDS, FAILURE_WORDS, Header};
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// The end of a lane that sends requests.
+pub(crate) struct Client<F> {
+    /// Writes the request slots, which are in the trustee's memory.
+    fabric: F,
+    /// Our response slots.
+    responses: Arc<SlotMemory>,
+    staged: RequestBatch,
+    completions: Ring<Completion>,
+    /// Batches published and batches answered, wrapping: their difference is in flight, at most `SLOTS`.
+    published: Cell<u32>,
+    answered: Cell<u32>,
+    /// Full batches for which there was no slot, pushed by code that could not wait.
+    backlog: RefCell<VecDeque<Box<RequestBatch>>>,
+    /// Requests in `backlog`.
+    backlogged: Cell<usize>,
+}
+
+impl<F: Fabric> Client<F> {
+    pub(crate) fn new(fabric: F, responses: Arc<SlotMemory>) -> Self {
+        Self {
+            fabric,
+            responses,
+            staged: RequestBatch::new(),
+            completions: Ring::with_capacity(BODY_WORDS),
+            published: Cell::new(0),
+            answered: Cell::new(0),
+            backlog: RefCell::default(),
+            backlogged: Cell::new(0),
+        }
+    }
+
+    /// Whether a request fits the batch being gathered. If not, `make_room` first.
+    #[inline(always)]
+    pub(crate) fn fits(&self, operation: &Operation) -> bool {
+        self.staged.fits(operation)
+    }
+
+    /// Whether `make_room` would publish. Who can wait, waits until it is so.
+    #[inline]
+    pub(crate) fn has_free_slot(&self) -> bool {
+        self.published.get().wrapping_sub(self.answered.get()) < SLOTS as u32
+    }
+
+    /// Requests pushed and not yet answered.
+    pub(crate) fn outstanding(&self) -> usize {
+        self.completions.len()
+    }
+
+    /// Requests in the backlog, which grows only by code that cannot wait.
+    pub(crate) fn backlog(&self) -> usize {
+        self.backlogged.get()
+    }
+
+    /// Adds a request to the batch being gathered.
+    ///
+    /// # Safety
+    /// It fits. `property` is the index, at this lane's trustee, of a property of type `T` that lives until this
+    /// request has been served.
+    #[inline(always)]
+    pub(crate) unsafe fn push<T, C, U, R>(
+        &self,
+        delegated: Delegated<T, C, U>,
+        property: u32,
+        arguments: C,
+        then: R,
+    ) where
+        R: FnOnce(Result<U, DelegationError>) + 'static,
+    {
+        // SAFETY: the caller's.
+        unsafe { self.staged.push(delegated, property, arguments) };
+        self.completions.push(Completion::new(then));
+    }
+
+    /// Adds an operation on the trustee itself, which lives as long as its lanes; makes room for it if needed.
+    /// Returns whether a batch was published.
+    pub(crate) fn push_to_root<C, R>(&self, delegated: Delegated<Root, C, ()>, arguments: C, then: R) -> bool
+    where
+        C: Send + 'static,
+        R: FnOnce(Result<(), DelegationError>) + 'static,
+    {
+        let published = !self.fits(delegated.operation()) && self.make_room();
+        // SAFETY: room was made if needed, and every operation fits an empty batch. Every table of properties holds a
+        // `Root` at `ROOT` until its worker has ended.
+        unsafe { self.push(delegated, ROOT, arguments, then) };
+        published
+    }
+
+    /// Empties the batch being gathered: into a slot, or else into the backlog. Returns whether anything was published.
+    #[inline(never)]
+    pub(crate) fn make_room(&self) -> bool {
+        let published = self.publish();
+        if !self.staged.is_empty() {
+            self.backlogged.set(self.backlogged.get() + self.staged.count());
+            self.backlog.borrow_mut().push_back(self.staged.take());
+        }
+        published
+    }
+
+    /// Publishes what was gathered, as far as slots are free. Returns whether anything was published.
+    #[inline]
+    pub(crate) fn publish(&self) -> bool {
+        let before = self.published.get();
+        if self.backlogged.get() > 0 {
+            self.publish_backlog();
+        }
+        if !self.staged.is_empty() && self.has_free_slot() && self.backlogged.get() == 0 {
+            self.write(&self.staged);
+            self.staged.clear();
+        }
+        self.published.get() != before
+    }
+
+    #[cold]
+    fn publish_backlog(&self) {
+        while self.has_free_slot() {
+            let Some(batch) = self.backlog.borrow_mut().pop_front() else { break };
+            self.backlogged.set(self.backlogged.get() - batch.count());
+            self.write(&batch);
+        }
+    }
+
+    #[inline]
+    fn write(&self, batch: &RequestBatch) {
+        let slot = self.published.get() as usize % SLOTS;
+        let sequence = self.published.get().wrapping_add(1);
+        let (header, words) = batch.contents(sequence);
+        // SAFETY: L1: this client is the only writer of the request slots. L2: a slot is free, so the batch that was in
+        // this one has been answered, and a trustee answers after its last look at the batch.
+        unsafe { self.fabric.write(slot, header.pack(), words) };
+        self.published.set(sequence);
+        self.fabric.prepare(sequence as usize % SLOTS, words.len());
+    }
+
+    /// Whether a batch of responses has landed.
+    pub(crate) fn has_responses(&self) -> bool {
+        self.published.get() != self.answered.get() && self.landed().is_some()
+    }
+
+    /// The header of the batch of responses that is next in order, if it has landed.
+    #[inline(always)]
+    fn landed(&self) -> Option<Header> {
+        let header = Header::unpack(self.responses.header(self.answered.get() as usize % SLOTS));
+        (header.sequence == self.answered.get().wrapping_add(1)).then_some(header)
+    }
+
+    /// Takes the batch of responses that is next in order, if it has landed, and runs its completions. Returns
+    /// whether there was one. A completion that panics has been reported by the panic hook; the others go on.
+    #[inline]
+    pub(crate) fn take_responses(&self) -> bool {
+        if self.published.get() == self.answered.get() {
+            return false;
+        }
+        let Some(header) = self.landed() else { return false };
+        let slot = self.answered.get() as usize % SLOTS;
+        self.responses.prefetch(slot, header.words.into());
+        self.responses.read(slot, |body| {
+            // SAFETY: L3: the header has the sequence awaited, so the batch is whole; it stays until `answered` moves on
+            // and its slot is used for another request.
+            unsafe { self.complete(body, header.count.into()) };
+        });
+        self.answered.set(header.sequence);
+        true
+    }
+
+    /// Runs the completions of a batch of `count` responses.
+    ///
+    /// # Safety
+    /// `body` is a whole response batch to the requests at the front of `completions`.
+    unsafe fn complete(&self, body: *const u64, count: usize) {
+        let mut failures = 0_u128;
+        for word in 0..FAILURE_WORDS {
+            // SAFETY: a response batch begins with the words of failures.
+            failures |= u128::from(unsafe { body.wrapping_add(word).read() }) << (64 * word);
+        }
+        let (mut at, mut index) = (body.wrapping_add(FAILURE_WORDS), 0);
+        while index < count {
+            // A loop that is left only by a panic of a completion, which the hook has reported, and then entered again.
+            catch::contained(|| {
+                while index < count {
+                    let failed = failures != 0 && failures >> index & 1 != 0;
+                    index += 1;
+                    let finish = |completion: *mut Completion| {
+                        let response = at;
+                        // SAFETY: the ring gave the address of a completion that nobody else uses.
+                        at = at.wrapping_add(unsafe { (*completion).words_of(failed) });
+                        // SAFETY: K2 and the order of lanes make the first completion the one of the first response left
+                        // (C2). It is moved off the ring before anything is pushed.
+                        unsafe { Completion::finish(completion, response, failed) };
+                    };
+                    // SAFETY: `finish` uses the completion up.
+                    if unsafe { self.completions.pop_in_place(finish) }.is_none() {
+                        return;
+                    }
+                }
+            });
+        }
+    }
+}

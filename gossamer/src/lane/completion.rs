@@ -1,0 +1,123 @@
+//! What is done with a response: a closure kept by the sender, inline when it is small.
+//!
+//! Invariants
+//! - C1: `environment` holds an unused closure (or the address of its box) of the type `call` was made for,
+//!   until `call` is called once.
+//! - C2: a completion is matched with the response of the very request it was pushed with (lanes are in order),
+//!   so the response holds a value of the type the completion was made for.
+
+use crate::lane::error::DelegationError;
+use crate::lane::payload;
+use std::marker::PhantomData;
+use std::mem::MaybeUninit;
+
+/// Closures up to this size need no box.
+type Environment = [MaybeUninit<usize>; 3];
+
+/// How a request ended.
+#[derive(Clone, Copy)]
+enum Outcome {
+    /// The response words hold the result.
+    Value,
+    /// The response word holds a `DelegationError`.
+    Failed,
+    /// There will be no response: drop the closure, which tells whoever waits in it.
+    Abandoned,
+}
+
+/// What all completions of one type have in common.
+struct Kind {
+    call: unsafe fn(*mut Environment, *const u64, Outcome),
+    /// Words of the response.
+    words: u16,
+}
+
+struct Instance<U, R>(PhantomData<(U, R)>);
+
+impl<U, R: FnOnce(Result<U, DelegationError>)> Instance<U, R> {
+    const KIND: Kind = Kind { call: call::<U, R>, words: payload::words::<U>() };
+}
+
+/// The continuation of one request.
+pub(crate) struct Completion {
+    kind: &'static Kind,
+    environment: Environment,
+}
+
+impl Completion {
+    /// Keeps `then` for the response of a request with a result of type `U`.
+    #[inline(always)]
+    pub(crate) fn new<U, R: FnOnce(Result<U, DelegationError>) + 'static>(then: R) -> Self {
+        let mut environment = [MaybeUninit::uninit(); 3];
+        let start: *mut R = environment.as_mut_ptr().cast();
+        if fits_inline::<R>() {
+            // SAFETY: size and alignment fit (checked); the memory is ours.
+            unsafe { start.write(then) };
+        } else {
+            environment[0] = MaybeUninit::new(Box::into_raw(Box::new(then)).expose_provenance());
+        }
+        Self { kind: const { &Instance::<U, R>::KIND }, environment }
+    }
+
+    /// Hands over the response at `response` to the completion at `this`, which is used up. The closure is moved off
+    /// its place before it runs.
+    ///
+    /// # Safety
+    /// `this` is a completion that nobody uses after; C2.
+    #[inline(always)]
+    pub(crate) unsafe fn finish(this: *mut Self, response: *const u64, failed: bool) {
+        let outcome = if failed { Outcome::Failed } else { Outcome::Value };
+        // SAFETY: the caller's.
+        let kind = unsafe { (*this).kind };
+        // SAFETY: the caller's.
+        let environment = unsafe { &raw mut (*this).environment };
+        // SAFETY: C1: nobody uses the completion after, so this is the one call; C2 is the caller's.
+        unsafe { (kind.call)(environment, response, outcome) };
+    }
+
+    /// Words of the response.
+    #[inline(always)]
+    pub(crate) fn words_of(&self, failed: bool) -> usize {
+        if failed { 1 } else { self.kind.words.into() }
+    }
+}
+
+impl Drop for Completion {
+    fn drop(&mut self) {
+        // SAFETY: C1: `finish` does not drop, so the closure is unused.
+        unsafe { (self.kind.call)(&mut self.environment, std::ptr::null(), Outcome::Abandoned) };
+    }
+}
+
+const fn fits_inline<R>() -> bool {
+    size_of::<R>() <= size_of::<Environment>() && align_of::<R>() <= align_of::<Environment>()
+}
+
+/// # Safety
+/// C1; and C2 unless abandoned.
+unsafe fn call<U, R: FnOnce(Result<U, DelegationError>)>(
+    environment: *mut Environment,
+    response: *const u64,
+    outcome: Outcome,
+) {
+    let then: R = if fits_inline::<R>() {
+        // SAFETY: C1: an unused `R` is there.
+        unsafe { environment.cast::<R>().read() }
+    } else {
+        // SAFETY: C1: the address of a box of `R` is there.
+        let address = unsafe { environment.cast::<usize>().read() };
+        // SAFETY: as above; the box is taken back once.
+        *unsafe { Box::from_raw(std::ptr::with_exposed_provenance_mut::<R>(address)) }
+    };
+    match outcome {
+        // SAFETY: C2: the trustee moved a `U` there, and it is read once.
+        Outcome::Value => then(Ok(unsafe { payload::read::<U>(response) })),
+        Outcome::Failed => {
+            // SAFETY: C2: the trustee put an error there.
+            let word = unsafe { response.cast::<*mut ()>().read() };
+            // SAFETY: as above, taken back once.
+            then(Err(unsafe { DelegationError::from_word(word) }))
+        }
+        Outcome::Abandoned => drop(then),
+    }
+}

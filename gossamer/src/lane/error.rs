@@ -1,0 +1,156 @@
+//! Why a delegated closure gave no result.
+
+use std::error::Error;
+use std::fmt;
+use std::panic::Location;
+
+/// Why a request, a fiber or a launch gave no result: what happened, where, and who asked.
+///
+/// It is what [`Trust::try_apply`](crate::Trust::try_apply) and [`JoinHandle::try_join`](crate::JoinHandle::try_join)
+/// return, and what the panic of their plain forms prints.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DelegationError(Box<Inner>);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Inner {
+    reason: Reason,
+    /// Path of the closure.
+    operation: &'static str,
+    /// Index of the worker it ran on, or would have.
+    worker: u32,
+    sent_from: Option<&'static Location<'static>>,
+}
+
+/// The kind of a [`DelegationError`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Reason {
+    /// The closure panicked.
+    #[non_exhaustive]
+    Panicked {
+        /// The panic's message.
+        message: String,
+        /// `file:line:column` of the panic, unless another panic hook hid it.
+        place: Option<String>,
+    },
+    /// The property, its trustee or the whole runtime ended before the request was served.
+    Ended,
+    /// The fiber was cancelled because `main` returned before it ended.
+    Cancelled,
+    /// The machine could not give a fiber a stack; the text names the limit.
+    #[non_exhaustive]
+    NoStack {
+        /// What failed, and which limit to raise.
+        message: String,
+    },
+}
+
+impl DelegationError {
+    #[cold]
+    pub(crate) fn new(reason: Reason, operation: &'static str, worker: u32) -> Self {
+        Self(Box::new(Inner { reason, operation, worker, sent_from: None }))
+    }
+
+    /// The same error, with the place that sent the closure.
+    #[cold]
+    pub(crate) fn with_sender(mut self, place: &'static Location<'static>) -> Self {
+        self.0.sent_from.get_or_insert(place);
+        self
+    }
+
+    /// What happened.
+    pub fn reason(&self) -> &Reason {
+        &self.0.reason
+    }
+
+    /// The index of the worker the closure ran on, or was meant for.
+    pub fn worker(&self) -> usize {
+        self.0.worker as usize
+    }
+
+    /// The path of the closure, as the compiler names it.
+    pub fn closure(&self) -> &str {
+        self.0.operation
+    }
+
+    /// The source line that sent the closure, where it is known.
+    pub fn sent_from(&self) -> Option<&'static Location<'static>> {
+        self.0.sent_from
+    }
+
+    pub(crate) fn into_word(self) -> *mut () {
+        Box::into_raw(self.0).cast()
+    }
+
+    /// # Safety
+    /// `word` came from `into_word` and is taken back once.
+    pub(crate) unsafe fn from_word(word: *mut ()) -> Self {
+        // SAFETY: the caller's.
+        Self(unsafe { Box::from_raw(word.cast()) })
+    }
+}
+
+/// What a report says about a closure whose outcome is still awaited.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Origin {
+    operation: &'static str,
+    worker: u32,
+    sent_from: &'static Location<'static>,
+}
+
+impl Origin {
+    pub(crate) fn of<F>(worker: u32, sent_from: &'static Location<'static>) -> Self {
+        Self { operation: std::any::type_name::<F>(), worker, sent_from }
+    }
+
+    #[cold]
+    pub(crate) fn error(self, reason: Reason) -> DelegationError {
+        DelegationError::new(reason, self.operation, self.worker).with_sender(self.sent_from)
+    }
+
+    pub(crate) fn sent_from(self) -> &'static Location<'static> {
+        self.sent_from
+    }
+
+    /// Adds what is known here to an error from the trustee.
+    #[cold]
+    pub(crate) fn complete(self, error: DelegationError) -> DelegationError {
+        error.with_sender(self.sent_from)
+    }
+}
+
+impl fmt::Display for DelegationError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let inner = &*self.0;
+        match &inner.reason {
+            Reason::Panicked { message, place } => {
+                let place = place.as_deref().unwrap_or("an unknown place");
+                write!(f, "`{}` panicked on worker {} at {place}: {message}", inner.operation, inner.worker)?;
+            }
+            Reason::Ended => write!(
+                f,
+                "`{}` was not run: worker {} (or the property it was sent to) has ended; \
+                 keep the runtime alive until the last use of a trust",
+                inner.operation, inner.worker
+            )?,
+            Reason::Cancelled => write!(
+                f,
+                "the fiber of `{}` on worker {} was cancelled because main returned; join it first",
+                inner.operation, inner.worker
+            )?,
+            Reason::NoStack { message } => {
+                write!(
+                    f,
+                    "the fiber of `{}` could not start on worker {}: {message}",
+                    inner.operation, inner.worker
+                )?;
+            }
+        }
+        match inner.sent_from {
+            Some(place) => write!(f, " (sent from {place})"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Error for DelegationError {}

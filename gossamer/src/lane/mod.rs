@@ -1,0 +1,16 @@
+//! A lane: the request and response memory of one ordered pair of workers, and what each end does with it.
+//!
+//! `README.md` beside this file is the protocol's specification; `model.rs` checks it.
+
+pub(crate) mod catch;
+pub(crate) mod client;
+mod completion;
+pub(crate) mod context;
+pub(crate) mod error;
+#[cfg(all(test, loom))]
+mod model;
+pub(crate) mod operation;
+mod payload;
+pub(crate) mod property;
+pub(crate) mod server;
+mod staging;

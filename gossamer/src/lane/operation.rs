@@ -1,0 +1,175 @@
+//! Operations: delegated closures by their identity.
+//!
+//! A delegated closure has size zero, so its type is all there is to it. For every such type the compiler makes
+//! one static `Operation`; its offset in the image is its identity on the wire, which does not depend on where
+//! the image was loaded.
+//!
+//! Invariant P1: an identity on a lane was made by `Delegated::identity` in this very image.
+
+use crate::lane::payload;
+use crate::sys::image;
+use std::marker::PhantomData;
+use std::ptr::NonNull;
+
+/// What a trustee needs to know to serve a request of one kind.
+#[derive(Debug)]
+pub(crate) struct Operation {
+    /// Moves the arguments out, applies the closure to the property, moves the result in.
+    run: unsafe fn(*mut (), *const u64, *mut u64),
+    /// Drops the arguments of a request that cannot be served.
+    discard: unsafe fn(*const u64),
+    arguments: u16,
+    result: u16,
+    name: fn() -> &'static str,
+}
+
+impl Operation {
+    /// Finds an operation by its identity.
+    ///
+    /// # Safety
+    /// P1.
+    #[inline(always)]
+    pub(crate) unsafe fn at(identity: i32) -> &'static Self {
+        // SAFETY: P1: the offset is that of a static `Operation`.
+        unsafe { &*image::at_offset(identity) }
+    }
+
+    /// Words of arguments in a request.
+    #[inline(always)]
+    pub(crate) fn arguments(&self) -> usize {
+        self.arguments.into()
+    }
+
+    /// Words of result in a response.
+    #[inline(always)]
+    pub(crate) fn result(&self) -> usize {
+        self.result.into()
+    }
+
+    /// The closure's path, for reports.
+    pub(crate) fn name(&self) -> &'static str {
+        (self.name)()
+    }
+
+    /// Drops the arguments of a request that will not be served.
+    ///
+    /// # Safety
+    /// `arguments` holds unread arguments of its type.
+    pub(crate) unsafe fn discard(&self, arguments: *const u64) {
+        // SAFETY: passed on.
+        unsafe { (self.discard)(arguments) }
+    }
+
+    /// Serves one request. If the closure panics, the arguments are dropped and no result is written.
+    ///
+    /// # Safety
+    /// `property` points at a property of the operation's type that nobody else uses; `arguments` holds unread
+    /// arguments of its type; `result` has room for its result.
+    #[inline(always)]
+    pub(crate) unsafe fn run(&self, property: *mut (), arguments: *const u64, result: *mut u64) {
+        // SAFETY: passed on.
+        unsafe { (self.run)(property, arguments, result) }
+    }
+}
+
+/// An operation with the types of its property, arguments and result.
+pub(crate) struct Delegated<T, C, U> {
+    operation: &'static Operation,
+    types: PhantomData<fn(&mut T, C) -> U>,
+}
+
+impl<T, C, U> Clone for Delegated<T, C, U> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T, C, U> Copy for Delegated<T, C, U> {}
+
+struct Instance<T, C, U, F, N>(PhantomData<(T, C, U, F, N)>);
+
+impl<T, C, U, F: FnOnce(&mut T, C) -> U, N> Instance<T, C, U, F, N> {
+    const OPERATION: Operation = Operation {
+        run: Self::run,
+        discard: Self::discard,
+        arguments: payload::words::<C>(),
+        result: payload::words::<U>(),
+        name: std::any::type_name::<N>,
+    };
+
+    /// # Safety
+    /// As `Operation::discard`.
+    unsafe fn discard(arguments: *const u64) {
+        // SAFETY: the caller's.
+        drop(unsafe { payload::read::<C>(arguments) });
+    }
+
+    /// # Safety
+    /// As `Operation::run`.
+    unsafe fn run(property: *mut (), arguments: *const u64, result: *mut u64) {
+        // SAFETY: `of` accepted `F` as a type of size zero and forgot the value that is conjured here.
+        let closure = unsafe { NonNull::<F>::dangling().read() };
+        // SAFETY: `arguments` holds unread arguments of type `C`.
+        let arguments = unsafe { payload::read::<C>(arguments) };
+        // SAFETY: `property` points at a `T` that nobody else uses.
+        let property = unsafe { &mut *property.cast::<T>() };
+        let value = closure(property, arguments);
+        // SAFETY: `result` has room for a `U`.
+        unsafe { payload::write::<U>(result, value) };
+    }
+}
+
+/// Refuses, at compile time, a closure type that captures anything by itself. A macro, because the compiler points
+/// at the call of the function that it stands in: it belongs into every public one.
+macro_rules! refuse_captures {
+    ($closure:ty) => {
+        const {
+            assert!(
+                size_of::<$closure>() == 0,
+                "this delegated closure captures variables, outside of a function that gossamer's macros have seen: \
+                 put #[gossamer::delegate] (or #[gossamer::main]) on the enclosing function, or hand the captures over \
+                 with `apply_with(|property, captures| …, captures)`, `spawn_with(|captures| …, captures)` and the like"
+            )
+        }
+    };
+}
+
+pub(crate) use refuse_captures;
+
+impl<T, C, U> Delegated<T, C, U> {
+    /// The operation of a closure. The closure itself is forgotten here and conjured at the trustee. Reports name the
+    /// type `N`: the user's closure, where `closure` only wraps it.
+    #[inline(always)]
+    pub(crate) fn of<N, F: FnOnce(&mut T, C) -> U>(closure: F) -> Self {
+        // Public functions have refused captures with words for the user; this keeps the rest of the crate to it.
+        assert!(size_of::<F>() == 0, "a closure that captures was delegated");
+        std::mem::forget(closure);
+        Self { operation: const { &Instance::<T, C, U, F, N>::OPERATION }, types: PhantomData }
+    }
+
+    #[inline(always)]
+    pub(crate) fn operation(self) -> &'static Operation {
+        self.operation
+    }
+
+    /// The identity that stands for it on the wire.
+    #[inline(always)]
+    pub(crate) fn identity(self) -> i32 {
+        image::offset_of(self.operation)
+    }
+
+    /// Applies the operation to a property at hand, without a lane.
+    ///
+    /// # Safety
+    /// `property` points at a `T` that nobody else uses.
+    pub(crate) unsafe fn apply(self, property: *mut (), arguments: C) -> U {
+        const WORDS: usize = payload::INLINE_BYTES / size_of::<u64>();
+        let (mut request, mut response) = ([0_u64; WORDS], [0_u64; WORDS]);
+        // SAFETY: a payload takes at most INLINE_BYTES.
+        unsafe { payload::write(request.as_mut_ptr(), arguments) };
+        // SAFETY: the arguments were written above, of the operation's type; the rest is the caller's.
+        unsafe { self.operation.run(property, request.as_ptr(), response.as_mut_ptr()) };
+        // SAFETY: `run` returned, so it wrote a result of type `U`.
+        unsafe { payload::read(response.as_ptr()) }
+    }
+}

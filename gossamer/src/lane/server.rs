@@ -1,0 +1,157 @@
+//! The serving end of a lane: takes whole batches of requests, applies them, answers them as one.
+//!
+//! Invariant V1: a server is used by the trustee's thread only, and `serve` is not entered twice (delegated
+//! closures do not suspend, and what a fiber does while it unwinds is not nested in `serve`).
+
+use crate::fabric::{Fabric, SLOTS, SlotMemory};
+use crate::lane::catch::{self, Caught};
+use crate::lane::error::{DelegationError, Reason};
+use crate::lane::operation::Operation;
+use crate::lane::property::Properties;
+use crate::wire::batch::{BODY_WORDS, FAILURE_WORDS, Header};
+use crate::wire::request::RequestHeader;
+use std::sync::Arc;
+
+/// The end of a lane that serves requests.
+pub(crate) struct Server<F> {
+    /// Our request slots.
+    requests: Arc<SlotMemory>,
+    /// Writes the response slots, which are in the client's memory.
+    fabric: F,
+    /// Batches served, wrapping.
+    served: u32,
+    answer: [u64; BODY_WORDS],
+}
+
+impl<F: Fabric> Server<F> {
+    pub(crate) fn new(requests: Arc<SlotMemory>, fabric: F) -> Self {
+        Self { requests, fabric, served: 0, answer: [0; BODY_WORDS] }
+    }
+
+    /// Whether a batch waits to be served.
+    #[inline]
+    pub(crate) fn has_requests(&self) -> bool {
+        let slot = self.served as usize % SLOTS;
+        Header::unpack(self.requests.header(slot)).sequence == self.served.wrapping_add(1)
+    }
+
+    /// Serves one batch, if one waits, and answers it. Returns whether there was one. `worker` is the index of the
+    /// trustee, for reports.
+    #[inline]
+    pub(crate) fn serve(&mut self, properties: &Properties, worker: u32) -> bool {
+        let slot = self.served as usize % SLOTS;
+        let sequence = self.served.wrapping_add(1);
+        let header = Header::unpack(self.requests.header(slot));
+        if header.sequence != sequence {
+            return false;
+        }
+        let count = usize::from(header.count);
+        self.requests.prefetch(slot, header.words.into());
+        self.fabric.prepare(slot, count);
+        let mut run = Run {
+            at: std::ptr::null(),
+            answer: &mut self.answer,
+            used: FAILURE_WORDS,
+            failures: 0,
+            index: 0,
+        };
+        self.requests.read(slot, |body| {
+            run.at = body;
+            // SAFETY: L3: the header has the sequence awaited, so the batch is whole; it stays until it is answered below.
+            unsafe { run.whole_batch(count, properties, worker) };
+        });
+        let (used, failures) = (run.used, run.failures);
+        for (index, word) in self.answer.iter_mut().take(FAILURE_WORDS).enumerate() {
+            *word = (failures >> (64 * index)) as u64;
+        }
+        let header = Header { sequence, count: header.count, words: used as u16 };
+        // SAFETY: L1: this server is the only writer of the response slots. L4: the client reused this request slot,
+        // so it is done with the response that was in this slot before.
+        unsafe { self.fabric.write(slot, header.pack(), &self.answer[..used]) };
+        self.served = sequence;
+        true
+    }
+}
+
+/// A batch being served: what must survive the panic of one of its closures.
+struct Run<'a> {
+    at: *const u64,
+    answer: &'a mut [u64; BODY_WORDS],
+    used: usize,
+    failures: u128,
+    index: usize,
+}
+
+impl Run<'_> {
+    /// Serves requests until none is left; one that panics is answered with its error, and the next goes on.
+    ///
+    /// # Safety
+    /// `at` is the start of a whole batch of `count` requests whose arguments nobody has read.
+    #[inline(always)]
+    unsafe fn whole_batch(&mut self, count: usize, properties: &Properties, worker: u32) {
+        while self.index < count {
+            // SAFETY: the caller's, and each request advances `at` by its own size.
+            let outcome = catch::delegated(|| unsafe { self.until_panic(count, properties) });
+            let (operation, reason) = match outcome {
+                Ok(None) => return,
+                Ok(Some(operation)) => {
+                    // SAFETY: `at` is at this request, whose arguments nobody has read.
+                    let _reported =
+                        catch::delegated(|| unsafe { operation.discard(self.at.wrapping_add(1)) });
+                    (operation, Reason::Ended)
+                }
+                Err(Caught { message, place }) => {
+                    // SAFETY: `at` is at the request that panicked.
+                    (unsafe { self.current() }.1, Reason::Panicked { message, place })
+                }
+            };
+            self.fail(operation, reason, worker);
+        }
+    }
+
+    /// # Safety
+    /// `at` is at a request of a whole batch.
+    #[inline(always)]
+    unsafe fn current(&self) -> (RequestHeader, &'static Operation) {
+        // SAFETY: the caller's.
+        let header = RequestHeader::unpack(unsafe { self.at.read() });
+        // SAFETY: P1: clients push identities made by `Delegated::identity` only, and this is the same image.
+        (header, unsafe { Operation::at(header.operation) })
+    }
+
+    /// Serves requests until one panics (unwinding out of here, `at` still on it), the batch ends (`None`), or a
+    /// request is for a property that is gone (its operation).
+    ///
+    /// # Safety
+    /// As `whole_batch`.
+    #[inline(always)]
+    unsafe fn until_panic(&mut self, count: usize, properties: &Properties) -> Option<&'static Operation> {
+        while self.index < count {
+            // SAFETY: the caller's.
+            let (header, operation) = unsafe { self.current() };
+            let Some(property) = properties.get(header.property) else { return Some(operation) };
+            let result = self.answer.as_mut_ptr().wrapping_add(self.used);
+            // SAFETY: the sender vouched that the property has the operation's type (`Client::push`), and R3 that nobody
+            // else refers to it. The arguments follow the header, unread. The client counted the words of all results
+            // before it closed the batch (`RequestBatch::fits`), so the result has room.
+            unsafe { operation.run(property, self.at.wrapping_add(1), result) };
+            self.advance(operation, operation.result());
+        }
+        None
+    }
+
+    #[inline(always)]
+    fn advance(&mut self, operation: &Operation, result: usize) {
+        self.at = self.at.wrapping_add(1 + operation.arguments());
+        self.used += result;
+        self.index += 1;
+    }
+
+    #[cold]
+    fn fail(&mut self, operation: &'static Operation, reason: Reason, worker: u32) {
+        let error = DelegationError::new(reason, operation.name(), worker);
+        self.answer[self.used] = error.into_word().expose_provenance() as u64;
+        self.failures |= 1 << self.index;
+        self.advance(operation, 1);
+    }
+}

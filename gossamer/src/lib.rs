@@ -1,0 +1,78 @@
+//! Gossamer: programs with shared objects and light threads, and without locks.
+//!
+//! A shared object, a *property*, lives with one worker thread, its *trustee*. Whoever wants to use it holds a counted
+//! handle, a [`Trust`], and sends closures to it; the trustee applies them one by one. Light threads, *fibers*, wait for
+//! results without blocking their worker. So far a runtime is one process on all cores of a machine.
+//!
+//! ```
+//! use std::collections::HashMap;
+//!
+//! #[gossamer::main] // starts the runtime; delegated closures in this body may capture variables
+//! fn main() {
+//!     let greetings = gossamer::entrust(HashMap::<String, String>::new());
+//!     let (worker, who) = (greetings.clone(), String::from("World"));
+//!     gossamer::spawn(move || {
+//!         worker.apply(move |g| g.insert("Hello".into(), who)); // blocks this fiber only
+//!         worker.apply_then(|g| g.len(), |n| println!("{n} greeting")); // never blocks
+//!     })
+//!     .join();
+//!     assert_eq!(greetings.apply(|g| g.len()), 1);
+//! }
+//! ```
+//!
+//! # Where to begin
+//! - [`#[gossamer::main]`](macro@main) or [`run`] starts a runtime.
+//! - [`entrust`] makes a property here, [`Trustee::entrust`] on another worker, [`Sharded`] on all of them.
+//! - [`Trust`] has the ways to delegate: [`apply`](Trust::apply) waits, [`apply_then`](Trust::apply_then) calls back,
+//!   [`apply_async`](Trust::apply_async) gives a [`Pending`].
+//! - [`#[gossamer::delegate]`](macro@delegate) lets delegated closures of a function capture variables, and makes the methods
+//!   of a property methods of its trusts.
+//! - [`NoRef`] says what may travel: owned data, without references.
+//! - [`Latch`] is for closures that have to wait themselves.
+//! - [`spawn`] starts a fiber, [`net`] has sockets for fibers.
+//!
+//! # What may block
+//! Fibers may, in calls of this crate: `apply`, `join`, `wait`, [`sleep`], sockets of [`net`]. Delegated closures and
+//! callbacks may not; such a call panics there at once. Calls of `std` that block stop the whole worker, since fibers do not
+//! preempt each other.
+//!
+//! # Order
+//! Requests of one fiber to one trustee are served in the order in which they were sent. Nothing is promised between fibers.
+//!
+//! # The end
+//! When the first fiber returns, fibers that nobody joined are cancelled at their next blocking call, requests in flight
+//! are served, and all properties are dropped on their trustees. A trust that is used after that panics, or gives
+//! [`Reason::Ended`].
+
+pub use gossamer_macros::{NoRef, delegate, main};
+
+mod fabric;
+mod lane;
+pub mod net;
+mod runtime;
+mod sys;
+mod trust;
+mod wire;
+mod worker;
+
+pub use lane::error::{DelegationError, Reason};
+pub use runtime::{StartError, run, try_run};
+#[cfg(feature = "may")]
+pub use trust::spawn_may;
+pub use trust::{
+    JoinHandle, Latch, NoRef, Pending, Sharded, Trust, Trustee, entrust, sleep, spawn, spawn_on,
+    spawn_on_with, spawn_with, yield_now,
+};
+pub use worker::config::Config;
+
+/// What the macros' expansions use. Not for anybody else.
+#[doc(hidden)]
+pub mod __private {
+    pub use crate::runtime::main;
+    pub use crate::trust::delegate::Delegate;
+}
+
+/// The programs of the README compile and run.
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+pub struct Readme;

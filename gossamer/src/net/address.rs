@@ -1,0 +1,176 @@
+//! [`ToSocketAddrs`]: what `bind`, `connect` and `send_to` take as an address.
+
+use crate::lane::context::{self, Context};
+use crate::sys::oneshot;
+use crate::worker;
+use crate::worker::wake::block_on;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
+use std::thread;
+use target::{Address, Target};
+
+/// An address, or a name that stands for some: as `std::net::ToSocketAddrs`, for the same types.
+///
+/// A name is looked up on a thread of its own, since the system's resolver blocks, and takes more stack than a fiber
+/// has. No name has to be looked up for `"127.0.0.1:80"`, `("::1", 80)` and the like.
+pub trait ToSocketAddrs: target::Address {}
+
+impl<A: target::Address + ?Sized> ToSocketAddrs for A {}
+
+/// Addresses as they were written; out of reach, so that the trait can grow.
+pub(crate) mod target {
+    use super::{SocketAddr, io};
+
+    /// What an address comes to.
+    pub enum Target {
+        Addresses(Vec<SocketAddr>),
+        Name(String, u16),
+    }
+
+    /// Where a target comes from.
+    pub trait Address {
+        /// # Errors
+        /// If it is malformed.
+        fn target(&self) -> io::Result<Target>;
+    }
+}
+
+/// The addresses that `address` stands for; none only if an empty list was given. The caller may wait.
+///
+/// # Errors
+/// If it is malformed, or cannot be looked up.
+pub(crate) fn resolve(address: impl ToSocketAddrs, call: &str) -> io::Result<Vec<SocketAddr>> {
+    let (name, port) = match address.target()? {
+        Target::Addresses(addresses) => return Ok(addresses),
+        Target::Name(name, port) => (name, port),
+    };
+    let in_fiber = worker::with(|worker| worker.is_some()) && context::current() != Context::Outside;
+    if !in_fiber {
+        return look_up(&name, port);
+    }
+    let (sender, receiver) = oneshot::channel();
+    let resolver = thread::Builder::new().name("gossamer-resolver".into());
+    resolver.spawn(move || sender.send(look_up(&name, port)))?;
+    block_on(receiver, call).unwrap_or_else(|_closed| Err(io::Error::other("the resolver's thread failed")))
+}
+
+fn look_up(name: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
+    let found = std::net::ToSocketAddrs::to_socket_addrs(&(name, port));
+    let describe = |error: io::Error| io::Error::new(error.kind(), format!("looking up {name:?}: {error}"));
+    Ok(found.map_err(describe)?.collect())
+}
+
+/// Tries one address after the other, and returns the first success or the last error.
+///
+/// # Errors
+/// The last of `attempt`; `InvalidInput` if there is no address.
+pub(crate) fn first_of<R>(
+    addresses: &[SocketAddr],
+    attempt: impl Fn(SocketAddr) -> io::Result<R>,
+) -> io::Result<R> {
+    let none = Err(io::Error::new(io::ErrorKind::InvalidInput, "an empty list of addresses"));
+    addresses.iter().fold(none, |outcome, &address| outcome.or_else(|_| attempt(address)))
+}
+
+impl Address for SocketAddr {
+    fn target(&self) -> io::Result<Target> {
+        Ok(Target::Addresses(vec![*self]))
+    }
+}
+
+/// Implements `Address` for what converts into a `SocketAddr`.
+macro_rules! plain_addresses {
+    ($($kind:ty),+) => {
+        $(impl Address for $kind {
+            fn target(&self) -> io::Result<Target> {
+                Ok(Target::Addresses(vec![(*self).into()]))
+            }
+        })+
+    };
+}
+
+plain_addresses! { SocketAddrV4, SocketAddrV6, (IpAddr, u16), (Ipv4Addr, u16), (Ipv6Addr, u16) }
+
+impl Address for [SocketAddr] {
+    fn target(&self) -> io::Result<Target> {
+        Ok(Target::Addresses(self.to_vec()))
+    }
+}
+
+impl Address for (&str, u16) {
+    fn target(&self) -> io::Result<Target> {
+        match self.0.parse::<IpAddr>() {
+            Ok(address) => (address, self.1).target(),
+            Err(_name) => Ok(Target::Name(self.0.to_owned(), self.1)),
+        }
+    }
+}
+
+impl Address for (String, u16) {
+    fn target(&self) -> io::Result<Target> {
+        (self.0.as_str(), self.1).target()
+    }
+}
+
+impl Address for str {
+    fn target(&self) -> io::Result<Target> {
+        if let Ok(address) = self.parse::<SocketAddr>() {
+            return address.target();
+        }
+        let malformed =
+            || io::Error::new(io::ErrorKind::InvalidInput, format!("{self:?} is not `host:port`"));
+        let (host, port) = self.rsplit_once(':').ok_or_else(malformed)?;
+        (host, port.parse().map_err(|_| malformed())?).target()
+    }
+}
+
+impl Address for String {
+    fn target(&self) -> io::Result<Target> {
+        self.as_str().target()
+    }
+}
+
+impl<A: Address + ?Sized> Address for &A {
+    fn target(&self) -> io::Result<Target> {
+        (**self).target()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(address: impl ToSocketAddrs) -> String {
+        match address.target() {
+            Ok(Target::Addresses(addresses)) => format!("{addresses:?}"),
+            Ok(Target::Name(name, port)) => format!("{name} {port}"),
+            Err(error) => error.to_string(),
+        }
+    }
+
+    #[test]
+    fn addresses_are_taken_in_the_forms_std_takes_and_only_names_are_looked_up() {
+        assert_eq!(text("127.0.0.1:80"), "[127.0.0.1:80]");
+        assert_eq!(text("[::1]:80"), "[[::1]:80]");
+        assert_eq!(text(("::1", 80)), "[[::1]:80]");
+        assert_eq!(text(String::from("example.org:80")), "example.org 80");
+        assert_eq!(text(("example.org", 80)), "example.org 80");
+        assert_eq!(text((Ipv4Addr::LOCALHOST, 80)), "[127.0.0.1:80]");
+        assert_eq!(text("example.org"), "\"example.org\" is not `host:port`");
+        assert_eq!(text("example.org:http"), "\"example.org:http\" is not `host:port`");
+    }
+
+    #[test]
+    fn the_last_error_is_told_when_no_address_works() {
+        let addresses = [SocketAddr::from(([127, 0, 0, 1], 1)), SocketAddr::from(([127, 0, 0, 1], 2))];
+        let outcome = first_of(&addresses, |address| match address.port() {
+            2 => Ok(address),
+            _ => Err(io::Error::other("one")),
+        });
+        assert_eq!(outcome.ok(), Some(addresses[1]));
+        let error =
+            first_of(&addresses, |address| Err::<(), _>(io::Error::other(address.port().to_string())));
+        assert_eq!(error.map_err(|error| error.to_string()), Err("2".to_owned()));
+        assert!(first_of(&[], Ok).is_err());
+    }
+}

@@ -1,0 +1,169 @@
+//! [`TcpListener`]: waiting for connections.
+
+use crate::net::address::{first_of, resolve};
+use crate::net::source::{Call, Source, check_may_wait};
+use crate::net::{TcpStream, ToSocketAddrs};
+use crate::worker::readiness::Direction;
+use std::fmt;
+use std::io;
+use std::iter::FusedIterator;
+use std::net::SocketAddr;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::time::Duration;
+
+/// A TCP socket that waits for connections, as [`std::net::TcpListener`]; waiting suspends the fiber only.
+///
+/// It closes when it is dropped, so what is connected but not accepted is then reset.
+pub struct TcpListener {
+    source: Source<mio::net::TcpListener>,
+}
+
+impl TcpListener {
+    fn wrap(listener: std::net::TcpListener) -> io::Result<Self> {
+        listener.set_nonblocking(true)?;
+        Ok(Self { source: Source::new(mio::net::TcpListener::from_std(listener)) })
+    }
+
+    /// Binds a socket to an address, the first of several that works, and listens. Port 0 asks the system for a
+    /// free one: see [`local_addr`](Self::local_addr).
+    ///
+    /// # Errors
+    /// If the address is malformed, unknown or taken, or the system refuses.
+    ///
+    /// # Panics
+    /// In a delegated closure or a callback, which cannot wait.
+    pub fn bind<A: ToSocketAddrs>(address: A) -> io::Result<Self> {
+        check_may_wait("TcpListener::bind");
+        let addresses = resolve(address, "TcpListener::bind")?;
+        first_of(&addresses, |address| Self::wrap(std::net::TcpListener::bind(address)?))
+    }
+
+    /// Waits for the next connection; any number of fibers may wait at once.
+    ///
+    /// # Errors
+    /// The system's, for example because the process has too many open files.
+    ///
+    /// # Panics
+    /// In a delegated closure or a callback, which cannot wait.
+    pub fn accept(&self) -> io::Result<(TcpStream, SocketAddr)> {
+        self.accept_within("TcpListener::accept", None)
+    }
+
+    /// As [`accept`](Self::accept), for at most `limit`.
+    ///
+    /// # Errors
+    /// `TimedOut` if there was no connection within the limit, or the system's.
+    ///
+    /// # Panics
+    /// In a delegated closure or a callback, which cannot wait.
+    pub fn accept_timeout(&self, limit: Duration) -> io::Result<(TcpStream, SocketAddr)> {
+        self.accept_within("TcpListener::accept_timeout", Some(limit))
+    }
+
+    fn accept_within(
+        &self,
+        name: &'static str,
+        limit: Option<Duration>,
+    ) -> io::Result<(TcpStream, SocketAddr)> {
+        let call = Call { name, direction: Direction::Read, limit };
+        let (stream, peer) = self.source.wait(call, mio::net::TcpListener::accept)?;
+        Ok((TcpStream::of_nonblocking(stream.into()), peer))
+    }
+
+    /// The connections to come, one `accept` each; it never ends by itself.
+    pub fn incoming(&self) -> Incoming<'_> {
+        Incoming { listener: self }
+    }
+
+    /// The address the socket is bound to.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn local_addr(&self) -> io::Result<SocketAddr> {
+        self.source.io().local_addr()
+    }
+
+    /// Another handle of the same socket: each connection is accepted by one of them.
+    ///
+    /// # Errors
+    /// The system's, for example because the process has too many open files.
+    pub fn try_clone(&self) -> io::Result<Self> {
+        Self::wrap(self.as_fd().try_clone_to_owned()?.into())
+    }
+
+    /// The error that is pending on the socket, if any; this clears it.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn take_error(&self) -> io::Result<Option<io::Error>> {
+        self.source.io().take_error()
+    }
+
+    /// Takes over a listener of the standard library and makes it non-blocking, clones of it included.
+    ///
+    /// # Errors
+    /// If it cannot be made non-blocking.
+    pub fn from_std(listener: std::net::TcpListener) -> io::Result<Self> {
+        Self::wrap(listener)
+    }
+
+    /// Gives the socket to the standard library, in blocking mode.
+    ///
+    /// # Errors
+    /// If it cannot be made blocking.
+    pub fn into_std(self) -> io::Result<std::net::TcpListener> {
+        let listener = std::net::TcpListener::from(self.source.into_io());
+        listener.set_nonblocking(false)?;
+        Ok(listener)
+    }
+}
+
+impl fmt::Debug for TcpListener {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.source.io().fmt(f)
+    }
+}
+
+impl AsFd for TcpListener {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.source.io().as_fd()
+    }
+}
+
+impl AsRawFd for TcpListener {
+    fn as_raw_fd(&self) -> RawFd {
+        self.source.io().as_raw_fd()
+    }
+}
+
+impl From<TcpListener> for OwnedFd {
+    fn from(listener: TcpListener) -> Self {
+        listener.source.into_io().into()
+    }
+}
+
+/// The connections to come: what [`TcpListener::incoming`] returns.
+#[derive(Debug)]
+#[must_use = "iterators do nothing unless consumed"]
+pub struct Incoming<'a> {
+    listener: &'a TcpListener,
+}
+
+impl Iterator for Incoming<'_> {
+    type Item = io::Result<TcpStream>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        Some(self.listener.accept().map(|(stream, _peer)| stream))
+    }
+}
+
+impl FusedIterator for Incoming<'_> {}
+
+impl<'a> IntoIterator for &'a TcpListener {
+    type Item = io::Result<TcpStream>;
+    type IntoIter = Incoming<'a>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.incoming()
+    }
+}

@@ -1,0 +1,295 @@
+//! Fibers, and the seam to the context switch.
+//!
+//! A fiber is a coroutine that runs one job after another, so that neither its stack nor its first frame is ever
+//! set up twice. Suspending and resuming are the hot path of every blocking call: they touch one thread-local and
+//! the fiber itself.
+//!
+//! Invariants
+//! - F1: a fiber is used on the thread that made it only (it is neither `Send` nor `Sync`).
+//! - F2: `RUNNING` points into the `Rc` of the fiber whose stack this thread runs on, or is null on the thread's
+//!   own stack; `resume` owns that `Rc` meanwhile.
+//! - F3: `yielder` is set by the fiber's first frame, which lives as long as the coroutine is not dropped.
+
+use crate::sys::prefetch;
+use crate::sys::stack::{PAGE, Stack, StackError};
+use corosensei::{Coroutine, Yielder};
+use std::cell::{Cell, OnceCell, UnsafeCell};
+use std::mem::ManuallyDrop;
+use std::panic::Location;
+use std::ptr::null;
+use std::rc::Rc;
+use std::task::Waker;
+
+/// Cache lines of a suspended frame that a resume reads at once.
+const FRAME_LINES: usize = 5;
+/// Cache lines of what a resume touches of the fiber itself.
+const SELF_LINES: usize = 2;
+
+thread_local! {
+    /// F2. Read by the fault handler, so it must need no initialisation.
+    static RUNNING: Cell<*const Fiber> = const { Cell::new(null()) };
+}
+
+/// What a fiber runs. It is told if it cannot have a stack; it must not unwind.
+pub(crate) struct Job {
+    pub(crate) start: Box<dyn FnOnce(Result<(), StackError>)>,
+    pub(crate) spawned_at: &'static Location<'static>,
+}
+
+/// What a report says about a fiber.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Description {
+    pub(crate) worker: u32,
+    pub(crate) serial: u64,
+    pub(crate) spawned_at: &'static Location<'static>,
+}
+
+/// Whether a fiber can go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum State {
+    /// Without a job.
+    Idle,
+    /// In the queue of those that can go on.
+    Ready,
+    Running,
+    /// Suspended until it is woken.
+    Parked,
+}
+
+/// A stack with a coroutine on it, and the job it runs.
+pub(crate) struct Fiber {
+    coroutine: UnsafeCell<ManuallyDrop<Coroutine<(), (), (), Stack>>>,
+    yielder: Cell<*const Yielder<(), ()>>,
+    state: Cell<State>,
+    /// Woken while it was not parked: the next park returns at once.
+    notified: Cell<bool>,
+    /// Parked by a call that unwinds when the runtime ends.
+    cancellable: Cell<bool>,
+    /// Times its job was told that the runtime ends.
+    cancellations: Cell<u32>,
+    /// Index in its worker's table.
+    pub(crate) index: u32,
+    job: Cell<Option<Job>>,
+    /// Made at the first wait that needs one.
+    pub(crate) waker: OnceCell<Waker>,
+    description: Cell<Description>,
+    /// An address in the frame that suspended it, where the next resume will read.
+    frame: Cell<*const u64>,
+    guard: usize,
+    usable: usize,
+}
+
+impl Fiber {
+    /// An idle fiber. When its job has ended it asks `next` for another before it suspends.
+    pub(crate) fn new(
+        index: u32,
+        stack: Stack,
+        description: Description,
+        next: fn(&Self) -> Option<Job>,
+    ) -> Rc<Self> {
+        let (guard, usable) = (stack.guard(), stack.usable());
+        let coroutine = Coroutine::with_stack(stack, move |yielder, ()| {
+            Self::with_running(|fiber| fiber.yielder.set(yielder));
+            loop {
+                // One job after another, as long as there are some: none costs a switch that another may save.
+                while let Some(job) = Self::with_running(|fiber| fiber.job.take().or_else(|| next(fiber))) {
+                    (job.start)(Ok(()));
+                }
+                Self::with_running(|fiber| fiber.state.set(State::Idle));
+                yielder.suspend(());
+            }
+        });
+        Rc::new(Self {
+            coroutine: UnsafeCell::new(ManuallyDrop::new(coroutine)),
+            yielder: Cell::new(null()),
+            state: Cell::new(State::Idle),
+            notified: Cell::new(false),
+            cancellable: Cell::new(false),
+            cancellations: Cell::new(0),
+            index,
+            job: Cell::new(None),
+            waker: OnceCell::new(),
+            description: Cell::new(description),
+            frame: Cell::new(null()),
+            guard,
+            usable,
+        })
+    }
+
+    /// Gives an idle fiber a job; it runs at the next `resume`.
+    pub(crate) fn assign(&self, job: Job, description: Description) {
+        self.describe(description);
+        self.job.set(Some(job));
+    }
+
+    /// Prepares for a job of this description.
+    pub(crate) fn describe(&self, description: Description) {
+        self.description.set(description);
+        self.notified.set(false);
+        self.cancellations.set(0);
+    }
+
+    /// The source line that spawned the fiber that does its job.
+    pub(crate) fn spawned_at(&self) -> &'static Location<'static> {
+        self.description.get().spawned_at
+    }
+
+    /// Whether the job has ended.
+    #[inline(always)]
+    pub(crate) fn is_idle(&self) -> bool {
+        self.state.get() == State::Idle
+    }
+
+    /// Whether it waits to be woken.
+    pub(crate) fn is_parked(&self) -> bool {
+        self.state.get() == State::Parked
+    }
+
+    /// Whether it waits in a call that unwinds when the runtime ends.
+    pub(crate) fn is_cancellable(&self) -> bool {
+        self.is_parked() && self.cancellable.get()
+    }
+
+    /// Notes that a fiber was woken; whether it must be queued to go on. If not, its next park returns at once.
+    #[inline(always)]
+    pub(crate) fn wake(&self) -> bool {
+        match self.state.get() {
+            State::Parked => self.state.set(State::Ready),
+            State::Running | State::Ready => {
+                self.notified.set(true);
+                return false;
+            }
+            State::Idle => return false,
+        }
+        true
+    }
+
+    /// Runs the fiber until it suspends or its job ends, and gives it back.
+    ///
+    /// # Panics
+    /// If called from a fiber: only a worker's own loop resumes fibers.
+    #[inline]
+    pub(crate) fn resume(self: Rc<Self>) -> Rc<Self> {
+        assert!(RUNNING.get().is_null(), "a fiber cannot resume another fiber");
+        RUNNING.set(Rc::as_ptr(&self));
+        self.state.set(State::Running);
+        // SAFETY: F1 and the assertion: no other frame of this thread is inside a `resume`, so this is the only
+        // reference to the coroutine; it is suspended, since it can only be running below a `resume`.
+        let coroutine = unsafe { &mut *self.coroutine.get() };
+        coroutine.resume(());
+        RUNNING.set(null());
+        self
+    }
+
+    /// Hints that this fiber will be resumed soon, after `prefetch_self` was called for it a while ago.
+    #[inline(always)]
+    pub(crate) fn prefetch_frame(&self) {
+        for line in 0..FRAME_LINES {
+            prefetch::read(self.frame.get().wrapping_add(8 * line));
+        }
+    }
+
+    /// Hints that this fiber will be looked at soon.
+    #[inline(always)]
+    pub(crate) fn prefetch_self(self: &Rc<Self>) {
+        for line in 0..SELF_LINES {
+            prefetch::read(Rc::as_ptr(self).cast::<u64>().wrapping_add(8 * line));
+        }
+    }
+
+    /// The fiber this thread runs, if it runs one.
+    #[inline(always)]
+    pub(crate) fn running() -> Option<Rc<Self>> {
+        let running = RUNNING.get();
+        if running.is_null() {
+            return None;
+        }
+        // SAFETY: F2: the pointer came from an `Rc` that is alive.
+        unsafe { Rc::increment_strong_count(running) };
+        // SAFETY: this takes over the count just added.
+        Some(unsafe { Rc::from_raw(running) })
+    }
+
+    #[inline(always)]
+    fn with_running<R>(f: impl FnOnce(&Self) -> R) -> R {
+        let running = RUNNING.get();
+        assert!(!running.is_null(), "no fiber is running on this thread");
+        // SAFETY: F2: `resume` owns the fiber for as long as `RUNNING` names it.
+        f(unsafe { &*running })
+    }
+
+    /// Takes note, on the running fiber, that it was woken.
+    pub(crate) fn take_notification() -> bool {
+        Self::with_running(|fiber| fiber.notified.take())
+    }
+
+    /// Takes note, on the running fiber, that its job is told that the runtime ends; how often it was.
+    pub(crate) fn count_cancellation() -> u32 {
+        Self::with_running(|fiber| {
+            fiber.cancellations.set(fiber.cancellations.get() + 1);
+            fiber.cancellations.get()
+        })
+    }
+
+    /// Suspends the running fiber until it is woken; returns at once if it was woken since its last park.
+    ///
+    /// # Panics
+    /// If no fiber is running on this thread.
+    #[inline(always)]
+    pub(crate) fn park(cancellable: bool) {
+        Self::with_running(|fiber| {
+            if fiber.notified.take() {
+                return;
+            }
+            fiber.cancellable.set(cancellable);
+            fiber.suspend(State::Parked);
+        });
+    }
+
+    /// Suspends the running fiber, which the caller has queued to go on.
+    ///
+    /// # Panics
+    /// If no fiber is running on this thread.
+    #[inline(always)]
+    pub(crate) fn suspend_ready() {
+        Self::with_running(|fiber| fiber.suspend(State::Ready));
+    }
+
+    #[inline(always)]
+    fn suspend(&self, state: State) {
+        self.state.set(state);
+        let here = 0_u64;
+        self.frame.set(&raw const here);
+        // SAFETY: F3: this is the running fiber, so it has set its yielder, and its first frame is below this one.
+        unsafe { (*self.yielder.get()).suspend(()) };
+    }
+
+    /// What runs on this thread, and how large its stack is, if `address` lies in its guard page.
+    /// For the fault handler: reads one thread-local and allocates nothing.
+    pub(crate) fn overflowed_at(address: usize) -> Option<(Description, usize)> {
+        let running = RUNNING.get();
+        if running.is_null() {
+            return None;
+        }
+        // SAFETY: F2, as in `with_running`.
+        let fiber = unsafe { &*running };
+        let hit = (fiber.guard..fiber.guard + PAGE).contains(&address);
+        hit.then(|| (fiber.description.get(), fiber.usable))
+    }
+}
+
+impl Drop for Fiber {
+    fn drop(&mut self) {
+        if !self.is_idle() {
+            // An abandoned job keeps its stack: others may hold pointers into it.
+            return;
+        }
+        let coroutine = self.coroutine.get_mut();
+        if coroutine.started() {
+            // SAFETY: between two jobs the live frames hold references and numbers, nothing with a destructor.
+            unsafe { coroutine.force_reset() };
+        }
+        // SAFETY: dropped here only, and never used after.
+        unsafe { ManuallyDrop::drop(coroutine) };
+    }
+}

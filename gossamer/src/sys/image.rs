@@ -1,0 +1,43 @@
+//! Addresses of statics relative to the loaded image, so that an identity does not depend on where the
+//! loader put the program (address space randomisation stays on).
+
+unsafe extern "C" {
+    /// The start of the image that this code is linked into, defined by the linker (GNU ld, gold, lld, mold alike).
+    /// A static of our own will not do: link-time optimisation gives each codegen unit a copy of a constant one.
+    static __ehdr_start: u8;
+}
+
+/// The address every offset is measured from.
+#[inline(always)]
+fn base() -> *const u8 {
+    &raw const __ehdr_start
+}
+
+/// The signed distance of a static of this image from the start of the image.
+///
+/// # Panics
+/// If the static lies in another image, more than 2 GiB away: delegated closures must be linked into the
+/// same executable as the runtime.
+#[inline(always)]
+pub(crate) fn offset_of<T>(item: &'static T) -> i32 {
+    let distance = (item as *const T as isize).wrapping_sub(base() as isize);
+    match i32::try_from(distance) {
+        Ok(offset) => offset,
+        Err(_) => another_image(),
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn another_image() -> ! {
+    panic!(
+        "a delegated closure lies in another shared object than the gossamer runtime; \
+         link both into one executable (do not build with `-C prefer-dynamic`)"
+    )
+}
+
+/// The address of the static at `offset` from the start of the image.
+#[inline(always)]
+pub(crate) fn at_offset<T>(offset: i32) -> *const T {
+    base().wrapping_offset(offset as isize).cast()
+}

@@ -1,0 +1,18 @@
+//! The floor: the only home of the operating system, the context switch and the atomics.
+//!
+//! Everything here is either plain `std`-like safe API over an unsafe mechanism, or a facade that lets
+//! the model checker stand in for the hardware. Nothing here knows of workers, lanes or trusts.
+
+pub(crate) mod affinity;
+pub(crate) mod atomic;
+pub(crate) mod doorbell;
+pub(crate) mod fiber;
+pub(crate) mod image;
+pub(crate) mod oneshot;
+pub(crate) mod outside;
+pub(crate) mod overflow;
+pub(crate) mod poll;
+pub(crate) mod prefetch;
+pub(crate) mod ring;
+pub(crate) mod scoped;
+pub(crate) mod stack;

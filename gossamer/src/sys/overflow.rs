@@ -1,0 +1,130 @@
+//! Turns a fiber's stack overflow into a message and an abort instead of a bare SIGSEGV.
+//!
+//! Invariant O1: the handler calls async-signal-safe functions only, allocates nothing, and runs on the
+//! alternate stack of the thread, which `prepare_thread` makes sure of.
+
+use crate::sys::fiber::Fiber;
+use std::fmt::Write;
+use std::mem::MaybeUninit;
+use std::ptr::null_mut;
+use std::sync::{Once, OnceLock};
+
+/// Bytes of the alternate stack given to a thread that has none.
+const ALTERNATE_STACK: usize = 64 * 1024;
+
+/// What handled each signal before us, to be asked when the fault is not ours.
+static PREVIOUS: [OnceLock<libc::sigaction>; 2] = [OnceLock::new(), OnceLock::new()];
+const SIGNALS: [libc::c_int; 2] = [libc::SIGSEGV, libc::SIGBUS];
+
+/// Installs the handler once per process, in front of the one that is there.
+pub(crate) fn install() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        for (signal, previous) in SIGNALS.into_iter().zip(&PREVIOUS) {
+            if let Some(old) = install_for(signal) {
+                let _ = previous.set(old);
+            }
+        }
+    });
+}
+
+/// Replaces a handler that was installed since: that of may's coroutines, which panics when it hears of a fault that
+/// is not theirs, and leaves frames without running destructors when it is.
+#[cfg(feature = "may")]
+pub(crate) fn install_again() {
+    install();
+    for signal in SIGNALS {
+        let _other = install_for(signal);
+    }
+}
+
+/// Installs the handler and returns the one that was there, unless the system refuses.
+fn install_for(signal: libc::c_int) -> Option<libc::sigaction> {
+    // SAFETY: `sigaction` is plain data for which all zero is valid.
+    let mut action: libc::sigaction = unsafe { core::mem::zeroed() };
+    action.sa_sigaction = on_fault as *const () as usize;
+    action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
+    let mut old = MaybeUninit::zeroed();
+    // SAFETY: `action` is complete, `on_fault` has the signature SA_SIGINFO asks for and obeys O1.
+    let status = unsafe { libc::sigaction(signal, &action, old.as_mut_ptr()) };
+    // SAFETY: if the call succeeded it wrote the old action (and zeroes are valid in any case).
+    (status == 0).then(|| unsafe { old.assume_init() })
+}
+
+/// Makes sure the calling thread has an alternate stack to report an overflow from (O1).
+pub(crate) fn prepare_thread() {
+    let mut current = MaybeUninit::<libc::stack_t>::zeroed();
+    // SAFETY: asks only; `current` is writable.
+    let status = unsafe { libc::sigaltstack(null_mut(), current.as_mut_ptr()) };
+    // SAFETY: zeroes are a valid `stack_t`, so it is initialised whatever the call did.
+    let current = unsafe { current.assume_init() };
+    if status != 0 || current.ss_flags & libc::SS_DISABLE == 0 {
+        return;
+    }
+    // A leak of one small block per thread: the stack must outlive the thread's last instruction.
+    let memory = Box::leak(vec![0u8; ALTERNATE_STACK].into_boxed_slice());
+    let stack = libc::stack_t { ss_sp: memory.as_mut_ptr().cast(), ss_flags: 0, ss_size: ALTERNATE_STACK };
+    // SAFETY: the memory is ours for ever and of the size given. A refusal only costs the message.
+    unsafe { libc::sigaltstack(&stack, null_mut()) };
+}
+
+extern "C" fn on_fault(signal: libc::c_int, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
+    // SAFETY: the kernel passes a valid `siginfo_t` to a handler installed with SA_SIGINFO.
+    let info_of_fault = unsafe { &*info };
+    // SAFETY: the signals it is installed for carry an address.
+    let address = unsafe { info_of_fault.si_addr() } as usize;
+    if let Some((fiber, usable)) = Fiber::overflowed_at(address) {
+        let mut line = Line { bytes: [0; 512], length: 0 };
+        let _ = writeln!(
+            line,
+            "gossamer: fiber {} spawned at {} on worker {} overflowed its stack of {} KiB; \
+             give fibers more with Config::stack_size or GOSSAMER_STACK_KIB, or move large arrays to the heap",
+            fiber.serial,
+            fiber.spawned_at,
+            fiber.worker,
+            usable / 1024
+        );
+        // SAFETY: O1: write(2) and abort are async-signal-safe, and the buffer is on this (alternate) stack.
+        unsafe { libc::write(2, line.bytes.as_ptr().cast(), line.length) };
+        std::process::abort();
+    }
+    pass_on(signal, info, context);
+}
+
+/// Hands a fault that is not a fiber's overflow to the handler that was there before.
+fn pass_on(signal: libc::c_int, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
+    let index = SIGNALS.iter().position(|&s| s == signal).unwrap_or(0);
+    let previous = PREVIOUS[index].get();
+    let handler = previous.map_or(libc::SIG_DFL, |action| action.sa_sigaction);
+    if handler == libc::SIG_DFL || handler == libc::SIG_IGN {
+        // SAFETY: restores the default action: the faulting instruction runs again and ends the process as it should.
+        unsafe { libc::signal(signal, libc::SIG_DFL) };
+        return;
+    }
+    if previous.is_some_and(|action| action.sa_flags & libc::SA_SIGINFO != 0) {
+        type Detailed = extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut libc::c_void);
+        // SAFETY: the flag says that the action is a handler of this signature.
+        let handler: Detailed = unsafe { core::mem::transmute(handler) };
+        handler(signal, info, context);
+    } else {
+        // SAFETY: without the flag the action is a handler of this signature.
+        let handler: extern "C" fn(libc::c_int) = unsafe { core::mem::transmute(handler) };
+        handler(signal);
+    }
+}
+
+/// A line of text in memory of its own: formatting into it allocates nothing.
+struct Line {
+    bytes: [u8; 512],
+    length: usize,
+}
+
+impl Write for Line {
+    fn write_str(&mut self, text: &str) -> std::fmt::Result {
+        let room = &mut self.bytes[self.length..];
+        let count = text.len().min(room.len());
+        room[..count].copy_from_slice(&text.as_bytes()[..count]);
+        self.length += count;
+        Ok(())
+    }
+}

@@ -1,0 +1,43 @@
+//! A thread-local reference that is set for the length of a call.
+
+/// Makes a module with `set`, which runs a closure with a reference as this thread's, and `with`, which gives a
+/// closure this thread's reference, if there is one.
+///
+/// A macro, because only a thread-local that is named in the accessor is inlined into its callers.
+macro_rules! scoped_thread_local {
+    ($(#[$attribute:meta])* mod $name:ident: $type:ty) => {
+        $(#[$attribute])*
+        #[allow(unsafe_code, reason = "proved here, once: see Z1")]
+        mod $name {
+            use super::*;
+
+            thread_local! {
+                /// Z1: null, or made from a reference given to a `set` that is still on this thread's stack.
+                static CURRENT: std::cell::Cell<*const $type> = const { std::cell::Cell::new(std::ptr::null()) };
+            }
+
+            struct Reset(*const $type);
+
+            impl Drop for Reset {
+                fn drop(&mut self) {
+                    CURRENT.set(self.0);
+                }
+            }
+
+            /// Runs `f` with `value` as this thread's.
+            pub(crate) fn set<R>(value: &$type, f: impl FnOnce() -> R) -> R {
+                let _reset = Reset(CURRENT.replace(value));
+                f()
+            }
+
+            /// Runs `f` with this thread's value, if it has one.
+            #[inline(always)]
+            pub(crate) fn with<R>(f: impl FnOnce(Option<&$type>) -> R) -> R {
+                // SAFETY: Z1: the reference is alive, since `set` resets the pointer before it returns.
+                f(unsafe { CURRENT.get().as_ref() })
+            }
+        }
+    };
+}
+
+pub(crate) use scoped_thread_local;

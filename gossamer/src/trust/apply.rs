@@ -1,0 +1,286 @@
+//! [`Trust`]: the handle of a property, and the ways to delegate to it.
+
+use crate::lane::error::{DelegationError, Origin};
+use crate::lane::operation::refuse_captures;
+use crate::sys::oneshot;
+use crate::trust::call::{Target, report_unawaited};
+use crate::trust::handle::Handle;
+use crate::trust::{NoRef, Pending, Trustee};
+use std::fmt;
+use std::marker::PhantomData;
+use std::panic::Location;
+use std::sync::Arc;
+
+/// A counted handle of a property: an object of type `T` that lives with one trustee.
+///
+/// Nothing locks a property. Whoever holds a trust sends closures to it, and the trustee applies them one by one.
+/// A trust may be cloned, sent to any fiber or thread, stored in other properties, and captured by delegated
+/// closures. When its last trust is gone, and what was sent before has been served, the property is dropped on its
+/// trustee.
+///
+/// # Delegated closures
+/// A delegated closure may run on another worker (later: on another machine). So it must not capture anything by
+/// itself: inside a function marked [`#[gossamer::main]`](macro@crate::main) or
+/// [`#[gossamer::delegate]`](macro@crate::delegate) its captures are found and sent along; elsewhere hand them over
+/// with the `_with` forms. Captures, arguments and results are [`NoRef`].
+///
+/// ```
+/// # gossamer::run(gossamer::Config::default().threads(2), || {
+/// let counter = gossamer::Trustee::all()[1].entrust(40_u64);
+/// let now = counter.apply_with(|count, by| { *count += by; *count }, 2);
+/// assert_eq!(now, 42);
+/// # });
+/// ```
+///
+/// # Which form
+/// | form | waits | result |
+/// |---|---|---|
+/// | [`apply`](Self::apply) | the fiber does | returned |
+/// | [`try_apply`](Self::try_apply) | the fiber does | returned, or why there is none |
+/// | [`apply_then`](Self::apply_then) | nobody | given to a callback |
+/// | [`apply_async`](Self::apply_async) | whoever asks the [`Pending`] | when it is asked for |
+///
+/// Requests of one fiber to one trustee are served in the order in which they were sent.
+///
+/// # Panics
+/// All blocking forms panic, at once and with advice, inside a delegated closure or a callback, which cannot wait.
+/// On a thread that is no worker they block the thread. All forms panic if the runtime of the property has ended,
+/// except those that return a `Result`.
+pub struct Trust<T: 'static> {
+    handle: Arc<Handle>,
+    /// Copies of what the handle says, so that a request does not touch the line of the count.
+    number: u32,
+    property: u32,
+    of: PhantomData<fn(&mut T)>,
+}
+
+impl<T: 'static> Trust<T> {
+    /// A trust of a property that was just stored, with type `T`, where `handle` says.
+    pub(crate) fn new(handle: Handle) -> Self {
+        let (number, property) = (handle.shared.base + handle.trustee, handle.property);
+        Self { handle: Arc::new(handle), number, property, of: PhantomData }
+    }
+
+    #[inline(always)]
+    pub(crate) fn target(&self) -> Target<'_, T> {
+        Target { shared: &self.handle.shared, number: self.number, property: self.property, of: PhantomData }
+    }
+
+    /// The trustee that holds the property.
+    pub fn trustee(&self) -> Trustee {
+        Trustee::numbered(self.number)
+    }
+
+    /// Applies a closure to the property and returns its result.
+    ///
+    /// The fiber waits; the others of its worker run meanwhile. On the trustee's own worker the closure runs at once.
+    ///
+    /// # Panics
+    /// If the closure panics, with its message and both places; and as said in [Panics](Self#panics).
+    #[inline]
+    #[track_caller]
+    pub fn apply<U: NoRef, F>(&self, closure: F) -> U
+    where
+        F: FnOnce(&mut T) -> U + Send,
+    {
+        refuse_captures!(F);
+        match self.target().call::<F, _, _, _>("apply", |property, ()| closure(property), ()) {
+            Ok(result) => result,
+            Err(error) => rethrow(error, Location::caller()),
+        }
+    }
+
+    /// As [`apply`](Self::apply), with arguments handed to the closure.
+    ///
+    /// # Panics
+    /// As [`apply`](Self::apply).
+    #[inline]
+    #[track_caller]
+    pub fn apply_with<C: NoRef, U: NoRef, F>(&self, closure: F, arguments: C) -> U
+    where
+        F: FnOnce(&mut T, C) -> U + Send,
+    {
+        refuse_captures!(F);
+        match self.target().call::<F, _, _, _>("apply", closure, arguments) {
+            Ok(result) => result,
+            Err(error) => rethrow(error, Location::caller()),
+        }
+    }
+
+    /// As [`apply`](Self::apply), but returns why there is no result instead of panicking.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || {
+    /// let list = gossamer::entrust(vec![1, 2]);
+    /// let error = list.try_apply(|list| list[7]).unwrap_err();
+    /// assert!(error.to_string().contains("index out of bounds"));
+    /// assert_eq!(list.apply(|list| list.len()), 2); // the property goes on
+    /// # });
+    /// ```
+    ///
+    /// # Errors
+    /// If the closure panicked, or the runtime of the property has ended.
+    ///
+    /// # Panics
+    /// Where it cannot wait.
+    #[inline]
+    #[track_caller]
+    pub fn try_apply<U: NoRef, F>(&self, closure: F) -> Result<U, DelegationError>
+    where
+        F: FnOnce(&mut T) -> U + Send,
+    {
+        refuse_captures!(F);
+        let outcome = self.target().call::<F, _, _, _>("try_apply", |property, ()| closure(property), ());
+        outcome.map_err(|error| error.with_sender(Location::caller()))
+    }
+
+    /// As [`try_apply`](Self::try_apply), with arguments handed to the closure.
+    ///
+    /// # Errors
+    /// As [`try_apply`](Self::try_apply).
+    ///
+    /// # Panics
+    /// Where it cannot wait.
+    #[inline]
+    #[track_caller]
+    pub fn try_apply_with<C: NoRef, U: NoRef, F>(
+        &self,
+        closure: F,
+        arguments: C,
+    ) -> Result<U, DelegationError>
+    where
+        F: FnOnce(&mut T, C) -> U + Send,
+    {
+        refuse_captures!(F);
+        let sent_from = Location::caller();
+        self.target()
+            .call::<F, _, _, _>("try_apply", closure, arguments)
+            .map_err(|error| error.with_sender(sent_from))
+    }
+
+    /// Applies a closure without waiting; `then` is called with its result, on this worker.
+    ///
+    /// `then` may capture anything. It must not block: it is no fiber. If the closure panics, the error is printed
+    /// and `then` is dropped. A fiber that sends faster than the trustee serves waits for room on the lane; where
+    /// nothing can wait (in a delegated closure or in another callback) requests queue in memory up to
+    /// [`Config::backlog`](crate::Config::backlog). On a thread that is no worker this waits for the result, since
+    /// there is no loop that could call `then` later; use [`apply_async`](Self::apply_async) there.
+    ///
+    /// # Panics
+    /// If the backlog is full.
+    #[inline]
+    #[track_caller]
+    pub fn apply_then<U: NoRef, F, R>(&self, closure: F, then: R)
+    where
+        F: FnOnce(&mut T) -> U + Send + 'static,
+        R: FnOnce(U) + 'static,
+    {
+        refuse_captures!(F);
+        let sent_from = Location::caller();
+        self.target().call_then::<F, _, _, _, _>(
+            |property, ()| closure(property),
+            (),
+            or_report(then, sent_from),
+        );
+    }
+
+    /// As [`apply_then`](Self::apply_then), with arguments handed to the closure.
+    ///
+    /// # Panics
+    /// As [`apply_then`](Self::apply_then).
+    #[inline]
+    #[track_caller]
+    pub fn apply_with_then<C: NoRef, U: NoRef, F, R>(&self, closure: F, arguments: C, then: R)
+    where
+        F: FnOnce(&mut T, C) -> U + Send + 'static,
+        R: FnOnce(U) + 'static,
+    {
+        refuse_captures!(F);
+        let sent_from = Location::caller();
+        self.target().call_then::<F, _, _, _, _>(closure, arguments, or_report(then, sent_from));
+    }
+
+    /// Applies a closure without waiting; the result is had from the [`Pending`].
+    ///
+    /// # Panics
+    /// If the backlog is full, as for [`apply_then`](Self::apply_then).
+    #[inline]
+    #[track_caller]
+    pub fn apply_async<U: NoRef, F>(&self, closure: F) -> Pending<U>
+    where
+        F: FnOnce(&mut T) -> U + Send + 'static,
+    {
+        refuse_captures!(F);
+        self.send::<F, _, _, _>(|property, ()| closure(property), (), Location::caller())
+    }
+
+    /// As [`apply_async`](Self::apply_async), with arguments handed to the closure.
+    ///
+    /// # Panics
+    /// As [`apply_async`](Self::apply_async).
+    #[track_caller]
+    pub fn apply_with_async<C: NoRef, U: NoRef, F>(&self, closure: F, arguments: C) -> Pending<U>
+    where
+        F: FnOnce(&mut T, C) -> U + Send + 'static,
+    {
+        refuse_captures!(F);
+        self.send::<F, _, _, _>(closure, arguments, Location::caller())
+    }
+
+    fn send<N, C: NoRef, U: NoRef, F>(
+        &self,
+        closure: F,
+        arguments: C,
+        sent_from: &'static Location<'static>,
+    ) -> Pending<U>
+    where
+        F: FnOnce(&mut T, C) -> U + Send + 'static,
+    {
+        let (sender, receiver) = oneshot::channel();
+        self.target().call_to::<N, _, _, _>(closure, arguments, sender);
+        Pending::new(receiver, Origin::of::<N>(self.handle.trustee, sent_from))
+    }
+}
+
+/// The completion of a request whose error nobody takes: prints it.
+#[inline(always)]
+fn or_report<U>(
+    then: impl FnOnce(U) + 'static,
+    sent_from: &'static Location<'static>,
+) -> impl FnOnce(Result<U, DelegationError>) + 'static {
+    move |outcome| match outcome {
+        Ok(result) => then(result),
+        Err(error) => report_unawaited(error, sent_from),
+    }
+}
+
+/// Panics at the caller with what happened at the trustee.
+#[cold]
+#[inline(never)]
+#[track_caller]
+pub(crate) fn rethrow(error: DelegationError, sent_from: &'static Location<'static>) -> ! {
+    panic!("{}", error.with_sender(sent_from))
+}
+
+impl<T> Clone for Trust<T> {
+    #[inline]
+    fn clone(&self) -> Self {
+        Self {
+            handle: Arc::clone(&self.handle),
+            number: self.number,
+            property: self.property,
+            of: PhantomData,
+        }
+    }
+}
+
+impl<T> fmt::Debug for Trust<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = std::any::type_name::<T>();
+        write!(f, "Trust<{name}>(property {} of worker {})", self.property, self.handle.trustee)
+    }
+}
+
+// SAFETY: a trust holds no reference that its receiver could not use: inside a process its counted handle is valid
+// on every thread.
+unsafe impl<T> NoRef for Trust<T> {}

@@ -1,0 +1,276 @@
+//! The ways a delegated closure gets to its property: at once where the caller is at the trustee, by a lane from
+//! another worker, through the inbox from any other thread.
+//!
+//! Invariants
+//! - A1: `Address::property` is the index, at `Address::trustee`, of a property of type `T`, for every `Target<T>`:
+//!   both are set by `entrust::<T>` only.
+//! - A2: a `Target` lives only while a trust of its property does (it borrows one), so the property is not dropped
+//!   before the request is on its way; the grace round protects it from there.
+//! - A3: the stack frame of a blocking call is not left before its completion has run: `wait_until` neither
+//!   returns early nor unwinds.
+
+use crate::lane::catch::{self, Caught};
+use crate::lane::context::{self, Context};
+use crate::lane::error::{DelegationError, Reason};
+use crate::lane::operation::Delegated;
+use crate::sys::fiber::Fiber;
+use crate::sys::{oneshot, outside};
+use crate::worker::inbox::Message;
+use crate::worker::shared::Shared;
+use crate::worker::wake::block_on;
+use crate::worker::{self, Worker};
+use std::cell::Cell;
+use std::marker::PhantomData;
+use std::panic::Location;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A property on its trustee, borrowed from a trust.
+pub(crate) struct Target<'a, T> {
+    pub(crate) shared: &'a Arc<Shared>,
+    /// Process-wide number of the trustee.
+    pub(crate) number: u32,
+    pub(crate) property: u32,
+    pub(crate) of: PhantomData<fn(&mut T)>,
+}
+
+/// Where the caller stands.
+enum From<'a> {
+    Trustee(&'a Worker),
+    Worker(&'a Worker, usize),
+    Elsewhere,
+}
+
+impl<T: 'static> Target<'_, T> {
+    #[inline(always)]
+    fn from<'w>(&self, current: Option<&'w Worker>) -> From<'w> {
+        let Some(here) = current else { return From::Elsewhere };
+        if here.number == self.number {
+            return From::Trustee(here);
+        }
+        here.index_of(self.number).map_or(From::Elsewhere, |index| From::Worker(here, index))
+    }
+
+    /// Applies a closure and waits for its result. Reports name the type `N`, here and below: the user's closure, where
+    /// `closure` only wraps it.
+    #[inline(always)]
+    pub(crate) fn call<N, C, U, F>(&self, call: &str, closure: F, arguments: C) -> Result<U, DelegationError>
+    where
+        C: Send + 'static,
+        U: Send + 'static,
+        F: FnOnce(&mut T, C) -> U + Send,
+    {
+        worker::with(|current| match self.from(current) {
+            From::Trustee(here) => {
+                here.require_fiber(call);
+                here.take_turn();
+                if here.has_outstanding_here() {
+                    // Behind what this fiber may have sent without waiting: its requests are served in order.
+                    self.call_by_lane(here, here.index, Delegated::of::<N, F>(closure), arguments)
+                } else {
+                    self.call_here::<N, C, U, F>(here, closure, arguments)
+                }
+            }
+            From::Worker(here, trustee) => {
+                here.require_fiber(call);
+                self.call_by_lane(here, trustee, Delegated::of::<N, F>(closure), arguments)
+            }
+            From::Elsewhere => {
+                // A worker of another runtime: refused before anything is sent.
+                current.into_iter().for_each(|here| here.require_fiber(call));
+                let (sender, receiver) = oneshot::channel();
+                self.send_from_outside(Delegated::of::<N, F>(closure), arguments, |outcome| {
+                    sender.send(outcome)
+                });
+                block_on(receiver, call).unwrap_or_else(|_closed| Err(self.ended::<N>()))
+            }
+        })
+    }
+
+    /// The caller is a fiber of the trustee: no delegated closure runs, so the property is free.
+    #[inline(always)]
+    fn call_here<N, C, U, F>(&self, here: &Worker, closure: F, arguments: C) -> Result<U, DelegationError>
+    where
+        F: FnOnce(&mut T, C) -> U,
+    {
+        let Some(property) = here.properties.get(self.property) else { return Err(self.ended::<N>()) };
+        let outcome = catch::delegated(|| {
+            // SAFETY: A1: it is a `T`. R3: this is a fiber (`require_fiber`), so no other delegated closure runs on this
+            // worker, and this one does not suspend.
+            closure(unsafe { &mut *property.cast::<T>() }, arguments)
+        });
+        outcome.map_err(|Caught { message, place }| self.error::<N>(Reason::Panicked { message, place }))
+    }
+
+    #[inline(always)]
+    fn call_by_lane<C, U>(
+        &self,
+        here: &Worker,
+        trustee: usize,
+        delegated: Delegated<T, C, U>,
+        arguments: C,
+    ) -> Result<U, DelegationError>
+    where
+        C: 'static,
+        U: 'static,
+    {
+        let lane = here.lane_to(trustee);
+        if !lane.client.fits(delegated.operation()) {
+            here.make_room(trustee, delegated.operation());
+        }
+        let answer: Cell<Option<Result<U, DelegationError>>> = Cell::new(None);
+        let (place, fiber) = (&raw const answer, here.running());
+        let then = move |outcome| {
+            // SAFETY: A3: the frame of `answer` waits for this very store.
+            unsafe { (*place).set(Some(outcome)) };
+            unpark(fiber);
+        };
+        // SAFETY: A1 and A2; it fits, see above.
+        unsafe { lane.client.push(delegated, self.property, arguments, then) };
+        loop {
+            if let Some(outcome) = answer.take() {
+                return outcome;
+            }
+            // SAFETY: A3: `answer` is only read while the fiber runs, on the thread that writes it.
+            here.wait_until(|| unsafe { (*answer.as_ptr()).is_some() });
+        }
+    }
+
+    /// Applies a closure and has `then` called with the outcome, on this worker. A fiber waits for room on the lane,
+    /// nothing else does. From a thread that is no worker of the runtime this waits for the outcome itself.
+    #[inline(always)]
+    pub(crate) fn call_then<N, C, U, F, R>(&self, closure: F, arguments: C, then: R)
+    where
+        C: Send + 'static,
+        U: Send + 'static,
+        F: FnOnce(&mut T, C) -> U + Send + 'static,
+        R: FnOnce(Result<U, DelegationError>) + 'static,
+    {
+        worker::with(|current| {
+            match current.and_then(|here| here.index_of(self.number).map(|to| (here, to))) {
+                // To this worker's own trustee by a lane too: `then` must never run inside this very call.
+                Some((here, trustee)) => {
+                    self.push(here, trustee, Delegated::of::<N, F>(closure), arguments, then)
+                }
+                None => then(self.call::<N, C, U, F>("apply_then", closure, arguments)),
+            }
+        });
+    }
+
+    #[inline(always)]
+    fn push<C, U, R>(
+        &self,
+        here: &Worker,
+        trustee: usize,
+        delegated: Delegated<T, C, U>,
+        arguments: C,
+        then: R,
+    ) where
+        R: FnOnce(Result<U, DelegationError>) + 'static,
+    {
+        let lane = here.lane_to(trustee);
+        if !lane.client.fits(delegated.operation()) {
+            here.make_room(trustee, delegated.operation());
+        }
+        // SAFETY: A1 and A2; it fits, see above.
+        unsafe { lane.client.push(delegated, self.property, arguments, then) };
+    }
+
+    /// Applies a closure and sends the outcome to a one-shot, from wherever the caller stands.
+    pub(crate) fn call_to<N, C, U, F>(
+        &self,
+        closure: F,
+        arguments: C,
+        to: oneshot::Sender<Result<U, DelegationError>>,
+    ) where
+        C: Send + 'static,
+        U: Send + 'static,
+        F: FnOnce(&mut T, C) -> U + Send + 'static,
+    {
+        let outside = worker::with(|current| matches!(self.from(current), From::Elsewhere));
+        if outside {
+            self.send_from_outside(Delegated::of::<N, F>(closure), arguments, |outcome| to.send(outcome));
+        } else {
+            self.call_then::<N, _, _, _, _>(closure, arguments, |outcome| to.send(outcome));
+        }
+    }
+
+    /// Sends a closure through the inbox. If the runtime has ended, `then` is dropped.
+    fn send_from_outside<C, U, R>(&self, delegated: Delegated<T, C, U>, arguments: C, then: R)
+    where
+        C: Send + 'static,
+        U: Send + 'static,
+        T: 'static,
+        R: FnOnce(Result<U, DelegationError>) + Send + 'static,
+    {
+        let (property, trustee) = (self.property, self.index());
+        let request = move |here: &Worker| {
+            let operation = delegated.operation();
+            let outcome = match here.properties.get(property) {
+                None => Err(DelegationError::new(Reason::Ended, operation.name(), trustee)),
+                Some(property) => catch::delegated(|| {
+                    // SAFETY: A1 and A2: the inbox is in order and a round ends behind it, so the property is this one. R3: the
+                    // worker's loop runs this, where no other delegated closure does.
+                    unsafe { delegated.apply(property, arguments) }
+                })
+                .map_err(|Caught { message, place }| {
+                    DelegationError::new(Reason::Panicked { message, place }, operation.name(), trustee)
+                }),
+            };
+            then(outcome);
+        };
+        let post = &self.shared.posts[trustee as usize];
+        while post.inbox.len() >= self.shared.config.backlog {
+            // Only a caller that does not wait for its answers gets this far ahead. A thread can wait here.
+            refuse_to_wait_but_as_thread();
+            outside::sleep(WAIT_FOR_INBOX);
+        }
+        // Refused only once the runtime is ending: dropping `then` tells the caller.
+        let _ended = post.send(Message::Request(Box::new(request)));
+    }
+
+    /// Index of the trustee in its runtime.
+    fn index(&self) -> u32 {
+        self.number.wrapping_sub(self.shared.base)
+    }
+
+    #[cold]
+    fn ended<N>(&self) -> DelegationError {
+        self.error::<N>(Reason::Ended)
+    }
+
+    #[cold]
+    fn error<N>(&self, reason: Reason) -> DelegationError {
+        DelegationError::new(reason, std::any::type_name::<N>(), self.index())
+    }
+}
+
+/// How long a thread waits for a full inbox before it looks again.
+const WAIT_FOR_INBOX: Duration = Duration::from_millis(1);
+
+/// # Panics
+/// On a worker, of another runtime than the one it sends requests to.
+fn refuse_to_wait_but_as_thread() {
+    if context::current() != Context::Outside {
+        panic!(
+            "the inbox of a trustee of another runtime is full (Config::backlog): wait for the results of earlier \
+             requests before sending more"
+        );
+    }
+}
+
+#[inline(always)]
+fn unpark(fiber: Rc<Fiber>) {
+    worker::with(|worker| {
+        if let Some(worker) = worker {
+            worker.scheduler.unpark(fiber);
+        }
+    });
+}
+
+/// Reports an error that nobody waits for.
+#[cold]
+pub(crate) fn report_unawaited(error: DelegationError, sent_from: &'static Location<'static>) {
+    eprintln!("gossamer: {}; its callback is not called", error.with_sender(sent_from));
+}

@@ -1,0 +1,76 @@
+//! [`spawn_may`]: code that calls the blocking calls of the crate `may`.
+
+use crate::lane::error::Origin;
+use crate::sys::oneshot;
+use crate::sys::outside::coroutine;
+use crate::trust::JoinHandle;
+use crate::trust::spawn::run_job;
+use crate::worker;
+use std::panic::Location;
+
+/// Runs a closure as a coroutine of the crate [`may`], for code that calls may's own sleep, sync or net, which would
+/// stop a worker. Needs the feature `may`. Usable from any fiber and any thread.
+///
+/// The coroutine belongs to may, which runs it on its own threads, one after the other, from beginning to end; it
+/// never runs on a worker. In it a trust may be used as on any thread, and a call that waits ([`Trust::apply`] and its like,
+/// [`JoinHandle::join`], [`Pending::wait`], [`sleep`](crate::sleep)) suspends the coroutine, not its thread. Delegated
+/// closures run at their trustee, never on the coroutine. What needs a worker ([`spawn`](crate::spawn),
+/// [`entrust`](crate::entrust), [`Trustee::here`](crate::Trustee::here)) panics: use [`Trustee`](crate::Trustee)'s
+/// methods. So do the calls of `gossamer::net`: use may's.
+///
+/// Who joins is at home again: the fiber that waits for the coroutine has never left its worker.
+///
+/// ```
+/// # fn main() {
+/// # gossamer::run(gossamer::Config::default().threads(2), || {
+/// use std::time::Duration;
+/// let naps = gossamer::entrust(0_u32);
+/// let counted = naps.clone();
+/// let sleeper = move || {
+///     may::coroutine::sleep(Duration::from_millis(1));
+///     counted.apply(|naps| { *naps += 1; *naps })
+/// };
+/// // SAFETY: it holds nothing of a thread while it sleeps or waits.
+/// let sleeper = unsafe { gossamer::spawn_may(sleeper) };
+/// assert_eq!(sleeper.join(), 1);
+/// # });
+/// # }
+/// ```
+///
+/// The closure may capture whatever is `Send`, as it stays in this process. A coroutine that is not joined is not
+/// cancelled when `main` returns; it goes on until the process ends, and what it then asks of a trust fails. How large
+/// stacks are, how many threads run coroutines and whether they are pinned is set with `may::config()` before the first
+/// coroutine is started.
+///
+/// # Safety
+/// As for [`may::coroutine::spawn`], since the coroutine may be on another thread after each call that suspends it. The
+/// closure, and what it calls:
+///
+/// - uses no thread-local in a way that spans such a call (a lock guard that must be released where it was taken, a
+///   reference into a thread-local, an address that the compiler may keep);
+/// - does not call may's blocking calls in a destructor that runs while it unwinds from a panic;
+/// - keeps within its stack;
+/// - is resumed on may's threads only: nobody calls `may::sync::FastBlocker::unpark` or `may::cqueue` for it from
+///   another thread.
+///
+/// # Panics
+/// If may cannot make a coroutine.
+///
+/// [`Trust::apply`]: crate::Trust::apply
+/// [`Pending::wait`]: crate::Pending::wait
+#[cfg_attr(docsrs, doc(cfg(feature = "may")))]
+#[track_caller]
+pub unsafe fn spawn_may<U, F>(f: F) -> JoinHandle<U>
+where
+    U: Send + 'static,
+    F: FnOnce() -> U + Send + 'static,
+{
+    let (sender, receiver) = oneshot::channel();
+    let index = worker::with(|worker| worker.map_or(0, |here| here.index));
+    let origin = Origin::of::<F>(index as u32, Location::caller());
+    // SAFETY: the caller's.
+    match unsafe { coroutine::spawn(move || run_job(f, Ok(()), origin, sender)) } {
+        Ok(()) => JoinHandle::new(receiver, origin),
+        Err(error) => panic!("`spawn_may`: {error}"),
+    }
+}

@@ -1,0 +1,26 @@
+//! What users hold and call: trusts, trustees, fibers, and what comes back from them.
+
+mod apply;
+mod call;
+pub(crate) mod delegate;
+mod handle;
+mod join;
+mod latch;
+#[cfg(feature = "may")]
+mod may;
+mod noref;
+mod pending;
+mod sharded;
+mod spawn;
+mod trustee;
+
+pub use apply::Trust;
+pub use join::JoinHandle;
+pub use latch::Latch;
+#[cfg(feature = "may")]
+pub use may::spawn_may;
+pub use noref::NoRef;
+pub use pending::Pending;
+pub use sharded::Sharded;
+pub use spawn::{sleep, spawn, spawn_on, spawn_on_with, spawn_with, yield_now};
+pub use trustee::{Trustee, entrust};

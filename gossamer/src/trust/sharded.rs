@@ -1,0 +1,115 @@
+//! [`Sharded`]: one property per trustee, keys spread by their hash.
+
+use crate::trust::{NoRef, Trust, Trustee};
+use foldhash::fast::FixedState;
+use std::fmt;
+use std::hash::{BuildHasher, Hash};
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+/// One property of type `T` on every trustee, of which a key's hash picks one.
+///
+/// The usual way to keep a large map, a cache or counters: each shard is a property like any other.
+///
+/// ```
+/// # gossamer::run(gossamer::Config::default().threads(2), || {
+/// use gossamer::Sharded;
+/// use std::collections::HashMap;
+/// let ages = Sharded::<String, HashMap<String, u32>>::new();
+/// for (name, age) in [("Ada", 36), ("Alan", 41)] {
+///     let name = name.to_owned();
+///     ages.shard(&name).apply_with(|shard, (name, age)| shard.insert(name, age), (name, age));
+/// }
+/// let sizes: Vec<usize> = ages.map_all(|shard| shard.len());
+/// assert_eq!(sizes.iter().sum::<usize>(), 2);
+/// # });
+/// ```
+pub struct Sharded<K: ?Sized, T: 'static> {
+    shards: Arc<[Trust<T>]>,
+    keys: PhantomData<fn(&K)>,
+}
+
+/// The same on every node of a rack, since all must pick the same shard.
+const HASHER: FixedState = FixedState::with_seed(0x676f_7373_616d_6572);
+
+impl<K: Hash + ?Sized, T: Default + 'static> Sharded<K, T> {
+    /// A shard on each trustee, made by `T::default()` there.
+    ///
+    /// # Panics
+    /// Where the caller cannot wait, and on a thread that is no worker.
+    #[track_caller]
+    pub fn new() -> Self {
+        Self::with(T::default)
+    }
+}
+
+impl<K: Hash + ?Sized, T: Default + 'static> Default for Sharded<K, T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<K: Hash + ?Sized, T: 'static> Sharded<K, T> {
+    /// A shard on each trustee, made there by `make`, which captures nothing.
+    ///
+    /// # Panics
+    /// Where the caller cannot wait, and on a thread that is no worker.
+    #[track_caller]
+    pub fn with<F: Fn() -> T + Send + Copy>(make: F) -> Self {
+        let mut shards = Vec::new();
+        // Not `map`, whose closure would stand for the caller in the report of a panic.
+        for trustee in Trustee::all() {
+            shards.push(trustee.entrust_with(move |()| make(), ()));
+        }
+        Self { shards: shards.into(), keys: PhantomData }
+    }
+
+    /// The shard of a key. The same key always has the same shard.
+    #[inline]
+    pub fn shard(&self, key: &K) -> &Trust<T> {
+        let hash = HASHER.hash_one(key);
+        // The high half of a product spreads as a remainder does, without the division.
+        let index = (u128::from(hash) * self.shards.len() as u128) >> 64;
+        &self.shards[index as usize]
+    }
+
+    /// All shards, in the order of [`Trustee::all`].
+    pub fn shards(&self) -> &[Trust<T>] {
+        &self.shards
+    }
+
+    /// Applies a closure to every shard, all at once, and returns the results in the order of the shards.
+    ///
+    /// # Panics
+    /// If the closure panics; where the caller cannot wait.
+    #[track_caller]
+    pub fn map_all<U: NoRef, F>(&self, closure: F) -> Vec<U>
+    where
+        F: FnOnce(&mut T) -> U + Send + Copy + 'static,
+    {
+        let (mut pending, mut results) = (Vec::new(), Vec::new());
+        // Not `map`: as in `with`.
+        for shard in self.shards.iter() {
+            pending.push(shard.apply_async(closure));
+        }
+        for pending in pending {
+            results.push(pending.wait());
+        }
+        results
+    }
+}
+
+impl<K: ?Sized, T> Clone for Sharded<K, T> {
+    fn clone(&self) -> Self {
+        Self { shards: Arc::clone(&self.shards), keys: PhantomData }
+    }
+}
+
+impl<K: ?Sized, T> fmt::Debug for Sharded<K, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.shards.iter()).finish()
+    }
+}
+
+// SAFETY: it holds trusts, which are `NoRef`; the shared list of them is never changed.
+unsafe impl<K: ?Sized + 'static, T> NoRef for Sharded<K, T> {}

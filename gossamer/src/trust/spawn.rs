@@ -1,0 +1,203 @@
+//! Starting fibers, and what every fiber may call.
+
+use crate::lane::catch;
+use crate::lane::context::{self, Context};
+use crate::lane::error::{DelegationError, Origin, Reason};
+use crate::lane::operation::{Delegated, refuse_captures};
+use crate::lane::property::Root;
+use crate::sys::fiber::Job;
+use crate::sys::oneshot::{self, Sender};
+use crate::sys::outside;
+use crate::sys::stack::StackError;
+use crate::trust::join::reason_of;
+use crate::trust::{JoinHandle, NoRef, Trustee};
+use crate::worker::inbox::Message;
+use crate::worker::shared::Shared;
+use crate::worker::{self, Worker};
+use std::panic::{self, AssertUnwindSafe, Location};
+use std::time::{Duration, Instant};
+
+/// Starts a fiber on one of the workers, each in turn, and returns at once.
+///
+/// Like delegated closures, `f` captures nothing by itself: the macros send its captures along inside a marked
+/// function, [`spawn_with`] takes them elsewhere.
+///
+/// A fiber that is not joined is cancelled when `main` returns: its next blocking call unwinds it.
+///
+/// # Panics
+/// On a thread that is no worker: use [`Trustee::spawn`] there.
+#[track_caller]
+pub fn spawn<U: NoRef, F>(f: F) -> JoinHandle<U>
+where
+    F: FnOnce() -> U + Send + 'static,
+{
+    refuse_captures!(F);
+    start::<F, _, _, _>(next_trustee(), |()| f(), (), Location::caller())
+}
+
+/// As [`spawn`], with arguments handed to the closure.
+///
+/// # Panics
+/// On a thread that is no worker.
+#[track_caller]
+pub fn spawn_with<C: NoRef, U: NoRef, F>(f: F, arguments: C) -> JoinHandle<U>
+where
+    F: FnOnce(C) -> U + Send + 'static,
+{
+    refuse_captures!(F);
+    start::<F, _, _, _>(next_trustee(), f, arguments, Location::caller())
+}
+
+/// The worker whose turn it is to get a fiber.
+fn next_trustee() -> Trustee {
+    let next = worker::with(|worker| worker.map(|here| here.shared.base + here.next_spawn() as u32));
+    match next {
+        Some(number) => Trustee::numbered(number),
+        None => panic!("`spawn` on a thread that is no worker of a runtime: use `Trustee::spawn`"),
+    }
+}
+
+/// Starts a fiber on the worker of a trustee.
+///
+/// # Panics
+/// If the runtime of the trustee has ended.
+#[track_caller]
+pub fn spawn_on<U: NoRef, F>(trustee: Trustee, f: F) -> JoinHandle<U>
+where
+    F: FnOnce() -> U + Send + 'static,
+{
+    refuse_captures!(F);
+    start::<F, _, _, _>(trustee, |()| f(), (), Location::caller())
+}
+
+/// As [`spawn_on`], with arguments handed to the closure.
+///
+/// # Panics
+/// If the runtime of the trustee has ended.
+#[track_caller]
+pub fn spawn_on_with<C: NoRef, U: NoRef, F>(trustee: Trustee, f: F, arguments: C) -> JoinHandle<U>
+where
+    F: FnOnce(C) -> U + Send + 'static,
+{
+    refuse_captures!(F);
+    start::<F, _, _, _>(trustee, f, arguments, Location::caller())
+}
+
+/// Starts a fiber. Reports name the type `N`: the user's closure, where `f` only wraps it.
+fn start<N, C: NoRef, U: NoRef, F>(
+    trustee: Trustee,
+    f: F,
+    arguments: C,
+    spawned_at: &'static Location<'static>,
+) -> JoinHandle<U>
+where
+    F: FnOnce(C) -> U + Send + 'static,
+{
+    let (sender, receiver) = oneshot::channel();
+    let origin = Origin::of::<N>(trustee.index() as u32, spawned_at);
+    let start = Box::new(move |start| run_job(|| f(arguments), start, origin, sender));
+    send(trustee, SendJob { start, spawned_at });
+    JoinHandle::new(receiver, origin)
+}
+
+/// A job on its way to another worker.
+pub(crate) struct SendJob {
+    pub(crate) start: Box<dyn FnOnce(Result<(), StackError>) + Send>,
+    pub(crate) spawned_at: &'static Location<'static>,
+}
+
+impl SendJob {
+    fn arrive(self, here: &Worker) {
+        here.scheduler.submit(Job { start: self.start, spawned_at: self.spawned_at });
+    }
+}
+
+/// Runs the body of a fiber and sends its outcome.
+pub(crate) fn run_job<U>(
+    body: impl FnOnce() -> U,
+    start: Result<(), StackError>,
+    origin: Origin,
+    to: Sender<Result<U, DelegationError>>,
+) {
+    // A fiber must not unwind: not by the destructors of a body that cannot start, nor of a result nobody receives.
+    catch::contained(|| {
+        let outcome = match start {
+            Err(error) => Err(Reason::NoStack { message: error.to_string() }),
+            Ok(()) => panic::catch_unwind(AssertUnwindSafe(body)).map_err(reason_of),
+        };
+        to.send(outcome.map_err(|reason| origin.error(reason)));
+    });
+}
+
+fn send(trustee: Trustee, job: SendJob) {
+    if context::current() == Context::Fiber {
+        // Or fibers that start others would keep an ending runtime alive.
+        worker::with(|here| here.map(Worker::unwind_if_cancelled));
+    }
+    worker::with(|current| {
+        match current.and_then(|here| here.index_of(trustee.number()).map(|to| (here, to))) {
+            Some((here, to)) if to == here.index => {
+                job.arrive(here);
+                if context::current() == Context::Fiber {
+                    here.take_turn();
+                }
+            }
+            Some((here, to)) => {
+                let delegated = Delegated::of::<Root, _>(|_: &mut Root, job| arrive_here(job));
+                if !here.lane_to(to).client.fits(delegated.operation()) {
+                    here.make_room(to, delegated.operation());
+                }
+                here.tell(to, delegated, job);
+            }
+            None => {
+                // Refused only once the runtime has ended: dropping the job tells whoever joins it.
+                if let Some((shared, index)) = Shared::find(trustee.number()) {
+                    let _ended =
+                        shared.posts[index].send(Message::Request(Box::new(|here| job.arrive(here))));
+                }
+            }
+        }
+    });
+}
+
+fn arrive_here(job: SendJob) {
+    worker::with(|worker| {
+        if let Some(here) = worker {
+            job.arrive(here);
+        }
+    });
+}
+
+/// Lets the other fibers of this worker, and its trustee, run. On a thread that is no worker it offers the
+/// processor to other threads.
+///
+/// # Panics
+/// In a delegated closure or a callback, which cannot wait.
+pub fn yield_now() {
+    worker::with(|worker| match worker {
+        Some(here) => {
+            here.require_fiber("yield_now");
+            here.yield_now();
+        }
+        None => outside::yield_now(),
+    });
+}
+
+/// Waits for at least `duration`; a fiber lets others run meanwhile.
+///
+/// # Panics
+/// In a delegated closure or a callback, which cannot wait.
+pub fn sleep(duration: Duration) {
+    worker::with(|worker| match worker {
+        Some(here) => {
+            here.require_fiber("sleep");
+            match Instant::now().checked_add(duration) {
+                Some(due) => here.sleep_until(due),
+                None => loop {
+                    here.park();
+                },
+            }
+        }
+        None => outside::sleep(duration),
+    });
+}

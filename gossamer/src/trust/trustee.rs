@@ -1,0 +1,189 @@
+//! [`Trustee`]: a worker as the holder of properties.
+
+use crate::lane::error::DelegationError;
+use crate::lane::operation::refuse_captures;
+use crate::lane::property::{ROOT, Root};
+use crate::trust::apply::rethrow;
+use crate::trust::call::Target;
+use crate::trust::handle::Handle;
+use crate::trust::{JoinHandle, NoRef, Trust, spawn};
+use crate::worker;
+use crate::worker::shared::Shared;
+use std::fmt;
+use std::marker::PhantomData;
+use std::panic::Location;
+use std::sync::Arc;
+
+/// A worker, as the one that holds and serves properties. A small copyable name, valid on every thread.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Trustee {
+    /// Unique in the process, so that trustees of two runtimes are never confused.
+    number: u32,
+}
+
+// SAFETY: a plain number.
+unsafe impl NoRef for Trustee {}
+
+impl Trustee {
+    pub(crate) fn numbered(number: u32) -> Self {
+        Self { number }
+    }
+
+    pub(crate) fn number(self) -> u32 {
+        self.number
+    }
+
+    /// Whether this is the trustee of that worker.
+    pub(crate) fn is(self, worker: &worker::Worker) -> bool {
+        worker.index_of(self.number) == Some(worker.index)
+    }
+
+    /// The worker that runs the caller.
+    ///
+    /// # Panics
+    /// On a thread that is no worker.
+    pub fn here() -> Self {
+        let number = worker::with(|worker| worker.map(|here| here.shared.base + here.index as u32));
+        Self::numbered(
+            number.unwrap_or_else(|| panic!("`Trustee::here` on a thread that is no worker of a runtime")),
+        )
+    }
+
+    /// All workers of the caller's runtime, in order.
+    ///
+    /// # Panics
+    /// On a thread that is no worker.
+    pub fn all() -> Vec<Self> {
+        let numbers = worker::with(|worker| {
+            worker.map(|here| (here.shared.base, here.shared.base + here.shared.posts.len() as u32))
+        });
+        let (first, end) =
+            numbers.unwrap_or_else(|| panic!("`Trustee::all` on a thread that is no worker of a runtime"));
+        (first..end).map(Self::numbered).collect()
+    }
+
+    /// The place of this worker in [`Trustee::all`].
+    ///
+    /// # Panics
+    /// On a thread that is no worker of its runtime, once the runtime has ended.
+    pub fn index(&self) -> usize {
+        let here = worker::with(|worker| worker.and_then(|here| here.index_of(self.number)));
+        here.or_else(|| Shared::find(self.number).map(|(_, index)| index))
+            .unwrap_or_else(|| self.ended("index"))
+    }
+
+    /// Gives a value to this trustee; the caller waits until it is there.
+    ///
+    /// # Panics
+    /// Where the caller cannot wait, and if the runtime has ended.
+    #[track_caller]
+    pub fn entrust<T: NoRef>(&self, value: T) -> Trust<T> {
+        self.entrust_with(|value| value, value)
+    }
+
+    /// Has the trustee make a value, for types that cannot travel: `make` runs there, with `arguments`.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use std::rc::Rc;
+    /// let there = gossamer::Trustee::all()[1];
+    /// let list = there.entrust_with(|text: String| Rc::<str>::from(text), "shared by nobody".to_owned());
+    /// assert_eq!(list.apply(|list| list.len()), 16);
+    /// # });
+    /// ```
+    ///
+    /// # Panics
+    /// If `make` panics or captures; where the caller cannot wait; and if the runtime has ended.
+    #[track_caller]
+    pub fn entrust_with<C: NoRef, T: 'static, F>(&self, make: F, arguments: C) -> Trust<T>
+    where
+        F: FnOnce(C) -> T + Send,
+    {
+        refuse_captures!(F);
+        let shared = self.shared();
+        let target: Target<'_, Root> =
+            Target { shared: &shared, number: self.number, property: ROOT, of: PhantomData };
+        let property: Result<u32, DelegationError> =
+            target.call::<F, _, _, _>("entrust", |_, arguments| insert_here(make(arguments)), arguments);
+        let property = match property {
+            Ok(property) => property,
+            Err(error) => rethrow(error, Location::caller()),
+        };
+        let trustee = self.number - shared.base;
+        Trust::new(Handle { shared, trustee, property })
+    }
+
+    /// Starts a fiber on this worker, as [`spawn_on`](crate::spawn_on) does. Usable from any thread.
+    ///
+    /// # Panics
+    /// If the runtime has ended.
+    #[track_caller]
+    pub fn spawn<U: NoRef, F>(&self, f: F) -> JoinHandle<U>
+    where
+        F: FnOnce() -> U + Send + 'static,
+    {
+        spawn::spawn_on(*self, f)
+    }
+
+    /// As [`spawn`](Self::spawn), with arguments handed to the closure.
+    ///
+    /// # Panics
+    /// If the runtime has ended.
+    #[track_caller]
+    pub fn spawn_with<C: NoRef, U: NoRef, F>(&self, f: F, arguments: C) -> JoinHandle<U>
+    where
+        F: FnOnce(C) -> U + Send + 'static,
+    {
+        spawn::spawn_on_with(*self, f, arguments)
+    }
+
+    #[track_caller]
+    fn shared(&self) -> Arc<Shared> {
+        let here = worker::with(|worker| {
+            worker.filter(|here| here.index_of(self.number).is_some()).map(|here| Arc::clone(&here.shared))
+        });
+        here.or_else(|| Shared::find(self.number).map(|(shared, _)| shared))
+            .unwrap_or_else(|| self.ended("entrust"))
+    }
+
+    #[cold]
+    #[track_caller]
+    fn ended(&self, call: &str) -> ! {
+        panic!("`Trustee::{call}` after the runtime of the trustee has ended")
+    }
+}
+
+impl fmt::Debug for Trustee {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Trustee({})", self.number)
+    }
+}
+
+/// Stores a property on this worker.
+fn insert_here<T: 'static>(value: T) -> u32 {
+    worker::with(|worker| match worker {
+        Some(here) => here.properties.insert(value),
+        None => unreachable!("a trustee runs on its worker"),
+    })
+}
+
+/// Gives a value to the trustee of this worker. Never waits, so it may be called in a delegated closure too.
+///
+/// ```
+/// # gossamer::run(gossamer::Config::default().threads(1), || {
+/// let greetings = gossamer::entrust(Vec::<String>::new());
+/// greetings.apply(|list| list.push("hello".into()));
+/// # });
+/// ```
+///
+/// # Panics
+/// On a thread that is no worker: use [`Trustee::entrust`] there.
+pub fn entrust<T: Send + 'static>(value: T) -> Trust<T> {
+    worker::with(|worker| match worker {
+        Some(here) => {
+            let (shared, trustee) = (Arc::clone(&here.shared), here.index as u32);
+            Trust::new(Handle { shared, trustee, property: here.properties.insert(value) })
+        }
+        None => panic!("`entrust` on a thread that is no worker of a runtime: use `Trustee::entrust`"),
+    })
+}

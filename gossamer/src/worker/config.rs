@@ -1,0 +1,141 @@
+//! How a runtime is set up, from the program and from the environment.
+
+use std::num::NonZeroUsize;
+
+/// How a runtime is set up. The environment overrides what the program sets, so that a user can change it without
+/// the source:
+///
+/// | setting | variable | default |
+/// |---|---|---|
+/// | [`threads`](Config::threads) | `GOSSAMER_THREADS` | one per processor this process may use |
+/// | [`stack_size`](Config::stack_size) | `GOSSAMER_STACK_KIB` | 64 KiB |
+/// | [`pin`](Config::pin) | `GOSSAMER_PIN` (`0` or `1`) | on, unless there are more workers than processors |
+///
+/// ```
+/// let sum = gossamer::run(gossamer::Config::default().threads(2), || 1 + 1);
+/// assert_eq!(sum, 2);
+/// ```
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct Config {
+    threads: Option<usize>,
+    stack: usize,
+    pin: Option<bool>,
+    pub(crate) backlog: usize,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self { threads: None, stack: 64 * 1024, pin: None, backlog: 1 << 20 }
+    }
+}
+
+impl Config {
+    /// The number of workers.
+    pub fn threads(mut self, threads: usize) -> Self {
+        self.threads = Some(threads);
+        self
+    }
+
+    /// Bytes of stack of each spawned fiber (the first one has 8 MiB), rounded up to whole pages of 4 KiB, at least
+    /// 16 KiB. A guard page comes on top.
+    /// Only the pages a fiber touches take memory.
+    pub fn stack_size(mut self, bytes: usize) -> Self {
+        self.stack = bytes;
+        self
+    }
+
+    /// Whether each worker stays on one processor.
+    pub fn pin(mut self, pin: bool) -> Self {
+        self.pin = Some(pin);
+        self
+    }
+
+    /// How many requests of one worker may wait in memory where the code that sends them cannot wait itself (a
+    /// delegated closure or a callback) and its lanes are full: 1,048,576 unless set. The next request panics.
+    pub fn backlog(mut self, requests: usize) -> Self {
+        self.backlog = requests;
+        self
+    }
+
+    pub(crate) fn stack_bytes(&self) -> usize {
+        self.stack
+    }
+
+    /// The number of workers, given how many processors there are.
+    pub(crate) fn worker_count(&self, processors: usize) -> usize {
+        self.threads.unwrap_or(processors.max(1))
+    }
+
+    pub(crate) fn pins(&self, workers: usize, processors: usize) -> bool {
+        self.pin.unwrap_or(workers <= processors)
+    }
+
+    /// This configuration with what the environment says put over it.
+    ///
+    /// # Errors
+    /// The text names the variable, its value, and what it should be.
+    pub(crate) fn overridden_by(mut self, variable: impl Fn(&str) -> Option<String>) -> Result<Self, String> {
+        let number = |name: &str| -> Result<Option<usize>, String> {
+            let Some(text) = variable(name) else { return Ok(None) };
+            match text.trim().parse::<NonZeroUsize>() {
+                Ok(number) => Ok(Some(number.get())),
+                Err(_) => Err(format!("{name}={text:?} is not a whole number above zero")),
+            }
+        };
+        self.threads = number("GOSSAMER_THREADS")?.or(self.threads);
+        self.stack = number("GOSSAMER_STACK_KIB")?.map_or(self.stack, |kib| kib.saturating_mul(1024));
+        self.pin = match variable("GOSSAMER_PIN").as_deref().map(str::trim) {
+            None => self.pin,
+            Some("0") => Some(false),
+            Some("1") => Some(true),
+            Some(text) => return Err(format!("GOSSAMER_PIN={text:?} is neither 0 nor 1")),
+        };
+        self.validate()?;
+        Ok(self)
+    }
+
+    fn validate(&self) -> Result<(), String> {
+        const LARGEST_STACK: usize = 1 << 30;
+        const MOST_WORKERS: usize = 4096;
+        match self.threads {
+            Some(threads) if threads == 0 || threads > MOST_WORKERS => {
+                Err(format!("{threads} threads: a runtime has 1 to {MOST_WORKERS} workers"))
+            }
+            _ if self.stack > LARGEST_STACK => {
+                Err(format!("{} bytes of stack: a fiber has at most {LARGEST_STACK}", self.stack))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with(name: &'static str, value: &'static str) -> Result<Config, String> {
+        Config::default().threads(3).overridden_by(|asked| (asked == name).then(|| value.to_owned()))
+    }
+
+    #[test]
+    fn the_environment_overrides_the_program() {
+        let threads = |config: Result<Config, String>| config.map(|config| config.worker_count(8));
+        assert_eq!(threads(with("GOSSAMER_THREADS", "5")), Ok(5));
+        assert_eq!(threads(with("UNRELATED", "5")), Ok(3));
+    }
+
+    #[test]
+    fn a_bad_variable_is_named_with_its_value() {
+        for (name, value) in [
+            ("GOSSAMER_THREADS", "0"),
+            ("GOSSAMER_THREADS", "many"),
+            ("GOSSAMER_THREADS", "99999"),
+            ("GOSSAMER_STACK_KIB", "-1"),
+            ("GOSSAMER_PIN", "yes"),
+        ] {
+            let error = with(name, value).err().unwrap_or_default();
+            assert!(error.contains(value.trim_start_matches('-')), "{name}: {error:?}");
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! Messages to a worker that do not come by a lane: from threads that are no workers, and about the lanes themselves.
+//!
+//! A lock and a queue: this is not the hot path. A flag lets the worker look without the lock.
+
+use crate::worker::{Local, Worker};
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+/// What a worker can be told.
+pub(crate) enum Message {
+    /// Worker `from` made a lane to this one: its request slots, and its response slots.
+    Connect { from: usize, requests: Local, responses: Local },
+    /// A request of a thread that is no worker of this runtime.
+    Request(Box<dyn FnOnce(&Worker) + Send>),
+    /// A fiber of this worker can go on.
+    Wake { fiber: u32 },
+    /// The last trust of a property was dropped.
+    Retire { property: u32 },
+    /// Worker `from` asks to be answered when all requests sent to it so far are ahead of the answer.
+    Fence { from: usize },
+    /// One answer to `Fence`.
+    FenceAnswer,
+    /// All requests that were under way when these properties lost their last trust have been served.
+    Release { properties: Vec<u32> },
+}
+
+/// The queue of messages to one worker.
+pub(crate) struct Inbox {
+    queue: Mutex<Queue>,
+    /// Messages in the queue, to look at without the lock.
+    length: AtomicUsize,
+}
+
+struct Queue {
+    messages: VecDeque<Message>,
+    state: State,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd)]
+enum State {
+    Open,
+    /// Only the runtime's own messages are taken.
+    Internal,
+    Closed,
+}
+
+impl Inbox {
+    pub(crate) fn new() -> Self {
+        let queue = Queue { messages: VecDeque::new(), state: State::Open };
+        Self { queue: Mutex::new(queue), length: AtomicUsize::new(0) }
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Queue> {
+        // No user code runs under the lock, so it cannot be poisoned by one.
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds a message; gives it back if the worker takes no more of its kind.
+    pub(crate) fn push(&self, message: Message) -> Result<(), Message> {
+        let mut queue = self.lock();
+        let refused = match message {
+            Message::Request(_) => queue.state > State::Open,
+            _ => queue.state > State::Internal,
+        };
+        if refused {
+            return Err(message);
+        }
+        queue.messages.push_back(message);
+        // Release: pairs with the Acquire in `len`; the lock orders the rest.
+        self.length.store(queue.messages.len(), Ordering::Release);
+        Ok(())
+    }
+
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Messages in the queue.
+    #[inline]
+    pub(crate) fn len(&self) -> usize {
+        self.length.load(Ordering::Acquire)
+    }
+
+    /// Takes all messages, in order.
+    #[inline]
+    pub(crate) fn drain(&self) -> VecDeque<Message> {
+        if self.is_empty() {
+            return VecDeque::new();
+        }
+        let mut queue = self.lock();
+        self.length.store(0, Ordering::Relaxed);
+        std::mem::take(&mut queue.messages)
+    }
+
+    /// Refuses requests from outside from now on.
+    pub(crate) fn close_to_requests(&self) {
+        self.lock().state = State::Internal;
+    }
+
+    /// Refuses everything from now on. What is left is dropped, which tells whoever waits for it.
+    pub(crate) fn close(&self) {
+        let left = {
+            let mut queue = self.lock();
+            queue.state = State::Closed;
+            self.length.store(0, Ordering::Release);
+            std::mem::take(&mut queue.messages)
+        };
+        drop(left);
+    }
+}

@@ -1,0 +1,129 @@
+//! A worker: one kernel thread with its fibers, its trustee and its lanes.
+//!
+//! # Ownership
+//! Everything in [`Worker`] belongs to its thread; [`Shared`](shared::Shared) is what other threads may touch.
+//! User code runs from three places only, none inside another: serving (delegated closures), taking responses
+//! (callbacks), and fibers. No cell of the worker is borrowed while user code runs, but for the list of inbound
+//! lanes while delegated closures run, which nothing reachable from one of those touches.
+#![deny(unsafe_code)]
+
+pub(crate) mod config;
+pub(crate) mod grace;
+pub(crate) mod inbox;
+mod lanes;
+pub(crate) mod readiness;
+mod run;
+mod scheduler;
+pub(crate) mod shared;
+mod sleep;
+pub(crate) mod timer;
+pub(crate) mod wake;
+
+use crate::lane::context::{self, Context};
+use crate::lane::property::Properties;
+use crate::sys::scoped::scoped_thread_local;
+use crate::worker::grace::Grace;
+use crate::worker::lanes::{Inbound, Outbound};
+use crate::worker::scheduler::Scheduler;
+use crate::worker::shared::Shared;
+use crate::worker::timer::Timers;
+use std::cell::{Cell, OnceCell, RefCell};
+use std::sync::Arc;
+
+pub(crate) use run::start;
+pub(crate) use scheduler::Cancelled;
+
+/// The fabric between workers of one process.
+pub(crate) type Local = Arc<crate::fabric::SlotMemory>;
+
+scoped_thread_local! {
+    /// This thread's worker.
+    mod current: Worker
+}
+
+pub(crate) use current::with;
+
+/// One worker, as its own thread sees it.
+pub(crate) struct Worker {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) index: usize,
+    /// Process-wide.
+    pub(crate) number: u32,
+    pub(crate) properties: Properties,
+    /// By the trustee's index; connected at the first request.
+    outbound: Box<[OnceCell<Outbound>]>,
+    connected: RefCell<Vec<usize>>,
+    inbound: RefCell<Vec<Inbound>>,
+    pub(crate) scheduler: Scheduler,
+    pub(crate) timers: Timers,
+    pub(crate) grace: Grace,
+    poll: RefCell<mio::Poll>,
+    /// Set once `main` has returned: blocking calls unwind their fiber.
+    cancelling: Cell<bool>,
+    /// Where `spawn` sends the next fiber.
+    next_spawn: Cell<usize>,
+    /// Calls that need not suspend their fiber until one does all the same; see `take_turn`.
+    patience: Cell<u32>,
+}
+
+impl Worker {
+    pub(crate) fn new(shared: Arc<Shared>, index: usize, poll: mio::Poll) -> Self {
+        let workers = shared.posts.len();
+        Self {
+            scheduler: Scheduler::new(shared.config.stack_bytes(), index as u32),
+            properties: Properties::new(),
+            outbound: (0..workers).map(|_| OnceCell::new()).collect(),
+            connected: RefCell::default(),
+            inbound: RefCell::default(),
+            timers: Timers::default(),
+            grace: Grace::default(),
+            poll: RefCell::new(poll),
+            cancelling: Cell::new(false),
+            next_spawn: Cell::new(index),
+            patience: Cell::new(0),
+            number: shared.base + index as u32,
+            shared,
+            index,
+        }
+    }
+
+    /// The index of the worker with this process-wide number, if it is of this runtime.
+    #[inline(always)]
+    pub(crate) fn index_of(&self, number: u32) -> Option<usize> {
+        let index = number.wrapping_sub(self.shared.base) as usize;
+        (index < self.outbound.len()).then_some(index)
+    }
+
+    /// The worker the next spawned fiber goes to: all in turn, starting with the one after this.
+    pub(crate) fn next_spawn(&self) -> usize {
+        let next = (self.next_spawn.get() + 1) % self.outbound.len();
+        self.next_spawn.set(next);
+        next
+    }
+
+    /// Checks that the calling code may block: it is the body of a fiber.
+    ///
+    /// # Panics
+    /// If it is a delegated closure or a callback. If the runtime is ending, the fiber is unwound.
+    #[inline(always)]
+    pub(crate) fn require_fiber(&self, call: &str) {
+        if context::current() != Context::Fiber {
+            cannot_block(call);
+        }
+        self.unwind_if_cancelled();
+    }
+}
+
+#[cold]
+#[inline(never)]
+#[track_caller]
+fn cannot_block(call: &str) -> ! {
+    let place = match context::current() {
+        Context::Delegated => "a delegated closure",
+        _ => "a callback",
+    };
+    panic!(
+        "blocking `{call}` inside {place}: its trustee cannot wait, it would wait for itself; use `apply_then`, \
+         or make the property a `Latch` and `launch` the closure"
+    )
+}

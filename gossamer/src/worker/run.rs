@@ -1,0 +1,150 @@
+//! The loop of a worker, from its first turn to the end of its runtime.
+
+use crate::lane::catch;
+use crate::lane::context::{self, Context};
+use crate::sys::overflow;
+use crate::worker::inbox::Message;
+use crate::worker::shared::{Phase, Shared};
+use crate::worker::sleep::Idleness;
+use crate::worker::{Worker, current};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+/// Turns between two looks at the sockets while the worker is busy.
+const POLL_EVERY: u32 = 64;
+/// Time between two looks, for turns that are long.
+const POLL_INTERVAL: Duration = Duration::from_micros(200);
+
+/// Runs a worker on the calling thread until its runtime ends.
+pub(crate) fn start(shared: Arc<Shared>, index: usize, poll: mio::Poll) {
+    overflow::prepare_thread();
+    let worker = Worker::new(shared, index, poll);
+    let _restore = context::enter(Context::Loop);
+    current::set(&worker, || {
+        worker.run();
+        worker.close();
+    });
+}
+
+impl Worker {
+    fn run(&self) {
+        let idleness = Idleness::default();
+        let mut polled = Instant::now();
+        for turn in 0u32.. {
+            if self.cancelling.get() {
+                // Before this turn answers anything: who hears the answer may be quiet from then on, while the turn
+                // still sends what the answered closure asked for.
+                self.note_activity();
+            }
+            let mut busy = self.turn();
+            if self.shared.posts[self.index].sources.any()
+                && (turn.is_multiple_of(POLL_EVERY) || polled.elapsed() >= POLL_INTERVAL)
+            {
+                self.poll_sources(Some(Duration::ZERO));
+                polled = Instant::now();
+            }
+            match self.shared.phase() {
+                Phase::Running => {}
+                Phase::Ended => return,
+                phase => busy |= self.wind_down(phase),
+            }
+            if busy {
+                idleness.reset();
+            } else if idleness.is_time_to_sleep() {
+                self.sleep();
+            }
+        }
+    }
+
+    /// One round of everything a worker does; whether there was anything to do.
+    fn turn(&self) -> bool {
+        let mut busy = self.serve();
+        busy |= self.take_responses();
+        busy |= self.read_inbox();
+        busy |= !self.timers.is_empty() && self.timers.fire(Instant::now());
+        busy |= self.scheduler.run();
+        busy |= self.start_grace_round();
+        self.publish();
+        busy
+    }
+
+    /// Does the worker's other work, but for fibers, until `done`: for a fiber that must not be suspended.
+    pub(crate) fn work_in_place_until(&self, done: impl Fn() -> bool) {
+        let _restore = context::enter(Context::Loop);
+        while !done() {
+            self.publish();
+            self.serve();
+            self.take_responses();
+            self.read_inbox();
+            self.timers.fire(Instant::now());
+            self.poll_sources(Some(Duration::ZERO));
+            std::thread::yield_now();
+        }
+    }
+
+    fn read_inbox(&self) -> bool {
+        let post = &self.shared.posts[self.index];
+        if post.inbox.is_empty() {
+            return false;
+        }
+        // Before the inbox looks empty to `Shared::is_quiescent`.
+        self.note_activity();
+        for message in post.inbox.drain() {
+            self.handle(message);
+        }
+        true
+    }
+
+    fn handle(&self, message: Message) {
+        match message {
+            Message::Connect { from, requests, responses } => self.accept(from, requests, responses),
+            Message::Request(request) => {
+                // The request catches the panics of its closure; this one is of a destructor around it.
+                let _reported = catch::delegated(|| request(self));
+            }
+            Message::Wake { fiber } => self.scheduler.unpark_index(fiber),
+            Message::Retire { property } => self.retire(property),
+            Message::Fence { from } => self.answer_fence(from),
+            Message::FenceAnswer => self.fence_answered(),
+            Message::Release { properties } => self.end_grace_round(&properties),
+        }
+    }
+
+    /// What is left to do after `main` has returned; whether anything was done. It is not to be asked again while it
+    /// only waits for others: the worker sleeps meanwhile.
+    fn wind_down(&self, phase: Phase) -> bool {
+        let mut busy = !self.cancelling.replace(true);
+        if busy {
+            self.note_activity();
+            // Once is enough: from now on no fiber begins such a wait.
+            self.scheduler.wake_cancellable();
+        }
+        if phase == Phase::Dropping && !self.properties.indices().is_empty() {
+            self.note_activity();
+            self.drop_all_properties();
+            busy = true;
+        }
+        if self.scheduler.has_live() || self.has_outstanding() || self.grace.is_pending() {
+            self.note_activity();
+        } else {
+            // SeqCst: see `Shared::is_quiescent`.
+            self.shared.posts[self.index].quiet.store(phase as u8, Ordering::SeqCst);
+        }
+        busy
+    }
+
+    /// Tells `Shared::is_quiescent` that this worker is doing something.
+    fn note_activity(&self) {
+        let post = &self.shared.posts[self.index];
+        // SeqCst: see `Shared::is_quiescent`.
+        post.quiet.store(Phase::Running as u8, Ordering::SeqCst);
+        post.activity.fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// Gives back what the worker holds, while it is still this thread's worker: destructors may ask for it.
+    fn close(&self) {
+        self.shared.posts[self.index].inbox.close();
+        self.drop_all_properties();
+    }
+}

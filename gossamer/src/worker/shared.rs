@@ -1,0 +1,140 @@
+//! What the threads of a runtime, and threads outside it, share.
+
+use crate::sys::doorbell::Doorbell;
+use crate::worker::config::Config;
+use crate::worker::inbox::{Inbox, Message};
+use crate::worker::readiness::Sources;
+use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+/// How far a runtime has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd)]
+#[repr(u8)]
+pub(crate) enum Phase {
+    Running,
+    /// `main` has returned: fibers are cancelled, what is in flight is served.
+    Draining,
+    /// Nothing is in flight: properties are dropped, and what that sends is served.
+    Dropping,
+    /// Workers leave their loops.
+    Ended,
+}
+
+/// One runtime.
+pub(crate) struct Shared {
+    /// Process-wide number of worker 0; the others follow.
+    pub(crate) base: u32,
+    pub(crate) config: Config,
+    pub(crate) posts: Box<[Post]>,
+    phase: AtomicU8,
+}
+
+/// What other threads may touch of one worker. A line of its own: `doorbell` is read after every publish.
+#[repr(align(128))]
+pub(crate) struct Post {
+    pub(crate) doorbell: Doorbell,
+    pub(crate) inbox: Inbox,
+    pub(crate) waker: mio::Waker,
+    pub(crate) sources: Sources,
+    /// Raised whenever the worker did anything; see `is_quiescent`.
+    pub(crate) activity: AtomicU64,
+    /// The phase in which the worker, at the end of its last turn, had nothing to do and nothing under way.
+    pub(crate) quiet: AtomicU8,
+}
+
+impl Post {
+    /// Wakes the worker if it sleeps. Call it after publishing what it should see.
+    #[inline]
+    pub(crate) fn ring(&self) {
+        if self.doorbell.needs_ring() {
+            self.wake();
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn wake(&self) {
+        if let Err(error) = self.waker.wake() {
+            // An eventfd that cannot be written leaves a worker asleep over its work: end, do not hang.
+            eprintln!("gossamer: cannot wake a worker: {error}");
+            std::process::abort();
+        }
+    }
+
+    /// Sends a message and wakes the worker; gives it back if the worker takes no more.
+    pub(crate) fn send(&self, message: Message) -> Result<(), Message> {
+        self.inbox.push(message)?;
+        self.ring();
+        Ok(())
+    }
+}
+
+/// Process-wide numbers are never reused, so that a trust of an ended runtime cannot be taken for one of another.
+static NEXT_NUMBER: AtomicU32 = AtomicU32::new(0);
+static RUNTIMES: Mutex<Vec<Weak<Shared>>> = Mutex::new(Vec::new());
+
+fn runtimes() -> std::sync::MutexGuard<'static, Vec<Weak<Shared>>> {
+    RUNTIMES.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Shared {
+    /// Registers a runtime, so that `Trustee`s find it from any thread. `None` if the numbers have run out.
+    pub(crate) fn register(config: Config, posts: Box<[Post]>) -> Option<Arc<Self>> {
+        let count = u32::try_from(posts.len()).ok()?;
+        let taken = |next: u32| next.checked_add(count);
+        let base = NEXT_NUMBER.fetch_update(Ordering::Relaxed, Ordering::Relaxed, taken).ok()?;
+        let phase = AtomicU8::new(Phase::Running as u8);
+        let shared = Arc::new(Self { base, config, posts, phase });
+        let mut runtimes = runtimes();
+        runtimes.retain(|runtime| runtime.strong_count() > 0);
+        runtimes.push(Arc::downgrade(&shared));
+        Some(shared)
+    }
+
+    /// The runtime, and the index in it, of the worker with this number, if it still exists.
+    pub(crate) fn find(number: u32) -> Option<(Arc<Self>, usize)> {
+        runtimes().iter().filter_map(Weak::upgrade).find_map(|shared| {
+            let index = number.wrapping_sub(shared.base) as usize;
+            (index < shared.posts.len()).then_some((shared, index))
+        })
+    }
+
+    #[inline]
+    pub(crate) fn phase(&self) -> Phase {
+        // Acquire: pairs with the Release in `advance_to`.
+        match self.phase.load(Ordering::Acquire) {
+            0 => Phase::Running,
+            1 => Phase::Draining,
+            2 => Phase::Dropping,
+            _ => Phase::Ended,
+        }
+    }
+
+    /// Moves on, and wakes all workers to notice.
+    pub(crate) fn advance_to(&self, phase: Phase) {
+        // Release: pairs with the Acquire in `phase`.
+        self.phase.store(phase as u8, Ordering::Release);
+        for post in &self.posts {
+            if phase == Phase::Draining {
+                post.inbox.close_to_requests();
+            }
+            // Not `ring`: a worker about to sleep looks for work, which a phase is not.
+            post.wake();
+        }
+    }
+
+    /// Whether nothing is under way anywhere, in the present phase.
+    ///
+    /// Two looks at all workers, each finding all quiet, and no activity between: at the moment between the looks
+    /// every worker was idle with no request of its own unanswered, so no message existed that could start another.
+    pub(crate) fn is_quiescent(&self) -> bool {
+        let phase = self.phase() as u8;
+        // SeqCst: the stores of `Worker::note_activity` and these loads must have one order.
+        let look = || -> Option<Vec<u64>> {
+            let quiet = |post: &Post| post.quiet.load(Ordering::SeqCst) == phase && post.inbox.is_empty();
+            let activity = |post: &Post| post.activity.load(Ordering::SeqCst);
+            self.posts.iter().map(|post| quiet(post).then(|| activity(post))).collect()
+        };
+        matches!((look(), look()), (Some(first), Some(second)) if first == second)
+    }
+}

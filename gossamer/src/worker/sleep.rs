@@ -1,0 +1,63 @@
+//! What a worker does when a turn found nothing: spin a little, offer the processor, sleep until something happens.
+
+use crate::worker::Worker;
+use std::cell::Cell;
+use std::io;
+use std::time::{Duration, Instant};
+
+/// Turns without work before the worker offers its processor to others: about the time a peer takes to answer.
+const SPINS: u32 = 400;
+/// Offers before it sleeps.
+const OFFERS: u32 = 20;
+
+/// How long a worker has been idle.
+#[derive(Default)]
+pub(crate) struct Idleness(Cell<u32>);
+
+impl Idleness {
+    pub(crate) fn reset(&self) {
+        self.0.set(0);
+    }
+
+    /// One turn found nothing; whether it is time to sleep.
+    pub(crate) fn is_time_to_sleep(&self) -> bool {
+        let turns = self.0.get();
+        self.0.set(turns.saturating_add(1));
+        if turns < SPINS {
+            std::hint::spin_loop();
+        } else if turns < SPINS + OFFERS {
+            std::thread::yield_now();
+        }
+        turns >= SPINS + OFFERS
+    }
+}
+
+impl Worker {
+    /// Sleeps until a request, a response, a message, a timer or a socket needs the worker.
+    pub(crate) fn sleep(&self) {
+        // An event of a socket may have woken a fiber of another worker after this turn published.
+        self.publish();
+        let post = &self.shared.posts[self.index];
+        post.doorbell.prepare_to_sleep();
+        if !self.has_landed() && post.inbox.is_empty() && !self.scheduler.has_ready() {
+            let now = Instant::now();
+            self.poll_sources(self.timers.next(now));
+        }
+        post.doorbell.awake();
+    }
+
+    /// Looks for socket events for at most `timeout` (`None`: until woken) and wakes who waits for them.
+    pub(crate) fn poll_sources(&self, timeout: Option<Duration>) {
+        let mut events = mio::Events::with_capacity(256);
+        let outcome = self.poll.borrow_mut().poll(&mut events, timeout);
+        match outcome {
+            Ok(()) => self.shared.posts[self.index].sources.dispatch(&events),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => {
+                // Without its poller a worker would miss every wake-up: end, do not hang.
+                eprintln!("gossamer: worker {} cannot poll: {error}", self.index);
+                std::process::abort();
+            }
+        }
+    }
+}

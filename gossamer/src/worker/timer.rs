@@ -1,0 +1,93 @@
+//! The timers of one worker: who is woken when.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::task::Waker;
+use std::time::{Duration, Instant};
+
+/// Names a timer: when it is due, and a number that tells timers of the same moment apart, in the order of
+/// registration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Timer {
+    due: Instant,
+    number: u64,
+}
+
+/// Wakers by due time.
+#[derive(Default)]
+pub(crate) struct Timers {
+    queue: RefCell<BTreeMap<Timer, Waker>>,
+    registered: Cell<u64>,
+}
+
+impl Timers {
+    /// Wakes `waker` once `due` has come. Who no longer wants that cancels it, so that what is never due, or only
+    /// long after anybody waits for it, does not pile up.
+    pub(crate) fn register(&self, due: Instant, waker: Waker) -> Timer {
+        let number = self.registered.get();
+        self.registered.set(number + 1);
+        let timer = Timer { due, number };
+        self.queue.borrow_mut().insert(timer, waker);
+        timer
+    }
+
+    /// Undoes `register`; no matter if the timer has fired.
+    pub(crate) fn cancel(&self, timer: Timer) {
+        self.queue.borrow_mut().remove(&timer);
+    }
+
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.queue.borrow().is_empty()
+    }
+
+    /// Wakes all that are due; whether there was one.
+    pub(crate) fn fire(&self, now: Instant) -> bool {
+        let mut fired = false;
+        while let Some(waker) = self.take_due(now) {
+            waker.wake();
+            fired = true;
+        }
+        fired
+    }
+
+    fn take_due(&self, now: Instant) -> Option<Waker> {
+        let mut queue = self.queue.borrow_mut();
+        let first = queue.first_entry()?;
+        (first.key().due <= now).then(|| first.remove())
+    }
+
+    /// Time from `now` to the next timer.
+    pub(crate) fn next(&self, now: Instant) -> Option<Duration> {
+        self.queue.borrow().first_key_value().map(|(timer, _)| timer.due.saturating_duration_since(now))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::task::Wake;
+
+    #[derive(Default)]
+    struct Count(AtomicUsize);
+
+    impl Wake for Count {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    #[test]
+    fn a_cancelled_timer_wakes_nobody_and_leaves_nothing_behind() {
+        let (timers, count, now) = (Timers::default(), Arc::new(Count::default()), Instant::now());
+        let cancelled = timers.register(now, Waker::from(Arc::clone(&count)));
+        timers.register(now, Waker::from(Arc::clone(&count)));
+        timers.cancel(cancelled);
+        assert!(timers.fire(now));
+        assert_eq!(count.0.load(Ordering::Relaxed), 1);
+        assert!(timers.is_empty());
+        timers.cancel(cancelled);
+    }
+}

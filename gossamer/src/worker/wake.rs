@@ -1,0 +1,89 @@
+//! Waking a fiber from any thread, and waiting for a future as a fiber or as a thread.
+
+use crate::lane::context::{self, Context};
+use crate::lane::operation::Delegated;
+use crate::lane::property::Root;
+use crate::sys::outside::Waiter;
+use crate::worker::inbox::Message;
+use crate::worker::shared::Shared;
+use crate::worker::{self, Worker};
+use std::future::Future;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::task::{Poll, Wake, Waker};
+
+/// Names a fiber of a worker; what a fiber's `Waker` holds.
+pub(crate) struct WakeHandle {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) worker: usize,
+    pub(crate) fiber: u32,
+}
+
+impl Wake for WakeHandle {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        worker::with(|current| match current {
+            Some(here) if Arc::ptr_eq(&here.shared, &self.shared) => here.wake(self.worker, self.fiber),
+            _ => {
+                // Refused only when the runtime has ended, and its fibers with it.
+                let _ended = self.shared.posts[self.worker].send(Message::Wake { fiber: self.fiber });
+            }
+        });
+    }
+}
+
+impl Worker {
+    fn wake(&self, worker: usize, fiber: u32) {
+        if worker == self.index {
+            self.scheduler.unpark_index(fiber);
+        } else {
+            self.tell(worker, Delegated::of::<Root, _>(|_: &mut Root, fiber| resume_here(fiber)), fiber);
+        }
+    }
+}
+
+/// Lets a fiber of this worker go on; the operation another worker sends.
+fn resume_here(fiber: u32) {
+    worker::with(|worker| {
+        if let Some(worker) = worker {
+            worker.scheduler.unpark_index(fiber);
+        }
+    });
+}
+
+/// Waits for a future: a fiber lets the others run meanwhile, a thread that is no worker sleeps, and so does a
+/// coroutine of may.
+///
+/// # Panics
+/// In a delegated closure or a callback, which cannot wait; `call` is named in the message.
+pub(crate) fn block_on<F: Future>(future: F, call: &str) -> F::Output {
+    let future = pin!(future);
+    let fiber = worker::with(|worker| {
+        worker.filter(|_| context::current() != Context::Outside).map(|worker| {
+            worker.require_fiber(call);
+            worker.fiber_waker()
+        })
+    });
+    match fiber {
+        Some(waker) => {
+            poll_until_ready(future, &waker, || worker::with(|worker| worker.map_or((), Worker::park)))
+        }
+        None => {
+            let waiter = Waiter::here();
+            poll_until_ready(future, &waiter.waker(), || waiter.park())
+        }
+    }
+}
+
+fn poll_until_ready<F: Future>(mut future: Pin<&mut F>, waker: &Waker, park: impl Fn()) -> F::Output {
+    let mut context = std::task::Context::from_waker(waker);
+    loop {
+        if let Poll::Ready(output) = future.as_mut().poll(&mut context) {
+            return output;
+        }
+        park();
+    }
+}

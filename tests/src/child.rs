@@ -1,0 +1,47 @@
+//! Runs a test again in a process of its own: for what ends the process, and for what is measured of it.
+
+use crate::watched;
+use std::process::{Command, ExitStatus, Stdio};
+
+/// Names the test that a child is to run.
+const CHILD: &str = "INTEGRATION_TEST_CHILD";
+
+/// How a child ended.
+#[derive(Debug)]
+pub struct Ended {
+    /// Its exit status.
+    pub status: ExitStatus,
+    /// What it wrote to its standard error.
+    pub errors: String,
+}
+
+/// In the child: runs `body` and ends the process with status 0. In the parent: runs the test `name` of this binary in a
+/// child and returns how it ended. `prepare` may set limits and variables of the child.
+pub fn in_child(
+    name: &str,
+    prepare: impl FnOnce(&mut Command),
+    body: impl FnOnce() + Send + 'static,
+) -> Ended {
+    if std::env::var(CHILD).is_ok_and(|child| child == name) {
+        watched(body);
+        std::process::exit(0);
+    }
+    let program = std::env::current_exe().expect("a test knows its program");
+    let mut command = Command::new(program);
+    command.args([name, "--exact", "--nocapture", "--include-ignored"]).env(CHILD, name);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    prepare(&mut command);
+    let output = command.output().expect("a child can be started");
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(said.contains("running 1 test\n"), "there is no test named {name}: {said}");
+    Ended { status: output.status, errors: String::from_utf8_lossy(&output.stderr).into_owned() }
+}
+
+/// Runs `body` in a process of its own, where no other test disturbs what it measures.
+///
+/// # Panics
+/// If it fails there.
+pub fn isolated(name: &str, body: impl FnOnce() + Send + 'static) {
+    let ended = in_child(name, |_| (), body);
+    assert!(ended.status.success(), "{}: {}\n{}", name, ended.status, ended.errors);
+}

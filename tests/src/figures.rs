@@ -1,0 +1,34 @@
+//! Figures of this process, from the kernel.
+
+use std::fs;
+use std::time::Duration;
+
+/// Bytes of memory that are resident.
+pub fn resident_bytes() -> usize {
+    status("VmRSS:") * 1024
+}
+
+/// Threads of this process.
+pub fn threads() -> usize {
+    status("Threads:")
+}
+
+fn status(name: &str) -> usize {
+    let text = fs::read_to_string("/proc/self/status").expect("/proc is there");
+    let line = text.lines().find_map(|line| line.strip_prefix(name)).expect("the kernel tells it");
+    line.split_whitespace().next().and_then(|number| number.parse().ok()).expect("a number")
+}
+
+/// Open file descriptors.
+pub fn descriptors() -> usize {
+    fs::read_dir("/proc/self/fd").expect("/proc is there").count()
+}
+
+/// Processor time this process has used, of all its threads.
+pub fn cpu_time() -> Duration {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `time` is a live timespec.
+    let status = unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &mut time) };
+    assert_eq!(status, 0, "the clock can be read");
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+}

@@ -1,0 +1,60 @@
+//! What the integration tests share: a watchdog, runtimes of a given size, counts of drops, figures of the process,
+//! and child processes.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a helper of tests fails the test")]
+
+mod child;
+mod figures;
+mod tally;
+mod watchdog;
+
+pub use child::{Ended, in_child, isolated};
+pub use figures::{cpu_time, descriptors, resident_bytes, threads};
+pub use tally::{Counted, Tally};
+pub use watchdog::watched;
+
+use gossamer::{Config, Trustee};
+use std::any::Any;
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::Mutex;
+use std::time::Duration;
+
+/// A configuration of `threads` workers that float over the processors, since tests run beside each other.
+pub fn workers(threads: usize) -> Config {
+    Config::default().threads(threads).pin(false)
+}
+
+/// Runs `body` as the first fiber of a runtime with `threads` workers, under the watchdog.
+pub fn in_runtime(threads: usize, body: impl FnOnce() + Send + 'static) {
+    watched(move || gossamer::run(workers(threads), body));
+}
+
+/// Runs `body` in a runtime of two workers, once with the caller's own trustee and once with the other: the local
+/// and the remote path.
+pub fn near_and_far(body: fn(Trustee)) {
+    in_runtime(2, move || Trustee::all().into_iter().for_each(body));
+}
+
+/// Keeps a value until the process ends, without the leak that `std::mem::forget` is to a leak checker.
+pub fn keep_for_ever(value: impl Any + Send) {
+    static KEPT: Mutex<Vec<Box<dyn Any + Send>>> = Mutex::new(Vec::new());
+    KEPT.lock().unwrap().push(Box::new(value));
+}
+
+/// Waits, as a fiber or a thread, until `done`; the watchdog ends a wait in vain.
+pub fn wait_until(mut done: impl FnMut() -> bool) {
+    while !done() {
+        gossamer::sleep(Duration::from_millis(1));
+    }
+}
+
+/// The text of the panic that `body` ends in.
+///
+/// # Panics
+/// If it does not panic, or with something that is no text.
+pub fn panic_text<R>(body: impl FnOnce() -> R) -> String {
+    let Err(payload) = panic::catch_unwind(AssertUnwindSafe(body)) else { panic!("there was no panic") };
+    match payload.downcast::<String>() {
+        Ok(text) => *text,
+        Err(payload) => (*payload.downcast::<&str>().expect("a panic whose payload is no text")).to_owned(),
+    }
+}

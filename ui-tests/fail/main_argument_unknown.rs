@@ -1,0 +1,4 @@
+//! An argument that `#[gossamer::main]` does not know.
+
+#[gossamer::main(workers = 4)]
+fn main() {}

@@ -1,0 +1,8 @@
+//! The derive on a type that borrows.
+
+#[derive(gossamer::NoRef)]
+struct Word<'a> {
+    text: &'a str,
+}
+
+fn main() {}
