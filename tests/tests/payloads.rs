@@ -110,8 +110,9 @@ macro_rules! payloads {
         #[test]
         fn $name() {
             integration_tests::watched(|| {
-                // Unoptimised code copies a large value several times, more than the stack of main has room for.
-                let config = integration_tests::workers(2).stack_size(32 << 20);
+                // Unoptimised code copies a large value several times, more than the stack of main has room for; under
+                // the address sanitizer a frame takes 20 MiB, and goes past a guard page unnoticed.
+                let config = integration_tests::workers(2).stack_size(256 << 20);
                 gossamer::run(config, || gossamer::spawn(|| in_all_directions::<$argument, $result>($count)).join());
             });
         }

@@ -96,9 +96,19 @@ fn message(payload: Box<dyn Any + Send>) -> String {
     match payload.downcast::<&'static str>() {
         Ok(text) => (*text).to_owned(),
         Err(payload) => {
-            // Its own Drop might panic, with a payload that is then left alone: that might go on for ever.
-            panic::catch_unwind(AssertUnwindSafe(|| drop(payload))).unwrap_or_else(std::mem::forget);
+            discard(payload);
             NO_TEXT.to_owned()
         }
     }
+}
+
+/// Drops a payload, whose Drop may panic, with a payload whose Drop may panic too; that might go on for ever.
+fn discard(mut payload: Box<dyn Any + Send>) {
+    for _ in 0..NOTED {
+        match panic::catch_unwind(AssertUnwindSafe(|| drop(payload))) {
+            Ok(()) => return,
+            Err(next) => payload = next,
+        }
+    }
+    std::mem::forget(payload);
 }
