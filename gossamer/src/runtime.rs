@@ -3,6 +3,7 @@
 use crate::lane::catch;
 use crate::sys::doorbell::Doorbell;
 use crate::sys::fiber::Job;
+use crate::sys::once::Once;
 use crate::sys::{affinity, overflow};
 use crate::worker;
 use crate::worker::config::Config;
@@ -190,7 +191,7 @@ impl Runtime {
     ) -> Result<R, Box<dyn Any + Send>> {
         let (sender, receiver) = mpsc::sync_channel(1);
         let first = Box::new(move |here: &worker::Worker| {
-            let start = Box::new(move |start: Result<(), crate::sys::stack::StackError>| {
+            let start = Once::new(move |start: Result<(), crate::sys::stack::StackError>| {
                 let outcome = match start {
                     Ok(()) => panic::catch_unwind(AssertUnwindSafe(f)),
                     Err(error) => Err(Box::new(error.to_string()) as Box<dyn Any + Send>),

@@ -7,7 +7,7 @@
 
 use crate::fabric::{Fabric, SLOTS, SlotMemory};
 use crate::lane::catch;
-use crate::lane::completion::Completion;
+use crate::lane::completion::{Completion, Kind};
 use crate::lane::error::DelegationError;
 use crate::lane::operation::{Delegated, Operation};
 use crate::lane::property::{ROOT, Root};
@@ -88,7 +88,12 @@ impl<F: Fabric> Client<F> {
     {
         // SAFETY: the caller's.
         unsafe { self.staged.push(delegated, property, arguments) };
-        self.completions.push(Completion::new(then));
+        let write = |place: *mut Completion| {
+            // SAFETY: the queue gives room for a completion.
+            unsafe { Completion::write::<U, R>(place, then) };
+        };
+        // SAFETY: `write` makes a whole one, and pushes nothing.
+        unsafe { self.completions.push_in_place(write) };
     }
 
     /// Adds an operation on the trustee itself, which lives as long as its lanes; makes room for it if needed.
@@ -193,6 +198,7 @@ impl<F: Fabric> Client<F> {
             failures |= u128::from(unsafe { body.wrapping_add(word).read() }) << (64 * word);
         }
         let (mut at, mut index) = (body.wrapping_add(FAILURE_WORDS), 0);
+        let mut last: (Option<&'static Kind>, usize) = (None, 0);
         while index < count {
             // A loop that is left only by a panic of a completion, which the hook has reported, and then entered again.
             catch::contained(|| {
@@ -202,7 +208,12 @@ impl<F: Fabric> Client<F> {
                     let finish = |completion: *mut Completion| {
                         let response = at;
                         // SAFETY: the ring gave the address of a completion that nobody else uses.
-                        at = at.wrapping_add(unsafe { (*completion).words_of(failed) });
+                        let kind = unsafe { (*completion).kind() };
+                        // A branch, so that the processor need not wait for `words` to guess the next response's place.
+                        if !last.0.is_some_and(|last| std::ptr::eq(last, kind)) {
+                            last = (Some(kind), kind.words());
+                        }
+                        at = at.wrapping_add(if failed { 1 } else { last.1 });
                         // SAFETY: K2 and the order of lanes make the first completion the one of the first response left
                         // (C2). It is moved off the ring before anything is pushed.
                         unsafe { Completion::finish(completion, response, failed) };

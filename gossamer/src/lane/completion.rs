@@ -26,10 +26,17 @@ enum Outcome {
 }
 
 /// What all completions of one type have in common.
-struct Kind {
+pub(crate) struct Kind {
     call: unsafe fn(*mut Environment, *const u64, Outcome),
-    /// Words of the response.
     words: u16,
+}
+
+impl Kind {
+    /// Words of the response to a request that did not fail.
+    #[inline(always)]
+    pub(crate) fn words(&self) -> usize {
+        self.words.into()
+    }
 }
 
 struct Instance<U, R>(PhantomData<(U, R)>);
@@ -45,18 +52,31 @@ pub(crate) struct Completion {
 }
 
 impl Completion {
-    /// Keeps `then` for the response of a request with a result of type `U`.
+    /// Keeps `then` for the response of a request with a result of type `U`, at `place`. Written field by field: a
+    /// whole completion, made elsewhere and moved there, is read back in wider words than it was written in, which
+    /// stalls the processor for longer than all the rest of a request takes.
+    ///
+    /// # Safety
+    /// `place` is writable.
     #[inline(always)]
-    pub(crate) fn new<U, R: FnOnce(Result<U, DelegationError>) + 'static>(then: R) -> Self {
-        let mut environment = [MaybeUninit::uninit(); 3];
-        let start: *mut R = environment.as_mut_ptr().cast();
+    pub(crate) unsafe fn write<U, R: FnOnce(Result<U, DelegationError>) + 'static>(
+        place: *mut Self,
+        then: R,
+    ) {
+        // SAFETY: the caller's.
+        let kind = unsafe { &raw mut (*place).kind };
+        // SAFETY: the caller's.
+        unsafe { kind.write(const { &Instance::<U, R>::KIND }) };
+        // SAFETY: the caller's.
+        let environment = unsafe { &raw mut (*place).environment };
         if fits_inline::<R>() {
-            // SAFETY: size and alignment fit (checked); the memory is ours.
-            unsafe { start.write(then) };
+            // SAFETY: size and alignment fit (checked); the place is the caller's.
+            unsafe { environment.cast::<R>().write(then) };
         } else {
-            environment[0] = MaybeUninit::new(Box::into_raw(Box::new(then)).expose_provenance());
+            let address = Box::into_raw(Box::new(then)).expose_provenance();
+            // SAFETY: as above.
+            unsafe { environment.cast::<usize>().write(address) };
         }
-        Self { kind: const { &Instance::<U, R>::KIND }, environment }
     }
 
     /// Hands over the response at `response` to the completion at `this`, which is used up. The closure is moved off
@@ -75,10 +95,10 @@ impl Completion {
         unsafe { (kind.call)(environment, response, outcome) };
     }
 
-    /// Words of the response.
+    /// What all completions of its type have in common.
     #[inline(always)]
-    pub(crate) fn words_of(&self, failed: bool) -> usize {
-        if failed { 1 } else { self.kind.words.into() }
+    pub(crate) fn kind(&self) -> &'static Kind {
+        self.kind
     }
 }
 

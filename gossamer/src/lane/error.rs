@@ -93,19 +93,19 @@ impl DelegationError {
 /// What a report says about a closure whose outcome is still awaited.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Origin {
-    operation: &'static str,
+    operation: fn() -> &'static str,
     worker: u32,
     sent_from: &'static Location<'static>,
 }
 
 impl Origin {
     pub(crate) fn of<F>(worker: u32, sent_from: &'static Location<'static>) -> Self {
-        Self { operation: std::any::type_name::<F>(), worker, sent_from }
+        Self { operation: std::any::type_name::<F>, worker, sent_from }
     }
 
     #[cold]
     pub(crate) fn error(self, reason: Reason) -> DelegationError {
-        DelegationError::new(reason, self.operation, self.worker).with_sender(self.sent_from)
+        DelegationError::new(reason, (self.operation)(), self.worker).with_sender(self.sent_from)
     }
 
     pub(crate) fn sent_from(self) -> &'static Location<'static> {

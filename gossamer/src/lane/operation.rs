@@ -40,6 +40,12 @@ impl Operation {
         self.arguments.into()
     }
 
+    /// Words of a whole request.
+    #[inline(always)]
+    pub(crate) fn step(&self) -> usize {
+        1 + self.arguments()
+    }
+
     /// Words of result in a response.
     #[inline(always)]
     pub(crate) fn result(&self) -> usize {

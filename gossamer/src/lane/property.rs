@@ -6,6 +6,7 @@
 //! - R3: a reference to a property exists only while a delegated closure runs; delegated closures do not
 //!   suspend and do not nest, so at most one such reference exists per worker.
 
+use crate::sys::prefetch;
 use std::cell::{RefCell, UnsafeCell};
 use std::ptr::null_mut;
 
@@ -26,6 +27,10 @@ pub(crate) struct Properties {
 
 /// The property of every trustee that stands for the trustee itself.
 pub(crate) struct Root;
+
+/// Properties above which prefetching pays: their entries alone fill the caches of a processor (measured: of a million
+/// properties, at random, a request takes 35 ns instead of 49; of 65536 it gains nothing).
+const CACHED: usize = 1 << 17;
 
 /// Index of `Root`.
 pub(crate) const ROOT: u32 = 0;
@@ -65,6 +70,30 @@ impl Properties {
         // SAFETY: R2, and the reference ends with the method.
         let entries = unsafe { &*self.entries.get() };
         entries.get(index as usize).map(|entry| entry.value).filter(|value| !value.is_null())
+    }
+
+    /// Whether there are so many properties that one is hardly in the cache when a request for it comes.
+    #[inline]
+    pub(crate) fn outgrow_the_cache(&self) -> bool {
+        // SAFETY: R2, and the reference ends with the expression.
+        let count = unsafe { (&*self.entries.get()).len() };
+        count > CACHED
+    }
+
+    /// Hints that the entry of a property will be read.
+    #[inline(always)]
+    pub(crate) fn prefetch_entry(&self, index: u32) {
+        // SAFETY: R2, and the reference ends with the expression.
+        let start = unsafe { (&*self.entries.get()).as_ptr() };
+        prefetch::read(start.wrapping_add(index as usize));
+    }
+
+    /// Hints that a property will be used.
+    #[inline(always)]
+    pub(crate) fn prefetch(&self, index: u32) {
+        if let Some(property) = self.get(index) {
+            prefetch::write(property.cast::<u64>());
+        }
     }
 
     /// Drops a property, if it is still there.

@@ -57,6 +57,12 @@ impl<F: Fabric> Server<F> {
         };
         self.requests.read(slot, |body| {
             run.at = body;
+            if properties.outgrow_the_cache() {
+                // SAFETY: as below.
+                unsafe { run.announce(count, |property| properties.prefetch_entry(property)) };
+                // SAFETY: as below.
+                unsafe { run.announce(count, |property| properties.prefetch(property)) };
+            }
             // SAFETY: L3: the header has the sequence awaited, so the batch is whole; it stays until it is answered below.
             unsafe { run.whole_batch(count, properties, worker) };
         });
@@ -83,6 +89,23 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
+    /// Calls `hint` with the property of each request of a batch: the memory of all of them is fetched at once, not of one
+    /// after another.
+    ///
+    /// # Safety
+    /// As `whole_batch`.
+    #[cold]
+    unsafe fn announce(&self, count: usize, hint: impl Fn(u32)) {
+        let mut at = self.at;
+        for _ in 0..count {
+            // SAFETY: the caller's, and each request advances `at` by its own size.
+            let header = RequestHeader::unpack(unsafe { at.read() });
+            hint(header.property);
+            // SAFETY: P1, as in `current`.
+            at = at.wrapping_add(unsafe { Operation::at(header.operation) }.step());
+        }
+    }
+
     /// Serves requests until none is left; one that panics is answered with its error, and the next goes on.
     ///
     /// # Safety
@@ -112,9 +135,17 @@ impl Run<'_> {
     /// # Safety
     /// `at` is at a request of a whole batch.
     #[inline(always)]
+    unsafe fn header(&self) -> RequestHeader {
+        // SAFETY: the caller's.
+        RequestHeader::unpack(unsafe { self.at.read() })
+    }
+
+    /// # Safety
+    /// As `header`.
+    #[inline(always)]
     unsafe fn current(&self) -> (RequestHeader, &'static Operation) {
         // SAFETY: the caller's.
-        let header = RequestHeader::unpack(unsafe { self.at.read() });
+        let header = unsafe { self.header() };
         // SAFETY: P1: clients push identities made by `Delegated::identity` only, and this is the same image.
         (header, unsafe { Operation::at(header.operation) })
     }
@@ -126,23 +157,36 @@ impl Run<'_> {
     /// As `whole_batch`.
     #[inline(always)]
     unsafe fn until_panic(&mut self, count: usize, properties: &Properties) -> Option<&'static Operation> {
+        if self.index == count {
+            return None;
+        }
+        // SAFETY: the caller's: a request is left.
+        let (first, mut operation) = unsafe { self.current() };
+        let (mut identity, mut step, mut result) = (first.operation, operation.step(), operation.result());
         while self.index < count {
             // SAFETY: the caller's.
-            let (header, operation) = unsafe { self.current() };
+            let header = unsafe { self.header() };
+            // Most requests of a batch are alike. The branch lets the processor guess where the next request begins;
+            // through the operation in memory it would have to wait for that.
+            if header.operation != identity {
+                // SAFETY: as in `current`.
+                operation = unsafe { Operation::at(header.operation) };
+                (identity, step, result) = (header.operation, operation.step(), operation.result());
+            }
             let Some(property) = properties.get(header.property) else { return Some(operation) };
-            let result = self.answer.as_mut_ptr().wrapping_add(self.used);
+            let answer = self.answer.as_mut_ptr().wrapping_add(self.used);
             // SAFETY: the sender vouched that the property has the operation's type (`Client::push`), and R3 that nobody
             // else refers to it. The arguments follow the header, unread. The client counted the words of all results
             // before it closed the batch (`RequestBatch::fits`), so the result has room.
-            unsafe { operation.run(property, self.at.wrapping_add(1), result) };
-            self.advance(operation, operation.result());
+            unsafe { operation.run(property, self.at.wrapping_add(1), answer) };
+            self.advance(step, result);
         }
         None
     }
 
     #[inline(always)]
-    fn advance(&mut self, operation: &Operation, result: usize) {
-        self.at = self.at.wrapping_add(1 + operation.arguments());
+    fn advance(&mut self, step: usize, result: usize) {
+        self.at = self.at.wrapping_add(step);
         self.used += result;
         self.index += 1;
     }
@@ -152,6 +196,6 @@ impl Run<'_> {
         let error = DelegationError::new(reason, operation.name(), worker);
         self.answer[self.used] = error.into_word().expose_provenance() as u64;
         self.failures |= 1 << self.index;
-        self.advance(operation, 1);
+        self.advance(operation.step(), 1);
     }
 }

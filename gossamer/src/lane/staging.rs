@@ -62,7 +62,7 @@ impl RequestBatch {
     /// Whether one more request of this operation, and its response, have room.
     #[inline(always)]
     pub(crate) fn fits(&self, operation: &Operation) -> bool {
-        self.used.get() + 1 + operation.arguments() <= BODY_WORDS
+        self.used.get() + operation.step() <= BODY_WORDS
             && self.answer.get() + operation.result().max(1) <= BODY_WORDS
     }
 
@@ -81,7 +81,7 @@ impl RequestBatch {
         unsafe { start.write(header.pack()) };
         // SAFETY: as above.
         unsafe { payload::write(start.wrapping_add(1), arguments) };
-        self.used.set(used + 1 + operation.arguments());
+        self.used.set(used + operation.step());
         self.count.set(self.count.get() + 1);
         self.answer.set(self.answer.get() + operation.result().max(1));
     }

@@ -10,6 +10,7 @@
 //!   own stack; `resume` owns that `Rc` meanwhile.
 //! - F3: `yielder` is set by the fiber's first frame, which lives as long as the coroutine is not dropped.
 
+use crate::sys::once::Once;
 use crate::sys::prefetch;
 use crate::sys::stack::{PAGE, Stack, StackError};
 use corosensei::{Coroutine, Yielder};
@@ -32,7 +33,7 @@ thread_local! {
 
 /// What a fiber runs. It is told if it cannot have a stack; it must not unwind.
 pub(crate) struct Job {
-    pub(crate) start: Box<dyn FnOnce(Result<(), StackError>)>,
+    pub(crate) start: Once<Result<(), StackError>>,
     pub(crate) spawned_at: &'static Location<'static>,
 }
 
@@ -93,7 +94,7 @@ impl Fiber {
             loop {
                 // One job after another, as long as there are some: none costs a switch that another may save.
                 while let Some(job) = Self::with_running(|fiber| fiber.job.take().or_else(|| next(fiber))) {
-                    (job.start)(Ok(()));
+                    job.start.call(Ok(()));
                 }
                 Self::with_running(|fiber| fiber.state.set(State::Idle));
                 yielder.suspend(());

@@ -8,6 +8,7 @@ pub(crate) mod atomic;
 pub(crate) mod doorbell;
 pub(crate) mod fiber;
 pub(crate) mod image;
+pub(crate) mod once;
 pub(crate) mod oneshot;
 pub(crate) mod outside;
 pub(crate) mod overflow;

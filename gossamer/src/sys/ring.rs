@@ -43,11 +43,23 @@ impl<T> Ring<T> {
 
     #[inline(always)]
     pub(crate) fn push(&self, value: T) {
+        // SAFETY: the queue gives room for a value.
+        let write = |place: *mut T| unsafe { place.write(value) };
+        // SAFETY: `write` makes one, and pushes nothing.
+        unsafe { self.push_in_place(write) };
+    }
+
+    /// Adds an entry that `write` makes where it will lie.
+    ///
+    /// # Safety
+    /// `write` makes a value at the address it gets, and does not use this queue.
+    #[inline(always)]
+    pub(crate) unsafe fn push_in_place(&self, write: impl FnOnce(*mut T)) {
         if self.len() == self.capacity() {
             self.grow();
         }
-        // SAFETY: Q1: there is room, so the slot at `tail` holds no value.
-        unsafe { self.slot(self.tail.get()).write(value) };
+        // Q1: there is room, so the slot at `tail` holds no value.
+        write(self.slot(self.tail.get()));
         self.tail.set(self.tail.get().wrapping_add(1));
     }
 

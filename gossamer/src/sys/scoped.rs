@@ -1,7 +1,7 @@
 //! A thread-local reference that is set for the length of a call.
 
-/// Makes a module with `set`, which runs a closure with a reference as this thread's, and `with`, which gives a
-/// closure this thread's reference, if there is one.
+/// Makes a module with `set`, which runs a closure with a reference as this thread's, and two ways to it: `with`, which
+/// gives it to a closure, and `get`, for where a closure is too large to be inlined and its return would count.
 ///
 /// A macro, because only a thread-local that is named in the accessor is inlined into its callers.
 macro_rules! scoped_thread_local {
@@ -35,6 +35,17 @@ macro_rules! scoped_thread_local {
             pub(crate) fn with<R>(f: impl FnOnce(Option<&$type>) -> R) -> R {
                 // SAFETY: Z1: the reference is alive, since `set` resets the pointer before it returns.
                 f(unsafe { CURRENT.get().as_ref() })
+            }
+
+            /// This thread's value, if it has one.
+            ///
+            /// # Safety
+            /// The reference is given up before the function that called this returns: the `set` below it is
+            /// still there then.
+            #[inline(always)]
+            pub(crate) unsafe fn get<'a>() -> Option<&'a $type> {
+                // SAFETY: Z1, and the caller's.
+                unsafe { CURRENT.get().as_ref() }
             }
         }
     };

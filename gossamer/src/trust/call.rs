@@ -35,6 +35,14 @@ pub(crate) struct Target<'a, T> {
     pub(crate) of: PhantomData<fn(&mut T)>,
 }
 
+impl<T> Clone for Target<'_, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Target<'_, T> {}
+
 /// Where the caller stands.
 enum From<'a> {
     Trustee(&'a Worker),
@@ -61,9 +69,38 @@ impl<T: 'static> Target<'_, T> {
         U: Send + 'static,
         F: FnOnce(&mut T, C) -> U + Send,
     {
-        worker::with(|current| match self.from(current) {
+        // SAFETY: the reference is used in this frame only.
+        let current = unsafe { worker::get() };
+        match self.from(current) {
+            From::Worker(here, trustee) if here.may_block() => {
+                self.call_by_lane(here, trustee, Delegated::of::<N, F>(closure), arguments)
+            }
+            From::Trustee(here) if here.may_block() && here.has_turn() && !here.has_outstanding_here() => {
+                self.call_here::<N, C, U, F>(here, closure, arguments)
+            }
+            from => self.call_slowly::<N, C, U, F>(from, current, call, closure, arguments),
+        }
+    }
+
+    /// As `call`, where something stands against doing it at once.
+    #[cold]
+    #[inline(never)]
+    fn call_slowly<N, C, U, F>(
+        self,
+        from: From<'_>,
+        current: Option<&Worker>,
+        call: &str,
+        closure: F,
+        arguments: C,
+    ) -> Result<U, DelegationError>
+    where
+        C: Send + 'static,
+        U: Send + 'static,
+        F: FnOnce(&mut T, C) -> U + Send,
+    {
+        current.into_iter().for_each(|here| here.require_fiber(call));
+        match from {
             From::Trustee(here) => {
-                here.require_fiber(call);
                 here.take_turn();
                 if here.has_outstanding_here() {
                     // Behind what this fiber may have sent without waiting: its requests are served in order.
@@ -73,19 +110,16 @@ impl<T: 'static> Target<'_, T> {
                 }
             }
             From::Worker(here, trustee) => {
-                here.require_fiber(call);
                 self.call_by_lane(here, trustee, Delegated::of::<N, F>(closure), arguments)
             }
             From::Elsewhere => {
-                // A worker of another runtime: refused before anything is sent.
-                current.into_iter().for_each(|here| here.require_fiber(call));
                 let (sender, receiver) = oneshot::channel();
                 self.send_from_outside(Delegated::of::<N, F>(closure), arguments, |outcome| {
                     sender.send(outcome)
                 });
                 block_on(receiver, call).unwrap_or_else(|_closed| Err(self.ended::<N>()))
             }
-        })
+        }
     }
 
     /// The caller is a fiber of the trustee: no delegated closure runs, so the property is free.
@@ -123,7 +157,9 @@ impl<T: 'static> Target<'_, T> {
         let (place, fiber) = (&raw const answer, here.running());
         let then = move |outcome| {
             // SAFETY: A3: the frame of `answer` waits for this very store.
-            unsafe { (*place).set(Some(outcome)) };
+            let answer = unsafe { &*place };
+            // SAFETY: one thread, and no reference into the cell. It holds nothing that a plain write would lose.
+            unsafe { answer.as_ptr().write(Some(outcome)) };
             unpark(fiber);
         };
         // SAFETY: A1 and A2; it fits, see above.
@@ -147,15 +183,24 @@ impl<T: 'static> Target<'_, T> {
         F: FnOnce(&mut T, C) -> U + Send + 'static,
         R: FnOnce(Result<U, DelegationError>) + 'static,
     {
-        worker::with(|current| {
-            match current.and_then(|here| here.index_of(self.number).map(|to| (here, to))) {
-                // To this worker's own trustee by a lane too: `then` must never run inside this very call.
-                Some((here, trustee)) => {
-                    self.push(here, trustee, Delegated::of::<N, F>(closure), arguments, then)
-                }
-                None => then(self.call::<N, C, U, F>("apply_then", closure, arguments)),
+        // SAFETY: the reference is used in this frame only.
+        let current = unsafe { worker::get() };
+        match current.and_then(|here| here.index_of(self.number).map(|to| (here, to))) {
+            // To this worker's own trustee by a lane too: `then` must never run inside this very call.
+            Some((here, trustee)) => {
+                self.push(here, trustee, Delegated::of::<N, F>(closure), arguments, then)
             }
-        });
+            None => {
+                let outcome = self.call_slowly::<N, C, U, F>(
+                    From::Elsewhere,
+                    current,
+                    "apply_then",
+                    closure,
+                    arguments,
+                );
+                then(outcome);
+            }
+        }
     }
 
     #[inline(always)]
@@ -262,11 +307,10 @@ fn refuse_to_wait_but_as_thread() {
 
 #[inline(always)]
 fn unpark(fiber: Rc<Fiber>) {
-    worker::with(|worker| {
-        if let Some(worker) = worker {
-            worker.scheduler.unpark(fiber);
-        }
-    });
+    // SAFETY: the reference is used in this frame only.
+    if let Some(worker) = unsafe { worker::get() } {
+        worker.scheduler.unpark(fiber);
+    }
 }
 
 /// Reports an error that nobody waits for.

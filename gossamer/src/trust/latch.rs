@@ -10,6 +10,7 @@
 use crate::lane::error::{DelegationError, Origin};
 use crate::lane::operation::refuse_captures;
 use crate::sys::fiber::Job;
+use crate::sys::once::Once;
 use crate::sys::oneshot::{self, Sender};
 use crate::trust::apply::rethrow;
 use crate::trust::call::report_unawaited;
@@ -289,7 +290,7 @@ fn finish_in_fiber<U: 'static, R: FnOnce(U) + 'static>(
         Some(here) => {
             let (sender, _detached) = oneshot::channel();
             let origin = Origin::of::<R>(here.index as u32, sent_from);
-            let start = Box::new(move |start| run_job(finish, start, origin, sender));
+            let start = Once::new(move |start| run_job(finish, start, origin, sender));
             here.scheduler.submit(Job { start, spawned_at: sent_from });
         }
     });
@@ -316,7 +317,7 @@ where
         let mut held = block_on(Hold { cell, number: None }, "launch");
         closure(held.value(), arguments)
     };
-    let start = Box::new(move |start| run_job(body, start, origin, sender));
+    let start = Once::new(move |start| run_job(body, start, origin, sender));
     worker::with(|worker| {
         if let Some(here) = worker {
             here.scheduler.submit(Job { start, spawned_at: origin.sent_from() });

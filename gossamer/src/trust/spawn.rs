@@ -6,6 +6,7 @@ use crate::lane::error::{DelegationError, Origin, Reason};
 use crate::lane::operation::{Delegated, refuse_captures};
 use crate::lane::property::Root;
 use crate::sys::fiber::Job;
+use crate::sys::once::SendOnce;
 use crate::sys::oneshot::{self, Sender};
 use crate::sys::outside;
 use crate::sys::stack::StackError;
@@ -95,20 +96,20 @@ where
 {
     let (sender, receiver) = oneshot::channel();
     let origin = Origin::of::<N>(trustee.index() as u32, spawned_at);
-    let start = Box::new(move |start| run_job(|| f(arguments), start, origin, sender));
+    let start = SendOnce::new(move |start| run_job(|| f(arguments), start, origin, sender));
     send(trustee, SendJob { start, spawned_at });
     JoinHandle::new(receiver, origin)
 }
 
 /// A job on its way to another worker.
 pub(crate) struct SendJob {
-    pub(crate) start: Box<dyn FnOnce(Result<(), StackError>) + Send>,
+    pub(crate) start: SendOnce<Result<(), StackError>>,
     pub(crate) spawned_at: &'static Location<'static>,
 }
 
 impl SendJob {
     fn arrive(self, here: &Worker) {
-        here.scheduler.submit(Job { start: self.start, spawned_at: self.spawned_at });
+        here.scheduler.submit(Job { start: self.start.into_local(), spawned_at: self.spawned_at });
     }
 }
 

@@ -41,7 +41,7 @@ scoped_thread_local! {
     mod current: Worker
 }
 
-pub(crate) use current::with;
+pub(crate) use current::{get, with};
 
 /// One worker, as its own thread sees it.
 pub(crate) struct Worker {
@@ -58,6 +58,8 @@ pub(crate) struct Worker {
     pub(crate) timers: Timers,
     pub(crate) grace: Grace,
     poll: RefCell<mio::Poll>,
+    /// Made at the first look at the sockets.
+    events: Cell<Option<mio::Events>>,
     /// Set once `main` has returned: blocking calls unwind their fiber.
     cancelling: Cell<bool>,
     /// Where `spawn` sends the next fiber.
@@ -78,6 +80,7 @@ impl Worker {
             timers: Timers::default(),
             grace: Grace::default(),
             poll: RefCell::new(poll),
+            events: Cell::new(None),
             cancelling: Cell::new(false),
             next_spawn: Cell::new(index),
             patience: Cell::new(0),
@@ -99,6 +102,13 @@ impl Worker {
         let next = (self.next_spawn.get() + 1) % self.outbound.len();
         self.next_spawn.set(next);
         next
+    }
+
+    /// Whether the calling code may block, as far as can be said at once: it is the body of a fiber, and the runtime is not
+    /// ending. If not, `require_fiber` says why.
+    #[inline(always)]
+    pub(crate) fn may_block(&self) -> bool {
+        context::current() == Context::Fiber && !self.cancelling.get()
     }
 
     /// Checks that the calling code may block: it is the body of a fiber.

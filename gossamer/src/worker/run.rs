@@ -70,6 +70,8 @@ impl Worker {
     }
 
     /// Does the worker's other work, but for fibers, until `done`: for a fiber that must not be suspended.
+    #[cold]
+    #[inline(never)]
     pub(crate) fn work_in_place_until(&self, done: impl Fn() -> bool) {
         let _restore = context::enter(Context::Loop);
         while !done() {

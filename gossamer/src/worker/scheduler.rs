@@ -68,7 +68,7 @@ impl Scheduler {
                 self.idle.borrow_mut().push(fiber);
                 self.submit(job);
             }
-            Err(error) => (job.start)(Err(error)),
+            Err(error) => job.start.call(Err(error)),
         }
     }
 
@@ -84,7 +84,7 @@ impl Scheduler {
     }
 
     /// Lets a fiber go on if it is parked; if it runs, its next park returns at once.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn unpark(&self, fiber: Rc<Fiber>) {
         if fiber.wake() {
             self.ready.push(fiber);
@@ -145,7 +145,7 @@ impl Scheduler {
             Ok(fiber) => fiber,
             Err(error) => {
                 let _restore = context::enter(Context::Loop);
-                return (job.start)(Err(error));
+                return job.start.call(Err(error));
             }
         };
         fiber.assign(job, description);
@@ -208,7 +208,7 @@ impl Worker {
     ///
     /// While the fiber unwinds from a panic it must not be suspended (the panic belongs to the thread), so then the
     /// worker's other work is done in place until `done`.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn wait_until(&self, done: impl Fn() -> bool) {
         if std::thread::panicking() {
             return self.work_in_place_until(done);
@@ -238,13 +238,24 @@ impl Worker {
         Fiber::suspend_ready();
     }
 
+    /// As `take_turn`, unless the turn is over; returns whether it is not.
+    #[inline(always)]
+    pub(crate) fn has_turn(&self) -> bool {
+        match self.patience.get() {
+            0 => false,
+            left => {
+                self.patience.set(left - 1);
+                true
+            }
+        }
+    }
+
     /// For calls of a fiber that need not suspend it: now and then one lets others run all the same, so that a fiber that
     /// makes no other calls keeps neither them nor the worker's loop from their work.
     #[inline(always)]
     pub(crate) fn take_turn(&self) {
-        match self.patience.get() {
-            0 => self.end_turn(),
-            left => self.patience.set(left - 1),
+        if !self.has_turn() {
+            self.end_turn();
         }
     }
 

@@ -10,6 +10,9 @@ const SPINS: u32 = 400;
 /// Offers before it sleeps.
 const OFFERS: u32 = 20;
 
+/// Socket events taken from the kernel at once.
+const EVENTS: usize = 256;
+
 /// How long a worker has been idle.
 #[derive(Default)]
 pub(crate) struct Idleness(Cell<u32>);
@@ -48,7 +51,8 @@ impl Worker {
 
     /// Looks for socket events for at most `timeout` (`None`: until woken) and wakes who waits for them.
     pub(crate) fn poll_sources(&self, timeout: Option<Duration>) {
-        let mut events = mio::Events::with_capacity(256);
+        // Taken for the length of the call: a waker may be a user's, and lead back here.
+        let mut events = self.events.take().unwrap_or_else(|| mio::Events::with_capacity(EVENTS));
         let outcome = self.poll.borrow_mut().poll(&mut events, timeout);
         match outcome {
             Ok(()) => self.shared.posts[self.index].sources.dispatch(&events),
@@ -59,5 +63,6 @@ impl Worker {
                 std::process::abort();
             }
         }
+        self.events.set(Some(events));
     }
 }
