@@ -2,9 +2,9 @@
 //!
 //! Invariants
 //! - M1: the body of a slot is written by one thread at a time, and only between the reader's last read of it
-//!   and the Release store of the next header (`Fabric::write`'s contract).
+//!   and the Release store of the next header in `announce` (`Fabric::write`'s contract).
 //! - M2: the body is read only after an Acquire load of `header` has returned the sequence awaited; that load
-//!   pairs with the Release store in `write`.
+//!   pairs with the Release store in `announce`.
 
 use crate::fabric::Fabric;
 use crate::sys::atomic::{AtomicU64, Ordering, SharedCell};
@@ -41,7 +41,7 @@ impl SlotMemory {
     /// The header word of a slot, as last landed (M2).
     #[inline]
     pub(crate) fn header(&self, slot: usize) -> u64 {
-        // Acquire: pairs with the Release store in `write`.
+        // Acquire: pairs with the Release store in `announce`.
         self.slots[slot].header.load(Ordering::Acquire)
     }
 
@@ -50,6 +50,28 @@ impl SlotMemory {
     #[inline]
     pub(crate) fn read<R>(&self, slot: usize, read: impl FnOnce(*const u64) -> R) -> R {
         self.slots[slot].body.with(|body| read(body.cast()))
+    }
+
+    /// Lands words of a slot's body, from the `offset`th on.
+    ///
+    /// # Safety
+    /// M1.
+    #[inline(always)]
+    pub(super) unsafe fn land(&self, slot: usize, offset: usize, words: &[u64]) {
+        debug_assert!(offset + words.len() <= BODY_WORDS);
+        self.slots[slot].body.with_mut(|body| {
+            let target = body.cast::<u64>().wrapping_add(offset);
+            // SAFETY: M1: nobody else reads or writes the body; it has room (asserted above, and batches are built in
+            // arrays of BODY_WORDS).
+            unsafe { std::ptr::copy_nonoverlapping(words.as_ptr(), target, words.len()) };
+        });
+    }
+
+    /// Lands the header of a slot, behind its body.
+    #[inline(always)]
+    pub(super) fn announce(&self, slot: usize, header: u64) {
+        // Release: pairs with the Acquire load in `header` (W1).
+        self.slots[slot].header.store(header, Ordering::Release);
     }
 
     /// Hints that `words` of a slot's body will be read.
@@ -66,15 +88,9 @@ impl SlotMemory {
 impl Fabric for Arc<SlotMemory> {
     #[inline]
     unsafe fn write(&self, slot: usize, header: u64, body: &[u64]) {
-        let slot = &self.slots[slot];
-        debug_assert!(body.len() <= BODY_WORDS);
-        slot.body.with_mut(|target| {
-            // SAFETY: M1: the caller vouches that nobody else reads or writes the body; it has room (asserted above, and
-            // batches are built in arrays of BODY_WORDS).
-            unsafe { std::ptr::copy_nonoverlapping(body.as_ptr(), target.cast(), body.len()) };
-        });
-        // Release: pairs with the Acquire load in `header` (W1).
-        slot.header.store(header, Ordering::Release);
+        // SAFETY: M1 is the caller's.
+        unsafe { self.land(slot, 0, body) };
+        self.announce(slot, header);
     }
 
     #[inline]
@@ -84,4 +100,34 @@ impl Fabric for Arc<SlotMemory> {
             prefetch::write(start.wrapping_add(line));
         }
     }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use crate::fabric::conformance::{Subject, conformance};
+
+    struct Local(Arc<SlotMemory>);
+
+    impl Subject for Local {
+        type Fabric = Arc<SlotMemory>;
+
+        fn new(_seed: u64) -> Self {
+            Self(SlotMemory::new())
+        }
+
+        fn fabric(&self) -> &Arc<SlotMemory> {
+            &self.0
+        }
+
+        fn memory(&self) -> &SlotMemory {
+            &self.0
+        }
+
+        fn step(&self) -> bool {
+            false
+        }
+    }
+
+    conformance!(Local);
 }

@@ -9,7 +9,11 @@
 //! - W2: writes into one slot land in the order they were made. Across slots no order is promised.
 //! - W3: a write never blocks and never fails towards its caller; a lost peer is reported by the fabric's watcher.
 
+#[cfg(all(test, not(loom)))]
+mod conformance;
 mod memory;
+#[cfg(all(test, not(loom)))]
+pub(crate) mod sim;
 
 pub(crate) use memory::{SLOTS, SlotMemory};
 

@@ -13,4 +13,6 @@ pub(crate) mod operation;
 mod payload;
 pub(crate) mod property;
 pub(crate) mod server;
+#[cfg(all(test, not(loom)))]
+mod simulated;
 mod staging;

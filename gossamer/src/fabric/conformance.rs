@@ -1,0 +1,128 @@
+//! The contract of a fabric as tests, which every fabric runs.
+
+use crate::fabric::{Fabric, SLOTS, SlotMemory};
+use crate::wire::batch::{BODY_WORDS, Header};
+
+/// A fabric, and the memory that it writes.
+pub(super) trait Subject {
+    type Fabric: Fabric;
+
+    fn new(seed: u64) -> Self;
+    fn fabric(&self) -> &Self::Fabric;
+    fn memory(&self) -> &SlotMemory;
+    /// Lets something happen on the way; whether anything did.
+    fn step(&self) -> bool;
+}
+
+/// Runs the suite for a `Subject`.
+macro_rules! conformance {
+    ($subject:ty) => {
+        #[test]
+        fn writes_of_every_length_land_whole_and_leave_other_slots_alone() {
+            $crate::fabric::conformance::every_length::<$subject>();
+        }
+
+        #[test]
+        fn a_header_never_lands_before_its_body() {
+            $crate::fabric::conformance::header_last::<$subject>();
+        }
+
+        #[test]
+        fn writes_into_one_slot_land_in_order() {
+            $crate::fabric::conformance::in_order::<$subject>();
+        }
+    };
+}
+
+pub(super) use conformance;
+
+/// Seeds of the runs of each test.
+const SEEDS: u64 = 20;
+
+/// A body that tells which write it is of.
+fn body(sequence: u32, words: usize) -> Vec<u64> {
+    (0..words as u64).map(|word| u64::from(sequence) << 32 | word).collect()
+}
+
+fn write(subject: &impl Subject, slot: usize, sequence: u32, words: usize) {
+    let header = Header { sequence, count: 1, words: words as u16 };
+    // SAFETY: the only writer is this test, and it reads a slot only when its header has come.
+    unsafe { subject.fabric().write(slot, header.pack(), &body(sequence, words)) };
+}
+
+/// The header of a slot, whose body must be there too.
+fn landed(subject: &impl Subject, slot: usize) -> Header {
+    let header = Header::unpack(subject.memory().header(slot));
+    let found: Vec<u64> = subject.memory().read(slot, |body| {
+        let word = |index| {
+            // SAFETY: a slot has BODY_WORDS words, and nothing is on its way into one whose header has come.
+            unsafe { body.wrapping_add(index).read() }
+        };
+        (0..header.words.into()).map(word).collect()
+    });
+    assert_eq!(found, body(header.sequence, header.words.into()), "the body of {header:?} in slot {slot}");
+    header
+}
+
+pub(super) fn every_length<S: Subject>() {
+    let subject = S::new(0);
+    for (sequence, words) in (1..).zip(0..=BODY_WORDS) {
+        let slot = words % SLOTS;
+        let others = |slot: usize| (0..SLOTS).filter(move |&other| other != slot);
+        let before: Vec<u64> = others(slot).map(|other| subject.memory().header(other)).collect();
+        write(&subject, slot, sequence, words);
+        while subject.step() {}
+        assert_eq!(landed(&subject, slot), Header { sequence, count: 1, words: words as u16 });
+        let after: Vec<u64> = others(slot).map(|other| subject.memory().header(other)).collect();
+        assert_eq!(before, after, "a write into slot {slot} changed another");
+    }
+}
+
+pub(super) fn header_last<S: Subject>() {
+    for seed in 0..SEEDS {
+        let subject = S::new(seed);
+        for round in 0..10 {
+            for slot in 0..SLOTS {
+                write(
+                    &subject,
+                    slot,
+                    round * SLOTS as u32 + slot as u32 + 1,
+                    (slot * 37 + seed as usize) % BODY_WORDS,
+                );
+            }
+            let mut under_way = true;
+            while under_way {
+                under_way = subject.step();
+                for slot in 0..SLOTS {
+                    let awaited = round * SLOTS as u32 + slot as u32 + 1;
+                    if Header::unpack(subject.memory().header(slot)).sequence == awaited {
+                        landed(&subject, slot);
+                    }
+                }
+            }
+            let last = |slot| landed(&subject, slot).sequence;
+            assert!(
+                (0..SLOTS).all(|slot| last(slot) == round * SLOTS as u32 + slot as u32 + 1),
+                "some never landed"
+            );
+        }
+    }
+}
+
+pub(super) fn in_order<S: Subject>() {
+    for seed in 0..SEEDS {
+        let subject = S::new(seed);
+        (1..=50).for_each(|sequence| write(&subject, sequence as usize % 3, sequence, sequence as usize));
+        let mut newest = [0; 3];
+        let mut under_way = true;
+        while under_way {
+            under_way = subject.step();
+            for (slot, newest) in newest.iter_mut().enumerate() {
+                let sequence = Header::unpack(subject.memory().header(slot)).sequence;
+                assert!(sequence >= *newest, "{sequence} landed behind {newest}");
+                *newest = sequence;
+            }
+        }
+        assert_eq!(newest, [48, 49, 50]);
+    }
+}
