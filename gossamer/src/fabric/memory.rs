@@ -1,55 +1,107 @@
-//! Lane memory of this process, and the fabric that writes it by plain stores.
+//! Lane memory that both ends have mapped, in one process or in two of one machine, and the fabric that writes it by plain
+//! stores.
 //!
 //! Invariants
 //! - M1: the body of a slot is written by one thread at a time, and only between the reader's last read of it
 //!   and the Release store of the next header in `announce` (`Fabric::write`'s contract).
 //! - M2: the body is read only after an Acquire load of `header` has returned the sequence awaited; that load
 //!   pairs with the Release store in `announce`.
+//! - M3: `slots` are valid for as long as `home` is: leaked from a box of this handle alone, or in a segment that it keeps
+//!   mapped, aligned (a page, and whole slots behind it).
 
 use crate::fabric::Fabric;
 use crate::sys::atomic::{AtomicU64, Ordering, SharedCell};
 use crate::sys::prefetch;
+#[cfg(all(test, not(loom)))]
+use crate::sys::segment::Segment;
 use crate::wire::batch::BODY_WORDS;
+use std::ptr::NonNull;
 use std::sync::Arc;
 
 /// Slots of each direction of a lane: the batches it can have in flight.
 pub(crate) const SLOTS: usize = if cfg!(loom) { 2 } else { 16 };
 
+/// Any content is a valid one, so that it may lie in memory that another process writes, too.
 #[repr(C, align(128))]
 struct Slot {
     header: AtomicU64,
     body: SharedCell<[u64; BODY_WORDS]>,
 }
 
+type Slots = [Slot; SLOTS];
+
 /// The slots of one direction of one lane, in the memory of the worker that reads them.
 pub(crate) struct SlotMemory {
-    slots: Box<[Slot]>,
+    /// M3.
+    slots: NonNull<Slots>,
+    home: Home,
+}
+
+/// What keeps the slots where they are.
+enum Home {
+    Heap,
+    #[cfg(all(test, not(loom)))]
+    Segment {
+        _mapped: Arc<Segment>,
+    },
 }
 
 // SAFETY: M1 and M2: bodies are handed between two threads by the header word.
 unsafe impl Sync for SlotMemory {}
-// SAFETY: plain words and an atomic.
+// SAFETY: plain words and an atomic, at an address that is the same on every thread.
 unsafe impl Send for SlotMemory {}
 
 impl SlotMemory {
+    /// What the slots of one direction take of a segment.
+    #[cfg(all(test, not(loom)))]
+    pub(crate) const BYTES: usize = size_of::<Slots>();
+
+    /// Slots on the heap, for two workers of this process.
     pub(crate) fn new() -> Arc<Self> {
         // One by one: all of them at once would not fit the stack of the fiber that connects a lane.
         let slot = |_| Slot { header: AtomicU64::new(0), body: SharedCell::new([0; BODY_WORDS]) };
-        Arc::new(Self { slots: (0..SLOTS).map(slot).collect() })
+        let slots: Box<[Slot]> = (0..SLOTS).map(slot).collect();
+        let slots = NonNull::from(Box::leak(slots)).cast::<Slots>();
+        Arc::new(Self { slots, home: Home::Heap })
+    }
+
+    /// The `index`th slots of a segment, for two workers that may be of two processes. All handles of one index are the same
+    /// memory; new segments are as empty as new slots.
+    ///
+    /// # Panics
+    /// If the segment is too small.
+    #[cfg(all(test, not(loom)))]
+    #[cfg_attr(
+        not(test),
+        expect(dead_code, reason = "nodes of one machine, which come next, talk through it")
+    )]
+    pub(crate) fn in_segment(segment: &Arc<Segment>, index: usize) -> Arc<Self> {
+        let end = (index + 1) * Self::BYTES;
+        assert!(end <= segment.len(), "{} bytes of lane memory end before {end}", segment.len());
+        // SAFETY: inside the mapping (asserted).
+        let slots = unsafe { segment.start().byte_add(index * Self::BYTES) }.cast();
+        Arc::new(Self { slots, home: Home::Segment { _mapped: Arc::clone(segment) } })
+    }
+
+    #[inline(always)]
+    fn slot(&self, index: usize) -> &Slot {
+        // SAFETY: M3, and what is shared of a slot is in cells.
+        let slots = unsafe { self.slots.as_ref() };
+        &slots[index % SLOTS]
     }
 
     /// The header word of a slot, as last landed (M2).
     #[inline]
     pub(crate) fn header(&self, slot: usize) -> u64 {
         // Acquire: pairs with the Release store in `announce`.
-        self.slots[slot].header.load(Ordering::Acquire)
+        self.slot(slot).header.load(Ordering::Acquire)
     }
 
     /// Calls `read` with the address of a slot's body. To read from it takes M2, and that the slot is not given back
     /// to its writer before.
     #[inline]
     pub(crate) fn read<R>(&self, slot: usize, read: impl FnOnce(*const u64) -> R) -> R {
-        self.slots[slot].body.with(|body| read(body.cast()))
+        self.slot(slot).body.with(|body| read(body.cast()))
     }
 
     /// Lands words of a slot's body, from the `offset`th on.
@@ -59,7 +111,7 @@ impl SlotMemory {
     #[inline(always)]
     pub(super) unsafe fn land(&self, slot: usize, offset: usize, words: &[u64]) {
         debug_assert!(offset + words.len() <= BODY_WORDS);
-        self.slots[slot].body.with_mut(|body| {
+        self.slot(slot).body.with_mut(|body| {
             let target = body.cast::<u64>().wrapping_add(offset);
             // SAFETY: M1: nobody else reads or writes the body; it has room (asserted above, and batches are built in
             // arrays of BODY_WORDS).
@@ -71,17 +123,31 @@ impl SlotMemory {
     #[inline(always)]
     pub(super) fn announce(&self, slot: usize, header: u64) {
         // Release: pairs with the Acquire load in `header` (W1).
-        self.slots[slot].header.store(header, Ordering::Release);
+        self.slot(slot).header.store(header, Ordering::Release);
     }
 
     /// Hints that `words` of a slot's body will be read.
     #[inline]
     pub(crate) fn prefetch(&self, slot: usize, words: usize) {
-        self.slots[slot].body.with(|body| {
+        self.slot(slot).body.with(|body| {
             for line in (0..words).step_by(8) {
                 prefetch::read(body.cast::<u64>().wrapping_add(line));
             }
         });
+    }
+}
+
+impl Drop for SlotMemory {
+    fn drop(&mut self) {
+        match self.home {
+            Home::Heap => {
+                let slots = std::ptr::slice_from_raw_parts_mut(self.slots.as_ptr().cast::<Slot>(), SLOTS);
+                // SAFETY: M3: they came from this box, and nobody has another handle.
+                drop(unsafe { Box::from_raw(slots) });
+            }
+            #[cfg(all(test, not(loom)))]
+            Home::Segment { .. } => {}
+        }
     }
 }
 
@@ -95,7 +161,7 @@ impl Fabric for Arc<SlotMemory> {
 
     #[inline]
     fn prepare(&self, slot: usize, words: usize) {
-        let start: *const u64 = (&raw const self.slots[slot]).cast();
+        let start: *const u64 = std::ptr::from_ref(self.slot(slot)).cast();
         for line in (0..=words).step_by(8) {
             prefetch::write(start.wrapping_add(line));
         }
@@ -103,9 +169,44 @@ impl Fabric for Arc<SlotMemory> {
 }
 
 #[cfg(all(test, not(loom)))]
+#[expect(clippy::unwrap_used, reason = "a test fails by it")]
 mod tests {
     use super::*;
     use crate::fabric::conformance::{Subject, conformance};
+    use std::os::fd::AsFd;
+
+    /// Two mappings of one segment: one that reads, one that writes, as two processes have them.
+    struct Mapped(Arc<SlotMemory>, Arc<SlotMemory>);
+
+    impl Subject for Mapped {
+        type Fabric = Arc<SlotMemory>;
+
+        fn new(seed: u64) -> Self {
+            let (lanes, index) = (3, seed as usize % 3);
+            let bytes = lanes * SlotMemory::BYTES;
+            let read = Segment::create(bytes).unwrap();
+            let write = Segment::attach(read.as_fd().try_clone_to_owned().unwrap(), bytes).unwrap();
+            let slots = |segment| SlotMemory::in_segment(&Arc::new(segment), index);
+            Self(slots(read), slots(write))
+        }
+
+        fn fabric(&self) -> &Arc<SlotMemory> {
+            &self.1
+        }
+
+        fn memory(&self) -> &SlotMemory {
+            &self.0
+        }
+
+        fn step(&self) -> bool {
+            false
+        }
+    }
+
+    mod mapped {
+        use super::*;
+        conformance!(Mapped);
+    }
 
     struct Local(Arc<SlotMemory>);
 
@@ -129,5 +230,8 @@ mod tests {
         }
     }
 
-    conformance!(Local);
+    mod local {
+        use super::*;
+        conformance!(Local);
+    }
 }

@@ -7,6 +7,8 @@ pub(crate) mod client;
 mod completion;
 pub(crate) mod context;
 pub(crate) mod error;
+#[cfg(all(test, not(loom)))]
+mod forked;
 #[cfg(all(test, loom))]
 mod model;
 pub(crate) mod operation;

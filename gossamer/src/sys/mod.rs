@@ -7,6 +7,8 @@ pub(crate) mod affinity;
 pub(crate) mod atomic;
 pub(crate) mod doorbell;
 pub(crate) mod fiber;
+#[cfg(all(test, not(loom)))]
+pub(crate) mod fork;
 pub(crate) mod image;
 pub(crate) mod once;
 pub(crate) mod oneshot;
@@ -16,4 +18,6 @@ pub(crate) mod poll;
 pub(crate) mod prefetch;
 pub(crate) mod ring;
 pub(crate) mod scoped;
+#[cfg(all(test, not(loom)))]
+pub(crate) mod segment;
 pub(crate) mod stack;
