@@ -22,7 +22,7 @@ use std::rc::Rc;
 use std::task::Waker;
 
 /// Cache lines of a suspended frame that a resume reads at once.
-const FRAME_LINES: usize = 5;
+const FRAME_LINES: usize = 3;
 /// Cache lines of what a resume touches of the fiber itself.
 const SELF_LINES: usize = 2;
 
