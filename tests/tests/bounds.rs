@@ -289,3 +289,24 @@ fn rings_of_workers_each_of_which_blocks_on_the_next_go_round() {
         });
     }
 }
+
+#[test]
+fn a_runtime_without_any_backlog_is_refused() {
+    let error = gossamer::try_run(workers(1).backlog(0), || ()).unwrap_err();
+    assert!(error.to_string().contains("backlog of 0"), "{error}");
+}
+
+#[test]
+fn a_callback_may_send_as_long_as_there_are_slots_whatever_the_backlog() {
+    integration_tests::watched(|| {
+        gossamer::run(workers(2).backlog(1), || {
+            let number = Trustee::all()[1].entrust(0_u64);
+            let again = number.clone();
+            number.apply_then(
+                |_| (),
+                move |()| (0..300).for_each(|_| again.apply_then(|number| *number += 1, |()| ())),
+            );
+            wait_until(|| number.apply(|number| *number) == 300);
+        });
+    });
+}

@@ -4,6 +4,7 @@
 use gossamer::{DelegationError, JoinHandle, Reason, Trust, Trustee};
 use integration_tests::{Tally, in_runtime, panic_text, wait_until, watched, workers};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
@@ -249,5 +250,60 @@ fn a_runtime_cannot_start_inside_a_runtime() {
         let property = gossamer::entrust(());
         let error = property.try_apply(|()| gossamer::run(workers(1), || ())).unwrap_err();
         assert!(error.to_string().contains("inside a runtime"), "{error}");
+    });
+}
+
+/// Runs a runtime of one worker on a thread of its own, with this backlog, while `body` has a trust of it.
+fn beside_another_runtime(backlog: usize, body: impl FnOnce(Trust<u64>) + Send + 'static) {
+    watched(move || {
+        let ((give, take), (end, ended)) = (mpsc::channel(), mpsc::channel::<()>());
+        let other = thread::spawn(move || {
+            gossamer::run(workers(1).backlog(backlog), move || {
+                give.send(gossamer::entrust(0_u64)).unwrap();
+                wait_until(|| ended.try_recv().is_ok());
+            });
+        });
+        body(take.recv().unwrap());
+        end.send(()).unwrap();
+        other.join().unwrap();
+    });
+}
+
+#[test]
+fn a_call_to_another_runtime_ends_with_its_answer_even_if_its_own_runtime_ends() {
+    static RETURNED: AtomicBool = AtomicBool::new(false);
+    beside_another_runtime(1000, |number| {
+        gossamer::run(workers(1), move || {
+            let body = |number: Trust<u64>| {
+                let slow = |number: &mut u64| {
+                    thread::sleep(Duration::from_millis(100));
+                    *number += 1;
+                    *number
+                };
+                let outcome = catch_unwind(AssertUnwindSafe(|| number.apply(slow)));
+                RETURNED.store(outcome.is_ok_and(|number| number == 1), Ordering::Relaxed);
+            };
+            drop(Trustee::here().spawn_with(body, number));
+            gossamer::sleep(Duration::from_millis(20));
+        });
+        assert!(RETURNED.load(Ordering::Relaxed), "it has unwound while its closure was under way");
+    });
+}
+
+#[test]
+fn fibers_of_another_runtime_wait_for_a_full_inbox() {
+    beside_another_runtime(5, |number| {
+        let asked = number.clone();
+        gossamer::run(workers(1), move || {
+            let add = |number: Trust<u64>| {
+                number.apply(|number| {
+                    thread::sleep(Duration::from_millis(1));
+                    *number += 1;
+                });
+            };
+            let fibers: Vec<_> = (0..50).map(|_| Trustee::here().spawn_with(add, number.clone())).collect();
+            fibers.into_iter().for_each(JoinHandle::join);
+        });
+        assert_eq!(asked.apply(|number| *number), 50);
     });
 }

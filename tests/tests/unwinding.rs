@@ -188,37 +188,88 @@ impl Drop for Launches {
     }
 }
 
+/// Launches without waiting when dropped.
+struct LaunchesAndGoesOn(Trust<Latch<u32>>);
+
+impl Drop for LaunchesAndGoesOn {
+    fn drop(&mut self) {
+        self.0.launch_then(|number| *number += 1, |()| ());
+    }
+}
+
 #[test]
-fn a_destructor_that_launches_at_another_trustee_while_its_fiber_unwinds_is_served() {
-    in_runtime(2, || {
-        let latch = Trustee::all()[1].entrust(Latch::new(0_u32));
+fn a_destructor_may_launch_without_waiting_while_its_fiber_unwinds() {
+    near_and_far(|trustee| {
+        let latch = trustee.entrust(Latch::new(0_u32));
         let fiber = spawn_on_with(
             Trustee::here(),
             |latch: Trust<Latch<u32>>| -> () {
-                let _launches = Launches(latch);
+                let _launches = LaunchesAndGoesOn(latch);
                 panic!("expected in the output of this test");
             },
             latch.clone(),
         );
         assert!(fiber.try_join().is_err());
-        assert_eq!(latch.launch(|number| *number), 1);
+        wait_until(|| latch.launch(|number| *number) == 1);
     });
 }
 
-#[test]
-fn a_destructor_that_would_wait_for_a_fiber_of_its_own_worker_ends_with_a_message_not_in_silence() {
-    let name =
-        "a_destructor_that_would_wait_for_a_fiber_of_its_own_worker_ends_with_a_message_not_in_silence";
+/// Runs the test `name` again in a child whose first fiber unwinds over a `Launches` at the last of `threads` workers.
+fn ends_with_a_message(name: &str, threads: usize) {
     let ended = in_child(
         name,
         |_| (),
-        || {
-            gossamer::run(integration_tests::workers(1), || {
-                let _launches = Launches(entrust(Latch::new(0_u32)));
+        move || {
+            gossamer::run(integration_tests::workers(threads), || {
+                let trustee = Trustee::all().into_iter().next_back().unwrap();
+                let _launches = Launches(trustee.entrust(Latch::new(0_u32)));
                 panic!("outer");
             });
         },
     );
     assert!(!ended.status.success());
     assert!(ended.errors.contains("unwinds from a panic"), "{}", ended.errors);
+}
+
+#[test]
+fn a_destructor_that_would_wait_for_a_fiber_of_its_own_worker_ends_with_a_message_not_in_silence() {
+    ends_with_a_message(
+        "a_destructor_that_would_wait_for_a_fiber_of_its_own_worker_ends_with_a_message_not_in_silence",
+        1,
+    );
+}
+
+#[test]
+fn a_destructor_that_might_wait_for_a_fiber_of_its_own_worker_over_another_ends_with_a_message_too() {
+    ends_with_a_message(
+        "a_destructor_that_might_wait_for_a_fiber_of_its_own_worker_over_another_ends_with_a_message_too",
+        2,
+    );
+}
+
+/// Takes 4 KiB of stack a step.
+#[inline(never)]
+fn descend(steps: u32) -> u32 {
+    let frame = std::hint::black_box([1_u8; 4096]);
+    if steps == 0 { 0 } else { descend(steps - 1) + u32::from(frame[steps as usize]) }
+}
+
+#[test]
+fn closures_of_others_have_the_workers_stack_while_a_fiber_with_a_small_one_unwinds() {
+    in_runtime(2, || {
+        let (here, there) = (entrust(0_u64), Trustee::all()[1].entrust(0_u64));
+        let fiber = Trustee::all()[1].spawn_with(
+            |here: Trust<u64>| -> () {
+                let _applies = AppliesLarge(here);
+                gossamer::sleep(Duration::from_millis(5));
+                panic!("expected in the output of this test");
+            },
+            here,
+        );
+        gossamer::yield_now();
+        // Meanwhile the fiber unwinds, and waits for this worker.
+        std::thread::sleep(Duration::from_millis(50));
+        assert_eq!(there.apply(|_| descend(100)), 100);
+        assert!(fiber.try_join().is_err());
+    });
 }

@@ -125,13 +125,14 @@ impl<T, C, U, F: FnOnce(&mut T, C) -> U, N> Instance<T, C, U, F, N> {
     }
 }
 
-/// Refuses, at compile time, a closure type that captures anything by itself. A macro, because the compiler points
+/// Refuses, at compile time, a closure type that captures anything by itself: of size, or that would have to be dropped if
+/// nobody conjured the closure. A macro, because the compiler points
 /// at the call of the function that it stands in: it belongs into every public one.
 macro_rules! refuse_captures {
     ($closure:ty) => {
         const {
             assert!(
-                size_of::<$closure>() == 0,
+                size_of::<$closure>() == 0 && !std::mem::needs_drop::<$closure>(),
                 "this delegated closure captures variables, outside of a function that gossamer's macros have seen: \
                  put #[gossamer::delegate] (or #[gossamer::main]) on the enclosing function, or hand the captures over \
                  with `apply_with(|property, captures| …, captures)`, `spawn_with(|captures| …, captures)` and the like"

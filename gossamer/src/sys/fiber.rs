@@ -50,9 +50,11 @@ pub(crate) struct Description {
 pub(crate) enum State {
     /// Without a job.
     Idle,
+    Running,
+    /// Suspended while it unwinds from a panic, which is counted for the whole thread: no other fiber may run before it.
+    Unwinding,
     /// In the queue of those that can go on.
     Ready,
-    Running,
     /// Suspended until it is woken.
     Parked,
 }
@@ -141,6 +143,17 @@ impl Fiber {
         self.state.get() == State::Idle
     }
 
+    /// Whether it is suspended as fibers are: not at the end of a job, and not in the middle of unwinding.
+    #[inline(always)]
+    pub(crate) fn is_suspended(&self) -> bool {
+        matches!(self.state.get(), State::Ready | State::Parked)
+    }
+
+    /// Whether it is suspended in the middle of unwinding.
+    pub(crate) fn is_unwinding(&self) -> bool {
+        self.state.get() == State::Unwinding
+    }
+
     /// Whether it waits to be woken.
     pub(crate) fn is_parked(&self) -> bool {
         self.state.get() == State::Parked
@@ -156,7 +169,7 @@ impl Fiber {
     pub(crate) fn wake(&self) -> bool {
         match self.state.get() {
             State::Parked => self.state.set(State::Ready),
-            State::Running | State::Ready => {
+            State::Running | State::Ready | State::Unwinding => {
                 self.notified.set(true);
                 return false;
             }
@@ -254,6 +267,14 @@ impl Fiber {
     #[inline(always)]
     pub(crate) fn suspend_ready() {
         Self::with_running(|fiber| fiber.suspend(State::Ready));
+    }
+
+    /// Suspends the running fiber, which unwinds, for a round of its worker's other work.
+    ///
+    /// # Panics
+    /// If no fiber is running on this thread.
+    pub(crate) fn suspend_unwinding() {
+        Self::with_running(|fiber| fiber.suspend(State::Unwinding));
     }
 
     #[inline(always)]

@@ -7,7 +7,7 @@
 //! - A2: a `Target` lives only while a trust of its property does (it borrows one), so the property is not dropped
 //!   before the request is on its way; the grace round protects it from there.
 //! - A3: the stack frame of a blocking call is not left before its completion has run: `wait_until` neither
-//!   returns early nor unwinds.
+//!   returns early nor unwinds, and nor does `block_on_to_the_end`. So a closure need not be `'static`.
 
 use crate::lane::catch::{self, Caught};
 use crate::lane::context::{self, Context};
@@ -17,14 +17,14 @@ use crate::sys::fiber::Fiber;
 use crate::sys::{oneshot, outside};
 use crate::worker::inbox::Message;
 use crate::worker::shared::Shared;
-use crate::worker::wake::block_on;
+use crate::worker::wake::block_on_to_the_end;
 use crate::worker::{self, Worker};
 use std::cell::Cell;
 use std::marker::PhantomData;
 use std::panic::Location;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// A property on its trustee, borrowed from a trust.
 pub(crate) struct Target<'a, T> {
@@ -117,7 +117,8 @@ impl<T: 'static> Target<'_, T> {
                 self.send_from_outside(Delegated::of::<N, F>(closure), arguments, |outcome| {
                     sender.send(outcome)
                 });
-                block_on(receiver, call).unwrap_or_else(|_closed| Err(self.ended::<N>()))
+                // Not left before the answer is there: the closure may live no longer than this call.
+                block_on_to_the_end(receiver, call).unwrap_or_else(|_closed| Err(self.ended::<N>()))
             }
         }
     }
@@ -267,9 +268,7 @@ impl<T: 'static> Target<'_, T> {
         };
         let post = &self.shared.posts[trustee as usize];
         while post.inbox.len() >= self.shared.config.backlog {
-            // Only a caller that does not wait for its answers gets this far ahead. A thread can wait here.
-            refuse_to_wait_but_as_thread();
-            outside::sleep(WAIT_FOR_INBOX);
+            wait_for_inbox();
         }
         // Refused only once the runtime is ending: dropping `then` tells the caller.
         let _ended = post.send(Message::Request(Box::new(request)));
@@ -294,14 +293,21 @@ impl<T: 'static> Target<'_, T> {
 /// How long a thread waits for a full inbox before it looks again.
 const WAIT_FOR_INBOX: Duration = Duration::from_millis(1);
 
+/// Lets some time pass, if the caller can wait.
+///
 /// # Panics
-/// On a worker, of another runtime than the one it sends requests to.
-fn refuse_to_wait_but_as_thread() {
-    if context::current() != Context::Outside {
-        panic!(
-            "the inbox of a trustee of another runtime is full (Config::backlog): wait for the results of earlier \
-             requests before sending more"
-        );
+/// In a delegated closure or a callback of another runtime than the one it sends requests to.
+fn wait_for_inbox() {
+    match context::current() {
+        Context::Outside => outside::sleep(WAIT_FOR_INBOX),
+        Context::Fiber => {
+            let due = Instant::now() + WAIT_FOR_INBOX;
+            worker::with(|worker| worker.map(|here| here.sleep_until(due)));
+        }
+        Context::Delegated | Context::Loop => panic!(
+            "the inbox of a trustee of another runtime is full (Config::backlog), and a delegated closure or a \
+             callback cannot wait: send from a fiber, or send less"
+        ),
     }
 }
 

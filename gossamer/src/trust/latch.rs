@@ -182,8 +182,8 @@ impl<T: Send + 'static> Trust<Latch<T>> {
     /// If it panics the latch is released and the value stays as the panic left it.
     ///
     /// # Panics
-    /// If the closure panics; in a delegated closure or a callback, which cannot wait; if the runtime has ended; and,
-    /// where the trustee is the caller's own worker, while the caller unwinds from a panic.
+    /// If the closure panics; in a delegated closure or a callback, which cannot wait; if the runtime has ended; and
+    /// in a fiber that unwinds from a panic, since the closure may wait for others of its worker.
     #[track_caller]
     pub fn launch<U: NoRef, F>(&self, closure: F) -> U
     where
@@ -243,12 +243,8 @@ impl<T: Send + 'static> Trust<Latch<T>> {
         F: FnOnce(&mut T, C) -> U + Send + 'static,
     {
         worker::with(|worker| worker.map(|here| here.require_fiber("launch")));
-        if worker::with(|worker| worker.is_some_and(|here| self.trustee().is(here))) {
-            refuse_while_unwinding(
-                "launches a closure at its own worker",
-                "launch it before, or use `launch_then`",
-            );
-        }
+        // At any trustee: the closure may wait for a fiber of this worker, over however many others.
+        refuse_while_unwinding("launches a closure", "launch it before, or use `launch_then`");
         match self.start::<N, _, _, _>(closure, arguments, sent_from).try_wait() {
             Ok(result) => result,
             Err(error) => rethrow(error, sent_from),

@@ -33,11 +33,6 @@ impl Trustee {
         self.number
     }
 
-    /// Whether this is the trustee of that worker.
-    pub(crate) fn is(self, worker: &worker::Worker) -> bool {
-        worker.index_of(self.number) == Some(worker.index)
-    }
-
     /// The worker that runs the caller.
     ///
     /// # Panics

@@ -52,7 +52,8 @@ impl Config {
     }
 
     /// How many requests of one worker may wait in memory where the code that sends them cannot wait itself (a
-    /// delegated closure or a callback) and its lanes are full: 1,048,576 unless set. The next request panics.
+    /// delegated closure or a callback) and its lanes are full: 1,048,576 unless set, and at least 1. The next request
+    /// panics. Also how many messages of threads that are no workers may wait for one trustee; the next thread waits.
     pub fn backlog(mut self, requests: usize) -> Self {
         self.backlog = requests;
         self
@@ -104,6 +105,9 @@ impl Config {
             }
             _ if self.stack > LARGEST_STACK => {
                 Err(format!("{} bytes of stack: a fiber has at most {LARGEST_STACK}", self.stack))
+            }
+            _ if self.backlog == 0 => {
+                Err("a backlog of 0 requests: threads that are no workers could never send one".to_owned())
             }
             _ => Ok(()),
         }

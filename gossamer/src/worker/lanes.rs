@@ -67,7 +67,7 @@ impl Worker {
         if context::current() == Context::Fiber {
             self.unwind_if_cancelled();
             self.wait_for_room(lane, operation);
-        } else if lane.client.backlog() >= self.shared.config.backlog {
+        } else if !lane.client.has_free_slot() && lane.client.backlog() >= self.shared.config.backlog {
             self.too_many_waiting();
         }
         // While this fiber waited another may have emptied the batch.

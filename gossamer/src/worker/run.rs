@@ -2,6 +2,7 @@
 
 use crate::lane::catch;
 use crate::lane::context::{self, Context};
+use crate::sys::fiber::Fiber;
 use crate::sys::overflow;
 use crate::worker::inbox::Message;
 use crate::worker::shared::{Phase, Shared};
@@ -69,20 +70,26 @@ impl Worker {
         busy
     }
 
-    /// Does the worker's other work, but for fibers, until `done`: for a fiber that must not be suspended.
+    /// Has the worker do its other work, but for fibers, until `done`: for a fiber that unwinds. Not on that fiber's stack,
+    /// which was not made for the closures of others.
     #[cold]
     #[inline(never)]
-    pub(crate) fn work_in_place_until(&self, done: impl Fn() -> bool) {
-        let _restore = context::enter(Context::Loop);
+    pub(crate) fn unwind_later_until(&self, done: impl Fn() -> bool) {
         while !done() {
-            self.publish();
-            self.serve();
-            self.take_responses();
-            self.read_inbox();
-            self.timers.fire(Instant::now());
-            self.poll_sources(Some(Duration::ZERO));
-            std::thread::yield_now();
+            Fiber::suspend_unwinding();
         }
+    }
+
+    /// A round of everything but fibers, while one is in the middle of unwinding.
+    pub(crate) fn work_without_fibers(&self) {
+        let _restore = context::enter(Context::Loop);
+        self.publish();
+        self.serve();
+        self.take_responses();
+        self.read_inbox();
+        self.timers.fire(Instant::now());
+        self.poll_sources(Some(Duration::ZERO));
+        std::thread::yield_now();
     }
 
     fn read_inbox(&self) -> bool {

@@ -122,7 +122,7 @@ impl Scheduler {
     #[inline(always)]
     fn resume(&self, fiber: Rc<Fiber>) {
         let fiber = fiber.resume();
-        if fiber.is_idle() {
+        if !fiber.is_suspended() {
             self.retire(fiber);
         }
     }
@@ -164,8 +164,15 @@ impl Scheduler {
         fiber
     }
 
-    /// Returns a fiber whose job has ended to the pool.
-    fn retire(&self, fiber: Rc<Fiber>) {
+    /// Returns a fiber to the pool when its job has ended. One that unwinds comes first.
+    fn retire(&self, mut fiber: Rc<Fiber>) {
+        while fiber.is_unwinding() {
+            worker::with(|worker| worker.map(Worker::work_without_fibers));
+            fiber = fiber.resume();
+        }
+        if fiber.is_suspended() {
+            return;
+        }
         self.live.set(self.live.get() - 1);
         let mut idle = self.idle.borrow_mut();
         if idle.len() < IDLE_FIBERS {
@@ -206,12 +213,11 @@ impl Worker {
 
     /// Suspends the running fiber until `done`. Not cancellable: for waits that end by themselves.
     ///
-    /// While the fiber unwinds from a panic it must not be suspended (the panic belongs to the thread), so then the
-    /// worker's other work is done in place until `done`.
+    /// While the fiber unwinds from a panic, which belongs to the thread, no other fiber runs.
     #[inline(always)]
     pub(crate) fn wait_until(&self, done: impl Fn() -> bool) {
         if std::thread::panicking() {
-            return self.work_in_place_until(done);
+            return self.unwind_later_until(done);
         }
         while !done() {
             Fiber::park(false);
@@ -221,11 +227,20 @@ impl Worker {
     /// Suspends the running fiber until it is woken, maybe spuriously; unwinds it if the runtime ends.
     pub(crate) fn park(&self) {
         if std::thread::panicking() {
-            return self.work_in_place_until(Fiber::take_notification);
+            return self.unwind_later_until(Fiber::take_notification);
         }
         self.unwind_if_cancelled();
         Fiber::park(true);
         self.unwind_if_cancelled();
+    }
+
+    /// Suspends the running fiber until it is woken, maybe spuriously, also while the runtime ends: for waits that end by
+    /// themselves.
+    pub(crate) fn park_to_the_end(&self) {
+        if std::thread::panicking() {
+            return self.unwind_later_until(Fiber::take_notification);
+        }
+        Fiber::park(false);
     }
 
     /// Lets the other fibers of this worker run.
