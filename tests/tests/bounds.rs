@@ -310,3 +310,20 @@ fn a_callback_may_send_as_long_as_there_are_slots_whatever_the_backlog() {
         });
     });
 }
+
+#[test]
+fn sleeps_of_no_length_and_entrusted_values_let_others_run() {
+    in_runtime(1, || {
+        for poll in [
+            || gossamer::sleep(Duration::ZERO),
+            || gossamer::sleep(Duration::from_nanos(20)),
+            || drop(entrust([0_u64; 4])),
+        ] {
+            let other = Trustee::here().spawn(|| ());
+            while !other.is_finished() {
+                poll();
+            }
+            other.join();
+        }
+    });
+}

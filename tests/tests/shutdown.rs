@@ -365,3 +365,31 @@ fn a_fiber_may_start_others_while_main_returns() {
         }
     });
 }
+
+/// Starts its fiber anew when it is dropped by a panic, as supervisors do.
+struct Restarts;
+
+impl Drop for Restarts {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            drop(gossamer::spawn(never_ends));
+        }
+    }
+}
+
+fn never_ends() {
+    let _restarts = Restarts;
+    loop {
+        gossamer::sleep(std::time::Duration::from_millis(1));
+    }
+}
+
+#[test]
+fn fibers_that_are_started_anew_by_their_destructors_do_not_keep_a_runtime_alive() {
+    watched(|| {
+        gossamer::run(workers(2), || {
+            drop(gossamer::spawn(never_ends));
+            gossamer::sleep(std::time::Duration::from_millis(5));
+        });
+    });
+}

@@ -273,3 +273,42 @@ fn closures_of_others_have_the_workers_stack_while_a_fiber_with_a_small_one_unwi
         assert!(fiber.try_join().is_err());
     });
 }
+
+/// Polls in its destructor, in two ways, for what others have to do first.
+struct Polls {
+    far: Trust<u64>,
+    near: Trust<bool>,
+}
+
+impl Drop for Polls {
+    fn drop(&mut self) {
+        let answer = self.far.apply_async(|number| {
+            *number += 1;
+            *number
+        });
+        while !answer.is_finished() {
+            gossamer::yield_now();
+        }
+        assert_eq!(answer.wait(), 1);
+        while !self.near.apply(|flag| *flag) {}
+    }
+}
+
+#[test]
+fn a_destructor_that_polls_while_its_fiber_unwinds_keeps_nobody_from_what_it_polls_for() {
+    in_runtime(2, || {
+        let other = Trustee::all()[1];
+        let (far, near) = (other.entrust(0_u64), entrust(false));
+        let sets = |near: Trust<bool>| {
+            gossamer::sleep(Duration::from_millis(20));
+            near.apply(|flag| *flag = true);
+        };
+        let setter = other.spawn_with(sets, near.clone());
+        let polls = |(far, near): (Trust<u64>, Trust<bool>)| -> () {
+            let _polls = Polls { far, near };
+            panic!("expected in the output of this test");
+        };
+        assert!(spawn_on_with(Trustee::here(), polls, (far, near)).try_join().is_err());
+        setter.join();
+    });
+}

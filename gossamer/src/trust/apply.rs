@@ -24,6 +24,9 @@ use std::sync::Arc;
 /// [`#[gossamer::delegate]`](macro@crate::delegate) its captures are found and sent along; elsewhere hand them over
 /// with the `_with` forms. Captures, arguments and results are [`NoRef`].
 ///
+/// While a fiber of its worker unwinds from a panic, [`std::thread::panicking`] is true in a delegated closure or a
+/// callback too: the standard library counts panics by thread.
+///
 /// ```
 /// # gossamer::run(gossamer::Config::default().threads(2), || {
 /// let counter = gossamer::Trustee::all()[1].entrust(40_u64);

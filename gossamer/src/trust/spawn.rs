@@ -134,6 +134,10 @@ fn send(trustee: Trustee, job: SendJob) {
     if context::current() == Context::Fiber {
         // Or fibers that start others would keep an ending runtime alive.
         worker::with(|here| here.map(Worker::unwind_if_cancelled));
+        if worker::with(|here| here.is_some_and(Worker::is_ending_a_fiber)) {
+            // Dropping the job tells whoever joins it.
+            return;
+        }
     }
     worker::with(|current| {
         match current.and_then(|here| here.index_of(trustee.number()).map(|to| (here, to))) {

@@ -1,5 +1,6 @@
 //! [`Trustee`]: a worker as the holder of properties.
 
+use crate::lane::context::{self, Context};
 use crate::lane::error::DelegationError;
 use crate::lane::operation::refuse_captures;
 use crate::lane::property::{ROOT, Root};
@@ -162,7 +163,8 @@ fn insert_here<T: 'static>(value: T) -> u32 {
     })
 }
 
-/// Gives a value to the trustee of this worker. Never waits, so it may be called in a delegated closure too.
+/// Gives a value to the trustee of this worker. Never waits, so it may be called in a delegated closure too. In a fiber
+/// it lets others run now and then.
 ///
 /// ```
 /// # gossamer::run(gossamer::Config::default().threads(1), || {
@@ -176,6 +178,9 @@ fn insert_here<T: 'static>(value: T) -> u32 {
 pub fn entrust<T: Send + 'static>(value: T) -> Trust<T> {
     worker::with(|worker| match worker {
         Some(here) => {
+            if context::current() == Context::Fiber {
+                here.take_turn();
+            }
             let (shared, trustee) = (Arc::clone(&here.shared), here.index as u32);
             Trust::new(Handle { shared, trustee, property: here.properties.insert(value) })
         }

@@ -243,10 +243,10 @@ impl Worker {
         Fiber::park(false);
     }
 
-    /// Lets the other fibers of this worker run.
+    /// Lets the other fibers of this worker run, and its loop; only the loop while the running fiber unwinds.
     pub(crate) fn yield_now(&self) {
         if std::thread::panicking() {
-            return;
+            return Fiber::suspend_unwinding();
         }
         self.unwind_if_cancelled();
         self.scheduler.ready.push(self.running());
@@ -311,9 +311,18 @@ impl Worker {
 
     /// Wakes a fiber that sleeps until `due`, now and then spuriously.
     pub(crate) fn sleep_until(&self, due: Instant) {
-        self.timers.register(due, self.fiber_waker());
-        while Instant::now() < due {
+        let timer = self.timers.register(due, self.fiber_waker());
+        loop {
+            // At least once, however short the time: others run meanwhile.
             self.park();
+            if Instant::now() >= due {
+                return self.timers.cancel(timer);
+            }
         }
+    }
+
+    /// Whether the running fiber unwinds while the runtime ends: it may have been told so, and must not start others.
+    pub(crate) fn is_ending_a_fiber(&self) -> bool {
+        self.cancelling.get() && std::thread::panicking()
     }
 }
