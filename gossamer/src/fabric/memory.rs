@@ -71,10 +71,6 @@ impl SlotMemory {
     /// # Panics
     /// If the segment is too small.
     #[cfg(all(test, not(loom)))]
-    #[cfg_attr(
-        not(test),
-        expect(dead_code, reason = "nodes of one machine, which come next, talk through it")
-    )]
     pub(crate) fn in_segment(segment: &Arc<Segment>, index: usize) -> Arc<Self> {
         let end = (index + 1) * Self::BYTES;
         assert!(end <= segment.len(), "{} bytes of lane memory end before {end}", segment.len());
@@ -175,54 +171,35 @@ mod tests {
     use crate::fabric::conformance::{Subject, conformance};
     use std::os::fd::AsFd;
 
-    /// Two mappings of one segment: one that reads, one that writes, as two processes have them.
-    struct Mapped(Arc<SlotMemory>, Arc<SlotMemory>);
+    /// One memory by the handles of its reader and of its writer: one and the same in a process, or, if `MAPPED`, of two
+    /// mappings of a segment, as two processes have them.
+    struct Both<const MAPPED: bool> {
+        read: Arc<SlotMemory>,
+        write: Arc<SlotMemory>,
+    }
 
-    impl Subject for Mapped {
+    impl<const MAPPED: bool> Subject for Both<MAPPED> {
         type Fabric = Arc<SlotMemory>;
 
         fn new(seed: u64) -> Self {
+            if !MAPPED {
+                let read = SlotMemory::new();
+                return Self { write: Arc::clone(&read), read };
+            }
             let (lanes, index) = (3, seed as usize % 3);
             let bytes = lanes * SlotMemory::BYTES;
-            let read = Segment::create(bytes).unwrap();
-            let write = Segment::attach(read.as_fd().try_clone_to_owned().unwrap(), bytes).unwrap();
+            let ours = Segment::create(bytes).unwrap();
+            let theirs = Segment::attach(ours.as_fd().try_clone_to_owned().unwrap(), bytes).unwrap();
             let slots = |segment| SlotMemory::in_segment(&Arc::new(segment), index);
-            Self(slots(read), slots(write))
+            Self { read: slots(ours), write: slots(theirs) }
         }
 
         fn fabric(&self) -> &Arc<SlotMemory> {
-            &self.1
+            &self.write
         }
 
         fn memory(&self) -> &SlotMemory {
-            &self.0
-        }
-
-        fn step(&self) -> bool {
-            false
-        }
-    }
-
-    mod mapped {
-        use super::*;
-        conformance!(Mapped);
-    }
-
-    struct Local(Arc<SlotMemory>);
-
-    impl Subject for Local {
-        type Fabric = Arc<SlotMemory>;
-
-        fn new(_seed: u64) -> Self {
-            Self(SlotMemory::new())
-        }
-
-        fn fabric(&self) -> &Arc<SlotMemory> {
-            &self.0
-        }
-
-        fn memory(&self) -> &SlotMemory {
-            &self.0
+            &self.read
         }
 
         fn step(&self) -> bool {
@@ -232,6 +209,11 @@ mod tests {
 
     mod local {
         use super::*;
-        conformance!(Local);
+        conformance!(Both<false>);
+    }
+
+    mod mapped {
+        use super::*;
+        conformance!(Both<true>);
     }
 }

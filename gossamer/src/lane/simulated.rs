@@ -17,7 +17,7 @@ use std::sync::Arc;
 /// What the trustee holds: the numbers of the requests it has served.
 type Log = Vec<u64>;
 
-/// What came back for a request: its number, or nothing if it panicked.
+/// What came back for a request: its number, and whether it was served or else panicked.
 type Answers = Rc<RefCell<Vec<(u64, bool)>>>;
 
 /// Both ends of one lane, and what is between them.
@@ -104,14 +104,14 @@ impl Lane {
         }
     }
 
-    /// Lets one of the two ends or the fabric do something; whether anything was left to do.
-    fn act(&mut self, random: &mut Rng) -> bool {
-        match random.u8(..6) {
+    /// Lets one of the two ends or the fabric do something, if it has anything to do.
+    fn act(&mut self, random: &mut Rng) {
+        let _done = match random.u8(..6) {
             0 => self.client.publish(),
             1 => self.server.serve(&self.properties, 0),
             2 => self.client.take_responses(),
             _ => self.network.step(),
-        }
+        };
     }
 }
 

@@ -23,7 +23,8 @@ use std::time::{Duration, Instant};
 /// Like delegated closures, `f` captures nothing by itself: the macros send its captures along inside a marked
 /// function, [`spawn_with`] takes them elsewhere.
 ///
-/// A fiber that is not joined is cancelled when `main` returns: its next blocking call unwinds it.
+/// A fiber that is not joined is cancelled when `main` returns: its next blocking call unwinds it. What its destructors start
+/// then is not started; joining it gives [`Reason::Ended`](crate::Reason::Ended).
 ///
 /// # Panics
 /// On a thread that is no worker: use [`Trustee::spawn`] there.
@@ -131,13 +132,9 @@ pub(crate) fn run_job<U>(
 }
 
 fn send(trustee: Trustee, job: SendJob) {
-    if context::current() == Context::Fiber {
-        // Or fibers that start others would keep an ending runtime alive.
-        worker::with(|here| here.map(Worker::unwind_if_cancelled));
-        if worker::with(|here| here.is_some_and(Worker::is_ending_a_fiber)) {
-            // Dropping the job tells whoever joins it.
-            return;
-        }
+    if context::current() == Context::Fiber && worker::with(|here| here.is_some_and(Worker::refuses_fibers)) {
+        // Dropping the job tells whoever joins it.
+        return;
     }
     worker::with(|current| {
         match current.and_then(|here| here.index_of(trustee.number()).map(|to| (here, to))) {

@@ -226,21 +226,23 @@ impl Worker {
 
     /// Suspends the running fiber until it is woken, maybe spuriously; unwinds it if the runtime ends.
     pub(crate) fn park(&self) {
-        if std::thread::panicking() {
-            return self.unwind_later_until(Fiber::take_notification);
-        }
         self.unwind_if_cancelled();
-        Fiber::park(true);
+        self.park_as(true);
         self.unwind_if_cancelled();
     }
 
     /// Suspends the running fiber until it is woken, maybe spuriously, also while the runtime ends: for waits that end by
     /// themselves.
     pub(crate) fn park_to_the_end(&self) {
+        self.park_as(false);
+    }
+
+    fn park_as(&self, cancellable: bool) {
         if std::thread::panicking() {
-            return self.unwind_later_until(Fiber::take_notification);
+            self.unwind_later_until(Fiber::take_notification);
+        } else {
+            Fiber::park(cancellable);
         }
-        Fiber::park(false);
     }
 
     /// Lets the other fibers of this worker run, and its loop; only the loop while the running fiber unwinds.
@@ -321,8 +323,10 @@ impl Worker {
         }
     }
 
-    /// Whether the running fiber unwinds while the runtime ends: it may have been told so, and must not start others.
-    pub(crate) fn is_ending_a_fiber(&self) -> bool {
-        self.cancelling.get() && std::thread::panicking()
+    /// Unwinds the running fiber if the runtime ends. Whether it ends and the fiber unwinds already: then it must not start
+    /// others, or they would keep the runtime alive.
+    pub(crate) fn refuses_fibers(&self) -> bool {
+        self.unwind_if_cancelled();
+        self.cancelling.get()
     }
 }
