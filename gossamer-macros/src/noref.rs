@@ -1,14 +1,17 @@
 //! `#[derive(NoRef)]`: parse, check, expand.
 //!
-//! The fields are checked in a function of their own, not by bounds of the impl, so that recursive types work. The impl holds only where
-//! the type is `Send`: without that bound a field that is not would be reported twice.
+//! The fields are checked in a table of their own, not by bounds of the impl, so that recursive types work, and each is mentioned
+//! there only, so that one that does not travel is one error. The impl holds only where the type is `Send`: without that bound a
+//! field that is not would be reported twice.
 
 use proc_macro2::{Span, TokenStream};
-use quote::quote_spanned;
+use quote::{format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
 use syn::visit_mut::VisitMut;
-use syn::{Data, DeriveInput, Field, Generics, Type, TypePath, WherePredicate, parse_quote};
+use syn::{
+    Data, DataEnum, DeriveInput, Field, Fields, Generics, Type, TypePath, WherePredicate, parse_quote,
+};
 
 use crate::captures::gossamer_span;
 use crate::generics::{add_predicates, bound_type_parameters};
@@ -48,32 +51,104 @@ fn check<'a>(input: &'a DeriveInput, report: &mut Report) -> Option<Vec<&'a Fiel
 fn implement(input: &DeriveInput, fields: &[&Field]) -> TokenStream {
     let name = &input.ident;
     let generics = bounded(&input.generics, fields);
-    let (impl_generics, type_generics, where_clause) = generics.split_for_impl();
+    let (impl_generics, type_generics, _) = generics.split_for_impl();
     let mut send_generics = generics.clone();
     let is_send = parse_quote!(for<'lazily> #name #type_generics: ::core::marker::Send);
     add_predicates(&mut send_generics, vec![is_send]);
     let (_, _, send_clause) = send_generics.split_for_impl();
     let itself: Type = parse_quote!(#name #type_generics);
-    let checks = fields.iter().map(|field| check_of(&field.ty, &itself));
+    let mentions = fields.iter().map(|field| mention_of(&field.ty, &itself));
+    let (encode, decode) = match &input.data {
+        Data::Enum(data) => (encode_enum(data), decode_enum(data)),
+        Data::Struct(data) => (encode_struct(&data.fields), construct(&quote!(Self), &data.fields, 0)),
+        Data::Union(_) => (TokenStream::new(), TokenStream::new()),
+    };
     quote_spanned! {Span::mixed_site()=>
-        // SAFETY: a value is its fields and nothing else, and the function below compiles only if each of them is `NoRef`.
-        unsafe impl #impl_generics ::gossamer::NoRef for #name #type_generics #send_clause {}
-        const _: () = {
-            #[allow(dead_code)]
-            fn every_field_is_noref #impl_generics () #where_clause {
-                fn travels<T: ::gossamer::NoRef + ?::core::marker::Sized>() {}
-                #(#checks)*
+        // SAFETY: a value is its fields and nothing else, and `FIELDS` compiles only if each of them is `NoRef`. A field is
+        // moved out of a value that is not dropped after, by the entry that was made for its type.
+        unsafe impl #impl_generics ::gossamer::NoRef for #name #type_generics #send_clause {
+            const SHAPE: ::gossamer::__private::Shape =
+                ::gossamer::__private::Field::shape(<Self as ::gossamer::NoRef>::FIELDS);
+            const FIELDS: &'static [::gossamer::__private::Field] = &[#(#mentions),*];
+
+            fn encode(self, to: &mut ::gossamer::Encoder) {
+                let this = ::core::mem::ManuallyDrop::new(self);
+                #encode
             }
-        };
+
+            fn decode(
+                from: &mut ::gossamer::Decoder<'_>,
+            ) -> ::core::result::Result<Self, ::gossamer::Malformed> {
+                #decode
+            }
+        }
     }
 }
 
-/// Compiles only if the type of a field of `itself` is `NoRef`, with the error on it.
-fn check_of(ty: &Type, itself: &Type) -> TokenStream {
+/// The one place where the type of a field of `itself` has to be `NoRef`, with the error on it.
+fn mention_of(ty: &Type, itself: &Type) -> TokenStream {
     let span = gossamer_span(ty.span());
     let mut ty = ty.clone();
     SpellOutSelf { meaning: itself }.visit_type_mut(&mut ty);
-    quote_spanned!(span=> travels::<#ty>();)
+    quote_spanned!(span=> ::gossamer::__private::Field::of::<#ty>())
+}
+
+/// By raw references, since a packed struct has no others.
+fn encode_struct(fields: &Fields) -> TokenStream {
+    let encode = fields.members().enumerate().map(|(index, member)| {
+        quote_spanned! {Span::mixed_site()=>
+            unsafe { <Self as ::gossamer::NoRef>::FIELDS[#index].encode(&raw const (*this).#member, to) };
+        }
+    });
+    quote!(#(#encode)*)
+}
+
+fn encode_enum(data: &DataEnum) -> TokenStream {
+    let mut first = 0;
+    let arms = data.variants.iter().enumerate().map(|(tag, variant)| {
+        let (name, members) = (&variant.ident, variant.fields.members());
+        let values: Vec<_> = (0..variant.fields.len()).map(|index| format_ident!("field_{index}")).collect();
+        let indices = first..first + values.len();
+        first += values.len();
+        quote_spanned! {Span::mixed_site()=>
+            Self::#name { #(#members: #values),* } => {
+                to.length(#tag);
+                #(unsafe { <Self as ::gossamer::NoRef>::FIELDS[#indices].encode(#values, to) };)*
+            }
+        }
+    });
+    // An enum without variants has no values.
+    match data.variants.is_empty() {
+        true => quote_spanned!(Span::mixed_site()=> match *this {}),
+        false => quote_spanned!(Span::mixed_site()=> match &*this { #(#arms)* }),
+    }
+}
+
+fn decode_enum(data: &DataEnum) -> TokenStream {
+    let mut first = 0;
+    let arms = data.variants.iter().enumerate().map(|(tag, variant)| {
+        let name = &variant.ident;
+        let whole = construct(&quote_spanned!(Span::mixed_site()=> Self::#name), &variant.fields, first);
+        first += variant.fields.len();
+        quote_spanned!(Span::mixed_site()=> #tag => #whole,)
+    });
+    quote_spanned! {Span::mixed_site()=>
+        match from.length()? {
+            #(#arms)*
+            _ => ::core::result::Result::Err(::gossamer::Malformed::instead_of::<Self>()),
+        }
+    }
+}
+
+/// A struct or variant of decoded fields, of which `first` is the number of the first.
+fn construct(name: &TokenStream, fields: &Fields, first: usize) -> TokenStream {
+    let members = fields.members();
+    let indices = first..first + fields.len();
+    quote_spanned! {Span::mixed_site()=>
+        ::core::result::Result::Ok(#name {
+            #(#members: unsafe { <Self as ::gossamer::NoRef>::FIELDS[#indices].decode(from) }?),*
+        })
+    }
 }
 
 /// The generics with each type parameter, and each associated type of one that a field has, bounded by `NoRef`.

@@ -49,6 +49,7 @@ pub use gossamer_macros::{NoRef, delegate, main};
 mod fabric;
 mod lane;
 pub mod net;
+pub mod rack;
 mod runtime;
 mod sys;
 mod trust;
@@ -63,13 +64,16 @@ pub use trust::{
     JoinHandle, Latch, NoRef, Pending, Sharded, Trust, Trustee, entrust, sleep, spawn, spawn_on,
     spawn_on_with, spawn_with, yield_now,
 };
+pub use wire::value::{Decoder, Encoder, Malformed};
 pub use worker::config::Config;
 
 /// What the macros' expansions use. Not for anybody else.
 #[doc(hidden)]
 pub mod __private {
-    pub use crate::runtime::main;
+    pub use crate::rack::main;
     pub use crate::trust::delegate::Delegate;
+    pub use crate::wire::field::Field;
+    pub use crate::wire::value::Shape;
 }
 
 /// The programs of the README compile and run.

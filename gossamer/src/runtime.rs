@@ -8,11 +8,15 @@ use crate::sys::{affinity, overflow};
 use crate::worker;
 use crate::worker::config::Config;
 use crate::worker::inbox::{Inbox, Message};
+use crate::worker::peers::Peers;
 use crate::worker::readiness::{Sources, WAKE};
 use crate::worker::shared::{Phase, Post, Shared};
+use mio::Interest;
+use mio::unix::SourceFd;
 use std::any::Any;
 use std::fmt;
 use std::io;
+use std::os::fd::{AsFd, AsRawFd};
 use std::panic::{self, AssertUnwindSafe, Location};
 use std::process;
 use std::sync::Arc;
@@ -25,9 +29,9 @@ use std::time::Duration;
 /// program's `main` has anyway.
 const THREAD_STACK: usize = 8 << 20;
 /// How often the end of a runtime looks whether all is quiet.
-const QUIET_LOOK: Duration = Duration::from_micros(50);
+pub(crate) const QUIET_LOOK: Duration = Duration::from_micros(50);
 /// Exit status of `#[gossamer::main]` when the runtime cannot start.
-const CANNOT_START: i32 = 2;
+pub(crate) const CANNOT_START: i32 = 2;
 
 /// Why a runtime did not start.
 #[derive(Debug)]
@@ -108,51 +112,79 @@ pub fn try_run<R: Send + 'static>(
         worker::with(|worker| worker.is_none()),
         "`gossamer::run` inside a runtime: spawn a fiber instead"
     );
-    let config = config.overridden_by(|name| std::env::var(name).ok()).map_err(StartError::Config)?;
-    let runtime = Runtime::start(config)?;
+    let config = from_environment(config)?;
+    let runtime = Runtime::start(config, None, None)?;
     let outcome = runtime.run_first(f, Location::caller());
     runtime.end();
     Ok(outcome.unwrap_or_else(|payload| panic::resume_unwind(payload)))
 }
 
-/// What `#[gossamer::main]` calls.
-#[doc(hidden)]
-#[track_caller]
-pub fn main<R: Send + 'static>(threads: Option<usize>, f: impl FnOnce() -> R + Send + 'static) -> R {
-    let config = threads.into_iter().fold(Config::default(), Config::threads);
-    try_run(config, f).unwrap_or_else(|error| {
-        eprintln!("gossamer: {error}");
-        process::exit(CANNOT_START)
-    })
+/// A configuration with what the environment says put over it.
+pub(crate) fn from_environment(config: Config) -> Result<Config, StartError> {
+    config.overridden_by(|name| std::env::var(name).ok()).map_err(StartError::Config)
+}
+
+/// How many workers, and where.
+#[derive(Clone, Debug)]
+pub(crate) struct Placement {
+    pub(crate) workers: usize,
+    /// For the workers, in turn, if they are pinned.
+    pub(crate) processors: Option<Vec<usize>>,
+}
+
+impl Placement {
+    /// That of the only node of this machine.
+    pub(crate) fn alone(config: &Config) -> Self {
+        Self::among(config, affinity::allowed().unwrap_or_default())
+    }
+
+    /// That of a node which has these processors to itself.
+    pub(crate) fn among(config: &Config, processors: Vec<usize>) -> Self {
+        let workers = config.worker_count(processors.len());
+        let pinned = config.pins(workers, processors.len());
+        Self { workers, processors: Some(processors).filter(|processors| pinned && !processors.is_empty()) }
+    }
 }
 
 /// The threads of a runtime.
-struct Runtime {
+pub(crate) struct Runtime {
     shared: Arc<Shared>,
     threads: Vec<JoinHandle<()>>,
 }
 
 impl Runtime {
-    fn start(config: Config) -> Result<Self, StartError> {
+    /// Starts the workers of a runtime, or, with `peers`, of one node of one.
+    pub(crate) fn start(
+        config: Config,
+        placement: Option<Placement>,
+        peers: Option<Peers>,
+    ) -> Result<Self, StartError> {
         let system = |step| move |source| StartError::System { step, source };
-        let processors = affinity::allowed().unwrap_or_default();
-        let count = config.worker_count(processors.len());
-        let pinned = config.pins(count, processors.len());
+        let placement = placement.unwrap_or_else(|| Placement::alone(&config));
+        let count = placement.workers;
         let (mut polls, mut posts) = (Vec::new(), Vec::new());
-        for _ in 0..count {
+        for index in 0..count {
             let poll = mio::Poll::new().map_err(system("making a poller"))?;
             posts.push(post(&poll).map_err(system("making a poller"))?);
+            let bell = peers.as_ref().map(|peers| peers.bell(index).as_fd().as_raw_fd());
+            if let Some(bell) = bell {
+                let bell = &mut SourceFd(&bell);
+                poll.registry()
+                    .register(bell, WAKE, Interest::READABLE)
+                    .map_err(system("making a poller"))?;
+            }
             polls.push(poll);
         }
-        let shared = Shared::register(config, posts.into_boxed_slice()).ok_or_else(|| {
+        let shared = Shared::register(config, posts.into_boxed_slice(), peers).ok_or_else(|| {
             StartError::Config("this process has started 2^32 workers; no numbers are left".into())
         })?;
         catch::install_hook();
         overflow::install();
+        let first = shared.first;
         let mut runtime = Self { shared, threads: Vec::with_capacity(count) };
         for (index, poll) in polls.into_iter().enumerate() {
-            let processor = pinned.then(|| processors[index % processors.len()]);
-            let thread = runtime.spawn_worker(index, poll, processor);
+            let processor = placement.processors.as_ref().map(|some| some[index % some.len()]);
+            let thread = runtime.spawn_worker(first + index, poll, processor);
             match thread {
                 Ok(thread) => runtime.threads.push(thread),
                 Err(error) => {
@@ -183,8 +215,12 @@ impl Runtime {
         })
     }
 
+    pub(crate) fn shared(&self) -> &Arc<Shared> {
+        &self.shared
+    }
+
     /// Runs `f` as a fiber of worker 0 and waits for it.
-    fn run_first<R: Send + 'static>(
+    pub(crate) fn run_first<R: Send + 'static>(
         &self,
         f: impl FnOnce() -> R + Send + 'static,
         spawned_at: &'static Location<'static>,
@@ -212,16 +248,29 @@ impl Runtime {
     fn end(self) {
         for phase in [Phase::Draining, Phase::Dropping] {
             self.shared.advance_to(phase);
-            while !self.shared.is_quiescent() {
+            while !is_quiescent(|| self.shared.look()) {
                 thread::sleep(QUIET_LOOK);
             }
         }
+        self.leave();
+    }
+
+    /// Ends the workers, which have nothing left to do, and joins them.
+    pub(crate) fn leave(self) {
         self.shared.advance_to(Phase::Ended);
         for thread in self.threads {
             // A worker that fails aborts the process, so there is nothing to hear of here.
             let _ended = thread.join();
         }
     }
+}
+
+/// Whether nothing is under way anywhere, in the present phase.
+///
+/// Two looks at all workers, each finding all quiet, and no activity between: at the moment between the looks every
+/// worker was idle with no request of its own unanswered, so no message existed that could start another.
+pub(crate) fn is_quiescent(look: impl Fn() -> Option<u64>) -> bool {
+    matches!((look(), look()), (Some(first), Some(second)) if first == second)
 }
 
 fn post(poll: &mio::Poll) -> io::Result<Post> {

@@ -12,7 +12,6 @@
 use crate::fabric::Fabric;
 use crate::sys::atomic::{AtomicU64, Ordering, SharedCell};
 use crate::sys::prefetch;
-#[cfg(all(test, not(loom)))]
 use crate::sys::segment::Segment;
 use crate::wire::batch::BODY_WORDS;
 use std::ptr::NonNull;
@@ -40,10 +39,7 @@ pub(crate) struct SlotMemory {
 /// What keeps the slots where they are.
 enum Home {
     Heap,
-    #[cfg(all(test, not(loom)))]
-    Segment {
-        _mapped: Arc<Segment>,
-    },
+    Segment { _mapped: Arc<Segment> },
 }
 
 // SAFETY: M1 and M2: bodies are handed between two threads by the header word.
@@ -53,7 +49,6 @@ unsafe impl Send for SlotMemory {}
 
 impl SlotMemory {
     /// What the slots of one direction take of a segment.
-    #[cfg(all(test, not(loom)))]
     pub(crate) const BYTES: usize = size_of::<Slots>();
 
     /// Slots on the heap, for two workers of this process.
@@ -65,17 +60,18 @@ impl SlotMemory {
         Arc::new(Self { slots, home: Home::Heap })
     }
 
-    /// The `index`th slots of a segment, for two workers that may be of two processes. All handles of one index are the same
-    /// memory; new segments are as empty as new slots.
+    /// The slots that begin `offset` bytes into a segment, for two workers that may be of two processes. All handles of one
+    /// place are the same memory; new segments are as empty as new slots.
     ///
     /// # Panics
-    /// If the segment is too small.
-    #[cfg(all(test, not(loom)))]
-    pub(crate) fn in_segment(segment: &Arc<Segment>, index: usize) -> Arc<Self> {
-        let end = (index + 1) * Self::BYTES;
+    /// If the segment is too small, or the slots would not be aligned.
+    pub(crate) fn in_segment(segment: &Arc<Segment>, offset: usize) -> Arc<Self> {
+        assert!(!cfg!(loom), "no model maps memory");
+        let end = offset + Self::BYTES;
         assert!(end <= segment.len(), "{} bytes of lane memory end before {end}", segment.len());
+        assert!(offset.is_multiple_of(align_of::<Slot>()), "slots are aligned");
         // SAFETY: inside the mapping (asserted).
-        let slots = unsafe { segment.start().byte_add(index * Self::BYTES) }.cast();
+        let slots = unsafe { segment.start().byte_add(offset) }.cast();
         Arc::new(Self { slots, home: Home::Segment { _mapped: Arc::clone(segment) } })
     }
 
@@ -141,7 +137,6 @@ impl Drop for SlotMemory {
                 // SAFETY: M3: they came from this box, and nobody has another handle.
                 drop(unsafe { Box::from_raw(slots) });
             }
-            #[cfg(all(test, not(loom)))]
             Home::Segment { .. } => {}
         }
     }
@@ -190,7 +185,7 @@ mod tests {
             let bytes = lanes * SlotMemory::BYTES;
             let ours = Segment::create(bytes).unwrap();
             let theirs = Segment::attach(ours.as_fd().try_clone_to_owned().unwrap(), bytes).unwrap();
-            let slots = |segment| SlotMemory::in_segment(&Arc::new(segment), index);
+            let slots = |segment| SlotMemory::in_segment(&Arc::new(segment), index * SlotMemory::BYTES);
             Self { read: slots(ours), write: slots(theirs) }
         }
 

@@ -12,6 +12,7 @@
 #[cfg(all(test, not(loom)))]
 mod conformance;
 mod memory;
+pub(crate) mod shm;
 #[cfg(all(test, not(loom)))]
 pub(crate) mod sim;
 

@@ -23,12 +23,12 @@ pub(crate) struct Client<F> {
     /// Writes the request slots, which are in the trustee's memory.
     fabric: F,
     /// Our response slots.
-    responses: Arc<SlotMemory>,
-    staged: RequestBatch,
-    completions: Ring<Completion>,
+    pub(super) responses: Arc<SlotMemory>,
+    pub(super) staged: RequestBatch,
+    pub(super) completions: Ring<Completion>,
     /// Batches published and batches answered, wrapping: their difference is in flight, at most `SLOTS`.
     published: Cell<u32>,
-    answered: Cell<u32>,
+    pub(super) answered: Cell<u32>,
     /// Full batches for which there was no slot, pushed by code that could not wait.
     backlog: RefCell<VecDeque<Box<RequestBatch>>>,
     /// Requests in `backlog`.
@@ -156,14 +156,20 @@ impl<F: Fabric> Client<F> {
         self.fabric.prepare(sequence as usize % SLOTS, words.len());
     }
 
+    /// Whether a batch was published and not yet answered.
+    #[inline(always)]
+    pub(super) fn has_unanswered(&self) -> bool {
+        self.published.get() != self.answered.get()
+    }
+
     /// Whether a batch of responses has landed.
     pub(crate) fn has_responses(&self) -> bool {
-        self.published.get() != self.answered.get() && self.landed().is_some()
+        self.has_unanswered() && self.landed().is_some()
     }
 
     /// The header of the batch of responses that is next in order, if it has landed.
     #[inline(always)]
-    fn landed(&self) -> Option<Header> {
+    pub(super) fn landed(&self) -> Option<Header> {
         let header = Header::unpack(self.responses.header(self.answered.get() as usize % SLOTS));
         (header.sequence == self.answered.get().wrapping_add(1)).then_some(header)
     }
@@ -172,7 +178,7 @@ impl<F: Fabric> Client<F> {
     /// whether there was one. A completion that panics has been reported by the panic hook; the others go on.
     #[inline]
     pub(crate) fn take_responses(&self) -> bool {
-        if self.published.get() == self.answered.get() {
+        if !self.has_unanswered() {
             return false;
         }
         let Some(header) = self.landed() else { return false };

@@ -6,8 +6,10 @@
 //! - C2: a completion is matched with the response of the very request it was pushed with (lanes are in order),
 //!   so the response holds a value of the type the completion was made for.
 
+use crate::lane::encoded::{self, Arguments, Unanswered};
 use crate::lane::error::DelegationError;
 use crate::lane::payload;
+use crate::wire::NoRef;
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 
@@ -45,6 +47,12 @@ impl<U, R: FnOnce(Result<U, DelegationError>)> Instance<U, R> {
     const KIND: Kind = Kind { call: call::<U, R>, words: payload::words::<U>() };
 }
 
+struct EncodedInstance<U, R>(PhantomData<(U, R)>);
+
+impl<U: NoRef, R: FnOnce(Result<U, Unanswered>)> EncodedInstance<U, R> {
+    const KIND: Kind = Kind { call: call_encoded::<U, R>, words: encoded::words::<U>() };
+}
+
 /// The continuation of one request.
 pub(crate) struct Completion {
     kind: &'static Kind,
@@ -63,10 +71,31 @@ impl Completion {
         place: *mut Self,
         then: R,
     ) {
+        // SAFETY: the caller's; the kind is that of `R`.
+        unsafe { Self::write_as(place, const { &Instance::<U, R>::KIND }, then) };
+    }
+
+    /// As `write`, for a response of another process.
+    ///
+    /// # Safety
+    /// `place` is writable.
+    #[inline(always)]
+    pub(crate) unsafe fn write_encoded<U: NoRef, R: FnOnce(Result<U, Unanswered>) + 'static>(
+        place: *mut Self,
+        then: R,
+    ) {
+        // SAFETY: the caller's; the kind is that of `R`.
+        unsafe { Self::write_as(place, const { &EncodedInstance::<U, R>::KIND }, then) };
+    }
+
+    /// # Safety
+    /// `place` is writable, and `kind` made for `R`.
+    #[inline(always)]
+    unsafe fn write_as<R>(place: *mut Self, kind: &'static Kind, then: R) {
         // SAFETY: the caller's.
-        let kind = unsafe { &raw mut (*place).kind };
+        let its_kind = unsafe { &raw mut (*place).kind };
         // SAFETY: the caller's.
-        unsafe { kind.write(const { &Instance::<U, R>::KIND }) };
+        unsafe { its_kind.write(kind) };
         // SAFETY: the caller's.
         let environment = unsafe { &raw mut (*place).environment };
         if fits_inline::<R>() {
@@ -120,15 +149,8 @@ unsafe fn call<U, R: FnOnce(Result<U, DelegationError>)>(
     response: *const u64,
     outcome: Outcome,
 ) {
-    let then: R = if fits_inline::<R>() {
-        // SAFETY: C1: an unused `R` is there.
-        unsafe { environment.cast::<R>().read() }
-    } else {
-        // SAFETY: C1: the address of a box of `R` is there.
-        let address = unsafe { environment.cast::<usize>().read() };
-        // SAFETY: as above; the box is taken back once.
-        *unsafe { Box::from_raw(std::ptr::with_exposed_provenance_mut::<R>(address)) }
-    };
+    // SAFETY: C1.
+    let then = unsafe { take::<R>(environment) };
     match outcome {
         // SAFETY: C2: the trustee moved a `U` there, and it is read once.
         Outcome::Value => then(Ok(unsafe { payload::read::<U>(response) })),
@@ -139,5 +161,48 @@ unsafe fn call<U, R: FnOnce(Result<U, DelegationError>)>(
             then(Err(unsafe { DelegationError::from_word(word) }))
         }
         Outcome::Abandoned => drop(then),
+    }
+}
+
+/// As `call`, for a response of another process.
+///
+/// # Safety
+/// As `call`.
+unsafe fn call_encoded<U: NoRef, R: FnOnce(Result<U, Unanswered>)>(
+    environment: *mut Environment,
+    response: *const u64,
+    outcome: Outcome,
+) {
+    // SAFETY: C1.
+    let then = unsafe { take::<R>(environment) };
+    match outcome {
+        Outcome::Value => {
+            // SAFETY: C2: the whole response is there, as the trustee's encoder made it (`Client::take_encoded` has looked at
+            // its length).
+            let words = unsafe { Arguments::of_response::<U>(response) };
+            // SAFETY: as above, taken out once.
+            let value = unsafe { words.read::<U>() };
+            then(value.map_err(Unanswered::Malformed));
+        }
+        // SAFETY: C2: the trustee put a ticket there.
+        Outcome::Failed => then(Err(Unanswered::Late(unsafe { response.read() }))),
+        Outcome::Abandoned => drop(then),
+    }
+}
+
+/// Moves the closure out.
+///
+/// # Safety
+/// C1.
+#[inline(always)]
+unsafe fn take<R>(environment: *mut Environment) -> R {
+    if fits_inline::<R>() {
+        // SAFETY: C1: an unused `R` is there.
+        unsafe { environment.cast::<R>().read() }
+    } else {
+        // SAFETY: C1: the address of a box of `R` is there.
+        let address = unsafe { environment.cast::<usize>().read() };
+        // SAFETY: as above; the box is taken back once.
+        *unsafe { Box::from_raw(std::ptr::with_exposed_provenance_mut::<R>(address)) }
     }
 }

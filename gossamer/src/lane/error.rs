@@ -1,5 +1,8 @@
 //! Why a delegated closure gave no result.
 
+use crate::wire::NoRef;
+use crate::wire::value::{Decoder, Encoder, Malformed};
+use std::borrow::Cow;
 use std::error::Error;
 use std::fmt;
 use std::panic::Location;
@@ -15,7 +18,7 @@ pub struct DelegationError(Box<Inner>);
 struct Inner {
     reason: Reason,
     /// Path of the closure.
-    operation: &'static str,
+    operation: Cow<'static, str>,
     /// Index of the worker it ran on, or would have.
     worker: u32,
     sent_from: Option<&'static Location<'static>>,
@@ -37,6 +40,12 @@ pub enum Reason {
     Ended,
     /// The fiber was cancelled because `main` returned before it ended.
     Cancelled,
+    /// An argument or a result cannot leave the node that made it; the text names its type.
+    #[non_exhaustive]
+    Stays {
+        /// Which type, and why.
+        message: String,
+    },
     /// The machine could not give a fiber a stack; the text names the limit.
     #[non_exhaustive]
     NoStack {
@@ -48,7 +57,7 @@ pub enum Reason {
 impl DelegationError {
     #[cold]
     pub(crate) fn new(reason: Reason, operation: &'static str, worker: u32) -> Self {
-        Self(Box::new(Inner { reason, operation, worker, sent_from: None }))
+        Self(Box::new(Inner { reason, operation: operation.into(), worker, sent_from: None }))
     }
 
     /// The same error, with the place that sent the closure.
@@ -70,7 +79,7 @@ impl DelegationError {
 
     /// The path of the closure, as the compiler names it.
     pub fn closure(&self) -> &str {
-        self.0.operation
+        &self.0.operation
     }
 
     /// The source line that sent the closure, where it is known.
@@ -138,6 +147,7 @@ impl fmt::Display for DelegationError {
                 "the fiber of `{}` on worker {} was cancelled because main returned; join it first",
                 inner.operation, inner.worker
             )?,
+            Reason::Stays { message } => write!(f, "`{}` was not answered: {message}", inner.operation)?,
             Reason::NoStack { message } => {
                 write!(
                     f,
@@ -154,3 +164,33 @@ impl fmt::Display for DelegationError {
 }
 
 impl Error for DelegationError {}
+
+// SAFETY: it owns its texts. The place that sent the closure is a static of the program; it stays with the sender, which
+// knows it.
+unsafe impl NoRef for DelegationError {
+    fn encode(self, to: &mut Encoder) {
+        let Inner { reason, operation, worker, .. } = *self.0;
+        let (kind, message, place) = match reason {
+            Reason::Panicked { message, place } => (0, message, place),
+            Reason::Ended => (1, String::new(), None),
+            Reason::Cancelled => (2, String::new(), None),
+            Reason::Stays { message } => (3, message, None),
+            Reason::NoStack { message } => (4, message, None),
+        };
+        (kind, message, place, operation.into_owned(), worker).encode(to);
+    }
+
+    fn decode(from: &mut Decoder<'_>) -> Result<Self, Malformed> {
+        let (kind, message, place, operation, worker) =
+            <(i32, String, Option<String>, String, u32)>::decode(from)?;
+        let reason = match kind {
+            0 => Reason::Panicked { message, place },
+            1 => Reason::Ended,
+            2 => Reason::Cancelled,
+            3 => Reason::Stays { message },
+            4 => Reason::NoStack { message },
+            _ => return Err(Malformed::instead_of::<Self>()),
+        };
+        Ok(Self(Box::new(Inner { reason, operation: operation.into(), worker, sent_from: None })))
+    }
+}

@@ -29,7 +29,7 @@ fn a_forked_trustee_serves_over_mapped_memory() {
     let bytes = 2 * SlotMemory::BYTES;
     let ours = Arc::new(Segment::create(bytes).unwrap());
     let theirs = Arc::new(Segment::attach(ours.as_fd().try_clone_to_owned().unwrap(), bytes).unwrap());
-    let slots = SlotMemory::in_segment;
+    let slots = |segment: &Arc<Segment>, index| SlotMemory::in_segment(segment, index * SlotMemory::BYTES);
     let mut server = Server::new(slots(&theirs, 0), slots(&theirs, 1));
     let client = Client::new(slots(&ours, 0), slots(&ours, 1));
     let (properties, ended) = (Properties::new(), Rc::new(Cell::new(false)));

@@ -6,6 +6,7 @@ pub(crate) mod catch;
 pub(crate) mod client;
 mod completion;
 pub(crate) mod context;
+pub(crate) mod encoded;
 pub(crate) mod error;
 #[cfg(all(test, not(loom)))]
 mod forked;
@@ -14,6 +15,7 @@ mod model;
 pub(crate) mod operation;
 mod payload;
 pub(crate) mod property;
+pub(crate) mod registry;
 pub(crate) mod server;
 #[cfg(all(test, not(loom)))]
 mod simulated;

@@ -6,8 +6,13 @@
 //!
 //! Invariant P1: an identity on a lane was made by `Delegated::identity` in this very image.
 
+use crate::lane::encoded::{self, Answer, Arguments};
 use crate::lane::payload;
+use crate::lane::registry::Describe;
 use crate::sys::image;
+use crate::sys::records::record;
+use crate::wire::NoRef;
+use crate::wire::value::Malformed;
 use std::marker::PhantomData;
 use std::ptr::NonNull;
 
@@ -21,6 +26,32 @@ pub(crate) struct Operation {
     arguments: u16,
     result: u16,
     name: fn() -> &'static str,
+    /// How it is served for another process, if it may come from one.
+    encoded: Option<&'static Encoded>,
+}
+
+/// What a trustee needs to know to serve a request from another process.
+#[derive(Debug)]
+pub(crate) struct Encoded {
+    /// Stands for the operation between processes. The compiler may copy the constant `Operation`, but not a function whose
+    /// address is taken.
+    describe: Describe,
+    /// As `Operation::run`; the arguments may turn out to be none.
+    pub(crate) run: unsafe fn(*mut (), Arguments<'_>, &mut Answer<'_>) -> Result<(), Malformed>,
+    /// As `Operation::discard`.
+    pub(crate) discard: unsafe fn(Arguments<'_>),
+    /// Words of arguments, or `encoded::VARIABLE`.
+    pub(crate) arguments: u16,
+    /// Words of result, or `encoded::VARIABLE`.
+    pub(crate) result: u16,
+}
+
+impl Encoded {
+    /// The identity between processes.
+    #[inline(always)]
+    pub(crate) fn identity(&self) -> i32 {
+        image::offset_at(self.describe as *const ())
+    }
 }
 
 impl Operation {
@@ -55,6 +86,12 @@ impl Operation {
     /// The closure's path, for reports.
     pub(crate) fn name(&self) -> &'static str {
         (self.name)()
+    }
+
+    /// How it is served for another process, if it may come from one.
+    #[inline(always)]
+    pub(crate) fn encoded(&self) -> Option<&'static Encoded> {
+        self.encoded
     }
 
     /// Drops the arguments of a request that will not be served.
@@ -101,6 +138,7 @@ impl<T, C, U, F: FnOnce(&mut T, C) -> U, N> Instance<T, C, U, F, N> {
         arguments: payload::words::<C>(),
         result: payload::words::<U>(),
         name: std::any::type_name::<N>,
+        encoded: None,
     };
 
     /// # Safety
@@ -122,6 +160,48 @@ impl<T, C, U, F: FnOnce(&mut T, C) -> U, N> Instance<T, C, U, F, N> {
         let value = closure(property, arguments);
         // SAFETY: `result` has room for a `U`.
         unsafe { payload::write::<U>(result, value) };
+    }
+}
+
+impl<T, C: NoRef, U: NoRef, F: FnOnce(&mut T, C) -> U, N> Instance<T, C, U, F, N> {
+    const TRAVELLING: Operation = Operation { encoded: Some(&Self::ENCODED), ..Self::OPERATION };
+    const ENCODED: Encoded = Encoded {
+        describe: Self::describe,
+        run: Self::run_encoded,
+        discard: Self::discard_encoded,
+        arguments: encoded::words::<C>(),
+        result: encoded::words::<U>(),
+    };
+
+    /// Recorded wherever it is compiled, which is where the operation is used.
+    #[inline(never)]
+    fn describe() -> &'static Operation {
+        record!(Self::describe);
+        const { &Self::TRAVELLING }
+    }
+
+    /// # Safety
+    /// `property` points at a `T` that nobody else uses; `arguments` are those of such a request.
+    unsafe fn run_encoded(
+        property: *mut (),
+        arguments: Arguments<'_>,
+        answer: &mut Answer<'_>,
+    ) -> Result<(), Malformed> {
+        // SAFETY: the caller's.
+        let arguments = unsafe { arguments.read::<C>() }?;
+        // SAFETY: `of` accepted `F` as a type of size zero and forgot the value that is conjured here.
+        let closure = unsafe { NonNull::<F>::dangling().read() };
+        // SAFETY: `property` points at a `T` that nobody else uses.
+        let property = unsafe { &mut *property.cast::<T>() };
+        answer.write(closure(property, arguments));
+        Ok(())
+    }
+
+    /// # Safety
+    /// `arguments` are those of such a request.
+    unsafe fn discard_encoded(arguments: Arguments<'_>) {
+        // SAFETY: the caller's. What cannot be decoded cannot be dropped.
+        let _dropped = unsafe { arguments.read::<C>() };
     }
 }
 
@@ -152,6 +232,18 @@ impl<T, C, U> Delegated<T, C, U> {
         assert!(size_of::<F>() == 0, "a closure that captures was delegated");
         std::mem::forget(closure);
         Self { operation: const { &Instance::<T, C, U, F, N>::OPERATION }, types: PhantomData }
+    }
+
+    /// As `of`, for an operation that another process may be asked for.
+    #[inline(always)]
+    pub(crate) fn travelling<N, F: FnOnce(&mut T, C) -> U>(closure: F) -> Self
+    where
+        C: NoRef,
+        U: NoRef,
+    {
+        assert!(size_of::<F>() == 0, "a closure that captures was delegated");
+        std::mem::forget(closure);
+        Self { operation: const { &Instance::<T, C, U, F, N>::TRAVELLING }, types: PhantomData }
     }
 
     #[inline(always)]

@@ -15,12 +15,12 @@ use std::sync::Arc;
 /// The end of a lane that serves requests.
 pub(crate) struct Server<F> {
     /// Our request slots.
-    requests: Arc<SlotMemory>,
+    pub(super) requests: Arc<SlotMemory>,
     /// Writes the response slots, which are in the client's memory.
-    fabric: F,
+    pub(super) fabric: F,
     /// Batches served, wrapping.
-    served: u32,
-    answer: [u64; BODY_WORDS],
+    pub(super) served: u32,
+    pub(super) answer: [u64; BODY_WORDS],
 }
 
 impl<F: Fabric> Server<F> {

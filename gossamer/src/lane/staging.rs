@@ -86,6 +86,33 @@ impl RequestBatch {
         self.answer.set(self.answer.get() + operation.result().max(1));
     }
 
+    /// Whether a request of so many words in all, and its response, have room.
+    #[inline(always)]
+    pub(super) fn has_room(&self, request: usize, answer: usize) -> bool {
+        self.used.get() + request <= BODY_WORDS && self.answer.get() + answer <= BODY_WORDS
+    }
+
+    /// Adds a request whose arguments `write` moves to where they will lie.
+    ///
+    /// # Safety
+    /// It has room: `has_room`, with the words that `write` makes and one for the header.
+    #[inline(always)]
+    pub(super) unsafe fn push_written(
+        &self,
+        header: RequestHeader,
+        (words, answer): (usize, usize),
+        write: impl FnOnce(*mut u64),
+    ) {
+        let used = self.used.get();
+        let start = self.words.get().cast::<u64>().wrapping_add(used);
+        // SAFETY: the caller's: there is room for the header.
+        unsafe { start.write(header.pack()) };
+        write(start.wrapping_add(1));
+        self.used.set(used + 1 + words);
+        self.count.set(self.count.get() + 1);
+        self.answer.set(self.answer.get() + answer);
+    }
+
     /// The header and the words in use.
     #[inline]
     pub(crate) fn contents(&self, sequence: u32) -> (Header, &[u64]) {

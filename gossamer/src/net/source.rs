@@ -45,7 +45,7 @@ struct Registration {
 impl Drop for Registration {
     fn drop(&mut self) {
         if let Some(runtime) = self.runtime.upgrade() {
-            runtime.posts[self.worker].sources.deregister(self.descriptor, self.token);
+            runtime.post(self.worker).sources.deregister(self.descriptor, self.token);
         }
     }
 }
@@ -145,7 +145,7 @@ impl<S: AsFd> Source<S> {
         }
         registrations.retain(|registration| registration.runtime.strong_count() > 0);
         let descriptor = self.io.as_fd().as_raw_fd();
-        let (token, readiness) = here.shared.posts[here.index].sources.register(descriptor)?;
+        let (token, readiness) = here.shared.post(here.index).sources.register(descriptor)?;
         let runtime = Arc::downgrade(&here.shared);
         let registration = Registration {
             runtime,

@@ -1,6 +1,8 @@
 //! Addresses of statics relative to the loaded image, so that an identity does not depend on where the
 //! loader put the program (address space randomisation stays on).
 
+use std::panic::Location;
+
 unsafe extern "C" {
     /// The start of the image that this code is linked into, defined by the linker (GNU ld, gold, lld, mold alike).
     /// A static of our own will not do: link-time optimisation gives each codegen unit a copy of a constant one.
@@ -20,7 +22,13 @@ fn base() -> *const u8 {
 /// same executable as the runtime.
 #[inline(always)]
 pub(crate) fn offset_of<T>(item: &'static T) -> i32 {
-    let distance = (item as *const T as isize).wrapping_sub(base() as isize);
+    offset_at(item)
+}
+
+/// As `offset_of`, of an address.
+#[inline(always)]
+pub(crate) fn offset_at<T>(address: *const T) -> i32 {
+    let distance = (address as isize).wrapping_sub(base() as isize);
     match i32::try_from(distance) {
         Ok(offset) => offset,
         Err(_) => another_image(),
@@ -40,4 +48,32 @@ fn another_image() -> ! {
 #[inline(always)]
 pub(crate) fn at_offset<T>(offset: i32) -> *const T {
     base().wrapping_offset(offset as isize).cast()
+}
+
+/// A place in the source of the program, by where its description lies in the image.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place(&'static Location<'static>);
+
+impl Place {
+    pub(crate) fn of(location: &'static Location<'static>) -> Self {
+        Self(location)
+    }
+
+    pub(crate) fn location(self) -> &'static Location<'static> {
+        self.0
+    }
+
+    /// The distance of its description from the start of the image, the same in every process of the program.
+    pub(crate) fn offset(self) -> i64 {
+        (std::ptr::from_ref(self.0) as isize).wrapping_sub(base() as isize) as i64
+    }
+
+    /// The place with this offset.
+    ///
+    /// # Safety
+    /// `offset` gave it, in a process of this program.
+    pub(crate) unsafe fn at_offset(offset: i64) -> Self {
+        // SAFETY: the caller's: there is the description of a place, in the image of every process of the program.
+        Self(unsafe { &*base().wrapping_offset(offset as isize).cast() })
+    }
 }

@@ -5,7 +5,9 @@
 
 pub(crate) mod affinity;
 pub(crate) mod atomic;
+pub(crate) mod bell;
 pub(crate) mod doorbell;
+pub(crate) mod exit;
 pub(crate) mod fiber;
 #[cfg(all(test, not(loom)))]
 pub(crate) mod fork;
@@ -16,8 +18,8 @@ pub(crate) mod outside;
 pub(crate) mod overflow;
 pub(crate) mod poll;
 pub(crate) mod prefetch;
+pub(crate) mod records;
 pub(crate) mod ring;
 pub(crate) mod scoped;
-#[cfg(all(test, not(loom)))]
 pub(crate) mod segment;
 pub(crate) mod stack;

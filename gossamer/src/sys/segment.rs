@@ -1,7 +1,8 @@
-//! Memory that several processes of one machine map. Tests do; nodes of one machine will.
+//! Memory that several nodes of one machine map.
 //!
-//! Invariant E1: a segment keeps its size for as long as it exists, since its file is sealed, and its pages are there,
-//! since they were allocated when it was made: no access to it faults.
+//! Invariant E1: a segment keeps its size for as long as it exists, since its file is sealed: no access to it is out of its
+//! file. Its pages come when they are first used, since most lanes never are; where the machine has none left, the kernel ends a
+//! process, and its death is the application's.
 
 use memmap2::{MmapOptions, MmapRaw};
 use std::fs::File;
@@ -32,12 +33,8 @@ impl Segment {
         // SAFETY: a new descriptor, nobody else's.
         let file = File::from(unsafe { OwnedFd::from_raw_fd(descriptor) });
         let length = libc::off_t::try_from(bytes).map_err(io::Error::other)?;
-        // Now, not by a SIGBUS at the first use (E1).
         // SAFETY: the descriptor is open.
-        match unsafe { libc::posix_fallocate(file.as_raw_fd(), 0, length) } {
-            0 => {}
-            error => return Err(io::Error::from_raw_os_error(error)),
-        }
+        checked(unsafe { libc::ftruncate(file.as_raw_fd(), length) })?;
         // SAFETY: the descriptor is open; the call takes one number.
         checked(unsafe { libc::fcntl(file.as_raw_fd(), libc::F_ADD_SEALS, SEALS) })?;
         Self::map(file, bytes)

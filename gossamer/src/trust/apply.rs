@@ -6,6 +6,7 @@ use crate::sys::oneshot;
 use crate::trust::call::{Target, report_unawaited};
 use crate::trust::handle::Handle;
 use crate::trust::{NoRef, Pending, Trustee};
+use crate::wire::value::{Decoder, Encoder, Malformed};
 use std::fmt;
 use std::marker::PhantomData;
 use std::panic::Location;
@@ -133,8 +134,10 @@ impl<T: 'static> Trust<T> {
         F: FnOnce(&mut T) -> U + Send,
     {
         refuse_captures!(F);
-        let outcome = self.target().call::<F, _, _, _>("try_apply", |property, ()| closure(property), ());
-        outcome.map_err(|error| error.with_sender(Location::caller()))
+        let sent_from = Location::caller();
+        self.target()
+            .call::<F, _, _, _>("try_apply", |property, ()| closure(property), ())
+            .map_err(|error| error.with_sender(sent_from))
     }
 
     /// As [`try_apply`](Self::try_apply), with arguments handed to the closure.
@@ -285,5 +288,13 @@ impl<T> fmt::Debug for Trust<T> {
 }
 
 // SAFETY: a trust holds no reference that its receiver could not use: inside a process its counted handle is valid
-// on every thread.
-unsafe impl<T> NoRef for Trust<T> {}
+// on every thread, and another node is lent one of its own.
+unsafe impl<T> NoRef for Trust<T> {
+    fn encode(self, to: &mut Encoder) {
+        Handle::encode(self.handle, to);
+    }
+
+    fn decode(from: &mut Decoder<'_>) -> Result<Self, Malformed> {
+        Handle::decode(from).map(Self::new)
+    }
+}

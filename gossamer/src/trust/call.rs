@@ -1,5 +1,5 @@
 //! The ways a delegated closure gets to its property: at once where the caller is at the trustee, by a lane from
-//! another worker, through the inbox from any other thread.
+//! another worker of any node, through the inbox from any other thread.
 //!
 //! Invariants
 //! - A1: `Address::property` is the index, at `Address::trustee`, of a property of type `T`, for every `Target<T>`:
@@ -10,12 +10,11 @@
 //!   returns early nor unwinds, and nor does `block_on_to_the_end`. So a closure need not be `'static`.
 
 use crate::lane::catch::{self, Caught};
-use crate::lane::context::{self, Context};
 use crate::lane::error::{DelegationError, Reason};
 use crate::lane::operation::Delegated;
 use crate::sys::fiber::Fiber;
-use crate::sys::{oneshot, outside};
-use crate::worker::inbox::Message;
+use crate::sys::oneshot;
+use crate::trust::NoRef;
 use crate::worker::shared::Shared;
 use crate::worker::wake::block_on_to_the_end;
 use crate::worker::{self, Worker};
@@ -24,7 +23,6 @@ use std::marker::PhantomData;
 use std::panic::Location;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 /// A property on its trustee, borrowed from a trust.
 pub(crate) struct Target<'a, T> {
@@ -44,20 +42,26 @@ impl<T> Clone for Target<'_, T> {
 impl<T> Copy for Target<'_, T> {}
 
 /// Where the caller stands.
-enum From<'a> {
+pub(super) enum From<'a> {
     Trustee(&'a Worker),
     Worker(&'a Worker, usize),
+    /// A worker, but the trustee is of another node.
+    Node(&'a Worker, usize),
     Elsewhere,
 }
 
 impl<T: 'static> Target<'_, T> {
     #[inline(always)]
-    fn from<'w>(&self, current: Option<&'w Worker>) -> From<'w> {
+    pub(super) fn from<'w>(&self, current: Option<&'w Worker>) -> From<'w> {
         let Some(here) = current else { return From::Elsewhere };
         if here.number == self.number {
             return From::Trustee(here);
         }
-        here.index_of(self.number).map_or(From::Elsewhere, |index| From::Worker(here, index))
+        match here.index_of(self.number) {
+            Some(index) if here.is_neighbour(index) => From::Worker(here, index),
+            Some(index) => From::Node(here, index),
+            None => From::Elsewhere,
+        }
     }
 
     /// Applies a closure and waits for its result. Reports name the type `N`, here and below: the user's closure, where
@@ -65,8 +69,8 @@ impl<T: 'static> Target<'_, T> {
     #[inline(always)]
     pub(crate) fn call<N, C, U, F>(&self, call: &str, closure: F, arguments: C) -> Result<U, DelegationError>
     where
-        C: Send + 'static,
-        U: Send + 'static,
+        C: NoRef,
+        U: NoRef,
         F: FnOnce(&mut T, C) -> U + Send,
     {
         // SAFETY: the reference is used in this frame only.
@@ -77,6 +81,9 @@ impl<T: 'static> Target<'_, T> {
             }
             From::Trustee(here) if here.may_block() && here.has_turn() && !here.has_outstanding_here() => {
                 self.call_here::<N, C, U, F>(here, closure, arguments)
+            }
+            From::Node(here, trustee) if here.may_block() => {
+                self.call_node::<N, C, U, F>(here, trustee, closure, arguments)
             }
             from => self.call_slowly::<N, C, U, F>(from, current, call, closure, arguments),
         }
@@ -94,8 +101,8 @@ impl<T: 'static> Target<'_, T> {
         arguments: C,
     ) -> Result<U, DelegationError>
     where
-        C: Send + 'static,
-        U: Send + 'static,
+        C: NoRef,
+        U: NoRef,
         F: FnOnce(&mut T, C) -> U + Send,
     {
         current.into_iter().for_each(|here| here.require_fiber(call));
@@ -112,11 +119,10 @@ impl<T: 'static> Target<'_, T> {
             From::Worker(here, trustee) => {
                 self.call_by_lane(here, trustee, Delegated::of::<N, F>(closure), arguments)
             }
+            From::Node(here, trustee) => self.call_node::<N, C, U, F>(here, trustee, closure, arguments),
             From::Elsewhere => {
                 let (sender, receiver) = oneshot::channel();
-                self.send_from_outside(Delegated::of::<N, F>(closure), arguments, |outcome| {
-                    sender.send(outcome)
-                });
+                self.send_from_outside::<N, _, _, _, _>(closure, arguments, |outcome| sender.send(outcome));
                 // Not left before the answer is there: the closure may live no longer than this call.
                 block_on_to_the_end(receiver, call).unwrap_or_else(|_closed| Err(self.ended::<N>()))
             }
@@ -165,13 +171,30 @@ impl<T: 'static> Target<'_, T> {
         };
         // SAFETY: A1 and A2; it fits, see above.
         unsafe { lane.client.push(delegated, self.property, arguments, then) };
-        loop {
-            if let Some(outcome) = answer.take() {
-                return outcome;
-            }
-            // SAFETY: A3: `answer` is only read while the fiber runs, on the thread that writes it.
-            here.wait_until(|| unsafe { (*answer.as_ptr()).is_some() });
-        }
+        wait_for(here, &answer)
+    }
+
+    /// As `call_by_lane`, of a trustee of another node.
+    #[inline(always)]
+    fn call_node<N, C: NoRef, U: NoRef, F>(
+        &self,
+        here: &Worker,
+        trustee: usize,
+        closure: F,
+        arguments: C,
+    ) -> Result<U, DelegationError>
+    where
+        F: FnOnce(&mut T, C) -> U,
+    {
+        let answer: Cell<Option<Result<U, DelegationError>>> = Cell::new(None);
+        let (place, fiber) = (&raw const answer, here.running());
+        let then = move |outcome| {
+            // SAFETY: A3: the frame of `answer` waits for this very store.
+            unsafe { &*place }.set(Some(outcome));
+            unpark(fiber);
+        };
+        self.push_to_node::<N, C, U, F, _>((here, trustee), closure, arguments, then);
+        wait_for(here, &answer)
     }
 
     /// Applies a closure and has `then` called with the outcome, on this worker. A fiber waits for room on the lane,
@@ -179,19 +202,25 @@ impl<T: 'static> Target<'_, T> {
     #[inline(always)]
     pub(crate) fn call_then<N, C, U, F, R>(&self, closure: F, arguments: C, then: R)
     where
-        C: Send + 'static,
-        U: Send + 'static,
+        C: NoRef,
+        U: NoRef,
         F: FnOnce(&mut T, C) -> U + Send + 'static,
         R: FnOnce(Result<U, DelegationError>) + 'static,
     {
         // SAFETY: the reference is used in this frame only.
         let current = unsafe { worker::get() };
-        match current.and_then(|here| here.index_of(self.number).map(|to| (here, to))) {
-            // To this worker's own trustee by a lane too: `then` must never run inside this very call.
-            Some((here, trustee)) => {
-                self.push(here, trustee, Delegated::of::<N, F>(closure), arguments, then)
+        match self.from(current) {
+            From::Worker(here, trustee) => {
+                self.push(here, trustee, Delegated::of::<N, F>(closure), arguments, then);
             }
-            None => {
+            // By a lane too: `then` must never run inside this very call.
+            From::Trustee(here) => {
+                self.push(here, here.index, Delegated::of::<N, F>(closure), arguments, then);
+            }
+            From::Node(here, trustee) => {
+                self.push_to_node::<N, C, U, F, R>((here, trustee), closure, arguments, then);
+            }
+            From::Elsewhere => {
                 let outcome = self.call_slowly::<N, C, U, F>(
                     From::Elsewhere,
                     current,
@@ -205,7 +234,7 @@ impl<T: 'static> Target<'_, T> {
     }
 
     #[inline(always)]
-    fn push<C, U, R>(
+    pub(super) fn push<C, U, R>(
         &self,
         here: &Worker,
         trustee: usize,
@@ -230,52 +259,20 @@ impl<T: 'static> Target<'_, T> {
         arguments: C,
         to: oneshot::Sender<Result<U, DelegationError>>,
     ) where
-        C: Send + 'static,
-        U: Send + 'static,
+        C: NoRef,
+        U: NoRef,
         F: FnOnce(&mut T, C) -> U + Send + 'static,
     {
         let outside = worker::with(|current| matches!(self.from(current), From::Elsewhere));
         if outside {
-            self.send_from_outside(Delegated::of::<N, F>(closure), arguments, |outcome| to.send(outcome));
+            self.send_from_outside::<N, _, _, _, _>(closure, arguments, |outcome| to.send(outcome));
         } else {
             self.call_then::<N, _, _, _, _>(closure, arguments, |outcome| to.send(outcome));
         }
     }
 
-    /// Sends a closure through the inbox. If the runtime has ended, `then` is dropped.
-    fn send_from_outside<C, U, R>(&self, delegated: Delegated<T, C, U>, arguments: C, then: R)
-    where
-        C: Send + 'static,
-        U: Send + 'static,
-        T: 'static,
-        R: FnOnce(Result<U, DelegationError>) + Send + 'static,
-    {
-        let (property, trustee) = (self.property, self.index());
-        let request = move |here: &Worker| {
-            let operation = delegated.operation();
-            let outcome = match here.properties.get(property) {
-                None => Err(DelegationError::new(Reason::Ended, operation.name(), trustee)),
-                Some(property) => catch::delegated(|| {
-                    // SAFETY: A1 and A2: the inbox is in order and a round ends behind it, so the property is this one. R3: the
-                    // worker's loop runs this, where no other delegated closure does.
-                    unsafe { delegated.apply(property, arguments) }
-                })
-                .map_err(|Caught { message, place }| {
-                    DelegationError::new(Reason::Panicked { message, place }, operation.name(), trustee)
-                }),
-            };
-            then(outcome);
-        };
-        let post = &self.shared.posts[trustee as usize];
-        while post.inbox.len() >= self.shared.config.backlog {
-            wait_for_inbox();
-        }
-        // Refused only once the runtime is ending: dropping `then` tells the caller.
-        let _ended = post.send(Message::Request(Box::new(request)));
-    }
-
-    /// Index of the trustee in its runtime.
-    fn index(&self) -> u32 {
+    /// Index of the trustee among the workers of all nodes.
+    pub(super) fn index(&self) -> u32 {
         self.number.wrapping_sub(self.shared.base)
     }
 
@@ -290,24 +287,15 @@ impl<T: 'static> Target<'_, T> {
     }
 }
 
-/// How long a thread waits for a full inbox before it looks again.
-const WAIT_FOR_INBOX: Duration = Duration::from_millis(1);
-
-/// Lets some time pass, if the caller can wait.
-///
-/// # Panics
-/// In a delegated closure or a callback of another runtime than the one it sends requests to.
-fn wait_for_inbox() {
-    match context::current() {
-        Context::Outside => outside::sleep(WAIT_FOR_INBOX),
-        Context::Fiber => {
-            let due = Instant::now() + WAIT_FOR_INBOX;
-            worker::with(|worker| worker.map(|here| here.sleep_until(due)));
+/// Waits until a completion has put an answer into this very frame.
+#[inline(always)]
+fn wait_for<U>(here: &Worker, answer: &Cell<Option<U>>) -> U {
+    loop {
+        if let Some(outcome) = answer.take() {
+            return outcome;
         }
-        Context::Delegated | Context::Loop => panic!(
-            "the inbox of a trustee of another runtime is full (Config::backlog), and a delegated closure or a \
-             callback cannot wait: send from a fiber, or send less"
-        ),
+        // SAFETY: A3: `answer` is only read while the fiber runs, on the thread that writes it.
+        here.wait_until(|| unsafe { (*answer.as_ptr()).is_some() });
     }
 }
 

@@ -1,53 +1,96 @@
 //! Counting the trusts of a property.
 //!
-//! Inside one process an `Arc` counts them; the last to go tells the trustee, and the worker layer's grace round
-//! waits for the requests still under way.
+//! Inside one node an `Arc` counts them. The last to go tells the worker that lent them to this node, or else the
+//! trustee, where the worker layer's grace round waits for the requests still under way.
 
 use crate::lane::operation::Delegated;
 use crate::lane::property::Root;
+use crate::wire::NoRef;
+use crate::wire::value::{Decoder, Encoder, Malformed};
 use crate::worker::inbox::Message;
 use crate::worker::shared::Shared;
-use crate::worker::{self, Worker};
+use crate::worker::{self, Worker, with_worker};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Where a property is. Alive as long as one trust of it is.
+/// Where a property is. Alive as long as one trust of it is in this node.
 pub(crate) struct Handle {
     pub(crate) shared: Arc<Shared>,
-    /// Index of the trustee in its runtime.
+    /// Index of the trustee among the workers of all nodes.
     pub(crate) trustee: u32,
     /// Index of the property in the trustee's table.
     pub(crate) property: u32,
+    /// The worker of another node that lent it, and under which number.
+    lender: Option<(u32, u64)>,
+    /// Whether another node has known the property.
+    travelled: AtomicBool,
+}
+
+impl Handle {
+    /// The first handle of a property.
+    pub(crate) fn new(shared: Arc<Shared>, trustee: u32, property: u32) -> Self {
+        let travelled = AtomicBool::new(!shared.is_here(trustee as usize));
+        Self { shared, trustee, property, lender: None, travelled }
+    }
+
+    /// Lends a handle to the node that this is sent to.
+    pub(crate) fn encode(this: Arc<Self>, to: &mut Encoder) {
+        // Relaxed: the last to drop a handle comes after all that were done with it.
+        this.travelled.store(true, Ordering::Relaxed);
+        worker::with(|worker| match worker {
+            Some(here) => {
+                let (trustee, property, lender) = (this.trustee, this.property, here.index as u32);
+                (trustee, property, lender, here.lending.lend(this)).encode(to);
+            }
+            None => to.refuse::<Self>(),
+        });
+    }
+
+    /// A handle that another node has lent.
+    pub(crate) fn decode(from: &mut Decoder<'_>) -> Result<Self, Malformed> {
+        let (trustee, property, lender, number) = <(u32, u32, u32, u64)>::decode(from)?;
+        let shared = worker::with(|worker| worker.map(|here| Arc::clone(&here.shared)));
+        let shared = shared.filter(|shared| (trustee as usize) < shared.workers());
+        let shared = shared.ok_or_else(Malformed::instead_of::<Self>)?;
+        let travelled = AtomicBool::new(true);
+        Ok(Self { shared, trustee, property, lender: Some((lender, number)), travelled })
+    }
 }
 
 impl Drop for Handle {
     fn drop(&mut self) {
-        let (trustee, property) = (self.trustee as usize, self.property);
+        let (trustee, property, lender) = (self.trustee as usize, self.property, self.lender);
+        let travelled = *self.travelled.get_mut();
         worker::with(|current| match current {
-            Some(here) if Arc::ptr_eq(&here.shared, &self.shared) => retire(here, trustee, property),
-            _ => {
+            Some(here) if Arc::ptr_eq(&here.shared, &self.shared) => {
+                give_up(here, trustee, property, lender, travelled);
+            }
+            _ if lender.is_none() && self.shared.is_here(trustee) => {
                 // Refused only once the runtime has ended, and the property with it.
-                let _ended = self.shared.posts[trustee].send(Message::Retire { property });
+                let _ended = self.shared.post(trustee).send(Message::Retire { property, travelled });
+            }
+            // By the worker that sends the requests of threads, behind those.
+            _ => {
+                let give_up = move |here: &Worker| give_up(here, trustee, property, lender, travelled);
+                let _ended = self.shared.post_towards(trustee).send(Message::Act(Box::new(give_up)));
             }
         });
     }
 }
 
-fn retire(here: &Worker, trustee: usize, property: u32) {
-    if trustee == here.index {
-        here.retire(property);
-    } else {
-        here.tell(
-            trustee,
-            Delegated::of::<Root, _>(|_: &mut Root, property| retire_here(property)),
-            property,
-        );
-    }
-}
-
-fn retire_here(property: u32) {
-    worker::with(|worker| {
-        if let Some(worker) = worker {
-            worker.retire(property);
+fn give_up(here: &Worker, trustee: usize, property: u32, lender: Option<(u32, u64)>, travelled: bool) {
+    let retire = |_: &mut Root, (property, travelled): (u32, bool)| {
+        with_worker(|here| here.retire(property, travelled));
+    };
+    match lender {
+        Some((lender, number)) => {
+            let give_back = |_: &mut Root, number: u64| with_worker(|here| here.lending.give_back(number));
+            here.tell_node(lender as usize, Delegated::travelling::<Root, _>(give_back), number);
         }
-    });
+        None if trustee == here.index => here.retire(property, travelled),
+        None if here.shared.is_here(trustee) => {
+            here.tell(trustee, Delegated::of::<Root, _>(retire), (property, travelled));
+        }
+        None => here.tell_node(trustee, Delegated::travelling::<Root, _>(retire), (property, travelled)),
+    }
 }

@@ -8,17 +8,19 @@
 //!   `Held` refers to.
 
 use crate::lane::error::{DelegationError, Origin};
-use crate::lane::operation::refuse_captures;
+use crate::lane::operation::{Delegated, refuse_captures};
 use crate::sys::fiber::Job;
 use crate::sys::once::Once;
-use crate::sys::oneshot::{self, Sender};
+use crate::sys::oneshot::{self, Receiver, Sender};
 use crate::trust::apply::rethrow;
 use crate::trust::call::report_unawaited;
 use crate::trust::join::refuse_while_unwinding;
+use crate::trust::remote::{self, Asked};
 use crate::trust::spawn::run_job;
 use crate::trust::{NoRef, Pending, Trust};
-use crate::worker;
+use crate::wire::value::{Decoder, Encoder, Malformed};
 use crate::worker::wake::block_on;
+use crate::worker::{self, with_worker};
 use std::cell::UnsafeCell;
 use std::collections::VecDeque;
 use std::fmt;
@@ -75,7 +77,18 @@ unsafe impl<T: Send> Send for Cell<T> {}
 
 // SAFETY: a latch that is entrusted is held by nobody else: it cannot be cloned, and holders are fibers launched on
 // a property.
-unsafe impl<T: NoRef> NoRef for Latch<T> {}
+unsafe impl<T: NoRef> NoRef for Latch<T> {
+    fn encode(self, to: &mut Encoder) {
+        match Arc::into_inner(self.0) {
+            Some(cell) => cell.value.into_inner().encode(to),
+            None => to.refuse::<Self>(),
+        }
+    }
+
+    fn decode(from: &mut Decoder<'_>) -> Result<Self, Malformed> {
+        T::decode(from).map(Self::new)
+    }
+}
 
 impl<T> Latch<T> {
     /// A latch over a value, to be entrusted.
@@ -263,10 +276,35 @@ impl<T: Send + 'static> Trust<Latch<T>> {
     {
         let (sender, receiver) = oneshot::channel();
         let origin = Origin::of::<N>(self.trustee().index() as u32, sent_from);
+        if !self.target().is_here() {
+            return self.start_elsewhere::<N, _, _, _>(closure, arguments, (origin, sender), receiver);
+        }
         let launch = |latch: &mut Latch<T>, launched| start_here(latch, closure, launched);
         // The request itself is answered at once; the fiber sends the outcome. If the request cannot be served, its
         // arguments are dropped, and with them the sender, which tells who waits.
-        self.target().call_then::<N, _, _, _, _>(launch, Launched { arguments, sender, origin }, |_| ());
+        self.target().send_here(Delegated::of::<N, _>(launch), Launched { arguments, sender, origin });
+        Pending::new(receiver, origin)
+    }
+
+    /// Sends the closure to the trustee of another node, which starts its fiber.
+    fn start_elsewhere<N, C: NoRef, U: NoRef, F>(
+        &self,
+        closure: F,
+        arguments: C,
+        to: (Origin, Sender<Result<U, DelegationError>>),
+        receiver: Receiver<Result<U, DelegationError>>,
+    ) -> Pending<U>
+    where
+        F: FnOnce(&mut T, C) -> U + Send + 'static,
+    {
+        let launch = move |latch: &mut Latch<T>, (asked, arguments): (Asked, C)| {
+            let body = holding(latch, closure, arguments);
+            with_worker(|here| here.scheduler.submit(asked.job::<N, U>(here, body)));
+        };
+        let (origin, delegated) = (to.0, Delegated::travelling::<N, _>(launch));
+        self.target().on_a_worker(move |here, target| {
+            remote::ask(here, (target.index() as usize, target), delegated, arguments, to);
+        });
         Pending::new(receiver, origin)
     }
 }
@@ -286,7 +324,8 @@ fn finish_in_fiber<U: 'static, R: FnOnce(U) + 'static>(
         Some(here) => {
             let (sender, _detached) = oneshot::channel();
             let origin = Origin::of::<R>(here.index as u32, sent_from);
-            let start = Once::new(move |start| run_job(finish, start, origin, sender));
+            let start =
+                Once::new(move |start| run_job(finish, start, origin, |outcome| sender.send(outcome)));
             here.scheduler.submit(Job { start, spawned_at: sent_from });
         }
     });
@@ -299,6 +338,23 @@ struct Launched<C, U> {
     origin: Origin,
 }
 
+/// What the fiber at the trustee does: it waits for the latch, and runs the closure.
+fn holding<T, C, U>(
+    latch: &Latch<T>,
+    closure: impl FnOnce(&mut T, C) -> U + 'static,
+    arguments: C,
+) -> impl FnOnce() -> U + 'static
+where
+    T: Send + 'static,
+    C: 'static,
+{
+    let cell = Arc::clone(&latch.0);
+    move || {
+        let mut held = block_on(Hold { cell, number: None }, "launch");
+        closure(held.value(), arguments)
+    }
+}
+
 /// At the trustee: starts the fiber that holds the latch.
 fn start_here<T, C, U, F>(latch: &mut Latch<T>, closure: F, launched: Launched<C, U>)
 where
@@ -307,13 +363,9 @@ where
     U: NoRef,
     F: FnOnce(&mut T, C) -> U + Send + 'static,
 {
-    let cell = Arc::clone(&latch.0);
     let Launched { arguments, sender, origin } = launched;
-    let body = move || {
-        let mut held = block_on(Hold { cell, number: None }, "launch");
-        closure(held.value(), arguments)
-    };
-    let start = Once::new(move |start| run_job(body, start, origin, sender));
+    let body = holding(latch, closure, arguments);
+    let start = Once::new(move |start| run_job(body, start, origin, |outcome| sender.send(outcome)));
     worker::with(|worker| {
         if let Some(here) = worker {
             here.scheduler.submit(Job { start, spawned_at: origin.sent_from() });

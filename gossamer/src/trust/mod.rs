@@ -8,18 +8,19 @@ mod join;
 mod latch;
 #[cfg(feature = "may")]
 mod may;
-mod noref;
+mod outside;
 mod pending;
+mod remote;
 mod sharded;
 mod spawn;
 mod trustee;
 
+pub use crate::wire::NoRef;
 pub use apply::Trust;
 pub use join::JoinHandle;
 pub use latch::Latch;
 #[cfg(feature = "may")]
 pub use may::spawn_may;
-pub use noref::NoRef;
 pub use pending::Pending;
 pub use sharded::Sharded;
 pub use spawn::{sleep, spawn, spawn_on, spawn_on_with, spawn_with, yield_now};

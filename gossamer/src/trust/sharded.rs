@@ -1,6 +1,7 @@
 //! [`Sharded`]: one property per trustee, keys spread by their hash.
 
 use crate::trust::{NoRef, Trust, Trustee};
+use crate::wire::value::{Decoder, Encoder, Malformed};
 use foldhash::fast::FixedState;
 use std::fmt;
 use std::hash::{BuildHasher, Hash};
@@ -112,4 +113,12 @@ impl<K: ?Sized, T> fmt::Debug for Sharded<K, T> {
 }
 
 // SAFETY: it holds trusts, which are `NoRef`; the shared list of them is never changed.
-unsafe impl<K: ?Sized + 'static, T> NoRef for Sharded<K, T> {}
+unsafe impl<K: ?Sized + 'static, T> NoRef for Sharded<K, T> {
+    fn encode(self, to: &mut Encoder) {
+        self.shards.to_vec().encode(to);
+    }
+
+    fn decode(from: &mut Decoder<'_>) -> Result<Self, Malformed> {
+        Vec::decode(from).map(|shards| Self { shards: shards.into(), keys: PhantomData })
+    }
+}

@@ -7,11 +7,11 @@ use crate::lane::operation::{Delegated, refuse_captures};
 use crate::lane::property::Root;
 use crate::sys::fiber::Job;
 use crate::sys::once::SendOnce;
-use crate::sys::oneshot::{self, Sender};
+use crate::sys::oneshot;
 use crate::sys::outside;
 use crate::sys::stack::StackError;
 use crate::trust::join::reason_of;
-use crate::trust::{JoinHandle, NoRef, Trustee};
+use crate::trust::{JoinHandle, NoRef, Trustee, remote};
 use crate::worker::inbox::Message;
 use crate::worker::shared::Shared;
 use crate::worker::{self, Worker};
@@ -96,10 +96,47 @@ where
     F: FnOnce(C) -> U + Send + 'static,
 {
     let (sender, receiver) = oneshot::channel();
-    let origin = Origin::of::<N>(trustee.index() as u32, spawned_at);
-    let start = SendOnce::new(move |start| run_job(|| f(arguments), start, origin, sender));
-    send(trustee, SendJob { start, spawned_at });
+    let index = trustee.index();
+    let origin = Origin::of::<N>(index as u32, spawned_at);
+    if is_here(trustee) {
+        let start = SendOnce::new(move |start| {
+            run_job(|| f(arguments), start, origin, |outcome| sender.send(outcome))
+        });
+        send(trustee, SendJob { start, spawned_at });
+    } else if !refuses_fibers() {
+        let start =
+            move |here: &Worker| remote::start::<N, C, U, F>(here, index, f, arguments, (origin, sender));
+        do_on_a_worker(trustee, start);
+    }
     JoinHandle::new(receiver, origin)
+}
+
+/// Whether a trustee is of this node, or of none.
+#[inline]
+fn is_here(trustee: Trustee) -> bool {
+    let here = worker::with(|worker| {
+        let here = worker?;
+        here.index_of(trustee.number()).map(|index| here.is_neighbour(index))
+    });
+    here.unwrap_or_else(|| Shared::find(trustee.number()).is_none_or(|(shared, index)| shared.is_here(index)))
+}
+
+/// Has a worker of the runtime of a trustee do something: this one, if it is one.
+fn do_on_a_worker(trustee: Trustee, act: impl FnOnce(&Worker) + Send + 'static) {
+    worker::with(|current| match current.filter(|here| here.index_of(trustee.number()).is_some()) {
+        Some(here) => act(here),
+        None => {
+            // Refused only once the runtime has ended: dropping what `act` holds tells whoever joins.
+            if let Some((shared, index)) = Shared::find(trustee.number()) {
+                let _ended = shared.post_towards(index).send(Message::Request(Box::new(act)));
+            }
+        }
+    });
+}
+
+/// Whether the runtime ends, and the caller is a fiber of it that unwinds already.
+fn refuses_fibers() -> bool {
+    context::current() == Context::Fiber && worker::with(|here| here.is_some_and(Worker::refuses_fibers))
 }
 
 /// A job on its way to another worker.
@@ -119,7 +156,7 @@ pub(crate) fn run_job<U>(
     body: impl FnOnce() -> U,
     start: Result<(), StackError>,
     origin: Origin,
-    to: Sender<Result<U, DelegationError>>,
+    to: impl FnOnce(Result<U, DelegationError>),
 ) {
     // A fiber must not unwind: not by the destructors of a body that cannot start, nor of a result nobody receives.
     catch::contained(|| {
@@ -127,12 +164,12 @@ pub(crate) fn run_job<U>(
             Err(error) => Err(Reason::NoStack { message: error.to_string() }),
             Ok(()) => panic::catch_unwind(AssertUnwindSafe(body)).map_err(reason_of),
         };
-        to.send(outcome.map_err(|reason| origin.error(reason)));
+        to(outcome.map_err(|reason| origin.error(reason)));
     });
 }
 
 fn send(trustee: Trustee, job: SendJob) {
-    if context::current() == Context::Fiber && worker::with(|here| here.is_some_and(Worker::refuses_fibers)) {
+    if refuses_fibers() {
         // Dropping the job tells whoever joins it.
         return;
     }
@@ -154,8 +191,7 @@ fn send(trustee: Trustee, job: SendJob) {
             None => {
                 // Refused only once the runtime has ended: dropping the job tells whoever joins it.
                 if let Some((shared, index)) = Shared::find(trustee.number()) {
-                    let _ended =
-                        shared.posts[index].send(Message::Request(Box::new(|here| job.arrive(here))));
+                    let _ended = shared.post(index).send(Message::Request(Box::new(|here| job.arrive(here))));
                 }
             }
         }

@@ -8,6 +8,7 @@ use crate::trust::apply::rethrow;
 use crate::trust::call::Target;
 use crate::trust::handle::Handle;
 use crate::trust::{JoinHandle, NoRef, Trust, spawn};
+use crate::wire::value::{Decoder, Encoder, Malformed};
 use crate::worker;
 use crate::worker::shared::Shared;
 use std::fmt;
@@ -22,8 +23,21 @@ pub struct Trustee {
     number: u32,
 }
 
-// SAFETY: a plain number.
-unsafe impl NoRef for Trustee {}
+// SAFETY: a plain number, counted from the start of the runtime it belongs to.
+unsafe impl NoRef for Trustee {
+    fn encode(self, to: &mut Encoder) {
+        match worker::with(|worker| worker.and_then(|here| here.index_of(self.number))) {
+            Some(index) => (index as u32).encode(to),
+            None => to.refuse::<Self>(),
+        }
+    }
+
+    fn decode(from: &mut Decoder<'_>) -> Result<Self, Malformed> {
+        let index = u32::decode(from)?;
+        let number = worker::with(|worker| Some(worker?.shared.base + index));
+        number.map(Self::numbered).ok_or_else(Malformed::instead_of::<Self>)
+    }
+}
 
 impl Trustee {
     pub(crate) fn numbered(number: u32) -> Self {
@@ -45,13 +59,13 @@ impl Trustee {
         )
     }
 
-    /// All workers of the caller's runtime, in order.
+    /// All workers of the caller's runtime, of all nodes, in order.
     ///
     /// # Panics
     /// On a thread that is no worker.
     pub fn all() -> Vec<Self> {
         let numbers = worker::with(|worker| {
-            worker.map(|here| (here.shared.base, here.shared.base + here.shared.posts.len() as u32))
+            worker.map(|here| (here.shared.base, here.shared.base + here.shared.workers() as u32))
         });
         let (first, end) =
             numbers.unwrap_or_else(|| panic!("`Trustee::all` on a thread that is no worker of a runtime"));
@@ -106,7 +120,7 @@ impl Trustee {
             Err(error) => rethrow(error, Location::caller()),
         };
         let trustee = self.number - shared.base;
-        Trust::new(Handle { shared, trustee, property })
+        Trust::new(Handle::new(shared, trustee, property))
     }
 
     /// Starts a fiber on this worker, as [`spawn_on`](crate::spawn_on) does. Usable from any thread.
@@ -182,7 +196,7 @@ pub fn entrust<T: Send + 'static>(value: T) -> Trust<T> {
                 here.take_turn();
             }
             let (shared, trustee) = (Arc::clone(&here.shared), here.index as u32);
-            Trust::new(Handle { shared, trustee, property: here.properties.insert(value) })
+            Trust::new(Handle::new(shared, trustee, here.properties.insert(value)))
         }
         None => panic!("`entrust` on a thread that is no worker of a runtime: use `Trustee::entrust`"),
     })

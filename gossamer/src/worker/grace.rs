@@ -6,8 +6,8 @@
 //! behind all that worker has sent it (a *fence*); when all have answered, and what lay in the inbox is done, the
 //! properties that lost their last trust before the round began are dropped. One round serves all of them.
 //!
-//! Between nodes, where a count cannot be kept in one word, the thesis's symmetric difference of trust ids
-//! (3.2.6) counts the nodes that hold a trust; the fence stays the same.
+//! A trust that goes to another node is counted by the node that sent it (`worker/lending.rs`). A property that other nodes have
+//! known is dropped after a round in which their workers have answered, too.
 //!
 //! Invariants
 //! - G1: properties are dropped from the worker's loop only, where no delegated closure runs and so no reference
@@ -20,7 +20,8 @@ use crate::lane::catch;
 use crate::lane::operation::Delegated;
 use crate::lane::property::Root;
 use crate::worker::inbox::Message;
-use crate::worker::{self, Worker};
+use crate::worker::peers::Peers;
+use crate::worker::{Worker, with_worker};
 use std::cell::{Cell, RefCell};
 
 /// The properties of one trustee that have lost their last trust.
@@ -28,6 +29,8 @@ use std::cell::{Cell, RefCell};
 pub(crate) struct Grace {
     /// For the next round.
     waiting: RefCell<Vec<u32>>,
+    /// Whether other nodes have known one of those.
+    travelled: Cell<bool>,
     /// Of the round under way.
     round: RefCell<Vec<u32>>,
     /// Answers the round still needs.
@@ -43,8 +46,9 @@ impl Grace {
 
 impl Worker {
     /// The last trust of a property of this worker is gone: drop it when no request for it is under way.
-    pub(crate) fn retire(&self, property: u32) {
+    pub(crate) fn retire(&self, property: u32, travelled: bool) {
         self.grace.waiting.borrow_mut().push(property);
+        self.grace.travelled.set(self.grace.travelled.get() || travelled);
     }
 
     /// Starts a round if one is needed and none is under way. Called once a turn, so that a round takes many.
@@ -54,27 +58,36 @@ impl Worker {
             return false;
         }
         self.grace.round.swap(&self.grace.waiting);
-        self.grace.missing.set(self.shared.posts.len());
-        for index in 0..self.shared.posts.len() {
+        let here = self.shared.first..self.shared.first + self.shared.posts.len();
+        let others = self.shared.peers.as_ref().filter(|_| self.grace.travelled.take());
+        self.grace.missing.set(here.len() + others.map_or(0, |peers| peers.others().count()));
+        for index in here {
             if index == self.index {
                 self.answer_fence(index);
-            } else if self.shared.posts[index].send(Message::Fence { from: self.index }).is_err() {
+            } else if self.shared.post(index).send(Message::Fence { from: self.index }).is_err() {
                 // It has ended: it has nothing under way.
                 self.fence_answered();
             }
+        }
+        let fence = |_: &mut Root, from: u32| with_worker(|here| here.answer_fence(from as usize));
+        for index in others.into_iter().flat_map(Peers::others) {
+            self.tell_node(index, Delegated::travelling::<Root, _>(fence), self.index as u32);
         }
         true
     }
 
     /// Answers the fence of a trustee, behind every request this worker has sent it.
     pub(crate) fn answer_fence(&self, trustee: usize) {
-        if self.is_connected_to(trustee) {
-            self.tell(trustee, Delegated::of::<Root, _>(|_: &mut Root, ()| answered_here()), ());
+        let answer = |_: &mut Root, ()| with_worker(Worker::fence_answered);
+        if !self.shared.is_here(trustee) {
+            self.tell_node(trustee, Delegated::travelling::<Root, _>(answer), ());
+        } else if self.is_connected_to(trustee) {
+            self.tell(trustee, Delegated::of::<Root, _>(answer), ());
         } else if trustee == self.index {
             self.fence_answered();
         } else {
             // Refused only once the trustee has ended.
-            let _ended = self.shared.posts[trustee].send(Message::FenceAnswer);
+            let _ended = self.shared.post(trustee).send(Message::FenceAnswer);
         }
     }
 
@@ -85,7 +98,7 @@ impl Worker {
         if self.grace.missing.get() == 0 {
             let properties = self.grace.round.borrow().clone();
             // Refused only once this worker has ended, and its properties with it.
-            let _ended = self.shared.posts[self.index].send(Message::Release { properties });
+            let _ended = self.shared.post(self.index).send(Message::Release { properties });
         }
     }
 
@@ -110,12 +123,4 @@ impl Worker {
             }
         }
     }
-}
-
-fn answered_here() {
-    worker::with(|worker| {
-        if let Some(worker) = worker {
-            worker.fence_answered();
-        }
-    });
 }

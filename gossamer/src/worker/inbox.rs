@@ -13,10 +13,12 @@ pub(crate) enum Message {
     Connect { from: usize, requests: Local, responses: Local },
     /// A request of a thread that is no worker of this runtime.
     Request(Box<dyn FnOnce(&Worker) + Send>),
+    /// Something the runtime itself has a worker do for a thread.
+    Act(Box<dyn FnOnce(&Worker) + Send>),
     /// A fiber of this worker can go on.
     Wake { fiber: u32 },
-    /// The last trust of a property was dropped.
-    Retire { property: u32 },
+    /// The last trust of a property was dropped. `travelled`: other nodes have known it.
+    Retire { property: u32, travelled: bool },
     /// Worker `from` asks to be answered when all requests sent to it so far are ahead of the answer.
     Fence { from: usize },
     /// One answer to `Fence`.

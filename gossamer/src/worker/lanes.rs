@@ -19,6 +19,8 @@ use std::sync::Arc;
 /// This worker's end of the lane to one trustee.
 pub(crate) struct Outbound {
     pub(crate) client: Client<Local>,
+    /// The trustee is of another node.
+    remote: bool,
     /// Fibers that wait for room on the lane, in the order in which they came.
     waiting: RefCell<VecDeque<Rc<Fiber>>>,
 }
@@ -26,6 +28,8 @@ pub(crate) struct Outbound {
 /// This worker's end of the lane from one client.
 pub(crate) struct Inbound {
     client: usize,
+    /// It is of another node.
+    remote: bool,
     server: Server<Local>,
 }
 
@@ -38,13 +42,18 @@ impl Worker {
 
     #[cold]
     fn connect(&self, trustee: usize) -> Outbound {
+        self.connected.borrow_mut().push(trustee);
+        if let Some(peers) = self.shared.peers.as_ref().filter(|_| !self.shared.is_here(trustee)) {
+            let (requests, responses) = peers.connect(self.index, trustee);
+            let client = Client::new(requests, responses);
+            return Outbound { client, remote: true, waiting: RefCell::default() };
+        }
         let (requests, responses) = (SlotMemory::new(), SlotMemory::new());
         let client = Client::new(Arc::clone(&requests), Arc::clone(&responses));
         // Refused only once the runtime has ended; then the requests are abandoned, and say so.
         let _ended =
-            self.shared.posts[trustee].send(Message::Connect { from: self.index, requests, responses });
-        self.connected.borrow_mut().push(trustee);
-        Outbound { client, waiting: RefCell::default() }
+            self.shared.post(trustee).send(Message::Connect { from: self.index, requests, responses });
+        Outbound { client, remote: false, waiting: RefCell::default() }
     }
 
     pub(crate) fn is_connected_to(&self, trustee: usize) -> bool {
@@ -52,7 +61,29 @@ impl Worker {
     }
 
     pub(crate) fn accept(&self, client: usize, requests: Local, responses: Local) {
-        self.inbound.borrow_mut().push(Inbound { client, server: Server::new(requests, responses) });
+        let (remote, server) = (!self.shared.is_here(client), Server::new(requests, responses));
+        self.inbound.borrow_mut().push(Inbound { client, remote, server });
+    }
+
+    /// Accepts the lanes that workers of other nodes have made to this one. Whether there was a new one.
+    pub(super) fn accept_from_nodes(&self) -> bool {
+        let Some(peers) = self.shared.peers.as_ref().filter(|_| self.has_new_lanes()) else { return false };
+        // Before the look: a lane that is made meanwhile raises the count again.
+        self.accepted.set(peers.porch(self.index).connects());
+        for client in peers.others() {
+            let known = self.inbound.borrow().iter().any(|lane| lane.client == client);
+            if let Some((requests, responses)) = peers.connected(client, self.index).filter(|_| !known) {
+                self.accept(client, requests, responses);
+            }
+        }
+        true
+    }
+
+    /// Whether a worker of another node has made a lane to this one.
+    #[inline(always)]
+    pub(super) fn has_new_lanes(&self) -> bool {
+        let connects = self.shared.peers.as_ref().map(|peers| peers.porch(self.index).connects());
+        connects.is_some_and(|connects| connects != self.accepted.get())
     }
 
     /// Makes room on a lane whose gathered batch is full. A fiber waits for a free slot; other code cannot, and
@@ -63,23 +94,30 @@ impl Worker {
     #[cold]
     #[inline(never)]
     pub(crate) fn make_room(&self, trustee: usize, operation: &Operation) {
+        self.make_room_for(trustee, |lane| lane.client.fits(operation));
+    }
+
+    /// As `make_room`, for whatever `fits` looks at.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn make_room_for(&self, trustee: usize, fits: impl Fn(&Outbound) -> bool) {
         let lane = self.lane_to(trustee);
         if context::current() == Context::Fiber {
             self.unwind_if_cancelled();
-            self.wait_for_room(lane, operation);
+            self.wait_for_room(lane, &fits);
         } else if !lane.client.has_free_slot() && lane.client.backlog() >= self.shared.config.backlog {
             self.too_many_waiting();
         }
         // While this fiber waited another may have emptied the batch.
-        if !lane.client.fits(operation) {
+        if !fits(lane) {
             self.after_push(trustee, lane.client.make_room());
         }
     }
 
     /// Suspends the running fiber until there is room. First come, first served: a fiber that sends all the time would
     /// take every slot before the others are resumed.
-    fn wait_for_room(&self, lane: &Outbound, operation: &Operation) {
-        let has_room = || lane.client.has_free_slot() || lane.client.fits(operation);
+    fn wait_for_room(&self, lane: &Outbound, fits: impl Fn(&Outbound) -> bool) {
+        let has_room = || lane.client.has_free_slot() || fits(lane);
         if std::thread::panicking() {
             // It works in place meanwhile, so nobody who waits is resumed before it anyway.
             return self.wait_until(has_room);
@@ -137,7 +175,7 @@ impl Worker {
     #[inline(always)]
     pub(crate) fn after_push(&self, trustee: usize, published: bool) {
         if published {
-            self.shared.posts[trustee].ring();
+            self.shared.ring(trustee);
         }
     }
 
@@ -147,15 +185,29 @@ impl Worker {
         let mut busy = false;
         for lane in self.inbound.borrow_mut().iter_mut() {
             let mut served = 0;
-            while served < SLOTS && lane.server.serve(&self.properties, self.index as u32) {
+            while served < SLOTS && self.serve_batch(lane) {
                 served += 1;
             }
             if served > 0 {
                 busy = true;
-                self.shared.posts[lane.client].ring();
+                self.shared.ring(lane.client);
             }
         }
         busy
+    }
+
+    #[inline(always)]
+    fn serve_batch(&self, lane: &mut Inbound) -> bool {
+        if lane.remote {
+            self.serve_node(lane.client, &mut lane.server)
+        } else {
+            lane.server.serve(&self.properties, self.index as u32)
+        }
+    }
+
+    #[inline(always)]
+    fn take_batch(&self, trustee: usize, lane: &Outbound) -> bool {
+        if lane.remote { self.take_from_node(trustee, &lane.client) } else { lane.client.take_responses() }
     }
 
     /// Runs the completions of what was answered, and lets fibers that waited for room try again.
@@ -168,7 +220,7 @@ impl Worker {
             let lane = self.lane_to(trustee);
             // Not as long as there are some: callbacks that send again would keep the worker here for ever.
             for _ in 0..SLOTS {
-                if !lane.client.take_responses() {
+                if !self.take_batch(trustee, lane) {
                     break;
                 }
                 taken = true;
@@ -199,6 +251,7 @@ impl Worker {
     /// Whether a request of this worker is not answered yet.
     pub(crate) fn has_outstanding(&self) -> bool {
         self.connected.borrow().iter().any(|&trustee| self.lane_to(trustee).client.outstanding() > 0)
+            || self.expects_answers()
     }
 
     /// Whether a request of this worker to its own trustee is not answered yet.

@@ -11,7 +11,10 @@ pub(crate) mod config;
 pub(crate) mod grace;
 pub(crate) mod inbox;
 mod lanes;
+pub(crate) mod lending;
+pub(crate) mod peers;
 pub(crate) mod readiness;
+pub(crate) mod remote;
 mod run;
 mod scheduler;
 pub(crate) mod shared;
@@ -20,10 +23,13 @@ pub(crate) mod timer;
 pub(crate) mod wake;
 
 use crate::lane::context::{self, Context};
+use crate::lane::encoded::exchange::Exchange;
 use crate::lane::property::Properties;
 use crate::sys::scoped::scoped_thread_local;
 use crate::worker::grace::Grace;
 use crate::worker::lanes::{Inbound, Outbound};
+use crate::worker::lending::Lending;
+use crate::worker::remote::Expected;
 use crate::worker::scheduler::Scheduler;
 use crate::worker::shared::Shared;
 use crate::worker::timer::Timers;
@@ -43,12 +49,21 @@ scoped_thread_local! {
 
 pub(crate) use current::{get, with};
 
+/// Runs `f` with this thread's worker, in code that runs on workers only: operations on a trustee itself.
+pub(crate) fn with_worker(f: impl FnOnce(&Worker)) {
+    with(|worker| worker.map(f));
+}
+
 /// One worker, as its own thread sees it.
 pub(crate) struct Worker {
     pub(crate) shared: Arc<Shared>,
+    /// Among the workers of all nodes.
     pub(crate) index: usize,
     /// Process-wide.
     pub(crate) number: u32,
+    /// Copies of what `shared` says of the workers of this node: the index of the first, and how many there are.
+    first: usize,
+    neighbours: usize,
     pub(crate) properties: Properties,
     /// By the trustee's index; connected at the first request.
     outbound: Box<[OnceCell<Outbound>]>,
@@ -57,6 +72,11 @@ pub(crate) struct Worker {
     pub(crate) scheduler: Scheduler,
     pub(crate) timers: Timers,
     pub(crate) grace: Grace,
+    pub(crate) lending: Lending,
+    exchange: Exchange,
+    expected: Expected,
+    /// Lanes of other nodes to this worker that it has seen.
+    accepted: Cell<u32>,
     poll: RefCell<mio::Poll>,
     /// Made at the first look at the sockets.
     events: Cell<Option<mio::Events>>,
@@ -70,7 +90,7 @@ pub(crate) struct Worker {
 
 impl Worker {
     pub(crate) fn new(shared: Arc<Shared>, index: usize, poll: mio::Poll) -> Self {
-        let workers = shared.posts.len();
+        let workers = shared.workers();
         Self {
             scheduler: Scheduler::new(shared.config.stack_bytes(), index as u32),
             properties: Properties::new(),
@@ -79,12 +99,18 @@ impl Worker {
             inbound: RefCell::default(),
             timers: Timers::default(),
             grace: Grace::default(),
+            lending: Lending::default(),
+            exchange: Exchange::default(),
+            expected: Expected::default(),
+            accepted: Cell::new(0),
             poll: RefCell::new(poll),
             events: Cell::new(None),
             cancelling: Cell::new(false),
             next_spawn: Cell::new(index),
             patience: Cell::new(0),
             number: shared.base + index as u32,
+            first: shared.first,
+            neighbours: shared.posts.len(),
             shared,
             index,
         }
@@ -95,6 +121,12 @@ impl Worker {
     pub(crate) fn index_of(&self, number: u32) -> Option<usize> {
         let index = number.wrapping_sub(self.shared.base) as usize;
         (index < self.outbound.len()).then_some(index)
+    }
+
+    /// Whether a worker is of this node.
+    #[inline(always)]
+    pub(crate) fn is_neighbour(&self, index: usize) -> bool {
+        index.wrapping_sub(self.first) < self.neighbours
     }
 
     /// The worker the next spawned fiber goes to: all in turn, starting with the one after this.

@@ -39,7 +39,7 @@ impl Worker {
                 self.note_activity();
             }
             let mut busy = self.turn();
-            if self.shared.posts[self.index].sources.any()
+            if self.shared.post(self.index).sources.any()
                 && (turn.is_multiple_of(POLL_EVERY) || polled.elapsed() >= POLL_INTERVAL)
             {
                 self.poll_sources(Some(Duration::ZERO));
@@ -60,8 +60,10 @@ impl Worker {
 
     /// One round of everything a worker does; whether there was anything to do.
     fn turn(&self) -> bool {
-        let mut busy = self.serve();
+        let mut busy = self.shared.peers.is_some() && self.accept_from_nodes();
+        busy |= self.serve();
         busy |= self.take_responses();
+        busy |= self.shared.peers.is_some() && self.exchange_with_nodes();
         busy |= self.read_inbox();
         busy |= !self.timers.is_empty() && self.timers.fire(Instant::now());
         busy |= self.scheduler.run();
@@ -84,8 +86,10 @@ impl Worker {
     pub(crate) fn work_without_fibers(&self) {
         let _restore = context::enter(Context::Loop);
         self.publish();
+        self.accept_from_nodes();
         self.serve();
         self.take_responses();
+        self.exchange_with_nodes();
         self.read_inbox();
         self.timers.fire(Instant::now());
         self.poll_sources(Some(Duration::ZERO));
@@ -93,11 +97,11 @@ impl Worker {
     }
 
     fn read_inbox(&self) -> bool {
-        let post = &self.shared.posts[self.index];
+        let post = &self.shared.post(self.index);
         if post.inbox.is_empty() {
             return false;
         }
-        // Before the inbox looks empty to `Shared::is_quiescent`.
+        // Before the inbox looks empty to `Shared::look`.
         self.note_activity();
         for message in post.inbox.drain() {
             self.handle(message);
@@ -112,8 +116,9 @@ impl Worker {
                 // The request catches the panics of its closure; this one is of a destructor around it.
                 let _reported = catch::delegated(|| request(self));
             }
+            Message::Act(act) => act(self),
             Message::Wake { fiber } => self.scheduler.unpark_index(fiber),
-            Message::Retire { property } => self.retire(property),
+            Message::Retire { property, travelled } => self.retire(property, travelled),
             Message::Fence { from } => self.answer_fence(from),
             Message::FenceAnswer => self.fence_answered(),
             Message::Release { properties } => self.end_grace_round(&properties),
@@ -137,23 +142,23 @@ impl Worker {
         if self.scheduler.has_live() || self.has_outstanding() || self.grace.is_pending() {
             self.note_activity();
         } else {
-            // SeqCst: see `Shared::is_quiescent`.
-            self.shared.posts[self.index].quiet.store(phase as u8, Ordering::SeqCst);
+            // SeqCst: see `Shared::look`.
+            self.shared.post(self.index).quiet.store(phase as u8, Ordering::SeqCst);
         }
         busy
     }
 
-    /// Tells `Shared::is_quiescent` that this worker is doing something.
+    /// Tells `Shared::look` that this worker is doing something.
     fn note_activity(&self) {
-        let post = &self.shared.posts[self.index];
-        // SeqCst: see `Shared::is_quiescent`.
+        let post = &self.shared.post(self.index);
+        // SeqCst: see `Shared::look`.
         post.quiet.store(Phase::Running as u8, Ordering::SeqCst);
         post.activity.fetch_add(1, Ordering::SeqCst);
     }
 
     /// Gives back what the worker holds, while it is still this thread's worker: destructors may ask for it.
     fn close(&self) {
-        self.shared.posts[self.index].inbox.close();
+        self.shared.post(self.index).inbox.close();
         self.drop_all_properties();
     }
 }

@@ -3,6 +3,7 @@
 use crate::sys::doorbell::Doorbell;
 use crate::worker::config::Config;
 use crate::worker::inbox::{Inbox, Message};
+use crate::worker::peers::Peers;
 use crate::worker::readiness::Sources;
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -22,10 +23,15 @@ pub(crate) enum Phase {
 
 /// One runtime.
 pub(crate) struct Shared {
-    /// Process-wide number of worker 0; the others follow.
+    /// Process-wide number of worker 0 of node 0; the others follow.
     pub(crate) base: u32,
     pub(crate) config: Config,
+    /// Those of the workers of this node.
     pub(crate) posts: Box<[Post]>,
+    /// Index of the first worker of this node.
+    pub(crate) first: usize,
+    /// The other nodes, if there are any.
+    pub(crate) peers: Option<Peers>,
     phase: AtomicU8,
 }
 
@@ -36,7 +42,7 @@ pub(crate) struct Post {
     pub(crate) inbox: Inbox,
     pub(crate) waker: mio::Waker,
     pub(crate) sources: Sources,
-    /// Raised whenever the worker did anything; see `is_quiescent`.
+    /// Raised whenever the worker did anything; see `look`.
     pub(crate) activity: AtomicU64,
     /// The phase in which the worker, at the end of its last turn, had nothing to do and nothing under way.
     pub(crate) quiet: AtomicU8,
@@ -79,12 +85,15 @@ fn runtimes() -> std::sync::MutexGuard<'static, Vec<Weak<Shared>>> {
 
 impl Shared {
     /// Registers a runtime, so that `Trustee`s find it from any thread. `None` if the numbers have run out.
-    pub(crate) fn register(config: Config, posts: Box<[Post]>) -> Option<Arc<Self>> {
-        let count = u32::try_from(posts.len()).ok()?;
+    pub(crate) fn register(config: Config, posts: Box<[Post]>, peers: Option<Peers>) -> Option<Arc<Self>> {
+        let (first, workers) = peers
+            .as_ref()
+            .map_or((0, posts.len()), |peers| (peers.workers_of(peers.node()).start, peers.workers()));
+        let count = u32::try_from(workers).ok()?;
         let taken = |next: u32| next.checked_add(count);
         let base = NEXT_NUMBER.fetch_update(Ordering::Relaxed, Ordering::Relaxed, taken).ok()?;
         let phase = AtomicU8::new(Phase::Running as u8);
-        let shared = Arc::new(Self { base, config, posts, phase });
+        let shared = Arc::new(Self { base, config, posts, first, peers, phase });
         let mut runtimes = runtimes();
         runtimes.retain(|runtime| runtime.strong_count() > 0);
         runtimes.push(Arc::downgrade(&shared));
@@ -95,8 +104,40 @@ impl Shared {
     pub(crate) fn find(number: u32) -> Option<(Arc<Self>, usize)> {
         runtimes().iter().filter_map(Weak::upgrade).find_map(|shared| {
             let index = number.wrapping_sub(shared.base) as usize;
-            (index < shared.posts.len()).then_some((shared, index))
+            (index < shared.workers()).then_some((shared, index))
         })
+    }
+
+    /// How many workers all nodes have together. A worker's index counts over all of them.
+    pub(crate) fn workers(&self) -> usize {
+        self.peers.as_ref().map_or(self.posts.len(), Peers::workers)
+    }
+
+    /// Whether a worker is of this node.
+    #[inline(always)]
+    pub(crate) fn is_here(&self, worker: usize) -> bool {
+        worker.wrapping_sub(self.first) < self.posts.len()
+    }
+
+    /// The post of a worker of this node.
+    #[inline(always)]
+    pub(crate) fn post(&self, worker: usize) -> &Post {
+        &self.posts[worker - self.first]
+    }
+
+    /// The post of a worker, if it is of this node, or else of one here that sends for threads.
+    pub(crate) fn post_towards(&self, worker: usize) -> &Post {
+        self.post(if self.is_here(worker) { worker } else { self.first })
+    }
+
+    /// Wakes a worker of any node if it sleeps. Call it after publishing what it should see.
+    #[inline(always)]
+    pub(crate) fn ring(&self, worker: usize) {
+        if self.is_here(worker) {
+            self.post(worker).ring();
+        } else if let Some(peers) = &self.peers {
+            peers.ring(worker);
+        }
     }
 
     #[inline]
@@ -123,18 +164,13 @@ impl Shared {
         }
     }
 
-    /// Whether nothing is under way anywhere, in the present phase.
-    ///
-    /// Two looks at all workers, each finding all quiet, and no activity between: at the moment between the looks
-    /// every worker was idle with no request of its own unanswered, so no message existed that could start another.
-    pub(crate) fn is_quiescent(&self) -> bool {
+    /// Looks at all workers of this node: how much they have done so far, if all are quiet in the present phase.
+    pub(crate) fn look(&self) -> Option<u64> {
         let phase = self.phase() as u8;
         // SeqCst: the stores of `Worker::note_activity` and these loads must have one order.
-        let look = || -> Option<Vec<u64>> {
-            let quiet = |post: &Post| post.quiet.load(Ordering::SeqCst) == phase && post.inbox.is_empty();
-            let activity = |post: &Post| post.activity.load(Ordering::SeqCst);
-            self.posts.iter().map(|post| quiet(post).then(|| activity(post))).collect()
-        };
-        matches!((look(), look()), (Some(first), Some(second)) if first == second)
+        let quiet = |post: &Post| post.quiet.load(Ordering::SeqCst) == phase && post.inbox.is_empty();
+        let activity = |post: &Post| post.activity.load(Ordering::SeqCst);
+        // A sum will do: counts only grow.
+        self.posts.iter().try_fold(0, |sum, post| quiet(post).then(|| activity(post).wrapping_add(sum)))
     }
 }

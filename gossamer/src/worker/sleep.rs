@@ -40,13 +40,17 @@ impl Worker {
     pub(crate) fn sleep(&self) {
         // An event of a socket may have woken a fiber of another worker after this turn published.
         self.publish();
-        let post = &self.shared.posts[self.index];
+        let post = &self.shared.post(self.index);
         post.doorbell.prepare_to_sleep();
-        if !self.has_landed() && post.inbox.is_empty() && !self.scheduler.has_ready() {
+        let porch = self.shared.peers.as_ref().map(|peers| peers.porch(self.index));
+        porch.into_iter().for_each(|porch| porch.doorbell.prepare_to_sleep());
+        if !self.has_landed() && !self.has_new_lanes() && post.inbox.is_empty() && !self.scheduler.has_ready()
+        {
             let now = Instant::now();
             self.poll_sources(self.timers.next(now));
         }
         post.doorbell.awake();
+        porch.into_iter().for_each(|porch| porch.doorbell.awake());
     }
 
     /// Looks for socket events for at most `timeout` (`None`: until woken) and wakes who waits for them.
@@ -55,7 +59,7 @@ impl Worker {
         let mut events = self.events.take().unwrap_or_else(|| mio::Events::with_capacity(EVENTS));
         let outcome = self.poll.borrow_mut().poll(&mut events, timeout);
         match outcome {
-            Ok(()) => self.shared.posts[self.index].sources.dispatch(&events),
+            Ok(()) => self.shared.post(self.index).sources.dispatch(&events),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => {
                 // Without its poller a worker would miss every wake-up: end, do not hang.

@@ -29,7 +29,7 @@ impl Wake for WakeHandle {
             Some(here) if Arc::ptr_eq(&here.shared, &self.shared) => here.wake(self.worker, self.fiber),
             _ => {
                 // Refused only when the runtime has ended, and its fibers with it.
-                let _ended = self.shared.posts[self.worker].send(Message::Wake { fiber: self.fiber });
+                let _ended = self.shared.post(self.worker).send(Message::Wake { fiber: self.fiber });
             }
         });
     }

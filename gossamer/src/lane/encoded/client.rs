@@ -1,0 +1,147 @@
+//! Sending requests to another process, and taking its responses. As in `client.rs`, but values are encoded where they
+//! have to be, and lengths that a peer wrote are checked.
+
+use crate::fabric::{Fabric, SLOTS};
+use crate::lane::catch;
+use crate::lane::client::Client;
+use crate::lane::completion::Completion;
+use crate::lane::encoded::{Argument, Unanswered, VARIABLE, answer_words, bytes_at};
+use crate::lane::operation::{Delegated, Encoded};
+use crate::lane::property::{ROOT, Root};
+use crate::wire::NoRef;
+use crate::wire::batch::{BODY_WORDS, FAILURE_WORDS};
+use crate::wire::request::RequestHeader;
+use crate::wire::value::Malformed;
+
+impl<F: Fabric> Client<F> {
+    /// Whether a request fits the batch being gathered. If not, `make_room` first.
+    #[inline(always)]
+    pub(crate) fn fits_encoded<C: NoRef>(&self, operation: &Encoded, arguments: &Argument<C>) -> bool {
+        self.staged.has_room(1 + arguments.words(), answer_words(operation.result))
+    }
+
+    /// As `fits_encoded`, for arguments of so many bytes.
+    pub(crate) fn fits_bytes(&self, operation: &Encoded, bytes: &[u8]) -> bool {
+        let words = 1 + bytes.len().div_ceil(size_of::<u64>());
+        self.staged.has_room(1 + words, answer_words(operation.result))
+    }
+
+    /// Adds a request to the batch being gathered.
+    ///
+    /// # Safety
+    /// It fits (`fits_encoded`). `property` is the index, at this lane's trustee, of a property of type `T` that lives until
+    /// this request has been served.
+    #[inline(always)]
+    pub(crate) unsafe fn push_encoded<T, C: NoRef, U: NoRef, R>(
+        &self,
+        (delegated, encoded): (Delegated<T, C, U>, &Encoded),
+        property: u32,
+        arguments: Argument<C>,
+        then: R,
+    ) where
+        R: FnOnce(Result<U, Unanswered>) + 'static,
+    {
+        debug_assert!(delegated.operation().encoded().is_some_and(|its| std::ptr::eq(its, encoded)));
+        let header = RequestHeader { property, operation: encoded.identity() };
+        let words = (arguments.words(), answer_words(encoded.result));
+        let write = |place: *mut u64| {
+            // SAFETY: `push_written` gives room for as many words.
+            unsafe { arguments.write(place) };
+        };
+        // SAFETY: the caller's.
+        unsafe { self.staged.push_written(header, words, write) };
+        let write = |place: *mut Completion| {
+            // SAFETY: the queue gives room for a completion.
+            unsafe { Completion::write_encoded::<U, R>(place, then) };
+        };
+        // SAFETY: `write` makes a whole one, and pushes nothing.
+        unsafe { self.completions.push_in_place(write) };
+    }
+
+    /// As `push_to_root`, for a trustee of another process.
+    pub(crate) fn push_encoded_to_root<C: NoRef, R>(
+        &self,
+        delegated: Delegated<Root, C, ()>,
+        arguments: Argument<C>,
+        then: R,
+    ) -> bool
+    where
+        R: FnOnce(Result<(), Unanswered>) + 'static,
+    {
+        let Some(encoded) = delegated.operation().encoded() else { return false };
+        let published = !self.fits_encoded(encoded, &arguments) && self.make_room();
+        // SAFETY: room was made if needed, and every operation fits an empty batch. Every table of properties holds a
+        // `Root` at `ROOT` until its worker has ended.
+        unsafe { self.push_encoded((delegated, encoded), ROOT, arguments, then) };
+        published
+    }
+
+    /// As `take_responses`, of another process.
+    ///
+    /// # Errors
+    /// If the batch is none that a trustee of this program writes.
+    #[inline]
+    pub(crate) fn take_encoded(&self) -> Result<bool, Malformed> {
+        if !self.has_unanswered() {
+            return Ok(false);
+        }
+        let Some(header) = self.landed() else { return Ok(false) };
+        let slot = self.answered.get() as usize % SLOTS;
+        let words = usize::from(header.words);
+        if !(FAILURE_WORDS..=BODY_WORDS).contains(&words) {
+            return Err(Malformed::instead_of::<[u64]>());
+        }
+        self.responses.read(slot, |body| {
+            // SAFETY: L3: the header has the sequence awaited, so the batch is whole; it stays until `answered` moves on and its
+            // slot is used for another request. A slot has room for as many words (checked).
+            self.complete_encoded(unsafe { std::slice::from_raw_parts(body, words) }, header.count.into())
+        })?;
+        self.answered.set(header.sequence);
+        Ok(true)
+    }
+
+    /// Runs the completions of a batch of `count` responses.
+    fn complete_encoded(&self, body: &[u64], count: usize) -> Result<(), Malformed> {
+        let failures =
+            (0..FAILURE_WORDS).fold(0_u128, |all, word| all | u128::from(body[word]) << (64 * word));
+        let (mut at, mut index) = (FAILURE_WORDS, 0);
+        let mut malformed = None;
+        while index < count {
+            // A loop that is left only by a panic of a completion, which the hook has reported, and then entered again.
+            catch::contained(|| {
+                while index < count {
+                    let failed = failures >> index & 1 != 0;
+                    index += 1;
+                    let finish = |completion: *mut Completion| {
+                        let response = body.as_ptr().wrapping_add(at);
+                        // SAFETY: the ring gave the address of a completion that nobody else uses.
+                        let words = match unsafe { (*completion).kind() }.words() {
+                            _ if failed => Ok(1),
+                            words if words == VARIABLE.into() => {
+                                bytes_at(body.get(at..).unwrap_or_default()).map(|(_, words)| words)
+                            }
+                            words => Ok(words),
+                        };
+                        match words {
+                            Ok(words) if at + words <= body.len() => {
+                                at += words;
+                                // SAFETY: K2 and the order of lanes make the first completion the one of the first response left
+                                // (C2), and the response is whole. It is moved off the ring before anything is pushed.
+                                unsafe { Completion::finish(completion, response, failed) };
+                            }
+                            // The completion is left; the node ends.
+                            _ => malformed = Some(Malformed::instead_of::<[u64]>()),
+                        }
+                    };
+                    // SAFETY: `finish` uses the completion up, or leaks it.
+                    if unsafe { self.completions.pop_in_place(finish) }.is_none() || malformed.is_some() {
+                        index = count;
+                        malformed.get_or_insert(Malformed::instead_of::<[u64]>());
+                        return;
+                    }
+                }
+            });
+        }
+        malformed.map_or(Ok(()), Err)
+    }
+}

@@ -1,0 +1,213 @@
+//! Values in slots that another process reads: flat ones as they are, all others as bytes with their length in front.
+//!
+//! ```text
+//! flat value, up to 256 bytes    its words; the operation tells how many
+//! any other                      bytes (64), then the bytes, in whole words
+//! one that was sent ahead        2^63 + ticket
+//! ```
+//!
+//! A result that finds no room in the response is marked as failed there, with a ticket in its place, and comes later under
+//! that ticket; an error always does.
+
+mod client;
+pub(crate) mod exchange;
+mod server;
+
+pub(crate) use server::Serving;
+
+use crate::lane::payload::{self, INLINE_BYTES};
+use crate::wire::NoRef;
+use crate::wire::batch::{BODY_WORDS, FAILURE_WORDS};
+use crate::wire::value::{Decoder, Encoder, Malformed};
+
+/// Words of a value whose size each value tells.
+pub(crate) const VARIABLE: u16 = u16::MAX;
+/// Words that a result of variable size is sure to find in a response.
+const RESERVED: usize = if BODY_WORDS > 64 { 17 } else { BODY_WORDS - FAILURE_WORDS };
+/// Bytes of arguments that fit a slot.
+pub(crate) const LARGEST: usize = (BODY_WORDS - 2) * size_of::<u64>();
+/// In the place of a length: the bytes were sent ahead under a ticket, which the other bits are.
+const AHEAD: u64 = 1 << 63;
+
+/// Words a value of this type takes in a slot, or `VARIABLE`.
+pub(crate) const fn words<V: NoRef>() -> u16 {
+    if V::SHAPE.is_flat() && size_of::<V>() <= INLINE_BYTES { payload::words::<V>() } else { VARIABLE }
+}
+
+/// Words that a response needs at the most.
+const fn answer_words(words: u16) -> usize {
+    match words {
+        VARIABLE => RESERVED,
+        0 => 1,
+        words => words as usize,
+    }
+}
+
+/// Arguments ready to be put into a slot.
+pub(crate) enum Argument<C> {
+    Flat(C),
+    Bytes(Vec<u8>),
+    /// Sent ahead, under this ticket.
+    Ahead(u64),
+}
+
+impl<C: NoRef> Argument<C> {
+    /// Encodes what has to be.
+    ///
+    /// # Errors
+    /// The name of a type in it that cannot leave its node.
+    #[inline(always)]
+    pub(crate) fn new(arguments: C) -> Result<Self, &'static str> {
+        match words::<C>() {
+            VARIABLE => Encoder::encoded(arguments).map(Self::Bytes),
+            _ => Ok(Self::Flat(arguments)),
+        }
+    }
+
+    /// Words of a request with it, after the header.
+    #[inline(always)]
+    fn words(&self) -> usize {
+        match self {
+            Self::Flat(_) => payload::words::<C>().into(),
+            Self::Bytes(bytes) => 1 + bytes.len().div_ceil(size_of::<u64>()),
+            Self::Ahead(_) => 1,
+        }
+    }
+
+    /// Moves it into a slot.
+    ///
+    /// # Safety
+    /// `self.words()` words from `place` are writable.
+    #[inline(always)]
+    unsafe fn write(self, place: *mut u64) {
+        match self {
+            // SAFETY: the caller's.
+            Self::Flat(arguments) => unsafe { payload::write(place, arguments) },
+            Self::Bytes(bytes) => {
+                // SAFETY: the caller's.
+                unsafe { place.write(bytes.len() as u64) };
+                let target = place.wrapping_add(1).cast::<u8>();
+                // SAFETY: the caller's; a batch under construction is no vector.
+                unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), target, bytes.len()) };
+            }
+            // SAFETY: the caller's.
+            Self::Ahead(ticket) => unsafe { place.write(AHEAD | ticket) },
+        }
+    }
+}
+
+/// The arguments of a request that arrived.
+pub(crate) enum Arguments<'a> {
+    Flat(&'a [u64]),
+    Bytes(&'a [u8]),
+}
+
+/// Why a response had no value in it.
+pub(crate) enum Unanswered {
+    /// The answer comes under this ticket.
+    Late(u64),
+    Malformed(Malformed),
+}
+
+impl Arguments<'_> {
+    /// The words of a response.
+    ///
+    /// # Safety
+    /// A response with a `U` is there, and stays for as long as this is used.
+    #[inline(always)]
+    pub(crate) unsafe fn of_response<U: NoRef>(response: *const u64) -> Self {
+        match words::<U>() {
+            VARIABLE => {
+                // SAFETY: the caller's.
+                let length = unsafe { response.read() } as usize;
+                let bytes = response.wrapping_add(1).cast::<u8>();
+                // SAFETY: the caller's.
+                Self::Bytes(unsafe { std::slice::from_raw_parts(bytes, length) })
+            }
+            // SAFETY: the caller's.
+            words => Self::Flat(unsafe { std::slice::from_raw_parts(response, words.into()) }),
+        }
+    }
+
+    /// Takes them out.
+    ///
+    /// # Safety
+    /// They were put there as a `C`, and nobody has taken them out.
+    #[inline(always)]
+    pub(crate) unsafe fn read<C: NoRef>(self) -> Result<C, Malformed> {
+        match self {
+            Self::Flat(flat) if words::<C>() != VARIABLE => {
+                debug_assert_eq!(flat.len(), usize::from(payload::words::<C>()));
+                // SAFETY: the caller's; flat values are their bytes.
+                Ok(unsafe { payload::read(flat.as_ptr()) })
+            }
+            Self::Bytes(bytes) => Decoder::decoded(bytes),
+            Self::Flat(_) => Err(Malformed::instead_of::<C>()),
+        }
+    }
+}
+
+/// Where the result of a request goes.
+pub(crate) struct Answer<'a> {
+    place: &'a mut [u64],
+    /// Words of it that were used.
+    used: usize,
+    /// What found no room.
+    late: Option<Vec<u8>>,
+}
+
+impl Answer<'_> {
+    /// # Panics
+    /// If a type in the value cannot leave its node.
+    #[inline(always)]
+    pub(crate) fn write<U: NoRef>(&mut self, value: U) {
+        match words::<U>() {
+            VARIABLE => self.write_bytes(Encoder::encoded(value)),
+            words => {
+                let words = usize::from(words);
+                assert!(words <= self.place.len(), "a client counts the words of all results");
+                // SAFETY: there are as many words (asserted).
+                unsafe { payload::write(self.place.as_mut_ptr(), value) };
+                self.used = words;
+            }
+        }
+    }
+
+    fn write_bytes(&mut self, bytes: Result<Vec<u8>, &'static str>) {
+        let bytes = bytes.unwrap_or_else(|refused| panic!("{}", stays(refused)));
+        let words = 1 + bytes.len().div_ceil(size_of::<u64>());
+        if words > RESERVED.min(self.place.len()) {
+            self.late = Some(bytes);
+            return;
+        }
+        self.place[0] = bytes.len() as u64;
+        for (word, bytes) in self.place[1..words].iter_mut().zip(bytes.chunks(size_of::<u64>())) {
+            let mut whole = [0; size_of::<u64>()];
+            whole[..bytes.len()].copy_from_slice(bytes);
+            *word = u64::from_ne_bytes(whole);
+        }
+        self.used = words;
+    }
+}
+
+/// Why a value was not sent.
+pub(crate) fn stays(refused: &str) -> String {
+    format!(
+        "a `{refused}` cannot leave the node that made it: sockets and types whose `NoRef` was written by hand without \
+         `encode` and `decode` travel inside one process only"
+    )
+}
+
+/// The bytes of a value of variable size that begins at the first of these words, and the words it takes.
+fn bytes_at(words: &[u64]) -> Result<(&[u8], usize), Malformed> {
+    let malformed = Malformed::instead_of::<[u64]>;
+    let (length, rest) = words.split_first().ok_or_else(malformed)?;
+    let length = usize::try_from(*length).map_err(|_| malformed())?;
+    let bytes = as_bytes(rest).get(..length).ok_or_else(malformed)?;
+    Ok((bytes, 1 + length.div_ceil(size_of::<u64>())))
+}
+
+fn as_bytes(words: &[u64]) -> &[u8] {
+    // SAFETY: words are bytes; the length is that of the very same memory.
+    unsafe { std::slice::from_raw_parts(words.as_ptr().cast(), size_of_val(words)) }
+}

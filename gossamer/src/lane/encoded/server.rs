@@ -1,0 +1,206 @@
+//! Serving a batch that another process wrote. As `Server::serve`, but nothing in the batch is followed unseen: identities
+//! are looked up, lengths are checked. A batch that makes no sense is an error, after which its lane is of no use.
+
+use crate::fabric::{Fabric, SLOTS};
+use crate::lane::catch::{self, Caught};
+use crate::lane::encoded::exchange::Exchange;
+use crate::lane::encoded::{AHEAD, Answer, Arguments, VARIABLE, answer_words, bytes_at};
+use crate::lane::error::{DelegationError, Reason};
+use crate::lane::operation::{Encoded, Operation};
+use crate::lane::property::Properties;
+use crate::lane::registry::Registry;
+use crate::lane::server::Server;
+use crate::wire::batch::{BODY_WORDS, FAILURE_WORDS, Header};
+use crate::wire::request::RequestHeader;
+use crate::wire::value::Malformed;
+
+/// Who serves, and what for whom.
+#[derive(Clone, Copy)]
+pub(crate) struct Serving<'a> {
+    pub(crate) properties: &'a Properties,
+    pub(crate) exchange: &'a Exchange,
+    /// Index of the trustee, for reports.
+    pub(crate) worker: u32,
+    pub(crate) client: usize,
+}
+
+impl<F: Fabric> Server<F> {
+    /// Serves one batch of another process, if one waits, and answers it. Returns whether there was one.
+    ///
+    /// # Errors
+    /// If the batch is none that a client of this program writes.
+    #[inline]
+    pub(crate) fn serve_encoded(&mut self, serving: Serving<'_>) -> Result<bool, Malformed> {
+        let slot = self.served as usize % SLOTS;
+        let sequence = self.served.wrapping_add(1);
+        let header = Header::unpack(self.requests.header(slot));
+        if header.sequence != sequence {
+            return Ok(false);
+        }
+        let (count, words) = (usize::from(header.count), usize::from(header.words));
+        if words > BODY_WORDS || count > BODY_WORDS - FAILURE_WORDS {
+            return Err(Malformed::instead_of::<Header>());
+        }
+        self.fabric.prepare(slot, count);
+        let answer = &mut self.answer;
+        let (used, failures) = self.requests.read(slot, |body| {
+            // SAFETY: L3: the header has the sequence awaited, so the batch is whole; it stays until it is answered below. A
+            // slot has room for as many words (checked).
+            let body = unsafe { std::slice::from_raw_parts(body, words) };
+            let mut run = Run { serving, body, at: 0, answer, used: FAILURE_WORDS, failures: 0, index: 0 };
+            run.whole_batch(count)?;
+            Ok((run.used, run.failures))
+        })?;
+        for (index, word) in self.answer.iter_mut().take(FAILURE_WORDS).enumerate() {
+            *word = (failures >> (64 * index)) as u64;
+        }
+        let header = Header { sequence, count: header.count, words: used as u16 };
+        // SAFETY: L1: this server is the only writer of the response slots. L4: the client reused this request slot, so it is
+        // done with the response that was in this slot before.
+        unsafe { self.fabric.write(slot, header.pack(), &self.answer[..used]) };
+        self.served = sequence;
+        Ok(true)
+    }
+}
+
+/// A batch being served: what must survive the panic of one of its closures.
+struct Run<'a> {
+    serving: Serving<'a>,
+    body: &'a [u64],
+    at: usize,
+    answer: &'a mut [u64; BODY_WORDS],
+    used: usize,
+    failures: u128,
+    index: usize,
+}
+
+/// A request, as far as it can be told without serving it.
+struct Request {
+    property: u32,
+    identity: i32,
+    operation: &'static Operation,
+    encoded: &'static Encoded,
+    /// Words after the header.
+    words: usize,
+}
+
+impl<'a> Run<'a> {
+    fn whole_batch(&mut self, count: usize) -> Result<(), Malformed> {
+        while self.index < count {
+            match catch::delegated(|| self.until_panic(count)) {
+                Ok(outcome) => outcome?,
+                Err(Caught { message, place }) => {
+                    let request = self.current(None)?;
+                    self.fail(&request, Reason::Panicked { message, place });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Serves requests until one panics (unwinding out of here, `at` still on it) or none is left.
+    #[inline(always)]
+    fn until_panic(&mut self, count: usize) -> Result<(), Malformed> {
+        let mut last: Option<(i32, &'static Operation)> = None;
+        while self.index < count {
+            let request = self.current(last)?;
+            last = Some((request.identity, request.operation));
+            let Some(property) = self.serving.properties.get(request.property) else {
+                let arguments = self.arguments(&request)?;
+                // SAFETY: they are those of a request for this operation, taken out once.
+                let _reported =
+                    catch::delegated(|| unsafe { (request.encoded.discard)(arguments.borrowed()) });
+                self.fail(&request, Reason::Ended);
+                continue;
+            };
+            let arguments = self.arguments(&request)?;
+            let mut answer = Answer { place: &mut self.answer[self.used..], used: 0, late: None };
+            // SAFETY: the sender vouched that the property has the operation's type (`Client::push_encoded`), and R3 that nobody
+            // else refers to it. The arguments are those of this request, taken out once.
+            unsafe { (request.encoded.run)(property, arguments.borrowed(), &mut answer) }?;
+            let (used, late) = (answer.used, answer.late);
+            match late {
+                None => self.advance(&request, used),
+                Some(bytes) => self.answer_late(&request, Ok(bytes)),
+            }
+        }
+        Ok(())
+    }
+
+    /// The request that is next. `last`: the one before, to spare the look-up.
+    #[inline(always)]
+    fn current(&self, last: Option<(i32, &'static Operation)>) -> Result<Request, Malformed> {
+        let header = self.body.get(self.at).copied().map(RequestHeader::unpack);
+        let header = header.ok_or_else(Malformed::instead_of::<RequestHeader>)?;
+        let operation = match last {
+            Some((identity, operation)) if identity == header.operation => operation,
+            _ => Registry::get().find(header.operation).ok_or_else(Malformed::instead_of::<Operation>)?,
+        };
+        let encoded = operation.encoded().ok_or_else(Malformed::instead_of::<Operation>)?;
+        let words = match encoded.arguments {
+            VARIABLE => match self.body.get(self.at + 1) {
+                Some(ahead) if ahead & AHEAD != 0 => 1,
+                _ => bytes_at(&self.body[self.at + 1..])?.1,
+            },
+            words => words.into(),
+        };
+        let (end, used) = (self.at + 1 + words, self.used + answer_words(encoded.result));
+        if end > self.body.len() || used > BODY_WORDS {
+            return Err(Malformed::instead_of::<Operation>());
+        }
+        Ok(Request { property: header.property, identity: header.operation, operation, encoded, words })
+    }
+
+    #[inline(always)]
+    fn arguments(&self, request: &Request) -> Result<Source<'a>, Malformed> {
+        let body: &'a [u64] = self.body;
+        let words = &body[self.at + 1..][..request.words];
+        match (request.encoded.arguments, words) {
+            (VARIABLE, [ahead]) if ahead & AHEAD != 0 => {
+                let bytes = self.serving.exchange.take(self.serving.client, ahead & !AHEAD);
+                bytes.map(Source::Ahead).ok_or_else(Malformed::instead_of::<Vec<u8>>)
+            }
+            (VARIABLE, words) => Ok(Source::Bytes(bytes_at(words)?.0)),
+            (_, words) => Ok(Source::Flat(words)),
+        }
+    }
+
+    #[inline(always)]
+    fn advance(&mut self, request: &Request, used: usize) {
+        self.at += 1 + request.words;
+        self.used += used;
+        self.index += 1;
+    }
+
+    #[cold]
+    fn answer_late(&mut self, request: &Request, outcome: Result<Vec<u8>, DelegationError>) {
+        let Serving { exchange, client, .. } = self.serving;
+        self.answer[self.used] = exchange.answer_late(client, outcome);
+        self.failures |= 1 << self.index;
+        self.advance(request, 1);
+    }
+
+    #[cold]
+    fn fail(&mut self, request: &Request, reason: Reason) {
+        let error = DelegationError::new(reason, request.operation.name(), self.serving.worker);
+        self.answer_late(request, Err(error));
+    }
+}
+
+/// Where the arguments of a request are.
+enum Source<'a> {
+    Flat(&'a [u64]),
+    Bytes(&'a [u8]),
+    Ahead(Vec<u8>),
+}
+
+impl Source<'_> {
+    #[inline(always)]
+    fn borrowed(&self) -> Arguments<'_> {
+        match self {
+            Self::Flat(words) => Arguments::Flat(words),
+            Self::Bytes(bytes) => Arguments::Bytes(bytes),
+            Self::Ahead(bytes) => Arguments::Bytes(bytes),
+        }
+    }
+}

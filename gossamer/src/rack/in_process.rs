@@ -1,0 +1,93 @@
+//! A rack inside one process: for tests of programs that run on several nodes.
+
+use crate::fabric::shm::{Pair, Porches};
+use crate::runtime::{self, Placement, QUIET_LOOK, Runtime, StartError, is_quiescent};
+use crate::sys::bell::Bell;
+use crate::worker::config::Config;
+use crate::worker::peers::{Peers, Way};
+use crate::worker::shared::Phase;
+use std::io;
+use std::os::fd::AsFd;
+use std::panic::{self, Location};
+use std::thread;
+
+/// Runs `f` as [`run`](crate::run) does, on `nodes` nodes that all live in this process, each with the workers that `config`
+/// says (one, if it says nothing). Between them values are encoded, lanes lie in shared memory and trusts are lent, as between
+/// processes: so a test can see that a program runs on a rack, and a debugger all of it.
+///
+/// ```
+/// use gossamer::{Config, Trustee, rack};
+/// let nodes = rack::run_in_process(3, Config::default(), || {
+///     let names: Vec<_> = Trustee::all().iter().map(|there| there.entrust(String::from("node"))).collect();
+///     names.iter().map(|name| name.apply(|name| { name.push('!'); name.clone() })).collect::<Vec<_>>()
+/// });
+/// assert_eq!(nodes, ["node!"; 3]);
+/// ```
+///
+/// # Panics
+/// If `f` panics, with its payload; if the runtime cannot start; when called from a fiber; if there are no nodes.
+#[track_caller]
+pub fn run_in_process<R: Send + 'static>(
+    nodes: usize,
+    config: Config,
+    f: impl FnOnce() -> R + Send + 'static,
+) -> R {
+    assert!(
+        crate::worker::with(|worker| worker.is_none()),
+        "`run_in_process` inside a runtime: spawn a fiber instead"
+    );
+    assert!(nodes > 0, "a rack has at least one node");
+    let runtimes = runtime::from_environment(config).and_then(|config| start(nodes, &config));
+    let runtimes = runtimes.unwrap_or_else(|error| panic!("{error}"));
+    let outcome = runtimes[0].run_first(f, Location::caller());
+    for phase in [Phase::Draining, Phase::Dropping] {
+        runtimes.iter().for_each(|node| node.shared().advance_to(phase));
+        let look =
+            || runtimes.iter().try_fold(0_u64, |sum, node| Some(node.shared().look()?.wrapping_add(sum)));
+        while !is_quiescent(look) {
+            thread::sleep(QUIET_LOOK);
+        }
+    }
+    runtimes.into_iter().for_each(Runtime::leave);
+    outcome.unwrap_or_else(|payload| panic::resume_unwind(payload))
+}
+
+fn start(nodes: usize, config: &Config) -> Result<Vec<Runtime>, StartError> {
+    let workers = config.worker_count(1);
+    let peers = connect(nodes, workers)
+        .map_err(|source| StartError::System { step: "sharing memory between nodes", source })?;
+    let placement = Placement { workers, processors: None };
+    peers
+        .into_iter()
+        .map(|peers| Runtime::start(config.clone(), Some(placement.clone()), Some(peers)))
+        .collect()
+}
+
+/// What every node knows of the others.
+fn connect(nodes: usize, workers: usize) -> io::Result<Vec<Peers>> {
+    let porches = (0..nodes).map(|_| Porches::create(workers)).collect::<io::Result<Vec<_>>>()?;
+    let bell = |_| Bell::create();
+    let bells = (0..nodes).map(|_| (0..workers).map(bell).collect()).collect::<io::Result<Vec<Vec<_>>>>()?;
+    let mut ways: Vec<Vec<Option<Way>>> = (0..nodes).map(|_| (0..nodes).map(|_| None).collect()).collect();
+    for first in 0..nodes {
+        for second in first + 1..nodes {
+            let pair = Pair::create(workers, workers)?;
+            let other = Pair::attach(pair.as_fd().try_clone_to_owned()?, workers, workers)?;
+            ways[first][second] = Some(way(pair, &porches[second], &bells[second], workers)?);
+            ways[second][first] = Some(way(other, &porches[first], &bells[first], workers)?);
+        }
+    }
+    let all = vec![workers; nodes];
+    let nodes = ways.into_iter().zip(porches).zip(bells).enumerate();
+    Ok(nodes.map(|(node, ((ways, porches), bells))| Peers::new(node, &all, ways, porches, bells)).collect())
+}
+
+/// The way to a node, by handles as another process would have them.
+fn way(pair: Pair, porches: &Porches, bells: &[Bell], workers: usize) -> io::Result<Way> {
+    let again = |bell: &Bell| Ok(Bell::received(bell.as_fd().try_clone_to_owned()?));
+    Ok(Way {
+        pair,
+        porches: Porches::attach(porches.as_fd().try_clone_to_owned()?, workers)?,
+        bells: bells.iter().map(again).collect::<io::Result<Vec<_>>>()?,
+    })
+}

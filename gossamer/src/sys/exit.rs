@@ -1,0 +1,12 @@
+//! The end of a process that cannot go on, without waiting for anything.
+
+use std::io::Write;
+
+/// Says why on stderr, and ends the process at once: no destructor runs and no exit handler, which might wait.
+#[cold]
+pub(crate) fn at_once(report: &str, status: i32) -> ! {
+    // Nothing can be done about a closed stderr.
+    let _unheard = writeln!(std::io::stderr(), "{report}");
+    // SAFETY: a system call that does not return.
+    unsafe { libc::_exit(status) }
+}

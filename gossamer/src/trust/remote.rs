@@ -1,0 +1,196 @@
+//! Delegating to a trustee of another node: the same requests on the same lanes, with values encoded where they have to be.
+
+use crate::lane::encoded::{Argument, Unanswered, stays};
+use crate::lane::error::{DelegationError, Origin, Reason};
+use crate::lane::operation::Delegated;
+use crate::lane::property::{ROOT, Root};
+use crate::sys::fiber::Job;
+use crate::sys::image::Place;
+use crate::sys::once::Once;
+use crate::sys::oneshot::Sender;
+use crate::trust::NoRef;
+use crate::trust::call::Target;
+use crate::trust::spawn::run_job;
+use crate::wire::value::{Decoder, Encoder, Malformed};
+use crate::worker::remote::Outcome;
+use crate::worker::{Worker, with_worker};
+
+impl<T: 'static> Target<'_, T> {
+    /// Applies a closure at a trustee of another node, and has `then` called with the outcome, on this worker. A fiber
+    /// waits for room on the lane, nothing else does.
+    #[inline(always)]
+    pub(super) fn push_to_node<N, C, U, F, R>(
+        &self,
+        (here, trustee): (&Worker, usize),
+        closure: F,
+        arguments: C,
+        then: R,
+    ) where
+        C: NoRef,
+        U: NoRef,
+        F: FnOnce(&mut T, C) -> U,
+        R: FnOnce(Result<U, DelegationError>) + 'static,
+    {
+        self.push_delegated::<N, C, U, R>(
+            here,
+            trustee,
+            Delegated::travelling::<N, F>(closure),
+            arguments,
+            then,
+        );
+    }
+
+    /// As `push_to_node`, with the operation of the closure.
+    #[inline(always)]
+    pub(super) fn push_delegated<N, C: NoRef, U: NoRef, R>(
+        &self,
+        here: &Worker,
+        trustee: usize,
+        delegated: Delegated<T, C, U>,
+        arguments: C,
+        then: R,
+    ) where
+        R: FnOnce(Result<U, DelegationError>) + 'static,
+    {
+        if let Err((refused, then)) = self.try_push(here, trustee, delegated, arguments, then) {
+            let reason = Reason::Stays { message: stays(refused) };
+            then(Err(DelegationError::new(reason, std::any::type_name::<N>(), trustee as u32)));
+        }
+    }
+
+    /// As `push_to_node`; gives back `then`, with the name of a type that cannot leave this node.
+    #[inline(always)]
+    fn try_push<C: NoRef, U: NoRef, R>(
+        &self,
+        here: &Worker,
+        trustee: usize,
+        delegated: Delegated<T, C, U>,
+        arguments: C,
+        then: R,
+    ) -> Result<(), (&'static str, R)>
+    where
+        R: FnOnce(Result<U, DelegationError>) + 'static,
+    {
+        let Some(encoded) = delegated.operation().encoded() else {
+            unreachable!("an operation of another node is a travelling one")
+        };
+        let argument = match Argument::new(arguments) {
+            Ok(argument) => here.send_ahead(trustee, argument),
+            Err(refused) => return Err((refused, then)),
+        };
+        let lane = here.lane_to(trustee);
+        if !lane.client.fits_encoded(encoded, &argument) {
+            here.make_room_for(trustee, |lane| lane.client.fits_encoded(encoded, &argument));
+        }
+        let then = move |answer| match answer {
+            Ok(value) => then(Ok(value)),
+            Err(unanswered) => answer_apart(trustee, unanswered, then),
+        };
+        // SAFETY: A1 and A2; it fits, see above.
+        unsafe { lane.client.push_encoded((delegated, encoded), self.property, argument, then) };
+        Ok(())
+    }
+}
+
+/// Keeps `then` for an answer that comes apart from its response.
+#[cold]
+fn answer_apart<U: NoRef, R>(trustee: usize, unanswered: Unanswered, then: R)
+where
+    R: FnOnce(Result<U, DelegationError>) + 'static,
+{
+    with_worker(|here| match unanswered {
+        Unanswered::Late(number) => {
+            let then = move |outcome| then(decoded(trustee, outcome));
+            here.expect((trustee, number), Box::new(then));
+        }
+        Unanswered::Malformed(malformed) => here.not_understood(trustee, malformed),
+    });
+}
+
+/// A result from another node.
+fn decoded<U: NoRef>(trustee: usize, outcome: Outcome) -> Result<U, DelegationError> {
+    let bytes = outcome?;
+    Decoder::decoded(&bytes).map_err(|malformed| {
+        with_worker(|here| here.not_understood(trustee, malformed));
+        DelegationError::new(Reason::Ended, std::any::type_name::<U>(), trustee as u32)
+    })
+}
+
+/// Who asked for a fiber, and where: what a fiber of another node needs to answer.
+pub(super) struct Asked {
+    client: u32,
+    ticket: (u32, u64),
+    at: Place,
+}
+
+// SAFETY: numbers, and a place in the program that is the same in every process of it.
+unsafe impl NoRef for Asked {
+    fn encode(self, to: &mut Encoder) {
+        (self.client, self.ticket, self.at.offset()).encode(to);
+    }
+
+    fn decode(from: &mut Decoder<'_>) -> Result<Self, Malformed> {
+        let (client, ticket, offset) = NoRef::decode(from)?;
+        // SAFETY: B1: another node of this program encoded a place.
+        let at = unsafe { Place::at_offset(offset) };
+        Ok(Self { client, ticket, at })
+    }
+}
+
+impl Asked {
+    /// A job of a fiber that runs `body` and sends its result to who asked.
+    pub(super) fn job<N, U: NoRef>(self, here: &Worker, body: impl FnOnce() -> U + 'static) -> Job {
+        let Self { client, ticket, at } = self;
+        let (origin, spawned_at) = (Origin::of::<N>(here.index as u32, at.location()), at.location());
+        let answer = move |outcome: Result<U, DelegationError>| {
+            let outcome = outcome.and_then(|result| {
+                let stays = |refused| origin.error(Reason::Stays { message: stays(refused) });
+                Encoder::encoded(result).map_err(stays)
+            });
+            with_worker(|here| here.answer(client as usize, ticket, outcome));
+        };
+        Job { start: Once::new(move |start| run_job(body, start, origin, answer)), spawned_at }
+    }
+}
+
+/// Sends a request to a trustee of another node whose result comes from a fiber there, to `sender`.
+pub(super) fn ask<T: 'static, C: NoRef, U: NoRef>(
+    here: &Worker,
+    (trustee, target): (usize, Target<'_, T>),
+    delegated: Delegated<T, (Asked, C), ()>,
+    arguments: C,
+    (origin, sender): (Origin, Sender<Result<U, DelegationError>>),
+) {
+    let ticket = here.expect_new(Box::new(move |outcome| sender.send(decoded(trustee, outcome))));
+    let asked = Asked { client: here.index as u32, ticket, at: Place::of(origin.sent_from()) };
+    let failed = move |outcome: Result<(), DelegationError>| {
+        if let Err(error) = outcome {
+            with_worker(|here| here.answer(here.index, ticket, Err(error)));
+        }
+    };
+    if let Err((refused, failed)) = target.try_push(here, trustee, delegated, (asked, arguments), failed) {
+        failed(Err(origin.error(Reason::Stays { message: stays(refused) })));
+    }
+}
+
+/// Starts a fiber on a worker of another node.
+pub(super) fn start<N, C: NoRef, U: NoRef, F>(
+    here: &Worker,
+    trustee: usize,
+    f: F,
+    arguments: C,
+    to: (Origin, Sender<Result<U, DelegationError>>),
+) where
+    F: FnOnce(C) -> U + Send + 'static,
+{
+    let arrive = move |_: &mut Root, (asked, arguments): (Asked, C)| {
+        with_worker(|here| here.scheduler.submit(asked.job::<N, U>(here, move || f(arguments))));
+    };
+    let target = Target {
+        shared: &here.shared,
+        number: here.shared.base + trustee as u32,
+        property: ROOT,
+        of: std::marker::PhantomData,
+    };
+    ask(here, (trustee, target), Delegated::travelling::<N, _>(arrive), arguments, to);
+}

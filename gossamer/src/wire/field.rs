@@ -1,0 +1,84 @@
+//! The fields of a type that derives [`NoRef`]: each is named once in the expansion, so that one that does not travel is one
+//! error.
+//!
+//! Invariant D1: `encode` and `decode` of a `Field` are those of the one type it was made for, and whoever calls them names that
+//! type: the derive takes entry and field from one list.
+#![expect(unsafe_code, reason = "a field is moved out of a value that is not dropped after")]
+
+use crate::wire::NoRef;
+use crate::wire::value::{Decoder, Encoder, Malformed, Shape};
+use std::fmt;
+use std::mem::MaybeUninit;
+
+/// How one field travels.
+#[derive(Clone, Copy)]
+pub struct Field {
+    shape: Shape,
+    encode: unsafe fn(*const (), &mut Encoder),
+    decode: unsafe fn(*mut (), &mut Decoder<'_>) -> Result<(), Malformed>,
+}
+
+impl Field {
+    /// A field of this type.
+    pub const fn of<T: NoRef>() -> Self {
+        Self { shape: T::SHAPE, encode: encode::<T>, decode: decode::<T> }
+    }
+
+    /// The shape of a type with these fields.
+    pub const fn shape(fields: &[Self]) -> Shape {
+        let (mut shape, mut index) = (Shape::Flat, 0);
+        while index < fields.len() {
+            shape = shape.and(fields[index].shape);
+            index += 1;
+        }
+        shape
+    }
+
+    /// Encodes a field.
+    ///
+    /// # Safety
+    /// `field` points at a field of the type this was made for, which is moved from there, with or without alignment.
+    #[inline]
+    pub unsafe fn encode<T>(&self, field: *const T, to: &mut Encoder) {
+        // SAFETY: the caller's.
+        unsafe { (self.encode)(field.cast(), to) }
+    }
+
+    /// Decodes a field.
+    ///
+    /// # Safety
+    /// `T` is the type this was made for.
+    ///
+    /// # Errors
+    /// If the bytes are not those of such a field.
+    #[inline]
+    pub unsafe fn decode<T>(&self, from: &mut Decoder<'_>) -> Result<T, Malformed> {
+        let mut value = MaybeUninit::<T>::uninit();
+        // SAFETY: the caller's; the place is a `T`'s.
+        unsafe { (self.decode)(value.as_mut_ptr().cast(), from) }?;
+        // SAFETY: `decode` wrote it, since there was no error.
+        Ok(unsafe { value.assume_init() })
+    }
+}
+
+impl fmt::Debug for Field {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Field").field("shape", &self.shape).finish_non_exhaustive()
+    }
+}
+
+/// # Safety
+/// `field` points at a `T`, which is moved from there.
+unsafe fn encode<T: NoRef>(field: *const (), to: &mut Encoder) {
+    // SAFETY: the caller's; a field of a packed type need not be aligned.
+    unsafe { field.cast::<T>().read_unaligned() }.encode(to);
+}
+
+/// # Safety
+/// `place` is writable as a `T`.
+unsafe fn decode<T: NoRef>(place: *mut (), from: &mut Decoder<'_>) -> Result<(), Malformed> {
+    let value = T::decode(from)?;
+    // SAFETY: the caller's.
+    unsafe { place.cast::<T>().write(value) };
+    Ok(())
+}

@@ -1,0 +1,72 @@
+//! [`NoRef`]: the types that hold no reference or pointer, and so may travel to a trustee.
+//!
+//! # Invariant
+//! 1. A value of a `NoRef` type is self-contained: everything it reaches, it owns, and nothing in it names a place
+//!    that only its maker knows (an address, a file descriptor, a thread).
+//!
+//! # What is left out, and why
+//! An implementation is a promise, so a type that is not listed here is a type that does not travel:
+//!
+//! - `&T`, `&mut T`, raw pointers, `fn` pointers, `dyn Trait`: the address, or the table of methods, belongs to one process.
+//!   `&'static T` as well: a static of another process is another static.
+//! - `Cow<'_, B>`, `Cow<'static, B>` too: it may hold the reference. Send the owned form (`into_owned`).
+//! - `Rc`, `Arc` and their `Weak`: the counts are shared memory. A `Trust` is the counted handle that travels.
+//! - Atomics, `Mutex`, `RwLock`, `Condvar`, `OnceLock`, channels and guards: tools for sharing memory. A copy of one would
+//!   share nothing, which is never what its user meant.
+//! - `Instant` (the clock of one machine: send a `Duration` or a `SystemTime`), `ThreadId`, files, sockets, processes.
+//! - `MaybeUninit`, `UnsafeCell`, iterators such as `vec::IntoIter`: what they hold cannot be seen from their type.
+//! - `io::Error`, `Box<dyn Error>`: send the `ErrorKind`, or the text.
+
+#![expect(unsafe_code, reason = "`NoRef` is an unsafe trait")]
+
+use crate::wire::field::Field;
+use crate::wire::value::{Decoder, Encoder, Malformed, Shape};
+
+/// A type that holds no reference or pointer: its values may travel to a trustee, wherever that is.
+///
+/// Captures of delegated closures, their results, and values entrusted elsewhere must be `NoRef`. It holds for plain data, for
+/// the standard library's owned containers of `NoRef` types, and for `Trust`. For a type of your own, derive it:
+///
+/// ```
+/// #[derive(gossamer::NoRef)]
+/// struct Order { item: String, amount: u64 }
+/// ```
+///
+/// # Between processes
+/// Inside a process a value is moved as it is. To another node of a [`rack`](crate::rack) it goes as bytes: the derive says how. A type
+/// whose implementation was written by hand without [`encode`](Self::encode) and [`decode`](Self::decode) stays in its node, and
+/// so do sockets: sending one to another node is an error that names the type.
+///
+/// # Safety
+/// A value must be self-contained: it owns whatever it reaches, and holds no reference, no raw or `fn` pointer, no `dyn` type, and no
+/// handle that means something only in the process that made it. The derive proves that from the fields; write the
+/// implementation by hand only for what the derive cannot see.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot travel to a trustee: it is not known to be free of references (`NoRef`)",
+    label = "this value would have to travel",
+    note = "references (`&'static` too), pointers, `Rc`, `Arc`, guards and `dyn` types never travel: send owned data, such as a clone, or a `Trust`",
+    note = "a type of your own travels with `#[derive(gossamer::NoRef)]`, a type parameter with the bound `gossamer::NoRef`"
+)]
+pub unsafe trait NoRef: Sized + Send + 'static {
+    /// How a value may be copied to another process of this program. Anything but [`Shape::Owned`] is a promise that a copy of
+    /// its bytes, made in any process, is as good as the value, and that nothing has to be dropped.
+    #[doc(hidden)]
+    const SHAPE: Shape = Shape::Owned;
+
+    /// The fields, where the derive has seen them.
+    #[doc(hidden)]
+    const FIELDS: &'static [Field] = &[];
+
+    /// Adds the value to what travels to another process. What it owns goes with it.
+    fn encode(self, to: &mut Encoder) {
+        to.refuse::<Self>();
+    }
+
+    /// The value that `encode` added there.
+    ///
+    /// # Errors
+    /// If the bytes are not those of such a value.
+    fn decode(_from: &mut Decoder<'_>) -> Result<Self, Malformed> {
+        Err(Malformed::instead_of::<Self>())
+    }
+}

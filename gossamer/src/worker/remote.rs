@@ -1,0 +1,210 @@
+//! What a worker does for its lanes to other nodes: requests to a trustee itself, arguments too large for a slot, answers
+//! that come apart.
+
+use crate::fabric::Fabric;
+use crate::lane::catch;
+use crate::lane::client::Client;
+use crate::lane::context::{self, Context};
+use crate::lane::encoded::exchange::Late;
+use crate::lane::encoded::{Argument, LARGEST, Serving, Unanswered};
+use crate::lane::error::DelegationError;
+use crate::lane::operation::{Delegated, Encoded};
+use crate::lane::property::Root;
+use crate::lane::server::Server;
+use crate::sys::exit;
+use crate::wire::NoRef;
+use crate::wire::value::{Encoder, Malformed};
+use crate::worker::lanes::Outbound;
+use crate::worker::{Worker, with_worker};
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
+/// Exit status of a node that got what no node of its program sends.
+const NOT_UNDERSTOOD: i32 = 70;
+
+/// An answer as it arrives: an encoded result, or why there is none.
+pub(crate) type Outcome = Result<Vec<u8>, DelegationError>;
+
+/// What is done with an answer that comes apart.
+pub(crate) type Then = Box<dyn FnOnce(Outcome)>;
+
+/// Names an answer: the worker that made the number, and the number.
+type Ticket = (usize, u64);
+
+/// Answers that come apart from their responses, and who waits for them. Either may be here first.
+#[derive(Default)]
+pub(crate) struct Expected {
+    answers: RefCell<HashMap<Ticket, Expectation>>,
+    /// Arrived since the last look, with who waits: called from the loop, not in the delegated closure that brought them.
+    ready: RefCell<Vec<(Then, Outcome)>>,
+}
+
+enum Expectation {
+    Awaited(Then),
+    Arrived(Outcome),
+}
+
+impl Expected {
+    fn meet(&self, ticket: Ticket, this: Expectation) {
+        let mut answers = self.answers.borrow_mut();
+        match answers.entry(ticket) {
+            Entry::Vacant(place) => {
+                place.insert(this);
+            }
+            Entry::Occupied(other) => match (other.remove(), this) {
+                (Expectation::Awaited(then), Expectation::Arrived(outcome))
+                | (Expectation::Arrived(outcome), Expectation::Awaited(then)) => {
+                    self.ready.borrow_mut().push((then, outcome));
+                }
+                // Numbers are given once.
+                _ => {}
+            },
+        }
+    }
+}
+
+impl Worker {
+    /// As `tell`, for a trustee of another node.
+    pub(crate) fn tell_node<C: NoRef>(
+        &self,
+        trustee: usize,
+        delegated: Delegated<Root, C, ()>,
+        arguments: C,
+    ) {
+        // What this crate sends leaves its node.
+        if let Ok(argument) = Argument::new(arguments) {
+            self.push_to_root(trustee, delegated, argument);
+        }
+    }
+
+    fn push_to_root<C: NoRef>(
+        &self,
+        trustee: usize,
+        delegated: Delegated<Root, C, ()>,
+        argument: Argument<C>,
+    ) {
+        let argument = self.send_ahead(trustee, argument);
+        let failed = |answer: Result<(), Unanswered>| {
+            if answer.is_err() {
+                eprintln!("gossamer: a message between nodes failed: this is a bug in gossamer");
+            }
+        };
+        let published = self.lane_to(trustee).client.push_encoded_to_root(delegated, argument, failed);
+        self.after_push(trustee, published);
+    }
+
+    /// Sends arguments that do not fit a slot ahead of their request, in pieces. A fiber waits for room between them, so
+    /// that the requests of others are not held up; other code cannot, and has them queued.
+    #[inline(always)]
+    pub(crate) fn send_ahead<C>(&self, trustee: usize, argument: Argument<C>) -> Argument<C> {
+        match argument {
+            Argument::Bytes(bytes) if bytes.len() > LARGEST => {
+                Argument::Ahead(self.send_in_pieces(trustee, &bytes))
+            }
+            argument => argument,
+        }
+    }
+
+    #[cold]
+    fn send_in_pieces(&self, trustee: usize, bytes: &[u8]) -> u64 {
+        /// What a piece takes beside its bytes: who sends it, its ticket, the length of all, its own length.
+        const AROUND: usize = 32;
+        let piece = |_: &mut Root, (client, ticket, total, bytes): (usize, u64, usize, Vec<u8>)| {
+            with_worker(|here| here.exchange.arrive(client, ticket, total, &bytes));
+        };
+        let delegated = Delegated::travelling::<Root, _>(piece);
+        let ticket = self.exchange.ticket();
+        for piece in bytes.chunks(LARGEST - AROUND) {
+            let mut encoder = Encoder::default();
+            (self.index, ticket, bytes.len()).encode(&mut encoder);
+            encoder.length(piece.len());
+            encoder.bytes(piece);
+            let Ok(encoded) = encoder.finish() else { continue };
+            self.make_room_for_piece(trustee, &encoded, delegated.operation().encoded());
+            self.push_to_root(trustee, delegated, Argument::Bytes(encoded));
+        }
+        ticket
+    }
+
+    /// Waits for room, if it can; never for long enough to be unwound.
+    fn make_room_for_piece(&self, trustee: usize, bytes: &[u8], operation: Option<&Encoded>) {
+        let Some(operation) = operation else { return };
+        let fits = |lane: &Outbound| lane.client.fits_bytes(operation, bytes);
+        if context::current() == Context::Fiber && !fits(self.lane_to(trustee)) {
+            self.make_room_for(trustee, fits);
+        }
+    }
+
+    /// Serves one batch of a worker of another node; whether there was one.
+    #[inline(always)]
+    pub(super) fn serve_node<F: Fabric>(&self, client: usize, server: &mut Server<F>) -> bool {
+        let (properties, exchange, worker) = (&self.properties, &self.exchange, self.index as u32);
+        let served = server.serve_encoded(Serving { properties, exchange, worker, client });
+        served.unwrap_or_else(|malformed| self.not_understood(client, malformed))
+    }
+
+    /// Takes one batch of responses from a worker of another node; whether there was one.
+    #[inline(always)]
+    pub(super) fn take_from_node<F: Fabric>(&self, trustee: usize, client: &Client<F>) -> bool {
+        client.take_encoded().unwrap_or_else(|malformed| self.not_understood(trustee, malformed))
+    }
+
+    #[cold]
+    pub(crate) fn not_understood(&self, peer: usize, malformed: Malformed) -> ! {
+        let nodes = self.shared.peers.as_ref().map(|peers| (peers.node(), peers.node_of(peer)));
+        let (node, other) = nodes.unwrap_or_default();
+        exit::at_once(
+            &format!(
+                "gossamer: node {node}: worker {} does not understand worker {peer} of node {other}: {malformed}",
+                self.index
+            ),
+            NOT_UNDERSTOOD,
+        )
+    }
+
+    /// Calls `then` with an answer that comes apart, now or later, from the loop.
+    pub(crate) fn expect(&self, ticket: Ticket, then: Then) {
+        self.expected.meet(ticket, Expectation::Awaited(then));
+    }
+
+    /// Calls `then` with an answer that `ask` makes somebody send, under the ticket it gets.
+    pub(crate) fn expect_new(&self, then: Then) -> (u32, u64) {
+        let ticket = self.exchange.ticket();
+        self.expect((self.index, ticket), then);
+        (self.index as u32, ticket)
+    }
+
+    /// Answers a worker of any node under a ticket that it made, or that this one made for it.
+    pub(crate) fn answer(&self, client: usize, ticket: (u32, u64), outcome: Outcome) {
+        let arrived = |_: &mut Root, (maker, number, outcome): (u32, u64, Outcome)| {
+            with_worker(|here| {
+                here.expected.meet((maker as usize, number), Expectation::Arrived(outcome));
+            });
+        };
+        if client == self.index {
+            return self.expected.meet((ticket.0 as usize, ticket.1), Expectation::Arrived(outcome));
+        }
+        let delegated = Delegated::travelling::<Root, _>(arrived);
+        self.tell_node(client, delegated, (ticket.0, ticket.1, outcome));
+    }
+
+    /// Sends the answers that found no room in their responses, and hands over those that arrived. Whether there was any.
+    pub(super) fn exchange_with_nodes(&self) -> bool {
+        let late = self.exchange.take_late();
+        let ready = self.expected.ready.take();
+        let busy = !late.is_empty() || !ready.is_empty();
+        for Late { client, ticket, outcome } in late {
+            self.answer(client, (self.index as u32, ticket), outcome);
+        }
+        for (then, outcome) in ready {
+            catch::contained(|| then(outcome));
+        }
+        busy
+    }
+
+    /// Whether somebody waits for an answer that comes apart.
+    pub(super) fn expects_answers(&self) -> bool {
+        !self.expected.answers.borrow().is_empty() || !self.expected.ready.borrow().is_empty()
+    }
+}
