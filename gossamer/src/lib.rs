@@ -44,6 +44,9 @@
 //! are served, and all properties are dropped on their trustees. A trust that is used after that panics, or gives
 //! [`Reason::Ended`].
 
+/// The macros name this crate, in itself, too.
+extern crate self as gossamer;
+
 pub use gossamer_macros::{NoRef, delegate, main};
 
 mod fabric;
@@ -57,7 +60,8 @@ mod wire;
 mod worker;
 
 pub use lane::error::{DelegationError, Reason};
-pub use runtime::{StartError, run, try_run};
+pub use rack::run::{run, try_run};
+pub use runtime::StartError;
 #[cfg(feature = "may")]
 pub use trust::spawn_may;
 pub use trust::{
@@ -70,7 +74,7 @@ pub use worker::config::Config;
 /// What the macros' expansions use. Not for anybody else.
 #[doc(hidden)]
 pub mod __private {
-    pub use crate::rack::main;
+    pub use crate::rack::run::main;
     pub use crate::trust::delegate::Delegate;
     pub use crate::wire::field::Field;
     pub use crate::wire::value::Shape;

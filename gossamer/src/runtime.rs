@@ -39,6 +39,8 @@ pub(crate) const CANNOT_START: i32 = 2;
 pub enum StartError {
     /// A setting of the program or of the environment is wrong; the text names it and says what it should be.
     Config(String),
+    /// The nodes of a rack did not come together; the text says which, and what to do.
+    Rack(String),
     /// The system refused something; the text says what.
     #[non_exhaustive]
     System {
@@ -52,7 +54,7 @@ pub enum StartError {
 impl fmt::Display for StartError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Config(text) => write!(f, "cannot start: {text}"),
+            Self::Config(text) | Self::Rack(text) => write!(f, "cannot start: {text}"),
             Self::System { step, source } => write!(f, "cannot start: {step}: {source}"),
         }
     }
@@ -61,60 +63,23 @@ impl fmt::Display for StartError {
 impl std::error::Error for StartError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            Self::Config(_) => None,
+            Self::Config(_) | Self::Rack(_) => None,
             Self::System { source, .. } => Some(source),
         }
     }
 }
 
-/// Starts a runtime, runs `f` in it as its first fiber, on worker 0, and returns what `f` returns.
-///
-/// When `f` returns, fibers that nobody joined are cancelled at their next blocking call, requests in flight are
-/// served, and all properties are dropped on their trustees. `f` may capture anything that is `Send`: it stays on
-/// this machine. Several runtimes may live in one process.
-///
-/// ```
-/// use gossamer::{Config, Trustee};
-/// let total = gossamer::run(Config::default().threads(2), || {
-///     let sum = Trustee::all()[1].entrust(0_u64);
-///     let fibers: Vec<_> = (1..=10_u64)
-///         .map(|n| gossamer::spawn_with(|(sum, n)| sum.apply_with(|sum, n| *sum += n, n), (sum.clone(), n)))
-///         .collect();
-///     fibers.into_iter().for_each(|fiber| fiber.join());
-///     sum.apply(|sum| *sum)
-/// });
-/// assert_eq!(total, 55);
-/// ```
-///
-/// # Panics
-/// If `f` panics, with its payload; if the runtime cannot start (see [`try_run`]); and when called from a fiber.
-#[track_caller]
-pub fn run<R: Send + 'static>(config: Config, f: impl FnOnce() -> R + Send + 'static) -> R {
-    match try_run(config, f) {
-        Ok(result) => result,
-        Err(error) => panic!("{error}"),
-    }
-}
-
-/// As [`run`], but returns why the runtime did not start.
+/// Runs `f` in a runtime of this process alone.
 ///
 /// # Errors
-/// If a setting is wrong, or the system gives no threads or no poller.
-///
-/// # Panics
-/// If `f` panics, with its payload, and when called from a fiber.
-#[track_caller]
-pub fn try_run<R: Send + 'static>(
+/// If the system gives no threads or no poller.
+pub(crate) fn run_alone<R: Send + 'static>(
     config: Config,
     f: impl FnOnce() -> R + Send + 'static,
+    spawned_at: &'static Location<'static>,
 ) -> Result<R, StartError> {
-    assert!(
-        worker::with(|worker| worker.is_none()),
-        "`gossamer::run` inside a runtime: spawn a fiber instead"
-    );
-    let config = from_environment(config)?;
     let runtime = Runtime::start(config, None, None)?;
-    let outcome = runtime.run_first(f, Location::caller());
+    let outcome = runtime.run_first(f, spawned_at);
     runtime.end();
     Ok(outcome.unwrap_or_else(|payload| panic::resume_unwind(payload)))
 }

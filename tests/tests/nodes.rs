@@ -11,9 +11,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// Runs `body` on worker 0 of a rack of nodes, under the watchdog.
-fn on_nodes(nodes: usize, threads: usize, body: impl FnOnce() + Send + 'static) {
-    watched(move || rack::run_in_process(nodes, workers(threads), body));
+/// Runs `body` on worker 0 of a rack of nodes, under the watchdog: once with lanes in shared memory, once over TCP.
+fn on_nodes(nodes: usize, threads: usize, body: impl Fn() + Copy + Send + 'static) {
+    for share_memory in [true, false] {
+        watched(move || rack::run_in_process(nodes, workers(threads).share_memory(share_memory), body));
+    }
 }
 
 /// The last worker of all, which is of another node.

@@ -118,6 +118,17 @@ impl SlotMemory {
         self.slot(slot).header.store(header, Ordering::Release);
     }
 
+    /// Lands a whole batch, for a writer that has no such memory itself.
+    ///
+    /// # Safety
+    /// M1.
+    #[inline]
+    pub(crate) unsafe fn land_batch(&self, slot: usize, header: u64, body: &[u64]) {
+        // SAFETY: the caller's.
+        unsafe { self.land(slot, 0, body) };
+        self.announce(slot, header);
+    }
+
     /// Hints that `words` of a slot's body will be read.
     #[inline]
     pub(crate) fn prefetch(&self, slot: usize, words: usize) {
@@ -146,8 +157,7 @@ impl Fabric for Arc<SlotMemory> {
     #[inline]
     unsafe fn write(&self, slot: usize, header: u64, body: &[u64]) {
         // SAFETY: M1 is the caller's.
-        unsafe { self.land(slot, 0, body) };
-        self.announce(slot, header);
+        unsafe { self.land_batch(slot, header, body) };
     }
 
     #[inline]

@@ -11,10 +11,12 @@
 
 #[cfg(all(test, not(loom)))]
 mod conformance;
+pub(crate) mod link;
 mod memory;
 pub(crate) mod shm;
 #[cfg(all(test, not(loom)))]
 pub(crate) mod sim;
+pub(crate) mod tcp;
 
 pub(crate) use memory::{SLOTS, SlotMemory};
 

@@ -1,10 +1,11 @@
 //! A rack inside one process: for tests of programs that run on several nodes.
 
 use crate::fabric::shm::{Pair, Porches};
+use crate::rack::wires;
 use crate::runtime::{self, Placement, QUIET_LOOK, Runtime, StartError, is_quiescent};
 use crate::sys::bell::Bell;
 use crate::worker::config::Config;
-use crate::worker::peers::{Peers, Way};
+use crate::worker::peers::{Neighbour, Peers, Way};
 use crate::worker::shared::Phase;
 use std::io;
 use std::os::fd::AsFd;
@@ -12,8 +13,8 @@ use std::panic::{self, Location};
 use std::thread;
 
 /// Runs `f` as [`run`](crate::run) does, on `nodes` nodes that all live in this process, each with the workers that `config`
-/// says (one, if it says nothing). Between them values are encoded, lanes lie in shared memory and trusts are lent, as between
-/// processes: so a test can see that a program runs on a rack, and a debugger all of it.
+/// says (one, if it says nothing). Between them values are encoded, lanes lie in shared memory (or go over
+/// TCP, see [`Config::share_memory`]) and trusts are lent, as between processes: so a test can see that a program runs on a rack, and a debugger all of it.
 ///
 /// ```
 /// use gossamer::{Config, Trustee, rack};
@@ -54,7 +55,7 @@ pub fn run_in_process<R: Send + 'static>(
 
 fn start(nodes: usize, config: &Config) -> Result<Vec<Runtime>, StartError> {
     let workers = config.worker_count(1);
-    let peers = connect(nodes, workers)
+    let peers = connect(nodes, workers, config.share_memory)
         .map_err(|source| StartError::System { step: "sharing memory between nodes", source })?;
     let placement = Placement { workers, processors: None };
     peers
@@ -64,12 +65,13 @@ fn start(nodes: usize, config: &Config) -> Result<Vec<Runtime>, StartError> {
 }
 
 /// What every node knows of the others.
-fn connect(nodes: usize, workers: usize) -> io::Result<Vec<Peers>> {
+fn connect(nodes: usize, workers: usize, share_memory: bool) -> io::Result<Vec<Peers>> {
     let porches = (0..nodes).map(|_| Porches::create(workers)).collect::<io::Result<Vec<_>>>()?;
     let bell = |_| Bell::create();
     let bells = (0..nodes).map(|_| (0..workers).map(bell).collect()).collect::<io::Result<Vec<Vec<_>>>>()?;
-    let mut ways: Vec<Vec<Option<Way>>> = (0..nodes).map(|_| (0..nodes).map(|_| None).collect()).collect();
-    for first in 0..nodes {
+    let mut ways = wires::loopback(if share_memory { 0 } else { nodes }, workers)?;
+    ways.resize_with(nodes, || (0..nodes).map(|_| None).collect());
+    for first in (0..nodes).filter(|_| share_memory) {
         for second in first + 1..nodes {
             let pair = Pair::create(workers, workers)?;
             let other = Pair::attach(pair.as_fd().try_clone_to_owned()?, workers, workers)?;
@@ -85,9 +87,9 @@ fn connect(nodes: usize, workers: usize) -> io::Result<Vec<Peers>> {
 /// The way to a node, by handles as another process would have them.
 fn way(pair: Pair, porches: &Porches, bells: &[Bell], workers: usize) -> io::Result<Way> {
     let again = |bell: &Bell| Ok(Bell::received(bell.as_fd().try_clone_to_owned()?));
-    Ok(Way {
+    Ok(Way::Memory(Neighbour {
         pair,
         porches: Porches::attach(porches.as_fd().try_clone_to_owned()?, workers)?,
         bells: bells.iter().map(again).collect::<io::Result<Vec<_>>>()?,
-    })
+    }))
 }

@@ -1,7 +1,15 @@
 //! Many processes as one: nodes, how they find each other, and how they end together.
 
+mod bootstrap;
+mod control;
+mod environment;
+mod handshake;
+mod hello;
 mod in_process;
-mod run;
+mod message;
+mod neighbours;
+pub(crate) mod run;
+mod socket;
+mod wires;
 
 pub use in_process::run_in_process;
-pub use run::main;

@@ -1,16 +1,146 @@
-//! What `#[gossamer::main]` does.
+//! Running a program: alone, or as one of several nodes.
 
-use crate::runtime::{CANNOT_START, try_run};
+use crate::rack::bootstrap::{self, Met, problem};
+use crate::rack::control::{self, Leader};
+use crate::rack::environment::Membership;
+use crate::rack::neighbours::{self, Door};
+use crate::rack::wires;
+use crate::runtime::{
+    CANNOT_START, Placement, QUIET_LOOK, Runtime, StartError, from_environment, is_quiescent, run_alone,
+};
+use crate::worker;
 use crate::worker::config::Config;
+use crate::worker::fate;
+use crate::worker::shared::Phase;
+use std::panic::{self, Location};
 use std::process;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
 
-/// Runs a program's `main` as the environment says: alone, or as one of several nodes.
+/// How long nodes wait for each other to start, unless `GOSSAMER_START_SECONDS` says.
+const START: u64 = 60;
+
+/// Starts a runtime, runs `f` in it as its first fiber, on worker 0, and returns what `f` returns.
+///
+/// If the process is one of several nodes of a [`rack`](crate::rack), as its environment says, the first call is the runtime of
+/// all of them: `f` runs on node 0; on the others the call waits for the end and ends the process. So what comes before it
+/// happens on every node, what comes after it on node 0.
+///
+/// When `f` returns, fibers that nobody joined are cancelled at their next blocking call, requests in flight are
+/// served, and all properties are dropped on their trustees. `f` may capture anything that is `Send`: it stays on
+/// this machine. Several runtimes may live in one process.
+///
+/// ```
+/// use gossamer::{Config, Trustee};
+/// let total = gossamer::run(Config::default().threads(2), || {
+///     let sum = Trustee::all()[1].entrust(0_u64);
+///     let fibers: Vec<_> = (1..=10_u64)
+///         .map(|n| gossamer::spawn_with(|(sum, n)| sum.apply_with(|sum, n| *sum += n, n), (sum.clone(), n)))
+///         .collect();
+///     fibers.into_iter().for_each(|fiber| fiber.join());
+///     sum.apply(|sum| *sum)
+/// });
+/// assert_eq!(total, 55);
+/// ```
+///
+/// # Panics
+/// If `f` panics, with its payload; if the runtime cannot start (see [`try_run`]); and when called from a fiber.
+#[track_caller]
+pub fn run<R: Send + 'static>(config: Config, f: impl FnOnce() -> R + Send + 'static) -> R {
+    match try_run(config, f) {
+        Ok(result) => result,
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// As [`run`], but returns why the runtime did not start.
+///
+/// # Errors
+/// If a setting is wrong, the system gives no threads or no poller, or the nodes of a rack do not come together.
+///
+/// # Panics
+/// If `f` panics, with its payload, and when called from a fiber.
+#[track_caller]
+pub fn try_run<R: Send + 'static>(
+    config: Config,
+    f: impl FnOnce() -> R + Send + 'static,
+) -> Result<R, StartError> {
+    /// Whether this process has been a node: it is one once.
+    static JOINED: AtomicBool = AtomicBool::new(false);
+    assert!(
+        worker::with(|worker| worker.is_none()),
+        "`gossamer::run` inside a runtime: spawn a fiber instead"
+    );
+    let (config, started_at) = (from_environment(config)?, Location::caller());
+    let membership = Membership::find(&|name| std::env::var(name).ok()).map_err(StartError::Config)?;
+    match membership.filter(|_| !JOINED.swap(true, Ordering::Relaxed)) {
+        Some(membership) => run_node(&membership, config, f, started_at),
+        None => run_alone(config, f, started_at),
+    }
+}
+
+/// What `#[gossamer::main]` calls.
 #[doc(hidden)]
 #[track_caller]
 pub fn main<R: Send + 'static>(threads: Option<usize>, f: impl FnOnce() -> R + Send + 'static) -> R {
     let config = threads.into_iter().fold(Config::default(), Config::threads);
     try_run(config, f).unwrap_or_else(|error| {
+        fate::tell_launcher(&error.to_string());
         eprintln!("gossamer: {error}");
         process::exit(CANNOT_START)
     })
+}
+
+fn run_node<R: Send + 'static>(
+    membership: &Membership,
+    config: Config,
+    f: impl FnOnce() -> R + Send + 'static,
+    started_at: &'static Location<'static>,
+) -> Result<R, StartError> {
+    let due = Instant::now() + start_time()?;
+    let door = Door::open(membership)?;
+    let Met { members, mut controls, port } = bootstrap::meet(membership, &config, due)?;
+    let ways = wires::connect(membership, port.as_ref(), &members, due)?;
+    let peers = neighbours::connect(membership, &door, &members, ways, due)?;
+    drop((door, port));
+    let member = &members[membership.node];
+    let placement = Placement { workers: member.workers, processors: member.processors.clone() };
+    let runtime = Runtime::start(config, Some(placement), Some(peers))?;
+    if membership.node > 0 {
+        if let Some(socket) = controls.pop() {
+            control::follow(socket, membership.node, &members[0], runtime.shared());
+        }
+        runtime.leave();
+        process::exit(0);
+    }
+    let leader = Leader::start(controls, &members)
+        .map_err(|source| StartError::System { step: "starting a thread that watches a node", source })?;
+    let outcome = runtime.run_first(f, started_at);
+    let result = outcome.unwrap_or_else(|payload| {
+        let text = payload.downcast_ref::<String>().map(String::as_str);
+        let text =
+            text.or_else(|| payload.downcast_ref::<&str>().copied()).unwrap_or("a panic without a text");
+        fate::tell_launcher(&format!("main panicked: {text}"));
+        leader.abort();
+        panic::resume_unwind(payload)
+    });
+    for phase in [Phase::Draining, Phase::Dropping] {
+        leader.enter(phase);
+        runtime.shared().advance_to(phase);
+        while !is_quiescent(|| Some(runtime.shared().look()?.wrapping_add(leader.look()?))) {
+            thread::sleep(QUIET_LOOK);
+        }
+    }
+    leader.end();
+    runtime.leave();
+    Ok(result)
+}
+
+fn start_time() -> Result<Duration, StartError> {
+    let Ok(text) = std::env::var("GOSSAMER_START_SECONDS") else { return Ok(Duration::from_secs(START)) };
+    match text.trim().parse() {
+        Ok(seconds) if seconds > 0 => Ok(Duration::from_secs(seconds)),
+        _ => Err(problem(format!("GOSSAMER_START_SECONDS={text:?} is not a whole number above zero"))),
+    }
 }

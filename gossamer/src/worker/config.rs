@@ -9,6 +9,7 @@ use std::num::NonZeroUsize;
 /// |---|---|---|
 /// | [`threads`](Config::threads) | `GOSSAMER_THREADS` | one per processor this process may use |
 /// | [`stack_size`](Config::stack_size) | `GOSSAMER_STACK_KIB` | 64 KiB |
+/// | [`share_memory`](Config::share_memory) | `GOSSAMER_SHARE_MEMORY` (`0` or `1`) | on |
 /// | [`pin`](Config::pin) | `GOSSAMER_PIN` (`0` or `1`) | on, unless there are more workers than processors |
 ///
 /// ```
@@ -21,12 +22,13 @@ pub struct Config {
     threads: Option<usize>,
     stack: usize,
     pin: Option<bool>,
+    pub(crate) share_memory: bool,
     pub(crate) backlog: usize,
 }
 
 impl Default for Config {
     fn default() -> Self {
-        Self { threads: None, stack: 64 * 1024, pin: None, backlog: 1 << 20 }
+        Self { threads: None, stack: 64 * 1024, pin: None, share_memory: true, backlog: 1 << 20 }
     }
 }
 
@@ -51,11 +53,40 @@ impl Config {
         self
     }
 
+    /// Whether nodes of one machine share memory, or use TCP as nodes of different machines do: for tests, and where a
+    /// sandbox forbids the first. What node 0 says holds for all.
+    pub fn share_memory(mut self, share: bool) -> Self {
+        self.share_memory = share;
+        self
+    }
+
     /// How many requests of one worker may wait in memory where the code that sends them cannot wait itself (a
     /// delegated closure or a callback) and its lanes are full: 1,048,576 unless set, and at least 1. The next request
     /// panics. Also how many messages of threads that are no workers may wait for one trustee; the next thread waits.
     pub fn backlog(mut self, requests: usize) -> Self {
         self.backlog = requests;
+        self
+    }
+
+    /// The number of workers, if one was chosen.
+    pub(crate) fn chosen_threads(&self) -> Option<usize> {
+        self.threads
+    }
+
+    /// Whether workers stay on one processor, if that was chosen.
+    pub(crate) fn chosen_pin(&self) -> Option<bool> {
+        self.pin
+    }
+
+    /// With these workers, unless their number was chosen.
+    pub(crate) fn or_threads(mut self, threads: Option<usize>) -> Self {
+        self.threads = self.threads.or(threads);
+        self
+    }
+
+    /// With workers that stay, or not, unless that was chosen.
+    pub(crate) fn or_pin(mut self, pin: Option<bool>) -> Self {
+        self.pin = self.pin.or(pin);
         self
     }
 
@@ -86,12 +117,14 @@ impl Config {
         };
         self.threads = number("GOSSAMER_THREADS")?.or(self.threads);
         self.stack = number("GOSSAMER_STACK_KIB")?.map_or(self.stack, |kib| kib.saturating_mul(1024));
-        self.pin = match variable("GOSSAMER_PIN").as_deref().map(str::trim) {
-            None => self.pin,
-            Some("0") => Some(false),
-            Some("1") => Some(true),
-            Some(text) => return Err(format!("GOSSAMER_PIN={text:?} is neither 0 nor 1")),
+        let switch = |name: &str| match variable(name).as_deref().map(str::trim) {
+            None => Ok(None),
+            Some("0") => Ok(Some(false)),
+            Some("1") => Ok(Some(true)),
+            Some(text) => Err(format!("{name}={text:?} is neither 0 nor 1")),
         };
+        self.pin = switch("GOSSAMER_PIN")?.or(self.pin);
+        self.share_memory = switch("GOSSAMER_SHARE_MEMORY")?.unwrap_or(self.share_memory);
         self.validate()?;
         Ok(self)
     }
@@ -137,6 +170,7 @@ mod tests {
             ("GOSSAMER_THREADS", "99999"),
             ("GOSSAMER_STACK_KIB", "-1"),
             ("GOSSAMER_PIN", "yes"),
+            ("GOSSAMER_SHARE_MEMORY", "2"),
         ] {
             let error = with(name, value).err().unwrap_or_default();
             assert!(error.contains(value.trim_start_matches('-')), "{name}: {error:?}");

@@ -11,6 +11,8 @@ use std::sync::{Mutex, PoisonError};
 pub(crate) enum Message {
     /// Worker `from` made a lane to this one: its request slots, and its response slots.
     Connect { from: usize, requests: Local, responses: Local },
+    /// A worker of another machine made a lane to this one: its request slots.
+    ConnectWire { from: usize, requests: Local },
     /// A request of a thread that is no worker of this runtime.
     Request(Box<dyn FnOnce(&Worker) + Send>),
     /// Something the runtime itself has a worker do for a thread.

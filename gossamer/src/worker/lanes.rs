@@ -1,5 +1,7 @@
 //! A worker's ends of its lanes: made at the first request, pushed to, polled.
 
+use crate::fabric::link::Link;
+use crate::fabric::tcp::Slots;
 use crate::fabric::{SLOTS, SlotMemory};
 use crate::lane::client::Client;
 use crate::lane::context::{self, Context};
@@ -10,6 +12,7 @@ use crate::lane::server::Server;
 use crate::sys::fiber::Fiber;
 use crate::wire::batch::BODY_WORDS;
 use crate::worker::inbox::Message;
+use crate::worker::peers::Peers;
 use crate::worker::{Local, Worker};
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -18,7 +21,7 @@ use std::sync::Arc;
 
 /// This worker's end of the lane to one trustee.
 pub(crate) struct Outbound {
-    pub(crate) client: Client<Local>,
+    pub(crate) client: Client<Link>,
     /// The trustee is of another node.
     remote: bool,
     /// Fibers that wait for room on the lane, in the order in which they came.
@@ -30,7 +33,7 @@ pub(crate) struct Inbound {
     client: usize,
     /// It is of another node.
     remote: bool,
-    server: Server<Local>,
+    server: Server<Link>,
 }
 
 impl Worker {
@@ -44,23 +47,35 @@ impl Worker {
     fn connect(&self, trustee: usize) -> Outbound {
         self.connected.borrow_mut().push(trustee);
         if let Some(peers) = self.shared.peers.as_ref().filter(|_| !self.shared.is_here(trustee)) {
-            let (requests, responses) = peers.connect(self.index, trustee);
+            let (requests, responses) = match peers.connect(self.index, trustee) {
+                Some((requests, responses)) => (Link::Memory(requests), responses),
+                None => self.connect_by_wire(peers, trustee),
+            };
             let client = Client::new(requests, responses);
             return Outbound { client, remote: true, waiting: RefCell::default() };
         }
         let (requests, responses) = (SlotMemory::new(), SlotMemory::new());
-        let client = Client::new(Arc::clone(&requests), Arc::clone(&responses));
+        let client = Client::new(Link::Memory(Arc::clone(&requests)), Arc::clone(&responses));
         // Refused only once the runtime has ended; then the requests are abandoned, and say so.
         let _ended =
             self.shared.post(trustee).send(Message::Connect { from: self.index, requests, responses });
         Outbound { client, remote: false, waiting: RefCell::default() }
     }
 
+    fn connect_by_wire(&self, peers: &Peers, trustee: usize) -> (Link, Local) {
+        let responses = SlotMemory::new();
+        peers.await_responses(self.index, trustee, &responses);
+        match self.wire_to(peers, trustee, Slots::Requests) {
+            Some(requests) => (requests, responses),
+            None => unreachable!("every worker has a connection to every other machine"),
+        }
+    }
+
     pub(crate) fn is_connected_to(&self, trustee: usize) -> bool {
         self.outbound[trustee].get().is_some()
     }
 
-    pub(crate) fn accept(&self, client: usize, requests: Local, responses: Local) {
+    pub(crate) fn accept(&self, client: usize, requests: Local, responses: Link) {
         let (remote, server) = (!self.shared.is_here(client), Server::new(requests, responses));
         self.inbound.borrow_mut().push(Inbound { client, remote, server });
     }
@@ -73,10 +88,18 @@ impl Worker {
         for client in peers.others() {
             let known = self.inbound.borrow().iter().any(|lane| lane.client == client);
             if let Some((requests, responses)) = peers.connected(client, self.index).filter(|_| !known) {
-                self.accept(client, requests, responses);
+                self.accept(client, requests, Link::Memory(responses));
             }
         }
         true
+    }
+
+    /// Accepts the lane of a worker of another machine.
+    pub(super) fn accept_wire(&self, client: usize, requests: Local) {
+        let peers = self.shared.peers.as_ref();
+        if let Some(responses) = peers.and_then(|peers| self.wire_to(peers, client, Slots::Responses)) {
+            self.accept(client, requests, responses);
+        }
     }
 
     /// Whether a worker of another node has made a lane to this one.

@@ -8,6 +8,7 @@
 #![deny(unsafe_code)]
 
 pub(crate) mod config;
+pub(crate) mod fate;
 pub(crate) mod grace;
 pub(crate) mod inbox;
 mod lanes;
@@ -21,6 +22,7 @@ pub(crate) mod shared;
 mod sleep;
 pub(crate) mod timer;
 pub(crate) mod wake;
+mod wires;
 
 use crate::lane::context::{self, Context};
 use crate::lane::encoded::exchange::Exchange;
@@ -33,6 +35,7 @@ use crate::worker::remote::Expected;
 use crate::worker::scheduler::Scheduler;
 use crate::worker::shared::Shared;
 use crate::worker::timer::Timers;
+use crate::worker::wires::Wires;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::sync::Arc;
 
@@ -77,6 +80,7 @@ pub(crate) struct Worker {
     expected: Expected,
     /// Lanes of other nodes to this worker that it has seen.
     accepted: Cell<u32>,
+    wires: Wires,
     poll: RefCell<mio::Poll>,
     /// Made at the first look at the sockets.
     events: Cell<Option<mio::Events>>,
@@ -89,7 +93,7 @@ pub(crate) struct Worker {
 }
 
 impl Worker {
-    pub(crate) fn new(shared: Arc<Shared>, index: usize, poll: mio::Poll) -> Self {
+    pub(crate) fn new(shared: Arc<Shared>, index: usize, poll: mio::Poll, wires: Wires) -> Self {
         let workers = shared.workers();
         Self {
             scheduler: Scheduler::new(shared.config.stack_bytes(), index as u32),
@@ -103,6 +107,7 @@ impl Worker {
             exchange: Exchange::default(),
             expected: Expected::default(),
             accepted: Cell::new(0),
+            wires,
             poll: RefCell::new(poll),
             events: Cell::new(None),
             cancelling: Cell::new(false),

@@ -1,8 +1,14 @@
 //! The workers of other nodes, as a worker needs them: where their lanes are, and how to wake them.
 
+use crate::fabric::SlotMemory;
 use crate::fabric::shm::{LaneMemory, Pair, Porch, Porches};
+use crate::fabric::tcp::Slots;
 use crate::sys::bell::Bell;
+use std::collections::HashMap;
+use std::net::TcpStream;
+use std::ops::Range;
 use std::os::fd::AsFd;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// All nodes of an application, by their workers.
 pub(crate) struct Peers {
@@ -15,13 +21,32 @@ pub(crate) struct Peers {
     porches: Porches,
     /// What other nodes wake our workers with.
     bells: Vec<Bell>,
+    /// The slots of our workers that frames are landed in.
+    landing: Mutex<HashMap<Lane, Arc<SlotMemory>>>,
 }
 
-/// How another node of this machine is reached.
-pub(crate) struct Way {
+/// How another node is reached.
+pub(crate) enum Way {
+    /// It is on this machine.
+    Memory(Neighbour),
+    /// It is on another one: connections that the workers have not taken yet. The `n`th has worker `n` of each side, modulo
+    /// their number, at its ends, and carries what worker `n` writes.
+    Wires(Mutex<Vec<Option<TcpStream>>>),
+}
+
+/// What another node of this machine shares.
+pub(crate) struct Neighbour {
     pub(crate) pair: Pair,
     pub(crate) porches: Porches,
     pub(crate) bells: Vec<Bell>,
+}
+
+/// Slots of one direction of a lane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Lane {
+    pub(crate) reader: usize,
+    pub(crate) writer: usize,
+    pub(crate) slots: Slots,
 }
 
 impl Peers {
@@ -38,7 +63,7 @@ impl Peers {
             *sum += workers;
             Some(*sum)
         }));
-        Self { firsts, node, ways, porches, bells }
+        Self { firsts, node, ways, porches, bells, landing: Mutex::default() }
     }
 
     /// The number of this node.
@@ -51,7 +76,7 @@ impl Peers {
     }
 
     /// The workers of a node.
-    pub(crate) fn workers_of(&self, node: usize) -> std::ops::Range<usize> {
+    pub(crate) fn workers_of(&self, node: usize) -> Range<usize> {
         self.firsts[node]..self.firsts[node + 1]
     }
 
@@ -65,11 +90,13 @@ impl Peers {
         self.firsts.partition_point(|first| *first <= worker) - 1
     }
 
-    fn way(&self, worker: usize) -> (&Way, usize) {
+    /// A neighbour that has a worker, and the worker's number there.
+    #[inline]
+    fn neighbour(&self, worker: usize) -> Option<(&Neighbour, usize)> {
         let node = self.node_of(worker);
         match &self.ways[node] {
-            Some(way) => (way, worker - self.firsts[node]),
-            None => unreachable!("worker {worker} is of this node"),
+            Some(Way::Memory(neighbour)) => Some((neighbour, worker - self.firsts[node])),
+            _ => None,
         }
     }
 
@@ -77,18 +104,18 @@ impl Peers {
         worker - self.firsts[self.node]
     }
 
-    /// Makes the lane from a worker of ours to one of another node.
-    pub(crate) fn connect(&self, from: usize, to: usize) -> LaneMemory {
-        let (way, number) = self.way(to);
-        let memory = way.pair.connect(self.number(from), number);
-        way.porches.of(number).announce();
-        memory
+    /// Makes the lane from a worker of ours to one of a node that shares memory.
+    pub(crate) fn connect(&self, from: usize, to: usize) -> Option<LaneMemory> {
+        let (neighbour, number) = self.neighbour(to)?;
+        let memory = neighbour.pair.connect(self.number(from), number);
+        neighbour.porches.of(number).announce();
+        Some(memory)
     }
 
-    /// The lane from a worker of another node to one of ours, if there is one.
+    /// The lane from a worker of a node that shares memory to one of ours, if there is one.
     pub(crate) fn connected(&self, from: usize, to: usize) -> Option<LaneMemory> {
-        let (way, number) = self.way(from);
-        way.pair.connected(number, self.number(to))
+        let (neighbour, number) = self.neighbour(from)?;
+        neighbour.pair.connected(number, self.number(to))
     }
 
     /// The workers of the other nodes.
@@ -108,16 +135,59 @@ impl Peers {
         &self.bells[number]
     }
 
-    /// Wakes a worker of another node if it sleeps. Call it after publishing what it should see.
+    /// Wakes a worker of a node that shares memory, if it sleeps. Call it after publishing what it should see. Others are woken
+    /// by what arrives.
     #[inline]
     pub(crate) fn ring(&self, worker: usize) {
-        let (way, number) = self.way(worker);
-        if way.porches.of(number).doorbell.needs_ring()
-            && let Err(error) = way.bells[number].ring()
+        let Some((neighbour, number)) = self.neighbour(worker) else { return };
+        if neighbour.porches.of(number).doorbell.needs_ring()
+            && let Err(error) = neighbour.bells[number].ring()
         {
             // A bell that cannot be rung leaves a worker asleep over its work: end, do not hang.
             eprintln!("gossamer: cannot wake worker {worker}: {error}");
             std::process::abort();
         }
+    }
+
+    /// The connections that a worker of ours reads: the node at the other end, the worker whose writes arrive, whether it
+    /// carries what our worker writes, and the socket. Once.
+    pub(crate) fn take_connections(&self, worker: usize) -> Vec<(usize, usize, bool, TcpStream)> {
+        let (number, ours) = (self.number(worker), self.workers_of(self.node).len());
+        let mut taken = Vec::new();
+        for (node, way) in self.ways.iter().enumerate() {
+            let Some(Way::Wires(sockets)) = way else { continue };
+            let mut sockets = sockets.lock().unwrap_or_else(PoisonError::into_inner);
+            for (index, socket) in sockets.iter_mut().enumerate().filter(|(index, _)| index % ours == number)
+            {
+                let writer = self.firsts[node] + index % self.workers_of(node).len();
+                taken.extend(socket.take().map(|socket| (node, writer, index == number, socket)));
+            }
+        }
+        taken
+    }
+
+    /// How many connections two nodes have.
+    pub(crate) fn connections(ours: usize, theirs: usize) -> usize {
+        ours.max(theirs)
+    }
+
+    /// Keeps the slots that responses of a worker of another machine are landed in.
+    pub(crate) fn await_responses(&self, reader: usize, writer: usize, memory: &Arc<SlotMemory>) {
+        let mut landing = self.landing.lock().unwrap_or_else(PoisonError::into_inner);
+        landing.insert(Lane { reader, writer, slots: Slots::Responses }, Arc::clone(memory));
+    }
+
+    /// The slots of a lane of ours, and whether they were made for the first request. Responses have slots already.
+    pub(crate) fn memory_of(&self, lane: Lane) -> Option<(Arc<SlotMemory>, bool)> {
+        let mut landing = self.landing.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(memory) = landing.get(&lane) {
+            return Some((Arc::clone(memory), false));
+        }
+        if lane.slots == Slots::Responses {
+            return None;
+        }
+        let memory = SlotMemory::new();
+        landing.insert(lane, Arc::clone(&memory));
+        Some((memory, true))
     }
 }

@@ -1,5 +1,6 @@
 //! The loop of a worker, from its first turn to the end of its runtime.
 
+use crate::fabric::link::Link;
 use crate::lane::catch;
 use crate::lane::context::{self, Context};
 use crate::sys::fiber::Fiber;
@@ -7,7 +8,8 @@ use crate::sys::overflow;
 use crate::worker::inbox::Message;
 use crate::worker::shared::{Phase, Shared};
 use crate::worker::sleep::Idleness;
-use crate::worker::{Worker, current};
+use crate::worker::wires::Wires;
+use crate::worker::{Worker, current, fate};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -20,7 +22,10 @@ const POLL_INTERVAL: Duration = Duration::from_micros(200);
 /// Runs a worker on the calling thread until its runtime ends.
 pub(crate) fn start(shared: Arc<Shared>, index: usize, poll: mio::Poll) {
     overflow::prepare_thread();
-    let worker = Worker::new(shared, index, poll);
+    let wires = Wires::of(&shared, index, &poll).unwrap_or_else(|error| {
+        fate::end(&format!("worker {index} cannot use its connections: {error}"), true)
+    });
+    let worker = Worker::new(shared, index, poll, wires);
     let _restore = context::enter(Context::Loop);
     current::set(&worker, || {
         worker.run();
@@ -60,7 +65,7 @@ impl Worker {
 
     /// One round of everything a worker does; whether there was anything to do.
     fn turn(&self) -> bool {
-        let mut busy = self.shared.peers.is_some() && self.accept_from_nodes();
+        let mut busy = self.shared.peers.is_some() && self.hear_nodes();
         busy |= self.serve();
         busy |= self.take_responses();
         busy |= self.shared.peers.is_some() && self.exchange_with_nodes();
@@ -69,6 +74,7 @@ impl Worker {
         busy |= self.scheduler.run();
         busy |= self.start_grace_round();
         self.publish();
+        self.flush_wires();
         busy
     }
 
@@ -82,11 +88,19 @@ impl Worker {
         }
     }
 
+    /// Takes in what other nodes have sent and connected. Whether there was anything.
+    fn hear_nodes(&self) -> bool {
+        // Frames first: they may be the first of a lane.
+        let busy = self.wires.any() && self.receive_from_wires();
+        self.accept_from_nodes() || busy
+    }
+
     /// A round of everything but fibers, while one is in the middle of unwinding.
     pub(crate) fn work_without_fibers(&self) {
         let _restore = context::enter(Context::Loop);
         self.publish();
-        self.accept_from_nodes();
+        self.flush_wires();
+        self.hear_nodes();
         self.serve();
         self.take_responses();
         self.exchange_with_nodes();
@@ -111,7 +125,10 @@ impl Worker {
 
     fn handle(&self, message: Message) {
         match message {
-            Message::Connect { from, requests, responses } => self.accept(from, requests, responses),
+            Message::Connect { from, requests, responses } => {
+                self.accept(from, requests, Link::Memory(responses));
+            }
+            Message::ConnectWire { from, requests } => self.accept_wire(from, requests),
             Message::Request(request) => {
                 // The request catches the panics of its closure; this one is of a destructor around it.
                 let _reported = catch::delegated(|| request(self));

@@ -21,6 +21,18 @@ pub(crate) enum Phase {
     Ended,
 }
 
+impl Phase {
+    /// The phase that `self as u8` gave the number of.
+    pub(crate) fn numbered(number: u8) -> Self {
+        match number {
+            0 => Self::Running,
+            1 => Self::Draining,
+            2 => Self::Dropping,
+            _ => Self::Ended,
+        }
+    }
+}
+
 /// One runtime.
 pub(crate) struct Shared {
     /// Process-wide number of worker 0 of node 0; the others follow.
@@ -143,12 +155,7 @@ impl Shared {
     #[inline]
     pub(crate) fn phase(&self) -> Phase {
         // Acquire: pairs with the Release in `advance_to`.
-        match self.phase.load(Ordering::Acquire) {
-            0 => Phase::Running,
-            1 => Phase::Draining,
-            2 => Phase::Dropping,
-            _ => Phase::Ended,
-        }
+        Phase::numbered(self.phase.load(Ordering::Acquire))
     }
 
     /// Moves on, and wakes all workers to notice.

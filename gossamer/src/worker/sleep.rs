@@ -40,14 +40,21 @@ impl Worker {
     pub(crate) fn sleep(&self) {
         // An event of a socket may have woken a fiber of another worker after this turn published.
         self.publish();
+        self.flush_wires();
         let post = &self.shared.post(self.index);
         post.doorbell.prepare_to_sleep();
         let porch = self.shared.peers.as_ref().map(|peers| peers.porch(self.index));
         porch.into_iter().for_each(|porch| porch.doorbell.prepare_to_sleep());
-        if !self.has_landed() && !self.has_new_lanes() && post.inbox.is_empty() && !self.scheduler.has_ready()
+        // The poller tells of changes, and one may have been taken for another's: so a last look, after the flags are up.
+        if !(self.wires.any() && self.receive_from_wires())
+            && !self.has_landed()
+            && !self.has_new_lanes()
+            && post.inbox.is_empty()
+            && !self.scheduler.has_ready()
         {
             let now = Instant::now();
-            self.poll_sources(self.timers.next(now));
+            let (timer, patience) = (self.timers.next(now), self.wires.patience());
+            self.poll_sources(timer.into_iter().chain(patience).min());
         }
         post.doorbell.awake();
         porch.into_iter().for_each(|porch| porch.doorbell.awake());

@@ -1,0 +1,33 @@
+//! Whichever fabric a lane has.
+
+use crate::fabric::tcp::Wire;
+use crate::fabric::{Fabric, SlotMemory};
+use std::sync::Arc;
+
+/// The way to the slots of a peer.
+pub(crate) enum Link {
+    /// Of this process, or of another of this machine.
+    Memory(Arc<SlotMemory>),
+    /// Of another machine.
+    Wire(Wire),
+}
+
+impl Fabric for Link {
+    #[inline(always)]
+    unsafe fn write(&self, slot: usize, header: u64, body: &[u64]) {
+        match self {
+            // SAFETY: the caller's.
+            Self::Memory(memory) => unsafe { memory.write(slot, header, body) },
+            // SAFETY: the caller's.
+            Self::Wire(wire) => unsafe { wire.write(slot, header, body) },
+        }
+    }
+
+    #[inline(always)]
+    fn prepare(&self, slot: usize, words: usize) {
+        match self {
+            Self::Memory(memory) => memory.prepare(slot, words),
+            Self::Wire(wire) => wire.prepare(slot, words),
+        }
+    }
+}

@@ -1,0 +1,277 @@
+//! Lane memory of a node on another machine: writes go over a TCP connection, and whoever reads it lands them.
+//!
+//! ```text
+//! frame    worker (32) | what (8) | slot (8) | mark (16)      the worker whose slots are written, and which of them
+//!          header, then as many words of body as it says      as they land
+//! ```
+//!
+//! One connection per worker and remote node carries the frames of all its lanes there. A connection keeps its order, and the
+//! reader lands a header behind its body, so the contract holds (W1, W2); frames wait in memory while the socket takes no more,
+//! and lanes have no more under way than slots (W3).
+
+use crate::fabric::{Fabric, SLOTS};
+use crate::wire::batch::{BODY_WORDS, Header};
+use crate::wire::value::Malformed;
+use std::cell::{Cell, RefCell};
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::TcpStream;
+use std::os::fd::{AsRawFd, RawFd};
+use std::rc::Rc;
+
+/// Tells a frame from what else might come.
+const MARK: u64 = 0x673a;
+/// Words before the body.
+const HEAD: usize = 2;
+/// Words of a connection's buffer for what arrives.
+const BUFFER: usize = 32 * 1024;
+
+/// Which slots of a lane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub(crate) enum Slots {
+    Requests,
+    Responses,
+}
+
+/// A write as it arrives.
+#[derive(Debug)]
+pub(crate) struct Frame<'a> {
+    /// The worker whose slots are written.
+    pub(crate) worker: u32,
+    pub(crate) slots: Slots,
+    pub(crate) slot: usize,
+    pub(crate) header: u64,
+    pub(crate) body: &'a [u64],
+}
+
+/// The frame at the start of these words, and how many it takes; `None` if it is not all there.
+///
+/// # Errors
+/// If there is no frame.
+#[inline]
+pub(crate) fn decode(words: &[u64]) -> Result<Option<(Frame<'_>, usize)>, Malformed> {
+    let [head, header, rest @ ..] = words else { return Ok(None) };
+    let slots = match head >> 24 & 0xff {
+        0 => Slots::Requests,
+        1 => Slots::Responses,
+        _ => return Err(Malformed::instead_of::<Frame<'_>>()),
+    };
+    let (slot, length) = ((head >> 16 & 0xff) as usize, usize::from(Header::unpack(*header).words));
+    if head & 0xffff != MARK || slot >= SLOTS || length > BODY_WORDS {
+        return Err(Malformed::instead_of::<Frame<'_>>());
+    }
+    let frame = |body| Frame { worker: (head >> 32) as u32, slots, slot, header: *header, body };
+    Ok(rest.get(..length).map(|body| (frame(body), HEAD + length)))
+}
+
+/// One end of a connection. Used by one worker.
+#[derive(Debug)]
+pub(crate) struct Connection {
+    socket: TcpStream,
+    out: RefCell<Vec<u64>>,
+    /// Bytes of `out` that the socket has taken.
+    sent: Cell<usize>,
+    arrived: RefCell<Box<[u64]>>,
+    /// Bytes of `arrived` in use.
+    filled: Cell<usize>,
+}
+
+impl Connection {
+    /// # Errors
+    /// If the socket cannot be had not to block.
+    pub(crate) fn new(socket: TcpStream) -> io::Result<Rc<Self>> {
+        socket.set_nonblocking(true)?;
+        socket.set_nodelay(true)?;
+        Ok(Rc::new(Self {
+            socket,
+            out: RefCell::default(),
+            sent: Cell::new(0),
+            arrived: RefCell::new(vec![0; BUFFER].into()),
+            filled: Cell::new(0),
+        }))
+    }
+
+    pub(crate) fn descriptor(&self) -> RawFd {
+        self.socket.as_raw_fd()
+    }
+
+    /// Sends what was written, as far as the socket takes it.
+    ///
+    /// # Errors
+    /// If the connection is lost.
+    #[inline]
+    pub(crate) fn flush(&self) -> io::Result<()> {
+        let mut out = self.out.borrow_mut();
+        if out.is_empty() {
+            return Ok(());
+        }
+        let bytes = bytes_of(&out);
+        while self.sent.get() < bytes.len() {
+            match (&self.socket).write(&bytes[self.sent.get()..]) {
+                Ok(taken) => self.sent.set(self.sent.get() + taken),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        out.clear();
+        self.sent.set(0);
+        Ok(())
+    }
+
+    /// Whether something waits for the socket to take it.
+    #[cfg(test)]
+    pub(crate) fn has_unsent(&self) -> bool {
+        !self.out.borrow().is_empty()
+    }
+
+    /// Reads what has arrived, once, and hands over its frames. Whether anything had.
+    ///
+    /// # Errors
+    /// If the connection is lost, or something else than frames arrives.
+    #[inline]
+    pub(crate) fn receive(&self, mut land: impl FnMut(Frame<'_>)) -> io::Result<bool> {
+        let mut arrived = self.arrived.borrow_mut();
+        let room = &mut bytes_of_mut(&mut arrived)[self.filled.get()..];
+        let count = match (&self.socket).read(room) {
+            Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
+            Ok(count) => count,
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {
+                return Ok(false);
+            }
+            Err(error) => return Err(error),
+        };
+        let filled = self.filled.get() + count;
+        let words = &arrived[..filled / size_of::<u64>()];
+        let mut at = 0;
+        while let Some((frame, length)) =
+            decode(&words[at..]).map_err(|malformed| io::Error::new(ErrorKind::InvalidData, malformed))?
+        {
+            land(frame);
+            at += length;
+        }
+        let taken = at * size_of::<u64>();
+        bytes_of_mut(&mut arrived).copy_within(taken..filled, 0);
+        self.filled.set(filled - taken);
+        Ok(true)
+    }
+}
+
+fn bytes_of(words: &[u64]) -> &[u8] {
+    // SAFETY: words are bytes; the length is that of the very same memory.
+    unsafe { std::slice::from_raw_parts(words.as_ptr().cast(), size_of_val(words)) }
+}
+
+fn bytes_of_mut(words: &mut [u64]) -> &mut [u8] {
+    // SAFETY: words are bytes, any bytes are words, and the length is that of the very same memory.
+    unsafe { std::slice::from_raw_parts_mut(words.as_mut_ptr().cast(), size_of_val(words)) }
+}
+
+/// The way to the slots of one lane of a worker of another node.
+#[derive(Clone, Debug)]
+pub(crate) struct Wire {
+    pub(crate) connection: Rc<Connection>,
+    pub(crate) worker: u32,
+    pub(crate) slots: Slots,
+}
+
+impl Fabric for Wire {
+    #[inline]
+    unsafe fn write(&self, slot: usize, header: u64, body: &[u64]) {
+        let head = u64::from(self.worker) << 32 | (self.slots as u64) << 24 | (slot as u64) << 16 | MARK;
+        let mut out = self.connection.out.borrow_mut();
+        out.extend_from_slice(&[head, header]);
+        out.extend_from_slice(body);
+    }
+
+    #[inline]
+    fn prepare(&self, _slot: usize, _words: usize) {}
+}
+
+#[cfg(all(test, not(loom)))]
+#[expect(clippy::unwrap_used, reason = "a test fails by it")]
+mod tests {
+    use super::*;
+    use crate::fabric::SlotMemory;
+    use crate::fabric::conformance::{Subject, conformance};
+    use fastrand::Rng;
+    use std::net::TcpListener;
+    use std::sync::Arc;
+
+    fn connected() -> (Rc<Connection>, Rc<Connection>) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let here = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (there, _) = listener.accept().unwrap();
+        (Connection::new(here).unwrap(), Connection::new(there).unwrap())
+    }
+
+    /// Two ends of a connection over loopback, and the memory that frames land in.
+    struct Loopback {
+        wire: Wire,
+        reader: Rc<Connection>,
+        memory: Arc<SlotMemory>,
+    }
+
+    impl Subject for Loopback {
+        type Fabric = Wire;
+
+        fn new(_seed: u64) -> Self {
+            let (connection, reader) = connected();
+            let wire = Wire { connection, worker: 7, slots: Slots::Requests };
+            Self { wire, reader, memory: SlotMemory::new() }
+        }
+
+        fn fabric(&self) -> &Wire {
+            &self.wire
+        }
+
+        fn memory(&self) -> &SlotMemory {
+            &self.memory
+        }
+
+        fn step(&self) -> bool {
+            self.wire.connection.flush().unwrap();
+            let land = |frame: Frame<'_>| {
+                assert_eq!(frame.worker, 7);
+                // SAFETY: the suite writes as the contract says, and this is the only thread.
+                unsafe { self.memory.land_batch(frame.slot, frame.header, frame.body) };
+            };
+            self.reader.receive(land).unwrap() || self.wire.connection.has_unsent()
+        }
+    }
+
+    conformance!(Loopback);
+
+    #[test]
+    fn what_is_no_frame_is_refused() {
+        let head = |slots: u64, slot: u64, mark: u64| slots << 24 | slot << 16 | mark;
+        let header = |words| Header { sequence: 1, count: 1, words }.pack();
+        for words in [
+            [head(0, 0, 0), header(0)],
+            [head(2, 0, MARK), header(0)],
+            [head(0, SLOTS as u64, MARK), header(0)],
+            [head(0, 0, MARK), header(BODY_WORDS as u16 + 1)],
+            [u64::MAX, u64::MAX],
+        ] {
+            assert!(decode(&words).is_err(), "{words:x?}");
+        }
+        assert!(
+            decode(&[head(0, 0, MARK), header(2), 7]).is_ok_and(|frame| frame.is_none()),
+            "not all there"
+        );
+    }
+
+    #[test]
+    fn random_words_never_make_the_decoder_panic() {
+        let mut random = Rng::with_seed(1);
+        for _ in 0..100_000 {
+            let mut words: Vec<u64> = (0..random.usize(..200)).map(|_| random.u64(..)).collect();
+            if let Some(head) = words.first_mut() {
+                *head = *head & !0xff_ffff | random.u64(..3) << 24 | random.u64(..SLOTS as u64) << 16 | MARK;
+            }
+            if let Ok(Some((frame, length))) = decode(&words) {
+                assert!(length <= words.len() && frame.slot < SLOTS);
+            }
+        }
+    }
+}

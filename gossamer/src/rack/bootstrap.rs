@@ -1,0 +1,219 @@
+//! How nodes find each other: all connect to node 0, which waits for all, compares what they run, and tells everyone who is
+//! there.
+
+use crate::NoRef;
+use crate::lane::registry::Registry;
+use crate::rack::environment::Membership;
+use crate::rack::handshake;
+use crate::rack::hello::{Hello, Member, Reply, difference, lay_out};
+use crate::rack::message::{receive, send};
+use crate::rack::socket::{Listener, Socket};
+use crate::rack::wires::Port;
+use crate::runtime::StartError;
+use crate::worker::config::Config;
+use std::io;
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Time between two attempts to reach node 0.
+const RETRY: Duration = Duration::from_millis(20);
+/// Connections that may be in a handshake at once: more wait.
+const HANDSHAKES: usize = 256;
+
+/// The rack as a node finds it.
+pub(crate) struct Met {
+    pub(crate) members: Vec<Member>,
+    /// To every other node, if this is node 0; otherwise to node 0.
+    pub(crate) controls: Vec<Socket>,
+    /// Where this node waits for connections of other machines, if there may be any.
+    pub(crate) port: Option<Port>,
+}
+
+pub(crate) fn problem(text: String) -> StartError {
+    StartError::Rack(text)
+}
+
+/// Meets the other nodes, before `due`.
+///
+/// # Errors
+/// If not all come in time, one runs another program, or a connection is lost. The text says which, and what to do.
+pub(crate) fn meet(membership: &Membership, config: &Config, due: Instant) -> Result<Met, StartError> {
+    let hello = Hello::of_this_process(membership.node, membership.nodes, config)?;
+    if membership.node == 0 {
+        receive_all(membership, hello, config, due)
+    } else {
+        join(membership, hello, config, due)
+    }
+}
+
+/// Opens the port of a node that others may have to reach from another machine, at `host`.
+fn open_port(hello: &mut Hello, host: Option<&str>, config: &Config) -> Result<Option<Port>, StartError> {
+    let host = host.or(if config.share_memory { None } else { Some("127.0.0.1") });
+    let port = host.map(Port::open).transpose();
+    let port =
+        port.map_err(|source| StartError::System { step: "opening a port for other nodes", source })?;
+    hello.data = port.as_ref().map(|port| port.address.clone()).unwrap_or_default();
+    Ok(port)
+}
+
+/// As node 0.
+fn receive_all(
+    membership: &Membership,
+    mut own: Hello,
+    config: &Config,
+    due: Instant,
+) -> Result<Met, StartError> {
+    let address = &membership.rendezvous;
+    let port = open_port(&mut own, address.host(), config)?;
+    let listener = Listener::bind(address).map_err(|error| {
+        problem(format!("node 0 cannot listen at {address}, where the others look for it: {error}"))
+    })?;
+    let mut there: Vec<Option<(Hello, Socket)>> = (0..membership.nodes).map(|_| None).collect();
+    let (arrived, arrivals) = mpsc::sync_channel(HANDSHAKES);
+    while there.iter().skip(1).any(Option::is_none) {
+        while let Ok((hello, socket)) = arrivals.try_recv() {
+            admit(&own, &mut there, hello, socket)?;
+        }
+        // Short, since those who came must be looked at.
+        match listener.accept_until(due.min(Instant::now() + RETRY)) {
+            Ok(socket) => greet(socket, membership, arrived.clone()),
+            Err(_) if Instant::now() < due => {}
+            Err(error) => {
+                let missing = there.iter().enumerate().skip(1).filter(|(_, node)| node.is_none());
+                let missing: Vec<_> = missing.map(|(node, _)| node.to_string()).collect();
+                return Err(problem(format!(
+                    "node {} of {} did not come to {address} in time ({error}): was it started, and can it reach this \
+                     address? GOSSAMER_START_SECONDS sets how long to wait",
+                    missing.join(", "),
+                    membership.nodes
+                )));
+            }
+        }
+    }
+    let mut hellos = vec![own];
+    let mut controls = Vec::new();
+    for (hello, socket) in there.into_iter().flatten() {
+        hellos.push(hello);
+        controls.push(socket);
+    }
+    let members = lay_out(&hellos, config);
+    for (index, socket) in controls.iter_mut().enumerate() {
+        send(socket, Reply::Welcome(members.clone())).map_err(|error| lost(index + 1, &error))?;
+    }
+    Ok(Met { members, controls, port })
+}
+
+/// Reads what a connection has to say, on a thread of its own: it may be a stranger, who takes his time.
+pub(crate) fn greet<M: NoRef>(
+    socket: Socket,
+    membership: &Membership,
+    arrived: mpsc::SyncSender<(M, Socket)>,
+) {
+    let (token, mut socket) = (membership.token.clone(), socket);
+    let greeting = thread::Builder::new().name("gossamer-greeting".to_owned()).spawn(move || {
+        // A stranger is dropped without a word. A node that is lost here comes again, or is missed in the end.
+        if handshake::accept(&mut socket, &token).is_ok()
+            && let Ok(hello) = receive(&mut socket)
+        {
+            let _nobody_waits_any_more = arrived.send((hello, socket));
+        }
+    });
+    if let Err(error) = greeting {
+        eprintln!("gossamer: a connection is not answered, since no thread can be started: {error}");
+    }
+}
+
+/// Takes a node in, if it is one that is missing and runs this program.
+fn admit(
+    own: &Hello,
+    there: &mut [Option<(Hello, Socket)>],
+    hello: Hello,
+    mut socket: Socket,
+) -> Result<(), StartError> {
+    let node = hello.node;
+    let complaint = if hello.nodes != own.nodes {
+        Some(format!(
+            "node {node} was started as one of {} nodes, node 0 as one of {}",
+            hello.nodes, own.nodes
+        ))
+    } else if node == 0 || node >= there.len() || there[node].is_some() {
+        Some(format!(
+            "two processes were started as node {node}: one of them on {} (process {})",
+            hello.host, hello.pid
+        ))
+    } else if !own.is_same_program(&hello) {
+        let theirs: io::Result<Vec<String>> =
+            send(&mut socket, Reply::Explain).and_then(|()| receive(&mut socket));
+        let difference = theirs.map(|theirs| difference(&Registry::get().names(), &theirs));
+        Some(format!(
+            "node {node} on {} runs another program than node 0, or another build of it: {}; start the same file everywhere",
+            hello.host,
+            difference.unwrap_or_else(|error| error.to_string())
+        ))
+    } else {
+        None
+    };
+    let Some(complaint) = complaint else {
+        there[node] = Some((hello, socket));
+        return Ok(());
+    };
+    for socket in there.iter_mut().flatten().map(|(_, socket)| socket).chain([&mut socket]) {
+        // It will be told by the end of the connection otherwise.
+        let _told = send(socket, Reply::Refused(complaint.clone()));
+    }
+    Err(problem(complaint))
+}
+
+/// As another node.
+fn join(membership: &Membership, mut hello: Hello, config: &Config, due: Instant) -> Result<Met, StartError> {
+    let address = &membership.rendezvous;
+    let mut socket = reach(membership, due)?;
+    let port = open_port(&mut hello, socket.local_host().as_deref(), config)?;
+    let unreachable = |error: io::Error| problem(format!("node 0 at {address} did not answer: {error}"));
+    send(&mut socket, hello).map_err(unreachable)?;
+    // The last node may come late.
+    socket
+        .set_patience(due.saturating_duration_since(Instant::now()) + handshake::PATIENCE)
+        .map_err(unreachable)?;
+    loop {
+        match receive(&mut socket).map_err(unreachable)? {
+            Reply::Welcome(members) => return Ok(Met { members, controls: vec![socket], port }),
+            Reply::Refused(complaint) => return Err(problem(complaint)),
+            Reply::Explain => {
+                let names: Vec<String> = Registry::get().names().into_iter().map(str::to_owned).collect();
+                send(&mut socket, names).map_err(unreachable)?;
+            }
+        }
+    }
+}
+
+/// Connects to node 0, which may not have started yet.
+fn reach(membership: &Membership, due: Instant) -> Result<Socket, StartError> {
+    let address = &membership.rendezvous;
+    loop {
+        let attempt = Socket::connect(address, handshake::PATIENCE).and_then(|mut socket| {
+            handshake::connect(&mut socket, &membership.token)?;
+            Ok(socket)
+        });
+        match attempt {
+            Ok(socket) => return Ok(socket),
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                return Err(problem(format!(
+                    "who listens at {address} is no node 0 of this application: {error} (GOSSAMER_TOKEN)"
+                )));
+            }
+            Err(error) if Instant::now() + RETRY >= due => {
+                return Err(problem(format!(
+                    "node {} does not reach node 0 at {address}: {error}; was node 0 started, and is it there?",
+                    membership.node
+                )));
+            }
+            Err(_) => thread::sleep(RETRY),
+        }
+    }
+}
+
+fn lost(node: usize, error: &io::Error) -> StartError {
+    problem(format!("node {node} was lost while the application started: {error}"))
+}

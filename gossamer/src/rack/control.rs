@@ -1,0 +1,199 @@
+//! How node 0 leads the others once all have met: through the phases of the runtime to its end; and how each side watches the
+//! other, so that none outlives one that is lost.
+
+use crate::NoRef;
+use crate::rack::hello::Member;
+use crate::rack::message::{receive, send};
+use crate::rack::socket::Socket;
+use crate::worker::fate;
+use crate::worker::shared::{Phase, Shared};
+use std::io;
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Time between two signs of life.
+const BEAT: Duration = Duration::from_secs(1);
+/// Time to tell others of an end; who does not hear it sees the connection closed.
+const LAST_WORDS: Duration = Duration::from_millis(200);
+
+/// What nodes say to each other on their control connection.
+#[derive(NoRef, Clone, Debug)]
+enum Control {
+    /// A sign of life.
+    Alive,
+    /// From node 0: the runtime has come so far.
+    Enter(u8),
+    /// From node 0: is all quiet?
+    Look,
+    /// To node 0: how much was done so far, if all is quiet.
+    Seen(Option<u64>),
+    /// From node 0: all is done.
+    End,
+    /// From node 0: another node is lost.
+    Abort,
+}
+
+/// Silence after which a node counts as lost.
+pub(crate) fn silence() -> Duration {
+    let seconds = std::env::var("GOSSAMER_SILENCE_SECONDS").ok().and_then(|text| text.parse().ok());
+    Duration::from_secs(seconds.filter(|seconds| *seconds > 0).unwrap_or(10))
+}
+
+/// Reads what comes, and shows life meanwhile, until `take` breaks.
+///
+/// # Errors
+/// If the other side is lost.
+fn watch(
+    mut socket: Socket,
+    writer: &Mutex<Socket>,
+    mut take: impl FnMut(Control) -> ControlFlow<()>,
+) -> io::Result<()> {
+    let silence = silence();
+    socket.set_patience(silence)?;
+    let (mut heard, mut beaten) = (Instant::now(), Instant::now());
+    loop {
+        match socket.wait_until_readable(beaten + BEAT) {
+            Ok(()) => {
+                let message = receive(&mut socket)?;
+                heard = Instant::now();
+                if take(message).is_break() {
+                    return Ok(());
+                }
+            }
+            Err(error) if error.kind() == io::ErrorKind::TimedOut => {}
+            Err(error) => return Err(error),
+        }
+        if beaten.elapsed() >= BEAT {
+            send(&mut lock(writer), Control::Alive)?;
+            beaten = Instant::now();
+        }
+        if heard.elapsed() > silence {
+            let text = format!("it was silent for {} s", silence.as_secs());
+            return Err(io::Error::new(io::ErrorKind::TimedOut, text));
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Says what is known of a node that is lost.
+fn loss(node: usize, member: &Member, error: &io::Error) -> String {
+    let how = match error.kind() {
+        io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe => {
+            "its process ended".to_owned()
+        }
+        _ => error.to_string(),
+    };
+    format!("node {node} (process {} on {}) is lost: {how}", member.pid, member.host)
+}
+
+/// Node 0's side.
+pub(crate) struct Leader {
+    others: Arc<Vec<Mutex<Socket>>>,
+    /// What the nodes saw, in turn.
+    seen: Vec<mpsc::Receiver<Option<u64>>>,
+    /// The application ends: nodes may go.
+    ending: Arc<AtomicBool>,
+}
+
+impl Leader {
+    /// Watches all other nodes.
+    ///
+    /// # Errors
+    /// If no thread can be started.
+    pub(crate) fn start(sockets: Vec<Socket>, members: &[Member]) -> io::Result<Self> {
+        let readers = sockets.iter().map(Socket::try_clone).collect::<io::Result<Vec<_>>>()?;
+        let others = Arc::new(sockets.into_iter().map(Mutex::new).collect::<Vec<_>>());
+        let ending = Arc::new(AtomicBool::new(false));
+        let mut seen = Vec::new();
+        for (index, reader) in readers.into_iter().enumerate() {
+            let (answer, answers) = mpsc::channel();
+            seen.push(answers);
+            let (others, ending, member) =
+                (Arc::clone(&others), Arc::clone(&ending), members[index + 1].clone());
+            thread::Builder::new().name(format!("gossamer-node-{}", index + 1)).spawn(move || {
+                let take = |message| match message {
+                    Control::Seen(seen) if answer.send(seen).is_err() => ControlFlow::Break(()),
+                    _ => ControlFlow::Continue(()),
+                };
+                let outcome = watch(reader, &others[index], take);
+                if let Err(error) = outcome
+                    && !ending.load(Ordering::Acquire)
+                {
+                    abort(&others);
+                    fate::end(&loss(index + 1, &member, &error), true);
+                }
+            })?;
+        }
+        Ok(Self { others, seen, ending })
+    }
+
+    /// Has all other nodes enter a phase.
+    pub(crate) fn enter(&self, phase: Phase) {
+        self.tell(&Control::Enter(phase as u8));
+    }
+
+    fn tell(&self, message: &Control) {
+        for other in self.others.iter() {
+            // Its watcher sees that it is lost.
+            let _lost = send(&mut lock(other), message.clone());
+        }
+    }
+
+    /// How much all other nodes have done so far, if all is quiet there.
+    pub(crate) fn look(&self) -> Option<u64> {
+        self.tell(&Control::Look);
+        // All are heard, also if one has said no: answers come in turn. A lost node ends the process.
+        let seen: Vec<_> = self.seen.iter().map(|seen| seen.recv().ok().flatten()).collect();
+        seen.into_iter().try_fold(0_u64, |sum, seen| Some(sum.wrapping_add(seen?)))
+    }
+
+    /// Lets the other nodes end.
+    pub(crate) fn end(&self) {
+        // Release: pairs with the Acquire of the watchers.
+        self.ending.store(true, Ordering::Release);
+        self.tell(&Control::End);
+    }
+
+    /// Ends the other nodes, since `main` panicked.
+    pub(crate) fn abort(&self) {
+        self.ending.store(true, Ordering::Release);
+        abort(&self.others);
+    }
+}
+
+fn abort(others: &[Mutex<Socket>]) {
+    for other in others {
+        // Whoever holds the lock writes to a node that does not read.
+        if let Ok(mut socket) = other.try_lock() {
+            let _unheard = socket.set_patience(LAST_WORDS).and_then(|()| send(&mut socket, Control::Abort));
+        }
+    }
+}
+
+/// What another node than 0 does until all is done.
+pub(crate) fn follow(socket: Socket, node: usize, leader: &Member, shared: &Shared) {
+    let outcome = socket.try_clone().map(Mutex::new).and_then(|writer| {
+        watch(socket, &writer, |message| {
+            match message {
+                Control::Enter(phase) => shared.advance_to(Phase::numbered(phase)),
+                Control::Look => {
+                    // Node 0 is lost otherwise, which the next read sees.
+                    let _lost = send(&mut lock(&writer), Control::Seen(shared.look()));
+                }
+                Control::End => return ControlFlow::Break(()),
+                Control::Abort => fate::end("another node is lost", false),
+                Control::Alive | Control::Seen(_) => {}
+            }
+            ControlFlow::Continue(())
+        })
+    });
+    if let Err(error) = outcome {
+        fate::end(&loss(0, leader, &error), node == 1);
+    }
+}

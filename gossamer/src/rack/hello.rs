@@ -1,0 +1,224 @@
+//! What nodes tell each other first: who they are, and what node 0 makes of it.
+
+use crate::NoRef;
+use crate::lane::registry::Registry;
+use crate::runtime::{Placement, StartError};
+use crate::sys::affinity;
+use crate::worker::config::Config;
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io;
+
+/// What a node says of itself.
+#[derive(NoRef, Clone, Debug)]
+pub(crate) struct Hello {
+    pub(crate) node: usize,
+    pub(crate) nodes: usize,
+    /// BLAKE3 of the executable.
+    build: [u8; 32],
+    /// Of the operations in it.
+    digest: u64,
+    /// The same for nodes that can share memory.
+    pub(crate) machine: String,
+    pub(crate) host: String,
+    pub(crate) pid: u32,
+    /// Where its workers can be reached from other machines.
+    pub(crate) data: String,
+    /// Those that it may use.
+    processors: Vec<usize>,
+    /// Workers, if the program or the environment says how many.
+    threads: Option<usize>,
+    pin: Option<bool>,
+}
+
+/// What node 0 answers.
+#[derive(NoRef, Clone, Debug)]
+pub(crate) enum Reply {
+    /// All nodes are there.
+    Welcome(Vec<Member>),
+    /// It runs another program: which operations does that have?
+    Explain,
+    /// The text says why.
+    Refused(String),
+}
+
+/// A node of the rack, as all know it.
+#[derive(NoRef, Clone, Debug)]
+pub(crate) struct Member {
+    pub(crate) machine: String,
+    pub(crate) host: String,
+    pub(crate) pid: u32,
+    /// Where its workers can be reached from other machines.
+    pub(crate) data: String,
+    pub(crate) workers: usize,
+    pub(crate) processors: Option<Vec<usize>>,
+}
+
+impl Hello {
+    /// What this process says.
+    ///
+    /// # Errors
+    /// If it cannot read its own executable, or does not know its machine.
+    pub(crate) fn of_this_process(node: usize, nodes: usize, config: &Config) -> Result<Self, StartError> {
+        let system = |step| move |source| StartError::System { step, source };
+        Ok(Self {
+            node,
+            nodes,
+            build: build().map_err(system("reading the own executable"))?,
+            digest: Registry::get().digest(),
+            machine: machine().map_err(system("reading the identity of the machine"))?,
+            host: host(),
+            pid: std::process::id(),
+            data: String::new(),
+            processors: affinity::allowed().unwrap_or_default(),
+            threads: config.chosen_threads(),
+            pin: config.chosen_pin(),
+        })
+    }
+
+    /// Whether two nodes run the same program.
+    pub(crate) fn is_same_program(&self, other: &Self) -> bool {
+        self.build == other.build && self.digest == other.digest
+    }
+}
+
+fn build() -> io::Result<[u8; 32]> {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update_reader(File::open("/proc/self/exe")?)?;
+    Ok(*hasher.finalize().as_bytes())
+}
+
+/// Nodes can share memory if they run under one kernel and reach each other's Unix sockets.
+fn machine() -> io::Result<String> {
+    let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id")?;
+    let network = std::fs::read_link("/proc/self/ns/net")?;
+    Ok(format!("{} {}", boot.trim(), network.display()))
+}
+
+fn host() -> String {
+    rustix::system::uname().nodename().to_string_lossy().into_owned()
+}
+
+/// Who has how many workers, and on which processors. Nodes of one machine that may use the same processors share them, unless
+/// they say themselves how many workers they want.
+pub(crate) fn lay_out(hellos: &[Hello], config: &Config) -> Vec<Member> {
+    let mut machines: BTreeMap<(&str, &[usize]), Vec<usize>> = BTreeMap::new();
+    for (node, hello) in hellos.iter().enumerate() {
+        machines.entry((&hello.machine, &hello.processors)).or_default().push(node);
+    }
+    let share_memory = config.share_memory;
+    let mut members = Vec::with_capacity(hellos.len());
+    for (node, hello) in hellos.iter().enumerate() {
+        let sharing = &machines[&(hello.machine.as_str(), hello.processors.as_slice())];
+        let (place, count) =
+            (sharing.iter().position(|other| *other == node).unwrap_or_default(), sharing.len());
+        let processors = share(&hello.processors, place, count);
+        let config =
+            Config::default().or_threads(hello.threads).or_pin(hello.pin).or_threads(config.chosen_threads());
+        let mut placement = Placement::among(&config, processors);
+        if count > hello.processors.len() && hello.pin != Some(true) {
+            // Two workers that are pinned to one processor would wait for each other's time slice.
+            placement.processors = None;
+        }
+        members.push(Member {
+            machine: if share_memory { hello.machine.clone() } else { format!("{} {node}", hello.machine) },
+            host: hello.host.clone(),
+            pid: hello.pid,
+            data: hello.data.clone(),
+            workers: placement.workers,
+            processors: placement.processors,
+        });
+    }
+    members
+}
+
+/// The processors of one of `count` nodes; at least one, if there is any.
+fn share(processors: &[usize], place: usize, count: usize) -> Vec<usize> {
+    if count > processors.len() {
+        return processors.get(place % processors.len().max(1)).copied().into_iter().collect();
+    }
+    processors[place * processors.len() / count..(place + 1) * processors.len() / count].to_vec()
+}
+
+/// Says how two programs differ, by the operations of each.
+pub(crate) fn difference(ours: &[&str], theirs: &[String]) -> String {
+    let missing: Vec<_> = ours.iter().filter(|name| !theirs.iter().any(|other| other == *name)).collect();
+    let added: Vec<_> = theirs.iter().filter(|name| !ours.contains(&name.as_str())).collect();
+    let first = |names: &[String]| {
+        names.iter().take(3).map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+    };
+    let names = |names: Vec<String>| match names.len() {
+        0 => "none".to_owned(),
+        count if count > 3 => format!("{} and {} more", first(&names), count - 3),
+        _ => first(&names),
+    };
+    if missing.is_empty() && added.is_empty() {
+        return "the delegated closures have the same names, so they differ in what is in them, in other code, or in how \
+                they were compiled"
+            .to_owned();
+    }
+    let missing = names(missing.into_iter().map(|name| (*name).to_owned()).collect());
+    let added = names(added.into_iter().cloned().collect());
+    format!("delegated closures that only node 0 has: {missing}; that only the other has: {added}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hello(machine: &str, processors: &[usize]) -> Hello {
+        Hello {
+            node: 0,
+            nodes: 0,
+            build: [0; 32],
+            digest: 0,
+            machine: machine.to_owned(),
+            host: machine.to_owned(),
+            pid: 1,
+            data: String::new(),
+            processors: processors.to_vec(),
+            threads: None,
+            pin: None,
+        }
+    }
+
+    fn placements(hellos: &[Hello]) -> Vec<(usize, Option<Vec<usize>>)> {
+        lay_out(hellos, &Config::default())
+            .into_iter()
+            .map(|member| (member.workers, member.processors))
+            .collect()
+    }
+
+    #[test]
+    fn nodes_of_one_machine_share_its_processors() {
+        let two = [hello("a", &[0, 1, 2, 3]), hello("b", &[0, 1]), hello("a", &[0, 1, 2, 3])];
+        let expected = [(2, Some(vec![0, 1])), (2, Some(vec![0, 1])), (2, Some(vec![2, 3]))];
+        assert_eq!(placements(&two), expected);
+    }
+
+    #[test]
+    fn nodes_that_a_job_manager_gave_their_own_processors_keep_them() {
+        assert_eq!(
+            placements(&[hello("a", &[0, 1]), hello("a", &[2])]),
+            [(2, Some(vec![0, 1])), (1, Some(vec![2]))]
+        );
+    }
+
+    #[test]
+    fn more_nodes_than_processors_have_a_worker_each_that_is_not_pinned() {
+        assert_eq!(
+            placements(&[hello("a", &[0, 1]), hello("a", &[0, 1]), hello("a", &[0, 1])]),
+            [const { (1, None) }; 3]
+        );
+    }
+
+    #[test]
+    fn what_differs_is_named() {
+        let text = difference(&["a::one", "a::two"], &["a::one".to_owned(), "a::new".to_owned()]);
+        assert!(
+            text.contains("only node 0 has: `a::two`") && text.contains("only the other has: `a::new`"),
+            "{text}"
+        );
+        assert!(difference(&["same"], &["same".to_owned()]).contains("the same names"));
+    }
+}

@@ -1,0 +1,141 @@
+//! How nodes of one machine come to share memory: each pair of them exchanges descriptors over a Unix socket of its own.
+
+use crate::fabric::shm::{Pair, Porches};
+use crate::rack::bootstrap::problem;
+use crate::rack::environment::Membership;
+use crate::rack::handshake;
+use crate::rack::hello::Member;
+use crate::rack::message::{receive, send};
+use crate::rack::socket::{Address, Listener, Socket};
+use crate::runtime::StartError;
+use crate::sys::bell::Bell;
+use crate::sys::descriptors;
+use crate::worker::peers::{Neighbour, Peers, Way};
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Time between two attempts to reach a neighbour.
+const RETRY: Duration = Duration::from_millis(5);
+
+/// Where a node waits for its neighbours. It does so before it tells node 0 that it is there.
+pub(crate) struct Door(Listener);
+
+impl Door {
+    /// # Errors
+    /// If the name is taken.
+    pub(crate) fn open(membership: &Membership) -> Result<Self, StartError> {
+        let address = address(membership, membership.node);
+        let listener = Listener::bind(&address);
+        listener.map(Self).map_err(|error| {
+            problem(format!(
+                "node {} cannot wait for others at {address}: {error}; does another application use its token?",
+                membership.node
+            ))
+        })
+    }
+}
+
+fn address(membership: &Membership, node: usize) -> Address {
+    Address::Unix(format!("gossamer-{}-{node}", membership.token.public_name()))
+}
+
+/// Shares memory with all other nodes of this machine. `ways`: those to the nodes of others.
+///
+/// # Errors
+/// If one of them is lost meanwhile, or there is not so much memory.
+pub(crate) fn connect(
+    membership: &Membership,
+    door: &Door,
+    members: &[Member],
+    ways: Vec<Option<Way>>,
+    due: Instant,
+) -> Result<Peers, StartError> {
+    let node = membership.node;
+    share(membership, door, members, ways, due).map_err(|(other, error)| {
+        problem(format!("node {node} and node {other} cannot share memory: {error}"))
+    })
+}
+
+fn share(
+    membership: &Membership,
+    door: &Door,
+    members: &[Member],
+    mut ways: Vec<Option<Way>>,
+    due: Instant,
+) -> Result<Peers, (usize, io::Error)> {
+    let node = membership.node;
+    let ours = members[node].workers;
+    let on_this = |error| (node, error);
+    let porches = Porches::create(ours).map_err(on_this)?;
+    let bells = (0..ours).map(|_| Bell::create()).collect::<io::Result<Vec<_>>>().map_err(on_this)?;
+    let is_neighbour = |other: usize| other != node && members[other].machine == members[node].machine;
+    // First to those with lower numbers: node 0 waits for nobody, so all come through in the end.
+    for other in (0..node).filter(|other| is_neighbour(*other)) {
+        let on_that = |error| (other, error);
+        let theirs = members[other].workers;
+        let mut socket = reach(membership, other, due).map_err(on_that)?;
+        send(&mut socket, node).map_err(on_that)?;
+        hand_over(&socket, &porches, &bells, None).map_err(on_that)?;
+        let (theirs_shared, lanes) = take_over(&socket, theirs, true).map_err(on_that)?;
+        let pair = lanes.ok_or_else(|| on_that(io::ErrorKind::InvalidData.into()))?;
+        let pair = Pair::attach(pair, ours, theirs).map_err(on_that)?;
+        let (porches, bells) = theirs_shared;
+        ways[other] = Some(Way::Memory(Neighbour { pair, porches, bells }));
+    }
+    let mut missing = (node + 1..members.len()).filter(|other| is_neighbour(*other)).count();
+    while missing > 0 {
+        let mut socket = door.0.accept_until(due).map_err(on_this)?;
+        if handshake::accept(&mut socket, &membership.token).is_err() {
+            continue;
+        }
+        let other: usize = receive(&mut socket).map_err(on_this)?;
+        let on_that = |error| (other, error);
+        if other >= members.len() || !is_neighbour(other) || ways[other].is_some() {
+            return Err(on_that(io::Error::other("it has come twice, or is none of this machine")));
+        }
+        let theirs = members[other].workers;
+        let pair = Pair::create(ours, theirs).map_err(on_that)?;
+        let ((their_porches, their_bells), _) = take_over(&socket, theirs, false).map_err(on_that)?;
+        hand_over(&socket, &porches, &bells, Some(&pair)).map_err(on_that)?;
+        ways[other] = Some(Way::Memory(Neighbour { pair, porches: their_porches, bells: their_bells }));
+        missing -= 1;
+    }
+    let workers: Vec<usize> = members.iter().map(|member| member.workers).collect();
+    Ok(Peers::new(node, &workers, ways, porches, bells))
+}
+
+fn reach(membership: &Membership, other: usize, due: Instant) -> io::Result<Socket> {
+    loop {
+        let attempt =
+            Socket::connect(&address(membership, other), handshake::PATIENCE).and_then(|mut socket| {
+                handshake::connect(&mut socket, &membership.token)?;
+                Ok(socket)
+            });
+        match attempt {
+            Err(error) if Instant::now() + RETRY < due && error.kind() != io::ErrorKind::PermissionDenied => {
+                thread::sleep(RETRY);
+            }
+            outcome => return outcome,
+        }
+    }
+}
+
+fn hand_over(socket: &Socket, porches: &Porches, bells: &[Bell], pair: Option<&Pair>) -> io::Result<()> {
+    let mut all: Vec<BorrowedFd<'_>> = vec![porches.as_fd()];
+    all.extend(bells.iter().map(AsFd::as_fd));
+    all.extend(pair.map(AsFd::as_fd));
+    descriptors::send(socket, &all)
+}
+
+/// What another node handed over: its porches and bells, and the lanes if it made them.
+type Shared = ((Porches, Vec<Bell>), Option<OwnedFd>);
+
+fn take_over(socket: &Socket, workers: usize, with_lanes: bool) -> io::Result<Shared> {
+    let mut all = descriptors::receive(socket, 1 + workers + usize::from(with_lanes))?;
+    let lanes = if with_lanes { all.pop() } else { None };
+    let bells = all.split_off(1).into_iter().map(Bell::received).collect();
+    let porches = all.pop().ok_or(io::ErrorKind::InvalidData)?;
+    Ok(((Porches::attach(porches, workers)?, bells), lanes))
+}

@@ -1,0 +1,159 @@
+//! How nodes of different machines connect their workers: as many connections per pair of nodes as the larger has workers.
+
+use crate::rack::bootstrap::{greet, problem};
+use crate::rack::control::silence;
+use crate::rack::environment::Membership;
+use crate::rack::handshake;
+use crate::rack::hello::Member;
+use crate::rack::message::send;
+use crate::rack::socket::{Address, Listener, Socket};
+use crate::runtime::StartError;
+use crate::worker::peers::{Peers, Way};
+use rustix::net::sockopt;
+use std::io;
+use std::net::TcpStream;
+use std::sync::{Mutex, mpsc};
+use std::time::{Duration, Instant};
+
+/// Time between two looks for connections that have proved themselves.
+const LOOK: Duration = Duration::from_millis(10);
+/// Connections that may be in a handshake at once: more wait.
+const HANDSHAKES: usize = 256;
+
+/// Where a node waits for connections of other machines, and how they reach it.
+pub(crate) struct Port {
+    listener: Listener,
+    pub(crate) address: String,
+}
+
+impl Port {
+    /// A port of its own at a host name or address of this machine.
+    ///
+    /// # Errors
+    /// If there is none.
+    pub(crate) fn open(host: &str) -> io::Result<Self> {
+        let listener = Listener::bind(&Address::Tcp(format!("{host}:0")))?;
+        let port = listener.port()?;
+        Ok(Self { listener, address: format!("{host}:{port}") })
+    }
+}
+
+/// What is said first on a connection: the node that made it, and which of its connections it is.
+type Introduction = (usize, usize);
+
+/// Connects the workers of this node to those of all nodes on other machines.
+///
+/// # Errors
+/// If one of them is lost meanwhile, or cannot be reached. The text says which.
+pub(crate) fn connect(
+    membership: &Membership,
+    port: Option<&Port>,
+    members: &[Member],
+    due: Instant,
+) -> Result<Vec<Option<Way>>, StartError> {
+    let node = membership.node;
+    let is_far = |other: usize| other != node && members[other].machine != members[node].machine;
+    let count = |other: usize| Peers::connections(members[node].workers, members[other].workers);
+    let mut sockets: Vec<Vec<Option<TcpStream>>> = (0..members.len())
+        .map(|other| if is_far(other) { (0..count(other)).map(|_| None).collect() } else { Vec::new() })
+        .collect();
+    for other in (0..node).filter(|other| is_far(*other)) {
+        for (index, place) in sockets[other].iter_mut().enumerate() {
+            let socket = reach(membership, &members[other].data, (node, index), due).map_err(|error| {
+                let Member { host, data, .. } = &members[other];
+                problem(format!("node {node} does not reach node {other} on {host} at {data}: {error}"))
+            })?;
+            *place = Some(socket);
+        }
+    }
+    let expected = (node + 1..members.len()).filter(|other| is_far(*other)).map(count).sum();
+    if let Some(port) = port.filter(|_| expected > 0) {
+        accept(membership, port, &mut sockets, expected, due)?;
+    }
+    Ok(sockets
+        .into_iter()
+        .map(|sockets| if sockets.is_empty() { None } else { Some(Way::Wires(Mutex::new(sockets))) })
+        .collect())
+}
+
+fn reach(
+    membership: &Membership,
+    address: &str,
+    introduction: Introduction,
+    due: Instant,
+) -> io::Result<TcpStream> {
+    let patience = due.saturating_duration_since(Instant::now()).min(handshake::PATIENCE);
+    let mut socket = Socket::connect(&Address::Tcp(address.to_owned()), patience)?;
+    handshake::connect(&mut socket, &membership.token)?;
+    send(&mut socket, introduction)?;
+    watched(socket)
+}
+
+fn accept(
+    membership: &Membership,
+    port: &Port,
+    sockets: &mut [Vec<Option<TcpStream>>],
+    mut expected: usize,
+    due: Instant,
+) -> Result<(), StartError> {
+    let node = membership.node;
+    let (arrived, arrivals) = mpsc::sync_channel::<(Introduction, Socket)>(HANDSHAKES);
+    while expected > 0 {
+        while let Ok(((other, index), socket)) = arrivals.try_recv() {
+            let place = sockets.get_mut(other).and_then(|sockets| sockets.get_mut(index));
+            let place = place.filter(|place| other > node && place.is_none());
+            let place =
+                place.ok_or_else(|| problem(format!("node {other} connects its worker {index} twice")))?;
+            let socket =
+                watched(socket).map_err(|error| problem(format!("node {other} is lost: {error}")))?;
+            *place = Some(socket);
+            expected -= 1;
+        }
+        match port.listener.accept_until(due.min(Instant::now() + LOOK)) {
+            Ok(socket) => greet(socket, membership, arrived.clone()),
+            Err(_) if Instant::now() < due => {}
+            Err(error) => {
+                let text = format!(
+                    "{expected} connections of other nodes did not come to node {node} in time ({error})"
+                );
+                return Err(problem(text));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A connection on which the kernel gives up a peer that is silent.
+fn watched(socket: Socket) -> io::Result<TcpStream> {
+    let Socket::Tcp(socket) = socket else { return Err(io::ErrorKind::InvalidInput.into()) };
+    let silence = silence();
+    sockopt::set_tcp_user_timeout(&socket, silence.as_millis().try_into().unwrap_or(u32::MAX))?;
+    sockopt::set_socket_keepalive(&socket, true)?;
+    sockopt::set_tcp_keepidle(&socket, Duration::from_secs(1))?;
+    sockopt::set_tcp_keepintvl(&socket, Duration::from_secs(1))?;
+    sockopt::set_tcp_keepcnt(&socket, silence.as_secs().clamp(1, 100) as u32)?;
+    socket.set_read_timeout(None)?;
+    socket.set_write_timeout(None)?;
+    Ok(socket)
+}
+
+/// The ways to all nodes of a rack inside one process, over loopback.
+///
+/// # Errors
+/// If the system gives no sockets.
+pub(crate) fn loopback(nodes: usize, workers: usize) -> io::Result<Vec<Vec<Option<Way>>>> {
+    let mut ways: Vec<Vec<Option<Way>>> = (0..nodes).map(|_| (0..nodes).map(|_| None).collect()).collect();
+    let listener = std::net::TcpListener::bind("127.0.0.1:0")?;
+    for first in 0..nodes {
+        for second in first + 1..nodes {
+            let (mut these, mut those) = (Vec::new(), Vec::new());
+            for _ in 0..workers {
+                these.push(Some(TcpStream::connect(listener.local_addr()?)?));
+                those.push(Some(listener.accept()?.0));
+            }
+            ways[first][second] = Some(Way::Wires(Mutex::new(these)));
+            ways[second][first] = Some(Way::Wires(Mutex::new(those)));
+        }
+    }
+    Ok(ways)
+}

@@ -1,0 +1,53 @@
+//! Descriptors handed to another process of this machine, over a Unix socket.
+
+use rustix::net::{
+    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage,
+    SendFlags, recvmsg, sendmsg,
+};
+use std::io::{self, IoSlice, IoSliceMut};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+/// Descriptors per message; the kernel takes 253.
+const AT_ONCE: usize = 64;
+/// Room for that many, as the kernel lays them out.
+const SPACE: usize = rustix::cmsg_space!(ScmRights(AT_ONCE));
+
+/// Hands over descriptors.
+///
+/// # Errors
+/// If the socket is closed, or none that can carry descriptors.
+pub(crate) fn send(socket: impl AsFd, descriptors: &[BorrowedFd<'_>]) -> io::Result<()> {
+    for some in descriptors.chunks(AT_ONCE) {
+        let mut space = [MaybeUninit::uninit(); SPACE];
+        let mut control = SendAncillaryBuffer::new(&mut space);
+        control.push(SendAncillaryMessage::ScmRights(some));
+        // A byte with each message: there are no messages without one.
+        sendmsg(&socket, &[IoSlice::new(&[some.len() as u8])], &mut control, SendFlags::NOSIGNAL)?;
+    }
+    Ok(())
+}
+
+/// Takes as many descriptors as were handed over in one call of `send`.
+///
+/// # Errors
+/// If the socket is closed, or something else comes.
+pub(crate) fn receive(socket: impl AsFd, count: usize) -> io::Result<Vec<OwnedFd>> {
+    let mut received = Vec::with_capacity(count);
+    while received.len() < count {
+        let (mut byte, mut space) = ([0], [MaybeUninit::uninit(); SPACE]);
+        let mut control = RecvAncillaryBuffer::new(&mut space);
+        let bytes =
+            recvmsg(&socket, &mut [IoSliceMut::new(&mut byte)], &mut control, RecvFlags::CMSG_CLOEXEC)?.bytes;
+        let before = received.len();
+        for message in control.drain() {
+            if let RecvAncillaryMessage::ScmRights(some) = message {
+                received.extend(some);
+            }
+        }
+        if bytes == 0 || received.len() == before || received.len() - before != usize::from(byte[0]) {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "no descriptors came"));
+        }
+    }
+    if received.len() == count { Ok(received) } else { Err(io::ErrorKind::InvalidData.into()) }
+}

@@ -1,0 +1,46 @@
+//! Nodes end together: when one is lost, all end, with one report.
+//!
+//! | status | of a node |
+//! |---|---|
+//! | the program's | all went well, or `main` returned an error (node 0) |
+//! | 2 | it could not start |
+//! | 70 | it got what no node of its program sends |
+//! | 75 | another node was lost |
+//! | 101 | `main` panicked (node 0), or a fiber would not end |
+
+use crate::sys::exit;
+use std::io::Write;
+
+/// Exit status of a node whose peer was lost.
+pub(crate) const PEER_LOST: i32 = 75;
+/// Bytes that a launcher takes of a report.
+const LONGEST: usize = 4096;
+
+/// Whether a launcher watches this node and reports what happened to any of them.
+pub(crate) fn is_watched() -> bool {
+    std::env::var_os("GOSSAMER_REPORT_FD").is_some()
+}
+
+/// Tells the launcher, if there is one, why this node is about to end by its own fault.
+pub(crate) fn tell_launcher(report: &str) {
+    let Some(number) = std::env::var("GOSSAMER_REPORT_FD").ok().and_then(|text| text.parse::<u32>().ok())
+    else {
+        return;
+    };
+    // The descriptor is the launcher's gift; opening it by its name in /proc takes no trust in its number.
+    let Ok(mut pipe) = std::fs::OpenOptions::new().write(true).open(format!("/proc/self/fd/{number}")) else {
+        return;
+    };
+    let line: String = report.chars().map(|char| if char == '\n' { ' ' } else { char }).collect();
+    let end = line.floor_char_boundary(LONGEST - 1);
+    // A launcher that is gone hears nothing, and has ended this node anyway.
+    let _unheard = pipe.write_all(format!("{}\n", &line[..end]).as_bytes());
+}
+
+/// Another node is lost: ends this one. Of all nodes the one that `reports` says so, unless a launcher does.
+pub(crate) fn end(report: &str, reports: bool) -> ! {
+    if reports && !is_watched() {
+        exit::at_once(&format!("gossamer: {report}; the application is ended on all nodes"), PEER_LOST);
+    }
+    exit::silently(PEER_LOST)
+}
