@@ -14,6 +14,7 @@ use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
@@ -116,7 +117,7 @@ pub fn spawn(program: &Program, node: &Node) -> Result<Spawned, Failure> {
     let prepare = move || prepare(parent, limits, mask, inherited);
     // SAFETY: `prepare` makes system calls only, and its captures are numbers (A1).
     unsafe { command.pre_exec(prepare) };
-    let mut child = command.spawn().map_err(|error| not_started(program, &error))?;
+    let mut child = execute(&mut command).map_err(|error| not_started(program, &error))?;
     let ended = rustix::process::Pid::from_raw(child.id().cast_signed())
         .ok_or(rustix::io::Errno::SRCH)
         .and_then(|pid| rustix::process::pidfd_open(pid, PidfdFlags::empty()))
@@ -134,6 +135,20 @@ pub fn spawn(program: &Program, node: &Node) -> Result<Spawned, Failure> {
             Err(lacking("its end cannot be watched", error))
         }
     }
+}
+
+/// Executes the program. A daemon may just have written it: as long as another new process, not yet the program that it
+/// will be, has the file of the writer still open, the kernel does not execute it.
+fn execute(command: &mut Command) -> io::Result<Child> {
+    for _ in 0..100 {
+        match command.spawn() {
+            Err(error) if error.kind() == ErrorKind::ExecutableFileBusy => {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            result => return result,
+        }
+    }
+    command.spawn()
 }
 
 fn command(program: &Program, node: &Node) -> Command {
