@@ -1,0 +1,60 @@
+//! What each exit status of `gossamer` means.
+//!
+//! | status | of `gossamer run` |
+//! |---|---|
+//! | the application's | node 0 ended by itself, and no other node failed |
+//! | the first failed node's | a node ended with a status other than 0 |
+//! | 128 + signal | the first node that failed was killed by a signal |
+//! | 1 | a node ended with status 0, but before node 0 |
+//! | 2 | a mistake on the command line or in a configuration file |
+//! | 3 | a machine could not be reached, or could not start its nodes |
+//! | 74 | the output could not be written, on a full disk for example |
+//! | 75 | a machine was lost, or a node gave up because its peer was lost and nobody knows why |
+//! | 126, 127 | the program is not executable, is not there |
+//! | 130, 143 | after Ctrl-C, after SIGTERM or `gossamer kill` |
+//! | 141 | whoever read standard output has closed it |
+//!
+//! The other commands end with 0, or with 2 or 3 as above. `kill` and `logs` end with 1 if no such application runs.
+
+use std::fmt;
+
+/// A node ended too early, or a command found nothing to work on.
+pub const FAILED: u8 = 1;
+/// A mistake on the command line or in a configuration file.
+pub const USAGE: u8 = 2;
+/// A machine could not be reached, or could not start its nodes.
+pub const UNREACHABLE: u8 = 3;
+/// The output could not be written.
+pub const OUTPUT: u8 = 74;
+/// A machine was lost; also how a node ends that has lost a peer.
+pub const LOST: u8 = 75;
+/// The program is there, but cannot be executed.
+pub const NOT_EXECUTABLE: u8 = 126;
+/// The program is not there.
+pub const NOT_FOUND: u8 = 127;
+/// SIGINT, SIGPIPE or SIGTERM ended the application: this and the signal's number.
+pub const SIGNALLED: u8 = 128;
+
+/// Why a command could not do its work: a message for the user, and the exit status.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// The exit status of the command.
+    pub status: u8,
+    /// What happened, where, and what to do.
+    pub message: String,
+}
+
+impl Failure {
+    /// A failure with this status.
+    pub fn new(status: u8, message: impl Into<String>) -> Self {
+        Self { status, message: message.into() }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Failure {}

@@ -1,0 +1,5 @@
+//! The command `gossamer`.
+
+fn main() -> ! {
+    gossamer_cli::cli::main()
+}

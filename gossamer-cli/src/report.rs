@@ -1,0 +1,76 @@
+//! The one report of how an application ended.
+
+use crate::fate::Verdict;
+
+/// What is said on standard error: nothing if all went well. `place` gives a node's machine and process, each after a
+/// space.
+pub fn text(verdict: &Verdict, nodes: usize, place: impl Fn(usize) -> String) -> String {
+    let mut text = String::new();
+    if let Some((node, end)) = &verdict.failed {
+        text += &format!("gossamer: node {node}{} {}\n", place(*node), end.how.sentence());
+        if let Some(words) = &end.words {
+            text += &format!("gossamer:   node {node} said: {words}\n");
+        }
+        if nodes > 1 {
+            let others = if nodes == 2 { "the other node was" } else { "the other nodes were" };
+            text += &format!("gossamer: {others} ended with it\n");
+        }
+    }
+    if let Some(why) = &verdict.why {
+        text += &format!("gossamer: {why}\n");
+    }
+    if !verdict.stragglers.is_empty() {
+        let list = list(&verdict.stragglers);
+        text += &format!("gossamer: warning: killed {list}, still running 2 s after node 0 had ended\n");
+    }
+    if !verdict.unknown.is_empty() {
+        let list: Vec<String> =
+            verdict.unknown.iter().map(|&node| format!("{node}{}", place(node))).collect();
+        text += &format!(
+            "gossamer: warning: may still be running, although killed: node {}\n",
+            list.join(", node ")
+        );
+    }
+    text
+}
+
+/// `node 1`, or `nodes 1, 2`.
+fn list(nodes: &[usize]) -> String {
+    let names: Vec<String> = nodes.iter().map(usize::to_string).collect();
+    format!("node{} {}", if nodes.len() == 1 { "" } else { "s" }, names.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ending::{End, How};
+
+    fn verdict() -> Verdict {
+        Verdict { status: 0, failed: None, why: None, stragglers: vec![], unknown: vec![] }
+    }
+
+    #[test]
+    fn an_application_that_ended_well_is_not_talked_about() {
+        assert_eq!(text(&verdict(), 4, |_| String::new()), "");
+    }
+
+    #[test]
+    fn the_report_names_node_machine_process_end_and_words() {
+        let end = End { how: How::Killed { signal: 11, core: true }, words: Some("worker 1".into()) };
+        let verdict = Verdict { failed: Some((2, end)), ..verdict() };
+        assert_eq!(
+            text(&verdict, 4, |_| " on b (pid 7)".into()),
+            "gossamer: node 2 on b (pid 7) was killed by SIGSEGV (core dumped)\n\
+             gossamer:   node 2 said: worker 1\n\
+             gossamer: the other nodes were ended with it\n"
+        );
+    }
+
+    #[test]
+    fn stragglers_and_the_unknown_are_warnings() {
+        let verdict = Verdict { stragglers: vec![1, 2], unknown: vec![3], ..verdict() };
+        let text = text(&verdict, 4, |node| format!(" (pid {node}0)"));
+        assert!(text.contains("killed nodes 1, 2, still running"), "{text}");
+        assert!(text.contains("node 3 (pid 30)"), "{text}");
+    }
+}
