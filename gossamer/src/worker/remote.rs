@@ -190,7 +190,7 @@ impl Worker {
     }
 
     /// Sends the answers that found no room in their responses, and hands over those that arrived. Whether there was any.
-    pub(super) fn exchange_with_nodes(&self) -> bool {
+    pub(super) fn exchange_answers(&self) -> bool {
         let late = self.exchange.take_late();
         let ready = self.expected.ready.take();
         let busy = !late.is_empty() || !ready.is_empty();
