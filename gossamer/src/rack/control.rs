@@ -122,8 +122,9 @@ impl Leader {
                     _ => ControlFlow::Continue(()),
                 };
                 let outcome = watch(reader, &others[index], take);
+                // AcqRel: the first loss is the cause; those that follow from it, or from the end, are no news.
                 if let Err(error) = outcome
-                    && !ending.load(Ordering::Acquire)
+                    && !ending.swap(true, Ordering::AcqRel)
                 {
                     abort(&others);
                     fate::end(&loss(index + 1, &member, &error), true);
@@ -155,7 +156,7 @@ impl Leader {
 
     /// Lets the other nodes end.
     pub(crate) fn end(&self) {
-        // Release: pairs with the Acquire of the watchers.
+        // Release: pairs with the AcqRel of the watchers.
         self.ending.store(true, Ordering::Release);
         self.tell(&Control::End);
     }

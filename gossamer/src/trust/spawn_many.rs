@@ -151,9 +151,8 @@ where
     parts
 }
 
-/// The fibers of one node: what they share, and what they have come to.
-struct Batch<C, U> {
-    arguments: Mutex<C>,
+/// The fibers of one node: what they have come to.
+struct Batch<U> {
     first: usize,
     state: Mutex<State<U>>,
 }
@@ -165,11 +164,11 @@ struct State<U> {
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // A `clone` of the arguments may panic under the lock; they stay what they are.
+    // No code of the program runs under the lock.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl<C, U> Batch<C, U> {
+impl<U> Batch<U> {
     fn finish(&self, number: usize, outcome: Result<U, DelegationError>) {
         let last = {
             let mut state = lock(&self.state);
@@ -204,11 +203,12 @@ fn start_here<C: NoRef + Clone, U: NoRef, F>(
         missing: numbers.len(),
         done: Some(Box::new(done)),
     };
-    let batch =
-        Arc::new(Batch { arguments: Mutex::new(arguments), first: numbers.start, state: Mutex::new(state) });
+    let batch = Arc::new(Batch { first: numbers.start, state: Mutex::new(state) });
     for worker in first..first + here.shared.posts.len() {
-        let share = share(count, &(worker..worker + 1), all);
-        let share = Share { numbers: share, batch: Arc::clone(&batch), f, spawned_at };
+        let numbers = share(count, &(worker..worker + 1), all);
+        // Here, where `clone` cannot wait: it is the program's.
+        let arguments = vec![arguments.clone(); numbers.len()];
+        let share = Share { numbers, arguments, batch: Arc::clone(&batch), f, spawned_at };
         if worker == here.index {
             share.arrive(here);
         } else {
@@ -221,7 +221,8 @@ fn start_here<C: NoRef + Clone, U: NoRef, F>(
 /// One worker's share of the fibers of a node.
 struct Share<C, U, F> {
     numbers: Range<usize>,
-    batch: Arc<Batch<C, U>>,
+    arguments: Vec<C>,
+    batch: Arc<Batch<U>>,
     f: F,
     spawned_at: &'static Location<'static>,
 }
@@ -231,18 +232,12 @@ where
     F: FnOnce(usize, C) -> U + Send + Copy + 'static,
 {
     fn arrive(self, here: &Worker) {
-        let Self { numbers, batch, f, spawned_at } = self;
+        let Self { numbers, arguments, batch, f, spawned_at } = self;
         let origin = Origin::of::<F>(here.index as u32, spawned_at);
-        for number in numbers {
+        for (number, arguments) in numbers.zip(arguments) {
             let batch = Arc::clone(&batch);
             let start = Once::new(move |start| {
-                let arguments = Arc::clone(&batch);
-                let body = move || {
-                    // A statement of its own: the lock must not be held while the fiber runs.
-                    let own = lock(&arguments.arguments).clone();
-                    f(number, own)
-                };
-                run_job(body, start, origin, |outcome| batch.finish(number, outcome));
+                run_job(move || f(number, arguments), start, origin, |outcome| batch.finish(number, outcome));
             });
             here.scheduler.submit(Job { start, spawned_at });
         }
