@@ -1,12 +1,12 @@
 //! `gossamer run` over the daemons of a rack. The launcher talks to every daemon itself; it owns the application, which
 //! ends with it.
 
+use crate::channel::{Reader, Writer};
 use crate::config::{Machine, Rack};
 use crate::connect::Connection;
 use crate::exit::{FAILED, Failure, UNREACHABLE, USAGE};
 use crate::key::Key;
 use crate::message::{Command, Event};
-use crate::noise::{Reader, Writer};
 use crate::program::Program;
 use crate::protocol::{BEAT, Launch, Reply, Request, SILENCE, decode, encode};
 use crate::supervise::{self, Application, supervise};
