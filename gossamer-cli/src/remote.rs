@@ -9,12 +9,13 @@ use crate::key::Key;
 use crate::message::{Command, Event};
 use crate::program::Program;
 use crate::protocol::{BEAT, Launch, Reply, Request, SILENCE, decode, encode};
-use crate::supervise::{self, Application, supervise};
+use crate::supervise::{self, Application, Heard, supervise};
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read};
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::sync::watch;
@@ -63,7 +64,12 @@ pub async fn run(run: Run) -> Result<u8, Failure> {
     let mut handles = Vec::new();
     for (index, machine) in machines.iter().enumerate() {
         let (commands, orders) = unbounded_channel();
-        handles.push(supervise::Machine { name: Some(machine.name.clone()), commands });
+        let heard = Heard::default();
+        handles.push(supervise::Machine {
+            name: Some(machine.name.clone()),
+            commands,
+            heard: Arc::clone(&heard),
+        });
         let nodes = (0..count).filter(|&node| places.get(node) == Some(&index));
         let link = Link {
             machine: machine.clone(),
@@ -84,7 +90,7 @@ pub async fn run(run: Run) -> Result<u8, Failure> {
                 Ok((connection, at, wait)) => {
                     let _ = tell_ready.send(Ok((index, at)));
                     if let Some(connection) = wait.start(connection, &tell).await {
-                        serve(connection, orders, tell).await;
+                        serve(connection, orders, &heard, tell).await;
                     }
                 }
                 Err(failure) => drop(tell_ready.send(Err(failure))),
@@ -284,10 +290,15 @@ impl Wait {
 }
 
 /// Passes on what daemon and launcher tell each other, until one of them is gone.
-async fn serve(connection: Connection, orders: UnboundedReceiver<Command>, tell: impl Fn(Event) -> bool) {
+async fn serve(
+    connection: Connection,
+    orders: UnboundedReceiver<Command>,
+    heard: &Heard,
+    tell: impl Fn(Event) -> bool,
+) {
     let Connection { reader, writer, .. } = connection;
     tokio::select! {
-        why = listen(reader, &tell) => {
+        why = listen(reader, heard, &tell) => {
             tell(Event::Lost(why));
         }
         result = speak(writer, orders) => {
@@ -299,16 +310,16 @@ async fn serve(connection: Connection, orders: UnboundedReceiver<Command>, tell:
 }
 
 /// Passes on events until the daemon is lost, and says why it is.
-async fn listen(mut reader: Reader, tell: &impl Fn(Event) -> bool) -> String {
-    let mut heard = Instant::now();
+async fn listen(mut reader: Reader, heard: &Heard, tell: &impl Fn(Event) -> bool) -> String {
     loop {
-        let message = match timeout_at(heard + SILENCE, reader.receive()).await {
+        let now = Instant::now();
+        *heard.lock().unwrap_or_else(PoisonError::into_inner) = Some(now.into_std());
+        let message = match timeout_at(now + SILENCE, reader.receive()).await {
             Ok(Ok(Some(message))) => message,
             Ok(Ok(None)) => return "its daemon has closed the connection".into(),
             Ok(Err(error)) => return format!("the connection to its daemon is broken: {error}"),
             Err(_) => return format!("nothing was heard of its daemon for {} s", SILENCE.as_secs()),
         };
-        heard = Instant::now();
         match decode(&message) {
             Ok(Reply::Event(event)) => {
                 tell(event);
