@@ -1,5 +1,6 @@
 //! The command line.
 
+use crate::ending::printable;
 use crate::exit::{self, Failure};
 use crate::{config, daemon, key, local, query, remote};
 use clap::{CommandFactory, Parser, Subcommand};
@@ -156,7 +157,7 @@ pub fn main() -> ! {
     let result = act(Arguments::parse().command);
     let status = result.unwrap_or_else(|failure| {
         // There is nobody else to tell if that fails.
-        let _ = writeln!(std::io::stderr(), "gossamer: {failure}");
+        let _ = writeln!(std::io::stderr(), "gossamer: {}", printable(&failure.message));
         failure.status
     });
     // Threads that wait for input or output are left where they are.

@@ -218,32 +218,37 @@ impl Link {
 
     async fn reply(&self, connection: &mut Connection) -> Result<Reply, Failure> {
         match timeout(PREPARATION, connection.reader.receive()).await {
-            Ok(Ok(Some(message))) => match decode(&message) {
-                Ok(Reply::Refused(why)) => Err(self.failure(why)),
-                decoded => decoded.map_err(|error| self.failure(error)),
-            },
-            Ok(Ok(None)) => Err(self.failure("its daemon has closed the connection")),
-            Ok(Err(error)) => Err(self.failure(error)),
+            Ok(received) => self.understood(received),
             Err(_) => Err(self.failure(format!("its daemon says nothing for {} s", PREPARATION.as_secs()))),
+        }
+    }
+
+    fn understood(&self, received: io::Result<Option<Vec<u8>>>) -> Result<Reply, Failure> {
+        match received.and_then(|message| message.map(|message| decode(&message)).transpose()) {
+            Ok(Some(Reply::Refused(why))) => Err(self.failure(why)),
+            Ok(Some(reply)) => Ok(reply),
+            Ok(None) => Err(self.failure("its daemon has closed the connection")),
+            Err(error) => Err(self.failure(error)),
         }
     }
 
     /// Sends the program.
     async fn ship(&self, connection: &mut Connection) -> Result<(), Failure> {
-        match self.send_program(&mut connection.writer).await {
-            // It says why, if it can.
-            Err(error) if error.kind() != io::ErrorKind::UnexpectedEof => {
-                return Err(self.reply(connection).await.err().unwrap_or_else(|| self.failure(error)));
+        let Connection { reader, writer, .. } = &mut *connection;
+        let reply = tokio::select! {
+            // It may refuse the rest.
+            received = reader.receive() => self.understood(received)?,
+            sent = self.send_program(writer) => match sent {
+                Ok(()) => self.reply(connection).await?,
+                Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
+                    let what = "the program became shorter while it was shipped; launch it again";
+                    return Err(Failure::new(FAILED, what));
+                }
+                // It says why, if it can.
+                Err(error) => return Err(self.reply(connection).await.err().unwrap_or_else(|| self.failure(error))),
             }
-            Err(_) => {
-                return Err(Failure::new(
-                    FAILED,
-                    "the program became shorter while it was shipped; launch it again",
-                ));
-            }
-            Ok(()) => {}
-        }
-        match self.reply(connection).await? {
+        };
+        match reply {
             Reply::Stored => Ok(()),
             _ => Err(self.failure("its daemon does not keep to the protocol")),
         }

@@ -1,6 +1,6 @@
 //! The one report of how an application ended.
 
-use crate::ending::How;
+use crate::ending::{How, printable};
 use crate::exit;
 use crate::fate::Verdict;
 use std::time::Duration;
@@ -42,7 +42,7 @@ pub fn text(
             list.join(", node ")
         );
     }
-    text
+    printable(&text)
 }
 
 /// `node 1`, or `nodes 1, 2`.

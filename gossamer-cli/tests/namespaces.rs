@@ -128,11 +128,14 @@ fn all_end(nodes: &[u32]) {
 fn nodes_on_different_machines_reach_each_other() {
     let Some(network) = Network::new("reach") else { return };
     // Each has a listening socket before any of them runs, so that nobody has to wait or to try again.
+    // Nor does anybody leave before all are done.
     let script = "
         hostname=$(ip -4 -o addr show eth0 | grep -o '10.77.0.[0-9]')
         for address in ${GOSSAMER_NODES//,/ }; do exec 3<>/dev/tcp/${address/:/\\/} || exit 1; done
-        echo $hostname reaches $(echo $GOSSAMER_NODES | tr , '\\n' | cut -d: -f1)";
-    let finished = finish(&mut network.launch(script));
+        echo $hostname reaches $(echo $GOSSAMER_NODES | tr , '\\n' | cut -d: -f1)
+        touch done-$GOSSAMER_NODE
+        until [ -e done-0 -a -e done-1 -a -e done-2 ]; do sleep 0.05; done";
+    let finished = finish(network.launch(script).current_dir(&network.scratch.0));
     finished.ended_with(0).was_quiet();
     let lines: Vec<String> = (0..3)
         .map(|node| format!("[node {node}] 10.77.0.{} reaches 10.77.0.1 10.77.0.2 10.77.0.3", node + 1))

@@ -33,7 +33,13 @@ pub async fn serve(daemon: &Arc<Daemon>, mut reader: Reader, mut writer: Writer,
         Ok(prepared) => prepared,
         Err(why) => {
             log(&format!("application {} of {}: not started: {why}", launch.application, launch.owner));
-            let _ = timeout(LAST, send(&mut writer, &Reply::Refused(why))).await;
+            // What the launcher is still sending is read, since to close the connection before would tell it nothing else.
+            let refuse = async {
+                send(&mut writer, &Reply::Refused(why)).await?;
+                while reader.receive().await?.is_some() {}
+                io::Result::Ok(())
+            };
+            let _ = timeout(LAST, refuse).await;
             return;
         }
     };

@@ -152,5 +152,7 @@ impl Drop for Entry {
         for known in applications.iter_mut().filter(|known| known.listed.application == self.application) {
             known.end = None;
         }
+        // One that was not even started has said nothing.
+        applications.retain(|known| known.end.is_some() || !known.listed.nodes.is_empty());
     }
 }
