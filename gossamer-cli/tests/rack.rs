@@ -395,7 +395,7 @@ fn applications_at_the_same_time_do_not_mix() {
 #[test]
 fn a_daemon_of_root_starts_nodes_as_the_user_of_the_configuration() {
     if !rustix::process::geteuid().is_root() {
-        eprintln!("\n!!! not root: nodes of another user are not tried !!!\n");
+        common::skipped("nodes of another user need root");
         return;
     }
     let rack = Rack::without_daemons("user", 1);

@@ -1,7 +1,7 @@
 //! What tests of the command share: starting it, under a watchdog.
 #![allow(dead_code, reason = "each test program uses a part")]
 
-use std::io::Read;
+use std::io::{Read, Write};
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::mpsc;
@@ -146,6 +146,11 @@ pub fn read_numbers(child: &mut Child, count: usize) -> Vec<u32> {
         text.push(char::from(byte[0]));
     }
     text.lines().map(|line| line.rsplit(' ').next().unwrap().parse().unwrap()).collect()
+}
+
+/// Says that something is not tried here, also where the output of tests is captured.
+pub fn skipped(what: &str) {
+    let _ = writeln!(std::io::stderr(), "\n!!! SKIPPED: {what} !!!\n");
 }
 
 /// Writes an executable script.
