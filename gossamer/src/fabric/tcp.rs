@@ -9,7 +9,7 @@
 //! reader lands a header behind its body, so the contract holds (W1, W2); frames wait in memory while the socket takes no more,
 //! and lanes have no more under way than slots (W3).
 
-use crate::fabric::{Fabric, SLOTS};
+use crate::fabric::Fabric;
 use crate::wire::batch::{BODY_WORDS, Header};
 use crate::wire::value::Malformed;
 use std::cell::{Cell, RefCell};
@@ -20,6 +20,8 @@ use std::rc::Rc;
 
 /// Tells a frame from what else might come.
 const MARK: u64 = 0x673a;
+/// Slots of each direction of a lane between machines: the way there and back takes longer, and more is under way.
+pub(crate) const SLOTS: usize = 64;
 /// Words before the body.
 const HEAD: usize = 2;
 /// Words of a connection's buffer for what arrives.

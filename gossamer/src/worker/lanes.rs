@@ -1,7 +1,7 @@
 //! A worker's ends of its lanes: made at the first request, pushed to, polled.
 
 use crate::fabric::link::Link;
-use crate::fabric::tcp::Slots;
+use crate::fabric::tcp::{self, Slots};
 use crate::fabric::{SLOTS, SlotMemory};
 use crate::lane::client::Client;
 use crate::lane::context::{self, Context};
@@ -63,7 +63,7 @@ impl Worker {
     }
 
     fn connect_by_wire(&self, peers: &Peers, trustee: usize) -> (Link, Local) {
-        let responses = SlotMemory::new();
+        let responses = SlotMemory::with_slots(tcp::SLOTS);
         peers.await_responses(self.index, trustee, &responses);
         match self.wire_to(peers, trustee, Slots::Requests) {
             Some(requests) => (requests, responses),

@@ -2,7 +2,7 @@
 
 use crate::fabric::SlotMemory;
 use crate::fabric::shm::{LaneMemory, Pair, Porch, Porches};
-use crate::fabric::tcp::Slots;
+use crate::fabric::tcp::{self, Slots};
 use crate::sys::bell::Bell;
 use std::collections::HashMap;
 use std::net::TcpStream;
@@ -186,7 +186,7 @@ impl Peers {
         if lane.slots == Slots::Responses {
             return None;
         }
-        let memory = SlotMemory::new();
+        let memory = SlotMemory::with_slots(tcp::SLOTS);
         landing.insert(lane, Arc::clone(&memory));
         Some((memory, true))
     }

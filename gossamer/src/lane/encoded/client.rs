@@ -1,7 +1,7 @@
 //! Sending requests to another process, and taking its responses. As in `client.rs`, but values are encoded where they
 //! have to be, and lengths that a peer wrote are checked.
 
-use crate::fabric::{Fabric, SLOTS};
+use crate::fabric::Fabric;
 use crate::lane::catch;
 use crate::lane::client::Client;
 use crate::lane::completion::Completion;
@@ -86,7 +86,7 @@ impl<F: Fabric> Client<F> {
             return Ok(false);
         }
         let Some(header) = self.landed() else { return Ok(false) };
-        let slot = self.answered.get() as usize % SLOTS;
+        let slot = self.answered.get() as usize;
         let words = usize::from(header.words);
         if !(FAILURE_WORDS..=BODY_WORDS).contains(&words) {
             return Err(Malformed::instead_of::<[u64]>());
