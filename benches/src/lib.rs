@@ -4,8 +4,10 @@
 //! own, and prints one table of ratios per question asked. The contenders are behind the feature `baselines`.
 
 pub mod clock;
+pub mod latency;
 pub mod machine;
 pub mod measure;
+pub mod partner;
 pub mod random;
 pub mod statistics;
 

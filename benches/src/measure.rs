@@ -1,6 +1,7 @@
 //! How one contender is measured: in a steady state by a clock of its own, or as a timed loop.
 
 use crate::clock;
+use crate::latency::Latency;
 use crate::machine::Padded;
 use crate::statistics;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -15,6 +16,17 @@ pub enum Asked {
     Any,
     /// The one object of the first worker, which all workers share.
     Shared,
+}
+
+/// How a client reaches the object it asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// Inside one process.
+    Process,
+    /// Between two processes, by memory they share.
+    Memory,
+    /// Between two processes, by TCP over loopback.
+    Tcp,
 }
 
 /// What a contender is asked to do. Contenders ignore what does not concern them.
@@ -34,6 +46,10 @@ pub struct Setting {
     pub writes: u64,
     /// Keys by Zipf's law (exponent 0.99), not uniform.
     pub skewed: bool,
+    /// How a client reaches the object it asks, where there is one client.
+    pub way: Way,
+    /// Bytes of a request's arguments, where there is one client.
+    pub bytes: usize,
 }
 
 impl Setting {
@@ -46,6 +62,8 @@ impl Setting {
         workers: 2,
         writes: 5,
         skewed: false,
+        way: Way::Process,
+        bytes: 8,
     };
 }
 
@@ -56,11 +74,35 @@ pub struct Sample {
     pub operations: u64,
     /// The time measured, in seconds.
     pub seconds: f64,
-    /// Processor time the process used meanwhile, in seconds.
+    /// Processor time all processes of the contender used meanwhile, in seconds.
     pub cpu_seconds: f64,
+    /// How long single operations took, if that was watched.
+    pub latency: Option<Latency>,
 }
 
 impl Sample {
+    /// Of operations whose single times nobody watched.
+    #[must_use]
+    pub fn new(operations: u64, seconds: f64, cpu_seconds: f64) -> Self {
+        Sample { operations, seconds, cpu_seconds, latency: None }
+    }
+
+    /// As one line of text.
+    #[must_use]
+    pub fn to_line(&self) -> String {
+        let Latency { p50, p99 } = self.latency.unwrap_or(Latency { p50: f64::NAN, p99: f64::NAN });
+        format!("{} {} {} {p50} {p99}", self.operations, self.seconds, self.cpu_seconds)
+    }
+
+    /// From the line that `to_line` made.
+    #[must_use]
+    pub fn from_line(line: &str) -> Option<Self> {
+        let figures: Result<Vec<f64>, _> = line.split_whitespace().map(str::parse).collect();
+        let [operations, seconds, cpu_seconds, p50, p99] = figures.ok()?[..] else { return None };
+        let latency = (!p50.is_nan()).then_some(Latency { p50, p99 });
+        Some(Sample { operations: operations as u64, seconds, cpu_seconds, latency })
+    }
+
     /// Million operations per second.
     #[must_use]
     pub fn rate(&self) -> f64 {
@@ -87,12 +129,23 @@ pub struct Measured {
     pub samples: Vec<Option<Sample>>,
     /// Why it failed, if it did.
     pub failure: Option<String>,
+    /// The program it needs that is not installed, if so.
+    pub missing: Option<&'static str>,
 }
 
 impl Measured {
     /// A figure of each round.
     pub fn figures(&self, figure: impl Fn(&Sample) -> f64) -> Vec<f64> {
         self.samples.iter().flatten().map(figure).collect()
+    }
+
+    /// The medians over the rounds that worked, if single operations were watched.
+    #[must_use]
+    pub fn latency(&self) -> Option<Latency> {
+        let all: Vec<_> = self.samples.iter().flatten().filter_map(|sample| sample.latency).collect();
+        let median =
+            |part: fn(&Latency) -> f64| statistics::median(&all.iter().map(part).collect::<Vec<_>>());
+        (!all.is_empty()).then(|| Latency { p50: median(|each| each.p50), p99: median(|each| each.p99) })
     }
 
     /// The median over the rounds that worked.
@@ -145,16 +198,21 @@ impl Meter {
     /// Waits until the first `lines` lines count, lets them warm up, watches them for the time of the setting,
     /// and gives the order to stop. Call it on a thread that does nothing else.
     pub fn watch(&self, setting: &Setting, lines: usize) -> Sample {
+        self.watch_all(setting, lines, &clock::process)
+    }
+
+    /// As `watch`, for a contender whose processes have used the processor time that `used` says.
+    pub fn watch_all(&self, setting: &Setting, lines: usize, used: &dyn Fn() -> Duration) -> Sample {
         while self.lines.iter().take(lines).any(|line| line.0.load(Ordering::Relaxed) == 0) {
             std::thread::sleep(Duration::from_millis(1));
         }
         std::thread::sleep((setting.budget / 4).max(Duration::from_millis(15)));
-        let (before, cpu, start) = (self.total(), clock::process(), Instant::now());
+        let (before, cpu, start) = (self.total(), used(), Instant::now());
         std::thread::sleep(setting.budget);
         let (after, seconds) = (self.total(), start.elapsed().as_secs_f64());
-        let cpu_seconds = (clock::process() - cpu).as_secs_f64();
+        let cpu_seconds = (used() - cpu).as_secs_f64();
         self.stop();
-        Sample { operations: after - before, seconds, cpu_seconds }
+        Sample::new(after - before, seconds, cpu_seconds)
     }
 }
 
@@ -195,5 +253,5 @@ pub fn timed(setting: &Setting, mut body: impl FnMut(u64)) -> Sample {
         operations += count;
     }
     let seconds = start.elapsed().as_secs_f64();
-    Sample { operations, seconds, cpu_seconds: (clock::process() - cpu).as_secs_f64() }
+    Sample::new(operations, seconds, (clock::process() - cpu).as_secs_f64())
 }

@@ -1,6 +1,7 @@
 //! Tables in Markdown, and where they go.
 
 use crate::catalogue::{Against, Aim, Group, Row, Table, Unit};
+use crate::latency::Latency;
 use crate::measure::{Measured, Sample};
 use crate::options::Options;
 use crate::{machine, statistics};
@@ -96,34 +97,46 @@ fn rows(table: &Table, measured: &[Measured]) -> String {
     let unit = match table.unit {
         Unit::Rate => "Mops/s",
         Unit::Time => "ns",
+        Unit::Bytes(_) => "GB/s",
     };
     let against = match table.against {
         Against::First => "gossamer is",
         Against::Over => "over",
         Against::Growth => "times the first",
     };
+    let latencies = measured.iter().any(|measured| measured.latency().is_some());
+    let (heads, lines) = if latencies { (" p50 ns | p99 ns |", "---|---|") } else { ("", "") };
     let mut text = format!(
-        "| contender | {unit} | from – to | {against} | CPU ns/op | aim |\n|---|---|---|---|---|---|\n"
+        "| contender | {unit} | from – to | {against} | CPU ns/op |{heads} aim |\n|---|---|---|---|---|{lines}---|\n"
     );
-    for (row, own) in table.rows.iter().zip(measured) {
-        if let Some(failure) = &own.failure {
+    for (index, (row, own)) in table.rows.iter().zip(measured).enumerate() {
+        let missing = own.missing.map(|program| format!("skipped: {program} is not installed"));
+        let failure = own.failure.as_ref().map(|text| format!("failed: {}", text.replace(['\n', '|'], " ")));
+        if let Some(why) = missing.or(failure) {
             let _ = writeln!(
                 text,
-                "| {} | failed: {} |  |  |  |  |",
+                "| {} | {why} |  |  |  |  |{}",
                 row.name,
-                failure.replace(['\n', '|'], " ")
+                if latencies { "  |  |" } else { "" }
             );
             continue;
         }
         let figure = |sample: &Sample| match table.unit {
             Unit::Rate => sample.rate(),
             Unit::Time => sample.nanoseconds(),
+            Unit::Bytes(bytes) => sample.rate() * bytes as f64 / 1e3,
         };
         let (low, high) = statistics::range(&own.figures(figure));
-        let relation = relation(table.against, own, measured);
+        let reference = reference(table, index).map(|index| &measured[index]);
+        let relation = relation(table.against, own, reference);
+        let latency = match own.latency() {
+            Some(Latency { p50, p99 }) => format!(" {} | {} |", short(p50), short(p99)),
+            None if latencies => "  |  |".into(),
+            None => String::new(),
+        };
         let _ = writeln!(
             text,
-            "| {} | {} | {} – {} | {} | {} | {} |",
+            "| {} | {} | {} – {} | {} | {} |{latency} {} |",
             row.name,
             short(own.median(figure)),
             short(low),
@@ -133,35 +146,47 @@ fn rows(table: &Table, measured: &[Measured]) -> String {
                 _ => format!("{relation:.2}×"),
             },
             short(own.median(Sample::cpu_nanoseconds)),
-            verdict(row, relation, own)
+            verdict(row, relation, own, reference)
         );
     }
     text
 }
 
-/// The row's figure against its reference: the median over the rounds of the figure of each round, since
-/// neighbours in time are disturbed alike.
-fn relation(against: Against, own: &Measured, all: &[Measured]) -> f64 {
-    let reference = match against {
-        Against::First | Against::Growth => all.first(),
-        Against::Over => all.last(),
-    };
+/// The row that a row is set against.
+fn reference(table: &Table, index: usize) -> Option<usize> {
+    match table.against {
+        Against::First => Some(table.rows[..=index].iter().rposition(|row| row.leads).unwrap_or(0)),
+        Against::Growth => Some(0),
+        Against::Over => table.rows.len().checked_sub(1),
+    }
+}
+
+/// The row's figure against its reference.
+fn relation(against: Against, own: &Measured, reference: Option<&Measured>) -> f64 {
+    paired(own, reference, |own, reference| match against {
+        Against::First | Against::Growth => own.nanoseconds() / reference.nanoseconds(),
+        Against::Over => own.nanoseconds() - reference.nanoseconds(),
+    })
+}
+
+/// The median over the rounds of a figure of each round, since neighbours in time are disturbed alike.
+fn paired(own: &Measured, reference: Option<&Measured>, figure: impl Fn(&Sample, &Sample) -> f64) -> f64 {
     let Some(reference) = reference else { return f64::NAN };
-    let each = own.samples.iter().zip(&reference.samples).filter_map(|(own, reference)| {
-        let (own, reference) = (own.as_ref()?.nanoseconds(), reference.as_ref()?.nanoseconds());
-        Some(match against {
-            Against::First | Against::Growth => own / reference,
-            Against::Over => own - reference,
-        })
-    });
+    let each = own.samples.iter().zip(&reference.samples);
+    let each = each.filter_map(|(own, reference)| Some(figure(own.as_ref()?, reference.as_ref()?)));
     statistics::median(&each.collect::<Vec<_>>())
 }
 
-fn verdict(row: &Row, relation: f64, own: &Measured) -> String {
+fn verdict(row: &Row, relation: f64, own: &Measured, reference: Option<&Measured>) -> String {
     let (met, aim) = match row.aim {
         Aim::None => return String::new(),
         Aim::AtLeast(least) => (relation >= least, format!("≥ {}", short(least))),
         Aim::AtMost(most) => (relation <= most, format!("≤ {}", short(most))),
+        Aim::PerCpuAtLeast(least) => {
+            let ratio =
+                paired(own, reference, |own, reference| own.cpu_nanoseconds() / reference.cpu_nanoseconds());
+            (ratio >= least, format!("per CPU second ≥ {}, is {}", short(least), short(ratio)))
+        }
         Aim::Nanoseconds(most) => (own.median(Sample::nanoseconds) <= most, format!("≤ {} ns", short(most))),
     };
     if relation.is_nan() { String::new() } else { format!("{aim}: {}", if met { "met" } else { "missed" }) }
@@ -182,12 +207,12 @@ mod tests {
 
     #[test]
     fn ratios_pair_the_samples_of_one_round() {
-        let sample = |seconds| Some(Sample { operations: 1_000_000_000, seconds, cpu_seconds: seconds });
-        let first = Measured { samples: vec![sample(1.0), sample(10.0), sample(2.0)], failure: None };
-        let other = Measured { samples: vec![sample(3.0), sample(30.0), sample(6.0)], failure: None };
-        let all = [first, other];
-        assert_eq!(relation(Against::First, &all[1], &all), 3.0);
-        assert_eq!(relation(Against::Over, &all[0], &all), -4.0);
+        let sample = |seconds| Some(Sample::new(1_000_000_000, seconds, seconds));
+        let of = |samples| Measured { samples, ..Measured::default() };
+        let first = of(vec![sample(1.0), sample(10.0), sample(2.0)]);
+        let other = of(vec![sample(3.0), sample(30.0), sample(6.0)]);
+        assert_eq!(relation(Against::First, &other, Some(&first)), 3.0);
+        assert_eq!(relation(Against::Over, &first, Some(&other)), -4.0);
     }
 
     #[test]

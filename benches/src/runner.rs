@@ -52,7 +52,7 @@ fn select(options: &Options) -> Result<Vec<Group>, String> {
                 let mut place = 0;
                 table.rows.retain(|row| {
                     place += 1;
-                    row.name.contains(part) || ends.contains(&(place - 1))
+                    row.name.contains(part) || row.leads || ends.contains(&(place - 1))
                 });
             }
         }
@@ -62,11 +62,13 @@ fn select(options: &Options) -> Result<Vec<Group>, String> {
 }
 
 fn table_in_rounds(options: &Options, table: &Table) -> Vec<Measured> {
-    let mut measured = vec![Measured::default(); table.rows.len()];
+    let missing = |row: &Row| row.needs.filter(|program| !is_installed(program));
+    let mut measured: Vec<_> =
+        table.rows.iter().map(|row| Measured { missing: missing(row), ..Measured::default() }).collect();
     for round in 1..=options.rounds {
         for (row, measured) in table.rows.iter().zip(&mut measured) {
             progress(&format!("{}, round {round} of {}: {}", table.name, options.rounds, row.name));
-            if measured.failure.is_some() {
+            if measured.failure.is_some() || measured.missing.is_some() {
                 measured.samples.push(None);
                 continue;
             }
@@ -81,6 +83,11 @@ fn table_in_rounds(options: &Options, table: &Table) -> Vec<Measured> {
     }
     progress("");
     measured
+}
+
+fn is_installed(program: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|directory| directory.join(program).is_file())
 }
 
 fn progress(what: &str) {
@@ -118,13 +125,7 @@ fn is_calm() -> bool {
 fn in_child(table: &Table, row: &Row, budget: Duration) -> Result<Sample, String> {
     let millis = budget.as_millis().to_string();
     let line = child(&["--measure", &table.name, &row.name, &millis])?;
-    let mut fields = line.split_whitespace().map(str::parse::<f64>);
-    match (fields.next(), fields.next(), fields.next()) {
-        (Some(Ok(operations)), Some(Ok(seconds)), Some(Ok(cpu_seconds))) => {
-            Ok(Sample { operations: operations as u64, seconds, cpu_seconds })
-        }
-        _ => Err(format!("said {line:?}")),
-    }
+    Sample::from_line(&line).ok_or_else(|| format!("said {line:?}"))
 }
 
 fn round_trip() -> Option<f64> {
@@ -173,6 +174,6 @@ pub fn measure(table: &str, row: &str, budget: Duration) -> ExitCode {
         return ExitCode::from(2);
     };
     let sample = (row.measure)(&Setting { budget, ..row.setting });
-    println!("{} {} {}", sample.operations, sample.seconds, sample.cpu_seconds);
+    println!("{}", sample.to_line());
     ExitCode::SUCCESS
 }

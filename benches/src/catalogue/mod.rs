@@ -4,6 +4,7 @@ mod delegation;
 mod growth;
 mod local;
 mod map;
+mod nodes;
 
 use crate::measure::{Measure, Setting};
 
@@ -14,12 +15,14 @@ pub enum Unit {
     Rate,
     /// Nanoseconds per operation: less is better.
     Time,
+    /// Gigabytes per second, of operations on so many bytes: more is better.
+    Bytes(usize),
 }
 
 /// What a row is set against.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Against {
-    /// How many times as fast as this row the table's first row is.
+    /// How many times as fast as this row the last leading row above it is.
     First,
     /// How many nanoseconds this row takes more than the table's last row.
     Over,
@@ -36,6 +39,8 @@ pub enum Aim {
     AtLeast(f64),
     /// At most this.
     AtMost(f64),
+    /// What leads it makes at least so many times as many operations in a second of processor time.
+    PerCpuAtLeast(f64),
     /// The row itself takes at most so many nanoseconds.
     Nanoseconds(f64),
 }
@@ -51,6 +56,10 @@ pub struct Row {
     pub setting: Setting,
     /// What we want of it.
     pub aim: Aim,
+    /// Whether the rows below are set against this one, as against the first.
+    pub leads: bool,
+    /// A program that has to be installed for it.
+    pub needs: Option<&'static str>,
 }
 
 /// A question, asked of several contenders.
@@ -82,16 +91,20 @@ pub struct Group {
 /// Everything there is to measure.
 #[must_use]
 pub fn groups() -> Vec<Group> {
-    vec![delegation::group(), local::group(), map::group(), growth::group()]
+    vec![delegation::group(), local::group(), map::group(), growth::group(), nodes::group()]
 }
 
 fn row(name: impl Into<String>, measure: Measure, setting: Setting) -> Row {
-    Row { name: name.into(), measure, setting, aim: Aim::None }
+    Row { name: name.into(), measure, setting, aim: Aim::None, leads: false, needs: None }
 }
 
 impl Row {
     fn aim(self, aim: Aim) -> Row {
         Row { aim, ..self }
+    }
+
+    fn leads(self) -> Row {
+        Row { leads: true, ..self }
     }
 }
 

@@ -6,3 +6,4 @@ pub mod locks;
 pub mod maps;
 pub mod plain;
 pub mod ring;
+pub mod sockets;

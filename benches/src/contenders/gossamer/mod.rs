@@ -2,6 +2,7 @@
 
 mod local;
 mod map;
+mod nodes;
 mod remote;
 
 pub use local::{
@@ -9,6 +10,7 @@ pub use local::{
     spawn_bulk_anywhere, spawn_bulk_here, spawn_here,
 };
 pub use map::{map_blocking, map_callbacks};
+pub use nodes::{node_blocking, node_callbacks};
 pub use remote::{blocking, callbacks, many_trusts};
 
 use crate::measure::{METER, Sample, Setting};

@@ -1,0 +1,62 @@
+//! Fetch-and-add between two processes of this machine.
+
+use super::{Against, Aim, Group, Row, Table, Unit, row};
+use crate::contenders::{gossamer, sockets};
+use crate::measure::{Measure, Setting, Way};
+
+/// Three times what eRPC reaches between two processes with 64 requests of 32 bytes in flight, 10 million a second.
+const THRICE_ERPC: Aim = Aim::Nanoseconds(1e3 / 30.0);
+
+pub(super) fn group() -> Group {
+    let mut tables = Vec::new();
+    for way in [Way::Memory, Way::Tcp] {
+        tables.push(table(way, 1, true));
+        for parallel in [64, 1024] {
+            tables.extend([table(way, parallel, true), table(way, parallel, false)]);
+        }
+    }
+    Group {
+        name: "nodes",
+        about: "Fetch-and-add by one client of an object of one trustee, each in a process of its own with one worker, \
+                pinned. A request takes the bytes given, its answer 8. `CPU` is of both processes. `gossamer is` how many \
+                times as fast as the row: gossamer with the same bytes. The bare connection carries requests and answers \
+                alone, without frames.",
+        tables,
+    }
+}
+
+fn table(way: Way, parallel: usize, blocks: bool) -> Table {
+    let (short, long) = match way {
+        Way::Memory => ("shm", "shared memory"),
+        _ => ("tcp", "TCP over loopback"),
+    };
+    let (name, how) = match (parallel, blocks) {
+        (1, _) => (format!("{short}-apply"), "one blocking request at a time".to_owned()),
+        (_, true) => (format!("{short}-fibers-{parallel}"), format!("{parallel} blocking fibers")),
+        _ => (format!("{short}-window-{parallel}"), format!("callbacks, {parallel} in flight")),
+    };
+    let rows = [8, 32, 256].into_iter().flat_map(|bytes| {
+        let setting = Setting { way, parallel, bytes, ..Setting::PLAIN };
+        rows(setting, if blocks { gossamer::node_blocking } else { gossamer::node_callbacks })
+    });
+    let title = format!("two processes over {long}, {how}");
+    Table { name, title, unit: Unit::Rate, against: Against::First, rows: rows.collect() }
+}
+
+fn rows(setting: Setting, gossamer: Measure) -> Vec<Row> {
+    let sized = |name: &str, measure| row(format!("{name}, {} bytes", setting.bytes), measure, setting);
+    let first = sized("gossamer", gossamer).leads();
+    if setting.way == Way::Tcp {
+        return vec![
+            first,
+            sized("bare connection, spinning", sockets::spinning).aim(Aim::PerCpuAtLeast(0.8)),
+            sized("bare connection, blocking in epoll", sockets::blocking),
+        ];
+    }
+    let first = if (setting.parallel, setting.bytes) == (64, 32) { first.aim(THRICE_ERPC) } else { first };
+    let inside = Row {
+        setting: Setting { way: Way::Process, ..setting },
+        ..sized("gossamer, two workers of one process", gossamer)
+    };
+    vec![first, inside.aim(Aim::AtLeast(1.0 / 1.5))]
+}

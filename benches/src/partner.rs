@@ -1,0 +1,54 @@
+//! The second process of a measurement: this program again, with the same arguments and a few more variables.
+
+use crate::clock;
+use std::os::unix::process::CommandExt as _;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+/// A process that is there for as long as this value is.
+#[derive(Debug)]
+pub struct Partner(Child);
+
+impl Partner {
+    /// Starts it. Panics if the system does not.
+    #[must_use]
+    pub fn start(variables: &[(&str, String)]) -> Self {
+        let program = std::env::current_exe().unwrap_or_else(|error| panic!("no program: {error}"));
+        let mut command = Command::new(program);
+        command.args(std::env::args().skip(1)).stdin(Stdio::null()).stdout(Stdio::null());
+        Self::of(command.envs(variables.iter().map(|(name, value)| (name, value))))
+    }
+
+    /// Starts any program. Panics if the system does not.
+    #[must_use]
+    pub fn of(command: &mut Command) -> Self {
+        // SAFETY: prctl may be called between fork and exec, and this one takes a number.
+        let command = unsafe {
+            // A measurement that takes too long is killed: its partner is not to outlive it.
+            command.pre_exec(|| match libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) {
+                0 => Ok(()),
+                _ => Err(std::io::Error::last_os_error()),
+            })
+        };
+        Partner(command.spawn().unwrap_or_else(|error| panic!("the second process: {error}")))
+    }
+
+    /// Processor time that this process and its partner have used.
+    #[must_use]
+    pub fn used_by_both(&self) -> Duration {
+        clock::process() + clock::of_process(self.0.id())
+    }
+
+    /// Waits until it has ended. Panics if that was not well.
+    pub fn join(mut self) {
+        let status = self.0.wait();
+        assert!(status.as_ref().is_ok_and(|status| status.success()), "the second process: {status:?}");
+    }
+}
+
+impl Drop for Partner {
+    fn drop(&mut self) {
+        let _ = self.0.kill(); // may have ended
+        let _ = self.0.wait();
+    }
+}
