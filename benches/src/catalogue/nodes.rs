@@ -1,7 +1,7 @@
 //! Fetch-and-add between two processes of this machine.
 
 use super::{Against, Aim, Group, Row, Table, Unit, row};
-use crate::contenders::{gossamer, memory, sockets};
+use crate::contenders::{gossamer, memory, sockets, tools};
 use crate::measure::{Measure, Setting, Way};
 
 /// Three times what eRPC reaches between two processes with 64 requests of 32 bytes in flight, 10 million a second.
@@ -48,19 +48,25 @@ fn table(way: Way, parallel: usize, blocks: bool) -> Table {
 fn rows(setting: Setting, gossamer: Measure) -> Vec<Row> {
     let sized = |name: &str, measure| row(format!("{name}, {} bytes", setting.bytes), measure, setting);
     let first = sized("gossamer", gossamer).leads();
+    let mut installed = Vec::new();
+    if setting.bytes == 32 {
+        installed.push(match setting.parallel {
+            1 => sized("UCX active messages", tools::ucx_round_trips).needs("ucx_perftest"),
+            _ => sized("UCX active messages, one way, no answers", tools::ucx_one_way).needs("ucx_perftest"),
+        });
+        installed.push(sized("Open MPI", tools::mpi).needs("mpicc"));
+    }
     if setting.way == Way::Tcp {
-        return vec![
-            first,
-            sized("bare connection, spinning", sockets::spinning).aim(Aim::PerCpuAtLeast(0.8)),
-            sized("bare connection, blocking in epoll", sockets::blocking),
-        ];
+        let spinning = sized("bare connection, spinning", sockets::spinning).aim(Aim::PerCpuAtLeast(0.8));
+        let blocking = sized("bare connection, blocking in epoll", sockets::blocking);
+        return [vec![first, spinning, blocking], installed].concat();
     }
     let first = if (setting.parallel, setting.bytes) == (64, 32) { first.aim(THRICE_ERPC) } else { first };
     let inside = Row {
         setting: Setting { way: Way::Process, ..setting },
         ..sized("gossamer, two workers of one process", gossamer)
     };
-    vec![first, inside.aim(Aim::AtLeast(1.0 / 1.5))]
+    [vec![first, inside.aim(Aim::AtLeast(1.0 / 1.5))], installed].concat()
 }
 
 fn bulk(way: Way) -> Table {

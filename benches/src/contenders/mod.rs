@@ -8,3 +8,4 @@ pub mod memory;
 pub mod plain;
 pub mod ring;
 pub mod sockets;
+pub mod tools;
