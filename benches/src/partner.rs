@@ -22,14 +22,8 @@ impl Partner {
     /// Starts any program. Panics if the system does not.
     #[must_use]
     pub fn of(command: &mut Command) -> Self {
-        // SAFETY: prctl may be called between fork and exec, and this one takes a number.
-        let command = unsafe {
-            // A measurement that takes too long is killed: its partner is not to outlive it.
-            command.pre_exec(|| match libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) {
-                0 => Ok(()),
-                _ => Err(std::io::Error::last_os_error()),
-            })
-        };
+        // SAFETY: `die_with_parent` makes one system call, which may be made between fork and exec.
+        let command = unsafe { command.pre_exec(die_with_parent) };
         Partner(command.spawn().unwrap_or_else(|error| panic!("the second process: {error}")))
     }
 
@@ -43,6 +37,15 @@ impl Partner {
     pub fn join(mut self) {
         let status = self.0.wait();
         assert!(status.as_ref().is_ok_and(|status| status.success()), "the second process: {status:?}");
+    }
+}
+
+/// A measurement that takes too long is killed: its partner is not to outlive it.
+fn die_with_parent() -> std::io::Result<()> {
+    // SAFETY: the call takes a number.
+    match unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) } {
+        0 => Ok(()),
+        _ => Err(std::io::Error::last_os_error()),
     }
 }
 

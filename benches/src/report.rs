@@ -195,6 +195,7 @@ fn verdict(row: &Row, relation: f64, own: &Measured, reference: Option<&Measured
 /// Three digits that matter.
 fn short(figure: f64) -> String {
     match figure.abs() {
+        size if size.is_nan() => "?".into(),
         size if size >= 100.0 || size == 0.0 => format!("{figure:.0}"),
         size if size >= 10.0 => format!("{figure:.1}"),
         _ => format!("{figure:.2}"),

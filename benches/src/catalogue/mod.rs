@@ -103,6 +103,10 @@ impl Row {
         Row { aim, ..self }
     }
 
+    fn needs(self, program: &'static str) -> Row {
+        Row { needs: Some(program), ..self }
+    }
+
     fn leads(self) -> Row {
         Row { leads: true, ..self }
     }

@@ -1,7 +1,7 @@
 //! Fetch-and-add between two processes of this machine.
 
 use super::{Against, Aim, Group, Row, Table, Unit, row};
-use crate::contenders::{gossamer, sockets};
+use crate::contenders::{gossamer, memory, sockets, tools};
 use crate::measure::{Measure, Setting, Way};
 
 /// Three times what eRPC reaches between two processes with 64 requests of 32 bytes in flight, 10 million a second.
@@ -15,12 +15,14 @@ pub(super) fn group() -> Group {
             tables.extend([table(way, parallel, true), table(way, parallel, false)]);
         }
     }
+    tables.extend([bulk(Way::Memory), bulk(Way::Tcp)]);
     Group {
         name: "nodes",
         about: "Fetch-and-add by one client of an object of one trustee, each in a process of its own with one worker, \
                 pinned. A request takes the bytes given, its answer 8. `CPU` is of both processes. `gossamer is` how many \
                 times as fast as the row: gossamer with the same bytes. The bare connection carries requests and answers \
-                alone, without frames.",
+                alone, without frames. Messages of 1 MiB go one way, four under way at once; gossamer's caller makes a copy of \
+                its own for each, which the trustee gets as its own.",
         tables,
     }
 }
@@ -46,17 +48,49 @@ fn table(way: Way, parallel: usize, blocks: bool) -> Table {
 fn rows(setting: Setting, gossamer: Measure) -> Vec<Row> {
     let sized = |name: &str, measure| row(format!("{name}, {} bytes", setting.bytes), measure, setting);
     let first = sized("gossamer", gossamer).leads();
+    let mut installed = Vec::new();
+    if setting.bytes == 32 {
+        installed.push(match setting.parallel {
+            1 => sized("UCX active messages", tools::ucx_round_trips).needs("ucx_perftest"),
+            _ => sized("UCX active messages, one way, no answers", tools::ucx_one_way).needs("ucx_perftest"),
+        });
+        installed.push(sized("Open MPI", tools::mpi).needs("mpicc"));
+    }
     if setting.way == Way::Tcp {
-        return vec![
-            first,
-            sized("bare connection, spinning", sockets::spinning).aim(Aim::PerCpuAtLeast(0.8)),
-            sized("bare connection, blocking in epoll", sockets::blocking),
-        ];
+        let spinning = sized("bare connection, spinning", sockets::spinning).aim(Aim::PerCpuAtLeast(0.8));
+        let blocking = sized("bare connection, blocking in epoll", sockets::blocking);
+        return [vec![first, spinning, blocking], installed].concat();
     }
     let first = if (setting.parallel, setting.bytes) == (64, 32) { first.aim(THRICE_ERPC) } else { first };
     let inside = Row {
         setting: Setting { way: Way::Process, ..setting },
         ..sized("gossamer, two workers of one process", gossamer)
     };
-    vec![first, inside.aim(Aim::AtLeast(1.0 / 1.5))]
+    [vec![first, inside.aim(Aim::AtLeast(1.0 / 1.5))], installed].concat()
+}
+
+fn bulk(way: Way) -> Table {
+    let setting = Setting { way, parallel: 4, bytes: 1 << 20, ..Setting::PLAIN };
+    let first = row("gossamer", gossamer::node_bulk, setting);
+    let aim = Aim::AtLeast(0.9);
+    let (name, over, others) = match way {
+        Way::Memory => (
+            "shm-bulk",
+            "shared memory",
+            vec![
+                row("memcpy, one thread", memory::memcpy, setting).aim(aim),
+                row("memcpy into shared memory and out of it", memory::two_copies, setting).aim(aim),
+            ],
+        ),
+        _ => {
+            ("tcp-bulk", "TCP over loopback", vec![row("plain connection", sockets::bulk, setting).aim(aim)])
+        }
+    };
+    Table {
+        name: name.into(),
+        title: format!("two processes over {over}, arguments of 1 MiB"),
+        unit: Unit::Bytes(setting.bytes),
+        against: Against::First,
+        rows: [vec![first], others].concat(),
+    }
 }

@@ -4,6 +4,8 @@ pub mod actors;
 pub mod gossamer;
 pub mod locks;
 pub mod maps;
+pub mod memory;
 pub mod plain;
 pub mod ring;
 pub mod sockets;
+pub mod tools;

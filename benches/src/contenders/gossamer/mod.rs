@@ -1,10 +1,12 @@
 //! Gossamer itself, by its public API alone.
 
+mod bulk;
 mod local;
 mod map;
 mod nodes;
 mod remote;
 
+pub use bulk::node_bulk;
 pub use local::{
     clone_elsewhere, clone_here, local_apply, local_apply_with, local_apply_with_then, spawn_anywhere,
     spawn_bulk_anywhere, spawn_bulk_here, spawn_here,

@@ -30,7 +30,7 @@ pub fn node_callbacks(setting: &Setting) -> Sample {
 }
 
 /// Runs `body` as the main fiber of a runtime with two workers, on one node or two, and watches the meter meanwhile.
-fn watched(setting: &Setting, body: fn(&Setting)) -> Sample {
+pub(super) fn watched(setting: &Setting, body: fn(&Setting)) -> Sample {
     let setting = *setting;
     let config = Config::default().pin(true);
     let config = match setting.way {
@@ -72,7 +72,7 @@ fn start_node_1() -> Partner {
 }
 
 /// The object that is asked: at the other worker.
-fn object() -> Trust<u64> {
+pub(super) fn object() -> Trust<u64> {
     let here = Trustee::here();
     match Trustee::all().into_iter().find(|&trustee| trustee != here) {
         Some(elsewhere) => elsewhere.entrust(0),

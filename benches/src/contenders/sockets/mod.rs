@@ -1,7 +1,9 @@
 //! What a plain TCP connection between two processes does: the limit of everything that goes over one.
 
+mod bulk;
 mod echo;
 
+pub use bulk::bulk;
 pub use echo::{blocking, spinning};
 
 use crate::latency::Latency;
