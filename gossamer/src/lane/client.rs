@@ -51,6 +51,10 @@ impl<F: Fabric> Client<F> {
         }
     }
 
+    pub(crate) fn fabric(&self) -> &F {
+        &self.fabric
+    }
+
     /// Whether a request fits the batch being gathered. If not, `make_room` first.
     #[inline(always)]
     pub(crate) fn fits(&self, operation: &Operation) -> bool {

@@ -7,6 +7,7 @@
 //! lanes while delegated closures run, which nothing reachable from one of those touches.
 #![deny(unsafe_code)]
 
+mod bulk;
 pub(crate) mod config;
 pub(crate) mod fate;
 pub(crate) mod grace;
@@ -107,7 +108,7 @@ impl Worker {
             timers: Timers::default(),
             grace: Grace::default(),
             lending: Lending::default(),
-            exchange: Exchange::default(),
+            exchange: Exchange::new(Arc::clone(&shared.post(index).ahead)),
             expected: Expected::default(),
             accepted: Cell::new(0),
             wires,

@@ -1,6 +1,7 @@
 //! The workers of other nodes, as a worker needs them: where their lanes are, and how to wake them.
 
 use crate::fabric::SlotMemory;
+use crate::fabric::bulk::Places;
 use crate::fabric::shm::{LaneMemory, Pair, Porch, Porches};
 use crate::fabric::tcp::{self, Slots};
 use crate::sys::bell::Bell;
@@ -116,6 +117,18 @@ impl Peers {
     pub(crate) fn connected(&self, from: usize, to: usize) -> Option<LaneMemory> {
         let (neighbour, number) = self.neighbour(from)?;
         neighbour.pair.connected(number, self.number(to))
+    }
+
+    /// Where large values go from a worker of ours to one of a node that shares memory.
+    pub(crate) fn places_to(&self, from: usize, to: usize) -> Option<Places> {
+        let (neighbour, number) = self.neighbour(to)?;
+        Some(neighbour.pair.places(self.number(from), number, false))
+    }
+
+    /// Where large values come from a worker of a node that shares memory to one of ours.
+    pub(crate) fn places(&self, from: usize, to: usize) -> Option<Places> {
+        let (neighbour, number) = self.neighbour(from)?;
+        Some(neighbour.pair.places(self.number(to), number, true))
     }
 
     /// The workers of the other nodes.

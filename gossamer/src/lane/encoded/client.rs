@@ -20,12 +20,6 @@ impl<F: Fabric> Client<F> {
         self.staged.has_room(1 + arguments.words(), answer_words(operation.result))
     }
 
-    /// As `fits_encoded`, for arguments of so many bytes.
-    pub(crate) fn fits_bytes(&self, operation: &Encoded, bytes: &[u8]) -> bool {
-        let words = 1 + bytes.len().div_ceil(size_of::<u64>());
-        self.staged.has_room(1 + words, answer_words(operation.result))
-    }
-
     /// Adds a request to the batch being gathered.
     ///
     /// # Safety
