@@ -72,7 +72,6 @@ impl SlotMemory {
     /// # Panics
     /// If the segment is too small, or the slots would not be aligned.
     pub(crate) fn in_segment(segment: &Arc<Segment>, offset: usize) -> Arc<Self> {
-        assert!(!cfg!(loom), "no model maps memory");
         let end = offset + Self::BYTES;
         assert!(end <= segment.len(), "{} bytes of lane memory end before {end}", segment.len());
         assert!(offset.is_multiple_of(align_of::<Slot>()), "slots are aligned");
@@ -83,8 +82,10 @@ impl SlotMemory {
 
     #[inline(always)]
     fn slot(&self, index: usize) -> &Slot {
-        // SAFETY: M3: there are as many; what is shared of a slot is in cells.
-        unsafe { self.slots.add(index & self.mask).as_ref() }
+        // SAFETY: M3: there are as many.
+        let slot = unsafe { self.slots.add(index & self.mask) };
+        // SAFETY: M3; what is shared of a slot is in cells.
+        unsafe { slot.as_ref() }
     }
 
     /// How many there are, a power of two.

@@ -11,7 +11,7 @@
 //! reader lands a header behind its body, so the contract holds (W1, W2); frames wait in memory while the socket takes no more,
 //! and lanes have no more under way than slots (W3).
 
-use crate::fabric::{Fabric, bulk};
+use crate::fabric::{Fabric, SlotMemory, bulk};
 use crate::wire::batch::{BODY_WORDS, Header};
 use crate::wire::value::Malformed;
 use std::cell::{Cell, RefCell};
@@ -39,6 +39,15 @@ const BUFFER: usize = 32 * 1024;
 pub(crate) enum Slots {
     Requests,
     Responses,
+}
+
+impl Frame<'_> {
+    /// Does the write, into the slots it is for.
+    pub(crate) fn land(&self, memory: &SlotMemory) {
+        // SAFETY: M1: the frames of one lane come from its one writer, in order, who follows the lane's protocol (L1, L2), as
+        // every node of this program does (B1).
+        unsafe { memory.land_batch(self.slot, self.header, self.body) };
+    }
 }
 
 /// What arrives.
@@ -233,6 +242,7 @@ impl Wire {
 
 impl Fabric for Wire {
     #[inline]
+    // SAFETY: no memory is touched here; the contract holds for the slots of the peer, which lands what it gets.
     unsafe fn write(&self, slot: usize, header: u64, body: &[u64]) {
         let head = u64::from(self.worker) << 32 | (self.slots as u64) << 24 | (slot as u64) << 16 | MARK;
         let mut out = self.connection.out.borrow_mut();
@@ -248,7 +258,6 @@ impl Fabric for Wire {
 #[expect(clippy::unwrap_used, reason = "a test fails by it")]
 mod tests {
     use super::*;
-    use crate::fabric::SlotMemory;
     use crate::fabric::conformance::{Subject, conformance};
     use fastrand::Rng;
     use std::net::TcpListener;
@@ -290,8 +299,7 @@ mod tests {
             let land = |arrival: Arrival<'_>| {
                 let Arrival::Frame(frame) = arrival else { panic!("nothing else was sent") };
                 assert_eq!(frame.worker, 7);
-                // SAFETY: the suite writes as the contract says, and this is the only thread.
-                unsafe { self.memory.land_batch(frame.slot, frame.header, frame.body) };
+                frame.land(&self.memory);
             };
             self.reader.receive(land).unwrap() || self.wire.connection.has_unsent()
         }

@@ -120,7 +120,7 @@ where
     let (shared, all) = (&here.shared, here.shared.workers());
     let nodes: Vec<Range<usize>> = match &shared.peers {
         Some(peers) => (0..peers.nodes()).map(|node| peers.workers_of(node)).collect(),
-        None => vec![0..all],
+        None => std::iter::once(0..all).collect(),
     };
     let mut parts = Vec::new();
     for workers in nodes {

@@ -2,6 +2,7 @@
 //!
 //! Between nodes of one machine a piece goes through memory beside the slots (`fabric/bulk.rs`), between machines through the
 //! connection, in order with its frames. Code that cannot wait, and finds no place free, puts a piece into a request.
+#![expect(unsafe_code, reason = "memory of two processes")]
 
 use crate::fabric::bulk::{BYTES, PLACES, Places};
 use crate::fabric::link::Link;
@@ -112,10 +113,7 @@ impl Worker {
         let (piece, rest) = left.split_at(left.len().min(BYTES));
         let Some(free) = &lane.bulk else { unreachable!("a place is one of this lane's") };
         // SAFETY: B2: the place was free, and is taken until its request is answered, below.
-        #[expect(unsafe_code, reason = "memory of two processes")]
-        unsafe {
-            free.places.write(place, piece);
-        }
+        unsafe { free.places.write(place, piece) };
         let arrive = |_: &mut Root, (client, place, count, ticket, total): Piece| {
             with_worker(|here| {
                 here.take_place(client as usize, place as usize, count as usize, ticket, total)
@@ -140,7 +138,6 @@ impl Worker {
         let places = self.shared.peers.as_ref().and_then(|peers| peers.places(client, self.index));
         let Some(places) = places else { return };
         // SAFETY: B3: this is the service of the request that names the place.
-        #[expect(unsafe_code, reason = "memory of two processes")]
         let bytes = unsafe { places.read(place, count) };
         self.exchange.arrive(client, ticket, total as usize, bytes);
     }

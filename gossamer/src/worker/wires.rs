@@ -116,15 +116,7 @@ impl Worker {
         let lane = Lane { reader: frame.worker as usize, writer: cable.writer, slots: frame.slots };
         let known = self.wires.known.borrow().get(&lane).cloned();
         let memory = known.unwrap_or_else(|| self.find_memory(cable, lane));
-        // SAFETY: M1: the frames of one lane come from its one writer, in order, who follows the lane's protocol (L1, L2), as
-        // every node of this program does.
-        #[expect(
-            unsafe_code,
-            reason = "the writer of a lane is elsewhere; its reader here does what it asked for"
-        )]
-        unsafe {
-            memory.land_batch(frame.slot, frame.header, frame.body);
-        }
+        frame.land(&memory);
         if lane.reader != self.index {
             self.shared.post(lane.reader).ring();
         }
