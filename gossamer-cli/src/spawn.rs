@@ -7,9 +7,9 @@
 
 use crate::exit::{self, Failure};
 use rustix::io::FdFlags;
-use rustix::process::{PidfdFlags, Resource, Rlimit, Signal};
+use rustix::process::{Gid, PidfdFlags, Resource, Rlimit, Signal, Uid};
 use std::ffi::OsString;
-use std::io::{self, ErrorKind, PipeReader};
+use std::io::{self, ErrorKind, PipeReader, PipeWriter};
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -90,11 +90,17 @@ pub struct Node {
 /// A node that runs.
 #[derive(Debug)]
 pub struct Spawned {
-    /// The process, with its pipes.
+    /// The process.
     pub child: Child,
     /// Readable when the process has ended.
     pub ended: AsyncFd<OwnedFd>,
-    /// Where the node writes its last words.
+    /// The way to its standard input, if it is node 0.
+    pub input: Option<PipeWriter>,
+    /// Its standard output.
+    pub out: PipeReader,
+    /// Its standard error.
+    pub err: PipeReader,
+    /// Where it writes its last words.
     pub report: PipeReader,
 }
 
@@ -106,8 +112,16 @@ pub fn spawn(program: &Program, node: &Node) -> Result<Spawned, Failure> {
     let lacking = |what: &str, error: io::Error| {
         Failure::new(exit::UNREACHABLE, format!("cannot start node {}: {what}: {error}", node.index))
     };
-    let (report, report_end) = io::pipe().map_err(|error| lacking("no pipe for its report", error))?;
+    let pipe = || pipe(program.user).map_err(|error| lacking("no pipes for it", error));
+    let ((report, report_end), (out, out_end), (err, err_end)) = (pipe()?, pipe()?, pipe()?);
     let mut command = command(program, node);
+    let mut input = None;
+    command.stdin(Stdio::null()).stdout(out_end).stderr(err_end);
+    if node.index == 0 {
+        let (input_end, ours) = pipe()?;
+        command.stdin(input_end);
+        input = Some(ours);
+    }
     command.env("GOSSAMER_REPORT_FD", report_end.as_raw_fd().to_string());
     if let Some(listener) = &node.listener {
         command.env("GOSSAMER_LISTEN_FD", listener.as_raw_fd().to_string());
@@ -127,7 +141,7 @@ pub fn spawn(program: &Program, node: &Node) -> Result<Spawned, Failure> {
             unsafe { AsyncFd::register_with_interest(ended, Interest::READABLE) }.map_err(Into::into)
         });
     match ended {
-        Ok(ended) => Ok(Spawned { child, ended, report }),
+        Ok(ended) => Ok(Spawned { child, ended, input, out, err, report }),
         Err(error) => {
             // It must not run on unwatched. If it has ended already, both calls have nothing to do.
             let _ = child.kill();
@@ -135,6 +149,16 @@ pub fn spawn(program: &Program, node: &Node) -> Result<Spawned, Failure> {
             Err(lacking("its end cannot be watched", error))
         }
     }
+}
+
+/// A pipe that belongs to the user of the node: only then can it be opened anew, as `/dev/stdout` or by its number in
+/// `/proc/self/fd`.
+fn pipe(user: Option<(u32, u32)>) -> io::Result<(PipeReader, PipeWriter)> {
+    let (from, to) = io::pipe()?;
+    if let Some((user, group)) = user {
+        rustix::fs::fchown(&to, Some(Uid::from_raw(user)), Some(Gid::from_raw(group)))?;
+    }
+    Ok((from, to))
 }
 
 /// Executes the program. A daemon may just have written it: as long as another new process, not yet the program that it
@@ -172,8 +196,6 @@ fn command(program: &Program, node: &Node) -> Command {
         command.uid(user).gid(group);
     }
     command.process_group(0);
-    command.stdin(if node.index == 0 { Stdio::piped() } else { Stdio::null() });
-    command.stdout(Stdio::piped()).stderr(Stdio::piped());
     command
 }
 

@@ -402,10 +402,12 @@ fn a_daemon_of_root_starts_nodes_as_the_user_of_the_configuration() {
     std::fs::set_permissions(&rack.scratch.0, std::fs::Permissions::from_mode(0o755)).unwrap();
     rack.configure(0, "user = \"nobody\"\n");
     let daemon = rack.start(0);
-    let mut started = start(&mut rack.launch(2, "id -un; echo $$; exec sleep 1000"));
-    let mut out = [0; 30];
+    let mut started = start(&mut rack.launch(2, "echo $(id -un) >/dev/stdout; exec sleep 1000"));
+    let mut out = [0; 32];
     started.child().stdout.as_mut().unwrap().read_exact(&mut out).unwrap();
-    assert!(String::from_utf8_lossy(&out).contains("nobody"));
+    assert_eq!(String::from_utf8_lossy(&out).matches("] nobody\n").count(), 2);
+    let report = "echo word >/proc/self/fd/$GOSSAMER_REPORT_FD; exit 3";
+    finish(&mut rack.launch(1, report)).ended_with(3).said("node 0 said: word");
     let nodes: Vec<u32> = {
         let list: serde_json::Value = serde_json::from_str(&rack.ask("ps", &["--json"]).out).unwrap();
         let nodes = list[0]["nodes"].as_array().unwrap().clone();
