@@ -1,9 +1,9 @@
 //! One process of a node: its environment, its pipes, its limits, and that it dies with whoever started it.
 //!
 //! Invariants, by which each `unsafe` block is proved:
-//! - A1: what runs between fork and exec makes system calls only. It allocates nothing, takes no lock and touches no
+//! - X1: what runs between fork and exec makes system calls only. It allocates nothing, takes no lock and touches no
 //!   memory but what it has captured by value.
-//! - A2: an `OwnedFd` has one number and stays open until it is dropped.
+//! - X2: an `OwnedFd` has one number and stays open until it is dropped.
 
 use crate::exit::{self, Failure};
 use rustix::io::FdFlags;
@@ -129,7 +129,7 @@ pub fn spawn(program: &Program, node: &Node) -> Result<Spawned, Failure> {
     let inherited = [Some(report_end.as_raw_fd()), node.listener.as_ref().map(AsRawFd::as_raw_fd)];
     let (parent, limits, mask) = (std::process::id(), program.limits, program.mask);
     let prepare = move || prepare(parent, limits, mask, inherited);
-    // SAFETY: `prepare` makes system calls only, and its captures are numbers (A1).
+    // SAFETY: `prepare` makes system calls only, and its captures are numbers (X1).
     unsafe { command.pre_exec(prepare) };
     let mut child = execute(&mut command).map_err(|error| not_started(program, &error))?;
     let ended = rustix::process::Pid::from_raw(child.id().cast_signed())
@@ -137,7 +137,7 @@ pub fn spawn(program: &Program, node: &Node) -> Result<Spawned, Failure> {
         .and_then(|pid| rustix::process::pidfd_open(pid, PidfdFlags::empty()))
         .map_err(io::Error::from)
         .and_then(|ended| {
-            // SAFETY: the `AsyncFd` owns the descriptor and drops it last (A2).
+            // SAFETY: the `AsyncFd` owns the descriptor and drops it last (X2).
             unsafe { AsyncFd::register_with_interest(ended, Interest::READABLE) }.map_err(Into::into)
         });
     match ended {
