@@ -50,9 +50,6 @@ extern crate self as gossamer;
 pub use gossamer_macros::{NoRef, delegate, main};
 
 mod fabric;
-#[cfg(fuzzing)]
-#[doc(hidden)]
-pub mod fuzzing;
 mod lane;
 pub mod net;
 pub mod rack;
@@ -63,6 +60,9 @@ mod wire;
 mod worker;
 
 pub use lane::error::{DelegationError, Reason};
+#[cfg(fuzzing)]
+#[doc(hidden)]
+pub use rack::fuzzing;
 pub use rack::run::{run, try_run};
 pub use runtime::StartError;
 #[cfg(feature = "rkyv")]

@@ -10,7 +10,7 @@ use crate::worker::config::Config;
 use crate::worker::inbox::{Inbox, Message};
 use crate::worker::peers::Peers;
 use crate::worker::readiness::{Sources, WAKE};
-use crate::worker::shared::{Phase, Post, Shared};
+use crate::worker::shared::{BUSY, Phase, Post, QUIET_LOOK, Shared, is_quiescent};
 use mio::Interest;
 use mio::unix::SourceFd;
 use std::any::Any;
@@ -23,13 +23,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU64};
 use std::sync::mpsc;
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
 
 /// Stack of a worker's own thread, where delegated closures run that came by a lane, and of the first fiber: what a
 /// program's `main` has anyway.
 const THREAD_STACK: usize = 8 << 20;
-/// How often the end of a runtime looks whether all is quiet.
-pub(crate) const QUIET_LOOK: Duration = Duration::from_micros(50);
 /// Exit status of `#[gossamer::main]` when the runtime cannot start.
 pub(crate) const CANNOT_START: i32 = 2;
 
@@ -220,6 +217,11 @@ impl Runtime {
         self.leave();
     }
 
+    /// Lets the workers end, whatever they have left to do, without waiting for them.
+    pub(crate) fn abandon(self) {
+        self.shared.advance_to(Phase::Ended);
+    }
+
     /// Ends the workers, which have nothing left to do, and joins them.
     pub(crate) fn leave(self) {
         self.shared.advance_to(Phase::Ended);
@@ -230,14 +232,6 @@ impl Runtime {
     }
 }
 
-/// Whether nothing is under way anywhere, in the present phase.
-///
-/// Two looks at all workers, each finding all quiet, and no activity between: at the moment between the looks every
-/// worker was idle with no request of its own unanswered, so no message existed that could start another.
-pub(crate) fn is_quiescent(look: impl Fn() -> Option<u64>) -> bool {
-    matches!((look(), look()), (Some(first), Some(second)) if first == second)
-}
-
 fn post(poll: &mio::Poll) -> io::Result<Post> {
     Ok(Post {
         doorbell: Doorbell::new(),
@@ -246,6 +240,6 @@ fn post(poll: &mio::Poll) -> io::Result<Post> {
         waker: mio::Waker::new(poll.registry(), WAKE)?,
         sources: Sources::new(poll.registry().try_clone()?),
         activity: AtomicU64::new(0),
-        quiet: AtomicU8::new(Phase::Running as u8),
+        quiet: AtomicU8::new(BUSY),
     })
 }

@@ -85,3 +85,42 @@ fn collectives_combine_what_all_nodes_bring() {
     });
     watched(|| gossamer::run(workers(1), || assert_eq!(rack::gather(7), [7])));
 }
+
+#[test]
+fn all_work_is_done_when_waiting_for_it_returns() {
+    on_nodes(3, 1, || {
+        let count = Trustee::all()[1].entrust(0_u64);
+        for round in 1..=5 {
+            // Fibers that start fibers elsewhere, which send what nobody waits for.
+            for number in 0..60_usize {
+                let more = |(number, count): (usize, Trust<u64>)| {
+                    let there = Trustee::all()[number % 3];
+                    let last = |count: Trust<u64>| {
+                        gossamer::sleep(std::time::Duration::from_millis(1));
+                        count.apply_then(|count| *count += 1, drop);
+                    };
+                    let _detached = spawn_on_with(there, last, count);
+                };
+                let _detached = gossamer::spawn_with(more, (number, count.clone()));
+            }
+            rack::wait_all();
+            assert_eq!(count.apply(|count| *count), 60 * round);
+        }
+        // Several may wait, on several nodes.
+        for there in Trustee::all() {
+            let _detached = spawn_on_with(there, |()| rack::wait_all(), ());
+        }
+        rack::wait_all();
+    });
+    watched(|| {
+        gossamer::run(workers(2), || {
+            let count = entrust(0);
+            for _ in 0..100 {
+                let add = |count: Trust<u64>| count.apply_then(|count| *count += 1, drop);
+                let _detached = gossamer::spawn_with(add, count.clone());
+            }
+            rack::wait_all();
+            assert_eq!(count.apply(|count| *count), 100);
+        });
+    });
+}

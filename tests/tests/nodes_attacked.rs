@@ -1,7 +1,9 @@
 //! What an attack on the rack found, each find as a test.
 #![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
-use gossamer::{DelegationError, Encoder, NoRef, Reason, Trust, Trustee, entrust, rack, spawn_on_with};
+use gossamer::{
+    DelegationError, Encoder, Latch, NoRef, Reason, Trust, Trustee, entrust, rack, spawn_on_with,
+};
 use integration_tests::{panic_text, wait_until, watched, workers};
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -205,5 +207,26 @@ fn a_fiber_that_could_not_be_asked_for_does_not_keep_the_runtime() {
             );
             there.apply(|_| ());
         });
+    });
+}
+
+#[test]
+fn fibers_that_send_without_end_are_cancelled_when_main_returns() {
+    on_nodes(2, 1, || {
+        let there = far().entrust(Latch::new(0_usize));
+        for kind in 0..4_u8 {
+            let send = |(kind, there): (u8, Trust<Latch<usize>>)| -> () {
+                loop {
+                    match kind {
+                        0 => drop(spawn_on_with(far(), |bytes: Vec<u8>| bytes.len(), vec![0; 1 << 20])),
+                        1 => there.launch_with_then(|sum, by| *sum += by, 1, drop),
+                        2 => there.apply_with_then(|_, bytes| drop::<Vec<u8>>(bytes), vec![0; 1 << 20], drop),
+                        _ => there.apply_with_then(|_, bytes| drop::<Vec<u8>>(bytes), vec![0; 100], drop),
+                    }
+                }
+            };
+            let _detached = spawn_on_with(Trustee::here(), send, (kind, there.clone()));
+        }
+        gossamer::sleep(Duration::from_millis(100));
     });
 }

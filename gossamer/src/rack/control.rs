@@ -6,11 +6,12 @@ use crate::rack::hello::Member;
 use crate::rack::message::{receive, send};
 use crate::rack::socket::Socket;
 use crate::worker::fate;
+use crate::worker::settle::AllNodes;
 use crate::worker::shared::{Phase, Shared};
 use std::io;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, mpsc};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -28,6 +29,8 @@ pub(super) enum Control {
     Ready,
     /// From node 0: the runtime has come so far.
     Enter(u8),
+    /// From node 0: say when all is quiet, or not any more.
+    Settle(bool),
     /// From node 0: is all quiet?
     Look,
     /// To node 0: how much was done so far, if all is quiet.
@@ -79,7 +82,7 @@ fn watch(
     }
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -92,6 +95,24 @@ fn loss(node: usize, member: &Member, error: &io::Error) -> String {
         _ => error.to_string(),
     };
     format!("node {node} (process {} on {}) is lost: {how}", member.pid, member.host)
+}
+
+/// All nodes of a rack, for whoever waits until all work is done.
+pub(crate) struct Rack {
+    pub(crate) leader: Arc<Mutex<Leader>>,
+    pub(crate) here: Weak<Shared>,
+}
+
+impl AllNodes for Rack {
+    fn settle(&self, settling: bool) {
+        lock(&self.leader).settle(settling);
+        self.here.upgrade().into_iter().for_each(|here| here.settle(settling));
+    }
+
+    fn look(&self) -> Option<u64> {
+        let here = self.here.upgrade().map_or(Some(0), |here| here.look())?;
+        Some(lock(&self.leader).look()?.wrapping_add(here))
+    }
 }
 
 /// Node 0's side.
@@ -152,6 +173,11 @@ impl Leader {
         }
     }
 
+    /// Has all other nodes say when they are quiet, or not any more.
+    fn settle(&self, settling: bool) {
+        self.tell(&Control::Settle(settling));
+    }
+
     /// Has all other nodes enter a phase.
     pub(crate) fn enter(&self, phase: Phase) {
         self.tell(&Control::Enter(phase as u8));
@@ -195,6 +221,23 @@ fn abort(others: &[Mutex<Socket>]) {
     }
 }
 
+/// Watches a node of another machine that neither leads nor follows this one: the way to it may be cut while both reach node 0.
+/// If it ends, node 0 sees that, and why.
+///
+/// # Errors
+/// If no thread can be started.
+pub(crate) fn watch_peer(socket: Socket, node: usize, member: Member) -> io::Result<()> {
+    let writer = Mutex::new(socket.try_clone()?);
+    thread::Builder::new().name(format!("gossamer-node-{node}")).spawn(move || {
+        if let Err(error) = watch(socket, &writer, |_| ControlFlow::Continue(()))
+            && error.kind() == io::ErrorKind::TimedOut
+        {
+            fate::end(&loss(node, &member, &error), true);
+        }
+    })?;
+    Ok(())
+}
+
 /// Another node's side.
 pub(crate) struct Follower {
     writer: Arc<Mutex<Socket>>,
@@ -217,6 +260,7 @@ impl Follower {
             let take = |message| {
                 match (message, runtime.get()) {
                     (Control::Enter(phase), Some(shared)) => shared.advance_to(Phase::numbered(phase)),
+                    (Control::Settle(settling), Some(shared)) => shared.settle(settling),
                     (Control::Look, Some(shared)) => {
                         // Node 0 is lost otherwise, which the next read sees.
                         let _lost = send(&mut lock(&writer), Control::Seen(shared.look()));

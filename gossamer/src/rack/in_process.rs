@@ -2,14 +2,16 @@
 
 use crate::fabric::shm::{Pair, Porches};
 use crate::rack::wires;
-use crate::runtime::{self, Placement, QUIET_LOOK, Runtime, StartError, is_quiescent};
+use crate::runtime::{self, Placement, Runtime, StartError};
 use crate::sys::bell::Bell;
 use crate::worker::config::Config;
 use crate::worker::peers::{Neighbour, Peers, Way};
-use crate::worker::shared::Phase;
+use crate::worker::settle::AllNodes;
+use crate::worker::shared::{Phase, QUIET_LOOK, Shared, is_quiescent};
 use std::io;
 use std::os::fd::AsFd;
 use std::panic::{self, Location};
+use std::sync::{Arc, Weak};
 use std::thread;
 
 /// Runs `f` as [`run`](crate::run) does, on `nodes` nodes that all live in this process, each with the workers that `config`
@@ -40,6 +42,8 @@ pub fn run_in_process<R: Send + 'static>(
     assert!(nodes > 0, "a rack has at least one node");
     let runtimes = runtime::from_environment(config).and_then(|config| start(nodes, &config));
     let runtimes = runtimes.unwrap_or_else(|error| panic!("{error}"));
+    let all = InProcess(runtimes.iter().map(|node| Arc::downgrade(node.shared())).collect());
+    let _first = runtimes[0].shared().all_nodes.set(Box::new(all));
     let outcome = runtimes[0].run_first(f, Location::caller());
     for phase in [Phase::Draining, Phase::Dropping] {
         runtimes.iter().for_each(|node| node.shared().advance_to(phase));
@@ -51,6 +55,23 @@ pub fn run_in_process<R: Send + 'static>(
     }
     runtimes.into_iter().for_each(Runtime::leave);
     outcome.unwrap_or_else(|payload| panic::resume_unwind(payload))
+}
+
+/// All nodes, for whoever waits until all work is done.
+struct InProcess(Vec<Weak<Shared>>);
+
+impl AllNodes for InProcess {
+    fn settle(&self, settling: bool) {
+        self.0.iter().filter_map(Weak::upgrade).for_each(|node| node.settle(settling));
+    }
+
+    fn look(&self) -> Option<u64> {
+        // One that is gone has nothing to do.
+        self.0
+            .iter()
+            .filter_map(Weak::upgrade)
+            .try_fold(0_u64, |sum, node| Some(node.look()?.wrapping_add(sum)))
+    }
 }
 
 fn start(nodes: usize, config: &Config) -> Result<Vec<Runtime>, StartError> {

@@ -5,17 +5,20 @@ mod collective;
 mod control;
 mod environment;
 #[cfg(fuzzing)]
-pub(crate) mod fuzzing;
+#[doc(hidden)]
+pub mod fuzzing;
 mod handshake;
 mod hello;
 mod in_process;
 mod message;
 mod neighbours;
 pub(crate) mod run;
+mod settle;
 mod socket;
 mod topology;
 mod wires;
 
 pub use collective::{all_reduce, barrier, broadcast, gather, on_each_node};
 pub use in_process::run_in_process;
+pub use settle::wait_all;
 pub use topology::{Node, nodes, this_node, workers};

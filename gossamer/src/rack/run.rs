@@ -1,21 +1,19 @@
 //! Running a program: alone, or as one of several nodes.
 
 use crate::rack::bootstrap::{self, Met, problem};
-use crate::rack::control::{Follower, Leader};
+use crate::rack::control::{Follower, Leader, Rack, lock};
 use crate::rack::environment::Membership;
 use crate::rack::neighbours::{self, Door};
 use crate::rack::wires;
-use crate::runtime::{
-    CANNOT_START, Placement, QUIET_LOOK, Runtime, StartError, from_environment, is_quiescent, run_alone,
-};
+use crate::runtime::{CANNOT_START, Placement, Runtime, StartError, from_environment, run_alone};
 use crate::worker;
 use crate::worker::config::Config;
 use crate::worker::fate;
-use crate::worker::shared::Phase;
+use crate::worker::shared::{Phase, QUIET_LOOK, is_quiescent};
 use std::panic::{self, Location};
 use std::process;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -128,23 +126,31 @@ fn run_node<R: Send + 'static>(
         }
     };
     leader.wait_until_ready();
+    let leader = Arc::new(Mutex::new(leader));
+    let all = Rack { leader: Arc::clone(&leader), here: Arc::downgrade(runtime.shared()) };
+    let _first = runtime.shared().all_nodes.set(Box::new(all));
     let outcome = runtime.run_first(f, started_at);
-    let result = outcome.unwrap_or_else(|payload| {
-        let text = payload.downcast_ref::<String>().map(String::as_str);
-        let text =
-            text.or_else(|| payload.downcast_ref::<&str>().copied()).unwrap_or("a panic without a text");
-        fate::tell_launcher(&format!("main panicked: {text}"));
-        leader.abort();
-        panic::resume_unwind(payload)
-    });
+    let result = match outcome {
+        Ok(result) => result,
+        Err(payload) => {
+            let text = payload.downcast_ref::<String>().map(String::as_str);
+            let text =
+                text.or_else(|| payload.downcast_ref::<&str>().copied()).unwrap_or("a panic without a text");
+            fate::tell_launcher(&format!("main panicked: {text}"));
+            lock(&leader).abort();
+            // The program may catch the panic, and go on without its rack.
+            runtime.abandon();
+            panic::resume_unwind(payload)
+        }
+    };
     for phase in [Phase::Draining, Phase::Dropping] {
-        leader.enter(phase);
+        lock(&leader).enter(phase);
         runtime.shared().advance_to(phase);
-        while !is_quiescent(|| Some(runtime.shared().look()?.wrapping_add(leader.look()?))) {
+        while !is_quiescent(|| Some(runtime.shared().look()?.wrapping_add(lock(&leader).look()?))) {
             thread::sleep(QUIET_LOOK);
         }
     }
-    leader.end();
+    lock(&leader).end();
     runtime.leave();
     Ok(result)
 }

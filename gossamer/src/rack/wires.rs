@@ -1,7 +1,8 @@
-//! How nodes of different machines connect their workers: as many connections per pair of nodes as the larger has workers.
+//! How nodes of different machines connect their workers: as many connections per pair of nodes as the larger has workers, and
+//! one on which they watch each other.
 
 use crate::rack::bootstrap::{greet, problem};
-use crate::rack::control::silence;
+use crate::rack::control::watch_peer;
 use crate::rack::environment::Membership;
 use crate::rack::handshake;
 use crate::rack::hello::Member;
@@ -9,7 +10,6 @@ use crate::rack::message::send;
 use crate::rack::socket::{Address, Listener, Socket};
 use crate::runtime::StartError;
 use crate::worker::peers::{Peers, Way};
-use rustix::net::sockopt;
 use std::io;
 use std::net::TcpStream;
 use std::sync::{Mutex, mpsc};
@@ -53,8 +53,10 @@ pub(crate) fn connect(
 ) -> Result<Vec<Option<Way>>, StartError> {
     let node = membership.node;
     let is_far = |other: usize| other != node && members[other].machine != members[node].machine;
-    let count = |other: usize| Peers::connections(members[node].workers, members[other].workers);
-    let mut sockets: Vec<Vec<Option<TcpStream>>> = (0..members.len())
+    let workers = |other: usize| Peers::connections(members[node].workers, members[other].workers);
+    // One more to watch each other; node 0 is watched anyway.
+    let count = |other: usize| workers(other) + usize::from(node > 0 && other > 0);
+    let mut sockets: Vec<Vec<Option<Socket>>> = (0..members.len())
         .map(|other| if is_far(other) { (0..count(other)).map(|_| None).collect() } else { Vec::new() })
         .collect();
     for other in (0..node).filter(|other| is_far(*other)) {
@@ -70,10 +72,21 @@ pub(crate) fn connect(
     if let Some(port) = port.filter(|_| expected > 0) {
         accept(membership, port, &mut sockets, expected, due)?;
     }
-    Ok(sockets
-        .into_iter()
-        .map(|sockets| if sockets.is_empty() { None } else { Some(Way::Wires(Mutex::new(sockets))) })
-        .collect())
+    let mut ways = Vec::with_capacity(members.len());
+    for (other, sockets) in sockets.into_iter().enumerate() {
+        let lost = |error| problem(format!("node {other} was lost while the application started: {error}"));
+        let mut sockets: Vec<Socket> = sockets.into_iter().flatten().collect();
+        if sockets.is_empty() {
+            ways.push(None);
+            continue;
+        }
+        for socket in sockets.drain(workers(other)..) {
+            watch_peer(socket, other, members[other].clone()).map_err(lost)?;
+        }
+        let of_workers = sockets.into_iter().map(|socket| of_workers(socket).map(Some));
+        ways.push(Some(Way::Wires(Mutex::new(of_workers.collect::<io::Result<_>>().map_err(lost)?))));
+    }
+    Ok(ways)
 }
 
 fn reach(
@@ -81,18 +94,18 @@ fn reach(
     address: &str,
     introduction: Introduction,
     due: Instant,
-) -> io::Result<TcpStream> {
+) -> io::Result<Socket> {
     let patience = due.saturating_duration_since(Instant::now()).min(handshake::PATIENCE);
     let mut socket = Socket::connect(&Address::Tcp(address.to_owned()), patience)?;
     handshake::connect(&mut socket, &membership.token)?;
     send(&mut socket, introduction)?;
-    watched(socket)
+    Ok(socket)
 }
 
 fn accept(
     membership: &Membership,
     port: &Port,
-    sockets: &mut [Vec<Option<TcpStream>>],
+    sockets: &mut [Vec<Option<Socket>>],
     mut expected: usize,
     due: Instant,
 ) -> Result<(), StartError> {
@@ -104,8 +117,6 @@ fn accept(
             let place = place.filter(|place| other > node && place.is_none());
             let place =
                 place.ok_or_else(|| problem(format!("node {other} connects its worker {index} twice")))?;
-            let socket =
-                watched(socket).map_err(|error| problem(format!("node {other} is lost: {error}")))?;
             *place = Some(socket);
             expected -= 1;
         }
@@ -123,15 +134,10 @@ fn accept(
     Ok(())
 }
 
-/// A connection on which the kernel gives up a peer that is silent.
-fn watched(socket: Socket) -> io::Result<TcpStream> {
+/// A connection of workers. The kernel is not to give up a peer that is silent: it may be computing for long, and not reading.
+/// Who is lost is seen on other connections.
+fn of_workers(socket: Socket) -> io::Result<TcpStream> {
     let Socket::Tcp(socket) = socket else { return Err(io::ErrorKind::InvalidInput.into()) };
-    let silence = silence();
-    sockopt::set_tcp_user_timeout(&socket, silence.as_millis().try_into().unwrap_or(u32::MAX))?;
-    sockopt::set_socket_keepalive(&socket, true)?;
-    sockopt::set_tcp_keepidle(&socket, Duration::from_secs(1))?;
-    sockopt::set_tcp_keepintvl(&socket, Duration::from_secs(1))?;
-    sockopt::set_tcp_keepcnt(&socket, silence.as_secs().clamp(1, 100) as u32)?;
     socket.set_read_timeout(None)?;
     socket.set_write_timeout(None)?;
     Ok(socket)

@@ -212,7 +212,7 @@ pub(super) fn ask<T: 'static, C: NoRef, U: NoRef>(
     arguments: C,
     (origin, sender): (Origin, Sender<Result<U, DelegationError>>),
 ) {
-    let ticket = here.expect_new(Box::new(move |outcome| sender.send(decoded(trustee, outcome))), true);
+    let ticket = here.expect_new(Box::new(move |outcome| sender.send(decoded(trustee, outcome))));
     let at = Place::of(origin.sent_from());
     let asked = Asked { client: here.index as u32, ticket, at, done: false };
     let failed = move |outcome: Result<(), DelegationError>| {

@@ -53,11 +53,44 @@ are_their_bytes! { Plain:
 }
 
 are_their_bytes! { Flat:
-    bool, char,
     NonZeroI8, NonZeroI16, NonZeroI32, NonZeroI64, NonZeroI128, NonZeroIsize,
     NonZeroU8, NonZeroU16, NonZeroU32, NonZeroU64, NonZeroU128, NonZeroUsize,
     IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6,
     Duration, SystemTime, Ordering, FpCategory, RangeFull, PhantomPinned,
+}
+
+// SAFETY: (1) plain data.
+unsafe impl NoRef for bool {
+    const SHAPE: Shape = Shape::Flat;
+
+    #[inline]
+    fn encode(self, to: &mut Encoder) {
+        to.bytes(&[self.into()]);
+    }
+
+    #[inline]
+    fn decode(from: &mut Decoder<'_>) -> Result<Self, Malformed> {
+        match from.bytes(1)? {
+            [0] => Ok(false),
+            [1] => Ok(true),
+            _ => Err(Malformed::instead_of::<Self>()),
+        }
+    }
+}
+
+// SAFETY: (1) plain data.
+unsafe impl NoRef for char {
+    const SHAPE: Shape = Shape::Flat;
+
+    #[inline]
+    fn encode(self, to: &mut Encoder) {
+        u32::from(self).encode(to);
+    }
+
+    #[inline]
+    fn decode(from: &mut Decoder<'_>) -> Result<Self, Malformed> {
+        Self::from_u32(u32::decode(from)?).ok_or_else(Malformed::instead_of::<Self>)
+    }
 }
 
 // Errors that are plain data, so that a delegated closure can return them.

@@ -55,6 +55,7 @@ fn bytes_that_lie_about_their_length_are_refused_without_taking_memory() {
     assert!(Decoder::decoded::<HashMap<u8, u8>>(&[&lie[..], &lie[..]].concat()).is_err());
     assert!(Decoder::decoded::<String>(&[1, 0, 0, 0, 0, 0, 0, 0, 0xff]).is_err(), "no UTF-8");
     assert!(Decoder::decoded::<Option<u8>>(&[2, 0]).is_err(), "no variant");
+    assert!(Decoder::decoded::<bool>(&[2]).is_err() && Decoder::decoded::<char>(&[0xff; 4]).is_err());
 }
 
 #[test]

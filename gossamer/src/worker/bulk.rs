@@ -65,6 +65,10 @@ impl Worker {
 
     #[cold]
     fn send_in_pieces(&self, trustee: usize, bytes: &[u8]) -> u64 {
+        if context::current() == Context::Fiber {
+            // Before the first piece: no trustee is to keep some for which no request comes.
+            self.unwind_if_cancelled();
+        }
         let ticket = self.exchange.ticket();
         let lane = self.lane_to(trustee);
         if let Link::Wire(wire) = lane.client.fabric() {
@@ -169,7 +173,7 @@ impl Worker {
             && wire.connection.unsent() > MUCH
             && !std::thread::panicking()
         {
-            self.yield_now();
+            self.let_others_run();
         }
     }
 }

@@ -278,7 +278,7 @@ impl Worker {
     /// Whether a request of this worker is not answered yet.
     pub(crate) fn has_outstanding(&self) -> bool {
         self.connected.borrow().iter().any(|&trustee| self.lane_to(trustee).client.outstanding() > 0)
-            || self.expects_answers()
+            || self.has_answers()
     }
 
     /// Whether a request of this worker to its own trustee is not answered yet.

@@ -20,6 +20,7 @@ pub(crate) mod remote;
 mod rounds;
 mod run;
 mod scheduler;
+pub(crate) mod settle;
 pub(crate) mod shared;
 mod sleep;
 pub(crate) mod timer;
@@ -85,6 +86,8 @@ pub(crate) struct Worker {
     accepted: Cell<u32>,
     wires: Wires,
     rounds: Rounds,
+    /// Fibers that wait until all work is done.
+    pub(crate) settlers: Cell<usize>,
     poll: RefCell<mio::Poll>,
     /// Made at the first look at the sockets.
     events: Cell<Option<mio::Events>>,
@@ -113,6 +116,7 @@ impl Worker {
             accepted: Cell::new(0),
             wires,
             rounds: Rounds::default(),
+            settlers: Cell::new(0),
             poll: RefCell::new(poll),
             events: Cell::new(None),
             cancelling: Cell::new(false),

@@ -13,7 +13,7 @@ use crate::sys::exit;
 use crate::wire::NoRef;
 use crate::wire::value::Malformed;
 use crate::worker::{Worker, with_worker};
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
@@ -33,32 +33,25 @@ type Ticket = (usize, u64);
 #[derive(Default)]
 pub(crate) struct Expected {
     answers: RefCell<HashMap<Ticket, Expectation>>,
-    /// Of those awaited the ones that come by themselves: the end of the runtime waits for them.
-    due: Cell<usize>,
     /// Arrived since the last look, with who waits: called from the loop, not in the delegated closure that brought them.
     ready: RefCell<Vec<(Then, Outcome)>>,
 }
 
 enum Expectation {
-    /// Whether it is due: it comes whatever others do.
-    Awaited(Then, bool),
+    Awaited(Then),
     Arrived(Outcome),
 }
 
 impl Expected {
     fn meet(&self, ticket: Ticket, this: Expectation) {
         let mut answers = self.answers.borrow_mut();
-        if let Expectation::Awaited(_, true) = this {
-            self.due.set(self.due.get() + 1);
-        }
         match answers.entry(ticket) {
             Entry::Vacant(place) => {
                 place.insert(this);
             }
             Entry::Occupied(other) => match (other.remove(), this) {
-                (Expectation::Awaited(then, due), Expectation::Arrived(outcome))
-                | (Expectation::Arrived(outcome), Expectation::Awaited(then, due)) => {
-                    self.due.set(self.due.get() - usize::from(due));
+                (Expectation::Awaited(then), Expectation::Arrived(outcome))
+                | (Expectation::Arrived(outcome), Expectation::Awaited(then)) => {
                     self.ready.borrow_mut().push((then, outcome));
                 }
                 // Numbers are given once.
@@ -131,23 +124,21 @@ impl Worker {
 
     /// Calls `then` with an answer that comes apart, now or later, from the loop.
     pub(crate) fn expect(&self, ticket: Ticket, then: Then) {
-        self.expected.meet(ticket, Expectation::Awaited(then, true));
+        self.expected.meet(ticket, Expectation::Awaited(then));
     }
 
-    /// As `expect`, for an answer that is asked for with the ticket that this returns. It is `due` if it comes whatever others
-    /// do.
-    pub(crate) fn expect_new(&self, then: Then, due: bool) -> (u32, u64) {
+    /// As `expect`, for an answer that is asked for with the ticket that this returns.
+    pub(crate) fn expect_new(&self, then: Then) -> (u32, u64) {
         let ticket = self.exchange.ticket();
-        self.expected.meet((self.index, ticket), Expectation::Awaited(then, due));
+        self.expected.meet((self.index, ticket), Expectation::Awaited(then));
         (self.index as u32, ticket)
     }
 
     /// Nobody will answer under a ticket that this worker made: whoever waits is told by being dropped.
     pub(crate) fn withdraw(&self, ticket: (u32, u64)) {
         let awaited = self.expected.answers.borrow_mut().remove(&(ticket.0 as usize, ticket.1));
-        if let Some(Expectation::Awaited(_, true)) = awaited {
-            self.expected.due.set(self.expected.due.get() - 1);
-        }
+        // Outside of the borrow: it may wake somebody.
+        drop(awaited);
     }
 
     /// Answers a worker of any node under a ticket that it made, or that this one made for it.
@@ -178,8 +169,9 @@ impl Worker {
         busy
     }
 
-    /// Whether somebody waits for an answer that comes apart.
-    pub(super) fn expects_answers(&self) -> bool {
-        self.expected.due.get() > 0 || !self.expected.ready.borrow().is_empty()
+    /// Whether an answer has to be sent or handed over. One that is awaited is none of this worker's work: it is that of the
+    /// fiber that will send it, or of the message that it is in.
+    pub(super) fn has_answers(&self) -> bool {
+        self.exchange.has_late() || !self.expected.ready.borrow().is_empty()
     }
 }

@@ -34,8 +34,7 @@ impl Worker {
             });
         };
         let node = self.shared.peers.as_ref().map_or(0, |peers| peers.node());
-        // Others may never come.
-        let ticket = self.expect_new(Box::new(then), false);
+        let ticket = self.expect_new(Box::new(then));
         let arrival = (self.shared.next_round(), node, (self.index as u32, ticket), bytes);
         let delegated = Delegated::travelling::<Root, _>(arrive);
         self.tell_worker(KEEPER, delegated, arrival);

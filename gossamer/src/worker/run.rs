@@ -6,7 +6,7 @@ use crate::lane::context::{self, Context};
 use crate::sys::fiber::Fiber;
 use crate::sys::overflow;
 use crate::worker::inbox::Message;
-use crate::worker::shared::{Phase, Shared};
+use crate::worker::shared::{BUSY, Phase, Shared};
 use crate::worker::sleep::Idleness;
 use crate::worker::wires::Wires;
 use crate::worker::{Worker, current, fate};
@@ -38,7 +38,7 @@ impl Worker {
         let idleness = Idleness::default();
         let mut polled = Instant::now();
         for turn in 0u32.. {
-            if self.cancelling.get() {
+            if self.cancelling.get() || self.shared.is_settling() {
                 // Before this turn answers anything: who hears the answer may be quiet from then on, while the turn
                 // still sends what the answered closure asked for.
                 self.note_activity();
@@ -51,6 +51,7 @@ impl Worker {
                 polled = Instant::now();
             }
             match self.shared.phase() {
+                Phase::Running if self.shared.is_settling() => self.note_settled(),
                 Phase::Running => {}
                 Phase::Ended => return,
                 phase => busy |= self.wind_down(phase),
@@ -166,10 +167,10 @@ impl Worker {
     }
 
     /// Tells `Shared::look` that this worker is doing something.
-    fn note_activity(&self) {
+    pub(super) fn note_activity(&self) {
         let post = &self.shared.post(self.index);
         // SeqCst: see `Shared::look`.
-        post.quiet.store(Phase::Running as u8, Ordering::SeqCst);
+        post.quiet.store(BUSY, Ordering::SeqCst);
         post.activity.fetch_add(1, Ordering::SeqCst);
     }
 

@@ -80,7 +80,12 @@ impl Scheduler {
 
     /// Whether there is any fiber with a job, or a job without a fiber.
     pub(crate) fn has_live(&self) -> bool {
-        self.live.get() > 0 || self.jobs.len() > 0
+        self.live() > 0
+    }
+
+    /// Fibers with a job, and jobs without a fiber.
+    pub(crate) fn live(&self) -> usize {
+        self.live.get() + self.jobs.len()
     }
 
     /// Lets a fiber go on if it is parked; if it runs, its next park returns at once.
@@ -251,6 +256,11 @@ impl Worker {
             return Fiber::suspend_unwinding();
         }
         self.unwind_if_cancelled();
+        self.let_others_run();
+    }
+
+    /// Lets the other fibers of this worker run, and its loop, also while the runtime ends.
+    pub(crate) fn let_others_run(&self) {
         self.scheduler.ready.push(self.running());
         Fiber::suspend_ready();
     }

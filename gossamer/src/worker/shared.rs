@@ -6,8 +6,10 @@ use crate::worker::config::Config;
 use crate::worker::inbox::{Inbox, Message};
 use crate::worker::peers::Peers;
 use crate::worker::readiness::Sources;
-use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use crate::worker::settle::AllNodes;
+use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+use std::time::Duration;
 
 /// How far a runtime has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd)]
@@ -34,6 +36,20 @@ impl Phase {
     }
 }
 
+/// Of a worker that has something to do, in the place of the phase in which it had nothing.
+pub(crate) const BUSY: u8 = u8::MAX;
+
+/// How often is looked whether all is quiet.
+pub(crate) const QUIET_LOOK: Duration = Duration::from_micros(50);
+
+/// Whether nothing is under way anywhere, in the present phase.
+///
+/// Two looks at all workers, each finding all quiet, and no activity between: at the moment between the looks every
+/// worker was idle with no request of its own unanswered, so no message existed that could start another.
+pub(crate) fn is_quiescent(look: impl Fn() -> Option<u64>) -> bool {
+    matches!((look(), look()), (Some(first), Some(second)) if first == second)
+}
+
 /// One runtime.
 pub(crate) struct Shared {
     /// Process-wide number of worker 0 of node 0; the others follow.
@@ -47,6 +63,10 @@ pub(crate) struct Shared {
     pub(crate) peers: Option<Peers>,
     /// Rounds of collectives that this node has come to.
     rounds: AtomicU64,
+    /// How many wait until all is quiet.
+    pub(super) settling: AtomicUsize,
+    /// The other nodes to look at, if this is node 0 of several.
+    pub(crate) all_nodes: OnceLock<Box<dyn AllNodes>>,
     phase: AtomicU8,
 }
 
@@ -109,7 +129,17 @@ impl Shared {
         let taken = |next: u32| next.checked_add(count);
         let base = NEXT_NUMBER.fetch_update(Ordering::Relaxed, Ordering::Relaxed, taken).ok()?;
         let phase = AtomicU8::new(Phase::Running as u8);
-        let shared = Arc::new(Self { base, config, posts, first, peers, rounds: AtomicU64::new(0), phase });
+        let shared = Arc::new(Self {
+            base,
+            config,
+            posts,
+            first,
+            peers,
+            rounds: AtomicU64::new(0),
+            settling: AtomicUsize::new(0),
+            all_nodes: OnceLock::new(),
+            phase,
+        });
         let mut runtimes = runtimes();
         runtimes.retain(|runtime| runtime.strong_count() > 0);
         runtimes.push(Arc::downgrade(&shared));
@@ -171,13 +201,16 @@ impl Shared {
     pub(crate) fn advance_to(&self, phase: Phase) {
         // Release: pairs with the Acquire in `phase`.
         self.phase.store(phase as u8, Ordering::Release);
-        for post in &self.posts {
-            if phase == Phase::Draining {
-                post.inbox.close_to_requests();
-            }
-            // Not `ring`: a worker about to sleep looks for work, which a phase is not.
-            post.wake();
+        if phase == Phase::Draining {
+            self.posts.iter().for_each(|post| post.inbox.close_to_requests());
         }
+        self.wake_all();
+    }
+
+    /// Wakes all workers to look at what is no work.
+    pub(super) fn wake_all(&self) {
+        // Not `ring`: a worker about to sleep looks for work.
+        self.posts.iter().for_each(Post::wake);
     }
 
     /// Looks at all workers of this node: how much they have done so far, if all are quiet in the present phase.

@@ -17,7 +17,10 @@ fn main() {
 fn work(what: &str) {
     let nodes = rack::nodes();
     match what {
-        "sum" => sum(),
+        "sum" => {
+            sum();
+            rack::wait_all();
+        }
         "panic" => panic!("as asked for"),
         "sleep" => {
             println!("{} nodes are up", nodes.len());

@@ -68,6 +68,11 @@ impl Exchange {
         ticket
     }
 
+    /// Whether an answer has to be sent.
+    pub(crate) fn has_late(&self) -> bool {
+        !self.late.borrow().is_empty()
+    }
+
     /// The answers that have to be sent.
     #[inline]
     pub(crate) fn take_late(&self) -> Vec<Late> {

@@ -1,0 +1,55 @@
+//! [`wait_all`]: quiescence.
+
+use crate::rack::topology::on_worker;
+use crate::sys::oneshot;
+use crate::worker::wake::block_on;
+use crate::worker::{self, Worker};
+
+/// Waits until all work is done, on all nodes: every fiber has ended, but those that wait here, and every request has been
+/// answered, also those that nobody waits for. For work that is sent off and not joined.
+///
+/// ```
+/// # use gossamer::{Config, entrust, rack, spawn_with};
+/// let counted = rack::run_in_process(2, Config::default(), || {
+///     let count = entrust(0_u64);
+///     for _ in 0..100 {
+///         let _detached = spawn_with(|count| count.apply_then(|count| *count += 1, drop), count.clone());
+///     }
+///     rack::wait_all();
+///     count.apply(|count| *count)
+/// });
+/// assert_eq!(counted, 100);
+/// ```
+///
+/// A fiber that waits for a timer, for a socket or for another fiber has not ended; so a fiber that others join must not wait here
+/// while they do. Work that threads send in from outside counts
+/// from when it has arrived.
+///
+/// # Panics
+/// In a delegated closure or a callback, which cannot wait, and on a thread that is no worker.
+pub fn wait_all() {
+    let (sender, receiver) = oneshot::channel();
+    let _waits = on_worker("wait_all", |here| {
+        here.require_fiber("rack::wait_all");
+        here.when_settled(move |outcome| sender.send(outcome));
+        Waits::here(here)
+    });
+    // Closed only when the runtime ends, which unwinds this fiber.
+    let _settled = block_on(receiver, "rack::wait_all");
+}
+
+/// A fiber that waits is not one to be waited for.
+struct Waits;
+
+impl Waits {
+    fn here(here: &Worker) -> Self {
+        here.settlers.set(here.settlers.get() + 1);
+        Self
+    }
+}
+
+impl Drop for Waits {
+    fn drop(&mut self) {
+        worker::with(|worker| worker.map(|here| here.settlers.set(here.settlers.get() - 1)));
+    }
+}
