@@ -98,9 +98,8 @@ fn watch_node(
     input: &mut Input,
 ) -> io::Result<Running> {
     let index = node.index;
-    let Spawned { mut child, ended, report } = spawned;
-    let (pid, stdin, stdout, stderr) =
-        (child.id(), child.stdin.take(), child.stdout.take(), child.stderr.take());
+    let Spawned { child, ended, input: stdin, out, err, report } = spawned;
+    let pid = child.id();
     let (tell_ended, is_ended) = watch::channel(false);
     let mut running = Running { index, child: Some(child), ended: tell_ended, words: None };
     if let Some(stdin) = stdin {
@@ -109,8 +108,8 @@ fn watch_node(
     }
     let report = Receiver::from_owned_fd(OwnedFd::from(report))?;
     running.words = Some(tokio::spawn(last_words(report, is_ended.clone())));
-    let out = stdout.map(|out| Receiver::from_owned_fd(OwnedFd::from(out))).transpose()?;
-    let err = stderr.map(|err| Receiver::from_owned_fd(OwnedFd::from(err))).transpose()?;
+    let out = Receiver::from_owned_fd(OwnedFd::from(out))?;
+    let err = Receiver::from_owned_fd(OwnedFd::from(err))?;
     let (window, sink) = (Arc::clone(window), events.clone());
     tasks.spawn(async move {
         let pump = |pipe, stream| forward(pipe, index, stream, is_ended.clone(), &window, &sink);
@@ -201,14 +200,13 @@ async fn read(pipe: &mut Receiver, buffer: &mut [u8], ended: &mut watch::Receive
 
 /// Passes on what a node writes, as fast as the launcher prints it.
 async fn forward(
-    pipe: Option<Receiver>,
+    mut pipe: Receiver,
     node: u32,
     stream: Stream,
     mut ended: watch::Receiver<bool>,
     window: &Window,
     events: &UnboundedSender<Event>,
 ) {
-    let Some(mut pipe) = pipe else { return };
     let (mut buffer, mut rest) = (vec![0; CHUNK], REST);
     loop {
         let length = read(&mut pipe, &mut buffer, &mut ended).await;

@@ -22,8 +22,8 @@ pub fn local(nodes: u32, script: &str) -> Command {
     gossamer(&["run", "--local", &nodes.to_string(), "--", "/bin/sh", "-c", script])
 }
 
-/// A process that is killed if the test ends before it does.
-pub struct Started(pub Option<Child>);
+/// A process that is killed if the test ends before it does, or takes too long.
+pub struct Started(Option<Child>, mpsc::Sender<()>);
 
 impl Started {
     pub fn pid(&self) -> u32 {
@@ -62,7 +62,16 @@ impl Drop for Started {
 }
 
 pub fn start(command: &mut Command) -> Started {
-    Started(Some(command.spawn().unwrap()))
+    let child = command.spawn().unwrap();
+    let pid = child.id();
+    let (alive, ended) = mpsc::channel();
+    std::thread::spawn(move || {
+        // Whoever reads its output then sees the end of it.
+        if ended.recv_timeout(2 * WATCHDOG) == Err(mpsc::RecvTimeoutError::Timeout) {
+            signal(pid, "KILL");
+        }
+    });
+    Started(Some(child), alive)
 }
 
 pub fn finish(command: &mut Command) -> Finished {
