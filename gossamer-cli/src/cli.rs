@@ -1,8 +1,10 @@
 //! The command line.
 
+use crate::ending::printable;
 use crate::exit::{self, Failure};
 use crate::{config, daemon, key, local, query, remote};
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
+use clap_complete::Shell;
 use std::ffi::OsString;
 use std::future::Future;
 use std::io::Write;
@@ -46,6 +48,18 @@ enum Command {
         /// Print the result as JSON
         #[arg(long)]
         json: bool,
+    },
+    /// Print a script that completes the command line in a shell
+    ///
+    /// For bash: gossamer completions bash >/usr/share/bash-completion/completions/gossamer
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
+    /// Write the manual pages
+    Man {
+        /// The directory for them; without one, the first page is printed
+        directory: Option<PathBuf>,
     },
 }
 
@@ -143,7 +157,7 @@ pub fn main() -> ! {
     let result = act(Arguments::parse().command);
     let status = result.unwrap_or_else(|failure| {
         // There is nobody else to tell if that fails.
-        let _ = writeln!(std::io::stderr(), "gossamer: {failure}");
+        let _ = writeln!(std::io::stderr(), "gossamer: {}", printable(&failure.message));
         failure.status
     });
     // Threads that wait for input or output are left where they are.
@@ -163,6 +177,12 @@ fn act(command: Command) -> Result<u8, Failure> {
             block_on(query::logs(&config.config, &id, json))
         }
         Command::Keygen { file, json } => keygen(&file, json),
+        Command::Completions { shell } => {
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Arguments::command(), "gossamer", &mut script);
+            print(&script)
+        }
+        Command::Man { directory } => manual(directory.as_deref()),
     }
 }
 
@@ -177,6 +197,24 @@ async fn launch(run: Run) -> Result<u8, Failure> {
     }
 }
 
+fn print(text: &[u8]) -> Result<u8, Failure> {
+    let mut out = std::io::stdout().lock();
+    let written = out.write_all(text).and_then(|()| out.flush());
+    written.map(|()| 0).map_err(|error| Failure::new(exit::OUTPUT, format!("cannot write: {error}")))
+}
+
+fn manual(directory: Option<&Path>) -> Result<u8, Failure> {
+    let written = match directory {
+        Some(directory) => clap_mangen::generate_to(Arguments::command(), directory),
+        None => {
+            let mut page = Vec::new();
+            let rendered = clap_mangen::Man::new(Arguments::command()).render(&mut page);
+            rendered.and_then(|()| print(&page).map(drop).map_err(std::io::Error::other))
+        }
+    };
+    written.map(|()| 0).map_err(|error| Failure::new(exit::OUTPUT, format!("cannot write: {error}")))
+}
+
 fn keygen(file: &Path, json: bool) -> Result<u8, Failure> {
     key::generate(file)?;
     let text = match json {
@@ -185,9 +223,7 @@ fn keygen(file: &Path, json: bool) -> Result<u8, Failure> {
             format!("wrote {}; copy it to every machine of the rack, and to nobody else", file.display())
         }
     };
-    // The key is there; whether that could be said does not matter.
-    let _ = writeln!(std::io::stdout(), "{text}");
-    Ok(0)
+    print(format!("{text}\n").as_bytes())
 }
 
 fn block_on(work: impl Future<Output = Result<u8, Failure>>) -> Result<u8, Failure> {

@@ -1,9 +1,9 @@
 //! Connections of clients to daemons.
 
+use crate::channel::{self, Reader, Writer};
 use crate::config::{Machine, Rack};
 use crate::exit::{Failure, UNREACHABLE};
 use crate::key::Key;
-use crate::noise::{self, Reader, Writer};
 use crate::protocol::{HANDSHAKE, Hello, PROTOCOL, Request, decode, encode};
 use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
@@ -86,7 +86,7 @@ impl Trouble {
 async fn open(address: &str, key: &Key) -> Result<Connection, Trouble> {
     let stream = TcpStream::connect(address).await.map_err(Trouble::Connect)?;
     let address = stream.peer_addr().map_err(Trouble::Connect)?;
-    let (mut reader, mut writer) = noise::initiate(stream, key).await.map_err(Trouble::Handshake)?;
+    let (mut reader, mut writer) = channel::initiate(stream, key).await.map_err(Trouble::Handshake)?;
     let hello = encode(&Hello::own()).map_err(Trouble::Handshake)?;
     writer.send(&hello).await.map_err(Trouble::Handshake)?;
     let hello = match reader.receive().await.map_err(Trouble::Handshake)? {

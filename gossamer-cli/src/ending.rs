@@ -93,20 +93,22 @@ pub fn signal_name(signal: u8) -> String {
 pub fn words(written: &[u8]) -> Option<String> {
     let line = written.split(|&byte| byte == b'\n').next().unwrap_or_default();
     let line = line.get(..MOST_WORDS).unwrap_or(line);
-    printable(String::from_utf8_lossy(line).trim())
+    let words = printable(String::from_utf8_lossy(line).trim());
+    (!words.is_empty()).then_some(words)
 }
 
-/// Text from elsewhere without what could drive a terminal, or nothing if it is empty.
-fn printable(text: &str) -> Option<String> {
+/// Text from elsewhere without what could drive a terminal. Line ends stay.
+#[must_use]
+pub fn printable(text: &str) -> String {
     let mut clean = String::with_capacity(text.len());
     for character in text.chars() {
-        if character.is_control() {
+        if character.is_control() && character != '\n' {
             clean.extend(character.escape_default());
         } else {
             clean.push(character);
         }
     }
-    (!clean.is_empty()).then_some(clean)
+    clean
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 use crate::ending::{self, End, How, MOST_WORDS};
 use crate::exit::{self, Failure};
 use crate::fate::GIVE_UP;
-use crate::message::{CHUNK, Command, Event, Stream};
+use crate::message::{CHUNK, Command, Event, Stream, cost};
 use crate::spawn::{self, Node, Program, Spawned};
 use crate::window::{WINDOW, Window};
 use rustix::process::{Pid, Signal};
@@ -12,18 +12,23 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::process::Child;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::unix::pipe::{Receiver, Sender};
+use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
-use tokio::time::{Instant, timeout, timeout_at};
+use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 /// How long the pipes of an ended node may stay silent until they count as closed: a process that the node started can
 /// have left its group and still hold them.
 const SILENCE: Duration = Duration::from_secs(1);
-/// The same for the report pipe.
+/// The most that a pipe of an ended node can still hold, unless root has made it larger; what comes after that is of such a
+/// process too.
+const REST: usize = 1 << 20;
+/// How long the report pipe of an ended node is read.
 const LAST_WORDS: Duration = Duration::from_millis(200);
 
 /// A node that was started.
@@ -42,6 +47,8 @@ pub async fn host(
     mut commands: UnboundedReceiver<Command>,
     events: UnboundedSender<Event>,
 ) {
+    // Whoever started this process may have it ignore SIGCHLD; then no process could be waited for.
+    let _children = signal(SignalKind::child());
     let mut tasks = JoinSet::new();
     let (exits, mut exited) = unbounded_channel();
     let window = Arc::new(Window::default());
@@ -91,9 +98,8 @@ fn watch_node(
     input: &mut Input,
 ) -> io::Result<Running> {
     let index = node.index;
-    let Spawned { mut child, ended, report } = spawned;
-    let (pid, stdin, stdout, stderr) =
-        (child.id(), child.stdin.take(), child.stdout.take(), child.stderr.take());
+    let Spawned { child, ended, input: stdin, out, err, report } = spawned;
+    let pid = child.id();
     let (tell_ended, is_ended) = watch::channel(false);
     let mut running = Running { index, child: Some(child), ended: tell_ended, words: None };
     if let Some(stdin) = stdin {
@@ -102,8 +108,8 @@ fn watch_node(
     }
     let report = Receiver::from_owned_fd(OwnedFd::from(report))?;
     running.words = Some(tokio::spawn(last_words(report, is_ended.clone())));
-    let out = stdout.map(|out| Receiver::from_owned_fd(OwnedFd::from(out))).transpose()?;
-    let err = stderr.map(|err| Receiver::from_owned_fd(OwnedFd::from(err))).transpose()?;
+    let out = Receiver::from_owned_fd(OwnedFd::from(out))?;
+    let err = Receiver::from_owned_fd(OwnedFd::from(err))?;
     let (window, sink) = (Arc::clone(window), events.clone());
     tasks.spawn(async move {
         let pump = |pipe, stream| forward(pipe, index, stream, is_ended.clone(), &window, &sink);
@@ -181,12 +187,7 @@ async fn end_all(running: &mut [Running], exited: &mut UnboundedReceiver<u32>) {
 }
 
 /// Reads from a pipe of a node: 0 at its end.
-async fn read(
-    pipe: &mut Receiver,
-    buffer: &mut [u8],
-    ended: &mut watch::Receiver<bool>,
-    silence: Duration,
-) -> usize {
+async fn read(pipe: &mut Receiver, buffer: &mut [u8], ended: &mut watch::Receiver<bool>) -> usize {
     if !*ended.borrow() {
         tokio::select! {
             biased;
@@ -194,24 +195,27 @@ async fn read(
             _ = ended.wait_for(|ended| *ended) => {}
         }
     }
-    timeout(silence, pipe.read(buffer)).await.map_or(0, |read| read.unwrap_or(0))
+    timeout(SILENCE, pipe.read(buffer)).await.map_or(0, |read| read.unwrap_or(0))
 }
 
 /// Passes on what a node writes, as fast as the launcher prints it.
 async fn forward(
-    pipe: Option<Receiver>,
+    mut pipe: Receiver,
     node: u32,
     stream: Stream,
     mut ended: watch::Receiver<bool>,
     window: &Window,
     events: &UnboundedSender<Event>,
 ) {
-    let Some(mut pipe) = pipe else { return };
-    let mut buffer = vec![0; CHUNK];
+    let (mut buffer, mut rest) = (vec![0; CHUNK], REST);
     loop {
-        let length = read(&mut pipe, &mut buffer, &mut ended, SILENCE).await;
+        let length = read(&mut pipe, &mut buffer, &mut ended).await;
+        if *ended.borrow() {
+            let Some(less) = rest.checked_sub(length) else { return };
+            rest = less;
+        }
         let Some(bytes @ [_, ..]) = buffer.get(..length) else { return };
-        window.take(bytes.len()).await;
+        window.take(cost(bytes)).await;
         if events.send(Event::Output { node, stream, bytes: bytes.to_vec() }).is_err() {
             return;
         }
@@ -222,33 +226,44 @@ async fn forward(
 /// does not block.
 async fn last_words(mut pipe: Receiver, mut ended: watch::Receiver<bool>) -> Vec<u8> {
     let (mut written, mut buffer) = (Vec::new(), vec![0; MOST_WORDS]);
-    loop {
-        let length = read(&mut pipe, &mut buffer, &mut ended, LAST_WORDS).await;
-        let Some(bytes @ [_, ..]) = buffer.get(..length) else { return written };
-        let room = MOST_WORDS.saturating_sub(written.len());
-        written.extend_from_slice(bytes.get(..room).unwrap_or(bytes));
+    let reading = async {
+        while let Ok(length @ 1..) = pipe.read(&mut buffer).await {
+            let bytes = buffer.get(..length).unwrap_or_default();
+            let room = MOST_WORDS.saturating_sub(written.len());
+            written.extend_from_slice(bytes.get(..room).unwrap_or(bytes));
+        }
+    };
+    let waiting = async {
+        let _ = ended.wait_for(|ended| *ended).await;
+        sleep(LAST_WORDS).await;
+    };
+    tokio::select! {
+        biased;
+        () = reading => {}
+        () = waiting => {}
     }
+    written
 }
 
 /// The way to the standard input of node 0, if it is on this machine and still reads.
 #[derive(Default)]
 struct Input {
     queue: Option<UnboundedSender<Vec<u8>>>,
-    taken: Option<Arc<std::sync::atomic::AtomicUsize>>,
+    taken: Option<Arc<AtomicUsize>>,
 }
 
 impl Input {
     fn to(mut stdin: Sender, events: UnboundedSender<Event>, tasks: &mut JoinSet<()>) -> Self {
         let (queue, mut waiting) = unbounded_channel::<Vec<u8>>();
-        let held = Arc::new(std::sync::atomic::AtomicUsize::new(0));
+        let held = Arc::new(AtomicUsize::new(0));
         let taken = Arc::clone(&held);
         tasks.spawn(async move {
             let mut open = true;
             while let Some(bytes) = waiting.recv().await {
                 // A node that reads no more does not stop the launcher from reading: its input is lost, as in a shell.
                 open = open && stdin.write_all(&bytes).await.is_ok();
-                taken.fetch_sub(bytes.len(), std::sync::atomic::Ordering::Relaxed);
-                let _ = events.send(Event::Taken(u32::try_from(bytes.len()).unwrap_or(u32::MAX)));
+                taken.fetch_sub(cost(&bytes), Ordering::Relaxed);
+                let _ = events.send(Event::Taken(u32::try_from(cost(&bytes)).unwrap_or(u32::MAX)));
             }
         });
         Self { queue: Some(queue), taken: Some(held) }
@@ -257,8 +272,8 @@ impl Input {
     /// Queues input. A launcher that sends more than it may loses it.
     fn push(&mut self, bytes: Vec<u8>) {
         if let (Some(queue), Some(held)) = (&self.queue, &self.taken) {
-            let before = held.fetch_add(bytes.len(), std::sync::atomic::Ordering::Relaxed);
-            if before + bytes.len() > WINDOW || queue.send(bytes).is_err() {
+            let before = held.fetch_add(cost(&bytes), Ordering::Relaxed);
+            if before + cost(&bytes) > WINDOW || queue.send(bytes).is_err() {
                 self.end();
             }
         }

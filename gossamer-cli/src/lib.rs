@@ -10,13 +10,15 @@
 //! | [`query`], [`table`] | `status`, `ps`, `kill`, `logs` |
 //! | [`supervise`], [`fate`], [`report`] | the launcher's loop; its decisions, which do no I/O; its report |
 //! | [`daemon`], [`cache`] | the daemon; the programs that were shipped to it |
-//! | [`connect`], [`protocol`], [`noise`] | connections to daemons; what is said there; how it is encrypted |
+//! | [`connect`], [`channel`] | connections to daemons, connections between those who know the key |
+//! | [`protocol`], [`noise`] | what is said there, how it is encrypted |
 //! | [`config`], [`key`] | the configuration of a rack; the key that its machines share |
 //! | [`host`], [`spawn`] | the nodes of one machine; one process of them |
 //! | [`message`], [`window`] | what launcher and host tell each other; how much may be on its way |
 //! | [`lines`], [`printer`], [`input`] | output and input |
 
 pub mod cache;
+pub mod channel;
 pub mod cli;
 pub mod config;
 pub mod connect;

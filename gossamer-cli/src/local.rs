@@ -4,7 +4,7 @@ use crate::exit::Failure;
 use crate::host::host;
 use crate::random;
 use crate::spawn::{self, Limits, Node, Program};
-use crate::supervise::{Application, Machine, supervise};
+use crate::supervise::{Application, Heard, Machine, supervise};
 use std::ffi::OsString;
 use tokio::sync::mpsc::unbounded_channel;
 
@@ -50,7 +50,7 @@ pub async fn run(run: Run) -> Result<u8, Failure> {
             let _ = tell_launcher.send((0, event));
         }
     });
-    let machines = vec![Machine { name: None, commands }];
+    let machines = vec![Machine { name: None, commands, heard: Heard::default() }];
     let nodes = vec![0; usize::try_from(nodes).unwrap_or(0)];
     let result = supervise(Application { machines, nodes, events, prefix }).await;
     // With the way to it gone, the host kills what may be left.

@@ -7,6 +7,12 @@ use serde::{Deserialize, Serialize};
 /// The most bytes of output, or of input, in one message.
 pub const CHUNK: usize = 16 * 1024;
 
+/// What a piece of output or input takes of the window: so that many small pieces take no more memory than few large ones.
+#[must_use]
+pub fn cost(piece: &[u8]) -> usize {
+    piece.len() + 64
+}
+
 /// The launcher to a host.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Command {
@@ -16,7 +22,7 @@ pub enum Command {
     Input(Vec<u8>),
     /// The end of the standard input of node 0.
     InputEnd,
-    /// So many bytes of output were printed; as many may be sent.
+    /// Output of this cost was printed; as much may be sent.
     Printed(u32),
 }
 
@@ -55,7 +61,7 @@ pub enum Event {
         /// What.
         bytes: Vec<u8>,
     },
-    /// So many bytes of input were taken; as many may be sent.
+    /// Input of this cost was taken; as much may be sent.
     Taken(u32),
     /// A node has ended.
     Ended {

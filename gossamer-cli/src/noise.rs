@@ -1,45 +1,38 @@
-//! Encrypted connections between those who know the rack's key.
+//! How connections between those who know the rack's key are encrypted. No I/O.
 //!
-//! Noise, pattern `NNpsk0`: two messages of 48 bytes each way prove the key and agree on fresh keys; a first message that
-//! was recorded and is sent again gets an answer, but whoever sends it cannot go on. After that, frames: two bytes of
-//! length, then so many encrypted bytes; decrypted, one byte that says whether the message ends here, then its bytes.
+//! Noise, pattern `NNpsk0`: a message of 48 bytes each way proves the key and agrees on fresh keys; a first message that was
+//! recorded and is sent again gets an answer, but whoever sends it cannot go on. After that, frames: two bytes of length,
+//! then so many encrypted bytes; decrypted, one byte that says whether the message ends here, then its bytes.
 
 use crate::key::Key;
 use snow::{Builder, HandshakeState, StatelessTransportState};
 use std::io::{self, ErrorKind};
 use std::sync::Arc;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
-use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 
 /// The longest message.
 pub const LONGEST: usize = 4 << 20;
+/// The bytes of a message of the handshake: a public key and a tag.
+pub const HANDSHAKE: usize = 48;
+/// The most bytes of a message in one frame.
+pub const PIECE: usize = u16::MAX as usize - TAG - 1;
 
 const PATTERN: &str = "Noise_NNpsk0_25519_ChaChaPoly_BLAKE2s";
 const PROLOGUE: &[u8] = b"gossamer rack";
-/// A message of the handshake: a public key and a tag.
-const HANDSHAKE: usize = 48;
 /// The tag of an encrypted frame.
 const TAG: usize = 16;
-/// The most bytes of a message in one frame.
-const PIECE: usize = u16::MAX as usize - TAG - 1;
 
-/// What comes from the network.
+/// One side of a handshake.
 #[derive(Debug)]
-pub struct Reader {
-    half: OwnedReadHalf,
-    frames: Frames,
-}
+pub struct Handshake(Box<HandshakeState>);
 
-/// What goes to the network.
+/// Messages become frames.
 #[derive(Debug)]
-pub struct Writer {
-    half: OwnedWriteHalf,
+pub struct Sealer {
     state: Arc<StatelessTransportState>,
     nonce: u64,
 }
 
-/// Frames become messages. No I/O.
+/// Frames become messages.
 #[derive(Debug)]
 pub struct Frames {
     state: Arc<StatelessTransportState>,
@@ -52,56 +45,103 @@ fn broken(what: impl std::fmt::Display) -> io::Error {
     io::Error::new(ErrorKind::InvalidData, what.to_string())
 }
 
+impl Handshake {
+    /// The side that connects, and speaks first.
+    ///
+    /// # Errors
+    /// If the kernel gives no random bytes.
+    pub fn initiator(key: &Key) -> io::Result<Self> {
+        builder(key).and_then(Builder::build_initiator).map(|state| Self(Box::new(state))).map_err(broken)
+    }
+
+    /// The side that was connected to.
+    ///
+    /// # Errors
+    /// If the kernel gives no random bytes.
+    pub fn responder(key: &Key) -> io::Result<Self> {
+        builder(key).and_then(Builder::build_responder).map(|state| Self(Box::new(state))).map_err(broken)
+    }
+
+    /// The message of this side.
+    ///
+    /// # Errors
+    /// If it is the other side's turn.
+    pub fn write(&mut self) -> io::Result<[u8; HANDSHAKE]> {
+        let mut message = [0; HANDSHAKE];
+        self.0.write_message(&[], &mut message).map_err(broken)?;
+        Ok(message)
+    }
+
+    /// Takes the message of the other side.
+    ///
+    /// # Errors
+    /// If the other side does not know the key.
+    pub fn read(&mut self, message: &[u8; HANDSHAKE]) -> io::Result<()> {
+        self.0.read_message(message, &mut []).map(drop).map_err(|_| broken("it does not know the rack's key"))
+    }
+
+    /// After both messages.
+    ///
+    /// # Errors
+    /// If one is missing.
+    pub fn finish(self) -> io::Result<(Sealer, Frames)> {
+        let state = Arc::new(self.0.into_stateless_transport_mode().map_err(broken)?);
+        let sealer = Sealer { state: Arc::clone(&state), nonce: 0 };
+        Ok((sealer, Frames { state, nonce: 0, received: Vec::with_capacity(PIECE), message: Vec::new() }))
+    }
+}
+
 fn builder(key: &Key) -> Result<Builder<'_>, snow::Error> {
     Builder::new(PATTERN.parse()?).prologue(PROLOGUE)?.psk(0, key.bytes())
 }
 
-/// The side that connects.
-///
-/// # Errors
-/// Of the connection, and if the other side does not know the key.
-pub async fn initiate(mut stream: TcpStream, key: &Key) -> io::Result<(Reader, Writer)> {
-    let mut state = builder(key).and_then(Builder::build_initiator).map_err(broken)?;
-    send_handshake(&mut state, &mut stream).await?;
-    receive_handshake(&mut state, &mut stream).await?;
-    halves(state, stream)
-}
+impl Sealer {
+    /// The frames of a message.
+    ///
+    /// # Errors
+    /// If the message is too long.
+    pub fn seal(&mut self, message: &[u8]) -> io::Result<Vec<u8>> {
+        if message.len() > LONGEST {
+            let length = message.len();
+            return Err(broken(format!("{length} bytes are more than fit into a message ({LONGEST})")));
+        }
+        let mut frames = Vec::with_capacity(message.len() + 64);
+        let pieces = message.len().div_ceil(PIECE).max(1);
+        for index in 0..pieces {
+            let begin = index * PIECE;
+            let piece = message.get(begin..message.len().min(begin + PIECE)).unwrap_or_default();
+            let mut plain = Vec::with_capacity(1 + piece.len());
+            plain.push(u8::from(index + 1 == pieces));
+            plain.extend_from_slice(piece);
+            frames.extend_from_slice(&self.seal_frame(&plain)?);
+        }
+        Ok(frames)
+    }
 
-/// The side that was connected to. The other side has proved that it knows the key only once a message came from it.
-///
-/// # Errors
-/// Of the connection, and if the other side does not know the key.
-pub async fn respond(mut stream: TcpStream, key: &Key) -> io::Result<(Reader, Writer)> {
-    let mut state = builder(key).and_then(Builder::build_responder).map_err(broken)?;
-    receive_handshake(&mut state, &mut stream).await?;
-    send_handshake(&mut state, &mut stream).await?;
-    halves(state, stream)
-}
-
-async fn send_handshake(state: &mut HandshakeState, stream: &mut TcpStream) -> io::Result<()> {
-    let mut message = [0; HANDSHAKE];
-    let length = state.write_message(&[], &mut message).map_err(broken)?;
-    stream.write_all(message.get(..length).unwrap_or_default()).await
-}
-
-async fn receive_handshake(state: &mut HandshakeState, stream: &mut TcpStream) -> io::Result<()> {
-    let mut message = [0; HANDSHAKE];
-    stream.read_exact(&mut message).await?;
-    state.read_message(&message, &mut []).map(drop).map_err(|_| broken("it does not know the rack's key"))
-}
-
-fn halves(state: HandshakeState, stream: TcpStream) -> io::Result<(Reader, Writer)> {
-    // Small messages must not wait for each other.
-    stream.set_nodelay(true)?;
-    let state = Arc::new(state.into_stateless_transport_mode().map_err(broken)?);
-    let (from, to) = stream.into_split();
-    let frames = Frames::new(Arc::clone(&state));
-    Ok((Reader { half: from, frames }, Writer { half: to, state, nonce: 0 }))
+    /// One frame, whatever is in it.
+    ///
+    /// # Errors
+    /// If it is too long.
+    pub fn seal_frame(&mut self, plain: &[u8]) -> io::Result<Vec<u8>> {
+        let mut frame = vec![0; 2 + plain.len() + TAG];
+        let (length, rest) = frame.split_at_mut(2);
+        let sealed = self.state.write_message(self.nonce, plain, rest).map_err(broken)?;
+        self.nonce += 1;
+        length.copy_from_slice(&u16::try_from(sealed).map_err(broken)?.to_be_bytes());
+        Ok(frame)
+    }
 }
 
 impl Frames {
-    fn new(state: Arc<StatelessTransportState>) -> Self {
-        Self { state, nonce: 0, received: Vec::with_capacity(PIECE), message: Vec::new() }
+    /// Where received bytes are appended.
+    pub fn received(&mut self) -> &mut Vec<u8> {
+        &mut self.received
+    }
+
+    /// Whether nothing of a message is there.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.received.is_empty() && self.message.is_empty()
     }
 
     /// The next message, if it is complete.
@@ -113,7 +153,8 @@ impl Frames {
             let length = usize::from(u16::from_be_bytes(*length));
             let Some(frame) = rest.get(..length) else { return Ok(None) };
             let mut plain = vec![0; length];
-            let decrypted = self.state.read_message(self.nonce, frame, &mut plain).map_err(broken)?;
+            let decrypted = self.state.read_message(self.nonce, frame, &mut plain);
+            let decrypted = decrypted.map_err(|_| broken("a message was damaged or forged"))?;
             self.nonce += 1;
             self.received.drain(..2 + length);
             let (is_last, piece) = match plain.get(..decrypted).and_then(<[u8]>::split_first) {
@@ -130,53 +171,5 @@ impl Frames {
             }
         }
         Ok(None)
-    }
-}
-
-impl Reader {
-    /// The next message, or nothing if the other side has closed the connection. Nothing is lost if this is cancelled.
-    ///
-    /// # Errors
-    /// Of the connection, and if it ends within a message, or what comes is not of the other side.
-    pub async fn receive(&mut self) -> io::Result<Option<Vec<u8>>> {
-        loop {
-            if let Some(message) = self.frames.take()? {
-                return Ok(Some(message));
-            }
-            if self.half.read_buf(&mut self.frames.received).await? == 0 {
-                let whole = self.frames.received.is_empty() && self.frames.message.is_empty();
-                return if whole { Ok(None) } else { Err(ErrorKind::UnexpectedEof.into()) };
-            }
-        }
-    }
-}
-
-impl Writer {
-    /// Sends a message. If this is cancelled, the connection is of no use any more.
-    ///
-    /// # Errors
-    /// Of the connection, and if the message is too long.
-    pub async fn send(&mut self, message: &[u8]) -> io::Result<()> {
-        if message.len() > LONGEST {
-            return Err(broken(format!(
-                "{} bytes are more than fit into a message ({LONGEST})",
-                message.len()
-            )));
-        }
-        let mut frames = Vec::with_capacity(message.len() + 64);
-        let pieces = message.len().div_ceil(PIECE).max(1);
-        for index in 0..pieces {
-            let begin = index * PIECE;
-            let piece = message.get(begin..message.len().min(begin + PIECE)).unwrap_or_default();
-            let mut plain = Vec::with_capacity(1 + piece.len());
-            plain.push(u8::from(index + 1 == pieces));
-            plain.extend_from_slice(piece);
-            let mut frame = vec![0; plain.len() + TAG];
-            let length = self.state.write_message(self.nonce, &plain, &mut frame).map_err(broken)?;
-            self.nonce += 1;
-            frames.extend_from_slice(&u16::try_from(length).map_err(broken)?.to_be_bytes());
-            frames.extend_from_slice(frame.get(..length).unwrap_or_default());
-        }
-        self.half.write_all(&frames).await
     }
 }

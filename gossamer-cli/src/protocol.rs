@@ -89,7 +89,7 @@ pub struct Launch {
     pub owner: String,
     /// The value of `GOSSAMER_TOKEN`.
     pub token: String,
-    /// The nodes of this machine, by their index.
+    /// The nodes of this machine, by their index, in order.
     pub nodes: Vec<u32>,
     /// Where they listen, if not in the abstract namespace of the machine.
     pub listen: Option<std::net::IpAddr>,

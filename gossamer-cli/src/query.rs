@@ -2,6 +2,7 @@
 
 use crate::config::{Machine, Rack};
 use crate::connect::Connection;
+use crate::ending::printable;
 use crate::exit::{FAILED, Failure, UNREACHABLE};
 use crate::key::Key;
 use crate::lines::{Lines, Style};
@@ -93,7 +94,7 @@ fn those_reached(answers: Vec<Answer>) -> Result<Vec<(Machine, Reply)>, Failure>
 
 fn complain(text: &str) {
     // There is nobody else to tell if that fails.
-    let _ = writeln!(std::io::stderr(), "gossamer: warning: {text}");
+    let _ = writeln!(std::io::stderr(), "gossamer: warning: {}", printable(text));
 }
 
 fn print(text: &[u8]) -> Result<(), Failure> {

@@ -1,20 +1,21 @@
 //! `gossamer run` over the daemons of a rack. The launcher talks to every daemon itself; it owns the application, which
 //! ends with it.
 
+use crate::channel::{Reader, Writer};
 use crate::config::{Machine, Rack};
 use crate::connect::Connection;
 use crate::exit::{FAILED, Failure, UNREACHABLE, USAGE};
 use crate::key::Key;
 use crate::message::{Command, Event};
-use crate::noise::{Reader, Writer};
 use crate::program::Program;
 use crate::protocol::{BEAT, Launch, Reply, Request, SILENCE, decode, encode};
-use crate::supervise::{self, Application, supervise};
+use crate::supervise::{self, Application, Heard, supervise};
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read};
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::sync::watch;
@@ -63,7 +64,12 @@ pub async fn run(run: Run) -> Result<u8, Failure> {
     let mut handles = Vec::new();
     for (index, machine) in machines.iter().enumerate() {
         let (commands, orders) = unbounded_channel();
-        handles.push(supervise::Machine { name: Some(machine.name.clone()), commands });
+        let heard = Heard::default();
+        handles.push(supervise::Machine {
+            name: Some(machine.name.clone()),
+            commands,
+            heard: Arc::clone(&heard),
+        });
         let nodes = (0..count).filter(|&node| places.get(node) == Some(&index));
         let link = Link {
             machine: machine.clone(),
@@ -84,7 +90,7 @@ pub async fn run(run: Run) -> Result<u8, Failure> {
                 Ok((connection, at, wait)) => {
                     let _ = tell_ready.send(Ok((index, at)));
                     if let Some(connection) = wait.start(connection, &tell).await {
-                        serve(connection, orders, tell).await;
+                        serve(connection, orders, &heard, tell).await;
                     }
                 }
                 Err(failure) => drop(tell_ready.send(Err(failure))),
@@ -212,32 +218,37 @@ impl Link {
 
     async fn reply(&self, connection: &mut Connection) -> Result<Reply, Failure> {
         match timeout(PREPARATION, connection.reader.receive()).await {
-            Ok(Ok(Some(message))) => match decode(&message) {
-                Ok(Reply::Refused(why)) => Err(self.failure(why)),
-                decoded => decoded.map_err(|error| self.failure(error)),
-            },
-            Ok(Ok(None)) => Err(self.failure("its daemon has closed the connection")),
-            Ok(Err(error)) => Err(self.failure(error)),
+            Ok(received) => self.understood(received),
             Err(_) => Err(self.failure(format!("its daemon says nothing for {} s", PREPARATION.as_secs()))),
+        }
+    }
+
+    fn understood(&self, received: io::Result<Option<Vec<u8>>>) -> Result<Reply, Failure> {
+        match received.and_then(|message| message.map(|message| decode(&message)).transpose()) {
+            Ok(Some(Reply::Refused(why))) => Err(self.failure(why)),
+            Ok(Some(reply)) => Ok(reply),
+            Ok(None) => Err(self.failure("its daemon has closed the connection")),
+            Err(error) => Err(self.failure(error)),
         }
     }
 
     /// Sends the program.
     async fn ship(&self, connection: &mut Connection) -> Result<(), Failure> {
-        match self.send_program(&mut connection.writer).await {
-            // It says why, if it can.
-            Err(error) if error.kind() != io::ErrorKind::UnexpectedEof => {
-                return Err(self.reply(connection).await.err().unwrap_or_else(|| self.failure(error)));
+        let Connection { reader, writer, .. } = &mut *connection;
+        let reply = tokio::select! {
+            // It may refuse the rest.
+            received = reader.receive() => self.understood(received)?,
+            sent = self.send_program(writer) => match sent {
+                Ok(()) => self.reply(connection).await?,
+                Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
+                    let what = "the program became shorter while it was shipped; launch it again";
+                    return Err(Failure::new(FAILED, what));
+                }
+                // It says why, if it can.
+                Err(error) => return Err(self.reply(connection).await.err().unwrap_or_else(|| self.failure(error))),
             }
-            Err(_) => {
-                return Err(Failure::new(
-                    FAILED,
-                    "the program became shorter while it was shipped; launch it again",
-                ));
-            }
-            Ok(()) => {}
-        }
-        match self.reply(connection).await? {
+        };
+        match reply {
             Reply::Stored => Ok(()),
             _ => Err(self.failure("its daemon does not keep to the protocol")),
         }
@@ -284,10 +295,15 @@ impl Wait {
 }
 
 /// Passes on what daemon and launcher tell each other, until one of them is gone.
-async fn serve(connection: Connection, orders: UnboundedReceiver<Command>, tell: impl Fn(Event) -> bool) {
+async fn serve(
+    connection: Connection,
+    orders: UnboundedReceiver<Command>,
+    heard: &Heard,
+    tell: impl Fn(Event) -> bool,
+) {
     let Connection { reader, writer, .. } = connection;
     tokio::select! {
-        why = listen(reader, &tell) => {
+        why = listen(reader, heard, &tell) => {
             tell(Event::Lost(why));
         }
         result = speak(writer, orders) => {
@@ -299,16 +315,16 @@ async fn serve(connection: Connection, orders: UnboundedReceiver<Command>, tell:
 }
 
 /// Passes on events until the daemon is lost, and says why it is.
-async fn listen(mut reader: Reader, tell: &impl Fn(Event) -> bool) -> String {
-    let mut heard = Instant::now();
+async fn listen(mut reader: Reader, heard: &Heard, tell: &impl Fn(Event) -> bool) -> String {
     loop {
-        let message = match timeout_at(heard + SILENCE, reader.receive()).await {
+        let now = Instant::now();
+        *heard.lock().unwrap_or_else(PoisonError::into_inner) = Some(now.into_std());
+        let message = match timeout_at(now + SILENCE, reader.receive()).await {
             Ok(Ok(Some(message))) => message,
             Ok(Ok(None)) => return "its daemon has closed the connection".into(),
             Ok(Err(error)) => return format!("the connection to its daemon is broken: {error}"),
             Err(_) => return format!("nothing was heard of its daemon for {} s", SILENCE.as_secs()),
         };
-        heard = Instant::now();
         match decode(&message) {
             Ok(Reply::Event(event)) => {
                 tell(event);

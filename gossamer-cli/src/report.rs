@@ -1,15 +1,26 @@
 //! The one report of how an application ended.
 
+use crate::ending::{How, printable};
+use crate::exit;
 use crate::fate::Verdict;
+use std::time::Duration;
 
 /// What is said on standard error: nothing if all went well. `place` gives a node's machine and process, each after a
-/// space.
-pub fn text(verdict: &Verdict, nodes: usize, place: impl Fn(usize) -> String) -> String {
+/// space. `silent` are the machines of which nothing was heard for a while: they may be why a node lost its peer.
+pub fn text(
+    verdict: &Verdict,
+    nodes: usize,
+    silent: &[(String, Duration)],
+    place: impl Fn(usize) -> String,
+) -> String {
     let mut text = String::new();
     if let Some((node, end)) = &verdict.failed {
         text += &format!("gossamer: node {node}{} {}\n", place(*node), end.how.sentence());
         if let Some(words) = &end.words {
             text += &format!("gossamer:   node {node} said: {words}\n");
+        }
+        for (machine, silence) in silent.iter().filter(|_| end.how == How::Exited(exit::LOST)) {
+            text += &format!("gossamer:   nothing was heard of {machine} for {} s\n", silence.as_secs());
         }
         if nodes > 1 {
             let others = if nodes == 2 { "the other node was" } else { "the other nodes were" };
@@ -31,7 +42,7 @@ pub fn text(verdict: &Verdict, nodes: usize, place: impl Fn(usize) -> String) ->
             list.join(", node ")
         );
     }
-    text
+    printable(&text)
 }
 
 /// `node 1`, or `nodes 1, 2`.
@@ -43,7 +54,7 @@ fn list(nodes: &[usize]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ending::{End, How};
+    use crate::ending::End;
 
     fn verdict() -> Verdict {
         Verdict { status: 0, failed: None, why: None, stragglers: vec![], unknown: vec![] }
@@ -51,7 +62,7 @@ mod tests {
 
     #[test]
     fn an_application_that_ended_well_is_not_talked_about() {
-        assert_eq!(text(&verdict(), 4, |_| String::new()), "");
+        assert_eq!(text(&verdict(), 4, &[], |_| String::new()), "");
     }
 
     #[test]
@@ -59,7 +70,7 @@ mod tests {
         let end = End { how: How::Killed { signal: 11, core: true }, words: Some("worker 1".into()) };
         let verdict = Verdict { failed: Some((2, end)), ..verdict() };
         assert_eq!(
-            text(&verdict, 4, |_| " on b (pid 7)".into()),
+            text(&verdict, 4, &[], |_| " on b (pid 7)".into()),
             "gossamer: node 2 on b (pid 7) was killed by SIGSEGV (core dumped)\n\
              gossamer:   node 2 said: worker 1\n\
              gossamer: the other nodes were ended with it\n"
@@ -67,9 +78,20 @@ mod tests {
     }
 
     #[test]
+    fn a_silent_machine_may_explain_a_lost_peer_but_nothing_else() {
+        let silent = [("c".to_owned(), Duration::from_millis(4500))];
+        let of = |how| {
+            let failed = Some((0, End { how, words: None }));
+            text(&Verdict { failed, ..verdict() }, 2, &silent, |_| String::new())
+        };
+        assert!(of(How::Exited(75)).contains("nothing was heard of c for 4 s"));
+        assert!(!of(How::Exited(1)).contains("nothing was heard"));
+    }
+
+    #[test]
     fn stragglers_and_the_unknown_are_warnings() {
         let verdict = Verdict { stragglers: vec![1, 2], unknown: vec![3], ..verdict() };
-        let text = text(&verdict, 4, |node| format!(" (pid {node}0)"));
+        let text = text(&verdict, 4, &[], |node| format!(" (pid {node}0)"));
         assert!(text.contains("killed nodes 1, 2, still running"), "{text}");
         assert!(text.contains("node 3 (pid 30)"), "{text}");
     }

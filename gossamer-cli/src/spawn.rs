@@ -1,15 +1,15 @@
 //! One process of a node: its environment, its pipes, its limits, and that it dies with whoever started it.
 //!
 //! Invariants, by which each `unsafe` block is proved:
-//! - A1: what runs between fork and exec makes system calls only. It allocates nothing, takes no lock and touches no
+//! - X1: what runs between fork and exec makes system calls only. It allocates nothing, takes no lock and touches no
 //!   memory but what it has captured by value.
-//! - A2: an `OwnedFd` has one number and stays open until it is dropped.
+//! - X2: an `OwnedFd` has one number and stays open until it is dropped.
 
 use crate::exit::{self, Failure};
 use rustix::io::FdFlags;
-use rustix::process::{PidfdFlags, Resource, Rlimit, Signal};
+use rustix::process::{Gid, PidfdFlags, Resource, Rlimit, Signal, Uid};
 use std::ffi::OsString;
-use std::io::{self, ErrorKind, PipeReader};
+use std::io::{self, ErrorKind, PipeReader, PipeWriter};
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -90,11 +90,17 @@ pub struct Node {
 /// A node that runs.
 #[derive(Debug)]
 pub struct Spawned {
-    /// The process, with its pipes.
+    /// The process.
     pub child: Child,
     /// Readable when the process has ended.
     pub ended: AsyncFd<OwnedFd>,
-    /// Where the node writes its last words.
+    /// The way to its standard input, if it is node 0.
+    pub input: Option<PipeWriter>,
+    /// Its standard output.
+    pub out: PipeReader,
+    /// Its standard error.
+    pub err: PipeReader,
+    /// Where it writes its last words.
     pub report: PipeReader,
 }
 
@@ -106,8 +112,16 @@ pub fn spawn(program: &Program, node: &Node) -> Result<Spawned, Failure> {
     let lacking = |what: &str, error: io::Error| {
         Failure::new(exit::UNREACHABLE, format!("cannot start node {}: {what}: {error}", node.index))
     };
-    let (report, report_end) = io::pipe().map_err(|error| lacking("no pipe for its report", error))?;
+    let pipe = || pipe(program.user).map_err(|error| lacking("no pipes for it", error));
+    let ((report, report_end), (out, out_end), (err, err_end)) = (pipe()?, pipe()?, pipe()?);
     let mut command = command(program, node);
+    let mut input = None;
+    command.stdin(Stdio::null()).stdout(out_end).stderr(err_end);
+    if node.index == 0 {
+        let (input_end, ours) = pipe()?;
+        command.stdin(input_end);
+        input = Some(ours);
+    }
     command.env("GOSSAMER_REPORT_FD", report_end.as_raw_fd().to_string());
     if let Some(listener) = &node.listener {
         command.env("GOSSAMER_LISTEN_FD", listener.as_raw_fd().to_string());
@@ -115,7 +129,7 @@ pub fn spawn(program: &Program, node: &Node) -> Result<Spawned, Failure> {
     let inherited = [Some(report_end.as_raw_fd()), node.listener.as_ref().map(AsRawFd::as_raw_fd)];
     let (parent, limits, mask) = (std::process::id(), program.limits, program.mask);
     let prepare = move || prepare(parent, limits, mask, inherited);
-    // SAFETY: `prepare` makes system calls only, and its captures are numbers (A1).
+    // SAFETY: `prepare` makes system calls only, and its captures are numbers (X1).
     unsafe { command.pre_exec(prepare) };
     let mut child = execute(&mut command).map_err(|error| not_started(program, &error))?;
     let ended = rustix::process::Pid::from_raw(child.id().cast_signed())
@@ -123,11 +137,11 @@ pub fn spawn(program: &Program, node: &Node) -> Result<Spawned, Failure> {
         .and_then(|pid| rustix::process::pidfd_open(pid, PidfdFlags::empty()))
         .map_err(io::Error::from)
         .and_then(|ended| {
-            // SAFETY: the `AsyncFd` owns the descriptor and drops it last (A2).
+            // SAFETY: the `AsyncFd` owns the descriptor and drops it last (X2).
             unsafe { AsyncFd::register_with_interest(ended, Interest::READABLE) }.map_err(Into::into)
         });
     match ended {
-        Ok(ended) => Ok(Spawned { child, ended, report }),
+        Ok(ended) => Ok(Spawned { child, ended, input, out, err, report }),
         Err(error) => {
             // It must not run on unwatched. If it has ended already, both calls have nothing to do.
             let _ = child.kill();
@@ -135,6 +149,16 @@ pub fn spawn(program: &Program, node: &Node) -> Result<Spawned, Failure> {
             Err(lacking("its end cannot be watched", error))
         }
     }
+}
+
+/// A pipe that belongs to the user of the node: only then can it be opened anew, as `/dev/stdout` or by its number in
+/// `/proc/self/fd`.
+fn pipe(user: Option<(u32, u32)>) -> io::Result<(PipeReader, PipeWriter)> {
+    let (from, to) = io::pipe()?;
+    if let Some((user, group)) = user {
+        rustix::fs::fchown(&to, Some(Uid::from_raw(user)), Some(Gid::from_raw(group)))?;
+    }
+    Ok((from, to))
 }
 
 /// Executes the program. A daemon may just have written it: as long as another new process, not yet the program that it
@@ -172,8 +196,6 @@ fn command(program: &Program, node: &Node) -> Command {
         command.uid(user).gid(group);
     }
     command.process_group(0);
-    command.stdin(if node.index == 0 { Stdio::piped() } else { Stdio::null() });
-    command.stdout(Stdio::piped()).stderr(Stdio::piped());
     command
 }
 

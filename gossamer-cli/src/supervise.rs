@@ -5,11 +5,12 @@ use crate::exit::{self, Failure};
 use crate::fate::Fate;
 use crate::input;
 use crate::lines::{Lines, Style};
-use crate::message::{CHUNK, Command, Event, Stream};
+use crate::message::{CHUNK, Command, Event, Stream, cost};
 use crate::printer::{Printer, Progress, Target};
 use crate::report;
 use crate::window::WINDOW;
 use std::io::{ErrorKind, IsTerminal};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc::{Receiver, UnboundedReceiver, UnboundedSender, unbounded_channel};
@@ -18,6 +19,12 @@ use tokio::time::sleep_until;
 /// How long a user who wants the end waits for output that cannot be written.
 const PATIENCE: Duration = Duration::from_secs(1);
 
+/// After so much silence a machine is worth a line of the report: three beats.
+const SUSPICIOUS: Duration = Duration::from_secs(3);
+
+/// When something was heard of a machine; nothing, for this one.
+pub type Heard = Arc<Mutex<Option<Instant>>>;
+
 /// A machine that hosts nodes.
 #[derive(Debug)]
 pub struct Machine {
@@ -25,6 +32,8 @@ pub struct Machine {
     pub name: Option<String>,
     /// The way to its host.
     pub commands: UnboundedSender<Command>,
+    /// When it was heard of last.
+    pub heard: Heard,
 }
 
 /// An application that is being started.
@@ -58,6 +67,8 @@ struct Supervisor {
     /// Bytes of input that may still be sent.
     credit: usize,
     not_started: Option<Failure>,
+    /// Whether the user does not want to wait for output that cannot be written.
+    hurry: bool,
 }
 
 /// The signals to the launcher.
@@ -95,7 +106,8 @@ pub async fn supervise(application: Application) -> Result<u8, Failure> {
     let nodes: Vec<Node> =
         nodes.into_iter().enumerate().map(|(index, at)| Node::new(index, at, prefix)).collect();
     let fate = Fate::new(nodes.len());
-    let mut launcher = Supervisor { machines, nodes, fate, out, err, credit: WINDOW, not_started: None };
+    let mut launcher =
+        Supervisor { machines, nodes, fate, out, err, credit: WINDOW, not_started: None, hurry: false };
     launcher.watch(&mut events, input, &mut progress, &mut signals).await;
     launcher.finish(progress, signals).await
 }
@@ -147,12 +159,13 @@ impl Supervisor {
                 deadline = self.fate.is_impatient().then_some(since + PATIENCE);
             }
             let wake = deadline.unwrap_or(now + Duration::from_secs(3600));
-            let wants_input = input.is_some() && self.credit >= CHUNK;
+            let wants_input = input.is_some() && self.credit >= 2 * CHUNK;
             tokio::select! {
                 Some((machine, event)) = events.recv() => self.event(machine, event),
                 Some(progress) = progress.recv() => self.progress(progress),
                 signal = signals.next() => {
                     if over_since.is_some() {
+                        self.hurry = true;
                         return;
                     }
                     self.fate.interrupted(Instant::now(), signal);
@@ -181,7 +194,7 @@ impl Supervisor {
         let Some(machine) = self.nodes.first().map(|node| node.machine) else { return };
         match piece {
             Some(bytes) => {
-                self.credit = self.credit.saturating_sub(bytes.len());
+                self.credit = self.credit.saturating_sub(cost(&bytes));
                 self.tell(machine, Command::Input(bytes));
             }
             None => self.tell(machine, Command::InputEnd),
@@ -246,7 +259,7 @@ impl Supervisor {
             Stream::Err => &mut node.err,
         };
         let text = lines.push(bytes);
-        self.printer(stream).print(text, machine, bytes.len());
+        self.printer(stream).print(text, machine, cost(bytes));
     }
 
     fn printer(&self, stream: Stream) -> &Printer {
@@ -282,14 +295,15 @@ impl Supervisor {
         mut signals: Signals,
     ) -> Result<u8, Failure> {
         let verdict = self.fate.verdict();
-        let impatient = self.fate.is_impatient();
+        let impatient = self.hurry || self.fate.is_impatient();
         let names = |node: usize| self.nodes.get(node).map_or_else(String::new, |node| self.name(node));
         let result = match self.not_started {
             Some(ref failure) => Err(failure.clone()),
             None => Ok(verdict.status),
         };
         if result.is_ok() {
-            self.err.say(&report::text(&verdict, self.nodes.len(), names));
+            let silent = self.silent();
+            self.err.say(&report::text(&verdict, self.nodes.len(), &silent, names));
         }
         drop((self.out, self.err));
         let mut printers = 2;
@@ -314,6 +328,15 @@ impl Supervisor {
             }
         }
         result
+    }
+
+    /// The machines of which nothing was heard for a while, though not long enough to be lost; and for how long.
+    fn silent(&self) -> Vec<(String, Duration)> {
+        let silence = |machine: &Machine| {
+            let heard = (*machine.heard.lock().unwrap_or_else(PoisonError::into_inner))?;
+            Some((machine.name.clone()?, heard.elapsed()))
+        };
+        self.machines.iter().filter_map(silence).filter(|(_, silence)| *silence >= SUSPICIOUS).collect()
     }
 
     /// ` on MACHINE (pid N)`.

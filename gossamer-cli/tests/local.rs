@@ -245,6 +245,22 @@ fn a_process_that_hides_from_its_node_does_not_hold_up_the_end() {
 }
 
 #[test]
+fn a_process_that_hides_and_never_stops_talking_does_not_hold_up_the_end() {
+    let script = "setsid sh -c 'yes >/proc/self/fd/'$GOSSAMER_REPORT_FD & setsid yes & setsid yes >&2 & sleep 0.3; exit 4";
+    let finished = finish(&mut local(1, script));
+    finished.ended_with(4).said("node 0 said: y\n");
+}
+
+#[test]
+fn a_launcher_that_was_told_to_ignore_its_children_waits_for_them() {
+    let script =
+        format!("trap '' CHLD; exec {} run --local 2 -- sh -c 'exit 3'", env!("CARGO_BIN_EXE_gossamer"));
+    let mut command = std::process::Command::new("/bin/bash");
+    command.args(["-c", &script]).stdout(Stdio::piped()).stderr(Stdio::piped());
+    finish(&mut command).ended_with(3);
+}
+
+#[test]
 fn interrupts_reach_all_nodes_and_a_second_one_kills() {
     let script = "trap 'echo trapped' INT; echo $$; while :; do sleep 0.1; done";
     let mut started = start(&mut local(2, script));

@@ -5,7 +5,7 @@ mod common;
 #[path = "common/rack.rs"]
 mod rack;
 
-use common::{eventually, finish, gossamer, is_alive, read_numbers, start, write_script};
+use common::{eventually, finish, is_alive, read_numbers, start, write_script};
 use rack::Rack;
 use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;
@@ -233,112 +233,6 @@ fn a_daemon_that_hangs_is_a_lost_machine() {
 }
 
 #[test]
-fn an_application_can_be_listed_read_and_killed_by_others() {
-    let rack = Rack::new("others", 2);
-    let mut started = start(&mut rack.launch(3, "echo word $GOSSAMER_NODE; exec sleep 1000"));
-    let application = rack.application();
-    let mut seen = [0; 30];
-    started.child().stdout.as_mut().unwrap().read_exact(&mut seen).unwrap();
-    rack.ask("ps", &[]).ended_with(0).was_quiet();
-    let list: serde_json::Value = serde_json::from_str(&rack.ask("ps", &["--json"]).out).unwrap();
-    assert_eq!(list[0]["application"], application.as_str());
-    assert_eq!(list[0]["nodes"].as_array().unwrap().len(), 3);
-    eventually("the output is kept", || {
-        rack.ask("logs", &[&application]).lines() == ["[node 0] word 0", "[node 1] word 1", "[node 2] word 2"]
-    });
-    let logs: serde_json::Value =
-        serde_json::from_str(&rack.ask("logs", &[&application, "--json"]).out).unwrap();
-    assert_eq!(logs.as_array().unwrap().len(), 3);
-    rack.ask("kill", &[&application]).ended_with(0);
-    started.finish().ended_with(143).said("ended by `gossamer kill`");
-    eventually("it is not listed any more", || rack.ask("ps", &["--json"]).out.trim() == "[]");
-    assert_eq!(rack.ask("logs", &[&application]).ended_with(0).out.lines().count(), 3);
-    rack.ask("kill", &[&application]).ended_with(1).said("there is no application");
-}
-
-#[test]
-fn kept_output_is_bounded() {
-    let rack = Rack::without_daemons("bounded", 1);
-    rack.configure(0, "[limits]\nlog_kibibytes = 64\n");
-    let _daemon = rack.start(0);
-    let script = "head -c 1000000 /dev/zero | tr '\\0' '\\n'; echo last; exec sleep 1000";
-    let mut started = start(rack.launch(1, script).stdout(Stdio::null()));
-    let application = rack.application();
-    eventually("the last line is kept", || rack.ask("logs", &[&application]).out.ends_with("] last\n"));
-    assert!(rack.ask("logs", &[&application]).out.lines().count() <= 64 * 1024);
-    started.signal("INT");
-    started.child().wait().unwrap();
-}
-
-#[test]
-fn status_shows_all_machines_and_those_that_are_unreachable() {
-    let mut rack = Rack::new("unreachable", 2);
-    let all: serde_json::Value =
-        serde_json::from_str(&rack.ask("status", &["--json"]).ended_with(0).out).unwrap();
-    for (index, name) in ["a", "b"].into_iter().enumerate() {
-        assert_eq!(all[index]["machine"], name);
-        assert_eq!(all[index]["reachable"], true);
-        assert_eq!(all[index]["same_configuration"], true);
-        assert_eq!(all[index]["version"], env!("CARGO_PKG_VERSION"));
-    }
-    rack.daemons.remove(1);
-    let finished = rack.ask("status", &[]);
-    finished.ended_with(3).said("cannot reach b").said("does `gossamer daemon` run there?");
-    assert!(finished.out.contains("unreachable"), "{finished:?}");
-    rack.ask("ps", &[]).ended_with(0).said("cannot reach b");
-    finish(&mut rack.launch(2, "true")).ended_with(3).said("cannot reach b");
-    finish(&mut rack.launch(1, "true")).ended_with(0);
-}
-
-#[test]
-fn another_configuration_of_a_daemon_is_shown() {
-    let mut rack = Rack::new("another", 1);
-    rack.machines.push(("b".into(), 1));
-    rack.configure(0, "");
-    let finished = rack.ask("status", &[]);
-    assert!(finished.out.contains("its rack.toml names other machines"), "{finished:?}");
-}
-
-#[test]
-fn another_key_is_refused_on_both_sides() {
-    let rack = Rack::new("key", 1);
-    std::fs::remove_file(rack.scratch.path("key")).unwrap();
-    rack_key(&rack).ended_with(0);
-    finish(&mut rack.launch(1, "true")).ended_with(3).said("does not know the key");
-    rack.daemons[0].says("refused 127.0.0.1: it does not know the rack's key");
-}
-
-fn rack_key(rack: &Rack) -> common::Finished {
-    finish(&mut gossamer(&["keygen", rack.scratch.path("key").to_str().unwrap()]))
-}
-
-#[test]
-fn a_key_is_never_overwritten_nor_shown_nor_read_by_others() {
-    let rack = Rack::without_daemons("readable", 1);
-    let key = rack.scratch.path("key");
-    let before = std::fs::read_to_string(&key).unwrap();
-    rack_key(&rack).ended_with(1).said("never overwritten");
-    assert_eq!(std::fs::read_to_string(&key).unwrap(), before);
-    assert_eq!(std::fs::metadata(&key).unwrap().permissions().mode() & 0o777, 0o600);
-    for mode in [0o640, 0o604, 0o620] {
-        std::fs::set_permissions(&key, std::fs::Permissions::from_mode(mode)).unwrap();
-        finish(&mut rack.command(0, "daemon", &[])).ended_with(2).said("chmod 600");
-        finish(&mut rack.launch(1, "true")).ended_with(2).said("chmod 600");
-    }
-}
-
-#[test]
-fn limits_of_a_daemon_hold() {
-    let rack = Rack::without_daemons("limits", 1);
-    rack.configure(0, "[limits]\napplications = 1\nnodes = 2\n");
-    let _daemon = rack.start(0);
-    finish(&mut rack.launch(3, "true")).ended_with(3).said("`nodes` in [limits]");
-    let mut started = start(&mut rack.launch(2, "echo $$; exec sleep 1000"));
-    read_numbers(started.child(), 2);
-    finish(&mut rack.launch(1, "true")).ended_with(3).said("`applications` in [limits]");
-}
-
-#[test]
 fn programs_that_cannot_run_are_the_launchers_mistake() {
     let rack = Rack::new("cannot", 2);
     let run = |program: &str| finish(&mut rack.command(0, "run", &["--", program]));
@@ -349,23 +243,6 @@ fn programs_that_cannot_run_are_the_launchers_mistake() {
     write_script(&script, "#!/no/such/interpreter\n");
     run(script.to_str().unwrap()).ended_with(126).said("interpreter");
     rack.daemons[0].says("ended");
-}
-
-#[test]
-fn mistakes_in_the_configuration_are_status_2() {
-    let rack = Rack::without_daemons("mistakes", 1);
-    finish(&mut gossamer(&["run", "--config", "/no/such/file", "--", "true"]))
-        .ended_with(2)
-        .said("run --local");
-    std::fs::write(rack.config(0), "key = \"key\"\nfoo = 1\n").unwrap();
-    finish(&mut rack.launch(1, "true")).ended_with(2).said("a.toml").said("line 2").said("foo");
-    finish(&mut rack.command(0, "daemon", &[])).ended_with(2).said("line 2");
-    rack.configure(0, "user = \"no-such-user\"\n");
-    finish(&mut rack.command(0, "daemon", &[])).ended_with(2).said("no user \"no-such-user\"");
-    rack.configure(0, "");
-    finish(&mut rack.command(0, "run", &["--hosts", "a,c", "--", "true"])).ended_with(2).said("there are a");
-    std::fs::remove_file(rack.scratch.path("key")).unwrap();
-    finish(&mut rack.launch(1, "true")).ended_with(2).said("gossamer keygen");
 }
 
 #[test]
@@ -395,17 +272,19 @@ fn applications_at_the_same_time_do_not_mix() {
 #[test]
 fn a_daemon_of_root_starts_nodes_as_the_user_of_the_configuration() {
     if !rustix::process::geteuid().is_root() {
-        eprintln!("\n!!! not root: nodes of another user are not tried !!!\n");
+        common::skipped("nodes of another user need root");
         return;
     }
     let rack = Rack::without_daemons("user", 1);
     std::fs::set_permissions(&rack.scratch.0, std::fs::Permissions::from_mode(0o755)).unwrap();
     rack.configure(0, "user = \"nobody\"\n");
     let daemon = rack.start(0);
-    let mut started = start(&mut rack.launch(2, "id -un; echo $$; exec sleep 1000"));
-    let mut out = [0; 30];
+    let mut started = start(&mut rack.launch(2, "echo $(id -un) >/dev/stdout; exec sleep 1000"));
+    let mut out = [0; 32];
     started.child().stdout.as_mut().unwrap().read_exact(&mut out).unwrap();
-    assert!(String::from_utf8_lossy(&out).contains("nobody"));
+    assert_eq!(String::from_utf8_lossy(&out).matches("] nobody\n").count(), 2);
+    let report = "echo word >/proc/self/fd/$GOSSAMER_REPORT_FD; exit 3";
+    finish(&mut rack.launch(1, report)).ended_with(3).said("node 0 said: word");
     let nodes: Vec<u32> = {
         let list: serde_json::Value = serde_json::from_str(&rack.ask("ps", &["--json"]).out).unwrap();
         let nodes = list[0]["nodes"].as_array().unwrap().clone();
@@ -414,4 +293,20 @@ fn a_daemon_of_root_starts_nodes_as_the_user_of_the_configuration() {
     daemon.process.signal("KILL");
     eventually("they end with the daemon nevertheless", || !nodes.iter().any(|&node| is_alive(node)));
     started.finish().ended_with(75);
+}
+#[test]
+fn a_second_interrupt_kills_on_all_machines() {
+    let rack = Rack::new("second", 2);
+    let mut started =
+        start(&mut rack.launch(2, "trap 'echo trapped' INT; echo $$; while :; do sleep 0.1; done"));
+    let nodes = read_numbers(started.child(), 2);
+    started.signal("INT");
+    let (mut out, mut text, mut byte) = (started.child().stdout.take().unwrap(), String::new(), [0]);
+    while text.matches("trapped").count() < 2 {
+        assert_eq!(out.read(&mut byte).unwrap(), 1);
+        text.push(char::from(byte[0]));
+    }
+    started.signal("INT");
+    started.finish().ended_with(130).was_quiet();
+    assert!(!nodes.iter().any(|&node| is_alive(node)));
 }

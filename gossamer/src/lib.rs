@@ -65,8 +65,8 @@ pub use runtime::StartError;
 #[cfg(feature = "may")]
 pub use trust::spawn_may;
 pub use trust::{
-    JoinHandle, Latch, NoRef, Pending, Sharded, Trust, Trustee, entrust, sleep, spawn, spawn_on,
-    spawn_on_with, spawn_with, yield_now,
+    JoinHandle, JoinMany, Latch, NoRef, Pending, Sharded, Trust, Trustee, entrust, sleep, spawn,
+    spawn_many_with, spawn_on, spawn_on_with, spawn_with, yield_now,
 };
 pub use wire::value::{Decoder, Encoder, Malformed};
 pub use worker::config::Config;

@@ -65,7 +65,7 @@ impl Kind for Number {
 }
 
 #[derive(NoRef)]
-struct Tagged<K: Kind, T: ?Sized> {
+struct Tagged<K: Kind, T> {
     _value: K::Value,
     _tag: PhantomData<T>,
 }
@@ -87,5 +87,5 @@ fn main() {
     travels(Tree {
         _branches: vec![Branch::Leaf(HashMap::new()), Branch::Tree(Box::new(Tree { _branches: vec![] }))],
     });
-    travels(Tagged::<Number, str> { _value: 1, _tag: PhantomData });
+    travels(Tagged::<Number, String> { _value: 1, _tag: PhantomData });
 }

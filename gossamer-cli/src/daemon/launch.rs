@@ -5,10 +5,10 @@ use super::log::log;
 use super::registry::Entry;
 use super::session::send;
 use crate::cache::Program;
+use crate::channel::{Reader, Writer};
 use crate::fate::{INTERRUPTED, TERMINATE};
 use crate::host::host;
 use crate::message::{Command, Event};
-use crate::noise::{Reader, Writer};
 use crate::protocol::{BEAT, Launch, Reply, Request, SILENCE, decode};
 use crate::spawn::{self, Node};
 use std::ffi::OsString;
@@ -33,7 +33,13 @@ pub async fn serve(daemon: &Arc<Daemon>, mut reader: Reader, mut writer: Writer,
         Ok(prepared) => prepared,
         Err(why) => {
             log(&format!("application {} of {}: not started: {why}", launch.application, launch.owner));
-            let _ = timeout(LAST, send(&mut writer, &Reply::Refused(why))).await;
+            // What the launcher is still sending is read, since to close the connection before would tell it nothing else.
+            let refuse = async {
+                send(&mut writer, &Reply::Refused(why)).await?;
+                while reader.receive().await?.is_some() {}
+                io::Result::Ok(())
+            };
+            let _ = timeout(LAST, refuse).await;
             return;
         }
     };
@@ -67,6 +73,9 @@ async fn prepare(
     if launch.nodes.is_empty() || launch.nodes.len() > most {
         let count = launch.nodes.len();
         return Err(format!("{count} nodes on one machine; `nodes` in [limits] allows {most}"));
+    }
+    if !launch.nodes.is_sorted_by(|one, other| one < other) {
+        return Err("the launcher does not keep to the protocol: nodes are not in order".into());
     }
     let entry = daemon.registry.enter(launch, end)?;
     let text = |what: &'static str| move |error: io::Error| format!("{what}: {error}");

@@ -1,7 +1,7 @@
 //! The applications that have nodes on this machine, and what they printed recently.
 
 use crate::config::Limits;
-use crate::message::Event;
+use crate::message::{Event, cost};
 use crate::protocol::{Launch, Listed, Logged};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -125,12 +125,12 @@ impl Entry {
                 }
             }
             Event::Output { node, stream, bytes } => {
-                application.log_bytes += bytes.len();
+                application.log_bytes += cost(bytes);
                 application.log.push_back(Logged { node: *node, stream: *stream, bytes: bytes.clone() });
                 while application.log_bytes > self.registry.log_bytes
                     && let Some(oldest) = application.log.pop_front()
                 {
-                    application.log_bytes -= oldest.bytes.len();
+                    application.log_bytes -= cost(&oldest.bytes);
                 }
             }
             _ => {}
@@ -152,5 +152,7 @@ impl Drop for Entry {
         for known in applications.iter_mut().filter(|known| known.listed.application == self.application) {
             known.end = None;
         }
+        // One that was not even started has said nothing.
+        applications.retain(|known| known.end.is_some() || !known.listed.nodes.is_empty());
     }
 }

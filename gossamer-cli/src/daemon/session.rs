@@ -3,7 +3,7 @@
 use super::Daemon;
 use super::gate::Ticket;
 use super::launch;
-use crate::noise::{self, Reader, Writer};
+use crate::channel::{self, Reader, Writer};
 use crate::protocol::{self, HANDSHAKE, Hello, PROTOCOL, Reply, Request, Status, decode, encode};
 use std::fs;
 use std::io;
@@ -37,7 +37,7 @@ pub async fn serve(daemon: Arc<Daemon>, stream: TcpStream, peer: SocketAddr, tic
 /// What both sides say first. Only its first message proves that the peer knows the key, and has not just recorded the
 /// handshake of one who does.
 async fn open(daemon: &Daemon, stream: TcpStream) -> io::Result<(Reader, Writer, Request)> {
-    let (mut reader, mut writer) = noise::respond(stream, &daemon.key).await?;
+    let (mut reader, mut writer) = channel::respond(stream, &daemon.key).await?;
     let hello: Hello = decode(&receive(&mut reader).await?)?;
     writer.send(&encode(&Hello::own())?).await?;
     if hello.protocol != PROTOCOL {

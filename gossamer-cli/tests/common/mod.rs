@@ -1,7 +1,7 @@
 //! What tests of the command share: starting it, under a watchdog.
 #![allow(dead_code, reason = "each test program uses a part")]
 
-use std::io::Read;
+use std::io::{Read, Write};
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::mpsc;
@@ -22,8 +22,8 @@ pub fn local(nodes: u32, script: &str) -> Command {
     gossamer(&["run", "--local", &nodes.to_string(), "--", "/bin/sh", "-c", script])
 }
 
-/// A process that is killed if the test ends before it does.
-pub struct Started(pub Option<Child>);
+/// A process that is killed if the test ends before it does, or takes too long.
+pub struct Started(Option<Child>, mpsc::Sender<()>);
 
 impl Started {
     pub fn pid(&self) -> u32 {
@@ -62,7 +62,16 @@ impl Drop for Started {
 }
 
 pub fn start(command: &mut Command) -> Started {
-    Started(Some(command.spawn().unwrap()))
+    let child = command.spawn().unwrap();
+    let pid = child.id();
+    let (alive, ended) = mpsc::channel();
+    std::thread::spawn(move || {
+        // Whoever reads its output then sees the end of it.
+        if ended.recv_timeout(2 * WATCHDOG) == Err(mpsc::RecvTimeoutError::Timeout) {
+            signal(pid, "KILL");
+        }
+    });
+    Started(Some(child), alive)
 }
 
 pub fn finish(command: &mut Command) -> Finished {
@@ -146,6 +155,11 @@ pub fn read_numbers(child: &mut Child, count: usize) -> Vec<u32> {
         text.push(char::from(byte[0]));
     }
     text.lines().map(|line| line.rsplit(' ').next().unwrap().parse().unwrap()).collect()
+}
+
+/// Says that something is not tried here, also where the output of tests is captured.
+pub fn skipped(what: &str) {
+    let _ = writeln!(std::io::stderr(), "\n!!! SKIPPED: {what} !!!\n");
 }
 
 /// Writes an executable script.

@@ -1,4 +1,4 @@
-//! Whichever fabric a lane has.
+//! Whichever fabric a lane has: the contract is passed on (W1 to W3).
 
 use crate::fabric::tcp::Wire;
 use crate::fabric::{Fabric, SlotMemory};
@@ -14,6 +14,7 @@ pub(crate) enum Link {
 
 impl Fabric for Link {
     #[inline(always)]
+    // SAFETY: the trait's contract, which the caller keeps.
     unsafe fn write(&self, slot: usize, header: u64, body: &[u64]) {
         match self {
             // SAFETY: the caller's.

@@ -17,7 +17,7 @@ use crate::wire::batch::BODY_WORDS;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-/// Slots of each direction of a lane: the batches it can have in flight.
+/// Slots of each direction of a lane inside a machine: the batches it can have in flight.
 pub(crate) const SLOTS: usize = if cfg!(loom) { 2 } else { 16 };
 
 /// Any content is a valid one, so that it may lie in memory that another process writes, too.
@@ -27,12 +27,12 @@ struct Slot {
     body: SharedCell<[u64; BODY_WORDS]>,
 }
 
-type Slots = [Slot; SLOTS];
-
 /// The slots of one direction of one lane, in the memory of the worker that reads them.
 pub(crate) struct SlotMemory {
     /// M3.
-    slots: NonNull<Slots>,
+    slots: NonNull<Slot>,
+    /// One less than there are, a power of two.
+    mask: usize,
     home: Home,
 }
 
@@ -49,15 +49,21 @@ unsafe impl Send for SlotMemory {}
 
 impl SlotMemory {
     /// What the slots of one direction take of a segment.
-    pub(crate) const BYTES: usize = size_of::<Slots>();
+    pub(crate) const BYTES: usize = SLOTS * size_of::<Slot>();
 
     /// Slots on the heap, for two workers of this process.
     pub(crate) fn new() -> Arc<Self> {
+        Self::with_slots(SLOTS)
+    }
+
+    /// So many slots on the heap, a power of two.
+    pub(crate) fn with_slots(count: usize) -> Arc<Self> {
+        assert!(count.is_power_of_two(), "{count} slots");
         // One by one: all of them at once would not fit the stack of the fiber that connects a lane.
         let slot = |_| Slot { header: AtomicU64::new(0), body: SharedCell::new([0; BODY_WORDS]) };
-        let slots: Box<[Slot]> = (0..SLOTS).map(slot).collect();
-        let slots = NonNull::from(Box::leak(slots)).cast::<Slots>();
-        Arc::new(Self { slots, home: Home::Heap })
+        let slots: Box<[Slot]> = (0..count).map(slot).collect();
+        let slots = NonNull::from(Box::leak(slots)).cast::<Slot>();
+        Arc::new(Self { slots, mask: count - 1, home: Home::Heap })
     }
 
     /// The slots that begin `offset` bytes into a segment, for two workers that may be of two processes. All handles of one
@@ -66,20 +72,26 @@ impl SlotMemory {
     /// # Panics
     /// If the segment is too small, or the slots would not be aligned.
     pub(crate) fn in_segment(segment: &Arc<Segment>, offset: usize) -> Arc<Self> {
-        assert!(!cfg!(loom), "no model maps memory");
         let end = offset + Self::BYTES;
         assert!(end <= segment.len(), "{} bytes of lane memory end before {end}", segment.len());
         assert!(offset.is_multiple_of(align_of::<Slot>()), "slots are aligned");
         // SAFETY: inside the mapping (asserted).
         let slots = unsafe { segment.start().byte_add(offset) }.cast();
-        Arc::new(Self { slots, home: Home::Segment { _mapped: Arc::clone(segment) } })
+        Arc::new(Self { slots, mask: SLOTS - 1, home: Home::Segment { _mapped: Arc::clone(segment) } })
     }
 
     #[inline(always)]
     fn slot(&self, index: usize) -> &Slot {
-        // SAFETY: M3, and what is shared of a slot is in cells.
-        let slots = unsafe { self.slots.as_ref() };
-        &slots[index % SLOTS]
+        // SAFETY: M3: there are as many.
+        let slot = unsafe { self.slots.add(index & self.mask) };
+        // SAFETY: M3; what is shared of a slot is in cells.
+        unsafe { slot.as_ref() }
+    }
+
+    /// How many there are, a power of two.
+    #[inline(always)]
+    pub(crate) fn slots(&self) -> u32 {
+        self.mask as u32 + 1
     }
 
     /// The header word of a slot, as last landed (M2).
@@ -144,7 +156,7 @@ impl Drop for SlotMemory {
     fn drop(&mut self) {
         match self.home {
             Home::Heap => {
-                let slots = std::ptr::slice_from_raw_parts_mut(self.slots.as_ptr().cast::<Slot>(), SLOTS);
+                let slots = std::ptr::slice_from_raw_parts_mut(self.slots.as_ptr(), self.mask + 1);
                 // SAFETY: M3: they came from this box, and nobody has another handle.
                 drop(unsafe { Box::from_raw(slots) });
             }

@@ -9,6 +9,7 @@
 //! - W2: writes into one slot land in the order they were made. Across slots no order is promised.
 //! - W3: a write never blocks and never fails towards its caller; a lost peer is reported by the fabric's watcher.
 
+pub(crate) mod bulk;
 #[cfg(all(test, not(loom)))]
 mod conformance;
 pub(crate) mod link;

@@ -5,6 +5,7 @@
 //! - T2: the words outside of slots are atomics at offsets inside the segment, aligned.
 
 use crate::fabric::SlotMemory;
+use crate::fabric::bulk::{self, Places};
 use crate::sys::atomic::{AtomicU32, Ordering};
 use crate::sys::doorbell::Doorbell;
 use crate::sys::segment::Segment;
@@ -114,13 +115,26 @@ impl Pair {
         2 * workers[0] * workers[1]
     }
 
+    /// Bytes of one lane: request slots, response slots, places for large values.
+    const LANE: usize = 2 * SlotMemory::BYTES + bulk::PLACES * bulk::BYTES;
+
+    fn start(&self, lane: usize) -> usize {
+        Self::marks(self.workers) + lane * Self::LANE
+    }
+
+    /// Where large values go on the lane from our worker to theirs, or, if `inbound`, the other way.
+    pub(crate) fn places(&self, ours: usize, theirs: usize, inbound: bool) -> Places {
+        let start = self.start(self.lane(ours, theirs, inbound));
+        Places::in_segment(&self.segment, start + 2 * SlotMemory::BYTES)
+    }
+
     /// Bytes of the marks of lanes that are in use.
     const fn marks(workers: [usize; 2]) -> usize {
         (Self::lanes(workers) * size_of::<AtomicU32>()).next_multiple_of(4096)
     }
 
     const fn bytes(workers: [usize; 2]) -> usize {
-        Self::marks(workers) + Self::lanes(workers) * 2 * SlotMemory::BYTES
+        Self::marks(workers) + Self::lanes(workers) * Self::LANE
     }
 
     /// The number of the lane from our worker to theirs, or, if `inbound`, the other way.
@@ -132,7 +146,7 @@ impl Pair {
     }
 
     fn memory(&self, lane: usize) -> LaneMemory {
-        let start = Self::marks(self.workers) + lane * 2 * SlotMemory::BYTES;
+        let start = self.start(lane);
         let slots = |offset| SlotMemory::in_segment(&self.segment, offset);
         (slots(start), slots(start + SlotMemory::BYTES))
     }

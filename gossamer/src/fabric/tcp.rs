@@ -3,13 +3,15 @@
 //! ```text
 //! frame    worker (32) | what (8) | slot (8) | mark (16)      the worker whose slots are written, and which of them
 //!          header, then as many words of body as it says      as they land
+//! piece    worker (32) | 2 (8) | 0 (8) | mark (16)            of a value that is too large for a slot
+//!          bytes (64), ticket (64), bytes of all (64), then the bytes, in whole words
 //! ```
 //!
 //! One connection per worker and remote node carries the frames of all its lanes there. A connection keeps its order, and the
 //! reader lands a header behind its body, so the contract holds (W1, W2); frames wait in memory while the socket takes no more,
 //! and lanes have no more under way than slots (W3).
 
-use crate::fabric::{Fabric, SLOTS};
+use crate::fabric::{Fabric, SlotMemory, bulk};
 use crate::wire::batch::{BODY_WORDS, Header};
 use crate::wire::value::Malformed;
 use std::cell::{Cell, RefCell};
@@ -20,8 +22,14 @@ use std::rc::Rc;
 
 /// Tells a frame from what else might come.
 const MARK: u64 = 0x673a;
+/// Slots of each direction of a lane between machines: the way there and back takes longer, and more is under way.
+pub(crate) const SLOTS: usize = 64;
 /// Words before the body.
 const HEAD: usize = 2;
+/// Words before the bytes of a piece.
+const PIECE_HEAD: usize = 4;
+/// Says that a piece comes, in the place of which slots.
+const PIECE: u64 = 2;
 /// Words of a connection's buffer for what arrives.
 const BUFFER: usize = 32 * 1024;
 
@@ -31,6 +39,33 @@ const BUFFER: usize = 32 * 1024;
 pub(crate) enum Slots {
     Requests,
     Responses,
+}
+
+impl Frame<'_> {
+    /// Does the write, into the slots it is for.
+    pub(crate) fn land(&self, memory: &SlotMemory) {
+        // SAFETY: M1: the frames of one lane come from its one writer, in order, who follows the lane's protocol (L1, L2), as
+        // every node of this program does (B1).
+        unsafe { memory.land_batch(self.slot, self.header, self.body) };
+    }
+}
+
+/// What arrives.
+#[derive(Debug)]
+pub(crate) enum Arrival<'a> {
+    Frame(Frame<'a>),
+    Piece(Piece<'a>),
+}
+
+/// Some of the bytes of a value that was too large for a slot.
+#[derive(Debug)]
+pub(crate) struct Piece<'a> {
+    /// The worker it is for.
+    pub(crate) worker: u32,
+    pub(crate) ticket: u64,
+    /// Bytes of the whole value.
+    pub(crate) total: u64,
+    pub(crate) bytes: &'a [u8],
 }
 
 /// A write as it arrives.
@@ -49,11 +84,12 @@ pub(crate) struct Frame<'a> {
 /// # Errors
 /// If there is no frame.
 #[inline]
-pub(crate) fn decode(words: &[u64]) -> Result<Option<(Frame<'_>, usize)>, Malformed> {
+pub(crate) fn decode(words: &[u64]) -> Result<Option<(Arrival<'_>, usize)>, Malformed> {
     let [head, header, rest @ ..] = words else { return Ok(None) };
     let slots = match head >> 24 & 0xff {
         0 => Slots::Requests,
         1 => Slots::Responses,
+        PIECE if head & 0xff_ffff == MARK => return decode_piece(words),
         _ => return Err(Malformed::instead_of::<Frame<'_>>()),
     };
     let (slot, length) = ((head >> 16 & 0xff) as usize, usize::from(Header::unpack(*header).words));
@@ -61,7 +97,19 @@ pub(crate) fn decode(words: &[u64]) -> Result<Option<(Frame<'_>, usize)>, Malfor
         return Err(Malformed::instead_of::<Frame<'_>>());
     }
     let frame = |body| Frame { worker: (head >> 32) as u32, slots, slot, header: *header, body };
-    Ok(rest.get(..length).map(|body| (frame(body), HEAD + length)))
+    Ok(rest.get(..length).map(|body| (Arrival::Frame(frame(body)), HEAD + length)))
+}
+
+fn decode_piece(words: &[u64]) -> Result<Option<(Arrival<'_>, usize)>, Malformed> {
+    let [head, count, ticket, total, rest @ ..] = words else { return Ok(None) };
+    let count = usize::try_from(*count).ok().filter(|count| *count <= bulk::BYTES);
+    let count = count.ok_or_else(Malformed::instead_of::<Piece<'_>>)?;
+    let length = count.div_ceil(size_of::<u64>());
+    Ok(rest.get(..length).map(|body| {
+        let bytes = &bytes_of(body)[..count];
+        let piece = Piece { worker: (head >> 32) as u32, ticket: *ticket, total: *total, bytes };
+        (Arrival::Piece(piece), PIECE_HEAD + length)
+    }))
 }
 
 /// One end of a connection. Used by one worker.
@@ -119,6 +167,11 @@ impl Connection {
         Ok(())
     }
 
+    /// Bytes that wait for the socket to take them.
+    pub(crate) fn unsent(&self) -> usize {
+        self.out.borrow().len() * size_of::<u64>() - self.sent.get()
+    }
+
     /// Whether something waits for the socket to take it.
     #[cfg(test)]
     pub(crate) fn has_unsent(&self) -> bool {
@@ -130,7 +183,7 @@ impl Connection {
     /// # Errors
     /// If the connection is lost, or something else than frames arrives.
     #[inline]
-    pub(crate) fn receive(&self, mut land: impl FnMut(Frame<'_>)) -> io::Result<bool> {
+    pub(crate) fn receive(&self, mut land: impl FnMut(Arrival<'_>)) -> io::Result<bool> {
         let mut arrived = self.arrived.borrow_mut();
         let room = &mut bytes_of_mut(&mut arrived)[self.filled.get()..];
         let count = match (&self.socket).read(room) {
@@ -175,8 +228,21 @@ pub(crate) struct Wire {
     pub(crate) slots: Slots,
 }
 
+impl Wire {
+    /// Sends a piece of a value of `total` bytes.
+    pub(crate) fn send_ahead(&self, ticket: u64, total: usize, piece: &[u8]) {
+        let mut out = self.connection.out.borrow_mut();
+        let head = u64::from(self.worker) << 32 | PIECE << 24 | MARK;
+        out.extend_from_slice(&[head, piece.len() as u64, ticket, total as u64]);
+        let start = out.len();
+        out.resize(start + piece.len().div_ceil(size_of::<u64>()), 0);
+        bytes_of_mut(&mut out[start..])[..piece.len()].copy_from_slice(piece);
+    }
+}
+
 impl Fabric for Wire {
     #[inline]
+    // SAFETY: no memory is touched here; the contract holds for the slots of the peer, which lands what it gets.
     unsafe fn write(&self, slot: usize, header: u64, body: &[u64]) {
         let head = u64::from(self.worker) << 32 | (self.slots as u64) << 24 | (slot as u64) << 16 | MARK;
         let mut out = self.connection.out.borrow_mut();
@@ -192,7 +258,6 @@ impl Fabric for Wire {
 #[expect(clippy::unwrap_used, reason = "a test fails by it")]
 mod tests {
     use super::*;
-    use crate::fabric::SlotMemory;
     use crate::fabric::conformance::{Subject, conformance};
     use fastrand::Rng;
     use std::net::TcpListener;
@@ -231,10 +296,10 @@ mod tests {
 
         fn step(&self) -> bool {
             self.wire.connection.flush().unwrap();
-            let land = |frame: Frame<'_>| {
+            let land = |arrival: Arrival<'_>| {
+                let Arrival::Frame(frame) = arrival else { panic!("nothing else was sent") };
                 assert_eq!(frame.worker, 7);
-                // SAFETY: the suite writes as the contract says, and this is the only thread.
-                unsafe { self.memory.land_batch(frame.slot, frame.header, frame.body) };
+                frame.land(&self.memory);
             };
             self.reader.receive(land).unwrap() || self.wire.connection.has_unsent()
         }
@@ -248,13 +313,15 @@ mod tests {
         let header = |words| Header { sequence: 1, count: 1, words }.pack();
         for words in [
             [head(0, 0, 0), header(0)],
-            [head(2, 0, MARK), header(0)],
+            [head(2, 1, MARK), header(0)],
+            [head(3, 0, MARK), header(0)],
             [head(0, SLOTS as u64, MARK), header(0)],
             [head(0, 0, MARK), header(BODY_WORDS as u16 + 1)],
             [u64::MAX, u64::MAX],
         ] {
             assert!(decode(&words).is_err(), "{words:x?}");
         }
+        assert!(decode(&[head(2, 0, MARK), bulk::BYTES as u64 + 1, 0, 0]).is_err(), "a piece too large");
         assert!(
             decode(&[head(0, 0, MARK), header(2), 7]).is_ok_and(|frame| frame.is_none()),
             "not all there"
@@ -269,8 +336,12 @@ mod tests {
             if let Some(head) = words.first_mut() {
                 *head = *head & !0xff_ffff | random.u64(..3) << 24 | random.u64(..SLOTS as u64) << 16 | MARK;
             }
-            if let Ok(Some((frame, length))) = decode(&words) {
-                assert!(length <= words.len() && frame.slot < SLOTS);
+            match decode(&words) {
+                Ok(Some((Arrival::Frame(frame), length))) => {
+                    assert!(length <= words.len() && frame.slot < SLOTS);
+                }
+                Ok(Some((Arrival::Piece(piece), length))) => assert!(length * 8 >= piece.bytes.len()),
+                Ok(None) | Err(_) => {}
             }
         }
     }

@@ -5,7 +5,7 @@
 //!   `take_responses`, which holds no reference into a cell meanwhile.
 //! - K2: `completions` holds, in order, one entry for each request that was pushed and not yet answered.
 
-use crate::fabric::{Fabric, SLOTS, SlotMemory};
+use crate::fabric::{Fabric, SlotMemory};
 use crate::lane::catch;
 use crate::lane::completion::{Completion, Kind};
 use crate::lane::error::DelegationError;
@@ -26,9 +26,10 @@ pub(crate) struct Client<F> {
     pub(super) responses: Arc<SlotMemory>,
     pub(super) staged: RequestBatch,
     pub(super) completions: Ring<Completion>,
-    /// Batches published and batches answered, wrapping: their difference is in flight, at most `SLOTS`.
+    /// Batches published and batches answered, wrapping: their difference is in flight, at most `slots`.
     published: Cell<u32>,
     pub(super) answered: Cell<u32>,
+    slots: u32,
     /// Full batches for which there was no slot, pushed by code that could not wait.
     backlog: RefCell<VecDeque<Box<RequestBatch>>>,
     /// Requests in `backlog`.
@@ -39,6 +40,7 @@ impl<F: Fabric> Client<F> {
     pub(crate) fn new(fabric: F, responses: Arc<SlotMemory>) -> Self {
         Self {
             fabric,
+            slots: responses.slots(),
             responses,
             staged: RequestBatch::new(),
             completions: Ring::with_capacity(BODY_WORDS),
@@ -47,6 +49,10 @@ impl<F: Fabric> Client<F> {
             backlog: RefCell::default(),
             backlogged: Cell::new(0),
         }
+    }
+
+    pub(crate) fn fabric(&self) -> &F {
+        &self.fabric
     }
 
     /// Whether a request fits the batch being gathered. If not, `make_room` first.
@@ -58,7 +64,7 @@ impl<F: Fabric> Client<F> {
     /// Whether `make_room` would publish. Who can wait, waits until it is so.
     #[inline]
     pub(crate) fn has_free_slot(&self) -> bool {
-        self.published.get().wrapping_sub(self.answered.get()) < SLOTS as u32
+        self.published.get().wrapping_sub(self.answered.get()) < self.slots
     }
 
     /// Requests pushed and not yet answered.
@@ -146,14 +152,14 @@ impl<F: Fabric> Client<F> {
 
     #[inline]
     fn write(&self, batch: &RequestBatch) {
-        let slot = self.published.get() as usize % SLOTS;
+        let slot = (self.published.get() & (self.slots - 1)) as usize;
         let sequence = self.published.get().wrapping_add(1);
         let (header, words) = batch.contents(sequence);
         // SAFETY: L1: this client is the only writer of the request slots. L2: a slot is free, so the batch that was in
         // this one has been answered, and a trustee answers after its last look at the batch.
         unsafe { self.fabric.write(slot, header.pack(), words) };
         self.published.set(sequence);
-        self.fabric.prepare(sequence as usize % SLOTS, words.len());
+        self.fabric.prepare((sequence & (self.slots - 1)) as usize, words.len());
     }
 
     /// Whether a batch was published and not yet answered.
@@ -170,7 +176,7 @@ impl<F: Fabric> Client<F> {
     /// The header of the batch of responses that is next in order, if it has landed.
     #[inline(always)]
     pub(super) fn landed(&self) -> Option<Header> {
-        let header = Header::unpack(self.responses.header(self.answered.get() as usize % SLOTS));
+        let header = Header::unpack(self.responses.header(self.answered.get() as usize));
         (header.sequence == self.answered.get().wrapping_add(1)).then_some(header)
     }
 
@@ -182,7 +188,7 @@ impl<F: Fabric> Client<F> {
             return false;
         }
         let Some(header) = self.landed() else { return false };
-        let slot = self.answered.get() as usize % SLOTS;
+        let slot = self.answered.get() as usize;
         self.responses.prefetch(slot, header.words.into());
         self.responses.read(slot, |body| {
             // SAFETY: L3: the header has the sequence awaited, so the batch is whole; it stays until `answered` moves on

@@ -3,7 +3,7 @@
 //! Invariant V1: a server is used by the trustee's thread only, and `serve` is not entered twice (delegated
 //! closures do not suspend, and what a fiber does while it unwinds is not nested in `serve`).
 
-use crate::fabric::{Fabric, SLOTS, SlotMemory};
+use crate::fabric::{Fabric, SlotMemory};
 use crate::lane::catch::{self, Caught};
 use crate::lane::error::{DelegationError, Reason};
 use crate::lane::operation::Operation;
@@ -28,10 +28,16 @@ impl<F: Fabric> Server<F> {
         Self { requests, fabric, served: 0, answer: [0; BODY_WORDS] }
     }
 
+    /// Where the batch that is next will be, and its response.
+    #[inline(always)]
+    pub(super) fn slot(&self) -> usize {
+        (self.served & (self.requests.slots() - 1)) as usize
+    }
+
     /// Whether a batch waits to be served.
     #[inline]
     pub(crate) fn has_requests(&self) -> bool {
-        let slot = self.served as usize % SLOTS;
+        let slot = self.slot();
         Header::unpack(self.requests.header(slot)).sequence == self.served.wrapping_add(1)
     }
 
@@ -39,7 +45,7 @@ impl<F: Fabric> Server<F> {
     /// trustee, for reports.
     #[inline]
     pub(crate) fn serve(&mut self, properties: &Properties, worker: u32) -> bool {
-        let slot = self.served as usize % SLOTS;
+        let slot = self.slot();
         let sequence = self.served.wrapping_add(1);
         let header = Header::unpack(self.requests.header(slot));
         if header.sequence != sequence {

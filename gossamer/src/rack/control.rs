@@ -10,7 +10,7 @@ use crate::worker::shared::{Phase, Shared};
 use std::io;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -24,6 +24,8 @@ const LAST_WORDS: Duration = Duration::from_millis(200);
 enum Control {
     /// A sign of life.
     Alive,
+    /// To node 0: this node has its workers and its ways to all others.
+    Ready,
     /// From node 0: the runtime has come so far.
     Enter(u8),
     /// From node 0: is all quiet?
@@ -95,6 +97,8 @@ fn loss(node: usize, member: &Member, error: &io::Error) -> String {
 /// Node 0's side.
 pub(crate) struct Leader {
     others: Arc<Vec<Mutex<Socket>>>,
+    /// A sign of each node that is ready.
+    ready: mpsc::Receiver<()>,
     /// What the nodes saw, in turn.
     seen: Vec<mpsc::Receiver<Option<u64>>>,
     /// The application ends: nodes may go.
@@ -111,26 +115,41 @@ impl Leader {
         let others = Arc::new(sockets.into_iter().map(Mutex::new).collect::<Vec<_>>());
         let ending = Arc::new(AtomicBool::new(false));
         let mut seen = Vec::new();
+        let (is_ready, ready) = mpsc::channel();
         for (index, reader) in readers.into_iter().enumerate() {
             let (answer, answers) = mpsc::channel();
             seen.push(answers);
+            let is_ready = is_ready.clone();
             let (others, ending, member) =
                 (Arc::clone(&others), Arc::clone(&ending), members[index + 1].clone());
             thread::Builder::new().name(format!("gossamer-node-{}", index + 1)).spawn(move || {
-                let take = |message| match message {
-                    Control::Seen(seen) if answer.send(seen).is_err() => ControlFlow::Break(()),
-                    _ => ControlFlow::Continue(()),
+                let take = |message| {
+                    let heard = match message {
+                        Control::Seen(seen) => answer.send(seen).is_ok(),
+                        Control::Ready => is_ready.send(()).is_ok(),
+                        _ => true,
+                    };
+                    if heard { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
                 };
                 let outcome = watch(reader, &others[index], take);
+                // AcqRel: the first loss is the cause; those that follow from it, or from the end, are no news.
                 if let Err(error) = outcome
-                    && !ending.load(Ordering::Acquire)
+                    && !ending.swap(true, Ordering::AcqRel)
                 {
                     abort(&others);
                     fate::end(&loss(index + 1, &member, &error), true);
                 }
             })?;
         }
-        Ok(Self { others, seen, ending })
+        Ok(Self { others, ready, seen, ending })
+    }
+
+    /// Waits until all other nodes are ready. One that is lost meanwhile ends the process.
+    pub(crate) fn wait_until_ready(&self) {
+        for _ in self.others.iter() {
+            // Their watchers hold the other ends for as long as the process lives.
+            let _ready = self.ready.recv();
+        }
     }
 
     /// Has all other nodes enter a phase.
@@ -155,7 +174,7 @@ impl Leader {
 
     /// Lets the other nodes end.
     pub(crate) fn end(&self) {
-        // Release: pairs with the Acquire of the watchers.
+        // Release: pairs with the AcqRel of the watchers.
         self.ending.store(true, Ordering::Release);
         self.tell(&Control::End);
     }
@@ -176,24 +195,52 @@ fn abort(others: &[Mutex<Socket>]) {
     }
 }
 
-/// What another node than 0 does until all is done.
-pub(crate) fn follow(socket: Socket, node: usize, leader: &Member, shared: &Shared) {
-    let outcome = socket.try_clone().map(Mutex::new).and_then(|writer| {
-        watch(socket, &writer, |message| {
-            match message {
-                Control::Enter(phase) => shared.advance_to(Phase::numbered(phase)),
-                Control::Look => {
-                    // Node 0 is lost otherwise, which the next read sees.
-                    let _lost = send(&mut lock(&writer), Control::Seen(shared.look()));
+/// Another node's side.
+pub(crate) struct Follower {
+    writer: Arc<Mutex<Socket>>,
+    /// Set once the runtime has started: node 0 leads it after all are ready.
+    runtime: Arc<OnceLock<Arc<Shared>>>,
+    ended: mpsc::Receiver<()>,
+}
+
+impl Follower {
+    /// Watches node 0, and does as it says.
+    ///
+    /// # Errors
+    /// If no thread can be started.
+    pub(crate) fn start(socket: Socket, node: usize, leader: Member) -> io::Result<Self> {
+        let writer = Arc::new(Mutex::new(socket.try_clone()?));
+        let runtime = Arc::new(OnceLock::<Arc<Shared>>::new());
+        let (end, ended) = mpsc::channel();
+        let follower = Self { writer: Arc::clone(&writer), runtime: Arc::clone(&runtime), ended };
+        thread::Builder::new().name("gossamer-node-0".to_owned()).spawn(move || {
+            let take = |message| {
+                match (message, runtime.get()) {
+                    (Control::Enter(phase), Some(shared)) => shared.advance_to(Phase::numbered(phase)),
+                    (Control::Look, Some(shared)) => {
+                        // Node 0 is lost otherwise, which the next read sees.
+                        let _lost = send(&mut lock(&writer), Control::Seen(shared.look()));
+                    }
+                    (Control::End, _) => return ControlFlow::Break(()),
+                    (Control::Abort, _) => fate::end("another node is lost", false),
+                    _ => {}
                 }
-                Control::End => return ControlFlow::Break(()),
-                Control::Abort => fate::end("another node is lost", false),
-                Control::Alive | Control::Seen(_) => {}
+                ControlFlow::Continue(())
+            };
+            match watch(socket, &writer, take) {
+                // Whoever waits for it is there, or has ended the process.
+                Ok(()) => drop(end.send(())),
+                Err(error) => fate::end(&loss(0, &leader, &error), node == 1),
             }
-            ControlFlow::Continue(())
-        })
-    });
-    if let Err(error) = outcome {
-        fate::end(&loss(0, leader, &error), node == 1);
+        })?;
+        Ok(follower)
+    }
+
+    /// Tells node 0 that this node is ready, and follows it to the end.
+    pub(crate) fn follow(self, shared: Arc<Shared>) {
+        let _first = self.runtime.set(shared);
+        // Node 0 is lost otherwise, which the watcher sees.
+        let _lost = send(&mut lock(&self.writer), Control::Ready);
+        let _ended = self.ended.recv();
     }
 }

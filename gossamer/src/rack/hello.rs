@@ -142,8 +142,14 @@ fn share(processors: &[usize], place: usize, count: usize) -> Vec<usize> {
 
 /// Says how two programs differ, by the operations of each.
 pub(crate) fn difference(ours: &[&str], theirs: &[String]) -> String {
-    let missing: Vec<_> = ours.iter().filter(|name| !theirs.iter().any(|other| other == *name)).collect();
-    let added: Vec<_> = theirs.iter().filter(|name| !ours.contains(&name.as_str())).collect();
+    // The program's own first: it is there that somebody changed something.
+    let foreign = |name: &&str| name.starts_with("gossamer::");
+    let mut theirs: Vec<&str> = theirs.iter().map(String::as_str).collect();
+    let mut ours = ours.to_vec();
+    theirs.sort_by_key(foreign);
+    ours.sort_by_key(foreign);
+    let missing: Vec<_> = ours.iter().filter(|name| !theirs.contains(name)).collect();
+    let added: Vec<_> = theirs.iter().filter(|name| !ours.contains(name)).collect();
     let first = |names: &[String]| {
         names.iter().take(3).map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
     };
@@ -158,7 +164,7 @@ pub(crate) fn difference(ours: &[&str], theirs: &[String]) -> String {
             .to_owned();
     }
     let missing = names(missing.into_iter().map(|name| (*name).to_owned()).collect());
-    let added = names(added.into_iter().cloned().collect());
+    let added = names(added.into_iter().map(|name| (*name).to_owned()).collect());
     format!("delegated closures that only node 0 has: {missing}; that only the other has: {added}")
 }
 

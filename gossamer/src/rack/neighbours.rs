@@ -114,7 +114,8 @@ fn reach(membership: &Membership, other: usize, due: Instant) -> io::Result<Sock
                 Ok(socket)
             });
         match attempt {
-            Err(error) if Instant::now() + RETRY < due && error.kind() != io::ErrorKind::PermissionDenied => {
+            // It is busy with others, perhaps. Its door is open, or it has ended: it opened it before it told node 0.
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock && Instant::now() + RETRY < due => {
                 thread::sleep(RETRY);
             }
             outcome => return outcome,

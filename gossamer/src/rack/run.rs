@@ -1,7 +1,7 @@
 //! Running a program: alone, or as one of several nodes.
 
 use crate::rack::bootstrap::{self, Met, problem};
-use crate::rack::control::{self, Leader};
+use crate::rack::control::{Follower, Leader};
 use crate::rack::environment::Membership;
 use crate::rack::neighbours::{self, Door};
 use crate::rack::wires;
@@ -14,6 +14,7 @@ use crate::worker::fate;
 use crate::worker::shared::Phase;
 use std::panic::{self, Location};
 use std::process;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -101,21 +102,32 @@ fn run_node<R: Send + 'static>(
     let due = Instant::now() + start_time()?;
     let door = Door::open(membership)?;
     let Met { members, mut controls, port } = bootstrap::meet(membership, &config, due)?;
+    let system = |source| StartError::System { step: "starting a thread that watches a node", source };
+    let watcher = match controls.pop() {
+        Some(socket) if membership.node > 0 => {
+            let follower = Follower::start(socket, membership.node, members[0].clone());
+            Watcher::Follower(follower.map_err(system)?)
+        }
+        socket => {
+            controls.extend(socket);
+            Watcher::Leader(Leader::start(controls, &members).map_err(system)?)
+        }
+    };
     let ways = wires::connect(membership, port.as_ref(), &members, due)?;
     let peers = neighbours::connect(membership, &door, &members, ways, due)?;
     drop((door, port));
     let member = &members[membership.node];
     let placement = Placement { workers: member.workers, processors: member.processors.clone() };
     let runtime = Runtime::start(config, Some(placement), Some(peers))?;
-    if membership.node > 0 {
-        if let Some(socket) = controls.pop() {
-            control::follow(socket, membership.node, &members[0], runtime.shared());
+    let leader = match watcher {
+        Watcher::Leader(leader) => leader,
+        Watcher::Follower(follower) => {
+            follower.follow(Arc::clone(runtime.shared()));
+            runtime.leave();
+            process::exit(0);
         }
-        runtime.leave();
-        process::exit(0);
-    }
-    let leader = Leader::start(controls, &members)
-        .map_err(|source| StartError::System { step: "starting a thread that watches a node", source })?;
+    };
+    leader.wait_until_ready();
     let outcome = runtime.run_first(f, started_at);
     let result = outcome.unwrap_or_else(|payload| {
         let text = payload.downcast_ref::<String>().map(String::as_str);
@@ -135,6 +147,12 @@ fn run_node<R: Send + 'static>(
     leader.end();
     runtime.leave();
     Ok(result)
+}
+
+/// Who is watched: from here on a node that is lost ends all.
+enum Watcher {
+    Leader(Leader),
+    Follower(Follower),
 }
 
 fn start_time() -> Result<Duration, StartError> {

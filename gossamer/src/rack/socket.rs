@@ -1,5 +1,6 @@
 //! Where a node is, and connections between nodes: Unix sockets on one machine, TCP between machines.
 
+use crate::sys::descriptors;
 use std::fmt;
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, TcpListener, TcpStream, ToSocketAddrs};
@@ -75,6 +76,23 @@ impl Listener {
             }
             Address::Tcp(address) => TcpListener::bind(address).map(Self::Tcp),
         }
+    }
+
+    /// The listening TCP socket that a launcher has handed over (`GOSSAMER_LISTEN_FD`), if one has.
+    ///
+    /// # Errors
+    /// If the variable names no listening TCP socket.
+    pub(crate) fn inherited() -> io::Result<Option<Self>> {
+        let Ok(text) = std::env::var("GOSSAMER_LISTEN_FD") else { return Ok(None) };
+        let listener =
+            text.parse().map_err(io::Error::other).and_then(descriptors::inherited).map(TcpListener::from);
+        let listener = listener.and_then(|listener| {
+            listener.local_addr()?;
+            Ok(listener)
+        });
+        listener.map(|listener| Some(Self::Tcp(listener))).map_err(|error| {
+            io::Error::other(format!("GOSSAMER_LISTEN_FD={text:?} is no listening TCP socket: {error}"))
+        })
     }
 
     /// The port it has, if it has one.

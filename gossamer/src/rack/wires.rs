@@ -144,16 +144,15 @@ fn watched(socket: Socket) -> io::Result<TcpStream> {
 pub(crate) fn loopback(nodes: usize, workers: usize) -> io::Result<Vec<Vec<Option<Way>>>> {
     let mut ways: Vec<Vec<Option<Way>>> = (0..nodes).map(|_| (0..nodes).map(|_| None).collect()).collect();
     let listener = std::net::TcpListener::bind("127.0.0.1:0")?;
-    for first in 0..nodes {
-        for second in first + 1..nodes {
-            let (mut these, mut those) = (Vec::new(), Vec::new());
-            for _ in 0..workers {
-                these.push(Some(TcpStream::connect(listener.local_addr()?)?));
-                those.push(Some(listener.accept()?.0));
-            }
-            ways[first][second] = Some(Way::Wires(Mutex::new(these)));
-            ways[second][first] = Some(Way::Wires(Mutex::new(those)));
+    let pairs = (0..nodes).flat_map(|first| (first + 1..nodes).map(move |second| (first, second)));
+    for (first, second) in pairs {
+        let (mut these, mut those) = (Vec::new(), Vec::new());
+        for _ in 0..workers {
+            these.push(Some(TcpStream::connect(listener.local_addr()?)?));
+            those.push(Some(listener.accept()?.0));
         }
+        ways[first][second] = Some(Way::Wires(Mutex::new(these)));
+        ways[second][first] = Some(Way::Wires(Mutex::new(those)));
     }
     Ok(ways)
 }

@@ -13,6 +13,19 @@ const AT_ONCE: usize = 64;
 /// Room for that many, as the kernel lays them out.
 const SPACE: usize = rustix::cmsg_space!(ScmRights(AT_ONCE));
 
+/// A descriptor that this process was started with, by its number. It is duplicated, since its number is known to others.
+///
+/// # Errors
+/// If there is none of this number.
+pub(crate) fn inherited(number: i32) -> io::Result<OwnedFd> {
+    if number < 0 {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
+    // SAFETY: borrowed for the call only, which says so if the number is no open descriptor.
+    let descriptor = unsafe { BorrowedFd::borrow_raw(number) };
+    descriptor.try_clone_to_owned()
+}
+
 /// Hands over descriptors.
 ///
 /// # Errors

@@ -13,6 +13,7 @@ mod pending;
 mod remote;
 mod sharded;
 mod spawn;
+mod spawn_many;
 mod trustee;
 
 pub use crate::wire::NoRef;
@@ -24,4 +25,5 @@ pub use may::spawn_may;
 pub use pending::Pending;
 pub use sharded::Sharded;
 pub use spawn::{sleep, spawn, spawn_on, spawn_on_with, spawn_with, yield_now};
+pub use spawn_many::{JoinMany, spawn_many_with};
 pub use trustee::{Trustee, entrust};

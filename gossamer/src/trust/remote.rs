@@ -13,7 +13,8 @@ use crate::trust::call::Target;
 use crate::trust::spawn::run_job;
 use crate::wire::value::{Decoder, Encoder, Malformed};
 use crate::worker::remote::Outcome;
-use crate::worker::{Worker, with_worker};
+use crate::worker::{self, Worker, with_worker};
+use std::panic::Location;
 
 impl<T: 'static> Target<'_, T> {
     /// Applies a closure at a trustee of another node, and has `then` called with the outcome, on this worker. A fiber
@@ -138,16 +139,32 @@ unsafe impl NoRef for Asked {
 }
 
 impl Asked {
+    /// The place that asked.
+    pub(super) fn at(&self) -> &'static Location<'static> {
+        self.at.location()
+    }
+
+    /// What a report says of what was asked for.
+    pub(super) fn origin<N>(&self) -> Origin {
+        let worker = worker::with(|worker| worker.map_or(0, |here| here.index));
+        Origin::of::<N>(worker as u32, self.at())
+    }
+
+    /// Sends the outcome to who asked.
+    pub(super) fn send(self, outcome: Outcome) {
+        with_worker(|here| here.answer(self.client as usize, self.ticket, outcome));
+    }
+
     /// A job of a fiber that runs `body` and sends its result to who asked.
     pub(super) fn job<N, U: NoRef>(self, here: &Worker, body: impl FnOnce() -> U + 'static) -> Job {
-        let Self { client, ticket, at } = self;
-        let (origin, spawned_at) = (Origin::of::<N>(here.index as u32, at.location()), at.location());
+        let spawned_at = self.at();
+        let origin = Origin::of::<N>(here.index as u32, spawned_at);
         let answer = move |outcome: Result<U, DelegationError>| {
             let outcome = outcome.and_then(|result| {
                 let stays = |refused| origin.error(Reason::Stays { message: stays(refused) });
                 Encoder::encoded(result).map_err(stays)
             });
-            with_worker(|here| here.answer(client as usize, ticket, outcome));
+            self.send(outcome);
         };
         Job { start: Once::new(move |start| run_job(body, start, origin, answer)), spawned_at }
     }

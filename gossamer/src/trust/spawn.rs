@@ -135,7 +135,7 @@ fn do_on_a_worker(trustee: Trustee, act: impl FnOnce(&Worker) + Send + 'static) 
 }
 
 /// Whether the runtime ends, and the caller is a fiber of it that unwinds already.
-fn refuses_fibers() -> bool {
+pub(super) fn refuses_fibers() -> bool {
     context::current() == Context::Fiber && worker::with(|here| here.is_some_and(Worker::refuses_fibers))
 }
 

@@ -22,6 +22,7 @@ macro_rules! as_another {
     ($($kind:ty, $other:ty, [$($element:ident: $bound:path);*] $(@ $shape:expr)?, $apart:expr, $whole:expr;)+) => {
         $(
             // SAFETY: (1) it owns all it holds, and what it holds is `NoRef`.
+            #[diagnostic::do_not_recommend]
             unsafe impl<$($element: NoRef + $bound),*> NoRef for $kind {
                 $(const SHAPE: Shape = $shape;)?
 

@@ -1,7 +1,7 @@
 //! A worker's ends of its lanes: made at the first request, pushed to, polled.
 
 use crate::fabric::link::Link;
-use crate::fabric::tcp::Slots;
+use crate::fabric::tcp::{self, Slots};
 use crate::fabric::{SLOTS, SlotMemory};
 use crate::lane::client::Client;
 use crate::lane::context::{self, Context};
@@ -11,6 +11,7 @@ use crate::lane::property::Root;
 use crate::lane::server::Server;
 use crate::sys::fiber::Fiber;
 use crate::wire::batch::BODY_WORDS;
+use crate::worker::bulk::Free;
 use crate::worker::inbox::Message;
 use crate::worker::peers::Peers;
 use crate::worker::{Local, Worker};
@@ -24,8 +25,10 @@ pub(crate) struct Outbound {
     pub(crate) client: Client<Link>,
     /// The trustee is of another node.
     remote: bool,
+    /// Where large values go, if it is of this machine.
+    pub(super) bulk: Option<Free>,
     /// Fibers that wait for room on the lane, in the order in which they came.
-    waiting: RefCell<VecDeque<Rc<Fiber>>>,
+    pub(super) waiting: RefCell<VecDeque<Rc<Fiber>>>,
 }
 
 /// This worker's end of the lane from one client.
@@ -52,18 +55,19 @@ impl Worker {
                 None => self.connect_by_wire(peers, trustee),
             };
             let client = Client::new(requests, responses);
-            return Outbound { client, remote: true, waiting: RefCell::default() };
+            let bulk = peers.places_to(self.index, trustee).map(Free::new);
+            return Outbound { client, remote: true, bulk, waiting: RefCell::default() };
         }
         let (requests, responses) = (SlotMemory::new(), SlotMemory::new());
         let client = Client::new(Link::Memory(Arc::clone(&requests)), Arc::clone(&responses));
         // Refused only once the runtime has ended; then the requests are abandoned, and say so.
         let _ended =
             self.shared.post(trustee).send(Message::Connect { from: self.index, requests, responses });
-        Outbound { client, remote: false, waiting: RefCell::default() }
+        Outbound { client, remote: false, bulk: None, waiting: RefCell::default() }
     }
 
     fn connect_by_wire(&self, peers: &Peers, trustee: usize) -> (Link, Local) {
-        let responses = SlotMemory::new();
+        let responses = SlotMemory::with_slots(tcp::SLOTS);
         peers.await_responses(self.index, trustee, &responses);
         match self.wire_to(peers, trustee, Slots::Requests) {
             Some(requests) => (requests, responses),

@@ -7,6 +7,7 @@
 //! lanes while delegated closures run, which nothing reachable from one of those touches.
 #![deny(unsafe_code)]
 
+mod bulk;
 pub(crate) mod config;
 pub(crate) mod fate;
 pub(crate) mod grace;
@@ -16,6 +17,7 @@ pub(crate) mod lending;
 pub(crate) mod peers;
 pub(crate) mod readiness;
 pub(crate) mod remote;
+mod rounds;
 mod run;
 mod scheduler;
 pub(crate) mod shared;
@@ -32,6 +34,7 @@ use crate::worker::grace::Grace;
 use crate::worker::lanes::{Inbound, Outbound};
 use crate::worker::lending::Lending;
 use crate::worker::remote::Expected;
+use crate::worker::rounds::Rounds;
 use crate::worker::scheduler::Scheduler;
 use crate::worker::shared::Shared;
 use crate::worker::timer::Timers;
@@ -81,6 +84,7 @@ pub(crate) struct Worker {
     /// Lanes of other nodes to this worker that it has seen.
     accepted: Cell<u32>,
     wires: Wires,
+    rounds: Rounds,
     poll: RefCell<mio::Poll>,
     /// Made at the first look at the sockets.
     events: Cell<Option<mio::Events>>,
@@ -104,10 +108,11 @@ impl Worker {
             timers: Timers::default(),
             grace: Grace::default(),
             lending: Lending::default(),
-            exchange: Exchange::default(),
+            exchange: Exchange::new(Arc::clone(&shared.post(index).ahead)),
             expected: Expected::default(),
             accepted: Cell::new(0),
             wires,
+            rounds: Rounds::default(),
             poll: RefCell::new(poll),
             events: Cell::new(None),
             cancelling: Cell::new(false),

@@ -1,8 +1,9 @@
 //! The workers of other nodes, as a worker needs them: where their lanes are, and how to wake them.
 
 use crate::fabric::SlotMemory;
+use crate::fabric::bulk::Places;
 use crate::fabric::shm::{LaneMemory, Pair, Porch, Porches};
-use crate::fabric::tcp::Slots;
+use crate::fabric::tcp::{self, Slots};
 use crate::sys::bell::Bell;
 use std::collections::HashMap;
 use std::net::TcpStream;
@@ -118,6 +119,18 @@ impl Peers {
         neighbour.pair.connected(number, self.number(to))
     }
 
+    /// Where large values go from a worker of ours to one of a node that shares memory.
+    pub(crate) fn places_to(&self, from: usize, to: usize) -> Option<Places> {
+        let (neighbour, number) = self.neighbour(to)?;
+        Some(neighbour.pair.places(self.number(from), number, false))
+    }
+
+    /// Where large values come from a worker of a node that shares memory to one of ours.
+    pub(crate) fn places(&self, from: usize, to: usize) -> Option<Places> {
+        let (neighbour, number) = self.neighbour(from)?;
+        Some(neighbour.pair.places(self.number(to), number, true))
+    }
+
     /// The workers of the other nodes.
     pub(crate) fn others(&self) -> impl Iterator<Item = usize> {
         let ours = self.workers_of(self.node);
@@ -186,7 +199,7 @@ impl Peers {
         if lane.slots == Slots::Responses {
             return None;
         }
-        let memory = SlotMemory::new();
+        let memory = SlotMemory::with_slots(tcp::SLOTS);
         landing.insert(lane, Arc::clone(&memory));
         Some((memory, true))
     }

@@ -1,20 +1,17 @@
-//! What a worker does for its lanes to other nodes: requests to a trustee itself, arguments too large for a slot, answers
-//! that come apart.
+//! What a worker does for its lanes to other nodes: requests to a trustee itself, and answers that come apart.
 
 use crate::fabric::Fabric;
 use crate::lane::catch;
 use crate::lane::client::Client;
-use crate::lane::context::{self, Context};
 use crate::lane::encoded::exchange::Late;
-use crate::lane::encoded::{Argument, LARGEST, Serving, Unanswered};
+use crate::lane::encoded::{Argument, Serving, Unanswered};
 use crate::lane::error::DelegationError;
-use crate::lane::operation::{Delegated, Encoded};
+use crate::lane::operation::Delegated;
 use crate::lane::property::Root;
 use crate::lane::server::Server;
 use crate::sys::exit;
 use crate::wire::NoRef;
-use crate::wire::value::{Encoder, Malformed};
-use crate::worker::lanes::Outbound;
+use crate::wire::value::Malformed;
 use crate::worker::{Worker, with_worker};
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -78,7 +75,7 @@ impl Worker {
         }
     }
 
-    fn push_to_root<C: NoRef>(
+    pub(super) fn push_to_root<C: NoRef>(
         &self,
         trustee: usize,
         delegated: Delegated<Root, C, ()>,
@@ -92,48 +89,6 @@ impl Worker {
         };
         let published = self.lane_to(trustee).client.push_encoded_to_root(delegated, argument, failed);
         self.after_push(trustee, published);
-    }
-
-    /// Sends arguments that do not fit a slot ahead of their request, in pieces. A fiber waits for room between them, so
-    /// that the requests of others are not held up; other code cannot, and has them queued.
-    #[inline(always)]
-    pub(crate) fn send_ahead<C>(&self, trustee: usize, argument: Argument<C>) -> Argument<C> {
-        match argument {
-            Argument::Bytes(bytes) if bytes.len() > LARGEST => {
-                Argument::Ahead(self.send_in_pieces(trustee, &bytes))
-            }
-            argument => argument,
-        }
-    }
-
-    #[cold]
-    fn send_in_pieces(&self, trustee: usize, bytes: &[u8]) -> u64 {
-        /// What a piece takes beside its bytes: who sends it, its ticket, the length of all, its own length.
-        const AROUND: usize = 32;
-        let piece = |_: &mut Root, (client, ticket, total, bytes): (usize, u64, usize, Vec<u8>)| {
-            with_worker(|here| here.exchange.arrive(client, ticket, total, &bytes));
-        };
-        let delegated = Delegated::travelling::<Root, _>(piece);
-        let ticket = self.exchange.ticket();
-        for piece in bytes.chunks(LARGEST - AROUND) {
-            let mut encoder = Encoder::default();
-            (self.index, ticket, bytes.len()).encode(&mut encoder);
-            encoder.length(piece.len());
-            encoder.bytes(piece);
-            let Ok(encoded) = encoder.finish() else { continue };
-            self.make_room_for_piece(trustee, &encoded, delegated.operation().encoded());
-            self.push_to_root(trustee, delegated, Argument::Bytes(encoded));
-        }
-        ticket
-    }
-
-    /// Waits for room, if it can; never for long enough to be unwound.
-    fn make_room_for_piece(&self, trustee: usize, bytes: &[u8], operation: Option<&Encoded>) {
-        let Some(operation) = operation else { return };
-        let fits = |lane: &Outbound| lane.client.fits_bytes(operation, bytes);
-        if context::current() == Context::Fiber && !fits(self.lane_to(trustee)) {
-            self.make_room_for(trustee, fits);
-        }
     }
 
     /// Serves one batch of a worker of another node; whether there was one.
@@ -190,7 +145,7 @@ impl Worker {
     }
 
     /// Sends the answers that found no room in their responses, and hands over those that arrived. Whether there was any.
-    pub(super) fn exchange_with_nodes(&self) -> bool {
+    pub(super) fn exchange_answers(&self) -> bool {
         let late = self.exchange.take_late();
         let ready = self.expected.ready.take();
         let busy = !late.is_empty() || !ready.is_empty();

@@ -68,7 +68,7 @@ impl Worker {
         let mut busy = self.shared.peers.is_some() && self.hear_nodes();
         busy |= self.serve();
         busy |= self.take_responses();
-        busy |= self.shared.peers.is_some() && self.exchange_with_nodes();
+        busy |= self.exchange_answers();
         busy |= self.read_inbox();
         busy |= !self.timers.is_empty() && self.timers.fire(Instant::now());
         busy |= self.scheduler.run();
@@ -103,7 +103,7 @@ impl Worker {
         self.hear_nodes();
         self.serve();
         self.take_responses();
-        self.exchange_with_nodes();
+        self.exchange_answers();
         self.read_inbox();
         self.timers.fire(Instant::now());
         self.poll_sources(Some(Duration::ZERO));

@@ -1,5 +1,6 @@
 //! What the threads of a runtime, and threads outside it, share.
 
+use crate::lane::encoded::exchange::Ahead;
 use crate::sys::doorbell::Doorbell;
 use crate::worker::config::Config;
 use crate::worker::inbox::{Inbox, Message};
@@ -44,6 +45,8 @@ pub(crate) struct Shared {
     pub(crate) first: usize,
     /// The other nodes, if there are any.
     pub(crate) peers: Option<Peers>,
+    /// Rounds of collectives that this node has come to.
+    rounds: AtomicU64,
     phase: AtomicU8,
 }
 
@@ -52,6 +55,7 @@ pub(crate) struct Shared {
 pub(crate) struct Post {
     pub(crate) doorbell: Doorbell,
     pub(crate) inbox: Inbox,
+    pub(crate) ahead: Arc<Ahead>,
     pub(crate) waker: mio::Waker,
     pub(crate) sources: Sources,
     /// Raised whenever the worker did anything; see `look`.
@@ -105,7 +109,7 @@ impl Shared {
         let taken = |next: u32| next.checked_add(count);
         let base = NEXT_NUMBER.fetch_update(Ordering::Relaxed, Ordering::Relaxed, taken).ok()?;
         let phase = AtomicU8::new(Phase::Running as u8);
-        let shared = Arc::new(Self { base, config, posts, first, peers, phase });
+        let shared = Arc::new(Self { base, config, posts, first, peers, rounds: AtomicU64::new(0), phase });
         let mut runtimes = runtimes();
         runtimes.retain(|runtime| runtime.strong_count() > 0);
         runtimes.push(Arc::downgrade(&shared));
@@ -118,6 +122,11 @@ impl Shared {
             let index = number.wrapping_sub(shared.base) as usize;
             (index < shared.workers()).then_some((shared, index))
         })
+    }
+
+    /// The number of the collective that this node comes to next.
+    pub(crate) fn next_round(&self) -> u64 {
+        self.rounds.fetch_add(1, Ordering::Relaxed)
     }
 
     /// How many workers all nodes have together. A worker's index counts over all of them.

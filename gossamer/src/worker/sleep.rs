@@ -46,12 +46,9 @@ impl Worker {
         let porch = self.shared.peers.as_ref().map(|peers| peers.porch(self.index));
         porch.into_iter().for_each(|porch| porch.doorbell.prepare_to_sleep());
         // The poller tells of changes, and one may have been taken for another's: so a last look, after the flags are up.
-        if !(self.wires.any() && self.receive_from_wires())
-            && !self.has_landed()
-            && !self.has_new_lanes()
-            && post.inbox.is_empty()
-            && !self.scheduler.has_ready()
-        {
+        let heard = self.wires.any() && self.receive_from_wires();
+        let told = self.has_new_lanes() || !post.inbox.is_empty();
+        if !heard && !told && !self.has_landed() && !self.scheduler.has_ready() {
             let now = Instant::now();
             let (timer, patience) = (self.timers.next(now), self.wires.patience());
             self.poll_sources(timer.into_iter().chain(patience).min());

@@ -3,7 +3,7 @@
 
 use crate::fabric::SlotMemory;
 use crate::fabric::link::Link;
-use crate::fabric::tcp::{Connection, Frame, Slots, Wire};
+use crate::fabric::tcp::{Arrival, Connection, Frame, Piece, Slots, Wire};
 use crate::wire::value::Malformed;
 use crate::worker::inbox::Message;
 use crate::worker::peers::{Lane, Peers};
@@ -99,7 +99,11 @@ impl Worker {
                 self.outlive(cable);
                 continue;
             }
-            match cable.connection.receive(|frame| self.land(cable, &frame)) {
+            let take = |arrival: Arrival<'_>| match arrival {
+                Arrival::Frame(frame) => self.land(cable, &frame),
+                Arrival::Piece(piece) => self.keep(cable, &piece),
+            };
+            match cable.connection.receive(take) {
                 Ok(arrived) => busy |= arrived,
                 Err(error) => cable.lose(error),
             }
@@ -112,18 +116,19 @@ impl Worker {
         let lane = Lane { reader: frame.worker as usize, writer: cable.writer, slots: frame.slots };
         let known = self.wires.known.borrow().get(&lane).cloned();
         let memory = known.unwrap_or_else(|| self.find_memory(cable, lane));
-        // SAFETY: M1: the frames of one lane come from its one writer, in order, who follows the lane's protocol (L1, L2), as
-        // every node of this program does.
-        #[expect(
-            unsafe_code,
-            reason = "the writer of a lane is elsewhere; its reader here does what it asked for"
-        )]
-        unsafe {
-            memory.land_batch(frame.slot, frame.header, frame.body);
-        }
+        frame.land(&memory);
         if lane.reader != self.index {
             self.shared.post(lane.reader).ring();
         }
+    }
+
+    /// A piece of arguments whose request comes behind it, maybe for another worker.
+    fn keep(&self, cable: &Cable, piece: &Piece<'_>) {
+        if !self.is_neighbour(piece.worker as usize) {
+            self.not_understood(cable.writer, Malformed::instead_of::<Piece<'_>>());
+        }
+        let ahead = &self.shared.post(piece.worker as usize).ahead;
+        ahead.arrive(cable.writer, piece.ticket, piece.total as usize, piece.bytes);
     }
 
     /// The slots of a lane that the first frame has come for.

@@ -1,7 +1,7 @@
 //! Sending requests to another process, and taking its responses. As in `client.rs`, but values are encoded where they
 //! have to be, and lengths that a peer wrote are checked.
 
-use crate::fabric::{Fabric, SLOTS};
+use crate::fabric::Fabric;
 use crate::lane::catch;
 use crate::lane::client::Client;
 use crate::lane::completion::Completion;
@@ -18,12 +18,6 @@ impl<F: Fabric> Client<F> {
     #[inline(always)]
     pub(crate) fn fits_encoded<C: NoRef>(&self, operation: &Encoded, arguments: &Argument<C>) -> bool {
         self.staged.has_room(1 + arguments.words(), answer_words(operation.result))
-    }
-
-    /// As `fits_encoded`, for arguments of so many bytes.
-    pub(crate) fn fits_bytes(&self, operation: &Encoded, bytes: &[u8]) -> bool {
-        let words = 1 + bytes.len().div_ceil(size_of::<u64>());
-        self.staged.has_room(1 + words, answer_words(operation.result))
     }
 
     /// Adds a request to the batch being gathered.
@@ -86,7 +80,7 @@ impl<F: Fabric> Client<F> {
             return Ok(false);
         }
         let Some(header) = self.landed() else { return Ok(false) };
-        let slot = self.answered.get() as usize % SLOTS;
+        let slot = self.answered.get() as usize;
         let words = usize::from(header.words);
         if !(FAILURE_WORDS..=BODY_WORDS).contains(&words) {
             return Err(Malformed::instead_of::<[u64]>());

@@ -1,7 +1,7 @@
 //! Serving a batch that another process wrote. As `Server::serve`, but nothing in the batch is followed unseen: identities
 //! are looked up, lengths are checked. A batch that makes no sense is an error, after which its lane is of no use.
 
-use crate::fabric::{Fabric, SLOTS};
+use crate::fabric::Fabric;
 use crate::lane::catch::{self, Caught};
 use crate::lane::encoded::exchange::Exchange;
 use crate::lane::encoded::{AHEAD, Answer, Arguments, VARIABLE, answer_words, bytes_at};
@@ -31,7 +31,7 @@ impl<F: Fabric> Server<F> {
     /// If the batch is none that a client of this program writes.
     #[inline]
     pub(crate) fn serve_encoded(&mut self, serving: Serving<'_>) -> Result<bool, Malformed> {
-        let slot = self.served as usize % SLOTS;
+        let slot = self.slot();
         let sequence = self.served.wrapping_add(1);
         let header = Header::unpack(self.requests.header(slot));
         if header.sequence != sequence {

@@ -1,0 +1,14 @@
+//! The first bytes of a peer, and of whoever answers in the place of a daemon: without the key, none are accepted.
+#![no_main]
+
+use gossamer_cli::key::Key;
+use gossamer_cli::noise::Handshake;
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|message: [u8; 48]| {
+    let key = Key::new([1; 32]);
+    assert!(Handshake::responder(&key).unwrap().read(&message).is_err());
+    let mut initiator = Handshake::initiator(&key).unwrap();
+    initiator.write().unwrap();
+    assert!(initiator.read(&message).is_err());
+});

@@ -1,0 +1,21 @@
+//! What nodes print and report: nothing is lost but line ends that are added, and no report drives a terminal.
+#![no_main]
+
+use gossamer_cli::ending::words;
+use gossamer_cli::lines::{Lines, Style};
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|pieces: Vec<Vec<u8>>| {
+    let (mut raw, mut marked) = (Lines::new(0, Style::Raw), Lines::new(0, Style::Plain));
+    let (mut all, mut printed) = (Vec::new(), Vec::new());
+    for piece in &pieces {
+        assert!(words(piece).is_none_or(|words| !words.chars().any(char::is_control)));
+        all.extend(raw.push(piece));
+        printed.extend(marked.push(piece));
+    }
+    assert_eq!(all, pieces.concat());
+    printed.extend(marked.finish());
+    let count = |bytes: &[u8], byte| bytes.iter().filter(|&&other| other == byte).count();
+    assert_eq!(count(&printed, b'\0'), count(&all, b'\0'));
+    assert_eq!(count(&printed, b'x'), count(&all, b'x'));
+});

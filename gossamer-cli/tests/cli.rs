@@ -1,0 +1,67 @@
+//! The command line itself: help, completions, manual pages, the key.
+#![allow(clippy::unwrap_used, reason = "a test fails by it")]
+
+mod common;
+
+use common::{Scratch, finish, gossamer};
+
+const COMMANDS: [&str; 9] = ["run", "daemon", "ps", "kill", "logs", "status", "keygen", "completions", "man"];
+
+#[test]
+fn every_command_has_help() {
+    let all = finish(&mut gossamer(&["--help"]));
+    all.ended_with(0).was_quiet();
+    for command in COMMANDS {
+        assert!(all.out.contains(&format!("  {command} ")), "{command}: {}", all.out);
+        let help = finish(&mut gossamer(&[command, "--help"]));
+        assert!(help.ended_with(0).out.contains("Usage: gossamer"), "{help:?}");
+    }
+    let run = finish(&mut gossamer(&["run", "--help"])).out;
+    assert!(run.contains("Examples:") && run.contains("Exit status:"), "{run}");
+}
+
+#[test]
+fn every_shell_has_completions() {
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let script = finish(&mut gossamer(&["completions", shell]));
+        assert!(script.ended_with(0).out.contains("keygen"), "{shell}");
+    }
+}
+
+#[test]
+fn every_command_has_a_manual_page() {
+    let scratch = Scratch::new("manual");
+    finish(&mut gossamer(&["man", scratch.0.to_str().unwrap()])).ended_with(0);
+    assert!(scratch.path("gossamer.1").exists());
+    for command in COMMANDS {
+        let page = std::fs::read_to_string(scratch.path(&format!("gossamer-{command}.1"))).unwrap();
+        assert!(page.contains(".SH NAME"), "{command}");
+    }
+    assert!(finish(&mut gossamer(&["man"])).ended_with(0).out.contains(".TH gossamer 1"));
+    finish(&mut gossamer(&["man", "/no/such/directory"])).ended_with(74);
+}
+
+#[test]
+fn keygen_says_where_the_key_is_but_not_what_it_is() {
+    let scratch = Scratch::new("keygen");
+    let path = scratch.path("key");
+    let finished = finish(&mut gossamer(&["keygen", "--json", path.to_str().unwrap()]));
+    let said: serde_json::Value = serde_json::from_str(&finished.ended_with(0).out).unwrap();
+    assert_eq!(said["file"], path.to_str().unwrap());
+    let key = std::fs::read_to_string(&path).unwrap();
+    assert_eq!(key.trim().len(), 64);
+    assert!(!finished.out.contains(key.trim()));
+    finish(&mut gossamer(&["keygen", "/no/such/directory/key"])).ended_with(1).said("/no/such/directory/key");
+}
+
+#[test]
+fn options_that_do_not_go_together_are_mistakes() {
+    for arguments in
+        [["--local", "2", "-n", "2"], ["--local", "2", "--hosts", "a"], ["--local", "2", "--config", "f"]]
+    {
+        let mut all = vec!["run"];
+        all.extend(arguments);
+        all.extend(["--", "true"]);
+        finish(&mut gossamer(&all)).ended_with(2).said("cannot be used with");
+    }
+}

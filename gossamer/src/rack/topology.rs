@@ -1,0 +1,99 @@
+//! [`Node`]: a process of the application, and which there are.
+
+use crate::trust::{NoRef, Trustee};
+use crate::wire::value::{Decoder, Encoder, Malformed};
+use crate::worker::{self, Worker};
+
+/// One process of an application. Alone, a program is node 0 of one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Node(u32);
+
+// SAFETY: a plain number, the same on all nodes.
+#[expect(unsafe_code, reason = "`NoRef` is an unsafe trait; no memory is touched here")]
+unsafe impl NoRef for Node {
+    fn encode(self, to: &mut Encoder) {
+        self.0.encode(to);
+    }
+
+    fn decode(from: &mut Decoder<'_>) -> Result<Self, Malformed> {
+        u32::decode(from).map(Self)
+    }
+}
+
+impl Node {
+    /// Its place in [`nodes`], from 0.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+
+    /// Its workers, in order.
+    ///
+    /// # Panics
+    /// On a thread that is no worker.
+    pub fn workers(self) -> Vec<Trustee> {
+        on_worker("Node::workers", |here| match &here.shared.peers {
+            Some(peers) if self.index() < peers.nodes() => trustees(here, peers.workers_of(self.index())),
+            None if self.0 == 0 => trustees(here, 0..here.shared.workers()),
+            _ => Vec::new(),
+        })
+    }
+}
+
+fn trustees(here: &Worker, workers: std::ops::Range<usize>) -> Vec<Trustee> {
+    workers.map(|worker| Trustee::numbered(here.shared.base + worker as u32)).collect()
+}
+
+/// All nodes of the application, in order.
+///
+/// ```
+/// # use gossamer::{Config, rack};
+/// let workers = rack::run_in_process(2, Config::default().threads(3), || {
+///     rack::nodes().into_iter().map(|node| node.workers().len()).collect::<Vec<_>>()
+/// });
+/// assert_eq!(workers, [3, 3]);
+/// ```
+///
+/// # Panics
+/// On a thread that is no worker.
+pub fn nodes() -> Vec<Node> {
+    on_worker("nodes", |here| {
+        let nodes = here.shared.peers.as_ref().map_or(1, |peers| peers.nodes());
+        (0..nodes as u32).map(Node).collect()
+    })
+}
+
+/// The node that runs the caller.
+///
+/// # Panics
+/// On a thread that is no worker.
+pub fn this_node() -> Node {
+    on_worker("this_node", |here| Node(here.shared.peers.as_ref().map_or(0, |peers| peers.node()) as u32))
+}
+
+/// The workers of all nodes, in order, as [`Trustee::all`] gives them.
+///
+/// # Panics
+/// On a thread that is no worker.
+pub fn workers() -> Vec<Trustee> {
+    Trustee::all()
+}
+
+impl Trustee {
+    /// The node that this worker is of.
+    ///
+    /// # Panics
+    /// On a thread that is no worker.
+    pub fn node(&self) -> Node {
+        let index = self.index();
+        on_worker("Trustee::node", |here| {
+            Node(here.shared.peers.as_ref().map_or(0, |peers| peers.node_of(index)) as u32)
+        })
+    }
+}
+
+pub(super) fn on_worker<R>(call: &str, f: impl FnOnce(&Worker) -> R) -> R {
+    worker::with(|worker| match worker {
+        Some(here) => f(here),
+        None => panic!("`rack::{call}` on a thread that is no worker of a runtime"),
+    })
+}

@@ -1,0 +1,254 @@
+//! Starting many fibers at once: a message for each node, not for each fiber.
+
+use crate::lane::error::{DelegationError, Origin, Reason};
+use crate::lane::operation::{Delegated, refuse_captures};
+use crate::lane::property::{ROOT, Root};
+use crate::sys::fiber::Job;
+use crate::sys::once::Once;
+use crate::sys::oneshot;
+use crate::trust::apply::rethrow;
+use crate::trust::call::Target;
+use crate::trust::join::refuse_while_unwinding;
+use crate::trust::remote::{self, Asked};
+use crate::trust::spawn::{refuses_fibers, run_job};
+use crate::trust::{NoRef, Pending};
+use crate::worker::{self, Worker, with_worker};
+use std::fmt;
+use std::marker::PhantomData;
+use std::ops::Range;
+use std::panic::Location;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// What each fiber of a range returned, or why it did not.
+type Results<U> = Vec<Result<U, DelegationError>>;
+
+/// Starts `count` fibers, spread over all workers of all nodes in ranges of neighbouring numbers, and returns at once. Each
+/// gets its number, from 0, and a clone of `arguments`.
+///
+/// ```
+/// # gossamer::run(gossamer::Config::default().threads(2), || {
+/// let squares = gossamer::spawn_many_with(1000, |number, offset| number * number + offset, 1_usize).join();
+/// assert_eq!(squares[10], 101);
+/// # });
+/// ```
+///
+/// # Panics
+/// On a thread that is no worker.
+#[track_caller]
+pub fn spawn_many_with<C: NoRef + Clone, U: NoRef, F>(count: usize, f: F, arguments: C) -> JoinMany<U>
+where
+    F: FnOnce(usize, C) -> U + Send + Copy + 'static,
+{
+    refuse_captures!(F);
+    let spawned_at = Location::caller();
+    worker::with(|worker| match worker {
+        // Joining what is not started any more says that the runtime has ended.
+        Some(_) if refuses_fibers() => {
+            let (_closed, receiver) = oneshot::channel();
+            JoinMany { parts: vec![Pending::new(receiver, Origin::of::<F>(0, spawned_at))] }
+        }
+        Some(here) => JoinMany { parts: start::<C, U, F>(here, count, f, &arguments, spawned_at) },
+        None => panic!("`spawn_many_with` on a thread that is no worker of a runtime"),
+    })
+}
+
+/// The fibers that [`spawn_many_with`] started. Dropping it detaches them.
+#[must_use = "fibers that nobody joins are cancelled when main returns"]
+pub struct JoinMany<U> {
+    parts: Vec<Pending<Results<U>>>,
+}
+
+impl<U> JoinMany<U> {
+    /// Waits until all have ended, and returns their results in the order of their numbers.
+    ///
+    /// # Panics
+    /// If one panicked (with the message of the first), could not get a stack or was cancelled; in a delegated closure or a
+    /// callback, which cannot wait; and while the caller unwinds from a panic.
+    #[track_caller]
+    pub fn join(self) -> Vec<U> {
+        refuse_while_unwinding("joins fibers", "join them before, or detach them");
+        let (joined_at, mut results) = (Location::caller(), Vec::new());
+        for result in self.parts.into_iter().flat_map(|part| part.wait()) {
+            match result {
+                Ok(result) => results.push(result),
+                Err(error) => rethrow(error, joined_at),
+            }
+        }
+        results
+    }
+
+    /// As [`join`](Self::join), with what each came to.
+    ///
+    /// # Errors
+    /// In the list, of each fiber that panicked, could not get a stack or was cancelled.
+    ///
+    /// # Panics
+    /// Where it cannot wait, and if the runtime ended.
+    #[track_caller]
+    pub fn try_join(self) -> Vec<Result<U, DelegationError>> {
+        refuse_while_unwinding("joins fibers", "join them before, or detach them");
+        let mut results = Vec::new();
+        for part in self.parts {
+            results.extend(part.wait());
+        }
+        results
+    }
+}
+
+impl<U> fmt::Debug for JoinMany<U> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("JoinMany").field("nodes", &self.parts.len()).finish_non_exhaustive()
+    }
+}
+
+/// The numbers of the fibers that some workers of `all` get.
+fn share(count: usize, workers: &Range<usize>, all: usize) -> Range<usize> {
+    let upto = |worker: usize| (count as u128 * worker as u128 / all as u128) as usize;
+    upto(workers.start)..upto(workers.end)
+}
+
+fn start<C: NoRef + Clone, U: NoRef, F>(
+    here: &Worker,
+    count: usize,
+    f: F,
+    arguments: &C,
+    spawned_at: &'static Location<'static>,
+) -> Vec<Pending<Results<U>>>
+where
+    F: FnOnce(usize, C) -> U + Send + Copy + 'static,
+{
+    let (shared, all) = (&here.shared, here.shared.workers());
+    let nodes: Vec<Range<usize>> = match &shared.peers {
+        Some(peers) => (0..peers.nodes()).map(|node| peers.workers_of(node)).collect(),
+        None => std::iter::once(0..all).collect(),
+    };
+    let mut parts = Vec::new();
+    for workers in nodes {
+        let (numbers, first) = (share(count, &workers, all), workers.start);
+        if numbers.is_empty() {
+            continue;
+        }
+        let (sender, receiver) = oneshot::channel();
+        let origin = Origin::of::<F>(first as u32, spawned_at);
+        parts.push(Pending::new(receiver, origin));
+        if here.is_neighbour(first) {
+            let done = move |results| sender.send(Ok(results));
+            start_here::<C, U, F>(here, count, f, arguments.clone(), spawned_at, done);
+            continue;
+        }
+        let arrive = move |_: &mut Root, (asked, (count, arguments)): (Asked, (usize, C))| {
+            with_worker(|here| {
+                let spawned_at = asked.at();
+                start_here::<C, U, F>(here, count, f, arguments, spawned_at, move |results| {
+                    asked.answer(results)
+                });
+            });
+        };
+        let target = Target { shared, number: shared.base + first as u32, property: ROOT, of: PhantomData };
+        let delegated = Delegated::travelling::<F, _>(arrive);
+        remote::ask(here, (first, target), delegated, (count, arguments.clone()), (origin, sender));
+    }
+    parts
+}
+
+/// The fibers of one node: what they have come to.
+struct Batch<U> {
+    first: usize,
+    state: Mutex<State<U>>,
+}
+
+struct State<U> {
+    results: Vec<Option<Result<U, DelegationError>>>,
+    missing: usize,
+    done: Option<Box<dyn FnOnce(Results<U>) + Send>>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // No code of the program runs under the lock.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl<U> Batch<U> {
+    fn finish(&self, number: usize, outcome: Result<U, DelegationError>) {
+        let last = {
+            let mut state = lock(&self.state);
+            state.results[number - self.first] = Some(outcome);
+            state.missing -= 1;
+            if state.missing > 0 {
+                return;
+            }
+            (state.done.take(), std::mem::take(&mut state.results))
+        };
+        if let (Some(done), results) = last {
+            done(results.into_iter().flatten().collect());
+        }
+    }
+}
+
+/// Starts this node's share of `count` fibers on its workers.
+fn start_here<C: NoRef + Clone, U: NoRef, F>(
+    here: &Worker,
+    count: usize,
+    f: F,
+    arguments: C,
+    spawned_at: &'static Location<'static>,
+    done: impl FnOnce(Results<U>) + Send + 'static,
+) where
+    F: FnOnce(usize, C) -> U + Send + Copy + 'static,
+{
+    let (all, first) = (here.shared.workers(), here.shared.first);
+    let numbers = share(count, &(first..first + here.shared.posts.len()), all);
+    let state = State {
+        results: numbers.clone().map(|_| None).collect(),
+        missing: numbers.len(),
+        done: Some(Box::new(done)),
+    };
+    let batch = Arc::new(Batch { first: numbers.start, state: Mutex::new(state) });
+    for worker in first..first + here.shared.posts.len() {
+        let numbers = share(count, &(worker..worker + 1), all);
+        // Here, where `clone` cannot wait: it is the program's.
+        let arguments = vec![arguments.clone(); numbers.len()];
+        let share = Share { numbers, arguments, batch: Arc::clone(&batch), f, spawned_at };
+        if worker == here.index {
+            share.arrive(here);
+        } else {
+            let arrive = |_: &mut Root, share: Share<C, U, F>| with_worker(|here| share.arrive(here));
+            here.tell(worker, Delegated::of::<F, _>(arrive), share);
+        }
+    }
+}
+
+/// One worker's share of the fibers of a node.
+struct Share<C, U, F> {
+    numbers: Range<usize>,
+    arguments: Vec<C>,
+    batch: Arc<Batch<U>>,
+    f: F,
+    spawned_at: &'static Location<'static>,
+}
+
+impl<C: NoRef + Clone, U: NoRef, F> Share<C, U, F>
+where
+    F: FnOnce(usize, C) -> U + Send + Copy + 'static,
+{
+    fn arrive(self, here: &Worker) {
+        let Self { numbers, arguments, batch, f, spawned_at } = self;
+        let origin = Origin::of::<F>(here.index as u32, spawned_at);
+        for (number, arguments) in numbers.zip(arguments) {
+            let batch = Arc::clone(&batch);
+            let start = Once::new(move |start| {
+                run_job(move || f(number, arguments), start, origin, |outcome| batch.finish(number, outcome));
+            });
+            here.scheduler.submit(Job { start, spawned_at });
+        }
+    }
+}
+
+impl Asked {
+    /// Sends the results of a node's fibers to who asked.
+    fn answer<U: NoRef>(self, results: Results<U>) {
+        let origin = self.origin::<U>();
+        let stays = |refused| origin.error(Reason::Stays { message: crate::lane::encoded::stays(refused) });
+        self.send(crate::wire::value::Encoder::encoded(results).map_err(stays));
+    }
+}

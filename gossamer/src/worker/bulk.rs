@@ -1,0 +1,175 @@
+//! Arguments too large for a slot: they go ahead of their request in pieces, and a fiber lets others send between them.
+//!
+//! Between nodes of one machine a piece goes through memory beside the slots (`fabric/bulk.rs`), between machines through the
+//! connection, in order with its frames. Code that cannot wait, and finds no place free, puts a piece into a request.
+#![expect(unsafe_code, reason = "memory of two processes")]
+
+use crate::fabric::bulk::{BYTES, PLACES, Places};
+use crate::fabric::link::Link;
+use crate::fabric::tcp::Wire;
+use crate::lane::context::{self, Context};
+use crate::lane::encoded::{Argument, LARGEST};
+use crate::lane::operation::Delegated;
+use crate::lane::property::Root;
+use crate::sys::fiber::Fiber;
+use crate::wire::NoRef;
+use crate::wire::value::Encoder;
+use crate::worker::lanes::Outbound;
+use crate::worker::{Worker, with_worker};
+use std::cell::Cell;
+use std::rc::Rc;
+
+/// Bytes that wait on a connection above which a fiber lets others go first.
+const MUCH: usize = 4 * BYTES;
+/// What a piece takes in a request beside its bytes: who sends it, its ticket, the length of all, its own length.
+const AROUND: usize = 32;
+
+/// Which places of a lane are in use.
+pub(super) struct Free {
+    places: Places,
+    taken: Cell<u8>,
+}
+
+const _: () = assert!(PLACES == u8::BITS as usize);
+
+impl Free {
+    pub(super) fn new(places: Places) -> Self {
+        Self { places, taken: Cell::new(0) }
+    }
+
+    fn has_one(&self) -> bool {
+        self.taken.get() != u8::MAX
+    }
+
+    fn take(&self) -> Option<usize> {
+        let place = self.taken.get().trailing_ones();
+        let free = place < u8::BITS;
+        free.then(|| {
+            self.taken.set(self.taken.get() | 1 << place);
+            place as usize
+        })
+    }
+}
+
+impl Worker {
+    /// Sends arguments that do not fit a slot ahead of their request.
+    #[inline(always)]
+    pub(crate) fn send_ahead<C>(&self, trustee: usize, argument: Argument<C>) -> Argument<C> {
+        match argument {
+            Argument::Bytes(bytes) if bytes.len() > LARGEST => {
+                Argument::Ahead(self.send_in_pieces(trustee, &bytes))
+            }
+            argument => argument,
+        }
+    }
+
+    #[cold]
+    fn send_in_pieces(&self, trustee: usize, bytes: &[u8]) -> u64 {
+        let ticket = self.exchange.ticket();
+        let lane = self.lane_to(trustee);
+        if let Link::Wire(wire) = lane.client.fabric() {
+            for piece in bytes.chunks(BYTES) {
+                self.wait_for_wire(wire);
+                wire.send_ahead(ticket, bytes.len(), piece);
+            }
+            return ticket;
+        }
+        let mut left = bytes;
+        while !left.is_empty() {
+            let (piece, rest) = match self.place_of(lane) {
+                Some(place) => self.send_place(trustee, lane, place, (ticket, bytes.len()), left),
+                None => self.send_piece(trustee, (ticket, bytes.len()), left),
+            };
+            debug_assert!(!piece.is_empty());
+            left = rest;
+        }
+        ticket
+    }
+
+    /// A free place, for which a fiber waits.
+    fn place_of(&self, lane: &Outbound) -> Option<usize> {
+        let free = lane.bulk.as_ref()?;
+        if context::current() == Context::Fiber && !std::thread::panicking() {
+            while !free.has_one() {
+                self.publish();
+                lane.waiting.borrow_mut().push_back(self.running());
+                Fiber::park(false);
+                lane.waiting.borrow_mut().retain(|other| !Rc::ptr_eq(other, &self.running()));
+            }
+        }
+        free.take()
+    }
+
+    /// Sends a piece through a place; what it took, and what is left.
+    fn send_place<'a>(
+        &self,
+        trustee: usize,
+        lane: &Outbound,
+        place: usize,
+        (ticket, total): (u64, usize),
+        left: &'a [u8],
+    ) -> (&'a [u8], &'a [u8]) {
+        type Piece = (u32, u32, u32, u64, u64);
+        let (piece, rest) = left.split_at(left.len().min(BYTES));
+        let Some(free) = &lane.bulk else { unreachable!("a place is one of this lane's") };
+        // SAFETY: B2: the place was free, and is taken until its request is answered, below.
+        unsafe { free.places.write(place, piece) };
+        let arrive = |_: &mut Root, (client, place, count, ticket, total): Piece| {
+            with_worker(|here| {
+                here.take_place(client as usize, place as usize, count as usize, ticket, total)
+            });
+        };
+        let delegated = Delegated::travelling::<Root, _>(arrive);
+        let piece_of = (self.index as u32, place as u32, piece.len() as u32, ticket, total as u64);
+        let give_back = move |_answer| {
+            with_worker(|here| {
+                if let Some(free) = &here.lane_to(trustee).bulk {
+                    free.taken.set(free.taken.get() & !(1 << place));
+                }
+            });
+        };
+        let published = lane.client.push_encoded_to_root(delegated, Argument::Flat(piece_of), give_back);
+        self.after_push(trustee, published);
+        (piece, rest)
+    }
+
+    /// A piece in a place has come.
+    fn take_place(&self, client: usize, place: usize, count: usize, ticket: u64, total: u64) {
+        let places = self.shared.peers.as_ref().and_then(|peers| peers.places(client, self.index));
+        let Some(places) = places else { return };
+        // SAFETY: B3: this is the service of the request that names the place.
+        let bytes = unsafe { places.read(place, count) };
+        self.exchange.arrive(client, ticket, total as usize, bytes);
+    }
+
+    /// Sends a piece as a request; what it took, and what is left.
+    fn send_piece<'a>(
+        &self,
+        trustee: usize,
+        (ticket, total): (u64, usize),
+        left: &'a [u8],
+    ) -> (&'a [u8], &'a [u8]) {
+        let (piece, rest) = left.split_at(left.len().min(LARGEST - AROUND));
+        let arrive = |_: &mut Root, (client, ticket, total, bytes): (usize, u64, usize, Vec<u8>)| {
+            with_worker(|here| here.exchange.arrive(client, ticket, total, &bytes));
+        };
+        let mut encoder = Encoder::default();
+        (self.index, ticket, total).encode(&mut encoder);
+        encoder.length(piece.len());
+        encoder.bytes(piece);
+        if let Ok(encoded) = encoder.finish() {
+            self.push_to_root(trustee, Delegated::travelling::<Root, _>(arrive), Argument::Bytes(encoded));
+        }
+        (piece, rest)
+    }
+
+    /// Lets others go first while much waits on a connection, if the caller can wait.
+    fn wait_for_wire(&self, wire: &Wire) {
+        while context::current() == Context::Fiber
+            && wire.connection.unsent() > MUCH
+            && !std::thread::panicking()
+        {
+            self.yield_now();
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! Collectives: worker 0 of node 0 gathers what each node brings to a round, and gives all of it to each.
+
+use crate::lane::operation::Delegated;
+use crate::lane::property::Root;
+use crate::wire::value::Encoder;
+use crate::worker::remote::Outcome;
+use crate::worker::{Worker, with_worker};
+use std::cell::RefCell;
+use std::collections::HashMap;
+
+/// Where the rounds are kept.
+const KEEPER: usize = 0;
+
+/// The rounds that some nodes have come to and others have not.
+#[derive(Default)]
+pub(crate) struct Rounds(RefCell<HashMap<u64, Vec<Option<Arrived>>>>);
+
+/// A node that has come to a round: who waits there, and what it brought.
+struct Arrived {
+    client: usize,
+    ticket: (u32, u64),
+    bytes: Vec<u8>,
+}
+
+impl Worker {
+    /// Comes to the next round of this node with `bytes`, and has `then` called with what all nodes brought, encoded, when
+    /// the last has come.
+    pub(crate) fn meet_all(&self, bytes: Vec<u8>, then: impl FnOnce(Outcome) + 'static) {
+        type Arrival = (u64, usize, (u32, (u32, u64)), Vec<u8>);
+        let arrive = |_: &mut Root, (round, node, (client, ticket), bytes): Arrival| {
+            with_worker(|here| {
+                let arrived = Arrived { client: client as usize, ticket, bytes };
+                here.arrive(round, node, arrived);
+            });
+        };
+        let node = self.shared.peers.as_ref().map_or(0, |peers| peers.node());
+        let ticket = self.expect_new(Box::new(then));
+        let arrival = (self.shared.next_round(), node, (self.index as u32, ticket), bytes);
+        let delegated = Delegated::travelling::<Root, _>(arrive);
+        if self.is_neighbour(KEEPER) {
+            self.tell(KEEPER, delegated, arrival);
+        } else {
+            self.tell_node(KEEPER, delegated, arrival);
+        }
+    }
+
+    fn arrive(&self, round: u64, node: usize, arrived: Arrived) {
+        let nodes = self.shared.peers.as_ref().map_or(1, |peers| peers.nodes());
+        let mut rounds = self.rounds.0.borrow_mut();
+        let there = rounds.entry(round).or_insert_with(|| (0..nodes).map(|_| None).collect());
+        if let Some(place) = there.get_mut(node) {
+            *place = Some(arrived);
+        }
+        if there.iter().any(Option::is_none) {
+            return;
+        }
+        let all: Vec<Arrived> = rounds.remove(&round).into_iter().flatten().flatten().collect();
+        drop(rounds);
+        let (who, brought): (Vec<_>, Vec<_>) =
+            all.into_iter().map(|node| ((node.client, node.ticket), node.bytes)).unzip();
+        for (client, ticket) in who {
+            // Bytes can leave every node.
+            let bytes = Encoder::encoded(brought.clone()).unwrap_or_default();
+            self.answer(client, ticket, Ok(bytes));
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! A program for tests of racks of processes: its first argument says what its `main` does.
+
+use gossamer::{Trust, Trustee, rack, spawn_on_with};
+use std::process;
+use std::time::Duration;
+
+fn main() {
+    let what = std::env::args().nth(1).unwrap_or_default();
+    let outcome = gossamer::try_run(gossamer::Config::default(), move || work(&what));
+    if let Err(error) = outcome {
+        eprintln!("rack_program: {error}");
+        process::exit(2);
+    }
+}
+
+/// Does what is asked for, on node 0, which the other nodes help with.
+fn work(what: &str) {
+    let nodes = rack::nodes();
+    match what {
+        "sum" => sum(),
+        "panic" => panic!("as asked for"),
+        "sleep" => {
+            println!("{} nodes are up", nodes.len());
+            gossamer::sleep(Duration::from_secs(3600));
+        }
+        "die" => {
+            let last = nodes[nodes.len() - 1].workers()[0];
+            spawn_on_with(last, |()| -> () { process::abort() }, ()).join();
+        }
+        "exit" => {
+            let last = nodes[nodes.len() - 1].workers()[0];
+            spawn_on_with(last, |()| -> () { process::exit(7) }, ()).join();
+        }
+        "addresses" => {
+            let address = |()| (work as *const () as usize, process::id());
+            for node in nodes {
+                let (address, process) = spawn_on_with(node.workers()[0], address, ()).join();
+                println!("{process} {address:x}");
+            }
+        }
+        other => panic!("`{other}` is nothing that this program does"),
+    }
+}
+
+/// Fibers on all workers add to properties on all workers, with trusts and text that cross nodes.
+fn sum() {
+    let sums: Vec<Trust<u64>> = Trustee::all().iter().map(|there| there.entrust(0)).collect();
+    let add = |number: usize, sums: Vec<Trust<u64>>| {
+        for sum in &sums {
+            sum.apply_with(|sum, number| *sum += number, number as u64);
+        }
+        format!("{:>1$}", number, number % 300)
+    };
+    let texts = gossamer::spawn_many_with(400, add, sums.clone()).join();
+    let lengths: usize = texts.iter().map(|text| text.trim().len()).sum();
+    let sums: Vec<u64> = sums.iter().map(|sum| sum.apply(|sum| *sum)).collect();
+    assert!(sums.iter().all(|sum| *sum == 399 * 400 / 2), "{sums:?}");
+    println!("{lengths} digits, {} processes", rack::on_each_node(|()| process::id(), ()).len());
+}

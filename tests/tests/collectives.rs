@@ -1,0 +1,87 @@
+//! What nodes do together: many fibers at once, collectives, who is where.
+#![allow(clippy::unwrap_used, reason = "a test fails by it")]
+
+use gossamer::{Trust, Trustee, entrust, rack, spawn_on_with};
+use integration_tests::{watched, workers};
+
+/// Runs `body` on worker 0 of a rack of nodes, under the watchdog: once with lanes in shared memory, once over TCP.
+fn on_nodes(nodes: usize, threads: usize, body: impl Fn() + Copy + Send + 'static) {
+    for share_memory in [true, false] {
+        watched(move || rack::run_in_process(nodes, workers(threads).share_memory(share_memory), body));
+    }
+}
+
+#[test]
+fn many_fibers_are_spread_over_all_workers_and_their_results_keep_their_order() {
+    on_nodes(3, 2, || {
+        let seen = entrust(vec![0_usize; 6]);
+        let spread = |number: usize, (seen, text): (Trust<Vec<usize>>, String)| {
+            let worker = Trustee::here().index();
+            seen.apply_with(|seen, worker| seen[worker] += 1, worker);
+            (number, text)
+        };
+        let results = gossamer::spawn_many_with(1000, spread, (seen.clone(), "text".to_owned())).join();
+        assert!(results.iter().enumerate().all(|(place, (number, text))| place == *number && text == "text"));
+        let counts = seen.apply(|seen| seen.clone());
+        assert!(counts.iter().all(|count| (166..=167).contains(count)), "{counts:?}");
+        assert!(gossamer::spawn_many_with(0, |number, ()| number, ()).join().is_empty());
+    });
+}
+
+#[test]
+fn of_many_fibers_those_that_panic_say_so_and_the_others_return() {
+    on_nodes(2, 1, || {
+        let some = |number: usize, ()| {
+            assert!(!number.is_multiple_of(5), "number {number}");
+            number
+        };
+        let results = gossamer::spawn_many_with(20, some, ()).try_join();
+        assert_eq!(results.iter().filter(|result| result.is_ok()).count(), 16);
+        assert!(results[15].as_ref().unwrap_err().to_string().contains("number 15"));
+    });
+}
+
+#[test]
+fn nodes_know_their_workers_and_workers_their_node() {
+    on_nodes(3, 2, || {
+        let nodes = rack::nodes();
+        assert_eq!(nodes.iter().map(|node| node.index()).collect::<Vec<_>>(), [0, 1, 2]);
+        let workers: Vec<Trustee> = nodes.iter().flat_map(|node| node.workers()).collect();
+        assert_eq!(workers, rack::workers());
+        for node in nodes {
+            for worker in node.workers() {
+                let there =
+                    spawn_on_with(worker, |()| (rack::this_node(), Trustee::here().index()), ()).join();
+                assert_eq!(there, (node, worker.index()));
+                assert_eq!(worker.node(), node);
+            }
+        }
+    });
+}
+
+#[test]
+fn collectives_combine_what_all_nodes_bring() {
+    on_nodes(4, 1, || {
+        let results = rack::on_each_node(
+            |rounds: usize| {
+                let me = rack::this_node().index();
+                let mut sums = Vec::new();
+                for round in 0..rounds {
+                    assert_eq!(
+                        rack::gather((me, round)),
+                        (0..4).map(|node| (node, round)).collect::<Vec<_>>()
+                    );
+                    rack::barrier();
+                    sums.push(rack::all_reduce(me * round, |one, other| one + other));
+                    let text = rack::broadcast((me == round % 4).then(|| "x".repeat(round * 100)));
+                    assert_eq!(text.len(), round * 100);
+                }
+                sums
+            },
+            30,
+        );
+        let expected: Vec<usize> = (0..30).map(|round| 6 * round).collect();
+        assert_eq!(results, vec![expected; 4]);
+    });
+    watched(|| gossamer::run(workers(1), || assert_eq!(rack::gather(7), [7])));
+}
