@@ -52,7 +52,9 @@ where
                 }
                 METER.add(0, 1);
             }
-            stopwatch.map(Stopwatch::finish);
+            if let Some(stopwatch) = stopwatch {
+                stopwatch.finish();
+            }
         });
     }
     while started.join_next().await.is_some() {}
