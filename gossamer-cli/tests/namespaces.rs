@@ -249,3 +249,43 @@ fn all_machines_run_the_same_program_whatever_they_had_before() {
     run("b", "two");
     run("c", "one");
 }
+
+/// A real program of the workspace, not a script, if it is built.
+fn program(name: &str) -> Option<String> {
+    let path = std::path::Path::new(env!("CARGO_BIN_EXE_gossamer")).with_file_name(name);
+    if !path.exists() {
+        common::skipped(&format!("{} is not built: `cargo build --workspace` does", path.display()));
+        return None;
+    }
+    Some(path.to_str().unwrap().to_owned())
+}
+
+#[test]
+fn a_real_program_computes_on_all_machines() {
+    let Some(program) = program("rack_program") else { return };
+    let Some(network) = Network::new("real") else { return };
+    for nodes in ["3", "5"] {
+        let arguments = ["-n", nodes, "--threads", "2", "--no-prefix", "--", &program, "sum"];
+        let finished = finish(&mut network.command("a", "run", &arguments));
+        assert_eq!(finished.ended_with(0).out, format!("1090 digits, {nodes} processes\n"));
+    }
+}
+
+#[test]
+fn a_node_of_a_real_program_that_loses_its_link_ends_all() {
+    let Some(program) = program("rack_program") else { return };
+    let Some(network) = Network::new("cut") else { return };
+    let mut command = network.command("a", "run", &["-n", "3", "--no-prefix", "--", &program, "sleep"]);
+    command.env("GOSSAMER_SILENCE_SECONDS", "3");
+    let mut started = start(&mut command);
+    let mut line = String::new();
+    std::io::BufRead::read_line(
+        &mut std::io::BufReader::new(started.child().stdout.as_mut().unwrap()),
+        &mut line,
+    )
+    .unwrap();
+    assert_eq!(line, "3 nodes are up\n");
+    network.ip("c", "link set eth0 down");
+    started.finish().ended_with(75).said("node 2 on c");
+    network.ip("c", "link set eth0 up");
+}

@@ -62,12 +62,16 @@ mod worker;
 pub use lane::error::{DelegationError, Reason};
 pub use rack::run::{run, try_run};
 pub use runtime::StartError;
+#[cfg(feature = "rkyv")]
+pub use trust::Archive;
 #[cfg(feature = "may")]
 pub use trust::spawn_may;
 pub use trust::{
     JoinHandle, JoinMany, Latch, NoRef, Pending, Sharded, Trust, Trustee, entrust, sleep, spawn,
     spawn_many_with, spawn_on, spawn_on_with, spawn_with, yield_now,
 };
+#[cfg(feature = "serde")]
+pub use wire::Serde;
 pub use wire::value::{Decoder, Encoder, Malformed};
 pub use worker::config::Config;
 

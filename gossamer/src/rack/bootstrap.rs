@@ -66,7 +66,8 @@ fn receive_all(
 ) -> Result<Met, StartError> {
     let address = &membership.rendezvous;
     let port = open_port(&mut own, address.host(), config)?;
-    let listener = Listener::bind(address).map_err(|error| {
+    let inherited = Listener::inherited().map_err(|error| problem(error.to_string()))?;
+    let listener = inherited.map_or_else(|| Listener::bind(address), Ok).map_err(|error| {
         problem(format!("node 0 cannot listen at {address}, where the others look for it: {error}"))
     })?;
     let mut there: Vec<Option<(Hello, Socket)>> = (0..membership.nodes).map(|_| None).collect();

@@ -107,7 +107,6 @@ fn stranger() -> io::Error {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "a test fails by it")]
 mod tests {
     use super::*;
     use std::os::unix::net::UnixStream;

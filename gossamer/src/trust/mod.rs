@@ -1,6 +1,8 @@
 //! What users hold and call: trusts, trustees, fibers, and what comes back from them.
 
 mod apply;
+#[cfg(feature = "rkyv")]
+mod archive;
 mod call;
 pub(crate) mod delegate;
 mod handle;
@@ -18,6 +20,8 @@ mod trustee;
 
 pub use crate::wire::NoRef;
 pub use apply::Trust;
+#[cfg(feature = "rkyv")]
+pub use archive::Archive;
 pub use join::JoinHandle;
 pub use latch::Latch;
 #[cfg(feature = "may")]

@@ -7,9 +7,13 @@ mod noref;
 mod owned;
 mod plain;
 pub(crate) mod request;
+#[cfg(feature = "serde")]
+mod serde;
 #[cfg(all(test, not(loom)))]
 #[expect(clippy::unwrap_used, reason = "a test fails by it")]
 mod tests;
 pub(crate) mod value;
 
 pub use noref::NoRef;
+#[cfg(feature = "serde")]
+pub use serde::Serde;
