@@ -51,7 +51,7 @@ pub fn tarpc(setting: &Setting) -> Sample {
                 let transport = serde_transport::new(frames, Bincode::default());
                 let config = server::Config { pending_response_buffer: ROOM };
                 let requests = BaseChannel::new(config, transport).execute(Object(Arc::default()).serve());
-                requests.for_each_concurrent(None, |request| request).await;
+                requests.for_each(|request| async { drop(tokio::spawn(request)) }).await;
                 Ok(())
             });
         },
