@@ -50,6 +50,9 @@ extern crate self as gossamer;
 pub use gossamer_macros::{NoRef, delegate, main};
 
 mod fabric;
+#[cfg(fuzzing)]
+#[doc(hidden)]
+pub mod fuzzing;
 mod lane;
 pub mod net;
 pub mod rack;

@@ -181,8 +181,7 @@ unsafe fn call_encoded<U: NoRef, R: FnOnce(Result<U, Unanswered>)>(
             // its length).
             let words = unsafe { Arguments::of_response::<U>(response) };
             // SAFETY: as above, taken out once.
-            let value = unsafe { words.read::<U>() };
-            then(value.map_err(Unanswered::Malformed));
+            then(encoded::decode_caught(|| unsafe { words.read::<U>() }));
         }
         // SAFETY: C2: the trustee put a ticket there.
         Outcome::Failed => then(Err(Unanswered::Late(unsafe { response.read() }))),

@@ -1,11 +1,16 @@
 //! What all nodes do together. Each of these is called by one fiber of each node, in the same order everywhere, as
 //! collectives of MPI are; [`on_each_node`] starts such fibers.
 
-use crate::rack::topology::{nodes, on_worker};
+use crate::NoRef;
+use crate::lane::encoded::stays;
+use crate::rack::topology::{nodes, on_worker, this_node};
 use crate::sys::oneshot;
-use crate::trust::{NoRef, spawn_on_with};
-use crate::wire::value::{Decoder, Encoder};
+use crate::trust::spawn_on_with;
+use crate::wire::value::{Decoder, Encoder, Parcel};
 use crate::worker::wake::block_on;
+use foldhash::fast::FixedState;
+use std::any::{TypeId, type_name};
+use std::hash::BuildHasher;
 
 /// Runs `f` in a fiber on each node, on its first worker, and returns the results in the order of nodes. `arguments` are
 /// cloned for each.
@@ -46,29 +51,23 @@ where
 /// # Panics
 /// In a delegated closure or a callback, which cannot wait, and on a thread that is no worker.
 pub fn barrier() {
-    gather(());
+    meet("barrier", ());
 }
 
 /// Gives every node what each of them brings, in the order of nodes.
 ///
 /// # Panics
 /// As [`barrier`]; and if the value cannot leave its node.
-pub fn gather<U: NoRef>(value: U) -> Vec<U> {
-    let bytes =
-        Encoder::encoded(value).unwrap_or_else(|refused| panic!("{}", crate::lane::encoded::stays(refused)));
-    let decode = |bytes: Vec<u8>| {
-        Decoder::decoded::<U>(&bytes)
-            .unwrap_or_else(|malformed| panic!("another node brought something else: {malformed}"))
-    };
-    gather_bytes(bytes).into_iter().map(decode).collect()
+pub fn gather<U: NoRef + Clone>(value: U) -> Vec<U> {
+    meet("gather", value)
 }
 
 /// Combines what the nodes bring, in their order, and gives every node the result.
 ///
 /// # Panics
 /// As [`gather`].
-pub fn all_reduce<U: NoRef>(value: U, combine: impl FnMut(U, U) -> U) -> U {
-    match gather(value).into_iter().reduce(combine) {
+pub fn all_reduce<U: NoRef + Clone>(value: U, combine: impl FnMut(U, U) -> U) -> U {
+    match meet("all_reduce", value).into_iter().reduce(combine) {
         Some(combined) => combined,
         None => unreachable!("this node has brought a value"),
     }
@@ -78,11 +77,57 @@ pub fn all_reduce<U: NoRef>(value: U, combine: impl FnMut(U, U) -> U) -> U {
 ///
 /// # Panics
 /// As [`gather`]; and if no node brings a value. If several do, the first counts.
-pub fn broadcast<U: NoRef>(value: Option<U>) -> U {
-    match gather(value).into_iter().flatten().next() {
+pub fn broadcast<U: NoRef + Clone>(value: Option<U>) -> U {
+    match meet("broadcast", value).into_iter().flatten().next() {
         Some(value) => value,
         None => panic!("`rack::broadcast`: no node has brought a value"),
     }
+}
+
+/// What a node brings to a round.
+#[derive(NoRef)]
+struct Brought {
+    /// What is called there, and with which type: the same on all nodes.
+    call: String,
+    kind: u64,
+    /// The value for each node; one for all if it can be had twice.
+    values: Vec<Vec<u8>>,
+}
+
+/// Comes to the next round of this node, and waits for the others.
+fn meet<U: NoRef + Clone>(call: &str, value: U) -> Vec<U> {
+    let node = this_node().index();
+    let own = Brought {
+        call: format!("rack::{call}::<{}>", type_name::<U>()),
+        kind: FixedState::with_seed(0).hash_one((TypeId::of::<U>(), call)),
+        values: encode_for(nodes().len(), value),
+    };
+    let (own_call, kind) = (own.call.clone(), own.kind);
+    let bytes = Encoder::encoded(own).unwrap_or_else(|refused| panic!("{}", stays(refused)));
+    let decode = |(other, bytes): (usize, Vec<u8>)| {
+        let brought = Decoder::decoded::<Brought>(&bytes).unwrap_or_else(|malformed| panic!("{malformed}"));
+        // Before a value is looked at: it is of this type only if this is the same.
+        assert!(
+            brought.kind == kind,
+            "node {node} came to `{own_call}` and node {other} to `{}`: collectives are called by one fiber of each node, in \
+             the same order everywhere",
+            brought.call
+        );
+        let value = brought.values.get(node).or(brought.values.first()).map(Vec::as_slice);
+        Decoder::decoded(value.unwrap_or_default()).unwrap_or_else(|malformed| panic!("{malformed}"))
+    };
+    gather_bytes(bytes).into_iter().enumerate().map(decode).collect()
+}
+
+/// Encodes a value for each node, or once if it may be decoded by all: a trust is lent to one.
+fn encode_for<U: NoRef + Clone>(nodes: usize, value: U) -> Vec<Vec<u8>> {
+    let parcel = |value| Encoder::parcel(value).unwrap_or_else(|refused| panic!("{}", stays(refused)));
+    let first = parcel(value.clone());
+    let mut parcels = vec![first];
+    if parcels[0].is_unique() {
+        parcels.extend((1..nodes).map(|_| parcel(value.clone())));
+    }
+    parcels.into_iter().map(Parcel::send).collect()
 }
 
 fn gather_bytes(bytes: Vec<u8>) -> Vec<Vec<u8>> {

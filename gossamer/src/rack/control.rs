@@ -21,7 +21,7 @@ const LAST_WORDS: Duration = Duration::from_millis(200);
 
 /// What nodes say to each other on their control connection.
 #[derive(NoRef, Clone, Debug)]
-enum Control {
+pub(super) enum Control {
     /// A sign of life.
     Alive,
     /// To node 0: this node has its workers and its ways to all others.

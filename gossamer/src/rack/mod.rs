@@ -4,6 +4,8 @@ mod bootstrap;
 mod collective;
 mod control;
 mod environment;
+#[cfg(fuzzing)]
+pub(crate) mod fuzzing;
 mod handshake;
 mod hello;
 mod in_process;

@@ -40,7 +40,9 @@ impl Handle {
         worker::with(|worker| match worker {
             Some(here) => {
                 let (trustee, property, lender) = (this.trustee, this.property, here.index as u32);
-                (trustee, property, lender, here.lending.lend(this)).encode(to);
+                let number = here.lending.lend(this);
+                to.undo(move || with_worker(|here| here.lending.give_back(number)));
+                (trustee, property, lender, number).encode(to);
             }
             None => to.refuse::<Self>(),
         });
@@ -85,12 +87,9 @@ fn give_up(here: &Worker, trustee: usize, property: u32, lender: Option<(u32, u6
     match lender {
         Some((lender, number)) => {
             let give_back = |_: &mut Root, number: u64| with_worker(|here| here.lending.give_back(number));
-            here.tell_node(lender as usize, Delegated::travelling::<Root, _>(give_back), number);
+            here.tell_worker(lender as usize, Delegated::travelling::<Root, _>(give_back), number);
         }
         None if trustee == here.index => here.retire(property, travelled),
-        None if here.shared.is_here(trustee) => {
-            here.tell(trustee, Delegated::of::<Root, _>(retire), (property, travelled));
-        }
-        None => here.tell_node(trustee, Delegated::travelling::<Root, _>(retire), (property, travelled)),
+        None => here.tell_worker(trustee, Delegated::travelling::<Root, _>(retire), (property, travelled)),
     }
 }

@@ -1,6 +1,7 @@
 //! Delegating to a trustee of another node: the same requests on the same lanes, with values encoded where they have to be.
 
-use crate::lane::encoded::{Argument, Unanswered, stays};
+use crate::lane::catch::{self, Caught};
+use crate::lane::encoded::{Argument, Unanswered, decode_caught, stays};
 use crate::lane::error::{DelegationError, Origin, Reason};
 use crate::lane::operation::Delegated;
 use crate::lane::property::{ROOT, Root};
@@ -104,16 +105,30 @@ where
             let then = move |outcome| then(decoded(trustee, outcome));
             here.expect((trustee, number), Box::new(then));
         }
-        Unanswered::Malformed(malformed) => here.not_understood(trustee, malformed),
+        unanswered => then(Err(not_decoded::<U>(here, trustee, unanswered))),
     });
+}
+
+/// Why an answer was not understood: by code of the program, or the node is none of this program.
+fn not_decoded<U>(here: &Worker, trustee: usize, unanswered: Unanswered) -> DelegationError {
+    match unanswered {
+        Unanswered::Panicked(Caught { message, place }) => {
+            let reason = Reason::Panicked { message, place };
+            DelegationError::new(reason, std::any::type_name::<U>(), here.index as u32)
+        }
+        Unanswered::Malformed(malformed) => here.not_understood(trustee, malformed),
+        Unanswered::Late(_) => unreachable!("what came late does not come later"),
+    }
 }
 
 /// A result from another node.
 fn decoded<U: NoRef>(trustee: usize, outcome: Outcome) -> Result<U, DelegationError> {
     let bytes = outcome?;
-    Decoder::decoded(&bytes).map_err(|malformed| {
-        with_worker(|here| here.not_understood(trustee, malformed));
-        DelegationError::new(Reason::Ended, std::any::type_name::<U>(), trustee as u32)
+    decode_caught(|| Decoder::decoded(&bytes)).map_err(|unanswered| {
+        worker::with(|worker| match worker {
+            Some(here) => not_decoded::<U>(here, trustee, unanswered),
+            None => unreachable!("answers come to workers"),
+        })
     })
 }
 
@@ -122,11 +137,24 @@ pub(super) struct Asked {
     client: u32,
     ticket: (u32, u64),
     at: Place,
+    /// It was passed on, or answered.
+    done: bool,
+}
+
+impl Drop for Asked {
+    fn drop(&mut self) {
+        if !self.done {
+            // The fiber was not started, or its result was lost in a panic: whoever waits must hear.
+            let error = self.origin::<Self>().error(Reason::Ended);
+            with_worker(|here| here.answer(self.client as usize, self.ticket, Err(error)));
+        }
+    }
 }
 
 // SAFETY: numbers, and a place in the program that is the same in every process of it.
 unsafe impl NoRef for Asked {
-    fn encode(self, to: &mut Encoder) {
+    fn encode(mut self, to: &mut Encoder) {
+        self.done = true;
         (self.client, self.ticket, self.at.offset()).encode(to);
     }
 
@@ -134,7 +162,7 @@ unsafe impl NoRef for Asked {
         let (client, ticket, offset) = NoRef::decode(from)?;
         // SAFETY: B1: another node of this program encoded a place.
         let at = unsafe { Place::at_offset(offset) };
-        Ok(Self { client, ticket, at })
+        Ok(Self { client, ticket, at, done: false })
     }
 }
 
@@ -151,7 +179,8 @@ impl Asked {
     }
 
     /// Sends the outcome to who asked.
-    pub(super) fn send(self, outcome: Outcome) {
+    pub(super) fn send(mut self, outcome: Outcome) {
+        self.done = true;
         with_worker(|here| here.answer(self.client as usize, self.ticket, outcome));
     }
 
@@ -160,13 +189,18 @@ impl Asked {
         let spawned_at = self.at();
         let origin = Origin::of::<N>(here.index as u32, spawned_at);
         let answer = move |outcome: Result<U, DelegationError>| {
-            let outcome = outcome.and_then(|result| {
-                let stays = |refused| origin.error(Reason::Stays { message: stays(refused) });
-                Encoder::encoded(result).map_err(stays)
-            });
-            self.send(outcome);
+            self.send(outcome.and_then(|result| encoded(result, origin)));
         };
         Job { start: Once::new(move |start| run_job(body, start, origin, answer)), spawned_at }
+    }
+}
+
+/// A result as bytes. Encoding it may run code of the program.
+pub(super) fn encoded<U: NoRef>(result: U, origin: Origin) -> Outcome {
+    match catch::delegated(|| Encoder::encoded(result)) {
+        Ok(Ok(bytes)) => Ok(bytes),
+        Ok(Err(refused)) => Err(origin.error(Reason::Stays { message: stays(refused) })),
+        Err(Caught { message, place }) => Err(origin.error(Reason::Panicked { message, place })),
     }
 }
 
@@ -178,15 +212,31 @@ pub(super) fn ask<T: 'static, C: NoRef, U: NoRef>(
     arguments: C,
     (origin, sender): (Origin, Sender<Result<U, DelegationError>>),
 ) {
-    let ticket = here.expect_new(Box::new(move |outcome| sender.send(decoded(trustee, outcome))));
-    let asked = Asked { client: here.index as u32, ticket, at: Place::of(origin.sent_from()) };
+    let ticket = here.expect_new(Box::new(move |outcome| sender.send(decoded(trustee, outcome))), true);
+    let at = Place::of(origin.sent_from());
+    let asked = Asked { client: here.index as u32, ticket, at, done: false };
     let failed = move |outcome: Result<(), DelegationError>| {
         if let Err(error) = outcome {
             with_worker(|here| here.answer(here.index, ticket, Err(error)));
         }
     };
-    if let Err((refused, failed)) = target.try_push(here, trustee, delegated, (asked, arguments), failed) {
+    let withdraw = Withdraw { here, ticket };
+    let pushed = target.try_push(here, trustee, delegated, (asked, arguments), failed);
+    std::mem::forget(withdraw);
+    if let Err((refused, failed)) = pushed {
         failed(Err(origin.error(Reason::Stays { message: stays(refused) })));
+    }
+}
+
+/// Takes back who waits for an answer, if what asks for it panics on the way: the encoding of an argument, or a full backlog.
+struct Withdraw<'a> {
+    here: &'a Worker,
+    ticket: (u32, u64),
+}
+
+impl Drop for Withdraw<'_> {
+    fn drop(&mut self) {
+        self.here.withdraw(self.ticket);
     }
 }
 

@@ -1,6 +1,6 @@
 //! Starting many fibers at once: a message for each node, not for each fiber.
 
-use crate::lane::error::{DelegationError, Origin, Reason};
+use crate::lane::error::{DelegationError, Origin};
 use crate::lane::operation::{Delegated, refuse_captures};
 use crate::lane::property::{ROOT, Root};
 use crate::sys::fiber::Job;
@@ -45,7 +45,7 @@ where
         // Joining what is not started any more says that the runtime has ended.
         Some(_) if refuses_fibers() => {
             let (_closed, receiver) = oneshot::channel();
-            JoinMany { parts: vec![Pending::new(receiver, Origin::of::<F>(0, spawned_at))] }
+            JoinMany { parts: vec![(count, Pending::new(receiver, Origin::of::<F>(0, spawned_at)))] }
         }
         Some(here) => JoinMany { parts: start::<C, U, F>(here, count, f, &arguments, spawned_at) },
         None => panic!("`spawn_many_with` on a thread that is no worker of a runtime"),
@@ -55,8 +55,11 @@ where
 /// The fibers that [`spawn_many_with`] started. Dropping it detaches them.
 #[must_use = "fibers that nobody joins are cancelled when main returns"]
 pub struct JoinMany<U> {
-    parts: Vec<Pending<Results<U>>>,
+    /// Of each node: how many fibers, and their results.
+    parts: Vec<Part<U>>,
 }
+
+type Part<U> = (usize, Pending<Results<U>>);
 
 impl<U> JoinMany<U> {
     /// Waits until all have ended, and returns their results in the order of their numbers.
@@ -66,9 +69,8 @@ impl<U> JoinMany<U> {
     /// callback, which cannot wait; and while the caller unwinds from a panic.
     #[track_caller]
     pub fn join(self) -> Vec<U> {
-        refuse_while_unwinding("joins fibers", "join them before, or detach them");
         let (joined_at, mut results) = (Location::caller(), Vec::new());
-        for result in self.parts.into_iter().flat_map(|part| part.wait()) {
+        for result in self.try_join() {
             match result {
                 Ok(result) => results.push(result),
                 Err(error) => rethrow(error, joined_at),
@@ -83,13 +85,17 @@ impl<U> JoinMany<U> {
     /// In the list, of each fiber that panicked, could not get a stack or was cancelled.
     ///
     /// # Panics
-    /// Where it cannot wait, and if the runtime ended.
+    /// Where it cannot wait.
     #[track_caller]
     pub fn try_join(self) -> Vec<Result<U, DelegationError>> {
         refuse_while_unwinding("joins fibers", "join them before, or detach them");
         let mut results = Vec::new();
-        for part in self.parts {
-            results.extend(part.wait());
+        for (count, part) in self.parts {
+            match part.try_wait() {
+                Ok(part) => results.extend(part),
+                // Of all of them nothing is known but this.
+                Err(error) => results.extend((0..count).map(|_| Err(error.clone()))),
+            }
         }
         results
     }
@@ -113,7 +119,7 @@ fn start<C: NoRef + Clone, U: NoRef, F>(
     f: F,
     arguments: &C,
     spawned_at: &'static Location<'static>,
-) -> Vec<Pending<Results<U>>>
+) -> Vec<Part<U>>
 where
     F: FnOnce(usize, C) -> U + Send + Copy + 'static,
 {
@@ -130,7 +136,7 @@ where
         }
         let (sender, receiver) = oneshot::channel();
         let origin = Origin::of::<F>(first as u32, spawned_at);
-        parts.push(Pending::new(receiver, origin));
+        parts.push((numbers.len(), Pending::new(receiver, origin)));
         if here.is_neighbour(first) {
             let done = move |results| sender.send(Ok(results));
             start_here::<C, U, F>(here, count, f, arguments.clone(), spawned_at, done);
@@ -248,7 +254,6 @@ impl Asked {
     /// Sends the results of a node's fibers to who asked.
     fn answer<U: NoRef>(self, results: Results<U>) {
         let origin = self.origin::<U>();
-        let stays = |refused| origin.error(Reason::Stays { message: crate::lane::encoded::stays(refused) });
-        self.send(crate::wire::value::Encoder::encoded(results).map_err(stays));
+        self.send(remote::encoded(results, origin));
     }
 }

@@ -45,9 +45,45 @@ impl Shape {
 /// Collects the bytes of values.
 #[derive(Debug, Default)]
 pub struct Encoder {
-    bytes: Vec<u8>,
+    parcel: Parcel,
     /// The first type that cannot leave its node.
     refused: Option<&'static str>,
+}
+
+/// Encoded values, with what has to be undone if they never leave.
+#[derive(Default)]
+pub(crate) struct Parcel {
+    bytes: Vec<u8>,
+    undo: Vec<Box<dyn FnOnce()>>,
+}
+
+impl Parcel {
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// Whether something has to be undone if the bytes never leave: then they can leave only once.
+    pub(crate) fn is_unique(&self) -> bool {
+        !self.undo.is_empty()
+    }
+
+    /// The bytes, which are on their way now.
+    pub(crate) fn send(mut self) -> Vec<u8> {
+        self.undo.clear();
+        std::mem::take(&mut self.bytes)
+    }
+}
+
+impl Drop for Parcel {
+    fn drop(&mut self) {
+        self.undo.drain(..).for_each(|undo| undo());
+    }
+}
+
+impl fmt::Debug for Parcel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Parcel").field("bytes", &self.bytes.len()).finish_non_exhaustive()
+    }
 }
 
 impl Encoder {
@@ -57,10 +93,15 @@ impl Encoder {
         self.refused.get_or_insert(type_name::<T>());
     }
 
+    /// Has something done if what was encoded so far never leaves.
+    pub(crate) fn undo(&mut self, undo: impl FnOnce() + 'static) {
+        self.parcel.undo.push(Box::new(undo));
+    }
+
     /// Adds bytes as they are.
     #[inline]
     pub fn bytes(&mut self, bytes: &[u8]) {
-        self.bytes.extend_from_slice(bytes);
+        self.parcel.bytes.extend_from_slice(bytes);
     }
 
     /// Adds the number of elements that follow.
@@ -76,13 +117,14 @@ impl Encoder {
     #[inline]
     pub(crate) fn flat<T: NoRef>(&mut self, values: &[T]) {
         const { assert!(T::SHAPE.is_flat(), "only flat values are their bytes") };
-        let (length, added) = (self.bytes.len(), size_of_val(values));
-        self.bytes.reserve(added);
-        let target = self.bytes.as_mut_ptr().wrapping_add(length);
+        let bytes = &mut self.parcel.bytes;
+        let (length, added) = (bytes.len(), size_of_val(values));
+        bytes.reserve(added);
+        let target = bytes.as_mut_ptr().wrapping_add(length);
         // SAFETY: there is room for them (reserved above), and a new allocation does not overlap the values.
         unsafe { std::ptr::copy_nonoverlapping(values.as_ptr().cast::<u8>(), target, added) };
         // SAFETY: they were written above; bytes of padding among them are copied on and never looked at (B1).
-        unsafe { self.bytes.set_len(length + added) };
+        unsafe { bytes.set_len(length + added) };
     }
 
     /// Adds several values of one type.
@@ -106,15 +148,20 @@ impl Encoder {
     }
 
     /// The bytes; or the type that stands against them.
-    pub(crate) fn finish(self) -> Result<Vec<u8>, &'static str> {
-        self.refused.map_or(Ok(self.bytes), Err)
+    pub(crate) fn finish(self) -> Result<Parcel, &'static str> {
+        self.refused.map_or(Ok(self.parcel), Err)
     }
 
     /// Encodes one value.
-    pub(crate) fn encoded<T: NoRef>(value: T) -> Result<Vec<u8>, &'static str> {
+    pub(crate) fn parcel<T: NoRef>(value: T) -> Result<Parcel, &'static str> {
         let mut encoder = Self::default();
         value.encode(&mut encoder);
         encoder.finish()
+    }
+
+    /// Encodes one value that leaves at once.
+    pub(crate) fn encoded<T: NoRef>(value: T) -> Result<Vec<u8>, &'static str> {
+        Self::parcel(value).map(Parcel::send)
     }
 }
 

@@ -56,8 +56,8 @@ impl Worker {
     #[inline(always)]
     pub(crate) fn send_ahead<C>(&self, trustee: usize, argument: Argument<C>) -> Argument<C> {
         match argument {
-            Argument::Bytes(bytes) if bytes.len() > LARGEST => {
-                Argument::Ahead(self.send_in_pieces(trustee, &bytes))
+            Argument::Bytes(parcel) if parcel.bytes().len() > LARGEST => {
+                Argument::Ahead(self.send_in_pieces(trustee, parcel.bytes()), parcel)
             }
             argument => argument,
         }

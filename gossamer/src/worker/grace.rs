@@ -69,9 +69,15 @@ impl Worker {
                 self.fence_answered();
             }
         }
-        let fence = |_: &mut Root, from: u32| with_worker(|here| here.answer_fence(from as usize));
+        // Through the inbox there: requests of threads wait in it.
+        let fence = |_: &mut Root, from: u32| {
+            with_worker(|here| {
+                // Refused only once that runtime has ended: it has nothing under way, and nobody waits for this one.
+                let _ended = here.shared.post(here.index).send(Message::Fence { from: from as usize });
+            });
+        };
         for index in others.into_iter().flat_map(Peers::others) {
-            self.tell_node(index, Delegated::travelling::<Root, _>(fence), self.index as u32);
+            self.tell_worker(index, Delegated::travelling::<Root, _>(fence), self.index as u32);
         }
         true
     }
@@ -79,10 +85,8 @@ impl Worker {
     /// Answers the fence of a trustee, behind every request this worker has sent it.
     pub(crate) fn answer_fence(&self, trustee: usize) {
         let answer = |_: &mut Root, ()| with_worker(Worker::fence_answered);
-        if !self.shared.is_here(trustee) {
-            self.tell_node(trustee, Delegated::travelling::<Root, _>(answer), ());
-        } else if self.is_connected_to(trustee) {
-            self.tell(trustee, Delegated::of::<Root, _>(answer), ());
+        if !self.shared.is_here(trustee) || self.is_connected_to(trustee) {
+            self.tell_worker(trustee, Delegated::travelling::<Root, _>(answer), ());
         } else if trustee == self.index {
             self.fence_answered();
         } else {

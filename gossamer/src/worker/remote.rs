@@ -13,7 +13,7 @@ use crate::sys::exit;
 use crate::wire::NoRef;
 use crate::wire::value::Malformed;
 use crate::worker::{Worker, with_worker};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
@@ -33,25 +33,32 @@ type Ticket = (usize, u64);
 #[derive(Default)]
 pub(crate) struct Expected {
     answers: RefCell<HashMap<Ticket, Expectation>>,
+    /// Of those awaited the ones that come by themselves: the end of the runtime waits for them.
+    due: Cell<usize>,
     /// Arrived since the last look, with who waits: called from the loop, not in the delegated closure that brought them.
     ready: RefCell<Vec<(Then, Outcome)>>,
 }
 
 enum Expectation {
-    Awaited(Then),
+    /// Whether it is due: it comes whatever others do.
+    Awaited(Then, bool),
     Arrived(Outcome),
 }
 
 impl Expected {
     fn meet(&self, ticket: Ticket, this: Expectation) {
         let mut answers = self.answers.borrow_mut();
+        if let Expectation::Awaited(_, true) = this {
+            self.due.set(self.due.get() + 1);
+        }
         match answers.entry(ticket) {
             Entry::Vacant(place) => {
                 place.insert(this);
             }
             Entry::Occupied(other) => match (other.remove(), this) {
-                (Expectation::Awaited(then), Expectation::Arrived(outcome))
-                | (Expectation::Arrived(outcome), Expectation::Awaited(then)) => {
+                (Expectation::Awaited(then, due), Expectation::Arrived(outcome))
+                | (Expectation::Arrived(outcome), Expectation::Awaited(then, due)) => {
+                    self.due.set(self.due.get() - usize::from(due));
                     self.ready.borrow_mut().push((then, outcome));
                 }
                 // Numbers are given once.
@@ -62,13 +69,16 @@ impl Expected {
 }
 
 impl Worker {
-    /// As `tell`, for a trustee of another node.
-    pub(crate) fn tell_node<C: NoRef>(
+    /// As `tell`, for a trustee of any node.
+    pub(crate) fn tell_worker<C: NoRef>(
         &self,
         trustee: usize,
         delegated: Delegated<Root, C, ()>,
         arguments: C,
     ) {
+        if self.is_neighbour(trustee) {
+            return self.tell(trustee, delegated, arguments);
+        }
         // What this crate sends leaves its node.
         if let Ok(argument) = Argument::new(arguments) {
             self.push_to_root(trustee, delegated, argument);
@@ -81,6 +91,7 @@ impl Worker {
         delegated: Delegated<Root, C, ()>,
         argument: Argument<C>,
     ) {
+        assert!(!self.is_neighbour(trustee), "values are encoded for other nodes only");
         let argument = self.send_ahead(trustee, argument);
         let failed = |answer: Result<(), Unanswered>| {
             if answer.is_err() {
@@ -120,14 +131,23 @@ impl Worker {
 
     /// Calls `then` with an answer that comes apart, now or later, from the loop.
     pub(crate) fn expect(&self, ticket: Ticket, then: Then) {
-        self.expected.meet(ticket, Expectation::Awaited(then));
+        self.expected.meet(ticket, Expectation::Awaited(then, true));
     }
 
-    /// Calls `then` with an answer that `ask` makes somebody send, under the ticket it gets.
-    pub(crate) fn expect_new(&self, then: Then) -> (u32, u64) {
+    /// As `expect`, for an answer that is asked for with the ticket that this returns. It is `due` if it comes whatever others
+    /// do.
+    pub(crate) fn expect_new(&self, then: Then, due: bool) -> (u32, u64) {
         let ticket = self.exchange.ticket();
-        self.expect((self.index, ticket), then);
+        self.expected.meet((self.index, ticket), Expectation::Awaited(then, due));
         (self.index as u32, ticket)
+    }
+
+    /// Nobody will answer under a ticket that this worker made: whoever waits is told by being dropped.
+    pub(crate) fn withdraw(&self, ticket: (u32, u64)) {
+        let awaited = self.expected.answers.borrow_mut().remove(&(ticket.0 as usize, ticket.1));
+        if let Some(Expectation::Awaited(_, true)) = awaited {
+            self.expected.due.set(self.expected.due.get() - 1);
+        }
     }
 
     /// Answers a worker of any node under a ticket that it made, or that this one made for it.
@@ -141,7 +161,7 @@ impl Worker {
             return self.expected.meet((ticket.0 as usize, ticket.1), Expectation::Arrived(outcome));
         }
         let delegated = Delegated::travelling::<Root, _>(arrived);
-        self.tell_node(client, delegated, (ticket.0, ticket.1, outcome));
+        self.tell_worker(client, delegated, (ticket.0, ticket.1, outcome));
     }
 
     /// Sends the answers that found no room in their responses, and hands over those that arrived. Whether there was any.
@@ -160,6 +180,6 @@ impl Worker {
 
     /// Whether somebody waits for an answer that comes apart.
     pub(super) fn expects_answers(&self) -> bool {
-        !self.expected.answers.borrow().is_empty() || !self.expected.ready.borrow().is_empty()
+        self.expected.due.get() > 0 || !self.expected.ready.borrow().is_empty()
     }
 }

@@ -34,14 +34,11 @@ impl Worker {
             });
         };
         let node = self.shared.peers.as_ref().map_or(0, |peers| peers.node());
-        let ticket = self.expect_new(Box::new(then));
+        // Others may never come.
+        let ticket = self.expect_new(Box::new(then), false);
         let arrival = (self.shared.next_round(), node, (self.index as u32, ticket), bytes);
         let delegated = Delegated::travelling::<Root, _>(arrive);
-        if self.is_neighbour(KEEPER) {
-            self.tell(KEEPER, delegated, arrival);
-        } else {
-            self.tell_node(KEEPER, delegated, arrival);
-        }
+        self.tell_worker(KEEPER, delegated, arrival);
     }
 
     fn arrive(&self, round: u64, node: usize, arrived: Arrived) {

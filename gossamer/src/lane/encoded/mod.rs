@@ -15,10 +15,11 @@ mod server;
 
 pub(crate) use server::Serving;
 
+use crate::lane::catch::{self, Caught};
 use crate::lane::payload::{self, INLINE_BYTES};
 use crate::wire::NoRef;
 use crate::wire::batch::{BODY_WORDS, FAILURE_WORDS};
-use crate::wire::value::{Decoder, Encoder, Malformed};
+use crate::wire::value::{Decoder, Encoder, Malformed, Parcel};
 
 /// Words of a value whose size each value tells.
 pub(crate) const VARIABLE: u16 = u16::MAX;
@@ -46,9 +47,9 @@ const fn answer_words(words: u16) -> usize {
 /// Arguments ready to be put into a slot.
 pub(crate) enum Argument<C> {
     Flat(C),
-    Bytes(Vec<u8>),
-    /// Sent ahead, under this ticket.
-    Ahead(u64),
+    Bytes(Parcel),
+    /// Sent ahead, under this ticket; what was sent.
+    Ahead(u64, Parcel),
 }
 
 impl<C: NoRef> Argument<C> {
@@ -59,7 +60,7 @@ impl<C: NoRef> Argument<C> {
     #[inline(always)]
     pub(crate) fn new(arguments: C) -> Result<Self, &'static str> {
         match words::<C>() {
-            VARIABLE => Encoder::encoded(arguments).map(Self::Bytes),
+            VARIABLE => Encoder::parcel(arguments).map(Self::Bytes),
             _ => Ok(Self::Flat(arguments)),
         }
     }
@@ -69,8 +70,8 @@ impl<C: NoRef> Argument<C> {
     fn words(&self) -> usize {
         match self {
             Self::Flat(_) => payload::words::<C>().into(),
-            Self::Bytes(bytes) => 1 + bytes.len().div_ceil(size_of::<u64>()),
-            Self::Ahead(_) => 1,
+            Self::Bytes(parcel) => 1 + parcel.bytes().len().div_ceil(size_of::<u64>()),
+            Self::Ahead(..) => 1,
         }
     }
 
@@ -83,15 +84,19 @@ impl<C: NoRef> Argument<C> {
         match self {
             // SAFETY: the caller's.
             Self::Flat(arguments) => unsafe { payload::write(place, arguments) },
-            Self::Bytes(bytes) => {
+            Self::Bytes(parcel) => {
+                let bytes = parcel.send();
                 // SAFETY: the caller's.
                 unsafe { place.write(bytes.len() as u64) };
                 let target = place.wrapping_add(1).cast::<u8>();
                 // SAFETY: the caller's; a batch under construction is no vector.
                 unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), target, bytes.len()) };
             }
-            // SAFETY: the caller's.
-            Self::Ahead(ticket) => unsafe { place.write(AHEAD | ticket) },
+            Self::Ahead(ticket, parcel) => {
+                drop(parcel.send());
+                // SAFETY: the caller's.
+                unsafe { place.write(AHEAD | ticket) };
+            }
         }
     }
 }
@@ -107,6 +112,16 @@ pub(crate) enum Unanswered {
     /// The answer comes under this ticket.
     Late(u64),
     Malformed(Malformed),
+    /// Decoding it ran code of the program, which panicked.
+    Panicked(Caught),
+}
+
+/// Decodes a value, which may run code of the program.
+pub(crate) fn decode_caught<U>(decode: impl FnOnce() -> Result<U, Malformed>) -> Result<U, Unanswered> {
+    match catch::delegated(decode) {
+        Ok(value) => value.map_err(Unanswered::Malformed),
+        Err(caught) => Err(Unanswered::Panicked(caught)),
+    }
 }
 
 impl Arguments<'_> {

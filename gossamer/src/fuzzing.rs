@@ -1,0 +1,31 @@
+//! What the fuzz targets call: decoders of bytes from other processes, which must refuse what they do not understand.
+
+use crate::fabric::tcp;
+use crate::rack::fuzzing::decode_messages;
+use crate::wire::value::{Decoder, Encoder};
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::ops::Bound;
+
+/// Bytes as values whose lengths, tags and text have to be checked.
+pub fn values(bytes: &[u8]) {
+    type Nested = Vec<(Option<String>, Result<Vec<u16>, String>, VecDeque<[u8; 3]>)>;
+    let _refused = Decoder::decoded::<Nested>(bytes);
+    let _refused = Decoder::decoded::<HashMap<String, Vec<Option<u64>>>>(bytes);
+    let _refused = Decoder::decoded::<(std::ffi::CString, Bound<u8>, Box<str>)>(bytes);
+    if let Ok(map) = Decoder::decoded::<BTreeMap<String, Vec<Option<u32>>>>(bytes) {
+        let again = Encoder::encoded(map.clone()).map(|bytes| Decoder::decoded(&bytes));
+        assert_eq!(again, Ok(Ok(map)));
+    }
+    decode_messages(bytes);
+}
+
+/// Bytes as what arrives on a connection.
+pub fn frames(bytes: &[u8]) {
+    let words: Vec<u64> =
+        bytes.chunks_exact(8).map(|word| word.try_into().map_or(0, u64::from_ne_bytes)).collect();
+    let mut left = &words[..];
+    while let Ok(Some((_arrival, length))) = tcp::decode(left) {
+        assert!(length > 0);
+        left = &left[length..];
+    }
+}
