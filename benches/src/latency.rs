@@ -55,6 +55,15 @@ impl Stopwatch {
         result
     }
 
+    /// Does an operation that is awaited.
+    #[cfg(feature = "rpc")]
+    pub async fn time_async<R>(&mut self, operation: impl Future<Output = R>) -> R {
+        let start = Instant::now();
+        let result = operation.await;
+        self.times.push(u32::try_from(start.elapsed().as_nanos()).unwrap_or(u32::MAX));
+        result
+    }
+
     /// Says what was found, without the first fifth, during which the contender warmed up.
     pub fn finish(mut self) {
         let times = self.times.split_off(self.times.len() / 5);

@@ -255,3 +255,19 @@ pub fn timed(setting: &Setting, mut body: impl FnMut(u64)) -> Sample {
     let seconds = start.elapsed().as_secs_f64();
     Sample::new(operations, seconds, (clock::process() - cpu).as_secs_f64())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sample_is_the_same_after_a_line_of_text() {
+        let plain = Sample::new(12, 0.5, 1.25);
+        let timed = Sample { latency: Some(Latency { p50: 170.0, p99: 250.5 }), ..plain };
+        assert_eq!(
+            [plain, timed].map(|sample| Sample::from_line(&sample.to_line())),
+            [plain, timed].map(Some)
+        );
+        assert_eq!(Sample::from_line("12 0.5"), None);
+    }
+}

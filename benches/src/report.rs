@@ -205,6 +205,7 @@ fn short(figure: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::measure::Setting;
 
     #[test]
     fn ratios_pair_the_samples_of_one_round() {
@@ -214,6 +215,19 @@ mod tests {
         let other = of(vec![sample(3.0), sample(30.0), sample(6.0)]);
         assert_eq!(relation(Against::First, &other, Some(&first)), 3.0);
         assert_eq!(relation(Against::Over, &first, Some(&other)), -4.0);
+    }
+
+    #[test]
+    fn a_row_is_set_against_the_last_leading_row() {
+        let row = |leads| {
+            let measure = |_: &Setting| Sample::new(0, 0.0, 0.0);
+            let (name, setting) = (String::new(), Setting::PLAIN);
+            Row { name, measure, setting, aim: Aim::None, leads, needs: None }
+        };
+        let rows = [false, false, true, false].map(row).into();
+        let (name, title) = (String::new(), String::new());
+        let table = Table { name, title, unit: Unit::Rate, against: Against::First, rows };
+        assert_eq!([0, 1, 2, 3].map(|index| reference(&table, index)), [0, 0, 2, 2].map(Some));
     }
 
     #[test]

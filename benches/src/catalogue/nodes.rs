@@ -59,7 +59,7 @@ fn rows(setting: Setting, gossamer: Measure) -> Vec<Row> {
     if setting.way == Way::Tcp {
         let spinning = sized("bare connection, spinning", sockets::spinning).aim(Aim::PerCpuAtLeast(0.8));
         let blocking = sized("bare connection, blocking in epoll", sockets::blocking);
-        return [vec![first, spinning, blocking], installed].concat();
+        return [vec![first, spinning, blocking], installed, calls(setting)].concat();
     }
     let first = if (setting.parallel, setting.bytes) == (64, 32) { first.aim(THRICE_ERPC) } else { first };
     let inside = Row {
@@ -67,6 +67,23 @@ fn rows(setting: Setting, gossamer: Measure) -> Vec<Row> {
         ..sized("gossamer, two workers of one process", gossamer)
     };
     [vec![first, inside.aim(Aim::AtLeast(1.0 / 1.5))], installed].concat()
+}
+
+/// Remote procedure calls, if there are any in this build.
+#[cfg(feature = "rpc")]
+fn calls(setting: Setting) -> Vec<Row> {
+    use crate::contenders::rpc;
+    if setting.bytes != 32 {
+        return Vec::new();
+    }
+    let row =
+        |name: &str, measure| row(format!("{name}, 32 bytes"), measure, setting).aim(Aim::AtLeast(10.0));
+    vec![row("tarpc", rpc::tarpc), row("tonic, unary", rpc::tonic)]
+}
+
+#[cfg(not(feature = "rpc"))]
+fn calls(_: Setting) -> Vec<Row> {
+    Vec::new()
 }
 
 fn bulk(way: Way) -> Table {

@@ -7,5 +7,7 @@ pub mod maps;
 pub mod memory;
 pub mod plain;
 pub mod ring;
+#[cfg(feature = "rpc")]
+pub mod rpc;
 pub mod sockets;
 pub mod tools;

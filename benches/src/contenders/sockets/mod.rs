@@ -17,7 +17,11 @@ const PORT: &str = "TABLE_PORT";
 
 /// Runs `serve` in a second process, and `ask` in this one, each on a processor and at an end of a connection, until the
 /// meter stops.
-fn between(setting: &Setting, ask: fn(&Setting, &TcpStream), serve: fn(&Setting, &TcpStream)) -> Sample {
+pub(super) fn between(
+    setting: &Setting,
+    ask: fn(&Setting, &TcpStream),
+    serve: fn(&Setting, &TcpStream),
+) -> Sample {
     let setting = *setting;
     match connect(&setting, serve) {
         Ok((socket, partner)) => {
