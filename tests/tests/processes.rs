@@ -4,6 +4,8 @@
 use integration_tests::watched;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixStream};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -277,6 +279,37 @@ fn strangers_at_the_door_of_node_0_do_no_harm() {
         let ended = wait(&mut Nodes(vec![first, second]));
         assert!(ended.iter().all(|node| node.status.success()), "{}{}", ended[0].errors, ended[1].errors);
         assert!(ended[0].output.contains("2 processes"));
+    });
+}
+
+#[test]
+fn strangers_at_the_door_of_shared_memory_do_not_hold_up_the_start() {
+    watched(|| {
+        let (addresses, token) = (addresses(3, true), token());
+        // Node 0 and node 1 open their doors and wait; the name of a door is in /proc/net/unix for all to read.
+        let waiting: Vec<_> =
+            (0..2).map(|index| node(PROGRAM, "sum", index, &addresses, &token).spawn().unwrap()).collect();
+        let doors = || -> Vec<String> {
+            let sockets = std::fs::read_to_string("/proc/net/unix").unwrap();
+            let names =
+                sockets.lines().filter_map(|line| line.rsplit_once('@').map(|(_, name)| name.to_owned()));
+            names.filter(|name| name.starts_with("gossamer-")).collect()
+        };
+        let due = Instant::now() + Duration::from_secs(20);
+        while doors().len() < 2 && Instant::now() < due {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let strangers: Vec<_> = doors()
+            .iter()
+            .flat_map(|name| std::iter::repeat_n(name.clone(), 20))
+            .filter_map(|name| UnixStream::connect_addr(&SocketAddr::from_abstract_name(name).unwrap()).ok())
+            .collect();
+        let last = node(PROGRAM, "sum", 2, &addresses, &token).spawn().unwrap();
+        let mut nodes = Nodes(waiting);
+        nodes.0.push(last);
+        let ended = wait(&mut nodes);
+        assert!(ended.iter().all(|node| node.status.success()), "{}", ended[0].errors);
+        drop(strangers);
     });
 }
 

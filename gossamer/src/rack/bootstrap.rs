@@ -12,6 +12,7 @@ use crate::rack::wires::Port;
 use crate::runtime::StartError;
 use crate::worker::config::Config;
 use std::io;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -111,8 +112,22 @@ pub(crate) fn greet<M: NoRef>(
     membership: &Membership,
     arrived: mpsc::SyncSender<(M, Socket)>,
 ) {
-    let (token, mut socket) = (membership.token.clone(), socket);
+    /// Those that are being read: strangers may come by the thousand.
+    static GREETED: AtomicUsize = AtomicUsize::new(0);
+    /// Gives the place of one back.
+    struct Place;
+    impl Drop for Place {
+        fn drop(&mut self) {
+            GREETED.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+    let (token, mut socket, place) = (membership.token.clone(), socket, Place);
+    if GREETED.fetch_add(1, Ordering::Relaxed) >= HANDSHAKES {
+        // Dropped; a node comes again.
+        return;
+    }
     let greeting = thread::Builder::new().name("gossamer-greeting".to_owned()).spawn(move || {
+        let _place = place;
         // A stranger is dropped without a word. A node that is lost here comes again, or is missed in the end.
         if handshake::accept(&mut socket, &token).is_ok()
             && let Ok(hello) = receive(&mut socket)

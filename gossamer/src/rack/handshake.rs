@@ -10,11 +10,11 @@
 
 use crate::rack::socket::Socket;
 use std::io::{self, Read, Write};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// What comes first, so that a stranger is told from a node of another version.
 const MAGIC: &[u8; 8] = b"gossam\0\x01";
-/// How long each step of a handshake may take.
+/// How long a handshake may take.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
 
 /// What all nodes of an application know, and nobody else.
@@ -65,17 +65,19 @@ fn nonce() -> io::Result<[u8; 32]> {
 /// # Errors
 /// If it does not know the token, is no node, or takes too long.
 pub(crate) fn connect(socket: &mut Socket, token: &Token) -> io::Result<()> {
+    let due = Instant::now() + PATIENCE;
     socket.set_patience(PATIENCE)?;
     let ours = nonce()?;
     socket.write_all(&[&MAGIC[..], &ours].concat())?;
     let (mut theirs, mut proof) = ([0; 32], [0; 32]);
-    socket.read_exact(&mut theirs)?;
-    socket.read_exact(&mut proof)?;
+    read(socket, &mut theirs, due)?;
+    read(socket, &mut proof, due)?;
     let nonces = [ours, theirs];
     // `Hash` compares in constant time.
     if token.proof(b"accepts", &nonces) != blake3::Hash::from_bytes(proof) {
         return Err(stranger());
     }
+    socket.set_patience(PATIENCE)?;
     socket.write_all(token.proof(b"connects", &nonces).as_bytes())
 }
 
@@ -84,22 +86,41 @@ pub(crate) fn connect(socket: &mut Socket, token: &Token) -> io::Result<()> {
 /// # Errors
 /// If it does not know the token, is no node, or takes too long.
 pub(crate) fn accept(socket: &mut Socket, token: &Token) -> io::Result<()> {
-    socket.set_patience(PATIENCE)?;
+    let due = Instant::now() + PATIENCE;
     let (mut magic, mut theirs, mut proof) = ([0; 8], [0; 32], [0; 32]);
-    socket.read_exact(&mut magic)?;
+    read(socket, &mut magic, due)?;
     if &magic != MAGIC {
         return Err(stranger());
     }
-    socket.read_exact(&mut theirs)?;
+    read(socket, &mut theirs, due)?;
     let ours = nonce()?;
     let nonces = [theirs, ours];
     socket.write_all(&[&ours[..], token.proof(b"accepts", &nonces).as_bytes()].concat())?;
-    socket.read_exact(&mut proof)?;
+    read(socket, &mut proof, due)?;
     if token.proof(b"connects", &nonces) == blake3::Hash::from_bytes(proof) {
         Ok(())
     } else {
         Err(stranger())
     }
+}
+
+/// Fills `buffer` before `due`, however few bytes come at a time.
+fn read(socket: &mut Socket, buffer: &mut [u8], due: Instant) -> io::Result<()> {
+    let mut filled = 0;
+    while filled < buffer.len() {
+        let left = due.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        socket.set_patience(left)?;
+        match socket.read(&mut buffer[filled..]) {
+            Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+            Ok(count) => filled += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
 }
 
 fn stranger() -> io::Error {

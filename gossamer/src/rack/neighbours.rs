@@ -1,11 +1,11 @@
 //! How nodes of one machine come to share memory: each pair of them exchanges descriptors over a Unix socket of its own.
 
 use crate::fabric::shm::{Pair, Porches};
-use crate::rack::bootstrap::problem;
+use crate::rack::bootstrap::{greet, problem};
 use crate::rack::environment::Membership;
 use crate::rack::handshake;
 use crate::rack::hello::Member;
-use crate::rack::message::{receive, send};
+use crate::rack::message::send;
 use crate::rack::socket::{Address, Listener, Socket};
 use crate::runtime::StartError;
 use crate::sys::bell::Bell;
@@ -13,6 +13,7 @@ use crate::sys::descriptors;
 use crate::worker::peers::{Neighbour, Peers, Way};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -85,12 +86,16 @@ fn share(
         ways[other] = Some(Way::Memory(Neighbour { pair, porches, bells }));
     }
     let mut missing = (node + 1..members.len()).filter(|other| is_neighbour(*other)).count();
+    let (arrived, arrivals) = mpsc::sync_channel(members.len());
     while missing > 0 {
-        let mut socket = door.0.accept_until(due).map_err(on_this)?;
-        if handshake::accept(&mut socket, &membership.token).is_err() {
+        let Ok((other, socket)) = arrivals.try_recv() else {
+            match door.0.accept_until(due.min(Instant::now() + RETRY)) {
+                Ok(socket) => greet::<usize>(socket, membership, arrived.clone()),
+                Err(_) if Instant::now() < due => {}
+                Err(error) => return Err(on_this(error)),
+            }
             continue;
-        }
-        let other: usize = receive(&mut socket).map_err(on_this)?;
+        };
         let on_that = |error| (other, error);
         if other >= members.len() || !is_neighbour(other) || ways[other].is_some() {
             return Err(on_that(io::Error::other("it has come twice, or is none of this machine")));
@@ -114,8 +119,15 @@ fn reach(membership: &Membership, other: usize, due: Instant) -> io::Result<Sock
                 Ok(socket)
             });
         match attempt {
-            // It is busy with others, perhaps. Its door is open, or it has ended: it opened it before it told node 0.
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock && Instant::now() + RETRY < due => {
+            // Its door is open, or it has ended: it opened it before it told node 0. Another end of the attempt means that it is
+            // busy with strangers, or ends, which the next attempt tells.
+            Err(error)
+                if Instant::now() + RETRY < due
+                    && !matches!(
+                        error.kind(),
+                        io::ErrorKind::PermissionDenied | io::ErrorKind::ConnectionRefused
+                    ) =>
+            {
                 thread::sleep(RETRY);
             }
             outcome => return outcome,
