@@ -5,6 +5,7 @@ mod growth;
 mod local;
 mod map;
 mod nodes;
+mod rack;
 
 use crate::measure::{Measure, Setting};
 
@@ -91,7 +92,7 @@ pub struct Group {
 /// Everything there is to measure.
 #[must_use]
 pub fn groups() -> Vec<Group> {
-    vec![delegation::group(), local::group(), map::group(), growth::group(), nodes::group()]
+    vec![delegation::group(), local::group(), map::group(), growth::group(), nodes::group(), rack::group()]
 }
 
 fn row(name: impl Into<String>, measure: Measure, setting: Setting) -> Row {

@@ -69,7 +69,7 @@ where
     let index = worker::with(|worker| worker.map_or(0, |here| here.index));
     let origin = Origin::of::<F>(index as u32, Location::caller());
     // SAFETY: the caller's.
-    match unsafe { coroutine::spawn(move || run_job(f, Ok(()), origin, sender)) } {
+    match unsafe { coroutine::spawn(move || run_job(f, Ok(()), origin, |outcome| sender.send(outcome))) } {
         Ok(()) => JoinHandle::new(receiver, origin),
         Err(error) => panic!("`spawn_may`: {error}"),
     }

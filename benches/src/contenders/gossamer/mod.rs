@@ -4,6 +4,7 @@ mod bulk;
 mod local;
 mod map;
 mod nodes;
+mod rack;
 mod remote;
 
 pub use bulk::node_bulk;
@@ -13,6 +14,7 @@ pub use local::{
 };
 pub use map::{map_blocking, map_callbacks};
 pub use nodes::{node_blocking, node_callbacks};
+pub use rack::{all_reduce, barrier, spawn_many, spawn_one_by_one};
 pub use remote::{blocking, callbacks, many_trusts};
 
 use crate::measure::{METER, Sample, Setting};

@@ -1,0 +1,40 @@
+//! What all nodes of a rack do together, as their number grows.
+
+use super::{Against, Group, Row, Table, Unit, row};
+use crate::contenders::gossamer;
+use crate::measure::{Measure, Setting};
+
+pub(super) fn group() -> Group {
+    let four = Setting { workers: 4, ..Setting::PLAIN };
+    let spawn = Table {
+        name: "rack-spawn".into(),
+        title: "fibers on four nodes, started and joined; per fiber".into(),
+        unit: Unit::Time,
+        against: Against::First,
+        rows: vec![
+            row("gossamer spawn_many_with", gossamer::spawn_many, four),
+            row("gossamer spawn_with, one by one", gossamer::spawn_one_by_one, four),
+        ],
+    };
+    Group {
+        name: "rack",
+        about: "Nodes with one worker each, all in one process, over shared memory, on the processors there are: so many nodes \
+                take turns, and a round of more nodes than processors costs their turns.",
+        tables: vec![
+            spawn,
+            growing("rack-barrier", "barriers; per round of all nodes", gossamer::barrier),
+            growing(
+                "rack-all-reduce",
+                "all_reduce of a number; per round of all nodes",
+                gossamer::all_reduce,
+            ),
+        ],
+    }
+}
+
+fn growing(name: &str, title: &str, measure: Measure) -> Table {
+    let rows: Vec<Row> = [2, 4, 8, 16]
+        .map(|nodes| row(format!("{nodes} nodes"), measure, Setting { workers: nodes, ..Setting::PLAIN }))
+        .into();
+    Table { name: name.into(), title: title.into(), unit: Unit::Time, against: Against::Growth, rows }
+}

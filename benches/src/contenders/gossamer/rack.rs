@@ -1,0 +1,54 @@
+//! What all nodes of a rack do together. The nodes are in one process, with a worker each.
+
+use crate::measure::{Sample, Setting, timed};
+use gossamer::{Config, rack, spawn_many_with, spawn_with};
+use std::hint::black_box;
+
+/// Runs `body` as the main fiber of a rack with as many nodes as the setting has workers; it measures itself.
+fn on_nodes(setting: &Setting, body: fn(&Setting) -> Sample) -> Sample {
+    let setting = *setting;
+    rack::run_in_process(setting.workers, Config::default().threads(1).pin(false), move || body(&setting))
+}
+
+/// Fibers by the thousand, in one call.
+pub fn spawn_many(setting: &Setting) -> Sample {
+    on_nodes(setting, |setting| {
+        timed(setting, |count| {
+            let count = usize::try_from(count).unwrap_or(usize::MAX);
+            black_box(spawn_many_with(count, |number, ()| number, ()).join());
+        })
+    })
+}
+
+/// The same fibers, one by one.
+pub fn spawn_one_by_one(setting: &Setting) -> Sample {
+    on_nodes(setting, |setting| {
+        timed(setting, |count| {
+            let fibers: Vec<_> = (0..count).map(|number| spawn_with(|number| number, number)).collect();
+            for fiber in fibers {
+                black_box(fiber.join());
+            }
+        })
+    })
+}
+
+/// Nodes that wait for each other.
+pub fn barrier(setting: &Setting) -> Sample {
+    on_nodes(setting, |setting| {
+        timed(setting, |count| {
+            rack::on_each_node(|count: u64| (0..count).for_each(|_| rack::barrier()), count);
+        })
+    })
+}
+
+/// Nodes that add up what each has.
+pub fn all_reduce(setting: &Setting) -> Sample {
+    on_nodes(setting, |setting| {
+        timed(setting, |count| {
+            let add = |count: u64| {
+                (0..count).map(|number| rack::all_reduce(number, |one, other| one + other)).sum::<u64>()
+            };
+            black_box(rack::on_each_node(add, count));
+        })
+    })
+}
