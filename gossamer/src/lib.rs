@@ -2,7 +2,8 @@
 //!
 //! A shared object, a *property*, lives with one worker thread, its *trustee*. Whoever wants to use it holds a counted
 //! handle, a [`Trust`], and sends closures to it; the trustee applies them one by one. Light threads, *fibers*, wait for
-//! results without blocking their worker. So far a runtime is one process on all cores of a machine.
+//! results without blocking their worker. The same program runs on one thread, on all cores, as several processes of one
+//! machine, and on a [`rack`] of machines.
 //!
 //! ```
 //! use std::collections::HashMap;
@@ -29,6 +30,7 @@
 //!   of a property methods of its trusts.
 //! - [`NoRef`] says what may travel: owned data, without references.
 //! - [`Latch`] is for closures that have to wait themselves.
+//! - [`rack`] is about nodes: several processes that are one program.
 //! - [`spawn`] starts a fiber, [`net`] has sockets for fibers.
 //!
 //! # What may block

@@ -5,7 +5,7 @@ use crate::NoRef;
 use crate::net::{TcpListener, TcpStream, UdpSocket};
 
 // SAFETY: a socket owns its descriptor and holds no reference. The descriptor means something in this process only;
-// so far no other process takes part in a runtime. One that does must refuse sockets when it encodes arguments.
+// since nothing is said of how it is encoded, it never leaves it.
 unsafe impl NoRef for TcpListener {}
 
 // SAFETY: as above.

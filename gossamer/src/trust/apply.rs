@@ -20,7 +20,7 @@ use std::sync::Arc;
 /// trustee.
 ///
 /// # Delegated closures
-/// A delegated closure may run on another worker (later: on another machine). So it must not capture anything by
+/// A delegated closure may run on another worker, of another process or machine. So it must not capture anything by
 /// itself: inside a function marked [`#[gossamer::main]`](macro@crate::main) or
 /// [`#[gossamer::delegate]`](macro@crate::delegate) its captures are found and sent along; elsewhere hand them over
 /// with the `_with` forms. Captures, arguments and results are [`NoRef`].
