@@ -230,3 +230,30 @@ fn fibers_that_send_without_end_are_cancelled_when_main_returns() {
         gossamer::sleep(Duration::from_millis(100));
     });
 }
+
+#[test]
+fn threads_that_send_to_another_node_wait_while_there_is_no_room() {
+    for share_memory in [true, false] {
+        watched(move || {
+            rack::run_in_process(2, workers(1).backlog(4).share_memory(share_memory), || {
+                let count = far().entrust(0_u64);
+                let there = far();
+                let threads: Vec<_> = (0..24)
+                    .map(|_| {
+                        let count = count.clone();
+                        std::thread::spawn(move || {
+                            for _ in 0..100 {
+                                let text = "x".repeat(300);
+                                count.apply_with(|count, text| *count += text.len() as u64, text);
+                            }
+                            there.spawn_with(|number: u64| number, 7).join()
+                        })
+                    })
+                    .collect();
+                wait_until(|| threads.iter().all(|thread| thread.is_finished()));
+                let joined: u64 = threads.into_iter().map(|thread| thread.join().unwrap()).sum();
+                assert_eq!((joined, count.apply(|count| *count)), (24 * 7, 24 * 100 * 300));
+            });
+        });
+    }
+}

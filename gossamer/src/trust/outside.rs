@@ -68,8 +68,14 @@ impl<T: 'static> Target<'_, T> {
         while post.inbox.len() >= self.shared.config.backlog {
             wait_for_inbox();
         }
+        let trustee = self.index() as usize;
+        let message = if self.is_here() {
+            Message::Request(Box::new(act))
+        } else {
+            Message::ForNode { trustee, act: Box::new(act) }
+        };
         // Refused only once the runtime is ending: what `act` holds is dropped, which tells the caller.
-        post.send(Message::Request(Box::new(act))).is_ok()
+        post.send(message).is_ok()
     }
 
     fn send_inbox<C, U, R>(&self, delegated: Delegated<T, C, U>, arguments: C, then: R)

@@ -128,7 +128,8 @@ fn do_on_a_worker(trustee: Trustee, act: impl FnOnce(&Worker) + Send + 'static) 
         None => {
             // Refused only once the runtime has ended: dropping what `act` holds tells whoever joins.
             if let Some((shared, index)) = Shared::find(trustee.number()) {
-                let _ended = shared.post_towards(index).send(Message::Request(Box::new(act)));
+                let act = Message::ForNode { trustee: index, act: Box::new(act) };
+                let _ended = shared.post_towards(index).send(act);
             }
         }
     });

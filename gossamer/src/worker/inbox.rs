@@ -15,6 +15,8 @@ pub(crate) enum Message {
     ConnectWire { from: usize, requests: Local },
     /// A request of a thread that is no worker of this runtime.
     Request(Box<dyn FnOnce(&Worker) + Send>),
+    /// The same, to a trustee of another node: it waits here until there is room on the lane.
+    ForNode { trustee: usize, act: Box<dyn FnOnce(&Worker) + Send> },
     /// Something the runtime itself has a worker do for a thread.
     Act(Box<dyn FnOnce(&Worker) + Send>),
     /// A fiber of this worker can go on.
@@ -64,7 +66,7 @@ impl Inbox {
     pub(crate) fn push(&self, message: Message) -> Result<(), Message> {
         let mut queue = self.lock();
         let refused = match message {
-            Message::Request(_) => queue.state > State::Open,
+            Message::Request(_) | Message::ForNode { .. } => queue.state > State::Open,
             _ => queue.state > State::Internal,
         };
         if refused {

@@ -275,10 +275,16 @@ impl Worker {
         }
     }
 
+    /// Whether requests to a trustee wait for a slot, beyond the batch being gathered.
+    pub(super) fn has_backlog(&self, trustee: usize) -> bool {
+        self.lane_to(trustee).client.backlog() > 0
+    }
+
     /// Whether a request of this worker is not answered yet.
     pub(crate) fn has_outstanding(&self) -> bool {
         self.connected.borrow().iter().any(|&trustee| self.lane_to(trustee).client.outstanding() > 0)
             || self.has_answers()
+            || !self.held.borrow().is_empty()
     }
 
     /// Whether a request of this worker to its own trustee is not answered yet.

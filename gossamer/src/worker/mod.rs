@@ -32,6 +32,7 @@ use crate::lane::encoded::exchange::Exchange;
 use crate::lane::property::Properties;
 use crate::sys::scoped::scoped_thread_local;
 use crate::worker::grace::Grace;
+use crate::worker::inbox::Message;
 use crate::worker::lanes::{Inbound, Outbound};
 use crate::worker::lending::Lending;
 use crate::worker::remote::Expected;
@@ -41,6 +42,7 @@ use crate::worker::shared::Shared;
 use crate::worker::timer::Timers;
 use crate::worker::wires::Wires;
 use std::cell::{Cell, OnceCell, RefCell};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 pub(crate) use run::start;
@@ -85,6 +87,8 @@ pub(crate) struct Worker {
     /// Lanes of other nodes to this worker that it has seen.
     accepted: Cell<u32>,
     wires: Wires,
+    /// Messages that wait for room on the lane to another node, and those behind them.
+    held: RefCell<VecDeque<Message>>,
     rounds: Rounds,
     /// Fibers that wait until all work is done.
     pub(crate) settlers: Cell<usize>,
@@ -115,6 +119,7 @@ impl Worker {
             expected: Expected::default(),
             accepted: Cell::new(0),
             wires,
+            held: RefCell::default(),
             rounds: Rounds::default(),
             settlers: Cell::new(0),
             poll: RefCell::new(poll),

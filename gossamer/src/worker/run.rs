@@ -58,7 +58,7 @@ impl Worker {
             }
             if busy {
                 idleness.reset();
-            } else if idleness.is_time_to_sleep() {
+            } else if idleness.is_time_to_sleep(self.wires.count()) {
                 self.sleep();
             }
         }
@@ -113,6 +113,10 @@ impl Worker {
 
     fn read_inbox(&self) -> bool {
         let post = &self.shared.post(self.index);
+        if !self.held.borrow().is_empty() && !self.handle_held() {
+            // The inbox fills meanwhile, and whoever sends into it waits.
+            return false;
+        }
         if post.inbox.is_empty() {
             return false;
         }
@@ -124,13 +128,41 @@ impl Worker {
         true
     }
 
+    /// Handles messages that had to wait, in order, as far as there is room for them now; whether none is left.
+    #[cold]
+    fn handle_held(&self) -> bool {
+        loop {
+            let Some(message) = self.held.borrow_mut().pop_front() else { return true };
+            if let Message::ForNode { trustee, .. } = &message
+                && self.has_backlog(*trustee)
+            {
+                self.held.borrow_mut().push_front(message);
+                return false;
+            }
+            self.handle_now(message);
+        }
+    }
+
+    /// Handles a message, unless one before it has to wait.
     fn handle(&self, message: Message) {
+        let waits = match &message {
+            Message::ForNode { trustee, .. } => self.has_backlog(*trustee),
+            _ => false,
+        };
+        if waits || !self.held.borrow().is_empty() {
+            self.held.borrow_mut().push_back(message);
+        } else {
+            self.handle_now(message);
+        }
+    }
+
+    fn handle_now(&self, message: Message) {
         match message {
             Message::Connect { from, requests, responses } => {
                 self.accept(from, requests, Link::Memory(responses));
             }
             Message::ConnectWire { from, requests } => self.accept_wire(from, requests),
-            Message::Request(request) => {
+            Message::ForNode { act: request, .. } | Message::Request(request) => {
                 // The request catches the panics of its closure; this one is of a destructor around it.
                 let _reported = catch::delegated(|| request(self));
             }

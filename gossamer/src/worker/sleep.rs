@@ -5,8 +5,10 @@ use std::cell::Cell;
 use std::io;
 use std::time::{Duration, Instant};
 
-/// Turns without work before the worker offers its processor to others: about the time a peer takes to answer.
+/// Turns without work before the worker offers its processor to others: about the time a peer takes to answer. A look at a
+/// connection counts as so many.
 const SPINS: u32 = 400;
+const SPINS_PER_CONNECTION: u32 = 3;
 /// Offers before it sleeps.
 const OFFERS: u32 = 20;
 
@@ -22,10 +24,12 @@ impl Idleness {
         self.0.set(0);
     }
 
-    /// One turn found nothing; whether it is time to sleep.
-    pub(crate) fn is_time_to_sleep(&self) -> bool {
+    /// One turn found nothing, with so many connections looked at; whether it is time to sleep.
+    pub(crate) fn is_time_to_sleep(&self, connections: usize) -> bool {
         let turns = self.0.get();
-        self.0.set(turns.saturating_add(1));
+        // Offers are counted one by one.
+        let weight = if turns < SPINS { 1 + SPINS_PER_CONNECTION * connections as u32 } else { 1 };
+        self.0.set(turns.saturating_add(weight).min(SPINS.max(turns + 1)));
         if turns < SPINS {
             std::hint::spin_loop();
         } else if turns < SPINS + OFFERS {

@@ -61,6 +61,12 @@ impl Wires {
         Ok(wires)
     }
 
+    /// How many connections there are.
+    #[inline(always)]
+    pub(super) fn count(&self) -> usize {
+        self.connections.len()
+    }
+
     /// Whether another node is reached by a connection.
     #[inline(always)]
     pub(super) fn any(&self) -> bool {
