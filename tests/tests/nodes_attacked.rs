@@ -257,3 +257,32 @@ fn threads_that_send_to_another_node_wait_while_there_is_no_room() {
         });
     }
 }
+
+/// Is encoded, but never decoded.
+struct OneWay;
+
+// SAFETY: it holds nothing.
+unsafe impl NoRef for OneWay {
+    fn encode(self, _to: &mut Encoder) {}
+}
+
+#[test]
+fn a_type_that_refuses_the_bytes_it_gets_fails_its_request_and_no_other() {
+    on_nodes(2, 1, || {
+        let there = far().entrust(1_u8);
+        let error = there.try_apply_with(|_, _: OneWay| (), OneWay).unwrap_err();
+        assert!(error.to_string().contains("OneWay"), "{error}");
+        let error = there.try_apply(|_| OneWay).map(|_| ()).unwrap_err();
+        assert!(error.to_string().contains("OneWay"), "{error}");
+        assert_eq!(there.apply(|number| *number), 1);
+    });
+}
+
+#[test]
+fn main_ends_while_fibers_of_another_node_send_large_results() {
+    on_nodes(2, 1, || {
+        for _ in 0..200 {
+            let _detached = spawn_on_with(far(), |size| vec![1_u8; size], 20_000);
+        }
+    });
+}

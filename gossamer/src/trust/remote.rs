@@ -1,6 +1,7 @@
 //! Delegating to a trustee of another node: the same requests on the same lanes, with values encoded where they have to be.
 
 use crate::lane::catch::{self, Caught};
+use crate::lane::context::{self, Context};
 use crate::lane::encoded::{Argument, Unanswered, decode_caught, stays};
 use crate::lane::error::{DelegationError, Origin, Reason};
 use crate::lane::operation::Delegated;
@@ -77,7 +78,13 @@ impl<T: 'static> Target<'_, T> {
             unreachable!("an operation of another node is a travelling one")
         };
         let argument = match Argument::new(arguments) {
-            Ok(argument) => here.send_ahead(trustee, argument),
+            Ok(argument) => {
+                if argument.is_large() && context::current() == Context::Fiber {
+                    // Before the first piece: no trustee is to keep some for which no request comes.
+                    here.unwind_if_cancelled();
+                }
+                here.send_ahead(trustee, argument)
+            }
             Err(refused) => return Err((refused, then)),
         };
         let lane = here.lane_to(trustee);
@@ -102,31 +109,29 @@ where
 {
     with_worker(|here| match unanswered {
         Unanswered::Late(number) => {
-            let then = move |outcome| then(decoded(trustee, outcome));
+            let then = move |outcome| then(decoded(outcome));
             here.expect((trustee, number), Box::new(then));
         }
-        unanswered => then(Err(not_decoded::<U>(here, trustee, unanswered))),
+        unanswered => then(Err(not_decoded::<U>(here, unanswered))),
     });
 }
 
 /// Why an answer was not understood: by code of the program, or the node is none of this program.
-fn not_decoded<U>(here: &Worker, trustee: usize, unanswered: Unanswered) -> DelegationError {
-    match unanswered {
-        Unanswered::Panicked(Caught { message, place }) => {
-            let reason = Reason::Panicked { message, place };
-            DelegationError::new(reason, std::any::type_name::<U>(), here.index as u32)
-        }
-        Unanswered::Malformed(malformed) => here.not_understood(trustee, malformed),
+fn not_decoded<U>(here: &Worker, unanswered: Unanswered) -> DelegationError {
+    let (message, place) = match unanswered {
+        Unanswered::Panicked(Caught { message, place }) => (message, place),
+        Unanswered::Malformed(malformed) => (malformed.to_string(), None),
         Unanswered::Late(_) => unreachable!("what came late does not come later"),
-    }
+    };
+    DelegationError::new(Reason::Panicked { message, place }, std::any::type_name::<U>(), here.index as u32)
 }
 
 /// A result from another node.
-fn decoded<U: NoRef>(trustee: usize, outcome: Outcome) -> Result<U, DelegationError> {
+fn decoded<U: NoRef>(outcome: Outcome) -> Result<U, DelegationError> {
     let bytes = outcome?;
     decode_caught(|| Decoder::decoded(&bytes)).map_err(|unanswered| {
         worker::with(|worker| match worker {
-            Some(here) => not_decoded::<U>(here, trustee, unanswered),
+            Some(here) => not_decoded::<U>(here, unanswered),
             None => unreachable!("answers come to workers"),
         })
     })
@@ -212,7 +217,7 @@ pub(super) fn ask<T: 'static, C: NoRef, U: NoRef>(
     arguments: C,
     (origin, sender): (Origin, Sender<Result<U, DelegationError>>),
 ) {
-    let ticket = here.expect_new(Box::new(move |outcome| sender.send(decoded(trustee, outcome))));
+    let ticket = here.expect_new(Box::new(move |outcome| sender.send(decoded(outcome))));
     let at = Place::of(origin.sent_from());
     let asked = Asked { client: here.index as u32, ticket, at, done: false };
     let failed = move |outcome: Result<(), DelegationError>| {

@@ -65,10 +65,6 @@ impl Worker {
 
     #[cold]
     fn send_in_pieces(&self, trustee: usize, bytes: &[u8]) -> u64 {
-        if context::current() == Context::Fiber {
-            // Before the first piece: no trustee is to keep some for which no request comes.
-            self.unwind_if_cancelled();
-        }
         let ticket = self.exchange.ticket();
         let lane = self.lane_to(trustee);
         if let Link::Wire(wire) = lane.client.fabric() {

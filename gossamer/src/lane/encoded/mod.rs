@@ -65,6 +65,12 @@ impl<C: NoRef> Argument<C> {
         }
     }
 
+    /// Whether it does not fit a slot, and goes ahead of its request.
+    #[inline(always)]
+    pub(crate) fn is_large(&self) -> bool {
+        matches!(self, Self::Bytes(parcel) if parcel.bytes().len() > LARGEST)
+    }
+
     /// Words of a request with it, after the header.
     #[inline(always)]
     fn words(&self) -> usize {

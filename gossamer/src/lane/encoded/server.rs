@@ -117,11 +117,16 @@ impl<'a> Run<'a> {
             let mut answer = Answer { place: &mut self.answer[self.used..], used: 0, late: None };
             // SAFETY: the sender vouched that the property has the operation's type (`Client::push_encoded`), and R3 that nobody
             // else refers to it. The arguments are those of this request, taken out once.
-            unsafe { (request.encoded.run)(property, arguments.borrowed(), &mut answer) }?;
+            let served = unsafe { (request.encoded.run)(property, arguments.borrowed(), &mut answer) };
             let (used, late) = (answer.used, answer.late);
-            match late {
-                None => self.advance(&request, used),
-                Some(bytes) => self.answer_late(&request, Ok(bytes)),
+            match (served, late) {
+                (Ok(()), None) => self.advance(&request, used),
+                (Ok(()), Some(bytes)) => self.answer_late(&request, Ok(bytes)),
+                // What a request's arguments are is between it and the type; the batch goes on behind them.
+                (Err(malformed), _) => {
+                    let message = malformed.to_string();
+                    self.fail(&request, Reason::Panicked { message, place: None });
+                }
             }
         }
         Ok(())
