@@ -97,6 +97,7 @@ fn mention_of(ty: &Type, itself: &Type) -> TokenStream {
 fn encode_struct(fields: &Fields) -> TokenStream {
     let encode = fields.members().enumerate().map(|(index, member)| {
         quote_spanned! {Span::mixed_site()=>
+            // SAFETY: `this` is not dropped, and the entry was made for this field's type.
             unsafe { <Self as ::gossamer::NoRef>::FIELDS[#index].encode(&raw const (*this).#member, to) };
         }
     });
@@ -113,6 +114,7 @@ fn encode_enum(data: &DataEnum) -> TokenStream {
         quote_spanned! {Span::mixed_site()=>
             Self::#name { #(#members: #values),* } => {
                 to.length(#tag);
+                // SAFETY: as in `encode_struct`; the indices count the fields of all variants, as `FIELDS` does.
                 #(unsafe { <Self as ::gossamer::NoRef>::FIELDS[#indices].encode(#values, to) };)*
             }
         }
@@ -145,6 +147,7 @@ fn construct(name: &TokenStream, fields: &Fields, first: usize) -> TokenStream {
     let members = fields.members();
     let indices = first..first + fields.len();
     quote_spanned! {Span::mixed_site()=>
+        // SAFETY: the entry was made for this field's type.
         ::core::result::Result::Ok(#name {
             #(#members: unsafe { <Self as ::gossamer::NoRef>::FIELDS[#indices].decode(from) }?),*
         })

@@ -12,7 +12,7 @@ pub use figures::{cpu_time, descriptors, resident_bytes, threads};
 pub use tally::{Counted, Tally};
 pub use watchdog::watched;
 
-use gossamer::{Config, Trustee};
+use gossamer::{Config, Trustee, rack};
 use std::any::Any;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Mutex;
@@ -32,6 +32,21 @@ pub fn in_runtime(threads: usize, body: impl FnOnce() + Send + 'static) {
 /// and the remote path.
 pub fn near_and_far(body: fn(Trustee)) {
     in_runtime(2, move || Trustee::all().into_iter().for_each(body));
+}
+
+/// Runs `body` on worker 0 of a rack of nodes, under the watchdog: once with lanes in shared memory, once over TCP.
+pub fn on_nodes(nodes: usize, threads: usize, body: impl Fn() + Copy + Send + 'static) {
+    for share_memory in [true, false] {
+        watched(move || rack::run_in_process(nodes, workers(threads).share_memory(share_memory), body));
+    }
+}
+
+/// The last worker of all: with several nodes it is of another one.
+///
+/// # Panics
+/// On a thread that is no worker.
+pub fn far() -> Trustee {
+    Trustee::all().pop().expect("a runtime has workers")
 }
 
 /// Keeps a value until the process ends, without the leak that `std::mem::forget` is to a leak checker.

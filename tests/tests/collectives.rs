@@ -2,14 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
 use gossamer::{Trust, Trustee, entrust, rack, spawn_on_with};
-use integration_tests::{watched, workers};
-
-/// Runs `body` on worker 0 of a rack of nodes, under the watchdog: once with lanes in shared memory, once over TCP.
-fn on_nodes(nodes: usize, threads: usize, body: impl Fn() + Copy + Send + 'static) {
-    for share_memory in [true, false] {
-        watched(move || rack::run_in_process(nodes, workers(threads).share_memory(share_memory), body));
-    }
-}
+use integration_tests::{on_nodes, watched, workers};
 
 #[test]
 fn many_fibers_are_spread_over_all_workers_and_their_results_keep_their_order() {

@@ -2,26 +2,14 @@
 //! not.
 #![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
-use gossamer::{Latch, NoRef, Reason, Sharded, Trust, Trustee, entrust, rack, spawn_on_with, spawn_with};
-use integration_tests::{panic_text, wait_until, watched, workers};
+use gossamer::{Latch, NoRef, Reason, Sharded, Trust, Trustee, entrust, spawn_on_with, spawn_with};
+use integration_tests::{far, on_nodes, panic_text, wait_until};
 use std::collections::HashMap;
 use std::net::UdpSocket;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
-
-/// Runs `body` on worker 0 of a rack of nodes, under the watchdog: once with lanes in shared memory, once over TCP.
-fn on_nodes(nodes: usize, threads: usize, body: impl Fn() + Copy + Send + 'static) {
-    for share_memory in [true, false] {
-        watched(move || rack::run_in_process(nodes, workers(threads).share_memory(share_memory), body));
-    }
-}
-
-/// The last worker of all, which is of another node.
-fn far() -> Trustee {
-    *Trustee::all().last().unwrap()
-}
 
 #[test]
 fn plain_data_text_and_collections_go_there_and_back() {

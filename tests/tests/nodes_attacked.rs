@@ -4,22 +4,11 @@
 use gossamer::{
     DelegationError, Encoder, Latch, NoRef, Reason, Trust, Trustee, entrust, rack, spawn_on_with,
 };
-use integration_tests::{panic_text, wait_until, watched, workers};
+use integration_tests::{far, on_nodes, panic_text, wait_until, watched, workers};
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::time::Duration;
-
-/// Runs `body` on worker 0 of a rack of nodes, under the watchdog: once with lanes in shared memory, once over TCP.
-fn on_nodes(nodes: usize, threads: usize, body: impl Fn() + Copy + Send + 'static) {
-    for share_memory in [true, false] {
-        watched(move || rack::run_in_process(nodes, workers(threads).share_memory(share_memory), body));
-    }
-}
-
-fn far() -> Trustee {
-    *Trustee::all().last().unwrap()
-}
 
 #[test]
 fn collectives_are_called_on_any_worker() {

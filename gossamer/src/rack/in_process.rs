@@ -43,13 +43,11 @@ pub fn run_in_process<R: Send + 'static>(
     let runtimes = runtime::from_environment(config).and_then(|config| start(nodes, &config));
     let runtimes = runtimes.unwrap_or_else(|error| panic!("{error}"));
     let all = InProcess(runtimes.iter().map(|node| Arc::downgrade(node.shared())).collect());
-    let _first = runtimes[0].shared().all_nodes.set(Box::new(all));
+    let _first = runtimes[0].shared().all_nodes.set(Box::new(all.clone()));
     let outcome = runtimes[0].run_first(f, Location::caller());
     for phase in [Phase::Draining, Phase::Dropping] {
         runtimes.iter().for_each(|node| node.shared().advance_to(phase));
-        let look =
-            || runtimes.iter().try_fold(0_u64, |sum, node| Some(node.shared().look()?.wrapping_add(sum)));
-        while !is_quiescent(look) {
+        while !is_quiescent(|| all.look()) {
             thread::sleep(QUIET_LOOK);
         }
     }
@@ -58,6 +56,7 @@ pub fn run_in_process<R: Send + 'static>(
 }
 
 /// All nodes, for whoever waits until all work is done.
+#[derive(Clone)]
 struct InProcess(Vec<Weak<Shared>>);
 
 impl AllNodes for InProcess {

@@ -146,7 +146,7 @@ fn run_node<R: Send + 'static>(
     for phase in [Phase::Draining, Phase::Dropping] {
         lock(&leader).enter(phase);
         runtime.shared().advance_to(phase);
-        while !is_quiescent(|| Some(runtime.shared().look()?.wrapping_add(lock(&leader).look()?))) {
+        while !is_quiescent(|| runtime.shared().all_nodes.get()?.look()) {
             thread::sleep(QUIET_LOOK);
         }
     }

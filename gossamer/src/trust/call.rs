@@ -193,7 +193,13 @@ impl<T: 'static> Target<'_, T> {
             unsafe { &*place }.set(Some(outcome));
             unpark(fiber);
         };
-        self.push_to_node::<N, C, U, F, _>((here, trustee), closure, arguments, then);
+        self.push_to_node::<N, C, U, _>(
+            here,
+            trustee,
+            Delegated::travelling::<N, F>(closure),
+            arguments,
+            then,
+        );
         wait_for(here, &answer)
     }
 
@@ -218,7 +224,13 @@ impl<T: 'static> Target<'_, T> {
                 self.push(here, here.index, Delegated::of::<N, F>(closure), arguments, then);
             }
             From::Node(here, trustee) => {
-                self.push_to_node::<N, C, U, F, R>((here, trustee), closure, arguments, then);
+                self.push_to_node::<N, C, U, R>(
+                    here,
+                    trustee,
+                    Delegated::travelling::<N, F>(closure),
+                    arguments,
+                    then,
+                );
             }
             From::Elsewhere => {
                 let outcome = self.call_slowly::<N, C, U, F>(

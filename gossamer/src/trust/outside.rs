@@ -28,7 +28,7 @@ impl<T: 'static> Target<'_, T> {
             // A worker of this node sends it on.
             self.ask_worker(move |here, target| {
                 let trustee = target.index() as usize;
-                target.push_delegated::<N, _, _, _>(here, trustee, delegated, arguments, then);
+                target.push_to_node::<N, _, _, _>(here, trustee, delegated, arguments, then);
             });
         }
     }

@@ -22,30 +22,7 @@ impl<T: 'static> Target<'_, T> {
     /// Applies a closure at a trustee of another node, and has `then` called with the outcome, on this worker. A fiber
     /// waits for room on the lane, nothing else does.
     #[inline(always)]
-    pub(super) fn push_to_node<N, C, U, F, R>(
-        &self,
-        (here, trustee): (&Worker, usize),
-        closure: F,
-        arguments: C,
-        then: R,
-    ) where
-        C: NoRef,
-        U: NoRef,
-        F: FnOnce(&mut T, C) -> U,
-        R: FnOnce(Result<U, DelegationError>) + 'static,
-    {
-        self.push_delegated::<N, C, U, R>(
-            here,
-            trustee,
-            Delegated::travelling::<N, F>(closure),
-            arguments,
-            then,
-        );
-    }
-
-    /// As `push_to_node`, with the operation of the closure.
-    #[inline(always)]
-    pub(super) fn push_delegated<N, C: NoRef, U: NoRef, R>(
+    pub(super) fn push_to_node<N, C: NoRef, U: NoRef, R>(
         &self,
         here: &Worker,
         trustee: usize,

@@ -62,7 +62,7 @@ fn bytes_that_lie_about_their_length_are_refused_without_taking_memory() {
 fn a_value_that_does_not_say_how_it_travels_is_refused_by_name() {
     struct ByHand;
     // SAFETY: it holds nothing.
-    #[allow(unsafe_code)]
+    #[expect(unsafe_code, reason = "`NoRef` is an unsafe trait")]
     unsafe impl NoRef for ByHand {}
     let refused = Encoder::encoded(vec![ByHand]).unwrap_err();
     assert!(refused.ends_with("ByHand"), "{refused}");

@@ -17,7 +17,7 @@ pub(crate) const PEER_LOST: i32 = 75;
 const LONGEST: usize = 4096;
 
 /// Whether a launcher watches this node and reports what happened to any of them.
-pub(crate) fn is_watched() -> bool {
+fn is_watched() -> bool {
     std::env::var_os("GOSSAMER_REPORT_FD").is_some()
 }
 
@@ -37,10 +37,14 @@ pub(crate) fn tell_launcher(report: &str) {
     let _unheard = pipe.write_all(format!("{}\n", &line[..end]).as_bytes());
 }
 
-/// Another node is lost: ends this one. Of all nodes the one that `reports` says so, unless a launcher does.
+/// Another node is lost: ends this one. Of all nodes the one that `reports` says so: to the launcher, if there is one.
 pub(crate) fn end(report: &str, reports: bool) -> ! {
-    if reports && !is_watched() {
-        exit::at_once(&format!("gossamer: {report}; the application is ended on all nodes"), PEER_LOST);
+    match (reports, is_watched()) {
+        (true, true) => tell_launcher(report),
+        (true, false) => {
+            exit::at_once(&format!("gossamer: {report}; the application is ended on all nodes"), PEER_LOST)
+        }
+        (false, _) => {}
     }
     exit::silently(PEER_LOST)
 }
