@@ -2,7 +2,7 @@
 //! there.
 
 use crate::NoRef;
-use crate::lane::registry::Registry;
+use crate::lane::registry::{Described, Registry};
 use crate::rack::environment::Membership;
 use crate::rack::handshake;
 use crate::rack::hello::{Hello, Member, Reply, difference, lay_out};
@@ -159,9 +159,9 @@ fn admit(
             hello.host, hello.pid
         ))
     } else if !own.is_same_program(&hello) {
-        let theirs: io::Result<Vec<String>> =
+        let theirs: io::Result<Vec<Described>> =
             send(&mut socket, Reply::Explain).and_then(|()| receive(&mut socket));
-        let difference = theirs.map(|theirs| difference(&Registry::get().names(), &theirs));
+        let difference = theirs.map(|theirs| difference(&Registry::get().describe(), &theirs));
         Some(format!(
             "node {node} on {} runs another program than node 0, or another build of it: {}; start the same file everywhere",
             hello.host,
@@ -197,8 +197,7 @@ fn join(membership: &Membership, mut hello: Hello, config: &Config, due: Instant
             Reply::Welcome(members) => return Ok(Met { members, controls: vec![socket], port }),
             Reply::Refused(complaint) => return Err(problem(complaint)),
             Reply::Explain => {
-                let names: Vec<String> = Registry::get().names().into_iter().map(str::to_owned).collect();
-                send(&mut socket, names).map_err(unreachable)?;
+                send(&mut socket, Registry::get().describe()).map_err(unreachable)?;
             }
         }
     }

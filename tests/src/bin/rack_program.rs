@@ -30,6 +30,14 @@ fn work(what: &str) {
             let last = nodes[nodes.len() - 1].workers()[0];
             spawn_on_with(last, |()| -> () { process::abort() }, ()).join();
         }
+        "fault" => {
+            let last = nodes[nodes.len() - 1].workers()[0];
+            fault_there(last, 64);
+        }
+        "overflow" => {
+            let last = nodes[nodes.len() - 1].workers()[0];
+            spawn_on_with(last, |()| overflow(0), ()).join();
+        }
         "exit" => {
             let last = nodes[nodes.len() - 1].workers()[0];
             spawn_on_with(last, |()| -> () { process::exit(7) }, ()).join();
@@ -43,6 +51,20 @@ fn work(what: &str) {
         }
         other => panic!("`{other}` is nothing that this program does"),
     }
+}
+
+/// Reads what nobody may.
+#[gossamer::delegate]
+fn fault_there(last: Trustee, address: usize) {
+    last.entrust(0_u64).apply(move |sum| {
+        // SAFETY: none; that is the point.
+        *sum = unsafe { std::ptr::without_provenance::<u64>(address).read_volatile() };
+    });
+}
+
+fn overflow(depth: u64) -> u64 {
+    let frame = std::hint::black_box([depth; 64]);
+    if depth == u64::MAX { 0 } else { overflow(depth + 1) + frame[0] }
 }
 
 /// Fibers on all workers add to properties on all workers, with trusts and text that cross nodes.
