@@ -51,7 +51,7 @@ pub(super) fn function_call(call: &ExprCall, delegation: &Delegation, captures: 
 /// Has a closure's place in the source recorded, for reports.
 pub(super) fn record_place(closure: &mut ExprClosure) {
     let (place, body) = (place(closure.span()), &closure.body);
-    closure.body = Box::new(Expr::Verbatim(quote_spanned!(gossamer_span(body.span())=> { #place #body })));
+    *closure.body = Expr::Verbatim(quote_spanned!(gossamer_span(body.span())=> { #place #body }));
 }
 
 /// The item that records the place in the source where `span` is. Its own span is that of the user, since it is where it says.

@@ -93,8 +93,9 @@ fn connect(nodes: usize, workers: usize, share_memory: bool) -> io::Result<Vec<P
     ways.resize_with(nodes, || (0..nodes).map(|_| None).collect());
     for first in (0..nodes).filter(|_| share_memory) {
         for second in first + 1..nodes {
-            let pair = Pair::create(workers, workers)?;
-            let other = Pair::attach(pair.as_fd().try_clone_to_owned()?, workers, workers)?;
+            let of = |node: usize| node * workers..(node + 1) * workers;
+            let pair = Pair::create(of(first), of(second))?;
+            let other = Pair::attach(pair.as_fd().try_clone_to_owned()?, of(second), of(first))?;
             ways[first][second] = Some(way(pair, &porches[second], &bells[second], workers)?);
             ways[second][first] = Some(way(other, &porches[first], &bells[first], workers)?);
         }

@@ -12,6 +12,7 @@ use crate::sys::bell::Bell;
 use crate::sys::descriptors;
 use crate::worker::peers::{Neighbour, Peers, Way};
 use std::io;
+use std::ops::Range;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::mpsc;
 use std::thread;
@@ -81,7 +82,8 @@ fn share(
         hand_over(&socket, &porches, &bells, None).map_err(on_that)?;
         let (theirs_shared, lanes) = take_over(&socket, theirs, true).map_err(on_that)?;
         let pair = lanes.ok_or_else(|| on_that(io::ErrorKind::InvalidData.into()))?;
-        let pair = Pair::attach(pair, ours, theirs).map_err(on_that)?;
+        let pair =
+            Pair::attach(pair, workers_of(members, node), workers_of(members, other)).map_err(on_that)?;
         let (porches, bells) = theirs_shared;
         ways[other] = Some(Way::Memory(Neighbour { pair, porches, bells }));
     }
@@ -101,7 +103,7 @@ fn share(
             return Err(on_that(io::Error::other("it has come twice, or is none of this machine")));
         }
         let theirs = members[other].workers;
-        let pair = Pair::create(ours, theirs).map_err(on_that)?;
+        let pair = Pair::create(workers_of(members, node), workers_of(members, other)).map_err(on_that)?;
         let ((their_porches, their_bells), _) = take_over(&socket, theirs, false).map_err(on_that)?;
         hand_over(&socket, &porches, &bells, Some(&pair)).map_err(on_that)?;
         ways[other] = Some(Way::Memory(Neighbour { pair, porches: their_porches, bells: their_bells }));
@@ -109,6 +111,12 @@ fn share(
     }
     let workers: Vec<usize> = members.iter().map(|member| member.workers).collect();
     Ok(Peers::new(node, &workers, ways, porches, bells))
+}
+
+/// The workers of a node among all.
+fn workers_of(members: &[Member], node: usize) -> Range<usize> {
+    let first = members[..node].iter().map(|member| member.workers).sum();
+    first..first + members[node].workers
 }
 
 fn reach(membership: &Membership, other: usize, due: Instant) -> io::Result<Socket> {
