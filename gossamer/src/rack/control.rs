@@ -297,7 +297,6 @@ impl Follower {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "a test fails by it")]
 mod tests {
     use super::*;
     use std::io::Write;
