@@ -2,7 +2,7 @@
 
 use crate::clock;
 use std::os::unix::process::CommandExt as _;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
 /// A process that is there for as long as this value is.
@@ -31,6 +31,11 @@ impl Partner {
     #[must_use]
     pub fn used_by_both(&self) -> Duration {
         clock::process() + clock::of_process(self.0.id())
+    }
+
+    /// What it prints, if that is piped. Once.
+    pub fn output(&mut self) -> Option<ChildStdout> {
+        self.0.stdout.take()
     }
 
     /// Waits until it has ended. Panics if that was not well.

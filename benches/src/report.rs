@@ -80,7 +80,11 @@ impl Report {
     }
 }
 
-fn write_generated(file: &Path, text: &str) -> std::io::Result<()> {
+/// Writes generated text into a file, in the place of what was generated there before.
+///
+/// # Errors
+/// If the file cannot be written.
+pub fn write_generated(file: &Path, text: &str) -> std::io::Result<()> {
     let old = std::fs::read_to_string(file).unwrap_or_default();
     let generated = format!("{BEGIN}\n{text}\n{END}");
     let new = match (old.find(BEGIN), old.find(END)) {
