@@ -165,7 +165,7 @@ fn admit(
         Some(format!(
             "node {node} on {} runs another program than node 0, or another build of it: {}; start the same file everywhere",
             hello.host,
-            difference.unwrap_or_else(|error| error.to_string())
+            difference.unwrap_or_else(|error| format!("maybe with another version of gossamer ({error})"))
         ))
     } else {
         None
