@@ -1,9 +1,12 @@
-//! Turns a fiber's stack overflow into a message and an abort instead of a bare SIGSEGV.
+//! The handler of SIGSEGV and SIGBUS: turns a fiber's stack overflow into a message and an abort, has the faults of
+//! watched addresses resolved (`faults`), and passes on all others.
 //!
 //! Invariant O1: the handler calls async-signal-safe functions only, allocates nothing, and runs on the
 //! alternate stack of the thread, which `prepare_thread` makes sure of.
 
+use crate::sys::faults::{self, Fault};
 use crate::sys::fiber::Fiber;
+use crate::sys::line::Line;
 use std::fmt::Write;
 use std::mem::MaybeUninit;
 use std::ptr::null_mut;
@@ -74,7 +77,7 @@ extern "C" fn on_fault(signal: libc::c_int, info: *mut libc::siginfo_t, context:
     // SAFETY: the signals it is installed for carry an address.
     let address = unsafe { info_of_fault.si_addr() } as usize;
     if let Some((fiber, usable)) = Fiber::overflowed_at(address) {
-        let mut line = Line { bytes: [0; 512], length: 0 };
+        let mut line = Line::new();
         let _ = writeln!(
             line,
             "gossamer: fiber {} spawned at {} on worker {} overflowed its stack of {} KiB; \
@@ -84,11 +87,35 @@ extern "C" fn on_fault(signal: libc::c_int, info: *mut libc::siginfo_t, context:
             fiber.worker,
             usable / 1024
         );
-        // SAFETY: O1: write(2) and abort are async-signal-safe, and the buffer is on this (alternate) stack.
-        unsafe { libc::write(2, line.bytes.as_ptr().cast(), line.length) };
+        line.print();
         std::process::abort();
     }
-    pass_on(signal, info, context);
+    if !resolved(Fault { address, write: is_write(context), bus: signal == libc::SIGBUS }) {
+        pass_on(signal, info, context);
+    }
+}
+
+/// Whether the access that faulted is to be made again. What the interrupted code has in `errno` stays.
+fn resolved(fault: Fault) -> bool {
+    // SAFETY: the thread's own.
+    let errno = unsafe { libc::__errno_location() };
+    // SAFETY: as above.
+    let before = unsafe { errno.read() };
+    let mut line = Line::new();
+    let again = faults::resolve(fault, &mut line);
+    if again == Some(false) {
+        line.print();
+    }
+    // SAFETY: as above.
+    unsafe { errno.write(before) };
+    again == Some(true)
+}
+
+/// Whether it was a write, of which the processor tells in the second bit of the error code.
+fn is_write(context: *mut libc::c_void) -> bool {
+    // SAFETY: the kernel passes the interrupted context to a handler installed with SA_SIGINFO.
+    let context = unsafe { &*context.cast::<libc::ucontext_t>() };
+    context.uc_mcontext.gregs[libc::REG_ERR as usize] & 2 != 0
 }
 
 /// Hands a fault that is not a fiber's overflow to the handler that was there before.
@@ -110,21 +137,5 @@ fn pass_on(signal: libc::c_int, info: *mut libc::siginfo_t, context: *mut libc::
         // SAFETY: without the flag the action is a handler of this signature.
         let handler: extern "C" fn(libc::c_int) = unsafe { core::mem::transmute(handler) };
         handler(signal);
-    }
-}
-
-/// A line of text in memory of its own: formatting into it allocates nothing.
-struct Line {
-    bytes: [u8; 512],
-    length: usize,
-}
-
-impl Write for Line {
-    fn write_str(&mut self, text: &str) -> std::fmt::Result {
-        let room = &mut self.bytes[self.length..];
-        let count = text.len().min(room.len());
-        room[..count].copy_from_slice(&text.as_bytes()[..count]);
-        self.length += count;
-        Ok(())
     }
 }

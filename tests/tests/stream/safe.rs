@@ -1,0 +1,1 @@
+//! Safe calls: blocks, `Read`, `Write`, `Seek`.
