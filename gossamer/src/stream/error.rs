@@ -1,6 +1,6 @@
 //! [`Error`]: what can end a stream, or stand against one.
 
-use crate::stream::{Geometry, Length};
+use crate::stream::Geometry;
 use std::fmt;
 use std::io;
 
@@ -70,13 +70,6 @@ pub enum Error {
         declared: u64,
         /// The bytes that were written.
         written: u64,
-    },
-    /// The ends do not agree on the length from the start.
-    Lengths {
-        /// This end's.
-        ours: Length,
-        /// The other's.
-        theirs: Length,
     },
     /// The ends have different geometries.
     Geometry {
@@ -156,9 +149,6 @@ impl fmt::Display for Error {
                 f,
                 "the stream was to have {declared} bytes and got {written}: write all of them, or leave the length open"
             ),
-            Self::Lengths { ours, theirs } => {
-                write!(f, "this end expects {ours} and the other {theirs}: give both the same, or one none")
-            }
             Self::Geometry { ours, theirs } => {
                 write!(f, "this end has {ours}, and the other {theirs}: give both the same geometry")
             }

@@ -1,6 +1,6 @@
 //! What a sender and a receiver have in common: a ring, whoever moves its blocks, and what it takes to wait.
 
-use crate::lane::context::{self, Context};
+use crate::stream::apart::apart;
 use crate::stream::error::End;
 use crate::stream::flow::{Failure, Flow};
 use crate::stream::options::Options;
@@ -8,10 +8,7 @@ use crate::stream::pump::Keeper;
 use crate::stream::ring::Ring;
 use crate::stream::{Error, Faults, Geometry};
 use crate::sys::forked::Process;
-use crate::sys::oneshot;
-use crate::worker::wake::block_on;
 use std::sync::Arc;
-use std::thread;
 use std::time::Duration;
 
 /// One end of a stream.
@@ -77,25 +74,10 @@ impl Half {
         if ready(self.flow()) {
             return Ok(());
         }
-        let outcome = match context::current() {
-            Context::Outside => self.flow().wait(self.patience, ready),
-            _ => self.wait_on_another_thread(ready)?,
-        };
-        outcome.map_err(|failure| self.flow().error(failure, &self.geometry()))
-    }
-
-    /// The flow may be another process's, which cannot wake a fiber: a thread waits for it.
-    fn wait_on_another_thread(
-        &self,
-        ready: impl Fn(&Flow) -> bool + Send + 'static,
-    ) -> Result<Result<(), Failure>, Error> {
-        let (sender, receiver) = oneshot::channel();
+        // The flow may be another process's, which cannot wake a fiber.
         let (ring, patience) = (Arc::clone(&self.ring), self.patience);
-        thread::Builder::new()
-            .name("gossamer-stream".into())
-            .spawn(move || sender.send(ring.flow().wait(patience, ready)))
-            .map_err(Error::io("a thread that waits for a block"))?;
-        Ok(block_on(receiver, "stream").unwrap_or(Err(Failure::Protocol)))
+        let outcome = apart("stream", move || ring.flow().wait(patience, ready))?;
+        outcome.map_err(|failure| self.flow().error(failure, &self.geometry()))
     }
 
     /// The sender: waits for the slot of a block.

@@ -59,7 +59,7 @@ impl Raw {
     }
 
     /// Takes the blocks away before the other end may have their memory.
-    fn close(mut self) -> Result<Half, Error> {
+    fn close(self) -> Result<Half, Error> {
         self.check(false)?;
         self.window.close().map_err(Error::io("closing a window"))?;
         let Self { half, .. } = self;

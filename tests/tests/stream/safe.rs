@@ -1,1 +1,1 @@
-//! Safe calls: blocks, `Read`, `Write`, `Seek`.
+//! x
