@@ -15,8 +15,6 @@ use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 /// What the threads of all connections share.
 struct Outgoing {
     ring: Arc<Ring>,
-    /// Bytes of all, if that is known from the start.
-    length: Option<u64>,
     /// Blocks that the receiver has given up.
     credit: AtomicU64,
     next: Mutex<Next>,
@@ -36,11 +34,10 @@ struct Next {
 ///
 /// # Errors
 /// If no thread can be started.
-pub(crate) fn run<P: Pump>(ring: &Arc<Ring>, length: Option<u64>, pumps: Vec<P>) -> Result<(), Error> {
+pub(crate) fn run<P: Pump>(ring: &Arc<Ring>, pumps: Vec<P>) -> Result<(), Error> {
     let next = Next { turn: 0, block: 0, digest: Xxh3::new(), ended: false };
     let (credit, sent) = (AtomicU64::new(0), Mutex::new(Order::new()));
-    let outgoing =
-        Arc::new(Outgoing { ring: Arc::clone(ring), length, credit, next: Mutex::new(next), sent });
+    let outgoing = Arc::new(Outgoing { ring: Arc::clone(ring), credit, next: Mutex::new(next), sent });
     for (index, mut pump) in pumps.into_iter().enumerate() {
         if index == 0 {
             let mut answers = pump.try_clone().map_err(Error::io("another handle of a connection"))?;
@@ -48,7 +45,7 @@ pub(crate) fn run<P: Pump>(ring: &Arc<Ring>, length: Option<u64>, pumps: Vec<P>)
             start(move || outgoing.hear(&mut answers))?;
         }
         let outgoing = Arc::clone(&outgoing);
-        start(move || outgoing.send_all(&mut pump))?;
+        start(move || outgoing.send_all(&mut pump, index > 0))?;
     }
     Ok(())
 }
@@ -59,7 +56,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Outgoing {
-    fn send_all(&self, pump: &mut impl Pump) {
+    /// Sends frames until the end. Only the first connection's receiver answers in between, to another thread.
+    fn send_all(&self, pump: &mut impl Pump, hears: bool) {
         loop {
             let sent = match self.next() {
                 Ok(frame) => {
@@ -74,10 +72,9 @@ impl Outgoing {
             match sent {
                 Ok(false) => {}
                 Ok(true) => return,
-                Err(error) => {
-                    lost(self.ring.flow(), &error);
-                    return pump.close();
-                }
+                // What the receiver said last tells why.
+                Err(_) if hears => return self.hear(pump),
+                Err(_) => return,
             }
         }
     }
@@ -89,14 +86,16 @@ impl Outgoing {
         if next.ended {
             return Ok(Frame::Leave);
         }
-        flow.wait(None, |flow| flow.written() > next.block || flow.length().is_some())?;
+        flow.wait(None, |flow| flow.written() > next.block || flow.is_ended())?;
         if let Some(failure) = flow.failure() {
             return Err(failure);
         }
+        // Before `written`, which does not change behind it.
+        let ended = flow.is_ended();
         let written = flow.written();
         let block = flow.next_labelled(next.block, written, geometry);
         let turn = next.turn;
-        if let Some(length) = flow.length().filter(|_| block == flow.written()) {
+        if let Some(length) = flow.length().filter(|_| ended && block == written) {
             next.ended = true;
             return Ok(Frame::End { turn, length, digest: next.digest.digest() });
         }
@@ -108,7 +107,7 @@ impl Outgoing {
         let slots = geometry.slots() as u64;
         // Acquire: pairs with the Release in `hear`, though nothing but the number is needed.
         flow.wait(None, |_| block < self.credit.load(Ordering::Acquire) + slots)?;
-        let bytes = geometry.bytes_in(block, self.length.or_else(|| flow.length()).unwrap_or(u64::MAX));
+        let bytes = geometry.bytes_in(block, flow.length().unwrap_or(u64::MAX));
         let hash = xxh3_64(self.bytes(block, bytes));
         next.digest.update(&block.to_le_bytes());
         next.digest.update(&hash.to_le_bytes());
