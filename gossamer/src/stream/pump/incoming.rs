@@ -48,7 +48,10 @@ pub(crate) fn run<P: Pump>(ring: &Arc<Ring>, pumps: Vec<P>) -> Result<(), Error>
             match incoming.receive_all(&mut pump) {
                 Ok(()) => {}
                 Err(Trouble::Lost(error)) => lost(flow, &error),
-                Err(Trouble::Failed(failure)) => flow.fail(failure),
+                Err(Trouble::Failed(failure)) => {
+                    flow.fail(failure);
+                    pump.drain();
+                }
             }
         })?;
     }
@@ -73,6 +76,9 @@ impl Incoming {
 
     fn receive_all(&self, pump: &mut impl Pump) -> Result<(), Trouble> {
         loop {
+            if let Some(failure) = self.ring.flow().failure() {
+                return Err(Trouble::Failed(failure));
+            }
             match pump.receive()? {
                 Frame::Block { turn, block, bytes, hash } => {
                     self.receive_block(pump, block, bytes as usize, hash)?;
@@ -149,7 +155,7 @@ impl Incoming {
                 return pumps.iter_mut().for_each(|pump| {
                     // If it cannot be sent, the end of the connection says enough.
                     let _sent = pump.send(Frame::Abort { failure: failure.to_number() }, &[]);
-                    pump.close();
+                    pump.hang_up();
                 });
             } else if flow.is_taken() {
                 let digest = self.arrived().digest.digest();
@@ -166,13 +172,10 @@ impl Incoming {
                 Ok(()) => {}
                 // All is here, and the sender is gone: nobody is left to be told.
                 Err(_) if flow.is_ended() => {
-                    flow.settle();
-                    return pumps.iter().for_each(Pump::close);
+                    return flow.settle();
                 }
-                Err(error) => {
-                    lost(flow, &error);
-                    return pumps.iter().for_each(Pump::close);
-                }
+                // What the sender said last tells why: its frames are still being read.
+                Err(_) => return,
             }
         }
     }

@@ -3,7 +3,7 @@
 
 use crate::stream::Error;
 use crate::stream::flow::Failure;
-use crate::stream::pump::frame::{Frame, malformed};
+use crate::stream::pump::frame::Frame;
 use crate::stream::pump::order::Order;
 use crate::stream::pump::{Pump, lost, start};
 use crate::stream::ring::Ring;
@@ -58,24 +58,26 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 impl Outgoing {
     /// Sends frames until the end. Only the first connection's receiver answers in between, to another thread.
     fn send_all(&self, pump: &mut impl Pump, hears: bool) {
-        loop {
-            let sent = match self.next() {
-                Ok(frame) => {
-                    self.send(pump, frame).map(|()| matches!(frame, Frame::End { .. } | Frame::Leave))
-                }
+        let sent = loop {
+            let frame = match self.next() {
+                Ok(frame) => frame,
                 Err(failure) => {
-                    // If it cannot be sent, the end of the connection says enough.
-                    let _sent = pump.send(Frame::Abort { failure: failure.to_number() }, &[]);
-                    return pump.close();
+                    let sent = pump.send(Frame::Abort { failure: failure.to_number() }, &[]);
+                    pump.hang_up();
+                    break sent;
                 }
             };
-            match sent {
-                Ok(false) => {}
-                Ok(true) => return,
-                // What the receiver said last tells why.
-                Err(_) if hears => return self.hear(pump),
-                Err(_) => return,
+            match self.send(pump, frame) {
+                Ok(()) if matches!(frame, Frame::End { .. } | Frame::Leave) => return,
+                Ok(()) => {}
+                Err(error) => break Err(error),
             }
+        };
+        // What the receiver said last tells why.
+        match sent {
+            Err(_) if hears => self.hear(pump),
+            Ok(()) if hears => pump.drain(),
+            _ => {}
         }
     }
 
@@ -139,34 +141,24 @@ impl Outgoing {
     /// What the receiver says.
     fn hear(&self, pump: &mut impl Pump) {
         let flow = self.ring.flow();
-        loop {
+        let failure = loop {
             match pump.receive() {
                 Ok(Frame::Credit { released }) => {
                     // Release: pairs with the Acquire in `next`.
                     self.credit.fetch_max(released, Ordering::Release);
                     flow.ring();
                 }
-                Ok(Frame::Confirm { digest }) => {
-                    if digest == lock(&self.next).digest.digest() {
-                        flow.take();
-                    } else {
-                        flow.fail(Failure::Protocol);
-                    }
-                    return pump.close();
+                Ok(Frame::Confirm { digest }) if digest == lock(&self.next).digest.digest() => {
+                    return flow.take();
                 }
                 Ok(Frame::Abort { failure }) => {
-                    flow.fail(Failure::from_number(failure).unwrap_or(Failure::Protocol));
-                    return pump.close();
+                    break Failure::from_number(failure).unwrap_or(Failure::Protocol);
                 }
-                Ok(_) => {
-                    lost(flow, &malformed());
-                    return pump.close();
-                }
-                Err(error) => {
-                    lost(flow, &error);
-                    return pump.close();
-                }
+                Ok(_) => break Failure::Protocol,
+                Err(error) => return lost(flow, &error),
             }
-        }
+        };
+        flow.fail(failure);
+        pump.drain();
     }
 }
