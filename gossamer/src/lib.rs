@@ -56,6 +56,7 @@ mod lane;
 pub mod net;
 pub mod rack;
 mod runtime;
+pub mod stream;
 mod sys;
 mod trust;
 mod wire;

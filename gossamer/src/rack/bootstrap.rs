@@ -2,12 +2,12 @@
 //! there.
 
 use crate::NoRef;
+use crate::fabric::handshake;
+use crate::fabric::socket::{Listener, Socket};
 use crate::lane::registry::{Described, Registry};
 use crate::rack::environment::Membership;
-use crate::rack::handshake;
 use crate::rack::hello::{Hello, Member, Reply, difference, lay_out};
 use crate::rack::message::{receive, send};
-use crate::rack::socket::{Listener, Socket};
 use crate::rack::wires::Port;
 use crate::runtime::StartError;
 use crate::worker::config::Config;

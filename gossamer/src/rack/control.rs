@@ -2,9 +2,9 @@
 //! other, so that none outlives one that is lost.
 
 use crate::NoRef;
+use crate::fabric::socket::Socket;
 use crate::rack::hello::Member;
 use crate::rack::message::{receive, send};
-use crate::rack::socket::Socket;
 use crate::worker::fate;
 use crate::worker::settle::AllNodes;
 use crate::worker::shared::{Phase, Shared};

@@ -1,9 +1,9 @@
 //! What the fuzz targets call: decoders of bytes from other processes, which must refuse what they do not understand.
 
+use crate::fabric::socket::Address;
 use crate::fabric::tcp;
 use crate::rack::control::Control;
 use crate::rack::hello::{Hello, Reply};
-use crate::rack::socket::Address;
 use crate::wire::value::{Decoder, Encoder};
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::ops::Bound;

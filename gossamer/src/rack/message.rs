@@ -1,6 +1,6 @@
 //! Messages between nodes beside their lanes: a length of 32 bits, then an encoded value.
 
-use crate::rack::socket::Socket;
+use crate::fabric::socket::Socket;
 use crate::wire::NoRef;
 use crate::wire::value::{Decoder, Encoder};
 use std::io::{self, Read, Write};

@@ -13,14 +13,12 @@ mod environment;
 #[cfg(fuzzing)]
 #[doc(hidden)]
 pub mod fuzzing;
-mod handshake;
 mod hello;
 mod in_process;
 mod message;
 mod neighbours;
 pub(crate) mod run;
 mod settle;
-mod socket;
 mod topology;
 mod wires;
 

@@ -1,12 +1,12 @@
 //! How nodes of one machine come to share memory: each pair of them exchanges descriptors over a Unix socket of its own.
 
+use crate::fabric::handshake;
 use crate::fabric::shm::{Pair, Porches};
+use crate::fabric::socket::{Address, Listener, Socket};
 use crate::rack::bootstrap::{greet, problem};
 use crate::rack::environment::Membership;
-use crate::rack::handshake;
 use crate::rack::hello::Member;
 use crate::rack::message::send;
-use crate::rack::socket::{Address, Listener, Socket};
 use crate::runtime::StartError;
 use crate::sys::bell::Bell;
 use crate::sys::descriptors;

@@ -5,6 +5,11 @@ pub(crate) use core::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, 
 #[cfg(loom)]
 pub(crate) use loom::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering, fence};
 
+/// For statics that a signal handler reads, which no model covers: loom's have no constant constructors.
+pub(crate) mod fixed {
+    pub(crate) use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize};
+}
+
 /// An `UnsafeCell` whose accesses the model checker can see.
 #[derive(Debug, Default)]
 pub(crate) struct SharedCell<T>(

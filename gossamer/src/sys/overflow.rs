@@ -1,10 +1,13 @@
-//! Turns a fiber's stack overflow into a message and an abort instead of a bare SIGSEGV, and has other faults reported.
+//! The handler of SIGSEGV and SIGBUS: turns a fiber's stack overflow into a message and an abort, has the faults of
+//! watched addresses resolved (`faults`), and passes on all others.
 //!
 //! Invariant O1: the handler calls async-signal-safe functions only, allocates nothing, and runs on the
 //! alternate stack of the thread, which `prepare_thread` makes sure of.
 
 use crate::sys::fatal;
+use crate::sys::faults::{self, Fault};
 use crate::sys::fiber::Fiber;
+use crate::sys::line::Line;
 use std::mem::MaybeUninit;
 use std::ptr::null_mut;
 use std::sync::{Once, OnceLock};
@@ -91,9 +94,35 @@ extern "C" fn on_fault(signal: libc::c_int, info: *mut libc::siginfo_t, context:
             usable / 1024
         ));
     }
+    if resolved(Fault { address, write: is_write(context), bus: signal == libc::SIGBUS }) {
+        return;
+    }
     pass_on(signal, info, context);
     // SAFETY: both are what the kernel gave.
     unsafe { fatal::fault(signal, address, info, context) };
+}
+
+/// Whether the access that faulted is to be made again. What the interrupted code has in `errno` stays.
+fn resolved(fault: Fault) -> bool {
+    // SAFETY: the thread's own.
+    let errno = unsafe { libc::__errno_location() };
+    // SAFETY: as above.
+    let before = unsafe { errno.read() };
+    let mut line = Line::new();
+    let again = faults::resolve(fault, &mut line);
+    if again == Some(false) {
+        line.print();
+    }
+    // SAFETY: as above.
+    unsafe { errno.write(before) };
+    again == Some(true)
+}
+
+/// Whether it was a write, of which the processor tells in the second bit of the error code.
+fn is_write(context: *mut libc::c_void) -> bool {
+    // SAFETY: the kernel passes the interrupted context to a handler installed with SA_SIGINFO.
+    let context = unsafe { &*context.cast::<libc::ucontext_t>() };
+    context.uc_mcontext.gregs[libc::REG_ERR as usize] & 2 != 0
 }
 
 /// Hands a fault that is not a fiber's overflow to the handler that was there before.

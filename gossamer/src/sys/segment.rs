@@ -5,6 +5,7 @@
 //! process, and its death is the application's.
 
 use memmap2::{MmapOptions, MmapRaw};
+use std::ffi::CStr;
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
@@ -27,17 +28,7 @@ impl Segment {
     /// # Errors
     /// If there is not so much memory, or no descriptor left.
     pub(crate) fn create(bytes: usize) -> io::Result<Self> {
-        let flags = libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING;
-        // SAFETY: the name is a string that ends in zero.
-        let descriptor = checked(unsafe { libc::memfd_create(c"gossamer-lanes".as_ptr(), flags) })?;
-        // SAFETY: a new descriptor, nobody else's.
-        let file = File::from(unsafe { OwnedFd::from_raw_fd(descriptor) });
-        let length = libc::off_t::try_from(bytes).map_err(io::Error::other)?;
-        // SAFETY: the descriptor is open.
-        checked(unsafe { libc::ftruncate(file.as_raw_fd(), length) })?;
-        // SAFETY: the descriptor is open; the call takes one number.
-        checked(unsafe { libc::fcntl(file.as_raw_fd(), libc::F_ADD_SEALS, SEALS) })?;
-        Self::map(file, bytes)
+        Self::map(sealed_file(c"gossamer-lanes", bytes)?, bytes)
     }
 
     /// A segment that another process made, by a descriptor that was handed over.
@@ -45,19 +36,7 @@ impl Segment {
     /// # Errors
     /// If it has another size than `bytes`, or could change it under us; if it cannot be mapped.
     pub(crate) fn attach(descriptor: OwnedFd, bytes: usize) -> io::Result<Self> {
-        let file = File::from(descriptor);
-        // SAFETY: the descriptor is open.
-        let seals = checked(unsafe { libc::fcntl(file.as_raw_fd(), libc::F_GET_SEALS) })?;
-        if seals & SEALS != SEALS {
-            return Err(io::Error::other("the memory of a lane is not sealed: its peer could shrink it"));
-        }
-        let found = file.metadata()?.len();
-        if found != bytes as u64 {
-            return Err(io::Error::other(format!(
-                "the memory of a lane has {found} bytes instead of {bytes}"
-            )));
-        }
-        Self::map(file, bytes)
+        Self::map(checked_file(descriptor, bytes)?, bytes)
     }
 
     fn map(file: File, bytes: usize) -> io::Result<Self> {
@@ -83,7 +62,41 @@ impl AsFd for Segment {
     }
 }
 
-fn checked(result: libc::c_int) -> io::Result<libc::c_int> {
+/// A new file that lives in memory alone, all zeros, and keeps its size.
+///
+/// # Errors
+/// If there is not so much memory, or no descriptor left.
+pub(crate) fn sealed_file(name: &CStr, bytes: usize) -> io::Result<File> {
+    let flags = libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING;
+    // SAFETY: the name is a string that ends in zero.
+    let descriptor = checked(unsafe { libc::memfd_create(name.as_ptr(), flags) })?;
+    // SAFETY: a new descriptor, nobody else's.
+    let file = File::from(unsafe { OwnedFd::from_raw_fd(descriptor) });
+    file.set_len(bytes as u64)?;
+    // SAFETY: the descriptor is open; the call takes one number.
+    checked(unsafe { libc::fcntl(file.as_raw_fd(), libc::F_ADD_SEALS, SEALS) })?;
+    Ok(file)
+}
+
+/// The file of shared memory that was handed over.
+///
+/// # Errors
+/// If it has another size than `bytes`, or could change it under us.
+pub(crate) fn checked_file(descriptor: OwnedFd, bytes: usize) -> io::Result<File> {
+    let file = File::from(descriptor);
+    // SAFETY: the descriptor is open.
+    let seals = checked(unsafe { libc::fcntl(file.as_raw_fd(), libc::F_GET_SEALS) })?;
+    if seals & SEALS != SEALS {
+        return Err(io::Error::other("the shared memory is not sealed: its peer could shrink it"));
+    }
+    let found = file.metadata()?.len();
+    if found != bytes as u64 {
+        return Err(io::Error::other(format!("the shared memory has {found} bytes instead of {bytes}")));
+    }
+    Ok(file)
+}
+
+pub(crate) fn checked(result: libc::c_int) -> io::Result<libc::c_int> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
 }
 

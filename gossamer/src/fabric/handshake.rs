@@ -8,7 +8,7 @@
 //!
 //! A proof holds for its two nonces only, so none can be used again. What follows is not encrypted.
 
-use crate::rack::socket::Socket;
+use crate::fabric::socket::Socket;
 use std::io::{self, Read, Write};
 use std::time::{Duration, Instant};
 
@@ -38,6 +38,11 @@ impl Token {
     /// From what the processes of a job share. It keeps jobs apart, not attackers out.
     pub(crate) fn derived_from(text: &str) -> Self {
         Self(blake3::derive_key("gossamer 2026 token of a job without one", text.as_bytes()))
+    }
+
+    /// One that proves nothing elsewhere.
+    pub(crate) fn for_purpose(&self, purpose: &str) -> Self {
+        Self(blake3::derive_key(purpose, &self.0))
     }
 
     /// A name for sockets of this application, from which the token cannot be had.

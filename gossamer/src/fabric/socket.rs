@@ -2,8 +2,8 @@
 
 use crate::sys::descriptors;
 use std::fmt;
-use std::io::{self, Read, Write};
-use std::net::{IpAddr, TcpListener, TcpStream, ToSocketAddrs};
+use std::io::{self, IoSlice, Read, Write};
+use std::net::{IpAddr, Shutdown, TcpListener, TcpStream, ToSocketAddrs};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
@@ -127,7 +127,7 @@ impl Listener {
     }
 }
 
-fn wait_until_readable(descriptor: BorrowedFd<'_>, due: Instant) -> io::Result<()> {
+pub(crate) fn wait_until_readable(descriptor: impl AsFd, due: Instant) -> io::Result<()> {
     loop {
         let left = due.saturating_duration_since(Instant::now());
         let mut wanted = [rustix::event::PollFd::new(&descriptor, rustix::event::PollFlags::IN)];
@@ -189,6 +189,32 @@ impl Socket {
         }
     }
 
+    /// Reads and writes wait for as long as it takes.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub(crate) fn set_no_limit(&self) -> io::Result<()> {
+        match self {
+            Self::Unix(socket) => {
+                socket.set_read_timeout(None)?;
+                socket.set_write_timeout(None)
+            }
+            Self::Tcp(socket) => {
+                socket.set_read_timeout(None)?;
+                socket.set_write_timeout(None)
+            }
+        }
+    }
+
+    /// Ends the connection in these directions, for all handles of it.
+    pub(crate) fn shutdown(&self, how: Shutdown) {
+        // It fails if the other side has done so.
+        let _closed = match self {
+            Self::Unix(socket) => socket.shutdown(how),
+            Self::Tcp(socket) => socket.shutdown(how),
+        };
+    }
+
     /// Waits until something comes.
     ///
     /// # Errors
@@ -243,6 +269,13 @@ impl Write for Socket {
         match self {
             Self::Unix(socket) => socket.write(bytes),
             Self::Tcp(socket) => socket.write(bytes),
+        }
+    }
+
+    fn write_vectored(&mut self, parts: &[IoSlice<'_>]) -> io::Result<usize> {
+        match self {
+            Self::Unix(socket) => socket.write_vectored(parts),
+            Self::Tcp(socket) => socket.write_vectored(parts),
         }
     }
 

@@ -1,0 +1,188 @@
+//! [`Error`]: what can end a stream, or stand against one.
+
+use crate::stream::Geometry;
+use std::fmt;
+use std::io;
+
+/// Which end of a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// The one that writes.
+    Sender,
+    /// The one that reads.
+    Receiver,
+}
+
+impl End {
+    /// The other one.
+    #[must_use]
+    pub fn other(self) -> Self {
+        match self {
+            Self::Sender => Self::Receiver,
+            Self::Receiver => Self::Sender,
+        }
+    }
+}
+
+impl fmt::Display for End {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Sender => "sender",
+            Self::Receiver => "receiver",
+        })
+    }
+}
+
+/// What has ended a stream before its time, or stands against one. Offsets are bytes from the start of the stream.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Error {
+    /// The other end's process, machine or connection is gone.
+    PeerLost {
+        /// What had been handed over until then.
+        at: u64,
+    },
+    /// An end was dropped without `finish`, before all was done.
+    Aborted {
+        /// Which one.
+        by: End,
+        /// What had been handed over until then.
+        at: u64,
+    },
+    /// A block arrived with other bytes than were sent.
+    Checksum {
+        /// Where the block begins.
+        at: u64,
+    },
+    /// The other end did nothing for as long as [`Options::patience`](crate::stream::Options::patience) says.
+    Timeout {
+        /// What had been handed over until then.
+        at: u64,
+    },
+    /// What the other end says makes no sense.
+    Protocol {
+        /// What had been handed over until then.
+        at: u64,
+    },
+    /// The sender finished a stream of known length at another one.
+    Length {
+        /// The length that was agreed on.
+        declared: u64,
+        /// The bytes that were written.
+        written: u64,
+    },
+    /// The ends have different geometries.
+    Geometry {
+        /// This end's.
+        ours: Geometry,
+        /// The other's.
+        theirs: Geometry,
+    },
+    /// Both ends send, or both receive.
+    Role(
+        /// What both are.
+        End,
+    ),
+    /// Behind the end of the window, or of the stream.
+    Overrun {
+        /// The byte that was asked for.
+        offset: u64,
+        /// Where the end is.
+        end: u64,
+    },
+    /// In front of what is still in memory.
+    BehindComeback {
+        /// The byte that was asked for.
+        offset: u64,
+        /// The first one that is still there.
+        first: u64,
+    },
+    /// This process is a copy, by fork, of the one that the stream belongs to.
+    Forked,
+    /// It cannot be, and why.
+    Refused(
+        /// What is wrong and what to do.
+        String,
+    ),
+    /// The operating system refuses.
+    Io {
+        /// What was tried.
+        doing: String,
+        /// The system's error.
+        kind: io::ErrorKind,
+        /// What the system says.
+        text: String,
+    },
+}
+
+impl Error {
+    pub(crate) fn io(doing: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
+        let doing = doing.into();
+        move |error| Self::Io { doing, kind: error.kind(), text: error.to_string() }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::PeerLost { at } => {
+                write!(f, "the other end is gone, after {at} bytes: start the stream again")
+            }
+            Self::Aborted { by, at } => {
+                write!(f, "the {by} was dropped without `finish` after {at} bytes: its side has failed")
+            }
+            Self::Checksum { at } => write!(
+                f,
+                "the block at byte {at} arrived with other bytes than were sent: check the network and the memory \
+                 of both machines"
+            ),
+            Self::Timeout { at } => write!(
+                f,
+                "the other end did nothing for too long, after {at} bytes: look what it does, or give \
+                 `Options::patience` more"
+            ),
+            Self::Protocol { at } => write!(
+                f,
+                "what the other end says after {at} bytes makes no sense: run one version at both ends"
+            ),
+            Self::Length { declared, written } => write!(
+                f,
+                "the stream was to have {declared} bytes and got {written}: write all of them, or leave the length open"
+            ),
+            Self::Geometry { ours, theirs } => {
+                write!(f, "this end has {ours}, and the other {theirs}: give both the same geometry")
+            }
+            Self::Role(end) => write!(f, "both ends are a {end}: one must be a {}", end.other()),
+            Self::Overrun { offset, end } => {
+                write!(f, "byte {offset} is behind the end of the stream at {end}")
+            }
+            Self::BehindComeback { offset, first } => write!(
+                f,
+                "byte {offset} is gone: the first that is still in memory is {first}; a larger `Geometry::comeback` \
+                 keeps more"
+            ),
+            Self::Forked => f.write_str(
+                "the stream belongs to the process that this one was forked from: make one of its own here",
+            ),
+            Self::Refused(why) => f.write_str(why),
+            Self::Io { doing, text, .. } => write!(f, "{doing}: {text}"),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl From<Error> for io::Error {
+    fn from(error: Error) -> Self {
+        let kind = match &error {
+            Error::PeerLost { .. } => io::ErrorKind::ConnectionReset,
+            Error::Aborted { .. } => io::ErrorKind::ConnectionAborted,
+            Error::Checksum { .. } | Error::Protocol { .. } => io::ErrorKind::InvalidData,
+            Error::Timeout { .. } => io::ErrorKind::TimedOut,
+            Error::Io { kind, .. } => *kind,
+            Error::Overrun { .. } => io::ErrorKind::WriteZero,
+            _ => io::ErrorKind::InvalidInput,
+        };
+        Self::new(kind, error)
+    }
+}

@@ -1,0 +1,60 @@
+//! A thread that is told of the faults of one window.
+
+use crate::stream::Error;
+use crate::stream::window::Window;
+use crate::sys::bell::Bell;
+use crate::sys::userfault::Userfault;
+use std::os::fd::AsFd;
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+
+/// The thread; it ends when this is dropped.
+pub(crate) struct Service {
+    stop: Arc<Bell>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Service {
+    pub(crate) fn start(userfault: Userfault, window: &Arc<Window>) -> Result<Self, Error> {
+        window
+            .open()
+            .and_then(|()| userfault.watch(window.range()))
+            .map_err(Error::io("watching a window by userfaultfd"))?;
+        let stop = Arc::new(Bell::create().map_err(Error::io("a descriptor for a window"))?);
+        let (window, stopped) = (Arc::clone(window), Arc::clone(&stop));
+        let thread = thread::Builder::new()
+            .name("gossamer-faults".into())
+            .spawn(move || serve(&userfault, &window, &stopped))
+            .map_err(Error::io("a thread for a window"))?;
+        Ok(Self { stop, thread: Some(thread) })
+    }
+}
+
+/// Resolves one fault after the other. Whoever waits for a fault would wait for ever if this went on without one, so what cannot
+/// be resolved ends the process.
+fn serve(userfault: &Userfault, window: &Window, stop: &Bell) {
+    loop {
+        let dealt = match userfault.next(stop.as_fd()) {
+            Ok(None) => return,
+            Ok(Some(address)) => window.touch(address),
+            Err(error) => Err(error),
+        };
+        match dealt {
+            Ok(dealt) => userfault.wake(dealt.start, dealt.bytes),
+            Err(error) => {
+                eprintln!("gossamer: a fault in the window of a stream cannot be resolved: {error}");
+                std::process::abort();
+            }
+        }
+    }
+}
+
+impl Drop for Service {
+    fn drop(&mut self) {
+        let rung = self.stop.ring();
+        if let (Ok(()), Some(thread)) = (rung, self.thread.take()) {
+            // It does not panic.
+            let _ended = thread.join();
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! What a sender and a receiver have in common: a ring, whoever moves its blocks, and what it takes to wait.
+
+use crate::stream::apart::apart;
+use crate::stream::error::End;
+use crate::stream::flow::{Failure, Flow};
+use crate::stream::options::Options;
+use crate::stream::pump::Keeper;
+use crate::stream::ring::Ring;
+use crate::stream::{Error, Faults, Geometry};
+use crate::sys::forked::Process;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// One end of a stream.
+pub(crate) struct Half {
+    pub(crate) ring: Arc<Ring>,
+    end: End,
+    /// Bytes, if that is known from the start.
+    pub(crate) length: Option<u64>,
+    pub(crate) faults: Faults,
+    patience: Option<Duration>,
+    keeper: Option<Keeper>,
+    process: Process,
+    /// All is confirmed.
+    done: bool,
+}
+
+impl Half {
+    /// An end with its ring; `keeper` is there unless both ends are in this process.
+    pub(crate) fn new(
+        ring: Arc<Ring>,
+        end: End,
+        length: Option<u64>,
+        options: &Options,
+        keeper: Option<Keeper>,
+    ) -> Self {
+        let (faults, patience) = (options.faults, options.patience);
+        if let Some(length) = length {
+            ring.flow().set_length(length);
+        }
+        Self { ring, end, length, faults, patience, keeper, process: Process::this(), done: false }
+    }
+
+    pub(crate) fn flow(&self) -> &Flow {
+        self.ring.flow()
+    }
+
+    pub(crate) fn geometry(&self) -> Geometry {
+        self.ring.geometry
+    }
+
+    pub(crate) fn patience(&self) -> Option<Duration> {
+        self.patience
+    }
+
+    pub(crate) fn process(&self) -> Process {
+        self.process
+    }
+
+    /// Whether this is the process that the stream belongs to.
+    ///
+    /// # Errors
+    /// If it is a copy of that.
+    pub(crate) fn check_process(&self) -> Result<(), Error> {
+        if self.process.is_this() { Ok(()) } else { Err(Error::Forked) }
+    }
+
+    /// Waits until `ready`: a fiber lets others run meanwhile.
+    ///
+    /// # Errors
+    /// What has ended the stream.
+    ///
+    /// # Panics
+    /// In a delegated closure or a callback, which cannot wait.
+    pub(crate) fn wait(&self, ready: impl Fn(&Flow) -> bool + Send + 'static) -> Result<(), Error> {
+        self.check_process()?;
+        if ready(self.flow()) {
+            return Ok(());
+        }
+        // The flow may be another process's, which cannot wake a fiber.
+        let (ring, patience) = (Arc::clone(&self.ring), self.patience);
+        let outcome = apart("stream", move || ring.flow().wait(patience, ready))?;
+        outcome.map_err(|failure| self.flow().error(failure, &self.geometry()))
+    }
+
+    /// The sender: waits for the slot of a block.
+    ///
+    /// # Errors
+    /// What has ended the stream.
+    pub(crate) fn wait_for_room(&self, block: u64) -> Result<(), Error> {
+        let geometry = self.geometry();
+        self.wait(move |flow| flow.has_room_for(block, &geometry))
+    }
+
+    /// The receiver: waits for a block; false if the stream ends before it.
+    ///
+    /// # Errors
+    /// What has ended the stream before its time.
+    pub(crate) fn wait_for_block(&self, block: u64) -> Result<bool, Error> {
+        let geometry = self.geometry();
+        let is_behind =
+            move |flow: &Flow| flow.length().is_some_and(|length| geometry.blocks_of(length) <= block);
+        self.wait(move |flow| flow.written() > block || is_behind(flow))?;
+        Ok(!is_behind(self.flow()))
+    }
+
+    /// The sender has written all: waits until the receiver has confirmed it.
+    ///
+    /// # Errors
+    /// What has ended the stream before its time.
+    pub(crate) fn finish_sending(&mut self, length: u64) -> Result<(), Error> {
+        self.check_process()?;
+        self.flow().set_length(length);
+        self.flow().hand_over(self.geometry().blocks_of(length));
+        self.flow().end();
+        self.wait(Flow::is_taken)?;
+        self.done = true;
+        Ok(())
+    }
+
+    /// The receiver: gives up all blocks that come, up to the end.
+    ///
+    /// # Errors
+    /// What has ended the stream before its time.
+    pub(crate) fn drain(&self) -> Result<(), Error> {
+        let mut block = self.flow().released();
+        while self.wait_for_block(block)? {
+            block = self.flow().written();
+            self.flow().release(block);
+        }
+        Ok(())
+    }
+
+    /// The receiver has read all: waits for the sender to say that it is all, and confirms it.
+    ///
+    /// # Errors
+    /// What has ended the stream before its time.
+    pub(crate) fn finish_receiving(&mut self) -> Result<(), Error> {
+        if self.done {
+            return Ok(());
+        }
+        self.wait(Flow::is_ended)?;
+        self.flow().take();
+        if self.keeper.as_ref().is_some_and(Keeper::settles) {
+            self.wait(Flow::is_settled)?;
+        }
+        self.done = true;
+        Ok(())
+    }
+}
+
+impl Drop for Half {
+    fn drop(&mut self) {
+        let keeper = self.keeper.take();
+        if !self.process.is_this() {
+            // Connections are the parent's, too.
+            std::mem::forget(keeper);
+            return;
+        }
+        if !self.done {
+            self.flow().fail(Failure::aborted_by(self.end));
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! [`pair`]: both ends of a stream in one process, on one ring.
+
+use crate::stream::error::End;
+use crate::stream::geometry::MOST_BYTES;
+use crate::stream::half::Half;
+use crate::stream::options::Options;
+use crate::stream::ring::Ring;
+use crate::stream::{Error, Length, Receiver, Sender};
+use std::sync::Arc;
+
+/// Both ends of a stream in this process. Nothing is copied: they share one ring, and no key is needed.
+///
+/// ```
+/// use gossamer::stream::{self, Geometry};
+/// use std::io::Read;
+///
+/// let (mut sender, mut receiver) = stream::pair(5, Geometry::default())?;
+/// let sending = std::thread::spawn(move || {
+///     sender.write_everything(b"hello")?;
+///     sender.finish() // returns when the other end has all
+/// });
+/// let mut text = String::new();
+/// receiver.read_to_string(&mut text)?;
+/// assert_eq!(text, "hello");
+/// sending.join().unwrap()?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// If the geometry cannot be, or there is not so much memory.
+pub fn pair(length: impl Into<Length>, options: impl Into<Options>) -> Result<(Sender, Receiver), Error> {
+    let (length, options) = (length.into(), options.into());
+    check(length, &options)?;
+    let ring = Arc::new(Ring::create(options.geometry)?);
+    let half = |end| Half::new(Arc::clone(&ring), end, length.known(), &options, None);
+    Ok((Sender::new(half(End::Sender)), Receiver::new(half(End::Receiver))))
+}
+
+/// Whether a stream can be so.
+pub(crate) fn check(length: Length, options: &Options) -> Result<(), Error> {
+    options.geometry.check()?;
+    match length {
+        Length::Known(bytes) if bytes > MOST_BYTES => Err(Error::Refused(format!(
+            "a stream of {bytes} bytes is too long: a process can address {MOST_BYTES}; leave the length open, and use blocks"
+        ))),
+        _ => Ok(()),
+    }
+}

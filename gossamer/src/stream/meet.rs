@@ -1,0 +1,323 @@
+//! How the two ends of a stream meet: one listens, the other connects; they prove the key, compare what they are, and choose the way.
+//!
+//! ```text
+//! who connects                                   who accepts
+//!   keyed hand-shake (`fabric::handshake`)  ↔
+//!   hello                                   →
+//!                                           ←    hello, with the name of the stream
+//!   one byte: do they share memory?         →
+//!   shared: a Unix socket of that name, hand-shake, the ring from the sender
+//!   else:   further connections, each with hand-shake and hello
+//! ```
+
+use crate::fabric::handshake::{self, PATIENCE, Token};
+use crate::fabric::socket::{self, Address, Socket};
+use crate::stream::apart::apart;
+use crate::stream::error::End;
+use crate::stream::half::Half;
+use crate::stream::hello::{Hello, machine, new_name, text_of};
+use crate::stream::local::check;
+use crate::stream::options::{Options, Route};
+use crate::stream::pump::tcp::Tcp;
+use crate::stream::pump::{Keeper, incoming, outgoing, shm};
+use crate::stream::ring::Ring;
+use crate::stream::{Error, Length, Receiver, Sender};
+use std::fmt;
+use std::io::{self, Read, Write};
+use std::marker::PhantomData;
+use std::net::{SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// How long the further connections of a stream may take.
+const FURTHER: Duration = Duration::from_secs(10);
+
+/// What one end brings to a meeting.
+#[derive(Clone)]
+struct Party {
+    end: End,
+    length: Option<u64>,
+    options: Options,
+    token: Token,
+}
+
+impl Party {
+    fn new(end: End, length: Length, options: Options) -> Result<Self, Error> {
+        check(length, &options)?;
+        let token = options.token()?;
+        Ok(Self { end, length: length.known(), options, token })
+    }
+
+    fn hello(&self) -> Result<Hello, Error> {
+        let doing = || Error::io("naming a stream");
+        Ok(Hello {
+            end: self.end,
+            shares: self.options.route == Route::Auto,
+            connections: self.options.connections as u8,
+            index: 0,
+            geometry: self.options.geometry,
+            length: self.length,
+            machine: machine().map_err(doing())?,
+            stream: new_name().map_err(doing())?,
+        })
+    }
+
+    /// Goes to an end that listens.
+    fn connect(&self, addresses: &[SocketAddr]) -> Result<Half, Error> {
+        let ours = self.hello()?;
+        let (mut socket, address) = first_of(addresses)?;
+        let doing = || Error::io(format!("meeting the other end at {address}"));
+        handshake::connect(&mut socket, &self.token).map_err(doing())?;
+        ours.write(&mut socket).map_err(doing())?;
+        let theirs = Hello::read(&mut socket).map_err(doing())?;
+        ours.check(&theirs)?;
+        let shared = (ours.shares && theirs.shares && ours.machine == theirs.machine)
+            .then(|| Socket::connect(&unix(&theirs), PATIENCE).ok())
+            .flatten();
+        socket.write_all(&[u8::from(shared.is_some())]).map_err(doing())?;
+        if let Some(mut shared) = shared {
+            handshake::connect(&mut shared, &self.token).map_err(doing())?;
+            return self.share(shared, &theirs);
+        }
+        let mut sockets = vec![socket];
+        for index in 1..ours.connections {
+            let (mut socket, _) = first_of(&[address])?;
+            handshake::connect(&mut socket, &self.token).map_err(doing())?;
+            let hello = Hello { index, stream: theirs.stream, ..ours };
+            hello.write(&mut socket).map_err(doing())?;
+            sockets.push(socket);
+        }
+        self.move_blocks(sockets, &theirs)
+    }
+
+    /// Waits for the end that connects.
+    fn accept(&self, listener: &TcpListener) -> Result<Half, Error> {
+        let ours = self.hello()?;
+        let doing = || Error::io("meeting the other end");
+        let (mut socket, theirs) = loop {
+            let (socket, _) = listener.accept().map_err(Error::io("waiting for the other end"))?;
+            // Whoever does not know the key is no reason to stop waiting.
+            if let Ok(met) = self.meet(socket)
+                && met.1.index == 0
+            {
+                break met;
+            }
+        };
+        let shares = ours.shares && theirs.shares && ours.machine == theirs.machine;
+        // Before the hello, so that the other end finds it.
+        let door = shares.then(|| socket::Listener::bind(&unix(&ours))).transpose().map_err(doing())?;
+        ours.write(&mut socket).map_err(doing())?;
+        ours.check(&theirs)?;
+        let mut shared = [0];
+        socket.read_exact(&mut shared).map_err(doing())?;
+        if let Some(door) = door.filter(|_| shared == [1]) {
+            let due = Instant::now() + FURTHER;
+            loop {
+                let mut shared = door.accept_until(due).map_err(doing())?;
+                if handshake::accept(&mut shared, &self.token).is_ok() {
+                    return self.share(shared, &theirs);
+                }
+            }
+        }
+        let sockets = self.further(listener, socket, &ours, &theirs)?;
+        self.move_blocks(sockets, &theirs)
+    }
+
+    /// Has a newcomer prove the key, and reads its hello.
+    fn meet(&self, socket: TcpStream) -> io::Result<(Socket, Hello)> {
+        socket.set_nodelay(true)?;
+        let mut socket = Socket::Tcp(socket);
+        handshake::accept(&mut socket, &self.token)?;
+        socket.set_patience(PATIENCE)?;
+        let hello = Hello::read(&mut socket)?;
+        Ok((socket, hello))
+    }
+
+    /// Waits for the other connections of a stream, in any order.
+    fn further(
+        &self,
+        listener: &TcpListener,
+        first: Socket,
+        ours: &Hello,
+        theirs: &Hello,
+    ) -> Result<Vec<Socket>, Error> {
+        let doing = || Error::io("waiting for the further connections of the other end");
+        let due = Instant::now() + FURTHER;
+        let wanted = usize::from(theirs.connections.max(1));
+        let mut sockets = vec![first];
+        while sockets.len() < wanted {
+            socket::wait_until_readable(listener, due).map_err(doing())?;
+            let (socket, _) = listener.accept().map_err(doing())?;
+            if let Ok((socket, hello)) = self.meet(socket)
+                && hello.stream == ours.stream
+            {
+                sockets.push(socket);
+            }
+        }
+        Ok(sockets)
+    }
+
+    fn length_with(&self, theirs: &Hello) -> Option<u64> {
+        self.length.or(theirs.length)
+    }
+
+    fn share(&self, socket: Socket, theirs: &Hello) -> Result<Half, Error> {
+        let (ring, keeper) = shm::share(socket, self.end, self.options.geometry)?;
+        Ok(Half::new(ring, self.end, self.length_with(theirs), &self.options, Some(keeper)))
+    }
+
+    fn move_blocks(&self, sockets: Vec<Socket>, theirs: &Hello) -> Result<Half, Error> {
+        let length = self.length_with(theirs);
+        let ring = Arc::new(Ring::create(self.options.geometry)?);
+        let congestion = self.options.congestion.as_deref();
+        let pumps: Vec<Tcp> =
+            sockets.into_iter().map(|socket| Tcp::new(socket, congestion)).collect::<Result<_, _>>()?;
+        match self.end {
+            End::Sender => outgoing::run(&ring, pumps)?,
+            End::Receiver => incoming::run(&ring, pumps)?,
+        }
+        Ok(Half::new(ring, self.end, length, &self.options, Some(Keeper::Threads)))
+    }
+}
+
+/// Where two ends of one machine meet: a name that lives in memory only.
+fn unix(hello: &Hello) -> Address {
+    Address::Unix(format!("gossamer-stream-{}", text_of(&hello.stream)))
+}
+
+/// A connection to the first address of several that answers.
+fn first_of(addresses: &[SocketAddr]) -> Result<(Socket, SocketAddr), Error> {
+    let mut last = Error::Refused("an address without a host".into());
+    for address in addresses {
+        let connected = TcpStream::connect_timeout(address, PATIENCE);
+        match connected.and_then(|socket| socket.set_nodelay(true).map(|()| socket)) {
+            Ok(socket) => return Ok((Socket::Tcp(socket), *address)),
+            Err(error) => last = Error::io(format!("connecting to {address}"))(error),
+        }
+    }
+    Err(last)
+}
+
+fn resolve(address: impl ToSocketAddrs) -> Result<Vec<SocketAddr>, Error> {
+    address.to_socket_addrs().map(Iterator::collect).map_err(Error::io("looking up an address"))
+}
+
+/// Waits for the other end of a stream: of [`Sender::bind`] and [`Receiver::bind`].
+pub struct Listener<E> {
+    socket: Arc<TcpListener>,
+    party: Party,
+    end: PhantomData<fn() -> E>,
+}
+
+impl<E> Listener<E> {
+    fn bind(address: impl ToSocketAddrs, party: Party) -> Result<Self, Error> {
+        let addresses = resolve(address)?;
+        let socket = TcpListener::bind(&addresses[..]).map_err(Error::io(format!(
+            "listening at {}",
+            addresses.first().map_or(String::new(), SocketAddr::to_string)
+        )))?;
+        Ok(Self { socket: Arc::new(socket), party, end: PhantomData })
+    }
+
+    /// Where it listens: with the port that the system has chosen, if port 0 was asked for.
+    ///
+    /// # Errors
+    /// If the system does not tell.
+    pub fn local_addr(&self) -> Result<SocketAddr, Error> {
+        self.socket.local_addr().map_err(Error::io("the address of a listener"))
+    }
+
+    fn meet(&self, call: &str) -> Result<Half, Error> {
+        let (party, socket) = (self.party.clone(), Arc::clone(&self.socket));
+        apart(call, move || party.accept(&socket))?
+    }
+}
+
+impl<E> fmt::Debug for Listener<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Listener").field("socket", &self.socket).finish_non_exhaustive()
+    }
+}
+
+impl Listener<Sender> {
+    /// Waits for a receiver that knows the key. Others are turned away.
+    ///
+    /// # Errors
+    /// If it does not fit, or is gone again.
+    ///
+    /// # Panics
+    /// In a delegated closure or a callback, which cannot wait.
+    pub fn accept(&self) -> Result<Sender, Error> {
+        self.meet("Listener::accept").map(Sender::new)
+    }
+}
+
+impl Listener<Receiver> {
+    /// Waits for a sender that knows the key. Others are turned away.
+    ///
+    /// # Errors
+    /// If it does not fit, or is gone again.
+    ///
+    /// # Panics
+    /// In a delegated closure or a callback, which cannot wait.
+    pub fn accept(&self) -> Result<Receiver, Error> {
+        self.meet("Listener::accept").map(Receiver::new)
+    }
+}
+
+fn connect(call: &str, address: impl ToSocketAddrs, party: Party) -> Result<Half, Error> {
+    let addresses = resolve(address)?;
+    apart(call, move || party.connect(&addresses))?
+}
+
+impl Sender {
+    /// Listens for the receiver of a stream.
+    ///
+    /// # Errors
+    /// If there is no key, the geometry cannot be, or the address is taken.
+    pub fn bind(
+        address: impl ToSocketAddrs,
+        length: impl Into<Length>,
+        options: impl Into<Options>,
+    ) -> Result<Listener<Self>, Error> {
+        Listener::bind(address, Party::new(End::Sender, length.into(), options.into())?)
+    }
+
+    /// Goes to a receiver that listens.
+    ///
+    /// # Errors
+    /// If there is no key, nobody listens there, or whoever does has another key or geometry, or sends, too.
+    ///
+    /// # Panics
+    /// In a delegated closure or a callback, which cannot wait.
+    pub fn connect(
+        address: impl ToSocketAddrs,
+        length: impl Into<Length>,
+        options: impl Into<Options>,
+    ) -> Result<Self, Error> {
+        let party = Party::new(End::Sender, length.into(), options.into())?;
+        connect("Sender::connect", address, party).map(Self::new)
+    }
+}
+
+impl Receiver {
+    /// Listens for the sender of a stream.
+    ///
+    /// # Errors
+    /// If there is no key, the geometry cannot be, or the address is taken.
+    pub fn bind(address: impl ToSocketAddrs, options: impl Into<Options>) -> Result<Listener<Self>, Error> {
+        Listener::bind(address, Party::new(End::Receiver, Length::Open, options.into())?)
+    }
+
+    /// Goes to a sender that listens.
+    ///
+    /// # Errors
+    /// If there is no key, nobody listens there, or whoever does has another key or geometry, or receives, too.
+    ///
+    /// # Panics
+    /// In a delegated closure or a callback, which cannot wait.
+    pub fn connect(address: impl ToSocketAddrs, options: impl Into<Options>) -> Result<Self, Error> {
+        let party = Party::new(End::Receiver, Length::Open, options.into())?;
+        connect("Receiver::connect", address, party).map(Self::new)
+    }
+}

@@ -1,0 +1,94 @@
+//! What goes over a connection between two rings: frames of one size, some with the bytes of a block behind them.
+
+use std::io;
+
+/// Bytes of a frame.
+pub(crate) const BYTES: usize = 40;
+
+/// One message between two pumps. A *turn* orders the frames of a sender over all its connections.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Frame {
+    /// A block; its bytes follow.
+    Block { turn: u64, block: u64, bytes: u32, hash: u64 },
+    /// The blocks below this that were not sent are holes.
+    Passed { turn: u64, blocks: u64 },
+    /// That was all.
+    End { turn: u64, length: u64, digest: u64 },
+    /// No more comes on this connection.
+    Leave,
+    /// The receiver has given up all blocks below this.
+    Credit { released: u64 },
+    /// The receiver has all.
+    Confirm { digest: u64 },
+    /// The stream has failed.
+    Abort { failure: u64 },
+}
+
+impl Frame {
+    pub(crate) fn to_bytes(self) -> [u8; BYTES] {
+        let words = match self {
+            Self::Block { turn, block, bytes, hash } => [1, turn, block, bytes.into(), hash],
+            Self::Passed { turn, blocks } => [2, turn, blocks, 0, 0],
+            Self::End { turn, length, digest } => [3, turn, length, digest, 0],
+            Self::Leave => [4, 0, 0, 0, 0],
+            Self::Credit { released } => [5, released, 0, 0, 0],
+            Self::Confirm { digest } => [6, digest, 0, 0, 0],
+            Self::Abort { failure } => [7, failure, 0, 0, 0],
+        };
+        let mut bytes = [0; BYTES];
+        for (place, word) in bytes.chunks_exact_mut(8).zip(words) {
+            place.copy_from_slice(&word.to_le_bytes());
+        }
+        bytes
+    }
+
+    /// # Errors
+    /// If it is none.
+    pub(crate) fn from_bytes(bytes: [u8; BYTES]) -> io::Result<Self> {
+        let mut words = [0; BYTES / 8];
+        for (word, place) in words.iter_mut().zip(bytes.chunks_exact(8)) {
+            *word = u64::from_le_bytes(place.try_into().unwrap_or_default());
+        }
+        Ok(match words {
+            [1, turn, block, bytes, hash] => {
+                Self::Block { turn, block, bytes: bytes.try_into().map_err(|_| malformed())?, hash }
+            }
+            [2, turn, blocks, 0, 0] => Self::Passed { turn, blocks },
+            [3, turn, length, digest, 0] => Self::End { turn, length, digest },
+            [4, 0, 0, 0, 0] => Self::Leave,
+            [5, released, 0, 0, 0] => Self::Credit { released },
+            [6, digest, 0, 0, 0] => Self::Confirm { digest },
+            [7, failure, 0, 0, 0] => Self::Abort { failure },
+            _ => return Err(malformed()),
+        })
+    }
+}
+
+/// What is no frame, or none that may come here.
+pub(crate) fn malformed() -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, "no frame of a stream")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_frame_is_read_as_it_was_written() {
+        let (turn, block, hash, digest, length) = (1, 2, u64::MAX, 4, 1 << 45);
+        for frame in [
+            Frame::Block { turn, block, bytes: 1 << 30, hash },
+            Frame::Passed { turn, blocks: block },
+            Frame::End { turn, length, digest },
+            Frame::Leave,
+            Frame::Credit { released: 9 },
+            Frame::Confirm { digest },
+            Frame::Abort { failure: 6 },
+        ] {
+            assert_eq!(Frame::from_bytes(frame.to_bytes()).unwrap(), frame);
+        }
+        for wrong in [[0; BYTES], [1; BYTES], [255; BYTES]] {
+            assert!(Frame::from_bytes(wrong).is_err());
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! The receiver's pump: produces into its ring what it receives.
+#![expect(unsafe_code, reason = "blocks are received into their slots")]
+
+use crate::stream::Error;
+use crate::stream::flow::Failure;
+use crate::stream::pump::frame::{Frame, malformed};
+use crate::stream::pump::order::Order;
+use crate::stream::pump::{Pump, lost, start};
+use crate::stream::ring::Ring;
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use xxhash_rust::xxh3::{Xxh3, xxh3_64};
+
+/// What the threads of all connections share.
+struct Incoming {
+    ring: Arc<Ring>,
+    arrived: Mutex<Arrived>,
+}
+
+struct Arrived {
+    order: Order<Turn>,
+    /// Of all blocks: their numbers and hashes.
+    digest: Xxh3,
+}
+
+/// What a frame means once its turn has come.
+enum Turn {
+    Block { block: u64, bytes: usize, hash: u64 },
+    Passed { blocks: u64 },
+    End { length: u64, digest: u64 },
+}
+
+/// Receives into a ring what comes over these connections.
+///
+/// # Errors
+/// If no thread can be started.
+pub(crate) fn run<P: Pump>(ring: &Arc<Ring>, pumps: Vec<P>) -> Result<(), Error> {
+    let arrived = Arrived { order: Order::new(), digest: Xxh3::new() };
+    let incoming = Arc::new(Incoming { ring: Arc::clone(ring), arrived: Mutex::new(arrived) });
+    let mut answers = Vec::new();
+    for pump in &pumps {
+        answers.push(pump.try_clone().map_err(Error::io("another handle of a connection"))?);
+    }
+    for mut pump in pumps {
+        let incoming = Arc::clone(&incoming);
+        start(move || {
+            let flow = incoming.ring.flow();
+            match incoming.receive_all(&mut pump) {
+                Ok(()) => {}
+                Err(Trouble::Lost(error)) => lost(flow, &error),
+                Err(Trouble::Failed(failure)) => {
+                    flow.fail(failure);
+                    pump.drain();
+                }
+            }
+        })?;
+    }
+    start(move || incoming.answer(&mut answers))
+}
+
+enum Trouble {
+    Lost(io::Error),
+    Failed(Failure),
+}
+
+impl From<io::Error> for Trouble {
+    fn from(error: io::Error) -> Self {
+        Self::Lost(error)
+    }
+}
+
+impl Incoming {
+    fn arrived(&self) -> MutexGuard<'_, Arrived> {
+        self.arrived.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn receive_all(&self, pump: &mut impl Pump) -> Result<(), Trouble> {
+        loop {
+            if let Some(failure) = self.ring.flow().failure() {
+                return Err(Trouble::Failed(failure));
+            }
+            match pump.receive()? {
+                Frame::Block { turn, block, bytes, hash } => {
+                    self.receive_block(pump, block, bytes as usize, hash)?;
+                    self.done(turn, Turn::Block { block, bytes: bytes as usize, hash });
+                }
+                Frame::Passed { turn, blocks } => self.done(turn, Turn::Passed { blocks }),
+                Frame::End { turn, length, digest } => {
+                    self.done(turn, Turn::End { length, digest });
+                    return Ok(());
+                }
+                Frame::Leave => return Ok(()),
+                Frame::Abort { failure } => {
+                    let failure = Failure::from_number(failure).unwrap_or(Failure::Protocol);
+                    return Err(Trouble::Failed(failure));
+                }
+                Frame::Credit { .. } | Frame::Confirm { .. } => return Err(malformed().into()),
+            }
+        }
+    }
+
+    /// Receives a block into its slot and checks it.
+    fn receive_block(
+        &self,
+        pump: &mut impl Pump,
+        block: u64,
+        bytes: usize,
+        hash: u64,
+    ) -> Result<(), Trouble> {
+        let (flow, geometry) = (self.ring.flow(), &self.ring.geometry);
+        let expected = block >= flow.written() && flow.has_room_for(block, geometry);
+        if !expected || bytes > geometry.block_bytes() {
+            return Err(malformed().into());
+        }
+        flow.label(block, geometry);
+        // SAFETY: U3: the block was not handed over, and its slot is free; each block comes once (U5).
+        let slot = unsafe { std::slice::from_raw_parts_mut(self.ring.at(block), bytes) };
+        pump.receive_bytes(slot)?;
+        if xxh3_64(slot) == hash { Ok(()) } else { Err(Trouble::Failed(Failure::Checksum(block))) }
+    }
+
+    fn done(&self, turn: u64, what: Turn) {
+        let mut arrived = self.arrived();
+        let Arrived { order, digest: ours } = &mut *arrived;
+        let flow = self.ring.flow();
+        order.done(turn, what, |what| match what {
+            Turn::Block { block, bytes, hash } => {
+                ours.update(&block.to_le_bytes());
+                ours.update(&hash.to_le_bytes());
+                if bytes < self.ring.geometry.block_bytes() {
+                    // Only the last is a part of one.
+                    flow.set_length(self.ring.geometry.start_of(block) + bytes as u64);
+                }
+                flow.hand_over(block + 1);
+            }
+            Turn::Passed { blocks } => flow.hand_over(blocks),
+            Turn::End { length, digest } if digest == ours.digest() => {
+                flow.set_length(length);
+                flow.hand_over(self.ring.geometry.blocks_of(length));
+                flow.end();
+            }
+            Turn::End { .. } => flow.fail(Failure::Checksum(flow.written())),
+        });
+    }
+
+    /// Tells the sender what was given up, and that all was taken.
+    fn answer(&self, pumps: &mut [impl Pump]) {
+        let flow = self.ring.flow();
+        let mut told = 0;
+        loop {
+            let waited = flow.wait(None, |flow| flow.released() > told || flow.is_taken());
+            let failure = flow.failure().filter(|_| !flow.is_taken());
+            let Some(first) = pumps.first_mut() else { return };
+            let sent = if let Some(failure) = waited.err().or(failure) {
+                return pumps.iter_mut().for_each(|pump| {
+                    // If it cannot be sent, the end of the connection says enough.
+                    let _sent = pump.send(Frame::Abort { failure: failure.to_number() }, &[]);
+                    pump.hang_up();
+                });
+            } else if flow.is_taken() {
+                let digest = self.arrived().digest.digest();
+                let sent = first.send(Frame::Confirm { digest }, &[]);
+                if sent.is_ok() {
+                    return flow.settle();
+                }
+                sent
+            } else {
+                told = flow.released();
+                first.send(Frame::Credit { released: told }, &[])
+            };
+            match sent {
+                Ok(()) => {}
+                // All is here, and the sender is gone: nobody is left to be told.
+                Err(_) if flow.is_ended() => {
+                    return flow.settle();
+                }
+                // What the sender said last tells why: its frames are still being read.
+                Err(_) => return,
+            }
+        }
+    }
+}

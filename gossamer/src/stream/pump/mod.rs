@@ -1,0 +1,107 @@
+//! What moves blocks between the rings of two ends, and watches the other end.
+//!
+//! A pump is the other party of its end's ring: the sender's consumer (`outgoing`), the receiver's producer (`incoming`). What they
+//! say to each other is the same for every fabric; the trait `Pump` is what a fabric has to do.
+//!
+//! ```text
+//!   sender ── ring ── outgoing ═══ Block, Passed, End ═══▶ incoming ── ring ── receiver
+//!                              ◀══ Credit, Confirm ══════
+//! ```
+//!
+//! A block is sent once the receiver's ring has a slot for it (credits), so that whoever receives never waits for memory.
+
+pub(crate) mod frame;
+pub(crate) mod incoming;
+mod order;
+pub(crate) mod outgoing;
+pub(crate) mod shm;
+pub(crate) mod tcp;
+
+use crate::stream::Error;
+use crate::stream::flow::{Failure, Flow};
+use frame::Frame;
+use std::io;
+use std::os::unix::net::UnixStream;
+use std::thread;
+use std::time::Duration;
+
+/// One connection between two ends.
+pub(crate) trait Pump: Send + Sized + 'static {
+    /// Sends a frame and the bytes of its block, which may change as soon as this returns.
+    ///
+    /// # Errors
+    /// If the other end is gone.
+    fn send(&mut self, frame: Frame, bytes: &[u8]) -> io::Result<()>;
+
+    /// Waits for the next frame.
+    ///
+    /// # Errors
+    /// If the other end is gone, or sends something else.
+    fn receive(&mut self) -> io::Result<Frame>;
+
+    /// Receives the bytes of the block whose frame came last, into their slot.
+    ///
+    /// # Errors
+    /// If the other end is gone.
+    fn receive_bytes(&mut self, slot: &mut [u8]) -> io::Result<()>;
+
+    /// No more is sent: the other end reads what there is, and then the end.
+    fn hang_up(&self);
+
+    /// Takes what still comes until the other end has hung up, too, or for a while. A connection that is closed before that takes
+    /// along what its other end has not read yet, as the reason why.
+    fn drain(&mut self);
+
+    /// Another handle of it.
+    ///
+    /// # Errors
+    /// If none can be had.
+    fn try_clone(&self) -> io::Result<Self>;
+}
+
+/// Keeps an end's connection to the other one.
+pub(crate) enum Keeper {
+    /// Threads have it, which end with the flow.
+    Threads,
+    /// A thread watches it, which ends when this is closed.
+    Watched(UnixStream),
+}
+
+impl Keeper {
+    /// Whether it tells the sender of the receiver's confirmation, and says when it has (`Flow::settle`).
+    pub(crate) fn settles(&self) -> bool {
+        matches!(self, Self::Threads)
+    }
+}
+
+impl Drop for Keeper {
+    fn drop(&mut self) {
+        if let Self::Watched(socket) = self {
+            // It fails if the other end has closed it.
+            let _closed = socket.shutdown(std::net::Shutdown::Both);
+        }
+    }
+}
+
+/// Starts a thread of a pump.
+pub(crate) fn start(body: impl FnOnce() + Send + 'static) -> Result<(), Error> {
+    thread::Builder::new()
+        .name("gossamer-pump".into())
+        .spawn(body)
+        .map(drop)
+        .map_err(Error::io("a thread for a pump"))
+}
+
+/// How long a reason may take to arrive on another connection.
+const REASON: Duration = Duration::from_millis(300);
+
+/// A connection has failed.
+pub(crate) fn lost(flow: &Flow, error: &io::Error) {
+    if error.kind() == io::ErrorKind::InvalidData {
+        return flow.fail(Failure::Protocol);
+    }
+    if flow.failure().is_none() {
+        thread::sleep(REASON);
+    }
+    flow.fail(Failure::PeerLost);
+}

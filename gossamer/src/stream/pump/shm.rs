@@ -1,0 +1,51 @@
+//! Both ends on one machine: they map one ring, so nothing is moved. A Unix socket hands it over, and tells of the other's end.
+
+use crate::fabric::socket::Socket;
+use crate::stream::error::End;
+use crate::stream::flow::Failure;
+use crate::stream::pump::{Keeper, start};
+use crate::stream::ring::Ring;
+use crate::stream::{Error, Geometry};
+use crate::sys::descriptors;
+use std::io::Read;
+use std::os::fd::AsFd;
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+
+/// Makes the ring, or takes over the other end's, and watches that.
+///
+/// # Errors
+/// If the other end is gone, or there is not so much memory.
+pub(crate) fn share(socket: Socket, end: End, geometry: Geometry) -> Result<(Arc<Ring>, Keeper), Error> {
+    let ring = match end {
+        End::Sender => {
+            let ring = Ring::create(geometry)?;
+            descriptors::send(&socket, &[ring.as_fd()]).map_err(Error::io("handing over the ring"))?;
+            ring
+        }
+        End::Receiver => {
+            let descriptor =
+                descriptors::receive(&socket, 1).map_err(Error::io("taking over the ring"))?.pop();
+            let descriptor = descriptor.ok_or(Error::Protocol { at: 0 })?;
+            Ring::attach(descriptor, geometry)?
+        }
+    };
+    let ring = Arc::new(ring);
+    let Socket::Unix(socket) = socket else { return Err(Error::Protocol { at: 0 }) };
+    let doing = || Error::io("watching the other end");
+    socket.set_read_timeout(None).map_err(doing())?;
+    let (watched, watching) = (Arc::clone(&ring), socket.try_clone().map_err(doing())?);
+    start(move || watch(watching, end, &watched))?;
+    Ok((ring, Keeper::Watched(socket)))
+}
+
+/// Waits for the end of the other process, or of this end.
+fn watch(mut socket: UnixStream, end: End, ring: &Ring) {
+    let mut nothing = [0];
+    while socket.read(&mut nothing).is_ok_and(|count| count > 0) {}
+    // A sender that has ended has left all its bytes here.
+    let enough = end == End::Receiver && ring.flow().is_ended();
+    if !enough {
+        ring.flow().fail(Failure::PeerLost);
+    }
+}

@@ -1,0 +1,248 @@
+//! Raw windows: all bytes of a stream at their addresses, as memory.
+//!
+//! # Contract of the pointers
+//! Whoever uses a pointer or a slice into a window keeps to this:
+//! - The window is alive, and no other method of it runs meanwhile, except in the closure of `try_with`.
+//! - Bytes are used from the front to the back. Going back is allowed within the comeback: as many whole blocks behind the
+//!   foremost one that was touched, by any thread. `memcpy`, `memset` and what compiles to them (`copy_from_slice`, `fill`) touch the
+//!   end of their range before its start: one such call covers no more than the comeback, or lies in one block.
+//! - Who sends writes all bytes of a block that he touches; what he does not write has the bytes of an earlier block of the same
+//!   stream. That holds for the few blocks behind a touched one that come with it, too. Whole blocks that are passed over are
+//!   zeros at the other end. In the window of a receiver nothing is written.
+//! - A touch waits, and blocks its thread, until the block is there: it belongs on a thread of its own, not in a fiber.
+//! - What cannot be had (the other end is lost, the byte is gone or behind the end) is a SIGBUS, after a message, and `EFAULT` in a
+//!   system call; see `try_with` for the other way.
+#![expect(unsafe_code, reason = "slices of windows")]
+
+use crate::stream::error::End;
+use crate::stream::fault::Faulting;
+use crate::stream::geometry::OPEN_WINDOW;
+use crate::stream::half::Half;
+use crate::stream::window::Window;
+use crate::stream::{Error, Receiver, Sender};
+use std::fmt;
+use std::sync::Arc;
+
+/// What both windows are: dropped in this order.
+struct Raw {
+    faulting: Faulting,
+    window: Arc<Window>,
+    length: u64,
+    half: Half,
+}
+
+impl Raw {
+    fn new(half: Half, end: End) -> Result<Self, Error> {
+        half.check_process()?;
+        let length = half.length.unwrap_or(OPEN_WINDOW);
+        let window = Arc::new(Window::new(&half, end, length)?);
+        let faulting = Faulting::start(&window, half.faults)?;
+        Ok(Self { faulting, window, length, half })
+    }
+
+    fn start(&self) -> *mut u8 {
+        self.window.range().start().as_ptr()
+    }
+
+    fn check(&self, forgiving: bool) -> Result<(), Error> {
+        self.half.check_process()?;
+        let trouble = self.window.forgive(forgiving).map_err(Error::io("mapping a block"))?;
+        match trouble {
+            Some(trouble) => Err(trouble.to_error(self.half.flow(), &self.half.geometry())),
+            None => Ok(()),
+        }
+    }
+
+    fn try_with<R>(&mut self, body: impl FnOnce(*mut u8) -> R) -> Result<R, Error> {
+        self.check(true)?;
+        let result = body(self.start());
+        self.check(false).map(|()| result)
+    }
+
+    /// Takes the blocks away before the other end may have their memory.
+    fn close(self) -> Result<Half, Error> {
+        self.check(false)?;
+        self.window.close().map_err(Error::io("closing a window"))?;
+        let Self { half, .. } = self;
+        Ok(half)
+    }
+}
+
+impl fmt::Debug for Raw {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let calls = self.faulting.serves_system_calls();
+        f.debug_struct("Window").field("length", &self.length).field("system_calls", &calls).finish()
+    }
+}
+
+macro_rules! of_both_windows {
+    () => {
+        /// Bytes of the window: those of the stream, or 4 TiB if its length is open.
+        pub fn len(&self) -> usize {
+            self.0.length as usize
+        }
+
+        /// Whether the stream has no bytes.
+        pub fn is_empty(&self) -> bool {
+            self.0.length == 0
+        }
+
+        /// Whether system calls can be handed pointers into the window: they can with userfaultfd
+        /// ([`Faults`](crate::stream::Faults)). Otherwise one that meets a block that is not there fails with `EFAULT`; the safe
+        /// calls of the stream's end, which use no window, can be used instead.
+        pub fn serves_system_calls(&self) -> bool {
+            self.0.faulting.serves_system_calls()
+        }
+
+        /// What has gone wrong so far. Raw accesses behind such an error end the process, unless they are made in `try_with`.
+        ///
+        /// # Errors
+        /// What that was.
+        pub fn check(&mut self) -> Result<(), Error> {
+            self.0.check(false)
+        }
+    };
+}
+
+/// The window of a [`Sender`]: what is written there arrives in the [`ReceiveWindow`] of the other end (thesis, 3.1).
+#[derive(Debug)]
+pub struct SendWindow(Raw);
+
+impl SendWindow {
+    of_both_windows!();
+
+    /// Where it begins. See the [contract](crate::stream#raw-windows) for what may be done there.
+    pub fn as_mut_ptr(&mut self) -> *mut u8 {
+        self.0.start()
+    }
+
+    /// All bytes as a slice.
+    ///
+    /// # Safety
+    /// The [contract](crate::stream#raw-windows) holds for what is done with it.
+    pub unsafe fn as_mut_slice(&mut self) -> &mut [u8] {
+        // SAFETY: the caller's: the range is as long, and what is touched is mapped when it is.
+        unsafe { std::slice::from_raw_parts_mut(self.0.start(), self.len()) }
+    }
+
+    /// Runs `body` on the start of the window so that what goes wrong meanwhile is returned instead of a signal: from then on, what
+    /// `body` writes is lost, and its result is dropped.
+    ///
+    /// # Errors
+    /// What has gone wrong.
+    pub fn try_with<R>(&mut self, body: impl FnOnce(*mut u8) -> R) -> Result<R, Error> {
+        self.0.try_with(body)
+    }
+
+    /// Waits until the receiver has confirmed all bytes and their checksum.
+    ///
+    /// # Errors
+    /// What has ended the stream before its time. A stream whose length is open is finished by
+    /// [`finish_at`](Self::finish_at).
+    ///
+    /// # Panics
+    /// In a delegated closure or a callback, which cannot wait.
+    pub fn finish(self) -> Result<(), Error> {
+        let length = self.0.length;
+        if self.0.half.length.is_none() {
+            return Err(Error::Refused("the length of the stream is open: end it by `finish_at`".into()));
+        }
+        self.0.close()?.finish_sending(length)
+    }
+
+    /// As `finish`, of a stream whose length is open: it ends behind so many bytes.
+    ///
+    /// # Errors
+    /// As `finish`; `Length` if another one was agreed on.
+    ///
+    /// # Panics
+    /// As `finish`.
+    pub fn finish_at(self, length: u64) -> Result<(), Error> {
+        match self.0.half.length {
+            Some(declared) if declared != length => Err(Error::Length { declared, written: length }),
+            _ if length > self.0.length => Err(Error::Overrun { offset: length, end: self.0.length }),
+            _ => self.0.close()?.finish_sending(length),
+        }
+    }
+}
+
+/// The window of a [`Receiver`]: what was written into the [`SendWindow`] of the other end (thesis, 3.1).
+#[derive(Debug)]
+pub struct ReceiveWindow(Raw);
+
+impl ReceiveWindow {
+    of_both_windows!();
+
+    /// Where it begins. See the [contract](crate::stream#raw-windows) for what may be done there.
+    pub fn as_ptr(&self) -> *const u8 {
+        self.0.start()
+    }
+
+    /// All bytes as a slice.
+    ///
+    /// # Safety
+    /// The [contract](crate::stream#raw-windows) holds for what is done with it.
+    pub unsafe fn as_slice(&self) -> &[u8] {
+        // SAFETY: the caller's: the range is as long, and what is touched is mapped when it is.
+        unsafe { std::slice::from_raw_parts(self.0.start(), self.len()) }
+    }
+
+    /// Runs `body` on the start of the window so that what goes wrong meanwhile is returned instead of a signal: from then on,
+    /// `body` reads zeros, and its result is dropped.
+    ///
+    /// # Errors
+    /// What has gone wrong.
+    pub fn try_with<R>(&mut self, body: impl FnOnce(*const u8) -> R) -> Result<R, Error> {
+        self.0.try_with(|start| body(start))
+    }
+
+    /// How many bytes the stream has: waits until the sender has said so.
+    ///
+    /// # Errors
+    /// What has ended the stream before its time.
+    ///
+    /// # Panics
+    /// In a delegated closure or a callback, which cannot wait.
+    pub fn stream_len(&mut self) -> Result<u64, Error> {
+        match self.0.half.length {
+            Some(length) => Ok(length),
+            None => {
+                self.0.half.wait(|flow| flow.length().is_some())?;
+                Ok(self.0.half.flow().length().unwrap_or_default())
+            }
+        }
+    }
+
+    /// Waits until the sender has finished, and confirms all bytes, whether or not they were read.
+    ///
+    /// # Errors
+    /// What has ended the stream before its time.
+    ///
+    /// # Panics
+    /// In a delegated closure or a callback, which cannot wait.
+    pub fn finish(self) -> Result<(), Error> {
+        let mut half = self.0.close()?;
+        half.drain()?;
+        half.finish_receiving()
+    }
+}
+
+impl Sender {
+    /// The stream as one piece of memory, for raw use. Nothing may have been written yet.
+    ///
+    /// # Errors
+    /// If something was, if there are not so many addresses, or if faults cannot be had in the way that was asked for.
+    pub fn into_window(self) -> Result<SendWindow, Error> {
+        Raw::new(self.into_untouched_half()?, End::Sender).map(SendWindow)
+    }
+}
+
+impl Receiver {
+    /// The stream as one piece of memory, for raw use. Nothing may have been read yet.
+    ///
+    /// # Errors
+    /// If something was, if there are not so many addresses, or if faults cannot be had in the way that was asked for.
+    pub fn into_window(self) -> Result<ReceiveWindow, Error> {
+        Raw::new(self.into_untouched_half()?, End::Receiver).map(ReceiveWindow)
+    }
+}

@@ -1,0 +1,300 @@
+//! [`Receiver`]: the end that reads, by blocks of the ring's home mapping: no window, no faults.
+#![expect(unsafe_code, reason = "blocks are references into the ring")]
+
+use crate::stream::Error;
+use crate::stream::half::Half;
+use crate::stream::sender::{is_plain, not_aligned, target};
+use crate::sys::range::{Access, Range};
+use crate::wire::NoRef;
+use std::fmt;
+use std::io::{self, BufRead, Read, Seek, SeekFrom};
+use std::marker::PhantomData;
+use std::ops::Deref;
+
+/// The end of a stream that reads.
+///
+/// Its calls wait for what was not sent yet, which blocks the fiber only. Whoever has read to the end (a `None`, or zero bytes) knows
+/// that the sender has finished, and has confirmed all bytes to it. Dropping a receiver before that aborts the stream: the sender gets an
+/// error.
+pub struct Receiver {
+    half: Half,
+    /// The next byte.
+    position: u64,
+    /// What a hole reads as, once there was one.
+    zeros: Option<Range>,
+}
+
+impl Receiver {
+    pub(crate) fn new(half: Half) -> Self {
+        Self { half, position: 0, zeros: None }
+    }
+
+    pub(crate) fn into_untouched_half(self) -> Result<Half, Error> {
+        if self.position == 0 {
+            Ok(self.half)
+        } else {
+            Err(Error::Refused("something was read already: make the window before".into()))
+        }
+    }
+
+    /// Bytes of the stream, if that is known yet.
+    pub fn length(&self) -> Option<u64> {
+        self.half.length.or_else(|| self.half.flow().length())
+    }
+
+    /// The next byte.
+    pub fn position(&self) -> u64 {
+        self.position
+    }
+
+    /// The first byte that can still be read.
+    pub fn first(&self) -> u64 {
+        self.half.geometry().start_of(self.half.flow().released())
+    }
+
+    /// The rest of the block at the position; none at the end, which this confirms. It is mapped: no fault happens. When it is dropped,
+    /// all of it counts as read.
+    ///
+    /// # Errors
+    /// What has ended the stream before its time.
+    ///
+    /// # Panics
+    /// In a delegated closure or a callback, which cannot wait.
+    pub fn next_block(&mut self) -> Result<Option<Block<'_>>, Error> {
+        let Some(bytes) = self.reach(self.position)? else {
+            self.half.finish_receiving()?;
+            return Ok(None);
+        };
+        Ok(Some(Block { bytes, receiver: self }))
+    }
+
+    /// Waits for the block of a byte, and gives up those behind the comeback. Returns how many bytes it has from there on; none at
+    /// the end.
+    fn reach(&mut self, offset: u64) -> Result<Option<usize>, Error> {
+        self.half.check_process()?;
+        let geometry = self.half.geometry();
+        let first = self.first();
+        if offset < first {
+            return Err(Error::BehindComeback { offset, first });
+        }
+        let block = geometry.block_of(offset);
+        self.half.flow().release(block.saturating_sub(geometry.comeback_blocks()));
+        if self.half.length.is_some_and(|length| offset >= length) || !self.half.wait_for_block(block)? {
+            return Ok(None);
+        }
+        let end = geometry.start_of(block + 1).min(self.length().unwrap_or(u64::MAX));
+        if !self.half.flow().is_labelled(block, &geometry) && self.zeros.is_none() {
+            self.zeros = Some(zeros(geometry.block_bytes()).map_err(Error::io("memory for zeros"))?);
+        }
+        Ok(Some(end.saturating_sub(offset) as usize).filter(|bytes| *bytes > 0))
+    }
+
+    /// Bytes of a block that was reached.
+    fn bytes_at(&self, offset: u64, bytes: usize) -> &[u8] {
+        let geometry = self.half.geometry();
+        let block = geometry.block_of(offset);
+        let start = (offset - geometry.start_of(block)) as usize;
+        let is_there = self.half.flow().is_labelled(block, &geometry);
+        let at = match &self.zeros {
+            Some(zeros) if !is_there => zeros.at(start),
+            _ => self.half.ring.at(block).wrapping_add(start),
+        };
+        // SAFETY: U3 to U5: the block is below `written` and was not released, so it is the receiver's, whom this borrows; nobody
+        // writes it. Zeros are as long as a block.
+        unsafe { std::slice::from_raw_parts(at, bytes) }
+    }
+
+    /// Reads from anywhere between [`first`](Self::first) and what the sender can be ahead, waiting for it. The position stays.
+    ///
+    /// # Errors
+    /// `BehindComeback` or `Overrun`, if some of it is elsewhere, and what has ended the stream before its time.
+    ///
+    /// # Panics
+    /// In a delegated closure or a callback, which cannot wait.
+    pub fn read_at(&mut self, mut offset: u64, mut buffer: &mut [u8]) -> Result<(), Error> {
+        let geometry = self.half.geometry();
+        let end = offset.saturating_add(buffer.len() as u64);
+        // So far the sender comes without a release: its own comeback and the block it is in stay with it.
+        let reach = self.half.flow().released() + geometry.slots() as u64 - geometry.comeback_blocks() - 1;
+        let last = geometry.start_of(reach.max(geometry.block_of(self.position) + 1));
+        let limit = last.min(self.length().unwrap_or(u64::MAX));
+        if end > limit {
+            return Err(Error::Overrun { offset: end, end: limit });
+        }
+        if offset < self.first() {
+            return Err(Error::BehindComeback { offset, first: self.first() });
+        }
+        while !buffer.is_empty() {
+            if !self.half.wait_for_block(geometry.block_of(offset))? {
+                return Err(Error::Overrun { offset, end: self.length().unwrap_or_default() });
+            }
+            let Some(bytes) = self.look(offset)? else {
+                return Err(Error::Overrun { offset, end: self.length().unwrap_or_default() });
+            };
+            let count = bytes.min(buffer.len());
+            let (now, later) = buffer.split_at_mut(count);
+            now.copy_from_slice(self.bytes_at(offset, count));
+            (offset, buffer) = (offset + count as u64, later);
+        }
+        Ok(())
+    }
+
+    /// As `reach`, of a byte from which nothing is given up.
+    fn look(&mut self, offset: u64) -> Result<Option<usize>, Error> {
+        let geometry = self.half.geometry();
+        let least = geometry.block_of(self.position).min(geometry.block_of(offset));
+        debug_assert!(least >= self.half.flow().released());
+        if !self.half.flow().is_labelled(geometry.block_of(offset), &geometry) && self.zeros.is_none() {
+            self.zeros = Some(zeros(geometry.block_bytes()).map_err(Error::io("memory for zeros"))?);
+        }
+        let end = geometry.start_of(geometry.block_of(offset) + 1).min(self.length().unwrap_or(u64::MAX));
+        Ok(Some(end.saturating_sub(offset) as usize).filter(|bytes| *bytes > 0))
+    }
+
+    /// All values of the rest of the stream, one by one. For speed use blocks: [`Block::typed`].
+    ///
+    /// An error ends it.
+    pub fn values<T: NoRef>(&mut self) -> Values<'_, T> {
+        const { assert!(is_plain::<T>(), "streams hold numbers and arrays of them") };
+        Values { receiver: self, of: PhantomData }
+    }
+
+    /// Calls `body` with all values of the rest of the stream, as many at a time as a block has.
+    ///
+    /// # Errors
+    /// What has ended the stream before its time; if a block does not consist of such values.
+    ///
+    /// # Panics
+    /// In a delegated closure or a callback, which cannot wait.
+    pub fn for_each_slice<T: NoRef>(&mut self, mut body: impl FnMut(&[T])) -> Result<(), Error> {
+        while let Some(block) = self.next_block()? {
+            body(block.typed()?);
+        }
+        Ok(())
+    }
+
+    /// Waits until the sender has finished, and confirms all bytes, whether or not they were read.
+    ///
+    /// # Errors
+    /// What has ended the stream before its time.
+    ///
+    /// # Panics
+    /// In a delegated closure or a callback, which cannot wait.
+    pub fn finish(mut self) -> Result<(), Error> {
+        self.half.drain()?;
+        self.half.finish_receiving()
+    }
+}
+
+/// Memory that reads as zeros and takes none.
+fn zeros(bytes: usize) -> io::Result<Range> {
+    let range = Range::reserve(bytes, 4096)?;
+    // SAFETY: a new range: nobody refers to anything in it.
+    unsafe { range.clear(0, bytes, Access::Read) }?;
+    Ok(range)
+}
+
+impl fmt::Debug for Receiver {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Receiver").field("position", &self.position).finish_non_exhaustive()
+    }
+}
+
+impl Read for Receiver {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let bytes = self.fill_buf()?;
+        let count = bytes.len().min(buffer.len());
+        buffer[..count].copy_from_slice(&bytes[..count]);
+        self.consume(count);
+        Ok(count)
+    }
+}
+
+impl BufRead for Receiver {
+    /// The rest of the block at the position.
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        match self.reach(self.position)? {
+            Some(bytes) => Ok(self.bytes_at(self.position, bytes)),
+            None => {
+                self.half.finish_receiving()?;
+                Ok(&[])
+            }
+        }
+    }
+
+    fn consume(&mut self, count: usize) {
+        self.position += count as u64;
+    }
+}
+
+impl Seek for Receiver {
+    /// Back as far as [`first`](Receiver::first), and forward over what is not read.
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        let target = target(to, self.position, self.length())?;
+        let first = self.first();
+        if target < first {
+            return Err(Error::BehindComeback { offset: target, first }.into());
+        }
+        self.position = target;
+        Ok(target)
+    }
+}
+
+/// The rest of a block.
+#[derive(Debug)]
+pub struct Block<'a> {
+    receiver: &'a mut Receiver,
+    bytes: usize,
+}
+
+impl Block<'_> {
+    /// The block as values of a type that is its bytes.
+    ///
+    /// # Errors
+    /// If the block does not begin or end where such a value does.
+    pub fn typed<T: NoRef>(&self) -> Result<&[T], Error> {
+        const { assert!(is_plain::<T>(), "blocks hold numbers and arrays of them") };
+        // SAFETY: any bytes are a plain value.
+        let (before, values, behind) = unsafe { self.align_to::<T>() };
+        if before.is_empty() && behind.is_empty() { Ok(values) } else { Err(not_aligned::<T>()) }
+    }
+}
+
+impl Deref for Block<'_> {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        self.receiver.bytes_at(self.receiver.position, self.bytes)
+    }
+}
+
+impl Drop for Block<'_> {
+    fn drop(&mut self) {
+        self.receiver.position += self.bytes as u64;
+    }
+}
+
+/// The values of a stream: [`Receiver::values`].
+#[derive(Debug)]
+pub struct Values<'a, T> {
+    receiver: &'a mut Receiver,
+    of: PhantomData<T>,
+}
+
+impl<T: NoRef> Iterator for Values<'_, T> {
+    type Item = Result<T, Error>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        match self.receiver.reach(self.receiver.position) {
+            Ok(Some(bytes)) if bytes >= size_of::<T>() => {
+                let at = self.receiver.bytes_at(self.receiver.position, size_of::<T>()).as_ptr();
+                self.receiver.position += size_of::<T>() as u64;
+                // SAFETY: any bytes are a plain value, and these are as many as it has.
+                Some(Ok(unsafe { at.cast::<T>().read_unaligned() }))
+            }
+            Ok(Some(_)) => Some(Err(not_aligned::<T>())),
+            Ok(None) => self.receiver.half.finish_receiving().err().map(Err),
+            Err(error) => Some(Err(error)),
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! Who resolves the faults of which addresses: what the handler of SIGSEGV and SIGBUS looks up (`overflow`).
+//!
+//! Invariants
+//! - U1: a node is never freed, and its `version` is odd while it is being changed, under the lock. What a handler read
+//!   between two equal, even versions belongs together.
+//! - U2: a resolver lives at least as long as its addresses are watched, and nobody touches these while the watch ends. So
+//!   a handler that finds its own address in a node finds a living resolver there.
+
+use crate::sys::atomic::Ordering;
+use crate::sys::atomic::fixed::{AtomicPtr, AtomicU32, AtomicUsize};
+use crate::sys::line::Line;
+use crate::sys::overflow;
+use crate::sys::range::Range;
+use std::ptr::null_mut;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// An access that the processor could not make.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Fault {
+    pub(crate) address: usize,
+    /// It wanted to write.
+    pub(crate) write: bool,
+    /// There is a mapping with nothing behind it (SIGBUS).
+    pub(crate) bus: bool,
+}
+
+/// Makes addresses accessible when they are touched. Called in a signal handler: it neither allocates nor takes a lock that
+/// somebody might hold who touches these addresses.
+pub(crate) trait Resolve: Send + Sync {
+    /// Whether the access is to be made again; if not, the reason is written into `line`.
+    fn resolve(&self, fault: Fault, line: &mut Line) -> bool;
+}
+
+struct Node {
+    next: Option<&'static Node>,
+    version: AtomicU32,
+    start: AtomicUsize,
+    end: AtomicUsize,
+    resolver: AtomicPtr<Arc<dyn Resolve>>,
+}
+
+static FIRST: AtomicPtr<Node> = AtomicPtr::new(null_mut());
+/// Held to change nodes, never by a handler.
+static CHANGES: Mutex<()> = Mutex::new(());
+
+fn first() -> Option<&'static Node> {
+    // Acquire: pairs with the Release in `watch`, so that the node is seen whole.
+    let first = FIRST.load(Ordering::Acquire);
+    // SAFETY: U1: null, or a node, which is never freed.
+    unsafe { first.as_ref() }
+}
+
+fn nodes() -> impl Iterator<Item = &'static Node> {
+    std::iter::successors(first(), |node| node.next)
+}
+
+impl Node {
+    fn set(&self, start: usize, end: usize, resolver: *mut Arc<dyn Resolve>) -> *mut Arc<dyn Resolve> {
+        // SeqCst, all: a look-up between two even versions must not see a part of this (U1). Watches are rare.
+        self.version.fetch_add(1, Ordering::SeqCst);
+        self.start.store(start, Ordering::SeqCst);
+        self.end.store(end, Ordering::SeqCst);
+        let before = self.resolver.swap(resolver, Ordering::SeqCst);
+        self.version.fetch_add(1, Ordering::SeqCst);
+        before
+    }
+
+    /// The resolver, if the address is one of those watched.
+    fn resolver_of(&self, address: usize) -> Option<&Arc<dyn Resolve>> {
+        // SeqCst: as in `set`.
+        let version = self.version.load(Ordering::SeqCst);
+        let within =
+            self.start.load(Ordering::SeqCst) <= address && address < self.end.load(Ordering::SeqCst);
+        let resolver = self.resolver.load(Ordering::SeqCst);
+        let whole = version.is_multiple_of(2) && self.version.load(Ordering::SeqCst) == version;
+        if !within || !whole {
+            return None;
+        }
+        // SAFETY: U1 and U2: null, or the living resolver of this address.
+        unsafe { resolver.as_ref() }
+    }
+}
+
+/// Has the faults of a range resolved, until it is dropped.
+pub(crate) struct Watch(&'static Node);
+
+/// Has the faults in a range resolved, whichever thread they are of.
+pub(crate) fn watch(range: &Range, resolver: Arc<dyn Resolve>) -> Watch {
+    overflow::install();
+    let (start, end) = (range.start().as_ptr() as usize, range.start().as_ptr() as usize + range.len());
+    let resolver = Box::into_raw(Box::new(resolver));
+    let _changes = CHANGES.lock().unwrap_or_else(PoisonError::into_inner);
+    // Relaxed: changed under the lock only.
+    if let Some(free) = nodes().find(|node| node.resolver.load(Ordering::Relaxed).is_null()) {
+        free.set(start, end, resolver);
+        return Watch(free);
+    }
+    let node: &'static Node = Box::leak(Box::new(Node {
+        next: first(),
+        version: AtomicU32::new(0),
+        start: AtomicUsize::new(start),
+        end: AtomicUsize::new(end),
+        resolver: AtomicPtr::new(resolver),
+    }));
+    // Release: pairs with the Acquire in `nodes`.
+    FIRST.store((&raw const *node).cast_mut(), Ordering::Release);
+    Watch(node)
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        let _changes = CHANGES.lock().unwrap_or_else(PoisonError::into_inner);
+        let resolver = self.0.set(0, 0, null_mut());
+        if !resolver.is_null() {
+            // SAFETY: made by `Box::into_raw` in `watch`; U2: nobody has it any more.
+            drop(unsafe { Box::from_raw(resolver) });
+        }
+    }
+}
+
+/// Resolves a fault, if its address is watched. Otherwise none. For handlers.
+pub(crate) fn resolve(fault: Fault, line: &mut Line) -> Option<bool> {
+    let resolver = nodes().find_map(|node| node.resolver_of(fault.address))?;
+    Some(resolver.resolve(fault, line))
+}

@@ -1,0 +1,220 @@
+//! A range of addresses that is ours, in which memory is mapped and taken away again.
+//!
+//! Invariants
+//! - I1: a range belongs to one `Range` from its making to its drop; nobody else maps there. So `MAP_FIXED` inside of it
+//!   replaces mappings of ours only.
+//! - I2: a forked child has none of it (`MADV_DONTFORK`): it cannot write what its parent hands over.
+
+use crate::sys::segment::checked;
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd};
+use std::ptr::{NonNull, null_mut};
+
+/// What may be done with mapped memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Access {
+    None,
+    Read,
+    Write,
+}
+
+impl Access {
+    fn protection(self) -> libc::c_int {
+        match self {
+            Self::None => libc::PROT_NONE,
+            Self::Read => libc::PROT_READ,
+            Self::Write => libc::PROT_READ | libc::PROT_WRITE,
+        }
+    }
+}
+
+/// A part of a file.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Part<'a> {
+    pub(crate) file: BorrowedFd<'a>,
+    pub(crate) offset: usize,
+}
+
+/// Addresses, with nothing behind them at first: they take no memory.
+#[derive(Debug)]
+pub(crate) struct Range {
+    start: NonNull<u8>,
+    bytes: usize,
+}
+
+// SAFETY: addresses only; what is mapped there is the users' to share.
+unsafe impl Send for Range {}
+// SAFETY: as above.
+unsafe impl Sync for Range {}
+
+const RESERVED: libc::c_int = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+
+impl Range {
+    /// Reserves `bytes`, which are whole pages, at a multiple of `alignment`, a power of two.
+    ///
+    /// # Errors
+    /// If there are not so many addresses.
+    pub(crate) fn reserve(bytes: usize, alignment: usize) -> io::Result<Self> {
+        let more = bytes.checked_add(alignment).ok_or(io::ErrorKind::OutOfMemory)?;
+        // SAFETY: a new mapping, at a place that the kernel chooses.
+        let whole = unsafe { libc::mmap(null_mut(), more, libc::PROT_NONE, RESERVED, -1, 0) };
+        if whole == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        let before = whole.cast::<u8>().align_offset(alignment);
+        let start = whole.wrapping_byte_add(before);
+        if before > 0 {
+            // SAFETY: the part in front of the range is of the new mapping.
+            unsafe { libc::munmap(whole, before) };
+        }
+        // SAFETY: the part behind it as well.
+        unsafe { libc::munmap(start.wrapping_byte_add(bytes), alignment - before) };
+        let range = Self { start: NonNull::new(start.cast()).ok_or(io::ErrorKind::OutOfMemory)?, bytes };
+        range.keep_from_children(0, bytes)?;
+        Ok(range)
+    }
+
+    pub(crate) fn start(&self) -> NonNull<u8> {
+        self.start
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.bytes
+    }
+
+    /// The address at `offset`.
+    pub(crate) fn at(&self, offset: usize) -> *mut u8 {
+        self.start.as_ptr().wrapping_add(offset)
+    }
+
+    /// Where an address lies in it.
+    pub(crate) fn offset_of(&self, address: usize) -> Option<usize> {
+        address.checked_sub(self.start.as_ptr() as usize).filter(|offset| *offset < self.bytes)
+    }
+
+    /// Maps a part of a file.
+    ///
+    /// # Errors
+    /// If the process has too many mappings, or it is not inside of the range.
+    ///
+    /// # Safety
+    /// Nobody refers to what was mapped there, unless it is the same part.
+    pub(crate) unsafe fn map(
+        &self,
+        offset: usize,
+        bytes: usize,
+        part: Part<'_>,
+        access: Access,
+    ) -> io::Result<()> {
+        let flags = libc::MAP_SHARED | libc::MAP_POPULATE | libc::MAP_NORESERVE;
+        // SAFETY: the caller's.
+        unsafe { self.replace(offset, bytes, Some(part), access, flags) }
+    }
+
+    /// Maps the first bytes of a file that has none: whoever touches them, as far as `access` goes, gets a SIGBUS.
+    ///
+    /// # Errors
+    /// As `map`.
+    ///
+    /// # Safety
+    /// As `map`.
+    pub(crate) unsafe fn map_failure(
+        &self,
+        offset: usize,
+        bytes: usize,
+        file: BorrowedFd<'_>,
+        access: Access,
+    ) -> io::Result<()> {
+        let flags = libc::MAP_SHARED | libc::MAP_NORESERVE;
+        // SAFETY: the caller's.
+        unsafe { self.replace(offset, bytes, Some(Part { file, offset: 0 }), access, flags) }
+    }
+
+    /// Maps zeros, or nothing.
+    ///
+    /// # Errors
+    /// As `map`.
+    ///
+    /// # Safety
+    /// As `map`.
+    pub(crate) unsafe fn clear(&self, offset: usize, bytes: usize, access: Access) -> io::Result<()> {
+        // SAFETY: the caller's.
+        unsafe { self.replace(offset, bytes, None, access, RESERVED) }
+    }
+
+    unsafe fn replace(
+        &self,
+        offset: usize,
+        bytes: usize,
+        part: Option<Part<'_>>,
+        access: Access,
+        flags: libc::c_int,
+    ) -> io::Result<()> {
+        if offset.checked_add(bytes).is_none_or(|end| end > self.bytes) || bytes == 0 {
+            return Err(io::ErrorKind::InvalidInput.into());
+        }
+        let descriptor = part.map_or(-1, |part| part.file.as_raw_fd());
+        let at = part.map_or(0, |part| part.offset as libc::off_t);
+        let (start, flags) = (self.at(offset).cast(), flags | libc::MAP_FIXED);
+        // SAFETY: I1: the range is ours; the caller vouches that nobody refers to what was there.
+        let mapped = unsafe { libc::mmap(start, bytes, access.protection(), flags, descriptor, at) };
+        if mapped == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        self.keep_from_children(offset, bytes)
+    }
+
+    /// I2.
+    fn keep_from_children(&self, offset: usize, bytes: usize) -> io::Result<()> {
+        self.advise(offset, bytes, libc::MADV_DONTFORK)
+    }
+
+    /// Puts what is mapped into huge pages, where the kernel can.
+    pub(crate) fn collapse(&self, offset: usize, bytes: usize) {
+        // It only makes things faster.
+        let _as_they_are = self
+            .advise(offset, bytes, libc::MADV_HUGEPAGE)
+            .and_then(|()| self.advise(offset, bytes, libc::MADV_COLLAPSE));
+    }
+
+    fn advise(&self, offset: usize, bytes: usize, advice: libc::c_int) -> io::Result<()> {
+        // SAFETY: advice on a part of the range that changes no contents.
+        checked(unsafe { libc::madvise(self.at(offset).cast(), bytes, advice) }).map(drop)
+    }
+}
+
+impl Drop for Range {
+    fn drop(&mut self) {
+        // SAFETY: I1: the range is ours, and whoever refers to what is mapped there borrows from this.
+        unsafe { libc::munmap(self.start.as_ptr().cast(), self.bytes) };
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use crate::sys::segment::sealed_file;
+    use std::os::fd::AsFd;
+
+    const PAGE: usize = 4096;
+
+    #[test]
+    fn a_part_of_a_file_is_seen_where_it_is_mapped() {
+        let file = sealed_file(c"test", 4 * PAGE).unwrap();
+        let range = Range::reserve(1 << 40, 1 << 21).unwrap();
+        assert_eq!(range.start().as_ptr() as usize % (1 << 21), 0);
+        for (place, offset) in [(7 * PAGE, PAGE), (1 << 39, PAGE), (0, 3 * PAGE)] {
+            // SAFETY: nobody refers to it.
+            unsafe { range.map(place, PAGE, Part { file: file.as_fd(), offset }, Access::Write) }.unwrap();
+        }
+        // SAFETY: mapped above.
+        unsafe { range.at(7 * PAGE + 5).write(9) };
+        // SAFETY: mapped above.
+        assert_eq!(unsafe { range.at((1 << 39) + 5).read() }, 9);
+        // SAFETY: mapped above.
+        assert_eq!(unsafe { range.at(5).read() }, 0);
+        let out_of_it = (1 << 40) - PAGE;
+        // SAFETY: nobody refers to it.
+        assert!(unsafe { range.clear(out_of_it, 2 * PAGE, Access::None) }.is_err());
+    }
+}

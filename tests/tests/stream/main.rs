@@ -1,0 +1,88 @@
+//! Memory streams: `gossamer::stream`, inside a process, in shared memory, and over TCP.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by it")]
+
+mod fibers;
+mod forks;
+mod killed;
+mod meeting;
+mod raw;
+mod safe;
+mod sizes;
+mod sparse;
+mod trouble;
+
+use gossamer::stream::{self, Faults, Geometry, Key, Length, Options, Receiver, Route, Sender};
+use std::thread;
+
+/// Blocks of 64 KiB, four of them ahead: much happens with few bytes.
+fn small() -> Geometry {
+    Geometry::new().block(1 << 16).ahead(4).comeback(1)
+}
+
+fn key() -> Key {
+    Key::from_hex(&"5a".repeat(32)).unwrap()
+}
+
+/// How two ends are joined.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Join {
+    Pair,
+    Shared,
+    Tcp,
+    Tcp6,
+    ThreeConnections,
+}
+
+const JOINS: [Join; 5] = [Join::Pair, Join::Shared, Join::Tcp, Join::Tcp6, Join::ThreeConnections];
+
+impl Join {
+    fn options(self, options: Options) -> Options {
+        let options = options.key(key());
+        match self {
+            Self::Pair | Self::Shared => options,
+            Self::Tcp | Self::Tcp6 => options.route(Route::Tcp),
+            Self::ThreeConnections => options.route(Route::Tcp).connections(3),
+        }
+    }
+
+    /// Both ends; who listens alternates.
+    fn ends(self, length: impl Into<Length>, options: impl Into<Options>) -> (Sender, Receiver) {
+        let (length, options) = (length.into(), self.options(options.into()));
+        let any = if self == Self::Tcp6 { "[::1]:0" } else { "127.0.0.1:0" };
+        match self {
+            Self::Pair => stream::pair(length, options).unwrap(),
+            Self::Shared | Self::Tcp6 => {
+                let listener = Sender::bind(any, length, options.clone()).unwrap();
+                let address = listener.local_addr().unwrap();
+                let receiver = thread::spawn(move || Receiver::connect(address, options).unwrap());
+                (listener.accept().unwrap(), receiver.join().unwrap())
+            }
+            Self::Tcp | Self::ThreeConnections => {
+                let listener = Receiver::bind(any, options.clone()).unwrap();
+                let address = listener.local_addr().unwrap();
+                let sender = thread::spawn(move || Sender::connect(address, length, options).unwrap());
+                let receiver = listener.accept().unwrap();
+                (sender.join().unwrap(), receiver)
+            }
+        }
+    }
+}
+
+/// The ways of faulting that there are here.
+fn ways() -> Vec<Faults> {
+    let (sender, _receiver) =
+        stream::pair(0, Options::new().geometry(small()).faults(Faults::Userfault)).unwrap();
+    match sender.into_window() {
+        Ok(_) => vec![Faults::Signal, Faults::Userfault],
+        Err(_) => vec![Faults::Signal],
+    }
+}
+
+/// The byte at a place of a stream, so that nothing can be swapped unseen.
+fn byte_at(offset: u64) -> u8 {
+    (offset ^ (offset >> 8) ^ (offset >> 16) ^ (offset >> 24)) as u8
+}
+
+fn bytes_at(offset: u64, count: usize) -> Vec<u8> {
+    (offset..offset + count as u64).map(byte_at).collect()
+}
