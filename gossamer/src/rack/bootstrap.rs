@@ -8,6 +8,7 @@ use crate::lane::registry::{Described, Registry};
 use crate::rack::environment::Membership;
 use crate::rack::hello::{Hello, Member, Reply, difference, lay_out};
 use crate::rack::message::{receive, send};
+use crate::rack::neighbours::LOCALHOST;
 use crate::rack::wires::Port;
 use crate::runtime::StartError;
 use crate::worker::config::Config;
@@ -50,7 +51,7 @@ pub(crate) fn meet(membership: &Membership, config: &Config, due: Instant) -> Re
 
 /// Opens the port of a node that others may have to reach from another machine, at `host`.
 fn open_port(hello: &mut Hello, host: Option<&str>, config: &Config) -> Result<Option<Port>, StartError> {
-    let host = host.or(if config.share_memory { None } else { Some("127.0.0.1") });
+    let host = host.or(if config.share_memory { None } else { Some(LOCALHOST) });
     let port = host.map(Port::open).transpose();
     let port =
         port.map_err(|source| StartError::System { step: "opening a port for other nodes", source })?;

@@ -1,6 +1,7 @@
 //! A rack inside one process: for tests of programs that run on several nodes.
 
 use crate::fabric::shm::{Pair, Porches};
+use crate::rack::neighbours::LOCALHOST;
 use crate::rack::wires;
 use crate::runtime::{self, Placement, Runtime, StartError};
 use crate::sys::bell::Bell;
@@ -102,7 +103,11 @@ fn connect(nodes: usize, workers: usize, share_memory: bool) -> io::Result<Vec<P
     }
     let all = vec![workers; nodes];
     let nodes = ways.into_iter().zip(porches).zip(bells).enumerate();
-    Ok(nodes.map(|(node, ((ways, porches), bells))| Peers::new(node, &all, ways, porches, bells)).collect())
+    Ok(nodes
+        .map(|(node, ((ways, porches), bells))| {
+            Peers::new(node, LOCALHOST.to_owned(), &all, ways, porches, bells)
+        })
+        .collect())
 }
 
 /// The way to a node, by handles as another process would have them.

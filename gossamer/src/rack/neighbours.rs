@@ -21,6 +21,9 @@ use std::time::{Duration, Instant};
 /// Time between two attempts to reach a neighbour.
 const RETRY: Duration = Duration::from_millis(5);
 
+/// Where nodes of one machine reach each other.
+pub(super) const LOCALHOST: &str = "127.0.0.1";
+
 /// Where a node waits for its neighbours. It does so before it tells node 0 that it is there.
 pub(crate) struct Door(Listener);
 
@@ -110,7 +113,9 @@ fn share(
         missing -= 1;
     }
     let workers: Vec<usize> = members.iter().map(|member| member.workers).collect();
-    Ok(Peers::new(node, &workers, ways, porches, bells))
+    // Who has no such port has all others on its machine.
+    let host = members[node].data.rsplit_once(':').map_or(LOCALHOST, |(host, _)| host);
+    Ok(Peers::new(node, host.to_owned(), &workers, ways, porches, bells))
 }
 
 /// The workers of a node among all.

@@ -2,6 +2,7 @@
 #![deny(unsafe_code)]
 
 mod apart;
+mod channel;
 mod error;
 mod fault;
 mod flow;
@@ -18,6 +19,7 @@ mod ring;
 mod sender;
 mod window;
 
+pub use channel::{ReceiveEnd, SendEnd, channel};
 pub use error::{End, Error};
 pub use geometry::{Geometry, Length};
 pub use local::pair;

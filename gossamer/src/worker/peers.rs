@@ -17,6 +17,8 @@ pub(crate) struct Peers {
     firsts: Vec<usize>,
     /// The number of this node.
     node: usize,
+    /// The host at which nodes of other machines reach this one.
+    host: String,
     /// By node; none for this one.
     ways: Vec<Option<Way>>,
     porches: Porches,
@@ -43,9 +45,10 @@ pub(crate) struct Neighbour {
 }
 
 impl Peers {
-    /// `workers`: how many each node has. `ways`: one to each other node.
+    /// `host`: where nodes of other machines reach this one. `workers`: how many each node has. `ways`: one to each other node.
     pub(crate) fn new(
         node: usize,
+        host: String,
         workers: &[usize],
         ways: Vec<Option<Way>>,
         porches: Porches,
@@ -57,12 +60,17 @@ impl Peers {
             Some(*sum)
         }));
         let landing = Arc::new(Landing::new(firsts[node]..firsts[node + 1]));
-        Self { firsts, node, ways, porches, bells, landing }
+        Self { firsts, node, host, ways, porches, bells, landing }
     }
 
     /// The number of this node.
     pub(crate) fn node(&self) -> usize {
         self.node
+    }
+
+    /// The host at which nodes of other machines reach this one.
+    pub(crate) fn host(&self) -> &str {
+        &self.host
     }
 
     pub(crate) fn nodes(&self) -> usize {
