@@ -55,6 +55,9 @@ fn a_real_program_computes_on_all_machines() {
     for nodes in ["3", "5"] {
         let finished = finish(&mut run(&network, nodes, &[&program, "sum"]));
         assert_eq!(finished.ended_with(0).out, format!("1090 digits, {nodes} processes\n"));
+        // With five nodes, some streams go through shared memory.
+        let finished = finish(&mut run(&network, nodes, &[&program, "stream"]));
+        assert_eq!(finished.ended_with(0).out, format!("{nodes} streams, all are right: true\n"));
     }
 }
 

@@ -91,12 +91,15 @@ fn wait(nodes: &mut Nodes) -> Vec<Ended> {
 fn processes_compute_what_one_process_does() {
     watched(|| {
         for (nodes, share_memory) in [(1, true), (2, true), (4, true), (3, false)] {
-            let ended = wait(&mut start("sum", nodes, share_memory));
-            for node in &ended {
-                assert!(node.status.success(), "{}: {}", node.status, node.errors);
+            let sum = ("sum", format!("1090 digits, {nodes} processes\n"));
+            for (what, says) in [sum, ("stream", format!("{nodes} streams, all are right: true\n"))] {
+                let ended = wait(&mut start(what, nodes, share_memory));
+                for node in &ended {
+                    assert!(node.status.success(), "{}: {}", node.status, node.errors);
+                }
+                assert_eq!(ended[0].output, says);
+                assert!(ended[1..].iter().all(|node| node.output.is_empty() && node.errors.is_empty()));
             }
-            assert_eq!(ended[0].output, format!("1090 digits, {nodes} processes\n"));
-            assert!(ended[1..].iter().all(|node| node.output.is_empty() && node.errors.is_empty()));
         }
     });
 }
