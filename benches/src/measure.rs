@@ -27,6 +27,8 @@ pub enum Way {
     Memory,
     /// Between two processes, by TCP over loopback.
     Tcp,
+    /// Between two processes, by TCP over a link of 1 Gbit/s.
+    Gigabit,
 }
 
 /// What a contender is asked to do. Contenders ignore what does not concern them.

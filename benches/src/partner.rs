@@ -27,6 +27,12 @@ impl Partner {
         Partner(command.spawn().unwrap_or_else(|error| panic!("the second process: {error}")))
     }
 
+    /// The number of its process.
+    #[must_use]
+    pub fn id(&self) -> u32 {
+        self.0.id()
+    }
+
     /// Processor time that this process and its partner have used.
     #[must_use]
     pub fn used_by_both(&self) -> Duration {

@@ -6,6 +6,7 @@ mod local;
 mod map;
 mod nodes;
 mod rack;
+mod streams;
 
 use crate::measure::{Measure, Setting};
 
@@ -92,7 +93,15 @@ pub struct Group {
 /// Everything there is to measure.
 #[must_use]
 pub fn groups() -> Vec<Group> {
-    vec![delegation::group(), local::group(), map::group(), growth::group(), nodes::group(), rack::group()]
+    vec![
+        delegation::group(),
+        local::group(),
+        map::group(),
+        growth::group(),
+        nodes::group(),
+        rack::group(),
+        streams::group(),
+    ]
 }
 
 fn row(name: impl Into<String>, measure: Measure, setting: Setting) -> Row {

@@ -10,4 +10,5 @@ pub mod ring;
 #[cfg(feature = "rpc")]
 pub mod rpc;
 pub mod sockets;
+pub mod streams;
 pub mod tools;
