@@ -12,7 +12,8 @@
 //!
 //! Invariants
 //! - U3: the producer touches block *b* only while `written <= b < released + slots`, the consumer only while `released <= b <
-//!   written`; `written` is the producer's to raise and `released` the consumer's. So a slot is one party's at a time.
+//!   written`; `written` is the producer's to raise and `released` the consumer's. So a slot is one party's at a time. A consumer
+//!   that skips blocks releases them in advance: `released` may pass `written`.
 //! - U4: the label of a slot is set by the producer when it takes a block, and by U3 stays until the consumer has released that.
 //!   A block below `written` whose slot has another label was passed over by the producer: it is a hole, and has no memory.
 //! - U5: a party in another process has proven the key of the stream and runs this library, which obeys U3 and has no mapping

@@ -39,7 +39,7 @@ fn child() {
                 let mut window = sender.into_window().unwrap();
                 for block in 0..7 {
                     // SAFETY: from the front to the back.
-                    unsafe { window.as_mut_ptr().add(block << 16).write_volatile(1) };
+                    unsafe { window.as_mut_ptr().wrapping_add(block << 16).write_volatile(1) };
                 }
                 return here();
             }
@@ -56,7 +56,7 @@ fn child() {
                 let window = receiver.into_window().unwrap();
                 for block in 0..7 {
                     // SAFETY: from the front to the back.
-                    unsafe { window.as_ptr().add(block << 16).read_volatile() };
+                    unsafe { window.as_ptr().wrapping_add(block << 16).read_volatile() };
                 }
                 return here();
             }

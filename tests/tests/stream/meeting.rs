@@ -92,8 +92,8 @@ fn what_cannot_be_is_refused_with_a_reason() {
 #[test]
 fn a_connection_has_the_congestion_control_that_was_asked_for() {
     watched(|| {
-        let (mut sender, mut receiver) = Join::Tcp.ends(5, options().congestion("cubic"));
-        sender.write_all(b"cubic").unwrap();
+        let (mut sender, mut receiver) = Join::Tcp.ends(5, options().congestion("reno"));
+        sender.write_all(b"hello").unwrap();
         let finishing = thread::spawn(|| sender.finish());
         receiver.read_exact(&mut [0; 5]).unwrap();
         receiver.finish().unwrap();

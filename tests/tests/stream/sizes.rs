@@ -69,7 +69,7 @@ fn a_window_of_open_length_ends_where_its_sender_says() {
                 assert_eq!(unsafe { &receiver.as_slice()[..200_000] }, bytes_at(0, 200_000));
                 let outcome = receiver.try_with(|start| {
                     // SAFETY: in `try_with`.
-                    unsafe { start.add(1 << 20).read() }
+                    unsafe { start.wrapping_add(1 << 20).read() }
                 });
                 assert_eq!(outcome, Err(Error::Overrun { offset: 1 << 20, end: 200_000 }), "{join:?}");
                 drop(receiver);

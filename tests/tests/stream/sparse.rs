@@ -18,13 +18,13 @@ fn touch(
     let writing = thread::spawn(move || {
         for place in places {
             // SAFETY: from the front to the back.
-            unsafe { sender.as_mut_ptr().add(place as usize).cast::<u64>().write(place | 1) };
+            unsafe { sender.as_mut_ptr().wrapping_add(place as usize).cast::<u64>().write(place | 1) };
         }
         sender.finish()
     });
     for place in seen {
         // SAFETY: from the front to the back.
-        assert_eq!(unsafe { receiver.as_ptr().add(place as usize).cast::<u64>().read() }, place | 1);
+        assert_eq!(unsafe { receiver.as_ptr().wrapping_add(place as usize).cast::<u64>().read() }, place | 1);
     }
     receiver.finish().unwrap();
     writing.join().unwrap().unwrap();
@@ -50,7 +50,7 @@ fn what_lies_between_is_zeros() {
                 let (mut sender, receiver) = windows(join, 1 << 30, Options::from(small()).faults(faults));
                 let writing = thread::spawn(move || {
                     // SAFETY: from the front to the back.
-                    unsafe { sender.as_mut_ptr().add(1 << 29).write(7) };
+                    unsafe { sender.as_mut_ptr().wrapping_add(1 << 29).write(7) };
                     sender.finish()
                 });
                 // SAFETY: from the front to the back.

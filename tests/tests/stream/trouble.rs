@@ -87,7 +87,7 @@ fn behind_the_comeback_and_behind_the_end_nothing_can_be_had() {
             let (mut sender, mut receiver) =
                 windows(Join::Pair, 8 << 16, Options::from(small()).faults(faults));
             // SAFETY: in `try_with`.
-            let over = sender.try_with(|start| unsafe { start.add((8 << 16) + 5).write(1) });
+            let over = sender.try_with(|start| unsafe { start.wrapping_add((8 << 16) + 5).write(1) });
             assert_eq!(over, Err(Error::Overrun { offset: (8 << 16) + 5, end: 8 << 16 }));
             drop(sender);
             assert!(receiver.try_with(|_| ()).is_ok());
@@ -102,7 +102,7 @@ fn behind_the_comeback_and_behind_the_end_nothing_can_be_had() {
             // SAFETY: from the front to the back.
             assert!(unsafe { receiver.as_slice() }.iter().all(|byte| *byte == 3));
             // SAFETY: in `try_with`.
-            let behind = receiver.try_with(|start| unsafe { start.add(9).read() });
+            let behind = receiver.try_with(|start| unsafe { start.wrapping_add(9).read() });
             assert_eq!(behind, Err(Error::BehindComeback { offset: 9, first: 6 << 16 }));
             drop(receiver);
             assert!(writing.join().unwrap().is_err());
