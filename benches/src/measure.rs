@@ -52,6 +52,8 @@ pub struct Setting {
     pub way: Way,
     /// Bytes of a request's arguments, where there is one client.
     pub bytes: usize,
+    /// What is transferred ends on disk, and not in `/dev/null`.
+    pub to_disk: bool,
 }
 
 impl Setting {
@@ -66,6 +68,7 @@ impl Setting {
         skewed: false,
         way: Way::Process,
         bytes: 8,
+        to_disk: false,
     };
 }
 

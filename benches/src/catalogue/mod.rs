@@ -1,6 +1,7 @@
 //! What is measured: groups of tables, each a question with its contenders and the aim we set ourselves.
 
 mod delegation;
+mod files;
 mod growth;
 mod local;
 mod map;
@@ -101,6 +102,7 @@ pub fn groups() -> Vec<Group> {
         nodes::group(),
         rack::group(),
         streams::group(),
+        files::group(),
     ]
 }
 

@@ -1,6 +1,7 @@
 //! The contenders, one file per family.
 
 pub mod actors;
+pub mod files;
 pub mod gossamer;
 pub mod locks;
 pub mod maps;
