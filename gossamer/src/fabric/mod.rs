@@ -22,7 +22,7 @@ pub(crate) mod shm;
 pub(crate) mod sim;
 pub(crate) mod tcp;
 
-pub(crate) use memory::{SLOTS, SlotMemory};
+pub(crate) use memory::{FAR_SLOTS, SLOTS, SlotMemory};
 
 use crate::wire::value::Malformed;
 use std::io;

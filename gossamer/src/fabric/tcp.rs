@@ -11,8 +11,8 @@
 //! reader lands a header behind its body, so the contract holds (W1, W2); frames wait in memory while the socket takes no more,
 //! and lanes have no more under way than slots (W3).
 
-use crate::fabric::{Fabric, SlotMemory, Slots, bulk};
-use crate::wire::batch::{BODY_WORDS, Header};
+use crate::fabric::{FAR_SLOTS, Fabric, SlotMemory, Slots, bulk};
+use crate::wire::batch::{FAR_BODY_WORDS, Header};
 use crate::wire::value::Malformed;
 use std::cell::{Cell, RefCell};
 use std::io::{self, ErrorKind, Read, Write};
@@ -22,8 +22,6 @@ use std::rc::Rc;
 
 /// Tells a frame from what else might come.
 const MARK: u64 = 0x673a;
-/// Slots of each direction of a lane between machines: the way there and back takes longer, and more is under way.
-pub(crate) const SLOTS: usize = 64;
 /// Words before the body.
 const HEAD: usize = 2;
 /// Words before the bytes of a piece.
@@ -85,7 +83,7 @@ pub(crate) fn decode(words: &[u64]) -> Result<Option<(Arrival<'_>, usize)>, Malf
         _ => return Err(Malformed::instead_of::<Frame<'_>>()),
     };
     let (slot, length) = ((head >> 16 & 0xff) as usize, usize::from(Header::unpack(*header).words));
-    if head & 0xffff != MARK || slot >= SLOTS || length > BODY_WORDS {
+    if head & 0xffff != MARK || slot >= FAR_SLOTS || length > FAR_BODY_WORDS {
         return Err(Malformed::instead_of::<Frame<'_>>());
     }
     let frame = |body| Frame { worker: (head >> 32) as u32, slots, slot, header: *header, body };
@@ -255,8 +253,8 @@ mod tests {
             [head(0, 0, 0), header(0)],
             [head(2, 1, MARK), header(0)],
             [head(3, 0, MARK), header(0)],
-            [head(0, SLOTS as u64, MARK), header(0)],
-            [head(0, 0, MARK), header(BODY_WORDS as u16 + 1)],
+            [head(0, FAR_SLOTS as u64, MARK), header(0)],
+            [head(0, 0, MARK), header(FAR_BODY_WORDS as u16 + 1)],
             [u64::MAX, u64::MAX],
         ] {
             assert!(decode(&words).is_err(), "{words:x?}");
@@ -274,11 +272,12 @@ mod tests {
         for _ in 0..100_000 {
             let mut words: Vec<u64> = (0..random.usize(..200)).map(|_| random.u64(..)).collect();
             if let Some(head) = words.first_mut() {
-                *head = *head & !0xff_ffff | random.u64(..3) << 24 | random.u64(..SLOTS as u64) << 16 | MARK;
+                *head =
+                    *head & !0xff_ffff | random.u64(..3) << 24 | random.u64(..FAR_SLOTS as u64) << 16 | MARK;
             }
             match decode(&words) {
                 Ok(Some((Arrival::Frame(frame), length))) => {
-                    assert!(length <= words.len() && frame.slot < SLOTS);
+                    assert!(length <= words.len() && frame.slot < FAR_SLOTS);
                 }
                 Ok(Some((Arrival::Piece(piece), length))) => assert!(length * 8 >= piece.bytes.len()),
                 Ok(None) | Err(_) => {}

@@ -5,13 +5,15 @@
 
 use crate::lane::operation::{Delegated, Operation};
 use crate::lane::payload;
-use crate::wire::batch::{BODY_WORDS, FAILURE_WORDS, Header};
+use crate::wire::batch::{Header, failure_words};
 use crate::wire::request::RequestHeader;
 use std::cell::{Cell, UnsafeCell};
 
 /// Requests that wait to be published together. Used by one thread; no user code runs while it is borrowed.
 pub(crate) struct RequestBatch {
-    words: UnsafeCell<[u64; BODY_WORDS]>,
+    words: Box<UnsafeCell<[u64]>>,
+    /// Words of a slot's body, for the requests and for the responses.
+    room: usize,
     used: Cell<usize>,
     count: Cell<usize>,
     /// Words the responses will take at the most: the failures, and at least one word each.
@@ -19,13 +21,16 @@ pub(crate) struct RequestBatch {
 }
 
 impl RequestBatch {
-    pub(crate) fn new() -> Self {
-        Self {
-            words: UnsafeCell::new([0; BODY_WORDS]),
-            used: Cell::new(0),
-            count: Cell::new(0),
-            answer: Cell::new(FAILURE_WORDS),
-        }
+    /// An empty batch for slots of so many words.
+    pub(crate) fn new(room: usize) -> Self {
+        Self::of(vec![0; room].into(), room)
+    }
+
+    fn of(words: Box<[u64]>, room: usize) -> Self {
+        let (used, count, answer) = (Cell::new(0), Cell::new(0), Cell::new(failure_words(room)));
+        // SAFETY: a cell is laid out as what is in it.
+        let words = unsafe { Box::from_raw(Box::into_raw(words) as *mut UnsafeCell<[u64]>) };
+        Self { words, room, used, count, answer }
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -36,34 +41,32 @@ impl RequestBatch {
         self.count.get()
     }
 
-    /// Empties this batch into one of its own.
+    /// Empties this batch into one of its own, to which nothing is added.
     pub(crate) fn take(&self) -> Box<Self> {
-        let taken = Box::new(Self {
-            words: UnsafeCell::new(self.words().to_owned()),
-            used: self.used.clone(),
-            count: self.count.clone(),
-            answer: self.answer.clone(),
-        });
+        let taken = Self::of(self.words().into(), self.room);
+        taken.used.set(self.used.get());
+        taken.count.set(self.count.get());
         self.clear();
-        taken
+        Box::new(taken)
     }
 
     pub(crate) fn clear(&self) {
         self.used.set(0);
         self.count.set(0);
-        self.answer.set(FAILURE_WORDS);
+        self.answer.set(failure_words(self.room));
     }
 
-    fn words(&self) -> &[u64; BODY_WORDS] {
+    /// The words in use.
+    fn words(&self) -> &[u64] {
         // SAFETY: only `push` writes, and it does not run while the reference lives: one thread, no user code.
-        unsafe { &*self.words.get() }
+        let words = unsafe { &*self.words.get() };
+        &words[..self.used.get()]
     }
 
     /// Whether one more request of this operation, and its response, have room.
     #[inline(always)]
     pub(crate) fn fits(&self, operation: &Operation) -> bool {
-        self.used.get() + operation.step() <= BODY_WORDS
-            && self.answer.get() + operation.result().max(1) <= BODY_WORDS
+        self.has_room(operation.step(), operation.result().max(1))
     }
 
     /// Adds a request.
@@ -89,7 +92,7 @@ impl RequestBatch {
     /// Whether a request of so many words in all, and its response, have room.
     #[inline(always)]
     pub(super) fn has_room(&self, request: usize, answer: usize) -> bool {
-        self.used.get() + request <= BODY_WORDS && self.answer.get() + answer <= BODY_WORDS
+        self.used.get() + request <= self.room && self.answer.get() + answer <= self.room
     }
 
     /// Adds a request whose arguments `write` moves to where they will lie.
@@ -117,6 +120,6 @@ impl RequestBatch {
     #[inline]
     pub(crate) fn contents(&self, sequence: u32) -> (Header, &[u64]) {
         let (count, used) = (self.count.get(), self.used.get());
-        (Header { sequence, count: count as u16, words: used as u16 }, &self.words()[..used])
+        (Header { sequence, count: count as u16, words: used as u16 }, self.words())
     }
 }

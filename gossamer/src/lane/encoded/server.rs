@@ -11,7 +11,7 @@ use crate::lane::operation::{Encoded, Operation};
 use crate::lane::property::Properties;
 use crate::lane::registry::Registry;
 use crate::lane::server::Server;
-use crate::wire::batch::{BODY_WORDS, FAILURE_WORDS, Header};
+use crate::wire::batch::{Header, failure_words};
 use crate::wire::request::RequestHeader;
 use crate::wire::value::Malformed;
 
@@ -39,22 +39,21 @@ impl<F: Fabric> Server<F> {
             return Ok(false);
         }
         let (count, words) = (usize::from(header.count), usize::from(header.words));
-        if words > BODY_WORDS || count > BODY_WORDS - FAILURE_WORDS {
+        // Each request takes a word, and so does its response; so there is room for the failures, too.
+        if words > self.requests.words() || count > words {
             return Err(Malformed::instead_of::<Header>());
         }
         self.fabric.prepare(slot, count);
         let answer = &mut self.answer;
-        let (used, failures) = self.requests.read(slot, |body| {
+        let used = self.requests.read(slot, |body| {
             // SAFETY: L3: the header has the sequence awaited, so the batch is whole; it stays until it is answered below. A
             // slot has room for as many words (checked).
             let body = unsafe { std::slice::from_raw_parts(body, words) };
-            let mut run = Run { serving, body, at: 0, answer, used: FAILURE_WORDS, failures: 0, index: 0 };
+            let mut run = Run { serving, body, at: 0, answer, used: failure_words(count), index: 0 };
+            run.answer[..run.used].fill(0);
             run.whole_batch(count)?;
-            Ok((run.used, run.failures))
+            Ok(run.used)
         })?;
-        for (index, word) in self.answer.iter_mut().take(FAILURE_WORDS).enumerate() {
-            *word = (failures >> (64 * index)) as u64;
-        }
         let header = Header { sequence, count: header.count, words: used as u16 };
         // SAFETY: L1: this server is the only writer of the response slots. L4: the client reused this request slot, so it is
         // done with the response that was in this slot before.
@@ -69,9 +68,9 @@ struct Run<'a> {
     serving: Serving<'a>,
     body: &'a [u64],
     at: usize,
-    answer: &'a mut [u64; BODY_WORDS],
+    /// Words of failures, then the results.
+    answer: &'a mut [u64],
     used: usize,
-    failures: u128,
     index: usize,
 }
 
@@ -152,7 +151,7 @@ impl<'a> Run<'a> {
             words => words.into(),
         };
         let (end, used) = (self.at + 1 + words, self.used + answer_words(encoded.result));
-        if end > self.body.len() || used > BODY_WORDS {
+        if end > self.body.len() || used > self.answer.len() {
             return Err(Malformed::instead_of::<Operation>());
         }
         Ok(Request { property: header.property, identity: header.operation, operation, encoded, words })
@@ -183,7 +182,7 @@ impl<'a> Run<'a> {
     fn answer_late(&mut self, request: &Request, outcome: Result<Vec<u8>, DelegationError>) {
         let Serving { exchange, client, .. } = self.serving;
         self.answer[self.used] = exchange.answer_late(client, outcome);
-        self.failures |= 1 << self.index;
+        self.answer[self.index / 64] |= 1 << (self.index % 64);
         self.advance(request, 1);
     }
 
