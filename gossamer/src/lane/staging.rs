@@ -5,15 +5,16 @@
 
 use crate::lane::operation::{Delegated, Operation};
 use crate::lane::payload;
-use crate::wire::batch::{Header, failure_words};
+use crate::wire::batch::{BODY_WORDS, Header, failure_words};
 use crate::wire::request::RequestHeader;
 use std::cell::{Cell, UnsafeCell};
 
 /// Requests that wait to be published together. Used by one thread; no user code runs while it is borrowed.
 pub(crate) struct RequestBatch {
-    words: Box<UnsafeCell<[u64]>>,
-    /// Words of a slot's body, for the requests and for the responses.
-    room: usize,
+    /// For slots of the usual size, which the compiler knows: a loaded one costs callbacks inside a process a tenth.
+    near: UnsafeCell<[u64; BODY_WORDS]>,
+    /// In their place for larger slots.
+    far: Option<Box<[UnsafeCell<u64>]>>,
     used: Cell<usize>,
     count: Cell<usize>,
     /// Words the responses will take at the most: the failures, and at least one word each.
@@ -23,14 +24,25 @@ pub(crate) struct RequestBatch {
 impl RequestBatch {
     /// An empty batch for slots of so many words.
     pub(crate) fn new(room: usize) -> Self {
-        Self::of(vec![0; room].into(), room)
+        Self {
+            near: UnsafeCell::new([0; BODY_WORDS]),
+            far: (room > BODY_WORDS).then(|| (0..room).map(|_| UnsafeCell::new(0)).collect()),
+            used: Cell::new(0),
+            count: Cell::new(0),
+            answer: Cell::new(failure_words(room)),
+        }
     }
 
-    fn of(words: Box<[u64]>, room: usize) -> Self {
-        let (used, count, answer) = (Cell::new(0), Cell::new(0), Cell::new(failure_words(room)));
-        // SAFETY: a cell is laid out as what is in it.
-        let words = unsafe { Box::from_raw(Box::into_raw(words) as *mut UnsafeCell<[u64]>) };
-        Self { words, room, used, count, answer }
+    /// Words of a slot's body, for the requests as for the responses.
+    #[inline(always)]
+    fn room(&self) -> usize {
+        self.far.as_ref().map_or(BODY_WORDS, |far| far.len())
+    }
+
+    /// Where the words are.
+    #[inline(always)]
+    fn start(&self) -> *mut u64 {
+        self.far.as_ref().map_or(self.near.get().cast(), |far| UnsafeCell::raw_get(far.as_ptr()))
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -41,44 +53,48 @@ impl RequestBatch {
         self.count.get()
     }
 
-    /// Empties this batch into one of its own, to which nothing is added.
+    /// Empties this batch into one of its own.
     pub(crate) fn take(&self) -> Box<Self> {
-        let taken = Self::of(self.words().into(), self.room);
+        let taken = Box::new(Self::new(self.room()));
+        let words = self.words();
+        // SAFETY: as many words have room in a batch of the same size, which is nobody else's yet.
+        unsafe { std::ptr::copy_nonoverlapping(words.as_ptr(), taken.start(), words.len()) };
         taken.used.set(self.used.get());
         taken.count.set(self.count.get());
         self.clear();
-        Box::new(taken)
+        taken
     }
 
     pub(crate) fn clear(&self) {
         self.used.set(0);
         self.count.set(0);
-        self.answer.set(failure_words(self.room));
+        self.answer.set(failure_words(self.room()));
     }
 
     /// The words in use.
     fn words(&self) -> &[u64] {
-        // SAFETY: only `push` writes, and it does not run while the reference lives: one thread, no user code.
-        let words = unsafe { &*self.words.get() };
-        &words[..self.used.get()]
+        // SAFETY: so many words are in use. Only `push` writes, and it does not run while the reference lives: one thread, no
+        // user code.
+        unsafe { std::slice::from_raw_parts(self.start(), self.used.get()) }
     }
 
-    /// Whether one more request of this operation, and its response, have room.
+    /// Whether one more request of this operation, and its response, have room. For lanes inside a process.
     #[inline(always)]
     pub(crate) fn fits(&self, operation: &Operation) -> bool {
-        self.has_room(operation.step(), operation.result().max(1))
+        self.used.get() + operation.step() <= BODY_WORDS
+            && self.answer.get() + operation.result().max(1) <= BODY_WORDS
     }
 
-    /// Adds a request.
+    /// Adds a request. For lanes inside a process.
     ///
     /// # Safety
     /// It fits.
     #[inline(always)]
     pub(crate) unsafe fn push<T, C, U>(&self, delegated: Delegated<T, C, U>, property: u32, arguments: C) {
         let operation = delegated.operation();
-        debug_assert!(self.fits(operation));
+        debug_assert!(self.fits(operation) && self.far.is_none());
         let used = self.used.get();
-        let start = self.words.get().cast::<u64>().wrapping_add(used);
+        let start = self.near.get().cast::<u64>().wrapping_add(used);
         let header = RequestHeader { property, operation: delegated.identity() };
         // SAFETY: `fits`: there is room for the header and the words of the arguments, which are of type `C`.
         unsafe { start.write(header.pack()) };
@@ -92,7 +108,8 @@ impl RequestBatch {
     /// Whether a request of so many words in all, and its response, have room.
     #[inline(always)]
     pub(super) fn has_room(&self, request: usize, answer: usize) -> bool {
-        self.used.get() + request <= self.room && self.answer.get() + answer <= self.room
+        let room = self.room();
+        self.used.get() + request <= room && self.answer.get() + answer <= room
     }
 
     /// Adds a request whose arguments `write` moves to where they will lie.
@@ -107,7 +124,7 @@ impl RequestBatch {
         write: impl FnOnce(*mut u64),
     ) {
         let used = self.used.get();
-        let start = self.words.get().cast::<u64>().wrapping_add(used);
+        let start = self.start().wrapping_add(used);
         // SAFETY: the caller's: there is room for the header.
         unsafe { start.write(header.pack()) };
         write(start.wrapping_add(1));
