@@ -112,7 +112,7 @@ impl Worker {
     }
 
     #[cold]
-    fn does_not_understand(&self, peer: usize, malformed: &Malformed) -> ! {
+    pub(super) fn does_not_understand(&self, peer: usize, malformed: &Malformed) -> ! {
         let node = self.shared.peers.as_ref().map_or(0, |peers| peers.node_of(peer));
         self.not_understood(node, &format!("its worker {peer}: {malformed}"))
     }

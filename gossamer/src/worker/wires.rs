@@ -112,7 +112,7 @@ impl Worker {
             // Of arguments whose request comes behind it.
             Event::Piece { writer, piece } => {
                 let ahead = &self.shared.post(piece.worker as usize).ahead;
-                ahead.arrive(writer, piece.ticket, piece.total as usize, piece.bytes);
+                ahead.arrive((writer, piece.ticket), piece.part, piece.bytes)?;
             }
         }
         Ok(())

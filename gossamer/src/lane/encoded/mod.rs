@@ -3,7 +3,7 @@
 //! ```text
 //! flat value, up to 256 bytes    its words; the operation tells how many
 //! any other                      bytes (64), then the bytes, in whole words
-//! one that was sent ahead        2^63 + ticket
+//! one that was sent ahead        2^63 + ticket; long rows in it are parts of their own (`wire/run.rs`)
 //! ```
 //!
 //! A result that finds no room in the response is marked as failed there, with a ticket in its place, and comes later under
@@ -19,6 +19,7 @@ use crate::lane::catch::{self, Caught};
 use crate::lane::payload::{self, INLINE_BYTES};
 use crate::wire::NoRef;
 use crate::wire::batch::{BODY_WORDS, FAILURE_WORDS};
+use crate::wire::run::Run;
 use crate::wire::value::{Decoder, Encoder, Malformed, Parcel};
 
 /// Words of a value whose size each value tells.
@@ -60,7 +61,7 @@ impl<C: NoRef> Argument<C> {
     #[inline(always)]
     pub(crate) fn new(arguments: C) -> Result<Self, &'static str> {
         match words::<C>() {
-            VARIABLE => Encoder::parcel(arguments).map(Self::Bytes),
+            VARIABLE => Encoder::parcel_with_runs(arguments).map(Self::Bytes),
             _ => Ok(Self::Flat(arguments)),
         }
     }
@@ -68,7 +69,7 @@ impl<C: NoRef> Argument<C> {
     /// Whether it does not fit a slot, and goes ahead of its request.
     #[inline(always)]
     pub(crate) fn is_large(&self) -> bool {
-        matches!(self, Self::Bytes(parcel) if parcel.bytes().len() > LARGEST)
+        matches!(self, Self::Bytes(parcel) if parcel.bytes().len() > LARGEST || parcel.has_runs())
     }
 
     /// Words of a request with it, after the header.
@@ -111,6 +112,8 @@ impl<C: NoRef> Argument<C> {
 pub(crate) enum Arguments<'a> {
     Flat(&'a [u64]),
     Bytes(&'a [u8]),
+    /// Sent ahead, in these parts.
+    Parts(&'a mut [Run]),
 }
 
 /// Why a response had no value in it.
@@ -163,6 +166,7 @@ impl Arguments<'_> {
                 Ok(unsafe { payload::read(flat.as_ptr()) })
             }
             Self::Bytes(bytes) => Decoder::decoded(bytes),
+            Self::Parts(parts) => Decoder::decoded_parts(parts),
             Self::Flat(_) => Err(Malformed::instead_of::<C>()),
         }
     }

@@ -13,6 +13,7 @@ use crate::lane::registry::Registry;
 use crate::lane::server::Server;
 use crate::wire::batch::{Header, failure_words};
 use crate::wire::request::RequestHeader;
+use crate::wire::run;
 use crate::wire::value::Malformed;
 
 /// Who serves, and what for whom.
@@ -107,14 +108,14 @@ impl<'a> Run<'a> {
             last = Some((request.identity, request.operation));
             context::note_operation(request.operation);
             let Some(property) = self.serving.properties.get(request.property) else {
-                let arguments = self.arguments(&request)?;
+                let mut arguments = self.arguments(&request)?;
                 // SAFETY: they are those of a request for this operation, taken out once.
                 let _reported =
                     catch::delegated(|| unsafe { (request.encoded.discard)(arguments.borrowed()) });
                 self.fail(&request, Reason::Ended);
                 continue;
             };
-            let arguments = self.arguments(&request)?;
+            let mut arguments = self.arguments(&request)?;
             let mut answer = Answer { place: &mut self.answer[self.used..], used: 0, late: None };
             // SAFETY: the sender vouched that the property has the operation's type (`Client::push_encoded`), and R3 that nobody
             // else refers to it. The arguments are those of this request, taken out once.
@@ -163,8 +164,8 @@ impl<'a> Run<'a> {
         let words = &body[self.at + 1..][..request.words];
         match (request.encoded.arguments, words) {
             (VARIABLE, [ahead]) if ahead & AHEAD != 0 => {
-                let bytes = self.serving.exchange.take(self.serving.client, ahead & !AHEAD);
-                bytes.map(Source::Ahead).ok_or_else(Malformed::instead_of::<Vec<u8>>)
+                let parts = self.serving.exchange.take(self.serving.client, ahead & !AHEAD);
+                parts.map(Source::Ahead).ok_or_else(Malformed::instead_of::<Vec<u8>>)
             }
             (VARIABLE, words) => Ok(Source::Bytes(bytes_at(words)?.0)),
             (_, words) => Ok(Source::Flat(words)),
@@ -197,16 +198,16 @@ impl<'a> Run<'a> {
 enum Source<'a> {
     Flat(&'a [u64]),
     Bytes(&'a [u8]),
-    Ahead(Vec<u8>),
+    Ahead(Vec<run::Run>),
 }
 
 impl Source<'_> {
     #[inline(always)]
-    fn borrowed(&self) -> Arguments<'_> {
+    fn borrowed(&mut self) -> Arguments<'_> {
         match self {
             Self::Flat(words) => Arguments::Flat(words),
             Self::Bytes(bytes) => Arguments::Bytes(bytes),
-            Self::Ahead(bytes) => Arguments::Bytes(bytes),
+            Self::Ahead(parts) => Arguments::Parts(parts),
         }
     }
 }
