@@ -8,7 +8,7 @@ use crate::fabric::bulk::{BYTES, PLACES, Places};
 use crate::fabric::link::Link;
 use crate::fabric::tcp::Wire;
 use crate::lane::context::{self, Context};
-use crate::lane::encoded::{Argument, LARGEST};
+use crate::lane::encoded::{Flat, LARGEST, Packed};
 use crate::lane::operation::Delegated;
 use crate::lane::property::Root;
 use crate::sys::fiber::Fiber;
@@ -55,12 +55,10 @@ impl Free {
 impl Worker {
     /// Sends arguments that do not fit a slot ahead of their request.
     #[inline(always)]
-    pub(crate) fn send_ahead<C>(&self, trustee: usize, argument: Argument<C>) -> Argument<C> {
-        match argument {
-            Argument::Bytes(parcel) if parcel.bytes().len() > LARGEST || parcel.has_runs() => {
-                Argument::Ahead(self.send_in_pieces(trustee, &parcel), parcel)
-            }
-            argument => argument,
+    pub(crate) fn send_ahead<C: NoRef>(&self, trustee: usize, argument: Packed<C>) -> Packed<C> {
+        match argument.large().map(|parcel| self.send_in_pieces(trustee, parcel)) {
+            Some(ticket) => argument.sent(ticket),
+            None => argument,
         }
     }
 
@@ -129,7 +127,7 @@ impl Worker {
                 }
             });
         };
-        let published = lane.client.push_encoded_to_root(delegated, Argument::Flat(piece_of), give_back);
+        let published = lane.client.push_encoded_to_root(delegated, Flat(piece_of), give_back);
         // At once, so that one side copies out of a place while the other fills the next.
         self.after_push(trustee, published | lane.client.publish());
         rest
@@ -162,7 +160,7 @@ impl Worker {
         encoder.length(piece.len());
         encoder.bytes(piece);
         if let Ok(encoded) = encoder.finish() {
-            self.push_to_root(trustee, Delegated::travelling::<Root, _>(arrive), Argument::Bytes(encoded));
+            self.push_to_root(trustee, Delegated::travelling::<Root, _>(arrive), Packed::of(encoded));
         }
         rest
     }

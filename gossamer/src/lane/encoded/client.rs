@@ -16,7 +16,7 @@ use crate::wire::value::Malformed;
 impl<F: Fabric> Client<F> {
     /// Whether a request fits the batch being gathered. If not, `make_room` first.
     #[inline(always)]
-    pub(crate) fn fits_encoded<C: NoRef>(&self, operation: &Encoded, arguments: &Argument<C>) -> bool {
+    pub(crate) fn fits_encoded<C>(&self, operation: &Encoded, arguments: &impl Argument<C>) -> bool {
         self.staged.has_room(1 + arguments.words(), answer_words(operation.result))
     }
 
@@ -26,11 +26,11 @@ impl<F: Fabric> Client<F> {
     /// It fits (`fits_encoded`). `property` is the index, at this lane's trustee, of a property of type `T` that lives until
     /// this request has been served.
     #[inline(always)]
-    pub(crate) unsafe fn push_encoded<T, C: NoRef, U: NoRef, R>(
+    pub(crate) unsafe fn push_encoded<T, C, U: NoRef, R>(
         &self,
         (delegated, encoded): (Delegated<T, C, U>, &Encoded),
         property: u32,
-        arguments: Argument<C>,
+        arguments: impl Argument<C>,
         then: R,
     ) where
         R: FnOnce(Result<U, Unanswered>) + 'static,
@@ -53,10 +53,10 @@ impl<F: Fabric> Client<F> {
     }
 
     /// As `push_to_root`, for a trustee of another process.
-    pub(crate) fn push_encoded_to_root<C: NoRef, R>(
+    pub(crate) fn push_encoded_to_root<C, R>(
         &self,
         delegated: Delegated<Root, C, ()>,
-        arguments: Argument<C>,
+        arguments: impl Argument<C>,
         then: R,
     ) -> bool
     where

@@ -115,20 +115,36 @@ impl<'a> Run<'a> {
                 self.fail(&request, Reason::Ended);
                 continue;
             };
-            let mut arguments = self.arguments(&request)?;
-            let mut answer = Answer { place: &mut self.answer[self.used..], used: 0, late: None };
+            if [request.encoded.arguments, request.encoded.result].contains(&VARIABLE) {
+                self.serve_packed(&request, property)?;
+                continue;
+            }
+            // Flat values lie in a slot as they do inside a process.
+            let arguments = self.body[self.at + 1..].as_ptr();
+            let answer = self.answer[self.used..].as_mut_ptr();
             // SAFETY: the sender vouched that the property has the operation's type (`Client::push_encoded`), and R3 that nobody
-            // else refers to it. The arguments are those of this request, taken out once.
-            let served = unsafe { (request.encoded.run)(property, arguments.borrowed(), &mut answer) };
-            let (used, late) = (answer.used, answer.late);
-            match (served, late) {
-                (Ok(()), None) => self.advance(&request, used),
-                (Ok(()), Some(bytes)) => self.answer_late(&request, Ok(bytes)),
-                // What a request's arguments are is between it and the type; the batch goes on behind them.
-                (Err(malformed), _) => {
-                    let message = malformed.to_string();
-                    self.fail(&request, Reason::Panicked { message, place: None });
-                }
+            // else refers to it. The arguments are unread, and the words of both are there (`current`).
+            unsafe { request.operation.run(property, arguments, answer) };
+            self.advance(&request, request.encoded.result.into());
+        }
+        Ok(())
+    }
+
+    /// Serves a request whose arguments or result are encoded.
+    #[inline(never)]
+    fn serve_packed(&mut self, request: &Request, property: *mut ()) -> Result<(), Malformed> {
+        let mut arguments = self.arguments(request)?;
+        let mut answer = Answer { place: &mut self.answer[self.used..], used: 0, late: None };
+        // SAFETY: as in `until_panic`; the arguments are those of this request, taken out once.
+        let served = unsafe { (request.encoded.run)(property, arguments.borrowed(), &mut answer) };
+        let (used, late) = (answer.used, answer.late);
+        match (served, late) {
+            (Ok(()), None) => self.advance(request, used),
+            (Ok(()), Some(bytes)) => self.answer_late(request, Ok(bytes)),
+            // What a request's arguments are is between it and the type; the batch goes on behind them.
+            (Err(malformed), _) => {
+                let message = malformed.to_string();
+                self.fail(request, Reason::Panicked { message, place: None });
             }
         }
         Ok(())
