@@ -64,6 +64,12 @@ impl Cable {
         Ok(Self { connection, writer, landing: Arc::clone(landing), known: RefCell::default() })
     }
 
+    /// Bytes that were written and not sent.
+    #[inline]
+    pub(crate) fn unsent(&self) -> usize {
+        self.connection.unsent()
+    }
+
     pub(crate) fn descriptor(&self) -> RawFd {
         self.connection.descriptor()
     }
