@@ -5,6 +5,7 @@ use crate::NoRef;
 use crate::fabric::socket::Socket;
 use crate::rack::hello::Member;
 use crate::rack::message::{receive, send};
+use crate::rack::survivors::{LINGER, Survivors};
 use crate::worker::fate;
 use crate::worker::settle::AllNodes;
 use crate::worker::shared::{Phase, Shared};
@@ -229,13 +230,19 @@ fn abort(others: &[Mutex<Socket>]) {
 ///
 /// # Errors
 /// If no thread can be started.
-pub(crate) fn watch_peer(socket: Socket, node: usize, member: Member) -> io::Result<()> {
+pub(crate) fn watch_peer(
+    socket: Socket,
+    node: usize,
+    member: Member,
+    survivors: Arc<Survivors>,
+) -> io::Result<()> {
     let writer = Mutex::new(socket.try_clone()?);
     thread::Builder::new().name(format!("gossamer-node-{node}")).spawn(move || {
-        if let Err(error) = watch(socket, &writer, silence(), |_| ControlFlow::Continue(()))
-            && error.kind() == io::ErrorKind::TimedOut
-        {
-            fate::end(&loss(node, &member, &error), true);
+        if let Err(error) = watch(socket, &writer, silence(), |_| ControlFlow::Continue(())) {
+            if error.kind() == io::ErrorKind::TimedOut {
+                fate::end(&loss(node, &member, &error), true);
+            }
+            survivors.lose(node);
         }
     })?;
     Ok(())
@@ -254,7 +261,7 @@ impl Follower {
     ///
     /// # Errors
     /// If no thread can be started.
-    pub(crate) fn start(socket: Socket, node: usize, leader: Member) -> io::Result<Self> {
+    pub(crate) fn start(socket: Socket, leader: Member, survivors: Arc<Survivors>) -> io::Result<Self> {
         let writer = Arc::new(Mutex::new(socket.try_clone()?));
         let runtime = Arc::new(OnceLock::<Arc<Shared>>::new());
         let (end, ended) = mpsc::channel();
@@ -277,11 +284,16 @@ impl Follower {
             match watch(socket, &writer, silence(), take) {
                 // Whoever waits for it is there, or has ended the process.
                 Ok(()) => drop(end.send(())),
-                // All see that node 0 has ended; that it is silent maybe this node alone.
-                Err(error) => {
-                    let reports = node == 1 || error.kind() == io::ErrorKind::TimedOut;
-                    fate::end(&loss(0, &leader, &error), reports)
+                // That it is silent maybe this node alone sees; that it has ended, all.
+                Err(error) if error.kind() == io::ErrorKind::TimedOut => {
+                    fate::end(&loss(0, &leader, &error), true)
                 }
+                Err(error) if survivors.are_none() => {
+                    fate::report(&loss(0, &leader, &error));
+                    thread::sleep(LINGER);
+                    fate::end("", false)
+                }
+                Err(_) => fate::end("", false),
             }
         })?;
         Ok(follower)

@@ -19,6 +19,7 @@ mod message;
 mod neighbours;
 pub(crate) mod run;
 mod settle;
+mod survivors;
 mod topology;
 mod wires;
 

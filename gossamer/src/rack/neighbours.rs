@@ -42,8 +42,13 @@ impl Door {
     }
 }
 
+/// The name of a node's door, which is there as long as the node lives.
+pub(super) fn door(membership: &Membership, node: usize) -> String {
+    format!("gossamer-{}-{node}", membership.token.public_name())
+}
+
 fn address(membership: &Membership, node: usize) -> Address {
-    Address::Unix(format!("gossamer-{}-{node}", membership.token.public_name()))
+    Address::Unix(door(membership, node))
 }
 
 /// Shares memory with all other nodes of this machine. `ways`: those to the nodes of others.

@@ -4,6 +4,7 @@ use crate::rack::bootstrap::{self, Met, problem};
 use crate::rack::control::{Follower, Leader, Rack, lock};
 use crate::rack::environment::Membership;
 use crate::rack::neighbours::{self, Door};
+use crate::rack::survivors::Survivors;
 use crate::rack::wires;
 use crate::runtime::{CANNOT_START, Placement, Runtime, StartError, from_environment, run_alone};
 use crate::worker;
@@ -101,9 +102,10 @@ fn run_node<R: Send + 'static>(
     let door = Door::open(membership)?;
     let Met { members, mut controls, port } = bootstrap::meet(membership, &config, due)?;
     let system = |source| StartError::System { step: "starting a thread that watches a node", source };
+    let survivors = Arc::new(Survivors::new(membership, &members));
     let watcher = match controls.pop() {
         Some(socket) if membership.node > 0 => {
-            let follower = Follower::start(socket, membership.node, members[0].clone());
+            let follower = Follower::start(socket, members[0].clone(), Arc::clone(&survivors));
             Watcher::Follower(follower.map_err(system)?)
         }
         socket => {
@@ -111,9 +113,10 @@ fn run_node<R: Send + 'static>(
             Watcher::Leader(Leader::start(controls, &members).map_err(system)?)
         }
     };
-    let ways = wires::connect(membership, port.as_ref(), &members, due)?;
+    let ways = wires::connect(membership, port.as_ref(), &members, &survivors, due)?;
     let peers = neighbours::connect(membership, &door, &members, ways, due)?;
-    drop((door, port));
+    // The door stays: by it others see whether this node lives.
+    drop(port);
     let member = &members[membership.node];
     let placement = Placement { workers: member.workers, processors: member.processors.clone() };
     let runtime = Runtime::start(config, Some(placement), Some(peers))?;

@@ -8,11 +8,12 @@ use crate::rack::control::watch_peer;
 use crate::rack::environment::Membership;
 use crate::rack::hello::Member;
 use crate::rack::message::send;
+use crate::rack::survivors::Survivors;
 use crate::runtime::StartError;
 use crate::worker::peers::{Peers, Way};
 use std::io;
 use std::net::TcpStream;
-use std::sync::{Mutex, mpsc};
+use std::sync::{Arc, Mutex, mpsc};
 use std::time::{Duration, Instant};
 
 /// Time between two looks for connections that have proved themselves.
@@ -49,6 +50,7 @@ pub(crate) fn connect(
     membership: &Membership,
     port: Option<&Port>,
     members: &[Member],
+    survivors: &Arc<Survivors>,
     due: Instant,
 ) -> Result<Vec<Option<Way>>, StartError> {
     let node = membership.node;
@@ -81,7 +83,7 @@ pub(crate) fn connect(
             continue;
         }
         for socket in sockets.drain(workers(other)..) {
-            watch_peer(socket, other, members[other].clone()).map_err(lost)?;
+            watch_peer(socket, other, members[other].clone(), Arc::clone(survivors)).map_err(lost)?;
         }
         let of_workers = sockets.into_iter().map(|socket| of_workers(socket).map(Some));
         ways.push(Some(Way::Wires(Mutex::new(of_workers.collect::<io::Result<_>>().map_err(lost)?))));

@@ -39,14 +39,20 @@ pub(crate) fn tell_launcher(report: &str) {
     let _unheard = pipe.write_all(format!("{}\n", &line[..end]).as_bytes());
 }
 
-/// Another node is lost: ends this one. Of all nodes the one that `reports` says so: to the launcher, if there is one.
-pub(crate) fn end(report: &str, reports: bool) -> ! {
-    match (reports, is_watched()) {
-        (true, true) => tell_launcher(report),
-        (true, false) => {
-            exit::at_once(&format!("gossamer: {report}; the application is ended on all nodes"), PEER_LOST)
-        }
-        (false, _) => {}
+/// Says why the application ends: to the launcher, if there is one.
+pub(crate) fn report(text: &str) {
+    if is_watched() {
+        tell_launcher(text);
+    } else {
+        // Nothing can be done about a closed stderr.
+        let _unheard = writeln!(std::io::stderr(), "gossamer: {text}; the application is ended on all nodes");
+    }
+}
+
+/// Another node is lost: ends this one. Of all nodes one `reports` so.
+pub(crate) fn end(text: &str, reports: bool) -> ! {
+    if reports {
+        report(text);
     }
     exit::silently(PEER_LOST)
 }

@@ -1,12 +1,13 @@
 //! Nodes as processes, as a launcher or a list starts them: they find each other, agree on what they run, and end together.
 #![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
+mod fate;
+
 use integration_tests::watched;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixStream};
-use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
@@ -127,103 +128,6 @@ fn a_panic_in_main_ends_all_nodes_with_one_report() {
                 assert_eq!((node.status.code(), node.errors.as_str()), (Some(75), ""));
             }
         }
-    });
-}
-
-/// Kills each node in turn, and expects the others to end, with one report.
-#[test]
-fn a_node_that_is_killed_ends_all_nodes_within_a_moment() {
-    watched(|| {
-        for (victim, share_memory) in [(0, true), (1, true), (2, false), (0, false)] {
-            let mut nodes = start("sleep", 3, share_memory);
-            let mut line = String::new();
-            let mut output = BufReader::new(nodes.0[0].stdout.as_mut().unwrap());
-            output.read_line(&mut line).unwrap();
-            assert_eq!(line, "3 nodes are up\n");
-            nodes.0[victim].kill().unwrap();
-            let ended = wait(&mut nodes);
-            let mut reports = 0;
-            for (index, node) in ended.iter().enumerate() {
-                if index == victim {
-                    assert_eq!(node.status.signal(), Some(9));
-                    continue;
-                }
-                assert_eq!(node.status.code(), Some(75), "node {index}: {}", node.errors);
-                reports += usize::from(!node.errors.is_empty());
-                if !node.errors.is_empty() {
-                    assert!(node.errors.contains(&format!("node {victim} (process ")), "{}", node.errors);
-                    assert!(node.errors.contains("is lost: its process ended"), "{}", node.errors);
-                }
-            }
-            assert_eq!(reports, 1, "one report");
-        }
-    });
-}
-
-#[test]
-fn a_node_that_ends_by_itself_ends_the_others() {
-    watched(|| {
-        for what in ["die", "exit"] {
-            let ended = wait(&mut start(what, 3, true));
-            assert!(ended[..2].iter().all(|node| node.status.code() == Some(75)));
-            assert!(ended[0].errors.contains("node 2 (process "), "{}", ended[0].errors);
-            match what {
-                "die" => assert_eq!(ended[2].status.signal(), Some(6)),
-                _ => assert_eq!(ended[2].status.code(), Some(7)),
-            }
-        }
-    });
-}
-
-/// What a node says whose last worker has done what is asked for.
-fn last_words(what: &str) -> Ended {
-    let mut ended = wait(&mut start(what, 3, true));
-    assert!(ended[0].errors.contains("node 2 (process "), "{}", ended[0].errors);
-    ended.remove(2)
-}
-
-#[test]
-fn a_node_that_faults_names_worker_closure_and_line() {
-    watched(|| {
-        let node = last_words("fault");
-        assert_eq!(node.status.signal(), Some(11));
-        let words = "): SIGSEGV at address 0x40 on worker 4, in the delegated closure \
-                     `rack_program::fault_there::{{closure}}` at tests/src/bin/rack_program.rs:";
-        assert!(node.errors.starts_with("gossamer: node 2 (process "), "{}", node.errors);
-        assert!(node.errors.contains(words), "{}", node.errors);
-        assert!(node.errors.contains("; the instruction is 0x"), "{}", node.errors);
-        assert_eq!(node.errors.lines().count(), 1, "{}", node.errors);
-    });
-}
-
-#[test]
-fn a_node_that_aborts_or_overflows_its_stack_names_the_fiber() {
-    watched(|| {
-        for (what, says) in
-            [("die", "SIGABRT on worker 4, in the fiber spawned at "), ("overflow", "overflowed its stack")]
-        {
-            let node = last_words(what);
-            assert_eq!(node.status.signal(), Some(6));
-            assert!(node.errors.contains(says), "{}", node.errors);
-            assert!(node.errors.contains("spawned at tests/src/bin/rack_program.rs:"), "{}", node.errors);
-            assert_eq!(node.errors.lines().count(), 1, "{}", node.errors);
-        }
-    });
-}
-
-#[test]
-fn a_node_that_somebody_sends_a_fault_ends_and_says_who_sent_it() {
-    watched(|| {
-        let mut nodes = start("sleep", 2, true);
-        let mut line = String::new();
-        BufReader::new(nodes.0[0].stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
-        let process = i32::try_from(nodes.0[1].id()).unwrap();
-        // SAFETY: sends a signal to a child that nobody has waited for.
-        assert_eq!(unsafe { libc::kill(process, libc::SIGSEGV) }, 0);
-        let ended = wait(&mut nodes);
-        assert_eq!(ended[1].status.signal(), Some(11));
-        let sender = format!("SIGSEGV sent by process {}", std::process::id());
-        assert!(ended[1].errors.contains(&sender), "{}", ended[1].errors);
     });
 }
 
