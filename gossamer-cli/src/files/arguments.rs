@@ -25,9 +25,9 @@ pub struct Send {
     pub code: Option<String>,
     #[command(flatten)]
     pub secret: Secret,
-    /// How many TCP connections the contents take
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=64))]
-    pub streams: u8,
+    /// Send contents over so many TCP connections [default: one, or shared memory inside a machine]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=64))]
+    pub streams: Option<u8>,
     /// Send so many bytes a second at most; K, M and G are powers of 1024
     #[arg(long, value_name = "RATE", value_parser = rate)]
     pub limit_rate: Option<u64>,

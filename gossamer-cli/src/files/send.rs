@@ -14,7 +14,7 @@ use crate::files::show::Show;
 use crate::files::source::{SLICE, Source, hash_start, next_extent};
 use crate::files::walk::{self, Listing};
 use crate::key::Key;
-use gossamer::stream::{self, Error, Length, Options};
+use gossamer::stream::{self, Error, Length, Options, Route};
 use std::collections::HashSet;
 use std::fs::File;
 use std::io::{self, Read};
@@ -130,7 +130,10 @@ fn open_stream(
 ) -> Result<stream::Sender, Failure> {
     let doing = |error: Error| Failure::new(UNREACHABLE, format!("cannot send: {error}"));
     let key = stream::Key::from_hex(&stream_key(key, nonce)).map_err(doing)?;
-    let options = Options::from(geometry(block as usize)).key(key).connections(arguments.streams.into());
+    let mut options = Options::from(geometry(block as usize)).key(key);
+    if let Some(streams) = arguments.streams {
+        options = options.route(Route::Tcp).connections(streams.into());
+    }
     let address = link.peer().map_err(|error| lost(&error))?;
     stream::Sender::connect(address, Length::Open, options).map_err(doing)
 }
