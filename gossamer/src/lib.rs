@@ -32,6 +32,7 @@
 //! - [`Latch`] is for closures that have to wait themselves.
 //! - [`rack`] is about nodes: several processes that are one program.
 //! - [`spawn`] starts a fiber, [`net`] has sockets for fibers.
+//! - [`stream`] has streams that are written and read as memory.
 //!
 //! # What may block
 //! Fibers may, in calls of this crate: `apply`, `join`, `wait`, [`sleep`], sockets of [`net`]. Delegated closures and

@@ -3,4 +3,5 @@
 
 mod child;
 mod others;
+mod streams;
 mod word_count;

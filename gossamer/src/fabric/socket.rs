@@ -206,12 +206,12 @@ impl Socket {
         }
     }
 
-    /// Ends the connection in both directions, for all handles of it.
-    pub(crate) fn shutdown(&self) {
+    /// Ends the connection in these directions, for all handles of it.
+    pub(crate) fn shutdown(&self, how: Shutdown) {
         // It fails if the other side has done so.
         let _closed = match self {
-            Self::Unix(socket) => socket.shutdown(Shutdown::Both),
-            Self::Tcp(socket) => socket.shutdown(Shutdown::Both),
+            Self::Unix(socket) => socket.shutdown(how),
+            Self::Tcp(socket) => socket.shutdown(how),
         };
     }
 

@@ -12,7 +12,8 @@
 //!
 //! Invariants
 //! - U3: the producer touches block *b* only while `written <= b < released + slots`, the consumer only while `released <= b <
-//!   written`; `written` is the producer's to raise and `released` the consumer's. So a slot is one party's at a time.
+//!   written`; `written` is the producer's to raise and `released` the consumer's. So a slot is one party's at a time. A consumer
+//!   that skips blocks releases them in advance: `released` may pass `written`.
 //! - U4: the label of a slot is set by the producer when it takes a block, and by U3 stays until the consumer has released that.
 //!   A block below `written` whose slot has another label was passed over by the producer: it is a hole, and has no memory.
 //! - U5: a party in another process has proven the key of the stream and runs this library, which obeys U3 and has no mapping
@@ -41,7 +42,7 @@ pub(crate) struct Flow {
     progress: AtomicU32,
     written: AtomicU64,
     released: AtomicU64,
-    /// Bytes of all, once ENDED.
+    /// Bytes of all, plus one; zero while that is not known.
     length: AtomicU64,
     /// The first failure, as a number; zero if there is none.
     failure: AtomicU64,
@@ -165,20 +166,29 @@ impl Flow {
         self.ring();
     }
 
-    /// The producer has handed over all there is.
-    pub(crate) fn end(&self, length: u64) {
-        // Relaxed: read behind ENDED.
-        self.length.store(length, Ordering::Relaxed);
+    /// How many bytes there are is known: at the latest before the last block is handed over, which may be a part of one.
+    pub(crate) fn set_length(&self, length: u64) {
         // Release: pairs with the Acquire in `length`.
+        self.length.store(length + 1, Ordering::Release);
+        self.ring();
+    }
+
+    /// How many bytes there are, once that is known.
+    pub(crate) fn length(&self) -> Option<u64> {
+        // Acquire: pairs with the Release in `set_length`.
+        self.length.load(Ordering::Acquire).checked_sub(1)
+    }
+
+    /// The producer has handed over all there is.
+    pub(crate) fn end(&self) {
+        // Release: pairs with the Acquire in `is_ended`.
         self.progress.fetch_or(ENDED, Ordering::Release);
         self.ring();
     }
 
-    /// How many bytes there are, once the producer has ended.
-    pub(crate) fn length(&self) -> Option<u64> {
-        // Acquire: pairs with the Release in `end`.
-        let ended = self.progress.load(Ordering::Acquire) & ENDED != 0;
-        ended.then(|| self.length.load(Ordering::Relaxed))
+    pub(crate) fn is_ended(&self) -> bool {
+        // Acquire: pairs with the Release in `end`: who sees it sees all that was handed over.
+        self.progress.load(Ordering::Acquire) & ENDED != 0
     }
 
     /// The consumer has all.

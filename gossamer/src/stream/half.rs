@@ -35,6 +35,9 @@ impl Half {
         keeper: Option<Keeper>,
     ) -> Self {
         let (faults, patience) = (options.faults, options.patience);
+        if let Some(length) = length {
+            ring.flow().set_length(length);
+        }
         Self { ring, end, length, faults, patience, keeper, process: Process::this(), done: false }
     }
 
@@ -107,8 +110,9 @@ impl Half {
     /// What has ended the stream before its time.
     pub(crate) fn finish_sending(&mut self, length: u64) -> Result<(), Error> {
         self.check_process()?;
+        self.flow().set_length(length);
         self.flow().hand_over(self.geometry().blocks_of(length));
-        self.flow().end(length);
+        self.flow().end();
         self.wait(Flow::is_taken)?;
         self.done = true;
         Ok(())
@@ -135,7 +139,7 @@ impl Half {
         if self.done {
             return Ok(());
         }
-        self.wait(|flow| flow.length().is_some())?;
+        self.wait(Flow::is_ended)?;
         self.flow().take();
         if self.keeper.as_ref().is_some_and(Keeper::settles) {
             self.wait(Flow::is_settled)?;

@@ -173,7 +173,7 @@ impl Party {
         let pumps: Vec<Tcp> =
             sockets.into_iter().map(|socket| Tcp::new(socket, congestion)).collect::<Result<_, _>>()?;
         match self.end {
-            End::Sender => outgoing::run(&ring, length, pumps)?,
+            End::Sender => outgoing::run(&ring, pumps)?,
             End::Receiver => incoming::run(&ring, pumps)?,
         }
         Ok(Half::new(ring, self.end, length, &self.options, Some(Keeper::Threads)))

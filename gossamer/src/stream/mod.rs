@@ -1,4 +1,57 @@
-//! Memory streams: one end writes, the other reads, as memory, whatever its size.
+//! Memory streams: a *sender* writes a stream of any length as memory, and a *receiver* reads it as memory, in the same process, in
+//! another one, or on another machine (the Network Vortex thesis).
+//!
+//! A stream is cut into *blocks*. Each end has a *ring* of a few of them in memory ([`Geometry`]: 16 MiB by default), however long the
+//! stream is: a sender that is ahead of its receiver waits. [`pair`] makes both ends in one process; otherwise one end listens (`bind`)
+//! and the other connects, and both prove a [`Key`]. Ends of one machine share one ring, and nothing is copied; between machines blocks go
+//! over TCP, each with its checksum.
+//!
+//! ```
+//! use gossamer::stream::{Geometry, Key, Options, Receiver, Sender};
+//! use std::io::{Read, Write};
+//!
+//! let key = Key::from_hex("00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff")?;
+//! let options = Options::from(Geometry::default()).key(key); // or GOSSAMER_STREAM_KEY in the environment
+//! let listener = Receiver::bind("127.0.0.1:0", options.clone())?;
+//! let address = listener.local_addr()?;
+//! let sending = std::thread::spawn(move || {
+//!     let mut sender = Sender::connect(address, 12, options)?;
+//!     sender.write_everything(b"hello, world")?;
+//!     sender.finish() // returns when the receiver has all of it
+//! });
+//! let mut text = String::new();
+//! listener.accept()?.read_to_string(&mut text)?;
+//! assert_eq!(text, "hello, world");
+//! sending.join().unwrap()?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Safe calls
+//! [`Sender`] and [`Receiver`] give their blocks as slices ([`next_block`](Sender::next_block)), and have `Read`, `BufRead`, `Write`, and
+//! `Seek` within the *comeback*: as many blocks behind the foremost one stay in memory. There are no page faults, and a call that waits
+//! blocks its fiber only. Who has read to the end, or called `finish`, has confirmed all; an end that is dropped before that aborts the
+//! stream, and the other end gets an [`Error`].
+//!
+//! # Raw windows
+//! [`Sender::into_window`] and [`Receiver::into_window`] give all bytes at their addresses, though only the ring is in memory: page faults
+//! move blocks into the window and out of it. The pointers and slices have this contract:
+//!
+//! - The window is alive, and no other method of it runs meanwhile, except `try_with` around its closure.
+//! - Bytes are used from the front to the back. Going back is allowed within the comeback of the foremost block that was touched, by
+//!   any thread. `memcpy`, `memset` and what compiles to them (`copy_from_slice`, `fill`) may touch the end of their range first, and a
+//!   system call may touch all of its buffer first, or keep it for a while: each such call covers no more bytes than the comeback has,
+//!   or lies in one block.
+//! - Who sends writes all bytes of a block that he touches: what he leaves out has bytes of an earlier block of the same stream. That
+//!   holds for the few blocks that come with a touched one, too. Whole blocks that are passed over read as zeros.
+//! - In the window of a receiver nothing is written.
+//! - A touch blocks its thread until the block is there: it belongs on a thread of its own, not in a fiber.
+//! - What cannot be had (the other end is lost, the byte is gone or behind the end) is a SIGBUS, after a message, and `EFAULT` in a system
+//!   call. In the closure of `try_with` it is an error that is returned.
+//! - A forked child has no part in it: a touch there is a SIGSEGV, after a message.
+//! - Whoever installs a handler of SIGSEGV or SIGBUS later passes on what is not his.
+//!
+//! With userfaultfd ([`Faults`]) system calls can be handed pointers into the window. Without it one that meets a block that is not there
+//! fails with `EFAULT` (an `O_DIRECT` read: zero bytes, as at the end of a file): use the safe calls for those, whose slices are mapped.
 #![deny(unsafe_code)]
 
 mod apart;
@@ -10,6 +63,8 @@ mod half;
 mod hello;
 mod local;
 mod meet;
+#[cfg(all(test, not(loom)))]
+mod model;
 mod options;
 mod pump;
 mod raw;

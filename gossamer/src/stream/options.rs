@@ -139,6 +139,7 @@ impl Options {
     }
 
     /// The congestion control of its TCP connections, as `cubic` or `bbr`, instead of the system's. It matters where the sender is.
+    /// Without privileges it is one of `net.ipv4.tcp_allowed_congestion_control`.
     #[must_use]
     pub fn congestion(self, name: &str) -> Self {
         Self { congestion: Some(name.into()), ..self }

@@ -1,16 +1,5 @@
-//! Raw windows: all bytes of a stream at their addresses, as memory.
-//!
-//! # Contract of the pointers
-//! Whoever uses a pointer or a slice into a window keeps to this:
-//! - The window is alive, and no other method of it runs meanwhile, except in the closure of `try_with`.
-//! - Bytes are used from the front to the back. Going back is allowed within the comeback: as many whole blocks behind the
-//!   foremost one that was touched, by any thread.
-//! - Who sends writes all bytes of a block that he touches; what he does not write has the bytes of an earlier block of the same
-//!   stream. That holds for the few blocks behind a touched one that come with it, too. Whole blocks that are passed over are
-//!   zeros at the other end. In the window of a receiver nothing is written.
-//! - A touch waits, and blocks its thread, until the block is there: it belongs on a thread of its own, not in a fiber.
-//! - What cannot be had (the other end is lost, the byte is gone or behind the end) is a SIGBUS, after a message, and `EFAULT` in a
-//!   system call; see `try_with` for the other way.
+//! Raw windows: all bytes of a stream at their addresses, as memory. The contract of their pointers is in the documentation of
+//! the module `stream`.
 #![expect(unsafe_code, reason = "slices of windows")]
 
 use crate::stream::error::End;

@@ -142,8 +142,6 @@ impl Receiver {
     /// As `reach`, of a byte from which nothing is given up.
     fn look(&mut self, offset: u64) -> Result<Option<usize>, Error> {
         let geometry = self.half.geometry();
-        let least = geometry.block_of(self.position).min(geometry.block_of(offset));
-        debug_assert!(least >= self.half.flow().released());
         if !self.half.flow().is_labelled(geometry.block_of(offset), &geometry) && self.zeros.is_none() {
             self.zeros = Some(zeros(geometry.block_bytes()).map_err(Error::io("memory for zeros"))?);
         }

@@ -267,7 +267,7 @@ impl Window {
         let end = end.max(block + 1);
         let (start, bytes) = (self.place(block), self.place(end) - self.place(block));
         // SAFETY: as above. Blocks behind it cannot be had either.
-        unsafe { self.range.map_failure(start, bytes, self.failure.as_fd()) }?;
+        unsafe { self.range.map_failure(start, bytes, self.failure.as_fd(), self.access()) }?;
         Ok((block, end))
     }
 
@@ -276,7 +276,7 @@ impl Window {
         let Some(block) = state.scratch.take() else { return Ok(()) };
         let (start, bytes) = (self.place(block), self.place(block + 1) - self.place(block));
         // SAFETY: U8: whoever touched it, by the contract of `forgive`, does not believe it.
-        unsafe { self.range.map_failure(start, bytes, self.failure.as_fd()) }
+        unsafe { self.range.map_failure(start, bytes, self.failure.as_fd(), self.access()) }
     }
 
     /// Has troubles give zeros, or not any more. Returns the first trouble that there was.

@@ -111,7 +111,7 @@ impl Range {
         unsafe { self.replace(offset, bytes, Some(part), access, flags) }
     }
 
-    /// Maps the first bytes of a file that may have none: whoever touches them gets a SIGBUS.
+    /// Maps the first bytes of a file that has none: whoever touches them, as far as `access` goes, gets a SIGBUS.
     ///
     /// # Errors
     /// As `map`.
@@ -123,10 +123,11 @@ impl Range {
         offset: usize,
         bytes: usize,
         file: BorrowedFd<'_>,
+        access: Access,
     ) -> io::Result<()> {
         let flags = libc::MAP_SHARED | libc::MAP_NORESERVE;
         // SAFETY: the caller's.
-        unsafe { self.replace(offset, bytes, Some(Part { file, offset: 0 }), Access::Read, flags) }
+        unsafe { self.replace(offset, bytes, Some(Part { file, offset: 0 }), access, flags) }
     }
 
     /// Maps zeros, or nothing.

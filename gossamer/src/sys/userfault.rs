@@ -9,6 +9,8 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
 // <linux/userfaultfd.h>
 const API: u64 = 0xaa;
+/// Faults are told with their exact address (Linux 5.18), and not that of the page.
+const EXACT_ADDRESS: u64 = 1 << 11;
 const NEW: libc::Ioctl = 0xaa00;
 const SET_UP: libc::Ioctl = 0xc018_aa3f;
 const REGISTER: libc::Ioctl = 0xc020_aa00;
@@ -50,10 +52,14 @@ impl Userfault {
     /// # Errors
     /// If this process may not, or the kernel has none.
     pub(crate) fn open() -> io::Result<Self> {
+        Self::with(EXACT_ADDRESS).or_else(|_| Self::with(0))
+    }
+
+    fn with(features: u64) -> io::Result<Self> {
         let descriptor = Self::from_device().or_else(|_| Self::from_system_call())?;
         // SAFETY: a new descriptor, nobody else's.
         let file = File::from(unsafe { OwnedFd::from_raw_fd(descriptor) });
-        let mut set_up = SetUp { api: API, features: 0, ioctls: 0 };
+        let mut set_up = SetUp { api: API, features, ioctls: 0 };
         // SAFETY: the structure is the one that the call reads and writes.
         checked(unsafe { libc::ioctl(file.as_raw_fd(), SET_UP, &raw mut set_up) })?;
         Ok(Self(file))

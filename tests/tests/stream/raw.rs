@@ -8,13 +8,13 @@ use std::thread;
 /// The thesis's Figure 3.1, in Rust.
 pub unsafe fn write(into: *mut u64, count: usize) {
     // SAFETY: the caller's.
-    (0..count).for_each(|index| unsafe { into.add(index).write(index as u64) });
+    (0..count).for_each(|index| unsafe { into.wrapping_add(index).write(index as u64) });
 }
 
 /// The other half of it.
 pub unsafe fn read(from: *const u64, count: usize) -> u64 {
     // SAFETY: the caller's.
-    (0..count).map(|index| unsafe { from.add(index).read() }).fold(0, u64::wrapping_add)
+    (0..count).map(|index| unsafe { from.wrapping_add(index).read() }).fold(0, u64::wrapping_add)
 }
 
 /// What `read` gives for what `write` has written.

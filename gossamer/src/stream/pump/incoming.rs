@@ -25,7 +25,7 @@ struct Arrived {
 
 /// What a frame means once its turn has come.
 enum Turn {
-    Block { block: u64, hash: u64 },
+    Block { block: u64, bytes: usize, hash: u64 },
     Passed { blocks: u64 },
     End { length: u64, digest: u64 },
 }
@@ -48,7 +48,10 @@ pub(crate) fn run<P: Pump>(ring: &Arc<Ring>, pumps: Vec<P>) -> Result<(), Error>
             match incoming.receive_all(&mut pump) {
                 Ok(()) => {}
                 Err(Trouble::Lost(error)) => lost(flow, &error),
-                Err(Trouble::Failed(failure)) => flow.fail(failure),
+                Err(Trouble::Failed(failure)) => {
+                    flow.fail(failure);
+                    pump.drain();
+                }
             }
         })?;
     }
@@ -73,10 +76,13 @@ impl Incoming {
 
     fn receive_all(&self, pump: &mut impl Pump) -> Result<(), Trouble> {
         loop {
+            if let Some(failure) = self.ring.flow().failure() {
+                return Err(Trouble::Failed(failure));
+            }
             match pump.receive()? {
                 Frame::Block { turn, block, bytes, hash } => {
                     self.receive_block(pump, block, bytes as usize, hash)?;
-                    self.done(turn, Turn::Block { block, hash });
+                    self.done(turn, Turn::Block { block, bytes: bytes as usize, hash });
                 }
                 Frame::Passed { turn, blocks } => self.done(turn, Turn::Passed { blocks }),
                 Frame::End { turn, length, digest } => {
@@ -118,15 +124,20 @@ impl Incoming {
         let Arrived { order, digest: ours } = &mut *arrived;
         let flow = self.ring.flow();
         order.done(turn, what, |what| match what {
-            Turn::Block { block, hash } => {
+            Turn::Block { block, bytes, hash } => {
                 ours.update(&block.to_le_bytes());
                 ours.update(&hash.to_le_bytes());
+                if bytes < self.ring.geometry.block_bytes() {
+                    // Only the last is a part of one.
+                    flow.set_length(self.ring.geometry.start_of(block) + bytes as u64);
+                }
                 flow.hand_over(block + 1);
             }
             Turn::Passed { blocks } => flow.hand_over(blocks),
             Turn::End { length, digest } if digest == ours.digest() => {
+                flow.set_length(length);
                 flow.hand_over(self.ring.geometry.blocks_of(length));
-                flow.end(length);
+                flow.end();
             }
             Turn::End { .. } => flow.fail(Failure::Checksum(flow.written())),
         });
@@ -141,9 +152,11 @@ impl Incoming {
             let failure = flow.failure().filter(|_| !flow.is_taken());
             let Some(first) = pumps.first_mut() else { return };
             let sent = if let Some(failure) = waited.err().or(failure) {
-                // If it cannot be sent, the end of the connection says enough.
-                let _sent = first.send(Frame::Abort { failure: failure.to_number() }, &[]);
-                return pumps.iter().for_each(Pump::close);
+                return pumps.iter_mut().for_each(|pump| {
+                    // If it cannot be sent, the end of the connection says enough.
+                    let _sent = pump.send(Frame::Abort { failure: failure.to_number() }, &[]);
+                    pump.hang_up();
+                });
             } else if flow.is_taken() {
                 let digest = self.arrived().digest.digest();
                 let sent = first.send(Frame::Confirm { digest }, &[]);
@@ -158,14 +171,11 @@ impl Incoming {
             match sent {
                 Ok(()) => {}
                 // All is here, and the sender is gone: nobody is left to be told.
-                Err(_) if flow.length().is_some() => {
-                    flow.settle();
-                    return pumps.iter().for_each(Pump::close);
+                Err(_) if flow.is_ended() => {
+                    return flow.settle();
                 }
-                Err(error) => {
-                    lost(flow, &error);
-                    return pumps.iter().for_each(Pump::close);
-                }
+                // What the sender said last tells why: its frames are still being read.
+                Err(_) => return,
             }
         }
     }

@@ -45,8 +45,12 @@ pub(crate) trait Pump: Send + Sized + 'static {
     /// If the other end is gone.
     fn receive_bytes(&mut self, slot: &mut [u8]) -> io::Result<()>;
 
-    /// Ends the connection in both directions: whoever waits for it goes on.
-    fn close(&self);
+    /// No more is sent: the other end reads what there is, and then the end.
+    fn hang_up(&self);
+
+    /// Takes what still comes until the other end has hung up, too, or for a while. A connection that is closed before that takes
+    /// along what its other end has not read yet, as the reason why.
+    fn drain(&mut self);
 
     /// Another handle of it.
     ///

@@ -3,7 +3,7 @@
 
 use crate::stream::Error;
 use crate::stream::flow::Failure;
-use crate::stream::pump::frame::{Frame, malformed};
+use crate::stream::pump::frame::Frame;
 use crate::stream::pump::order::Order;
 use crate::stream::pump::{Pump, lost, start};
 use crate::stream::ring::Ring;
@@ -15,8 +15,6 @@ use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 /// What the threads of all connections share.
 struct Outgoing {
     ring: Arc<Ring>,
-    /// Bytes of all, if that is known from the start.
-    length: Option<u64>,
     /// Blocks that the receiver has given up.
     credit: AtomicU64,
     next: Mutex<Next>,
@@ -36,11 +34,10 @@ struct Next {
 ///
 /// # Errors
 /// If no thread can be started.
-pub(crate) fn run<P: Pump>(ring: &Arc<Ring>, length: Option<u64>, pumps: Vec<P>) -> Result<(), Error> {
+pub(crate) fn run<P: Pump>(ring: &Arc<Ring>, pumps: Vec<P>) -> Result<(), Error> {
     let next = Next { turn: 0, block: 0, digest: Xxh3::new(), ended: false };
     let (credit, sent) = (AtomicU64::new(0), Mutex::new(Order::new()));
-    let outgoing =
-        Arc::new(Outgoing { ring: Arc::clone(ring), length, credit, next: Mutex::new(next), sent });
+    let outgoing = Arc::new(Outgoing { ring: Arc::clone(ring), credit, next: Mutex::new(next), sent });
     for (index, mut pump) in pumps.into_iter().enumerate() {
         if index == 0 {
             let mut answers = pump.try_clone().map_err(Error::io("another handle of a connection"))?;
@@ -48,7 +45,7 @@ pub(crate) fn run<P: Pump>(ring: &Arc<Ring>, length: Option<u64>, pumps: Vec<P>)
             start(move || outgoing.hear(&mut answers))?;
         }
         let outgoing = Arc::clone(&outgoing);
-        start(move || outgoing.send_all(&mut pump))?;
+        start(move || outgoing.send_all(&mut pump, index > 0))?;
     }
     Ok(())
 }
@@ -59,26 +56,28 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Outgoing {
-    fn send_all(&self, pump: &mut impl Pump) {
-        loop {
-            let sent = match self.next() {
-                Ok(frame) => {
-                    self.send(pump, frame).map(|()| matches!(frame, Frame::End { .. } | Frame::Leave))
-                }
+    /// Sends frames until the end. Only the first connection's receiver answers in between, to another thread.
+    fn send_all(&self, pump: &mut impl Pump, hears: bool) {
+        let sent = loop {
+            let frame = match self.next() {
+                Ok(frame) => frame,
                 Err(failure) => {
-                    // If it cannot be sent, the end of the connection says enough.
-                    let _sent = pump.send(Frame::Abort { failure: failure.to_number() }, &[]);
-                    return pump.close();
+                    let sent = pump.send(Frame::Abort { failure: failure.to_number() }, &[]);
+                    pump.hang_up();
+                    break sent;
                 }
             };
-            match sent {
-                Ok(false) => {}
-                Ok(true) => return,
-                Err(error) => {
-                    lost(self.ring.flow(), &error);
-                    return pump.close();
-                }
+            match self.send(pump, frame) {
+                Ok(()) if matches!(frame, Frame::End { .. } | Frame::Leave) => return,
+                Ok(()) => {}
+                Err(error) => break Err(error),
             }
+        };
+        // What the receiver said last tells why.
+        match sent {
+            Err(_) if hears => self.hear(pump),
+            Ok(()) if hears => pump.drain(),
+            _ => {}
         }
     }
 
@@ -89,14 +88,16 @@ impl Outgoing {
         if next.ended {
             return Ok(Frame::Leave);
         }
-        flow.wait(None, |flow| flow.written() > next.block || flow.length().is_some())?;
+        flow.wait(None, |flow| flow.written() > next.block || flow.is_ended())?;
         if let Some(failure) = flow.failure() {
             return Err(failure);
         }
+        // Before `written`, which does not change behind it.
+        let ended = flow.is_ended();
         let written = flow.written();
         let block = flow.next_labelled(next.block, written, geometry);
         let turn = next.turn;
-        if let Some(length) = flow.length().filter(|_| block == flow.written()) {
+        if let Some(length) = flow.length().filter(|_| ended && block == written) {
             next.ended = true;
             return Ok(Frame::End { turn, length, digest: next.digest.digest() });
         }
@@ -108,7 +109,7 @@ impl Outgoing {
         let slots = geometry.slots() as u64;
         // Acquire: pairs with the Release in `hear`, though nothing but the number is needed.
         flow.wait(None, |_| block < self.credit.load(Ordering::Acquire) + slots)?;
-        let bytes = geometry.bytes_in(block, self.length.or_else(|| flow.length()).unwrap_or(u64::MAX));
+        let bytes = geometry.bytes_in(block, flow.length().unwrap_or(u64::MAX));
         let hash = xxh3_64(self.bytes(block, bytes));
         next.digest.update(&block.to_le_bytes());
         next.digest.update(&hash.to_le_bytes());
@@ -140,34 +141,24 @@ impl Outgoing {
     /// What the receiver says.
     fn hear(&self, pump: &mut impl Pump) {
         let flow = self.ring.flow();
-        loop {
+        let failure = loop {
             match pump.receive() {
                 Ok(Frame::Credit { released }) => {
                     // Release: pairs with the Acquire in `next`.
                     self.credit.fetch_max(released, Ordering::Release);
                     flow.ring();
                 }
-                Ok(Frame::Confirm { digest }) => {
-                    if digest == lock(&self.next).digest.digest() {
-                        flow.take();
-                    } else {
-                        flow.fail(Failure::Protocol);
-                    }
-                    return pump.close();
+                Ok(Frame::Confirm { digest }) if digest == lock(&self.next).digest.digest() => {
+                    return flow.take();
                 }
                 Ok(Frame::Abort { failure }) => {
-                    flow.fail(Failure::from_number(failure).unwrap_or(Failure::Protocol));
-                    return pump.close();
+                    break Failure::from_number(failure).unwrap_or(Failure::Protocol);
                 }
-                Ok(_) => {
-                    lost(flow, &malformed());
-                    return pump.close();
-                }
-                Err(error) => {
-                    lost(flow, &error);
-                    return pump.close();
-                }
+                Ok(_) => break Failure::Protocol,
+                Err(error) => return lost(flow, &error),
             }
-        }
+        };
+        flow.fail(failure);
+        pump.drain();
     }
 }

@@ -44,7 +44,7 @@ fn watch(mut socket: UnixStream, end: End, ring: &Ring) {
     let mut nothing = [0];
     while socket.read(&mut nothing).is_ok_and(|count| count > 0) {}
     // A sender that has ended has left all its bytes here.
-    let enough = end == End::Receiver && ring.flow().length().is_some();
+    let enough = end == End::Receiver && ring.flow().is_ended();
     if !enough {
         ring.flow().fail(Failure::PeerLost);
     }

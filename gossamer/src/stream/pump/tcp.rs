@@ -6,7 +6,11 @@ use crate::stream::pump::Pump;
 use crate::stream::pump::frame::{BYTES, Frame};
 use rustix::net::sockopt;
 use std::io::{self, IoSlice, Read, Write};
-use std::time::Duration;
+use std::net::Shutdown;
+use std::time::{Duration, Instant};
+
+/// How long a failed connection waits for the other end to hang up.
+const LINGER: Duration = Duration::from_secs(5);
 
 /// After so long without an answer the other machine counts as gone.
 const SILENCE: Duration = Duration::from_secs(30);
@@ -66,8 +70,16 @@ impl Pump for Tcp {
         self.0.read_exact(slot)
     }
 
-    fn close(&self) {
-        self.0.shutdown();
+    fn hang_up(&self) {
+        self.0.shutdown(Shutdown::Write);
+    }
+
+    fn drain(&mut self) {
+        let mut nothing = vec![0; 1 << 16];
+        let due = Instant::now() + LINGER;
+        if self.0.set_patience(LINGER).is_ok() {
+            while Instant::now() < due && self.0.read(&mut nothing).is_ok_and(|count| count > 0) {}
+        }
     }
 
     fn try_clone(&self) -> io::Result<Self> {

@@ -1,0 +1,128 @@
+//! Tests: every order in which two parties can take their steps on one ring, with holes, visits left out and comebacks.
+
+use crate::stream::Geometry;
+use crate::stream::flow::Flow;
+
+/// Blocks of the stream.
+const BLOCKS: u64 = 5;
+
+/// One step of a party; it cannot be made while its guard does not hold.
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    HandOver(u64),
+    /// The producer takes a block and writes it, once there is room.
+    Write(u64),
+    End,
+    Release(u64),
+    /// The consumer reads a block, once it is there.
+    Read(u64),
+    Take,
+}
+
+/// The blocks of a set that is given as bits.
+fn members(set: u32) -> impl DoubleEndedIterator<Item = u64> + Clone {
+    (0..BLOCKS).filter(move |block| set >> block & 1 == 1)
+}
+
+fn producer(written: u32, comeback: u64) -> Vec<Step> {
+    let each = |block: u64| [Step::HandOver(block.saturating_sub(comeback)), Step::Write(block)];
+    members(written).flat_map(each).chain([Step::HandOver(BLOCKS), Step::End]).collect()
+}
+
+fn consumer(read: u32, comeback: u64) -> Vec<Step> {
+    let each = |block: u64| [Step::Release(block.saturating_sub(comeback)), Step::Read(block)];
+    members(read).flat_map(each).chain([Step::Release(BLOCKS), Step::Take]).collect()
+}
+
+/// A ring whose slots hold the number of the block that was written there.
+struct Ring {
+    flow: Flow,
+    slots: Vec<u64>,
+    geometry: Geometry,
+}
+
+impl Ring {
+    fn is_enabled(&self, step: Step) -> bool {
+        match step {
+            Step::Write(block) => self.flow.has_room_for(block, &self.geometry),
+            Step::Read(block) => self.flow.written() > block,
+            Step::Take => self.flow.is_ended(),
+            _ => true,
+        }
+    }
+
+    fn make(&mut self, step: Step) {
+        let slots = self.slots.len() as u64;
+        match step {
+            Step::HandOver(blocks) => self.flow.hand_over(blocks),
+            Step::Write(block) => {
+                self.flow.label(block, &self.geometry);
+                self.slots[(block % slots) as usize] = block;
+            }
+            Step::End => {
+                self.flow.set_length(self.geometry.start_of(BLOCKS));
+                self.flow.end();
+            }
+            Step::Release(blocks) => self.flow.release(blocks),
+            Step::Read(_) => {}
+            Step::Take => self.flow.take(),
+        }
+    }
+
+    /// What the consumer may look at is what was written there.
+    fn check(&self, written: u32) {
+        for block in self.flow.released()..self.flow.written().min(BLOCKS) {
+            let has_memory = self.flow.is_labelled(block, &self.geometry);
+            assert_eq!(has_memory, written >> block & 1 == 1, "block {block}");
+            if has_memory {
+                assert_eq!(self.slots[(block % self.slots.len() as u64) as usize], block);
+            }
+        }
+    }
+}
+
+/// Each party's own steps come in order, and each changes its own words only, so how far both are says all.
+fn explore(written: u32, read: u32, geometry: Geometry) {
+    let comeback = geometry.comeback_blocks();
+    let (producer, consumer) = (producer(written, comeback), consumer(read, comeback));
+    let mut seen = vec![false; (producer.len() + 1) * (consumer.len() + 1)];
+    let mut open = vec![(0, 0)];
+    while let Some((produced, consumed)) = open.pop() {
+        if std::mem::replace(&mut seen[produced * (consumer.len() + 1) + consumed], true) {
+            continue;
+        }
+        let mut ring = Ring { flow: Flow::new(), slots: vec![u64::MAX; geometry.slots()], geometry };
+        producer[..produced].iter().chain(&consumer[..consumed]).for_each(|step| ring.make(*step));
+        ring.check(written);
+        let next: Vec<_> = [
+            producer.get(produced).map(|step| (*step, (produced + 1, consumed))),
+            consumer.get(consumed).map(|step| (*step, (produced, consumed + 1))),
+        ]
+        .into_iter()
+        .flatten()
+        .collect();
+        let enabled = next.iter().filter(|(step, _)| ring.is_enabled(*step));
+        let before = open.len();
+        open.extend(enabled.map(|(_, state)| *state));
+        assert!(open.len() > before || next.is_empty(), "both wait: {next:?} with {geometry}");
+    }
+}
+
+#[test]
+fn whatever_the_order_no_party_waits_for_ever_and_blocks_are_read_as_written() {
+    for (ahead, comeback) in [(1, 0), (1, 1), (2, 1), (2, 2), (3, 0)] {
+        let geometry = Geometry::new().ahead(ahead).comeback(comeback);
+        geometry.check().unwrap();
+        for written in 0..1 << BLOCKS {
+            for read in 0..1 << BLOCKS {
+                explore(written, read, geometry);
+            }
+        }
+    }
+}
+
+#[test]
+#[should_panic(expected = "both wait")]
+fn a_ring_that_is_too_small_for_its_comebacks_would_hang() {
+    explore(u32::MAX, u32::MAX, Geometry::new().ahead(1).comeback(2));
+}
