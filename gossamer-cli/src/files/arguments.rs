@@ -111,9 +111,10 @@ Examples:
   gossamer recv --output - | psql db                  a pipe
   gossamer recv --listen 0.0.0.0:7412 --rack          with the rack's key, without a code
 
-Files that exist are kept: those with the same contents count as received, others are
-refused without --overwrite. A file that is incomplete is called NAME.gossamer-part; the
-next transfer goes on with it. Names and links that lead out of the directory are refused.";
+Files that exist are kept: those of the same size and time, or with the same contents,
+count as received, others are refused without --overwrite. A file that is incomplete is
+called NAME.gossamer-part; the next transfer goes on with it. Names and links that lead
+out of the directory are refused.";
 
 impl Style {
     /// As it was asked for.
