@@ -7,6 +7,7 @@ pub mod clock;
 pub mod latency;
 pub mod machine;
 pub mod measure;
+pub mod memory;
 pub mod partner;
 pub mod random;
 pub mod statistics;

@@ -1,8 +1,9 @@
 //! `table`: Gossamer beside what it is compared with, as Markdown tables. See `--help`.
 
-use benches::options::{Command, USAGE, parse};
-use benches::{catalogue, machine, runner};
+use benches::options::{Command, MEMORY, MEMORY_NODE, USAGE, parse};
+use benches::{catalogue, machine, memory, report, runner};
 use std::io::Write as _;
+use std::path::Path;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -12,6 +13,8 @@ fn main() -> ExitCode {
         Ok(Command::List) => list(),
         Ok(Command::RoundTrip) => println!("{}", machine::cache_line_round_trip()),
         Ok(Command::Measure { table, row, budget }) => return runner::measure(&table, &row, budget),
+        Ok(Command::Memory(output)) => return memory_tables(output.as_deref()),
+        Ok(Command::MemoryNode) => memory::node::run(),
         Ok(Command::Tables(options)) => match runner::run(&options) {
             Ok(report) => return report.finish(&options),
             Err(error) => return mistake(&error),
@@ -26,6 +29,22 @@ fn mistake(error: &str) -> ExitCode {
     ExitCode::from(2)
 }
 
+fn memory_tables(output: Option<&Path>) -> ExitCode {
+    let written = memory::tables::text(&[MEMORY_NODE]).and_then(|text| {
+        print!("{text}");
+        output.map_or(Ok(()), |file| {
+            report::write_generated(file, &text).map_err(|error| format!("{}: {error}", file.display()))
+        })
+    });
+    match written {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("table: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
 fn list() {
     let mut out = std::io::stdout().lock(); // may be a pipe that closes early
     for group in catalogue::groups() {
@@ -37,4 +56,5 @@ fn list() {
             }
         }
     }
+    let _ = writeln!(out, "{MEMORY}");
 }

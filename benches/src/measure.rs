@@ -27,6 +27,8 @@ pub enum Way {
     Memory,
     /// Between two processes, by TCP over loopback.
     Tcp,
+    /// Between two processes, by TCP over a link of 1 Gbit/s.
+    Gigabit,
 }
 
 /// What a contender is asked to do. Contenders ignore what does not concern them.
@@ -50,6 +52,8 @@ pub struct Setting {
     pub way: Way,
     /// Bytes of a request's arguments, where there is one client.
     pub bytes: usize,
+    /// What is transferred ends on disk, and not in `/dev/null`.
+    pub to_disk: bool,
 }
 
 impl Setting {
@@ -64,6 +68,7 @@ impl Setting {
         skewed: false,
         way: Way::Process,
         bytes: 8,
+        to_disk: false,
     };
 }
 

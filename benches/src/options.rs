@@ -3,11 +3,17 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+/// The name of the group that has no contenders.
+pub const MEMORY: &str = "memory";
+/// Makes this program a node whose memory is measured.
+pub const MEMORY_NODE: &str = "--memory-node";
+
 /// What is printed for `--help` and after a mistake.
 pub const USAGE: &str = "\
 usage: table [options] [group or table ...]
 
-Measures every contender of the groups (all of them by default) and prints Markdown tables.
+Measures every contender of the groups (all of them by default) and prints Markdown tables. The group `memory`, which is
+measured by itself, is no contest: it says what lanes take of a node, measured and computed.
 
   --quick         5 short rounds: the order is right, the figures are rough
   --rounds N      rounds over all contenders (default 7)
@@ -26,6 +32,10 @@ pub enum Command {
     Tables(Options),
     /// Say what there is to measure.
     List,
+    /// Measure and compute what lanes take, and write that to a file, too.
+    Memory(Option<PathBuf>),
+    /// As a child process: be a node whose memory is measured.
+    MemoryNode,
     /// Print the usage.
     Help,
     /// As a child process: measure one contender.
@@ -80,6 +90,7 @@ pub fn parse(arguments: impl IntoIterator<Item = String>) -> Result<Command, Str
         match argument.as_str() {
             "--help" | "-h" => return Ok(Command::Help),
             "--list" => return Ok(Command::List),
+            MEMORY_NODE => return Ok(Command::MemoryNode),
             "--round-trip" => return Ok(Command::RoundTrip),
             "--measure" => {
                 return Ok(Command::Measure {
@@ -102,7 +113,11 @@ pub fn parse(arguments: impl IntoIterator<Item = String>) -> Result<Command, Str
             _ => options.wanted.push(argument),
         }
     }
-    Ok(Command::Tables(options))
+    match options.wanted.iter().any(|name| name == MEMORY) {
+        true if options.wanted.len() > 1 => Err(format!("{MEMORY} is measured by itself")),
+        true => Ok(Command::Memory(options.output)),
+        false => Ok(Command::Tables(options)),
+    }
 }
 
 fn number(text: &str) -> Result<u64, String> {
@@ -119,6 +134,13 @@ mod tests {
         let Ok(Command::Tables(options)) = parse(arguments) else { panic!("not understood") };
         assert_eq!((options.rounds, options.budget.as_millis()), (9, 60));
         assert_eq!(options.wanted, ["map"]);
+    }
+
+    #[test]
+    fn memory_is_measured_by_itself() {
+        let parsed = |arguments: &[&str]| parse(arguments.iter().map(|text| (*text).to_owned()));
+        assert_eq!(parsed(&["memory"]), Ok(Command::Memory(None)));
+        assert!(parsed(&["memory", "map"]).is_err());
     }
 
     #[test]

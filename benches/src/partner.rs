@@ -2,7 +2,7 @@
 
 use crate::clock;
 use std::os::unix::process::CommandExt as _;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
 /// A process that is there for as long as this value is.
@@ -27,10 +27,21 @@ impl Partner {
         Partner(command.spawn().unwrap_or_else(|error| panic!("the second process: {error}")))
     }
 
+    /// The number of its process.
+    #[must_use]
+    pub fn id(&self) -> u32 {
+        self.0.id()
+    }
+
     /// Processor time that this process and its partner have used.
     #[must_use]
     pub fn used_by_both(&self) -> Duration {
         clock::process() + clock::of_process(self.0.id())
+    }
+
+    /// What it prints, if that is piped. Once.
+    pub fn output(&mut self) -> Option<ChildStdout> {
+        self.0.stdout.take()
     }
 
     /// Waits until it has ended. Panics if that was not well.

@@ -59,6 +59,8 @@ pub struct Verdict {
     pub status: u8,
     /// The node whose failure ended the application, and its end.
     pub failed: Option<(usize, End)>,
+    /// What other nodes said of the peers that they lost, if that is all there is to explain the end.
+    pub witnesses: Vec<(usize, String)>,
     /// Why the application was ended, if by no node.
     pub why: Option<String>,
     /// Nodes that ended only when they were killed, although all had gone well.
@@ -219,22 +221,34 @@ impl Fate {
         matches!(self.cause, Cause::Interrupted { .. } | Cause::Unwritable(_))
     }
 
+    /// The words of nodes that had lost a peer, other than this one.
+    fn witnesses(&self, but: usize) -> Vec<(usize, String)> {
+        let ends = self.ends.iter().enumerate().filter(|(node, _)| *node != but);
+        let lost = ends.filter_map(|(node, end)| Some((node, end.as_ref()?)));
+        let lost = lost.filter(|(_, end)| end.how == How::Exited(exit::LOST));
+        lost.filter_map(|(node, end)| Some((node, end.words.clone()?))).collect()
+    }
+
     /// What to report, once it is over.
     #[must_use]
     pub fn verdict(&self) -> Verdict {
         let mut verdict = Verdict {
             status: 0,
             failed: None,
+            witnesses: Vec::new(),
             why: None,
             stragglers: self.stragglers.clone(),
             unknown: self.running().collect(),
         };
         match &self.cause {
             Cause::None | Cause::Finished => {}
-            Cause::Failed { node, .. } => {
+            Cause::Failed { node, weight } => {
                 if let Some(Some(end)) = self.ends.get(*node) {
                     verdict.status = end.how.status();
                     verdict.failed = Some((*node, end.clone()));
+                }
+                if *weight == Weight::Peer {
+                    verdict.witnesses = self.witnesses(*node);
                 }
             }
             Cause::Interrupted { signal } => verdict.status = exit::SIGNALLED + signal,

@@ -5,6 +5,9 @@ use crate::exit;
 use crate::fate::Verdict;
 use std::time::Duration;
 
+/// Witnesses that are heard: when a machine is gone, all nodes that had to do with it say the same.
+const WITNESSES: usize = 4;
+
 /// What is said on standard error: nothing if all went well. `place` gives a node's machine and process, each after a
 /// space. `silent` are the machines of which nothing was heard for a while: they may be why a node lost its peer.
 pub fn text(
@@ -18,6 +21,9 @@ pub fn text(
         text += &format!("gossamer: node {node}{} {}\n", place(*node), end.how.sentence());
         if let Some(words) = &end.words {
             text += &format!("gossamer:   node {node} said: {words}\n");
+        }
+        for (witness, words) in verdict.witnesses.iter().take(WITNESSES) {
+            text += &format!("gossamer:   node {witness} said: {words}\n");
         }
         for (machine, silence) in silent.iter().filter(|_| end.how == How::Exited(exit::LOST)) {
             text += &format!("gossamer:   nothing was heard of {machine} for {} s\n", silence.as_secs());
@@ -57,7 +63,7 @@ mod tests {
     use crate::ending::End;
 
     fn verdict() -> Verdict {
-        Verdict { status: 0, failed: None, why: None, stragglers: vec![], unknown: vec![] }
+        Verdict { status: 0, failed: None, witnesses: vec![], why: None, stragglers: vec![], unknown: vec![] }
     }
 
     #[test]
@@ -75,6 +81,15 @@ mod tests {
              gossamer:   node 2 said: worker 1\n\
              gossamer: the other nodes were ended with it\n"
         );
+    }
+
+    #[test]
+    fn what_lost_nodes_say_of_each_other_is_told_but_not_without_end() {
+        let witnesses = (1..9).map(|node| (node, format!("node 9 is lost, says {node}"))).collect();
+        let failed = Some((0, End { how: How::Exited(75), words: None }));
+        let text = text(&Verdict { failed, witnesses, ..verdict() }, 10, &[], |_| String::new());
+        assert!(text.contains("gossamer:   node 1 said: node 9 is lost, says 1\n"), "{text}");
+        assert_eq!(text.matches("node 9 is lost").count(), 4, "{text}");
     }
 
     #[test]

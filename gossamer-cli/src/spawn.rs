@@ -14,6 +14,7 @@ use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
@@ -72,8 +73,30 @@ pub struct Program {
     pub mask: Option<u32>,
     /// The limits.
     pub limits: Limits,
-    /// The user and the group, or this process's.
-    pub user: Option<(u32, u32)>,
+    /// The user, or this process's.
+    pub user: Option<User>,
+}
+
+/// Who a node runs as.
+#[derive(Clone, Debug)]
+pub struct User {
+    /// The number of the user.
+    pub user: Uid,
+    /// The user's own group.
+    pub group: Gid,
+    /// All groups of the user, if this process may change its own.
+    pub groups: Option<Arc<[Gid]>>,
+}
+
+impl User {
+    /// Becomes this user. The capabilities go with the number of the user, so that comes last.
+    fn assume(&self) -> io::Result<()> {
+        if let Some(groups) = &self.groups {
+            rustix::thread::set_thread_groups(groups)?;
+        }
+        rustix::thread::set_thread_gid(self.group)?;
+        Ok(rustix::thread::set_thread_uid(self.user)?)
+    }
 }
 
 /// What one node gets beside that.
@@ -112,7 +135,7 @@ pub fn spawn(program: &Program, node: &Node) -> Result<Spawned, Failure> {
     let lacking = |what: &str, error: io::Error| {
         Failure::new(exit::UNREACHABLE, format!("cannot start node {}: {what}: {error}", node.index))
     };
-    let pipe = || pipe(program.user).map_err(|error| lacking("no pipes for it", error));
+    let pipe = || pipe(program.user.as_ref()).map_err(|error| lacking("no pipes for it", error));
     let ((report, report_end), (out, out_end), (err, err_end)) = (pipe()?, pipe()?, pipe()?);
     let mut command = command(program, node);
     let mut input = None;
@@ -127,9 +150,10 @@ pub fn spawn(program: &Program, node: &Node) -> Result<Spawned, Failure> {
         command.env("GOSSAMER_LISTEN_FD", listener.as_raw_fd().to_string());
     }
     let inherited = [Some(report_end.as_raw_fd()), node.listener.as_ref().map(AsRawFd::as_raw_fd)];
-    let (parent, limits, mask) = (std::process::id(), program.limits, program.mask);
-    let prepare = move || prepare(parent, limits, mask, inherited);
-    // SAFETY: `prepare` makes system calls only, and its captures are numbers (X1).
+    let (parent, limits, mask, user) =
+        (std::process::id(), program.limits, program.mask, program.user.clone());
+    let prepare = move || prepare(parent, user.as_ref(), limits, mask, inherited);
+    // SAFETY: `prepare` makes system calls only, and reads its captures, which are numbers (X1).
     unsafe { command.pre_exec(prepare) };
     let mut child = execute(&mut command).map_err(|error| not_started(program, &error))?;
     let ended = rustix::process::Pid::from_raw(child.id().cast_signed())
@@ -153,10 +177,10 @@ pub fn spawn(program: &Program, node: &Node) -> Result<Spawned, Failure> {
 
 /// A pipe that belongs to the user of the node: only then can it be opened anew, as `/dev/stdout` or by its number in
 /// `/proc/self/fd`.
-fn pipe(user: Option<(u32, u32)>) -> io::Result<(PipeReader, PipeWriter)> {
+fn pipe(user: Option<&User>) -> io::Result<(PipeReader, PipeWriter)> {
     let (from, to) = io::pipe()?;
-    if let Some((user, group)) = user {
-        rustix::fs::fchown(&to, Some(Uid::from_raw(user)), Some(Gid::from_raw(group)))?;
+    if let Some(User { user, group, .. }) = user {
+        rustix::fs::fchown(&to, Some(*user), Some(*group))?;
     }
     Ok((from, to))
 }
@@ -192,15 +216,20 @@ fn command(program: &Program, node: &Node) -> Command {
     if let Some(directory) = &program.directory {
         command.current_dir(directory);
     }
-    if let Some((user, group)) = program.user {
-        command.uid(user).gid(group);
-    }
     command.process_group(0);
     command
 }
 
 /// What the new process does before it becomes the program.
-fn prepare(parent: u32, limits: Limits, mask: Option<u32>, inherited: [Option<RawFd>; 2]) -> io::Result<()> {
+fn prepare(
+    parent: u32,
+    user: Option<&User>,
+    limits: Limits,
+    mask: Option<u32>,
+    inherited: [Option<RawFd>; 2],
+) -> io::Result<()> {
+    // The standard library would leave it no group but its own.
+    user.map_or(Ok(()), User::assume)?;
     // After the change of user, which undoes it.
     rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
     if rustix::process::getppid().map(|pid| pid.as_raw_nonzero().get().cast_unsigned()) != Some(parent) {

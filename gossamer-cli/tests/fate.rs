@@ -80,6 +80,20 @@ fn a_lost_peer_that_nothing_explains_is_reported_itself() {
 }
 
 #[test]
+fn what_nodes_say_of_lost_peers_is_kept_unless_a_failure_explains_more() {
+    let mut scene = Scene::of(4);
+    let words = |text: &str| End { how: How::Exited(75), words: Some(text.to_owned()) };
+    // Node 2 saw the silence, and its end was seen by node 0; but word of that came first, and of node 1 first of all.
+    scene.ended(1, How::Exited(75));
+    scene.fate.ended(scene.now, 0, words("node 2 has ended"));
+    scene.fate.ended(scene.now, 2, words("node 3 is silent"));
+    let said = [(0, "node 2 has ended".to_owned()), (2, "node 3 is silent".to_owned())];
+    assert_eq!(scene.fate.verdict().witnesses, said);
+    scene.ended(3, SEGV).over(139, Some(3));
+    assert_eq!(scene.fate.verdict().witnesses, []);
+}
+
+#[test]
 fn a_lost_machine_explains_lost_peers() {
     let mut scene = Scene::of(2);
     scene.ended(0, How::Exited(75)).later(INSTANT).ended(1, How::Lost("silence".into()));

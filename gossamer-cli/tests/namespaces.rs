@@ -3,126 +3,15 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
 mod common;
+#[path = "common/middle.rs"]
+mod middle;
+#[path = "common/network.rs"]
+mod network;
 #[path = "common/rack.rs"]
 mod rack;
 
-use common::{Scratch, Started, eventually, finish, gossamer, is_alive, read_numbers, start, write_script};
-use rack::Daemon;
-use std::process::{Command, Stdio};
-
-/// The machines; the address of the first ends in 1.
-const MACHINES: [&str; 3] = ["a", "b", "c"];
-
-struct Network {
-    name: String,
-    scratch: Scratch,
-    daemons: Vec<Daemon>,
-}
-
-fn ip(arguments: &str) -> bool {
-    let mut command = Command::new("ip");
-    command.args(arguments.split(' ')).stdout(Stdio::null()).stderr(Stdio::null());
-    command.status().is_ok_and(|status| status.success())
-}
-
-impl Network {
-    /// Nothing, if this is not possible here.
-    fn new(test: &str) -> Option<Self> {
-        let name = format!("gossamer-{}-{test}", std::process::id());
-        if !rustix::process::geteuid().is_root() || !ip(&format!("netns add {name}-switch")) {
-            common::skipped(&format!("network namespaces need root and `ip`: {test}"));
-            return None;
-        }
-        let scratch = Scratch::new(&format!("namespaces-{test}"));
-        let mut network = Self { name, scratch, daemons: Vec::new() };
-        network.connect();
-        finish(&mut gossamer(&["keygen", network.scratch.path("key").to_str().unwrap()])).ended_with(0);
-        for index in 0..MACHINES.len() {
-            network.configure(index, "key");
-            let daemon = network.start(index);
-            network.daemons.push(daemon);
-        }
-        Some(network)
-    }
-
-    fn connect(&self) {
-        let name = &self.name;
-        let done = |arguments: &str| assert!(ip(arguments), "ip {arguments}");
-        done(&format!("-n {name}-switch link add switch type bridge"));
-        done(&format!("-n {name}-switch link set switch up"));
-        for (index, machine) in MACHINES.iter().enumerate() {
-            done(&format!("netns add {name}-{machine}"));
-            done(&format!(
-                "-n {name}-switch link add to-{machine} type veth peer name eth0 netns {name}-{machine}"
-            ));
-            done(&format!("-n {name}-switch link set to-{machine} master switch up"));
-            done(&format!("-n {name}-{machine} link set lo up"));
-            done(&format!("-n {name}-{machine} addr add 10.77.0.{}/24 dev eth0", index + 1));
-            done(&format!("-n {name}-{machine} link set eth0 up"));
-        }
-    }
-
-    fn configure(&self, index: usize, key: &str) {
-        let machine = MACHINES[index];
-        let mut text = format!("key = \"{key}\"\n[cache]\ndirectory = \"cache-{machine}\"\n");
-        for (index, name) in MACHINES.iter().enumerate() {
-            text += &format!("[[machine]]\nname = \"{name}\"\naddress = \"10.77.0.{}:7411\"\n", index + 1);
-        }
-        std::fs::write(self.scratch.path(&format!("{machine}.toml")), text).unwrap();
-    }
-
-    /// `ip` in the namespace of a machine.
-    fn ip(&self, machine: &str, arguments: &str) {
-        assert!(ip(&format!("-n {}-{machine} {arguments}", self.name)), "{arguments}");
-    }
-
-    /// `gossamer COMMAND` on a machine.
-    fn command(&self, machine: &str, command: &str, arguments: &[&str]) -> Command {
-        let mut all = Command::new("ip");
-        all.args([
-            "netns",
-            "exec",
-            &format!("{}-{machine}", self.name),
-            env!("CARGO_BIN_EXE_gossamer"),
-            command,
-        ]);
-        all.arg("--config").arg(self.scratch.path(&format!("{machine}.toml"))).args(arguments);
-        all.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        all
-    }
-
-    fn start(&self, index: usize) -> Daemon {
-        let daemon = Daemon::start(&mut self.command(MACHINES[index], "daemon", &[]));
-        daemon.says("listens on");
-        daemon
-    }
-
-    /// Launched on `a`, with one node on each machine.
-    fn launch(&self, script: &str) -> Command {
-        self.command("a", "run", &["--", "/bin/bash", "-c", script])
-    }
-
-    /// An application that goes on until it is ended, and its nodes' processes.
-    fn lasting(&self) -> (Started, Vec<u32>) {
-        let mut started = start(&mut self.launch("echo $GOSSAMER_NODE $$; exec sleep 1000"));
-        let nodes = read_numbers(started.child(), MACHINES.len());
-        (started, nodes)
-    }
-}
-
-impl Drop for Network {
-    fn drop(&mut self) {
-        self.daemons.clear();
-        for machine in MACHINES.iter().chain(&["switch"]) {
-            ip(&format!("netns del {}-{machine}", self.name));
-        }
-    }
-}
-
-#[track_caller]
-fn all_end(nodes: &[u32]) {
-    eventually("all nodes end", || !nodes.iter().any(|&node| is_alive(node)));
-}
+use common::{eventually, finish, gossamer, write_script};
+use network::{Network, all_end};
 
 #[test]
 fn nodes_on_different_machines_reach_each_other() {
@@ -248,44 +137,4 @@ fn all_machines_run_the_same_program_whatever_they_had_before() {
     run("a", "one");
     run("b", "two");
     run("c", "one");
-}
-
-/// A real program of the workspace, not a script, if it is built.
-fn program(name: &str) -> Option<String> {
-    let path = std::path::Path::new(env!("CARGO_BIN_EXE_gossamer")).with_file_name(name);
-    if !path.exists() {
-        common::skipped(&format!("{} is not built: `cargo build --workspace` does", path.display()));
-        return None;
-    }
-    Some(path.to_str().unwrap().to_owned())
-}
-
-#[test]
-fn a_real_program_computes_on_all_machines() {
-    let Some(program) = program("rack_program") else { return };
-    let Some(network) = Network::new("real") else { return };
-    for nodes in ["3", "5"] {
-        let arguments = ["-n", nodes, "--threads", "2", "--no-prefix", "--", &program, "sum"];
-        let finished = finish(&mut network.command("a", "run", &arguments));
-        assert_eq!(finished.ended_with(0).out, format!("1090 digits, {nodes} processes\n"));
-    }
-}
-
-#[test]
-fn a_node_of_a_real_program_that_loses_its_link_ends_all() {
-    let Some(program) = program("rack_program") else { return };
-    let Some(network) = Network::new("cut") else { return };
-    let mut command = network.command("a", "run", &["-n", "3", "--no-prefix", "--", &program, "sleep"]);
-    command.env("GOSSAMER_SILENCE_SECONDS", "3");
-    let mut started = start(&mut command);
-    let mut line = String::new();
-    std::io::BufRead::read_line(
-        &mut std::io::BufReader::new(started.child().stdout.as_mut().unwrap()),
-        &mut line,
-    )
-    .unwrap();
-    assert_eq!(line, "3 nodes are up\n");
-    network.ip("c", "link set eth0 down");
-    started.finish().ended_with(75).said("node 2 on c");
-    network.ip("c", "link set eth0 up");
 }

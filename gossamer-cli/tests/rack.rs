@@ -6,10 +6,10 @@ mod common;
 mod rack;
 
 use common::{eventually, finish, is_alive, read_numbers, start, write_script};
-use rack::Rack;
+use rack::{Daemon, Rack};
 use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 #[test]
 fn nodes_are_dealt_out_in_turn_and_know_each_others_ports() {
@@ -278,11 +278,22 @@ fn a_daemon_of_root_starts_nodes_as_the_user_of_the_configuration() {
     let rack = Rack::without_daemons("user", 1);
     std::fs::set_permissions(&rack.scratch.0, std::fs::Permissions::from_mode(0o755)).unwrap();
     rack.configure(0, "user = \"nobody\"\n");
-    let daemon = rack.start(0);
-    let mut started = start(&mut rack.launch(2, "echo $(id -un) >/dev/stdout; exec sleep 1000"));
-    let mut out = [0; 32];
+    // A list of groups of its own, in which the user has one more.
+    let groups = rack.scratch.path("group");
+    let more = "gossamer-test:x:64999:nobody\n";
+    std::fs::write(&groups, std::fs::read_to_string("/etc/group").unwrap() + more).unwrap();
+    let mut daemon = Command::new("unshare");
+    daemon.args(["--mount", "/bin/sh", "-c", "mount --bind \"$0\" /etc/group && exec \"$@\""]).arg(&groups);
+    daemon.arg(env!("CARGO_BIN_EXE_gossamer")).args(["daemon", "--config"]).arg(rack.config(0));
+    daemon.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let daemon = Daemon::start(&mut daemon);
+    daemon.says("listens on");
+    let mut started = start(&mut rack.launch(2, "echo $(id -un) $(id -G) >/dev/stdout; exec sleep 1000"));
+    let line = "[node 0] nobody 65534 64999\n".len();
+    let mut out = vec![0; 2 * line];
     started.child().stdout.as_mut().unwrap().read_exact(&mut out).unwrap();
-    assert_eq!(String::from_utf8_lossy(&out).matches("] nobody\n").count(), 2);
+    let out = String::from_utf8_lossy(&out);
+    assert_eq!(out.matches("] nobody 65534 64999\n").count(), 2, "{out}");
     let report = "echo word >/proc/self/fd/$GOSSAMER_REPORT_FD; exit 3";
     finish(&mut rack.launch(1, report)).ended_with(3).said("node 0 said: word");
     let nodes: Vec<u32> = {

@@ -85,10 +85,39 @@ pub use worker::config::Config;
 /// What the macros' expansions use. Not for anybody else.
 #[doc(hidden)]
 pub mod __private {
+    pub use crate::__place as place;
+    pub use crate::lane::place::Place;
     pub use crate::rack::run::main;
     pub use crate::trust::delegate::Delegate;
     pub use crate::wire::field::Field;
     pub use crate::wire::value::Shape;
+}
+
+/// In the body of a delegated closure: records where it stands. Nothing is added to what it does.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __place {
+    () => {
+        const _: () = {
+            mod place {
+                fn inner() {}
+                static PLACE: $crate::__private::Place = $crate::__private::Place::new(
+                    || ::core::any::type_name_of_val(&inner),
+                    ::core::file!(),
+                    ::core::line!(),
+                    ::core::column!(),
+                );
+                // As the records of `sys::records`.
+                ::core::arch::global_asm!(
+                    ".pushsection gossamer_places,\"aR\",@progbits",
+                    ".balign 8",
+                    ".quad {} - .",
+                    ".popsection",
+                    sym PLACE,
+                );
+            }
+        };
+    };
 }
 
 /// The programs of the README compile and run.

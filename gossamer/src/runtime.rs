@@ -5,12 +5,12 @@ use crate::sys::doorbell::Doorbell;
 use crate::sys::fiber::Job;
 use crate::sys::once::Once;
 use crate::sys::{affinity, overflow};
-use crate::worker;
 use crate::worker::config::Config;
 use crate::worker::inbox::{Inbox, Message};
 use crate::worker::peers::Peers;
 use crate::worker::readiness::{Sources, WAKE};
 use crate::worker::shared::{BUSY, Phase, Post, QUIET_LOOK, Shared, is_quiescent};
+use crate::worker::{self, last_words};
 use mio::Interest;
 use mio::unix::SourceFd;
 use std::any::Any;
@@ -142,6 +142,7 @@ impl Runtime {
         })?;
         catch::install_hook();
         overflow::install();
+        last_words::install(&shared);
         let first = shared.first;
         let mut runtime = Self { shared, threads: Vec::with_capacity(count) };
         for (index, poll) in polls.into_iter().enumerate() {

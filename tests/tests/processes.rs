@@ -91,12 +91,15 @@ fn wait(nodes: &mut Nodes) -> Vec<Ended> {
 fn processes_compute_what_one_process_does() {
     watched(|| {
         for (nodes, share_memory) in [(1, true), (2, true), (4, true), (3, false)] {
-            let ended = wait(&mut start("sum", nodes, share_memory));
-            for node in &ended {
-                assert!(node.status.success(), "{}: {}", node.status, node.errors);
+            let sum = ("sum", format!("1090 digits, {nodes} processes\n"));
+            for (what, says) in [sum, ("stream", format!("{nodes} streams, all are right: true\n"))] {
+                let ended = wait(&mut start(what, nodes, share_memory));
+                for node in &ended {
+                    assert!(node.status.success(), "{}: {}", node.status, node.errors);
+                }
+                assert_eq!(ended[0].output, says);
+                assert!(ended[1..].iter().all(|node| node.output.is_empty() && node.errors.is_empty()));
             }
-            assert_eq!(ended[0].output, format!("1090 digits, {nodes} processes\n"));
-            assert!(ended[1..].iter().all(|node| node.output.is_empty() && node.errors.is_empty()));
         }
     });
 }
@@ -172,6 +175,58 @@ fn a_node_that_ends_by_itself_ends_the_others() {
     });
 }
 
+/// What a node says whose last worker has done what is asked for.
+fn last_words(what: &str) -> Ended {
+    let mut ended = wait(&mut start(what, 3, true));
+    assert!(ended[0].errors.contains("node 2 (process "), "{}", ended[0].errors);
+    ended.remove(2)
+}
+
+#[test]
+fn a_node_that_faults_names_worker_closure_and_line() {
+    watched(|| {
+        let node = last_words("fault");
+        assert_eq!(node.status.signal(), Some(11));
+        let words = "): SIGSEGV at address 0x40 on worker 4, in the delegated closure \
+                     `rack_program::fault_there::{{closure}}` at tests/src/bin/rack_program.rs:";
+        assert!(node.errors.starts_with("gossamer: node 2 (process "), "{}", node.errors);
+        assert!(node.errors.contains(words), "{}", node.errors);
+        assert!(node.errors.contains("; the instruction is 0x"), "{}", node.errors);
+        assert_eq!(node.errors.lines().count(), 1, "{}", node.errors);
+    });
+}
+
+#[test]
+fn a_node_that_aborts_or_overflows_its_stack_names_the_fiber() {
+    watched(|| {
+        for (what, says) in
+            [("die", "SIGABRT on worker 4, in the fiber spawned at "), ("overflow", "overflowed its stack")]
+        {
+            let node = last_words(what);
+            assert_eq!(node.status.signal(), Some(6));
+            assert!(node.errors.contains(says), "{}", node.errors);
+            assert!(node.errors.contains("spawned at tests/src/bin/rack_program.rs:"), "{}", node.errors);
+            assert_eq!(node.errors.lines().count(), 1, "{}", node.errors);
+        }
+    });
+}
+
+#[test]
+fn a_node_that_somebody_sends_a_fault_ends_and_says_who_sent_it() {
+    watched(|| {
+        let mut nodes = start("sleep", 2, true);
+        let mut line = String::new();
+        BufReader::new(nodes.0[0].stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+        let process = i32::try_from(nodes.0[1].id()).unwrap();
+        // SAFETY: sends a signal to a child that nobody has waited for.
+        assert_eq!(unsafe { libc::kill(process, libc::SIGSEGV) }, 0);
+        let ended = wait(&mut nodes);
+        assert_eq!(ended[1].status.signal(), Some(11));
+        let sender = format!("SIGSEGV sent by process {}", std::process::id());
+        assert!(ended[1].errors.contains(&sender), "{}", ended[1].errors);
+    });
+}
+
 #[test]
 fn a_node_that_does_not_come_is_named() {
     watched(|| {
@@ -217,6 +272,8 @@ fn a_node_that_runs_another_program_is_told_what_differs() {
         let report = &ended[0].errors;
         assert!(report.contains("node 1 on") && report.contains("another program"), "{report}");
         assert!(report.contains("only node 0 has: `rack_program::"), "{report}");
+        let place = "`rack_program::fault_there::{{closure}}` at tests/src/bin/rack_program.rs:";
+        assert!(report.contains(place), "{report}");
         assert!(report.contains("only the other has: `processes::as_another_program"), "{report}");
     });
 }

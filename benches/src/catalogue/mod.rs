@@ -1,11 +1,13 @@
 //! What is measured: groups of tables, each a question with its contenders and the aim we set ourselves.
 
 mod delegation;
+mod files;
 mod growth;
 mod local;
 mod map;
 mod nodes;
 mod rack;
+mod streams;
 
 use crate::measure::{Measure, Setting};
 
@@ -92,7 +94,16 @@ pub struct Group {
 /// Everything there is to measure.
 #[must_use]
 pub fn groups() -> Vec<Group> {
-    vec![delegation::group(), local::group(), map::group(), growth::group(), nodes::group(), rack::group()]
+    vec![
+        delegation::group(),
+        local::group(),
+        map::group(),
+        growth::group(),
+        nodes::group(),
+        rack::group(),
+        streams::group(),
+        files::group(),
+    ]
 }
 
 fn row(name: impl Into<String>, measure: Measure, setting: Setting) -> Row {

@@ -1,6 +1,7 @@
 //! The contenders, one file per family.
 
 pub mod actors;
+pub mod files;
 pub mod gossamer;
 pub mod locks;
 pub mod maps;
@@ -10,4 +11,5 @@ pub mod ring;
 #[cfg(feature = "rpc")]
 pub mod rpc;
 pub mod sockets;
+pub mod streams;
 pub mod tools;

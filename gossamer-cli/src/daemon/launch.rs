@@ -161,7 +161,7 @@ fn program(daemon: &Daemon, launch: &Launch, file: PathBuf) -> spawn::Program {
         directory: Some(if directory.is_dir() { directory } else { "/".into() }),
         mask: Some(launch.mask),
         limits: launch.limits,
-        user: daemon.user,
+        user: daemon.user.clone(),
     }
 }
 

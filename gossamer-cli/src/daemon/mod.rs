@@ -12,10 +12,12 @@ use crate::cache::Cache;
 use crate::config::Rack;
 use crate::exit::{Failure, UNREACHABLE, USAGE};
 use crate::key::Key;
-use crate::spawn;
+use crate::spawn::{self, User};
 use gate::Gate;
 use log::{Log, log};
 use registry::Registry;
+use rustix::process::{Gid, Uid};
+use std::ffi::CString;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -33,7 +35,7 @@ struct Daemon {
     rack: Rack,
     key: Key,
     /// As whom nodes run, if not as the daemon.
-    user: Option<(u32, u32)>,
+    user: Option<User>,
     cache: Arc<Cache>,
     registry: Arc<Registry>,
     started: Instant,
@@ -109,17 +111,25 @@ impl Daemon {
     }
 }
 
-/// The numbers of a user and of its group.
-fn find_user(name: &str) -> Result<(u32, u32), Failure> {
+/// A user and its groups.
+fn find_user(name: &str) -> Result<User, Failure> {
+    let failed = |error: &dyn std::error::Error| Failure::new(USAGE, format!("`user` {name:?}: {error}"));
     let user = match nix::unistd::User::from_name(name) {
         Ok(Some(user)) => user,
         Ok(None) => return Err(Failure::new(USAGE, format!("`user`: there is no user {name:?}"))),
-        Err(error) => return Err(Failure::new(USAGE, format!("`user` {name:?}: {error}"))),
+        Err(error) => return Err(failed(&error)),
     };
     let own = rustix::process::geteuid();
     if !own.is_root() && own.as_raw() != user.uid.as_raw() {
         let message = format!("`user`: only a daemon that runs as root can start nodes as {name:?}");
         return Err(Failure::new(USAGE, message));
     }
-    Ok((user.uid.as_raw(), user.gid.as_raw()))
+    let groups = if own.is_root() {
+        let name = CString::new(user.name).map_err(|error| failed(&error))?;
+        let groups = nix::unistd::getgrouplist(&name, user.gid).map_err(|error| failed(&error))?;
+        Some(groups.into_iter().map(|group| Gid::from_raw(group.as_raw())).collect())
+    } else {
+        None
+    };
+    Ok(User { user: Uid::from_raw(user.uid.as_raw()), group: Gid::from_raw(user.gid.as_raw()), groups })
 }

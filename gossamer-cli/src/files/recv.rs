@@ -133,9 +133,9 @@ fn take(
             format!("{} files or directories cannot go to standard output: one file can", entries.len());
         return Err(Failure::new(FAILED, what));
     }
-    let found = look(&target, &entries, link)?;
     let sizes = entries.iter().all(|entry| entry.kind != Kind::Pipe);
     show.begin(sizes.then(|| entries.iter().map(Entry::bytes).sum()));
+    let found = look(&target, &entries, link)?;
     let mut nonce = [0; 32];
     getrandom::fill(&mut nonce)
         .map_err(|error| Failure::new(FAILED, format!("the kernel gives no random bytes: {error}")))?;

@@ -10,7 +10,8 @@ use super::rewrite_function;
 fn assert_rewritten(source: &str, expected: &str) {
     let mut function = parse(source);
     rewrite_function(&mut function);
-    assert_eq!(without_layout(&function.into_token_stream().to_string()), without_layout(expected));
+    let rewritten = without_layout(&function.into_token_stream().to_string());
+    assert_eq!(rewritten.replace("::gossamer::__private::place!", "place!"), without_layout(expected));
 }
 
 fn without_layout(source: &str) -> String {
@@ -30,22 +31,24 @@ fn captures_become_a_parameter_and_an_argument() {
     assert_rewritten(
         "fn add(total: &Trust<u64>, a: u64, mut b: u64) { total.apply(move |total| *total += a + b); }",
         "#[allow(unused_mut)] fn add(total: &Trust<u64>, a: u64, mut b: u64) {
-            total.apply_with(move |total, (a, mut b,)| *total += a + b, (a, b,));
+            total.apply_with(move |total, (a, mut b,)| { place!{} *total += a + b }, (a, b,));
         }",
     );
 }
 
 #[test]
-fn a_closure_that_captures_nothing_stays_as_it_is() {
-    let source = "fn reset(total: &Trust<u64>, a: u64) { total.apply(|total| { let a = 1; *total = a }); }";
-    assert_rewritten(source, source);
+fn a_closure_that_captures_nothing_only_has_its_place_recorded() {
+    assert_rewritten(
+        "fn reset(total: &Trust<u64>, a: u64) { total.apply(|total| { let a = 1; *total = a }); }",
+        "fn reset(total: &Trust<u64>, a: u64) { total.apply(|total| { place!{} { let a = 1; *total = a } }); }",
+    );
 }
 
 #[test]
 fn a_callback_comes_after_the_captures() {
     assert_rewritten(
         "fn add(total: Trust<u64>, a: u64) { total.apply_then(|total| *total += a, |()| ()); }",
-        "fn add(total: Trust<u64>, a: u64) { total.apply_with_then(|total, (a,)| *total += a, (a,), |()| ()); }",
+        "fn add(total: Trust<u64>, a: u64) { total.apply_with_then(|total, (a,)| { place!{} *total += a }, (a,), |()| ()); }",
     );
 }
 
@@ -53,7 +56,7 @@ fn a_callback_comes_after_the_captures() {
 fn type_arguments_get_one_more_for_the_captures() {
     assert_rewritten(
         "fn get(total: &Trust<u64>, a: u64) -> u64 { total.apply::<u64, _>(|total| *total + a) }",
-        "fn get(total: &Trust<u64>, a: u64) -> u64 { total.apply_with::<_, u64, _>(|total, (a,)| *total + a, (a,)) }",
+        "fn get(total: &Trust<u64>, a: u64) -> u64 { total.apply_with::<_, u64, _>(|total, (a,)| { place!{} *total + a }, (a,)) }",
     );
 }
 
@@ -65,7 +68,9 @@ fn inner_captures_are_captures_of_the_outer_closure() {
         }",
         "fn both(outer: Trust<u64>, inner: Trust<u64>, a: u64) {
             outer.apply_with_then(
-                move |_, (inner, a,)| inner.apply_with_then(move |n, (a,)| *n += a, (a,), |()| ()),
+                move |_, (inner, a,)| {
+                    place!{} inner.apply_with_then(move |n, (a,)| { place!{} *n += a }, (a,), |()| ())
+                },
                 (inner, a,),
                 |()| ()
             );
@@ -78,13 +83,13 @@ fn names_in_format_strings_and_in_unknown_macros_are_captures() {
     assert_rewritten(
         "fn show(log: &Trust<u64>, name: String, width: usize) { log.apply(move |_| print!(\"{name:width$}\")); }",
         "fn show(log: &Trust<u64>, name: String, width: usize) {
-            log.apply_with(move |_, (name, width,)| print!(\"{name:width$}\"), (name, width,));
+            log.apply_with(move |_, (name, width,)| { place!{} print!(\"{name:width$}\") }, (name, width,));
         }",
     );
     assert_rewritten(
         "fn show(log: &Trust<u64>, name: String) { log.apply(move |_| trace!(%name)); }",
         "fn show(log: &Trust<u64>, name: String) {
-            log.apply_with(move |_, #[allow(unused_variables)] (name,)| trace!(%name), (name,));
+            log.apply_with(move |_, #[allow(unused_variables)] (name,)| { place!{} trace!(%name) }, (name,));
         }",
     );
 }
@@ -93,11 +98,11 @@ fn names_in_format_strings_and_in_unknown_macros_are_captures() {
 fn spawn_is_rewritten_by_path_and_left_alone_on_other_types() {
     assert_rewritten(
         "fn start(n: u64) { gossamer::spawn(move || n); }",
-        "fn start(n: u64) { gossamer::spawn_with(move |(n,)| n, (n,)); }",
+        "fn start(n: u64) { gossamer::spawn_with(move |(n,)| { place!{} n }, (n,)); }",
     );
     assert_rewritten(
         "fn start(t: Trustee, n: u64) { t.spawn(move || n); }",
-        "fn start(t: Trustee, n: u64) { t.spawn_with(move |(n,)| n, (n,)); }",
+        "fn start(t: Trustee, n: u64) { t.spawn_with(move |(n,)| { place!{} n }, (n,)); }",
     );
     for source in [
         "fn start(scope: &Scope, n: u64) { scope.spawn(move || n); }",
@@ -121,7 +126,7 @@ fn more_captures_than_a_tuple_can_have_are_nested() {
         &format!(
             "fn all(t: &Trust<u64>) {{
                 let ({all}) = numbers();
-                t.apply_with(|_, (({first},), (n12,),)| [{all}], (({first},), (n12,),));
+                t.apply_with(|_, (({first},), (n12,),)| {{ place!{{}} [{all}] }}, (({first},), (n12,),));
             }}",
             all = names.join(", "),
         ),
@@ -136,5 +141,5 @@ fn mistakes_become_errors_inside_the_body() {
     rewrite_function(&mut function);
     let body = function.block.to_token_stream().to_string();
     assert_eq!(body.matches("compile_error").count(), 2, "{body}");
-    assert!(body.contains("t . apply (| t | * t + self . 0)"), "{body}");
+    assert!(body.contains("place ! { } * t + self . 0"), "{body}");
 }

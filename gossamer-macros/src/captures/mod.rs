@@ -24,4 +24,4 @@ mod trustee;
 mod walk;
 
 pub(crate) use items::{rewrite_function, rewrite_impl_functions, rewrite_item};
-pub(crate) use rewrite::{bundle, gossamer_span};
+pub(crate) use rewrite::{bundle, gossamer_span, place};

@@ -3,7 +3,11 @@
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::punctuated::Punctuated;
-use syn::{Expr, ExprCall, ExprMethodCall, GenericArgument, Ident, Pat, PathArguments, Token, parse_quote};
+use syn::spanned::Spanned;
+use syn::{
+    Expr, ExprCall, ExprClosure, ExprMethodCall, GenericArgument, Ident, Pat, PathArguments, Token,
+    parse_quote,
+};
 
 use super::call::{Callee, Delegation, closure_mut};
 use super::frame::{Capture, Seen};
@@ -42,6 +46,17 @@ pub(super) fn function_call(call: &ExprCall, delegation: &Delegation, captures: 
         (Some(plain), Callee::Imported) => with_check_of_import(&plain, &call, delegation),
         _ => Expr::Call(call),
     }
+}
+
+/// Has a closure's place in the source recorded, for reports.
+pub(super) fn record_place(closure: &mut ExprClosure) {
+    let (place, body) = (place(closure.span()), &closure.body);
+    *closure.body = Expr::Verbatim(quote_spanned!(gossamer_span(body.span())=> { #place #body }));
+}
+
+/// The item that records the place in the source where `span` is. Its own span is that of the user, since it is where it says.
+pub(crate) fn place(span: Span) -> TokenStream {
+    quote_spanned!(span=> ::gossamer::__private::place! {})
 }
 
 /// Changes the name at the end of a path; gives the one that stood there.

@@ -140,6 +140,7 @@ impl Walker {
     fn delegated_closure(&mut self, closure: &mut ExprClosure) -> Option<Vec<Capture>> {
         self.frames.push(Frame::new(self.scopes.depth(), closure.capture.is_some()));
         self.visit_expr_closure_mut(closure);
+        rewrite::record_place(closure);
         let frame = self.frames.pop()?;
         let rewrites = !frame.captures.is_empty() && !frame.uses_receiver;
         self.rewritten += usize::from(rewrites);

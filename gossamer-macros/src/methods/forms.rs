@@ -10,7 +10,7 @@ use syn::{
 };
 
 use super::{Property, attributes_of};
-use crate::captures::{bundle, gossamer_span};
+use crate::captures::{bundle, gossamer_span, place};
 use crate::generics::{add_predicates, bound_type_parameters};
 use crate::self_type::SpellOutSelf;
 
@@ -116,8 +116,9 @@ impl<'a> Method<'a> {
         let outer = arguments.iter().map(|argument| argument.name.to_token_stream());
         let pattern = (!arguments.is_empty()).then(|| bundle(inner.clone()));
         let values = (!arguments.is_empty()).then(|| bundle(outer.collect()));
-        let span = Span::mixed_site();
-        (quote_spanned!(span=> |property, #pattern| <#ty>::#name #turbofish (property, #(#inner),*)), values)
+        let (span, place) = (Span::mixed_site(), place(name.span()));
+        let call = quote_spanned!(span=> <#ty>::#name #turbofish (property, #(#inner),*));
+        (quote_spanned!(span=> |property, #pattern| { #place #call }), values)
     }
 
     /// The type and constant arguments: they need not follow from the others.

@@ -9,6 +9,7 @@
 //! A proof holds for its two nonces only, so none can be used again. What follows is not encrypted.
 
 use crate::fabric::socket::Socket;
+use gossamer_macros::NoRef;
 use std::io::{self, Read, Write};
 use std::time::{Duration, Instant};
 
@@ -18,7 +19,7 @@ const MAGIC: &[u8; 8] = b"gossam\0\x01";
 pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
 
 /// What all nodes of an application know, and nobody else.
-#[derive(Clone)]
+#[derive(NoRef, Clone)]
 pub(crate) struct Token([u8; 32]);
 
 impl Token {
@@ -38,6 +39,14 @@ impl Token {
     /// From what the processes of a job share. It keeps jobs apart, not attackers out.
     pub(crate) fn derived_from(text: &str) -> Self {
         Self(blake3::derive_key("gossamer 2026 token of a job without one", text.as_bytes()))
+    }
+
+    /// One that nobody else has.
+    ///
+    /// # Errors
+    /// If the system gives no random numbers.
+    pub(crate) fn random() -> io::Result<Self> {
+        nonce().map(Self)
     }
 
     /// One that proves nothing elsewhere.

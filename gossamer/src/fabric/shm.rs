@@ -1,15 +1,17 @@
 //! Lane memory of two nodes of one machine: which lane lies where, and what tells a worker of new lanes and wakes it.
 //!
 //! Invariants
-//! - T1: a `Pair` is laid out by the numbers of workers of its two nodes, which both got from node 0: both see the same.
+//! - T1: a `Pair` is laid out by the workers of its two nodes, which both got from node 0: both see the same.
 //! - T2: the words outside of slots are atomics at offsets inside the segment, aligned.
 
-use crate::fabric::SlotMemory;
 use crate::fabric::bulk::{self, Places};
+use crate::fabric::{Endpoint, Event, Lane, SlotMemory, Slots};
 use crate::sys::atomic::{AtomicU32, Ordering};
 use crate::sys::doorbell::Doorbell;
 use crate::sys::segment::Segment;
+use crate::wire::value::Malformed;
 use std::io;
+use std::ops::Range;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
@@ -79,102 +81,166 @@ impl AsFd for Porches {
     }
 }
 
-/// The lanes between the workers of two nodes, in both directions.
+/// The endpoint of two nodes that share memory: the lanes between their workers, in both directions. Both see the same slots, so
+/// nothing has to be sent or taken.
 pub(crate) struct Pair {
     segment: Arc<Segment>,
-    /// Workers of the node that made it, and of the other.
-    workers: [usize; 2],
-    /// Which of the two nodes this is.
-    side: usize,
+    /// Workers of the node that made it, and of the other: where they begin among all, and how many there are.
+    workers: [Range<usize>; 2],
 }
 
-/// The request and the response slots of one lane.
-pub(crate) type LaneMemory = (Arc<SlotMemory>, Arc<SlotMemory>);
-
 impl Pair {
-    /// New lanes between this node and another.
+    /// New lanes between the workers of this node and another.
     ///
     /// # Errors
     /// If there is not so much memory, or no descriptor left.
-    pub(crate) fn create(ours: usize, theirs: usize) -> io::Result<Self> {
+    pub(crate) fn create(ours: Range<usize>, theirs: Range<usize>) -> io::Result<Self> {
         let workers = [ours, theirs];
-        Ok(Self { segment: Arc::new(Segment::create(Self::bytes(workers))?), workers, side: 0 })
+        Ok(Self { segment: Arc::new(Segment::create(Self::bytes(&workers))?), workers })
     }
 
     /// The lanes that the other node made.
     ///
     /// # Errors
     /// If the descriptor is not that of lanes between so many workers.
-    pub(crate) fn attach(descriptor: OwnedFd, ours: usize, theirs: usize) -> io::Result<Self> {
+    pub(crate) fn attach(descriptor: OwnedFd, ours: Range<usize>, theirs: Range<usize>) -> io::Result<Self> {
         let workers = [theirs, ours];
-        let segment = Segment::attach(descriptor, Self::bytes(workers))?;
-        Ok(Self { segment: Arc::new(segment), workers, side: 1 })
+        let segment = Segment::attach(descriptor, Self::bytes(&workers))?;
+        Ok(Self { segment: Arc::new(segment), workers })
     }
 
-    const fn lanes(workers: [usize; 2]) -> usize {
-        2 * workers[0] * workers[1]
+    fn lanes(workers: &[Range<usize>; 2]) -> usize {
+        2 * workers[0].len() * workers[1].len()
     }
 
     /// Bytes of one lane: request slots, response slots, places for large values.
     const LANE: usize = 2 * SlotMemory::BYTES + bulk::PLACES * bulk::BYTES;
 
     fn start(&self, lane: usize) -> usize {
-        Self::marks(self.workers) + lane * Self::LANE
-    }
-
-    /// Where large values go on the lane from our worker to theirs, or, if `inbound`, the other way.
-    pub(crate) fn places(&self, ours: usize, theirs: usize, inbound: bool) -> Places {
-        let start = self.start(self.lane(ours, theirs, inbound));
-        Places::in_segment(&self.segment, start + 2 * SlotMemory::BYTES)
+        Self::marks(&self.workers) + lane * Self::LANE
     }
 
     /// Bytes of the marks of lanes that are in use.
-    const fn marks(workers: [usize; 2]) -> usize {
+    fn marks(workers: &[Range<usize>; 2]) -> usize {
         (Self::lanes(workers) * size_of::<AtomicU32>()).next_multiple_of(4096)
     }
 
-    const fn bytes(workers: [usize; 2]) -> usize {
+    fn bytes(workers: &[Range<usize>; 2]) -> usize {
         Self::marks(workers) + Self::lanes(workers) * Self::LANE
     }
 
-    /// The number of the lane from our worker to theirs, or, if `inbound`, the other way.
-    fn lane(&self, ours: usize, theirs: usize, inbound: bool) -> usize {
-        let [first, second] = if self.side == 0 { [ours, theirs] } else { [theirs, ours] };
-        assert!(first < self.workers[0] && second < self.workers[1], "a lane between workers that there are");
-        let client = if inbound { 1 - self.side } else { self.side };
-        (first * self.workers[1] + second) * 2 + client
+    /// The number of the lane between two workers.
+    fn lane(&self, client: usize, trustee: usize) -> usize {
+        let [made, other] = &self.workers;
+        let (first, second) = if made.contains(&client) { (client, trustee) } else { (trustee, client) };
+        assert!(made.contains(&first) && other.contains(&second), "a lane between workers of both nodes");
+        ((first - made.start) * other.len() + second - other.start) * 2 + usize::from(first == trustee)
     }
 
-    fn memory(&self, lane: usize) -> LaneMemory {
-        let start = self.start(lane);
-        let slots = |offset| SlotMemory::in_segment(&self.segment, offset);
-        (slots(start), slots(start + SlotMemory::BYTES))
+    fn slots(&self, Lane { reader, writer, slots }: Lane) -> Arc<SlotMemory> {
+        let (lane, offset) = match slots {
+            Slots::Requests => (self.lane(writer, reader), 0),
+            Slots::Responses => (self.lane(reader, writer), SlotMemory::BYTES),
+        };
+        SlotMemory::in_segment(&self.segment, self.start(lane) + offset)
     }
 
-    fn mark(&self, lane: usize) -> &AtomicU32 {
+    /// Where large values go from a client to a trustee.
+    pub(crate) fn places(&self, client: usize, trustee: usize) -> Places {
+        let start = self.start(self.lane(client, trustee));
+        Places::in_segment(&self.segment, start + 2 * SlotMemory::BYTES)
+    }
+
+    fn mark(&self, client: usize, trustee: usize) -> &AtomicU32 {
+        let lane = self.lane(client, trustee);
         let mark = self.segment.start().cast::<AtomicU32>().as_ptr().wrapping_add(lane);
         // SAFETY: T1, T2, E1: the lane is one of the pair's, so its mark is inside the segment.
         unsafe { &*mark }
     }
 
-    /// The lane from our worker to theirs, which is in use from now on. Who calls this announces it.
-    pub(crate) fn connect(&self, ours: usize, theirs: usize) -> LaneMemory {
-        let lane = self.lane(ours, theirs, false);
+    /// Says that a lane is in use from now on. Who calls this announces it.
+    pub(crate) fn open(&self, client: usize, trustee: usize) {
         // Relaxed: `Porch::announce` comes behind it.
-        self.mark(lane).store(1, Ordering::Relaxed);
-        self.memory(lane)
+        self.mark(client, trustee).store(1, Ordering::Relaxed);
     }
 
-    /// The lane from their worker to ours, if it is in use.
-    pub(crate) fn connected(&self, theirs: usize, ours: usize) -> Option<LaneMemory> {
-        let lane = self.lane(ours, theirs, true);
+    /// Whether a lane is in use.
+    pub(crate) fn is_open(&self, client: usize, trustee: usize) -> bool {
         // Relaxed: `Porch::connects` came before it.
-        (self.mark(lane).load(Ordering::Relaxed) == 1).then(|| self.memory(lane))
+        self.mark(client, trustee).load(Ordering::Relaxed) == 1
+    }
+}
+
+impl Endpoint for Pair {
+    type Fabric = Arc<SlotMemory>;
+
+    fn register(&self, lane: Lane) -> Arc<SlotMemory> {
+        self.slots(lane)
+    }
+
+    fn connect(&self, lane: Lane) -> Arc<SlotMemory> {
+        self.slots(lane)
+    }
+
+    fn flush(&self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn poll(&self, _told: impl FnMut(Event<'_>) -> Result<(), Malformed>) -> io::Result<bool> {
+        Ok(false)
     }
 }
 
 impl AsFd for Pair {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.segment.as_fd()
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+#[expect(clippy::unwrap_used, reason = "a test fails by it")]
+mod tests {
+    use super::*;
+    use crate::fabric::conformance::{LANE, Subject, conformance};
+
+    /// The two mappings that two nodes have.
+    struct Mapped {
+        reader: Pair,
+        writer: Pair,
+    }
+
+    impl Subject for Mapped {
+        type Endpoint = Pair;
+
+        fn new(seed: u64) -> Self {
+            let (reads, writes) = (LANE.reader..LANE.reader + 3, LANE.writer..LANE.writer + 2);
+            if seed.is_multiple_of(2) {
+                let reader = Pair::create(reads.clone(), writes.clone()).unwrap();
+                let descriptor = reader.as_fd().try_clone_to_owned().unwrap();
+                return Self { writer: Pair::attach(descriptor, writes, reads).unwrap(), reader };
+            }
+            let writer = Pair::create(writes.clone(), reads.clone()).unwrap();
+            let descriptor = writer.as_fd().try_clone_to_owned().unwrap();
+            Self { reader: Pair::attach(descriptor, reads, writes).unwrap(), writer }
+        }
+
+        fn reader(&self) -> &Pair {
+            &self.reader
+        }
+
+        fn writer(&self) -> &Pair {
+            &self.writer
+        }
+    }
+
+    conformance!(Mapped);
+
+    #[test]
+    fn every_lane_of_a_pair_has_a_place_of_its_own() {
+        let pair = Pair::create(2..4, 7..10).unwrap();
+        let lanes = (2..4).flat_map(|ours| (7..10).flat_map(move |theirs| [(ours, theirs), (theirs, ours)]));
+        let mut numbers: Vec<_> = lanes.map(|(client, trustee)| pair.lane(client, trustee)).collect();
+        numbers.sort_unstable();
+        assert!(numbers.into_iter().eq(0..12));
     }
 }

@@ -1,9 +1,12 @@
 //! A fabric for tests, with the faults that its contract allows: writes are under way for a while, land in pieces, and
 //! overtake each other, unless they go into the same slot. A seed decides, so that a failure can be had again.
 
-use crate::fabric::{Fabric, SlotMemory};
+use crate::fabric::{Endpoint, Event, Fabric, Lane, SlotMemory};
+use crate::wire::value::Malformed;
 use fastrand::Rng;
 use std::cell::RefCell;
+use std::collections::HashMap;
+use std::io;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -12,6 +15,7 @@ pub(crate) struct Network {
     random: RefCell<Rng>,
     /// In the order in which they were made.
     writes: RefCell<Vec<Write>>,
+    registered: RefCell<HashMap<Lane, Arc<SlotMemory>>>,
 }
 
 /// A write of which the first `landed` words are in place.
@@ -31,12 +35,11 @@ pub(crate) struct Wire {
 
 impl Network {
     pub(crate) fn seeded(seed: u64) -> Rc<Self> {
-        Rc::new(Self { random: RefCell::new(Rng::with_seed(seed)), writes: RefCell::default() })
-    }
-
-    /// A fabric that writes into `to`.
-    pub(crate) fn connect(self: &Rc<Self>, to: Arc<SlotMemory>) -> Wire {
-        Wire { network: Rc::clone(self), to }
+        Rc::new(Self {
+            random: RefCell::new(Rng::with_seed(seed)),
+            writes: RefCell::default(),
+            registered: RefCell::default(),
+        })
     }
 
     /// Lets a piece of some write land. Returns whether there was one.
@@ -72,36 +75,45 @@ impl Fabric for Wire {
     fn prepare(&self, _slot: usize, _words: usize) {}
 }
 
+impl Endpoint for Rc<Network> {
+    type Fabric = Wire;
+
+    fn register(&self, lane: Lane) -> Arc<SlotMemory> {
+        Arc::clone(self.registered.borrow_mut().entry(lane).or_insert_with(SlotMemory::new))
+    }
+
+    fn connect(&self, lane: Lane) -> Wire {
+        Wire { network: Rc::clone(self), to: self.register(lane) }
+    }
+
+    fn flush(&self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn poll(&self, _told: impl FnMut(Event<'_>) -> Result<(), Malformed>) -> io::Result<bool> {
+        Ok(self.step())
+    }
+}
+
 mod tests {
     use super::*;
     use crate::fabric::conformance::{Subject, conformance};
 
-    struct Simulated {
-        memory: Arc<SlotMemory>,
-        wire: Wire,
-    }
-
-    impl Subject for Simulated {
-        type Fabric = Wire;
+    impl Subject for Rc<Network> {
+        type Endpoint = Self;
 
         fn new(seed: u64) -> Self {
-            let memory = SlotMemory::new();
-            let wire = Network::seeded(seed).connect(Arc::clone(&memory));
-            Self { memory, wire }
+            Network::seeded(seed)
         }
 
-        fn fabric(&self) -> &Wire {
-            &self.wire
+        fn reader(&self) -> &Self {
+            self
         }
 
-        fn memory(&self) -> &SlotMemory {
-            &self.memory
-        }
-
-        fn step(&self) -> bool {
-            self.wire.network.step()
+        fn writer(&self) -> &Self {
+            self
         }
     }
 
-    conformance!(Simulated);
+    conformance!(std::rc::Rc<super::Network>);
 }

@@ -11,7 +11,7 @@
 //! reader lands a header behind its body, so the contract holds (W1, W2); frames wait in memory while the socket takes no more,
 //! and lanes have no more under way than slots (W3).
 
-use crate::fabric::{Fabric, SlotMemory, bulk};
+use crate::fabric::{Fabric, SlotMemory, Slots, bulk};
 use crate::wire::batch::{BODY_WORDS, Header};
 use crate::wire::value::Malformed;
 use std::cell::{Cell, RefCell};
@@ -32,14 +32,6 @@ const PIECE_HEAD: usize = 4;
 const PIECE: u64 = 2;
 /// Words of a connection's buffer for what arrives.
 const BUFFER: usize = 32 * 1024;
-
-/// Which slots of a lane.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[repr(u8)]
-pub(crate) enum Slots {
-    Requests,
-    Responses,
-}
 
 impl Frame<'_> {
     /// Does the write, into the slots it is for.
@@ -172,18 +164,16 @@ impl Connection {
         self.out.borrow().len() * size_of::<u64>() - self.sent.get()
     }
 
-    /// Whether something waits for the socket to take it.
-    #[cfg(test)]
-    pub(crate) fn has_unsent(&self) -> bool {
-        !self.out.borrow().is_empty()
-    }
-
     /// Reads what has arrived, once, and hands over its frames. Whether anything had.
     ///
     /// # Errors
     /// If the connection is lost, or something else than frames arrives.
     #[inline]
-    pub(crate) fn receive(&self, mut land: impl FnMut(Arrival<'_>)) -> io::Result<bool> {
+    pub(crate) fn receive(
+        &self,
+        mut land: impl FnMut(Arrival<'_>) -> Result<(), Malformed>,
+    ) -> io::Result<bool> {
+        let refused = |malformed| io::Error::new(ErrorKind::InvalidData, malformed);
         let mut arrived = self.arrived.borrow_mut();
         let room = &mut bytes_of_mut(&mut arrived)[self.filled.get()..];
         let count = match (&self.socket).read(room) {
@@ -197,10 +187,8 @@ impl Connection {
         let filled = self.filled.get() + count;
         let words = &arrived[..filled / size_of::<u64>()];
         let mut at = 0;
-        while let Some((frame, length)) =
-            decode(&words[at..]).map_err(|malformed| io::Error::new(ErrorKind::InvalidData, malformed))?
-        {
-            land(frame);
+        while let Some((frame, length)) = decode(&words[at..]).map_err(refused)? {
+            land(frame).map_err(refused)?;
             at += length;
         }
         let taken = at * size_of::<u64>();
@@ -255,57 +243,9 @@ impl Fabric for Wire {
 }
 
 #[cfg(all(test, not(loom)))]
-#[expect(clippy::unwrap_used, reason = "a test fails by it")]
 mod tests {
     use super::*;
-    use crate::fabric::conformance::{Subject, conformance};
     use fastrand::Rng;
-    use std::net::TcpListener;
-    use std::sync::Arc;
-
-    fn connected() -> (Rc<Connection>, Rc<Connection>) {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let here = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-        let (there, _) = listener.accept().unwrap();
-        (Connection::new(here).unwrap(), Connection::new(there).unwrap())
-    }
-
-    /// Two ends of a connection over loopback, and the memory that frames land in.
-    struct Loopback {
-        wire: Wire,
-        reader: Rc<Connection>,
-        memory: Arc<SlotMemory>,
-    }
-
-    impl Subject for Loopback {
-        type Fabric = Wire;
-
-        fn new(_seed: u64) -> Self {
-            let (connection, reader) = connected();
-            let wire = Wire { connection, worker: 7, slots: Slots::Requests };
-            Self { wire, reader, memory: SlotMemory::new() }
-        }
-
-        fn fabric(&self) -> &Wire {
-            &self.wire
-        }
-
-        fn memory(&self) -> &SlotMemory {
-            &self.memory
-        }
-
-        fn step(&self) -> bool {
-            self.wire.connection.flush().unwrap();
-            let land = |arrival: Arrival<'_>| {
-                let Arrival::Frame(frame) = arrival else { panic!("nothing else was sent") };
-                assert_eq!(frame.worker, 7);
-                frame.land(&self.memory);
-            };
-            self.reader.receive(land).unwrap() || self.wire.connection.has_unsent()
-        }
-    }
-
-    conformance!(Loopback);
 
     #[test]
     fn what_is_no_frame_is_refused() {

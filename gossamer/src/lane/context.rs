@@ -1,5 +1,6 @@
 //! What kind of code this thread is running, which decides whether it may block.
 
+use crate::lane::operation::Operation;
 use std::cell::Cell;
 
 /// What the current code is a part of.
@@ -17,6 +18,19 @@ pub(crate) enum Context {
 
 thread_local! {
     static CURRENT: Cell<Context> = const { Cell::new(Context::Outside) };
+    /// The delegated closure that runs, or ran last: for the last words of a process.
+    static OPERATION: Cell<Option<&'static Operation>> = const { Cell::new(None) };
+}
+
+/// Notes which delegated closure is about to run.
+#[inline(always)]
+pub(crate) fn note_operation(operation: &'static Operation) {
+    OPERATION.set(Some(operation));
+}
+
+/// The delegated closure that runs, if one does.
+pub(crate) fn operation() -> Option<&'static Operation> {
+    OPERATION.get().filter(|_| current() == Context::Delegated)
 }
 
 /// The context of the calling code.

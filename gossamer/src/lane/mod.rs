@@ -14,6 +14,7 @@ mod forked;
 mod model;
 pub(crate) mod operation;
 mod payload;
+pub(crate) mod place;
 pub(crate) mod property;
 pub(crate) mod registry;
 pub(crate) mod server;

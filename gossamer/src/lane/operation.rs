@@ -228,9 +228,16 @@ impl<T, C, U> Delegated<T, C, U> {
     /// type `N`: the user's closure, where `closure` only wraps it.
     #[inline(always)]
     pub(crate) fn of<N, F: FnOnce(&mut T, C) -> U>(closure: F) -> Self {
+        let delegated = Self::that_is::<N, F>(&closure);
+        std::mem::forget(closure);
+        delegated
+    }
+
+    /// As `of`, of a closure that is not sent anywhere.
+    #[inline(always)]
+    pub(crate) fn that_is<N, F: FnOnce(&mut T, C) -> U>(_closure: &F) -> Self {
         // Public functions have refused captures with words for the user; this keeps the rest of the crate to it.
         assert!(size_of::<F>() == 0, "a closure that captures was delegated");
-        std::mem::forget(closure);
         Self { operation: const { &Instance::<T, C, U, F, N>::OPERATION }, types: PhantomData }
     }
 

@@ -2,6 +2,7 @@
 //! function that describes them from the start of the image. An identity from a peer is looked up here, never followed.
 
 use crate::lane::operation::Operation;
+use crate::lane::place::Places;
 use crate::sys::image;
 use crate::sys::records;
 use foldhash::fast::FixedState;
@@ -55,11 +56,14 @@ impl Registry {
         self.digest
     }
 
-    /// The names of the operations, in order and each once.
-    pub(crate) fn names(&self) -> Vec<&'static str> {
+    /// The operations with their places, in order and each once, as they are told to another program.
+    pub(crate) fn describe(&self) -> Vec<Described> {
         let mut names: Vec<_> = self.operations.values().map(|operation| operation.name()).collect();
         names.sort_unstable();
         names.dedup();
-        names
+        names.into_iter().map(|name| (name.to_owned(), Places(name).to_string())).collect()
     }
 }
+
+/// The name of an operation, and its places as they are written behind it.
+pub(crate) type Described = (String, String);

@@ -5,6 +5,7 @@
 
 use crate::fabric::{Fabric, SlotMemory};
 use crate::lane::catch::{self, Caught};
+use crate::lane::context;
 use crate::lane::error::{DelegationError, Reason};
 use crate::lane::operation::Operation;
 use crate::lane::property::Properties;
@@ -169,6 +170,7 @@ impl Run<'_> {
         // SAFETY: the caller's: a request is left.
         let (first, mut operation) = unsafe { self.current() };
         let (mut identity, mut step, mut result) = (first.operation, operation.step(), operation.result());
+        context::note_operation(operation);
         while self.index < count {
             // SAFETY: the caller's.
             let header = unsafe { self.header() };
@@ -178,6 +180,7 @@ impl Run<'_> {
                 // SAFETY: as in `current`.
                 operation = unsafe { Operation::at(header.operation) };
                 (identity, step, result) = (header.operation, operation.step(), operation.result());
+                context::note_operation(operation);
             }
             let Some(property) = properties.get(header.property) else { return Some(operation) };
             let answer = self.answer.as_mut_ptr().wrapping_add(self.used);

@@ -1,8 +1,8 @@
 //! The lane over a fabric that delays, tears and reorders writes: requests of all kinds, in random order of everything that
 //! the two ends and the fabric may do, against what must come out. A failure names its seed.
 
-use crate::fabric::SlotMemory;
 use crate::fabric::sim::{Network, Wire};
+use crate::fabric::{self, Endpoint};
 use crate::lane::catch;
 use crate::lane::client::Client;
 use crate::lane::error::DelegationError;
@@ -36,12 +36,12 @@ struct Lane {
 impl Lane {
     fn seeded(seed: u64) -> Self {
         let network = Network::seeded(seed);
-        let (requests, responses) = (SlotMemory::new(), SlotMemory::new());
+        let (requests, responses) = (fabric::Lane::requests(0, 1), fabric::Lane::responses(0, 1));
         let properties = Properties::new();
         let log = properties.insert(Log::new());
         Self {
-            client: Client::new(network.connect(Arc::clone(&requests)), Arc::clone(&responses)),
-            server: Server::new(requests, network.connect(responses)),
+            client: Client::new(network.connect(requests), network.register(responses)),
+            server: Server::new(network.register(requests), network.connect(responses)),
             network,
             properties,
             log,

@@ -4,10 +4,11 @@
 use crate::NoRef;
 use crate::fabric::handshake;
 use crate::fabric::socket::{Listener, Socket};
-use crate::lane::registry::Registry;
+use crate::lane::registry::{Described, Registry};
 use crate::rack::environment::Membership;
 use crate::rack::hello::{Hello, Member, Reply, difference, lay_out};
 use crate::rack::message::{receive, send};
+use crate::rack::neighbours::LOCALHOST;
 use crate::rack::wires::Port;
 use crate::runtime::StartError;
 use crate::worker::config::Config;
@@ -50,7 +51,7 @@ pub(crate) fn meet(membership: &Membership, config: &Config, due: Instant) -> Re
 
 /// Opens the port of a node that others may have to reach from another machine, at `host`.
 fn open_port(hello: &mut Hello, host: Option<&str>, config: &Config) -> Result<Option<Port>, StartError> {
-    let host = host.or(if config.share_memory { None } else { Some("127.0.0.1") });
+    let host = host.or(if config.share_memory { None } else { Some(LOCALHOST) });
     let port = host.map(Port::open).transpose();
     let port =
         port.map_err(|source| StartError::System { step: "opening a port for other nodes", source })?;
@@ -159,13 +160,13 @@ fn admit(
             hello.host, hello.pid
         ))
     } else if !own.is_same_program(&hello) {
-        let theirs: io::Result<Vec<String>> =
+        let theirs: io::Result<Vec<Described>> =
             send(&mut socket, Reply::Explain).and_then(|()| receive(&mut socket));
-        let difference = theirs.map(|theirs| difference(&Registry::get().names(), &theirs));
+        let difference = theirs.map(|theirs| difference(&Registry::get().describe(), &theirs));
         Some(format!(
             "node {node} on {} runs another program than node 0, or another build of it: {}; start the same file everywhere",
             hello.host,
-            difference.unwrap_or_else(|error| error.to_string())
+            difference.unwrap_or_else(|error| format!("maybe with another version of gossamer ({error})"))
         ))
     } else {
         None
@@ -197,8 +198,7 @@ fn join(membership: &Membership, mut hello: Hello, config: &Config, due: Instant
             Reply::Welcome(members) => return Ok(Met { members, controls: vec![socket], port }),
             Reply::Refused(complaint) => return Err(problem(complaint)),
             Reply::Explain => {
-                let names: Vec<String> = Registry::get().names().into_iter().map(str::to_owned).collect();
-                send(&mut socket, names).map_err(unreachable)?;
+                send(&mut socket, Registry::get().describe()).map_err(unreachable)?;
             }
         }
     }

@@ -50,19 +50,23 @@ pub(crate) fn silence() -> Duration {
 /// Reads what comes, and shows life meanwhile, until `take` breaks.
 ///
 /// # Errors
-/// If the other side is lost.
+/// If the other side is lost: with `TimedOut` if only silence tells, maybe in the middle of a message.
 fn watch(
     mut socket: Socket,
     writer: &Mutex<Socket>,
+    silence: Duration,
     mut take: impl FnMut(Control) -> ControlFlow<()>,
 ) -> io::Result<()> {
-    let silence = silence();
+    let silent =
+        || io::Error::new(io::ErrorKind::TimedOut, format!("it was silent for {} s", silence.as_secs()));
+    // The kernel says that it would have to wait.
+    let stalled = |error: io::Error| if error.kind() == io::ErrorKind::WouldBlock { silent() } else { error };
     socket.set_patience(silence)?;
     let (mut heard, mut beaten) = (Instant::now(), Instant::now());
     loop {
         match socket.wait_until_readable(beaten + BEAT) {
             Ok(()) => {
-                let message = receive(&mut socket)?;
+                let message = receive(&mut socket).map_err(stalled)?;
                 heard = Instant::now();
                 if take(message).is_break() {
                     return Ok(());
@@ -72,12 +76,11 @@ fn watch(
             Err(error) => return Err(error),
         }
         if beaten.elapsed() >= BEAT {
-            send(&mut lock(writer), Control::Alive)?;
+            send(&mut lock(writer), Control::Alive).map_err(stalled)?;
             beaten = Instant::now();
         }
         if heard.elapsed() > silence {
-            let text = format!("it was silent for {} s", silence.as_secs());
-            return Err(io::Error::new(io::ErrorKind::TimedOut, text));
+            return Err(silent());
         }
     }
 }
@@ -152,7 +155,7 @@ impl Leader {
                     };
                     if heard { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
                 };
-                let outcome = watch(reader, &others[index], take);
+                let outcome = watch(reader, &others[index], silence(), take);
                 // AcqRel: the first loss is the cause; those that follow from it, or from the end, are no news.
                 if let Err(error) = outcome
                     && !ending.swap(true, Ordering::AcqRel)
@@ -229,7 +232,7 @@ fn abort(others: &[Mutex<Socket>]) {
 pub(crate) fn watch_peer(socket: Socket, node: usize, member: Member) -> io::Result<()> {
     let writer = Mutex::new(socket.try_clone()?);
     thread::Builder::new().name(format!("gossamer-node-{node}")).spawn(move || {
-        if let Err(error) = watch(socket, &writer, |_| ControlFlow::Continue(()))
+        if let Err(error) = watch(socket, &writer, silence(), |_| ControlFlow::Continue(()))
             && error.kind() == io::ErrorKind::TimedOut
         {
             fate::end(&loss(node, &member, &error), true);
@@ -271,10 +274,14 @@ impl Follower {
                 }
                 ControlFlow::Continue(())
             };
-            match watch(socket, &writer, take) {
+            match watch(socket, &writer, silence(), take) {
                 // Whoever waits for it is there, or has ended the process.
                 Ok(()) => drop(end.send(())),
-                Err(error) => fate::end(&loss(0, &leader, &error), node == 1),
+                // All see that node 0 has ended; that it is silent maybe this node alone.
+                Err(error) => {
+                    let reports = node == 1 || error.kind() == io::ErrorKind::TimedOut;
+                    fate::end(&loss(0, &leader, &error), reports)
+                }
             }
         })?;
         Ok(follower)
@@ -286,5 +293,22 @@ impl Follower {
         // Node 0 is lost otherwise, which the watcher sees.
         let _lost = send(&mut lock(&self.writer), Control::Ready);
         let _ended = self.ended.recv();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+    use std::os::unix::net::UnixStream;
+
+    #[test]
+    fn a_peer_that_falls_silent_in_the_middle_of_a_message_is_silent() {
+        let (ours, mut theirs) = UnixStream::pair().unwrap();
+        theirs.write_all(&[9, 0, 0, 0, 1]).unwrap();
+        let socket = Socket::Unix(ours);
+        let writer = Mutex::new(socket.try_clone().unwrap());
+        let lost = watch(socket, &writer, Duration::from_millis(50), |_| ControlFlow::Continue(()));
+        assert_eq!(lost.unwrap_err().kind(), io::ErrorKind::TimedOut);
     }
 }

@@ -1,7 +1,7 @@
 //! What nodes tell each other first: who they are, and what node 0 makes of it.
 
 use crate::NoRef;
-use crate::lane::registry::Registry;
+use crate::lane::registry::{Described, Registry};
 use crate::runtime::{Placement, StartError};
 use crate::sys::affinity;
 use crate::worker::config::Config;
@@ -141,31 +141,44 @@ fn share(processors: &[usize], place: usize, count: usize) -> Vec<usize> {
 }
 
 /// Says how two programs differ, by the operations of each.
-pub(crate) fn difference(ours: &[&str], theirs: &[String]) -> String {
-    // The program's own first: it is there that somebody changed something.
-    let foreign = |name: &&str| name.starts_with("gossamer::");
-    let mut theirs: Vec<&str> = theirs.iter().map(String::as_str).collect();
-    let mut ours = ours.to_vec();
-    theirs.sort_by_key(foreign);
-    ours.sort_by_key(foreign);
-    let missing: Vec<_> = ours.iter().filter(|name| !theirs.contains(name)).collect();
-    let added: Vec<_> = theirs.iter().filter(|name| !ours.contains(name)).collect();
-    let first = |names: &[String]| {
-        names.iter().take(3).map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
-    };
-    let names = |names: Vec<String>| match names.len() {
-        0 => "none".to_owned(),
-        count if count > 3 => format!("{} and {} more", first(&names), count - 3),
-        _ => first(&names),
-    };
-    if missing.is_empty() && added.is_empty() {
-        return "the delegated closures have the same names, so they differ in what is in them, in other code, or in how \
-                they were compiled"
+pub(crate) fn difference(ours: &[Described], theirs: &[Described]) -> String {
+    let missing = only_in(ours, |(name, _)| !theirs.iter().any(|(other, _)| other == name));
+    let added = only_in(theirs, |(name, _)| !ours.iter().any(|(other, _)| other == name));
+    if !(missing.is_empty() && added.is_empty()) {
+        return format!(
+            "delegated closures that only node 0 has: {}; that only the other has: {}",
+            list(&missing),
+            list(&added)
+        );
+    }
+    let moved = only_in(ours, |described| !theirs.contains(described));
+    if moved.is_empty() {
+        return "the delegated closures have the same names and places, so they differ in what is in them, in other code, or \
+                in how they were compiled"
             .to_owned();
     }
-    let missing = names(missing.into_iter().map(|name| (*name).to_owned()).collect());
-    let added = names(added.into_iter().map(|name| (*name).to_owned()).collect());
-    format!("delegated closures that only node 0 has: {missing}; that only the other has: {added}")
+    let there = only_in(theirs, |described| !ours.contains(described));
+    format!(
+        "the delegated closures have the same names, but not the same places: node 0 has {}; the other has {}",
+        list(&moved),
+        list(&there)
+    )
+}
+
+/// Those for which `is_only_here` holds; the program's own first: it is there that somebody changed something.
+fn only_in(described: &[Described], is_only_here: impl Fn(&Described) -> bool) -> Vec<&Described> {
+    let mut found: Vec<_> = described.iter().filter(|described| is_only_here(described)).collect();
+    found.sort_by_key(|(name, _)| name.starts_with("gossamer::"));
+    found
+}
+
+fn list(described: &[&Described]) -> String {
+    let first: Vec<_> = described.iter().take(3).map(|(name, places)| format!("`{name}`{places}")).collect();
+    match described.len() {
+        0 => "none".to_owned(),
+        count if count > 3 => format!("{} and {} more", first.join(", "), count - 3),
+        _ => first.join(", "),
+    }
 }
 
 #[cfg(test)]
@@ -219,12 +232,19 @@ mod tests {
     }
 
     #[test]
-    fn what_differs_is_named() {
-        let text = difference(&["a::one", "a::two"], &["a::one".to_owned(), "a::new".to_owned()]);
+    fn what_differs_is_named_with_its_place() {
+        let described = |name: &str, places: &str| (name.to_owned(), places.to_owned());
+        let (one, two) = (described("a::one", ""), described("a::two", " at a.rs:7:3"));
+        let new = described("a::new", "");
+        let text = difference(&[one.clone(), two.clone()], &[one.clone(), new]);
+        assert!(text.contains("only node 0 has: `a::two` at a.rs:7:3;"), "{text}");
+        assert!(text.ends_with("only the other has: `a::new`"), "{text}");
+        let moved = difference(&[one.clone(), two], &[one.clone(), described("a::two", " at a.rs:9:3")]);
         assert!(
-            text.contains("only node 0 has: `a::two`") && text.contains("only the other has: `a::new`"),
-            "{text}"
+            moved.ends_with("node 0 has `a::two` at a.rs:7:3; the other has `a::two` at a.rs:9:3"),
+            "{moved}"
         );
-        assert!(difference(&["same"], &["same".to_owned()]).contains("the same names"));
+        let same = [one];
+        assert!(difference(&same, &same).contains("the same names and places"));
     }
 }

@@ -1,6 +1,7 @@
 //! A rack inside one process: for tests of programs that run on several nodes.
 
 use crate::fabric::shm::{Pair, Porches};
+use crate::rack::neighbours::LOCALHOST;
 use crate::rack::wires;
 use crate::runtime::{self, Placement, Runtime, StartError};
 use crate::sys::bell::Bell;
@@ -93,15 +94,20 @@ fn connect(nodes: usize, workers: usize, share_memory: bool) -> io::Result<Vec<P
     ways.resize_with(nodes, || (0..nodes).map(|_| None).collect());
     for first in (0..nodes).filter(|_| share_memory) {
         for second in first + 1..nodes {
-            let pair = Pair::create(workers, workers)?;
-            let other = Pair::attach(pair.as_fd().try_clone_to_owned()?, workers, workers)?;
+            let of = |node: usize| node * workers..(node + 1) * workers;
+            let pair = Pair::create(of(first), of(second))?;
+            let other = Pair::attach(pair.as_fd().try_clone_to_owned()?, of(second), of(first))?;
             ways[first][second] = Some(way(pair, &porches[second], &bells[second], workers)?);
             ways[second][first] = Some(way(other, &porches[first], &bells[first], workers)?);
         }
     }
     let all = vec![workers; nodes];
     let nodes = ways.into_iter().zip(porches).zip(bells).enumerate();
-    Ok(nodes.map(|(node, ((ways, porches), bells))| Peers::new(node, &all, ways, porches, bells)).collect())
+    Ok(nodes
+        .map(|(node, ((ways, porches), bells))| {
+            Peers::new(node, LOCALHOST.to_owned(), &all, ways, porches, bells)
+        })
+        .collect())
 }
 
 /// The way to a node, by handles as another process would have them.

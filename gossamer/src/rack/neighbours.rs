@@ -12,6 +12,7 @@ use crate::sys::bell::Bell;
 use crate::sys::descriptors;
 use crate::worker::peers::{Neighbour, Peers, Way};
 use std::io;
+use std::ops::Range;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::mpsc;
 use std::thread;
@@ -19,6 +20,9 @@ use std::time::{Duration, Instant};
 
 /// Time between two attempts to reach a neighbour.
 const RETRY: Duration = Duration::from_millis(5);
+
+/// Where nodes of one machine reach each other.
+pub(super) const LOCALHOST: &str = "127.0.0.1";
 
 /// Where a node waits for its neighbours. It does so before it tells node 0 that it is there.
 pub(crate) struct Door(Listener);
@@ -81,7 +85,8 @@ fn share(
         hand_over(&socket, &porches, &bells, None).map_err(on_that)?;
         let (theirs_shared, lanes) = take_over(&socket, theirs, true).map_err(on_that)?;
         let pair = lanes.ok_or_else(|| on_that(io::ErrorKind::InvalidData.into()))?;
-        let pair = Pair::attach(pair, ours, theirs).map_err(on_that)?;
+        let pair =
+            Pair::attach(pair, workers_of(members, node), workers_of(members, other)).map_err(on_that)?;
         let (porches, bells) = theirs_shared;
         ways[other] = Some(Way::Memory(Neighbour { pair, porches, bells }));
     }
@@ -101,14 +106,22 @@ fn share(
             return Err(on_that(io::Error::other("it has come twice, or is none of this machine")));
         }
         let theirs = members[other].workers;
-        let pair = Pair::create(ours, theirs).map_err(on_that)?;
+        let pair = Pair::create(workers_of(members, node), workers_of(members, other)).map_err(on_that)?;
         let ((their_porches, their_bells), _) = take_over(&socket, theirs, false).map_err(on_that)?;
         hand_over(&socket, &porches, &bells, Some(&pair)).map_err(on_that)?;
         ways[other] = Some(Way::Memory(Neighbour { pair, porches: their_porches, bells: their_bells }));
         missing -= 1;
     }
     let workers: Vec<usize> = members.iter().map(|member| member.workers).collect();
-    Ok(Peers::new(node, &workers, ways, porches, bells))
+    // Who has no such port has all others on its machine.
+    let host = members[node].data.rsplit_once(':').map_or(LOCALHOST, |(host, _)| host);
+    Ok(Peers::new(node, host.to_owned(), &workers, ways, porches, bells))
+}
+
+/// The workers of a node among all.
+fn workers_of(members: &[Member], node: usize) -> Range<usize> {
+    let first = members[..node].iter().map(|member| member.workers).sum();
+    first..first + members[node].workers
 }
 
 fn reach(membership: &Membership, other: usize, due: Instant) -> io::Result<Socket> {

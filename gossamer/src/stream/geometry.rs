@@ -1,5 +1,6 @@
 //! [`Geometry`]: how a stream is cut into blocks, and how many of them are in memory. [`Length`]: how many bytes it has.
 
+use crate::NoRef;
 use crate::stream::Error;
 use std::fmt;
 
@@ -21,7 +22,7 @@ pub(crate) const MOST_SLOTS: usize = 256;
 /// assert!(geometry.check().is_ok());
 /// assert!(geometry.block(1000).check().is_err());
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(NoRef, Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Geometry {
     block: usize,
     ahead: usize,
@@ -135,7 +136,7 @@ impl fmt::Display for Geometry {
 }
 
 /// How many bytes a stream has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(NoRef, Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Length {
     /// So many, which both ends know from the start.
     Known(u64),

@@ -55,6 +55,7 @@
 #![deny(unsafe_code)]
 
 mod apart;
+mod channel;
 mod error;
 mod fault;
 mod flow;
@@ -73,6 +74,7 @@ mod ring;
 mod sender;
 mod window;
 
+pub use channel::{ReceiveEnd, SendEnd, channel};
 pub use error::{End, Error};
 pub use geometry::{Geometry, Length};
 pub use local::pair;

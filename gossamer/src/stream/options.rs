@@ -1,5 +1,6 @@
 //! [`Options`]: what a stream needs beside its length. [`Key`]: what both ends know.
 
+use crate::NoRef;
 use crate::fabric::handshake::Token;
 use crate::stream::{Error, Geometry};
 use std::fmt;
@@ -11,7 +12,7 @@ const KEY: &str = "GOSSAMER_STREAM_KEY";
 /// A secret that both ends of a stream know: each proves it to the other before anything else is read.
 ///
 /// What is sent is not encrypted.
-#[derive(Clone)]
+#[derive(NoRef, Clone)]
 pub struct Key(pub(crate) Token);
 
 impl Key {
@@ -47,7 +48,7 @@ impl fmt::Debug for Key {
 }
 
 /// How a raw window learns that it was touched.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(NoRef, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Faults {
     /// By userfaultfd where that is allowed, or else by SIGSEGV.
     #[default]
@@ -61,7 +62,7 @@ pub enum Faults {
 }
 
 /// How blocks get to the other end.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(NoRef, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Route {
     /// In shared memory if both ends are on one machine, or else by TCP.
     #[default]
@@ -71,7 +72,7 @@ pub enum Route {
 }
 
 /// What a stream needs beside its length. A [`Geometry`] alone will do: the rest has defaults.
-#[derive(Clone, Debug)]
+#[derive(NoRef, Clone, Debug)]
 pub struct Options {
     pub(crate) geometry: Geometry,
     pub(crate) key: Option<Key>,

@@ -87,7 +87,6 @@ pub(crate) struct Watch(&'static Node);
 /// Has the faults in a range resolved, whichever thread they are of.
 pub(crate) fn watch(range: &Range, resolver: Arc<dyn Resolve>) -> Watch {
     overflow::install();
-    overflow::prepare_thread();
     let (start, end) = (range.start().as_ptr() as usize, range.start().as_ptr() as usize + range.len());
     let resolver = Box::into_raw(Box::new(resolver));
     let _changes = CHANGES.lock().unwrap_or_else(PoisonError::into_inner);

@@ -287,16 +287,21 @@ impl Fiber {
     }
 
     /// What runs on this thread, and how large its stack is, if `address` lies in its guard page.
-    /// For the fault handler: reads one thread-local and allocates nothing.
     pub(crate) fn overflowed_at(address: usize) -> Option<(Description, usize)> {
-        let running = RUNNING.get();
-        if running.is_null() {
-            return None;
-        }
-        // SAFETY: F2, as in `with_running`.
-        let fiber = unsafe { &*running };
+        let fiber = Self::seen_by_handler()?;
         let hit = (fiber.guard..fiber.guard + PAGE).contains(&address);
         hit.then(|| (fiber.description.get(), fiber.usable))
+    }
+
+    /// What runs on this thread, for handlers of signals.
+    pub(crate) fn described() -> Option<Description> {
+        Self::seen_by_handler().map(|fiber| fiber.description.get())
+    }
+
+    /// For handlers of signals, which end before the fiber goes on: reads one thread-local and allocates nothing.
+    fn seen_by_handler<'a>() -> Option<&'a Self> {
+        // SAFETY: F2, as in `with_running`.
+        unsafe { RUNNING.get().as_ref() }
     }
 }
 

@@ -7,6 +7,8 @@ unsafe extern "C" {
     /// The start of the image that this code is linked into, defined by the linker (GNU ld, gold, lld, mold alike).
     /// A static of our own will not do: link-time optimisation gives each codegen unit a copy of a constant one.
     static __ehdr_start: u8;
+    /// The end of its code.
+    static etext: u8;
 }
 
 /// The address every offset is measured from.
@@ -48,6 +50,12 @@ fn another_image() -> ! {
 #[inline(always)]
 pub(crate) fn at_offset<T>(offset: i32) -> *const T {
     base().wrapping_offset(offset as isize).cast()
+}
+
+/// The distance of an instruction from the start of the image, if it lies in the image. Async-signal-safe.
+pub(crate) fn code_offset(instruction: usize) -> Option<usize> {
+    let code = base() as usize..&raw const etext as usize;
+    code.contains(&instruction).then(|| instruction - code.start)
 }
 
 /// A place in the source of the program, by where its description lies in the image.

@@ -9,6 +9,7 @@ pub(crate) mod bell;
 pub(crate) mod descriptors;
 pub(crate) mod doorbell;
 pub(crate) mod exit;
+pub(crate) mod fatal;
 pub(crate) mod faults;
 pub(crate) mod fiber;
 #[cfg(all(test, not(loom)))]

@@ -4,15 +4,15 @@
 //! Invariant O1: the handler calls async-signal-safe functions only, allocates nothing, and runs on the
 //! alternate stack of the thread, which `prepare_thread` makes sure of.
 
+use crate::sys::fatal;
 use crate::sys::faults::{self, Fault};
 use crate::sys::fiber::Fiber;
 use crate::sys::line::Line;
-use std::fmt::Write;
 use std::mem::MaybeUninit;
 use std::ptr::null_mut;
 use std::sync::{Once, OnceLock};
 
-/// Bytes of the alternate stack given to a thread that has none.
+/// Bytes of the alternate stack of a worker.
 const ALTERNATE_STACK: usize = 64 * 1024;
 
 /// What handled each signal before us, to be asked when the fault is not ours.
@@ -54,21 +54,29 @@ fn install_for(signal: libc::c_int) -> Option<libc::sigaction> {
     (status == 0).then(|| unsafe { old.assume_init() })
 }
 
-/// Makes sure the calling thread has an alternate stack to report an overflow from (O1).
-pub(crate) fn prepare_thread() {
-    let mut current = MaybeUninit::<libc::stack_t>::zeroed();
-    // SAFETY: asks only; `current` is writable.
-    let status = unsafe { libc::sigaltstack(null_mut(), current.as_mut_ptr()) };
-    // SAFETY: zeroes are a valid `stack_t`, so it is initialised whatever the call did.
-    let current = unsafe { current.assume_init() };
-    if status != 0 || current.ss_flags & libc::SS_DISABLE == 0 {
-        return;
-    }
-    // A leak of one small block per thread: the stack must outlive the thread's last instruction.
-    let memory = Box::leak(vec![0u8; ALTERNATE_STACK].into_boxed_slice());
+/// The alternate stack of a thread, until it is dropped (O1). What a thread has otherwise holds little more than the registers.
+pub(crate) struct AlternateStack {
+    before: libc::stack_t,
+    _memory: Box<[u8]>,
+}
+
+/// Gives the calling thread an alternate stack. None if the system refuses, which only costs reports.
+pub(crate) fn prepare_thread() -> Option<AlternateStack> {
+    let mut memory = vec![0_u8; ALTERNATE_STACK].into_boxed_slice();
     let stack = libc::stack_t { ss_sp: memory.as_mut_ptr().cast(), ss_flags: 0, ss_size: ALTERNATE_STACK };
-    // SAFETY: the memory is ours for ever and of the size given. A refusal only costs the message.
-    unsafe { libc::sigaltstack(&stack, null_mut()) };
+    let mut before = MaybeUninit::<libc::stack_t>::zeroed();
+    // SAFETY: the memory is of the size given, and stays until this stack is given up; `before` is writable.
+    let status = unsafe { libc::sigaltstack(&stack, before.as_mut_ptr()) };
+    // SAFETY: zeroes are a valid `stack_t`, so it is initialised whatever the call did.
+    (status == 0).then(|| AlternateStack { before: unsafe { before.assume_init() }, _memory: memory })
+}
+
+impl Drop for AlternateStack {
+    fn drop(&mut self) {
+        // SAFETY: it was the thread's before, and no handler runs here, so none is on the one that is given up.
+        let status = unsafe { libc::sigaltstack(&self.before, null_mut()) };
+        assert!(status == 0, "a thread's alternate stack could not be given back");
+    }
 }
 
 extern "C" fn on_fault(signal: libc::c_int, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
@@ -77,22 +85,21 @@ extern "C" fn on_fault(signal: libc::c_int, info: *mut libc::siginfo_t, context:
     // SAFETY: the signals it is installed for carry an address.
     let address = unsafe { info_of_fault.si_addr() } as usize;
     if let Some((fiber, usable)) = Fiber::overflowed_at(address) {
-        let mut line = Line::new();
-        let _ = writeln!(
-            line,
-            "gossamer: fiber {} spawned at {} on worker {} overflowed its stack of {} KiB; \
+        fatal::abort_with(format_args!(
+            "fiber {} spawned at {} on worker {} overflowed its stack of {} KiB; \
              give fibers more with Config::stack_size or GOSSAMER_STACK_KIB, or move large arrays to the heap",
             fiber.serial,
             fiber.spawned_at,
             fiber.worker,
             usable / 1024
-        );
-        line.print();
-        std::process::abort();
+        ));
     }
-    if !resolved(Fault { address, write: is_write(context), bus: signal == libc::SIGBUS }) {
-        pass_on(signal, info, context);
+    if resolved(Fault { address, write: is_write(context), bus: signal == libc::SIGBUS }) {
+        return;
     }
+    pass_on(signal, info, context);
+    // SAFETY: both are what the kernel gave.
+    unsafe { fatal::fault(signal, address, info, context) };
 }
 
 /// Whether the access that faulted is to be made again. What the interrupted code has in `errno` stays.

@@ -1,5 +1,6 @@
-//! Records in a section of the executable: one for each instance of a generic function that the compiler made, also for
-//! those that this process never calls. No static can hold them, since none can name the parameters of the function.
+//! Records in sections of the executable: one for each instance of a generic function that the compiler made, also for
+//! those that this process never calls (no static can hold them, since none can name the parameters of the function), and one for
+//! each place in the source that the macros have seen.
 
 use std::ffi::c_void;
 
@@ -24,20 +25,42 @@ macro_rules! record {
 pub(crate) use record;
 
 unsafe extern "C" {
-    /// The section, from here…
+    /// A section, from here…
     static __start_gossamer_ops: c_void;
     /// … to here, as the linker says.
     static __stop_gossamer_ops: c_void;
+    static __start_gossamer_places: c_void;
+    static __stop_gossamer_places: c_void;
 }
 
 /// The addresses of the recorded functions.
 pub(crate) fn recorded() -> impl Iterator<Item = *const ()> {
-    let (start, stop) = (&raw const __start_gossamer_ops, &raw const __stop_gossamer_ops);
+    between(&raw const __start_gossamer_ops, &raw const __stop_gossamer_ops)
+}
+
+/// The addresses of the recorded places.
+pub(crate) fn places() -> impl Iterator<Item = *const ()> {
+    // A record of nothing: a program may have no place, and the linker wants the section.
+    // SAFETY: directives for the assembler; no instruction is added.
+    unsafe {
+        std::arch::asm!(
+            ".pushsection gossamer_places,\"aR\",@progbits",
+            ".balign 8",
+            ".quad 0",
+            ".popsection",
+            options(nomem, nostack, preserves_flags)
+        );
+    }
+    between(&raw const __start_gossamer_places, &raw const __stop_gossamer_places)
+}
+
+/// What the records between two addresses name.
+fn between(start: *const c_void, stop: *const c_void) -> impl Iterator<Item = *const ()> {
     let bytes = stop as usize - start as usize;
-    (0..bytes / size_of::<isize>()).map(move |index| {
+    (0..bytes / size_of::<isize>()).filter_map(move |index| {
         let record = start.cast::<isize>().wrapping_add(index);
         // SAFETY: inside the section, which consists of aligned words and is never written.
         let distance = unsafe { record.read() };
-        record.wrapping_byte_offset(distance).cast()
+        (distance != 0).then(|| record.wrapping_byte_offset(distance).cast())
     })
 }

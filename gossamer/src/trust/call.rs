@@ -10,6 +10,7 @@
 //!   returns early nor unwinds, and nor does `block_on_to_the_end`. So a closure need not be `'static`.
 
 use crate::lane::catch::{self, Caught};
+use crate::lane::context;
 use crate::lane::error::{DelegationError, Reason};
 use crate::lane::operation::Delegated;
 use crate::sys::fiber::Fiber;
@@ -136,6 +137,7 @@ impl<T: 'static> Target<'_, T> {
         F: FnOnce(&mut T, C) -> U,
     {
         let Some(property) = here.properties.get(self.property) else { return Err(self.ended::<N>()) };
+        context::note_operation(Delegated::<T, C, U>::that_is::<N, F>(&closure).operation());
         let outcome = catch::delegated(|| {
             // SAFETY: A1: it is a `T`. R3: this is a fiber (`require_fiber`), so no other delegated closure runs on this
             // worker, and this one does not suspend.

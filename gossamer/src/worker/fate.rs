@@ -16,6 +16,11 @@ pub(crate) const PEER_LOST: i32 = 75;
 /// Bytes that a launcher takes of a report.
 const LONGEST: usize = 4096;
 
+/// The number of the pipe to the launcher, if there is one.
+pub(crate) fn launcher() -> Option<i32> {
+    std::env::var("GOSSAMER_REPORT_FD").ok()?.parse().ok().filter(|number| *number >= 0)
+}
+
 /// Whether a launcher watches this node and reports what happened to any of them.
 fn is_watched() -> bool {
     std::env::var_os("GOSSAMER_REPORT_FD").is_some()
@@ -23,10 +28,7 @@ fn is_watched() -> bool {
 
 /// Tells the launcher, if there is one, why this node is about to end by its own fault.
 pub(crate) fn tell_launcher(report: &str) {
-    let Some(number) = std::env::var("GOSSAMER_REPORT_FD").ok().and_then(|text| text.parse::<u32>().ok())
-    else {
-        return;
-    };
+    let Some(number) = launcher() else { return };
     // The descriptor is the launcher's gift; opening it by its name in /proc takes no trust in its number.
     let Ok(mut pipe) = std::fs::OpenOptions::new().write(true).open(format!("/proc/self/fd/{number}")) else {
         return;

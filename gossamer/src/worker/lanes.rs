@@ -1,8 +1,7 @@
 //! A worker's ends of its lanes: made at the first request, pushed to, polled.
 
 use crate::fabric::link::Link;
-use crate::fabric::tcp::{self, Slots};
-use crate::fabric::{SLOTS, SlotMemory};
+use crate::fabric::{Endpoint, Lane, SLOTS, SlotMemory};
 use crate::lane::client::Client;
 use crate::lane::context::{self, Context};
 use crate::lane::error::DelegationError;
@@ -13,7 +12,6 @@ use crate::sys::fiber::Fiber;
 use crate::wire::batch::BODY_WORDS;
 use crate::worker::bulk::Free;
 use crate::worker::inbox::Message;
-use crate::worker::peers::Peers;
 use crate::worker::{Local, Worker};
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -52,10 +50,14 @@ impl Worker {
         if let Some(peers) = self.shared.peers.as_ref().filter(|_| !self.shared.is_here(trustee)) {
             let (requests, responses) = match peers.connect(self.index, trustee) {
                 Some((requests, responses)) => (Link::Memory(requests), responses),
-                None => self.connect_by_wire(peers, trustee),
+                None => {
+                    let cable = self.cable_to(peers, trustee);
+                    let requests = Link::Wire(cable.connect(Lane::requests(self.index, trustee)));
+                    (requests, cable.register(Lane::responses(self.index, trustee)))
+                }
             };
             let client = Client::new(requests, responses);
-            let bulk = peers.places_to(self.index, trustee).map(Free::new);
+            let bulk = peers.places(self.index, trustee).map(Free::new);
             return Outbound { client, remote: true, bulk, waiting: RefCell::default() };
         }
         let (requests, responses) = (SlotMemory::new(), SlotMemory::new());
@@ -64,15 +66,6 @@ impl Worker {
         let _ended =
             self.shared.post(trustee).send(Message::Connect { from: self.index, requests, responses });
         Outbound { client, remote: false, bulk: None, waiting: RefCell::default() }
-    }
-
-    fn connect_by_wire(&self, peers: &Peers, trustee: usize) -> (Link, Local) {
-        let responses = SlotMemory::with_slots(tcp::SLOTS);
-        peers.await_responses(self.index, trustee, &responses);
-        match self.wire_to(peers, trustee, Slots::Requests) {
-            Some(requests) => (requests, responses),
-            None => unreachable!("every worker has a connection to every other machine"),
-        }
     }
 
     pub(crate) fn is_connected_to(&self, trustee: usize) -> bool {
@@ -100,9 +93,9 @@ impl Worker {
 
     /// Accepts the lane of a worker of another machine.
     pub(super) fn accept_wire(&self, client: usize, requests: Local) {
-        let peers = self.shared.peers.as_ref();
-        if let Some(responses) = peers.and_then(|peers| self.wire_to(peers, client, Slots::Responses)) {
-            self.accept(client, requests, responses);
+        if let Some(peers) = &self.shared.peers {
+            let responses = self.cable_to(peers, client).connect(Lane::responses(client, self.index));
+            self.accept(client, requests, Link::Wire(responses));
         }
     }
 

@@ -13,6 +13,7 @@ pub(crate) mod fate;
 pub(crate) mod grace;
 pub(crate) mod inbox;
 mod lanes;
+pub(crate) mod last_words;
 pub(crate) mod lending;
 pub(crate) mod peers;
 pub(crate) mod readiness;

@@ -1,11 +1,11 @@
 //! The workers of other nodes, as a worker needs them: where their lanes are, and how to wake them.
 
-use crate::fabric::SlotMemory;
 use crate::fabric::bulk::Places;
-use crate::fabric::shm::{LaneMemory, Pair, Porch, Porches};
-use crate::fabric::tcp::{self, Slots};
+use crate::fabric::cable::{Cable, Landing};
+use crate::fabric::shm::{Pair, Porch, Porches};
+use crate::fabric::{Endpoint, Lane, SlotMemory};
 use crate::sys::bell::Bell;
-use std::collections::HashMap;
+use std::io;
 use std::net::TcpStream;
 use std::ops::Range;
 use std::os::fd::AsFd;
@@ -17,13 +17,15 @@ pub(crate) struct Peers {
     firsts: Vec<usize>,
     /// The number of this node.
     node: usize,
+    /// The host at which nodes of other machines reach this one.
+    host: String,
     /// By node; none for this one.
     ways: Vec<Option<Way>>,
     porches: Porches,
     /// What other nodes wake our workers with.
     bells: Vec<Bell>,
-    /// The slots of our workers that frames are landed in.
-    landing: Mutex<HashMap<Lane, Arc<SlotMemory>>>,
+    /// What connections land in.
+    landing: Arc<Landing>,
 }
 
 /// How another node is reached.
@@ -42,18 +44,11 @@ pub(crate) struct Neighbour {
     pub(crate) bells: Vec<Bell>,
 }
 
-/// Slots of one direction of a lane.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Lane {
-    pub(crate) reader: usize,
-    pub(crate) writer: usize,
-    pub(crate) slots: Slots,
-}
-
 impl Peers {
-    /// `workers`: how many each node has. `ways`: one to each other node.
+    /// `host`: where nodes of other machines reach this one. `workers`: how many each node has. `ways`: one to each other node.
     pub(crate) fn new(
         node: usize,
+        host: String,
         workers: &[usize],
         ways: Vec<Option<Way>>,
         porches: Porches,
@@ -64,12 +59,18 @@ impl Peers {
             *sum += workers;
             Some(*sum)
         }));
-        Self { firsts, node, ways, porches, bells, landing: Mutex::default() }
+        let landing = Arc::new(Landing::new(firsts[node]..firsts[node + 1]));
+        Self { firsts, node, host, ways, porches, bells, landing }
     }
 
     /// The number of this node.
     pub(crate) fn node(&self) -> usize {
         self.node
+    }
+
+    /// The host at which nodes of other machines reach this one.
+    pub(crate) fn host(&self) -> &str {
+        &self.host
     }
 
     pub(crate) fn nodes(&self) -> usize {
@@ -105,30 +106,27 @@ impl Peers {
         worker - self.firsts[self.node]
     }
 
-    /// Makes the lane from a worker of ours to one of a node that shares memory.
-    pub(crate) fn connect(&self, from: usize, to: usize) -> Option<LaneMemory> {
-        let (neighbour, number) = self.neighbour(to)?;
-        let memory = neighbour.pair.connect(self.number(from), number);
-        neighbour.porches.of(number).announce();
-        Some(memory)
+    /// Takes the lane from a worker of ours to one of a node that shares memory into use: the way to its requests, and its
+    /// responses.
+    pub(crate) fn connect(&self, from: usize, to: usize) -> Option<(Arc<SlotMemory>, Arc<SlotMemory>)> {
+        let (Neighbour { pair, porches, .. }, number) = self.neighbour(to)?;
+        pair.open(from, to);
+        porches.of(number).announce();
+        Some((pair.connect(Lane::requests(from, to)), pair.register(Lane::responses(from, to))))
     }
 
-    /// The lane from a worker of a node that shares memory to one of ours, if there is one.
-    pub(crate) fn connected(&self, from: usize, to: usize) -> Option<LaneMemory> {
-        let (neighbour, number) = self.neighbour(from)?;
-        neighbour.pair.connected(number, self.number(to))
+    /// The lane from a worker of a node that shares memory to one of ours, if it is in use: its requests, and the way to its
+    /// responses.
+    pub(crate) fn connected(&self, from: usize, to: usize) -> Option<(Arc<SlotMemory>, Arc<SlotMemory>)> {
+        let (Neighbour { pair, .. }, _) = self.neighbour(from)?;
+        let slots = || (pair.register(Lane::requests(from, to)), pair.connect(Lane::responses(from, to)));
+        pair.is_open(from, to).then(slots)
     }
 
-    /// Where large values go from a worker of ours to one of a node that shares memory.
-    pub(crate) fn places_to(&self, from: usize, to: usize) -> Option<Places> {
-        let (neighbour, number) = self.neighbour(to)?;
-        Some(neighbour.pair.places(self.number(from), number, false))
-    }
-
-    /// Where large values come from a worker of a node that shares memory to one of ours.
+    /// Where large values go from a worker to another, if their nodes share memory.
     pub(crate) fn places(&self, from: usize, to: usize) -> Option<Places> {
-        let (neighbour, number) = self.neighbour(from)?;
-        Some(neighbour.pair.places(self.number(to), number, true))
+        let other = if self.workers_of(self.node).contains(&from) { to } else { from };
+        Some(self.neighbour(other)?.0.pair.places(from, to))
     }
 
     /// The workers of the other nodes.
@@ -162,9 +160,12 @@ impl Peers {
         }
     }
 
-    /// The connections that a worker of ours reads: the node at the other end, the worker whose writes arrive, whether it
-    /// carries what our worker writes, and the socket. Once.
-    pub(crate) fn take_connections(&self, worker: usize) -> Vec<(usize, usize, bool, TcpStream)> {
+    /// The connections that a worker of ours reads: the node at the other end, whether it carries what our worker writes, and
+    /// our end. Once.
+    ///
+    /// # Errors
+    /// If a socket cannot be had not to block.
+    pub(crate) fn take_connections(&self, worker: usize) -> io::Result<Vec<(usize, bool, Cable)>> {
         let (number, ours) = (self.number(worker), self.workers_of(self.node).len());
         let mut taken = Vec::new();
         for (node, way) in self.ways.iter().enumerate() {
@@ -173,34 +174,16 @@ impl Peers {
             for (index, socket) in sockets.iter_mut().enumerate().filter(|(index, _)| index % ours == number)
             {
                 let writer = self.firsts[node] + index % self.workers_of(node).len();
-                taken.extend(socket.take().map(|socket| (node, writer, index == number, socket)));
+                if let Some(socket) = socket.take() {
+                    taken.push((node, index == number, Cable::new(socket, writer, &self.landing)?));
+                }
             }
         }
-        taken
+        Ok(taken)
     }
 
     /// How many connections two nodes have.
     pub(crate) fn connections(ours: usize, theirs: usize) -> usize {
         ours.max(theirs)
-    }
-
-    /// Keeps the slots that responses of a worker of another machine are landed in.
-    pub(crate) fn await_responses(&self, reader: usize, writer: usize, memory: &Arc<SlotMemory>) {
-        let mut landing = self.landing.lock().unwrap_or_else(PoisonError::into_inner);
-        landing.insert(Lane { reader, writer, slots: Slots::Responses }, Arc::clone(memory));
-    }
-
-    /// The slots of a lane of ours, and whether they were made for the first request. Responses have slots already.
-    pub(crate) fn memory_of(&self, lane: Lane) -> Option<(Arc<SlotMemory>, bool)> {
-        let mut landing = self.landing.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(memory) = landing.get(&lane) {
-            return Some((Arc::clone(memory), false));
-        }
-        if lane.slots == Slots::Responses {
-            return None;
-        }
-        let memory = SlotMemory::with_slots(tcp::SLOTS);
-        landing.insert(lane, Arc::clone(&memory));
-        Some((memory, true))
     }
 }

@@ -12,10 +12,12 @@ use crate::lane::server::Server;
 use crate::sys::exit;
 use crate::wire::NoRef;
 use crate::wire::value::Malformed;
+use crate::worker::peers::Peers;
 use crate::worker::{Worker, with_worker};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::fmt;
 
 /// Exit status of a node that got what no node of its program sends.
 const NOT_UNDERSTOOD: i32 = 70;
@@ -100,22 +102,28 @@ impl Worker {
     pub(super) fn serve_node<F: Fabric>(&self, client: usize, server: &mut Server<F>) -> bool {
         let (properties, exchange, worker) = (&self.properties, &self.exchange, self.index as u32);
         let served = server.serve_encoded(Serving { properties, exchange, worker, client });
-        served.unwrap_or_else(|malformed| self.not_understood(client, malformed))
+        served.unwrap_or_else(|malformed| self.does_not_understand(client, &malformed))
     }
 
     /// Takes one batch of responses from a worker of another node; whether there was one.
     #[inline(always)]
     pub(super) fn take_from_node<F: Fabric>(&self, trustee: usize, client: &Client<F>) -> bool {
-        client.take_encoded().unwrap_or_else(|malformed| self.not_understood(trustee, malformed))
+        client.take_encoded().unwrap_or_else(|malformed| self.does_not_understand(trustee, &malformed))
     }
 
     #[cold]
-    pub(crate) fn not_understood(&self, peer: usize, malformed: Malformed) -> ! {
-        let nodes = self.shared.peers.as_ref().map(|peers| (peers.node(), peers.node_of(peer)));
-        let (node, other) = nodes.unwrap_or_default();
+    fn does_not_understand(&self, peer: usize, malformed: &Malformed) -> ! {
+        let node = self.shared.peers.as_ref().map_or(0, |peers| peers.node_of(peer));
+        self.not_understood(node, &format!("its worker {peer}: {malformed}"))
+    }
+
+    /// Ends the process: another node has sent what no node of this program sends.
+    #[cold]
+    pub(super) fn not_understood(&self, node: usize, what: &dyn fmt::Display) -> ! {
+        let here = self.shared.peers.as_ref().map_or(0, Peers::node);
         exit::at_once(
             &format!(
-                "gossamer: node {node}: worker {} does not understand worker {peer} of node {other}: {malformed}",
+                "gossamer: worker {} of node {here} does not understand node {node}: {what}",
                 self.index
             ),
             NOT_UNDERSTOOD,

@@ -21,7 +21,7 @@ const POLL_INTERVAL: Duration = Duration::from_micros(200);
 
 /// Runs a worker on the calling thread until its runtime ends.
 pub(crate) fn start(shared: Arc<Shared>, index: usize, poll: mio::Poll) {
-    overflow::prepare_thread();
+    let _stack = overflow::prepare_thread();
     let wires = Wires::of(&shared, index, &poll).unwrap_or_else(|error| {
         fate::end(&format!("worker {index} cannot use its connections: {error}"), true)
     });

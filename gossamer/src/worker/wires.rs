@@ -1,22 +1,18 @@
-//! A worker's connections to other machines: what arrives on them is landed in lane memory, of this worker or of another of
-//! this node; what its own lanes write goes out once a turn.
+//! A worker's connections to other machines: what arrives on them lands in lane memory, of this worker or of another of this node;
+//! what its own lanes write goes out once a turn.
 
-use crate::fabric::SlotMemory;
-use crate::fabric::link::Link;
-use crate::fabric::tcp::{Arrival, Connection, Frame, Piece, Slots, Wire};
+use crate::fabric::cable::Cable;
+use crate::fabric::{Endpoint, Event};
 use crate::wire::value::Malformed;
 use crate::worker::inbox::Message;
-use crate::worker::peers::{Lane, Peers};
+use crate::worker::peers::Peers;
 use crate::worker::readiness::WAKE;
 use crate::worker::shared::{Phase, Shared};
 use crate::worker::{Worker, fate};
 use mio::Interest;
 use mio::unix::SourceFd;
 use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
 use std::io;
-use std::rc::Rc;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// How long a node may outlive a connection of its own. Node 0 sees the end of a process sooner, and says what ended.
@@ -25,19 +21,15 @@ const OUTLIVES: Duration = Duration::from_secs(2);
 /// The connections of one worker.
 #[derive(Default)]
 pub(crate) struct Wires {
-    connections: Vec<Cable>,
+    connections: Vec<Connected>,
     /// By node: the one that this worker writes to.
-    own: Vec<Option<Rc<Connection>>>,
-    /// Where frames were landed before.
-    known: RefCell<HashMap<Lane, Arc<SlotMemory>>>,
+    own: Vec<Option<usize>>,
 }
 
-/// A connection, and who is at its other end.
-struct Cable {
-    connection: Rc<Connection>,
+/// Our end of a connection, and who is at the other.
+struct Connected {
+    cable: Cable,
     node: usize,
-    /// Whose writes arrive on it.
-    writer: usize,
     /// When it was lost, and how.
     lost: RefCell<Option<(Instant, io::Error)>>,
     is_lost: Cell<bool>,
@@ -47,16 +39,15 @@ impl Wires {
     /// The connections of worker `index`, which wake its poller.
     pub(super) fn of(shared: &Shared, index: usize, poll: &mio::Poll) -> io::Result<Self> {
         let Some(peers) = &shared.peers else { return Ok(Self::default()) };
-        let mut wires = Self { own: (0..peers.nodes()).map(|_| None).collect(), ..Self::default() };
-        for (node, writer, is_own, socket) in peers.take_connections(index) {
-            let connection = Connection::new(socket)?;
+        let mut wires = Self { own: vec![None; peers.nodes()], ..Self::default() };
+        for (node, is_own, cable) in peers.take_connections(index)? {
             let interest = Interest::READABLE | Interest::WRITABLE;
-            poll.registry().register(&mut SourceFd(&connection.descriptor()), WAKE, interest)?;
+            poll.registry().register(&mut SourceFd(&cable.descriptor()), WAKE, interest)?;
             if is_own {
-                wires.own[node] = Some(Rc::clone(&connection));
+                wires.own[node] = Some(wires.connections.len());
             }
             let (lost, is_lost) = (RefCell::default(), Cell::new(false));
-            wires.connections.push(Cable { connection, node, writer, lost, is_lost });
+            wires.connections.push(Connected { cable, node, lost, is_lost });
         }
         Ok(wires)
     }
@@ -75,107 +66,89 @@ impl Wires {
 
     /// When a connection is lost: how long until this node is not to outlive it any more.
     pub(super) fn patience(&self) -> Option<Duration> {
-        let lost = self.connections.iter().filter(|cable| cable.is_lost.get());
-        lost.filter_map(|cable| {
-            cable.lost.borrow().as_ref().map(|(when, _)| OUTLIVES.saturating_sub(when.elapsed()))
+        let lost = self.connections.iter().filter(|connected| connected.is_lost.get());
+        lost.filter_map(|connected| {
+            connected.lost.borrow().as_ref().map(|(when, _)| OUTLIVES.saturating_sub(when.elapsed()))
         })
         .min()
     }
 }
 
-impl Cable {
-    fn lose(&self, error: io::Error) {
-        self.is_lost.set(true);
-        self.lost.borrow_mut().get_or_insert((Instant::now(), error));
-    }
-}
-
 impl Worker {
-    /// The way to the slots of a worker of another machine, for the lane between it and this one.
-    pub(super) fn wire_to(&self, peers: &Peers, worker: usize, slots: Slots) -> Option<Link> {
-        let connection = self.wires.own[peers.node_of(worker)].as_ref()?;
-        Some(Link::Wire(Wire { connection: Rc::clone(connection), worker: worker as u32, slots }))
+    /// The connection that carries what this worker writes to the node of another.
+    pub(super) fn cable_to(&self, peers: &Peers, worker: usize) -> &Cable {
+        match self.wires.own[peers.node_of(worker)] {
+            Some(own) => &self.wires.connections[own].cable,
+            None => unreachable!("every worker has a connection to every other machine"),
+        }
     }
 
-    /// Lands what has arrived. Whether anything had.
+    /// Takes what has arrived. Whether anything had.
     pub(super) fn receive_from_wires(&self) -> bool {
         let mut busy = false;
-        for cable in &self.wires.connections {
-            if cable.is_lost.get() {
-                self.outlive(cable);
+        for connected in &self.wires.connections {
+            if connected.is_lost.get() {
+                self.outlive(connected);
                 continue;
             }
-            let take = |arrival: Arrival<'_>| match arrival {
-                Arrival::Frame(frame) => self.land(cable, &frame),
-                Arrival::Piece(piece) => self.keep(cable, &piece),
-            };
-            match cable.connection.receive(take) {
+            match connected.cable.poll(|event| self.take_event(event)) {
                 Ok(arrived) => busy |= arrived,
-                Err(error) => cable.lose(error),
+                Err(error) => self.lose(connected, error),
             }
         }
         busy
     }
 
     #[inline]
-    fn land(&self, cable: &Cable, frame: &Frame<'_>) {
-        let lane = Lane { reader: frame.worker as usize, writer: cable.writer, slots: frame.slots };
-        let known = self.wires.known.borrow().get(&lane).cloned();
-        let memory = known.unwrap_or_else(|| self.find_memory(cable, lane));
-        frame.land(&memory);
-        if lane.reader != self.index {
-            self.shared.post(lane.reader).ring();
+    fn take_event(&self, event: Event<'_>) -> Result<(), Malformed> {
+        match event {
+            Event::Landed(reader) if reader == self.index => {}
+            Event::Landed(reader) => self.shared.post(reader).ring(),
+            Event::Lane(lane, requests) => {
+                let connect = Message::ConnectWire { from: lane.writer, requests };
+                // Refused only once the runtime has ended.
+                let _ended = self.shared.post(lane.reader).send(connect);
+            }
+            // Of arguments whose request comes behind it.
+            Event::Piece { writer, piece } => {
+                let ahead = &self.shared.post(piece.worker as usize).ahead;
+                ahead.arrive(writer, piece.ticket, piece.total as usize, piece.bytes);
+            }
         }
-    }
-
-    /// A piece of arguments whose request comes behind it, maybe for another worker.
-    fn keep(&self, cable: &Cable, piece: &Piece<'_>) {
-        if !self.is_neighbour(piece.worker as usize) {
-            self.not_understood(cable.writer, Malformed::instead_of::<Piece<'_>>());
-        }
-        let ahead = &self.shared.post(piece.worker as usize).ahead;
-        ahead.arrive(cable.writer, piece.ticket, piece.total as usize, piece.bytes);
-    }
-
-    /// The slots of a lane that the first frame has come for.
-    #[cold]
-    fn find_memory(&self, cable: &Cable, lane: Lane) -> Arc<SlotMemory> {
-        let memory =
-            self.shared.peers.as_ref().filter(|_| self.is_neighbour(lane.reader)).and_then(|peers| {
-                let (memory, is_new) = peers.memory_of(lane)?;
-                if is_new {
-                    let connect = Message::ConnectWire { from: lane.writer, requests: Arc::clone(&memory) };
-                    // Refused only once the runtime has ended.
-                    let _ended = self.shared.post(lane.reader).send(connect);
-                }
-                Some(memory)
-            });
-        let memory = memory.unwrap_or_else(|| {
-            self.not_understood(cable.writer, Malformed::instead_of::<Frame<'_>>());
-        });
-        self.wires.known.borrow_mut().insert(lane, Arc::clone(&memory));
-        memory
+        Ok(())
     }
 
     /// Sends what the lanes of this worker have written.
     #[inline]
     pub(super) fn flush_wires(&self) {
-        for cable in self.wires.connections.iter().filter(|cable| !cable.is_lost.get()) {
-            if let Err(error) = cable.connection.flush() {
-                cable.lose(error);
+        for connected in self.wires.connections.iter().filter(|connected| !connected.is_lost.get()) {
+            if let Err(error) = connected.cable.flush() {
+                self.lose(connected, error);
             }
         }
+    }
+
+    #[cold]
+    fn lose(&self, connected: &Connected, error: io::Error) {
+        if error.kind() == io::ErrorKind::InvalidData {
+            self.not_understood(connected.node, &error);
+        }
+        connected.is_lost.set(true);
+        connected.lost.borrow_mut().get_or_insert((Instant::now(), error));
     }
 
     /// A connection is lost. At the end of the application that is how it should be; when a process died node 0 ends all;
     /// otherwise this node does, since what it sends and waits for does not come through any more.
     #[cold]
-    fn outlive(&self, cable: &Cable) {
-        let lost = cable.lost.borrow();
+    fn outlive(&self, connected: &Connected) {
+        let lost = connected.lost.borrow();
         let Some((when, error)) = lost.as_ref() else { return };
         if when.elapsed() > OUTLIVES && self.shared.phase() != Phase::Ended {
             let node = self.shared.peers.as_ref().map_or(0, Peers::node);
-            fate::end(&format!("node {node} has lost its connection to node {}: {error}", cable.node), true);
+            fate::end(
+                &format!("node {node} has lost its connection to node {}: {error}", connected.node),
+                true,
+            );
         }
     }
 }

@@ -1,5 +1,6 @@
 //! A program for tests of racks of processes: its first argument says what its `main` does.
 
+use gossamer::stream::{self, Geometry, ReceiveEnd, SendEnd};
 use gossamer::{Trust, Trustee, rack, spawn_on_with};
 use std::process;
 use std::time::Duration;
@@ -21,6 +22,7 @@ fn work(what: &str) {
             sum();
             rack::wait_all();
         }
+        "stream" => stream_around(),
         "panic" => panic!("as asked for"),
         "sleep" => {
             println!("{} nodes are up", nodes.len());
@@ -29,6 +31,14 @@ fn work(what: &str) {
         "die" => {
             let last = nodes[nodes.len() - 1].workers()[0];
             spawn_on_with(last, |()| -> () { process::abort() }, ()).join();
+        }
+        "fault" => {
+            let last = nodes[nodes.len() - 1].workers()[0];
+            fault_there(last, 64);
+        }
+        "overflow" => {
+            let last = nodes[nodes.len() - 1].workers()[0];
+            spawn_on_with(last, |()| overflow(0), ()).join();
         }
         "exit" => {
             let last = nodes[nodes.len() - 1].workers()[0];
@@ -45,6 +55,20 @@ fn work(what: &str) {
     }
 }
 
+/// Reads what nobody may.
+#[gossamer::delegate]
+fn fault_there(last: Trustee, address: usize) {
+    last.entrust(0_u64).apply(move |sum| {
+        // SAFETY: none; that is the point.
+        *sum = unsafe { std::ptr::without_provenance::<u64>(address).read_volatile() };
+    });
+}
+
+fn overflow(depth: u64) -> u64 {
+    let frame = std::hint::black_box([depth; 64]);
+    if depth == u64::MAX { 0 } else { overflow(depth + 1) + frame[0] }
+}
+
 /// Fibers on all workers add to properties on all workers, with trusts and text that cross nodes.
 fn sum() {
     let sums: Vec<Trust<u64>> = Trustee::all().iter().map(|there| there.entrust(0)).collect();
@@ -59,4 +83,34 @@ fn sum() {
     let sums: Vec<u64> = sums.iter().map(|sum| sum.apply(|sum| *sum)).collect();
     assert!(sums.iter().all(|sum| *sum == 399 * 400 / 2), "{sums:?}");
     println!("{lengths} digits, {} processes", rack::on_each_node(|()| process::id(), ()).len());
+}
+
+/// Each node streams to the next, all at once.
+fn stream_around() {
+    const COUNT: u64 = 1 << 20;
+    let send = |(end, count): (SendEnd, u64)| {
+        let mut sender = end.open().unwrap();
+        for first in (0..count).step_by(1000) {
+            let numbers: Vec<u8> = (first..count.min(first + 1000)).flat_map(u64::to_ne_bytes).collect();
+            sender.write_everything(&numbers).unwrap();
+        }
+        sender.finish().unwrap();
+    };
+    let receive = |end: ReceiveEnd| {
+        let mut receiver = end.open().unwrap();
+        let mut sum = 0_u64;
+        receiver.for_each_slice(|numbers: &[u64]| sum += numbers.iter().sum::<u64>()).unwrap();
+        receiver.finish().unwrap();
+        sum
+    };
+    let workers: Vec<Trustee> = rack::nodes().iter().map(|node| node.workers()[0]).collect();
+    let streams = workers.iter().zip(workers.iter().cycle().skip(1)).map(|(from, to)| {
+        let (send_end, receive_end) = stream::channel(*from, *to, 8 * COUNT, Geometry::default()).unwrap();
+        (spawn_on_with(*from, send, (send_end, COUNT)), spawn_on_with(*to, receive, receive_end))
+    });
+    let streams: Vec<_> = streams.collect();
+    let sums: Vec<u64> =
+        streams.into_iter().map(|(sending, receiving)| (sending.join(), receiving.join()).1).collect();
+    let are_right = sums.iter().all(|sum| *sum == COUNT * (COUNT - 1) / 2);
+    println!("{} streams, all are right: {are_right}", sums.len());
 }

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by it")]
 
 mod calls;
+mod channels;
 mod fibers;
 mod forks;
 mod killed;

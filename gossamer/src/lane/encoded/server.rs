@@ -3,6 +3,7 @@
 
 use crate::fabric::Fabric;
 use crate::lane::catch::{self, Caught};
+use crate::lane::context;
 use crate::lane::encoded::exchange::Exchange;
 use crate::lane::encoded::{AHEAD, Answer, Arguments, VARIABLE, answer_words, bytes_at};
 use crate::lane::error::{DelegationError, Reason};
@@ -105,6 +106,7 @@ impl<'a> Run<'a> {
         while self.index < count {
             let request = self.current(last)?;
             last = Some((request.identity, request.operation));
+            context::note_operation(request.operation);
             let Some(property) = self.serving.properties.get(request.property) else {
                 let arguments = self.arguments(&request)?;
                 // SAFETY: they are those of a request for this operation, taken out once.

@@ -1,0 +1,49 @@
+//! `gossamer send` and `gossamer recv`, of the build that this program is of.
+
+use super::timed;
+use crate::measure::{Sample, Setting, Way};
+use crate::partner::Partner;
+use std::fs::File;
+use std::io::{BufRead as _, BufReader};
+use std::process::{Command, Stdio};
+
+/// To a file it is checked, given its name and put on disk; to `/dev/null` it is checked. Blocks go over TCP, if the setting says
+/// so, or else by shared memory.
+pub fn gossamer(setting: &Setting) -> Sample {
+    let own = std::env::current_exe().unwrap_or_else(|error| panic!("no program: {error}"));
+    let program = own.with_file_name("gossamer");
+    assert!(program.is_file(), "build the command first: cargo build --release -p gossamer-cli");
+    let tcp = setting.way == Way::Tcp;
+    timed(setting, |place, _| {
+        let into = if setting.to_disk { place.path("into") } else { "-".to_owned() };
+        let mut server = Command::new(&program);
+        server.args(["recv", "--listen", "127.0.0.1:0", "--json", "--output", &into]);
+        let out = File::create("/dev/null").unwrap_or_else(|error| panic!("/dev/null: {error}"));
+        let (said, says) = std::io::pipe().unwrap_or_else(|error| panic!("no pipe: {error}"));
+        let server = Partner::of(server.stdin(Stdio::null()).stdout(out).stderr(says));
+        let mut line = String::new();
+        let mut said = BufReader::new(said);
+        assert!(said.read_line(&mut line).is_ok(), "recv said nothing");
+        let value = |name: &str| {
+            let rest =
+                line.split(&format!("\"{name}\":\"")).nth(1).unwrap_or_else(|| panic!("recv said {line:?}"));
+            rest.split('"').next().unwrap_or_default().to_owned()
+        };
+        let mut client = Command::new(&program);
+        client.args([
+            "send",
+            &place.path("file"),
+            "--quiet",
+            "--to",
+            &value("address"),
+            "--code",
+            &value("code"),
+        ]);
+        if tcp {
+            client.args(["--streams", "1"]);
+        }
+        let status = client.stdin(Stdio::null()).stdout(Stdio::null()).status();
+        assert!(status.as_ref().is_ok_and(|status| status.success()), "send: {status:?}");
+        server.join();
+    })
+}

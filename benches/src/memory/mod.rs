@@ -1,0 +1,77 @@
+//! What lanes take of a node as nodes and workers grow: by a formula, and as measured on racks that are small enough.
+
+pub mod node;
+mod rack;
+pub mod tables;
+
+pub use rack::measure;
+
+/// How the nodes of a rack reach each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Over {
+    /// All are on one machine.
+    Memory,
+    /// Each is on a machine of its own.
+    Tcp,
+}
+
+/// So many nodes with so many workers each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// Nodes.
+    pub nodes: u64,
+    /// Workers of each.
+    pub workers: u64,
+    /// How they reach each other.
+    pub over: Over,
+}
+
+/// What a node has once every worker of the rack has asked every other for long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Figures {
+    /// Bytes of memory that lanes have added.
+    pub lanes: u64,
+    /// Connections to other nodes.
+    pub connections: u64,
+    /// Descriptors, without those that every process starts with.
+    pub descriptors: u64,
+}
+
+/// Bytes of the slots of one direction of a lane: of one machine, and of two.
+const SLOTS: [u64; 2] = [16 << 10, 64 << 10];
+/// Bytes of what a worker has beside the slots, for a lane that it uses and one that it serves together, as measured.
+const ENDS: u64 = 6 << 10;
+
+impl Shape {
+    /// What there is on a node, by what the code does.
+    #[must_use]
+    pub fn predicted(&self, node: u64) -> Figures {
+        let Self { nodes, workers, over } = *self;
+        let others = nodes - 1;
+        // Ordered pairs of workers: inside the node; and between it and others, as many each way.
+        let (inside, between) = (workers * (workers - 1), workers * workers * others);
+        let [near, far] = SLOTS;
+        // Inside, both directions of a lane are the node's. Shared memory is half the node's and half the other's. Over TCP each
+        // end has what it reads: the responses of lanes from here, the requests of lanes to here.
+        let slots = match over {
+            Over::Memory => 2 * near * inside + 2 * near * between,
+            Over::Tcp => 2 * near * inside + 2 * far * between,
+        };
+        let (connections, descriptors) = match over {
+            // Node 0 and each other are connected. Each node has memory of its own, and shares more with each other, whose workers
+            // it can wake.
+            Over::Memory => {
+                let controls = if node == 0 { others } else { 1 };
+                (controls, 2 * controls + others * (2 + workers))
+            }
+            // One for each worker, and one to watch each other, which is read and written by two descriptors.
+            Over::Tcp => (others * (workers + 1), others * (workers + 2)),
+        };
+        // Each worker has a poller, by two descriptors, what wakes it, and what other nodes wake it with.
+        Figures {
+            lanes: slots + ENDS * (inside + between),
+            connections,
+            descriptors: descriptors + 4 * workers + 1,
+        }
+    }
+}

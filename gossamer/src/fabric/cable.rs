@@ -1,0 +1,181 @@
+//! The endpoint of a connection to another machine: what arrives on it is landed in the slots of the lanes that it is for.
+
+use crate::fabric::tcp::{self, Arrival, Connection, Frame, Piece, Wire};
+use crate::fabric::{Endpoint, Event, Lane, SlotMemory, Slots};
+use crate::wire::value::Malformed;
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::io;
+use std::net::TcpStream;
+use std::ops::Range;
+use std::os::fd::RawFd;
+use std::rc::Rc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// The registered slots of a node. All its connections land in them: one carries what a worker there writes, for all workers here.
+pub(crate) struct Landing {
+    /// The workers of the node.
+    readers: Range<usize>,
+    slots: Mutex<HashMap<Lane, Arc<SlotMemory>>>,
+}
+
+impl Landing {
+    pub(crate) fn new(readers: Range<usize>) -> Self {
+        Self { readers, slots: Mutex::default() }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<Lane, Arc<SlotMemory>>> {
+        self.slots.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn register(&self, lane: Lane) -> Arc<SlotMemory> {
+        Arc::clone(self.lock().entry(lane).or_insert_with(|| SlotMemory::with_slots(tcp::SLOTS)))
+    }
+
+    /// The slots that a frame is for, and whether they are new. Responses come to those who asked only.
+    fn find(&self, lane: Lane) -> Option<(Arc<SlotMemory>, bool)> {
+        if !self.readers.contains(&lane.reader) {
+            return None;
+        }
+        match self.lock().entry(lane) {
+            Entry::Occupied(known) => Some((Arc::clone(known.get()), false)),
+            Entry::Vacant(_) if lane.slots == Slots::Responses => None,
+            Entry::Vacant(new) => Some((Arc::clone(new.insert(SlotMemory::with_slots(tcp::SLOTS))), true)),
+        }
+    }
+}
+
+/// One worker's end of a connection.
+pub(crate) struct Cable {
+    connection: Rc<Connection>,
+    /// The worker whose writes arrive on it.
+    writer: usize,
+    landing: Arc<Landing>,
+    /// Where frames were landed before.
+    known: RefCell<HashMap<Lane, Arc<SlotMemory>>>,
+}
+
+impl Cable {
+    /// # Errors
+    /// If the socket cannot be had not to block.
+    pub(crate) fn new(socket: TcpStream, writer: usize, landing: &Arc<Landing>) -> io::Result<Self> {
+        let connection = Connection::new(socket)?;
+        Ok(Self { connection, writer, landing: Arc::clone(landing), known: RefCell::default() })
+    }
+
+    pub(crate) fn descriptor(&self) -> RawFd {
+        self.connection.descriptor()
+    }
+
+    #[inline]
+    fn land(
+        &self,
+        frame: &Frame<'_>,
+        told: &mut impl FnMut(Event<'_>) -> Result<(), Malformed>,
+    ) -> Result<(), Malformed> {
+        let lane = Lane { reader: frame.worker as usize, writer: self.writer, slots: frame.slots };
+        let known = self.known.borrow().get(&lane).cloned();
+        let slots = match known {
+            Some(slots) => slots,
+            None => {
+                let (slots, is_new) =
+                    self.landing.find(lane).ok_or_else(Malformed::instead_of::<Frame<'_>>)?;
+                self.known.borrow_mut().insert(lane, Arc::clone(&slots));
+                if is_new {
+                    told(Event::Lane(lane, Arc::clone(&slots)))?;
+                }
+                slots
+            }
+        };
+        frame.land(&slots);
+        told(Event::Landed(lane.reader))
+    }
+}
+
+impl Endpoint for Cable {
+    type Fabric = Wire;
+
+    fn register(&self, lane: Lane) -> Arc<SlotMemory> {
+        self.landing.register(lane)
+    }
+
+    fn connect(&self, lane: Lane) -> Wire {
+        Wire { connection: Rc::clone(&self.connection), worker: lane.reader as u32, slots: lane.slots }
+    }
+
+    #[inline]
+    fn flush(&self) -> io::Result<()> {
+        self.connection.flush()
+    }
+
+    #[inline]
+    fn poll(&self, mut told: impl FnMut(Event<'_>) -> Result<(), Malformed>) -> io::Result<bool> {
+        self.connection.receive(|arrival| match arrival {
+            Arrival::Frame(frame) => self.land(&frame, &mut told),
+            Arrival::Piece(piece) if self.landing.readers.contains(&(piece.worker as usize)) => {
+                told(Event::Piece { writer: self.writer, piece })
+            }
+            Arrival::Piece(_) => Err(Malformed::instead_of::<Piece<'_>>()),
+        })
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+#[expect(clippy::unwrap_used, reason = "a test fails by it")]
+mod tests {
+    use super::*;
+    use crate::fabric::conformance::{LANE, Subject, conformance};
+    use std::net::TcpListener;
+
+    /// Two ends of a connection over loopback.
+    struct Loopback {
+        reader: Cable,
+        writer: Cable,
+    }
+
+    impl Subject for Loopback {
+        type Endpoint = Cable;
+
+        fn new(_seed: u64) -> Self {
+            let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+            let here = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+            let (there, _) = listener.accept().unwrap();
+            let end = |socket, writer, readers| Cable::new(socket, writer, &Arc::new(Landing::new(readers)));
+            Self {
+                reader: end(there, LANE.writer, 0..LANE.reader + 1).unwrap(),
+                writer: end(here, LANE.reader, LANE.writer..LANE.writer + 1).unwrap(),
+            }
+        }
+
+        fn reader(&self) -> &Cable {
+            &self.reader
+        }
+
+        fn writer(&self) -> &Cable {
+            &self.writer
+        }
+
+        fn is_quiet(&self) -> bool {
+            self.writer.connection.unsent() == 0
+        }
+    }
+
+    conformance!(Loopback);
+
+    #[test]
+    fn frames_for_slots_that_nobody_has_here_are_refused() {
+        for lane in [Lane { reader: 100, ..LANE }, Lane { slots: Slots::Responses, ..LANE }] {
+            let ends = Loopback::new(0);
+            crate::fabric::conformance::write(&ends.writer.connect(lane), 0, 1, 1);
+            ends.writer.flush().unwrap();
+            let refused = loop {
+                match ends.reader.poll(|_| Ok(())) {
+                    Ok(_) => {}
+                    Err(error) => break error,
+                }
+            };
+            assert_eq!(refused.kind(), io::ErrorKind::InvalidData, "{lane:?}");
+        }
+    }
+}

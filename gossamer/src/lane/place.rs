@@ -1,0 +1,66 @@
+//! Where delegated closures stand in the source, as the macros have seen them.
+
+use crate::lane::operation::Operation;
+use crate::sys::records;
+use std::fmt;
+
+/// The place of a delegated closure in the source. The macro `__place`, in `lib.rs`, records it.
+#[derive(Debug)]
+pub struct Place {
+    /// The path of a function inside the closure.
+    inner: fn() -> &'static str,
+    file: &'static str,
+    line: u32,
+    column: u32,
+}
+
+impl Place {
+    #[doc(hidden)]
+    pub const fn new(inner: fn() -> &'static str, file: &'static str, line: u32, column: u32) -> Self {
+        Self { inner, file, line, column }
+    }
+
+    /// Whether it can be that of a closure with this path. Closures of one function have one path.
+    fn may_be_of(&self, closure: &str) -> bool {
+        let Some(path) = (self.inner)().strip_suffix("::_::place::inner") else { return false };
+        without_types(path).eq(without_types(closure))
+    }
+}
+
+/// A path without the arguments of its generic parts, which are the parameters' names inside and types outside.
+fn without_types(path: &str) -> impl Iterator<Item = char> {
+    let mut depth = 0_usize;
+    path.chars().filter(move |char| {
+        match char {
+            '<' => depth += 1,
+            '>' => depth = depth.saturating_sub(1),
+            _ => return depth == 0,
+        }
+        false
+    })
+}
+
+/// The places where a closure may stand: one, unless its function has several. Written with ` at ` before them, if there are any.
+/// Allocates nothing.
+pub(crate) struct Places<'a>(pub(crate) &'a str);
+
+impl fmt::Display for Places<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let places = records::places().map(|place| {
+            // SAFETY: only statics of this type are recorded there.
+            unsafe { &*place.cast::<Place>() }
+        });
+        let mut link = " at ";
+        for Place { file, line, column, .. } in places.filter(|place| place.may_be_of(self.0)) {
+            write!(f, "{link}{file}:{line}:{column}")?;
+            link = " or ";
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Operation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}`{}", self.name(), Places(self.name()))
+    }
+}
