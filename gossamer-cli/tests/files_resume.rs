@@ -35,13 +35,11 @@ fn a_transfer_whose_sides_are_killed_again_and_again_goes_on() {
         let sender = start(&mut receiver.sender(&[&from], way));
         let wanted = before + 1 + noise(round, 3).iter().map(|byte| u64::from(*byte) << 13).sum::<u64>();
         eventually("contents arrive", || arrived(&part) >= wanted.min(LENGTH as u64 - (4 << 20)));
-        let (killed, other) =
-            if round % 3 == 0 { (&sender, &receiver.started) } else { (&receiver.started, &sender) };
-        killed.signal("KILL");
-        let _ = other;
+        let kills_sender = round % 3 == 0;
+        if kills_sender { &sender } else { &receiver.started }.signal("KILL");
         let (sent, received) = (sender.finish(), receiver.started.finish());
         let (survivor, lost) =
-            if round % 3 == 0 { (received, "the sender was lost") } else { (sent, "the receiver was lost") };
+            if kills_sender { (received, "the sender was lost") } else { (sent, "the receiver was lost") };
         survivor.ended_with(75).said(lost).said("run both commands again");
         before = arrived(&part);
         assert!(before > 0 && !to.join("file").exists());
@@ -69,7 +67,8 @@ fn a_directory_goes_on_at_any_moment() {
         let sender = start(&mut receiver.sender(&[&from], &["--limit-rate", "40m"]));
         std::thread::sleep(Duration::from_millis(u64::from(noise(round, 1)[0]) * 2));
         if round % 2 == 0 { &sender } else { &receiver.started }.signal("KILL");
-        (sender.finish(), receiver.started.finish());
+        sender.finish();
+        receiver.started.finish();
     }
     let (_, received) = all_well(&transfer(&[&from], &to, &[], &[]));
     assert_eq!(received["files"], 61);

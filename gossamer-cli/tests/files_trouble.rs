@@ -250,7 +250,7 @@ fn what_may_not_be_read_or_written_is_told_and_the_others_arrive() {
     fs::copy(&from, all.join("secret")).unwrap();
     fs::create_dir_all(to.join("all/closed")).unwrap();
     fs::copy(&from, all.join("closed/file")).unwrap();
-    fs::set_permissions(all.join("secret"), fs::Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(all.join("secret"), fs::Permissions::from_mode(0o0)).unwrap();
     // As nobody in particular, since root may do everything.
     let someone = |command: &mut Command| {
         if rustix::process::geteuid().is_root() {

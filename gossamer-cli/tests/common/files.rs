@@ -69,11 +69,8 @@ pub fn all_well((sender, receiver): &(Finished, Finished)) -> (Value, Value) {
 /// The last event of a kind.
 #[track_caller]
 pub fn event(finished: &Finished, kind: &str) -> Value {
-    let events = finished.err.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-    events
-        .filter(|event| event["event"] == kind)
-        .last()
-        .unwrap_or_else(|| panic!("no {kind} in {finished:?}"))
+    let mut events = finished.err.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    events.rfind(|event| event["event"] == kind).unwrap_or_else(|| panic!("no {kind} in {finished:?}"))
 }
 
 /// Bytes that look random and are the same each time.
