@@ -243,10 +243,10 @@ fn a_sender_that_goes_at_any_point_is_lost() {
 fn names_do_not_drive_the_terminal() {
     let scratch = Scratch::new("hostile-names");
     let from = scratch.path("from");
-    fs::create_dir_all(from.join("\u{1b}[31m.gossamer-part")).unwrap();
+    fs::create_dir_all(from.join("\u{1b}[31m\ngossamer: all is well.gossamer-part")).unwrap();
     let sent =
         finish(gossamer(&["send", "--to", "127.0.0.1:1", "--code", "00001111222233334444"]).arg(&from));
-    assert!(sent.ended_with(3).err.contains("\\u{1b}[31m"), "{sent:?}");
+    assert!(sent.ended_with(3).err.contains("\\u{1b}[31m\\ngossamer: all is well"), "{sent:?}");
 }
 
 #[test]

@@ -133,9 +133,10 @@ impl Manifest {
             {
                 return wrong("is in a directory that was not listed before");
             }
-            if self.paths.insert(entry.path.clone(), entry.kind == Kind::Directory).is_some() {
+            if self.paths.contains_key(&entry.path) {
                 return wrong("is listed twice");
             }
+            self.paths.insert(entry.path.clone(), entry.kind == Kind::Directory);
             self.entries.push(entry);
         }
         Ok(())

@@ -176,7 +176,9 @@ struct Limit {
 impl Limit {
     fn spend(&mut self, bytes: usize) {
         let now = Instant::now();
-        self.next = self.next.max(now) + Duration::from_secs_f64(bytes as f64 / self.rate as f64);
-        thread::sleep(self.next - now);
+        // What was not used for so long is lost: later bytes are not faster for it.
+        let least = now.checked_sub(Duration::from_millis(200)).unwrap_or(now);
+        self.next = self.next.max(least) + Duration::from_secs_f64(bytes as f64 / self.rate as f64);
+        thread::sleep(self.next.saturating_duration_since(now));
     }
 }

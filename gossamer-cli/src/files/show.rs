@@ -90,10 +90,9 @@ impl Show {
     /// A file was not transferred.
     pub fn fail(&mut self, path: &str, why: &str) {
         self.failures += 1;
-        self.tell(
-            &json!({ "event": "failed", "path": path, "why": why }),
-            &format!("gossamer: {path}: {why}"),
-        );
+        // A name with line ends must not pass for messages.
+        let text = format!("gossamer: {path}: {why}").replace('\n', "\\n");
+        self.tell(&json!({ "event": "failed", "path": path, "why": why }), &text);
     }
 
     /// How many files were not transferred.
