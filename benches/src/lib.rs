@@ -19,6 +19,8 @@ pub mod contenders;
 #[cfg(feature = "baselines")]
 pub mod options;
 #[cfg(feature = "baselines")]
+pub mod plot;
+#[cfg(feature = "baselines")]
 pub mod report;
 #[cfg(feature = "baselines")]
 pub mod runner;

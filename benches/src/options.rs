@@ -22,6 +22,7 @@ measured by itself, is no contest: it says what lanes take of a node, measured a
                   measurement during which they were not
   --only TEXT     only contenders whose name contains TEXT, and those they are set against
   --output FILE   also write the tables to FILE, between its generated marks if it has them
+  --plot FILE     also draw the tables into FILE, as SVG
   --list          say what there is to measure
   --help          this text";
 
@@ -64,6 +65,8 @@ pub struct Options {
     pub only: Option<String>,
     /// Where else to write the tables.
     pub output: Option<PathBuf>,
+    /// Where to draw the tables.
+    pub plot: Option<PathBuf>,
     /// How long to wait for other programs to be quiet, before each measurement.
     pub calm: Duration,
     /// Whether the figures are rough.
@@ -82,6 +85,7 @@ pub fn parse(arguments: impl IntoIterator<Item = String>) -> Result<Command, Str
         wanted: Vec::new(),
         only: None,
         output: None,
+        plot: None,
         calm: Duration::ZERO,
         quick: false,
     };
@@ -108,6 +112,7 @@ pub fn parse(arguments: impl IntoIterator<Item = String>) -> Result<Command, Str
             "--millis" => options.budget = Duration::from_millis(number(&value()?)?.max(10)),
             "--calm" => options.calm = Duration::from_secs(number(&value()?)?),
             "--only" => options.only = Some(value()?),
+            "--plot" => options.plot = Some(value()?.into()),
             "--output" => options.output = Some(value()?.into()),
             unknown if unknown.starts_with('-') => return Err(format!("no option {unknown}")),
             _ => options.wanted.push(argument),

@@ -4,6 +4,7 @@ use crate::catalogue::{Against, Aim, Group, Row, Table, Unit};
 use crate::latency::Latency;
 use crate::measure::{Measured, Sample};
 use crate::options::Options;
+use crate::plot::{self, Drawn};
 use crate::{machine, statistics};
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -19,6 +20,7 @@ const GIB: f64 = (1_u64 << 30) as f64;
 #[derive(Debug)]
 pub struct Report {
     text: String,
+    drawn: Vec<Drawn>,
     failed: bool,
 }
 
@@ -27,7 +29,7 @@ impl Report {
     #[must_use]
     pub fn begin(options: &Options) -> Self {
         let pinned: Vec<_> = machine::processors().iter().map(usize::to_string).collect();
-        let mut report = Report { text: String::new(), failed: false };
+        let mut report = Report { text: String::new(), drawn: Vec::new(), failed: false };
         report.say(&format!(
             "Machine: {}.\nPinned: worker i to the i-th of the processors {}, round robin.\nMedians of {} rounds over \
              all contenders of a table, {} ms each, every measurement in a process of its own{}.\n",
@@ -46,9 +48,10 @@ impl Report {
     }
 
     /// Adds a table.
-    pub fn table(&mut self, table: &Table, measured: &[Measured]) {
+    pub fn table(&mut self, table: &Table, measured: Vec<Measured>) {
         self.failed |= measured.iter().any(|measured| measured.failure.is_some());
-        self.say(&format!("\n### {}: {}\n\n{}", table.name, table.title, rows(table, measured)));
+        self.say(&format!("\n### {}: {}\n\n{}", table.name, table.title, rows(table, &measured)));
+        self.drawn.push((table.clone(), measured));
     }
 
     /// Says what the machine was like meanwhile: cache line round trips between its first two processors, in
@@ -74,6 +77,12 @@ impl Report {
     pub fn finish(self, options: &Options) -> ExitCode {
         if let Some(file) = &options.output
             && let Err(error) = write_generated(file, &self.text)
+        {
+            eprintln!("table: {}: {error}", file.display());
+            return ExitCode::FAILURE;
+        }
+        if let Some(file) = &options.plot
+            && let Err(error) = plot::draw(file, &self.drawn)
         {
             eprintln!("table: {}: {error}", file.display());
             return ExitCode::FAILURE;

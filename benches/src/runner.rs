@@ -28,7 +28,7 @@ pub fn run(options: &Options) -> Result<Report, String> {
         report.group(&group);
         for table in &group.tables {
             round_trips.extend(round_trip());
-            report.table(table, &table_in_rounds(options, table));
+            report.table(table, table_in_rounds(options, table));
         }
     }
     report.end(&round_trips, others.share());

@@ -35,9 +35,9 @@ fn connections_and_descriptors_are_as_computed_and_memory_nearly() {
 
 #[test]
 fn a_paper_rack_is_computed_as_a_reader_would() {
-    // 64 workers of a node and 960 others: 61,440 pairs, with 64 KiB for each way, and 6 KiB of ends; inside the node 4032 pairs
+    // 64 workers of a node and 960 others: 61,440 pairs, with 56 KiB for each way, and 18 KiB of ends; inside the node 4032 pairs
     // with 32 KiB.
     let rack = Shape { nodes: 16, workers: 64, over: Over::Tcp }.predicted(0);
-    assert_eq!(rack.lanes >> 10, 61_440 * (128 + 6) + 4032 * (32 + 6));
+    assert_eq!(rack.lanes >> 10, 61_440 * (112 + 18) + 4032 * (32 + 6));
     assert_eq!(rack.connections, 15 * 65);
 }

@@ -1,6 +1,6 @@
 //! The endpoint of a connection to another machine: what arrives on it is landed in the slots of the lanes that it is for.
 
-use crate::fabric::tcp::{self, Arrival, Connection, Frame, Piece, Wire};
+use crate::fabric::tcp::{Arrival, Connection, Frame, Piece, Wire};
 use crate::fabric::{Endpoint, Event, Lane, SlotMemory, Slots};
 use crate::wire::value::Malformed;
 use std::cell::RefCell;
@@ -30,7 +30,7 @@ impl Landing {
     }
 
     fn register(&self, lane: Lane) -> Arc<SlotMemory> {
-        Arc::clone(self.lock().entry(lane).or_insert_with(|| SlotMemory::with_slots(tcp::SLOTS)))
+        Arc::clone(self.lock().entry(lane).or_insert_with(SlotMemory::far))
     }
 
     /// The slots that a frame is for, and whether they are new. Responses come to those who asked only.
@@ -41,7 +41,7 @@ impl Landing {
         match self.lock().entry(lane) {
             Entry::Occupied(known) => Some((Arc::clone(known.get()), false)),
             Entry::Vacant(_) if lane.slots == Slots::Responses => None,
-            Entry::Vacant(new) => Some((Arc::clone(new.insert(SlotMemory::with_slots(tcp::SLOTS))), true)),
+            Entry::Vacant(new) => Some((Arc::clone(new.insert(SlotMemory::far())), true)),
         }
     }
 }
@@ -62,6 +62,12 @@ impl Cable {
     pub(crate) fn new(socket: TcpStream, writer: usize, landing: &Arc<Landing>) -> io::Result<Self> {
         let connection = Connection::new(socket)?;
         Ok(Self { connection, writer, landing: Arc::clone(landing), known: RefCell::default() })
+    }
+
+    /// Bytes that were written and not sent.
+    #[inline]
+    pub(crate) fn unsent(&self) -> usize {
+        self.connection.unsent()
     }
 
     pub(crate) fn descriptor(&self) -> RawFd {

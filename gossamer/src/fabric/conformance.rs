@@ -1,7 +1,7 @@
 //! The contract of a fabric as tests, which every fabric runs.
 
-use crate::fabric::{Endpoint, Event, Fabric, Lane, SLOTS, SlotMemory, Slots};
-use crate::wire::batch::{BODY_WORDS, Header};
+use crate::fabric::{Endpoint, Event, Fabric, Lane, SlotMemory, Slots};
+use crate::wire::batch::Header;
 
 /// What the suite writes into.
 pub(super) const LANE: Lane = Lane { reader: 7, writer: 3, slots: Slots::Requests };
@@ -76,7 +76,7 @@ fn landed(memory: &SlotMemory, slot: usize) -> Header {
     let header = Header::unpack(memory.header(slot));
     let found: Vec<u64> = memory.read(slot, |body| {
         let word = |index| {
-            // SAFETY: a slot has BODY_WORDS words, and nothing is on its way into one whose header has come.
+            // SAFETY: a slot has the words that its header tells, and nothing is on its way into one whose header has come.
             unsafe { body.wrapping_add(index).read() }
         };
         (0..header.words.into()).map(word).collect()
@@ -88,9 +88,10 @@ fn landed(memory: &SlotMemory, slot: usize) -> Header {
 pub(super) fn every_length<S: Subject>() {
     let subject = S::new(0);
     let (memory, fabric) = (subject.reader().register(LANE), subject.writer().connect(LANE));
-    for (sequence, words) in (1..).zip(0..=BODY_WORDS) {
-        let slot = words % SLOTS;
-        let others = |slot: usize| (0..SLOTS).filter(move |&other| other != slot);
+    let slots = memory.slots() as usize;
+    for (sequence, words) in (1..).zip(0..=memory.words()) {
+        let slot = words % slots;
+        let others = |slot: usize| (0..slots).filter(move |&other| other != slot);
         let before: Vec<u64> = others(slot).map(|other| memory.header(other)).collect();
         write(&fabric, slot, sequence, words);
         while step(&subject) {}
@@ -104,20 +105,21 @@ pub(super) fn header_last<S: Subject>() {
     for seed in 0..SEEDS {
         let subject = S::new(seed);
         let (memory, fabric) = (subject.reader().register(LANE), subject.writer().connect(LANE));
+        let slots = memory.slots() as usize;
         for round in 0..10 {
-            for slot in 0..SLOTS {
+            for slot in 0..slots {
                 write(
                     &fabric,
                     slot,
-                    round * SLOTS as u32 + slot as u32 + 1,
-                    (slot * 37 + seed as usize) % BODY_WORDS,
+                    round * slots as u32 + slot as u32 + 1,
+                    (slot * 37 + seed as usize) % memory.words(),
                 );
             }
             let mut under_way = true;
             while under_way {
                 under_way = step(&subject);
-                for slot in 0..SLOTS {
-                    let awaited = round * SLOTS as u32 + slot as u32 + 1;
+                for slot in 0..slots {
+                    let awaited = round * slots as u32 + slot as u32 + 1;
                     if Header::unpack(memory.header(slot)).sequence == awaited {
                         landed(&memory, slot);
                     }
@@ -125,7 +127,7 @@ pub(super) fn header_last<S: Subject>() {
             }
             let last = |slot| landed(&memory, slot).sequence;
             assert!(
-                (0..SLOTS).all(|slot| last(slot) == round * SLOTS as u32 + slot as u32 + 1),
+                (0..slots).all(|slot| last(slot) == round * slots as u32 + slot as u32 + 1),
                 "some never landed"
             );
         }

@@ -7,38 +7,62 @@
 //! - M2: the body is read only after an Acquire load of `header` has returned the sequence awaited; that load
 //!   pairs with the Release store in `announce`.
 //! - M3: `slots` are valid for as long as `home` is: leaked from a box of this handle alone, or in a segment that it keeps
-//!   mapped, aligned (a page, and whole slots behind it).
+//!   mapped, aligned (a page, and whole slots behind it). Each is a `Slot` of `words` words, `stride` bytes behind the one
+//!   before it.
 
 use crate::fabric::Fabric;
 use crate::sys::atomic::{AtomicU64, Ordering, SharedCell};
 use crate::sys::prefetch;
 use crate::sys::segment::Segment;
-use crate::wire::batch::BODY_WORDS;
+use crate::wire::batch::{BODY_WORDS, FAR_BODY_WORDS};
 use std::ptr::NonNull;
 use std::sync::Arc;
 
 /// Slots of each direction of a lane inside a machine: the batches it can have in flight.
 pub(crate) const SLOTS: usize = if cfg!(loom) { 2 } else { 16 };
+/// Slots of each direction of a lane between machines. A frame for each batch costs more there than its bytes: fewer slots, and
+/// larger ones.
+pub(crate) const FAR_SLOTS: usize = 8;
 
 /// Any content is a valid one, so that it may lie in memory that another process writes, too.
 #[repr(C, align(128))]
-struct Slot {
+struct Slot<Body: ?Sized = [u64]> {
     header: AtomicU64,
-    body: SharedCell<[u64; BODY_WORDS]>,
+    body: SharedCell<Body>,
+}
+
+impl<const WORDS: usize> Slot<[u64; WORDS]> {
+    fn empty() -> Self {
+        Self { header: AtomicU64::new(0), body: SharedCell::new([0; WORDS]) }
+    }
+
+    /// Drops slots on the heap.
+    ///
+    /// # Safety
+    /// They were leaked from a box, as many, of this type, and nobody has another handle.
+    unsafe fn free(slots: NonNull<u8>, count: usize) {
+        let slots = std::ptr::slice_from_raw_parts_mut(slots.as_ptr().cast::<Self>(), count);
+        // SAFETY: the caller's.
+        drop(unsafe { Box::from_raw(slots) });
+    }
 }
 
 /// The slots of one direction of one lane, in the memory of the worker that reads them.
 pub(crate) struct SlotMemory {
     /// M3.
-    slots: NonNull<Slot>,
+    slots: NonNull<u8>,
     /// One less than there are, a power of two.
     mask: usize,
+    /// Words of a slot's body.
+    words: usize,
+    /// Bytes from one slot to the next.
+    stride: usize,
     home: Home,
 }
 
 /// What keeps the slots where they are.
 enum Home {
-    Heap,
+    Heap { free: unsafe fn(NonNull<u8>, usize) },
     Segment { _mapped: Arc<Segment> },
 }
 
@@ -49,21 +73,25 @@ unsafe impl Send for SlotMemory {}
 
 impl SlotMemory {
     /// What the slots of one direction take of a segment.
-    pub(crate) const BYTES: usize = SLOTS * size_of::<Slot>();
+    pub(crate) const BYTES: usize = SLOTS * size_of::<Slot<[u64; BODY_WORDS]>>();
 
     /// Slots on the heap, for two workers of this process.
     pub(crate) fn new() -> Arc<Self> {
-        Self::with_slots(SLOTS)
+        Self::on_the_heap::<BODY_WORDS>(SLOTS)
     }
 
-    /// So many slots on the heap, a power of two.
-    pub(crate) fn with_slots(count: usize) -> Arc<Self> {
+    /// Slots on the heap, that a worker of another machine writes by its frames.
+    pub(crate) fn far() -> Arc<Self> {
+        Self::on_the_heap::<FAR_BODY_WORDS>(FAR_SLOTS)
+    }
+
+    fn on_the_heap<const WORDS: usize>(count: usize) -> Arc<Self> {
         assert!(count.is_power_of_two(), "{count} slots");
         // One by one: all of them at once would not fit the stack of the fiber that connects a lane.
-        let slot = |_| Slot { header: AtomicU64::new(0), body: SharedCell::new([0; BODY_WORDS]) };
-        let slots: Box<[Slot]> = (0..count).map(slot).collect();
-        let slots = NonNull::from(Box::leak(slots)).cast::<Slot>();
-        Arc::new(Self { slots, mask: count - 1, home: Home::Heap })
+        let slots: Box<[Slot<[u64; WORDS]>]> = (0..count).map(|_| Slot::empty()).collect();
+        let slots = NonNull::from(Box::leak(slots)).cast();
+        let home = Home::Heap { free: Slot::<[u64; WORDS]>::free };
+        Arc::new(Self { slots, mask: count - 1, words: WORDS, stride: size_of::<Slot<[u64; WORDS]>>(), home })
     }
 
     /// The slots that begin `offset` bytes into a segment, for two workers that may be of two processes. All handles of one
@@ -74,18 +102,27 @@ impl SlotMemory {
     pub(crate) fn in_segment(segment: &Arc<Segment>, offset: usize) -> Arc<Self> {
         let end = offset + Self::BYTES;
         assert!(end <= segment.len(), "{} bytes of lane memory end before {end}", segment.len());
-        assert!(offset.is_multiple_of(align_of::<Slot>()), "slots are aligned");
+        assert!(offset.is_multiple_of(align_of::<Slot<[u64; BODY_WORDS]>>()), "slots are aligned");
         // SAFETY: inside the mapping (asserted).
         let slots = unsafe { segment.start().byte_add(offset) }.cast();
-        Arc::new(Self { slots, mask: SLOTS - 1, home: Home::Segment { _mapped: Arc::clone(segment) } })
+        let (home, stride) = (Home::Segment { _mapped: Arc::clone(segment) }, Self::BYTES / SLOTS);
+        Arc::new(Self { slots, mask: SLOTS - 1, words: BODY_WORDS, stride, home })
     }
 
     #[inline(always)]
     fn slot(&self, index: usize) -> &Slot {
         // SAFETY: M3: there are as many.
-        let slot = unsafe { self.slots.add(index & self.mask) };
+        let start = unsafe { self.slots.byte_add((index & self.mask) * self.stride) };
+        // The length of a slot is that of its body.
+        let slot = std::ptr::slice_from_raw_parts(start.as_ptr().cast::<u64>(), self.words) as *const Slot;
         // SAFETY: M3; what is shared of a slot is in cells.
-        unsafe { slot.as_ref() }
+        unsafe { &*slot }
+    }
+
+    /// Words of a slot's body.
+    #[inline(always)]
+    pub(crate) fn words(&self) -> usize {
+        self.words
     }
 
     /// How many there are, a power of two.
@@ -114,11 +151,11 @@ impl SlotMemory {
     /// M1.
     #[inline(always)]
     pub(super) unsafe fn land(&self, slot: usize, offset: usize, words: &[u64]) {
-        debug_assert!(offset + words.len() <= BODY_WORDS);
+        debug_assert!(offset + words.len() <= self.words);
         self.slot(slot).body.with_mut(|body| {
             let target = body.cast::<u64>().wrapping_add(offset);
-            // SAFETY: M1: nobody else reads or writes the body; it has room (asserted above, and batches are built in
-            // arrays of BODY_WORDS).
+            // SAFETY: M1: nobody else reads or writes the body; it has room (asserted above: both ends build batches of as
+            // many words at the most, and frames are looked at before they are landed).
             unsafe { std::ptr::copy_nonoverlapping(words.as_ptr(), target, words.len()) };
         });
     }
@@ -155,11 +192,8 @@ impl SlotMemory {
 impl Drop for SlotMemory {
     fn drop(&mut self) {
         match self.home {
-            Home::Heap => {
-                let slots = std::ptr::slice_from_raw_parts_mut(self.slots.as_ptr(), self.mask + 1);
-                // SAFETY: M3: they came from this box, and nobody has another handle.
-                drop(unsafe { Box::from_raw(slots) });
-            }
+            // SAFETY: M3: they came from a box of this type, and nobody has another handle.
+            Home::Heap { free } => unsafe { free(self.slots, self.mask + 1) },
             Home::Segment { .. } => {}
         }
     }
@@ -174,7 +208,7 @@ impl Fabric for Arc<SlotMemory> {
 
     #[inline]
     fn prepare(&self, slot: usize, words: usize) {
-        let start: *const u64 = std::ptr::from_ref(self.slot(slot)).cast();
+        let start = std::ptr::from_ref(self.slot(slot)).cast::<u64>();
         for line in (0..=words).step_by(8) {
             prefetch::write(start.wrapping_add(line));
         }

@@ -24,7 +24,7 @@ pub(crate) mod sim;
 pub(crate) mod socket;
 pub(crate) mod tcp;
 
-pub(crate) use memory::{SLOTS, SlotMemory};
+pub(crate) use memory::{FAR_SLOTS, SLOTS, SlotMemory};
 
 use crate::wire::value::Malformed;
 use std::io;

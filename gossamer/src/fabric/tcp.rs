@@ -3,16 +3,17 @@
 //! ```text
 //! frame    worker (32) | what (8) | slot (8) | mark (16)      the worker whose slots are written, and which of them
 //!          header, then as many words of body as it says      as they land
-//! piece    worker (32) | 2 (8) | 0 (8) | mark (16)            of a value that is too large for a slot
-//!          bytes (64), ticket (64), bytes of all (64), then the bytes, in whole words
+//! piece    worker (32) | 2 (8) | align (8) | mark (16)        of a part of a value that is too large for a slot
+//!          bytes (64), ticket (64), bytes of the part (64), then the bytes, in whole words
 //! ```
 //!
 //! One connection per worker and remote node carries the frames of all its lanes there. A connection keeps its order, and the
 //! reader lands a header behind its body, so the contract holds (W1, W2); frames wait in memory while the socket takes no more,
 //! and lanes have no more under way than slots (W3).
 
-use crate::fabric::{Fabric, SlotMemory, Slots, bulk};
-use crate::wire::batch::{BODY_WORDS, Header};
+use crate::fabric::{FAR_SLOTS, Fabric, SlotMemory, Slots, bulk};
+use crate::wire::batch::{FAR_BODY_WORDS, Header};
+use crate::wire::run::Part;
 use crate::wire::value::Malformed;
 use std::cell::{Cell, RefCell};
 use std::io::{self, ErrorKind, Read, Write};
@@ -22,8 +23,6 @@ use std::rc::Rc;
 
 /// Tells a frame from what else might come.
 const MARK: u64 = 0x673a;
-/// Slots of each direction of a lane between machines: the way there and back takes longer, and more is under way.
-pub(crate) const SLOTS: usize = 64;
 /// Words before the body.
 const HEAD: usize = 2;
 /// Words before the bytes of a piece.
@@ -55,8 +54,8 @@ pub(crate) struct Piece<'a> {
     /// The worker it is for.
     pub(crate) worker: u32,
     pub(crate) ticket: u64,
-    /// Bytes of the whole value.
-    pub(crate) total: u64,
+    /// What of the value it is a piece of.
+    pub(crate) part: Part,
     pub(crate) bytes: &'a [u8],
 }
 
@@ -81,11 +80,11 @@ pub(crate) fn decode(words: &[u64]) -> Result<Option<(Arrival<'_>, usize)>, Malf
     let slots = match head >> 24 & 0xff {
         0 => Slots::Requests,
         1 => Slots::Responses,
-        PIECE if head & 0xff_ffff == MARK => return decode_piece(words),
+        PIECE if head & 0xffff == MARK => return decode_piece(words),
         _ => return Err(Malformed::instead_of::<Frame<'_>>()),
     };
     let (slot, length) = ((head >> 16 & 0xff) as usize, usize::from(Header::unpack(*header).words));
-    if head & 0xffff != MARK || slot >= SLOTS || length > BODY_WORDS {
+    if head & 0xffff != MARK || slot >= FAR_SLOTS || length > FAR_BODY_WORDS {
         return Err(Malformed::instead_of::<Frame<'_>>());
     }
     let frame = |body| Frame { worker: (head >> 32) as u32, slots, slot, header: *header, body };
@@ -93,13 +92,14 @@ pub(crate) fn decode(words: &[u64]) -> Result<Option<(Arrival<'_>, usize)>, Malf
 }
 
 fn decode_piece(words: &[u64]) -> Result<Option<(Arrival<'_>, usize)>, Malformed> {
-    let [head, count, ticket, total, rest @ ..] = words else { return Ok(None) };
+    let [head, count, ticket, bytes, rest @ ..] = words else { return Ok(None) };
     let count = usize::try_from(*count).ok().filter(|count| *count <= bulk::BYTES);
     let count = count.ok_or_else(Malformed::instead_of::<Piece<'_>>)?;
     let length = count.div_ceil(size_of::<u64>());
     Ok(rest.get(..length).map(|body| {
+        let part = Part { bytes: *bytes, align: (head >> 16) as u8 };
         let bytes = &bytes_of(body)[..count];
-        let piece = Piece { worker: (head >> 32) as u32, ticket: *ticket, total: *total, bytes };
+        let piece = Piece { worker: (head >> 32) as u32, ticket: *ticket, part, bytes };
         (Arrival::Piece(piece), PIECE_HEAD + length)
     }))
 }
@@ -217,11 +217,11 @@ pub(crate) struct Wire {
 }
 
 impl Wire {
-    /// Sends a piece of a value of `total` bytes.
-    pub(crate) fn send_ahead(&self, ticket: u64, total: usize, piece: &[u8]) {
+    /// Sends a piece of a part of a value.
+    pub(crate) fn send_ahead(&self, ticket: u64, part: Part, piece: &[u8]) {
         let mut out = self.connection.out.borrow_mut();
-        let head = u64::from(self.worker) << 32 | PIECE << 24 | MARK;
-        out.extend_from_slice(&[head, piece.len() as u64, ticket, total as u64]);
+        let head = u64::from(self.worker) << 32 | PIECE << 24 | u64::from(part.align) << 16 | MARK;
+        out.extend_from_slice(&[head, piece.len() as u64, ticket, part.bytes]);
         let start = out.len();
         out.resize(start + piece.len().div_ceil(size_of::<u64>()), 0);
         bytes_of_mut(&mut out[start..])[..piece.len()].copy_from_slice(piece);
@@ -253,10 +253,9 @@ mod tests {
         let header = |words| Header { sequence: 1, count: 1, words }.pack();
         for words in [
             [head(0, 0, 0), header(0)],
-            [head(2, 1, MARK), header(0)],
             [head(3, 0, MARK), header(0)],
-            [head(0, SLOTS as u64, MARK), header(0)],
-            [head(0, 0, MARK), header(BODY_WORDS as u16 + 1)],
+            [head(0, FAR_SLOTS as u64, MARK), header(0)],
+            [head(0, 0, MARK), header(FAR_BODY_WORDS as u16 + 1)],
             [u64::MAX, u64::MAX],
         ] {
             assert!(decode(&words).is_err(), "{words:x?}");
@@ -274,11 +273,12 @@ mod tests {
         for _ in 0..100_000 {
             let mut words: Vec<u64> = (0..random.usize(..200)).map(|_| random.u64(..)).collect();
             if let Some(head) = words.first_mut() {
-                *head = *head & !0xff_ffff | random.u64(..3) << 24 | random.u64(..SLOTS as u64) << 16 | MARK;
+                *head =
+                    *head & !0xff_ffff | random.u64(..3) << 24 | random.u64(..FAR_SLOTS as u64) << 16 | MARK;
             }
             match decode(&words) {
                 Ok(Some((Arrival::Frame(frame), length))) => {
-                    assert!(length <= words.len() && frame.slot < SLOTS);
+                    assert!(length <= words.len() && frame.slot < FAR_SLOTS);
                 }
                 Ok(Some((Arrival::Piece(piece), length))) => assert!(length * 8 >= piece.bytes.len()),
                 Ok(None) | Err(_) => {}

@@ -41,9 +41,9 @@ impl<F: Fabric> Client<F> {
         Self {
             fabric,
             slots: responses.slots(),
-            responses,
-            staged: RequestBatch::new(),
+            staged: RequestBatch::new(responses.words()),
             completions: Ring::with_capacity(BODY_WORDS),
+            responses,
             published: Cell::new(0),
             answered: Cell::new(0),
             backlog: RefCell::default(),
@@ -65,6 +65,11 @@ impl<F: Fabric> Client<F> {
     #[inline]
     pub(crate) fn has_free_slot(&self) -> bool {
         self.published.get().wrapping_sub(self.answered.get()) < self.slots
+    }
+
+    /// Words of a batch.
+    pub(crate) fn room(&self) -> usize {
+        self.responses.words()
     }
 
     /// Requests pushed and not yet answered.

@@ -9,7 +9,7 @@ use crate::lane::context;
 use crate::lane::error::{DelegationError, Reason};
 use crate::lane::operation::Operation;
 use crate::lane::property::Properties;
-use crate::wire::batch::{BODY_WORDS, FAILURE_WORDS, Header};
+use crate::wire::batch::{FAILURE_WORDS, Header};
 use crate::wire::request::RequestHeader;
 use std::sync::Arc;
 
@@ -21,12 +21,12 @@ pub(crate) struct Server<F> {
     pub(super) fabric: F,
     /// Batches served, wrapping.
     pub(super) served: u32,
-    pub(super) answer: [u64; BODY_WORDS],
+    pub(super) answer: Box<[u64]>,
 }
 
 impl<F: Fabric> Server<F> {
     pub(crate) fn new(requests: Arc<SlotMemory>, fabric: F) -> Self {
-        Self { requests, fabric, served: 0, answer: [0; BODY_WORDS] }
+        Self { answer: vec![0; requests.words()].into(), requests, fabric, served: 0 }
     }
 
     /// Where the batch that is next will be, and its response.
@@ -89,7 +89,7 @@ impl<F: Fabric> Server<F> {
 /// A batch being served: what must survive the panic of one of its closures.
 struct Run<'a> {
     at: *const u64,
-    answer: &'a mut [u64; BODY_WORDS],
+    answer: &'a mut [u64],
     used: usize,
     failures: u128,
     index: usize,

@@ -5,13 +5,16 @@
 
 use crate::lane::operation::{Delegated, Operation};
 use crate::lane::payload;
-use crate::wire::batch::{BODY_WORDS, FAILURE_WORDS, Header};
+use crate::wire::batch::{BODY_WORDS, Header, failure_words};
 use crate::wire::request::RequestHeader;
 use std::cell::{Cell, UnsafeCell};
 
 /// Requests that wait to be published together. Used by one thread; no user code runs while it is borrowed.
 pub(crate) struct RequestBatch {
-    words: UnsafeCell<[u64; BODY_WORDS]>,
+    /// For slots of the usual size, which the compiler knows: a loaded one costs callbacks inside a process a tenth.
+    near: UnsafeCell<[u64; BODY_WORDS]>,
+    /// In their place for larger slots.
+    far: Option<Box<[UnsafeCell<u64>]>>,
     used: Cell<usize>,
     count: Cell<usize>,
     /// Words the responses will take at the most: the failures, and at least one word each.
@@ -19,13 +22,27 @@ pub(crate) struct RequestBatch {
 }
 
 impl RequestBatch {
-    pub(crate) fn new() -> Self {
+    /// An empty batch for slots of so many words.
+    pub(crate) fn new(room: usize) -> Self {
         Self {
-            words: UnsafeCell::new([0; BODY_WORDS]),
+            near: UnsafeCell::new([0; BODY_WORDS]),
+            far: (room > BODY_WORDS).then(|| (0..room).map(|_| UnsafeCell::new(0)).collect()),
             used: Cell::new(0),
             count: Cell::new(0),
-            answer: Cell::new(FAILURE_WORDS),
+            answer: Cell::new(failure_words(room)),
         }
+    }
+
+    /// Words of a slot's body, for the requests as for the responses.
+    #[inline(always)]
+    fn room(&self) -> usize {
+        self.far.as_ref().map_or(BODY_WORDS, |far| far.len())
+    }
+
+    /// Where the words are.
+    #[inline(always)]
+    fn start(&self) -> *mut u64 {
+        self.far.as_ref().map_or(self.near.get().cast(), |far| UnsafeCell::raw_get(far.as_ptr()))
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -38,12 +55,12 @@ impl RequestBatch {
 
     /// Empties this batch into one of its own.
     pub(crate) fn take(&self) -> Box<Self> {
-        let taken = Box::new(Self {
-            words: UnsafeCell::new(self.words().to_owned()),
-            used: self.used.clone(),
-            count: self.count.clone(),
-            answer: self.answer.clone(),
-        });
+        let taken = Box::new(Self::new(self.room()));
+        let words = self.words();
+        // SAFETY: as many words have room in a batch of the same size, which is nobody else's yet.
+        unsafe { std::ptr::copy_nonoverlapping(words.as_ptr(), taken.start(), words.len()) };
+        taken.used.set(self.used.get());
+        taken.count.set(self.count.get());
         self.clear();
         taken
     }
@@ -51,31 +68,33 @@ impl RequestBatch {
     pub(crate) fn clear(&self) {
         self.used.set(0);
         self.count.set(0);
-        self.answer.set(FAILURE_WORDS);
+        self.answer.set(failure_words(self.room()));
     }
 
-    fn words(&self) -> &[u64; BODY_WORDS] {
-        // SAFETY: only `push` writes, and it does not run while the reference lives: one thread, no user code.
-        unsafe { &*self.words.get() }
+    /// The words in use.
+    fn words(&self) -> &[u64] {
+        // SAFETY: so many words are in use. Only `push` writes, and it does not run while the reference lives: one thread, no
+        // user code.
+        unsafe { std::slice::from_raw_parts(self.start(), self.used.get()) }
     }
 
-    /// Whether one more request of this operation, and its response, have room.
+    /// Whether one more request of this operation, and its response, have room. For lanes inside a process.
     #[inline(always)]
     pub(crate) fn fits(&self, operation: &Operation) -> bool {
         self.used.get() + operation.step() <= BODY_WORDS
             && self.answer.get() + operation.result().max(1) <= BODY_WORDS
     }
 
-    /// Adds a request.
+    /// Adds a request. For lanes inside a process.
     ///
     /// # Safety
     /// It fits.
     #[inline(always)]
     pub(crate) unsafe fn push<T, C, U>(&self, delegated: Delegated<T, C, U>, property: u32, arguments: C) {
         let operation = delegated.operation();
-        debug_assert!(self.fits(operation));
+        debug_assert!(self.fits(operation) && self.far.is_none());
         let used = self.used.get();
-        let start = self.words.get().cast::<u64>().wrapping_add(used);
+        let start = self.near.get().cast::<u64>().wrapping_add(used);
         let header = RequestHeader { property, operation: delegated.identity() };
         // SAFETY: `fits`: there is room for the header and the words of the arguments, which are of type `C`.
         unsafe { start.write(header.pack()) };
@@ -89,7 +108,8 @@ impl RequestBatch {
     /// Whether a request of so many words in all, and its response, have room.
     #[inline(always)]
     pub(super) fn has_room(&self, request: usize, answer: usize) -> bool {
-        self.used.get() + request <= BODY_WORDS && self.answer.get() + answer <= BODY_WORDS
+        let room = self.room();
+        self.used.get() + request <= room && self.answer.get() + answer <= room
     }
 
     /// Adds a request whose arguments `write` moves to where they will lie.
@@ -104,7 +124,7 @@ impl RequestBatch {
         write: impl FnOnce(*mut u64),
     ) {
         let used = self.used.get();
-        let start = self.words.get().cast::<u64>().wrapping_add(used);
+        let start = self.start().wrapping_add(used);
         // SAFETY: the caller's: there is room for the header.
         unsafe { start.write(header.pack()) };
         write(start.wrapping_add(1));
@@ -117,6 +137,6 @@ impl RequestBatch {
     #[inline]
     pub(crate) fn contents(&self, sequence: u32) -> (Header, &[u64]) {
         let (count, used) = (self.count.get(), self.used.get());
-        (Header { sequence, count: count as u16, words: used as u16 }, &self.words()[..used])
+        (Header { sequence, count: count as u16, words: used as u16 }, self.words())
     }
 }

@@ -4,6 +4,7 @@ use crate::fabric::socket::Address;
 use crate::fabric::tcp;
 use crate::rack::control::Control;
 use crate::rack::hello::{Hello, Reply};
+use crate::wire::run::Part;
 use crate::wire::value::{Decoder, Encoder};
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::ops::Bound;
@@ -18,7 +19,22 @@ pub fn values(bytes: &[u8]) {
         let again = Encoder::encoded(map.clone()).map(|bytes| Decoder::decoded(&bytes));
         assert_eq!(again, Ok(Ok(map)));
     }
+    decode_parts(bytes);
     decode_messages(bytes);
+}
+
+/// Bytes as the parts of values whose long rows travel apart: the first few say how long each is, and for what.
+fn decode_parts(bytes: &[u8]) {
+    let Some((lengths, mut left)) = bytes.split_first_chunk::<4>() else { return };
+    let mut parts = Vec::new();
+    for length in lengths {
+        let (piece, rest) = left.split_at(left.len().min((length / 4).into()));
+        let part = Part { bytes: piece.len() as u64 + u64::from(*length == 0), align: length % 4 };
+        let _refused = part.arrive(&mut parts, piece);
+        left = rest;
+    }
+    let _refused = Decoder::decoded_parts::<(Vec<u16>, String, Vec<Option<u8>>)>(&mut parts);
+    let _refused = Decoder::decoded_parts::<(Vec<u64>, Vec<[u32; 2]>)>(&mut parts);
 }
 
 /// Bytes as what arrives on a connection.

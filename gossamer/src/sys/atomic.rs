@@ -12,13 +12,16 @@ pub(crate) mod fixed {
 
 /// An `UnsafeCell` whose accesses the model checker can see.
 #[derive(Debug, Default)]
-pub(crate) struct SharedCell<T>(
+pub(crate) struct SharedCell<T: ?Sized>(
     #[cfg(not(loom))] core::cell::UnsafeCell<T>,
     #[cfg(loom)] loom::cell::UnsafeCell<T>,
 );
 
-impl<T> SharedCell<T> {
-    pub(crate) fn new(value: T) -> Self {
+impl<T: ?Sized> SharedCell<T> {
+    pub(crate) fn new(value: T) -> Self
+    where
+        T: Sized,
+    {
         #[cfg(not(loom))]
         return Self(core::cell::UnsafeCell::new(value));
         #[cfg(loom)]

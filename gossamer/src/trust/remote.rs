@@ -2,7 +2,7 @@
 
 use crate::lane::catch::{self, Caught};
 use crate::lane::context::{self, Context};
-use crate::lane::encoded::{Argument, Unanswered, decode_caught, stays};
+use crate::lane::encoded::{Argument, Flat, Packed, Unanswered, decode_caught, stays};
 use crate::lane::error::{DelegationError, Origin, Reason};
 use crate::lane::operation::Delegated;
 use crate::lane::property::{ROOT, Root};
@@ -51,18 +51,38 @@ impl<T: 'static> Target<'_, T> {
     where
         R: FnOnce(Result<U, DelegationError>) + 'static,
     {
-        let Some(encoded) = delegated.operation().encoded() else {
-            unreachable!("an operation of another node is a travelling one")
-        };
-        let argument = match Argument::new(arguments) {
+        if Flat::<C>::FITS {
+            self.push_argument(here, trustee, delegated, Flat(arguments), then);
+            return Ok(());
+        }
+        let argument = match Packed::new(arguments) {
             Ok(argument) => {
-                if argument.is_large() && context::current() == Context::Fiber {
+                if argument.large().is_some() && context::current() == Context::Fiber {
                     // Before the first piece: no trustee is to keep some for which no request comes.
                     here.unwind_if_cancelled();
                 }
                 here.send_ahead(trustee, argument)
             }
             Err(refused) => return Err((refused, then)),
+        };
+        self.push_argument(here, trustee, delegated, argument, then);
+        Ok(())
+    }
+
+    /// As `push_to_node`, of arguments of type `C` that are ready.
+    #[inline(always)]
+    fn push_argument<C, U: NoRef, R>(
+        &self,
+        here: &Worker,
+        trustee: usize,
+        delegated: Delegated<T, C, U>,
+        argument: impl Argument<C>,
+        then: R,
+    ) where
+        R: FnOnce(Result<U, DelegationError>) + 'static,
+    {
+        let Some(encoded) = delegated.operation().encoded() else {
+            unreachable!("an operation of another node is a travelling one")
         };
         let lane = here.lane_to(trustee);
         if !lane.client.fits_encoded(encoded, &argument) {
@@ -74,7 +94,6 @@ impl<T: 'static> Target<'_, T> {
         };
         // SAFETY: A1 and A2; it fits, see above.
         unsafe { lane.client.push_encoded((delegated, encoded), self.property, argument, then) };
-        Ok(())
     }
 }
 

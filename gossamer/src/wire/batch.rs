@@ -3,17 +3,24 @@
 //! ```text
 //! word 0   sequence (32) | count (16) | words (16)      written last, read first
 //! request batch:   per request its header word (see `request`), then its arguments
-//! response batch:  two words of failures: bit i set = request i failed; then the results in order
+//! response batch:  words of failures: bit i set = request i failed; then the results in order
 //! ```
 //!
 //! Arguments and results are rounded up to whole words. Their size is not sent: the operation tells it (thesis 3.2.8).
 
 /// Words in the body of a slot, after its header word. A slot is 1 KiB, the size of thesis 3.2.7.
 pub(crate) const BODY_WORDS: usize = if cfg!(loom) { 7 } else { 127 };
-/// Words of a response batch that say which requests failed. Each response takes at least a word, so these have a
-/// bit for every request that a batch can hold.
-pub(crate) const FAILURE_WORDS: usize = 2;
-const _: () = assert!(BODY_WORDS - FAILURE_WORDS <= 64 * FAILURE_WORDS);
+/// The same of a slot that is written from another machine: 7 KiB.
+pub(crate) const FAR_BODY_WORDS: usize = 895;
+/// Words of a response batch inside a process that say which requests failed.
+pub(crate) const FAILURE_WORDS: usize = failure_words(BODY_WORDS);
+
+/// Words that have a bit for each of `count` requests. Each response takes at least a word, so those for as many requests as a
+/// slot has words are enough for every batch.
+#[inline(always)]
+pub(crate) const fn failure_words(count: usize) -> usize {
+    count.div_ceil(64)
+}
 
 /// The header word of a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,6 +7,7 @@ mod noref;
 mod owned;
 mod plain;
 pub(crate) mod request;
+pub(crate) mod run;
 #[cfg(feature = "serde")]
 mod serde;
 #[cfg(all(test, not(loom)))]

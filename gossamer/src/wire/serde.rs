@@ -36,7 +36,7 @@ unsafe impl<T: Serialize + DeserializeOwned + Send + 'static> NoRef for Serde<T>
     }
 
     fn decode(from: &mut Decoder<'_>) -> Result<Self, Malformed> {
-        let length = from.length()?;
-        postcard::from_bytes(from.bytes(length)?).map(Self).map_err(|_| Malformed::instead_of::<T>())
+        let bytes = Vec::<u8>::decode(from)?;
+        postcard::from_bytes(&bytes).map(Self).map_err(|_| Malformed::instead_of::<T>())
     }
 }

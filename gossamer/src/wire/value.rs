@@ -9,6 +9,7 @@
 #![expect(unsafe_code, reason = "flat values are copied as bytes (B1)")]
 
 use crate::wire::NoRef;
+use crate::wire::run::{LONG, Part, Run};
 use std::any::type_name;
 use std::fmt;
 
@@ -37,7 +38,7 @@ impl Shape {
         matches!(self, Self::Plain | Self::Flat)
     }
 
-    const fn is_plain(self) -> bool {
+    pub(crate) const fn is_plain(self) -> bool {
         matches!(self, Self::Plain)
     }
 }
@@ -48,18 +49,36 @@ pub struct Encoder {
     parcel: Parcel,
     /// The first type that cannot leave its node.
     refused: Option<&'static str>,
+    /// Long rows of plain values are kept apart.
+    keeps_runs: bool,
 }
+
+/// In a length: the elements are not behind it, but are the next of the parts that come apart.
+const APART: u64 = 1 << 63;
 
 /// Encoded values, with what has to be undone if they never leave.
 #[derive(Default)]
 pub(crate) struct Parcel {
     bytes: Vec<u8>,
+    /// What is not among the bytes, in the order in which they refer to it.
+    runs: Vec<Run>,
     undo: Vec<Box<dyn FnOnce()>>,
 }
 
 impl Parcel {
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.bytes
+    }
+
+    /// Whether something is not among the bytes.
+    pub(crate) fn has_runs(&self) -> bool {
+        !self.runs.is_empty()
+    }
+
+    /// The bytes, and what is not among them.
+    pub(crate) fn parts(&self) -> impl Iterator<Item = (Part, &[u8])> {
+        let runs = self.runs.iter().map(|run| (run.part(), run.bytes()));
+        std::iter::once((Part::encoded(&self.bytes), &self.bytes[..])).chain(runs)
     }
 
     /// Whether something has to be undone if the bytes never leave: then they can leave only once.
@@ -130,6 +149,11 @@ impl Encoder {
     /// Adds several values of one type.
     #[inline]
     pub(crate) fn elements<T: NoRef>(&mut self, values: Vec<T>) {
+        if T::SHAPE.is_plain() && self.keeps_runs && size_of_val(&values[..]) >= LONG {
+            self.bytes(&(values.len() as u64 | APART).to_ne_bytes());
+            self.parcel.runs.push(Run::of(values));
+            return;
+        }
         self.length(values.len());
         if T::SHAPE.is_plain() {
             self.plain(&values);
@@ -155,6 +179,13 @@ impl Encoder {
     /// Encodes one value.
     pub(crate) fn parcel<T: NoRef>(value: T) -> Result<Parcel, &'static str> {
         let mut encoder = Self::default();
+        value.encode(&mut encoder);
+        encoder.finish()
+    }
+
+    /// Encodes one value whose long rows of plain values stay where they are.
+    pub(crate) fn parcel_with_runs<T: NoRef>(value: T) -> Result<Parcel, &'static str> {
+        let mut encoder = Self { keeps_runs: true, ..Self::default() };
         value.encode(&mut encoder);
         encoder.finish()
     }
@@ -191,11 +222,15 @@ impl std::error::Error for Malformed {}
 #[derive(Debug)]
 pub struct Decoder<'a> {
     bytes: &'a [u8],
+    /// What is not among the bytes.
+    runs: std::slice::IterMut<'a, Run>,
+    /// The elements whose number was taken last.
+    apart: Option<&'a mut Run>,
 }
 
 impl<'a> Decoder<'a> {
     pub(crate) fn new(bytes: &'a [u8]) -> Self {
-        Self { bytes }
+        Self { bytes, runs: [].iter_mut(), apart: None }
     }
 
     /// Takes bytes as they are.
@@ -204,6 +239,10 @@ impl<'a> Decoder<'a> {
     /// If there are not so many.
     #[inline]
     pub fn bytes(&mut self, count: usize) -> Result<&'a [u8], Malformed> {
+        if let Some(run) = self.apart.take() {
+            let bytes = &(*run).bytes();
+            return if bytes.len() == count { Ok(bytes) } else { Err(Malformed::instead_of::<[u8]>()) };
+        }
         let (taken, rest) = self.bytes.split_at_checked(count).ok_or_else(Malformed::instead_of::<[u8]>)?;
         self.bytes = rest;
         Ok(taken)
@@ -216,8 +255,12 @@ impl<'a> Decoder<'a> {
     #[inline]
     pub fn length(&mut self) -> Result<usize, Malformed> {
         let bytes = self.bytes(size_of::<u64>())?;
-        let length = bytes.try_into().map(u64::from_ne_bytes).ok().and_then(|length| length.try_into().ok());
-        length.ok_or_else(Malformed::instead_of::<usize>)
+        let mut length = bytes.try_into().map_or(u64::MAX, u64::from_ne_bytes);
+        if length & APART != 0 {
+            self.apart = Some(self.runs.next().ok_or_else(Malformed::instead_of::<[u8]>)?);
+            length ^= APART;
+        }
+        length.try_into().map_err(|_| Malformed::instead_of::<usize>())
     }
 
     /// Takes a flat value.
@@ -236,6 +279,9 @@ impl<'a> Decoder<'a> {
         if T::SHAPE.is_plain() {
             return self.plain(length);
         }
+        if self.apart.is_some() {
+            return Err(Malformed::instead_of::<[T]>());
+        }
         // Not as many as the bytes say: they might lie.
         let mut elements = Vec::with_capacity(length.min(self.bytes.len()));
         for _ in 0..length {
@@ -247,6 +293,10 @@ impl<'a> Decoder<'a> {
     /// Takes plain values.
     #[inline]
     fn plain<T: NoRef>(&mut self, length: usize) -> Result<Vec<T>, Malformed> {
+        if let Some(run) = self.apart.take() {
+            let values = std::mem::take(run).into_vec()?;
+            return if values.len() == length { Ok(values) } else { Err(Malformed::instead_of::<[T]>()) };
+        }
         let size = length.checked_mul(size_of::<T>()).ok_or_else(Malformed::instead_of::<[T]>)?;
         let bytes = self.bytes(size)?;
         let mut values = Vec::<T>::with_capacity(length);
@@ -259,8 +309,18 @@ impl<'a> Decoder<'a> {
 
     /// Decodes one value, which must be all there is.
     pub(crate) fn decoded<T: NoRef>(bytes: &'a [u8]) -> Result<T, Malformed> {
-        let mut decoder = Self::new(bytes);
-        let value = T::decode(&mut decoder)?;
-        if decoder.bytes.is_empty() { Ok(value) } else { Err(Malformed::instead_of::<T>()) }
+        Self::new(bytes).all()
+    }
+
+    /// Decodes one value of which these are all parts: the encoded bytes, and what is not among them.
+    pub(crate) fn decoded_parts<T: NoRef>(parts: &'a mut [Run]) -> Result<T, Malformed> {
+        let (head, runs) = parts.split_first_mut().ok_or_else(Malformed::instead_of::<T>)?;
+        Self { bytes: (*head).bytes(), runs: runs.iter_mut(), apart: None }.all()
+    }
+
+    fn all<T: NoRef>(mut self) -> Result<T, Malformed> {
+        let value = T::decode(&mut self)?;
+        let is_all = self.bytes.is_empty() && self.runs.len() == 0 && self.apart.is_none();
+        if is_all { Ok(value) } else { Err(Malformed::instead_of::<T>()) }
     }
 }

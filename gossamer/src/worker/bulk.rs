@@ -8,12 +8,13 @@ use crate::fabric::bulk::{BYTES, PLACES, Places};
 use crate::fabric::link::Link;
 use crate::fabric::tcp::Wire;
 use crate::lane::context::{self, Context};
-use crate::lane::encoded::{Argument, LARGEST};
+use crate::lane::encoded::{Flat, LARGEST, Packed};
 use crate::lane::operation::Delegated;
 use crate::lane::property::Root;
 use crate::sys::fiber::Fiber;
 use crate::wire::NoRef;
-use crate::wire::value::Encoder;
+use crate::wire::run::Part;
+use crate::wire::value::{Encoder, Parcel};
 use crate::worker::lanes::Outbound;
 use crate::worker::{Worker, with_worker};
 use std::cell::Cell;
@@ -21,8 +22,8 @@ use std::rc::Rc;
 
 /// Bytes that wait on a connection above which a fiber lets others go first.
 const MUCH: usize = 4 * BYTES;
-/// What a piece takes in a request beside its bytes: who sends it, its ticket, the length of all, its own length.
-const AROUND: usize = 32;
+/// What a piece takes in a request beside its bytes: who sends it, its ticket, what it is a piece of, its own length.
+const AROUND: usize = 33;
 
 /// Which places of a lane are in use.
 pub(super) struct Free {
@@ -54,34 +55,32 @@ impl Free {
 impl Worker {
     /// Sends arguments that do not fit a slot ahead of their request.
     #[inline(always)]
-    pub(crate) fn send_ahead<C>(&self, trustee: usize, argument: Argument<C>) -> Argument<C> {
-        match argument {
-            Argument::Bytes(parcel) if parcel.bytes().len() > LARGEST => {
-                Argument::Ahead(self.send_in_pieces(trustee, parcel.bytes()), parcel)
-            }
-            argument => argument,
+    pub(crate) fn send_ahead<C: NoRef>(&self, trustee: usize, argument: Packed<C>) -> Packed<C> {
+        match argument.large().map(|parcel| self.send_in_pieces(trustee, parcel)) {
+            Some(ticket) => argument.sent(ticket),
+            None => argument,
         }
     }
 
     #[cold]
-    fn send_in_pieces(&self, trustee: usize, bytes: &[u8]) -> u64 {
+    fn send_in_pieces(&self, trustee: usize, parcel: &Parcel) -> u64 {
         let ticket = self.exchange.ticket();
         let lane = self.lane_to(trustee);
-        if let Link::Wire(wire) = lane.client.fabric() {
-            for piece in bytes.chunks(BYTES) {
-                self.wait_for_wire(wire);
-                wire.send_ahead(ticket, bytes.len(), piece);
+        for (part, bytes) in parcel.parts() {
+            if let Link::Wire(wire) = lane.client.fabric() {
+                for piece in bytes.chunks(BYTES) {
+                    self.wait_for_wire(wire);
+                    wire.send_ahead(ticket, part, piece);
+                }
+                continue;
             }
-            return ticket;
-        }
-        let mut left = bytes;
-        while !left.is_empty() {
-            let (piece, rest) = match self.place_of(lane) {
-                Some(place) => self.send_place(trustee, lane, place, (ticket, bytes.len()), left),
-                None => self.send_piece(trustee, (ticket, bytes.len()), left),
-            };
-            debug_assert!(!piece.is_empty());
-            left = rest;
+            let mut left = bytes;
+            while !left.is_empty() {
+                left = match self.place_of(lane) {
+                    Some(place) => self.send_place(trustee, lane, place, (ticket, part), left),
+                    None => self.send_piece(trustee, (ticket, part), left),
+                };
+            }
         }
         ticket
     }
@@ -100,27 +99,27 @@ impl Worker {
         free.take()
     }
 
-    /// Sends a piece through a place; what it took, and what is left.
+    /// Sends a piece through a place; what is left.
     fn send_place<'a>(
         &self,
         trustee: usize,
         lane: &Outbound,
         place: usize,
-        (ticket, total): (u64, usize),
+        (ticket, part): (u64, Part),
         left: &'a [u8],
-    ) -> (&'a [u8], &'a [u8]) {
-        type Piece = (u32, u32, u32, u64, u64);
+    ) -> &'a [u8] {
+        type Piece = (u32, u32, u32, u64, (u64, u8));
         let (piece, rest) = left.split_at(left.len().min(BYTES));
         let Some(free) = &lane.bulk else { unreachable!("a place is one of this lane's") };
         // SAFETY: B2: the place was free, and is taken until its request is answered, below.
         unsafe { free.places.write(place, piece) };
-        let arrive = |_: &mut Root, (client, place, count, ticket, total): Piece| {
-            with_worker(|here| {
-                here.take_place(client as usize, place as usize, count as usize, ticket, total)
-            });
+        let arrive = |_: &mut Root, (client, place, count, ticket, (bytes, align)): Piece| {
+            let (client, part) = (client as usize, Part { bytes, align });
+            with_worker(|here| here.take_place((client, ticket), part, place as usize, count as usize));
         };
         let delegated = Delegated::travelling::<Root, _>(arrive);
-        let piece_of = (self.index as u32, place as u32, piece.len() as u32, ticket, total as u64);
+        let whole = (part.bytes, part.align);
+        let piece_of = (self.index as u32, place as u32, piece.len() as u32, ticket, whole);
         let give_back = move |_answer| {
             with_worker(|here| {
                 if let Some(free) = &here.lane_to(trustee).bulk {
@@ -128,39 +127,42 @@ impl Worker {
                 }
             });
         };
-        let published = lane.client.push_encoded_to_root(delegated, Argument::Flat(piece_of), give_back);
-        self.after_push(trustee, published);
-        (piece, rest)
+        let published = lane.client.push_encoded_to_root(delegated, Flat(piece_of), give_back);
+        // At once, so that one side copies out of a place while the other fills the next.
+        self.after_push(trustee, published | lane.client.publish());
+        rest
     }
 
     /// A piece in a place has come.
-    fn take_place(&self, client: usize, place: usize, count: usize, ticket: u64, total: u64) {
+    fn take_place(&self, (client, ticket): (usize, u64), part: Part, place: usize, count: usize) {
         let places = self.shared.peers.as_ref().and_then(|peers| peers.places(client, self.index));
         let Some(places) = places else { return };
         // SAFETY: B3: this is the service of the request that names the place.
         let bytes = unsafe { places.read(place, count) };
-        self.exchange.arrive(client, ticket, total as usize, bytes);
+        self.take_piece((client, ticket), part, bytes);
     }
 
-    /// Sends a piece as a request; what it took, and what is left.
-    fn send_piece<'a>(
-        &self,
-        trustee: usize,
-        (ticket, total): (u64, usize),
-        left: &'a [u8],
-    ) -> (&'a [u8], &'a [u8]) {
+    fn take_piece(&self, (client, ticket): (usize, u64), part: Part, piece: &[u8]) {
+        if let Err(malformed) = self.exchange.ahead().arrive((client, ticket), part, piece) {
+            self.does_not_understand(client, &malformed);
+        }
+    }
+
+    /// Sends a piece as a request; what is left.
+    fn send_piece<'a>(&self, trustee: usize, (ticket, part): (u64, Part), left: &'a [u8]) -> &'a [u8] {
         let (piece, rest) = left.split_at(left.len().min(LARGEST - AROUND));
-        let arrive = |_: &mut Root, (client, ticket, total, bytes): (usize, u64, usize, Vec<u8>)| {
-            with_worker(|here| here.exchange.arrive(client, ticket, total, &bytes));
+        type Piece = ((usize, u64), (u64, u8), Vec<u8>);
+        let arrive = |_: &mut Root, (message, (bytes, align), piece): Piece| {
+            with_worker(|here| here.take_piece(message, Part { bytes, align }, &piece));
         };
         let mut encoder = Encoder::default();
-        (self.index, ticket, total).encode(&mut encoder);
+        ((self.index, ticket), (part.bytes, part.align)).encode(&mut encoder);
         encoder.length(piece.len());
         encoder.bytes(piece);
         if let Ok(encoded) = encoder.finish() {
-            self.push_to_root(trustee, Delegated::travelling::<Root, _>(arrive), Argument::Bytes(encoded));
+            self.push_to_root(trustee, Delegated::travelling::<Root, _>(arrive), Packed::of(encoded));
         }
-        (piece, rest)
+        rest
     }
 
     /// Lets others go first while much waits on a connection, if the caller can wait.

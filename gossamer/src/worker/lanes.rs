@@ -9,7 +9,6 @@ use crate::lane::operation::{Delegated, Operation};
 use crate::lane::property::Root;
 use crate::lane::server::Server;
 use crate::sys::fiber::Fiber;
-use crate::wire::batch::BODY_WORDS;
 use crate::worker::bulk::Free;
 use crate::worker::inbox::Message;
 use crate::worker::{Local, Worker};
@@ -254,7 +253,7 @@ impl Worker {
     /// One slot became free: as many fibers as a batch has requests may find room now.
     #[inline]
     fn wake_waiting(&self, lane: &Outbound) {
-        for fiber in lane.waiting.borrow().iter().take(BODY_WORDS).filter(|fiber| fiber.is_parked()) {
+        for fiber in lane.waiting.borrow().iter().take(lane.client.room()).filter(|fiber| fiber.is_parked()) {
             self.scheduler.unpark(Rc::clone(fiber));
         }
     }

@@ -4,7 +4,7 @@ use crate::fabric::Fabric;
 use crate::lane::catch;
 use crate::lane::client::Client;
 use crate::lane::encoded::exchange::Late;
-use crate::lane::encoded::{Argument, Serving, Unanswered};
+use crate::lane::encoded::{Argument, Flat, Packed, Serving, Unanswered};
 use crate::lane::error::DelegationError;
 use crate::lane::operation::Delegated;
 use crate::lane::property::Root;
@@ -74,20 +74,23 @@ impl Worker {
         if self.is_neighbour(trustee) {
             return self.tell(trustee, delegated, arguments);
         }
-        // What this crate sends leaves its node.
-        if let Ok(argument) = Argument::new(arguments) {
+        if Flat::<C>::FITS {
+            self.push_to_root(trustee, delegated, Flat(arguments));
+        } else if let Ok(argument) = Packed::new(arguments) {
+            let argument = self.send_ahead(trustee, argument);
             self.push_to_root(trustee, delegated, argument);
+        } else {
+            unreachable!("what this crate sends leaves its node")
         }
     }
 
-    pub(super) fn push_to_root<C: NoRef>(
+    pub(super) fn push_to_root<C>(
         &self,
         trustee: usize,
         delegated: Delegated<Root, C, ()>,
-        argument: Argument<C>,
+        argument: impl Argument<C>,
     ) {
         assert!(!self.is_neighbour(trustee), "values are encoded for other nodes only");
-        let argument = self.send_ahead(trustee, argument);
         let failed = |answer: Result<(), Unanswered>| {
             if answer.is_err() {
                 eprintln!("gossamer: a message between nodes failed: this is a bug in gossamer");
@@ -112,7 +115,7 @@ impl Worker {
     }
 
     #[cold]
-    fn does_not_understand(&self, peer: usize, malformed: &Malformed) -> ! {
+    pub(super) fn does_not_understand(&self, peer: usize, malformed: &Malformed) -> ! {
         let node = self.shared.peers.as_ref().map_or(0, |peers| peers.node_of(peer));
         self.not_understood(node, &format!("its worker {peer}: {malformed}"))
     }

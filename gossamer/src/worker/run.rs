@@ -66,7 +66,8 @@ impl Worker {
 
     /// One round of everything a worker does; whether there was anything to do.
     fn turn(&self) -> bool {
-        let mut busy = self.shared.peers.is_some() && self.hear_nodes();
+        let heard = self.shared.peers.is_some() && self.hear_nodes();
+        let mut busy = heard;
         busy |= self.serve();
         busy |= self.take_responses();
         busy |= self.exchange_answers();
@@ -75,7 +76,7 @@ impl Worker {
         busy |= self.scheduler.run();
         busy |= self.start_grace_round();
         self.publish();
-        self.flush_wires();
+        self.flush_wires(heard);
         busy
     }
 
@@ -100,7 +101,7 @@ impl Worker {
     pub(crate) fn work_without_fibers(&self) {
         let _restore = context::enter(Context::Loop);
         self.publish();
-        self.flush_wires();
+        self.flush_wires(false);
         self.hear_nodes();
         self.serve();
         self.take_responses();

@@ -44,7 +44,7 @@ impl Worker {
     pub(crate) fn sleep(&self) {
         // An event of a socket may have woken a fiber of another worker after this turn published.
         self.publish();
-        self.flush_wires();
+        self.flush_wires(false);
         let post = &self.shared.post(self.index);
         post.doorbell.prepare_to_sleep();
         let porch = self.shared.peers.as_ref().map(|peers| peers.porch(self.index));

@@ -13,10 +13,15 @@ use mio::Interest;
 use mio::unix::SourceFd;
 use std::cell::{Cell, RefCell};
 use std::io;
+use std::ops::Range;
 use std::time::{Duration, Instant};
 
 /// How long a node may outlive a connection of its own. Node 0 sees the end of a process sooner, and says what ended.
 const OUTLIVES: Duration = Duration::from_secs(2);
+
+/// Bytes for one connection that may wait for those of the next turn: a call costs as much as copying some of them. Fewer are a
+/// request or two that somebody waits for.
+const GATHERED: Range<usize> = 2 * 1024..16 * 1024;
 
 /// The connections of one worker.
 #[derive(Default)]
@@ -33,6 +38,17 @@ struct Connected {
     /// When it was lost, and how.
     lost: RefCell<Option<(Instant, io::Error)>>,
     is_lost: Cell<bool>,
+    /// Bytes that waited at the end of the last turn.
+    gathered: Cell<usize>,
+}
+
+impl Connected {
+    /// Whether what is to be sent may wait for more: once for the same.
+    #[inline]
+    fn gathers(&self) -> bool {
+        let unsent = self.cable.unsent();
+        GATHERED.contains(&unsent) && self.gathered.replace(unsent) != unsent
+    }
 }
 
 impl Wires {
@@ -47,7 +63,7 @@ impl Wires {
                 wires.own[node] = Some(wires.connections.len());
             }
             let (lost, is_lost) = (RefCell::default(), Cell::new(false));
-            wires.connections.push(Connected { cable, node, lost, is_lost });
+            wires.connections.push(Connected { cable, node, lost, is_lost, gathered: Cell::new(0) });
         }
         Ok(wires)
     }
@@ -112,16 +128,21 @@ impl Worker {
             // Of arguments whose request comes behind it.
             Event::Piece { writer, piece } => {
                 let ahead = &self.shared.post(piece.worker as usize).ahead;
-                ahead.arrive(writer, piece.ticket, piece.total as usize, piece.bytes);
+                ahead.arrive((writer, piece.ticket), piece.part, piece.bytes)?;
             }
         }
         Ok(())
     }
 
-    /// Sends what the lanes of this worker have written.
+    /// Sends what the lanes of this worker have written. `heard`: something has arrived in this turn, so another follows at once,
+    /// and may write more.
     #[inline]
-    pub(super) fn flush_wires(&self) {
+    pub(super) fn flush_wires(&self, heard: bool) {
         for connected in self.wires.connections.iter().filter(|connected| !connected.is_lost.get()) {
+            if heard && connected.gathers() {
+                continue;
+            }
+            connected.gathered.set(0);
             if let Err(error) = connected.cable.flush() {
                 self.lose(connected, error);
             }

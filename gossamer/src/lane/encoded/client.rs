@@ -9,14 +9,14 @@ use crate::lane::encoded::{Argument, Unanswered, VARIABLE, answer_words, bytes_a
 use crate::lane::operation::{Delegated, Encoded};
 use crate::lane::property::{ROOT, Root};
 use crate::wire::NoRef;
-use crate::wire::batch::{BODY_WORDS, FAILURE_WORDS};
+use crate::wire::batch::failure_words;
 use crate::wire::request::RequestHeader;
 use crate::wire::value::Malformed;
 
 impl<F: Fabric> Client<F> {
     /// Whether a request fits the batch being gathered. If not, `make_room` first.
     #[inline(always)]
-    pub(crate) fn fits_encoded<C: NoRef>(&self, operation: &Encoded, arguments: &Argument<C>) -> bool {
+    pub(crate) fn fits_encoded<C>(&self, operation: &Encoded, arguments: &impl Argument<C>) -> bool {
         self.staged.has_room(1 + arguments.words(), answer_words(operation.result))
     }
 
@@ -26,11 +26,11 @@ impl<F: Fabric> Client<F> {
     /// It fits (`fits_encoded`). `property` is the index, at this lane's trustee, of a property of type `T` that lives until
     /// this request has been served.
     #[inline(always)]
-    pub(crate) unsafe fn push_encoded<T, C: NoRef, U: NoRef, R>(
+    pub(crate) unsafe fn push_encoded<T, C, U: NoRef, R>(
         &self,
         (delegated, encoded): (Delegated<T, C, U>, &Encoded),
         property: u32,
-        arguments: Argument<C>,
+        arguments: impl Argument<C>,
         then: R,
     ) where
         R: FnOnce(Result<U, Unanswered>) + 'static,
@@ -53,10 +53,10 @@ impl<F: Fabric> Client<F> {
     }
 
     /// As `push_to_root`, for a trustee of another process.
-    pub(crate) fn push_encoded_to_root<C: NoRef, R>(
+    pub(crate) fn push_encoded_to_root<C, R>(
         &self,
         delegated: Delegated<Root, C, ()>,
-        arguments: Argument<C>,
+        arguments: impl Argument<C>,
         then: R,
     ) -> bool
     where
@@ -81,14 +81,14 @@ impl<F: Fabric> Client<F> {
         }
         let Some(header) = self.landed() else { return Ok(false) };
         let slot = self.answered.get() as usize;
-        let words = usize::from(header.words);
-        if !(FAILURE_WORDS..=BODY_WORDS).contains(&words) {
+        let (count, words) = (usize::from(header.count), usize::from(header.words));
+        if !(failure_words(count)..=self.responses.words()).contains(&words) {
             return Err(Malformed::instead_of::<[u64]>());
         }
         self.responses.read(slot, |body| {
             // SAFETY: L3: the header has the sequence awaited, so the batch is whole; it stays until `answered` moves on and its
             // slot is used for another request. A slot has room for as many words (checked).
-            self.complete_encoded(unsafe { std::slice::from_raw_parts(body, words) }, header.count.into())
+            self.complete_encoded(unsafe { std::slice::from_raw_parts(body, words) }, count)
         })?;
         self.answered.set(header.sequence);
         Ok(true)
@@ -96,15 +96,14 @@ impl<F: Fabric> Client<F> {
 
     /// Runs the completions of a batch of `count` responses.
     fn complete_encoded(&self, body: &[u64], count: usize) -> Result<(), Malformed> {
-        let failures =
-            (0..FAILURE_WORDS).fold(0_u128, |all, word| all | u128::from(body[word]) << (64 * word));
-        let (mut at, mut index) = (FAILURE_WORDS, 0);
+        let (failures, mut index) = (&body[..failure_words(count)], 0);
+        let mut at = failures.len();
         let mut malformed = None;
         while index < count {
             // A loop that is left only by a panic of a completion, which the hook has reported, and then entered again.
             catch::contained(|| {
                 while index < count {
-                    let failed = failures >> index & 1 != 0;
+                    let failed = failures[index / 64] >> (index % 64) & 1 != 0;
                     index += 1;
                     let finish = |completion: *mut Completion| {
                         let response = body.as_ptr().wrapping_add(at);

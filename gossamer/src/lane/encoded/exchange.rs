@@ -2,6 +2,8 @@
 //! that come apart from their responses.
 
 use crate::lane::error::DelegationError;
+use crate::wire::run::{Part, Run};
+use crate::wire::value::Malformed;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -14,21 +16,29 @@ pub(crate) struct Late {
     pub(crate) outcome: Result<Vec<u8>, DelegationError>,
 }
 
-/// Arguments that were sent ahead, by client and ticket. The one thing here that is not one worker's: another may read the
+/// Parts of arguments that were sent ahead, by client and ticket. The one thing here that is not one worker's: another may read the
 /// connection that they come on.
 #[derive(Default)]
-pub(crate) struct Ahead(Mutex<HashMap<(usize, u64), Vec<u8>>>);
+pub(crate) struct Ahead(Mutex<Arrived>);
+
+type Arrived = HashMap<(usize, u64), Vec<Run>>;
 
 impl Ahead {
-    fn lock(&self) -> MutexGuard<'_, HashMap<(usize, u64), Vec<u8>>> {
+    fn lock(&self) -> MutexGuard<'_, Arrived> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// More bytes of arguments of a request that will come.
-    pub(crate) fn arrive(&self, client: usize, ticket: u64, total: usize, bytes: &[u8]) {
-        let mut ahead = self.lock();
-        let arguments = ahead.entry((client, ticket)).or_insert_with(|| Vec::with_capacity(total));
-        arguments.extend_from_slice(bytes);
+    /// A piece of arguments of a request that will come.
+    ///
+    /// # Errors
+    /// If there is no memory for the part that it is of, or it does not fit that.
+    pub(crate) fn arrive(
+        &self,
+        (client, ticket): (usize, u64),
+        part: Part,
+        piece: &[u8],
+    ) -> Result<(), Malformed> {
+        part.arrive(self.lock().entry((client, ticket)).or_default(), piece)
     }
 }
 
@@ -51,13 +61,13 @@ impl Exchange {
         ticket
     }
 
-    /// More bytes of arguments of a request that will come.
-    pub(crate) fn arrive(&self, client: usize, ticket: u64, total: usize, bytes: &[u8]) {
-        self.ahead.arrive(client, ticket, total, bytes);
+    /// What was sent ahead to this worker.
+    pub(crate) fn ahead(&self) -> &Ahead {
+        &self.ahead
     }
 
     /// The arguments of a request, which were sent ahead.
-    pub(super) fn take(&self, client: usize, ticket: u64) -> Option<Vec<u8>> {
+    pub(super) fn take(&self, client: usize, ticket: u64) -> Option<Vec<Run>> {
         self.ahead.lock().remove(&(client, ticket))
     }
 

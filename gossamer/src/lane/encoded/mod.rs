@@ -3,7 +3,7 @@
 //! ```text
 //! flat value, up to 256 bytes    its words; the operation tells how many
 //! any other                      bytes (64), then the bytes, in whole words
-//! one that was sent ahead        2^63 + ticket
+//! one that was sent ahead        2^63 + ticket; long rows in it are parts of their own (`wire/run.rs`)
 //! ```
 //!
 //! A result that finds no room in the response is marked as failed there, with a ticket in its place, and comes later under
@@ -19,7 +19,9 @@ use crate::lane::catch::{self, Caught};
 use crate::lane::payload::{self, INLINE_BYTES};
 use crate::wire::NoRef;
 use crate::wire::batch::{BODY_WORDS, FAILURE_WORDS};
+use crate::wire::run::Run;
 use crate::wire::value::{Decoder, Encoder, Malformed, Parcel};
+use std::marker::PhantomData;
 
 /// Words of a value whose size each value tells.
 pub(crate) const VARIABLE: u16 = u16::MAX;
@@ -44,65 +46,93 @@ const fn answer_words(words: u16) -> usize {
     }
 }
 
-/// Arguments ready to be put into a slot.
-pub(crate) enum Argument<C> {
-    Flat(C),
-    Bytes(Parcel),
-    /// Sent ahead, under this ticket; what was sent.
-    Ahead(u64, Parcel),
-}
+/// Arguments of type `C`, ready to be put into a slot.
+pub(crate) trait Argument<C> {
+    /// Words of a request with them, after the header.
+    fn words(&self) -> usize;
 
-impl<C: NoRef> Argument<C> {
-    /// Encodes what has to be.
-    ///
-    /// # Errors
-    /// The name of a type in it that cannot leave its node.
-    #[inline(always)]
-    pub(crate) fn new(arguments: C) -> Result<Self, &'static str> {
-        match words::<C>() {
-            VARIABLE => Encoder::parcel(arguments).map(Self::Bytes),
-            _ => Ok(Self::Flat(arguments)),
-        }
-    }
-
-    /// Whether it does not fit a slot, and goes ahead of its request.
-    #[inline(always)]
-    pub(crate) fn is_large(&self) -> bool {
-        matches!(self, Self::Bytes(parcel) if parcel.bytes().len() > LARGEST)
-    }
-
-    /// Words of a request with it, after the header.
-    #[inline(always)]
-    fn words(&self) -> usize {
-        match self {
-            Self::Flat(_) => payload::words::<C>().into(),
-            Self::Bytes(parcel) => 1 + parcel.bytes().len().div_ceil(size_of::<u64>()),
-            Self::Ahead(..) => 1,
-        }
-    }
-
-    /// Moves it into a slot.
+    /// Moves them into a slot.
     ///
     /// # Safety
     /// `self.words()` words from `place` are writable.
+    unsafe fn write(self, place: *mut u64);
+}
+
+/// Arguments that go as they are. A type of their own: one that might have another form would be moved about in other words than
+/// it was written in, which stalls the processor for longer than all the rest of a request takes.
+pub(crate) struct Flat<C>(pub(crate) C);
+
+impl<C: NoRef> Flat<C> {
+    /// Whether arguments of this type may.
+    pub(crate) const FITS: bool = words::<C>() != VARIABLE;
+}
+
+impl<C: NoRef> Argument<C> for Flat<C> {
     #[inline(always)]
+    fn words(&self) -> usize {
+        assert!(Self::FITS, "flat arguments go as they are");
+        payload::words::<C>().into()
+    }
+
+    #[inline(always)]
+    // SAFETY: the trait's contract, which the caller keeps.
     unsafe fn write(self, place: *mut u64) {
-        match self {
-            // SAFETY: the caller's.
-            Self::Flat(arguments) => unsafe { payload::write(place, arguments) },
-            Self::Bytes(parcel) => {
-                let bytes = parcel.send();
-                // SAFETY: the caller's.
-                unsafe { place.write(bytes.len() as u64) };
-                let target = place.wrapping_add(1).cast::<u8>();
-                // SAFETY: the caller's; a batch under construction is no vector.
-                unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), target, bytes.len()) };
-            }
-            Self::Ahead(ticket, parcel) => {
-                drop(parcel.send());
-                // SAFETY: the caller's.
-                unsafe { place.write(AHEAD | ticket) };
-            }
+        // SAFETY: the caller's.
+        unsafe { payload::write(place, self.0) }
+    }
+}
+
+/// Encoded arguments.
+pub(crate) struct Packed<C> {
+    parcel: Parcel,
+    /// The ticket under which they were sent ahead.
+    ahead: Option<u64>,
+    of: PhantomData<fn() -> C>,
+}
+
+impl<C: NoRef> Packed<C> {
+    /// # Errors
+    /// The name of a type in them that cannot leave its node.
+    pub(crate) fn new(arguments: C) -> Result<Self, &'static str> {
+        Encoder::parcel_with_runs(arguments).map(Self::of)
+    }
+
+    /// Arguments that were encoded as a `C`.
+    pub(crate) fn of(parcel: Parcel) -> Self {
+        Self { parcel, ahead: None, of: PhantomData }
+    }
+
+    /// What does not fit a slot, and goes ahead of its request.
+    pub(crate) fn large(&self) -> Option<&Parcel> {
+        let is_large = self.parcel.bytes().len() > LARGEST || self.parcel.has_runs();
+        (is_large && self.ahead.is_none()).then_some(&self.parcel)
+    }
+
+    /// They were sent ahead.
+    pub(crate) fn sent(self, ticket: u64) -> Self {
+        Self { ahead: Some(ticket), ..self }
+    }
+}
+
+impl<C: NoRef> Argument<C> for Packed<C> {
+    #[inline]
+    fn words(&self) -> usize {
+        match self.ahead {
+            Some(_) => 1,
+            None => 1 + self.parcel.bytes().len().div_ceil(size_of::<u64>()),
+        }
+    }
+
+    #[inline]
+    // SAFETY: the trait's contract, which the caller keeps.
+    unsafe fn write(self, place: *mut u64) {
+        let bytes = self.parcel.send();
+        // SAFETY: the caller's.
+        unsafe { place.write(self.ahead.map_or(bytes.len() as u64, |ticket| AHEAD | ticket)) };
+        if self.ahead.is_none() {
+            let target = place.wrapping_add(1).cast::<u8>();
+            // SAFETY: the caller's; a batch under construction is no vector.
+            unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), target, bytes.len()) };
         }
     }
 }
@@ -111,6 +141,8 @@ impl<C: NoRef> Argument<C> {
 pub(crate) enum Arguments<'a> {
     Flat(&'a [u64]),
     Bytes(&'a [u8]),
+    /// Sent ahead, in these parts.
+    Parts(&'a mut [Run]),
 }
 
 /// Why a response had no value in it.
@@ -163,6 +195,7 @@ impl Arguments<'_> {
                 Ok(unsafe { payload::read(flat.as_ptr()) })
             }
             Self::Bytes(bytes) => Decoder::decoded(bytes),
+            Self::Parts(parts) => Decoder::decoded_parts(parts),
             Self::Flat(_) => Err(Malformed::instead_of::<C>()),
         }
     }

@@ -11,8 +11,9 @@ use crate::lane::operation::{Encoded, Operation};
 use crate::lane::property::Properties;
 use crate::lane::registry::Registry;
 use crate::lane::server::Server;
-use crate::wire::batch::{BODY_WORDS, FAILURE_WORDS, Header};
+use crate::wire::batch::{Header, failure_words};
 use crate::wire::request::RequestHeader;
+use crate::wire::run;
 use crate::wire::value::Malformed;
 
 /// Who serves, and what for whom.
@@ -39,22 +40,21 @@ impl<F: Fabric> Server<F> {
             return Ok(false);
         }
         let (count, words) = (usize::from(header.count), usize::from(header.words));
-        if words > BODY_WORDS || count > BODY_WORDS - FAILURE_WORDS {
+        // Each request takes a word, and so does its response; so there is room for the failures, too.
+        if words > self.requests.words() || count > words {
             return Err(Malformed::instead_of::<Header>());
         }
         self.fabric.prepare(slot, count);
         let answer = &mut self.answer;
-        let (used, failures) = self.requests.read(slot, |body| {
+        let used = self.requests.read(slot, |body| {
             // SAFETY: L3: the header has the sequence awaited, so the batch is whole; it stays until it is answered below. A
             // slot has room for as many words (checked).
             let body = unsafe { std::slice::from_raw_parts(body, words) };
-            let mut run = Run { serving, body, at: 0, answer, used: FAILURE_WORDS, failures: 0, index: 0 };
+            let mut run = Run { serving, body, at: 0, answer, used: failure_words(count), index: 0 };
+            run.answer[..run.used].fill(0);
             run.whole_batch(count)?;
-            Ok((run.used, run.failures))
+            Ok(run.used)
         })?;
-        for (index, word) in self.answer.iter_mut().take(FAILURE_WORDS).enumerate() {
-            *word = (failures >> (64 * index)) as u64;
-        }
         let header = Header { sequence, count: header.count, words: used as u16 };
         // SAFETY: L1: this server is the only writer of the response slots. L4: the client reused this request slot, so it is
         // done with the response that was in this slot before.
@@ -69,9 +69,9 @@ struct Run<'a> {
     serving: Serving<'a>,
     body: &'a [u64],
     at: usize,
-    answer: &'a mut [u64; BODY_WORDS],
+    /// Words of failures, then the results.
+    answer: &'a mut [u64],
     used: usize,
-    failures: u128,
     index: usize,
 }
 
@@ -108,27 +108,43 @@ impl<'a> Run<'a> {
             last = Some((request.identity, request.operation));
             context::note_operation(request.operation);
             let Some(property) = self.serving.properties.get(request.property) else {
-                let arguments = self.arguments(&request)?;
+                let mut arguments = self.arguments(&request)?;
                 // SAFETY: they are those of a request for this operation, taken out once.
                 let _reported =
                     catch::delegated(|| unsafe { (request.encoded.discard)(arguments.borrowed()) });
                 self.fail(&request, Reason::Ended);
                 continue;
             };
-            let arguments = self.arguments(&request)?;
-            let mut answer = Answer { place: &mut self.answer[self.used..], used: 0, late: None };
+            if [request.encoded.arguments, request.encoded.result].contains(&VARIABLE) {
+                self.serve_packed(&request, property)?;
+                continue;
+            }
+            // Flat values lie in a slot as they do inside a process.
+            let arguments = self.body[self.at + 1..].as_ptr();
+            let answer = self.answer[self.used..].as_mut_ptr();
             // SAFETY: the sender vouched that the property has the operation's type (`Client::push_encoded`), and R3 that nobody
-            // else refers to it. The arguments are those of this request, taken out once.
-            let served = unsafe { (request.encoded.run)(property, arguments.borrowed(), &mut answer) };
-            let (used, late) = (answer.used, answer.late);
-            match (served, late) {
-                (Ok(()), None) => self.advance(&request, used),
-                (Ok(()), Some(bytes)) => self.answer_late(&request, Ok(bytes)),
-                // What a request's arguments are is between it and the type; the batch goes on behind them.
-                (Err(malformed), _) => {
-                    let message = malformed.to_string();
-                    self.fail(&request, Reason::Panicked { message, place: None });
-                }
+            // else refers to it. The arguments are unread, and the words of both are there (`current`).
+            unsafe { request.operation.run(property, arguments, answer) };
+            self.advance(&request, request.encoded.result.into());
+        }
+        Ok(())
+    }
+
+    /// Serves a request whose arguments or result are encoded.
+    #[inline(never)]
+    fn serve_packed(&mut self, request: &Request, property: *mut ()) -> Result<(), Malformed> {
+        let mut arguments = self.arguments(request)?;
+        let mut answer = Answer { place: &mut self.answer[self.used..], used: 0, late: None };
+        // SAFETY: as in `until_panic`; the arguments are those of this request, taken out once.
+        let served = unsafe { (request.encoded.run)(property, arguments.borrowed(), &mut answer) };
+        let (used, late) = (answer.used, answer.late);
+        match (served, late) {
+            (Ok(()), None) => self.advance(request, used),
+            (Ok(()), Some(bytes)) => self.answer_late(request, Ok(bytes)),
+            // What a request's arguments are is between it and the type; the batch goes on behind them.
+            (Err(malformed), _) => {
+                let message = malformed.to_string();
+                self.fail(request, Reason::Panicked { message, place: None });
             }
         }
         Ok(())
@@ -152,7 +168,7 @@ impl<'a> Run<'a> {
             words => words.into(),
         };
         let (end, used) = (self.at + 1 + words, self.used + answer_words(encoded.result));
-        if end > self.body.len() || used > BODY_WORDS {
+        if end > self.body.len() || used > self.answer.len() {
             return Err(Malformed::instead_of::<Operation>());
         }
         Ok(Request { property: header.property, identity: header.operation, operation, encoded, words })
@@ -164,8 +180,8 @@ impl<'a> Run<'a> {
         let words = &body[self.at + 1..][..request.words];
         match (request.encoded.arguments, words) {
             (VARIABLE, [ahead]) if ahead & AHEAD != 0 => {
-                let bytes = self.serving.exchange.take(self.serving.client, ahead & !AHEAD);
-                bytes.map(Source::Ahead).ok_or_else(Malformed::instead_of::<Vec<u8>>)
+                let parts = self.serving.exchange.take(self.serving.client, ahead & !AHEAD);
+                parts.map(Source::Ahead).ok_or_else(Malformed::instead_of::<Vec<u8>>)
             }
             (VARIABLE, words) => Ok(Source::Bytes(bytes_at(words)?.0)),
             (_, words) => Ok(Source::Flat(words)),
@@ -183,7 +199,7 @@ impl<'a> Run<'a> {
     fn answer_late(&mut self, request: &Request, outcome: Result<Vec<u8>, DelegationError>) {
         let Serving { exchange, client, .. } = self.serving;
         self.answer[self.used] = exchange.answer_late(client, outcome);
-        self.failures |= 1 << self.index;
+        self.answer[self.index / 64] |= 1 << (self.index % 64);
         self.advance(request, 1);
     }
 
@@ -198,16 +214,16 @@ impl<'a> Run<'a> {
 enum Source<'a> {
     Flat(&'a [u64]),
     Bytes(&'a [u8]),
-    Ahead(Vec<u8>),
+    Ahead(Vec<run::Run>),
 }
 
 impl Source<'_> {
     #[inline(always)]
-    fn borrowed(&self) -> Arguments<'_> {
+    fn borrowed(&mut self) -> Arguments<'_> {
         match self {
             Self::Flat(words) => Arguments::Flat(words),
             Self::Bytes(bytes) => Arguments::Bytes(bytes),
-            Self::Ahead(bytes) => Arguments::Bytes(bytes),
+            Self::Ahead(parts) => Arguments::Parts(parts),
         }
     }
 }
