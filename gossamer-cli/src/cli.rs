@@ -2,7 +2,7 @@
 
 use crate::ending::printable;
 use crate::exit::{self, Failure};
-use crate::{config, daemon, key, local, query, remote};
+use crate::{config, daemon, files, key, local, query, remote};
 use clap::{CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 use std::ffi::OsString;
@@ -10,7 +10,7 @@ use std::future::Future;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// Launch and watch the nodes of Gossamer applications
+/// Launch and watch the nodes of Gossamer applications; send files from machine to machine
 #[derive(Debug, Parser)]
 #[command(name = "gossamer", version, max_term_width = 100, after_long_help = HELP)]
 pub struct Arguments {
@@ -41,6 +41,8 @@ enum Command {
     Logs(Application),
     /// Show the machines of the rack: whether they can be reached, their versions, their load
     Status(Query),
+    Send(files::arguments::Send),
+    Recv(files::arguments::Recv),
     /// Make the key that all machines of a rack share
     Keygen {
         /// The file to write; it must not exist
@@ -127,6 +129,7 @@ Examples:
   gossamer run -n 8 -- ./app input.txt           eight nodes on the machines of the rack
   gossamer status                                the machines
   gossamer ps                                    what runs on them
+  gossamer recv                                  waits for files, and says how to send them
 
 A rack needs the same key (`gossamer keygen /etc/gossamer/key`) and the same configuration
 (/etc/gossamer/rack.toml) on every machine, and on each of them `gossamer daemon`.";
@@ -176,6 +179,8 @@ fn act(command: Command) -> Result<u8, Failure> {
         Command::Logs(Application { id, query: Query { config, json } }) => {
             block_on(query::logs(&config.config, &id, json))
         }
+        Command::Send(send) => files::send::run(&send),
+        Command::Recv(recv) => files::recv::run(&recv),
         Command::Keygen { file, json } => keygen(&file, json),
         Command::Completions { shell } => {
             let mut script = Vec::new();

@@ -14,11 +14,21 @@
 //! | 130, 143 | after Ctrl-C, after SIGTERM or `gossamer kill` |
 //! | 141 | whoever read standard output has closed it |
 //!
+//! | status | of `gossamer send` and `gossamer recv` |
+//! |---|---|
+//! | 0 | all is in its place |
+//! | 1 | some files were not transferred, the others are in their places |
+//! | 2 | a mistake on the command line or in a configuration file |
+//! | 3 | the other side was not reached, or has another code |
+//! | 74 | the receiver could not write any more |
+//! | 75 | the other side was lost |
+//! | 141 | whoever read the receiver's standard output has closed it |
+//!
 //! The other commands end with 0, or with 2 or 3 as above. `kill` and `logs` end with 1 if no such application runs.
 
 use std::fmt;
 
-/// A node ended too early, or a command found nothing to work on.
+/// A node ended too early, a command found nothing to work on, or some files were not transferred.
 pub const FAILED: u8 = 1;
 /// A mistake on the command line or in a configuration file.
 pub const USAGE: u8 = 2;
@@ -26,7 +36,7 @@ pub const USAGE: u8 = 2;
 pub const UNREACHABLE: u8 = 3;
 /// The output could not be written.
 pub const OUTPUT: u8 = 74;
-/// A machine was lost; also how a node ends that has lost a peer.
+/// A machine was lost, or the other side of a transfer; also how a node ends that has lost a peer.
 pub const LOST: u8 = 75;
 /// The program is there, but cannot be executed.
 pub const NOT_EXECUTABLE: u8 = 126;

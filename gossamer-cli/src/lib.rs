@@ -1,4 +1,4 @@
-//! The parts of the command `gossamer`, which launches and watches the nodes of an application.
+//! The parts of the command `gossamer`, which launches and watches the nodes of an application, and moves files.
 //!
 //! A library only so that tests and fuzz targets reach the parts; nothing here is meant for other programs.
 //!
@@ -12,6 +12,7 @@
 //! | [`daemon`], [`cache`] | the daemon; the programs that were shipped to it |
 //! | [`connect`], [`channel`] | connections to daemons, connections between those who know the key |
 //! | [`protocol`], [`noise`] | what is said there, how it is encrypted |
+//! | [`files`] | `send` and `recv` |
 //! | [`config`], [`key`] | the configuration of a rack; the key that its machines share |
 //! | [`host`], [`spawn`] | the nodes of one machine; one process of them |
 //! | [`message`], [`window`] | what launcher and host tell each other; how much may be on its way |
@@ -26,6 +27,7 @@ pub mod daemon;
 pub mod ending;
 pub mod exit;
 pub mod fate;
+pub mod files;
 pub mod host;
 pub mod input;
 pub mod key;

@@ -5,7 +5,8 @@ mod common;
 
 use common::{Scratch, finish, gossamer};
 
-const COMMANDS: [&str; 9] = ["run", "daemon", "ps", "kill", "logs", "status", "keygen", "completions", "man"];
+const COMMANDS: [&str; 11] =
+    ["run", "daemon", "ps", "kill", "logs", "status", "send", "recv", "keygen", "completions", "man"];
 
 #[test]
 fn every_command_has_help() {
@@ -16,8 +17,10 @@ fn every_command_has_help() {
         let help = finish(&mut gossamer(&[command, "--help"]));
         assert!(help.ended_with(0).out.contains("Usage: gossamer"), "{help:?}");
     }
-    let run = finish(&mut gossamer(&["run", "--help"])).out;
-    assert!(run.contains("Examples:") && run.contains("Exit status:"), "{run}");
+    for command in ["run", "send", "recv"] {
+        let help = finish(&mut gossamer(&[command, "--help"])).out;
+        assert!(help.contains("Examples:") && help.contains("Exit status:"), "{help}");
+    }
 }
 
 #[test]

@@ -1,0 +1,205 @@
+//! The command lines of `send` and `recv`.
+
+use crate::config::{self, Rack};
+use crate::exit::{Failure, USAGE};
+use crate::files::code::{Code, key_of_rack};
+use crate::files::show::Show;
+use crate::key::Key;
+use std::path::PathBuf;
+
+/// Send files, directories or standard input to `gossamer recv` on another machine
+///
+/// Contents are checked on arrival, and files get their names only once they are complete. Whatever interrupts a transfer:
+/// run both commands again, and it goes on where it was.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = help(SEND_EXAMPLES))]
+pub struct Send {
+    /// What to send: files, directories with all that is in them, or `-` for standard input
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+    /// Where the receiver waits, as it says
+    #[arg(long, value_name = "HOST:PORT")]
+    pub to: String,
+    /// The code that the receiver has printed [default: that in the environment variable GOSSAMER_CODE]
+    #[arg(long, value_name = "CODE", conflicts_with = "rack")]
+    pub code: Option<String>,
+    #[command(flatten)]
+    pub secret: Secret,
+    /// Send contents over so many TCP connections [default: one, or shared memory inside a machine]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=64))]
+    pub streams: Option<u8>,
+    /// Send so many bytes a second at most; K, M and G are powers of 1024
+    #[arg(long, value_name = "RATE", value_parser = rate)]
+    pub limit_rate: Option<u64>,
+    /// Compress contents, with a level from 1 (the default) to 19
+    #[arg(long, value_name = "zstd[:LEVEL]", value_parser = level)]
+    pub compress: Option<i32>,
+    #[command(flatten)]
+    pub style: Style,
+}
+
+/// Receive what `gossamer send` sends from another machine
+///
+/// Prints the address and a code that works once, which the sender needs, and waits.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = help(RECV_EXAMPLES))]
+pub struct Recv {
+    /// Where to wait; the kernel chooses port 0
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "0.0.0.0:0")]
+    pub listen: String,
+    /// The directory that files come into, or `-` for standard output, for a single one
+    #[arg(short, long, value_name = "DIRECTORY", default_value = ".")]
+    pub output: PathBuf,
+    /// Replace files that exist and have other contents
+    #[arg(long)]
+    pub overwrite: bool,
+    #[command(flatten)]
+    pub secret: Secret,
+    #[command(flatten)]
+    pub style: Style,
+}
+
+// Without documentation: `clap` would take that for the text of the command.
+// What both sides know.
+#[derive(Debug, clap::Args)]
+pub struct Secret {
+    /// Use the key of the rack instead of a code
+    #[arg(long)]
+    pub rack: bool,
+    /// The configuration of the rack
+    #[arg(long, value_name = "FILE", default_value = config::PATH, requires = "rack")]
+    pub config: PathBuf,
+}
+
+// What the user wants to see.
+#[derive(Debug, clap::Args)]
+pub struct Style {
+    /// Tell everything as lines of JSON, on standard error
+    #[arg(long)]
+    pub json: bool,
+    /// Tell only what goes wrong
+    #[arg(short, long, conflicts_with = "json")]
+    pub quiet: bool,
+}
+
+const STATUS: &str = "\
+Exit status:
+  0    all is in its place, on disk, and was checked
+  1    some files were not transferred; each was named, the others are in their places
+  2    mistake on the command line or in a configuration file
+  3    the other side was not reached, or has another code
+  74   the receiver could not write any more, on a full disk for example
+  75   the other side was lost; what has arrived is kept for the next try
+  141  whoever read standard output has closed it";
+
+fn help(examples: &str) -> String {
+    format!("{examples}\n\n{STATUS}")
+}
+
+const SEND_EXAMPLES: &str = "\
+Examples:
+  gossamer send disk.img results/ --to node7:40123 --code 7m2k-…
+  pg_dump db | gossamer send - --to node7:40123 --code 7m2k-…
+  gossamer send big.tar --to node7:7412 --rack        with the rack's key, without a code
+
+Links are sent as links; what is named here is sent itself. Mode and time of change are
+kept, owners are not. Holes stay holes. Names and the code are encrypted, contents are not.";
+
+const RECV_EXAMPLES: &str = "\
+Examples:
+  gossamer recv                                       into this directory
+  gossamer recv --output - | psql db                  a pipe
+  gossamer recv --listen 0.0.0.0:7412 --rack          with the rack's key, without a code
+
+Files that exist are kept: those of the same size and time, or with the same contents,
+count as received, others are refused without --overwrite. A file that is incomplete is
+called NAME.gossamer-part; the next transfer goes on with it. Names and links that lead
+out of the directory are refused.";
+
+impl Style {
+    /// As it was asked for.
+    #[must_use]
+    pub fn show(&self) -> Show {
+        Show::new(self.json, self.quiet)
+    }
+}
+
+impl Secret {
+    /// The rack's key, if that was asked for.
+    ///
+    /// # Errors
+    /// If there is none.
+    pub fn key(&self) -> Result<Option<Key>, Failure> {
+        if !self.rack {
+            return Ok(None);
+        }
+        let rack = Rack::read(&self.config)?;
+        Ok(Some(key_of_rack(&Key::read(&rack.key)?)))
+    }
+}
+
+impl Send {
+    /// What proves to the receiver who this is.
+    ///
+    /// # Errors
+    /// If there is no code, or it is none.
+    pub fn key(&self) -> Result<Key, Failure> {
+        if let Some(key) = self.secret.key()? {
+            return Ok(key);
+        }
+        let wrong = |what: &str| Failure::new(USAGE, what);
+        let code = self.code.clone().or_else(|| std::env::var("GOSSAMER_CODE").ok()).ok_or_else(|| {
+            wrong("give the code that `gossamer recv` has printed with --code, or --rack for the rack's key")
+        })?;
+        let code = Code::parse(&code).ok_or_else(|| {
+            wrong("the code is not 20 letters and digits, as `gossamer recv` prints them: look again")
+        })?;
+        Ok(code.key())
+    }
+}
+
+fn rate(text: &str) -> Result<u64, String> {
+    let (digits, unit) = match text.char_indices().last() {
+        Some((end, 'k' | 'K')) => (text.get(..end), 1 << 10),
+        Some((end, 'm' | 'M')) => (text.get(..end), 1 << 20),
+        Some((end, 'g' | 'G')) => (text.get(..end), 1 << 30),
+        _ => (Some(text), 1),
+    };
+    let number = digits.and_then(|digits| digits.parse::<u64>().ok()).filter(|number| *number > 0);
+    number
+        .and_then(|number| number.checked_mul(unit))
+        .ok_or_else(|| "is no rate such as 500K, 20M or 1G".into())
+}
+
+fn level(text: &str) -> Result<i32, String> {
+    let level = match text.strip_prefix("zstd") {
+        Some("") => Some(1),
+        Some(level) => level.strip_prefix(':').and_then(|level| level.parse().ok()),
+        None => None,
+    };
+    level.filter(|level| (1..=19).contains(level)).ok_or_else(|| "is not zstd, or zstd:1 to zstd:19".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_have_units() {
+        assert_eq!(
+            (rate("512"), rate("3k"), rate("2M"), rate("1G")),
+            (Ok(512), Ok(3072), Ok(2 << 20), Ok(1 << 30))
+        );
+        for wrong in ["", "0", "K", "1T", "-1", "1.5M", "99999999999999999999", "20000000000G"] {
+            assert!(rate(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn compression_has_levels() {
+        assert_eq!((level("zstd"), level("zstd:1"), level("zstd:19")), (Ok(1), Ok(1), Ok(19)));
+        for wrong in ["", "gzip", "zstd:", "zstd:0", "zstd:20", "zstd19"] {
+            assert!(level(wrong).is_err(), "{wrong}");
+        }
+    }
+}

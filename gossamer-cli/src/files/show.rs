@@ -1,0 +1,150 @@
+//! What the user sees meanwhile, on standard error: standard output is for contents.
+
+use crate::ending::printable;
+use crate::exit::Failure;
+use indicatif::{HumanBytes, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use serde_json::{Value, json};
+use std::io::{IsTerminal, Write};
+use std::time::{Duration, Instant};
+
+/// How often a line of JSON tells the progress.
+const PERIOD: Duration = Duration::from_secs(1);
+const BAR: &str = "{wide_bar} {bytes} of {total_bytes}, {binary_bytes_per_sec}, {eta} left";
+const SPINNER: &str = "{spinner} {bytes}, {binary_bytes_per_sec}, {elapsed}";
+
+/// How to show it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Style {
+    Text,
+    Json,
+    Quiet,
+}
+
+/// Shows it.
+#[derive(Debug)]
+pub struct Show {
+    style: Style,
+    bar: ProgressBar,
+    begin: Instant,
+    /// When the last line of JSON was written.
+    told: Instant,
+    total: Option<u64>,
+    at: u64,
+    moved: u64,
+    failures: u32,
+}
+
+impl Show {
+    /// In text, or as `json`; only what went wrong if `quiet`.
+    #[must_use]
+    pub fn new(json: bool, quiet: bool) -> Self {
+        let style = match (json, quiet) {
+            (true, _) => Style::Json,
+            (_, true) => Style::Quiet,
+            _ => Style::Text,
+        };
+        let now = Instant::now();
+        let bar = ProgressBar::hidden();
+        Self { style, bar, begin: now, told: now, total: None, at: 0, moved: 0, failures: 0 }
+    }
+
+    /// The transfer begins; `total` are the bytes of all files, if that is known.
+    pub fn begin(&mut self, total: Option<u64>) {
+        (self.begin, self.total) = (Instant::now(), total);
+        if self.style == Style::Text && std::io::stderr().is_terminal() {
+            self.bar = ProgressBar::with_draw_target(total, ProgressDrawTarget::stderr());
+            let template = if total.is_some() { BAR } else { SPINNER };
+            if let Ok(style) = ProgressStyle::with_template(template) {
+                self.bar.set_style(style);
+            }
+        }
+    }
+
+    /// So many bytes were on their way.
+    pub fn moved(&mut self, bytes: usize) {
+        self.moved += bytes as u64;
+    }
+
+    /// So many of all bytes are dealt with.
+    pub fn reach(&mut self, at: u64) {
+        self.at = at;
+        self.bar.set_position(at);
+        if self.style == Style::Json && self.told.elapsed() >= PERIOD {
+            self.told = Instant::now();
+            let progress = json!({
+                "event": "progress", "bytes": self.at, "total": self.total, "moved": self.moved,
+                "seconds": self.begin.elapsed().as_secs_f64(),
+            });
+            say(&progress.to_string());
+        }
+    }
+
+    /// Something that the user must know: an event, and text for people.
+    pub fn tell(&self, event: &Value, text: &str) {
+        match self.style {
+            Style::Json => say(&event.to_string()),
+            _ => self.bar.suspend(|| say(&printable(text))),
+        }
+    }
+
+    /// A file was not transferred.
+    pub fn fail(&mut self, path: &str, why: &str) {
+        self.failures += 1;
+        // A name with line ends must not pass for messages.
+        let text = format!("gossamer: {path}: {why}").replace('\n', "\\n");
+        self.tell(&json!({ "event": "failed", "path": path, "why": why }), &text);
+    }
+
+    /// How many files were not transferred.
+    #[must_use]
+    pub fn failures(&self) -> u32 {
+        self.failures
+    }
+
+    /// All is over: so many files were `done`, others may have failed.
+    pub fn end(&self, done: &str, files: usize) {
+        self.bar.finish_and_clear();
+        let elapsed = self.begin.elapsed();
+        let (moved, failed) = (self.moved, self.failures);
+        match self.style {
+            Style::Quiet => {}
+            Style::Json => say(&json!({
+                "event": "done", "files": files, "bytes": self.at, "moved": moved, "failed": failed,
+                "seconds": elapsed.as_secs_f64(),
+            })
+            .to_string()),
+            Style::Text => {
+                let rate = HumanBytes((moved as f64 / elapsed.as_secs_f64().max(1e-9)) as u64);
+                let plural = if files == 1 { "" } else { "s" };
+                let time = if elapsed < Duration::from_secs(60) {
+                    format!("{:.1} s", elapsed.as_secs_f64())
+                } else {
+                    HumanDuration(elapsed).to_string()
+                };
+                say(&format!(
+                    "{done} {files} file{plural}, moved {} in {time} ({rate}/s)",
+                    HumanBytes(moved)
+                ));
+            }
+        }
+    }
+
+    /// The transfer could not be done: what the command then ends with.
+    ///
+    /// # Errors
+    /// The failure, unless it was told as JSON.
+    pub fn failure(&self, failure: Failure) -> Result<u8, Failure> {
+        self.bar.finish_and_clear();
+        if self.style != Style::Json {
+            return Err(failure);
+        }
+        let Failure { status, message } = failure;
+        say(&json!({ "event": "error", "message": message, "status": status }).to_string());
+        Ok(status)
+    }
+}
+
+fn say(line: &str) {
+    // There is nobody else to tell if that fails.
+    let _written = writeln!(std::io::stderr(), "{line}");
+}

@@ -1,0 +1,63 @@
+//! `gossamer send` and `gossamer recv` between machines, which are network namespaces. Needs root and `ip`.
+#![allow(clippy::unwrap_used, reason = "a test fails by it")]
+
+mod common;
+#[path = "common/files.rs"]
+mod files;
+#[path = "common/middle.rs"]
+mod middle;
+#[path = "common/network.rs"]
+mod network;
+#[path = "common/rack.rs"]
+mod rack;
+
+use common::{Started, eventually, start};
+use files::{all_well, assert_same, everything, noise, waiting};
+use network::Network;
+use std::fs;
+use std::path::Path;
+
+/// A transfer from `a` to `b`, by the key of the rack.
+fn begin(network: &Network, from: &Path, to: &Path, options: &[&str]) -> (Started, Started) {
+    let receive = ["--rack", "--listen", "0.0.0.0:7412", "--json", "--output", to.to_str().unwrap()];
+    let receiver = waiting(&mut network.command("b", "recv", &receive)).started;
+    let send = ["--rack", "--to", "10.77.0.2:7412", "--json", from.to_str().unwrap()];
+    (start(network.command("a", "send", &send).args(options)), receiver)
+}
+
+fn end((sender, receiver): (Started, Started)) -> (common::Finished, common::Finished) {
+    (sender.finish(), receiver.finish())
+}
+
+#[test]
+fn files_go_from_machine_to_machine_over_one_port() {
+    let Some(network) = Network::new("files") else { return };
+    let (from, to) = (network.scratch.path("from"), network.scratch.path("to"));
+    everything(&from);
+    for (index, options) in [&[][..], &["--streams", "4"], &["--compress", "zstd"]].iter().enumerate() {
+        let to = to.join(index.to_string());
+        fs::create_dir_all(&to).unwrap();
+        all_well(&end(begin(&network, &from, &to, options)));
+        assert_same(&from, &to.join("from"));
+    }
+}
+
+#[test]
+fn a_cable_that_is_cut_ends_both_sides_and_the_next_run_goes_on() {
+    let Some(network) = Network::new("files-cut") else { return };
+    let (from, to) = (network.scratch.path("file"), network.scratch.path("to"));
+    fs::write(&from, noise(1, 40 << 20)).unwrap();
+    fs::create_dir(&to).unwrap();
+    let both = begin(&network, &from, &to, &["--limit-rate", "4m"]);
+    let part = to.join("file.gossamer-part");
+    eventually("contents arrive", || fs::metadata(&part).is_ok_and(|part| part.len() > 4 << 20));
+    network.ip("b", "link set eth0 down");
+    let (sent, received) = end(both);
+    sent.ended_with(75).said("the receiver was lost");
+    received.ended_with(75).said("the sender was lost");
+    network.ip("b", "link set eth0 up");
+    let before = fs::metadata(&part).unwrap().len();
+    let (sent, _) = all_well(&end(begin(&network, &from, &to, &[])));
+    assert_eq!(sent["moved"], (40 << 20) - before);
+    assert_same(&from, &to.join("file"));
+}
