@@ -213,7 +213,7 @@ impl<'a> Incoming<'a> {
         match outcome {
             Ok(()) => {
                 let more = bytes.saturating_sub(self.entries.get(index).map_or(0, Entry::bytes));
-                self.behind += more;
+                self.behind = self.behind.saturating_add(more);
                 self.settle(index, true);
                 Ok(())
             }

@@ -108,6 +108,7 @@ pub struct Manifest {
     /// Whether a path is a directory.
     paths: HashMap<Vec<u8>, bool>,
     text: usize,
+    bytes: u64,
 }
 
 impl Manifest {
@@ -132,6 +133,10 @@ impl Manifest {
                 && self.paths.get(entry.path.get(..end).unwrap_or_default()) != Some(&true)
             {
                 return wrong("is in a directory that was not listed before");
+            }
+            self.bytes = self.bytes.saturating_add(entry.bytes());
+            if i64::try_from(self.bytes).is_err() {
+                return wrong("is of more files than can be counted in bytes");
             }
             if self.paths.contains_key(&entry.path) {
                 return wrong("is listed twice");
@@ -205,6 +210,8 @@ mod tests {
             entry("a", Kind::Link(b"b\0c".to_vec())),
             Entry { changed: (0, 1_000_000_000), ..entry("a", Kind::File(0)) },
         ];
+        let huge = |path| entry(path, Kind::File(i64::MAX as u64));
+        assert!(Manifest::default().add(vec![huge("a"), huge("b")]).is_err());
         for wrong in wrong {
             assert!(Manifest::default().add(vec![wrong.clone()]).is_err(), "{wrong:?}");
         }
