@@ -1,10 +1,26 @@
-//! Work that blocks its thread: a fiber has it done by another one.
+//! Work that blocks its thread: a fiber has it done by another one, which stays for a while and does more of it.
 
 use crate::lane::context::{self, Context};
 use crate::stream::Error;
-use crate::sys::oneshot;
+use crate::sys::{affinity, oneshot};
 use crate::worker::wake::block_on;
-use std::thread;
+use std::io;
+use std::sync::mpsc::{self, RecvError, SyncSender};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread::{self, ThreadId};
+use std::time::Duration;
+
+/// How long a thread waits for more.
+const STAYS: Duration = Duration::from_secs(2);
+
+type Work = Box<dyn FnOnce() + Send>;
+
+/// The threads that wait for work, each with where it gets it. Who came last is taken first.
+static IDLE: Mutex<Vec<(ThreadId, SyncSender<Work>)>> = Mutex::new(Vec::new());
+
+fn idle() -> MutexGuard<'static, Vec<(ThreadId, SyncSender<Work>)>> {
+    IDLE.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// Does `body` here, on a thread that may block, or has another thread do it, while the fiber waits.
 ///
@@ -21,7 +37,39 @@ pub(crate) fn apart<R: Send + 'static>(
         return Ok(body());
     }
     let (sender, receiver) = oneshot::channel();
-    let started = thread::Builder::new().name("gossamer-stream".into()).spawn(move || sender.send(body()));
-    started.map_err(Error::io("a thread for a fiber that waits"))?;
+    hand_out(Box::new(move || sender.send(body()))).map_err(Error::io("a thread for a fiber that waits"))?;
     block_on(receiver, call).map_err(|_| Error::Refused("the thread that waited has panicked".into()))
+}
+
+/// Has a thread do it that waits for work, or a new one.
+fn hand_out(work: Work) -> io::Result<()> {
+    let waiting = idle().pop();
+    match waiting {
+        Some((_, thread)) => thread.send(work).map_err(|_| io::ErrorKind::BrokenPipe.into()),
+        None => thread::Builder::new().name("gossamer-stream".into()).spawn(move || work_on(work)).map(drop),
+    }
+}
+
+fn work_on(mut work: Work) {
+    // It was started by a worker, who is pinned. If it stays there, it is only slower.
+    let _as_it_is = affinity::unpin();
+    let (this, (hands, more)) = (thread::current().id(), mpsc::sync_channel(1));
+    loop {
+        work();
+        idle().push((this, hands.clone()));
+        let next = more.recv_timeout(STAYS).or_else(|_| {
+            let mut idle = idle();
+            let count = idle.len();
+            idle.retain(|(thread, _)| *thread != this);
+            // If it was taken, work is on its way.
+            if idle.len() < count {
+                Err(RecvError)
+            } else {
+                drop(idle);
+                more.recv()
+            }
+        });
+        let Ok(next) = next else { return };
+        work = next;
+    }
 }

@@ -39,6 +39,8 @@ const SETTLED: u32 = 4;
 pub(crate) struct Flow {
     /// Changes with everything else: what those sleep on who wait.
     bell: AtomicU32,
+    /// How many sleep on it, and maybe some who died there.
+    sleepers: AtomicU32,
     progress: AtomicU32,
     written: AtomicU64,
     released: AtomicU64,
@@ -99,6 +101,7 @@ impl Flow {
     pub(crate) fn new() -> Self {
         Self {
             bell: AtomicU32::default(),
+            sleepers: AtomicU32::default(),
             progress: AtomicU32::default(),
             written: AtomicU64::default(),
             released: AtomicU64::default(),
@@ -245,9 +248,11 @@ impl Flow {
 
     /// Wakes all who wait: they look again.
     pub(crate) fn ring(&self) {
-        // Release: pairs with the Acquire in `wait`: who saw this count sees what was changed before.
-        self.bell.fetch_add(1, Ordering::Release);
-        futex::wake_all(self.bell.as_ptr());
+        // SeqCst, both: with those in `sleep`: either this sees the sleeper, or it sees this count and what was changed before.
+        self.bell.fetch_add(1, Ordering::SeqCst);
+        if self.sleepers.load(Ordering::SeqCst) > 0 {
+            futex::wake_all(self.bell.as_ptr());
+        }
     }
 
     /// Sleeps until `ready`. Neither allocates nor locks: it is called in handlers of signals, too.
@@ -259,10 +264,22 @@ impl Flow {
         patience: Option<Duration>,
         ready: impl Fn(&Self) -> bool,
     ) -> Result<(), Failure> {
+        if ready(self) {
+            return Ok(());
+        }
+        // SeqCst: as in `ring`.
+        self.sleepers.fetch_add(1, Ordering::SeqCst);
+        let outcome = self.sleep(patience, ready);
+        // Relaxed: one too many only costs a call.
+        self.sleepers.fetch_sub(1, Ordering::Relaxed);
+        outcome
+    }
+
+    fn sleep(&self, patience: Option<Duration>, ready: impl Fn(&Self) -> bool) -> Result<(), Failure> {
         let due = patience.and_then(|patience| Instant::now().checked_add(patience));
         loop {
-            // Acquire: before the look, so that what changes behind it is heard: the word is not `seen` any more.
-            let seen = self.bell.load(Ordering::Acquire);
+            // SeqCst: with that in `ring`. Before the look, so that what changes behind it is heard: the word is not `seen` any more.
+            let seen = self.bell.load(Ordering::SeqCst);
             if ready(self) {
                 return Ok(());
             }

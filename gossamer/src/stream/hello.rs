@@ -3,10 +3,12 @@
 use crate::stream::error::End;
 use crate::stream::{Error, Geometry};
 use std::io::{self, Read, Write};
+use xxhash_rust::xxh3::xxh3_64;
 
-/// Bytes of a hello.
-const BYTES: usize = 96;
-const MAGIC: [u8; 8] = *b"gossstr\x01";
+/// Bytes of a hello: its text, and the xxh3 of that.
+const BYTES: usize = TEXT + 8;
+const TEXT: usize = 80;
+const MAGIC: [u8; 8] = *b"gossstr\x02";
 /// The length of a stream whose length is open, or not this end's to say.
 const OPEN: u64 = u64::MAX;
 
@@ -55,7 +57,8 @@ impl Hello {
         text.extend_from_slice(&self.machine);
         text.extend_from_slice(&self.stream);
         let mut bytes = [0; BYTES];
-        bytes[..text.len()].copy_from_slice(&text);
+        bytes[..TEXT].copy_from_slice(&text);
+        bytes[TEXT..].copy_from_slice(&xxh3_64(&text).to_le_bytes());
         bytes
     }
 
@@ -63,7 +66,8 @@ impl Hello {
         let number = |at: usize| bytes.get(at..)?.first_chunk().copied().map(u64::from_le_bytes);
         let name = |at: usize| bytes.get(at..)?.first_chunk().copied();
         let size = |at: usize| usize::try_from(number(at)?).ok();
-        if bytes[..8] != MAGIC || bytes[8..10].iter().any(|flag| *flag > 1) {
+        let changed = bytes[TEXT..] != xxh3_64(&bytes[..TEXT]).to_le_bytes();
+        if changed || bytes[..8] != MAGIC || bytes[8..10].iter().any(|flag| *flag > 1) {
             return None;
         }
         let geometry = Geometry::new().block(size(16)?).ahead(size(24)?).comeback(size(32)?);

@@ -13,6 +13,7 @@
 use crate::fabric::handshake::{self, PATIENCE, Token};
 use crate::fabric::socket::{self, Address, Socket};
 use crate::stream::apart::apart;
+use crate::stream::door::{Door, Waiter};
 use crate::stream::error::End;
 use crate::stream::half::Half;
 use crate::stream::hello::{Hello, machine, new_name, text_of};
@@ -23,7 +24,7 @@ use crate::stream::pump::{Keeper, incoming, outgoing, shm};
 use crate::stream::ring::Ring;
 use crate::stream::{Error, Length, Receiver, Sender};
 use std::fmt;
-use std::io::{self, Read, Write};
+use std::io::{Read, Write};
 use std::marker::PhantomData;
 use std::net::{SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
 use std::sync::Arc;
@@ -91,70 +92,38 @@ impl Party {
     }
 
     /// Waits for the end that connects.
-    fn accept(&self, listener: &TcpListener) -> Result<Half, Error> {
+    fn accept(&self, door: &Door, waiter: &Arc<Waiter>) -> Result<Half, Error> {
         let ours = self.hello()?;
         let doing = || Error::io("meeting the other end");
-        let (mut socket, theirs) = loop {
-            let (socket, _) = listener.accept().map_err(Error::io("waiting for the other end"))?;
-            // Whoever does not know the key is no reason to stop waiting.
-            if let Ok(met) = self.meet(socket)
-                && met.1.index == 0
-            {
-                break met;
-            }
-        };
+        // Whoever does not know the key is no reason to stop waiting.
+        let (mut socket, theirs) = door
+            .wait(waiter, None, |hello| hello.index == 0)
+            .map_err(Error::io("waiting for the other end"))?;
         let shares = ours.shares && theirs.shares && ours.machine == theirs.machine;
         // Before the hello, so that the other end finds it.
-        let door = shares.then(|| socket::Listener::bind(&unix(&ours))).transpose().map_err(doing())?;
+        let back = shares.then(|| socket::Listener::bind(&unix(&ours))).transpose().map_err(doing())?;
         ours.write(&mut socket).map_err(doing())?;
         ours.check(&theirs)?;
         let mut shared = [0];
         socket.read_exact(&mut shared).map_err(doing())?;
-        if let Some(door) = door.filter(|_| shared == [1]) {
+        if let Some(back) = back.filter(|_| shared == [1]) {
             let due = Instant::now() + FURTHER;
             loop {
-                let mut shared = door.accept_until(due).map_err(doing())?;
+                let mut shared = back.accept_until(due).map_err(doing())?;
                 if handshake::accept(&mut shared, &self.token).is_ok() {
                     return self.share(shared, &theirs);
                 }
             }
         }
-        let sockets = self.further(listener, socket, &ours, &theirs)?;
-        self.move_blocks(sockets, &theirs)
-    }
-
-    /// Has a newcomer prove the key, and reads its hello.
-    fn meet(&self, socket: TcpStream) -> io::Result<(Socket, Hello)> {
-        socket.set_nodelay(true)?;
-        let mut socket = Socket::Tcp(socket);
-        handshake::accept(&mut socket, &self.token)?;
-        socket.set_patience(PATIENCE)?;
-        let hello = Hello::read(&mut socket)?;
-        Ok((socket, hello))
-    }
-
-    /// Waits for the other connections of a stream, in any order.
-    fn further(
-        &self,
-        listener: &TcpListener,
-        first: Socket,
-        ours: &Hello,
-        theirs: &Hello,
-    ) -> Result<Vec<Socket>, Error> {
-        let doing = || Error::io("waiting for the further connections of the other end");
         let due = Instant::now() + FURTHER;
-        let wanted = usize::from(theirs.connections.max(1));
-        let mut sockets = vec![first];
-        while sockets.len() < wanted {
-            socket::wait_until_readable(listener, due).map_err(doing())?;
-            let (socket, _) = listener.accept().map_err(doing())?;
-            if let Ok((socket, hello)) = self.meet(socket)
-                && hello.stream == ours.stream
-            {
-                sockets.push(socket);
-            }
+        let mut sockets = vec![socket];
+        while sockets.len() < usize::from(theirs.connections.max(1)) {
+            let further = door
+                .wait(waiter, Some(due), |hello| hello.index > 0 && hello.stream == ours.stream)
+                .map_err(Error::io("waiting for the further connections of the other end"))?;
+            sockets.push(further.0);
         }
-        Ok(sockets)
+        self.move_blocks(sockets, &theirs)
     }
 
     fn length_with(&self, theirs: &Hello) -> Option<u64> {
@@ -204,7 +173,7 @@ fn resolve(address: impl ToSocketAddrs) -> Result<Vec<SocketAddr>, Error> {
 
 /// Waits for the other end of a stream: of [`Sender::bind`] and [`Receiver::bind`].
 pub struct Listener<E> {
-    socket: Arc<TcpListener>,
+    door: Arc<Door>,
     party: Party,
     end: PhantomData<fn() -> E>,
 }
@@ -216,7 +185,8 @@ impl<E> Listener<E> {
             "listening at {}",
             addresses.first().map_or(String::new(), SocketAddr::to_string)
         )))?;
-        Ok(Self { socket: Arc::new(socket), party, end: PhantomData })
+        let door = Door::new(socket, party.token.clone()).map_err(Error::io("listening"))?;
+        Ok(Self { door: Arc::new(door), party, end: PhantomData })
     }
 
     /// Where it listens: with the port that the system has chosen, if port 0 was asked for.
@@ -224,18 +194,27 @@ impl<E> Listener<E> {
     /// # Errors
     /// If the system does not tell.
     pub fn local_addr(&self) -> Result<SocketAddr, Error> {
-        self.socket.local_addr().map_err(Error::io("the address of a listener"))
+        self.door.listener().local_addr().map_err(Error::io("the address of a listener"))
     }
 
     fn meet(&self, call: &str) -> Result<Half, Error> {
-        let (party, socket) = (self.party.clone(), Arc::clone(&self.socket));
-        apart(call, move || party.accept(&socket))?
+        /// A fiber that is cancelled leaves.
+        struct Leaving(Arc<Waiter>);
+        impl Drop for Leaving {
+            fn drop(&mut self) {
+                self.0.leave();
+            }
+        }
+        let waiter = Arc::new(Waiter::new().map_err(Error::io("a descriptor to wait with"))?);
+        let _leaving = Leaving(Arc::clone(&waiter));
+        let (party, door) = (self.party.clone(), Arc::clone(&self.door));
+        apart(call, move || party.accept(&door, &waiter))?
     }
 }
 
 impl<E> fmt::Debug for Listener<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Listener").field("socket", &self.socket).finish_non_exhaustive()
+        f.debug_struct("Listener").field("socket", self.door.listener()).finish_non_exhaustive()
     }
 }
 

@@ -56,6 +56,7 @@
 
 mod apart;
 mod channel;
+mod door;
 mod error;
 mod fault;
 mod flow;

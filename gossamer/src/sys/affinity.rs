@@ -22,7 +22,6 @@ pub(crate) fn allowed() -> io::Result<Vec<usize>> {
 ///
 /// # Errors
 /// If the kernel refuses.
-#[cfg(feature = "may")]
 pub(crate) fn unpin() -> io::Result<()> {
     // SAFETY: `cpu_set_t` is plain bits; all zero is its empty value.
     let mut set: libc::cpu_set_t = unsafe { core::mem::zeroed() };

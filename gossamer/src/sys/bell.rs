@@ -35,6 +35,14 @@ impl Bell {
     }
 }
 
+impl Bell {
+    /// Takes back what was rung, for a poller that is told of states.
+    pub(crate) fn clear(&self) {
+        // It fails if nothing was.
+        let _count = rustix::io::read(&self.0, &mut [0; 8]);
+    }
+}
+
 impl AsFd for Bell {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.0.as_fd()

@@ -29,5 +29,6 @@ pub(crate) mod records;
 pub(crate) mod ring;
 pub(crate) mod scoped;
 pub(crate) mod segment;
+pub(crate) mod splice;
 pub(crate) mod stack;
 pub(crate) mod userfault;

@@ -11,7 +11,9 @@ mod raw;
 mod safe;
 mod sizes;
 mod sparse;
+mod together;
 mod trouble;
+mod wire;
 
 use gossamer::stream::{self, Faults, Geometry, Key, Length, Options, Receiver, Route, Sender};
 use std::thread;

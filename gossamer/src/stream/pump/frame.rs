@@ -1,9 +1,12 @@
 //! What goes over a connection between two rings: frames of one size, some with the bytes of a block behind them.
 
 use std::io;
+use xxhash_rust::xxh3::xxh3_64;
 
+/// Words of a frame: its own, and their xxh3.
+const WORDS: usize = 5;
 /// Bytes of a frame.
-pub(crate) const BYTES: usize = 40;
+pub(crate) const BYTES: usize = (WORDS + 1) * 8;
 
 /// One message between two pumps. A *turn* orders the frames of a sender over all its connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,7 +19,7 @@ pub(crate) enum Frame {
     End { turn: u64, length: u64, digest: u64 },
     /// No more comes on this connection.
     Leave,
-    /// The receiver has given up all blocks below this.
+    /// The receiver had all blocks below this, and has given them up.
     Credit { released: u64 },
     /// The receiver has all.
     Confirm { digest: u64 },
@@ -36,17 +39,23 @@ impl Frame {
             Self::Abort { failure } => [7, failure, 0, 0, 0],
         };
         let mut bytes = [0; BYTES];
-        for (place, word) in bytes.chunks_exact_mut(8).zip(words) {
+        let (text, hash) = bytes.split_at_mut(WORDS * 8);
+        for (place, word) in text.chunks_exact_mut(8).zip(words) {
             place.copy_from_slice(&word.to_le_bytes());
         }
+        hash.copy_from_slice(&xxh3_64(text).to_le_bytes());
         bytes
     }
 
     /// # Errors
-    /// If it is none.
+    /// If it is none, or not as it was sent.
     pub(crate) fn from_bytes(bytes: [u8; BYTES]) -> io::Result<Self> {
-        let mut words = [0; BYTES / 8];
-        for (word, place) in words.iter_mut().zip(bytes.chunks_exact(8)) {
+        let (text, hash) = bytes.split_at(WORDS * 8);
+        if hash != xxh3_64(text).to_le_bytes() {
+            return Err(malformed());
+        }
+        let mut words = [0; WORDS];
+        for (word, place) in words.iter_mut().zip(text.chunks_exact(8)) {
             *word = u64::from_le_bytes(place.try_into().unwrap_or_default());
         }
         Ok(match words {
@@ -87,7 +96,9 @@ mod tests {
         ] {
             assert_eq!(Frame::from_bytes(frame.to_bytes()).unwrap(), frame);
         }
-        for wrong in [[0; BYTES], [1; BYTES], [255; BYTES]] {
+        let mut changed = Frame::Leave.to_bytes();
+        changed[9] ^= 4;
+        for wrong in [changed, [0; BYTES], [1; BYTES], [255; BYTES]] {
             assert!(Frame::from_bytes(wrong).is_err());
         }
     }

@@ -2,7 +2,7 @@
 #![expect(unsafe_code, reason = "blocks are received into their slots")]
 
 use crate::stream::Error;
-use crate::stream::flow::Failure;
+use crate::stream::flow::{Failure, Flow};
 use crate::stream::pump::frame::{Frame, malformed};
 use crate::stream::pump::order::Order;
 use crate::stream::pump::{Pump, lost, start};
@@ -134,6 +134,9 @@ impl Incoming {
                 flow.hand_over(block + 1);
             }
             Turn::Passed { blocks } => flow.hand_over(blocks),
+            Turn::End { length, .. } if flow.length().is_some_and(|known| known != length) => {
+                flow.fail(Failure::Protocol);
+            }
             Turn::End { length, digest } if digest == ours.digest() => {
                 flow.set_length(length);
                 flow.hand_over(self.ring.geometry.blocks_of(length));
@@ -143,30 +146,32 @@ impl Incoming {
         });
     }
 
-    /// Tells the sender what was given up, and that all was taken.
+    /// Tells the sender what has arrived and was given up, and that all was taken.
     fn answer(&self, pumps: &mut [impl Pump]) {
         let flow = self.ring.flow();
+        // A receiver gives up in advance what it skips.
+        let gone = |flow: &Flow| flow.released().min(flow.written());
         let mut told = 0;
         loop {
-            let waited = flow.wait(None, |flow| flow.released() > told || flow.is_taken());
+            let waited = flow.wait(None, |flow| gone(flow) > told || flow.is_taken());
             let failure = flow.failure().filter(|_| !flow.is_taken());
             let Some(first) = pumps.first_mut() else { return };
             let sent = if let Some(failure) = waited.err().or(failure) {
                 return pumps.iter_mut().for_each(|pump| {
                     // If it cannot be sent, the end of the connection says enough.
-                    let _sent = pump.send(Frame::Abort { failure: failure.to_number() }, &[]);
+                    let _sent = pump.send(Frame::Abort { failure: failure.to_number() });
                     pump.hang_up();
                 });
             } else if flow.is_taken() {
                 let digest = self.arrived().digest.digest();
-                let sent = first.send(Frame::Confirm { digest }, &[]);
+                let sent = first.send(Frame::Confirm { digest });
                 if sent.is_ok() {
                     return flow.settle();
                 }
                 sent
             } else {
-                told = flow.released();
-                first.send(Frame::Credit { released: told }, &[])
+                told = gone(flow);
+                first.send(Frame::Credit { released: told })
             };
             match sent {
                 Ok(()) => {}

@@ -8,7 +8,9 @@
 //!                              ◀══ Credit, Confirm ══════
 //! ```
 //!
-//! A block is sent once the receiver's ring has a slot for it (credits), so that whoever receives never waits for memory.
+//! A credit says that blocks have arrived and were given up. Only then does the sender's pump release them: what is sent may be
+//! the slot itself, not a copy, and the receiver has a free slot for every block that the sender's ring can hold, so that whoever
+//! receives never waits for memory.
 
 pub(crate) mod frame;
 pub(crate) mod incoming;
@@ -19,6 +21,7 @@ pub(crate) mod tcp;
 
 use crate::stream::Error;
 use crate::stream::flow::{Failure, Flow};
+use crate::sys::affinity;
 use frame::Frame;
 use std::io;
 use std::os::unix::net::UnixStream;
@@ -26,12 +29,22 @@ use std::thread;
 use std::time::Duration;
 
 /// One connection between two ends.
+#[expect(unsafe_code, reason = "what is sent may be the slot itself")]
 pub(crate) trait Pump: Send + Sized + 'static {
-    /// Sends a frame and the bytes of its block, which may change as soon as this returns.
+    /// Sends a frame that is no block.
     ///
     /// # Errors
     /// If the other end is gone.
-    fn send(&mut self, frame: Frame, bytes: &[u8]) -> io::Result<()>;
+    fn send(&mut self, frame: Frame) -> io::Result<()>;
+
+    /// Sends a block's frame and its bytes: not a copy, if that is faster.
+    ///
+    /// # Errors
+    /// If the other end is gone.
+    ///
+    /// # Safety
+    /// The bytes stay as they are until a credit has come for the block.
+    unsafe fn send_block(&mut self, frame: Frame, bytes: &[u8]) -> io::Result<()>;
 
     /// Waits for the next frame.
     ///
@@ -87,7 +100,11 @@ impl Drop for Keeper {
 pub(crate) fn start(body: impl FnOnce() + Send + 'static) -> Result<(), Error> {
     thread::Builder::new()
         .name("gossamer-pump".into())
-        .spawn(body)
+        .spawn(move || {
+            // Who opens a stream may be pinned. If this stays there, it is only slower.
+            let _as_it_is = affinity::unpin();
+            body();
+        })
         .map(drop)
         .map_err(Error::io("a thread for a pump"))
 }

@@ -4,21 +4,16 @@
 use crate::stream::Error;
 use crate::stream::flow::Failure;
 use crate::stream::pump::frame::Frame;
-use crate::stream::pump::order::Order;
 use crate::stream::pump::{Pump, lost, start};
 use crate::stream::ring::Ring;
 use std::io;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 /// What the threads of all connections share.
 struct Outgoing {
     ring: Arc<Ring>,
-    /// Blocks that the receiver has given up.
-    credit: AtomicU64,
     next: Mutex<Next>,
-    sent: Mutex<Order<u64>>,
 }
 
 /// What is sent next.
@@ -36,8 +31,7 @@ struct Next {
 /// If no thread can be started.
 pub(crate) fn run<P: Pump>(ring: &Arc<Ring>, pumps: Vec<P>) -> Result<(), Error> {
     let next = Next { turn: 0, block: 0, digest: Xxh3::new(), ended: false };
-    let (credit, sent) = (AtomicU64::new(0), Mutex::new(Order::new()));
-    let outgoing = Arc::new(Outgoing { ring: Arc::clone(ring), credit, next: Mutex::new(next), sent });
+    let outgoing = Arc::new(Outgoing { ring: Arc::clone(ring), next: Mutex::new(next) });
     for (index, mut pump) in pumps.into_iter().enumerate() {
         if index == 0 {
             let mut answers = pump.try_clone().map_err(Error::io("another handle of a connection"))?;
@@ -62,7 +56,7 @@ impl Outgoing {
             let frame = match self.next() {
                 Ok(frame) => frame,
                 Err(failure) => {
-                    let sent = pump.send(Frame::Abort { failure: failure.to_number() }, &[]);
+                    let sent = pump.send(Frame::Abort { failure: failure.to_number() });
                     pump.hang_up();
                     break sent;
                 }
@@ -106,9 +100,6 @@ impl Outgoing {
             next.block = block;
             return Ok(Frame::Passed { turn, blocks: block });
         }
-        let slots = geometry.slots() as u64;
-        // Acquire: pairs with the Release in `hear`, though nothing but the number is needed.
-        flow.wait(None, |_| block < self.credit.load(Ordering::Acquire) + slots)?;
         let bytes = geometry.bytes_in(block, flow.length().unwrap_or(u64::MAX));
         let hash = xxh3_64(self.bytes(block, bytes));
         next.digest.update(&block.to_le_bytes());
@@ -118,24 +109,14 @@ impl Outgoing {
     }
 
     fn bytes(&self, block: u64, bytes: usize) -> &[u8] {
-        // SAFETY: U3: the block is below `written`, and is released by this very pump, when it was sent.
+        // SAFETY: U3: the block is below `written`, and is released by this very pump, once the receiver has given it up.
         unsafe { std::slice::from_raw_parts(self.ring.at(block), bytes) }
     }
 
     fn send(&self, pump: &mut impl Pump, frame: Frame) -> io::Result<()> {
-        let (turn, done) = match frame {
-            Frame::Block { turn, block, bytes, .. } => {
-                pump.send(frame, self.bytes(block, bytes as usize))?;
-                (turn, block + 1)
-            }
-            Frame::Passed { turn, blocks } => {
-                pump.send(frame, &[])?;
-                (turn, blocks)
-            }
-            _ => return pump.send(frame, &[]),
-        };
-        lock(&self.sent).done(turn, done, |blocks| self.ring.flow().release(blocks));
-        Ok(())
+        let Frame::Block { block, bytes, .. } = frame else { return pump.send(frame) };
+        // SAFETY: U3: its slot is the producer's again when the block is released, which is when its credit comes.
+        unsafe { pump.send_block(frame, self.bytes(block, bytes as usize)) }
     }
 
     /// What the receiver says.
@@ -143,11 +124,8 @@ impl Outgoing {
         let flow = self.ring.flow();
         let failure = loop {
             match pump.receive() {
-                Ok(Frame::Credit { released }) => {
-                    // Release: pairs with the Acquire in `next`.
-                    self.credit.fetch_max(released, Ordering::Release);
-                    flow.ring();
-                }
+                // It has arrived, so nothing of it is read here any more.
+                Ok(Frame::Credit { released }) if released <= flow.written() => flow.release(released),
                 Ok(Frame::Confirm { digest }) if digest == lock(&self.next).digest.digest() => {
                     return flow.take();
                 }
