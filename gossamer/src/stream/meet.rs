@@ -24,6 +24,7 @@ use crate::stream::pump::{Keeper, incoming, outgoing, shm};
 use crate::stream::ring::Ring;
 use crate::stream::{Error, Length, Receiver, Sender};
 use std::fmt;
+use std::io;
 use std::io::{Read, Write};
 use std::marker::PhantomData;
 use std::net::{SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
@@ -96,9 +97,12 @@ impl Party {
         let ours = self.hello()?;
         let doing = || Error::io("meeting the other end");
         // Whoever does not know the key is no reason to stop waiting.
-        let (mut socket, theirs) = door
-            .wait(waiter, None, |hello| hello.index == 0)
-            .map_err(Error::io("waiting for the other end"))?;
+        let due = self.options.patience.and_then(|patience| Instant::now().checked_add(patience));
+        let (mut socket, theirs) =
+            door.wait(waiter, due, |hello| hello.index == 0).map_err(|error| match error.kind() {
+                io::ErrorKind::TimedOut => Error::Timeout { at: 0 },
+                _ => Error::io("waiting for the other end")(error),
+            })?;
         let shares = ours.shares && theirs.shares && ours.machine == theirs.machine;
         // Before the hello, so that the other end finds it.
         let back = shares.then(|| socket::Listener::bind(&unix(&ours))).transpose().map_err(doing())?;
@@ -222,7 +226,7 @@ impl Listener<Sender> {
     /// Waits for a receiver that knows the key. Others are turned away.
     ///
     /// # Errors
-    /// If it does not fit, or is gone again.
+    /// If it does not fit, or is gone again; `Timeout` if there is a [patience](Options::patience), and nobody comes.
     ///
     /// # Panics
     /// In a delegated closure or a callback, which cannot wait.
@@ -235,7 +239,7 @@ impl Listener<Receiver> {
     /// Waits for a sender that knows the key. Others are turned away.
     ///
     /// # Errors
-    /// If it does not fit, or is gone again.
+    /// If it does not fit, or is gone again; `Timeout` if there is a [patience](Options::patience), and nobody comes.
     ///
     /// # Panics
     /// In a delegated closure or a callback, which cannot wait.

@@ -146,7 +146,7 @@ impl Options {
         Self { congestion: Some(name.into()), ..self }
     }
 
-    /// How long the other end may do nothing while this one waits for it, before that is an error. Without it a wait lasts as
+    /// How long the other end may do nothing, or stay away from a listener, while this one waits for it, before that is an error. Without it a wait lasts as
     /// long as the other end lives.
     #[must_use]
     pub fn patience(self, patience: Duration) -> Self {

@@ -6,6 +6,7 @@ use integration_tests::watched;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::thread;
+use std::time::Duration;
 
 fn options() -> Options {
     Options::from(small()).key(key())
@@ -103,5 +104,13 @@ fn a_connection_has_the_congestion_control_that_was_asked_for() {
         let _receiver = Receiver::connect(address, options());
         let error = accepting.join().unwrap().unwrap_err();
         assert!(error.to_string().contains("none-such"), "{error}");
+    });
+}
+
+#[test]
+fn a_listener_to_which_nobody_comes_gives_up_after_its_patience() {
+    watched(|| {
+        let (accepting, _) = sender(options().patience(Duration::from_millis(20)));
+        assert!(matches!(accepting.join().unwrap(), Err(Error::Timeout { at: 0 })));
     });
 }
