@@ -12,7 +12,7 @@
 
 use crate::fabric::handshake::{self, PATIENCE, Token};
 use crate::fabric::socket::{self, Address, Socket};
-use crate::stream::apart::apart;
+use crate::stream::apart::{apart, require_wait};
 use crate::stream::error::End;
 use crate::stream::half::Half;
 use crate::stream::hello::{Hello, machine, new_name, text_of};
@@ -229,7 +229,22 @@ impl<E> Listener<E> {
 
     fn meet(&self, call: &str) -> Result<Half, Error> {
         let (party, socket) = (self.party.clone(), Arc::clone(&self.socket));
-        apart(call, move || party.accept(&socket))?
+        require_wait(call);
+        // If the runtime ends meanwhile, the thread does not wait on.
+        let abandoned = Abandoned(&self.socket);
+        let outcome = apart(call, move || party.accept(&socket));
+        std::mem::forget(abandoned);
+        outcome?
+    }
+}
+
+/// Wakes a thread that waits for connections, and has it give up.
+struct Abandoned<'a>(&'a TcpListener);
+
+impl Drop for Abandoned<'_> {
+    fn drop(&mut self) {
+        // It fails if nobody listens any more.
+        let _given_up = rustix::net::shutdown(self.0, rustix::net::Shutdown::Both);
     }
 }
 
