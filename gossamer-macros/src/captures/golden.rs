@@ -40,7 +40,7 @@ fn captures_become_a_parameter_and_an_argument() {
 fn a_closure_that_captures_nothing_only_has_its_place_recorded() {
     assert_rewritten(
         "fn reset(total: &Trust<u64>, a: u64) { total.apply(|total| { let a = 1; *total = a }); }",
-        "fn reset(total: &Trust<u64>, a: u64) { total.apply(|total| { place!{} { let a = 1; *total = a } }); }",
+        "fn reset(total: &Trust<u64>, a: u64) { total.apply(|total| { place!{} let a = 1; *total = a }); }",
     );
 }
 

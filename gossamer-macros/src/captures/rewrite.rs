@@ -5,8 +5,8 @@ use quote::{ToTokens, quote, quote_spanned};
 use syn::punctuated::Punctuated;
 use syn::spanned::Spanned;
 use syn::{
-    Expr, ExprCall, ExprClosure, ExprMethodCall, GenericArgument, Ident, Pat, PathArguments, Token,
-    parse_quote,
+    Expr, ExprCall, ExprClosure, ExprMethodCall, GenericArgument, Ident, Item, Pat, PathArguments, Stmt,
+    Token, parse_quote,
 };
 
 use super::call::{Callee, Delegation, closure_mut};
@@ -50,7 +50,15 @@ pub(super) fn function_call(call: &ExprCall, delegation: &Delegation, captures: 
 
 /// Has a closure's place in the source recorded, for reports.
 pub(super) fn record_place(closure: &mut ExprClosure) {
-    let (place, body) = (place(closure.span()), &closure.body);
+    let place = place(closure.span());
+    if let Expr::Block(body) = &mut *closure.body
+        && body.attrs.is_empty()
+        && body.label.is_none()
+    {
+        // In it, since a block in a block has braces that lints take for the user's.
+        return body.block.stmts.insert(0, Stmt::Item(Item::Verbatim(place)));
+    }
+    let body = &closure.body;
     *closure.body = Expr::Verbatim(quote_spanned!(gossamer_span(body.span())=> { #place #body }));
 }
 

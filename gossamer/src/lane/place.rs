@@ -29,10 +29,13 @@ impl Place {
 
 /// A path without the arguments of its generic parts, which are the parameters' names inside and types outside.
 fn without_types(path: &str) -> impl Iterator<Item = char> {
-    let mut depth = 0_usize;
+    let (mut depth, mut last) = (0_usize, ' ');
     path.chars().filter(move |char| {
+        let before = std::mem::replace(&mut last, *char);
         match char {
             '<' => depth += 1,
+            // The arrow of a function's type.
+            '>' if before == '-' => return depth == 0,
             '>' => depth = depth.saturating_sub(1),
             _ => return depth == 0,
         }
@@ -62,5 +65,23 @@ impl fmt::Display for Places<'_> {
 impl fmt::Display for Operation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "`{}`{}", self.name(), Places(self.name()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_is_found_whatever_the_types_of_its_generic_function() {
+        let inner = || "app::<impl app::Work for app::Table<T>>::add<U>::{{closure}}::_::place::inner";
+        let place = Place::new(inner, "app.rs", 1, 2);
+        for (of, with) in
+            [("u8", "u16"), ("fn(u8) -> alloc::vec::Vec<u8>", "fn() -> u8"), ("[u8; 3]", "(A<B>, C)")]
+        {
+            let closure = format!("app::<impl app::Work for app::Table<{of}>>::add<{with}>::{{{{closure}}}}");
+            assert!(place.may_be_of(&closure), "{closure}");
+        }
+        assert!(!place.may_be_of("app::<impl app::Work for app::Table<u8>>::take<u8>::{{closure}}"));
     }
 }

@@ -3,6 +3,7 @@
 use crate::lane::context::{self, Context};
 use crate::stream::Error;
 use crate::sys::{affinity, oneshot};
+use crate::worker;
 use crate::worker::wake::block_on;
 use std::io;
 use std::sync::mpsc::{self, RecvError, SyncSender};
@@ -22,6 +23,16 @@ fn idle() -> MutexGuard<'static, Vec<(ThreadId, SyncSender<Work>)>> {
     IDLE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Checks that the caller can wait.
+///
+/// # Panics
+/// In a delegated closure or a callback; `call` is named in the message.
+pub(crate) fn require_wait(call: &str) {
+    if context::current() != Context::Outside {
+        worker::with_worker(|here| here.require_fiber(call));
+    }
+}
+
 /// Does `body` here, on a thread that may block, or has another thread do it, while the fiber waits.
 ///
 /// # Errors
@@ -36,6 +47,8 @@ pub(crate) fn apart<R: Send + 'static>(
     if context::current() == Context::Outside {
         return Ok(body());
     }
+    // Before anything is done: nobody would hear what came of it.
+    require_wait(call);
     let (sender, receiver) = oneshot::channel();
     hand_out(Box::new(move || sender.send(body()))).map_err(Error::io("a thread for a fiber that waits"))?;
     block_on(receiver, call).map_err(|_| Error::Refused("the thread that waited has panicked".into()))

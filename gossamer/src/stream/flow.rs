@@ -13,7 +13,8 @@
 //! Invariants
 //! - U3: the producer touches block *b* only while `written <= b < released + slots`, the consumer only while `released <= b <
 //!   written`; `written` is the producer's to raise and `released` the consumer's. So a slot is one party's at a time. A consumer
-//!   that skips blocks releases them in advance: `released` may pass `written`.
+//!   that skips blocks releases them in advance: `released` may pass `written`. Then there is room for several blocks of one slot,
+//!   of which a producer with several threads touches one at a time: one below `written + slots`.
 //! - U4: the label of a slot is set by the producer when it takes a block, and by U3 stays until the consumer has released that.
 //!   A block below `written` whose slot has another label was passed over by the producer: it is a hole, and has no memory.
 //! - U5: a party in another process has proven the key of the stream and runs this library, which obeys U3 and has no mapping
@@ -97,16 +98,15 @@ impl Failure {
 }
 
 impl Flow {
-    #[cfg(test)]
-    pub(crate) fn new() -> Self {
+    pub(crate) const fn new() -> Self {
         Self {
-            bell: AtomicU32::default(),
-            sleepers: AtomicU32::default(),
-            progress: AtomicU32::default(),
-            written: AtomicU64::default(),
-            released: AtomicU64::default(),
-            length: AtomicU64::default(),
-            failure: AtomicU64::default(),
+            bell: AtomicU32::new(0),
+            sleepers: AtomicU32::new(0),
+            progress: AtomicU32::new(0),
+            written: AtomicU64::new(0),
+            released: AtomicU64::new(0),
+            length: AtomicU64::new(0),
+            failure: AtomicU64::new(0),
             labels: [const { AtomicU64::new(0) }; MOST_SLOTS],
         }
     }

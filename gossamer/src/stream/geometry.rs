@@ -146,6 +146,8 @@ pub enum Length {
 
 /// The largest stream: a third of what a process can address.
 pub(crate) const MOST_BYTES: u64 = 1 << 45;
+/// Where a stream ends whose length is open, at the latest.
+pub(crate) const LONGEST: u64 = i64::MAX as u64;
 /// Bytes of the window of a stream whose length is open.
 pub(crate) const OPEN_WINDOW: u64 = 1 << 42;
 

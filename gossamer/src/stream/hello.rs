@@ -1,6 +1,7 @@
 //! What two ends tell each other when they meet: role, geometry, length, and where.
 
 use crate::stream::error::End;
+use crate::stream::geometry::MOST_BYTES;
 use crate::stream::{Error, Geometry};
 use std::io::{self, Read, Write};
 use xxhash_rust::xxh3::xxh3_64;
@@ -105,6 +106,9 @@ impl Hello {
         }
         if self.geometry != theirs.geometry {
             return Err(Error::Geometry { ours: self.geometry, theirs: theirs.geometry });
+        }
+        if theirs.length.is_some_and(|length| length > MOST_BYTES) {
+            return Err(Error::Protocol { at: 0 });
         }
         Ok(())
     }

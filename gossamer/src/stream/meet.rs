@@ -12,7 +12,7 @@
 
 use crate::fabric::handshake::{self, PATIENCE, Token};
 use crate::fabric::socket::{self, Address, Socket};
-use crate::stream::apart::apart;
+use crate::stream::apart::{apart, require_wait};
 use crate::stream::door::{Door, Waiter};
 use crate::stream::error::End;
 use crate::stream::half::Half;
@@ -209,6 +209,7 @@ impl<E> Listener<E> {
                 self.0.leave();
             }
         }
+        require_wait(call);
         let waiter = Arc::new(Waiter::new().map_err(Error::io("a descriptor to wait with"))?);
         let _leaving = Leaving(Arc::clone(&waiter));
         let (party, door) = (self.party.clone(), Arc::clone(&self.door));

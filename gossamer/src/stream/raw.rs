@@ -42,8 +42,10 @@ impl Raw {
     }
 
     fn try_with<R>(&mut self, body: impl FnOnce(*mut u8) -> R) -> Result<R, Error> {
+        let strict_again = StrictAgain(&self.window);
         self.check(true)?;
         let result = body(self.start());
+        drop(strict_again);
         self.check(false).map(|()| result)
     }
 
@@ -53,6 +55,16 @@ impl Raw {
         self.window.close().map_err(Error::io("closing a window"))?;
         let Self { half, .. } = self;
         Ok(half)
+    }
+}
+
+/// Ends the forgiveness of a window, also when the body has panicked.
+struct StrictAgain<'a>(&'a Window);
+
+impl Drop for StrictAgain<'_> {
+    fn drop(&mut self) {
+        // Whoever asks for troubles next tries it again, and hears of it.
+        let _again = self.0.forgive(false);
     }
 }
 

@@ -112,17 +112,30 @@ impl Receiver {
     /// # Panics
     /// In a delegated closure or a callback, which cannot wait.
     pub fn read_at(&mut self, mut offset: u64, mut buffer: &mut [u8]) -> Result<(), Error> {
-        let geometry = self.half.geometry();
-        let end = offset.saturating_add(buffer.len() as u64);
-        // So far the sender comes without a release: its own comeback and the block it is in stay with it.
-        let reach = self.half.flow().released() + geometry.slots() as u64 - geometry.comeback_blocks() - 1;
-        let last = geometry.start_of(reach.max(geometry.block_of(self.position) + 1));
-        let limit = last.min(self.length().unwrap_or(u64::MAX));
-        if end > limit {
-            return Err(Error::Overrun { offset: end, end: limit });
+        self.half.check_process()?;
+        if buffer.is_empty() {
+            return Ok(());
         }
+        let geometry = self.half.geometry();
         if offset < self.first() {
             return Err(Error::BehindComeback { offset, first: self.first() });
+        }
+        // So far the sender comes without a release: its own comeback stays with it until it wants to go on.
+        let reach = |receiver: &Self| {
+            let slots = geometry.slots() as u64 - geometry.comeback_blocks();
+            geometry.start_of(receiver.half.flow().released() + slots)
+        };
+        let end = offset
+            .checked_add(buffer.len() as u64)
+            .ok_or(Error::Overrun { offset: u64::MAX, end: reach(self) })?;
+        if end > reach(self) {
+            // What the position has left behind, but not what is to be read now.
+            let left = geometry.block_of(self.position).saturating_sub(geometry.comeback_blocks());
+            self.half.flow().release(left.min(geometry.block_of(offset)));
+        }
+        let limit = reach(self).min(self.length().unwrap_or(u64::MAX));
+        if end > limit {
+            return Err(Error::Overrun { offset: end, end: limit });
         }
         while !buffer.is_empty() {
             if !self.half.wait_for_block(geometry.block_of(offset))? {
@@ -154,7 +167,7 @@ impl Receiver {
     /// An error ends it.
     pub fn values<T: NoRef>(&mut self) -> Values<'_, T> {
         const { assert!(is_plain::<T>(), "streams hold numbers and arrays of them") };
-        Values { receiver: self, of: PhantomData }
+        Values { receiver: self, ended: false, of: PhantomData }
     }
 
     /// Calls `body` with all values of the rest of the stream, as many at a time as a block has.
@@ -221,7 +234,7 @@ impl BufRead for Receiver {
     }
 
     fn consume(&mut self, count: usize) {
-        self.position += count as u64;
+        self.position = self.position.saturating_add(count as u64);
     }
 }
 
@@ -276,6 +289,7 @@ impl Drop for Block<'_> {
 #[derive(Debug)]
 pub struct Values<'a, T> {
     receiver: &'a mut Receiver,
+    ended: bool,
     of: PhantomData<T>,
 }
 
@@ -283,16 +297,21 @@ impl<T: NoRef> Iterator for Values<'_, T> {
     type Item = Result<T, Error>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        match self.receiver.reach(self.receiver.position) {
+        if self.ended {
+            return None;
+        }
+        let value = match self.receiver.reach(self.receiver.position) {
             Ok(Some(bytes)) if bytes >= size_of::<T>() => {
                 let at = self.receiver.bytes_at(self.receiver.position, size_of::<T>()).as_ptr();
                 self.receiver.position += size_of::<T>() as u64;
                 // SAFETY: any bytes are a plain value, and these are as many as it has.
-                Some(Ok(unsafe { at.cast::<T>().read_unaligned() }))
+                return Some(Ok(unsafe { at.cast::<T>().read_unaligned() }));
             }
             Ok(Some(_)) => Some(Err(not_aligned::<T>())),
             Ok(None) => self.receiver.half.finish_receiving().err().map(Err),
             Err(error) => Some(Err(error)),
-        }
+        };
+        self.ended = true;
+        value
     }
 }

@@ -61,7 +61,12 @@ impl Ring {
         Ok(Self { file, home, geometry })
     }
 
+    /// That of nobody in a forked child, which has none.
     pub(crate) fn flow(&self) -> &Flow {
+        static NOBODYS: Flow = Flow::new();
+        if !self.home.is_here() {
+            return &NOBODYS;
+        }
         let flow = self.home.at(self.geometry.ring_bytes()).cast::<Flow>();
         // SAFETY: U6: mapped as long as the ring, aligned to a page, and zeros are a valid flow; it is atomics throughout.
         unsafe { &*flow }

@@ -2,6 +2,7 @@
 #![expect(unsafe_code, reason = "blocks are references into the ring")]
 
 use crate::stream::Error;
+use crate::stream::geometry::LONGEST;
 use crate::stream::half::Half;
 use crate::wire::NoRef;
 use crate::wire::value::Shape;
@@ -59,7 +60,7 @@ impl Sender {
     /// In a delegated closure or a callback, which cannot wait.
     pub fn next_block(&mut self) -> Result<Option<BlockMut<'_>>, Error> {
         let block = self.half.geometry().block_of(self.position);
-        let end = self.half.geometry().start_of(block + 1).min(self.half.length.unwrap_or(u64::MAX));
+        let end = self.half.geometry().start_of(block + 1).min(self.half.length.unwrap_or(LONGEST));
         if self.position >= end {
             return Ok(None);
         }
@@ -188,6 +189,7 @@ impl Sender {
     /// # Panics
     /// In a delegated closure or a callback, which cannot wait.
     pub fn finish(mut self) -> Result<(), Error> {
+        self.half.check_process()?;
         if self.position > self.foremost {
             self.pass_over()?;
         }
@@ -220,13 +222,13 @@ impl Write for Sender {
 impl Seek for Sender {
     /// Back as far as [`first`](Sender::first); forward over what reads as zeros, of which whole blocks are not sent.
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
-        let end = self.half.length;
-        let target = target(to, self.position, end)?;
+        let target = target(to, self.position, self.half.length)?;
         let first = self.first();
         if target < first {
             return Err(Error::BehindComeback { offset: target, first }.into());
         }
-        if let Some(end) = end.filter(|end| target > *end) {
+        let end = self.half.length.unwrap_or(LONGEST);
+        if target > end {
             return Err(Error::Overrun { offset: target, end }.into());
         }
         self.position = target;

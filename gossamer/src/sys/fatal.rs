@@ -3,10 +3,11 @@
 //! Invariants
 //! - O2: what runs in the handler calls async-signal-safe functions only and allocates nothing, and so do the
 //!   `words` given to `install`. A fault in it ends the process, since its signal is blocked.
-//! - O3: only the thread that was first to set `reported` uses `memory`.
+//! - O3: only the thread that was first to set `reporting` uses `memory`.
 
-use crate::sys::atomic::{AtomicBool, Ordering};
+use crate::sys::atomic::{AtomicBool, AtomicU32, Ordering};
 use crate::sys::image;
+use crate::sys::line::{PATIENCE, write_soon};
 use std::cell::UnsafeCell;
 use std::fmt::{self, Write};
 use std::mem::MaybeUninit;
@@ -28,8 +29,10 @@ struct Reporter {
     /// Hears it instead of stderr.
     launcher: Option<libc::c_int>,
     process: libc::pid_t,
-    /// Whether somebody reports. Relaxed: who comes first does; nothing is read that another thread wrote.
-    reported: AtomicBool,
+    /// The thread that reports; zero if none does. Relaxed, both: who comes first does; nothing is read that another thread wrote.
+    reporting: AtomicU32,
+    /// That thread has said all it had to say.
+    said: AtomicBool,
     memory: Memory,
 }
 
@@ -43,14 +46,15 @@ pub(crate) fn install(name: &str, launcher: Option<i32>, words: fn(&mut Text) ->
         name: name.to_owned(),
         launcher,
         process,
-        reported: AtomicBool::new(false),
+        reporting: AtomicU32::new(0),
+        said: AtomicBool::new(false),
         memory: Memory(UnsafeCell::new([0; LONGEST])),
     };
     if REPORTER.set(reporter).is_err() {
         return;
     }
     for (signal, _) in SIGNALS {
-        if disposition(signal) != Some(libc::SIG_DFL) {
+        if !is_default(signal) {
             continue;
         }
         // SAFETY: `sigaction` is plain data for which all zero is valid.
@@ -82,7 +86,12 @@ extern "C" fn on_signal(signal: libc::c_int, info: *mut libc::siginfo_t, context
     unsafe { libc::raise(signal) };
 }
 
-/// A fault went through the handlers that were there: says so if the next one like it ends the process. One that was sent does
+/// Whether the next signal like it ends the process.
+pub(crate) fn is_default(signal: libc::c_int) -> bool {
+    disposition(signal) == Some(libc::SIG_DFL)
+}
+
+/// A fault went through the handlers that were there: says so, and has the next one like it end the process. One that was sent does
 /// not come again by itself, so it is.
 ///
 /// # Safety
@@ -93,16 +102,16 @@ pub(crate) unsafe fn fault(
     info: *mut libc::siginfo_t,
     context: *mut libc::c_void,
 ) {
-    if disposition(signal) == Some(libc::SIG_DFL) {
-        let name = if signal == libc::SIGBUS { "SIGBUS" } else { "SIGSEGV" };
-        // SAFETY: the caller's.
-        unsafe { report(name, Some(address), info, context) };
-        // SAFETY: the caller's.
-        let was_sent = unsafe { &*info }.si_code <= 0;
-        if was_sent {
-            // SAFETY: async-signal-safe; until this handler returns it waits.
-            unsafe { libc::raise(signal) };
-        }
+    let name = if signal == libc::SIGBUS { "SIGBUS" } else { "SIGSEGV" };
+    // SAFETY: the caller's.
+    unsafe { report(name, Some(address), info, context) };
+    // SAFETY: restores the default action.
+    unsafe { libc::signal(signal, libc::SIG_DFL) };
+    // SAFETY: the caller's.
+    let was_sent = unsafe { &*info }.si_code <= 0;
+    if was_sent {
+        // SAFETY: async-signal-safe; until this handler returns it waits.
+        unsafe { libc::raise(signal) };
     }
 }
 
@@ -136,8 +145,9 @@ unsafe fn report(
                 "; the instruction is {offset:#x} of the program (addr2line -ife PROGRAM {offset:#x})"
             );
         }
-        say(reporter, &mut text);
+        return say(reporter, &mut text);
     }
+    reporter.said.store(true, Ordering::Relaxed);
 }
 
 /// Ends the process, whose last words these are.
@@ -157,21 +167,49 @@ fn first() -> Option<(&'static Reporter, Text)> {
     let reporter = REPORTER.get()?;
     // SAFETY: a system call without arguments.
     let process = unsafe { libc::getpid() };
-    let is_first = process == reporter.process && !reporter.reported.swap(true, Ordering::Relaxed);
-    is_first.then(|| {
-        let mut text = Text { bytes: reporter.memory.0.get(), length: 0 };
-        if reporter.launcher().is_none() {
-            let _ = write!(text, "{}: ", reporter.name);
+    if process != reporter.process {
+        return None;
+    }
+    let claim = reporter.reporting.compare_exchange(0, this_thread(), Ordering::Relaxed, Ordering::Relaxed);
+    if claim.is_err() {
+        wait_for_others();
+        return None;
+    }
+    let mut text = Text { bytes: reporter.memory.0.get(), length: 0 };
+    if reporter.launcher().is_none() {
+        let _ = write!(text, "{}: ", reporter.name);
+    }
+    Some((reporter, text))
+}
+
+fn this_thread() -> u32 {
+    // SAFETY: a system call without arguments.
+    unsafe { libc::gettid() as u32 }
+}
+
+/// If another thread reports: lets it, for a while. This one is about to end the process.
+pub(crate) fn wait_for_others() {
+    let Some(reporter) = REPORTER.get() else { return };
+    let reporting = reporter.reporting.load(Ordering::Relaxed);
+    if reporting == 0 || reporting == this_thread() {
+        return;
+    }
+    for _ in 0..2 * PATIENCE {
+        if reporter.said.load(Ordering::Relaxed) {
+            return;
         }
-        (reporter, text)
-    })
+        let moment = libc::timespec { tv_sec: 0, tv_nsec: 1_000_000 };
+        // SAFETY: async-signal-safe; the time is ours.
+        unsafe { libc::nanosleep(&raw const moment, std::ptr::null_mut()) };
+    }
 }
 
 fn say(reporter: &Reporter, text: &mut Text) {
     text.end();
     let to = reporter.launcher().unwrap_or(2);
-    // SAFETY: O2: write(2) is async-signal-safe, and the buffer is of the length given.
-    unsafe { libc::write(to, text.bytes.cast(), text.length) };
+    // SAFETY: O3.
+    write_soon(to, &unsafe { &*text.bytes }[..text.length]);
+    reporter.said.store(true, Ordering::Relaxed);
 }
 
 impl Reporter {
@@ -196,7 +234,7 @@ pub(crate) struct Text {
     length: usize,
 }
 
-/// O3: used by the `Text` of whoever has set `reported`, and nobody else.
+/// O3: used by the `Text` of whoever has set `reporting`, and nobody else.
 struct Memory(UnsafeCell<[u8; LONGEST]>);
 
 // SAFETY: O3: one thread uses it.

@@ -15,8 +15,21 @@ impl Line {
 
     /// Writes it to the standard error, in one call.
     pub(crate) fn print(&self) {
-        // SAFETY: write(2) is async-signal-safe, and the bytes are ours.
-        unsafe { libc::write(2, self.bytes.as_ptr().cast(), self.length) };
+        write_soon(2, &self.bytes[..self.length]);
+    }
+}
+
+/// How long a reader may leave no room for what is written by a handler, in milliseconds.
+pub(crate) const PATIENCE: libc::c_int = 2000;
+
+/// Writes in one call, from a handler of signals: a pipe that stays full is not waited for, since nobody may read it.
+pub(crate) fn write_soon(descriptor: libc::c_int, bytes: &[u8]) {
+    let mut entry = libc::pollfd { fd: descriptor, events: libc::POLLOUT, revents: 0 };
+    // SAFETY: poll(2) is async-signal-safe; one entry, ours, is read and written.
+    let is_full = unsafe { libc::poll(&raw mut entry, 1, PATIENCE) } == 0;
+    if !is_full {
+        // SAFETY: write(2) is async-signal-safe, and the bytes are the caller's. A pipe that has room has it for a page.
+        unsafe { libc::write(descriptor, bytes.as_ptr().cast(), bytes.len()) };
     }
 }
 

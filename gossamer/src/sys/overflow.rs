@@ -97,9 +97,14 @@ extern "C" fn on_fault(signal: libc::c_int, info: *mut libc::siginfo_t, context:
     if resolved(Fault { address, write: is_write(context), bus: signal == libc::SIGBUS }) {
         return;
     }
+    fatal::wait_for_others();
     pass_on(signal, info, context);
-    // SAFETY: both are what the kernel gave.
-    unsafe { fatal::fault(signal, address, info, context) };
+    if fatal::is_default(signal) {
+        // Another thread's fault is not to end the process before this one is reported.
+        install_for(signal);
+        // SAFETY: both are what the kernel gave.
+        unsafe { fatal::fault(signal, address, info, context) };
+    }
 }
 
 /// Whether the access that faulted is to be made again. What the interrupted code has in `errno` stays.

@@ -3,8 +3,10 @@
 //! Invariants
 //! - I1: a range belongs to one `Range` from its making to its drop; nobody else maps there. So `MAP_FIXED` inside of it
 //!   replaces mappings of ours only.
-//! - I2: a forked child has none of what is mapped there (`MADV_DONTFORK`): it cannot write what its parent hands over.
+//! - I2: a forked child has none of what is mapped there (`MADV_DONTFORK`): it cannot write what its parent hands over. What it has
+//!   at these addresses may be something else, so it leaves them alone.
 
+use crate::sys::forked::Process;
 use crate::sys::segment::checked;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
@@ -40,6 +42,7 @@ pub(crate) struct Part<'a> {
 pub(crate) struct Range {
     start: NonNull<u8>,
     bytes: usize,
+    process: Process,
 }
 
 // SAFETY: addresses only; what is mapped there is the users' to share.
@@ -69,7 +72,8 @@ impl Range {
         }
         // SAFETY: the part behind it as well.
         unsafe { libc::munmap(start.wrapping_byte_add(bytes), alignment - before) };
-        Ok(Self { start: NonNull::new(start.cast()).ok_or(io::ErrorKind::OutOfMemory)?, bytes })
+        let start = NonNull::new(start.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
+        Ok(Self { start, bytes, process: Process::this() })
     }
 
     pub(crate) fn start(&self) -> NonNull<u8> {
@@ -83,6 +87,11 @@ impl Range {
     /// The address at `offset`.
     pub(crate) fn at(&self, offset: usize) -> *mut u8 {
         self.start.as_ptr().wrapping_add(offset)
+    }
+
+    /// Whether it is there: not in a forked child.
+    pub(crate) fn is_here(&self) -> bool {
+        self.process.is_this()
     }
 
     /// Where an address lies in it.
@@ -179,6 +188,9 @@ impl Range {
 
 impl Drop for Range {
     fn drop(&mut self) {
+        if !self.is_here() {
+            return;
+        }
         // SAFETY: I1: the range is ours, and whoever refers to what is mapped there borrows from this.
         unsafe { libc::munmap(self.start.as_ptr().cast(), self.bytes) };
     }

@@ -2,8 +2,11 @@
 
 use gossamer::stream::{self, End, Error, Geometry, Length, Options, ReceiveEnd, Route, SendEnd};
 use gossamer::{Config, Trustee, rack, spawn_on_with};
-use integration_tests::watched;
+use integration_tests::{in_child, threads, watched};
 use std::io::{Read, Write};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::thread;
+use std::time::Duration;
 
 /// Blocks that are small, so that little makes many.
 fn geometry() -> Geometry {
@@ -114,5 +117,96 @@ fn an_end_that_is_dropped_before_it_was_opened_aborts_the_stream() {
             assert!(outcome.unwrap_err().to_string().contains("sender"), "it was dropped");
             drop(stream::channel(here, there, 80_u64, geometry()).unwrap());
         });
+    });
+}
+
+#[test]
+fn an_end_of_a_channel_that_waits_in_vain_goes_with_its_runtime() {
+    let name = "channels::an_end_of_a_channel_that_waits_in_vain_goes_with_its_runtime";
+    let ended = in_child(
+        name,
+        |_| (),
+        || {
+            let round = || {
+                gossamer::run(Config::default().threads(1).pin(false), || {
+                    let here = Trustee::here();
+                    let (send, receive) = stream::channel(here, here, 8, geometry()).unwrap();
+                    let waiting = gossamer::spawn_with(|end: stream::SendEnd| drop(end.open()), send);
+                    gossamer::sleep(Duration::from_millis(20));
+                    // Neither opened nor dropped while the runtime runs.
+                    std::mem::forget((waiting, receive));
+                });
+            };
+            round();
+            thread::sleep(Duration::from_millis(500));
+            let before = threads();
+            (0..10).for_each(|_| round());
+            thread::sleep(Duration::from_millis(500));
+            assert!(threads() <= before + 1, "{before} threads, and now {}", threads());
+        },
+    );
+    assert!(ended.status.success(), "{}", ended.errors);
+}
+
+struct Opens(Option<stream::SendEnd>);
+
+impl Drop for Opens {
+    fn drop(&mut self) {
+        drop(self.0.take());
+    }
+}
+
+#[test]
+fn ends_of_channels_are_dropped_anywhere() {
+    watched(|| {
+        let left = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
+        for nodes in [1, 2] {
+            let keep = std::sync::Arc::clone(&left);
+            rack::run_in_process(nodes, Config::default().threads(2).pin(false), move || {
+                let all = Trustee::all();
+                let last = all[all.len() - 1];
+                let make = || stream::channel(all[0], last, 8, geometry()).unwrap();
+                // In a delegated closure, in its error, in a callback, and while a fiber is unwound.
+                let shelf = last.entrust(Some(make()));
+                shelf.apply(|ends| drop(ends.take()));
+                let shelf = last.entrust(Some(make()));
+                assert!(
+                    shelf
+                        .try_apply(|ends| {
+                            let _ends = ends.take();
+                            panic!("with both ends")
+                        })
+                        .map(|(): ()| ())
+                        .is_err()
+                );
+                let shelf = last.entrust(Some(make()));
+                shelf.apply_then(Option::take, drop);
+                let (send, receive) = make();
+                let unwound = catch_unwind(AssertUnwindSafe(|| {
+                    let _send = Opens(Some(send));
+                    panic!("with an end")
+                }));
+                assert!(unwound.is_err());
+                assert!(receive.open().and_then(|mut receiver| receiver.next_block().map(drop)).is_err());
+                // In a thread that is no worker.
+                let (send, receive) = make();
+                let thread = thread::spawn(move || drop(send));
+                gossamer::sleep(Duration::from_millis(50));
+                thread.join().unwrap();
+                drop(receive);
+                // In properties at the end of the runtime, together and apart.
+                let (send, receive) = make();
+                std::mem::forget((all[0].entrust(Some(send)), last.entrust(Some(receive))));
+                std::mem::forget(last.entrust(Some(make())));
+                // After it.
+                keep.lock().unwrap().push(make());
+            });
+        }
+        let ended = std::mem::take(&mut *left.lock().unwrap());
+        let unwound = catch_unwind(AssertUnwindSafe(|| {
+            let _ends = ended;
+            panic!("with ends of channels of a runtime that has ended")
+        }));
+        assert!(unwound.is_err());
     });
 }

@@ -2,9 +2,9 @@
 
 use crate::raw::windows;
 use crate::{JOINS, Join, small, ways};
-use gossamer::stream::{Error, Options};
+use gossamer::stream::{Error, Length, Options};
 use integration_tests::watched;
-use std::io::{Read, Write};
+use std::io::{Read, Seek, SeekFrom, Write};
 use std::thread;
 
 /// Runs `body` in a fork; returns how that ended.
@@ -12,6 +12,8 @@ fn in_fork(body: impl FnOnce() -> bool) -> i32 {
     // SAFETY: the child takes no lock that another thread may hold, but for the allocator's, which glibc keeps usable.
     let child = unsafe { libc::fork() };
     if child == 0 {
+        // SAFETY: no handler of the program is in the way: a hang is a SIGALRM.
+        unsafe { libc::alarm(10) };
         let status = i32::from(!body());
         // SAFETY: the child ends here.
         unsafe { libc::_exit(status) };
@@ -67,5 +69,66 @@ fn a_forked_child_that_touches_a_window_dies_and_its_parent_goes_on() {
             receiver.finish().unwrap();
             finishing.join().unwrap().unwrap();
         }
+    });
+}
+
+#[test]
+fn a_forked_child_that_drops_a_window_touches_neither_its_parents_nor_its_own_memory() {
+    watched(|| {
+        for faults in ways() {
+            let options = Options::from(small()).faults(faults);
+            let (mut sender, receiver) = windows(Join::Pair, 1 << 20, options);
+            // SAFETY: from the front to the back.
+            unsafe { sender.as_mut_ptr().write(9) };
+            let status = in_fork(|| {
+                let (start, flags) = (sender.as_mut_ptr(), libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+                let access = libc::PROT_READ | libc::PROT_WRITE;
+                // The child has nothing there, so its allocator may have put something there.
+                // SAFETY: a new mapping where there is none.
+                let ours = unsafe {
+                    libc::mmap(start.cast(), 4096, access, flags | libc::MAP_FIXED_NOREPLACE, -1, 0)
+                };
+                assert_eq!(ours, start.cast());
+                // SAFETY: the child does not use it again, and forgets its own.
+                drop(unsafe { std::ptr::read(&raw const sender) });
+                // SAFETY: the child's own memory.
+                unsafe { start.read_volatile() == 0 }
+            });
+            assert_eq!(status, 0, "{faults:?}");
+            let finishing = thread::spawn(move || {
+                // SAFETY: from the front to the back.
+                unsafe { sender.as_mut_ptr().wrapping_add(1 << 19).write(7) };
+                sender.finish()
+            });
+            // SAFETY: from the front to the back.
+            assert_eq!(unsafe { receiver.as_ptr().read() }, 9);
+            receiver.finish().unwrap();
+            finishing.join().unwrap().unwrap();
+        }
+    });
+}
+
+#[test]
+fn every_safe_call_of_a_forked_child_comes_back() {
+    watched(|| {
+        let (mut sender, mut receiver) = Join::Pair.ends(Length::Open, small());
+        sender.write_all(&[7; 100_000]).unwrap();
+        let status = in_fork(|| {
+            let _ = (sender.first(), sender.length(), sender.position());
+            let _ = (receiver.first(), receiver.length(), receiver.position());
+            let _ = (receiver.seek(SeekFrom::Start(9)), sender.seek(SeekFrom::Start(1 << 30)));
+            let refused = receiver.read_at(5, &mut [0; 5]).is_err()
+                && receiver.read(&mut [0; 5]).is_err()
+                && sender.write(&[0; 5]).is_err()
+                && sender.write_at(70_000, &[0; 5]).is_err();
+            // SAFETY: the child does not use it again, and forgets its own.
+            let sender = unsafe { std::ptr::read(&raw const sender) };
+            // SAFETY: as above.
+            let receiver = unsafe { std::ptr::read(&raw const receiver) };
+            refused && sender.finish() == Err(Error::Forked) && receiver.finish() == Err(Error::Forked)
+        });
+        assert_eq!(status, 0);
+        drop(receiver);
+        assert!(sender.finish().is_err());
     });
 }

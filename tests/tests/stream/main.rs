@@ -1,6 +1,7 @@
 //! Memory streams: `gossamer::stream`, inside a process, in shared memory, and over TCP.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by it")]
 
+mod attacked;
 mod calls;
 mod channels;
 mod fibers;

@@ -2,7 +2,7 @@
 
 use crate::{JOINS, Join, byte_at, bytes_at, small};
 use fastrand::Rng;
-use gossamer::stream::{Error, Geometry, Receiver, Sender};
+use gossamer::stream::{Error, Geometry, Length, Receiver, Sender};
 use integration_tests::watched;
 use std::io::{BufRead, Read, Seek, SeekFrom, Write};
 use std::thread;
@@ -188,6 +188,37 @@ fn what_is_passed_over_reads_as_zeros() {
                 all += count as u64;
             }
             assert_eq!(all, length);
+            writing.join().unwrap().unwrap();
+        }
+    });
+}
+
+#[test]
+fn blocks_behind_a_seek_are_their_own_on_whichever_connection_they_come() {
+    watched(|| {
+        for round in 0..30 {
+            let geometry = Geometry::new().block(4096).ahead(1 + round % 3).comeback(round % 2);
+            let (mut sender, mut receiver) = Join::ThreeConnections.ends(Length::Open, geometry);
+            let blocks = 400_u64;
+            let writing = thread::spawn(move || {
+                for block in 0..blocks {
+                    sender.write_everything(&block.to_ne_bytes().repeat(512)).unwrap();
+                }
+                sender.finish()
+            });
+            let mut block = 0;
+            while block < blocks {
+                receiver.seek(SeekFrom::Start(block * 4096)).unwrap();
+                let mut bytes = [0; 4096];
+                receiver.read_exact(&mut bytes).unwrap();
+                assert!(
+                    bytes[..] == block.to_ne_bytes().repeat(512),
+                    "{geometry}: {block} is {:?}",
+                    &bytes[..16]
+                );
+                block += 9;
+            }
+            receiver.finish().unwrap();
             writing.join().unwrap().unwrap();
         }
     });

@@ -3,6 +3,7 @@
 use crate::stream::Error;
 use crate::stream::window::Window;
 use crate::sys::bell::Bell;
+use crate::sys::forked::Process;
 use crate::sys::userfault::Userfault;
 use std::os::fd::AsFd;
 use std::sync::Arc;
@@ -12,6 +13,7 @@ use std::thread::{self, JoinHandle};
 pub(crate) struct Service {
     stop: Arc<Bell>,
     thread: Option<JoinHandle<()>>,
+    process: Process,
 }
 
 impl Service {
@@ -26,7 +28,7 @@ impl Service {
             .name("gossamer-faults".into())
             .spawn(move || serve(&userfault, &window, &stopped))
             .map_err(Error::io("a thread for a window"))?;
-        Ok(Self { stop, thread: Some(thread) })
+        Ok(Self { stop, thread: Some(thread), process: Process::this() })
     }
 }
 
@@ -51,6 +53,11 @@ fn serve(userfault: &Userfault, window: &Window, stop: &Bell) {
 
 impl Drop for Service {
     fn drop(&mut self) {
+        if !self.process.is_this() {
+            // The bell is the parent's, too, and the thread is the parent's only.
+            std::mem::forget(self.thread.take());
+            return;
+        }
         let rung = self.stop.ring();
         if let (Ok(()), Some(thread)) = (rung, self.thread.take()) {
             // It does not panic.

@@ -112,6 +112,10 @@ impl Incoming {
         if !expected || bytes > geometry.block_bytes() {
             return Err(malformed().into());
         }
+        // Once the receiver has passed blocks over, there is room for several of one slot: this connection waits for those that
+        // bring the earlier ones. The earliest of all waits for none.
+        let slots = geometry.slots() as u64;
+        flow.wait(None, move |flow| block < flow.written().saturating_add(slots)).map_err(Trouble::Failed)?;
         flow.label(block, geometry);
         // SAFETY: U3: the block was not handed over, and its slot is free; each block comes once (U5).
         let slot = unsafe { std::slice::from_raw_parts_mut(self.ring.at(block), bytes) };
