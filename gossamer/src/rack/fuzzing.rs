@@ -4,6 +4,7 @@ use crate::fabric::socket::Address;
 use crate::fabric::tcp;
 use crate::rack::control::Control;
 use crate::rack::hello::{Hello, Reply};
+pub use crate::stream::fuzzing::streams;
 use crate::wire::run::Part;
 use crate::wire::value::{Decoder, Encoder};
 use std::collections::{BTreeMap, HashMap, VecDeque};

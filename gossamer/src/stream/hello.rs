@@ -8,7 +8,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 /// Bytes of a hello: its text, and the xxh3 of that.
 const BYTES: usize = TEXT + 8;
-const TEXT: usize = 80;
+pub(crate) const TEXT: usize = 80;
 const MAGIC: [u8; 8] = *b"gossstr\x02";
 /// The length of a stream whose length is open, or not this end's to say.
 const OPEN: u64 = u64::MAX;
@@ -33,7 +33,7 @@ pub(crate) struct Hello {
 }
 
 impl Hello {
-    fn to_bytes(self) -> [u8; BYTES] {
+    pub(crate) fn to_bytes(self) -> [u8; BYTES] {
         let small = [
             u8::from(self.end == End::Sender),
             u8::from(self.shares),
@@ -51,19 +51,16 @@ impl Hello {
             geometry.comeback_blocks(),
             self.length.unwrap_or(OPEN),
         ];
-        let mut text = Vec::with_capacity(BYTES);
-        text.extend_from_slice(&MAGIC);
-        text.extend_from_slice(&small);
-        text.extend(numbers.iter().flat_map(|number| number.to_le_bytes()));
-        text.extend_from_slice(&self.machine);
-        text.extend_from_slice(&self.stream);
-        let mut bytes = [0; BYTES];
-        bytes[..TEXT].copy_from_slice(&text);
-        bytes[TEXT..].copy_from_slice(&xxh3_64(&text).to_le_bytes());
-        bytes
+        let numbers = numbers.map(u64::to_le_bytes);
+        let parts = [&MAGIC[..], &small, numbers.as_flattened(), &self.machine, &self.stream];
+        let mut text = [0; TEXT];
+        for (place, byte) in text.iter_mut().zip(parts.into_iter().flatten()) {
+            *place = *byte;
+        }
+        with_hash(text)
     }
 
-    fn from_bytes(bytes: [u8; BYTES]) -> Option<Self> {
+    pub(crate) fn from_bytes(bytes: [u8; BYTES]) -> Option<Self> {
         let number = |at: usize| bytes.get(at..)?.first_chunk().copied().map(u64::from_le_bytes);
         let name = |at: usize| bytes.get(at..)?.first_chunk().copied();
         let size = |at: usize| usize::try_from(number(at)?).ok();
@@ -72,13 +69,17 @@ impl Hello {
             return None;
         }
         let geometry = Geometry::new().block(size(16)?).ahead(size(24)?).comeback(size(32)?);
+        let length = number(40).filter(|length| *length != OPEN);
+        if length.is_some_and(|length| length > MOST_BYTES) {
+            return None;
+        }
         Some(Self {
             end: if bytes[8] == 1 { End::Sender } else { End::Receiver },
             shares: bytes[9] == 1,
             connections: bytes[10],
             index: bytes[11],
             geometry,
-            length: number(40).filter(|length| *length != OPEN),
+            length,
             machine: name(48)?,
             stream: name(64)?,
         })
@@ -112,6 +113,14 @@ impl Hello {
         }
         Ok(())
     }
+}
+
+/// What is sent of this text.
+pub(crate) fn with_hash(text: [u8; TEXT]) -> [u8; BYTES] {
+    let mut bytes = [0; BYTES];
+    bytes[..TEXT].copy_from_slice(&text);
+    bytes[TEXT..].copy_from_slice(&xxh3_64(&text).to_le_bytes());
+    bytes
 }
 
 /// A new name.

@@ -60,6 +60,8 @@ mod door;
 mod error;
 mod fault;
 mod flow;
+#[cfg(fuzzing)]
+pub(crate) mod fuzzing;
 mod geometry;
 mod half;
 mod hello;

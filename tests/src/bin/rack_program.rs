@@ -1,4 +1,5 @@
 //! A program for tests of racks of processes: its first argument says what its `main` does.
+#![allow(clippy::unwrap_used, reason = "a test that starts it fails by it")]
 
 use gossamer::stream::{self, Geometry, ReceiveEnd, SendEnd};
 use gossamer::{Trust, Trustee, rack, spawn_on_with};

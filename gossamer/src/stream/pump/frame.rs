@@ -5,8 +5,10 @@ use xxhash_rust::xxh3::xxh3_64;
 
 /// Words of a frame: its own, and their xxh3.
 const WORDS: usize = 5;
+/// Bytes of its own words.
+pub(crate) const TEXT: usize = WORDS * 8;
 /// Bytes of a frame.
-pub(crate) const BYTES: usize = (WORDS + 1) * 8;
+pub(crate) const BYTES: usize = TEXT + 8;
 
 /// One message between two pumps. A *turn* orders the frames of a sender over all its connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,19 +40,17 @@ impl Frame {
             Self::Confirm { digest } => [6, digest, 0, 0, 0],
             Self::Abort { failure } => [7, failure, 0, 0, 0],
         };
-        let mut bytes = [0; BYTES];
-        let (text, hash) = bytes.split_at_mut(WORDS * 8);
+        let mut text = [0; TEXT];
         for (place, word) in text.chunks_exact_mut(8).zip(words) {
             place.copy_from_slice(&word.to_le_bytes());
         }
-        hash.copy_from_slice(&xxh3_64(text).to_le_bytes());
-        bytes
+        with_hash(text)
     }
 
     /// # Errors
     /// If it is none, or not as it was sent.
     pub(crate) fn from_bytes(bytes: [u8; BYTES]) -> io::Result<Self> {
-        let (text, hash) = bytes.split_at(WORDS * 8);
+        let (text, hash) = bytes.split_at(TEXT);
         if hash != xxh3_64(text).to_le_bytes() {
             return Err(malformed());
         }
@@ -71,6 +71,14 @@ impl Frame {
             _ => return Err(malformed()),
         })
     }
+}
+
+/// What is sent of these words.
+pub(crate) fn with_hash(text: [u8; TEXT]) -> [u8; BYTES] {
+    let mut bytes = [0; BYTES];
+    bytes[..TEXT].copy_from_slice(&text);
+    bytes[TEXT..].copy_from_slice(&xxh3_64(&text).to_le_bytes());
+    bytes
 }
 
 /// What is no frame, or none that may come here.
