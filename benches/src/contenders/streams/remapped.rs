@@ -58,6 +58,8 @@ fn map(at: *mut u8, length: usize, protection: libc::c_int, flags: libc::c_int) 
     // SAFETY: a place that the kernel chooses, or one of the windows', whose user is done with it.
     let place = unsafe { libc::mmap(at.cast(), length, protection, flags, -1, 0) };
     assert!(place != libc::MAP_FAILED, "the system gives no addresses");
+    // The original knows small pages only. SAFETY: advice on the mapping just made.
+    unsafe { libc::madvise(place, length, libc::MADV_NOHUGEPAGE) };
     place.cast()
 }
 
