@@ -144,9 +144,7 @@ impl Sender {
             return Err(Error::Overrun { offset: end, end: self.foremost });
         }
         let position = std::mem::replace(&mut self.position, offset);
-        let outcome = if bytes.is_empty() { Ok(()) } else { self.write_everything(bytes) };
-        self.position = position;
-        outcome
+        Elsewhere { position, sender: self }.sender.write_everything(bytes)
     }
 
     /// Writes all of it, waiting for room.
@@ -199,6 +197,18 @@ impl Sender {
             }
             _ => self.half.finish_sending(self.foremost),
         }
+    }
+}
+
+/// A sender that writes somewhere else; its position comes back, also if it cannot wait and panics.
+struct Elsewhere<'a> {
+    position: u64,
+    sender: &'a mut Sender,
+}
+
+impl Drop for Elsewhere<'_> {
+    fn drop(&mut self) {
+        self.sender.position = self.position;
     }
 }
 

@@ -1,9 +1,9 @@
 //! Uses of streams that nobody means, but that the compiler allows.
 
 use crate::raw::windows;
-use crate::{JOINS, Join, key, small};
+use crate::{JOINS, Join, byte_at, bytes_at, key, small};
 use gossamer::Trustee;
-use gossamer::stream::{self, Geometry, Length, Options, Receiver, Sender};
+use gossamer::stream::{self, Faults, Geometry, Key, Length, Options, Receiver, Route, Sender};
 use integration_tests::{descriptors, in_child, in_runtime, isolated, threads, wait_until, watched};
 use std::io::{BufRead, Read, Seek, SeekFrom, Write};
 use std::os::unix::process::ExitStatusExt;
@@ -143,6 +143,7 @@ fn guards_that_are_forgotten_leave_everything_as_it_was() {
 }
 
 #[test]
+#[cfg_attr(feature = "sanitizer", ignore = "the sanitizer has faults for itself")]
 fn a_window_forgives_nothing_after_a_body_that_has_panicked() {
     let name = "attacked::a_window_forgives_nothing_after_a_body_that_has_panicked";
     let ended = in_child(
@@ -162,6 +163,7 @@ fn a_window_forgives_nothing_after_a_body_that_has_panicked() {
 }
 
 #[test]
+#[cfg_attr(feature = "sanitizer", ignore = "the sanitizer has faults for itself")]
 fn a_window_forgives_nothing_after_an_error() {
     let name = "attacked::a_window_forgives_nothing_after_an_error";
     let ended = in_child(
@@ -272,4 +274,81 @@ fn streams_leave_nothing_behind() {
         },
     );
     assert!(ended.status.success(), "{}", ended.errors);
+}
+
+/// One thread waits for a block that comes once another one has read a block that is there.
+fn two_threads_in_one_window(faults: Faults) {
+    watched(move || {
+        let geometry = Geometry::new().block(1 << 16).ahead(6).comeback(4);
+        let options = Options::from(geometry).faults(faults);
+        let (mut sender, receiver) = Join::Pair.ends(64 << 16, options);
+        sender.write_all(&bytes_at(0, 6 << 16)).unwrap();
+        // Blocks 0 and 1 are there.
+        let receiver = receiver.into_window().unwrap();
+        let start = receiver.as_ptr() as usize;
+        let touch = move |offset: usize| {
+            // SAFETY: within the comeback, and the window is alive.
+            unsafe { (start as *const u8).wrapping_add(offset).read_volatile() }
+        };
+        let ahead = thread::spawn(move || touch(3 << 16));
+        thread::sleep(Duration::from_millis(100));
+        let near = thread::spawn(move || touch(5));
+        // What it reads is what the sender waits for.
+        assert_eq!(near.join().unwrap(), byte_at(5), "{faults:?}");
+        let finishing = thread::spawn(move || {
+            sender.write_all(&bytes_at(6 << 16, 58 << 16)).unwrap();
+            sender.finish()
+        });
+        assert_eq!(ahead.join().unwrap(), byte_at(3 << 16));
+        receiver.finish().unwrap();
+        finishing.join().unwrap().unwrap();
+    });
+}
+
+#[test]
+fn a_thread_that_waits_for_a_block_does_not_keep_another_from_one_that_is_there() {
+    two_threads_in_one_window(Faults::Signal);
+}
+
+#[test]
+#[ignore = "hangs: one thread resolves the faults of a window one after the other"]
+fn the_same_with_userfaultfd() {
+    two_threads_in_one_window(Faults::Userfault);
+}
+
+#[test]
+fn meetings_that_fail_leave_nothing_behind() {
+    let name = "attacked::meetings_that_fail_leave_nothing_behind";
+    isolated(name, || {
+        let other_key = || Key::from_hex(&"5b".repeat(32)).unwrap();
+        let round = || {
+            let options = Options::from(small()).key(key());
+            let listener = Receiver::bind("127.0.0.1:0", options.clone()).unwrap();
+            let address = listener.local_addr().unwrap();
+            let connecting = thread::spawn(move || {
+                assert!(Sender::connect(address, 5, options.clone().key(other_key())).is_err());
+                assert!(std::net::TcpStream::connect(address).unwrap().write_all(b"hello").is_ok());
+                drop(Sender::connect(address, 5, options.clone().geometry(Geometry::new())));
+                drop(Receiver::connect(address, options.clone()));
+                drop(Sender::connect(address, 5, options.clone().route(Route::Tcp).congestion("none such")));
+                drop(Sender::connect(address, 5, options.clone().route(Route::Tcp).connections(3)));
+                drop(Sender::connect(address, 5, options));
+            });
+            let outcomes: Vec<bool> = (0..5).map(|_| listener.accept().is_ok()).collect();
+            assert!(outcomes.ends_with(&[true, true]) && !outcomes[0] && !outcomes[1], "{outcomes:?}");
+            connecting.join().unwrap();
+        };
+        round();
+        thread::sleep(Duration::from_millis(500));
+        let before = (descriptors(), threads());
+        (0..10).for_each(|_| round());
+        for _ in 0..500 {
+            if descriptors() <= before.0 && threads() <= before.1 {
+                break;
+            }
+            thread::sleep(Duration::from_millis(10));
+        }
+        let after = (descriptors(), threads());
+        assert!(after.0 <= before.0 && after.1 <= before.1, "{before:?}, and now {after:?}");
+    });
 }
