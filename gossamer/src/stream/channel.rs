@@ -94,10 +94,11 @@ impl SendEnd {
         self.0.at()
     }
 
-    /// Opens it, and waits until the other end is opened, too.
+    /// Opens it, and waits until the other end is opened, too, by another fiber: as long as [`Options::patience`] says, or else for
+    /// however long that takes.
     ///
     /// # Errors
-    /// If this is not its node, or the other end is gone.
+    /// If this is not its node, or the other end is gone, or does not come.
     ///
     /// # Panics
     /// In a delegated closure or a callback, which cannot wait.
@@ -112,10 +113,11 @@ impl ReceiveEnd {
         self.0.at()
     }
 
-    /// Opens it, and waits until the other end is opened, too.
+    /// Opens it, and waits until the other end is opened, too, by another fiber: as long as [`Options::patience`] says, or else for
+    /// however long that takes.
     ///
     /// # Errors
-    /// If this is not its node, or the other end is gone.
+    /// If this is not its node, or the other end is gone, or does not come.
     ///
     /// # Panics
     /// In a delegated closure or a callback, which cannot wait.
@@ -134,7 +136,9 @@ impl Opened for Sender {
         let host = host_of(*at)?;
         let listener = Self::bind((host.as_str(), 0), *length, options.clone())?;
         match offer(meeting, &host, listener.local_addr()?.port())? {
-            Some(theirs) => Self::connect(theirs, *length, options.clone()),
+            Some(theirs) => {
+                give_back(meeting, theirs.clone(), Self::connect(theirs, *length, options.clone()))
+            }
             None => listener.accept(),
         }
     }
@@ -145,7 +149,7 @@ impl Opened for Receiver {
         let host = host_of(*at)?;
         let listener = Self::bind((host.as_str(), 0), options.clone())?;
         match offer(meeting, &host, listener.local_addr()?.port())? {
-            Some(theirs) => Self::connect(theirs, options.clone()),
+            Some(theirs) => give_back(meeting, theirs.clone(), Self::connect(theirs, options.clone())),
             None => listener.accept(),
         }
     }
@@ -177,6 +181,15 @@ fn offer(meeting: &Trust<Meeting>, host: &str, port: u16) -> Result<Option<Strin
     };
     let offered = meeting.try_apply_with(exchange, format!("{host}:{port}"));
     offered.map_err(|error| Error::Refused(format!("the other end cannot be found: {error}")))
+}
+
+/// If the other end was not reached, its address goes back: whoever drops this end can still tell it.
+fn give_back<E>(meeting: &Trust<Meeting>, theirs: String, reached: Result<E, Error>) -> Result<E, Error> {
+    reached.inspect_err(|_| {
+        // If that fails, too, the application ends.
+        let back = |meeting: &mut Meeting, theirs| *meeting = Some(theirs);
+        let _gone = meeting.try_apply_with(back, theirs);
+    })
 }
 
 /// An end on its way. Dropped, it is opened and dropped at its worker, so that the other end hears of it.

@@ -49,6 +49,37 @@ impl Raw {
         self.check(false).map(|()| result)
     }
 
+    /// Waits for the block at `offset`; its bytes from there on, as far as it and the stream go, but no more than `most`.
+    fn part(&mut self, offset: u64, most: u64) -> Result<(*mut u8, usize), Error> {
+        self.half.check_process()?;
+        let geometry = self.half.geometry();
+        self.window.touch(self.start() as usize + offset as usize).map_err(Error::io("mapping a block"))?;
+        self.check(false)?;
+        let length = self.half.flow().length().unwrap_or(self.length);
+        let end = geometry.start_of(geometry.block_of(offset) + 1).min(length);
+        let bytes = end.saturating_sub(offset).min(most) as usize;
+        Ok((self.start().wrapping_add(offset as usize), bytes))
+    }
+
+    /// Calls `each` with the bytes from `offset` on, block by block.
+    fn parts(
+        &mut self,
+        offset: u64,
+        bytes: u64,
+        mut each: impl FnMut(*mut u8, usize) -> std::io::Result<()>,
+    ) -> Result<(), Error> {
+        let mut done = 0;
+        while done < bytes {
+            let (start, count) = self.part(offset + done, bytes - done)?;
+            if count == 0 {
+                return Err(Error::Overrun { offset: offset + done, end: offset + done });
+            }
+            each(start, count).map_err(Error::io("a call on bytes of a window"))?;
+            done += count as u64;
+        }
+        Ok(())
+    }
+
     /// Takes the blocks away before the other end may have their memory.
     fn close(self) -> Result<Half, Error> {
         self.check(false)?;
@@ -134,6 +165,18 @@ impl SendWindow {
         self.0.try_with(body)
     }
 
+    /// Reads so many bytes from a file or a socket into the window, block by block, each mapped before the call: for where system
+    /// calls cannot be handed pointers into it, but fine everywhere.
+    ///
+    /// # Errors
+    /// What has gone wrong here, or there: at its end an `UnexpectedEof`.
+    pub fn read_from(&mut self, from: &mut impl std::io::Read, offset: u64, bytes: u64) -> Result<(), Error> {
+        self.0.parts(offset, bytes, |start, count| {
+            // SAFETY: U7: the block is mapped, and the sender's, whom this borrows; the contract leaves it to nobody else.
+            from.read_exact(unsafe { std::slice::from_raw_parts_mut(start, count) })
+        })
+    }
+
     /// Waits until the receiver has confirmed all bytes and their checksum.
     ///
     /// # Errors
@@ -194,6 +237,18 @@ impl ReceiveWindow {
     /// What has gone wrong.
     pub fn try_with<R>(&mut self, body: impl FnOnce(*const u8) -> R) -> Result<R, Error> {
         self.0.try_with(|start| body(start))
+    }
+
+    /// Writes so many bytes of the window to a file or a socket, block by block, each mapped before the call: for where system calls
+    /// cannot be handed pointers into it, but fine everywhere.
+    ///
+    /// # Errors
+    /// What has gone wrong here, or there; `Overrun` behind the end of the stream.
+    pub fn write_to(&mut self, to: &mut impl std::io::Write, offset: u64, bytes: u64) -> Result<(), Error> {
+        self.0.parts(offset, bytes, |start, count| {
+            // SAFETY: U7: the block is mapped, and the receiver's, whom this borrows; nobody writes it.
+            to.write_all(unsafe { std::slice::from_raw_parts(start, count) })
+        })
     }
 
     /// How many bytes the stream has: waits until the sender has said so.

@@ -145,13 +145,33 @@ impl Window {
     /// # Errors
     /// If nothing can be mapped at all.
     pub(crate) fn touch(&self, address: usize) -> io::Result<Dealt> {
+        self.deal(address, |block, trouble| self.give_up(block, trouble))
+    }
+
+    /// As `touch`, for a fault that was told a while ago: by now another one of the same block may have been dealt with, and the block
+    /// be gone. Who still waits there makes its access again, which is a signal then.
+    ///
+    /// # Errors
+    /// As `touch`.
+    pub(crate) fn touch_late(&self, address: usize) -> io::Result<Dealt> {
+        self.deal(address, |block, trouble| match trouble {
+            Trouble::Behind { .. } => Ok((block, block + 1)),
+            _ => self.give_up(block, trouble),
+        })
+    }
+
+    fn deal(
+        &self,
+        address: usize,
+        give_up: impl FnOnce(u64, Trouble) -> io::Result<(u64, u64)>,
+    ) -> io::Result<Dealt> {
         let Some(offset) = self.range.offset_of(address) else {
             return Err(io::ErrorKind::InvalidInput.into());
         };
         let block = self.geometry().block_of(offset as u64);
         let (first, end) = match self.grant(block, offset as u64) {
             Ok(end) => (block, end),
-            Err(trouble) => self.give_up(block, trouble)?,
+            Err(trouble) => give_up(block, trouble)?,
         };
         let (start, end) = (self.place(first), self.place(end).max(self.place(first) + 1));
         Ok(Dealt { start: self.range.at(start), bytes: end - start })
@@ -160,6 +180,24 @@ impl Window {
     /// Where a block begins in the range; that of blocks behind the last is its end.
     fn place(&self, block: u64) -> usize {
         usize::try_from(self.geometry().start_of(block)).unwrap_or(usize::MAX).min(self.range.len())
+    }
+
+    /// Whether `touch` would wait for nobody at this address.
+    pub(crate) fn is_ready(&self, address: usize) -> bool {
+        let offset = self.range.offset_of(address);
+        offset.is_none_or(|offset| self.has_come(self.geometry().block_of(offset as u64)))
+    }
+
+    /// Whether the wait for a block is over.
+    fn has_come(&self, block: u64) -> bool {
+        let (flow, geometry) = (self.flow(), self.geometry());
+        match self.end {
+            End::Sender => flow.has_room_for(block, geometry),
+            End::Receiver => {
+                flow.written() > block
+                    || flow.length().is_some_and(|length| geometry.blocks_of(length) <= block)
+            }
+        }
     }
 
     /// Waits for a block and maps it with some of those behind it; returns the first that is not. If it was mapped before, it is
@@ -171,14 +209,7 @@ impl Window {
             return Err(Trouble::Overrun { offset, end: self.length });
         }
         self.pass(block.saturating_sub(geometry.comeback_blocks()))?;
-        let is_ready = |flow: &Flow| match self.end {
-            End::Sender => flow.has_room_for(block, geometry),
-            End::Receiver => {
-                flow.written() > block
-                    || flow.length().is_some_and(|length| geometry.blocks_of(length) <= block)
-            }
-        };
-        flow.wait(self.patience, is_ready).map_err(Trouble::Failed)?;
+        flow.wait(self.patience, |_| self.has_come(block)).map_err(Trouble::Failed)?;
         let _turn = self.state();
         if block < self.first() {
             return Err(behind(self.first()));

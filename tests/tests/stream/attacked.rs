@@ -311,7 +311,6 @@ fn a_thread_that_waits_for_a_block_does_not_keep_another_from_one_that_is_there(
 }
 
 #[test]
-#[ignore = "hangs: one thread resolves the faults of a window one after the other"]
 fn the_same_with_userfaultfd() {
     two_threads_in_one_window(Faults::Userfault);
 }

@@ -95,3 +95,31 @@ fn a_call_that_waits_for_a_lost_sender_fails() {
         }
     });
 }
+
+#[test]
+fn files_are_read_into_windows_and_written_from_them_whatever_tells_of_faults() {
+    watched(|| {
+        for faults in ways() {
+            for join in [Join::Pair, Join::Tcp] {
+                let (from, to) = (Temporary::new("whole"), Temporary::new("whole-to"));
+                let (mut input, mut output) = (from.open(0), to.open(0));
+                let (mut sender, mut receiver) =
+                    windows(join, LENGTH as u64, Options::from(small()).faults(faults));
+                let reading = thread::spawn(move || {
+                    sender.read_from(&mut input, 0, 100).unwrap();
+                    sender.read_from(&mut input, 100, LENGTH as u64 - 100).unwrap();
+                    sender.finish().unwrap();
+                });
+                receiver.write_to(&mut output, 0, 5000).unwrap();
+                receiver.write_to(&mut output, 5000, LENGTH as u64 - 5000).unwrap();
+                receiver.finish().unwrap();
+                reading.join().unwrap();
+                let copied = std::fs::read(&to.0).unwrap();
+                assert!(
+                    copied[..LENGTH - 5000] == bytes_at(0, LENGTH)[..LENGTH - 5000],
+                    "{join:?} {faults:?}"
+                );
+            }
+        }
+    });
+}

@@ -23,7 +23,7 @@ impl Service {
             .and_then(|()| userfault.watch(window.range()))
             .map_err(Error::io("watching a window by userfaultfd"))?;
         let stop = Arc::new(Bell::create().map_err(Error::io("a descriptor for a window"))?);
-        let (window, stopped) = (Arc::clone(window), Arc::clone(&stop));
+        let (userfault, window, stopped) = (Arc::new(userfault), Arc::clone(window), Arc::clone(&stop));
         let thread = thread::Builder::new()
             .name("gossamer-faults".into())
             .spawn(move || serve(&userfault, &window, &stopped))
@@ -32,23 +32,36 @@ impl Service {
     }
 }
 
-/// Resolves one fault after the other. Whoever waits for a fault would wait for ever if this went on without one, so what cannot
-/// be resolved ends the process.
-fn serve(userfault: &Userfault, window: &Window, stop: &Bell) {
+/// Resolves one fault after the other; one that has to wait for the other end gets a thread of its own, since another may be what
+/// the other end waits for.
+fn serve(userfault: &Arc<Userfault>, window: &Arc<Window>, stop: &Bell) {
     loop {
-        let dealt = match userfault.next(stop.as_fd()) {
+        match userfault.next(stop.as_fd()) {
             Ok(None) => return,
-            Ok(Some(address)) => window.touch(address),
-            Err(error) => Err(error),
-        };
-        match dealt {
-            Ok(dealt) => userfault.wake(dealt.start, dealt.bytes),
-            Err(error) => {
-                eprintln!("gossamer: a fault in the window of a stream cannot be resolved: {error}");
-                std::process::abort();
+            Ok(Some(address)) if window.is_ready(address) => resolve(userfault, window, address),
+            Ok(Some(address)) => {
+                let (userfault, window) = (Arc::clone(userfault), Arc::clone(window));
+                let started = thread::Builder::new()
+                    .name("gossamer-fault".into())
+                    .spawn(move || resolve(&userfault, &window, address));
+                started.map_or_else(|error| cannot(&error), drop);
             }
+            Err(error) => cannot(&error),
         }
     }
+}
+
+fn resolve(userfault: &Userfault, window: &Window, address: usize) {
+    match window.touch_late(address) {
+        Ok(dealt) => userfault.wake(dealt.start, dealt.bytes),
+        Err(error) => cannot(&error),
+    }
+}
+
+/// Whoever waits for a fault would wait for ever if this went on without it.
+fn cannot(error: &std::io::Error) -> ! {
+    eprintln!("gossamer: a fault in the window of a stream cannot be resolved: {error}");
+    std::process::abort();
 }
 
 impl Drop for Service {
