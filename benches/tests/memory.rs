@@ -24,8 +24,9 @@ fn connections_and_descriptors_are_as_computed_and_memory_nearly() {
                     let what = format!("{shape:?} node {node}: {figures:?}, computed {formula:?}");
                     assert_eq!(figures.connections, formula.connections, "{what}");
                     assert_eq!(figures.descriptors, formula.descriptors, "{what}");
-                    // Fibers and the heap take some more, and other processes' copies of pages come and go.
-                    let about = formula.lanes * 3 / 4..formula.lanes * 5 / 4 + (256 << 10);
+                    // Fibers and the heap take some more, and pages that processes share come and go, also of what is no lane.
+                    let least = (formula.lanes * 3 / 4).saturating_sub(128 << 10);
+                    let about = least..formula.lanes * 5 / 4 + (256 << 10);
                     assert!(about.contains(&figures.lanes), "{what}");
                 }
             }

@@ -69,11 +69,11 @@ impl Shape {
             // One for each worker, and one to watch each other, which is read and written by two descriptors.
             Over::Tcp => (others * (workers + 1), others * (workers + 2)),
         };
-        // Each worker has a poller, by two descriptors, what wakes it, and what other nodes wake it with.
+        // Each worker has a poller, by two descriptors, what wakes it, and what other nodes wake it with. Each node has a door.
         Figures {
             lanes: slots + ENDS * (inside + between),
             connections,
-            descriptors: descriptors + 4 * workers + 1,
+            descriptors: descriptors + 4 * workers + 2,
         }
     }
 }
