@@ -3,8 +3,10 @@
 use gossamer::stream::{self, End, Error, Geometry, Length, Options, ReceiveEnd, Route, SendEnd};
 use gossamer::{Config, Trustee, rack, spawn_on_with};
 use integration_tests::{in_child, threads, watched};
+use std::any::Any;
 use std::io::{Read, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
@@ -156,12 +158,15 @@ impl Drop for Opens {
     }
 }
 
+/// Trusts that are never dropped, but no leaks.
+static KEPT: Mutex<Vec<Box<dyn Any + Send>>> = Mutex::new(Vec::new());
+
 #[test]
 fn ends_of_channels_are_dropped_anywhere() {
     watched(|| {
-        let left = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
+        let left = Arc::new(Mutex::new(Vec::new()));
         for nodes in [1, 2] {
-            let keep = std::sync::Arc::clone(&left);
+            let keep = Arc::clone(&left);
             rack::run_in_process(nodes, Config::default().threads(2).pin(false), move || {
                 let all = Trustee::all();
                 let last = all[all.len() - 1];
@@ -196,8 +201,8 @@ fn ends_of_channels_are_dropped_anywhere() {
                 drop(receive);
                 // In properties at the end of the runtime, together and apart.
                 let (send, receive) = make();
-                std::mem::forget((all[0].entrust(Some(send)), last.entrust(Some(receive))));
-                std::mem::forget(last.entrust(Some(make())));
+                let apart = (all[0].entrust(Some(send)), last.entrust(Some(receive)));
+                KEPT.lock().unwrap().push(Box::new((apart, last.entrust(Some(make())))));
                 // After it.
                 keep.lock().unwrap().push(make());
             });
