@@ -58,7 +58,7 @@ pub fn rsync(setting: &Setting) -> Sample {
         // SAFETY: a system call without arguments.
         let user = unsafe { libc::geteuid() };
         let text = format!(
-            "use chroot = no\nlog file = /dev/null\n[into]\npath = {}\nread only = no\n",
+            "use chroot = no\nlog file = /dev/null\nuid = {user}\ngid = *\n[into]\npath = {}\nread only = no\n",
             place.path("into")
         );
         assert!(std::fs::write(&configuration, text).is_ok(), "no configuration");
