@@ -102,8 +102,13 @@ impl Geometry {
         self.ahead + self.comeback + 1
     }
 
-    /// Blocks that one fault maps at once: so few that both ends find some to go on with.
+    /// Blocks that one fault maps at once: with the comeback half of a ring, so that the other end finds as many to go on with.
     pub(crate) fn batch(&self) -> u64 {
+        ((self.slots() / 2).saturating_sub(self.comeback) as u64).max(1)
+    }
+
+    /// As many, if another thread maps them, which takes longer: fewer, so that some are left to go on with meanwhile.
+    pub(crate) fn small_batch(&self) -> u64 {
         (((self.slots() - self.comeback) / 3) as u64).max(1)
     }
 

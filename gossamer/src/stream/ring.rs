@@ -55,10 +55,16 @@ impl Ring {
 
     fn map(file: File, geometry: Geometry) -> io::Result<Self> {
         let bytes = geometry.ring_bytes() + PAGE;
-        let home = Range::reserve(bytes, ALIGNMENT)?;
-        // SAFETY: a new range: nobody refers to anything in it.
-        unsafe { home.map(0, bytes, Part { file: file.as_fd(), offset: 0 }, Access::Write) }?;
+        let home = mapped(&file, bytes, Access::Write)?;
         Ok(Self { file, home, geometry })
+    }
+
+    /// Its slots once more, for parts of it to be mapped elsewhere.
+    ///
+    /// # Errors
+    /// If the process has too many mappings.
+    pub(crate) fn template(&self, access: Access) -> io::Result<Range> {
+        mapped(&self.file, self.geometry.ring_bytes(), access)
     }
 
     /// That of nobody in a forked child, which has none.
@@ -81,11 +87,13 @@ impl Ring {
     pub(crate) fn at(&self, block: u64) -> *mut u8 {
         self.home.at(self.offset_of(block))
     }
+}
 
-    /// The part of the file that a block is.
-    pub(crate) fn part(&self, block: u64) -> Part<'_> {
-        Part { file: self.file.as_fd(), offset: self.offset_of(block) }
-    }
+fn mapped(file: &File, bytes: usize, access: Access) -> io::Result<Range> {
+    let range = Range::reserve(bytes, ALIGNMENT)?;
+    // SAFETY: a new range: nobody refers to anything in it.
+    unsafe { range.map(0, bytes, Part { file: file.as_fd(), offset: 0 }, access) }?;
+    Ok(range)
 }
 
 impl AsFd for Ring {

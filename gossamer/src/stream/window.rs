@@ -73,6 +73,10 @@ pub(crate) struct Dealt {
 pub(crate) struct Window {
     range: Range,
     ring: Arc<Ring>,
+    /// The ring's slots, as what is mapped in the window is mapped.
+    template: Range,
+    /// What this end may do with its blocks.
+    access: Access,
     end: End,
     length: u64,
     patience: Option<Duration>,
@@ -90,9 +94,15 @@ impl Window {
     pub(crate) fn new(half: &Half, end: End, length: u64) -> Result<Self, Error> {
         let doing = || Error::io(format!("a window of {length} bytes"));
         let bytes = half.geometry().blocks_of(length) as usize * half.geometry().block_bytes();
+        let access = match end {
+            End::Sender => Access::Write,
+            End::Receiver => Access::Read,
+        };
         let range = Range::reserve(bytes + ALIGNMENT, ALIGNMENT).map_err(doing())?;
         Ok(Self {
             range,
+            template: half.ring.template(access).map_err(doing())?,
+            access,
             ring: Arc::clone(&half.ring),
             end,
             length,
@@ -105,14 +115,6 @@ impl Window {
 
     pub(crate) fn range(&self) -> &Range {
         &self.range
-    }
-
-    /// What this end may do with its blocks.
-    pub(crate) fn access(&self) -> Access {
-        match self.end {
-            End::Sender => Access::Write,
-            End::Receiver => Access::Read,
-        }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -145,7 +147,8 @@ impl Window {
     /// # Errors
     /// If nothing can be mapped at all.
     pub(crate) fn touch(&self, address: usize) -> io::Result<Dealt> {
-        self.deal(address, |block, trouble| self.give_up(block, trouble))
+        let batch = self.geometry().batch();
+        self.deal(address, batch, |block, trouble| self.give_up(block, trouble))
     }
 
     /// As `touch`, for a fault that was told a while ago: by now another one of the same block may have been dealt with, and the block
@@ -154,7 +157,8 @@ impl Window {
     /// # Errors
     /// As `touch`.
     pub(crate) fn touch_late(&self, address: usize) -> io::Result<Dealt> {
-        self.deal(address, |block, trouble| match trouble {
+        let batch = self.geometry().small_batch();
+        self.deal(address, batch, |block, trouble| match trouble {
             Trouble::Behind { .. } => Ok((block, block + 1)),
             _ => self.give_up(block, trouble),
         })
@@ -163,13 +167,14 @@ impl Window {
     fn deal(
         &self,
         address: usize,
+        batch: u64,
         give_up: impl FnOnce(u64, Trouble) -> io::Result<(u64, u64)>,
     ) -> io::Result<Dealt> {
         let Some(offset) = self.range.offset_of(address) else {
             return Err(io::ErrorKind::InvalidInput.into());
         };
         let block = self.geometry().block_of(offset as u64);
-        let (first, end) = match self.grant(block, offset as u64) {
+        let (first, end) = match self.grant(block, batch, offset as u64) {
             Ok(end) => (block, end),
             Err(trouble) => give_up(block, trouble)?,
         };
@@ -202,7 +207,7 @@ impl Window {
 
     /// Waits for a block and maps it with some of those behind it; returns the first that is not. If it was mapped before, it is
     /// mapped again, to the same memory.
-    fn grant(&self, block: u64, offset: u64) -> Result<u64, Trouble> {
+    fn grant(&self, block: u64, batch: u64, offset: u64) -> Result<u64, Trouble> {
         let (flow, geometry) = (self.flow(), self.geometry());
         let behind = |first| Trouble::Behind { offset, first: geometry.start_of(first) };
         if block >= self.blocks() {
@@ -217,14 +222,14 @@ impl Window {
         match self.end {
             End::Sender => {
                 let follows = block == 0 || flow.is_labelled(block - 1, geometry);
-                let batch = if follows { geometry.batch() } else { 1 };
+                let batch = if follows { batch } else { 1 };
                 let end = (flow.released() + geometry.slots() as u64).min(block + batch).min(self.blocks());
                 (block..end).for_each(|block| flow.label(block, geometry));
                 self.map(block, end)?;
                 Ok(end)
             }
             End::Receiver => {
-                let end = flow.written().min(block + geometry.batch()).min(self.blocks());
+                let end = flow.written().min(block + batch).min(self.blocks());
                 if end <= block {
                     let end = flow.length().unwrap_or_default();
                     return Err(Trouble::Overrun { offset, end });
@@ -259,7 +264,9 @@ impl Window {
             let neighbours = (slots - block % slots).min(end - block);
             let bytes = neighbours as usize * self.geometry().block_bytes();
             // SAFETY: U8: nobody refers to what was there, unless it was this very block.
-            unsafe { self.range.map(self.place(block), bytes, self.ring.part(block), self.access()) }?;
+            unsafe {
+                self.range.map_as(self.place(block), bytes, &self.template, self.ring.offset_of(block))
+            }?;
             block += neighbours;
         }
         Ok(())
@@ -273,10 +280,10 @@ impl Window {
                 let (start, bytes) = (self.place(block), self.place(memory) - self.place(block));
                 // SAFETY: U8, as in `map`.
                 unsafe { self.range.clear(start, bytes, Access::Read) }?;
-            } else {
-                self.map(block, block + 1)?;
             }
-            block = memory.max(block + 1);
+            let has_memory = |block: &u64| *block < end && self.flow().is_labelled(*block, self.geometry());
+            block = (memory..).find(|block| !has_memory(block)).unwrap_or(end);
+            self.map(memory, block)?;
         }
         Ok(())
     }
@@ -290,7 +297,7 @@ impl Window {
             self.forget(&mut state)?;
             let (start, end) = (self.place(block), self.place(block + 1));
             // SAFETY: U8, as in `map`: this block could not be had.
-            unsafe { self.range.clear(start, end - start, self.access()) }?;
+            unsafe { self.range.clear(start, end - start, self.access) }?;
             state.scratch = Some(block);
             return Ok((block, block + 1));
         }
@@ -298,7 +305,7 @@ impl Window {
         let end = end.max(block + 1);
         let (start, bytes) = (self.place(block), self.place(end) - self.place(block));
         // SAFETY: as above. Blocks behind it cannot be had either.
-        unsafe { self.range.map_failure(start, bytes, self.failure.as_fd(), self.access()) }?;
+        unsafe { self.range.map_failure(start, bytes, self.failure.as_fd(), self.access) }?;
         Ok((block, end))
     }
 
@@ -307,7 +314,7 @@ impl Window {
         let Some(block) = state.scratch.take() else { return Ok(()) };
         let (start, bytes) = (self.place(block), self.place(block + 1) - self.place(block));
         // SAFETY: U8: whoever touched it, by the contract of `forgive`, does not believe it.
-        unsafe { self.range.map_failure(start, bytes, self.failure.as_fd(), self.access()) }
+        unsafe { self.range.map_failure(start, bytes, self.failure.as_fd(), self.access) }
     }
 
     /// Has troubles give zeros, or not any more. Returns the first trouble that there was.
@@ -329,7 +336,7 @@ impl Window {
     /// If the system refuses.
     pub(crate) fn open(&self) -> io::Result<()> {
         // SAFETY: nothing is mapped yet.
-        unsafe { self.range.clear(0, self.range.len(), self.access()) }
+        unsafe { self.range.clear(0, self.range.len(), self.access) }
     }
 
     /// Takes everything away: nothing in it can be touched any more.

@@ -50,6 +50,8 @@ unsafe impl Send for Range {}
 // SAFETY: as above.
 unsafe impl Sync for Range {}
 
+/// Tries to have huge pages.
+const COLLAPSES: usize = 8;
 const RESERVED: libc::c_int = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
 
 impl Range {
@@ -113,9 +115,33 @@ impl Range {
         part: Part<'_>,
         access: Access,
     ) -> io::Result<()> {
-        let flags = libc::MAP_SHARED | libc::MAP_POPULATE | libc::MAP_NORESERVE;
+        let flags = libc::MAP_SHARED | libc::MAP_NORESERVE;
         // SAFETY: the caller's.
         unsafe { self.replace(offset, bytes, Some(part), access, flags) }
+    }
+
+    /// Maps what is mapped in a part of another range, with the access and the advice that it has there: one call instead of two.
+    ///
+    /// # Errors
+    /// As `map`; if the part is not a single mapping of a file.
+    ///
+    /// # Safety
+    /// As `map`.
+    pub(crate) unsafe fn map_as(
+        &self,
+        offset: usize,
+        bytes: usize,
+        template: &Self,
+        at: usize,
+    ) -> io::Result<()> {
+        self.check(offset, bytes)?;
+        template.check(at, bytes)?;
+        let (from, to) = (template.at(at).cast(), self.at(offset).cast::<libc::c_void>());
+        let flags = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED;
+        // SAFETY: I1: both are ours, and what is moved has no length: a shared mapping stays and is mapped again. The caller
+        // vouches that nobody refers to what was there.
+        let mapped = unsafe { libc::mremap(from, 0, bytes, flags, to) };
+        if mapped == libc::MAP_FAILED { Err(io::Error::last_os_error()) } else { Ok(()) }
     }
 
     /// Maps the first bytes of a file that has none: whoever touches them, as far as `access` goes, gets a SIGBUS.
@@ -132,9 +158,8 @@ impl Range {
         file: BorrowedFd<'_>,
         access: Access,
     ) -> io::Result<()> {
-        let flags = libc::MAP_SHARED | libc::MAP_NORESERVE;
         // SAFETY: the caller's.
-        unsafe { self.replace(offset, bytes, Some(Part { file, offset: 0 }), access, flags) }
+        unsafe { self.map(offset, bytes, Part { file, offset: 0 }, access) }
     }
 
     /// Maps zeros, or nothing.
@@ -149,6 +174,14 @@ impl Range {
         unsafe { self.replace(offset, bytes, None, access, RESERVED) }
     }
 
+    /// Whether it is a part of the range.
+    fn check(&self, offset: usize, bytes: usize) -> io::Result<()> {
+        match offset.checked_add(bytes) {
+            Some(end) if end <= self.bytes && bytes > 0 => Ok(()),
+            _ => Err(io::ErrorKind::InvalidInput.into()),
+        }
+    }
+
     unsafe fn replace(
         &self,
         offset: usize,
@@ -157,9 +190,7 @@ impl Range {
         access: Access,
         flags: libc::c_int,
     ) -> io::Result<()> {
-        if offset.checked_add(bytes).is_none_or(|end| end > self.bytes) || bytes == 0 {
-            return Err(io::ErrorKind::InvalidInput.into());
-        }
+        self.check(offset, bytes)?;
         let descriptor = part.map_or(-1, |part| part.file.as_raw_fd());
         let at = part.map_or(0, |part| part.offset as libc::off_t);
         let (start, flags) = (self.at(offset).cast(), flags | libc::MAP_FIXED);
@@ -172,12 +203,19 @@ impl Range {
         if access == Access::None { Ok(()) } else { self.advise(offset, bytes, libc::MADV_DONTFORK) }
     }
 
-    /// Puts what is mapped into huge pages, where the kernel can.
+    /// Puts what is mapped into huge pages, where the kernel can: all of it has to be there for that.
     pub(crate) fn collapse(&self, offset: usize, bytes: usize) {
-        // It only makes things faster.
-        let _as_they_are = self
-            .advise(offset, bytes, libc::MADV_HUGEPAGE)
-            .and_then(|()| self.advise(offset, bytes, libc::MADV_COLLAPSE));
+        let there = self.advise(offset, bytes, libc::MADV_POPULATE_WRITE);
+        let mut collapsed = there.and_then(|()| self.advise(offset, bytes, libc::MADV_HUGEPAGE));
+        for _ in 0..COLLAPSES {
+            collapsed = collapsed.and_then(|()| self.advise(offset, bytes, libc::MADV_COLLAPSE));
+            match &collapsed {
+                // Some page was in use for a moment.
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => collapsed = Ok(()),
+                // It only makes things faster.
+                _ => return,
+            }
+        }
     }
 
     fn advise(&self, offset: usize, bytes: usize, advice: libc::c_int) -> io::Result<()> {
