@@ -76,6 +76,29 @@ fn a_pipe_arrives_as_it_was_written() {
 }
 
 #[test]
+fn what_comes_slowly_on_a_pipe_arrives_as_it_comes() {
+    for options in [&[][..], &["--compress", "zstd"], &["--streams", "2"]] {
+        let mut receiver = recv(Path::new("-"), &[]);
+        let mut sender = start(receiver.sender(&[Path::new("-")], options).stdin(Stdio::piped()));
+        let mut input = sender.child().stdin.take().unwrap();
+        let mut output = receiver.started.child().stdout.take().unwrap();
+        for line in 0..200 {
+            // The next one is not written before this one is here.
+            let line = format!("line {line}: {}\n", "x".repeat(line * line));
+            input.write_all(line.as_bytes()).unwrap();
+            let mut arrived = vec![0; line.len()];
+            output.read_exact(&mut arrived).unwrap();
+            assert_eq!(arrived, line.as_bytes(), "{options:?}");
+        }
+        drop(input);
+        let mut rest = Vec::new();
+        output.read_to_end(&mut rest).unwrap();
+        assert!(rest.is_empty());
+        all_well(&(sender.finish(), receiver.started.finish()));
+    }
+}
+
+#[test]
 fn a_file_goes_to_standard_output_with_its_holes_filled() {
     let scratch = Scratch::new("files-output");
     let from = scratch.path("from");

@@ -5,7 +5,7 @@ use crate::files::manifest::Entry;
 use serde::{Deserialize, Serialize};
 
 /// Changes with anything that is said, on the link or in the stream.
-pub const PROTOCOL: u32 = 1;
+pub const PROTOCOL: u32 = 2;
 /// Entries, or answers, in one message: so few that the longest ones fit.
 pub const BATCH: usize = 256;
 

@@ -14,7 +14,7 @@
 //! | [`code`], [`link`], [`door`] | the one-time code; the link between those who know it; waiting for the sender |
 //! | [`manifest`], [`message`] | what is to be sent, and what of that the receiver takes; what is said on the link |
 //! | [`record`], [`digest`] | how files lie in the blocks of the stream; how their contents are compared |
-//! | [`walk`], [`source`], [`outgoing`], [`send`] | the sender: its list, a file, the stream, the whole |
+//! | [`walk`], [`source`], [`input`], [`outgoing`], [`send`] | the sender: its list, a file, standard input, the stream, the whole |
 //! | [`tree`], [`part`], [`incoming`], [`recv`] | the receiver: its directory, a file, the stream, the whole |
 
 pub(crate) mod arguments;
@@ -22,6 +22,7 @@ pub mod code;
 pub mod digest;
 pub mod door;
 pub mod incoming;
+pub mod input;
 pub mod link;
 pub mod manifest;
 pub mod message;

@@ -115,6 +115,14 @@ impl Outgoing {
         }
     }
 
+    /// Has what was put so far arrive, though its block is not full.
+    ///
+    /// # Errors
+    /// What has ended the stream.
+    pub fn flush(&mut self) -> Result<(), Error> {
+        self.stream.hand_over()
+    }
+
     /// Goes to the next block if this one has less room.
     fn make_room(&mut self, bytes: usize) -> Result<(), Error> {
         let room = self.block - (self.stream.position() % self.block as u64) as usize;

@@ -4,6 +4,7 @@ use crate::exit::{FAILED, Failure, LOST, OUTPUT, SIGNALLED, UNREACHABLE};
 use crate::files::arguments::Send;
 use crate::files::code::stream_key;
 use crate::files::digest::Hasher;
+use crate::files::input::Input;
 use crate::files::link::{self, Link};
 use crate::files::manifest::{Entry, Kind};
 use crate::files::message::{Answer, Answered, BATCH, Hello, PROTOCOL, Said};
@@ -16,9 +17,7 @@ use crate::files::walk::{self, Listing};
 use crate::key::Key;
 use gossamer::stream::{self, Error, Length, Options, Route};
 use std::collections::HashSet;
-use std::fs::File;
-use std::io::{self, Read};
-use std::os::fd::AsFd;
+use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::mpsc::{self, Receiver};
@@ -275,10 +274,14 @@ impl Sending<'_> {
     }
 
     fn pipe(&mut self, out: &mut Outgoing, index: usize) -> Result<(), Unsent> {
-        let mut input = File::from(io::stdin().as_fd().try_clone_to_owned()?);
+        let mut input = Input::open()?;
         let mut hasher = Hasher::default();
         out.put(Record::Begin { entry: number(index), at: 0 })?;
-        while self.contents(out, index, &mut hasher, u64::MAX, |place, _| input.read(place))? {}
+        while self.contents(out, index, &mut hasher, u64::MAX, |place, _| input.read(place))? {
+            if input.begin_piece() {
+                out.flush()?;
+            }
+        }
         let bytes = hasher.at();
         out.put(Record::End { bytes, digest: hasher.finish(bytes) })?;
         self.behind = bytes;

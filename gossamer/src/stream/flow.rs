@@ -15,6 +15,8 @@
 //!   written`; `written` is the producer's to raise and `released` the consumer's. So a slot is one party's at a time. A consumer
 //!   that skips blocks releases them in advance: `released` may pass `written`. Then there is room for several blocks of one slot,
 //!   of which a producer with several threads touches one at a time: one below `written + slots`.
+//!   The bytes of a block below `flushed` are both parties' already before it is handed over: the producer writes them no more, and
+//!   the consumer may read them. So a byte is one party's to change at a time.
 //! - U4: the label of a slot is set by the producer when it takes a block, and by U3 stays until the consumer has released that.
 //!   A block below `written` whose slot has another label was passed over by the producer: it is a hole, and has no memory.
 //! - U5: a party in another process has proven the key of the stream and runs this library, which obeys U3 and has no mapping
@@ -45,6 +47,8 @@ pub(crate) struct Flow {
     progress: AtomicU32,
     written: AtomicU64,
     released: AtomicU64,
+    /// Bytes.
+    flushed: AtomicU64,
     /// Bytes of all, plus one; zero while that is not known.
     length: AtomicU64,
     /// The first failure, as a number; zero if there is none.
@@ -105,6 +109,7 @@ impl Flow {
             progress: AtomicU32::new(0),
             written: AtomicU64::new(0),
             released: AtomicU64::new(0),
+            flushed: AtomicU64::new(0),
             length: AtomicU64::new(0),
             failure: AtomicU64::new(0),
             labels: [const { AtomicU64::new(0) }; MOST_SLOTS],
@@ -160,6 +165,32 @@ impl Flow {
         // Release: pairs with the Acquire in `written`.
         self.written.fetch_max(blocks, Ordering::Release);
         self.ring();
+    }
+
+    /// All bytes below this may be read, whether or not their block was handed over.
+    pub(crate) fn flushed(&self) -> u64 {
+        // Acquire: pairs with the Release in `flush`: who sees it sees these bytes and the label of their block.
+        self.flushed.load(Ordering::Acquire)
+    }
+
+    /// The producer writes nothing below `bytes` any more, of which all blocks but the last were handed over.
+    pub(crate) fn flush(&self, bytes: u64) {
+        // Release: pairs with the Acquire in `flushed`.
+        self.flushed.fetch_max(bytes, Ordering::Release);
+        self.ring();
+    }
+
+    /// The bytes from `offset` on, in its block, that the consumer may read, as far as the stream goes.
+    pub(crate) fn readable(&self, offset: u64, geometry: &Geometry) -> u64 {
+        let block = geometry.block_of(offset);
+        let end = if self.written() > block { u64::MAX } else { self.flushed() };
+        // Behind the others: a block that is a part of one is handed over once the length is known.
+        end.min(self.end_of(block, geometry)).saturating_sub(offset)
+    }
+
+    /// Where a block of the stream ends, as far as that is known.
+    pub(crate) fn end_of(&self, block: u64, geometry: &Geometry) -> u64 {
+        geometry.start_of(block + 1).min(self.length().unwrap_or(u64::MAX))
     }
 
     /// The consumer gives up all blocks below `blocks`.

@@ -126,11 +126,6 @@ impl Geometry {
     pub(crate) fn blocks_of(&self, bytes: u64) -> u64 {
         bytes.div_ceil(self.block as u64)
     }
-
-    /// How many bytes of a block belong to a stream of so many bytes.
-    pub(crate) fn bytes_in(&self, block: u64, length: u64) -> usize {
-        length.saturating_sub(self.start_of(block)).min(self.block as u64) as usize
-    }
 }
 
 impl fmt::Display for Geometry {

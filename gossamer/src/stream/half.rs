@@ -65,6 +65,15 @@ impl Half {
         if self.process.is_this() { Ok(()) } else { Err(Error::Forked) }
     }
 
+    /// Whether the stream still goes on, or has ended well.
+    ///
+    /// # Errors
+    /// What has ended it before its time.
+    pub(crate) fn check_failure(&self) -> Result<(), Error> {
+        let failure = self.flow().failure();
+        failure.map_or(Ok(()), |failure| Err(self.flow().error(failure, &self.geometry())))
+    }
+
     /// Waits until `ready`: a fiber lets others run meanwhile.
     ///
     /// # Errors
@@ -92,6 +101,22 @@ impl Half {
         self.wait(move |flow| flow.has_room_for(block, &geometry))
     }
 
+    /// The receiver: waits for `least` bytes from `offset` on, or the rest of its block. Returns how many there are; none if the
+    /// stream ends before it.
+    ///
+    /// # Errors
+    /// What has ended the stream before its time.
+    pub(crate) fn wait_for_bytes(&self, offset: u64, least: u64) -> Result<Option<usize>, Error> {
+        let geometry = self.geometry();
+        let is_behind = move |flow: &Flow| flow.length().is_some_and(|length| length <= offset);
+        self.wait(move |flow| {
+            let rest = flow.end_of(geometry.block_of(offset), &geometry).saturating_sub(offset);
+            is_behind(flow) || flow.readable(offset, &geometry) >= least.min(rest)
+        })?;
+        let bytes = self.flow().readable(offset, &geometry) as usize;
+        Ok(Some(bytes).filter(|bytes| *bytes > 0 && !is_behind(self.flow())))
+    }
+
     /// The receiver: waits for a block; false if the stream ends before it.
     ///
     /// # Errors
@@ -110,6 +135,8 @@ impl Half {
     /// What has ended the stream before its time.
     pub(crate) fn finish_sending(&mut self, length: u64) -> Result<(), Error> {
         self.check_process()?;
+        // A stream that has failed must not look like one that has ended well.
+        self.check_failure()?;
         self.flow().set_length(length);
         self.flow().hand_over(self.geometry().blocks_of(length));
         self.flow().end();

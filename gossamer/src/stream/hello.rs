@@ -9,7 +9,7 @@ use xxhash_rust::xxh3::xxh3_64;
 /// Bytes of a hello: its text, and the xxh3 of that.
 const BYTES: usize = TEXT + 8;
 pub(crate) const TEXT: usize = 80;
-const MAGIC: [u8; 8] = *b"gossstr\x02";
+const MAGIC: [u8; 8] = *b"gossstr\x03";
 /// The length of a stream whose length is open, or not this end's to say.
 const OPEN: u64 = u64::MAX;
 

@@ -52,8 +52,8 @@ impl Receiver {
         self.half.geometry().start_of(self.half.flow().released())
     }
 
-    /// The rest of the block at the position; none at the end, which this confirms. It is mapped: no fault happens. When it is dropped,
-    /// all of it counts as read.
+    /// The rest of the block at the position, or what the sender has [flushed](std::io::Write::flush) of it; none at the end, which
+    /// this confirms. It is mapped: no fault happens. When it is dropped, all of it counts as read.
     ///
     /// # Errors
     /// What has ended the stream before its time.
@@ -61,16 +61,15 @@ impl Receiver {
     /// # Panics
     /// In a delegated closure or a callback, which cannot wait.
     pub fn next_block(&mut self) -> Result<Option<Block<'_>>, Error> {
-        let Some(bytes) = self.reach(self.position)? else {
+        let Some(bytes) = self.reach(self.position, 1)? else {
             self.half.finish_receiving()?;
             return Ok(None);
         };
         Ok(Some(Block { bytes, receiver: self }))
     }
 
-    /// Waits for the block of a byte, and gives up those behind the comeback. Returns how many bytes it has from there on; none at
-    /// the end.
-    fn reach(&mut self, offset: u64) -> Result<Option<usize>, Error> {
+    /// Gives up the blocks behind the comeback of an offset, and looks at it.
+    fn reach(&mut self, offset: u64, least: u64) -> Result<Option<usize>, Error> {
         self.half.check_process()?;
         let geometry = self.half.geometry();
         let first = self.first();
@@ -79,17 +78,20 @@ impl Receiver {
         }
         let block = geometry.block_of(offset);
         self.half.flow().release(block.saturating_sub(geometry.comeback_blocks()));
-        if self.half.length.is_some_and(|length| offset >= length) || !self.half.wait_for_block(block)? {
-            return Ok(None);
-        }
-        let end = geometry.start_of(block + 1).min(self.length().unwrap_or(u64::MAX));
-        if !self.half.flow().is_labelled(block, &geometry) && self.zeros.is_none() {
-            self.zeros = Some(zeros(geometry.block_bytes()).map_err(Error::io("memory for zeros"))?);
-        }
-        Ok(Some(end.saturating_sub(offset) as usize).filter(|bytes| *bytes > 0))
+        self.look(offset, least)
     }
 
-    /// Bytes of a block that was reached.
+    /// Waits for `least` bytes from an offset on, or the rest of its block. Returns how many there are; none at the end.
+    fn look(&mut self, offset: u64, least: u64) -> Result<Option<usize>, Error> {
+        let Some(bytes) = self.half.wait_for_bytes(offset, least)? else { return Ok(None) };
+        let geometry = self.half.geometry();
+        if self.zeros.is_none() && !self.half.flow().is_labelled(geometry.block_of(offset), &geometry) {
+            self.zeros = Some(zeros(geometry.block_bytes()).map_err(Error::io("memory for zeros"))?);
+        }
+        Ok(Some(bytes))
+    }
+
+    /// Bytes that were looked at.
     fn bytes_at(&self, offset: u64, bytes: usize) -> &[u8] {
         let geometry = self.half.geometry();
         let block = geometry.block_of(offset);
@@ -99,8 +101,8 @@ impl Receiver {
             Some(zeros) if !is_there => zeros.at(start),
             _ => self.half.ring.at(block).wrapping_add(start),
         };
-        // SAFETY: U3 to U5: the block is below `written` and was not released, so it is the receiver's, whom this borrows; nobody
-        // writes it. Zeros are as long as a block.
+        // SAFETY: U3 to U5: the bytes were handed over or flushed, and their block was not released, so they are there for the receiver,
+        // whom this borrows, and nobody writes them. Zeros are as long as a block.
         unsafe { std::slice::from_raw_parts(at, bytes) }
     }
 
@@ -138,10 +140,7 @@ impl Receiver {
             return Err(Error::Overrun { offset: end, end: limit });
         }
         while !buffer.is_empty() {
-            if !self.half.wait_for_block(geometry.block_of(offset))? {
-                return Err(Error::Overrun { offset, end: self.length().unwrap_or_default() });
-            }
-            let Some(bytes) = self.look(offset)? else {
+            let Some(bytes) = self.look(offset, buffer.len() as u64)? else {
                 return Err(Error::Overrun { offset, end: self.length().unwrap_or_default() });
             };
             let count = bytes.min(buffer.len());
@@ -150,16 +149,6 @@ impl Receiver {
             (offset, buffer) = (offset + count as u64, later);
         }
         Ok(())
-    }
-
-    /// As `reach`, of a byte from which nothing is given up.
-    fn look(&mut self, offset: u64) -> Result<Option<usize>, Error> {
-        let geometry = self.half.geometry();
-        if !self.half.flow().is_labelled(geometry.block_of(offset), &geometry) && self.zeros.is_none() {
-            self.zeros = Some(zeros(geometry.block_bytes()).map_err(Error::io("memory for zeros"))?);
-        }
-        let end = geometry.start_of(geometry.block_of(offset) + 1).min(self.length().unwrap_or(u64::MAX));
-        Ok(Some(end.saturating_sub(offset) as usize).filter(|bytes| *bytes > 0))
     }
 
     /// All values of the rest of the stream, one by one. For speed use blocks: [`Block::typed`].
@@ -222,9 +211,9 @@ impl Read for Receiver {
 }
 
 impl BufRead for Receiver {
-    /// The rest of the block at the position.
+    /// The rest of the block at the position, or what was flushed of it.
     fn fill_buf(&mut self) -> io::Result<&[u8]> {
-        match self.reach(self.position)? {
+        match self.reach(self.position, 1)? {
             Some(bytes) => Ok(self.bytes_at(self.position, bytes)),
             None => {
                 self.half.finish_receiving()?;
@@ -300,7 +289,7 @@ impl<T: NoRef> Iterator for Values<'_, T> {
         if self.ended {
             return None;
         }
-        let value = match self.receiver.reach(self.receiver.position) {
+        let value = match self.receiver.reach(self.receiver.position, size_of::<T>() as u64) {
             Ok(Some(bytes)) if bytes >= size_of::<T>() => {
                 let at = self.receiver.bytes_at(self.receiver.position, size_of::<T>()).as_ptr();
                 self.receiver.position += size_of::<T>() as u64;

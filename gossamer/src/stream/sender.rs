@@ -2,6 +2,7 @@
 #![expect(unsafe_code, reason = "blocks are references into the ring")]
 
 use crate::stream::Error;
+use crate::stream::flow::Failure;
 use crate::stream::geometry::LONGEST;
 use crate::stream::half::Half;
 use crate::wire::NoRef;
@@ -47,7 +48,8 @@ impl Sender {
 
     /// The first byte that can still be changed.
     pub fn first(&self) -> u64 {
-        self.half.geometry().start_of(self.half.flow().written())
+        let flow = self.half.flow();
+        self.half.geometry().start_of(flow.written()).max(flow.flushed())
     }
 
     /// The rest of the block at the position, to be written; none at the end of a stream of known length. It is mapped: no fault
@@ -66,7 +68,7 @@ impl Sender {
         }
         self.reach(block)?;
         let bytes = (end - self.position) as usize;
-        Ok(Some(BlockMut { bytes, sender: self }))
+        Ok(Some(BlockMut { bytes, sender: self, panicking: std::thread::panicking() }))
     }
 
     /// Makes a block writable: the position is in it.
@@ -117,7 +119,8 @@ impl Sender {
 
     fn zero(&mut self, block: u64, from: usize, to: usize) {
         let at = self.half.ring.at(block).wrapping_add(from);
-        // SAFETY: U3: the block is labelled and not handed over, so it is the sender's, whom this borrows.
+        // SAFETY: U3: the block is labelled and not handed over, and nothing behind the foremost byte was flushed, so these are the
+        // sender's, whom this borrows.
         unsafe { at.write_bytes(0, to - from) };
     }
 
@@ -125,7 +128,8 @@ impl Sender {
         let geometry = self.half.geometry();
         let block = geometry.block_of(self.position);
         let at = self.half.ring.at(block).wrapping_add((self.position - geometry.start_of(block)) as usize);
-        // SAFETY: U3: as in `zero`; the bytes are of this block, and are borrowed as the sender is.
+        // SAFETY: U3: as in `zero`: `reach` has seen that the position is not below what was flushed. The bytes are of this block, and
+        // are borrowed as the sender is.
         unsafe { std::slice::from_raw_parts_mut(at, bytes) }
     }
 
@@ -178,6 +182,20 @@ impl Sender {
         }
     }
 
+    /// Gives all that was written so far to the receiver, also a part of a block, which otherwise goes when it is full and behind the
+    /// comeback. It cannot be changed any more. The receiver's safe calls find it at once, a window once its block is full.
+    ///
+    /// # Errors
+    /// What has ended the stream.
+    pub fn hand_over(&mut self) -> Result<(), Error> {
+        self.half.check_process()?;
+        self.half.check_failure()?;
+        let flow = self.half.flow();
+        flow.hand_over(self.half.geometry().block_of(self.foremost));
+        flow.flush(self.foremost);
+        Ok(())
+    }
+
     /// Waits until the receiver has confirmed all bytes and their checksum. A stream whose length is open ends at the foremost
     /// byte.
     ///
@@ -223,9 +241,9 @@ impl Write for Sender {
         Ok(self.write_some(bytes)?)
     }
 
-    /// Does nothing: a block goes when it is full and behind the comeback, the rest with `finish`.
+    /// As [`Sender::hand_over`].
     fn flush(&mut self) -> io::Result<()> {
-        Ok(())
+        Ok(self.hand_over()?)
     }
 }
 
@@ -264,11 +282,13 @@ pub(crate) fn target(to: SeekFrom, position: u64, end: Option<u64>) -> io::Resul
     target.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "a seek in front of the stream"))
 }
 
-/// The rest of a block, to be written.
+/// The rest of a block, to be written. If a panic drops it, the stream is aborted: nobody knows what is in it.
 #[derive(Debug)]
 pub struct BlockMut<'a> {
     sender: &'a mut Sender,
     bytes: usize,
+    /// It was made in a destructor, by a panic before it.
+    panicking: bool,
 }
 
 impl BlockMut<'_> {
@@ -326,6 +346,9 @@ impl DerefMut for BlockMut<'_> {
 
 impl Drop for BlockMut<'_> {
     fn drop(&mut self) {
+        if std::thread::panicking() && !self.panicking {
+            return self.sender.half.flow().fail(Failure::SenderAborted);
+        }
         self.sender.advance(self.bytes);
     }
 }

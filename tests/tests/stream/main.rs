@@ -5,6 +5,7 @@ mod attacked;
 mod calls;
 mod channels;
 mod fibers;
+mod flushed;
 mod forks;
 mod killed;
 mod meeting;

@@ -12,9 +12,10 @@ fn write_at_random(sender: &mut Sender, length: u64, rng: &mut Rng) {
     while sender.position() < length {
         let left = (length - sender.position()).min(rng.u64(1..200_000)) as usize;
         let bytes = bytes_at(sender.position(), left);
-        match rng.u8(0..3) {
+        match rng.u8(0..4) {
             0 => sender.write_all(&bytes).unwrap(),
             1 => drop(sender.write(&bytes).unwrap()),
+            2 => sender.flush().unwrap(),
             _ => {
                 let mut block = sender.next_block().unwrap().unwrap();
                 let count = block.len().min(left);
@@ -66,7 +67,7 @@ fn what_is_written_in_pieces_is_read_in_other_pieces() {
             let geometry = Geometry::new().block(4096 << rng.u32(0..6)).ahead(3).comeback(round % 3);
             let (mut sender, mut receiver) = join.ends(length, geometry);
             let writing = thread::spawn(move || {
-                write_at_random(&mut sender, length, &mut Rng::with_seed(7));
+                write_at_random(&mut sender, length, &mut Rng::with_seed(7 + round as u64));
                 sender.finish()
             });
             assert_eq!(read_at_random(&mut receiver, &mut rng), length, "{join:?}");

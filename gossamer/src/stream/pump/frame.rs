@@ -13,8 +13,8 @@ pub(crate) const BYTES: usize = TEXT + 8;
 /// One message between two pumps. A *turn* orders the frames of a sender over all its connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Frame {
-    /// A block; its bytes follow.
-    Block { turn: u64, block: u64, bytes: u32, hash: u64 },
+    /// So many bytes of a block, from this offset on; they follow. All of it, unless the sender has flushed it.
+    Bytes { turn: u64, offset: u64, bytes: u32, hash: u64 },
     /// The blocks below this that were not sent are holes.
     Passed { turn: u64, blocks: u64 },
     /// That was all.
@@ -32,7 +32,7 @@ pub(crate) enum Frame {
 impl Frame {
     pub(crate) fn to_bytes(self) -> [u8; BYTES] {
         let words = match self {
-            Self::Block { turn, block, bytes, hash } => [1, turn, block, bytes.into(), hash],
+            Self::Bytes { turn, offset, bytes, hash } => [1, turn, offset, bytes.into(), hash],
             Self::Passed { turn, blocks } => [2, turn, blocks, 0, 0],
             Self::End { turn, length, digest } => [3, turn, length, digest, 0],
             Self::Leave => [4, 0, 0, 0, 0],
@@ -59,8 +59,8 @@ impl Frame {
             *word = u64::from_le_bytes(place.try_into().unwrap_or_default());
         }
         Ok(match words {
-            [1, turn, block, bytes, hash] => {
-                Self::Block { turn, block, bytes: bytes.try_into().map_err(|_| malformed())?, hash }
+            [1, turn, offset, bytes, hash] => {
+                Self::Bytes { turn, offset, bytes: bytes.try_into().map_err(|_| malformed())?, hash }
             }
             [2, turn, blocks, 0, 0] => Self::Passed { turn, blocks },
             [3, turn, length, digest, 0] => Self::End { turn, length, digest },
@@ -94,7 +94,7 @@ mod tests {
     fn a_frame_is_read_as_it_was_written() {
         let (turn, block, hash, digest, length) = (1, 2, u64::MAX, 4, 1 << 45);
         for frame in [
-            Frame::Block { turn, block, bytes: 1 << 30, hash },
+            Frame::Bytes { turn, offset: block << 21, bytes: 1 << 30, hash },
             Frame::Passed { turn, blocks: block },
             Frame::End { turn, length, digest },
             Frame::Leave,

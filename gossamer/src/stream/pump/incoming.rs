@@ -19,13 +19,13 @@ struct Incoming {
 
 struct Arrived {
     order: Order<Turn>,
-    /// Of all blocks: their numbers and hashes.
+    /// Of all that came: offsets and hashes.
     digest: Xxh3,
 }
 
 /// What a frame means once its turn has come.
 enum Turn {
-    Block { block: u64, bytes: usize, hash: u64 },
+    Bytes { offset: u64, bytes: u32, hash: u64 },
     Passed { blocks: u64 },
     End { length: u64, digest: u64 },
 }
@@ -80,9 +80,9 @@ impl Incoming {
                 return Err(Trouble::Failed(failure));
             }
             match pump.receive()? {
-                Frame::Block { turn, block, bytes, hash } => {
-                    self.receive_block(pump, block, bytes as usize, hash)?;
-                    self.done(turn, Turn::Block { block, bytes: bytes as usize, hash });
+                Frame::Bytes { turn, offset, bytes, hash } => {
+                    self.receive_bytes(pump, offset, bytes as usize, hash)?;
+                    self.done(turn, Turn::Bytes { offset, bytes, hash });
                 }
                 Frame::Passed { turn, blocks } => self.done(turn, Turn::Passed { blocks }),
                 Frame::End { turn, length, digest } => {
@@ -99,17 +99,19 @@ impl Incoming {
         }
     }
 
-    /// Receives a block into its slot and checks it.
-    fn receive_block(
+    /// Receives bytes of a block into their place in its slot and checks them.
+    fn receive_bytes(
         &self,
         pump: &mut impl Pump,
-        block: u64,
+        offset: u64,
         bytes: usize,
         hash: u64,
     ) -> Result<(), Trouble> {
         let (flow, geometry) = (self.ring.flow(), &self.ring.geometry);
-        let expected = block >= flow.written() && flow.has_room_for(block, geometry);
-        if !expected || bytes > geometry.block_bytes() {
+        let block = geometry.block_of(offset);
+        let start = (offset - geometry.start_of(block)) as usize;
+        let new = block >= flow.written() && offset >= flow.flushed();
+        if !new || !flow.has_room_for(block, geometry) || bytes > geometry.block_bytes() - start {
             return Err(malformed().into());
         }
         // Once the receiver has passed blocks over, there is room for several of one slot: this connection waits for those that
@@ -117,10 +119,10 @@ impl Incoming {
         let slots = geometry.slots() as u64;
         flow.wait(None, move |flow| block < flow.written().saturating_add(slots)).map_err(Trouble::Failed)?;
         flow.label(block, geometry);
-        // SAFETY: U3: the block was not handed over, and its slot is free; each block comes once (U5).
-        let slot = unsafe { std::slice::from_raw_parts_mut(self.ring.at(block), bytes) };
-        pump.receive_bytes(slot)?;
-        if xxh3_64(slot) == hash { Ok(()) } else { Err(Trouble::Failed(Failure::Checksum(block))) }
+        // SAFETY: U3: the block's slot is free, and these bytes were neither handed over nor flushed; each comes once (U5).
+        let place = unsafe { std::slice::from_raw_parts_mut(self.ring.at(block).wrapping_add(start), bytes) };
+        pump.receive_bytes(place)?;
+        if xxh3_64(place) == hash { Ok(()) } else { Err(Trouble::Failed(Failure::Checksum(block))) }
     }
 
     fn done(&self, turn: u64, what: Turn) {
@@ -128,14 +130,15 @@ impl Incoming {
         let Arrived { order, digest: ours } = &mut *arrived;
         let flow = self.ring.flow();
         order.done(turn, what, |what| match what {
-            Turn::Block { block, bytes, hash } => {
-                ours.update(&block.to_le_bytes());
+            Turn::Bytes { offset, bytes, hash } => {
+                ours.update(&offset.to_le_bytes());
                 ours.update(&hash.to_le_bytes());
-                if bytes < self.ring.geometry.block_bytes() {
-                    // Only the last is a part of one.
-                    flow.set_length(self.ring.geometry.start_of(block) + bytes as u64);
+                let (block, end) = (self.ring.geometry.block_of(offset), offset.saturating_add(bytes.into()));
+                if end == flow.end_of(block, &self.ring.geometry) {
+                    flow.hand_over(block + 1);
+                } else {
+                    flow.flush(end);
                 }
-                flow.hand_over(block + 1);
             }
             Turn::Passed { blocks } => flow.hand_over(blocks),
             Turn::End { length, .. } if flow.length().is_some_and(|known| known != length) => {

@@ -4,7 +4,7 @@
 //! say to each other is the same for every fabric; the trait `Pump` is what a fabric has to do.
 //!
 //! ```text
-//!   sender ── ring ── outgoing ═══ Block, Passed, End ═══▶ incoming ── ring ── receiver
+//!   sender ── ring ── outgoing ═══ Bytes, Passed, End ═══▶ incoming ── ring ── receiver
 //!                              ◀══ Credit, Confirm ══════
 //! ```
 //!
@@ -37,14 +37,14 @@ pub(crate) trait Pump: Send + Sized + 'static {
     /// If the other end is gone.
     fn send(&mut self, frame: Frame) -> io::Result<()>;
 
-    /// Sends a block's frame and its bytes: not a copy, if that is faster.
+    /// Sends a frame and the bytes of a block that follow it: not a copy, if that is faster.
     ///
     /// # Errors
     /// If the other end is gone.
     ///
     /// # Safety
     /// The bytes stay as they are until a credit has come for the block.
-    unsafe fn send_block(&mut self, frame: Frame, bytes: &[u8]) -> io::Result<()>;
+    unsafe fn send_bytes(&mut self, frame: Frame, bytes: &[u8]) -> io::Result<()>;
 
     /// Waits for the next frame.
     ///
@@ -52,7 +52,7 @@ pub(crate) trait Pump: Send + Sized + 'static {
     /// If the other end is gone, or sends something else.
     fn receive(&mut self) -> io::Result<Frame>;
 
-    /// Receives the bytes of the block whose frame came last, into their slot.
+    /// Receives the bytes that follow the frame that came last, into their slot.
     ///
     /// # Errors
     /// If the other end is gone.

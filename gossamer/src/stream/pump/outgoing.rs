@@ -1,11 +1,11 @@
 //! The sender's pump: consumes its ring and sends what was in it.
 #![expect(unsafe_code, reason = "blocks are sent from their slots")]
 
-use crate::stream::Error;
 use crate::stream::flow::Failure;
 use crate::stream::pump::frame::Frame;
 use crate::stream::pump::{Pump, lost, start};
 use crate::stream::ring::Ring;
+use crate::stream::{Error, Geometry};
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
@@ -20,9 +20,27 @@ struct Outgoing {
 struct Next {
     turn: u64,
     block: u64,
-    /// Of all blocks: their numbers and hashes.
+    /// Bytes of it that went already.
+    sent: usize,
+    /// Of all that was sent: offsets and hashes.
     digest: Xxh3,
     ended: bool,
+}
+
+impl Next {
+    fn offset(&self, geometry: &Geometry) -> u64 {
+        geometry.start_of(self.block) + self.sent as u64
+    }
+
+    fn go_to(&mut self, block: u64) {
+        (self.block, self.sent) = (block, 0);
+    }
+
+    /// A frame whose turn is next.
+    fn frame(&mut self, of: impl FnOnce(u64) -> Frame) -> Frame {
+        self.turn += 1;
+        of(self.turn - 1)
+    }
 }
 
 /// Sends what comes into a ring over these connections.
@@ -30,7 +48,7 @@ struct Next {
 /// # Errors
 /// If no thread can be started.
 pub(crate) fn run<P: Pump>(ring: &Arc<Ring>, pumps: Vec<P>) -> Result<(), Error> {
-    let next = Next { turn: 0, block: 0, digest: Xxh3::new(), ended: false };
+    let next = Next { turn: 0, block: 0, sent: 0, digest: Xxh3::new(), ended: false };
     let outgoing = Arc::new(Outgoing { ring: Arc::clone(ring), next: Mutex::new(next) });
     for (index, mut pump) in pumps.into_iter().enumerate() {
         if index == 0 {
@@ -78,45 +96,56 @@ impl Outgoing {
     /// Waits for the next frame that is to be sent.
     fn next(&self) -> Result<Frame, Failure> {
         let (flow, geometry) = (self.ring.flow(), &self.ring.geometry);
-        let mut next = lock(&self.next);
+        let next = &mut *lock(&self.next);
         if next.ended {
             return Ok(Frame::Leave);
         }
-        flow.wait(None, |flow| flow.written() > next.block || flow.is_ended())?;
-        if let Some(failure) = flow.failure() {
-            return Err(failure);
+        loop {
+            let from = next.offset(geometry);
+            flow.wait(None, |flow| flow.written() > next.block || flow.flushed() > from || flow.is_ended())?;
+            if let Some(failure) = flow.failure() {
+                return Err(failure);
+            }
+            // Before the others, which do not change behind it.
+            let ended = flow.is_ended();
+            let written = flow.written();
+            if next.block < written && from == flow.end_of(next.block, geometry) {
+                next.go_to(next.block + 1);
+            }
+            let block = flow.next_labelled(next.block, written, geometry);
+            if ended && block == written {
+                next.ended = true;
+                let (length, digest) = (flow.length().unwrap_or_default(), next.digest.digest());
+                return Ok(next.frame(|turn| Frame::End { turn, length, digest }));
+            }
+            if block > next.block {
+                next.go_to(block);
+                return Ok(next.frame(|turn| Frame::Passed { turn, blocks: block }));
+            }
+            let offset = next.offset(geometry);
+            let bytes = flow.readable(offset, geometry) as usize;
+            if bytes > 0 {
+                let hash = xxh3_64(self.bytes(offset, bytes));
+                next.digest.update(&offset.to_le_bytes());
+                next.digest.update(&hash.to_le_bytes());
+                next.sent += bytes;
+                return Ok(next.frame(|turn| Frame::Bytes { turn, offset, bytes: bytes as u32, hash }));
+            }
         }
-        // Before `written`, which does not change behind it.
-        let ended = flow.is_ended();
-        let written = flow.written();
-        let block = flow.next_labelled(next.block, written, geometry);
-        let turn = next.turn;
-        if let Some(length) = flow.length().filter(|_| ended && block == written) {
-            next.ended = true;
-            return Ok(Frame::End { turn, length, digest: next.digest.digest() });
-        }
-        next.turn += 1;
-        if block > next.block {
-            next.block = block;
-            return Ok(Frame::Passed { turn, blocks: block });
-        }
-        let bytes = geometry.bytes_in(block, flow.length().unwrap_or(u64::MAX));
-        let hash = xxh3_64(self.bytes(block, bytes));
-        next.digest.update(&block.to_le_bytes());
-        next.digest.update(&hash.to_le_bytes());
-        next.block = block + 1;
-        Ok(Frame::Block { turn, block, bytes: bytes as u32, hash })
     }
 
-    fn bytes(&self, block: u64, bytes: usize) -> &[u8] {
-        // SAFETY: U3: the block is below `written`, and is released by this very pump, once the receiver has given it up.
-        unsafe { std::slice::from_raw_parts(self.ring.at(block), bytes) }
+    fn bytes(&self, offset: u64, bytes: usize) -> &[u8] {
+        let geometry = &self.ring.geometry;
+        let block = geometry.block_of(offset);
+        let at = self.ring.at(block).wrapping_add((offset - geometry.start_of(block)) as usize);
+        // SAFETY: U3: they were handed over or flushed, and are released by this very pump, once the receiver has given them up.
+        unsafe { std::slice::from_raw_parts(at, bytes) }
     }
 
     fn send(&self, pump: &mut impl Pump, frame: Frame) -> io::Result<()> {
-        let Frame::Block { block, bytes, .. } = frame else { return pump.send(frame) };
-        // SAFETY: U3: its slot is the producer's again when the block is released, which is when its credit comes.
-        unsafe { pump.send_block(frame, self.bytes(block, bytes as usize)) }
+        let Frame::Bytes { offset, bytes, .. } = frame else { return pump.send(frame) };
+        // SAFETY: U3: their slot is the producer's again when the block is released, which is when its credit comes.
+        unsafe { pump.send_bytes(frame, self.bytes(offset, bytes as usize)) }
     }
 
     /// What the receiver says.

@@ -79,7 +79,7 @@ impl Pump for Tcp {
     }
 
     // SAFETY: what the trait says.
-    unsafe fn send_block(&mut self, frame: Frame, bytes: &[u8]) -> io::Result<()> {
+    unsafe fn send_bytes(&mut self, frame: Frame, bytes: &[u8]) -> io::Result<()> {
         let header = frame.to_bytes();
         if bytes.len() < WORTH_SPLICING {
             return self.send_copy(&header, bytes);
