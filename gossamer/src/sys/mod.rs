@@ -6,6 +6,7 @@
 pub(crate) mod affinity;
 pub(crate) mod atomic;
 pub(crate) mod bell;
+pub(crate) mod children;
 pub(crate) mod descriptors;
 pub(crate) mod doorbell;
 pub(crate) mod exit;

@@ -25,8 +25,15 @@ fn variable(name: &str) -> String {
 fn child() {
     let Ok(stage) = std::env::var("STAGE") else { return };
     let address: SocketAddr = variable("ADDRESS").parse().unwrap();
-    let options = options(if variable("ROUTE") == "Tcp" { Route::Tcp } else { Route::Auto });
+    let forks = std::env::var_os("FORKS").is_some();
+    let options = match variable("ROUTE").as_str() {
+        "Tcp" => options(Route::Tcp).connections(if forks { 2 } else { 1 }),
+        _ => options(Route::Auto),
+    };
     let here = || {
+        if forks {
+            fork_a_child_that_lives_on();
+        }
         println!("here");
         std::thread::sleep(Duration::from_secs(600));
     };
@@ -66,16 +73,32 @@ fn child() {
     }
 }
 
-fn start(role: &str, stage: &str, route: Route, address: SocketAddr) -> Child {
-    Command::new(std::env::current_exe().unwrap())
+fn fork_a_child_that_lives_on() {
+    // SAFETY: the child makes system calls only.
+    if unsafe { libc::fork() } == 0 {
+        // SAFETY: as above; it ends after a while, though it is asleep.
+        unsafe { libc::alarm(30) };
+        loop {
+            // SAFETY: as above.
+            unsafe { libc::pause() };
+        }
+    }
+}
+
+fn command(role: &str, stage: &str, route: Route, address: SocketAddr) -> Command {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command
         .args(["killed::child", "--exact", "--ignored", "--nocapture"])
         .env("ROLE", role)
         .env("STAGE", stage)
         .env("ROUTE", format!("{route:?}"))
         .env("ADDRESS", address.to_string())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap()
+        .stdout(Stdio::piped());
+    command
+}
+
+fn start(role: &str, stage: &str, route: Route, address: SocketAddr) -> Child {
+    command(role, stage, route, address).spawn().unwrap()
 }
 
 /// Waits until the child is at its stage, and kills it.
@@ -140,6 +163,21 @@ fn a_raw_reader_of_a_killed_sender_gets_an_error() {
                     window.try_with(|start| unsafe { crate::raw::read(start.cast(), LENGTH as usize / 8) });
                 assert!(matches!(sum, Err(Error::PeerLost { .. })), "{sum:?}");
             }
+        }
+    });
+}
+
+#[test]
+fn a_killed_end_is_gone_though_a_child_of_it_lives() {
+    watched(|| {
+        for route in [Route::Auto, Route::Tcp] {
+            let listener = Receiver::bind("127.0.0.1:0", options(route)).unwrap();
+            let address = listener.local_addr().unwrap();
+            let mut child = command("sender", "begun", route, address).env("FORKS", "1").spawn().unwrap();
+            let mut receiver = listener.accept().unwrap();
+            kill_when_there(&mut child);
+            let error = receiver.read_to_end(&mut Vec::new()).unwrap_err().downcast::<Error>().unwrap();
+            assert!(matches!(error, Error::PeerLost { .. }), "{route:?}: {error}");
         }
     });
 }

@@ -22,6 +22,7 @@ pub(crate) mod tcp;
 use crate::stream::Error;
 use crate::stream::flow::{Failure, Flow};
 use crate::sys::affinity;
+use crate::sys::children::KeptFromChildren;
 use frame::Frame;
 use std::io;
 use std::os::unix::net::UnixStream;
@@ -77,7 +78,7 @@ pub(crate) enum Keeper {
     /// Threads have it, which end with the flow.
     Threads,
     /// A thread watches it, which ends when this is closed.
-    Watched(UnixStream),
+    Watched { _kept: KeptFromChildren, socket: UnixStream },
 }
 
 impl Keeper {
@@ -89,7 +90,7 @@ impl Keeper {
 
 impl Drop for Keeper {
     fn drop(&mut self) {
-        if let Self::Watched(socket) = self {
+        if let Self::Watched { socket, .. } = self {
             // It fails if the other end has closed it.
             let _closed = socket.shutdown(std::net::Shutdown::Both);
         }

@@ -6,6 +6,7 @@ use crate::stream::flow::Failure;
 use crate::stream::pump::{Keeper, start};
 use crate::stream::ring::Ring;
 use crate::stream::{Error, Geometry};
+use crate::sys::children::keep_from;
 use crate::sys::descriptors;
 use std::io::Read;
 use std::os::fd::AsFd;
@@ -35,12 +36,16 @@ pub(crate) fn share(socket: Socket, end: End, geometry: Geometry) -> Result<(Arc
     let doing = || Error::io("watching the other end");
     socket.set_read_timeout(None).map_err(doing())?;
     let (watched, watching) = (Arc::clone(&ring), socket.try_clone().map_err(doing())?);
-    start(move || watch(watching, end, &watched))?;
-    Ok((ring, Keeper::Watched(socket)))
+    let kept = keep_from(watching.as_fd());
+    start(move || {
+        watch(&watching, end, &watched);
+        drop(kept);
+    })?;
+    Ok((ring, Keeper::Watched { _kept: keep_from(socket.as_fd()), socket }))
 }
 
 /// Waits for the end of the other process, or of this end.
-fn watch(mut socket: UnixStream, end: End, ring: &Ring) {
+fn watch(mut socket: &UnixStream, end: End, ring: &Ring) {
     let mut nothing = [0];
     while socket.read(&mut nothing).is_ok_and(|count| count > 0) {}
     // A sender that has ended has left all its bytes here.

@@ -5,12 +5,14 @@ use crate::fabric::socket::Socket;
 use crate::stream::Error;
 use crate::stream::pump::Pump;
 use crate::stream::pump::frame::{BYTES, Frame};
+use crate::sys::children::{KeptFromChildren, keep_from};
 use crate::sys::splice::Splice;
 use rustix::io::retry_on_intr;
 use rustix::net::{SendFlags, send, sockopt};
 use std::cell::OnceCell;
 use std::io::{self, IoSlice, Read, Write};
 use std::net::Shutdown;
+use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
 /// How long a failed connection waits for the other end to hang up.
@@ -26,6 +28,7 @@ const WORTH_SPLICING: usize = 64 << 10;
 
 /// One connection.
 pub(crate) struct Tcp {
+    _kept: KeptFromChildren,
     socket: Socket,
     /// Made when the first block is sent; none if there are no descriptors for it.
     splice: OnceCell<Option<Splice>>,
@@ -55,7 +58,7 @@ impl Tcp {
     }
 
     fn of(socket: Socket) -> Self {
-        Self { socket, splice: OnceCell::new() }
+        Self { _kept: keep_from(socket.as_fd()), socket, splice: OnceCell::new() }
     }
 
     fn send_copy(&mut self, header: &[u8], bytes: &[u8]) -> io::Result<()> {
