@@ -6,6 +6,7 @@
 
 use crate::NoRef;
 use crate::fabric::handshake::Token;
+use crate::stream::error::End;
 use crate::stream::local::check;
 use crate::stream::options::Key;
 use crate::stream::{Error, Length, Options, Receiver, Sender};
@@ -14,6 +15,11 @@ use crate::wire::value::{Decoder, Encoder, Malformed};
 use crate::worker;
 use std::fmt;
 use std::marker::PhantomData;
+use std::panic::Location;
+use std::time::Duration;
+
+/// After so long a wait for the other end is reported.
+const LONG: Duration = Duration::from_secs(10);
 
 /// The address of the end that was opened first.
 type Meeting = Option<String>;
@@ -95,15 +101,16 @@ impl SendEnd {
     }
 
     /// Opens it, and waits until the other end is opened, too, by another fiber: as long as [`Options::patience`] says, or else for
-    /// however long that takes.
+    /// however long that takes. A wait of ten seconds is reported, with the line that waits.
     ///
     /// # Errors
     /// If this is not its node, or the other end is gone, or does not come.
     ///
     /// # Panics
     /// In a delegated closure or a callback, which cannot wait.
+    #[track_caller]
     pub fn open(self) -> Result<Sender, Error> {
-        self.0.open()
+        self.0.open(Location::caller())
     }
 }
 
@@ -114,43 +121,67 @@ impl ReceiveEnd {
     }
 
     /// Opens it, and waits until the other end is opened, too, by another fiber: as long as [`Options::patience`] says, or else for
-    /// however long that takes.
+    /// however long that takes. A wait of ten seconds is reported, with the line that waits.
     ///
     /// # Errors
     /// If this is not its node, or the other end is gone, or does not come.
     ///
     /// # Panics
     /// In a delegated closure or a callback, which cannot wait.
+    #[track_caller]
     pub fn open(self) -> Result<Receiver, Error> {
-        self.0.open()
+        self.0.open(Location::caller())
     }
 }
 
 /// What an end becomes.
 trait Opened: Sized + 'static {
-    fn open(way: &Way) -> Result<Self, Error>;
+    /// `place` opens it, unless it was dropped.
+    fn open(way: &Way, place: Option<&Location<'_>>) -> Result<Self, Error>;
+}
+
+/// Waits for the end that comes second.
+fn come<E>(
+    end: End,
+    patience: Option<Duration>,
+    place: Option<&Location<'_>>,
+    accept: impl Fn(Option<Duration>) -> Result<E, Error>,
+) -> Result<E, Error> {
+    let Some(place) = place.filter(|_| patience.is_none_or(|patience| patience > LONG)) else {
+        return accept(patience);
+    };
+    match accept(Some(LONG)) {
+        Err(Error::Timeout { .. }) => {
+            let (other, long) = (end.other(), LONG.as_secs());
+            eprintln!(
+                "gossamer: at {place} the {end} of a channel has waited {long} s for the {other} to be opened, which takes another                  fiber; it goes on waiting"
+            );
+            accept(patience.map(|patience| patience - LONG))
+        }
+        outcome => outcome,
+    }
 }
 
 impl Opened for Sender {
-    fn open(Way { at, meeting, length, options }: &Way) -> Result<Self, Error> {
+    fn open(Way { at, meeting, length, options }: &Way, place: Option<&Location<'_>>) -> Result<Self, Error> {
         let host = host_of(*at)?;
         let listener = Self::bind((host.as_str(), 0), *length, options.clone())?;
         match offer(meeting, &host, listener.local_addr()?.port())? {
             Some(theirs) => {
                 give_back(meeting, theirs.clone(), Self::connect(theirs, *length, options.clone()))
             }
-            None => listener.accept(),
+            None => come(End::Sender, options.patience, place, |patience| listener.accept_within(patience)),
         }
     }
 }
 
 impl Opened for Receiver {
-    fn open(Way { at, meeting, options, .. }: &Way) -> Result<Self, Error> {
+    fn open(Way { at, meeting, options, .. }: &Way, place: Option<&Location<'_>>) -> Result<Self, Error> {
         let host = host_of(*at)?;
         let listener = Self::bind((host.as_str(), 0), options.clone())?;
         match offer(meeting, &host, listener.local_addr()?.port())? {
             Some(theirs) => give_back(meeting, theirs.clone(), Self::connect(theirs, options.clone())),
-            None => listener.accept(),
+            None => come(End::Receiver, options.patience, place, |patience| listener.accept_within(patience)),
         }
     }
 }
@@ -212,8 +243,8 @@ impl<E: Opened> Unopened<E> {
     }
 
     /// If that fails, the end is dropped.
-    fn open(mut self) -> Result<E, Error> {
-        let opened = E::open(self.way())?;
+    fn open(mut self, place: &Location<'_>) -> Result<E, Error> {
+        let opened = E::open(self.way(), Some(place))?;
         self.0 = None;
         Ok(opened)
     }
@@ -223,7 +254,7 @@ impl<E: Opened> Drop for Unopened<E> {
     fn drop(&mut self) {
         if let Some(way) = self.0.take() {
             // If the runtime ends the other end does, too.
-            drop(spawn_on_with(way.at, |way: Way| drop(E::open(&way)), way));
+            drop(spawn_on_with(way.at, |way: Way| drop(E::open(&way, None)), way));
         }
     }
 }

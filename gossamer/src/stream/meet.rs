@@ -93,11 +93,11 @@ impl Party {
     }
 
     /// Waits for the end that connects.
-    fn accept(&self, door: &Door, waiter: &Arc<Waiter>) -> Result<Half, Error> {
+    fn accept(&self, door: &Door, waiter: &Arc<Waiter>, patience: Option<Duration>) -> Result<Half, Error> {
         let ours = self.hello()?;
         let doing = || Error::io("meeting the other end");
         // Whoever does not know the key is no reason to stop waiting.
-        let due = self.options.patience.and_then(|patience| Instant::now().checked_add(patience));
+        let due = patience.and_then(|patience| Instant::now().checked_add(patience));
         let (mut socket, theirs) =
             door.wait(waiter, due, |hello| hello.index == 0).map_err(|error| match error.kind() {
                 io::ErrorKind::TimedOut => Error::Timeout { at: 0 },
@@ -201,7 +201,7 @@ impl<E> Listener<E> {
         self.door.listener().local_addr().map_err(Error::io("the address of a listener"))
     }
 
-    fn meet(&self, call: &str) -> Result<Half, Error> {
+    fn meet(&self, call: &str, patience: Option<Duration>) -> Result<Half, Error> {
         /// A fiber that is cancelled leaves.
         struct Leaving(Arc<Waiter>);
         impl Drop for Leaving {
@@ -213,7 +213,7 @@ impl<E> Listener<E> {
         let waiter = Arc::new(Waiter::new().map_err(Error::io("a descriptor to wait with"))?);
         let _leaving = Leaving(Arc::clone(&waiter));
         let (party, door) = (self.party.clone(), Arc::clone(&self.door));
-        apart(call, move || party.accept(&door, &waiter))?
+        apart(call, move || party.accept(&door, &waiter, patience))?
     }
 }
 
@@ -232,7 +232,11 @@ impl Listener<Sender> {
     /// # Panics
     /// In a delegated closure or a callback, which cannot wait.
     pub fn accept(&self) -> Result<Sender, Error> {
-        self.meet("Listener::accept").map(Sender::new)
+        self.accept_within(self.party.options.patience)
+    }
+
+    pub(crate) fn accept_within(&self, patience: Option<Duration>) -> Result<Sender, Error> {
+        self.meet("Listener::accept", patience).map(Sender::new)
     }
 }
 
@@ -245,7 +249,11 @@ impl Listener<Receiver> {
     /// # Panics
     /// In a delegated closure or a callback, which cannot wait.
     pub fn accept(&self) -> Result<Receiver, Error> {
-        self.meet("Listener::accept").map(Receiver::new)
+        self.accept_within(self.party.options.patience)
+    }
+
+    pub(crate) fn accept_within(&self, patience: Option<Duration>) -> Result<Receiver, Error> {
+        self.meet("Listener::accept", patience).map(Receiver::new)
     }
 }
 

@@ -150,6 +150,29 @@ fn an_end_of_a_channel_that_waits_in_vain_goes_with_its_runtime() {
     assert!(ended.status.success(), "{}", ended.errors);
 }
 
+#[test]
+fn two_ends_that_one_fiber_opens_are_reported_with_the_line_that_waits() {
+    let name = "channels::two_ends_that_one_fiber_opens_are_reported_with_the_line_that_waits";
+    let ended = in_child(
+        name,
+        |_| (),
+        || {
+            gossamer::run(Config::default().threads(1).pin(false), || {
+                let here = Trustee::here();
+                let options = Options::from(geometry()).patience(Duration::from_secs(11));
+                let (send, receive) = stream::channel(here, here, 8, options).unwrap();
+                let error = send.open().unwrap_err();
+                assert!(matches!(error, Error::Timeout { .. }), "{error}");
+                drop(receive);
+            });
+        },
+    );
+    assert!(ended.status.success(), "{}", ended.errors);
+    let words = "the sender of a channel has waited 10 s for the receiver to be opened";
+    assert!(ended.errors.contains(words), "{}", ended.errors);
+    assert!(ended.errors.contains(file!()), "{}", ended.errors);
+}
+
 struct Opens(Option<stream::SendEnd>);
 
 impl Drop for Opens {
