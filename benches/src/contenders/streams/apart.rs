@@ -11,8 +11,8 @@ use std::time::Duration;
 
 /// Where the consumer listens, for the process that produces.
 const ADDRESS: &str = "TABLE_STREAM";
-/// A link that is slower than memory takes a while to show its rate.
-const SLOWLY: Duration = Duration::from_millis(700);
+/// A link of 1 Gbit/s takes a while to show its rate to a part in a hundred: 17 ms are a block.
+pub(super) const SLOWLY: Duration = Duration::from_secs(3);
 
 /// Starts the second process, which runs `produce`, and measures what `listen` and then `consume` take here.
 pub(super) fn between<L: Send + 'static>(

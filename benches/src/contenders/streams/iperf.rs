@@ -1,6 +1,7 @@
 //! `iperf3`: what a TCP connection carries if nobody looks at the bytes.
 
 use super::BLOCK;
+use super::apart::SLOWLY;
 use super::gigabit::Gigabit;
 use crate::measure::{Sample, Setting, Way};
 use crate::partner::Partner;
@@ -40,7 +41,8 @@ fn measure(setting: &Setting, more: &[&str]) -> Sample {
     };
     let host = if gigabit.is_some() { "10.78.0.2" } else { "127.0.0.1" };
     let mut client = Command::new("iperf3");
-    client.args(["-c", host, "-p", &port, "-t", "1", "-A", "0", "-C", CONGESTION, "-J"]).args(more);
+    let seconds = if gigabit.is_some() { SLOWLY.as_secs() } else { 1 }.to_string();
+    client.args(["-c", host, "-p", &port, "-t", &seconds, "-A", "0", "-C", CONGESTION, "-J"]).args(more);
     let mut text = String::new();
     for _ in 0..TRIES {
         std::thread::sleep(Duration::from_millis(25));
