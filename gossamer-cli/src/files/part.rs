@@ -3,6 +3,7 @@
 use crate::files::digest::{Digest, Hasher};
 use crate::files::manifest::Entry;
 use crate::files::tree::{Place, explain, times};
+use crate::files::writeback::Writeback;
 use rustix::fs::{FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
 use std::fs::File;
@@ -13,6 +14,7 @@ pub struct Part {
     place: Place,
     file: File,
     hasher: Box<Hasher>,
+    writeback: Writeback,
 }
 
 /// Why a file could not be written.
@@ -54,7 +56,8 @@ impl Part {
         }
         // What is behind that was not checked.
         file.set_len(hasher.at())?;
-        Ok(Self { place: Place { directory: incomplete.directory, name: place.name }, file, hasher })
+        let place = Place { directory: incomplete.directory, name: place.name };
+        Ok(Self { place, file, hasher, writeback: Writeback::default() })
     }
 
     /// What is complete up to here.
@@ -69,7 +72,9 @@ impl Part {
     /// If they cannot be written.
     pub fn write(&mut self, at: u64, bytes: &[u8]) -> Result<(), Trouble> {
         self.hasher.update(at, bytes);
-        self.file.write_all_at(bytes, at).map_err(Trouble::from)
+        self.file.write_all_at(bytes, at)?;
+        self.writeback.written(&self.file, bytes.len());
+        Ok(())
     }
 
     /// All was written: checks it, has it written to disk, and gives it its name.
@@ -77,12 +82,13 @@ impl Part {
     /// # Errors
     /// If it is something else than was sent, and then it is removed; if the file system refuses.
     pub fn finish(self, entry: &Entry, bytes: u64, digest: Digest, overwrite: bool) -> Result<(), Trouble> {
-        let Self { place, file, hasher } = self;
+        let Self { place, file, hasher, writeback } = self;
         if hasher.finish(bytes) != digest {
             rustix::fs::unlinkat(&place.directory, place.part(), rustix::fs::AtFlags::empty())?;
             let what = "arrived with other contents than were sent; send it again, and check the memory of both machines";
             return Err(Trouble::Here(what.into()));
         }
+        writeback.finish()?;
         file.set_len(bytes)?;
         finish_file(&file, entry)?;
         rustix::fs::fsync(&file)?;
