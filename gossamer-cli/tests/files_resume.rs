@@ -86,6 +86,19 @@ fn interrupted(name: &str) -> (Scratch, std::path::PathBuf, std::path::PathBuf) 
 }
 
 #[test]
+fn a_receiver_that_checks_what_it_has_says_so() {
+    let (_scratch, from, to) = interrupted("resume-checking");
+    let receiver = recv(&to, &[]);
+    // It says so once a second.
+    std::thread::sleep(Duration::from_millis(1100));
+    let sender = start(&mut receiver.sender(&[&from], &[]));
+    let (sent, received) = (sender.finish(), receiver.started.finish());
+    received.said("\"event\":\"checking\"");
+    all_well(&(sent, received));
+    assert_same(&from, &to.join("file"));
+}
+
+#[test]
 fn a_file_that_has_changed_starts_over() {
     let (_scratch, from, to) = interrupted("resume-changed");
     let mut changed = noise(1, LENGTH);

@@ -133,9 +133,9 @@ fn take(
             format!("{} files or directories cannot go to standard output: one file can", entries.len());
         return Err(Failure::new(FAILED, what));
     }
+    let found = look(&target, &entries, link, show)?;
     let sizes = entries.iter().all(|entry| entry.kind != Kind::Pipe);
     show.begin(sizes.then(|| entries.iter().map(Entry::bytes).sum()));
-    let found = look(&target, &entries, link)?;
     let mut nonce = [0; 32];
     getrandom::fill(&mut nonce)
         .map_err(|error| Failure::new(FAILED, format!("the kernel gives no random bytes: {error}")))?;
@@ -183,13 +183,21 @@ fn manifest(link: &mut Link) -> Result<(Vec<Entry>, u32), Failure> {
 }
 
 /// Looks what is there of each entry, and answers.
-fn look(target: &Target, entries: &[Entry], link: &mut Link) -> Result<Vec<Found>, Failure> {
-    let mut found = Vec::with_capacity(entries.len());
+fn look(target: &Target, entries: &[Entry], link: &mut Link, show: &mut Show) -> Result<Vec<Found>, Failure> {
+    let (mut found, mut behind) = (Vec::with_capacity(entries.len()), 0);
     for batch in entries.chunks(BATCH) {
         let batch: Vec<Found> = batch
             .iter()
             .map(|entry| match target {
-                Target::Tree(tree) => tree.look(entry),
+                Target::Tree(tree) => {
+                    let mut checked = 0;
+                    let found = tree.look(entry, &mut |at| {
+                        checked = at;
+                        show.checked(behind + at);
+                    });
+                    behind += checked;
+                    found
+                }
                 Target::Output(_) => Answer::Send.into(),
             })
             .collect();

@@ -238,13 +238,14 @@ impl Sending<'_> {
         answer: &Answer,
     ) -> Result<(), Unsent> {
         let source = Source::open(path, entry).map_err(Unsent::Entry)?;
+        let (show, behind) = (&mut *self.show, self.behind);
         let mut hasher = match answer {
             Answer::Have { bytes, digest } if *bytes <= source.bytes() => {
-                let hasher = hash_start(source.file(), *bytes)?;
+                let hasher = hash_start(source.file(), *bytes, |at| show.reach(behind + at))?;
                 if hasher.clone().finish(*bytes) == *digest { hasher } else { Hasher::default() }
             }
             Answer::Compare { digest, replace } => {
-                let hasher = hash_start(source.file(), source.bytes())?;
+                let hasher = hash_start(source.file(), source.bytes(), |at| show.reach(behind + at))?;
                 match hasher.clone().finish(source.bytes()) == *digest {
                     true => hasher,
                     false if *replace => Hasher::default(),

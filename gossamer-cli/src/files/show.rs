@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 /// How often a line of JSON tells the progress.
 const PERIOD: Duration = Duration::from_secs(1);
 const BAR: &str = "{wide_bar} {bytes} of {total_bytes}, {binary_bytes_per_sec}, {eta} left";
+const CHECKING: &str = "{spinner} checking what is there already: {bytes}, {binary_bytes_per_sec}";
 const SPINNER: &str = "{spinner} {bytes}, {binary_bytes_per_sec}, {elapsed}";
 
 /// How to show it.
@@ -50,13 +51,34 @@ impl Show {
 
     /// The transfer begins; `total` are the bytes of all files, if that is known.
     pub fn begin(&mut self, total: Option<u64>) {
-        (self.begin, self.total) = (Instant::now(), total);
+        (self.begin, self.total, self.at) = (Instant::now(), total, 0);
+        self.draw(if total.is_some() { BAR } else { SPINNER });
+    }
+
+    fn draw(&mut self, template: &str) {
+        self.bar.finish_and_clear();
         if self.style == Style::Text && std::io::stderr().is_terminal() {
-            self.bar = ProgressBar::with_draw_target(total, ProgressDrawTarget::stderr());
-            let template = if total.is_some() { BAR } else { SPINNER };
+            self.bar = ProgressBar::with_draw_target(self.total, ProgressDrawTarget::stderr());
             if let Ok(style) = ProgressStyle::with_template(template) {
                 self.bar.set_style(style);
             }
+        }
+    }
+
+    /// Before it begins: so many bytes of what is there already were read, to be compared.
+    pub fn checked(&mut self, bytes: u64) {
+        if self.at == 0 {
+            self.draw(CHECKING);
+        }
+        self.at = bytes;
+        self.bar.set_position(bytes);
+        self.say_each_period(|_| json!({ "event": "checking", "bytes": bytes }));
+    }
+
+    fn say_each_period(&mut self, what: impl FnOnce(&Self) -> Value) {
+        if self.style == Style::Json && self.told.elapsed() >= PERIOD {
+            self.told = Instant::now();
+            say(&what(self).to_string());
         }
     }
 
@@ -69,14 +91,12 @@ impl Show {
     pub fn reach(&mut self, at: u64) {
         self.at = at;
         self.bar.set_position(at);
-        if self.style == Style::Json && self.told.elapsed() >= PERIOD {
-            self.told = Instant::now();
-            let progress = json!({
-                "event": "progress", "bytes": self.at, "total": self.total, "moved": self.moved,
-                "seconds": self.begin.elapsed().as_secs_f64(),
-            });
-            say(&progress.to_string());
-        }
+        self.say_each_period(|show| {
+            json!({
+                "event": "progress", "bytes": show.at, "total": show.total, "moved": show.moved,
+                "seconds": show.begin.elapsed().as_secs_f64(),
+            })
+        });
     }
 
     /// Something that the user must know: an event, and text for people.

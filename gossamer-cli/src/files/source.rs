@@ -129,7 +129,7 @@ pub fn fill(buffer: &mut [u8], mut read: impl FnMut(&mut [u8]) -> io::Result<usi
 ///
 /// # Errors
 /// If it is shorter, or cannot be read.
-pub fn hash_start(file: &File, bytes: u64) -> io::Result<Hasher> {
+pub fn hash_start(file: &File, bytes: u64, mut each: impl FnMut(u64)) -> io::Result<Hasher> {
     let mut hasher = Hasher::default();
     let mut buffer = vec![0; SLICE];
     while let Some(extent) = next_extent(file, hasher.at(), bytes)? {
@@ -143,6 +143,7 @@ pub fn hash_start(file: &File, bytes: u64) -> io::Result<Hasher> {
             }
             hasher.update(at, buffer.get(..count).unwrap_or_default());
             at += count as u64;
+            each(at);
         }
     }
     hasher.pass_over(bytes);

@@ -99,17 +99,23 @@ impl Tree {
     }
 
     /// Looks what is there of an entry. Makes directories.
-    pub fn look(&self, entry: &Entry) -> Found {
+    pub fn look(&self, entry: &Entry, each: &mut dyn FnMut(u64)) -> Found {
         let found = self.place(entry).and_then(|place| match &entry.kind {
             Kind::Directory => make_directory(&place).map(Found::from),
             Kind::Link(target) => self.look_for_link(&place, target, entry).map(Found::from),
-            Kind::File(bytes) => self.look_for_file(&place, *bytes, entry),
-            Kind::Pipe => self.look_for_file(&place, u64::MAX, entry),
+            Kind::File(bytes) => self.look_for_file(&place, *bytes, entry, each),
+            Kind::Pipe => self.look_for_file(&place, u64::MAX, entry, each),
         });
         found.unwrap_or_else(|error| Answer::Refused(explain(error)).into())
     }
 
-    fn look_for_file(&self, place: &Place, bytes: u64, entry: &Entry) -> Result<Found, Errno> {
+    fn look_for_file(
+        &self,
+        place: &Place,
+        bytes: u64,
+        entry: &Entry,
+        each: &mut dyn FnMut(u64),
+    ) -> Result<Found, Errno> {
         let exists =
             |what: &str| Ok(Answer::Refused(format!("exists, {what}; --overwrite replaces it")).into());
         match place.stat()? {
@@ -121,7 +127,7 @@ impl Tree {
                 if (there.st_mtime, there.st_mtime_nsec as u32) == entry.changed {
                     return Ok(Answer::Done.into());
                 }
-                let hasher = hash_start(&place.open(OFlags::RDONLY)?, bytes).map_err(errno)?;
+                let hasher = hash_start(&place.open(OFlags::RDONLY)?, bytes, each).map_err(errno)?;
                 let answer =
                     Answer::Compare { digest: hasher.clone().finish(bytes), replace: self.overwrite };
                 return Ok(Found { answer, hasher: Some(Box::new(hasher)) });
@@ -141,7 +147,7 @@ impl Tree {
         if there == 0 {
             return Ok(Answer::Send.into());
         }
-        let hasher = hash_start(&part.open(OFlags::RDONLY)?, there).map_err(errno)?;
+        let hasher = hash_start(&part.open(OFlags::RDONLY)?, there, each).map_err(errno)?;
         let answer = Answer::Have { bytes: there, digest: hasher.clone().finish(there) };
         Ok(Found { answer, hasher: Some(Box::new(hasher)) })
     }
