@@ -242,6 +242,22 @@ fn a_full_disk_ends_the_transfer_and_keeps_what_has_arrived() {
 }
 
 #[test]
+fn a_file_above_the_limit_of_its_process_is_told_and_the_others_arrive() {
+    let (scratch, from, to) = scene("trouble-limit", 12 << 20);
+    let all = scratch.path("all");
+    fs::create_dir(&all).unwrap();
+    fs::rename(&from, all.join("b")).unwrap();
+    fs::write(all.join("c"), "small").unwrap();
+    let mut receiver = Command::new("sh");
+    receiver.args(["-c", "ulimit -f 4096; exec \"$@\"", "sh", env!("CARGO_BIN_EXE_gossamer")]);
+    receiver.args(["recv", "--listen", "127.0.0.1:0", "--json", "--output"]).arg(&to);
+    receiver.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+    let finished = waiting(&mut receiver).transfer(&[&all], &[]);
+    both(&finished, 1, "File too large");
+    assert_same(&all.join("c"), &to.join("all/c"));
+}
+
+#[test]
 fn what_may_not_be_read_or_written_is_told_and_the_others_arrive() {
     let (scratch, from, to) = scene("trouble-rights", 100);
     let all = scratch.path("all");

@@ -12,6 +12,7 @@ use crate::files::show::Show;
 use crate::files::tree::{Found, Tree};
 use crate::key::Key;
 use gossamer::stream::{self, Geometry, Options};
+use nix::sys::signal::{SigSet, Signal};
 use serde_json::json;
 use std::fs::File;
 use std::io;
@@ -32,6 +33,10 @@ const RING: usize = 16 << 20;
 /// # Errors
 /// What stands against it.
 pub fn run(arguments: &Recv) -> Result<u8, Failure> {
+    // A limit on the size of files (`ulimit -f`) is one file's trouble: where the signal is blocked, a write says so.
+    let mut limit = SigSet::empty();
+    limit.add(Signal::SIGXFSZ);
+    limit.thread_block().map_err(|error| Failure::new(FAILED, format!("cannot block a signal: {error}")))?;
     let target = target(arguments)?;
     let key = arguments.secret.key()?;
     let door = Door::open(&arguments.listen)?;
