@@ -189,6 +189,10 @@ impl<E> Listener<E> {
             "listening at {}",
             addresses.first().map_or(String::new(), SocketAddr::to_string)
         )))?;
+        Self::on(socket, party)
+    }
+
+    fn on(socket: TcpListener, party: Party) -> Result<Self, Error> {
         let door = Door::new(socket, party.token.clone()).map_err(Error::io("listening"))?;
         Ok(Self { door: Arc::new(door), party, end: PhantomData })
     }
@@ -275,6 +279,18 @@ impl Sender {
         Listener::bind(address, Party::new(End::Sender, length.into(), options.into())?)
     }
 
+    /// As `bind`, with a socket that listens already: of a service manager, say, or with options of its own.
+    ///
+    /// # Errors
+    /// If there is no key, the geometry cannot be, or the socket fails.
+    pub fn listen_on(
+        socket: TcpListener,
+        length: impl Into<Length>,
+        options: impl Into<Options>,
+    ) -> Result<Listener<Self>, Error> {
+        Listener::on(socket, Party::new(End::Sender, length.into(), options.into())?)
+    }
+
     /// Goes to a receiver that listens.
     ///
     /// # Errors
@@ -299,6 +315,14 @@ impl Receiver {
     /// If there is no key, the geometry cannot be, or the address is taken.
     pub fn bind(address: impl ToSocketAddrs, options: impl Into<Options>) -> Result<Listener<Self>, Error> {
         Listener::bind(address, Party::new(End::Receiver, Length::Open, options.into())?)
+    }
+
+    /// As `bind`, with a socket that listens already: of a service manager, say, or with options of its own.
+    ///
+    /// # Errors
+    /// If there is no key, the geometry cannot be, or the socket fails.
+    pub fn listen_on(socket: TcpListener, options: impl Into<Options>) -> Result<Listener<Self>, Error> {
+        Listener::on(socket, Party::new(End::Receiver, Length::Open, options.into())?)
     }
 
     /// Goes to a sender that listens.

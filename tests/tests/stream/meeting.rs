@@ -4,7 +4,7 @@ use crate::{Join, key, small};
 use gossamer::stream::{End, Error, Geometry, Key, Options, Receiver, Route, Sender};
 use integration_tests::watched;
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::thread;
 use std::time::Duration;
 
@@ -38,6 +38,30 @@ fn an_end_without_the_key_is_turned_away_and_the_next_one_is_served() {
         receiver.read_to_string(&mut text).unwrap();
         assert_eq!(text, "0123456789");
         finishing.join().unwrap().unwrap();
+    });
+}
+
+#[test]
+fn a_socket_that_listens_already_serves_either_end() {
+    watched(|| {
+        let socket = || TcpListener::bind("127.0.0.1:0").unwrap();
+        let sending = Sender::listen_on(socket(), 10, options()).unwrap();
+        let receiving = Receiver::listen_on(socket(), options().route(Route::Tcp)).unwrap();
+        let (there, here) = (sending.local_addr().unwrap(), receiving.local_addr().unwrap());
+        let passing_on = thread::spawn(move || {
+            let mut bytes = Vec::new();
+            Receiver::connect(there, options()).unwrap().read_to_end(&mut bytes).unwrap();
+            let mut sender = Sender::connect(here, 10, options().route(Route::Tcp)).unwrap();
+            sender.write_all(&bytes).unwrap();
+            sender.finish().unwrap();
+        });
+        let mut sender = sending.accept().unwrap();
+        sender.write_all(b"0123456789").unwrap();
+        sender.finish().unwrap();
+        let mut text = String::new();
+        receiving.accept().unwrap().read_to_string(&mut text).unwrap();
+        assert_eq!(text, "0123456789");
+        passing_on.join().unwrap();
     });
 }
 
