@@ -227,3 +227,18 @@ fn a_block_that_a_panic_drops_is_never_taken_for_written() {
         }
     });
 }
+
+#[test]
+fn a_receiver_that_finishes_takes_an_end_that_was_flushed() {
+    watched(|| {
+        for join in JOINS {
+            let (mut sender, receiver) = join.ends(Length::Known(70_000), small());
+            sender.write_everything(&bytes_at(0, 70_000)).unwrap();
+            sender.flush().unwrap();
+            let finishing = thread::spawn(|| receiver.finish());
+            thread::sleep(std::time::Duration::from_millis(50));
+            sender.finish().unwrap_or_else(|error| panic!("{join:?}: {error}"));
+            finishing.join().unwrap().unwrap();
+        }
+    });
+}

@@ -148,13 +148,21 @@ impl Outgoing {
         unsafe { pump.send_bytes(frame, self.bytes(offset, bytes as usize)) }
     }
 
+    /// The receiver may have all blocks below this. To it a last block that was flushed to the end is complete, though not yet handed
+    /// over here.
+    fn complete(&self) -> u64 {
+        let (flow, geometry) = (self.ring.flow(), &self.ring.geometry);
+        let length = flow.length().filter(|length| *length <= flow.flushed());
+        length.map_or(0, |length| geometry.blocks_of(length)).max(flow.written())
+    }
+
     /// What the receiver says.
     fn hear(&self, pump: &mut impl Pump) {
         let flow = self.ring.flow();
         let failure = loop {
             match pump.receive() {
                 // It has arrived, so nothing of it is read here any more.
-                Ok(Frame::Credit { released }) if released <= flow.written() => flow.release(released),
+                Ok(Frame::Credit { released }) if released <= self.complete() => flow.release(released),
                 Ok(Frame::Confirm { digest }) if digest == lock(&self.next).digest.digest() => {
                     return flow.take();
                 }
