@@ -196,7 +196,7 @@ impl SendWindow {
     /// As `finish`, of a stream whose length is open: it ends behind so many bytes.
     ///
     /// # Errors
-    /// As `finish`; `Length` if another one was agreed on.
+    /// As `finish`; `Length` if another one was agreed on; `BehindComeback` if more was handed over already.
     ///
     /// # Panics
     /// As `finish`.
@@ -204,7 +204,14 @@ impl SendWindow {
         match self.0.half.length {
             Some(declared) if declared != length => Err(Error::Length { declared, written: length }),
             _ if length > self.0.length => Err(Error::Overrun { offset: length, end: self.0.length }),
-            _ => self.0.close()?.finish_sending(length),
+            _ => {
+                let mut half = self.0.close()?;
+                let first = half.geometry().start_of(half.flow().written());
+                if length < first {
+                    return Err(Error::BehindComeback { offset: length, first });
+                }
+                half.finish_sending(length)
+            }
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::raw::{read, windows, write};
 use crate::{JOINS, Join, small, ways};
-use gossamer::stream::{End, Error, Options};
+use gossamer::stream::{End, Error, Length, Options};
 use integration_tests::{in_child, watched};
 use std::io::{Read, Write};
 use std::os::unix::process::ExitStatusExt;
@@ -161,5 +161,25 @@ fn a_fault_that_is_nobodys_kills_as_ever() {
         let (_sender, _receiver) = windows(Join::Pair, 1 << 20, small());
         // SAFETY: it is not sound, which is what is tested.
         unsafe { std::ptr::without_provenance_mut::<u8>(8).write_volatile(1) };
+    });
+}
+
+#[test]
+fn a_window_that_finishes_in_front_of_what_it_has_handed_over_is_told() {
+    watched(|| {
+        for join in JOINS {
+            for round in 0..30 {
+                let (sender, receiver) = join.ends(Length::Open, small());
+                let mut window = sender.into_window().unwrap();
+                let finishing = thread::spawn(|| receiver.finish());
+                for block in 0..5 {
+                    // SAFETY: from the front to the back.
+                    unsafe { window.as_mut_ptr().wrapping_add(block << 16).write(1) };
+                }
+                let error = window.finish_at(5 + ((round % 3) << 16)).unwrap_err();
+                assert!(matches!(error, Error::BehindComeback { .. }), "{join:?}: {error}");
+                assert!(finishing.join().unwrap().is_err(), "{join:?}");
+            }
+        }
     });
 }
