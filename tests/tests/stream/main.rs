@@ -9,6 +9,7 @@ mod flushed;
 mod forks;
 mod killed;
 mod meeting;
+mod random;
 mod raw;
 mod safe;
 mod sizes;
