@@ -102,13 +102,13 @@ impl Sender {
             self.zero(block, start, geometry.block_bytes());
         }
         let at = geometry.block_of(self.position);
+        // What is passed by is handed over, so that the block at the position is a new one.
+        self.half.flow().hand_over(at.saturating_sub(geometry.comeback_blocks()));
         if at > block {
-            // What is passed by is handed over, so that the block at the position is a new one.
-            self.half.flow().hand_over(at.saturating_sub(geometry.comeback_blocks()));
             self.foremost = geometry.start_of(at);
         }
-        if self.position > self.foremost && at > block {
-            // The block at the position begins with zeros.
+        if self.position > self.foremost && !self.half.flow().is_labelled(at, &geometry) {
+            // The block at the position begins with zeros. Only now are they there to be flushed: whoever cannot wait panics.
             self.half.wait_for_room(at)?;
             self.half.flow().label(at, &geometry);
             self.zero(at, 0, geometry.block_bytes());

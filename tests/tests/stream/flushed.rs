@@ -1,10 +1,12 @@
 //! Parts of blocks that go before their block is full, and blocks that are never finished.
 
 use crate::{JOINS, Join, byte_at, bytes_at, small};
-use gossamer::stream::{Error, Geometry, Length, Receiver};
-use integration_tests::watched;
+use gossamer::Trustee;
+use gossamer::stream::{Error, Geometry, Length, Receiver, Sender};
+use integration_tests::{in_runtime, watched};
 use std::io::{BufRead, Read, Seek, SeekFrom, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Mutex;
 use std::thread;
 
 /// Reads just what is there.
@@ -239,6 +241,37 @@ fn a_receiver_that_finishes_takes_an_end_that_was_flushed() {
             thread::sleep(std::time::Duration::from_millis(50));
             sender.finish().unwrap_or_else(|error| panic!("{join:?}: {error}"));
             finishing.join().unwrap().unwrap();
+        }
+    });
+}
+
+#[test]
+fn a_block_that_could_not_be_waited_for_is_not_flushed() {
+    static SENDER: Mutex<Option<Sender>> = Mutex::new(None);
+    in_runtime(1, || {
+        for join in [Join::Pair, Join::Shared, Join::Tcp, Join::ThreeConnections] {
+            let (sender, mut receiver) = join.ends(Length::Open, small());
+            *SENDER.lock().unwrap() = Some(sender);
+            let shelf = Trustee::here().entrust_with(|()| SENDER.lock().unwrap().take().unwrap(), ());
+            let ring = small().ring_bytes();
+            shelf.apply(|sender| {
+                sender.write_everything(&vec![7; small().ring_bytes()]).unwrap();
+                // Into the next block, which has no room.
+                sender.seek(SeekFrom::Current(100)).unwrap();
+                let waits = AssertUnwindSafe(|| sender.write_everything(&[9]));
+                assert!(catch_unwind(waits).is_err(), "it cannot wait");
+                sender.hand_over().unwrap();
+            });
+            assert!(read_some(&mut receiver, ring).iter().all(|byte| *byte == 7));
+            let waiting = |sender: &mut Sender| {
+                let written = catch_unwind(AssertUnwindSafe(|| sender.write_everything(&[9])));
+                written.is_ok_and(|written| written.and_then(|()| sender.hand_over()).is_ok())
+            };
+            // It gives up blocks behind the comeback only when it goes on.
+            receiver.seek(SeekFrom::Start(ring as u64)).unwrap();
+            let reading = thread::spawn(move || read_some(&mut receiver, 101));
+            integration_tests::wait_until(|| shelf.apply(waiting));
+            assert_eq!(reading.join().unwrap(), [&[0; 100][..], &[9]].concat(), "{join:?}");
         }
     });
 }
