@@ -10,6 +10,7 @@ mod forks;
 mod killed;
 mod meeting;
 mod random;
+mod random_windows;
 mod raw;
 mod safe;
 mod sizes;
