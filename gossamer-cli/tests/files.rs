@@ -9,8 +9,11 @@ use common::{Scratch, finish, gossamer, start};
 use files::{all_well, assert_same, event, everything, noise, recv, sparse, transfer, waiting};
 use std::fs;
 use std::io::{Read, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::{UnixDatagram, UnixStream};
 use std::path::Path;
 use std::process::Stdio;
+use std::time::Duration;
 
 #[test]
 fn a_directory_arrives_with_contents_modes_times_links_and_holes() {
@@ -96,6 +99,42 @@ fn what_comes_slowly_on_a_pipe_arrives_as_it_comes() {
         assert!(rest.is_empty());
         all_well(&(sender.finish(), receiver.started.finish()));
     }
+}
+
+#[test]
+fn pipes_for_which_nobody_waits_are_waited_for() {
+    let contents = noise(6, 3_000_000);
+    let [(mut input, theirs), (mut output, out)] = [(); 2].map(|()| UnixStream::pair().unwrap());
+    theirs.set_nonblocking(true).unwrap();
+    out.set_nonblocking(true).unwrap();
+    let mut command = gossamer(&["recv", "--listen", "127.0.0.1:0", "--json", "--output", "-"]);
+    let receiver = waiting(command.stdout(OwnedFd::from(out)));
+    drop(command);
+    let sender = start(receiver.sender(&[Path::new("-")], &[]).stdin(OwnedFd::from(theirs)));
+    std::thread::sleep(Duration::from_millis(300));
+    let writing = std::thread::spawn({
+        let contents = contents.clone();
+        move || input.write_all(&contents).unwrap()
+    });
+    std::thread::sleep(Duration::from_millis(300));
+    let mut arrived = Vec::new();
+    output.read_to_end(&mut arrived).unwrap();
+    writing.join().unwrap();
+    assert!(arrived == contents);
+    all_well(&(sender.finish(), receiver.started.finish()));
+}
+
+#[test]
+fn an_end_that_input_says_only_once_is_its_end() {
+    // As a terminal does.
+    let (input, theirs) = UnixDatagram::pair().unwrap();
+    input.send(b"all there is").unwrap();
+    input.send(b"").unwrap();
+    let receiver = recv(Path::new("-"), &[]);
+    let sender = start(receiver.sender(&[Path::new("-")], &[]).stdin(OwnedFd::from(theirs)));
+    let finished = (sender.finish(), receiver.started.finish());
+    all_well(&finished);
+    assert_eq!(finished.1.out, "all there is");
 }
 
 #[test]

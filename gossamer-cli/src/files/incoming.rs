@@ -5,6 +5,7 @@ use crate::files::digest::Hasher;
 use crate::files::link::Link;
 use crate::files::manifest::{Entry, Kind};
 use crate::files::message::{Answer, Answered};
+use crate::files::output::Output;
 use crate::files::part::{Part, Trouble, finish_file};
 use crate::files::record::{Record, Records};
 use crate::files::show::Show;
@@ -179,6 +180,7 @@ impl<'a> Incoming<'a> {
     /// Writes to standard output: zeros where a file has a hole.
     fn put_out(&mut self, from: u64, at: u64, bytes: &[u8]) -> Result<(), Failure> {
         let Target::Output(output) = &mut self.target else { return Ok(()) };
+        let output = &mut Output(output);
         let zeros = io::copy(&mut io::Read::take(io::repeat(0), at.saturating_sub(from)), output);
         zeros.and_then(|_| output.write_all(bytes)).map_err(|error| match error.kind() {
             ErrorKind::BrokenPipe => {

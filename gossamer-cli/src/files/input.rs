@@ -1,15 +1,18 @@
 //! Standard input, read as it comes: what comes slowly does not stay here until it fills a block.
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::retry_on_intr;
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, ErrorKind, Read};
 use std::os::fd::AsFd;
+use std::time::Duration;
 
 /// What is read in pieces: only the first bytes of a piece are waited for.
 #[derive(Debug)]
 pub struct Input {
     file: File,
     waits: bool,
+    ended: bool,
 }
 
 impl Input {
@@ -18,7 +21,12 @@ impl Input {
     /// # Errors
     /// If it is closed.
     pub fn open() -> io::Result<Self> {
-        Ok(Self { file: File::from(io::stdin().as_fd().try_clone_to_owned()?), waits: true })
+        Ok(Self { file: File::from(io::stdin().as_fd().try_clone_to_owned()?), waits: true, ended: false })
+    }
+
+    /// Waits for so long until there is something to read, or its end; false if there is nothing.
+    pub fn wait(&self, most: Duration) -> bool {
+        self.ended || self.is_ready(Timespec::try_from(most).ok().as_ref())
     }
 
     /// Reads more of a piece; nothing, if more would have to be waited for.
@@ -27,7 +35,20 @@ impl Input {
     /// If it cannot be read.
     pub fn read(&mut self, place: &mut [u8]) -> io::Result<usize> {
         let waits = std::mem::take(&mut self.waits);
-        if waits || self.has_more() { self.file.read(place) } else { Ok(0) }
+        // A terminal says only once that its input has ended.
+        if self.ended || !waits && !self.has_more() {
+            return Ok(0);
+        }
+        let count = loop {
+            match self.file.read(place) {
+                // Whoever has the other end may have made it so that nobody waits.
+                Err(error) if error.kind() == ErrorKind::WouldBlock => drop(self.is_ready(None)),
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                outcome => break outcome?,
+            }
+        };
+        self.ended = count == 0 && !place.is_empty();
+        Ok(count)
     }
 
     /// The next piece begins; whether it has to be waited for.
@@ -37,8 +58,12 @@ impl Input {
     }
 
     fn has_more(&self) -> bool {
+        self.is_ready(Some(&Timespec::default()))
+    }
+
+    fn is_ready(&self, most: Option<&Timespec>) -> bool {
         let mut wanted = [PollFd::new(&self.file, PollFlags::IN)];
         // Whoever cannot tell waits.
-        poll(&mut wanted, Some(&Timespec::default())).is_ok_and(|ready| ready > 0)
+        retry_on_intr(|| poll(&mut wanted, most)).is_ok_and(|ready| ready > 0)
     }
 }

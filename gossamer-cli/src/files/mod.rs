@@ -27,6 +27,7 @@ pub mod link;
 pub mod manifest;
 pub mod message;
 pub mod outgoing;
+pub mod output;
 pub mod part;
 pub mod record;
 pub mod recv;
