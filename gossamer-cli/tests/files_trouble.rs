@@ -8,9 +8,11 @@ mod files;
 use common::{Finished, Scratch, eventually, finish, gossamer, signal, skipped, start};
 use files::{all_well, assert_same, event, noise, recv, transfer, waiting};
 use std::fs;
+use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
+use std::time::Duration;
 
 /// A file of these contents, and an empty directory for it.
 fn scene(name: &str, length: usize) -> (Scratch, PathBuf, PathBuf) {
@@ -305,4 +307,28 @@ fn a_sender_that_stops_and_is_killed_is_lost() {
     signal(sender.pid(), "KILL");
     receiver.started.finish().ended_with(75).said("the sender was lost");
     sender.finish();
+}
+
+#[test]
+fn a_sender_whose_input_makes_no_bytes_hears_that_the_receiver_is_gone() {
+    let zeros = || Stdio::from(fs::File::open("/dev/zero").unwrap());
+    for (input, options) in [
+        (Stdio::piped(), &[][..]),
+        (Stdio::piped(), &["--streams", "2"]),
+        // Much of it makes few.
+        (zeros(), &["--compress", "zstd"]),
+    ] {
+        let mut receiver = recv(Path::new("-"), &[]);
+        let mut sender = start(receiver.sender(&[Path::new("-")], options).stdin(input));
+        let mut line = sender.child().stdin.take();
+        if let Some(line) = &mut line {
+            line.write_all(b"a line").unwrap();
+            receiver.started.child().stdout.as_mut().unwrap().read_exact(&mut [0; 6]).unwrap();
+        } else {
+            std::thread::sleep(Duration::from_millis(300));
+        }
+        receiver.started.signal("KILL");
+        sender.finish().ended_with(75).said("the receiver was lost");
+        drop(line);
+    }
 }

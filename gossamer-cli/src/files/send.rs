@@ -27,6 +27,9 @@ use std::time::{Duration, Instant};
 /// How long the reason for the end of a stream may take to arrive.
 const REASON: Duration = Duration::from_secs(5);
 
+/// How often whoever waits for input looks whether the receiver is still there.
+const LISTENS: Duration = Duration::from_millis(500);
+
 /// Does what the command line says.
 ///
 /// # Errors
@@ -278,7 +281,13 @@ impl Sending<'_> {
         let mut input = Input::open()?;
         let mut hasher = Hasher::default();
         out.put(Record::Begin { entry: number(index), at: 0 })?;
-        while self.contents(out, index, &mut hasher, u64::MAX, |place, _| input.read(place))? {
+        loop {
+            while !input.wait(LISTENS) {
+                self.check(index, hasher.at())?;
+            }
+            if !self.contents(out, index, &mut hasher, u64::MAX, |place, _| input.read(place))? {
+                break;
+            }
             if input.begin_piece() {
                 out.flush()?;
             }
@@ -298,10 +307,7 @@ impl Sending<'_> {
         most: u64,
         mut read: impl FnMut(&mut [u8], u64) -> io::Result<usize>,
     ) -> Result<bool, Unsent> {
-        self.hear();
-        if self.failed.contains(&index) {
-            return Err(Unsent::Refused);
-        }
+        self.check(index, hasher.at())?;
         let at = hasher.at();
         // Each slice is read and hashed while it is in the processor's cache.
         let (count, taken) = out.data(at, most, |place| {
@@ -313,6 +319,17 @@ impl Sending<'_> {
         self.show.moved(taken);
         self.show.reach(self.behind + hasher.at());
         Ok(count > 0)
+    }
+
+    /// Whether the receiver still wants an entry. Its stream says so only once a block is full, which takes long where input is slow, or
+    /// much of it makes few bytes.
+    fn check(&mut self, index: usize, at: u64) -> Result<(), Unsent> {
+        self.hear();
+        match self.last {
+            Some(_) => Err(Unsent::Stream(Error::PeerLost { at })),
+            None if self.failed.contains(&index) => Err(Unsent::Refused),
+            None => Ok(()),
+        }
     }
 
     /// Takes note of what the receiver could not write.
