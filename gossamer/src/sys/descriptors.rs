@@ -1,5 +1,6 @@
 //! Descriptors handed to another process of this machine, over a Unix socket.
 
+use rustix::io::retry_on_intr;
 use rustix::net::{
     RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage,
     SendFlags, recvmsg, sendmsg,
@@ -36,7 +37,9 @@ pub(crate) fn send(socket: impl AsFd, descriptors: &[BorrowedFd<'_>]) -> io::Res
         let mut control = SendAncillaryBuffer::new(&mut space);
         control.push(SendAncillaryMessage::ScmRights(some));
         // A byte with each message: there are no messages without one.
-        sendmsg(&socket, &[IoSlice::new(&[some.len() as u8])], &mut control, SendFlags::NOSIGNAL)?;
+        let bytes = [some.len() as u8];
+        let bytes = [IoSlice::new(&bytes)];
+        retry_on_intr(|| sendmsg(&socket, &bytes, &mut control, SendFlags::NOSIGNAL))?;
     }
     Ok(())
 }
@@ -50,15 +53,17 @@ pub(crate) fn receive(socket: impl AsFd, count: usize) -> io::Result<Vec<OwnedFd
     while received.len() < count {
         let (mut byte, mut space) = ([0], [MaybeUninit::uninit(); SPACE]);
         let mut control = RecvAncillaryBuffer::new(&mut space);
-        let bytes =
-            recvmsg(&socket, &mut [IoSliceMut::new(&mut byte)], &mut control, RecvFlags::CMSG_CLOEXEC)?.bytes;
+        let mut bytes = [IoSliceMut::new(&mut byte)];
+        // A socket with a time limit is interrupted though no handler was called.
+        let came =
+            retry_on_intr(|| recvmsg(&socket, &mut bytes, &mut control, RecvFlags::CMSG_CLOEXEC))?.bytes;
         let before = received.len();
         for message in control.drain() {
             if let RecvAncillaryMessage::ScmRights(some) = message {
                 received.extend(some);
             }
         }
-        if bytes == 0 || received.len() == before || received.len() - before != usize::from(byte[0]) {
+        if came == 0 || received.len() == before || received.len() - before != usize::from(byte[0]) {
             return Err(io::Error::new(io::ErrorKind::InvalidData, "no descriptors came"));
         }
     }

@@ -6,6 +6,7 @@ mod calls;
 mod channels;
 mod fibers;
 mod flushed;
+mod forking;
 mod forks;
 mod killed;
 mod meeting;
