@@ -3,6 +3,7 @@
 
 use crate::stream::Error;
 use crate::stream::flow::{Failure, Flow};
+use crate::stream::geometry::LONGEST;
 use crate::stream::pump::frame::{Frame, malformed};
 use crate::stream::pump::order::Order;
 use crate::stream::pump::{Pump, lost, start};
@@ -125,6 +126,13 @@ impl Incoming {
         if xxh3_64(place) == hash { Ok(()) } else { Err(Trouble::Failed(Failure::Checksum(block))) }
     }
 
+    fn can_end_at(&self, length: u64) -> bool {
+        let (flow, geometry) = (self.ring.flow(), &self.ring.geometry);
+        flow.length().is_none_or(|known| known == length)
+            && length <= LONGEST
+            && geometry.blocks_of(length) >= flow.written()
+    }
+
     fn done(&self, turn: u64, what: Turn) {
         let mut arrived = self.arrived();
         let Arrived { order, digest: ours } = &mut *arrived;
@@ -141,9 +149,7 @@ impl Incoming {
                 }
             }
             Turn::Passed { blocks } => flow.hand_over(blocks),
-            Turn::End { length, .. } if flow.length().is_some_and(|known| known != length) => {
-                flow.fail(Failure::Protocol);
-            }
+            Turn::End { length, .. } if !self.can_end_at(length) => flow.fail(Failure::Protocol),
             Turn::End { length, digest } if digest == ours.digest() => {
                 flow.set_length(length);
                 flow.hand_over(self.ring.geometry.blocks_of(length));
@@ -189,6 +195,26 @@ impl Incoming {
                 // What the sender said last tells why: its frames are still being read.
                 Err(_) => return,
             }
+        }
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use crate::stream::Geometry;
+
+    #[test]
+    fn an_end_that_cannot_be_is_a_breach_of_the_protocol() {
+        for (passed, length) in [(0, u64::MAX), (0, LONGEST + 1), (9, 5), (9, 8 * 4096)] {
+            let ring = Ring::create(Geometry::new().block(4096).ahead(2)).unwrap();
+            let arrived = Mutex::new(Arrived { order: Order::new(), digest: Xxh3::new() });
+            let incoming = Incoming { ring: Arc::new(ring), arrived };
+            incoming.done(0, Turn::Passed { blocks: passed });
+            let digest = incoming.arrived().digest.digest();
+            incoming.done(1, Turn::End { length, digest });
+            assert_eq!(incoming.ring.flow().failure(), Some(Failure::Protocol), "{passed} {length}");
+            assert!(!incoming.ring.flow().is_ended());
         }
     }
 }
