@@ -154,7 +154,8 @@ fn come<E>(
         Err(Error::Timeout { .. }) => {
             let (other, long) = (end.other(), LONG.as_secs());
             eprintln!(
-                "gossamer: at {place} the {end} of a channel has waited {long} s for the {other} to be opened, which takes another                  fiber; it goes on waiting"
+                "gossamer: at {place} the {end} of a channel has waited {long} s for the {other} to be opened, which takes another \
+                 fiber; it goes on waiting"
             );
             accept(patience.map(|patience| patience - LONG))
         }
