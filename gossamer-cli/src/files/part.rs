@@ -3,7 +3,7 @@
 use crate::files::digest::{Digest, Hasher};
 use crate::files::manifest::Entry;
 use crate::files::tree::{Place, explain, times};
-use crate::files::writeback::Writeback;
+use crate::files::writeback::{Writeback, synced};
 use rustix::fs::{FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
 use std::fs::File;
@@ -91,7 +91,7 @@ impl Part {
         writeback.finish()?;
         file.set_len(bytes)?;
         finish_file(&file, entry)?;
-        rustix::fs::fsync(&file)?;
+        synced(&file, file.sync_all())?;
         Ok(place.put(overwrite)?)
     }
 }

@@ -47,6 +47,36 @@ impl Writeback {
 fn start(file: &File) -> io::Result<(SyncSender<()>, JoinHandle<io::Result<()>>)> {
     let file = file.try_clone()?;
     let (ask, asked) = sync_channel(1);
-    let sync = move || asked.iter().try_for_each(|()| file.sync_data());
+    let sync = move || asked.iter().try_for_each(|()| synced(&file, file.sync_data()));
     Ok((ask, thread::Builder::new().name("writeback".into()).spawn(sync)?))
+}
+
+/// A file that could not be synced is worth nothing: what is in memory of it may not be on disk, and the next sync may succeed all the
+/// same. So nothing is kept to go on behind.
+///
+/// # Errors
+/// That of the sync.
+pub fn synced(file: &File, outcome: io::Result<()>) -> io::Result<()> {
+    outcome.inspect_err(|_| {
+        // What stays is compared before it is taken.
+        let _emptied = file.set_len(0);
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    #[test]
+    fn a_file_that_could_not_be_synced_is_emptied() {
+        let path = std::env::temp_dir().join(format!("gossamer-writeback-{}", std::process::id()));
+        let mut file = File::create(&path).unwrap();
+        file.write_all(b"contents").unwrap();
+        assert!(synced(&file, Ok(())).is_ok());
+        assert_eq!(file.metadata().unwrap().len(), 8);
+        assert!(synced(&file, Err(io::Error::other("the disk is gone"))).is_err());
+        assert_eq!(file.metadata().unwrap().len(), 0);
+        std::fs::remove_file(path).unwrap();
+    }
 }

@@ -1,7 +1,8 @@
 //! Descriptors that forked children close at once. While one has them, the other end does not learn that this process is gone.
 //!
 //! Invariant K1: a place of the list has -1, or a descriptor that is open and whose owner has taken the place; the owner gives it up before it
-//! closes the descriptor. In a child nobody owns it: the threads that do are not there, and what else does forgets it (`forked`).
+//! closes the descriptor. In a child nobody owns it: the threads that do are not there, and what else does forgets it (`forked`). Nor does
+//! anybody there own what had its number before, if another thread has closed that while the process was copied.
 
 use crate::sys::atomic::Ordering;
 use crate::sys::atomic::fixed::{AtomicI32, AtomicPtr};
