@@ -1,6 +1,6 @@
 //! Descriptors that forked children close at once. While one has them, the other end does not learn that this process is gone.
 //!
-//! Invariant K1: a place of the list has -1, or a descriptor that is open and whose owner has taken the place; the owner gives it up before it
+//! Invariant U9: a place of the list has -1, or a descriptor that is open and whose owner has taken the place; the owner gives it up before it
 //! closes the descriptor. In a child nobody owns it: the threads that do are not there, and what else does forgets it (`forked`). Nor does
 //! anybody there own what had its number before, if another thread has closed that while the process was copied.
 
@@ -32,7 +32,7 @@ extern "C" fn in_the_child() {
         // Relaxed: a copy has one thread.
         let descriptor = place.descriptor.swap(NONE, Ordering::Relaxed);
         if descriptor != NONE {
-            // SAFETY: K1: it is open and nobody's. The call may be made in a child.
+            // SAFETY: U9: it is open and nobody's. The call may be made in a child.
             unsafe { libc::close(descriptor) };
         }
     }
