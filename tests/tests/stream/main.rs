@@ -18,6 +18,7 @@ mod sizes;
 mod sparse;
 mod together;
 mod trouble;
+mod unprivileged;
 mod wire;
 
 use gossamer::stream::{self, Faults, Geometry, Key, Length, Options, Receiver, Route, Sender};

@@ -1,0 +1,46 @@
+//! Streams of a user who is not root: `/dev/userfaultfd` is not his.
+
+use crate::raw::iota_to_sum;
+use crate::{JOINS, small};
+use gossamer::stream::{self, Faults, Geometry, Options};
+use integration_tests::isolated;
+use std::fs::File;
+use std::ptr::null;
+
+/// Gives up what root may do, in all threads.
+fn become_nobody() {
+    const NOBODY: u32 = 65534;
+    // SAFETY: system calls; no group is read.
+    let statuses = unsafe {
+        if libc::geteuid() != 0 {
+            return;
+        }
+        [
+            libc::setgroups(0, null()),
+            libc::setresgid(NOBODY, NOBODY, NOBODY),
+            libc::setresuid(NOBODY, NOBODY, NOBODY),
+        ]
+    };
+    assert_eq!(statuses, [0; 3]);
+}
+
+#[test]
+fn a_user_who_is_not_root_has_windows_over_every_way() {
+    isolated("unprivileged::a_user_who_is_not_root_has_windows_over_every_way", || {
+        become_nobody();
+        for join in JOINS {
+            for faults in [Faults::Auto, Faults::Signal] {
+                for geometry in [Geometry::default(), small()] {
+                    iota_to_sum(join, 16 << 20, Options::from(geometry).faults(faults));
+                }
+            }
+        }
+        let options = |faults| Options::from(small()).faults(faults);
+        let window = |faults| stream::pair(0, options(faults)).unwrap().0.into_window();
+        if File::options().read(true).write(true).open("/dev/userfaultfd").is_err() {
+            assert!(!window(Faults::Auto).unwrap().serves_system_calls());
+            let error = window(Faults::Userfault).unwrap_err().to_string();
+            assert!(error.contains("/dev/userfaultfd") && error.contains("`Faults::Signal`"), "{error}");
+        }
+    });
+}
