@@ -7,8 +7,13 @@ use crate::key::Key;
 use crate::protocol::{HANDSHAKE, Hello, PROTOCOL, Request, decode, encode};
 use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
+use std::time::Duration;
 use tokio::net::TcpStream;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
+
+/// How often a connection is tried that ends before the other side has said who it is, and how long is waited in between.
+const TRIES: usize = 4;
+const PAUSE: Duration = Duration::from_millis(50);
 
 /// A connection to a daemon that knows the key.
 #[derive(Debug)]
@@ -32,7 +37,7 @@ impl Connection {
         let Machine { name, address } = machine;
         let failure =
             |what: String| Failure::new(UNREACHABLE, format!("cannot reach {name} ({address}): {what}"));
-        let opened = match timeout(HANDSHAKE, open(address, key)).await {
+        let opened = match timeout(HANDSHAKE, open_at_last(address, key)).await {
             Ok(opened) => opened,
             Err(_) => Err(Trouble::Connect(ErrorKind::TimedOut.into())),
         };
@@ -81,6 +86,28 @@ impl Trouble {
             ),
         }
     }
+}
+
+/// Opens a connection. A daemon at which many strangers knock turns away whoever is not through at once, so an end of the handshake is no
+/// answer yet.
+async fn open_at_last(address: &str, key: &Key) -> Result<Connection, Trouble> {
+    for _ in 1..TRIES {
+        match open(address, key).await {
+            Err(Trouble::Handshake(error)) if is_end(&error) => sleep(PAUSE).await,
+            opened => return opened,
+        }
+    }
+    open(address, key).await
+}
+
+fn is_end(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        ErrorKind::UnexpectedEof
+            | ErrorKind::ConnectionReset
+            | ErrorKind::ConnectionAborted
+            | ErrorKind::BrokenPipe
+    )
 }
 
 async fn open(address: &str, key: &Key) -> Result<Connection, Trouble> {

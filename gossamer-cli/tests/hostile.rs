@@ -126,15 +126,18 @@ fn thousands_of_connections_keep_nobody_out() {
     assert!(rack.daemons[0].log().matches("refused").count() < 10, "{}", rack.daemons[0].log());
 }
 
-/// Passes on a connection from a port of its own, and gives what the client said; `change` sees each piece of it.
+/// Passes on a connection from a port of its own, behind some that are `closed`, and gives what the client said; `change` sees each
+/// piece of it.
 fn proxy(
     rack: &Rack,
+    closed: usize,
     mut change: impl FnMut(usize, &mut [u8]) + Send + 'static,
 ) -> (u16, std::thread::JoinHandle<Vec<u8>>) {
     let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
     let port = listener.local_addr().unwrap().port();
     let daemon = connect(rack);
     let passing = std::thread::spawn(move || {
+        (0..closed).for_each(|_| drop(listener.accept().unwrap()));
         let (client, _) = listener.accept().unwrap();
         let (mut from_daemon, mut to_client) = (daemon.try_clone().unwrap(), client.try_clone().unwrap());
         std::thread::spawn(move || {
@@ -170,7 +173,7 @@ fn through(rack: &Rack, port: u16) -> std::process::Command {
 fn a_recorded_launch_cannot_be_sent_again() {
     let rack = Rack::new("recorded", 1);
     let traces = || std::fs::read_to_string(rack.scratch.path("traces")).unwrap_or_default().lines().count();
-    let (port, passing) = proxy(&rack, |_, _| {});
+    let (port, passing) = proxy(&rack, 0, |_, _| {});
     finish(&mut through(&rack, port)).ended_with(0);
     let recorded = passing.join().unwrap();
     assert_eq!(traces(), 1);
@@ -186,10 +189,19 @@ fn a_recorded_launch_cannot_be_sent_again() {
 }
 
 #[test]
+fn a_launcher_that_is_turned_away_in_a_crowd_comes_again() {
+    let rack = Rack::new("crowd", 1);
+    let (port, passing) = proxy(&rack, 3, |_, _| {});
+    finish(&mut through(&rack, port)).ended_with(0);
+    passing.join().unwrap();
+    assert!(rack.scratch.path("traces").exists());
+}
+
+#[test]
 fn a_launch_that_is_changed_on_the_way_starts_nothing() {
     let rack = Rack::new("changed", 1);
     for place in [0_usize, 40, 48, 50, 60, 90, 200] {
-        let (port, passing) = proxy(&rack, move |begin, piece| {
+        let (port, passing) = proxy(&rack, 0, move |begin, piece| {
             if let Some(byte) = place.checked_sub(begin).and_then(|offset: usize| piece.get_mut(offset)) {
                 *byte ^= 1;
             }
