@@ -10,18 +10,17 @@ use std::ptr::null;
 /// Gives up what root may do, in all threads.
 fn become_nobody() {
     const NOBODY: u32 = 65534;
-    // SAFETY: system calls; no group is read.
-    let statuses = unsafe {
-        if libc::geteuid() != 0 {
-            return;
-        }
-        [
-            libc::setgroups(0, null()),
-            libc::setresgid(NOBODY, NOBODY, NOBODY),
-            libc::setresuid(NOBODY, NOBODY, NOBODY),
-        ]
-    };
-    assert_eq!(statuses, [0; 3]);
+    // SAFETY: a system call.
+    if unsafe { libc::geteuid() } != 0 {
+        return;
+    }
+    // SAFETY: no group is read.
+    let groups = unsafe { libc::setgroups(0, null()) };
+    // SAFETY: a system call, as the next one.
+    let group = unsafe { libc::setresgid(NOBODY, NOBODY, NOBODY) };
+    // SAFETY: as above.
+    let user = unsafe { libc::setresuid(NOBODY, NOBODY, NOBODY) };
+    assert_eq!([groups, group, user], [0; 3]);
 }
 
 #[test]
