@@ -15,7 +15,7 @@
 //! | [`manifest`], [`message`] | what is to be sent, and what of that the receiver takes; what is said on the link |
 //! | [`record`], [`digest`] | how files lie in the blocks of the stream; how their contents are compared |
 //! | [`walk`], [`source`], [`input`], [`outgoing`], [`send`] | the sender: its list, a file, standard input, the stream, the whole |
-//! | [`tree`], [`part`], [`writeback`], [`incoming`], [`recv`] | the receiver: its directory, a file, its way to disk, the stream, the whole |
+//! | [`tree`], [`part`], [`writeback`], [`output`], [`incoming`], [`recv`] | the receiver: its directory, a file, its way to disk, standard output, the stream, the whole |
 
 pub(crate) mod arguments;
 pub mod code;
