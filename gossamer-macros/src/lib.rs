@@ -79,6 +79,8 @@ pub fn delegate(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// Derives `NoRef`: the type may travel to a trustee if each of its fields may.
 ///
 /// Every type parameter is bounded by `NoRef`, and every field is checked, with the error on the field at fault.
+///
+/// A macro that changes the type stands above the derive, so that this sees the fields as they are; below it, it is an error.
 #[proc_macro_derive(NoRef)]
 pub fn derive_noref(item: TokenStream) -> TokenStream {
     noref::expand(item.into()).into()

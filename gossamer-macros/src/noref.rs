@@ -57,18 +57,21 @@ fn implement(input: &DeriveInput, fields: &[&Field]) -> TokenStream {
     add_predicates(&mut send_generics, vec![is_send]);
     let (_, _, send_clause) = send_generics.split_for_impl();
     let itself: Type = parse_quote!(#name #type_generics);
-    let mentions = fields.iter().map(|field| mention_of(&field.ty, &itself));
-    let (encode, decode) = match &input.data {
-        Data::Enum(data) => (encode_enum(data), decode_enum(data)),
-        Data::Struct(data) => (encode_struct(&data.fields), construct(&quote!(Self), &data.fields, 0)),
-        Data::Union(_) => (TokenStream::new(), TokenStream::new()),
+    let mentions = fields.iter().map(|field| mention_of(field, &itself));
+    let (shape, encode, decode) = match &input.data {
+        Data::Enum(data) => (shape_of_enum(data), encode_enum(data, &itself), decode_enum(data, &itself)),
+        Data::Struct(data) => {
+            let whole = construct(&quote!(Self), &data.fields, 0, &itself);
+            (shape_of_struct(data.fields.len()), encode_struct(&data.fields, &itself), whole)
+        }
+        Data::Union(_) => Default::default(),
     };
     quote_spanned! {Span::mixed_site()=>
         // SAFETY: a value is its fields and nothing else, and `FIELDS` compiles only if each of them is `NoRef`. A field is
-        // moved out of a value that is not dropped after, by the entry that was made for its type.
+        // moved out of a value that is not dropped after, by the entry that was made for its type. The type is named where an entry
+        // is used, since a macro below this one may have changed the field. Fields are read in the order in which they are written.
         unsafe impl #impl_generics ::gossamer::NoRef for #name #type_generics #send_clause {
-            const SHAPE: ::gossamer::__private::Shape =
-                ::gossamer::__private::Field::shape(<Self as ::gossamer::NoRef>::FIELDS);
+            const SHAPE: ::gossamer::__private::Shape = #shape;
             const FIELDS: &'static [::gossamer::__private::Field] = &[#(#mentions),*];
 
             fn encode(self, to: &mut ::gossamer::Encoder) {
@@ -86,36 +89,72 @@ fn implement(input: &DeriveInput, fields: &[&Field]) -> TokenStream {
 }
 
 /// The one place where the type of a field of `itself` has to be `NoRef`, with the error on it.
-fn mention_of(ty: &Type, itself: &Type) -> TokenStream {
-    let span = gossamer_span(ty.span());
-    let mut ty = ty.clone();
-    SpellOutSelf { meaning: itself }.visit_type_mut(&mut ty);
+fn mention_of(field: &Field, itself: &Type) -> TokenStream {
+    let span = gossamer_span(field.ty.span());
+    let ty = spelled_out(&field.ty, itself);
     quote_spanned!(span=> ::gossamer::__private::Field::of::<#ty>())
 }
 
-/// By raw references, since a packed struct has no others.
-fn encode_struct(fields: &Fields) -> TokenStream {
-    let encode = fields.members().enumerate().map(|(index, member)| {
+/// The types of fields of `itself`, as they can be named in its impl.
+fn types_of(fields: &Fields, itself: &Type) -> Vec<Type> {
+    fields.iter().map(|field| spelled_out(&field.ty, itself)).collect()
+}
+
+fn spelled_out(ty: &Type, itself: &Type) -> Type {
+    let mut ty = ty.clone();
+    SpellOutSelf { meaning: itself }.visit_type_mut(&mut ty);
+    ty
+}
+
+fn shape_of_struct(fields: usize) -> TokenStream {
+    quote_spanned! {Span::mixed_site()=>
+        ::gossamer::__private::Field::struct_shape::<#fields>(
+            ::core::mem::size_of::<Self>(),
+            <Self as ::gossamer::NoRef>::FIELDS,
+        )
+    }
+}
+
+fn shape_of_enum(data: &DataEnum) -> TokenStream {
+    let mut first = 0;
+    let variants = data.variants.iter().map(|variant| {
+        let (start, fields) = (first, variant.fields.len());
+        first += fields;
         quote_spanned! {Span::mixed_site()=>
-            // SAFETY: `this` is not dropped, and the entry was made for this field's type.
-            unsafe { <Self as ::gossamer::NoRef>::FIELDS[#index].encode(&raw const (*this).#member, to) };
+            ::gossamer::__private::Field::variant_shape::<#fields>(#start, <Self as ::gossamer::NoRef>::FIELDS)
+        }
+    });
+    quote_spanned!(Span::mixed_site()=> ::gossamer::__private::Field::enum_shape([#(#variants),*]))
+}
+
+/// By raw references, since a packed struct has no others.
+fn encode_struct(fields: &Fields, itself: &Type) -> TokenStream {
+    let fields = fields.members().zip(types_of(fields, itself)).enumerate();
+    let encode = fields.map(|(index, (member, ty))| {
+        let field = quote_spanned!(gossamer_span(ty.span())=> &raw const (*this).#member);
+        quote_spanned! {Span::mixed_site()=>
+            // SAFETY: `this` is not dropped, and the entry was made for this type, which the compiler finds the field to have.
+            unsafe { <Self as ::gossamer::NoRef>::FIELDS[#index].encode::<#ty>(#field, to) };
         }
     });
     quote!(#(#encode)*)
 }
 
-fn encode_enum(data: &DataEnum) -> TokenStream {
+fn encode_enum(data: &DataEnum, itself: &Type) -> TokenStream {
     let mut first = 0;
     let arms = data.variants.iter().enumerate().map(|(tag, variant)| {
         let (name, members) = (&variant.ident, variant.fields.members());
-        let values: Vec<_> = (0..variant.fields.len()).map(|index| format_ident!("field_{index}")).collect();
+        let types = types_of(&variant.fields, itself);
+        let value =
+            |(index, ty): (usize, &Type)| format_ident!("field_{index}", span = gossamer_span(ty.span()));
+        let values: Vec<_> = types.iter().enumerate().map(value).collect();
         let indices = first..first + values.len();
         first += values.len();
         quote_spanned! {Span::mixed_site()=>
             Self::#name { #(#members: #values),* } => {
                 to.length(#tag);
                 // SAFETY: as in `encode_struct`; the indices count the fields of all variants, as `FIELDS` does.
-                #(unsafe { <Self as ::gossamer::NoRef>::FIELDS[#indices].encode(#values, to) };)*
+                #(unsafe { <Self as ::gossamer::NoRef>::FIELDS[#indices].encode::<#types>(#values, to) };)*
             }
         }
     });
@@ -126,11 +165,12 @@ fn encode_enum(data: &DataEnum) -> TokenStream {
     }
 }
 
-fn decode_enum(data: &DataEnum) -> TokenStream {
+fn decode_enum(data: &DataEnum, itself: &Type) -> TokenStream {
     let mut first = 0;
     let arms = data.variants.iter().enumerate().map(|(tag, variant)| {
         let name = &variant.ident;
-        let whole = construct(&quote_spanned!(Span::mixed_site()=> Self::#name), &variant.fields, first);
+        let name = quote_spanned!(Span::mixed_site()=> Self::#name);
+        let whole = construct(&name, &variant.fields, first, itself);
         first += variant.fields.len();
         quote_spanned!(Span::mixed_site()=> #tag => #whole,)
     });
@@ -143,15 +183,15 @@ fn decode_enum(data: &DataEnum) -> TokenStream {
 }
 
 /// A struct or variant of decoded fields, of which `first` is the number of the first.
-fn construct(name: &TokenStream, fields: &Fields, first: usize) -> TokenStream {
+fn construct(name: &TokenStream, fields: &Fields, first: usize, itself: &Type) -> TokenStream {
+    let values = types_of(fields, itself).into_iter().zip(first..).map(|(ty, index)| {
+        quote_spanned! {gossamer_span(ty.span())=>
+            // SAFETY: the entry was made for this type.
+            unsafe { <Self as ::gossamer::NoRef>::FIELDS[#index].decode::<#ty>(from) }?
+        }
+    });
     let members = fields.members();
-    let indices = first..first + fields.len();
-    quote_spanned! {Span::mixed_site()=>
-        // SAFETY: the entry was made for this field's type.
-        ::core::result::Result::Ok(#name {
-            #(#members: unsafe { <Self as ::gossamer::NoRef>::FIELDS[#indices].decode(from) }?),*
-        })
-    }
+    quote_spanned!(Span::mixed_site()=> ::core::result::Result::Ok(#name { #(#members: #values),* }))
 }
 
 /// The generics with each type parameter, and each associated type of one that a field has, bounded by `NoRef`.

@@ -79,7 +79,9 @@ pub use trust::{
 };
 #[cfg(feature = "serde")]
 pub use wire::Serde;
-pub use wire::value::{Decoder, Encoder, Malformed};
+pub use wire::decoder::Decoder;
+pub use wire::encoder::Encoder;
+pub use wire::refusal::Malformed;
 pub use worker::config::Config;
 
 /// What the macros' expansions use. Not for anybody else.
@@ -90,7 +92,7 @@ pub mod __private {
     pub use crate::rack::run::main;
     pub use crate::trust::delegate::Delegate;
     pub use crate::wire::field::Field;
-    pub use crate::wire::value::Shape;
+    pub use crate::wire::shape::Shape;
 }
 
 /// In the body of a delegated closure: records where it stands. Nothing is added to what it does.

@@ -2,7 +2,7 @@
 
 use crate::fabric::tcp::{Arrival, Connection, Frame, Piece, Wire};
 use crate::fabric::{Endpoint, Event, Lane, SlotMemory, Slots};
-use crate::wire::value::Malformed;
+use crate::wire::refusal::Malformed;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;

@@ -2,6 +2,7 @@
 
 use crate::fabric::{Endpoint, Event, Fabric, Lane, SlotMemory, Slots};
 use crate::wire::batch::Header;
+use crate::wire::word::words_of;
 
 /// What the suite writes into.
 pub(super) const LANE: Lane = Lane { reader: 7, writer: 3, slots: Slots::Requests };
@@ -68,7 +69,7 @@ fn body(sequence: u32, words: usize) -> Vec<u64> {
 pub(super) fn write(fabric: &impl Fabric, slot: usize, sequence: u32, words: usize) {
     let header = Header { sequence, count: 1, words: words as u16 };
     // SAFETY: the only writer is this test, and it reads a slot only when its header has come.
-    unsafe { fabric.write(slot, header.pack(), &body(sequence, words)) };
+    unsafe { fabric.write(slot, header.pack(), words_of(&body(sequence, words))) };
 }
 
 /// The header of a slot, whose body must be there too.

@@ -1,7 +1,8 @@
-//! Whichever fabric a lane has: the contract is passed on (W1 to W3).
+//! Whichever fabric a lane has: the contract is passed on (W1 to W6).
 
 use crate::fabric::tcp::Wire;
 use crate::fabric::{Fabric, SlotMemory};
+use crate::wire::word::Word;
 use std::sync::Arc;
 
 /// The way to the slots of a peer.
@@ -15,7 +16,7 @@ pub(crate) enum Link {
 impl Fabric for Link {
     #[inline(always)]
     // SAFETY: the trait's contract, which the caller keeps.
-    unsafe fn write(&self, slot: usize, header: u64, body: &[u64]) {
+    unsafe fn write(&self, slot: usize, header: u64, body: &[Word]) {
         match self {
             // SAFETY: the caller's.
             Self::Memory(memory) => unsafe { memory.write(slot, header, body) },

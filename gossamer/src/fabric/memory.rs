@@ -15,6 +15,7 @@ use crate::sys::atomic::{AtomicU64, Ordering, SharedCell};
 use crate::sys::prefetch;
 use crate::sys::segment::Segment;
 use crate::wire::batch::{BODY_WORDS, FAR_BODY_WORDS};
+use crate::wire::word::Word;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
@@ -26,14 +27,14 @@ pub(crate) const FAR_SLOTS: usize = 8;
 
 /// Any content is a valid one, so that it may lie in memory that another process writes, too.
 #[repr(C, align(128))]
-struct Slot<Body: ?Sized = [u64]> {
+struct Slot<Body: ?Sized = [Word]> {
     header: AtomicU64,
     body: SharedCell<Body>,
 }
 
-impl<const WORDS: usize> Slot<[u64; WORDS]> {
+impl<const WORDS: usize> Slot<[Word; WORDS]> {
     fn empty() -> Self {
-        Self { header: AtomicU64::new(0), body: SharedCell::new([0; WORDS]) }
+        Self { header: AtomicU64::new(0), body: SharedCell::new([Word::new(0); WORDS]) }
     }
 
     /// Drops slots on the heap.
@@ -73,7 +74,7 @@ unsafe impl Send for SlotMemory {}
 
 impl SlotMemory {
     /// What the slots of one direction take of a segment.
-    pub(crate) const BYTES: usize = SLOTS * size_of::<Slot<[u64; BODY_WORDS]>>();
+    pub(crate) const BYTES: usize = SLOTS * size_of::<Slot<[Word; BODY_WORDS]>>();
 
     /// Slots on the heap, for two workers of this process.
     pub(crate) fn new() -> Arc<Self> {
@@ -88,10 +89,16 @@ impl SlotMemory {
     fn on_the_heap<const WORDS: usize>(count: usize) -> Arc<Self> {
         assert!(count.is_power_of_two(), "{count} slots");
         // One by one: all of them at once would not fit the stack of the fiber that connects a lane.
-        let slots: Box<[Slot<[u64; WORDS]>]> = (0..count).map(|_| Slot::empty()).collect();
+        let slots: Box<[Slot<[Word; WORDS]>]> = (0..count).map(|_| Slot::empty()).collect();
         let slots = NonNull::from(Box::leak(slots)).cast();
-        let home = Home::Heap { free: Slot::<[u64; WORDS]>::free };
-        Arc::new(Self { slots, mask: count - 1, words: WORDS, stride: size_of::<Slot<[u64; WORDS]>>(), home })
+        let home = Home::Heap { free: Slot::<[Word; WORDS]>::free };
+        Arc::new(Self {
+            slots,
+            mask: count - 1,
+            words: WORDS,
+            stride: size_of::<Slot<[Word; WORDS]>>(),
+            home,
+        })
     }
 
     /// The slots that begin `offset` bytes into a segment, for two workers that may be of two processes. All handles of one
@@ -102,7 +109,7 @@ impl SlotMemory {
     pub(crate) fn in_segment(segment: &Arc<Segment>, offset: usize) -> Arc<Self> {
         let end = offset + Self::BYTES;
         assert!(end <= segment.len(), "{} bytes of lane memory end before {end}", segment.len());
-        assert!(offset.is_multiple_of(align_of::<Slot<[u64; BODY_WORDS]>>()), "slots are aligned");
+        assert!(offset.is_multiple_of(align_of::<Slot<[Word; BODY_WORDS]>>()), "slots are aligned");
         // SAFETY: inside the mapping (asserted).
         let slots = unsafe { segment.start().byte_add(offset) }.cast();
         let (home, stride) = (Home::Segment { _mapped: Arc::clone(segment) }, Self::BYTES / SLOTS);
@@ -114,7 +121,7 @@ impl SlotMemory {
         // SAFETY: M3: there are as many.
         let start = unsafe { self.slots.byte_add((index & self.mask) * self.stride) };
         // The length of a slot is that of its body.
-        let slot = std::ptr::slice_from_raw_parts(start.as_ptr().cast::<u64>(), self.words) as *const Slot;
+        let slot = std::ptr::slice_from_raw_parts(start.as_ptr().cast::<Word>(), self.words) as *const Slot;
         // SAFETY: M3; what is shared of a slot is in cells.
         unsafe { &*slot }
     }
@@ -150,10 +157,10 @@ impl SlotMemory {
     /// # Safety
     /// M1.
     #[inline(always)]
-    pub(super) unsafe fn land(&self, slot: usize, offset: usize, words: &[u64]) {
+    pub(super) unsafe fn land(&self, slot: usize, offset: usize, words: &[Word]) {
         debug_assert!(offset + words.len() <= self.words);
         self.slot(slot).body.with_mut(|body| {
-            let target = body.cast::<u64>().wrapping_add(offset);
+            let target = body.cast::<Word>().wrapping_add(offset);
             // SAFETY: M1: nobody else reads or writes the body; it has room (asserted above: both ends build batches of as
             // many words at the most, and frames are looked at before they are landed).
             unsafe { std::ptr::copy_nonoverlapping(words.as_ptr(), target, words.len()) };
@@ -172,7 +179,7 @@ impl SlotMemory {
     /// # Safety
     /// M1.
     #[inline]
-    pub(crate) unsafe fn land_batch(&self, slot: usize, header: u64, body: &[u64]) {
+    pub(crate) unsafe fn land_batch(&self, slot: usize, header: u64, body: &[Word]) {
         // SAFETY: the caller's.
         unsafe { self.land(slot, 0, body) };
         self.announce(slot, header);
@@ -201,7 +208,7 @@ impl Drop for SlotMemory {
 
 impl Fabric for Arc<SlotMemory> {
     #[inline]
-    unsafe fn write(&self, slot: usize, header: u64, body: &[u64]) {
+    unsafe fn write(&self, slot: usize, header: u64, body: &[Word]) {
         // SAFETY: M1 is the caller's.
         unsafe { self.land_batch(slot, header, body) };
     }
@@ -220,7 +227,7 @@ mod tests {
     use super::*;
     use crate::fabric::conformance::{Subject, conformance};
     use crate::fabric::{Endpoint, Event, Lane};
-    use crate::wire::value::Malformed;
+    use crate::wire::refusal::Malformed;
     use std::cell::RefCell;
     use std::collections::HashMap;
     use std::io;

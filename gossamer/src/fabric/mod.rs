@@ -10,6 +10,8 @@
 //! - W3: a write never blocks and never fails towards its caller; a lost peer is reported by `Endpoint::poll` or `flush`.
 //! - W4: when a write returns, its body is the caller's again: what the fabric still needs, it has copied or sent.
 //! - W5: what is registered stays where it is until the endpoints of both sides are gone.
+//! - W6: on a lane between processes all bytes of a body are initialised; and each is a part of what its writer sends there, or zero.
+//!   Inside a process words may hold values with their padding.
 
 pub(crate) mod bulk;
 pub(crate) mod cable;
@@ -26,7 +28,8 @@ pub(crate) mod tcp;
 
 pub(crate) use memory::{FAR_SLOTS, SLOTS, SlotMemory};
 
-use crate::wire::value::Malformed;
+use crate::wire::refusal::Malformed;
+use crate::wire::word::Word;
 use std::io;
 use std::sync::Arc;
 
@@ -102,8 +105,8 @@ pub(crate) trait Fabric {
     ///
     /// # Safety
     /// The caller is the slot's only writer, and its reader is done with what was in it before: the lane
-    /// protocol's L1 and L2 (`lane/README.md`).
-    unsafe fn write(&self, slot: usize, header: u64, body: &[u64]);
+    /// protocol's L1 and L2 (`lane/README.md`). W6.
+    unsafe fn write(&self, slot: usize, header: u64, body: &[Word]);
 
     /// Hints that about `words` of a slot will be written next.
     fn prepare(&self, slot: usize, words: usize);

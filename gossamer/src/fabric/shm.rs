@@ -9,7 +9,7 @@ use crate::fabric::{Endpoint, Event, Lane, SlotMemory, Slots};
 use crate::sys::atomic::{AtomicU32, Ordering};
 use crate::sys::doorbell::Doorbell;
 use crate::sys::segment::Segment;
-use crate::wire::value::Malformed;
+use crate::wire::refusal::Malformed;
 use std::io;
 use std::ops::Range;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};

@@ -2,7 +2,8 @@
 //! overtake each other, unless they go into the same slot. A seed decides, so that a failure can be had again.
 
 use crate::fabric::{Endpoint, Event, Fabric, Lane, SlotMemory};
-use crate::wire::value::Malformed;
+use crate::wire::refusal::Malformed;
+use crate::wire::word::Word;
 use fastrand::Rng;
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -23,7 +24,7 @@ struct Write {
     to: Arc<SlotMemory>,
     slot: usize,
     header: u64,
-    body: Vec<u64>,
+    body: Vec<Word>,
     landed: usize,
 }
 
@@ -67,7 +68,7 @@ impl Network {
 }
 
 impl Fabric for Wire {
-    unsafe fn write(&self, slot: usize, header: u64, body: &[u64]) {
+    unsafe fn write(&self, slot: usize, header: u64, body: &[Word]) {
         let write = Write { to: Arc::clone(&self.to), slot, header, body: body.to_owned(), landed: 0 };
         self.network.writes.borrow_mut().push(write);
     }

@@ -13,8 +13,9 @@
 
 use crate::fabric::{FAR_SLOTS, Fabric, SlotMemory, Slots, bulk};
 use crate::wire::batch::{FAR_BODY_WORDS, Header};
+use crate::wire::refusal::Malformed;
 use crate::wire::run::Part;
-use crate::wire::value::Malformed;
+use crate::wire::word::{Word, initialised, words_of};
 use std::cell::{Cell, RefCell};
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpStream;
@@ -37,7 +38,7 @@ impl Frame<'_> {
     pub(crate) fn land(&self, memory: &SlotMemory) {
         // SAFETY: M1: the frames of one lane come from its one writer, in order, who follows the lane's protocol (L1, L2), as
         // every node of this program does (B1).
-        unsafe { memory.land_batch(self.slot, self.header, self.body) };
+        unsafe { memory.land_batch(self.slot, self.header, words_of(self.body)) };
     }
 }
 
@@ -199,7 +200,8 @@ impl Connection {
 }
 
 fn bytes_of(words: &[u64]) -> &[u8] {
-    // SAFETY: words are bytes; the length is that of the very same memory.
+    // SAFETY: words that are numbers are initialised, so their bytes are; the length is that of the very same memory. What was
+    // written into `out` had no padding (W6).
     unsafe { std::slice::from_raw_parts(words.as_ptr().cast(), size_of_val(words)) }
 }
 
@@ -230,12 +232,13 @@ impl Wire {
 
 impl Fabric for Wire {
     #[inline]
-    // SAFETY: no memory is touched here; the contract holds for the slots of the peer, which lands what it gets.
-    unsafe fn write(&self, slot: usize, header: u64, body: &[u64]) {
+    // SAFETY: no slot is touched here; the contract holds for the slots of the peer, which lands what it gets.
+    unsafe fn write(&self, slot: usize, header: u64, body: &[Word]) {
         let head = u64::from(self.worker) << 32 | (self.slots as u64) << 24 | (slot as u64) << 16 | MARK;
         let mut out = self.connection.out.borrow_mut();
         out.extend_from_slice(&[head, header]);
-        out.extend_from_slice(body);
+        // SAFETY: W6: the caller's.
+        out.extend_from_slice(unsafe { initialised(body) });
     }
 
     #[inline]

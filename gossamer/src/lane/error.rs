@@ -1,7 +1,9 @@
 //! Why a delegated closure gave no result.
 
 use crate::wire::NoRef;
-use crate::wire::value::{Decoder, Encoder, Malformed};
+use crate::wire::decoder::Decoder;
+use crate::wire::encoder::Encoder;
+use crate::wire::refusal::Malformed;
 use std::borrow::Cow;
 use std::error::Error;
 use std::fmt;

@@ -21,3 +21,5 @@ pub(crate) mod server;
 #[cfg(all(test, not(loom)))]
 mod simulated;
 mod staging;
+#[cfg(all(test, not(loom)))]
+mod threads;

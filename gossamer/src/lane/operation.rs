@@ -12,7 +12,8 @@ use crate::lane::registry::Describe;
 use crate::sys::image;
 use crate::sys::records::record;
 use crate::wire::NoRef;
-use crate::wire::value::Malformed;
+use crate::wire::refusal::Malformed;
+use crate::wire::word::Word;
 use std::marker::PhantomData;
 use std::ptr::NonNull;
 
@@ -38,6 +39,8 @@ pub(crate) struct Encoded {
     describe: Describe,
     /// As `Operation::run`; the arguments may turn out to be none.
     pub(crate) run: unsafe fn(*mut (), Arguments<'_>, &mut Answer<'_>) -> Result<(), Malformed>,
+    /// As `run`, of arguments and a result that both take the words of their types.
+    pub(crate) run_fixed: unsafe fn(*mut (), *const u64, &mut [Word]) -> Result<(), Malformed>,
     /// As `Operation::discard`.
     pub(crate) discard: unsafe fn(Arguments<'_>),
     /// Words of arguments, or `encoded::VARIABLE`.
@@ -168,6 +171,7 @@ impl<T, C: NoRef, U: NoRef, F: FnOnce(&mut T, C) -> U, N> Instance<T, C, U, F, N
     const ENCODED: Encoded = Encoded {
         describe: Self::describe,
         run: Self::run_encoded,
+        run_fixed: Self::run_fixed,
         discard: Self::discard_encoded,
         arguments: encoded::words::<C>(),
         result: encoded::words::<U>(),
@@ -194,6 +198,23 @@ impl<T, C: NoRef, U: NoRef, F: FnOnce(&mut T, C) -> U, N> Instance<T, C, U, F, N
         // SAFETY: `property` points at a `T` that nobody else uses.
         let property = unsafe { &mut *property.cast::<T>() };
         answer.write(closure(property, arguments));
+        Ok(())
+    }
+
+    /// # Safety
+    /// As `run_encoded`; both take the words of their types, and so many of the result are there.
+    unsafe fn run_fixed(
+        property: *mut (),
+        arguments: *const u64,
+        result: &mut [Word],
+    ) -> Result<(), Malformed> {
+        // SAFETY: the caller's.
+        let arguments = unsafe { encoded::take::<C>(arguments) }?;
+        // SAFETY: `of` accepted `F` as a type of size zero and forgot the value that is conjured here.
+        let closure = unsafe { NonNull::<F>::dangling().read() };
+        // SAFETY: `property` points at a `T` that nobody else uses.
+        let property = unsafe { &mut *property.cast::<T>() };
+        encoded::put(result, closure(property, arguments));
         Ok(())
     }
 

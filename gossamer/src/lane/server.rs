@@ -11,6 +11,7 @@ use crate::lane::operation::Operation;
 use crate::lane::property::Properties;
 use crate::wire::batch::{FAILURE_WORDS, Header};
 use crate::wire::request::RequestHeader;
+use crate::wire::word::Word;
 use std::sync::Arc;
 
 /// The end of a lane that serves requests.
@@ -21,12 +22,12 @@ pub(crate) struct Server<F> {
     pub(super) fabric: F,
     /// Batches served, wrapping.
     pub(super) served: u32,
-    pub(super) answer: Box<[u64]>,
+    pub(super) answer: Box<[Word]>,
 }
 
 impl<F: Fabric> Server<F> {
     pub(crate) fn new(requests: Arc<SlotMemory>, fabric: F) -> Self {
-        Self { answer: vec![0; requests.words()].into(), requests, fabric, served: 0 }
+        Self { answer: vec![Word::new(0); requests.words()].into(), requests, fabric, served: 0 }
     }
 
     /// Where the batch that is next will be, and its response.
@@ -70,12 +71,14 @@ impl<F: Fabric> Server<F> {
                 // SAFETY: as below.
                 unsafe { run.announce(count, |property| properties.prefetch(property)) };
             }
-            // SAFETY: L3: the header has the sequence awaited, so the batch is whole; it stays until it is answered below.
+            // SAFETY: L3: the header has the sequence awaited, so the batch is whole; it stays until it is answered below. Its client
+            // is a worker of this runtime, in this process and of this very image (P1), which moved the arguments in: lanes of other
+            // processes are served by `serve_encoded`.
             unsafe { run.whole_batch(count, properties, worker) };
         });
         let (used, failures) = (run.used, run.failures);
         for (index, word) in self.answer.iter_mut().take(FAILURE_WORDS).enumerate() {
-            *word = (failures >> (64 * index)) as u64;
+            word.write((failures >> (64 * index)) as u64);
         }
         let header = Header { sequence, count: header.count, words: used as u16 };
         // SAFETY: L1: this server is the only writer of the response slots. L4: the client reused this request slot,
@@ -89,7 +92,7 @@ impl<F: Fabric> Server<F> {
 /// A batch being served: what must survive the panic of one of its closures.
 struct Run<'a> {
     at: *const u64,
-    answer: &'a mut [u64],
+    answer: &'a mut [Word],
     used: usize,
     failures: u128,
     index: usize,
@@ -183,7 +186,7 @@ impl Run<'_> {
                 context::note_operation(operation);
             }
             let Some(property) = properties.get(header.property) else { return Some(operation) };
-            let answer = self.answer.as_mut_ptr().wrapping_add(self.used);
+            let answer = self.answer.as_mut_ptr().wrapping_add(self.used).cast();
             // SAFETY: the sender vouched that the property has the operation's type (`Client::push`), and R3 that nobody
             // else refers to it. The arguments follow the header, unread. The client counted the words of all results
             // before it closed the batch (`RequestBatch::fits`), so the result has room.
@@ -203,7 +206,7 @@ impl Run<'_> {
     #[cold]
     fn fail(&mut self, operation: &'static Operation, reason: Reason, worker: u32) {
         let error = DelegationError::new(reason, operation.name(), worker);
-        self.answer[self.used] = error.into_word().expose_provenance() as u64;
+        self.answer[self.used].write(error.into_word().expose_provenance() as u64);
         self.failures |= 1 << self.index;
         self.advance(operation.step(), 1);
     }

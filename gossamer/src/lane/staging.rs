@@ -7,14 +7,15 @@ use crate::lane::operation::{Delegated, Operation};
 use crate::lane::payload;
 use crate::wire::batch::{BODY_WORDS, Header, failure_words};
 use crate::wire::request::RequestHeader;
+use crate::wire::word::Word;
 use std::cell::{Cell, UnsafeCell};
 
 /// Requests that wait to be published together. Used by one thread; no user code runs while it is borrowed.
 pub(crate) struct RequestBatch {
     /// For slots of the usual size, which the compiler knows: a loaded one costs callbacks inside a process a tenth.
-    near: UnsafeCell<[u64; BODY_WORDS]>,
+    near: UnsafeCell<[Word; BODY_WORDS]>,
     /// In their place for larger slots.
-    far: Option<Box<[UnsafeCell<u64>]>>,
+    far: Option<Box<[UnsafeCell<Word>]>>,
     used: Cell<usize>,
     count: Cell<usize>,
     /// Words the responses will take at the most: the failures, and at least one word each.
@@ -25,8 +26,8 @@ impl RequestBatch {
     /// An empty batch for slots of so many words.
     pub(crate) fn new(room: usize) -> Self {
         Self {
-            near: UnsafeCell::new([0; BODY_WORDS]),
-            far: (room > BODY_WORDS).then(|| (0..room).map(|_| UnsafeCell::new(0)).collect()),
+            near: UnsafeCell::new([Word::new(0); BODY_WORDS]),
+            far: (room > BODY_WORDS).then(|| (0..room).map(|_| UnsafeCell::new(Word::new(0))).collect()),
             used: Cell::new(0),
             count: Cell::new(0),
             answer: Cell::new(failure_words(room)),
@@ -41,7 +42,7 @@ impl RequestBatch {
 
     /// Where the words are.
     #[inline(always)]
-    fn start(&self) -> *mut u64 {
+    fn start(&self) -> *mut Word {
         self.far.as_ref().map_or(self.near.get().cast(), |far| UnsafeCell::raw_get(far.as_ptr()))
     }
 
@@ -72,7 +73,7 @@ impl RequestBatch {
     }
 
     /// The words in use.
-    fn words(&self) -> &[u64] {
+    fn words(&self) -> &[Word] {
         // SAFETY: so many words are in use. Only `push` writes, and it does not run while the reference lives: one thread, no
         // user code.
         unsafe { std::slice::from_raw_parts(self.start(), self.used.get()) }
@@ -121,13 +122,15 @@ impl RequestBatch {
         &self,
         header: RequestHeader,
         (words, answer): (usize, usize),
-        write: impl FnOnce(*mut u64),
+        write: impl FnOnce(&mut [Word]),
     ) {
         let used = self.used.get();
         let start = self.start().wrapping_add(used);
         // SAFETY: the caller's: there is room for the header.
-        unsafe { start.write(header.pack()) };
-        write(start.wrapping_add(1));
+        unsafe { start.write(Word::new(header.pack())) };
+        // SAFETY: the caller's: there is room for so many words behind it, to which there is no other reference: one thread, and
+        // `write` runs no code of the program.
+        write(unsafe { std::slice::from_raw_parts_mut(start.wrapping_add(1), words) });
         self.used.set(used + 1 + words);
         self.count.set(self.count.get() + 1);
         self.answer.set(self.answer.get() + answer);
@@ -135,7 +138,7 @@ impl RequestBatch {
 
     /// The header and the words in use.
     #[inline]
-    pub(crate) fn contents(&self, sequence: u32) -> (Header, &[u64]) {
+    pub(crate) fn contents(&self, sequence: u32) -> (Header, &[Word]) {
         let (count, used) = (self.count.get(), self.used.get());
         (Header { sequence, count: count as u16, words: used as u16 }, self.words())
     }

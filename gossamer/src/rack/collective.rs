@@ -2,11 +2,11 @@
 //! collectives of MPI are; [`on_each_node`] starts such fibers.
 
 use crate::NoRef;
-use crate::lane::encoded::stays;
 use crate::rack::topology::{nodes, on_worker, this_node};
 use crate::sys::oneshot;
 use crate::trust::spawn_on_with;
-use crate::wire::value::{Decoder, Encoder, Parcel};
+use crate::wire::decoder::Decoder;
+use crate::wire::encoder::{Encoder, Parcel};
 use crate::worker::wake::block_on;
 use foldhash::fast::FixedState;
 use std::any::{TypeId, type_name};
@@ -103,7 +103,7 @@ fn meet<U: NoRef + Clone>(call: &str, value: U) -> Vec<U> {
         values: encode_for(nodes().len(), value),
     };
     let (own_call, kind) = (own.call.clone(), own.kind);
-    let bytes = Encoder::encoded(own).unwrap_or_else(|refused| panic!("{}", stays(refused)));
+    let bytes = Encoder::encoded(own).unwrap_or_else(|refused| panic!("{}", refused.refusal));
     let decode = |(other, bytes): (usize, Vec<u8>)| {
         let brought = Decoder::decoded::<Brought>(&bytes).unwrap_or_else(|malformed| panic!("{malformed}"));
         // Before a value is looked at: it is of this type only if this is the same.
@@ -121,7 +121,8 @@ fn meet<U: NoRef + Clone>(call: &str, value: U) -> Vec<U> {
 
 /// Encodes a value for each node, or once if it may be decoded by all: a trust is lent to one.
 fn encode_for<U: NoRef + Clone>(nodes: usize, value: U) -> Vec<Vec<u8>> {
-    let parcel = |value| Encoder::parcel(value).unwrap_or_else(|refused| panic!("{}", stays(refused)));
+    let parcel =
+        |value| Encoder::parcel(value).unwrap_or_else(|refused| panic!("`rack`: {}", refused.refusal));
     let first = parcel(value.clone());
     let mut parcels = vec![first];
     if parcels[0].is_unique() {

@@ -5,8 +5,9 @@ use crate::fabric::tcp;
 use crate::rack::control::Control;
 use crate::rack::hello::{Hello, Reply};
 pub use crate::stream::fuzzing::streams;
+use crate::wire::decoder::Decoder;
+use crate::wire::encoder::Encoder;
 use crate::wire::run::Part;
-use crate::wire::value::{Decoder, Encoder};
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::ops::Bound;
 

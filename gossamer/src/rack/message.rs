@@ -2,7 +2,8 @@
 
 use crate::fabric::socket::Socket;
 use crate::wire::NoRef;
-use crate::wire::value::{Decoder, Encoder};
+use crate::wire::decoder::Decoder;
+use crate::wire::encoder::Encoder;
 use std::io::{self, Read, Write};
 
 /// Bytes of a message at the most: the names of all operations of a program go in one.
@@ -11,7 +12,7 @@ const LARGEST: usize = 64 << 20;
 /// # Errors
 /// If the connection is lost.
 pub(crate) fn send<M: NoRef>(socket: &mut Socket, message: M) -> io::Result<()> {
-    let bytes = Encoder::encoded(message).map_err(io::Error::other)?;
+    let bytes = Encoder::encoded(message).map_err(|refused| io::Error::other(refused.refusal.to_string()))?;
     let mut frame = Vec::with_capacity(4 + bytes.len());
     frame.extend((bytes.len() as u32).to_le_bytes());
     frame.extend(bytes);

@@ -1,7 +1,9 @@
 //! [`Node`]: a process of the application, and which there are.
 
 use crate::trust::{NoRef, Trustee};
-use crate::wire::value::{Decoder, Encoder, Malformed};
+use crate::wire::decoder::Decoder;
+use crate::wire::encoder::Encoder;
+use crate::wire::refusal::Malformed;
 use crate::worker::{self, Worker};
 
 /// One process of an application. Alone, a program is node 0 of one.

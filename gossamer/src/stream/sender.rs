@@ -6,7 +6,7 @@ use crate::stream::flow::Failure;
 use crate::stream::geometry::LONGEST;
 use crate::stream::half::Half;
 use crate::wire::NoRef;
-use crate::wire::value::Shape;
+use crate::wire::shape::Shape;
 use std::fmt;
 use std::io::{self, Seek, SeekFrom, Write};
 use std::ops::{Deref, DerefMut};

@@ -6,7 +6,9 @@ use crate::sys::oneshot;
 use crate::trust::call::{Target, report_unawaited};
 use crate::trust::handle::Handle;
 use crate::trust::{NoRef, Pending, Trustee};
-use crate::wire::value::{Decoder, Encoder, Malformed};
+use crate::wire::decoder::Decoder;
+use crate::wire::encoder::Encoder;
+use crate::wire::refusal::{Malformed, Why};
 use std::fmt;
 use std::marker::PhantomData;
 use std::panic::Location;
@@ -291,10 +293,12 @@ impl<T> fmt::Debug for Trust<T> {
 // on every thread, and another node is lent one of its own.
 unsafe impl<T> NoRef for Trust<T> {
     fn encode(self, to: &mut Encoder) {
-        Handle::encode(self.handle, to);
+        if !Handle::lend(&self.handle, to) {
+            to.refuse_because(self, Why::OtherRuntime);
+        }
     }
 
     fn decode(from: &mut Decoder<'_>) -> Result<Self, Malformed> {
-        Handle::decode(from).map(Self::new)
+        from.given_back().map_or_else(|| Handle::decode(from).map(Self::new), Ok)
     }
 }

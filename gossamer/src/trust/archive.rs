@@ -3,7 +3,9 @@
 
 use crate::lane::operation::refuse_captures;
 use crate::trust::{NoRef, Trust};
-use crate::wire::value::{Decoder, Encoder, Malformed};
+use crate::wire::decoder::Decoder;
+use crate::wire::encoder::Encoder;
+use crate::wire::refusal::Malformed;
 use rkyv::api::high::{HighSerializer, HighValidator};
 use rkyv::bytecheck::CheckBytes;
 use rkyv::rancor;

@@ -6,7 +6,9 @@
 use crate::lane::operation::Delegated;
 use crate::lane::property::Root;
 use crate::wire::NoRef;
-use crate::wire::value::{Decoder, Encoder, Malformed};
+use crate::wire::decoder::Decoder;
+use crate::wire::encoder::Encoder;
+use crate::wire::refusal::Malformed;
 use crate::worker::inbox::Message;
 use crate::worker::shared::Shared;
 use crate::worker::{self, Worker, with_worker};
@@ -33,19 +35,20 @@ impl Handle {
         Self { shared, trustee, property, lender: None, travelled }
     }
 
-    /// Lends a handle to the node that this is sent to.
-    pub(crate) fn encode(this: Arc<Self>, to: &mut Encoder) {
-        // Relaxed: the last to drop a handle comes after all that were done with it.
-        this.travelled.store(true, Ordering::Relaxed);
-        worker::with(|worker| match worker {
-            Some(here) => {
-                let (trustee, property, lender) = (this.trustee, this.property, here.index as u32);
-                let number = here.lending.lend(this);
-                to.undo(move || with_worker(|here| here.lending.give_back(number)));
-                (trustee, property, lender, number).encode(to);
-            }
-            None => to.refuse::<Self>(),
-        });
+    /// Lends a handle to the node that it is sent to, if that is of its own runtime: the numbers that it names mean something else in
+    /// another one (X1). Whether it is.
+    pub(crate) fn lend(this: &Arc<Self>, to: &mut Encoder) -> bool {
+        worker::with(|worker| {
+            let Some(here) = worker.filter(|here| Arc::ptr_eq(&here.shared, &this.shared)) else {
+                return false;
+            };
+            // Relaxed: the last to drop a handle comes after all that were done with it.
+            this.travelled.store(true, Ordering::Relaxed);
+            let number = here.lending.lend(Arc::clone(this));
+            to.undo(move || with_worker(|here| here.lending.give_back(number)));
+            (this.trustee, this.property, here.index as u32, number).encode(to);
+            true
+        })
     }
 
     /// A handle that another node has lent.

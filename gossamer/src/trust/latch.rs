@@ -18,7 +18,9 @@ use crate::trust::join::refuse_while_unwinding;
 use crate::trust::remote::{self, Asked};
 use crate::trust::spawn::run_job;
 use crate::trust::{NoRef, Pending, Trust};
-use crate::wire::value::{Decoder, Encoder, Malformed};
+use crate::wire::decoder::Decoder;
+use crate::wire::encoder::Encoder;
+use crate::wire::refusal::Malformed;
 use crate::worker::wake::block_on;
 use crate::worker::{self, with_worker};
 use std::cell::UnsafeCell;
@@ -79,14 +81,14 @@ unsafe impl<T: Send> Send for Cell<T> {}
 // a property.
 unsafe impl<T: NoRef> NoRef for Latch<T> {
     fn encode(self, to: &mut Encoder) {
-        match Arc::into_inner(self.0) {
-            Some(cell) => cell.value.into_inner().encode(to),
-            None => to.refuse::<Self>(),
+        match Arc::try_unwrap(self.0) {
+            Ok(cell) => cell.value.into_inner().encode(to),
+            Err(held) => to.refuse(Self(held)),
         }
     }
 
     fn decode(from: &mut Decoder<'_>) -> Result<Self, Malformed> {
-        T::decode(from).map(Self::new)
+        from.given_back().map_or_else(|| T::decode(from).map(Self::new), Ok)
     }
 }
 

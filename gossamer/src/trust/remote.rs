@@ -2,7 +2,7 @@
 
 use crate::lane::catch::{self, Caught};
 use crate::lane::context::{self, Context};
-use crate::lane::encoded::{Argument, Flat, Packed, Unanswered, decode_caught, stays};
+use crate::lane::encoded::{Argument, Fixed, Packed, Unanswered, decode_caught};
 use crate::lane::error::{DelegationError, Origin, Reason};
 use crate::lane::operation::Delegated;
 use crate::lane::property::{ROOT, Root};
@@ -13,7 +13,9 @@ use crate::sys::oneshot::Sender;
 use crate::trust::NoRef;
 use crate::trust::call::Target;
 use crate::trust::spawn::run_job;
-use crate::wire::value::{Decoder, Encoder, Malformed};
+use crate::wire::decoder::Decoder;
+use crate::wire::encoder::{Encoder, Refused};
+use crate::wire::refusal::Malformed;
 use crate::worker::remote::Outcome;
 use crate::worker::{self, Worker, with_worker};
 use std::panic::Location;
@@ -33,12 +35,14 @@ impl<T: 'static> Target<'_, T> {
         R: FnOnce(Result<U, DelegationError>) + 'static,
     {
         if let Err((refused, then)) = self.try_push(here, trustee, delegated, arguments, then) {
-            let reason = Reason::Stays { message: stays(refused) };
+            let reason = Reason::Stays { message: refused.refusal.to_string() };
+            // Before its sender hears: streams, say, that end by it.
+            catch::contained(|| drop(refused));
             then(Err(DelegationError::new(reason, std::any::type_name::<N>(), trustee as u32)));
         }
     }
 
-    /// As `push_to_node`; gives back `then`, with the name of a type that cannot leave this node.
+    /// As `push_to_node`; gives back `then`, and the arguments, if something in them cannot leave this node.
     #[inline(always)]
     fn try_push<C: NoRef, U: NoRef, R>(
         &self,
@@ -47,12 +51,12 @@ impl<T: 'static> Target<'_, T> {
         delegated: Delegated<T, C, U>,
         arguments: C,
         then: R,
-    ) -> Result<(), (&'static str, R)>
+    ) -> Result<(), (Refused<C>, R)>
     where
         R: FnOnce(Result<U, DelegationError>) + 'static,
     {
-        if Flat::<C>::FITS {
-            self.push_argument(here, trustee, delegated, Flat(arguments), then);
+        if Fixed::<C>::FITS {
+            self.push_argument(here, trustee, delegated, Fixed(arguments), then);
             return Ok(());
         }
         let argument = match Packed::new(arguments) {
@@ -160,7 +164,7 @@ unsafe impl NoRef for Asked {
     }
 
     fn decode(from: &mut Decoder<'_>) -> Result<Self, Malformed> {
-        let (client, ticket, offset) = NoRef::decode(from)?;
+        let (client, ticket, offset) = <(u32, (u32, u64), i64)>::decode(from)?;
         // SAFETY: B1: another node of this program encoded a place.
         let at = unsafe { Place::at_offset(offset) };
         Ok(Self { client, ticket, at, done: false })
@@ -200,7 +204,10 @@ impl Asked {
 pub(super) fn encoded<U: NoRef>(result: U, origin: Origin) -> Outcome {
     match catch::delegated(|| Encoder::encoded(result)) {
         Ok(Ok(bytes)) => Ok(bytes),
-        Ok(Err(refused)) => Err(origin.error(Reason::Stays { message: stays(refused) })),
+        Ok(Err(Refused { refusal, value })) => {
+            catch::contained(|| drop(value));
+            Err(origin.error(Reason::Stays { message: refusal.to_string() }))
+        }
         Err(Caught { message, place }) => Err(origin.error(Reason::Panicked { message, place })),
     }
 }
@@ -224,8 +231,13 @@ pub(super) fn ask<T: 'static, C: NoRef, U: NoRef>(
     let withdraw = Withdraw { here, ticket };
     let pushed = target.try_push(here, trustee, delegated, (asked, arguments), failed);
     std::mem::forget(withdraw);
-    if let Err((refused, failed)) = pushed {
-        failed(Err(origin.error(Reason::Stays { message: stays(refused) })));
+    if let Err((Refused { refusal, value }, failed)) = pushed {
+        if let Some((mut asked, arguments)) = value {
+            // It is answered here, with the reason.
+            asked.done = true;
+            catch::contained(|| drop(arguments));
+        }
+        failed(Err(origin.error(Reason::Stays { message: refusal.to_string() })));
     }
 }
 

@@ -1,7 +1,9 @@
 //! [`Sharded`]: one property per trustee, keys spread by their hash.
 
 use crate::trust::{NoRef, Trust, Trustee};
-use crate::wire::value::{Decoder, Encoder, Malformed};
+use crate::wire::decoder::Decoder;
+use crate::wire::encoder::Encoder;
+use crate::wire::refusal::Malformed;
 use foldhash::fast::FixedState;
 use std::fmt;
 use std::hash::{BuildHasher, Hash};

@@ -8,7 +8,9 @@ use crate::trust::apply::rethrow;
 use crate::trust::call::Target;
 use crate::trust::handle::Handle;
 use crate::trust::{JoinHandle, NoRef, Trust, spawn};
-use crate::wire::value::{Decoder, Encoder, Malformed};
+use crate::wire::decoder::Decoder;
+use crate::wire::encoder::Encoder;
+use crate::wire::refusal::{Malformed, Why};
 use crate::worker;
 use crate::worker::shared::Shared;
 use std::fmt;
@@ -28,11 +30,14 @@ unsafe impl NoRef for Trustee {
     fn encode(self, to: &mut Encoder) {
         match worker::with(|worker| worker.and_then(|here| here.index_of(self.number))) {
             Some(index) => (index as u32).encode(to),
-            None => to.refuse::<Self>(),
+            None => to.refuse_because(self, Why::OtherRuntime),
         }
     }
 
     fn decode(from: &mut Decoder<'_>) -> Result<Self, Malformed> {
+        if let Some(itself) = from.given_back() {
+            return Ok(itself);
+        }
         let index = u32::decode(from)?;
         let number = worker::with(|worker| Some(worker?.shared.base + index));
         number.map(Self::numbered).ok_or_else(Malformed::instead_of::<Self>)

@@ -2,18 +2,22 @@
 //! error.
 //!
 //! Invariant D1: `encode` and `decode` of a `Field` are those of the one type it was made for, and whoever calls them names that
-//! type: the derive takes entry and field from one list.
+//! type: the derive takes entry, type and field from one list, and names the type at each use, so that a field which another macro
+//! has given another type does not compile.
 #![expect(unsafe_code, reason = "a field is moved out of a value that is not dropped after")]
 
 use crate::wire::NoRef;
-use crate::wire::value::{Decoder, Encoder, Malformed, Shape};
+use crate::wire::decoder::Decoder;
+use crate::wire::encoder::Encoder;
+use crate::wire::refusal::Malformed;
+use crate::wire::shape::{Member, Shape};
 use std::fmt;
 use std::mem::MaybeUninit;
 
 /// How one field travels.
 #[derive(Clone, Copy)]
 pub struct Field {
-    shape: Shape,
+    member: Member,
     encode: unsafe fn(*const (), &mut Encoder),
     decode: unsafe fn(*mut (), &mut Decoder<'_>) -> Result<(), Malformed>,
 }
@@ -21,17 +25,39 @@ pub struct Field {
 impl Field {
     /// A field of this type.
     pub const fn of<T: NoRef>() -> Self {
-        Self { shape: T::SHAPE, encode: encode::<T>, decode: decode::<T> }
+        Self { member: Member::of::<T>(), encode: encode::<T>, decode: decode::<T> }
     }
 
-    /// The shape of a type with these fields.
-    pub const fn shape(fields: &[Self]) -> Shape {
-        let (mut shape, mut index) = (Shape::Flat, 0);
-        while index < fields.len() {
-            shape = shape.and(fields[index].shape);
+    /// The shape of a struct of `N` fields and `size` bytes.
+    pub const fn struct_shape<const N: usize>(size: usize, fields: &[Self]) -> Shape {
+        Member::all(size, &Self::members::<N>(fields, 0))
+    }
+
+    /// The shape of one variant of an enum: its `N` fields are those from `first` on.
+    pub const fn variant_shape<const N: usize>(first: usize, fields: &[Self]) -> Shape {
+        // Of no size, since nothing is known of where they lie.
+        Member::all(usize::MAX, &Self::members::<N>(fields, first))
+    }
+
+    /// The shape of an enum whose variants have these.
+    pub const fn enum_shape<const N: usize>(variants: [Shape; N]) -> Shape {
+        let mut members = [Member::of::<()>(); N];
+        let mut index = 0;
+        while index < N {
+            members[index] = Member::new(variants[index]);
             index += 1;
         }
-        shape
+        Member::any(size_of::<u64>(), &members)
+    }
+
+    const fn members<const N: usize>(fields: &[Self], first: usize) -> [Member; N] {
+        let mut members = [Member::of::<()>(); N];
+        let mut index = 0;
+        while index < N {
+            members[index] = fields[first + index].member;
+            index += 1;
+        }
+        members
     }
 
     /// Encodes a field.
@@ -63,7 +89,7 @@ impl Field {
 
 impl fmt::Debug for Field {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Field").field("shape", &self.shape).finish_non_exhaustive()
+        f.debug_struct("Field").field("member", &self.member).finish_non_exhaustive()
     }
 }
 

@@ -2,18 +2,26 @@
 #![deny(unsafe_code)]
 
 pub(crate) mod batch;
+pub(crate) mod decoder;
+pub(crate) mod encoder;
+mod failures;
 pub(crate) mod field;
+mod net;
 mod noref;
 mod owned;
 mod plain;
+mod range;
+pub(crate) mod refusal;
 pub(crate) mod request;
 pub(crate) mod run;
 #[cfg(feature = "serde")]
 mod serde;
+pub(crate) mod shape;
 #[cfg(all(test, not(loom)))]
 #[expect(clippy::unwrap_used, reason = "a test fails by it")]
 mod tests;
-pub(crate) mod value;
+mod time;
+pub(crate) mod word;
 
 pub use noref::NoRef;
 #[cfg(feature = "serde")]

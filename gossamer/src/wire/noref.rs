@@ -1,8 +1,9 @@
 //! [`NoRef`]: the types that hold no reference or pointer, and so may travel to a trustee.
 //!
-//! # Invariant
+//! # Invariants
 //! 1. A value of a `NoRef` type is self-contained: everything it reaches, it owns, and nothing in it names a place
 //!    that only its maker knows (an address, a file descriptor, a thread).
+//! 2. `decode` reads exactly the values that `encode` wrote, each by the type it was written by.
 //!
 //! # What is left out, and why
 //! An implementation is a promise, so a type that is not listed here is a type that does not travel:
@@ -19,8 +20,11 @@
 
 #![expect(unsafe_code, reason = "`NoRef` is an unsafe trait")]
 
+use crate::wire::decoder::Decoder;
+use crate::wire::encoder::Encoder;
 use crate::wire::field::Field;
-use crate::wire::value::{Decoder, Encoder, Malformed, Shape};
+use crate::wire::refusal::Malformed;
+use crate::wire::shape::Shape;
 
 /// A type that holds no reference or pointer: its values may travel to a trustee, wherever that is.
 ///
@@ -38,9 +42,16 @@ use crate::wire::value::{Decoder, Encoder, Malformed, Shape};
 /// so do sockets: sending one to another node is an error that names the type.
 ///
 /// # Safety
-/// A value must be self-contained: it owns whatever it reaches, and holds no reference, no raw or `fn` pointer, no `dyn` type, and no
-/// handle that means something only in the process that made it. The derive proves that from the fields; write the
-/// implementation by hand only for what the derive cannot see.
+/// - A value must be self-contained: it owns whatever it reaches, and holds no reference, no raw or `fn` pointer, no `dyn` type, and no
+///   handle that means something only in the process that made it.
+/// - [`decode`](Self::decode) must read exactly what [`encode`](Self::encode) wrote: as many values, in the same order, each by the very
+///   type that wrote it, and bytes in rows of the same length. Between nodes nothing tells the bytes of one type from those of another:
+///   a `Trust<u64>` that is read as a `Trust<String>` is one.
+///
+/// The derive proves both from the fields; write the implementation by hand only for what the derive cannot see.
+///
+/// `encode` should not panic. If it does, what the same message holds in front of this value is forgotten, not dropped (trusts are
+/// given back).
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot travel to a trustee: it is not known to be free of references (`NoRef`)",
     label = "this value would have to travel",
@@ -48,25 +59,28 @@ use crate::wire::value::{Decoder, Encoder, Malformed, Shape};
     note = "a type of your own travels with `#[derive(gossamer::NoRef)]`, a type parameter with the bound `gossamer::NoRef`"
 )]
 pub unsafe trait NoRef: Sized + Send + 'static {
-    /// How a value may be copied to another process of this program. Anything but [`Shape::Owned`] is a promise that a copy of
-    /// its bytes, made in any process, is as good as the value, and that nothing has to be dropped.
+    /// How a value may be copied to another process of this program. Anything but [`Shape::Unbounded`] is a promise.
     #[doc(hidden)]
-    const SHAPE: Shape = Shape::Owned;
+    const SHAPE: Shape = Shape::Unbounded;
 
     /// The fields, where the derive has seen them.
     #[doc(hidden)]
     const FIELDS: &'static [Field] = &[];
 
     /// Adds the value to what travels to another process. What it owns goes with it.
+    ///
+    /// A value that has to stay is handed to [`Encoder::refuse`].
     fn encode(self, to: &mut Encoder) {
-        to.refuse::<Self>();
+        to.refuse(self);
     }
 
     /// The value that `encode` added there.
     ///
+    /// A type whose `encode` may refuse a value asks [`Decoder::given_back`] for it first.
+    ///
     /// # Errors
     /// If the bytes are not those of such a value.
-    fn decode(_from: &mut Decoder<'_>) -> Result<Self, Malformed> {
-        Err(Malformed::instead_of::<Self>())
+    fn decode(from: &mut Decoder<'_>) -> Result<Self, Malformed> {
+        from.given_back().ok_or_else(Malformed::instead_of::<Self>)
     }
 }

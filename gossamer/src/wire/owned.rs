@@ -2,26 +2,28 @@
 #![expect(unsafe_code, reason = "`NoRef` is an unsafe trait; no memory is touched here")]
 
 use crate::wire::NoRef;
-use crate::wire::value::{Decoder, Encoder, Malformed, Shape};
+use crate::wire::decoder::Decoder;
+use crate::wire::encoder::Encoder;
+use crate::wire::refusal::Malformed;
+use crate::wire::shape::{Member, Shape};
 use core::cell::{Cell, OnceCell, RefCell};
 use core::cmp::Reverse;
 use core::hash::{BuildHasher, Hash};
 use core::mem::ManuallyDrop;
 use core::num::{Saturating, Wrapping};
-use core::ops::{Bound, ControlFlow, Range, RangeFrom, RangeInclusive, RangeTo, RangeToInclusive};
+use core::ops::ControlFlow;
 use core::task::Poll;
 use std::collections::hash_map::RandomState;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap, HashSet, LinkedList, VecDeque};
-use std::ffi::{CStr, CString, NulError, OsStr, OsString};
+use std::ffi::{CStr, CString, OsStr, OsString};
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
-use std::string::FromUtf8Error;
 
 /// Implements `NoRef` for a type that is taken apart into another one, and made of it again.
 macro_rules! as_another {
     ($($kind:ty, $other:ty, [$($element:ident: $bound:path);*] $(@ $shape:expr)?, $apart:expr, $whole:expr;)+) => {
         $(
-            // SAFETY: (1) it owns all it holds, and what it holds is `NoRef`.
+            // SAFETY: (1) it owns all it holds, and what it holds is `NoRef`. (2) It reads what the other type wrote.
             #[diagnostic::do_not_recommend]
             unsafe impl<$($element: NoRef + $bound),*> NoRef for $kind {
                 $(const SHAPE: Shape = $shape;)?
@@ -42,6 +44,8 @@ macro_rules! as_another {
     };
 }
 
+pub(super) use as_another;
+
 // The bound `Send` says nothing new: `NoRef` implies it.
 as_another! {
     String, Vec<u8>, [], String::into_bytes, |bytes| String::from_utf8(bytes).ok();
@@ -52,8 +56,6 @@ as_another! {
     Box<OsStr>, OsString, [], OsString::from, |text| Some(text.into_boxed_os_str());
     Box<Path>, PathBuf, [], PathBuf::from, |path| Some(path.into_boxed_path());
     Box<CStr>, CString, [], CString::from, |text| Some(text.into_boxed_c_str());
-    FromUtf8Error, Vec<u8>, [], FromUtf8Error::into_bytes, |bytes| String::from_utf8(bytes).err();
-    NulError, Vec<u8>, [], NulError::into_vec, |bytes| CString::new(bytes).err();
     RandomState, (), [], |_| (), |()| Some(Self::new());
     Box<[T]>, Vec<T>, [T: Send], Vec::from, |elements| Some(elements.into_boxed_slice());
     Box<T>, T, [T: Send], |boxed| *boxed, |value| Some(Box::new(value));
@@ -62,31 +64,16 @@ as_another! {
     BinaryHeap<T>, Vec<T>, [T: Ord], BinaryHeap::into_vec, |elements| Some(elements.into());
     BTreeSet<T>, Vec<T>, [T: Ord], |set| set.into_iter().collect(), |elements| Some(elements.into_iter().collect());
     BTreeMap<K, V>, Vec<(K, V)>, [K: Ord; V: Send], |map| map.into_iter().collect(), |pairs| Some(pairs.into_iter().collect());
-    Cell<T>, T, [T: Send] @ Shape::Flat.and(T::SHAPE), Cell::into_inner, |value| Some(Cell::new(value));
+    Cell<T>, T, [T: Send] @ Member::all(size_of::<Self>(), &[Member::of::<T>()]), Cell::into_inner, |value| Some(Cell::new(value));
     RefCell<T>, T, [T: Send], RefCell::into_inner, |value| Some(RefCell::new(value));
     OnceCell<T>, Option<T>, [T: Send], OnceCell::into_inner, |value| Some(value.map_or_else(OnceCell::new, OnceCell::from));
-    Range<T>, (T, T), [T: Send] @ Shape::Flat.and(T::SHAPE), |range| (range.start, range.end), |(start, end)| Some(start..end);
-    RangeFrom<T>, T, [T: Send] @ Shape::Flat.and(T::SHAPE), |range| range.start, |start| Some(start..);
-    RangeTo<T>, T, [T: Send] @ Shape::Flat.and(T::SHAPE), |range| range.end, |end| Some(..end);
-    RangeToInclusive<T>, T, [T: Send] @ Shape::Flat.and(T::SHAPE), |range| range.end, |end| Some(..=end);
-    RangeInclusive<T>, (T, T), [T: Send] @ Shape::Flat.and(T::SHAPE), RangeInclusive::into_inner, |(start, end)| Some(start..=end);
-    Option<T>, Result<T, ()>, [T: Send] @ Shape::Flat.and(T::SHAPE), |option| option.ok_or(()), |result| Some(result.ok());
-    Poll<T>, Option<T>, [T: Send] @ Shape::Flat.and(T::SHAPE), |poll| match poll { Poll::Ready(value) => Some(value), Poll::Pending => None },
+    Option<T>, Result<T, ()>, [T: Send] @ Result::<T, ()>::SHAPE, |option| option.ok_or(()), |result| Some(result.ok());
+    Poll<T>, Option<T>, [T: Send] @ Option::<T>::SHAPE,
+        |poll| match poll { Poll::Ready(value) => Some(value), Poll::Pending => None },
         |value| Some(value.map_or(Poll::Pending, Poll::Ready));
-    ControlFlow<B, C>, Result<C, B>, [B: Send; C: Send] @ Shape::Flat.and(B::SHAPE).and(C::SHAPE),
+    ControlFlow<B, C>, Result<C, B>, [B: Send; C: Send] @ Result::<C, B>::SHAPE,
         |flow| match flow { ControlFlow::Continue(value) => Ok(value), ControlFlow::Break(value) => Err(value) },
         |result| Some(result.map_or_else(ControlFlow::Break, ControlFlow::Continue));
-    Bound<T>, (bool, Option<T>), [T: Send] @ Shape::Flat.and(T::SHAPE),
-        |bound| match bound {
-            Bound::Included(value) => (true, Some(value)),
-            Bound::Excluded(value) => (false, Some(value)),
-            Bound::Unbounded => (false, None),
-        },
-        |bound| Some(match bound {
-            (true, Some(value)) => Bound::Included(value),
-            (false, Some(value)) => Bound::Excluded(value),
-            (_, None) => Bound::Unbounded,
-        });
 }
 
 // SAFETY: (1) a vector owns its elements and its buffer, and every element is `NoRef`.
@@ -104,7 +91,7 @@ unsafe impl<T: NoRef> NoRef for Vec<T> {
 
 // SAFETY: (1) it holds one of two values, both `NoRef`.
 unsafe impl<T: NoRef, E: NoRef> NoRef for Result<T, E> {
-    const SHAPE: Shape = Shape::Flat.and(T::SHAPE).and(E::SHAPE);
+    const SHAPE: Shape = Member::any(1, &[Member::of::<T>(), Member::of::<E>()]);
 
     #[inline]
     fn encode(self, to: &mut Encoder) {
@@ -200,7 +187,8 @@ macro_rules! tuples {
     ($first:ident $($rest:ident)*) => {
         // SAFETY: (1) a tuple holds its elements and nothing else, and each of them is `NoRef`.
         unsafe impl<$first: NoRef, $($rest: NoRef),*> NoRef for ($first, $($rest,)*) {
-            const SHAPE: Shape = $first::SHAPE$(.and($rest::SHAPE))*;
+            const SHAPE: Shape =
+                Member::all(size_of::<Self>(), &[Member::of::<$first>(), $(Member::of::<$rest>()),*]);
 
             #[inline]
             #[expect(non_snake_case, reason = "elements are named as their types")]

@@ -1,50 +1,46 @@
-//! [`NoRef`] for values that are their bytes, and for rows of them.
+//! [`NoRef`] for numbers and their like, and for rows of them.
 #![expect(unsafe_code, reason = "`NoRef` is an unsafe trait; arrays are moved out of bytes")]
 
 use crate::wire::NoRef;
-use crate::wire::value::{Decoder, Encoder, Malformed, Shape};
-use core::alloc::LayoutError;
+use crate::wire::decoder::Decoder;
+use crate::wire::encoder::Encoder;
+use crate::wire::refusal::Malformed;
+use crate::wire::shape::{Member, Shape};
 use core::cmp::Ordering;
 use core::convert::Infallible;
 use core::marker::{PhantomData, PhantomPinned};
 use core::mem::ManuallyDrop;
-use core::net::{AddrParseError, IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
 use core::num::{
-    FpCategory, IntErrorKind, NonZeroI8, NonZeroI16, NonZeroI32, NonZeroI64, NonZeroI128, NonZeroIsize,
-    NonZeroU8, NonZeroU16, NonZeroU32, NonZeroU64, NonZeroU128, NonZeroUsize, ParseFloatError, ParseIntError,
-    TryFromIntError,
+    NonZeroI8, NonZeroI16, NonZeroI32, NonZeroI64, NonZeroI128, NonZeroIsize, NonZeroU8, NonZeroU16,
+    NonZeroU32, NonZeroU64, NonZeroU128, NonZeroUsize,
 };
 use core::ops::RangeFull;
-use core::str::{ParseBoolError, Utf8Error};
-use core::time::Duration;
-use std::collections::TryReserveError;
-use std::ffi::FromBytesWithNulError;
 use std::hash::BuildHasherDefault;
-use std::string::FromUtf16Error;
-use std::time::{SystemTime, SystemTimeError};
 
 /// Implements `NoRef` for types whose values are their bytes.
 macro_rules! are_their_bytes {
     ($shape:ident: $($kind:ty),+ $(,)?) => {
         $(
-            // SAFETY: (1) plain data: nothing in it is a reference, a handle or has to be dropped.
+            // SAFETY: (1) plain data: nothing in it is a reference, a handle or has to be dropped. (2) They are its bytes.
             #[diagnostic::do_not_recommend]
             unsafe impl NoRef for $kind {
                 const SHAPE: Shape = Shape::$shape;
 
-                #[inline]
+                #[inline(always)]
                 fn encode(self, to: &mut Encoder) {
-                    to.flat(&[self]);
+                    to.dense(self);
                 }
 
-                #[inline]
+                #[inline(always)]
                 fn decode(from: &mut Decoder<'_>) -> Result<Self, Malformed> {
-                    from.flat()
+                    from.dense()
                 }
             }
         )+
     };
 }
+
+pub(super) use are_their_bytes;
 
 are_their_bytes! { Plain:
     (), f32, f64,
@@ -52,16 +48,16 @@ are_their_bytes! { Plain:
     u8, u16, u32, u64, u128, usize,
 }
 
-are_their_bytes! { Flat:
+// Each has the size of its number, so there is no padding.
+are_their_bytes! { Dense:
     NonZeroI8, NonZeroI16, NonZeroI32, NonZeroI64, NonZeroI128, NonZeroIsize,
     NonZeroU8, NonZeroU16, NonZeroU32, NonZeroU64, NonZeroU128, NonZeroUsize,
-    IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6,
-    Duration, SystemTime, Ordering, FpCategory, RangeFull, PhantomPinned,
+    Ordering, RangeFull, PhantomPinned,
 }
 
-// SAFETY: (1) plain data.
+// SAFETY: (1) plain data, of one byte.
 unsafe impl NoRef for bool {
-    const SHAPE: Shape = Shape::Flat;
+    const SHAPE: Shape = Shape::Dense;
 
     #[inline]
     fn encode(self, to: &mut Encoder) {
@@ -78,9 +74,9 @@ unsafe impl NoRef for bool {
     }
 }
 
-// SAFETY: (1) plain data.
+// SAFETY: (1) plain data, of four bytes.
 unsafe impl NoRef for char {
-    const SHAPE: Shape = Shape::Flat;
+    const SHAPE: Shape = Shape::Dense;
 
     #[inline]
     fn encode(self, to: &mut Encoder) {
@@ -93,15 +89,16 @@ unsafe impl NoRef for char {
     }
 }
 
-// Errors that are plain data, so that a delegated closure can return them.
-are_their_bytes! { Flat:
-    AddrParseError, core::fmt::Error, FromBytesWithNulError, FromUtf16Error, IntErrorKind, LayoutError, ParseBoolError,
-    core::char::ParseCharError, ParseFloatError, ParseIntError, std::io::ErrorKind, SystemTimeError, TryFromIntError,
-    TryReserveError, Utf8Error,
-}
-
 // SAFETY: (1) it has no values.
-unsafe impl NoRef for Infallible {}
+unsafe impl NoRef for Infallible {
+    fn encode(self, _to: &mut Encoder) {
+        match self {}
+    }
+
+    fn decode(_from: &mut Decoder<'_>) -> Result<Self, Malformed> {
+        Err(Malformed::instead_of::<Self>())
+    }
+}
 
 // SAFETY: (1) it holds no value at all, so there is nothing in it that could be a reference.
 unsafe impl<T: Send + ?Sized + 'static> NoRef for PhantomData<T> {
@@ -125,20 +122,25 @@ unsafe impl<H: 'static> NoRef for BuildHasherDefault<H> {
     }
 }
 
-// SAFETY: (1) an array holds its elements and nothing else.
+// SAFETY: (1) an array holds its elements and nothing else. (2) It reads as many as it wrote.
 unsafe impl<T: NoRef, const N: usize> NoRef for [T; N] {
-    const SHAPE: Shape = T::SHAPE;
+    const SHAPE: Shape = match T::SHAPE {
+        Shape::Plain => Shape::Plain,
+        _ => Member::all(size_of::<Self>(), &[Member::of::<T>(); N]),
+    };
 
+    #[inline]
     fn encode(self, to: &mut Encoder) {
-        if matches!(T::SHAPE, Shape::Plain) {
+        if T::SHAPE.is_plain() {
             to.plain(&ManuallyDrop::new(self)[..]);
         } else {
             self.into_iter().for_each(|element| element.encode(to));
         }
     }
 
+    #[inline]
     fn decode(from: &mut Decoder<'_>) -> Result<Self, Malformed> {
-        if matches!(T::SHAPE, Shape::Plain) {
+        if T::SHAPE.is_plain() {
             let bytes = from.bytes(size_of::<Self>())?;
             // SAFETY: any bytes are plain values, and these are as many as the array has.
             return Ok(unsafe { bytes.as_ptr().cast::<Self>().read_unaligned() });

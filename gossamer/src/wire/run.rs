@@ -5,7 +5,7 @@
 #![expect(unsafe_code, reason = "memory that is a vector's before and after, and bytes meanwhile (D2)")]
 
 use crate::wire::NoRef;
-use crate::wire::value::Malformed;
+use crate::wire::refusal::Malformed;
 use std::alloc::{Layout, alloc, dealloc};
 use std::fmt;
 use std::mem::ManuallyDrop;
@@ -142,7 +142,8 @@ impl Part {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::value::{Decoder, Encoder};
+    use crate::wire::decoder::Decoder;
+    use crate::wire::encoder::Encoder;
     use std::collections::VecDeque;
 
     type Mixed = (String, Vec<u64>, Vec<Option<u8>>, Vec<[u16; 3]>, VecDeque<u128>);

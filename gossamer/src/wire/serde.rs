@@ -2,12 +2,19 @@
 #![expect(unsafe_code, reason = "`NoRef` is an unsafe trait; no memory is touched here")]
 
 use crate::wire::NoRef;
-use crate::wire::value::{Decoder, Encoder, Malformed};
+use crate::wire::decoder::Decoder;
+use crate::wire::encoder::Encoder;
+use crate::wire::refusal::{Malformed, Why};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use std::panic::{self, AssertUnwindSafe};
 
-/// A value of a type that implements serde's traits, of another crate perhaps: it travels with them. Inside a process it is moved
-/// as it is.
+/// A value of a type that implements serde's traits, of another crate perhaps: it travels with them, in the format postcard. Inside a
+/// process it is moved as it is.
+///
+/// That format does not describe itself, so what has to look at the data to know its form cannot be read back: types with
+/// `#[serde(untagged)]`, `#[serde(tag = …)]`, `#[serde(flatten)]`, or `#[serde(skip_serializing_if = …)]`. A request with one fails with
+/// an error that says so.
 ///
 /// ```
 /// # gossamer::rack::run_in_process(2, gossamer::Config::default(), || {
@@ -25,18 +32,82 @@ use serde::de::DeserializeOwned;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Serde<T>(pub T);
 
-// SAFETY: what can be deserialised from any bytes borrows from nothing.
+// SAFETY: (1) what can be deserialised from any bytes borrows from nothing. (2) It reads the vector that it wrote.
 unsafe impl<T: Serialize + DeserializeOwned + Send + 'static> NoRef for Serde<T> {
     fn encode(self, to: &mut Encoder) {
-        match postcard::to_allocvec(&self.0) {
-            Ok(bytes) => bytes.encode(to),
+        // What was encoded before must not be lost by a panic of the program.
+        let written = panic::catch_unwind(AssertUnwindSafe(|| postcard::to_allocvec(&self.0)));
+        match written {
+            Ok(Ok(bytes)) => bytes.encode(to),
             // A type that refuses this very value.
-            Err(_) => to.refuse::<T>(),
+            Ok(Err(error)) => to.refuse_because(self, Why::Serde(error.to_string())),
+            Err(payload) => {
+                to.refuse_because(self, Why::Serde(format!("it panicked: {}", text_of(&*payload))))
+            }
         }
     }
 
     fn decode(from: &mut Decoder<'_>) -> Result<Self, Malformed> {
+        if let Some(itself) = from.given_back() {
+            return Ok(itself);
+        }
         let bytes = Vec::<u8>::decode(from)?;
-        postcard::from_bytes(&bytes).map(Self).map_err(|_| Malformed::instead_of::<T>())
+        postcard::from_bytes(&bytes).map(Self).map_err(|_| Malformed::for_serde::<T>())
+    }
+}
+
+fn text_of(payload: &(dyn std::any::Any + Send)) -> &str {
+    let text = payload.downcast_ref::<String>().map(String::as_str);
+    text.or_else(|| payload.downcast_ref::<&str>().copied()).unwrap_or("without a text")
+}
+
+#[cfg(all(test, not(loom)))]
+#[expect(clippy::unwrap_used, reason = "a test fails by it")]
+mod tests {
+    use super::*;
+    use serde::{Deserialize, Serializer};
+    use std::rc::Rc;
+
+    #[derive(Serialize, Deserialize, Debug)]
+    #[serde(untagged)]
+    enum Value {
+        Number(u64),
+        Text(String),
+    }
+
+    #[test]
+    fn what_the_format_cannot_do_is_said() {
+        for value in [Value::Number(3), Value::Text("x".into())] {
+            let bytes = Encoder::encoded(Serde(value)).unwrap();
+            let error = Decoder::decoded::<Serde<Value>>(&bytes).unwrap_err().to_string();
+            assert!(error.contains("Value") && error.contains("untagged"), "{error}");
+        }
+    }
+
+    /// Cannot be written.
+    #[derive(Deserialize, Debug)]
+    struct Fails;
+
+    impl Serialize for Fails {
+        fn serialize<S: Serializer>(&self, _to: S) -> Result<S::Ok, S::Error> {
+            panic!("not to be written")
+        }
+    }
+
+    struct Stays(#[expect(dead_code, reason = "it is counted")] Rc<()>);
+    // SAFETY: not sent to any other thread.
+    unsafe impl Send for Stays {}
+    // SAFETY: as above.
+    unsafe impl NoRef for Stays {}
+
+    #[test]
+    fn a_panic_of_the_program_while_it_writes_loses_nothing() {
+        let count = Rc::new(());
+        let refused = Encoder::parcel((Stays(Rc::clone(&count)), Serde(Fails))).unwrap_err();
+        assert!(refused.value.is_some());
+        drop(refused);
+        let refused = Encoder::parcel(Serde(Fails)).unwrap_err();
+        assert!(refused.refusal.to_string().contains("not to be written"), "{refused:?}");
+        assert_eq!(Rc::strong_count(&count), 1);
     }
 }

@@ -1,11 +1,23 @@
 //! Values come out as they went in, and bytes that are none are refused.
 
 use crate::wire::NoRef;
-use crate::wire::value::{Decoder, Encoder, Shape};
+use crate::wire::decoder::Decoder;
+use crate::wire::encoder::Encoder;
+use crate::wire::refusal::Malformed;
+use crate::wire::shape::Shape;
+use crate::wire::word::{Word, initialised};
+use core::cell::Cell;
+use core::cmp::Ordering;
+use core::ops::{Bound, ControlFlow};
+use core::task::Poll;
+use gossamer_macros::NoRef;
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use std::ffi::CStr;
 use std::fmt::Debug;
-use std::ops::Bound;
-use std::time::{Duration, UNIX_EPOCH};
+use std::net::{IpAddr, SocketAddr};
+use std::num::NonZeroU16;
+use std::rc::Rc;
+use std::time::{Duration, SystemTimeError, UNIX_EPOCH};
 
 /// Sends a value through bytes; every shorter piece of them is refused.
 fn survives<T: NoRef + Clone + Debug + PartialEq>(value: T) {
@@ -34,16 +46,96 @@ fn values_survive_encoding() {
     survives(Box::new((Duration::from_nanos(7), UNIX_EPOCH + Duration::from_secs(5))));
     survives(Result::<(), String>::Err("no".into()));
     survives((Bound::Excluded(4), 1..=3, 5..9));
-    survives("7x".parse::<u8>());
+    survives(("7x".parse::<u8>(), "7".parse::<bool>(), "x".parse::<f64>(), "".parse::<char>()));
     survives(String::from_utf8(vec![b'a', 0xff]));
+    for text in [&b"abc\xc2"[..], b"\xff", b"ab\xe1\x80c", b"\xf1\x80\x80", b"\xf1\x80\x80c"] {
+        survives(std::str::from_utf8(text).map(|_| ()));
+    }
+    for text in [&b"a\0b\0"[..], b"ab"] {
+        survives(CStr::from_bytes_with_nul(text).map(|_| ()));
+    }
+    survives(Vec::<u8>::new().try_reserve(usize::MAX));
+    survives(
+        (UNIX_EPOCH - Duration::from_secs(5)).duration_since(UNIX_EPOCH).map_err(|error| error.duration()),
+    );
+    survives(["::1".parse::<IpAddr>(), "10.1.2.3".parse(), "x".parse()]);
+    survives(["[::1]:80".parse::<SocketAddr>(), "10.1.2.3:80".parse()]);
+    survives((
+        Poll::Ready(NonZeroU16::MIN),
+        Cell::new(5_u8),
+        Ordering::Less,
+        ControlFlow::<u8, ()>::Break(7),
+    ));
+    let time_error = UNIX_EPOCH.duration_since(UNIX_EPOCH + Duration::from_millis(7)).unwrap_err();
+    let bytes = Encoder::encoded(time_error.clone()).unwrap();
+    assert_eq!(Decoder::decoded::<SystemTimeError>(&bytes).unwrap().duration(), time_error.duration());
+}
+
+#[test]
+fn a_range_that_was_iterated_to_its_end_stays_at_its_end() {
+    let (mut begun, mut ended) = (1..=3_u8, 'a'..='c');
+    begun.next();
+    ended.by_ref().for_each(drop);
+    survives((begun, ended, 7..=7_u64, std::ops::RangeInclusive::new(7, 5)));
+    survives(1.5..=2.5);
 }
 
 #[test]
 fn small_data_is_flat_and_what_owns_memory_is_not() {
     assert_eq!(<[u64; 3]>::SHAPE, Shape::Plain);
-    assert!(<(u8, Option<[u32; 2]>, Duration)>::SHAPE.is_flat());
-    assert!(!<(u8, Option<String>)>::SHAPE.is_flat());
-    assert!(!Vec::<u8>::SHAPE.is_flat());
+    assert_eq!(<(u32, (bool, u8, u16), [NonZeroU16; 2])>::SHAPE, Shape::Dense);
+    assert_eq!(<(u8, u64)>::SHAPE, Shape::Bounded(9), "it has padding");
+    assert_eq!(<(u8, Option<[u32; 2]>, Duration)>::SHAPE, Shape::Bounded(1 + 9 + 12));
+    assert_eq!(<(u8, Option<String>)>::SHAPE, Shape::Unbounded);
+    assert_eq!(Vec::<u8>::SHAPE, Shape::Unbounded);
+}
+
+#[derive(NoRef, Clone, Debug, PartialEq)]
+struct Padded {
+    first: u8,
+    number: u64,
+    last: u8,
+}
+
+#[derive(NoRef, Clone, Debug, PartialEq)]
+enum Kinds {
+    None,
+    Some(Padded, bool),
+    Other { _number: u128 },
+}
+
+#[test]
+fn what_is_derived_knows_how_many_bytes_its_values_make() {
+    #[derive(NoRef)]
+    struct Dense(u32, (u16, bool, i8));
+    #[derive(NoRef)]
+    enum List {
+        Next(Box<List>),
+    }
+    assert_eq!(Dense::SHAPE, Shape::Dense);
+    assert_eq!(List::SHAPE, Shape::Unbounded);
+    assert_eq!((Padded::SHAPE, Kinds::SHAPE), (Shape::Bounded(10), Shape::Bounded(8 + 16)));
+    survives(vec![Kinds::None, Kinds::Some(Padded { first: 1, number: 2, last: 3 }, true)]);
+    survives(Kinds::Other { _number: 5 });
+}
+
+#[test]
+#[should_panic(expected = "cannot travel")]
+fn more_elements_than_a_length_can_tell_do_not_travel() {
+    let _panics = Encoder::encoded(vec![(); 1 << 63]);
+}
+
+#[test]
+fn padding_stays_where_it_is() {
+    let value = Padded { first: 1, number: u64::from_ne_bytes([2; 8]), last: 3 };
+    let mut words = [Word::new(u64::MAX); 2];
+    Encoder::fill(&mut words, value.clone());
+    // SAFETY: numbers were written.
+    #[expect(unsafe_code, reason = "words as numbers")]
+    let words = unsafe { initialised(&words) };
+    let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
+    assert_eq!(bytes, [1, 2, 2, 2, 2, 2, 2, 2, 2, 3, 0, 0, 0, 0, 0, 0]);
+    assert_eq!(Decoder::decoded_first::<Padded>(&bytes), Ok(value));
 }
 
 #[test]
@@ -65,5 +157,37 @@ fn a_value_that_does_not_say_how_it_travels_is_refused_by_name() {
     #[expect(unsafe_code, reason = "`NoRef` is an unsafe trait")]
     unsafe impl NoRef for ByHand {}
     let refused = Encoder::encoded(vec![ByHand]).unwrap_err();
-    assert!(refused.ends_with("ByHand"), "{refused}");
+    assert!(refused.refusal.to_string().contains("ByHand"), "{refused:?}");
+}
+
+#[test]
+fn what_does_not_leave_comes_back_whole() {
+    /// Stays if it is odd.
+    #[derive(Debug, PartialEq)]
+    struct Even(u8);
+    // SAFETY: it holds a number, and reads what it has written.
+    #[expect(unsafe_code, reason = "`NoRef` is an unsafe trait")]
+    unsafe impl NoRef for Even {
+        fn encode(self, to: &mut Encoder) {
+            if self.0.is_multiple_of(2) { self.0.encode(to) } else { to.refuse(self) }
+        }
+
+        fn decode(from: &mut Decoder<'_>) -> Result<Self, Malformed> {
+            from.given_back().map_or_else(|| u8::decode(from).map(Self), Ok)
+        }
+    }
+    let value = || (String::from("x"), vec![Even(2), Even(3), Even(4), Even(5)], vec![7_u64; 5000], Even(7));
+    let refused = Encoder::parcel_with_runs(value()).unwrap_err();
+    assert_eq!(refused.value, Some(value()));
+
+    struct Counted(#[expect(dead_code, reason = "it is counted")] Rc<()>);
+    // SAFETY: not sent to any other thread.
+    #[expect(unsafe_code, reason = "`Send` is an unsafe trait")]
+    unsafe impl Send for Counted {}
+    // SAFETY: as above.
+    #[expect(unsafe_code, reason = "`NoRef` is an unsafe trait")]
+    unsafe impl NoRef for Counted {}
+    let count = Rc::new(());
+    drop(Encoder::parcel((1_u8, Some(Counted(Rc::clone(&count))))));
+    assert_eq!(Rc::strong_count(&count), 1);
 }

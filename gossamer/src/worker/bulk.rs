@@ -8,13 +8,13 @@ use crate::fabric::bulk::{BYTES, PLACES, Places};
 use crate::fabric::link::Link;
 use crate::fabric::tcp::Wire;
 use crate::lane::context::{self, Context};
-use crate::lane::encoded::{Flat, LARGEST, Packed};
+use crate::lane::encoded::{Fixed, LARGEST, Packed};
 use crate::lane::operation::Delegated;
 use crate::lane::property::Root;
 use crate::sys::fiber::Fiber;
 use crate::wire::NoRef;
+use crate::wire::encoder::{Encoder, Parcel};
 use crate::wire::run::Part;
-use crate::wire::value::{Encoder, Parcel};
 use crate::worker::lanes::Outbound;
 use crate::worker::{Worker, with_worker};
 use std::cell::Cell;
@@ -63,7 +63,7 @@ impl Worker {
     }
 
     #[cold]
-    fn send_in_pieces(&self, trustee: usize, parcel: &Parcel) -> u64 {
+    fn send_in_pieces<C: NoRef>(&self, trustee: usize, parcel: &Parcel<C>) -> u64 {
         let ticket = self.exchange.ticket();
         let lane = self.lane_to(trustee);
         for (part, bytes) in parcel.parts() {
@@ -127,7 +127,7 @@ impl Worker {
                 }
             });
         };
-        let published = lane.client.push_encoded_to_root(delegated, Flat(piece_of), give_back);
+        let published = lane.client.push_encoded_to_root(delegated, Fixed(piece_of), give_back);
         // At once, so that one side copies out of a place while the other fills the next.
         self.after_push(trustee, published | lane.client.publish());
         rest
@@ -159,7 +159,7 @@ impl Worker {
         ((self.index, ticket), (part.bytes, part.align)).encode(&mut encoder);
         encoder.length(piece.len());
         encoder.bytes(piece);
-        if let Ok(encoded) = encoder.finish() {
+        if let Ok(encoded) = encoder.finish::<Piece>() {
             self.push_to_root(trustee, Delegated::travelling::<Root, _>(arrive), Packed::of(encoded));
         }
         rest

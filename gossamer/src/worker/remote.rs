@@ -4,14 +4,14 @@ use crate::fabric::Fabric;
 use crate::lane::catch;
 use crate::lane::client::Client;
 use crate::lane::encoded::exchange::Late;
-use crate::lane::encoded::{Argument, Flat, Packed, Serving, Unanswered};
+use crate::lane::encoded::{Argument, Fixed, Packed, Serving, Unanswered};
 use crate::lane::error::DelegationError;
 use crate::lane::operation::Delegated;
 use crate::lane::property::Root;
 use crate::lane::server::Server;
 use crate::sys::exit;
 use crate::wire::NoRef;
-use crate::wire::value::Malformed;
+use crate::wire::refusal::Malformed;
 use crate::worker::peers::Peers;
 use crate::worker::{Worker, with_worker};
 use std::cell::RefCell;
@@ -74,8 +74,8 @@ impl Worker {
         if self.is_neighbour(trustee) {
             return self.tell(trustee, delegated, arguments);
         }
-        if Flat::<C>::FITS {
-            self.push_to_root(trustee, delegated, Flat(arguments));
+        if Fixed::<C>::FITS {
+            self.push_to_root(trustee, delegated, Fixed(arguments));
         } else if let Ok(argument) = Packed::new(arguments) {
             let argument = self.send_ahead(trustee, argument);
             self.push_to_root(trustee, delegated, argument);

@@ -2,7 +2,7 @@
 
 use crate::lane::operation::Delegated;
 use crate::lane::property::Root;
-use crate::wire::value::Encoder;
+use crate::wire::encoder::Encoder;
 use crate::worker::remote::Outcome;
 use crate::worker::{Worker, with_worker};
 use std::cell::RefCell;

@@ -3,7 +3,7 @@
 
 use crate::fabric::cable::Cable;
 use crate::fabric::{Endpoint, Event};
-use crate::wire::value::Malformed;
+use crate::wire::refusal::Malformed;
 use crate::worker::inbox::Message;
 use crate::worker::peers::Peers;
 use crate::worker::readiness::WAKE;

@@ -10,8 +10,8 @@ use crate::lane::operation::{Delegated, Encoded};
 use crate::lane::property::{ROOT, Root};
 use crate::wire::NoRef;
 use crate::wire::batch::failure_words;
+use crate::wire::refusal::Malformed;
 use crate::wire::request::RequestHeader;
-use crate::wire::value::Malformed;
 
 impl<F: Fabric> Client<F> {
     /// Whether a request fits the batch being gathered. If not, `make_room` first.
@@ -38,12 +38,8 @@ impl<F: Fabric> Client<F> {
         debug_assert!(delegated.operation().encoded().is_some_and(|its| std::ptr::eq(its, encoded)));
         let header = RequestHeader { property, operation: encoded.identity() };
         let words = (arguments.words(), answer_words(encoded.result));
-        let write = |place: *mut u64| {
-            // SAFETY: `push_written` gives room for as many words.
-            unsafe { arguments.write(place) };
-        };
         // SAFETY: the caller's.
-        unsafe { self.staged.push_written(header, words, write) };
+        unsafe { self.staged.push_written(header, words, |place| arguments.write(place)) };
         let write = |place: *mut Completion| {
             // SAFETY: the queue gives room for a completion.
             unsafe { Completion::write_encoded::<U, R>(place, then) };

@@ -2,8 +2,8 @@
 //! that come apart from their responses.
 
 use crate::lane::error::DelegationError;
+use crate::wire::refusal::Malformed;
 use crate::wire::run::{Part, Run};
-use crate::wire::value::Malformed;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

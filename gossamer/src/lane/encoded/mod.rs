@@ -1,16 +1,23 @@
-//! Values in slots that another process reads: flat ones as they are, all others as bytes with their length in front.
+//! Values in slots that another process reads: those whose type bounds them as so many words, all others as bytes with their length
+//! in front.
 //!
 //! ```text
-//! flat value, up to 256 bytes    its words; the operation tells how many
+//! fixed: up to 256 bytes         its words; the operation tells how many
 //! any other                      bytes (64), then the bytes, in whole words
 //! one that was sent ahead        2^63 + ticket; long rows in it are parts of their own (`wire/run.rs`)
 //! ```
+//!
+//! The words of a fixed value are its bytes, if none of them is padding, or else what `NoRef::encode` makes of it. What is left of the
+//! last word, and of the most that it could have taken, is zeros (W6).
 //!
 //! A result that finds no room in the response is marked as failed there, with a ticket in its place, and comes later under
 //! that ticket; an error always does.
 
 mod client;
 pub(crate) mod exchange;
+#[cfg(all(test, not(loom)))]
+#[expect(clippy::unwrap_used, reason = "a test fails by it")]
+mod leaks;
 mod server;
 
 pub(crate) use server::Serving;
@@ -19,9 +26,11 @@ use crate::lane::catch::{self, Caught};
 use crate::lane::payload::{self, INLINE_BYTES};
 use crate::wire::NoRef;
 use crate::wire::batch::{BODY_WORDS, FAILURE_WORDS};
+use crate::wire::decoder::Decoder;
+use crate::wire::encoder::{Encoder, Parcel, Refused};
+use crate::wire::refusal::Malformed;
 use crate::wire::run::Run;
-use crate::wire::value::{Decoder, Encoder, Malformed, Parcel};
-use std::marker::PhantomData;
+use crate::wire::word::Word;
 
 /// Words of a value whose size each value tells.
 pub(crate) const VARIABLE: u16 = u16::MAX;
@@ -34,7 +43,45 @@ const AHEAD: u64 = 1 << 63;
 
 /// Words a value of this type takes in a slot, or `VARIABLE`.
 pub(crate) const fn words<V: NoRef>() -> u16 {
-    if V::SHAPE.is_flat() && size_of::<V>() <= INLINE_BYTES { payload::words::<V>() } else { VARIABLE }
+    match V::SHAPE.most(size_of::<V>()) {
+        Some(most) if most <= INLINE_BYTES => most.div_ceil(size_of::<u64>()) as u16,
+        _ => VARIABLE,
+    }
+}
+
+/// Moves a fixed value into the words that it takes.
+#[inline(always)]
+pub(crate) fn put<V: NoRef>(words: &mut [Word], value: V) {
+    assert!(words.len() == usize::from(self::words::<V>()), "a fixed value takes the words of its type");
+    if !V::SHAPE.is_dense() {
+        return Encoder::fill(words, value);
+    }
+    if !size_of::<V>().is_multiple_of(size_of::<u64>())
+        && let Some(last) = words.last_mut()
+    {
+        // What the value leaves of it.
+        *last = Word::new(0);
+    }
+    // SAFETY: so many words have room for it (asserted: `words`).
+    unsafe { payload::write(words.as_mut_ptr().cast(), value) };
+}
+
+/// Moves a fixed value out of its words.
+///
+/// # Errors
+/// If they hold none.
+///
+/// # Safety
+/// The words of a `V`, as `put` made them, begin at `source`, and nobody has taken the value out.
+#[inline(always)]
+pub(crate) unsafe fn take<V: NoRef>(source: *const u64) -> Result<V, Malformed> {
+    if V::SHAPE.is_dense() {
+        // SAFETY: the caller's; a dense value is its bytes, and another process of this program wrote them (B1).
+        return Ok(unsafe { payload::read(source) });
+    }
+    // SAFETY: the caller's; in memory of another process every byte is initialised.
+    let words = unsafe { std::slice::from_raw_parts(source, words::<V>().into()) };
+    Decoder::decoded_first(as_bytes(words))
 }
 
 /// Words that a response needs at the most.
@@ -51,59 +98,53 @@ pub(crate) trait Argument<C> {
     /// Words of a request with them, after the header.
     fn words(&self) -> usize;
 
-    /// Moves them into a slot.
-    ///
-    /// # Safety
-    /// `self.words()` words from `place` are writable.
-    unsafe fn write(self, place: *mut u64);
+    /// Moves them into so many words of a slot, all of whose bytes are initialised after (W6). Runs no code of the program.
+    fn write(self, place: &mut [Word]);
 }
 
-/// Arguments that go as they are. A type of their own: one that might have another form would be moved about in other words than
-/// it was written in, which stalls the processor for longer than all the rest of a request takes.
-pub(crate) struct Flat<C>(pub(crate) C);
+/// Arguments that take the words of their type. A type of their own: one that might have another form would be moved about in other
+/// words than it was written in, which stalls the processor for longer than all the rest of a request takes.
+pub(crate) struct Fixed<C>(pub(crate) C);
 
-impl<C: NoRef> Flat<C> {
+impl<C: NoRef> Fixed<C> {
     /// Whether arguments of this type may.
     pub(crate) const FITS: bool = words::<C>() != VARIABLE;
 }
 
-impl<C: NoRef> Argument<C> for Flat<C> {
+impl<C: NoRef> Argument<C> for Fixed<C> {
     #[inline(always)]
     fn words(&self) -> usize {
-        assert!(Self::FITS, "flat arguments go as they are");
-        payload::words::<C>().into()
+        assert!(Self::FITS, "fixed arguments have a bound");
+        words::<C>().into()
     }
 
     #[inline(always)]
-    // SAFETY: the trait's contract, which the caller keeps.
-    unsafe fn write(self, place: *mut u64) {
-        // SAFETY: the caller's.
-        unsafe { payload::write(place, self.0) }
+    fn write(self, place: &mut [Word]) {
+        put(place, self.0);
     }
 }
 
 /// Encoded arguments.
-pub(crate) struct Packed<C> {
-    parcel: Parcel,
+pub(crate) struct Packed<C: NoRef> {
+    parcel: Parcel<C>,
     /// The ticket under which they were sent ahead.
     ahead: Option<u64>,
-    of: PhantomData<fn() -> C>,
 }
 
 impl<C: NoRef> Packed<C> {
     /// # Errors
-    /// The name of a type in them that cannot leave its node.
-    pub(crate) fn new(arguments: C) -> Result<Self, &'static str> {
+    /// The arguments, if something in them cannot leave its node.
+    pub(crate) fn new(arguments: C) -> Result<Self, Refused<C>> {
         Encoder::parcel_with_runs(arguments).map(Self::of)
     }
 
-    /// Arguments that were encoded as a `C`.
-    pub(crate) fn of(parcel: Parcel) -> Self {
-        Self { parcel, ahead: None, of: PhantomData }
+    /// Arguments that were encoded.
+    pub(crate) fn of(parcel: Parcel<C>) -> Self {
+        Self { parcel, ahead: None }
     }
 
     /// What does not fit a slot, and goes ahead of its request.
-    pub(crate) fn large(&self) -> Option<&Parcel> {
+    pub(crate) fn large(&self) -> Option<&Parcel<C>> {
         let is_large = self.parcel.bytes().len() > LARGEST || self.parcel.has_runs();
         (is_large && self.ahead.is_none()).then_some(&self.parcel)
     }
@@ -124,22 +165,29 @@ impl<C: NoRef> Argument<C> for Packed<C> {
     }
 
     #[inline]
-    // SAFETY: the trait's contract, which the caller keeps.
-    unsafe fn write(self, place: *mut u64) {
+    fn write(self, place: &mut [Word]) {
         let bytes = self.parcel.send();
-        // SAFETY: the caller's.
-        unsafe { place.write(self.ahead.map_or(bytes.len() as u64, |ticket| AHEAD | ticket)) };
-        if self.ahead.is_none() {
-            let target = place.wrapping_add(1).cast::<u8>();
-            // SAFETY: the caller's; a batch under construction is no vector.
-            unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), target, bytes.len()) };
+        match self.ahead {
+            Some(ticket) => put(place, AHEAD | ticket),
+            None => write_bytes(place, &bytes),
         }
+    }
+}
+
+/// Writes bytes with their length in front into as many words as that takes.
+fn write_bytes(place: &mut [Word], bytes: &[u8]) {
+    let Some((length, words)) = place.split_first_mut() else { return };
+    length.write(bytes.len() as u64);
+    for (word, bytes) in words.iter_mut().zip(bytes.chunks(size_of::<u64>())) {
+        let mut whole = [0; size_of::<u64>()];
+        whole[..bytes.len()].copy_from_slice(bytes);
+        word.write(u64::from_ne_bytes(whole));
     }
 }
 
 /// The arguments of a request that arrived.
 pub(crate) enum Arguments<'a> {
-    Flat(&'a [u64]),
+    Fixed(&'a [u64]),
     Bytes(&'a [u8]),
     /// Sent ahead, in these parts.
     Parts(&'a mut [Run]),
@@ -178,7 +226,7 @@ impl Arguments<'_> {
                 Self::Bytes(unsafe { std::slice::from_raw_parts(bytes, length) })
             }
             // SAFETY: the caller's.
-            words => Self::Flat(unsafe { std::slice::from_raw_parts(response, words.into()) }),
+            words => Self::Fixed(unsafe { std::slice::from_raw_parts(response, words.into()) }),
         }
     }
 
@@ -189,21 +237,20 @@ impl Arguments<'_> {
     #[inline(always)]
     pub(crate) unsafe fn read<C: NoRef>(self) -> Result<C, Malformed> {
         match self {
-            Self::Flat(flat) if words::<C>() != VARIABLE => {
-                debug_assert_eq!(flat.len(), usize::from(payload::words::<C>()));
-                // SAFETY: the caller's; flat values are their bytes.
-                Ok(unsafe { payload::read(flat.as_ptr()) })
+            Self::Fixed(words) if words.len() == usize::from(self::words::<C>()) => {
+                // SAFETY: the caller's.
+                unsafe { take(words.as_ptr()) }
             }
             Self::Bytes(bytes) => Decoder::decoded(bytes),
             Self::Parts(parts) => Decoder::decoded_parts(parts),
-            Self::Flat(_) => Err(Malformed::instead_of::<C>()),
+            Self::Fixed(_) => Err(Malformed::instead_of::<C>()),
         }
     }
 }
 
 /// Where the result of a request goes.
 pub(crate) struct Answer<'a> {
-    place: &'a mut [u64],
+    place: &'a mut [Word],
     /// Words of it that were used.
     used: usize,
     /// What found no room.
@@ -216,40 +263,25 @@ impl Answer<'_> {
     #[inline(always)]
     pub(crate) fn write<U: NoRef>(&mut self, value: U) {
         match words::<U>() {
-            VARIABLE => self.write_bytes(Encoder::encoded(value)),
+            VARIABLE => self.write_encoded(Encoder::encoded(value)),
             words => {
-                let words = usize::from(words);
-                assert!(words <= self.place.len(), "a client counts the words of all results");
-                // SAFETY: there are as many words (asserted).
-                unsafe { payload::write(self.place.as_mut_ptr(), value) };
-                self.used = words;
+                self.used = words.into();
+                put(&mut self.place[..self.used], value);
             }
         }
     }
 
-    fn write_bytes(&mut self, bytes: Result<Vec<u8>, &'static str>) {
-        let bytes = bytes.unwrap_or_else(|refused| panic!("{}", stays(refused)));
+    fn write_encoded<U>(&mut self, bytes: Result<Vec<u8>, Refused<U>>) {
+        // What was refused is dropped here, by the panic.
+        let bytes = bytes.unwrap_or_else(|refused| panic!("{}", refused.refusal));
         let words = 1 + bytes.len().div_ceil(size_of::<u64>());
         if words > RESERVED.min(self.place.len()) {
             self.late = Some(bytes);
             return;
         }
-        self.place[0] = bytes.len() as u64;
-        for (word, bytes) in self.place[1..words].iter_mut().zip(bytes.chunks(size_of::<u64>())) {
-            let mut whole = [0; size_of::<u64>()];
-            whole[..bytes.len()].copy_from_slice(bytes);
-            *word = u64::from_ne_bytes(whole);
-        }
+        write_bytes(&mut self.place[..words], &bytes);
         self.used = words;
     }
-}
-
-/// Why a value was not sent.
-pub(crate) fn stays(refused: &str) -> String {
-    format!(
-        "a `{refused}` cannot leave the node that made it: sockets and types whose `NoRef` was written by hand without \
-         `encode` and `decode` travel inside one process only"
-    )
 }
 
 /// The bytes of a value of variable size that begins at the first of these words, and the words it takes.
@@ -262,6 +294,6 @@ fn bytes_at(words: &[u64]) -> Result<(&[u8], usize), Malformed> {
 }
 
 fn as_bytes(words: &[u64]) -> &[u8] {
-    // SAFETY: words are bytes; the length is that of the very same memory.
+    // SAFETY: numbers are initialised, so their bytes are; the length is that of the very same memory.
     unsafe { std::slice::from_raw_parts(words.as_ptr().cast(), size_of_val(words)) }
 }

@@ -12,9 +12,10 @@ use crate::lane::property::Properties;
 use crate::lane::registry::Registry;
 use crate::lane::server::Server;
 use crate::wire::batch::{Header, failure_words};
+use crate::wire::refusal::Malformed;
 use crate::wire::request::RequestHeader;
 use crate::wire::run;
-use crate::wire::value::Malformed;
+use crate::wire::word::Word;
 
 /// Who serves, and what for whom.
 #[derive(Clone, Copy)]
@@ -51,7 +52,7 @@ impl<F: Fabric> Server<F> {
             // slot has room for as many words (checked).
             let body = unsafe { std::slice::from_raw_parts(body, words) };
             let mut run = Run { serving, body, at: 0, answer, used: failure_words(count), index: 0 };
-            run.answer[..run.used].fill(0);
+            run.answer[..run.used].fill(Word::new(0));
             run.whole_batch(count)?;
             Ok(run.used)
         })?;
@@ -70,7 +71,7 @@ struct Run<'a> {
     body: &'a [u64],
     at: usize,
     /// Words of failures, then the results.
-    answer: &'a mut [u64],
+    answer: &'a mut [Word],
     used: usize,
     index: usize,
 }
@@ -119,13 +120,15 @@ impl<'a> Run<'a> {
                 self.serve_packed(&request, property)?;
                 continue;
             }
-            // Flat values lie in a slot as they do inside a process.
             let arguments = self.body[self.at + 1..].as_ptr();
-            let answer = self.answer[self.used..].as_mut_ptr();
+            let result = usize::from(request.encoded.result);
+            let answer = &mut self.answer[self.used..][..result];
             // SAFETY: the sender vouched that the property has the operation's type (`Client::push_encoded`), and R3 that nobody
             // else refers to it. The arguments are unread, and the words of both are there (`current`).
-            unsafe { request.operation.run(property, arguments, answer) };
-            self.advance(&request, request.encoded.result.into());
+            match unsafe { (request.encoded.run_fixed)(property, arguments, answer) } {
+                Ok(()) => self.advance(&request, result),
+                Err(malformed) => self.fail_malformed(&request, &malformed),
+            }
         }
         Ok(())
     }
@@ -142,10 +145,7 @@ impl<'a> Run<'a> {
             (Ok(()), None) => self.advance(request, used),
             (Ok(()), Some(bytes)) => self.answer_late(request, Ok(bytes)),
             // What a request's arguments are is between it and the type; the batch goes on behind them.
-            (Err(malformed), _) => {
-                let message = malformed.to_string();
-                self.fail(request, Reason::Panicked { message, place: None });
-            }
+            (Err(malformed), _) => self.fail_malformed(request, &malformed),
         }
         Ok(())
     }
@@ -184,7 +184,7 @@ impl<'a> Run<'a> {
                 parts.map(Source::Ahead).ok_or_else(Malformed::instead_of::<Vec<u8>>)
             }
             (VARIABLE, words) => Ok(Source::Bytes(bytes_at(words)?.0)),
-            (_, words) => Ok(Source::Flat(words)),
+            (_, words) => Ok(Source::Fixed(words)),
         }
     }
 
@@ -198,9 +198,17 @@ impl<'a> Run<'a> {
     #[cold]
     fn answer_late(&mut self, request: &Request, outcome: Result<Vec<u8>, DelegationError>) {
         let Serving { exchange, client, .. } = self.serving;
-        self.answer[self.used] = exchange.answer_late(client, outcome);
-        self.answer[self.index / 64] |= 1 << (self.index % 64);
+        self.answer[self.used].write(exchange.answer_late(client, outcome));
+        // SAFETY: the words of failures were filled with zeros when the batch began.
+        let failures = unsafe { self.answer[self.index / 64].assume_init_mut() };
+        *failures |= 1 << (self.index % 64);
         self.advance(request, 1);
+    }
+
+    #[cold]
+    fn fail_malformed(&mut self, request: &Request, malformed: &Malformed) {
+        let message = malformed.to_string();
+        self.fail(request, Reason::Panicked { message, place: None });
     }
 
     #[cold]
@@ -212,7 +220,7 @@ impl<'a> Run<'a> {
 
 /// Where the arguments of a request are.
 enum Source<'a> {
-    Flat(&'a [u64]),
+    Fixed(&'a [u64]),
     Bytes(&'a [u8]),
     Ahead(Vec<run::Run>),
 }
@@ -221,7 +229,7 @@ impl Source<'_> {
     #[inline(always)]
     fn borrowed(&mut self) -> Arguments<'_> {
         match self {
-            Self::Flat(words) => Arguments::Flat(words),
+            Self::Fixed(words) => Arguments::Fixed(words),
             Self::Bytes(bytes) => Arguments::Bytes(bytes),
             Self::Ahead(parts) => Arguments::Parts(parts),
         }

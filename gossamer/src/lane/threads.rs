@@ -1,0 +1,116 @@
+//! The lane between two threads of one process, with values that own memory: for the thread sanitizer, which sees every
+//! handing over (`.ci/run tsan`). It runs as it is: each pair of orderings is one of a store and a load of the same word.
+
+use crate::fabric::SlotMemory;
+use crate::lane::catch;
+use crate::lane::client::Client;
+use crate::lane::error::DelegationError;
+use crate::lane::operation::Delegated;
+use crate::lane::property::Properties;
+use crate::lane::server::Server;
+use std::cell::Cell;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::thread;
+
+/// What the trustee holds: all that it was told.
+#[derive(Default)]
+struct Texts(Vec<String>);
+
+type Large = ([u64; 40], String);
+
+const REQUESTS: usize = 20_000;
+
+fn trustee(mut server: Server<Arc<SlotMemory>>) {
+    let properties = Properties::new();
+    assert_eq!(properties.insert(Texts::default()), 1, "the client counts on it");
+    let mut served = false;
+    loop {
+        if server.serve(&properties, 0) {
+            served = true;
+        } else if served && Arc::strong_count(&server.requests) == 1 {
+            // The client is gone.
+            return;
+        } else {
+            thread::yield_now();
+        }
+    }
+}
+
+/// Sends one request; its answer has to have this length.
+fn push<C: 'static, U: 'static, F>(
+    client: &Client<Arc<SlotMemory>>,
+    closure: F,
+    arguments: C,
+    then: impl FnOnce(Result<U, DelegationError>) + 'static,
+) where
+    F: FnOnce(&mut Texts, C) -> U,
+{
+    let delegated = Delegated::of::<F, F>(closure);
+    while !client.fits(delegated.operation()) {
+        if client.has_free_slot() {
+            client.make_room();
+        } else if !client.take_responses() {
+            thread::yield_now();
+        }
+    }
+    // SAFETY: it fits; the property at index 1 is the trustee's, which outlives all requests.
+    unsafe { client.push(delegated, 1, arguments, then) };
+}
+
+#[test]
+fn what_two_threads_hand_each_other_is_handed_over_whole() {
+    catch::install_hook();
+    let (requests, responses) = (SlotMemory::new(), SlotMemory::new());
+    let server = Server::new(Arc::clone(&requests), Arc::clone(&responses));
+    let serving = thread::spawn(move || trustee(server));
+    let (client, answers) = (Client::new(requests, responses), Rc::new(Cell::new(0)));
+    for number in 0..REQUESTS {
+        let answers = Rc::clone(&answers);
+        let answered = move |length: Result<usize, DelegationError>| {
+            answers.set(answers.get() + usize::from(length.is_ok_and(|length| length == number)));
+        };
+        let text = "x".repeat(number % 100);
+        match number % 4 {
+            0 => push(
+                &client,
+                |texts: &mut Texts, (text, number): (String, usize)| {
+                    texts.0.push(text);
+                    number
+                },
+                (text, number),
+                answered,
+            ),
+            1 => push(
+                &client,
+                |texts: &mut Texts, (numbers, text): Large| {
+                    texts.0.push(text);
+                    numbers[39] as usize
+                },
+                ([number as u64; 40], text),
+                answered,
+            ),
+            2 => push(
+                &client,
+                |texts: &mut Texts, number: usize| (texts.0.pop().unwrap_or_default(), number),
+                number,
+                move |answer| answered(answer.map(|(text, number)| number + text.len().min(0))),
+            ),
+            _ => push(
+                &client,
+                |_: &mut Texts, _held: String| -> usize { panic!("expected in the output of this test") },
+                text,
+                move |answer: Result<usize, DelegationError>| answered(answer.or(Ok(number))),
+            ),
+        }
+    }
+    while client.outstanding() > 0 {
+        client.publish();
+        if !client.take_responses() {
+            thread::yield_now();
+        }
+    }
+    drop(client);
+    serving.join().unwrap();
+    assert_eq!(answers.get(), REQUESTS);
+}

@@ -1,0 +1,156 @@
+//! Values out of bytes.
+//!
+//! Invariant B1: the bytes in a decoder were made by an encoder of the very same program, in the order in which they are
+//! read: nodes prove to each other that they belong to one application and run one build before they send anything. Each type reads
+//! what it has written (`NoRef`'s contract), so those of two types are not confused.
+//! What could be told wrong without it is checked all the same: lengths, tags, text.
+#![expect(unsafe_code, reason = "dense values are copied as bytes (B1)")]
+
+use crate::wire::NoRef;
+use crate::wire::encoder::{APART, Kept};
+use crate::wire::refusal::Malformed;
+use crate::wire::run::Run;
+use std::fmt;
+
+/// Takes values out of bytes, in the order in which they were encoded.
+pub struct Decoder<'a> {
+    bytes: &'a [u8],
+    /// What is not among the bytes.
+    runs: std::slice::IterMut<'a, Run>,
+    /// The elements whose number was taken last.
+    apart: Option<&'a mut Run>,
+    /// Where the values go back to who encoded them: the bytes that there were, and what was refused.
+    back: Option<(usize, &'a mut Kept)>,
+}
+
+impl fmt::Debug for Decoder<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Decoder").field("bytes", &self.bytes.len()).finish_non_exhaustive()
+    }
+}
+
+impl<'a> Decoder<'a> {
+    #[inline(always)]
+    pub(crate) fn new(bytes: &'a [u8]) -> Self {
+        Self { bytes, runs: [].iter_mut(), apart: None, back: None }
+    }
+
+    /// The value that [`Encoder::refuse`](crate::Encoder::refuse) was given in place of the bytes that would be next, if a message
+    /// that did not leave is taken apart again. Types that may refuse a value ask for it first.
+    #[inline]
+    pub fn given_back<T: 'static>(&mut self) -> Option<T> {
+        let (all, kept) = self.back.as_mut()?;
+        let (at, value) = kept.front()?;
+        if *at + self.bytes.len() != *all || !value.is::<T>() {
+            return None;
+        }
+        kept.pop_front()?.1.downcast().ok().map(|value| *value)
+    }
+
+    /// Takes bytes as they are.
+    ///
+    /// # Errors
+    /// If there are not so many.
+    #[inline]
+    pub fn bytes(&mut self, count: usize) -> Result<&'a [u8], Malformed> {
+        if let Some(run) = self.apart.take() {
+            let bytes = &(*run).bytes();
+            return if bytes.len() == count { Ok(bytes) } else { Err(Malformed::instead_of::<[u8]>()) };
+        }
+        let (taken, rest) = self.bytes.split_at_checked(count).ok_or_else(Malformed::instead_of::<[u8]>)?;
+        self.bytes = rest;
+        Ok(taken)
+    }
+
+    /// Takes a number of elements.
+    ///
+    /// # Errors
+    /// If there is none.
+    #[inline]
+    pub fn length(&mut self) -> Result<usize, Malformed> {
+        let bytes = self.bytes(size_of::<u64>())?;
+        let mut length = bytes.try_into().map_or(u64::MAX, u64::from_ne_bytes);
+        if length & APART != 0 {
+            self.apart = Some(self.runs.next().ok_or_else(Malformed::instead_of::<[u8]>)?);
+            length ^= APART;
+        }
+        length.try_into().map_err(|_| Malformed::instead_of::<usize>())
+    }
+
+    /// Takes a dense value.
+    #[inline]
+    pub(crate) fn dense<T: NoRef>(&mut self) -> Result<T, Malformed> {
+        const { assert!(T::SHAPE.is_dense(), "only dense values are their bytes") };
+        let bytes = self.bytes(size_of::<T>())?;
+        // SAFETY: B1: the encoder put the bytes of a `T` there; the read needs no alignment.
+        Ok(unsafe { bytes.as_ptr().cast::<T>().read_unaligned() })
+    }
+
+    /// Takes several values of one type.
+    #[inline]
+    pub(crate) fn elements<T: NoRef>(&mut self) -> Result<Vec<T>, Malformed> {
+        let length = self.length()?;
+        if T::SHAPE.is_plain() {
+            return self.plain(length);
+        }
+        if self.apart.is_some() {
+            return Err(Malformed::instead_of::<[T]>());
+        }
+        // Not as many as the bytes say: they might lie.
+        let mut elements = Vec::with_capacity(length.min(self.bytes.len()));
+        for _ in 0..length {
+            elements.push(T::decode(self)?);
+        }
+        Ok(elements)
+    }
+
+    /// Takes plain values.
+    #[inline]
+    fn plain<T: NoRef>(&mut self, length: usize) -> Result<Vec<T>, Malformed> {
+        if let Some(run) = self.apart.take() {
+            let values = std::mem::take(run).into_vec()?;
+            return if values.len() == length { Ok(values) } else { Err(Malformed::instead_of::<[T]>()) };
+        }
+        let size = length.checked_mul(size_of::<T>()).ok_or_else(Malformed::instead_of::<[T]>)?;
+        let bytes = self.bytes(size)?;
+        let mut values = Vec::<T>::with_capacity(length);
+        // SAFETY: the vector has room for `size` bytes and is new, so it does not overlap them.
+        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), values.as_mut_ptr().cast::<u8>(), size) };
+        // SAFETY: any bytes are plain values, and those of `length` values were copied.
+        unsafe { values.set_len(length) };
+        Ok(values)
+    }
+
+    /// Decodes one value, which must be all there is.
+    pub(crate) fn decoded<T: NoRef>(bytes: &'a [u8]) -> Result<T, Malformed> {
+        Self::new(bytes).all()
+    }
+
+    /// Decodes one value, which may be followed by zeros.
+    #[inline(always)]
+    pub(crate) fn decoded_first<T: NoRef>(bytes: &'a [u8]) -> Result<T, Malformed> {
+        T::decode(&mut Self::new(bytes))
+    }
+
+    /// Decodes one value of which these are all parts: the encoded bytes, and what is not among them.
+    pub(crate) fn decoded_parts<T: NoRef>(parts: &'a mut [Run]) -> Result<T, Malformed> {
+        let (head, runs) = parts.split_first_mut().ok_or_else(Malformed::instead_of::<T>)?;
+        Self { runs: runs.iter_mut(), ..Self::new((*head).bytes()) }.all()
+    }
+
+    /// Decodes a value where it was encoded, with what was refused of it. `None` if a type of the program cannot.
+    pub(crate) fn given_back_whole<T: NoRef>(
+        bytes: &'a [u8],
+        runs: &'a mut [Run],
+        kept: &'a mut Kept,
+    ) -> Option<T> {
+        let back = Some((bytes.len(), kept));
+        Self { bytes, runs: runs.iter_mut(), apart: None, back }.all().ok()
+    }
+
+    fn all<T: NoRef>(mut self) -> Result<T, Malformed> {
+        let value = T::decode(&mut self)?;
+        let is_all = self.bytes.is_empty() && self.runs.len() == 0 && self.apart.is_none();
+        if is_all { Ok(value) } else { Err(Malformed::instead_of::<T>()) }
+    }
+}

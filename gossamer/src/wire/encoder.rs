@@ -1,0 +1,296 @@
+//! Values as bytes, for other processes of the same program.
+//!
+//! Inside a process values are moved as they are and none of this is used. To another node goes what [`NoRef::encode`]
+//! makes of a value; it is consumed, since what it owns (a trust, say) goes with it. One that does not leave after all is decoded
+//! again where it was encoded, so that whatever it owned is there to be dropped.
+//!
+//! Invariant B4: `left` bytes from `next` on are writable, and nobody else's, for as long as the encoder is used.
+#![expect(unsafe_code, reason = "bytes of values, and words of a slot that are written as bytes (B4)")]
+
+use crate::wire::NoRef;
+use crate::wire::decoder::Decoder;
+use crate::wire::refusal::{Refusal, Why};
+use crate::wire::run::{LONG, Part, Run};
+use crate::wire::word::Word;
+use std::any::Any;
+use std::collections::VecDeque;
+use std::fmt;
+use std::marker::PhantomData;
+use std::mem::ManuallyDrop;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// Collects the bytes of values.
+pub struct Encoder {
+    to: Target,
+    /// What is not among the bytes, in the order in which they refer to it.
+    runs: Vec<Run>,
+    /// The first value that cannot leave its node.
+    refusal: Option<Refusal>,
+    kept: Kept,
+    /// What is to be done if encoding is left by a panic.
+    undo: Vec<Box<dyn FnOnce()>>,
+    /// Long rows of plain values are kept apart.
+    keeps_runs: bool,
+}
+
+enum Target {
+    Memory(Vec<u8>),
+    /// B4.
+    Slot {
+        next: *mut u8,
+        left: usize,
+    },
+}
+
+/// Values that were refused, each with the number of bytes before it.
+pub(crate) type Kept = VecDeque<(usize, Box<dyn Any>)>;
+
+/// In a length: the elements are not behind it, but are the next of the parts that come apart.
+pub(super) const APART: u64 = 1 << 63;
+
+impl Default for Encoder {
+    fn default() -> Self {
+        Self::to(Target::Memory(Vec::new()))
+    }
+}
+
+impl fmt::Debug for Encoder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Encoder").field("refusal", &self.refusal).finish_non_exhaustive()
+    }
+}
+
+impl Drop for Encoder {
+    fn drop(&mut self) {
+        self.undo.drain(..).for_each(|undo| undo());
+    }
+}
+
+impl Encoder {
+    #[inline(always)]
+    fn to(to: Target) -> Self {
+        let (runs, kept, undo) = (Vec::new(), VecDeque::new(), Vec::new());
+        Self { to, runs, refusal: None, kept, undo, keeps_runs: false }
+    }
+
+    /// Keeps a value that stays in the node that made it. The request it belongs to fails, and all that it was sent with is given
+    /// back: `decode` of its type is asked for it, where [`Decoder::given_back`] has it.
+    #[cold]
+    pub fn refuse<T: 'static>(&mut self, value: T) {
+        self.refuse_because(value, Why::NotEncoded);
+    }
+
+    /// As `refuse`.
+    #[cold]
+    pub(crate) fn refuse_because<T: 'static>(&mut self, value: T, why: Why) {
+        self.refusal.get_or_insert(Refusal::of::<T>(why));
+        let Target::Memory(bytes) = &self.to else {
+            unreachable!("values of bounded shapes are not refused")
+        };
+        self.kept.push_back((bytes.len(), Box::new(value)));
+    }
+
+    /// Has something done if a panic of the program keeps what was encoded so far from being a whole value.
+    pub(crate) fn undo(&mut self, undo: impl FnOnce() + 'static) {
+        self.undo.push(Box::new(undo));
+    }
+
+    /// Adds bytes as they are.
+    #[inline(always)]
+    pub fn bytes(&mut self, bytes: &[u8]) {
+        match &mut self.to {
+            Target::Memory(all) => all.extend_from_slice(bytes),
+            Target::Slot { next, left } => {
+                assert!(bytes.len() <= *left, "a value has more bytes than its shape says");
+                // SAFETY: B4: there is room (asserted), which the bytes are no part of.
+                unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), *next, bytes.len()) };
+                (*next, *left) = (next.wrapping_add(bytes.len()), *left - bytes.len());
+            }
+        }
+    }
+
+    /// Adds the number of elements that follow.
+    ///
+    /// # Panics
+    /// If there are 2^63 or more, which only elements without size can be.
+    #[inline(always)]
+    pub fn length(&mut self, length: usize) {
+        assert!((length as u64) < APART, "a row of {length} elements cannot travel");
+        self.bytes(&(length as u64).to_ne_bytes());
+    }
+
+    /// Adds the bytes of a value.
+    #[inline(always)]
+    pub(crate) fn dense<T: NoRef>(&mut self, value: T) {
+        const { assert!(T::SHAPE.is_dense(), "only dense values are their bytes") };
+        let value = ManuallyDrop::new(value);
+        // SAFETY: a dense value has no padding, so all its bytes are initialised.
+        let bytes = unsafe { std::slice::from_raw_parts((&raw const value).cast::<u8>(), size_of::<T>()) };
+        self.bytes(bytes);
+    }
+
+    /// Adds several values of one type.
+    #[inline]
+    pub(crate) fn elements<T: NoRef>(&mut self, values: Vec<T>) {
+        if T::SHAPE.is_plain() && self.keeps_runs && size_of_val(&values[..]) >= LONG {
+            self.bytes(&(values.len() as u64 | APART).to_ne_bytes());
+            self.runs.push(Run::of(values));
+            return;
+        }
+        self.length(values.len());
+        if T::SHAPE.is_plain() {
+            self.plain(&values);
+        } else {
+            values.into_iter().for_each(|value| value.encode(self));
+        }
+    }
+
+    /// Adds the bytes of plain values.
+    #[inline]
+    pub(crate) fn plain<T: NoRef>(&mut self, values: &[T]) {
+        assert!(T::SHAPE.is_plain(), "only plain values are their bytes in a row");
+        // SAFETY: plain values have no padding, so all their bytes are initialised.
+        let bytes = unsafe { std::slice::from_raw_parts(values.as_ptr().cast::<u8>(), size_of_val(values)) };
+        self.bytes(bytes);
+    }
+
+    /// Encodes a value of a bounded shape into words of a slot: its bytes, then zeros.
+    ///
+    /// # Panics
+    /// If there is no room for it.
+    #[inline(always)]
+    pub(crate) fn fill<T: NoRef>(words: &mut [Word], value: T) {
+        words.fill(Word::new(0));
+        let to = Target::Slot { next: words.as_mut_ptr().cast(), left: size_of_val(words) };
+        let mut encoder = ManuallyDrop::new(Self::to(to));
+        // It has allocated nothing, and has nothing to undo.
+        value.encode(&mut encoder);
+    }
+
+    /// The parcel of a value of type `T`, all that was encoded.
+    ///
+    /// # Errors
+    /// If there is something in it that cannot leave.
+    pub(crate) fn finish<T: NoRef>(mut self) -> Result<Parcel<T>, Refused<T>> {
+        let take = std::mem::take::<Vec<u8>>;
+        let bytes = if let Target::Memory(bytes) = &mut self.to { take(bytes) } else { Vec::new() };
+        let (runs, kept) = (std::mem::take(&mut self.runs), std::mem::take(&mut self.kept));
+        let is_unique = !self.undo.is_empty();
+        // It is a whole value now, which can be decoded again.
+        self.undo.clear();
+        let parcel = Parcel { bytes, runs, kept, is_unique, is_sent: false, of: PhantomData };
+        match self.refusal.take() {
+            None => Ok(parcel),
+            Some(refusal) => Err(Refused { refusal, value: parcel.open() }),
+        }
+    }
+
+    /// Encodes one value.
+    ///
+    /// # Errors
+    /// If there is something in it that cannot leave.
+    pub(crate) fn parcel<T: NoRef>(value: T) -> Result<Parcel<T>, Refused<T>> {
+        let mut encoder = Self::default();
+        value.encode(&mut encoder);
+        encoder.finish()
+    }
+
+    /// Encodes one value whose long rows of plain values stay where they are.
+    ///
+    /// # Errors
+    /// If there is something in it that cannot leave.
+    pub(crate) fn parcel_with_runs<T: NoRef>(value: T) -> Result<Parcel<T>, Refused<T>> {
+        let mut encoder = Self::default();
+        encoder.keeps_runs = true;
+        value.encode(&mut encoder);
+        encoder.finish()
+    }
+
+    /// Encodes one value that leaves at once.
+    ///
+    /// # Errors
+    /// If there is something in it that cannot leave.
+    pub(crate) fn encoded<T: NoRef>(value: T) -> Result<Vec<u8>, Refused<T>> {
+        Self::parcel(value).map(Parcel::send)
+    }
+}
+
+/// A value that cannot leave its node.
+pub(crate) struct Refused<T> {
+    pub(crate) refusal: Refusal,
+    /// What was to leave, all of it, unless a `decode` of the program has lost it.
+    pub(crate) value: Option<T>,
+}
+
+impl<T> fmt::Debug for Refused<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Refused").field(&self.refusal).finish()
+    }
+}
+
+/// An encoded value that has not left yet. If it is dropped, so is what it owns.
+pub(crate) struct Parcel<T: NoRef> {
+    bytes: Vec<u8>,
+    /// What is not among the bytes, in the order in which they refer to it.
+    runs: Vec<Run>,
+    kept: Kept,
+    is_unique: bool,
+    is_sent: bool,
+    of: PhantomData<fn() -> T>,
+}
+
+impl<T: NoRef> Parcel<T> {
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// Whether something is not among the bytes.
+    pub(crate) fn has_runs(&self) -> bool {
+        !self.runs.is_empty()
+    }
+
+    /// The bytes, and what is not among them.
+    pub(crate) fn parts(&self) -> impl Iterator<Item = (Part, &[u8])> {
+        let runs = self.runs.iter().map(|run| (run.part(), run.bytes()));
+        std::iter::once((Part::encoded(&self.bytes), &self.bytes[..])).chain(runs)
+    }
+
+    /// Whether what it owns is counted, so that it can leave only once.
+    pub(crate) fn is_unique(&self) -> bool {
+        self.is_unique
+    }
+
+    /// The bytes, which are on their way now.
+    pub(crate) fn send(mut self) -> Vec<u8> {
+        self.is_sent = true;
+        std::mem::take(&mut self.bytes)
+    }
+
+    /// The value.
+    fn open(mut self) -> Option<T> {
+        self.is_sent = true;
+        Decoder::given_back_whole(&self.bytes, &mut self.runs, &mut self.kept)
+    }
+}
+
+impl<T: NoRef> Drop for Parcel<T> {
+    fn drop(&mut self) {
+        if self.is_sent {
+            return;
+        }
+        let mut give_back =
+            || drop(Decoder::given_back_whole::<T>(&self.bytes, &mut self.runs, &mut self.kept));
+        if std::thread::panicking() {
+            // A second panic, of a destructor or of a `decode`, would end the process. The hook has reported it.
+            let _reported = catch_unwind(AssertUnwindSafe(give_back));
+        } else {
+            give_back();
+        }
+    }
+}
+
+impl<T: NoRef> fmt::Debug for Parcel<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Parcel").field("bytes", &self.bytes.len()).finish_non_exhaustive()
+    }
+}

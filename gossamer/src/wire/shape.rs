@@ -1,0 +1,100 @@
+//! What is known of a type about the bytes that its values travel as.
+
+use crate::wire::NoRef;
+
+/// How a value may be copied to another process of the same program. Bytes of padding never are: they may be what is left of
+/// another value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// As its bytes, and any bytes are a value: numbers, and arrays of them.
+    Plain,
+    /// As its bytes, of which none is padding. `NoRef::encode` makes as many.
+    Dense,
+    /// By `NoRef::encode`, into so many bytes at the most. It does not refuse, does not panic, and runs no code of the program.
+    Bounded(usize),
+    /// By `NoRef::encode`.
+    Unbounded,
+}
+
+/// A part of a value: a field, or an element of a tuple.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Member {
+    shape: Shape,
+    size: usize,
+}
+
+impl Member {
+    pub(crate) const fn of<T: NoRef>() -> Self {
+        Self { shape: T::SHAPE, size: size_of::<T>() }
+    }
+
+    /// A part of this shape, which is not dense.
+    pub(crate) const fn new(shape: Shape) -> Self {
+        Self { shape, size: 0 }
+    }
+
+    /// The shape of a value of `size` bytes that consists of these.
+    pub(crate) const fn all(size: usize, members: &[Self]) -> Shape {
+        let (mut are_dense, mut bytes, mut most, mut index) = (true, 0, Some(0), 0);
+        while index < members.len() {
+            let Self { shape, size } = members[index];
+            are_dense &= matches!(shape, Shape::Plain | Shape::Dense);
+            bytes += size;
+            most = sum(most, shape.most(size));
+            index += 1;
+        }
+        match most {
+            // What is larger than its parts has padding.
+            _ if are_dense && bytes == size => Shape::Dense,
+            Some(most) => Shape::Bounded(most),
+            None => Shape::Unbounded,
+        }
+    }
+
+    /// The shape of a value that is one of these, behind a tag of so many bytes.
+    pub(crate) const fn any(tag: usize, members: &[Self]) -> Shape {
+        let (mut most, mut index) = (Some(0), 0);
+        while index < members.len() {
+            most = max(most, members[index].shape.most(members[index].size));
+            index += 1;
+        }
+        match sum(Some(tag), most) {
+            Some(most) => Shape::Bounded(most),
+            None => Shape::Unbounded,
+        }
+    }
+}
+
+impl Shape {
+    /// The bytes that `NoRef::encode` makes of a value of `size` bytes at the most, if there is a bound.
+    pub(crate) const fn most(self, size: usize) -> Option<usize> {
+        match self {
+            Self::Plain | Self::Dense => Some(size),
+            Self::Bounded(most) => Some(most),
+            Self::Unbounded => None,
+        }
+    }
+
+    pub(crate) const fn is_plain(self) -> bool {
+        matches!(self, Self::Plain)
+    }
+
+    /// Whether a value travels as its bytes.
+    pub(crate) const fn is_dense(self) -> bool {
+        matches!(self, Self::Plain | Self::Dense)
+    }
+}
+
+const fn sum(one: Option<usize>, other: Option<usize>) -> Option<usize> {
+    match (one, other) {
+        (Some(one), Some(other)) => one.checked_add(other),
+        _ => None,
+    }
+}
+
+const fn max(one: Option<usize>, other: Option<usize>) -> Option<usize> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(if one > other { one } else { other }),
+        _ => None,
+    }
+}

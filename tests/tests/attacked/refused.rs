@@ -1,0 +1,135 @@
+//! Requests that cannot be sent: what they held is not lost.
+
+use gossamer::net::TcpListener;
+use gossamer::stream::{self, Geometry, ReceiveEnd, SendEnd};
+use gossamer::{Encoder, NoRef, Reason, Trust, entrust, rack, spawn_on_with};
+use integration_tests::{far, on_nodes, panic_text, wait_until, watched, workers};
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+
+fn listener() -> TcpListener {
+    TcpListener::bind("127.0.0.1:0").unwrap()
+}
+
+#[test]
+fn the_end_of_a_stream_in_a_refused_request_is_dropped_and_the_other_end_hears() {
+    on_nodes(2, 1, || {
+        let workers = rack::workers();
+        let (send, receive) = stream::channel(workers[0], workers[1], 8000, Geometry::default()).unwrap();
+        let receiving = spawn_on_with(
+            workers[1],
+            |receive: ReceiveEnd| {
+                let first = receive.open().and_then(|mut receiver| receiver.next_block().map(|_| ()));
+                first.map_err(|error| error.to_string())
+            },
+            receive,
+        );
+        let there = far().entrust(());
+        let error = there.try_apply_with(|_, _: (SendEnd, TcpListener)| (), (send, listener())).unwrap_err();
+        assert!(matches!(error.reason(), Reason::Stays { .. }), "{error}");
+        assert!(error.to_string().contains("TcpListener"), "{error}");
+        assert!(receiving.join().is_err());
+    });
+}
+
+static PERMITS: AtomicUsize = AtomicUsize::new(0);
+
+/// Is counted while it exists.
+#[derive(NoRef)]
+struct Permit(String);
+
+impl Permit {
+    fn new() -> Self {
+        PERMITS.fetch_add(1, SeqCst);
+        Self("permit".into())
+    }
+}
+
+impl Drop for Permit {
+    fn drop(&mut self) {
+        assert_eq!(self.0, "permit");
+        PERMITS.fetch_sub(1, SeqCst);
+    }
+}
+
+#[test]
+fn the_destructors_of_refused_arguments_and_results_are_run() {
+    on_nodes(2, 1, || {
+        let there = far().entrust(());
+        let refused = |outcome: Result<(), gossamer::DelegationError>| {
+            let error = outcome.unwrap_err();
+            assert!(error.to_string().contains("TcpListener"), "{error}");
+            wait_until(|| PERMITS.load(SeqCst) == 0);
+        };
+        let some = || (Permit::new(), vec![Permit::new()], listener(), Some(Permit::new()));
+        type Some = (Permit, Vec<Permit>, TcpListener, Option<Permit>);
+        refused(there.try_apply_with(|_, _: Some| (), some()));
+        refused(there.apply_with_async(|_, _: Some| (), some()).try_wait());
+        refused(spawn_on_with(far(), |_: Some| (), some()).try_join());
+        refused(there.try_apply(|_| (Permit::new(), TcpListener::bind("127.0.0.1:0").unwrap())).map(|_| ()));
+        refused(spawn_on_with(far(), |()| (Permit::new(), listener()), ()).try_join().map(|_| ()));
+        there.apply_with(|_, permit: Permit| drop(permit), Permit::new());
+        wait_until(|| PERMITS.load(SeqCst) == 0);
+    });
+}
+
+#[test]
+fn arguments_that_find_no_room_are_dropped() {
+    static ALIVE: AtomicUsize = AtomicUsize::new(0);
+    #[derive(NoRef)]
+    struct Counted(String);
+    impl Drop for Counted {
+        fn drop(&mut self) {
+            ALIVE.fetch_sub(1, SeqCst);
+        }
+    }
+    watched(|| {
+        rack::run_in_process(2, workers(1).backlog(1), || {
+            let there = far().entrust(());
+            let again = there.clone();
+            there.apply_then(
+                |()| (),
+                move |()| {
+                    let text = panic_text(|| {
+                        for _ in 0..100_000 {
+                            ALIVE.fetch_add(1, SeqCst);
+                            let large = Counted("x".repeat(500));
+                            again.apply_with_then(|_, counted: Counted| drop(counted), large, drop);
+                        }
+                    });
+                    assert!(text.contains("Config::backlog"), "{text}");
+                },
+            );
+            there.apply(|()| ());
+        });
+        assert_eq!(ALIVE.load(SeqCst), 0);
+    });
+}
+
+/// Panics when it is encoded.
+struct Unencodable;
+
+// SAFETY: it holds nothing, and is never decoded.
+unsafe impl NoRef for Unencodable {
+    fn encode(self, _to: &mut Encoder) {
+        panic!("not to be encoded");
+    }
+}
+
+#[test]
+fn a_trust_in_a_message_that_a_panic_interrupts_is_given_back() {
+    static DROPS: AtomicUsize = AtomicUsize::new(0);
+    struct Witness;
+    impl Drop for Witness {
+        fn drop(&mut self) {
+            DROPS.fetch_add(1, SeqCst);
+        }
+    }
+    on_nodes(2, 1, || {
+        let before = DROPS.load(SeqCst);
+        let there = far().entrust(());
+        let arguments = (entrust(Witness), Unencodable);
+        let text = panic_text(|| there.apply_with(|_, _: (Trust<Witness>, Unencodable)| (), arguments));
+        assert!(text.contains("not to be encoded"), "{text}");
+        wait_until(|| DROPS.load(SeqCst) > before);
+    });
+}
