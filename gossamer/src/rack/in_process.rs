@@ -5,6 +5,7 @@ use crate::rack::neighbours::LOCALHOST;
 use crate::rack::wires;
 use crate::runtime::{self, Placement, Runtime, StartError};
 use crate::sys::bell::Bell;
+use crate::sys::image;
 use crate::worker::config::Config;
 use crate::worker::peers::{Neighbour, Peers, Way};
 use crate::worker::settle::AllNodes;
@@ -21,11 +22,14 @@ use std::thread;
 ///
 /// ```
 /// use gossamer::{Config, Trustee, rack};
-/// let nodes = rack::run_in_process(3, Config::default(), || {
+///
+/// #[gossamer::delegate] // its closures go to other nodes
+/// fn greet() -> Vec<String> {
 ///     let names: Vec<_> = Trustee::all().iter().map(|there| there.entrust(String::from("node"))).collect();
-///     names.iter().map(|name| name.apply(|name| { name.push('!'); name.clone() })).collect::<Vec<_>>()
-/// });
-/// assert_eq!(nodes, ["node!"; 3]);
+///     names.iter().map(|name| name.apply(|name| { name.push('!'); name.clone() })).collect()
+/// }
+///
+/// assert_eq!(rack::run_in_process(3, Config::default(), greet), ["node!"; 3]);
 /// ```
 ///
 /// # Panics
@@ -41,6 +45,7 @@ pub fn run_in_process<R: Send + 'static>(
         "`run_in_process` inside a runtime: spawn a fiber instead"
     );
     assert!(nodes > 0, "a rack has at least one node");
+    image::check_alone().unwrap_or_else(|text| panic!("{text}"));
     let runtimes = runtime::from_environment(config).and_then(|config| start(nodes, &config));
     let runtimes = runtimes.unwrap_or_else(|error| panic!("{error}"));
     let all = InProcess(runtimes.iter().map(|node| Arc::downgrade(node.shared())).collect());

@@ -37,13 +37,28 @@ pub(crate) fn offset_at<T>(address: *const T) -> i32 {
     }
 }
 
+const ANOTHER_IMAGE: &str = "the program lies in another shared object than the gossamer runtime, so that delegated closures \
+    are not found; link both into one executable (do not build with `-C prefer-dynamic`, nor gossamer into a `dylib`)";
+
 #[cold]
 #[inline(never)]
 fn another_image() -> ! {
-    panic!(
-        "a delegated closure lies in another shared object than the gossamer runtime; \
-         link both into one executable (do not build with `-C prefer-dynamic`)"
-    )
+    panic!("{ANOTHER_IMAGE}")
+}
+
+/// Checks that the library and the program are one image. To be called by a generic function that the program's own closure
+/// makes an instance of: that is compiled into the program, and what is not generic into the library.
+///
+/// # Errors
+/// What to tell the user.
+#[inline(always)]
+pub(crate) fn check_alone() -> Result<(), &'static str> {
+    if base() == base_of_library() { Ok(()) } else { Err(ANOTHER_IMAGE) }
+}
+
+#[inline(never)]
+fn base_of_library() -> *const u8 {
+    base()
 }
 
 /// The address of the static at `offset` from the start of the image.
