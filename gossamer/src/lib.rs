@@ -39,6 +39,11 @@
 //! callbacks may not; such a call panics there at once. Calls of `std` that block stop the whole worker, since fibers do not
 //! preempt each other.
 //!
+//! Fibers of a worker share its thread, which `std` does not know. An initialiser of a `thread_local!` that suspends its fiber, and sets
+//! of a `scoped_tls` key that overlap, are undefined behaviour, also in safe code; initialisers of a `OnceLock`, `LazyLock` or `Once` that
+//! suspend, and locks of `std` that are held meanwhile, block the worker. [`fiber_local!`] is what to use instead, and
+//! [`without_suspending`] has such code panic. [`spawn`] says more.
+//!
 //! # Order
 //! Requests of one fiber to one trustee are served in the order in which they were sent. Nothing is promised between fibers.
 //!
@@ -74,8 +79,8 @@ pub use trust::Archive;
 #[cfg(feature = "may")]
 pub use trust::spawn_may;
 pub use trust::{
-    JoinHandle, JoinMany, Latch, NoRef, Pending, Sharded, Trust, Trustee, entrust, sleep, spawn,
-    spawn_many_with, spawn_on, spawn_on_with, spawn_with, yield_now,
+    FiberLocal, JoinHandle, JoinMany, Latch, NoRef, Pending, Sharded, Trust, Trustee, entrust, sleep, spawn,
+    spawn_many_with, spawn_on, spawn_on_with, spawn_with, without_suspending, yield_now,
 };
 #[cfg(feature = "serde")]
 pub use wire::Serde;
@@ -93,6 +98,33 @@ pub mod __private {
     pub use crate::trust::delegate::Delegate;
     pub use crate::wire::field::Field;
     pub use crate::wire::shape::Shape;
+}
+
+/// Declares values of which each fiber has its own, as `thread_local!` does for threads: each is a [`FiberLocal`].
+///
+/// ```
+/// use std::cell::RefCell;
+///
+/// gossamer::fiber_local! {
+///     static LOG: RefCell<Vec<String>> = RefCell::default();
+///     pub static NAME: String = String::from("a fiber");
+/// }
+///
+/// LOG.with(|log| log.borrow_mut().push(NAME.with(String::clone)));
+/// ```
+#[macro_export]
+macro_rules! fiber_local {
+    () => {};
+    ($(#[$attribute:meta])* $visibility:vis static $name:ident: $type:ty = $value:expr $(; $($rest:tt)*)?) => {
+        $(#[$attribute])*
+        $visibility static $name: $crate::FiberLocal<$type> = {
+            fn initialise() -> $type {
+                $value
+            }
+            $crate::FiberLocal::new(::core::stringify!($name), initialise)
+        };
+        $($crate::fiber_local! { $($rest)* })?
+    };
 }
 
 /// In the body of a delegated closure: records where it stands. Nothing is added to what it does.

@@ -5,23 +5,29 @@ use crate::sys::doorbell::Doorbell;
 use crate::sys::fiber::Job;
 use crate::sys::once::Once;
 use crate::sys::{affinity, overflow};
+use crate::trust::fiber_local::drop_locals;
 use crate::worker::config::Config;
+use crate::worker::ending::wait_until_quiet;
 use crate::worker::inbox::{Inbox, Message};
 use crate::worker::peers::Peers;
 use crate::worker::readiness::{Sources, WAKE};
-use crate::worker::shared::{BUSY, Phase, Post, QUIET_LOOK, Shared, is_quiescent};
+use crate::worker::shared::{BUSY, Phase, Post, Shared};
+use crate::worker::stall::{self, StallWatch};
+use crate::worker::view::View;
 use crate::worker::{self, last_words};
 use mio::Interest;
 use mio::unix::SourceFd;
 use std::any::Any;
 use std::fmt;
 use std::io;
+use std::iter;
 use std::os::fd::{AsFd, AsRawFd};
 use std::panic::{self, AssertUnwindSafe, Location};
 use std::process;
+use std::slice;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU64};
-use std::sync::mpsc;
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread::{self, JoinHandle};
 
 /// Stack of a worker's own thread, where delegated closures run that came by a lane, and of the first fiber: what a
@@ -76,7 +82,7 @@ pub(crate) fn run_alone<R: Send + 'static>(
     spawned_at: &'static Location<'static>,
 ) -> Result<R, StartError> {
     let runtime = Runtime::start(config, None, None)?;
-    let outcome = runtime.run_first(f, spawned_at);
+    let outcome = Runtime::run_first(slice::from_ref(&runtime), f, spawned_at);
     runtime.end();
     Ok(outcome.unwrap_or_else(|payload| panic::resume_unwind(payload)))
 }
@@ -182,9 +188,9 @@ impl Runtime {
         &self.shared
     }
 
-    /// Runs `f` as a fiber of worker 0 and waits for it.
+    /// Runs `f` as a fiber of worker 0 of the first of these nodes, and waits for it.
     pub(crate) fn run_first<R: Send + 'static>(
-        &self,
+        nodes: &[Self],
         f: impl FnOnce() -> R + Send + 'static,
         spawned_at: &'static Location<'static>,
     ) -> Result<R, Box<dyn Any + Send>> {
@@ -195,15 +201,23 @@ impl Runtime {
                     Ok(()) => panic::catch_unwind(AssertUnwindSafe(f)),
                     Err(error) => Err(Box::new(error.to_string()) as Box<dyn Any + Send>),
                 };
+                drop_locals();
                 // The receiver waits below until it has this.
                 let _received = sender.send(outcome);
             });
             here.scheduler.submit_main(Job { start, spawned_at }, THREAD_STACK);
         });
-        let refused = self.shared.posts[0].send(Message::Request(first)).is_err();
-        match receiver.recv() {
-            Ok(outcome) if !refused => outcome,
-            _ => Err(Box::new("the runtime ended before its first fiber did")),
+        // If it is refused, the sender goes with it.
+        let _refused = nodes[0].shared.posts[0].send(Message::Request(first));
+        let mut watch = StallWatch::of(nodes.iter().map(Self::shared));
+        loop {
+            match receiver.recv_timeout(stall::LOOK) {
+                Ok(outcome) => return outcome,
+                Err(RecvTimeoutError::Timeout) => watch.look(),
+                Err(RecvTimeoutError::Disconnected) => {
+                    return Err(Box::new("the runtime ended before its first fiber did"));
+                }
+            }
         }
     }
 
@@ -211,14 +225,13 @@ impl Runtime {
     fn end(self) {
         for phase in [Phase::Draining, Phase::Dropping] {
             self.shared.advance_to(phase);
-            while !is_quiescent(|| self.shared.look()) {
-                thread::sleep(QUIET_LOOK);
-            }
+            wait_until_quiet(iter::once(&*self.shared), || self.shared.look(), String::new);
         }
         self.leave();
     }
 
-    /// Lets the workers end, whatever they have left to do, without waiting for them.
+    /// Lets the workers end, whatever they have left to do, without waiting for them. The thread of one that has fibers stays,
+    /// and they with it: what they have borrowed, and what others have borrowed from them, must live.
     pub(crate) fn abandon(self) {
         self.shared.advance_to(Phase::Ended);
     }
@@ -240,6 +253,7 @@ fn post(poll: &mio::Poll) -> io::Result<Post> {
         ahead: Arc::default(),
         waker: mio::Waker::new(poll.registry(), WAKE)?,
         sources: Sources::new(poll.registry().try_clone()?),
+        view: Arc::new(View::new()),
         activity: AtomicU64::new(0),
         quiet: AtomicU8::new(BUSY),
     })

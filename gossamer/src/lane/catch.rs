@@ -35,7 +35,7 @@ pub(crate) fn install_hook() {
         let previous = panic::take_hook();
         panic::set_hook(Box::new(move |info| {
             let context = context::current();
-            if matches!(context, Context::Delegated | Context::Fiber) {
+            if matches!(context, Context::Delegated | Context::Fiber | Context::Steady) {
                 let message = info.payload_as_str().unwrap_or(NO_TEXT).to_owned();
                 note(message, info.location().map(ToString::to_string).unwrap_or_default());
             }

@@ -2,7 +2,7 @@
 //!
 //! Invariants (L1 to L4 are the protocol's, see `README.md`)
 //! - K1: a client is used by one thread only (it is not `Sync`), and none of its methods runs user code but
-//!   `take_responses`, which holds no reference into a cell meanwhile.
+//!   `take_responses` and `close`, which hold no reference into a cell meanwhile.
 //! - K2: `completions` holds, in order, one entry for each request that was pushed and not yet answered.
 
 use crate::fabric::{Fabric, SlotMemory};
@@ -29,7 +29,8 @@ pub(crate) struct Client<F> {
     /// Batches published and batches answered, wrapping: their difference is in flight, at most `slots`.
     published: Cell<u32>,
     pub(super) answered: Cell<u32>,
-    slots: u32,
+    /// None once this end is closed.
+    slots: Cell<u32>,
     /// Full batches for which there was no slot, pushed by code that could not wait.
     backlog: RefCell<VecDeque<Box<RequestBatch>>>,
     /// Requests in `backlog`.
@@ -40,7 +41,7 @@ impl<F: Fabric> Client<F> {
     pub(crate) fn new(fabric: F, responses: Arc<SlotMemory>) -> Self {
         Self {
             fabric,
-            slots: responses.slots(),
+            slots: Cell::new(responses.slots()),
             staged: RequestBatch::new(responses.words()),
             completions: Ring::with_capacity(BODY_WORDS),
             responses,
@@ -64,7 +65,7 @@ impl<F: Fabric> Client<F> {
     /// Whether `make_room` would publish. Who can wait, waits until it is so.
     #[inline]
     pub(crate) fn has_free_slot(&self) -> bool {
-        self.published.get().wrapping_sub(self.answered.get()) < self.slots
+        self.published.get().wrapping_sub(self.answered.get()) < self.slots.get()
     }
 
     /// Words of a batch.
@@ -157,14 +158,25 @@ impl<F: Fabric> Client<F> {
 
     #[inline]
     fn write(&self, batch: &RequestBatch) {
-        let slot = (self.published.get() & (self.slots - 1)) as usize;
+        let slots = self.slots.get();
+        let slot = (self.published.get() & (slots - 1)) as usize;
         let sequence = self.published.get().wrapping_add(1);
         let (header, words) = batch.contents(sequence);
         // SAFETY: L1: this client is the only writer of the request slots. L2: a slot is free, so the batch that was in
         // this one has been answered, and a trustee answers after its last look at the batch.
         unsafe { self.fabric.write(slot, header.pack(), words) };
         self.published.set(sequence);
-        self.fabric.prepare((sequence & (self.slots - 1)) as usize, words.len());
+        self.fabric.prepare((sequence & (slots - 1)) as usize, words.len());
+    }
+
+    /// Gives up what was not answered: drops its completions, which tells who waits. Nothing is published any more, and no
+    /// response is taken (K2 holds for those only).
+    pub(crate) fn close(&self) {
+        self.slots.set(0);
+        self.answered.set(self.published.get());
+        while let Some(completion) = self.completions.pop() {
+            catch::contained(|| drop(completion));
+        }
     }
 
     /// Whether a batch was published and not yet answered.

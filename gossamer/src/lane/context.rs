@@ -12,6 +12,8 @@ pub(crate) enum Context {
     Loop,
     /// A fiber's body.
     Fiber,
+    /// A part of a fiber's body that must not be suspended.
+    Steady,
     /// A delegated closure.
     Delegated,
 }
@@ -37,6 +39,12 @@ pub(crate) fn operation() -> Option<&'static Operation> {
 #[inline(always)]
 pub(crate) fn current() -> Context {
     CURRENT.get()
+}
+
+/// Whether the calling code is the body of a fiber, whether or not it may be suspended.
+#[inline(always)]
+pub(crate) fn is_fiber() -> bool {
+    matches!(current(), Context::Fiber | Context::Steady)
 }
 
 /// Restores the context it replaced when dropped.

@@ -129,8 +129,7 @@ impl Run<'_> {
                 Ok(None) => return,
                 Ok(Some(operation)) => {
                     // SAFETY: `at` is at this request, whose arguments nobody has read.
-                    let _reported =
-                        catch::delegated(|| unsafe { operation.discard(self.at.wrapping_add(1)) });
+                    catch::contained(|| unsafe { operation.discard(self.at.wrapping_add(1)) });
                     (operation, Reason::Ended)
                 }
                 Err(Caught { message, place }) => {

@@ -1,6 +1,7 @@
 //! [`ToSocketAddrs`]: what `bind`, `connect` and `send_to` take as an address.
 
 use crate::lane::context::{self, Context};
+use crate::net::source::refused_while_unwinding;
 use crate::sys::oneshot;
 use crate::worker;
 use crate::worker::wake::block_on;
@@ -39,7 +40,7 @@ pub(crate) mod target {
 ///
 /// # Errors
 /// If it is malformed, or cannot be looked up.
-pub(crate) fn resolve(address: impl ToSocketAddrs, call: &str) -> io::Result<Vec<SocketAddr>> {
+pub(crate) fn resolve(address: impl ToSocketAddrs, call: &'static str) -> io::Result<Vec<SocketAddr>> {
     let (name, port) = match address.target()? {
         Target::Addresses(addresses) => return Ok(addresses),
         Target::Name(name, port) => (name, port),
@@ -47,6 +48,9 @@ pub(crate) fn resolve(address: impl ToSocketAddrs, call: &str) -> io::Result<Vec
     let in_fiber = worker::with(|worker| worker.is_some()) && context::current() != Context::Outside;
     if !in_fiber {
         return look_up(&name, port);
+    }
+    if thread::panicking() {
+        return Err(refused_while_unwinding(call));
     }
     let (sender, receiver) = oneshot::channel();
     let resolver = thread::Builder::new().name("gossamer-resolver".into());

@@ -106,7 +106,7 @@ impl<S: AsFd> Source<S> {
     /// Waits until there may have been an event that was not `seen`; false once `due` has come.
     fn wait_for_event(&self, call: Call, seen: u64, due: Option<Instant>) -> io::Result<bool> {
         worker::with(|worker| match worker.filter(|_| is_on_worker()) {
-            Some(_) if std::thread::panicking() => Err(call.refused_while_unwinding()),
+            Some(_) if std::thread::panicking() => Err(refused_while_unwinding(call.name)),
             Some(here) => {
                 let readiness = self.register(here)?;
                 Ok(wait_in_fiber(here, &readiness, call, seen, due))
@@ -171,12 +171,13 @@ impl Call {
         let limit = self.limit.unwrap_or_default();
         io::Error::new(io::ErrorKind::TimedOut, format!("`{}` has waited for {limit:?}", self.name))
     }
+}
 
-    #[cold]
-    fn refused_while_unwinding(&self) -> io::Error {
-        let text = format!("`{}` would have to wait, while its fiber unwinds from a panic", self.name);
-        io::Error::new(io::ErrorKind::WouldBlock, text)
-    }
+/// What a call gets that would have to wait while its fiber unwinds.
+#[cold]
+pub(crate) fn refused_while_unwinding(call: &str) -> io::Error {
+    let text = format!("`{call}` would have to wait, while its fiber unwinds from a panic");
+    io::Error::new(io::ErrorKind::WouldBlock, text)
 }
 
 /// Whether the calling code is a worker's, and not just on its thread.

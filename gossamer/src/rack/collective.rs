@@ -4,7 +4,7 @@
 use crate::NoRef;
 use crate::rack::topology::{nodes, on_worker, this_node};
 use crate::sys::oneshot;
-use crate::trust::spawn_on_with;
+use crate::trust::{refuse_while_unwinding, spawn_on_with};
 use crate::wire::decoder::Decoder;
 use crate::wire::encoder::{Encoder, Parcel};
 use crate::worker::wake::block_on;
@@ -27,12 +27,14 @@ use std::hash::BuildHasher;
 /// ```
 ///
 /// # Panics
-/// If `f` panics or captures; where the caller cannot wait; and on a thread that is no worker.
+/// If `f` panics or captures; where the caller cannot wait; on a thread that is no worker; and while the caller unwinds from a
+/// panic.
 #[track_caller]
 pub fn on_each_node<C: NoRef + Clone, U: NoRef, F>(f: F, arguments: C) -> Vec<U>
 where
     F: FnOnce(C) -> U + Send + Copy + 'static,
 {
+    refuse_while_unwinding("starts fibers on each node and waits for them", "do it before");
     let mut fibers = Vec::new();
     // Not `map`, whose closure would stand for the caller in the report of a panic.
     for node in nodes() {
@@ -49,7 +51,9 @@ where
 /// Waits until every node has come here.
 ///
 /// # Panics
-/// In a delegated closure or a callback, which cannot wait, and on a thread that is no worker.
+/// In a delegated closure or a callback, which cannot wait, on a thread that is no worker, and in a fiber that unwinds from a
+/// panic, since the other nodes may need fibers of its worker to come here.
+#[track_caller]
 pub fn barrier() {
     meet("barrier", ());
 }
@@ -58,6 +62,7 @@ pub fn barrier() {
 ///
 /// # Panics
 /// As [`barrier`]; and if the value cannot leave its node.
+#[track_caller]
 pub fn gather<U: NoRef + Clone>(value: U) -> Vec<U> {
     meet("gather", value)
 }
@@ -66,6 +71,7 @@ pub fn gather<U: NoRef + Clone>(value: U) -> Vec<U> {
 ///
 /// # Panics
 /// As [`gather`].
+#[track_caller]
 pub fn all_reduce<U: NoRef + Clone>(value: U, combine: impl FnMut(U, U) -> U) -> U {
     match meet("all_reduce", value).into_iter().reduce(combine) {
         Some(combined) => combined,
@@ -77,6 +83,7 @@ pub fn all_reduce<U: NoRef + Clone>(value: U, combine: impl FnMut(U, U) -> U) ->
 ///
 /// # Panics
 /// As [`gather`]; and if no node brings a value. If several do, the first counts.
+#[track_caller]
 pub fn broadcast<U: NoRef + Clone>(value: Option<U>) -> U {
     match meet("broadcast", value).into_iter().flatten().next() {
         Some(value) => value,
@@ -95,7 +102,9 @@ struct Brought {
 }
 
 /// Comes to the next round of this node, and waits for the others.
+#[track_caller]
 fn meet<U: NoRef + Clone>(call: &str, value: U) -> Vec<U> {
+    refuse_while_unwinding("waits for all nodes", "come to the collective before");
     let node = this_node().index();
     let own = Brought {
         call: format!("rack::{call}::<{}>", type_name::<U>()),

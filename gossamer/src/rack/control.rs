@@ -6,13 +6,17 @@ use crate::fabric::socket::Socket;
 use crate::rack::hello::Member;
 use crate::rack::message::{receive, send};
 use crate::rack::survivors::{LINGER, Survivors};
+use crate::worker::ending;
 use crate::worker::fate;
+use crate::worker::overdue::Overdue;
 use crate::worker::settle::AllNodes;
 use crate::worker::shared::{Phase, Shared};
+use crate::worker::stall::{self, StallWatch};
 use std::io;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak, mpsc};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -194,12 +198,24 @@ impl Leader {
         }
     }
 
-    /// How much all other nodes have done so far, if all is quiet there.
-    pub(crate) fn look(&self) -> Option<u64> {
+    /// What each of the other nodes has done so far, if all is quiet there.
+    fn look_at_each(&self) -> Vec<Option<u64>> {
         self.tell(&Control::Look);
         // All are heard, also if one has said no: answers come in turn. A lost node ends the process.
-        let seen: Vec<_> = self.seen.iter().map(|seen| seen.recv().ok().flatten()).collect();
-        seen.into_iter().try_fold(0_u64, |sum, seen| Some(sum.wrapping_add(seen?)))
+        self.seen.iter().map(|seen| seen.recv().ok().flatten()).collect()
+    }
+
+    /// Which other nodes are not quiet, a line each.
+    pub(crate) fn unquiet(&self) -> String {
+        let seen = self.look_at_each().into_iter().enumerate();
+        seen.filter(|(_, seen)| seen.is_none())
+            .map(|(place, _)| format!("\n  node {}, which says more", place + 1))
+            .collect()
+    }
+
+    /// How much all other nodes have done so far, if all is quiet there.
+    pub(crate) fn look(&self) -> Option<u64> {
+        self.look_at_each().into_iter().try_fold(0_u64, |sum, seen| Some(sum.wrapping_add(seen?)))
     }
 
     /// Lets the other nodes end.
@@ -301,10 +317,18 @@ impl Follower {
 
     /// Tells node 0 that this node is ready, and follows it to the end.
     pub(crate) fn follow(self, shared: Arc<Shared>) {
-        let _first = self.runtime.set(shared);
+        let (mut watch, mut overdue) = (StallWatch::of([&shared]), None);
+        let _first = self.runtime.set(Arc::clone(&shared));
         // Node 0 is lost otherwise, which the watcher sees.
         let _lost = send(&mut lock(&self.writer), Control::Ready);
-        let _ended = self.ended.recv();
+        while self.ended.recv_timeout(stall::LOOK) == Err(RecvTimeoutError::Timeout) {
+            watch.look();
+            let ending = Some(shared.phase()).filter(|phase| *phase != Phase::Running);
+            let lasted = ending.and_then(|_| overdue.get_or_insert_with(Overdue::new).is_due());
+            if let Some(lasted) = lasted.filter(|_| shared.look().is_none()) {
+                ending::report(lasted, &ending::what_keeps(&shared));
+            }
+        }
     }
 }
 

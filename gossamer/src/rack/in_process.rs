@@ -7,14 +7,14 @@ use crate::runtime::{self, Placement, Runtime, StartError};
 use crate::sys::bell::Bell;
 use crate::sys::image;
 use crate::worker::config::Config;
+use crate::worker::ending::wait_until_quiet;
 use crate::worker::peers::{Neighbour, Peers, Way};
 use crate::worker::settle::AllNodes;
-use crate::worker::shared::{Phase, QUIET_LOOK, Shared, is_quiescent};
+use crate::worker::shared::{Phase, Shared};
 use std::io;
 use std::os::fd::AsFd;
 use std::panic::{self, Location};
 use std::sync::{Arc, Weak};
-use std::thread;
 
 /// Runs `f` as [`run`](crate::run) does, on `nodes` nodes that all live in this process, each with the workers that `config`
 /// says (one, if it says nothing). Between them values are encoded, lanes lie in shared memory (or go over
@@ -50,12 +50,10 @@ pub fn run_in_process<R: Send + 'static>(
     let runtimes = runtimes.unwrap_or_else(|error| panic!("{error}"));
     let all = InProcess(runtimes.iter().map(|node| Arc::downgrade(node.shared())).collect());
     let _first = runtimes[0].shared().all_nodes.set(Box::new(all.clone()));
-    let outcome = runtimes[0].run_first(f, Location::caller());
+    let outcome = Runtime::run_first(&runtimes, f, Location::caller());
     for phase in [Phase::Draining, Phase::Dropping] {
         runtimes.iter().for_each(|node| node.shared().advance_to(phase));
-        while !is_quiescent(|| all.look()) {
-            thread::sleep(QUIET_LOOK);
-        }
+        wait_until_quiet(runtimes.iter().map(|node| &**node.shared()), || all.look(), String::new);
     }
     runtimes.into_iter().for_each(Runtime::leave);
     outcome.unwrap_or_else(|payload| panic::resume_unwind(payload))

@@ -10,13 +10,15 @@ use crate::runtime::{CANNOT_START, Placement, Runtime, StartError, from_environm
 use crate::sys::image;
 use crate::worker;
 use crate::worker::config::Config;
+use crate::worker::ending::wait_until_quiet;
 use crate::worker::fate;
-use crate::worker::shared::{Phase, QUIET_LOOK, is_quiescent};
+use crate::worker::shared::Phase;
+use std::iter;
 use std::panic::{self, Location};
 use std::process;
+use std::slice;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
-use std::thread;
 use std::time::{Duration, Instant};
 
 /// How long nodes wait for each other to start, unless `GOSSAMER_START_SECONDS` says.
@@ -47,6 +49,11 @@ const START: u64 = 60;
 ///
 /// # Panics
 /// If `f` panics, with its payload; if the runtime cannot start (see [`try_run`]); and when called from a fiber.
+///
+/// If `f` panics on a rack of several processes, the other nodes end. Should the program catch that panic, it goes on without them:
+/// the properties of this node are dropped, and whoever waits for an answer is told that the runtime has ended. Fibers of this node that
+/// have begun stay where they are for ever, with their stacks and the threads of their workers: they are neither resumed nor unwound,
+/// so a thread that joins one of them waits for ever, too.
 #[track_caller]
 pub fn run<R: Send + 'static>(config: Config, f: impl FnOnce() -> R + Send + 'static) -> R {
     match try_run(config, f) {
@@ -134,7 +141,7 @@ fn run_node<R: Send + 'static>(
     let leader = Arc::new(Mutex::new(leader));
     let all = Rack { leader: Arc::clone(&leader), here: Arc::downgrade(runtime.shared()) };
     let _first = runtime.shared().all_nodes.set(Box::new(all));
-    let outcome = runtime.run_first(f, started_at);
+    let outcome = Runtime::run_first(slice::from_ref(&runtime), f, started_at);
     let result = match outcome {
         Ok(result) => result,
         Err(payload) => {
@@ -151,9 +158,8 @@ fn run_node<R: Send + 'static>(
     for phase in [Phase::Draining, Phase::Dropping] {
         lock(&leader).enter(phase);
         runtime.shared().advance_to(phase);
-        while !is_quiescent(|| runtime.shared().all_nodes.get()?.look()) {
-            thread::sleep(QUIET_LOOK);
-        }
+        let look = || runtime.shared().all_nodes.get()?.look();
+        wait_until_quiet(iter::once(&**runtime.shared()), look, || lock(&leader).unquiet());
     }
     lock(&leader).end();
     runtime.leave();

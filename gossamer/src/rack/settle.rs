@@ -2,6 +2,7 @@
 
 use crate::rack::topology::on_worker;
 use crate::sys::oneshot;
+use crate::trust::refuse_while_unwinding;
 use crate::worker::wake::block_on;
 use crate::worker::{self, Worker};
 
@@ -26,8 +27,11 @@ use crate::worker::{self, Worker};
 /// from when it has arrived.
 ///
 /// # Panics
-/// In a delegated closure or a callback, which cannot wait, and on a thread that is no worker.
+/// In a delegated closure or a callback, which cannot wait, on a thread that is no worker, and in a fiber that unwinds from a
+/// panic, which keeps others of its worker from ending.
+#[track_caller]
 pub fn wait_all() {
+    refuse_while_unwinding("waits until all work is done", "wait before");
     let (sender, receiver) = oneshot::channel();
     let _waits = on_worker("wait_all", |here| {
         here.require_fiber("rack::wait_all");

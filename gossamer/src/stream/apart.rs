@@ -36,12 +36,13 @@ pub(crate) fn require_wait(call: &str) {
 /// Does `body` here, on a thread that may block, or has another thread do it, while the fiber waits.
 ///
 /// # Errors
-/// If there is no such thread.
+/// If there is no such thread; if the fiber unwinds, since it would keep its worker from all others, maybe from the very one
+/// at the other end.
 ///
 /// # Panics
 /// In a delegated closure or a callback, which cannot wait; `call` is named in the message.
 pub(crate) fn apart<R: Send + 'static>(
-    call: &str,
+    call: &'static str,
     body: impl FnOnce() -> R + Send + 'static,
 ) -> Result<R, Error> {
     if context::current() == Context::Outside {
@@ -49,6 +50,9 @@ pub(crate) fn apart<R: Send + 'static>(
     }
     // Before anything is done: nobody would hear what came of it.
     require_wait(call);
+    if thread::panicking() {
+        return Err(Error::Unwinding);
+    }
     let (sender, receiver) = oneshot::channel();
     hand_out(Box::new(move || sender.send(body()))).map_err(Error::io("a thread for a fiber that waits"))?;
     block_on(receiver, call).map_err(|_| Error::Refused("the thread that waited has panicked".into()))

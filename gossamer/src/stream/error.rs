@@ -99,6 +99,8 @@ pub enum Error {
     },
     /// This process is a copy, by fork, of the one that the stream belongs to.
     Forked,
+    /// A destructor would have to wait for the other end while its fiber unwinds, and keep all others of its worker from running.
+    Unwinding,
     /// It cannot be, and why.
     Refused(
         /// What is wrong and what to do.
@@ -163,6 +165,10 @@ impl fmt::Display for Error {
             ),
             Self::Forked => f.write_str(
                 "the stream belongs to the process that this one was forked from: make one of its own here",
+            ),
+            Self::Unwinding => f.write_str(
+                "a destructor of a fiber that unwinds cannot wait for a stream, since no other fiber of its worker runs \
+                 meanwhile: finish or drop the stream before",
             ),
             Self::Refused(why) => f.write_str(why),
             Self::Io { doing, text, .. } => write!(f, "{doing}: {text}"),

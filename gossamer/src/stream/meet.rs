@@ -205,7 +205,7 @@ impl<E> Listener<E> {
         self.door.listener().local_addr().map_err(Error::io("the address of a listener"))
     }
 
-    fn meet(&self, call: &str, patience: Option<Duration>) -> Result<Half, Error> {
+    fn meet(&self, call: &'static str, patience: Option<Duration>) -> Result<Half, Error> {
         /// A fiber that is cancelled leaves.
         struct Leaving(Arc<Waiter>);
         impl Drop for Leaving {
@@ -261,7 +261,7 @@ impl Listener<Receiver> {
     }
 }
 
-fn connect(call: &str, address: impl ToSocketAddrs, party: Party) -> Result<Half, Error> {
+fn connect(call: &'static str, address: impl ToSocketAddrs, party: Party) -> Result<Half, Error> {
     let addresses = resolve(address)?;
     apart(call, move || party.connect(&addresses))?
 }

@@ -29,6 +29,11 @@ impl Doorbell {
         self.asleep.store(false, Ordering::Relaxed);
     }
 
+    /// Whether the sleeper sleeps, or is about to.
+    pub(crate) fn is_asleep(&self) -> bool {
+        self.asleep.load(Ordering::Relaxed)
+    }
+
     /// By a publisher, after publishing: whether the sleeper must be woken. Of several publishers one is told so.
     #[inline]
     pub(crate) fn needs_ring(&self) -> bool {

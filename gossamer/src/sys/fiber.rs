@@ -10,6 +10,7 @@
 //!   own stack; `resume` owns that `Rc` meanwhile.
 //! - F3: `yielder` is set by the fiber's first frame, which lives as long as the coroutine is not dropped.
 
+use crate::sys::locals::Locals;
 use crate::sys::once::Once;
 use crate::sys::prefetch;
 use crate::sys::stack::{PAGE, Stack, StackError};
@@ -76,6 +77,10 @@ pub(crate) struct Fiber {
     /// Made at the first wait that needs one.
     pub(crate) waker: OnceCell<Waker>,
     description: Cell<Description>,
+    /// The call in which it waits.
+    waits_in: Cell<Option<&'static str>>,
+    /// Its job's own values.
+    pub(crate) locals: Locals,
     /// An address in the frame that suspended it, where the next resume will read.
     frame: Cell<*const u64>,
     guard: usize,
@@ -113,6 +118,8 @@ impl Fiber {
             job: Cell::new(None),
             waker: OnceCell::new(),
             description: Cell::new(description),
+            waits_in: Cell::new(None),
+            locals: Locals::new(),
             frame: Cell::new(null()),
             guard,
             usable,
@@ -135,6 +142,20 @@ impl Fiber {
     /// The source line that spawned the fiber that does its job.
     pub(crate) fn spawned_at(&self) -> &'static Location<'static> {
         self.description.get().spawned_at
+    }
+
+    /// The call in which it waits, if that is known.
+    pub(crate) fn waits_in(&self) -> Option<&'static str> {
+        self.waits_in.get()
+    }
+
+    /// Notes, on the running fiber, in which call it will wait until the guard is dropped.
+    pub(crate) fn note_wait(call: &'static str) -> Waits {
+        Waits(Self::with_running(|fiber| fiber.waits_in.replace(Some(call))))
+    }
+
+    pub(crate) fn state(&self) -> State {
+        self.state.get()
     }
 
     /// Whether the job has ended.
@@ -305,10 +326,20 @@ impl Fiber {
     }
 }
 
+/// Restores what it replaced when dropped, on the fiber that made it.
+pub(crate) struct Waits(Option<&'static str>);
+
+impl Drop for Waits {
+    fn drop(&mut self) {
+        Fiber::with_running(|fiber| fiber.waits_in.set(self.0));
+    }
+}
+
 impl Drop for Fiber {
     fn drop(&mut self) {
         if !self.is_idle() {
-            // An abandoned job keeps its stack: others may hold pointers into it.
+            // An abandoned job keeps its stack and its values: others may hold pointers into them.
+            std::mem::forget(std::mem::take(&mut self.locals));
             return;
         }
         let coroutine = self.coroutine.get_mut();

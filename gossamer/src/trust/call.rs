@@ -8,6 +8,8 @@
 //!   before the request is on its way; the grace round protects it from there.
 //! - A3: the stack frame of a blocking call is not left before its completion has run: `wait_until` neither
 //!   returns early nor unwinds, and nor does `block_on_to_the_end`. So a closure need not be `'static`.
+//! - A4: a reference to this thread's worker that a fiber's frame holds stays good while the fiber is suspended: `current::set`,
+//!   which lends it, does not return while there are fibers (X5).
 
 use crate::lane::catch::{self, Caught};
 use crate::lane::context;
@@ -68,13 +70,18 @@ impl<T: 'static> Target<'_, T> {
     /// Applies a closure and waits for its result. Reports name the type `N`, here and below: the user's closure, where
     /// `closure` only wraps it.
     #[inline(always)]
-    pub(crate) fn call<N, C, U, F>(&self, call: &str, closure: F, arguments: C) -> Result<U, DelegationError>
+    pub(crate) fn call<N, C, U, F>(
+        &self,
+        call: &'static str,
+        closure: F,
+        arguments: C,
+    ) -> Result<U, DelegationError>
     where
         C: NoRef,
         U: NoRef,
         F: FnOnce(&mut T, C) -> U + Send,
     {
-        // SAFETY: the reference is used in this frame only.
+        // SAFETY: the reference is given up in this frame, which may be suspended meanwhile: A4.
         let current = unsafe { worker::get() };
         match self.from(current) {
             From::Worker(here, trustee) if here.may_block() => {
@@ -97,7 +104,7 @@ impl<T: 'static> Target<'_, T> {
         self,
         from: From<'_>,
         current: Option<&Worker>,
-        call: &str,
+        call: &'static str,
         closure: F,
         arguments: C,
     ) -> Result<U, DelegationError>
@@ -215,7 +222,7 @@ impl<T: 'static> Target<'_, T> {
         F: FnOnce(&mut T, C) -> U + Send + 'static,
         R: FnOnce(Result<U, DelegationError>) + 'static,
     {
-        // SAFETY: the reference is used in this frame only.
+        // SAFETY: the reference is given up in this frame, which may be suspended meanwhile: A4.
         let current = unsafe { worker::get() };
         match self.from(current) {
             From::Worker(here, trustee) => {
@@ -315,7 +322,8 @@ fn wait_for<U>(here: &Worker, answer: &Cell<Option<U>>) -> U {
 
 #[inline(always)]
 fn unpark(fiber: Rc<Fiber>) {
-    // SAFETY: the reference is used in this frame only.
+    // SAFETY: the reference is given up in this frame. It is the worker of `fiber`: a completion is run, or dropped, by the
+    // worker that made it, which outlives its fibers (A4).
     if let Some(worker) = unsafe { worker::get() } {
         worker.scheduler.unpark(fiber);
     }

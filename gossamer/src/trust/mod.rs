@@ -5,6 +5,7 @@ mod apply;
 mod archive;
 mod call;
 pub(crate) mod delegate;
+pub(crate) mod fiber_local;
 mod handle;
 mod join;
 mod latch;
@@ -22,12 +23,14 @@ pub use crate::wire::NoRef;
 pub use apply::Trust;
 #[cfg(feature = "rkyv")]
 pub use archive::Archive;
+pub use fiber_local::FiberLocal;
 pub use join::JoinHandle;
+pub(crate) use join::refuse_while_unwinding;
 pub use latch::Latch;
 #[cfg(feature = "may")]
 pub use may::spawn_may;
 pub use pending::Pending;
 pub use sharded::Sharded;
-pub use spawn::{sleep, spawn, spawn_on, spawn_on_with, spawn_with, yield_now};
+pub use spawn::{sleep, spawn, spawn_on, spawn_on_with, spawn_with, without_suspending, yield_now};
 pub use spawn_many::{JoinMany, spawn_many_with};
 pub use trustee::{Trustee, entrust};

@@ -118,9 +118,9 @@ fn wait_for_inbox() {
             let due = Instant::now() + WAIT_FOR_INBOX;
             worker::with(|worker| worker.map(|here| here.sleep_until(due)));
         }
-        Context::Delegated | Context::Loop => panic!(
-            "the inbox of a trustee of another runtime is full (Config::backlog), and a delegated closure or a \
-             callback cannot wait: send from a fiber, or send less"
+        Context::Delegated | Context::Loop | Context::Steady => panic!(
+            "the inbox of a trustee of another runtime is full (Config::backlog), and a delegated closure, a callback, or \
+             code inside `without_suspending` cannot wait: send from a fiber, or send less"
         ),
     }
 }

@@ -5,11 +5,12 @@ use crate::lane::context::{self, Context};
 use crate::lane::error::{DelegationError, Origin, Reason};
 use crate::lane::operation::{Delegated, refuse_captures};
 use crate::lane::property::Root;
-use crate::sys::fiber::Job;
+use crate::sys::fiber::{Fiber, Job};
 use crate::sys::once::SendOnce;
 use crate::sys::oneshot;
 use crate::sys::outside;
 use crate::sys::stack::StackError;
+use crate::trust::fiber_local::drop_locals;
 use crate::trust::join::reason_of;
 use crate::trust::{JoinHandle, NoRef, Trustee, remote};
 use crate::worker::inbox::Message;
@@ -23,6 +24,23 @@ use std::time::{Duration, Instant};
 /// Like delegated closures, `f` captures nothing by itself: the macros send its captures along inside a marked
 /// function, [`spawn_with`] takes them elsewhere.
 ///
+/// # Thread-locals
+/// Fibers of one worker share its thread and take turns in every blocking call of this crate. `std`, and crates that know nothing of
+/// fibers, take for granted that nothing else happens on a thread between the steps of a function. This cannot be prevented, so keep
+/// from it:
+/// - A `thread_local!` whose initialiser suspends its fiber can be initialised a second time by another fiber of that worker. `std`
+///   then drops the first value while there may be references to it: **undefined behaviour, in safe code**. `set`s of one `scoped_tls`
+///   key that overlap are so, too.
+/// - A `OnceLock`, `LazyLock` or `Once` whose initialiser suspends blocks its worker for ever when another of its fibers comes to it.
+///   So does a lock of `std`, if its guard is held in a call that suspends.
+///
+/// Cells of `std` notice it: of a `thread_local!` that is made by a constant and has an `OnceCell` or `LazyCell` inside, a second
+/// initialisation panics.
+///
+/// [`fiber_local!`](crate::fiber_local) gives each fiber a value of its own, whose initialiser may wait. Inside of
+/// [`without_suspending`] such a call panics instead of suspending: wrap initialisers in it if they call code that you do not know.
+///
+/// # The end
 /// A fiber that is not joined is cancelled when `main` returns: its next blocking call unwinds it. What its destructors start
 /// then is not started; joining it gives [`Reason::Ended`](crate::Reason::Ended).
 ///
@@ -137,7 +155,7 @@ fn do_on_a_worker(trustee: Trustee, act: impl FnOnce(&Worker) + Send + 'static) 
 
 /// Whether the runtime ends, and the caller is a fiber of it that unwinds already.
 pub(super) fn refuses_fibers() -> bool {
-    context::current() == Context::Fiber && worker::with(|here| here.is_some_and(Worker::refuses_fibers))
+    context::is_fiber() && worker::with(|here| here.is_some_and(Worker::refuses_fibers))
 }
 
 /// A job on its way to another worker.
@@ -165,6 +183,7 @@ pub(crate) fn run_job<U>(
             Err(error) => Err(Reason::NoStack { message: error.to_string() }),
             Ok(()) => panic::catch_unwind(AssertUnwindSafe(body)).map_err(reason_of),
         };
+        drop_locals();
         to(outcome.map_err(|reason| origin.error(reason)));
     });
 }
@@ -222,6 +241,31 @@ pub fn yield_now() {
     });
 }
 
+/// Runs `f`, in which no call may suspend the fiber: one that would panics instead, with advice.
+///
+/// It is for code between whose steps no other fiber of this worker may come: the initialiser of a `thread_local!`, a `OnceLock` or a
+/// `LazyLock`, a `scoped_tls` set, or a part that holds a lock of `std` (see [`spawn`]). All blocking calls of this crate are refused
+/// inside, also those that often need not wait, as an [`apply`](crate::Trust::apply) at the fiber's own worker, so that it does not
+/// depend on where a property lives whether a program works. [`apply_then`](crate::Trust::apply_then) and [`spawn`] are not.
+/// Outside of fibers it just calls `f`: delegated closures and callbacks cannot be suspended anyway.
+///
+/// ```
+/// use std::sync::OnceLock;
+/// static TABLE: OnceLock<Vec<u64>> = OnceLock::new();
+/// # gossamer::run(gossamer::Config::default().threads(1), || {
+/// let table = TABLE.get_or_init(|| gossamer::without_suspending(|| (0..10).map(|n| n * n).collect()));
+/// # assert_eq!(table[3], 9);
+/// # });
+/// ```
+pub fn without_suspending<R>(f: impl FnOnce() -> R) -> R {
+    let inside = match context::current() {
+        Context::Fiber => Context::Steady,
+        other => other,
+    };
+    let _restore = context::enter(inside);
+    f()
+}
+
 /// Waits for at least `duration`; a fiber lets others run meanwhile.
 ///
 /// # Panics
@@ -230,6 +274,7 @@ pub fn sleep(duration: Duration) {
     worker::with(|worker| match worker {
         Some(here) => {
             here.require_fiber("sleep");
+            let _noted = Fiber::note_wait("sleep");
             match Instant::now().checked_add(duration) {
                 Some(due) => here.sleep_until(due),
                 None => loop {

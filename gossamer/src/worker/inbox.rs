@@ -105,14 +105,11 @@ impl Inbox {
         self.lock().state = State::Internal;
     }
 
-    /// Refuses everything from now on. What is left is dropped, which tells whoever waits for it.
-    pub(crate) fn close(&self) {
-        let left = {
-            let mut queue = self.lock();
-            queue.state = State::Closed;
-            self.length.store(0, Ordering::Release);
-            std::mem::take(&mut queue.messages)
-        };
-        drop(left);
+    /// Refuses everything from now on. Returns what is left, to be dropped, which tells whoever waits for it.
+    pub(crate) fn close(&self) -> VecDeque<Message> {
+        let mut queue = self.lock();
+        queue.state = State::Closed;
+        self.length.store(0, Ordering::Release);
+        std::mem::take(&mut queue.messages)
     }
 }

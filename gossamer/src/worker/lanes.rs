@@ -12,7 +12,7 @@ use crate::sys::fiber::Fiber;
 use crate::worker::bulk::Free;
 use crate::worker::inbox::Message;
 use crate::worker::{Local, Worker};
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::VecDeque;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -123,6 +123,7 @@ impl Worker {
         let lane = self.lane_to(trustee);
         if context::current() == Context::Fiber {
             self.unwind_if_cancelled();
+            let _noted = Fiber::note_wait("room on the lane to a trustee");
             self.wait_for_room(lane, &fits);
         } else if !lane.client.has_free_slot() && lane.client.backlog() >= self.shared.config.backlog {
             self.too_many_waiting();
@@ -267,16 +268,26 @@ impl Worker {
         }
     }
 
+    /// Gives up all requests that are not answered: who waits for one is told, and none is sent any more.
+    pub(super) fn close_lanes(&self) {
+        for lane in self.outbound.iter().filter_map(OnceCell::get) {
+            lane.client.close();
+        }
+    }
+
     /// Whether requests to a trustee wait for a slot, beyond the batch being gathered.
     pub(super) fn has_backlog(&self, trustee: usize) -> bool {
         self.lane_to(trustee).client.backlog() > 0
     }
 
+    /// Requests of this worker that are not answered yet.
+    pub(super) fn outstanding(&self) -> usize {
+        self.connected.borrow().iter().map(|&trustee| self.lane_to(trustee).client.outstanding()).sum()
+    }
+
     /// Whether a request of this worker is not answered yet.
     pub(crate) fn has_outstanding(&self) -> bool {
-        self.connected.borrow().iter().any(|&trustee| self.lane_to(trustee).client.outstanding() > 0)
-            || self.has_answers()
-            || !self.held.borrow().is_empty()
+        self.outstanding() > 0 || self.has_answers() || !self.held.borrow().is_empty()
     }
 
     /// Whether a request of this worker to its own trustee is not answered yet.

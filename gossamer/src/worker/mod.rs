@@ -5,16 +5,33 @@
 //! User code runs from three places only, none inside another: serving (delegated closures), taking responses
 //! (callbacks), and fibers. No cell of the worker is borrowed while user code runs, but for the list of inbound
 //! lanes while delegated closures run, which nothing reachable from one of those touches.
+//!
+//! # The world around a worker
+//! - X1: (other runtimes) several may live in one process, and values go from one to another as they please. The number of a worker, a
+//!   property, a ticket or a lent trust means something in the runtime that gave it only; so whoever writes one into a message, or
+//!   reads one, is a worker of that runtime (`Handle::lend`, `Trustee::encode`). Process-wide numbers are never given twice.
+//! - X2: (other processes) nothing appears in a process but what `NoRef::encode` has made in another, and constants. A closure, which
+//!   is sent as its identity alone, is conjured in another process only if it is a constant (`lane/constant.rs`).
+//! - X3, thread-locals: those of this crate are made by constants, and none is borrowed while a fiber is suspended. Fibers never
+//!   leave their worker, so theirs are always the same; but fibers of one worker share them, and those of others, `std`'s above
+//!   all, are written by people who expect one function at a time on a thread.
+//! - X4: (other people's macros) one that stands below a macro of ours changes the item after ours has seen it. So what ours generate
+//!   names each type that it relies on (D1), and such a change does not compile.
+//! - X5: (destructors) those of the program run wherever a value of it is dropped, may panic, and may call whatever is public. No
+//!   cell is borrowed while such a value is dropped, and where a panic would harm it is contained. A worker's thread does not end
+//!   while it has fibers: they, and whoever has borrowed something of theirs, may refer to the worker and to its thread-locals.
 #![deny(unsafe_code)]
 
 mod bulk;
 pub(crate) mod config;
+pub(crate) mod ending;
 pub(crate) mod fate;
 pub(crate) mod grace;
 pub(crate) mod inbox;
 mod lanes;
 pub(crate) mod last_words;
 pub(crate) mod lending;
+pub(crate) mod overdue;
 pub(crate) mod peers;
 pub(crate) mod readiness;
 pub(crate) mod remote;
@@ -24,7 +41,10 @@ mod scheduler;
 pub(crate) mod settle;
 pub(crate) mod shared;
 mod sleep;
+pub(crate) mod stall;
+mod suspend;
 pub(crate) mod timer;
+pub(crate) mod view;
 pub(crate) mod wake;
 mod wires;
 
@@ -47,7 +67,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 pub(crate) use run::start;
-pub(crate) use scheduler::Cancelled;
+pub(crate) use suspend::Cancelled;
 
 /// The fabric between workers of one process.
 pub(crate) type Local = Arc<crate::fabric::SlotMemory>;
@@ -108,7 +128,11 @@ impl Worker {
     pub(crate) fn new(shared: Arc<Shared>, index: usize, poll: mio::Poll, wires: Wires) -> Self {
         let workers = shared.workers();
         Self {
-            scheduler: Scheduler::new(shared.config.stack_bytes(), index as u32),
+            scheduler: Scheduler::new(
+                shared.config.stack_bytes(),
+                index as u32,
+                Arc::clone(&shared.post(index).view),
+            ),
             properties: Properties::new(),
             outbound: (0..workers).map(|_| OnceCell::new()).collect(),
             connected: RefCell::default(),
@@ -181,6 +205,10 @@ impl Worker {
 #[track_caller]
 fn cannot_block(call: &str) -> ! {
     let place = match context::current() {
+        Context::Steady => panic!(
+            "blocking `{call}` inside `gossamer::without_suspending`: another fiber of this worker would come to what is not \
+             finished yet; get what it needs before, or use `gossamer::fiber_local!`, whose initialisers may wait"
+        ),
         Context::Delegated => "a delegated closure",
         _ => "a callback",
     };

@@ -152,6 +152,13 @@ impl Worker {
         drop(awaited);
     }
 
+    /// Nobody will answer anything any more.
+    pub(super) fn drop_expectations(&self) {
+        let (awaited, arrived) = (self.expected.answers.take(), self.expected.ready.take());
+        awaited.into_values().for_each(|expectation| catch::contained(|| drop(expectation)));
+        arrived.into_iter().for_each(|ready| catch::contained(|| drop(ready)));
+    }
+
     /// Answers a worker of any node under a ticket that it made, or that this one made for it.
     pub(crate) fn answer(&self, client: usize, ticket: (u32, u64), outcome: Outcome) {
         let arrived = |_: &mut Root, (maker, number, outcome): (u32, u64, Outcome)| {

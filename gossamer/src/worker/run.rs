@@ -12,10 +12,11 @@ use crate::worker::wires::Wires;
 use crate::worker::{Worker, current, fate};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::thread;
 use std::time::{Duration, Instant};
 
 /// Turns between two looks at the sockets while the worker is busy.
-const POLL_EVERY: u32 = 64;
+const POLL_EVERY: u64 = 64;
 /// Time between two looks, for turns that are long.
 const POLL_INTERVAL: Duration = Duration::from_micros(200);
 
@@ -25,10 +26,14 @@ pub(crate) fn start(shared: Arc<Shared>, index: usize, poll: mio::Poll) {
     let wires = Wires::of(&shared, index, &poll).unwrap_or_else(|error| {
         fate::end(&format!("worker {index} cannot use its connections: {error}"), true)
     });
+    shared.post(index).view.begin();
     let worker = Worker::new(shared, index, poll, wires);
     let _restore = context::enter(Context::Loop);
     current::set(&worker, || {
         worker.run();
+        if worker.scheduler.has_fibers() {
+            worker.stay();
+        }
         worker.close();
     });
 }
@@ -36,8 +41,10 @@ pub(crate) fn start(shared: Arc<Shared>, index: usize, poll: mio::Poll) {
 impl Worker {
     fn run(&self) {
         let idleness = Idleness::default();
-        let mut polled = Instant::now();
-        for turn in 0u32.. {
+        let (mut polled, mut turn) = (Instant::now(), 0_u64);
+        loop {
+            turn += 1;
+            self.shared.post(self.index).view.note_turn(turn);
             if self.cancelling.get() || self.shared.is_settling() {
                 // Before this turn answers anything: who hears the answer may be quiet from then on, while the turn
                 // still sends what the answered closure asked for.
@@ -100,6 +107,9 @@ impl Worker {
     /// A round of everything but fibers, while one is in the middle of unwinding.
     pub(crate) fn work_without_fibers(&self) {
         let _restore = context::enter(Context::Loop);
+        if self.shared.phase() == Phase::Ended {
+            self.stay();
+        }
         self.publish();
         self.flush_wires(false);
         self.hear_nodes();
@@ -109,7 +119,7 @@ impl Worker {
         self.read_inbox();
         self.timers.fire(Instant::now());
         self.poll_sources(Some(Duration::ZERO));
-        std::thread::yield_now();
+        thread::yield_now();
     }
 
     fn read_inbox(&self) -> bool {
@@ -164,8 +174,8 @@ impl Worker {
             }
             Message::ConnectWire { from, requests } => self.accept_wire(from, requests),
             Message::ForNode { act: request, .. } | Message::Request(request) => {
-                // The request catches the panics of its closure; this one is of a destructor around it.
-                let _reported = catch::delegated(|| request(self));
+                // The request catches the panics of its closure; this one is of a destructor, or of the waker of who waits.
+                catch::contained(|| request(self));
             }
             Message::Act(act) => act(self),
             Message::Wake { fiber } => self.scheduler.unpark_index(fiber),
@@ -207,9 +217,29 @@ impl Worker {
         post.activity.fetch_add(1, Ordering::SeqCst);
     }
 
-    /// Gives back what the worker holds, while it is still this thread's worker: destructors may ask for it.
+    /// Gives back what the worker holds, while it is still this thread's worker: destructors may ask for it. Whoever waits for
+    /// something that this worker would still have done is told by its being dropped.
     fn close(&self) {
-        self.shared.post(self.index).inbox.close();
+        for message in self.shared.post(self.index).inbox.close() {
+            catch::contained(|| drop(message));
+        }
+        while let Some(message) = { self.held.borrow_mut().pop_front() } {
+            catch::contained(|| drop(message));
+        }
         self.drop_all_properties();
+        self.scheduler.drop_jobs();
+        self.close_lanes();
+        self.drop_expectations();
+    }
+
+    /// Ends the worker but for its thread, since fibers are left (X5): they stay where they are, and so does what others have
+    /// borrowed from them, or they from this thread.
+    #[cold]
+    pub(crate) fn stay(&self) -> ! {
+        let _restore = context::enter(Context::Loop);
+        self.close();
+        loop {
+            thread::park();
+        }
     }
 }

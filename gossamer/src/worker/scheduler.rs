@@ -1,30 +1,25 @@
-//! Which fibers a worker has, which can go on, and how one waits.
+//! Which fibers a worker has, and which can go on.
 
+use crate::lane::catch;
 use crate::lane::context::{self, Context};
 use crate::sys::fiber::{Description, Fiber, Job};
 use crate::sys::ring::Ring;
 use crate::sys::stack::{Stack, StackPool};
-use crate::worker::wake::WakeHandle;
+use crate::worker::overdue::Overdue;
+use crate::worker::view::View;
 use crate::worker::{self, Worker};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
-use std::task::Waker;
-use std::time::Instant;
+use std::time::Duration;
 
 /// Idle fibers kept with their stacks; more give their memory back.
 const IDLE_FIBERS: usize = 1024;
-/// Calls of a fiber that need not suspend it, between two turns of others.
-const PATIENCE: u32 = 250;
-/// Times a fiber may swallow its cancellation before the process ends.
-const CANCELLATIONS: u32 = 1000;
-
-/// What unwinds a fiber whose runtime ends.
-pub(crate) struct Cancelled;
 
 /// The fibers of one worker.
 pub(crate) struct Scheduler {
     worker: u32,
+    view: Arc<View>,
     stacks: Rc<StackPool>,
     fibers: RefCell<Vec<Option<Rc<Fiber>>>>,
     vacant: RefCell<Vec<u32>>,
@@ -39,9 +34,10 @@ pub(crate) struct Scheduler {
 }
 
 impl Scheduler {
-    pub(crate) fn new(stack_bytes: usize, worker: u32) -> Self {
+    pub(crate) fn new(stack_bytes: usize, worker: u32, view: Arc<View>) -> Self {
         Self {
             worker,
+            view,
             stacks: StackPool::new(stack_bytes),
             fibers: RefCell::default(),
             vacant: RefCell::default(),
@@ -83,9 +79,26 @@ impl Scheduler {
         self.live() > 0
     }
 
+    /// Whether some fiber is in the middle of a job.
+    pub(crate) fn has_fibers(&self) -> bool {
+        self.live.get() > 0
+    }
+
+    /// Drops the jobs that no fiber has begun, which tells who waits for them.
+    pub(crate) fn drop_jobs(&self) {
+        while let Some(job) = self.jobs.pop() {
+            catch::contained(|| drop(job));
+        }
+    }
+
     /// Fibers with a job, and jobs without a fiber.
     pub(crate) fn live(&self) -> usize {
         self.live.get() + self.jobs.len()
+    }
+
+    /// Queues the running fiber, which is about to suspend, behind those that can go on.
+    pub(super) fn requeue(&self, fiber: Rc<Fiber>) {
+        self.ready.push(fiber);
     }
 
     /// Lets a fiber go on if it is parked; if it runs, its next park returns at once.
@@ -121,11 +134,13 @@ impl Scheduler {
         while let Some((job, description)) = self.next_job() {
             self.start(job, description);
         }
+        self.view.note_running(None);
         true
     }
 
     #[inline(always)]
     fn resume(&self, fiber: Rc<Fiber>) {
+        self.view.note_running(Some(fiber.spawned_at()));
         let fiber = fiber.resume();
         if !fiber.is_suspended() {
             self.retire(fiber);
@@ -169,11 +184,38 @@ impl Scheduler {
         fiber
     }
 
+    /// Has the worker do its other work until a fiber has come through its destructors, or is suspended as fibers are.
+    #[cold]
+    #[inline(never)]
+    fn unwind(&self, mut fiber: Rc<Fiber>) -> Rc<Fiber> {
+        let mut overdue = Overdue::new();
+        while fiber.is_unwinding() {
+            self.view.note_running(None);
+            worker::with_worker(Worker::work_without_fibers);
+            self.view.note_running(Some(fiber.spawned_at()));
+            if let Some(lasted) = overdue.is_due() {
+                self.tell_of_destructor(&fiber, lasted);
+            }
+            fiber = fiber.resume();
+        }
+        fiber
+    }
+
+    fn tell_of_destructor(&self, fiber: &Fiber, lasted: Duration) {
+        eprintln!(
+            "gossamer: worker {} has run no other fiber for {} s: the fiber spawned at {} unwinds from a panic or its \
+             cancellation, and one of its destructors waits {}; wait before, or use `apply_then` in destructors",
+            self.worker,
+            lasted.as_secs(),
+            fiber.spawned_at(),
+            fiber.waits_in().map_or("for a trustee's answer".to_owned(), |call| format!("in `{call}`")),
+        );
+    }
+
     /// Returns a fiber to the pool when its job has ended. One that unwinds comes first.
     fn retire(&self, mut fiber: Rc<Fiber>) {
-        while fiber.is_unwinding() {
-            worker::with(|worker| worker.map(Worker::work_without_fibers));
-            fiber = fiber.resume();
+        if fiber.is_unwinding() {
+            fiber = self.unwind(fiber);
         }
         if fiber.is_suspended() {
             return;
@@ -186,6 +228,11 @@ impl Scheduler {
             self.fibers.borrow_mut()[fiber.index as usize] = None;
             self.vacant.borrow_mut().push(fiber.index);
         }
+    }
+
+    /// The fibers that are in the middle of a job.
+    pub(crate) fn in_a_job(&self) -> Vec<Rc<Fiber>> {
+        self.fibers.borrow().iter().flatten().filter(|fiber| !fiber.is_idle()).cloned().collect()
     }
 
     /// Wakes every fiber that waits in a call that unwinds when the runtime ends.
@@ -201,142 +248,12 @@ impl Scheduler {
 
 /// What a fiber of this worker does next when its job has ended.
 fn next_job_of_worker(fiber: &Fiber) -> Option<Job> {
-    let (job, description) = worker::with(|worker| worker?.scheduler.next_job())?;
+    let (job, description) = worker::with(|worker| {
+        let scheduler = &worker?.scheduler;
+        let next = scheduler.next_job()?;
+        scheduler.view.note_running(Some(next.1.spawned_at));
+        Some(next)
+    })?;
     fiber.describe(description);
     Some(job)
-}
-
-impl Worker {
-    /// The fiber that runs now.
-    ///
-    /// # Panics
-    /// If none does.
-    #[inline(always)]
-    pub(crate) fn running(&self) -> Rc<Fiber> {
-        Fiber::running().unwrap_or_else(|| panic!("no fiber is running on this worker"))
-    }
-
-    /// Suspends the running fiber until `done`. Not cancellable: for waits that end by themselves.
-    ///
-    /// While the fiber unwinds from a panic, which belongs to the thread, no other fiber runs.
-    #[inline(always)]
-    pub(crate) fn wait_until(&self, done: impl Fn() -> bool) {
-        if std::thread::panicking() {
-            return self.unwind_later_until(done);
-        }
-        while !done() {
-            Fiber::park(false);
-        }
-    }
-
-    /// Suspends the running fiber until it is woken, maybe spuriously; unwinds it if the runtime ends.
-    pub(crate) fn park(&self) {
-        self.unwind_if_cancelled();
-        self.park_as(true);
-        self.unwind_if_cancelled();
-    }
-
-    /// Suspends the running fiber until it is woken, maybe spuriously, also while the runtime ends: for waits that end by
-    /// themselves.
-    pub(crate) fn park_to_the_end(&self) {
-        self.park_as(false);
-    }
-
-    fn park_as(&self, cancellable: bool) {
-        if std::thread::panicking() {
-            self.unwind_later_until(Fiber::take_notification);
-        } else {
-            Fiber::park(cancellable);
-        }
-    }
-
-    /// Lets the other fibers of this worker run, and its loop; only the loop while the running fiber unwinds.
-    pub(crate) fn yield_now(&self) {
-        if std::thread::panicking() {
-            return Fiber::suspend_unwinding();
-        }
-        self.unwind_if_cancelled();
-        self.let_others_run();
-    }
-
-    /// Lets the other fibers of this worker run, and its loop, also while the runtime ends.
-    pub(crate) fn let_others_run(&self) {
-        self.scheduler.ready.push(self.running());
-        Fiber::suspend_ready();
-    }
-
-    /// As `take_turn`, unless the turn is over; returns whether it is not.
-    #[inline(always)]
-    pub(crate) fn has_turn(&self) -> bool {
-        match self.patience.get() {
-            0 => false,
-            left => {
-                self.patience.set(left - 1);
-                true
-            }
-        }
-    }
-
-    /// For calls of a fiber that need not suspend it: now and then one lets others run all the same, so that a fiber that
-    /// makes no other calls keeps neither them nor the worker's loop from their work.
-    #[inline(always)]
-    pub(crate) fn take_turn(&self) {
-        if !self.has_turn() {
-            self.end_turn();
-        }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn end_turn(&self) {
-        self.patience.set(PATIENCE);
-        self.yield_now();
-    }
-
-    #[inline(always)]
-    pub(crate) fn unwind_if_cancelled(&self) {
-        if self.cancelling.get() && !std::thread::panicking() {
-            self.unwind();
-        }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn unwind(&self) {
-        if Fiber::count_cancellation() > CANCELLATIONS {
-            let place = self.running().spawned_at();
-            eprintln!(
-                "gossamer: the fiber spawned at {place} keeps catching its cancellation after main returned; exiting"
-            );
-            std::process::exit(101);
-        }
-        std::panic::resume_unwind(Box::new(Cancelled));
-    }
-
-    /// A waker for the running fiber, usable from any thread.
-    pub(crate) fn fiber_waker(&self) -> Waker {
-        let fiber = self.running();
-        let handle =
-            || WakeHandle { shared: Arc::clone(&self.shared), worker: self.index, fiber: fiber.index };
-        fiber.waker.get_or_init(|| Waker::from(Arc::new(handle()))).clone()
-    }
-
-    /// Wakes a fiber that sleeps until `due`, now and then spuriously.
-    pub(crate) fn sleep_until(&self, due: Instant) {
-        let timer = self.timers.register(due, self.fiber_waker());
-        loop {
-            // At least once, however short the time: others run meanwhile.
-            self.park();
-            if Instant::now() >= due {
-                return self.timers.cancel(timer);
-            }
-        }
-    }
-
-    /// Unwinds the running fiber if the runtime ends. Whether it ends and the fiber unwinds already: then it must not start
-    /// others, or they would keep the runtime alive.
-    pub(crate) fn refuses_fibers(&self) -> bool {
-        self.unwind_if_cancelled();
-        self.cancelling.get()
-    }
 }

@@ -61,7 +61,9 @@ impl Worker {
             let all = shared.all_nodes.get();
             let settle = |settling| all.map_or_else(|| shared.settle(settling), |all| all.settle(settling));
             settle(true);
-            while !is_quiescent(|| all.map_or_else(|| shared.look(), |all| all.look())) {
+            let look = || all.map_or_else(|| shared.look(), |all| all.look());
+            // A runtime that is abandoned is never quiet.
+            while shared.phase() != Phase::Ended && !is_quiescent(look) {
                 thread::sleep(QUIET_LOOK);
             }
             settle(false);

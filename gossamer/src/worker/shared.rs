@@ -7,6 +7,7 @@ use crate::worker::inbox::{Inbox, Message};
 use crate::worker::peers::Peers;
 use crate::worker::readiness::Sources;
 use crate::worker::settle::AllNodes;
+use crate::worker::view::View;
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::time::Duration;
@@ -78,6 +79,7 @@ pub(crate) struct Post {
     pub(crate) ahead: Arc<Ahead>,
     pub(crate) waker: mio::Waker,
     pub(crate) sources: Sources,
+    pub(crate) view: Arc<View>,
     /// Raised whenever the worker did anything; see `look`.
     pub(crate) activity: AtomicU64,
     /// The phase in which the worker, at the end of its last turn, had nothing to do and nothing under way.

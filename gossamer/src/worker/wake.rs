@@ -3,6 +3,7 @@
 use crate::lane::context::{self, Context};
 use crate::lane::operation::Delegated;
 use crate::lane::property::Root;
+use crate::sys::fiber::Fiber;
 use crate::sys::outside::Waiter;
 use crate::worker::inbox::Message;
 use crate::worker::shared::Shared;
@@ -59,16 +60,16 @@ fn resume_here(fiber: u32) {
 ///
 /// # Panics
 /// In a delegated closure or a callback, which cannot wait; `call` is named in the message.
-pub(crate) fn block_on<F: Future>(future: F, call: &str) -> F::Output {
+pub(crate) fn block_on<F: Future>(future: F, call: &'static str) -> F::Output {
     wait_for(future, call, Worker::park)
 }
 
 /// As `block_on`, but not even the end of the runtime unwinds a fiber that waits: for what is on its way and comes.
-pub(crate) fn block_on_to_the_end<F: Future>(future: F, call: &str) -> F::Output {
+pub(crate) fn block_on_to_the_end<F: Future>(future: F, call: &'static str) -> F::Output {
     wait_for(future, call, Worker::park_to_the_end)
 }
 
-fn wait_for<F: Future>(future: F, call: &str, park: fn(&Worker)) -> F::Output {
+fn wait_for<F: Future>(future: F, call: &'static str, park: fn(&Worker)) -> F::Output {
     let future = pin!(future);
     let fiber = worker::with(|worker| {
         worker.filter(|_| context::current() != Context::Outside).map(|worker| {
@@ -77,7 +78,10 @@ fn wait_for<F: Future>(future: F, call: &str, park: fn(&Worker)) -> F::Output {
         })
     });
     match fiber {
-        Some(waker) => poll_until_ready(future, &waker, || worker::with(|worker| worker.map_or((), park))),
+        Some(waker) => {
+            let _noted = Fiber::note_wait(call);
+            poll_until_ready(future, &waker, || worker::with(|worker| worker.map_or((), park)))
+        }
         None => {
             let waiter = Waiter::here();
             poll_until_ready(future, &waiter.waker(), || waiter.park())

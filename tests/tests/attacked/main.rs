@@ -1,5 +1,11 @@
 //! What attacks by programs have found, each find as a test, so that the next change meets them again.
-#![allow(clippy::unwrap_used, reason = "a test fails by it")]
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by it")]
 
+mod destructors;
+mod endings;
 mod refused;
 mod runtimes;
+mod said;
+mod stalls;
+mod thread_locals;
+mod wakers;

@@ -120,7 +120,9 @@ impl Incoming {
         let slots = geometry.slots() as u64;
         flow.wait(None, move |flow| block < flow.written().saturating_add(slots)).map_err(Trouble::Failed)?;
         flow.label(block, geometry);
-        // SAFETY: U3: the block's slot is free, and these bytes were neither handed over nor flushed; each comes once (U5).
+        // SAFETY: the bytes lie in the block's slot: `offset` is in the block, so `start` is less than a block, and no more than
+        // the rest of it comes (see above). U3: the slot is free, as the wait above has seen, and these bytes were neither handed
+        // over nor flushed; each comes once (U5).
         let place = unsafe { std::slice::from_raw_parts_mut(self.ring.at(block).wrapping_add(start), bytes) };
         pump.receive_bytes(place)?;
         if xxh3_64(place) == hash { Ok(()) } else { Err(Trouble::Failed(Failure::Checksum(block))) }

@@ -1,0 +1,51 @@
+//! What the kernel says of a thread of this process.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// A thread, by its directory below `/proc`.
+pub(crate) struct ThreadFiles(PathBuf);
+
+impl ThreadFiles {
+    /// The calling thread, if the kernel tells.
+    pub(crate) fn here() -> Option<Self> {
+        fs::read_link("/proc/thread-self").ok().map(|thread| Self(Path::new("/proc").join(thread)))
+    }
+
+    /// Nanoseconds for which it has run.
+    pub(crate) fn processor_time(&self) -> Option<u64> {
+        let text = fs::read_to_string(self.0.join("schedstat")).ok()?;
+        text.split_ascii_whitespace().next()?.parse().ok()
+    }
+
+    /// Whether it waits in the kernel for something: it does not run, and would not if it had a processor.
+    pub(crate) fn is_waiting(&self) -> bool {
+        let text = fs::read_to_string(self.0.join("stat")).unwrap_or_default();
+        // Behind the name, which is in brackets and may hold some.
+        text.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with(['S', 'D']))
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use std::sync::mpsc;
+
+    #[test]
+    fn a_thread_that_waits_is_told_from_one_that_runs() {
+        let (here, there) = mpsc::channel();
+        let (end, ended) = mpsc::channel::<()>();
+        let thread = std::thread::spawn(move || {
+            here.send(ThreadFiles::here()).unwrap();
+            let _disconnected = ended.recv();
+        });
+        let files = there.recv().unwrap().unwrap();
+        while !files.is_waiting() {
+            std::thread::yield_now();
+        }
+        assert_eq!(files.processor_time().unwrap(), files.processor_time().unwrap());
+        assert!(!ThreadFiles::here().unwrap().is_waiting());
+        drop(end);
+        thread.join().unwrap();
+    }
+}

@@ -1,0 +1,27 @@
+//! Telling that something takes long: after some seconds, and again each time that has doubled.
+
+use std::time::{Duration, Instant};
+
+/// How long anything may take before somebody is told.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+pub(crate) struct Overdue {
+    since: Instant,
+    next: Duration,
+}
+
+impl Overdue {
+    /// Something begins.
+    pub(crate) fn new() -> Self {
+        Self { since: Instant::now(), next: PATIENCE }
+    }
+
+    /// For how long it has lasted, if it is time to tell.
+    pub(crate) fn is_due(&mut self) -> Option<Duration> {
+        let lasted = self.since.elapsed();
+        (lasted >= self.next).then(|| {
+            self.next = 2 * lasted;
+            lasted
+        })
+    }
+}

@@ -1,0 +1,98 @@
+//! Seeing that a worker stands still: something outside of this library has blocked its thread.
+
+use crate::worker::shared::{Post, Shared};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Time between two looks.
+pub(crate) const LOOK: Duration = Duration::from_millis(2500);
+/// Looks that must find a worker where the one before has found it.
+const LOOKS: u32 = 2;
+
+/// Looks at the workers of some nodes of this process.
+pub(crate) struct StallWatch {
+    workers: Vec<Seen>,
+    looked: Instant,
+}
+
+/// What was seen of a worker.
+struct Seen {
+    runtime: Arc<Shared>,
+    index: usize,
+    turns: u64,
+    processor_time: Option<u64>,
+    /// Looks that have found it standing still, and when the first of them was.
+    still: u32,
+    since: Instant,
+}
+
+impl StallWatch {
+    pub(crate) fn of<'a>(runtimes: impl IntoIterator<Item = &'a Arc<Shared>>) -> Self {
+        let looked = Instant::now();
+        let workers = runtimes.into_iter().flat_map(|runtime| {
+            let indices = runtime.first..runtime.first + runtime.posts.len();
+            let seen = move |index| Seen {
+                runtime: Arc::clone(runtime),
+                index,
+                turns: u64::MAX,
+                processor_time: None,
+                still: 0,
+                since: looked,
+            };
+            indices.map(seen)
+        });
+        Self { workers: workers.collect(), looked }
+    }
+
+    /// Looks, unless it has just done so, and tells which worker stands still, once each time.
+    pub(crate) fn look(&mut self) {
+        if self.looked.elapsed() < LOOK {
+            return;
+        }
+        self.looked = Instant::now();
+        for worker in &mut self.workers {
+            worker.look();
+            if worker.still == LOOKS {
+                worker.report();
+            }
+        }
+    }
+}
+
+impl Seen {
+    fn post(&self) -> &Post {
+        self.runtime.post(self.index)
+    }
+
+    fn look(&mut self) {
+        let turns = self.post().view.turns();
+        if turns != self.turns || self.post().doorbell.is_asleep() {
+            (self.turns, self.processor_time, self.still) = (turns, None, 0);
+            self.since = Instant::now();
+            return;
+        }
+        // Only of one that seems to stand still: this asks the kernel.
+        let processor_time = self.post().view.thread().filter(|thread| thread.is_waiting());
+        let processor_time = processor_time.and_then(|thread| thread.processor_time());
+        let first = self.processor_time.is_none();
+        if processor_time.is_some() && (first || processor_time == self.processor_time) {
+            self.still = self.still.saturating_add(1);
+        } else {
+            self.still = 0;
+        }
+        self.processor_time = processor_time;
+    }
+
+    fn report(&self) {
+        eprintln!(
+            "gossamer: worker {} has stood still for {} s, in {}: something outside of gossamer blocks its thread, such as a \
+             lock of `std`, a `OnceLock` or `LazyLock` whose initialiser has suspended its fiber, a file, or \
+             `std::thread::sleep`. No other fiber of this worker runs meanwhile, and no request to it is served. Give what \
+             blocks to a thread, use `gossamer::sleep` and `gossamer::net`, and wrap initialisers in \
+             `gossamer::without_suspending`.",
+            self.index,
+            self.since.elapsed().as_secs(),
+            self.post().view.running(),
+        );
+    }
+}

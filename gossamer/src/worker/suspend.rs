@@ -1,0 +1,156 @@
+//! How a fiber of a worker waits, and how it is cancelled.
+
+use crate::lane::context::{self, Context};
+use crate::sys::fiber::Fiber;
+use crate::worker::Worker;
+use crate::worker::wake::WakeHandle;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::task::Waker;
+use std::time::Instant;
+
+/// Calls of a fiber that need not suspend it, between two turns of others.
+const PATIENCE: u32 = 250;
+/// Times a fiber may swallow its cancellation before the process ends.
+const CANCELLATIONS: u32 = 1000;
+
+/// What unwinds a fiber whose runtime ends.
+pub(crate) struct Cancelled;
+
+impl Worker {
+    /// The fiber that runs now.
+    ///
+    /// # Panics
+    /// If none does.
+    #[inline(always)]
+    pub(crate) fn running(&self) -> Rc<Fiber> {
+        Fiber::running().unwrap_or_else(|| panic!("no fiber is running on this worker"))
+    }
+
+    /// Suspends the running fiber until `done`. Not cancellable: for waits that end by themselves.
+    ///
+    /// While the fiber unwinds from a panic, which belongs to the thread, no other fiber runs.
+    #[inline(always)]
+    pub(crate) fn wait_until(&self, done: impl Fn() -> bool) {
+        if std::thread::panicking() {
+            return self.unwind_later_until(done);
+        }
+        while !done() {
+            Fiber::park(false);
+        }
+    }
+
+    /// Suspends the running fiber until it is woken, maybe spuriously; unwinds it if the runtime ends.
+    pub(crate) fn park(&self) {
+        self.unwind_if_cancelled();
+        self.park_as(true);
+        self.unwind_if_cancelled();
+    }
+
+    /// Suspends the running fiber until it is woken, maybe spuriously, also while the runtime ends: for waits that end by
+    /// themselves.
+    pub(crate) fn park_to_the_end(&self) {
+        self.park_as(false);
+    }
+
+    fn park_as(&self, cancellable: bool) {
+        if std::thread::panicking() {
+            self.unwind_later_until(Fiber::take_notification);
+        } else {
+            Fiber::park(cancellable);
+        }
+    }
+
+    /// Lets the other fibers of this worker run, and its loop; only the loop while the running fiber unwinds.
+    pub(crate) fn yield_now(&self) {
+        if std::thread::panicking() {
+            let _noted = Fiber::note_wait("yield_now");
+            return Fiber::suspend_unwinding();
+        }
+        self.unwind_if_cancelled();
+        self.let_others_run();
+    }
+
+    /// Lets the other fibers of this worker run, and its loop, also while the runtime ends.
+    pub(crate) fn let_others_run(&self) {
+        self.scheduler.requeue(self.running());
+        Fiber::suspend_ready();
+    }
+
+    /// As `take_turn`, unless the turn is over; returns whether it is not.
+    #[inline(always)]
+    pub(crate) fn has_turn(&self) -> bool {
+        match self.patience.get() {
+            0 => false,
+            left => {
+                self.patience.set(left - 1);
+                true
+            }
+        }
+    }
+
+    /// For calls of a fiber that need not suspend it: now and then one lets others run all the same, so that a fiber that
+    /// makes no other calls keeps neither them nor the worker's loop from their work.
+    #[inline(always)]
+    pub(crate) fn take_turn(&self) {
+        if !self.has_turn() {
+            self.end_turn();
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn end_turn(&self) {
+        self.patience.set(PATIENCE);
+        self.yield_now();
+    }
+
+    #[inline(always)]
+    pub(crate) fn unwind_if_cancelled(&self) {
+        if self.cancelling.get() && !std::thread::panicking() {
+            self.unwind();
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn unwind(&self) {
+        if Fiber::count_cancellation() > CANCELLATIONS {
+            let place = self.running().spawned_at();
+            eprintln!(
+                "gossamer: the fiber spawned at {place} keeps catching its cancellation after main returned; exiting"
+            );
+            std::process::exit(101);
+        }
+        std::panic::resume_unwind(Box::new(Cancelled));
+    }
+
+    /// A waker for the running fiber, usable from any thread.
+    pub(crate) fn fiber_waker(&self) -> Waker {
+        let fiber = self.running();
+        let handle =
+            || WakeHandle { shared: Arc::clone(&self.shared), worker: self.index, fiber: fiber.index };
+        fiber.waker.get_or_init(|| Waker::from(Arc::new(handle()))).clone()
+    }
+
+    /// Wakes a fiber that sleeps until `due`, now and then spuriously.
+    pub(crate) fn sleep_until(&self, due: Instant) {
+        let timer = self.timers.register(due, self.fiber_waker());
+        loop {
+            // At least once, however short the time: others run meanwhile.
+            self.park();
+            if Instant::now() >= due {
+                return self.timers.cancel(timer);
+            }
+        }
+    }
+
+    /// Unwinds the running fiber if the runtime ends. Whether it ends and the fiber unwinds already: then it must not start
+    /// others, or they would keep the runtime alive.
+    pub(crate) fn refuses_fibers(&self) -> bool {
+        if context::current() == Context::Fiber {
+            self.unwind_if_cancelled();
+        }
+        self.cancelling.get()
+    }
+}

@@ -1,0 +1,57 @@
+//! What a worker shows of itself, so that others see whether it goes on.
+
+use crate::sys::static_ref::StaticRef;
+use crate::sys::thread::ThreadFiles;
+use std::panic::Location;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// A cache line that the worker alone writes, and that is read every few seconds.
+#[repr(align(128))]
+pub(crate) struct View {
+    turns: AtomicU64,
+    /// Where the fiber was spawned that runs.
+    running: StaticRef<Location<'static>>,
+    thread: OnceLock<ThreadFiles>,
+}
+
+impl View {
+    pub(crate) const fn new() -> Self {
+        Self { turns: AtomicU64::new(0), running: StaticRef::none(), thread: OnceLock::new() }
+    }
+
+    /// By the worker, on its thread.
+    pub(crate) fn begin(&self) {
+        if let Some(thread) = ThreadFiles::here() {
+            let _first = self.thread.set(thread);
+        }
+    }
+
+    /// By the worker: its loop has come round so often.
+    #[inline(always)]
+    pub(crate) fn note_turn(&self, turns: u64) {
+        self.turns.store(turns, Ordering::Relaxed);
+    }
+
+    /// By the worker: which fiber runs from here on.
+    #[inline(always)]
+    pub(crate) fn note_running(&self, spawned_at: Option<&'static Location<'static>>) {
+        self.running.set(spawned_at);
+    }
+
+    pub(crate) fn turns(&self) -> u64 {
+        self.turns.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn thread(&self) -> Option<&ThreadFiles> {
+        self.thread.get()
+    }
+
+    /// What the worker runs.
+    pub(crate) fn running(&self) -> String {
+        match self.running.get() {
+            Some(place) => format!("the fiber spawned at {place}"),
+            None => "a delegated closure, a callback or a destructor".to_owned(),
+        }
+    }
+}

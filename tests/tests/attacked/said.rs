@@ -1,0 +1,44 @@
+//! Children that are to say something on their standard error, and end only then.
+
+use integration_tests::in_child;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Write};
+use std::os::fd::{AsRawFd, FromRawFd};
+use std::process::Command;
+use std::thread;
+
+/// Runs the test `name` again in a child, where `body` runs until the child has said all of `texts`; returns what it said.
+pub fn until_it_says(
+    name: &str,
+    prepare: impl FnOnce(&mut Command),
+    texts: &'static [&'static str],
+    body: impl FnOnce() + Send + 'static,
+) -> String {
+    let ended = in_child(name, prepare, move || {
+        let (reader, writer) = std::io::pipe().unwrap();
+        // SAFETY: a descriptor of this process.
+        let errors = unsafe { libc::dup(2) };
+        // SAFETY: `dup` has just made it.
+        let mut errors = unsafe { File::from_raw_fd(errors) };
+        // SAFETY: descriptors of this process.
+        assert_eq!(unsafe { libc::dup2(writer.as_raw_fd(), 2) }, 2);
+        thread::spawn(move || {
+            let mut said = String::new();
+            for line in BufReader::new(reader).lines() {
+                said.push_str(&line.unwrap());
+                said.push('\n');
+                if texts.iter().all(|text| said.contains(text)) {
+                    errors.write_all(said.as_bytes()).unwrap();
+                    std::process::exit(0);
+                }
+            }
+        });
+        body();
+        loop {
+            // Until all is said, or the watchdog ends it.
+            thread::park();
+        }
+    });
+    assert!(ended.status.success(), "{name}: {}\n{}", ended.status, ended.errors);
+    ended.errors
+}

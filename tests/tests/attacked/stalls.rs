@@ -1,0 +1,56 @@
+//! Workers whose thread something outside of the library has blocked: they are named.
+
+use crate::said::until_it_says;
+use gossamer::{Trust, Trustee, yield_now};
+use integration_tests::workers;
+use std::sync::OnceLock;
+
+#[test]
+fn a_once_lock_whose_initialiser_suspends_is_named_when_it_blocks_its_worker() {
+    static TABLE: OnceLock<u64> = OnceLock::new();
+    let name = "stalls::a_once_lock_whose_initialiser_suspends_is_named_when_it_blocks_its_worker";
+    let texts = &[
+        "worker 0 has stood still for",
+        "in the fiber spawned at tests/tests/attacked/stalls.rs:",
+        "OnceLock",
+    ];
+    until_it_says(
+        name,
+        |_| (),
+        texts,
+        || {
+            gossamer::run(workers(2), || {
+                let number = gossamer::entrust(5_u64);
+                let get = |number: Trust<u64>| {
+                    *TABLE.get_or_init(|| {
+                        yield_now();
+                        number.apply(|number| *number)
+                    })
+                };
+                let first = gossamer::spawn_on_with(Trustee::here(), get, number.clone());
+                let second = gossamer::spawn_on_with(Trustee::here(), get, number);
+                assert_eq!((first.join(), second.join()), (5, 5));
+            });
+        },
+    );
+}
+
+#[test]
+fn a_delegated_closure_that_blocks_a_worker_of_another_node_is_named() {
+    let name = "stalls::a_delegated_closure_that_blocks_a_worker_of_another_node_is_named";
+    let texts = &["worker 1 has stood still for", "in a delegated closure, a callback or a destructor"];
+    until_it_says(
+        name,
+        |_| (),
+        texts,
+        || {
+            gossamer::rack::run_in_process(2, workers(1), || {
+                gossamer::rack::workers()[1].entrust(0_u64).apply(|_| -> () {
+                    loop {
+                        std::thread::park();
+                    }
+                })
+            });
+        },
+    );
+}
