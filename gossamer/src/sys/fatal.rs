@@ -53,17 +53,30 @@ pub(crate) fn install(name: &str, launcher: Option<i32>, words: fn(&mut Text) ->
     if REPORTER.set(reporter).is_err() {
         return;
     }
-    for (signal, _) in SIGNALS {
-        if !is_default(signal) {
-            continue;
-        }
-        // SAFETY: `sigaction` is plain data for which all zero is valid.
-        let mut action: libc::sigaction = unsafe { core::mem::zeroed() };
-        action.sa_sigaction = on_signal as *const () as usize;
-        action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
-        // SAFETY: `action` is complete, `on_signal` has the signature SA_SIGINFO asks for and obeys O2. A refusal only costs
-        // the words.
-        unsafe { libc::sigaction(signal, &action, std::ptr::null_mut()) };
+    SIGNALS.into_iter().filter(|(signal, _)| is_default(*signal)).for_each(|(signal, _)| install_for(signal));
+}
+
+fn install_for(signal: libc::c_int) {
+    // SAFETY: `sigaction` is plain data for which all zero is valid.
+    let mut action: libc::sigaction = unsafe { core::mem::zeroed() };
+    action.sa_sigaction = on_signal as *const () as usize;
+    action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
+    // SAFETY: `action` is complete, `on_signal` has the signature SA_SIGINFO asks for and obeys O2. A refusal only costs
+    // the words.
+    unsafe { libc::sigaction(signal, &action, std::ptr::null_mut()) };
+}
+
+/// Runs `f`, in which an abort ends the process at once: in a handler whose stack has no room for the frame of another, with the
+/// registers of a large processor, so that the abort would become a fault.
+pub(crate) fn with_plain_abort(f: impl FnOnce()) {
+    let ours = disposition(libc::SIGABRT) == Some(on_signal as *const () as usize);
+    if ours {
+        // SAFETY: the default action.
+        unsafe { libc::signal(libc::SIGABRT, libc::SIG_DFL) };
+    }
+    f();
+    if ours {
+        install_for(libc::SIGABRT);
     }
 }
 

@@ -8,12 +8,18 @@ use crate::sys::fatal;
 use crate::sys::faults::{self, Fault};
 use crate::sys::fiber::Fiber;
 use crate::sys::line::Line;
+use std::cell::Cell;
 use std::mem::MaybeUninit;
 use std::ptr::null_mut;
 use std::sync::{Once, OnceLock};
 
 /// Bytes of the alternate stack of a worker.
 const ALTERNATE_STACK: usize = 64 * 1024;
+
+thread_local! {
+    /// Whether this thread has an alternate stack of ours. Read by the handler, so it must need no initialisation.
+    static IS_PREPARED: Cell<bool> = const { Cell::new(false) };
+}
 
 /// What handled each signal before us, to be asked when the fault is not ours.
 static PREVIOUS: [OnceLock<libc::sigaction>; 2] = [OnceLock::new(), OnceLock::new()];
@@ -67,12 +73,14 @@ pub(crate) fn prepare_thread() -> Option<AlternateStack> {
     let mut before = MaybeUninit::<libc::stack_t>::zeroed();
     // SAFETY: the memory is of the size given, and stays until this stack is given up; `before` is writable.
     let status = unsafe { libc::sigaltstack(&stack, before.as_mut_ptr()) };
+    IS_PREPARED.set(status == 0);
     // SAFETY: zeroes are a valid `stack_t`, so it is initialised whatever the call did.
     (status == 0).then(|| AlternateStack { before: unsafe { before.assume_init() }, _memory: memory })
 }
 
 impl Drop for AlternateStack {
     fn drop(&mut self) {
+        IS_PREPARED.set(false);
         // SAFETY: it was the thread's before, and no handler runs here, so none is on the one that is given up.
         let status = unsafe { libc::sigaltstack(&self.before, null_mut()) };
         assert!(status == 0, "a thread's alternate stack could not be given back");
@@ -98,7 +106,11 @@ extern "C" fn on_fault(signal: libc::c_int, info: *mut libc::siginfo_t, context:
         return;
     }
     fatal::wait_for_others();
-    pass_on(signal, info, context);
+    if IS_PREPARED.get() {
+        pass_on(signal, info, context);
+    } else {
+        fatal::with_plain_abort(|| pass_on(signal, info, context));
+    }
     if fatal::is_default(signal) {
         // Another thread's fault is not to end the process before this one is reported.
         install_for(signal);

@@ -12,7 +12,7 @@
 //!   reads one, is a worker of that runtime (`Handle::lend`, `Trustee::encode`). Process-wide numbers are never given twice.
 //! - X2: (other processes) nothing appears in a process but what `NoRef::encode` has made in another, and constants. A closure, which
 //!   is sent as its identity alone, is conjured in another process only if it is a constant (`lane/constant.rs`).
-//! - X3, thread-locals: those of this crate are made by constants, and none is borrowed while a fiber is suspended. Fibers never
+//! - X3: (thread-locals) those of this crate are made by constants, and none is borrowed while a fiber is suspended. Fibers never
 //!   leave their worker, so theirs are always the same; but fibers of one worker share them, and those of others, `std`'s above
 //!   all, are written by people who expect one function at a time on a thread.
 //! - X4: (other people's macros) one that stands below a macro of ours changes the item after ours has seen it. So what ours generate
