@@ -20,8 +20,9 @@ use std::time::{Duration, Instant};
 
 /// Starts a fiber on one of the workers, each in turn, and returns at once.
 ///
-/// Like delegated closures, `f` captures nothing by itself: the macros send its captures along inside a marked
-/// function, [`spawn_with`] takes them elsewhere.
+/// Like [delegated closures](crate::Trust#delegated-closures), `f` captures nothing by itself: the macros send its captures along
+/// inside a marked function, [`spawn_with`] takes them elsewhere. On another node it starts only if it is a constant: in a marked
+/// function, in a `const` block, or a `fn`.
 ///
 /// A fiber that is not joined is cancelled when `main` returns: its next blocking call unwinds it. What its destructors start
 /// then is not started; joining it gives [`Reason::Ended`](crate::Reason::Ended).
