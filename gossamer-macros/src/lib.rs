@@ -40,11 +40,17 @@ pub fn main(arguments: TokenStream, item: TokenStream) -> TokenStream {
 ///   any other closure must not change what it captures, since the change would be lost.
 /// - `self` cannot be captured: bind what the closure needs to a variable first.
 ///
+/// The closures themselves become constants: they are put in `const { … }` blocks, in which rustc lets them capture nothing. Only such
+/// closures, and `fn`s, go to other nodes. So it is done to all closures that are written in the call itself: those that capture
+/// nothing, and those of the forms with explicit arguments (`apply_with` and its like, `entrust_with`, `spawn_with`, `spawn_on_with`,
+/// `spawn_many_with`, `rack::on_each_node`, `apply_archived`, `Sharded::with`, `map_all`). One that is put into a variable first can
+/// be written as a constant there: `let add = const { |sum: &mut u64, n: u64| *sum += n };`.
+///
 /// The macro sees names, not types, so it goes by these rules:
 ///
 /// - `x.apply(|…| …)` with captures is a delegation, whatever `x` is. For a method of that name on a type of your own write
-///   `Type::apply(&x, |…| …)`, or put the closure in a variable.
-/// - A bare `spawn` is gossamer's (rustc checks that it is); `std::thread::spawn` is not.
+///   `Type::apply(&x, |…| …)`, or put the closure in a variable. So is `x.apply_with(|…| …, arguments)`.
+/// - A bare `spawn`, `spawn_on` or `spawn_…with` is gossamer's (rustc checks that it is); `std::thread::spawn` is not.
 /// - `x.spawn(|…| …)` is a delegation where `x` visibly is a trustee: `Trustee::here()`, an element of `Trustee::all()`,
 ///   `trust.trustee()`, a variable made from these, or one declared as `Trustee`.
 /// - Variables inside macro calls count, also `{name}` in format strings. Where a macro is not one of the standard library, whatever
@@ -52,7 +58,9 @@ pub fn main(arguments: TokenStream, item: TokenStream) -> TokenStream {
 ///   or statements.
 /// - In a pattern that may fail to match, a capitalised name is a constant or a variant, not a variable.
 ///
-/// What the rules miss is still captured by the closure, which is a compile error: hand it over by `apply_with`.
+/// What the rules miss is still captured by the closure, which is a compile error (E0435, of rustc, in the words that this is no constant):
+/// hand it over by `apply_with`. A call that they miss leaves its closure in its process; sending it to another node is an error at run
+/// time that says so. They do not see into the body of a `macro_rules!`: closures in it are written as constants there.
 ///
 /// # On the impl of a property
 /// For each method `name(&mut self, arguments) -> R` (or `&self`), a `Trust` of the property gets

@@ -94,7 +94,9 @@ pub use worker::config::Config;
 pub mod __private {
     pub use crate::__place as place;
     pub use crate::lane::place::Place;
+    pub use crate::rack::collective::on_each_node_with_arguments_first as on_each_node;
     pub use crate::rack::run::main;
+    pub use crate::trust::arguments_first::{spawn_many_with, spawn_on_with, spawn_with};
     pub use crate::trust::delegate::Delegate;
     pub use crate::wire::field::Field;
     pub use crate::wire::shape::Shape;

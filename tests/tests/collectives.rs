@@ -4,14 +4,17 @@
 use gossamer::{Trust, Trustee, entrust, rack, spawn_on_with};
 use integration_tests::{on_nodes, watched, workers};
 
+#[gossamer::delegate]
 #[test]
 fn many_fibers_are_spread_over_all_workers_and_their_results_keep_their_order() {
     on_nodes(3, 2, || {
         let seen = entrust(vec![0_usize; 6]);
-        let spread = |number: usize, (seen, text): (Trust<Vec<usize>>, String)| {
-            let worker = Trustee::here().index();
-            seen.apply_with(|seen, worker| seen[worker] += 1, worker);
-            (number, text)
+        let spread = const {
+            |number: usize, (seen, text): (Trust<Vec<usize>>, String)| {
+                let worker = Trustee::here().index();
+                seen.apply_with(|seen, worker| seen[worker] += 1, worker);
+                (number, text)
+            }
         };
         let results = gossamer::spawn_many_with(1000, spread, (seen.clone(), "text".to_owned())).join();
         assert!(results.iter().enumerate().all(|(place, (number, text))| place == *number && text == "text"));
@@ -21,12 +24,15 @@ fn many_fibers_are_spread_over_all_workers_and_their_results_keep_their_order() 
     });
 }
 
+#[gossamer::delegate]
 #[test]
 fn of_many_fibers_those_that_panic_say_so_and_the_others_return() {
     on_nodes(2, 1, || {
-        let some = |number: usize, ()| {
-            assert!(!number.is_multiple_of(5), "number {number}");
-            number
+        let some = const {
+            |number: usize, ()| {
+                assert!(!number.is_multiple_of(5), "number {number}");
+                number
+            }
         };
         let results = gossamer::spawn_many_with(20, some, ()).try_join();
         assert_eq!(results.iter().filter(|result| result.is_ok()).count(), 16);
@@ -34,6 +40,7 @@ fn of_many_fibers_those_that_panic_say_so_and_the_others_return() {
     });
 }
 
+#[gossamer::delegate]
 #[test]
 fn nodes_know_their_workers_and_workers_their_node() {
     on_nodes(3, 2, || {
@@ -52,6 +59,7 @@ fn nodes_know_their_workers_and_workers_their_node() {
     });
 }
 
+#[gossamer::delegate]
 #[test]
 fn collectives_combine_what_all_nodes_bring() {
     on_nodes(4, 1, || {
@@ -79,6 +87,7 @@ fn collectives_combine_what_all_nodes_bring() {
     watched(|| gossamer::run(workers(1), || assert_eq!(rack::gather(7), [7])));
 }
 
+#[gossamer::delegate]
 #[test]
 fn all_work_is_done_when_waiting_for_it_returns() {
     on_nodes(3, 1, || {
@@ -86,13 +95,17 @@ fn all_work_is_done_when_waiting_for_it_returns() {
         for round in 1..=5 {
             // Fibers that start fibers elsewhere, which send what nobody waits for.
             for number in 0..60_usize {
-                let more = |(number, count): (usize, Trust<u64>)| {
-                    let there = Trustee::all()[number % 3];
-                    let last = |count: Trust<u64>| {
-                        gossamer::sleep(std::time::Duration::from_millis(1));
-                        count.apply_then(|count| *count += 1, drop);
-                    };
-                    let _detached = spawn_on_with(there, last, count);
+                let more = const {
+                    |(number, count): (usize, Trust<u64>)| {
+                        let there = Trustee::all()[number % 3];
+                        let last = const {
+                            |count: Trust<u64>| {
+                                gossamer::sleep(std::time::Duration::from_millis(1));
+                                count.apply_then(|count| *count += 1, drop);
+                            }
+                        };
+                        let _detached = spawn_on_with(there, last, count);
+                    }
                 };
                 let _detached = gossamer::spawn_with(more, (number, count.clone()));
             }

@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+#[gossamer::delegate]
 #[test]
 fn plain_data_text_and_collections_go_there_and_back() {
     on_nodes(2, 1, || {
@@ -31,6 +32,7 @@ fn plain_data_text_and_collections_go_there_and_back() {
     });
 }
 
+#[gossamer::delegate]
 #[test]
 fn values_of_every_size_survive_in_both_directions() {
     on_nodes(2, 1, || {
@@ -46,6 +48,7 @@ fn values_of_every_size_survive_in_both_directions() {
     });
 }
 
+#[gossamer::delegate]
 #[test]
 fn requests_large_and_small_are_served_in_the_order_in_which_they_were_sent() {
     on_nodes(2, 1, || {
@@ -64,6 +67,7 @@ fn requests_large_and_small_are_served_in_the_order_in_which_they_were_sent() {
     });
 }
 
+#[gossamer::delegate]
 #[test]
 fn fibers_on_many_nodes_use_one_property() {
     on_nodes(4, 2, || {
@@ -90,6 +94,7 @@ fn fibers_on_many_nodes_use_one_property() {
     });
 }
 
+#[gossamer::delegate]
 #[test]
 fn a_fiber_returns_what_it_made_whatever_its_size() {
     on_nodes(3, 1, || {
@@ -100,6 +105,7 @@ fn a_fiber_returns_what_it_made_whatever_its_size() {
     });
 }
 
+#[gossamer::delegate]
 #[test]
 fn a_panic_on_another_node_reaches_its_caller_with_both_places() {
     on_nodes(2, 1, || {
@@ -116,6 +122,7 @@ fn a_panic_on_another_node_reaches_its_caller_with_both_places() {
     });
 }
 
+#[gossamer::delegate]
 #[test]
 fn what_cannot_leave_its_node_is_refused_by_name() {
     struct Unknown;
@@ -142,6 +149,7 @@ enum Shape<T> {
     Named { name: String, inner: Box<Option<Shape<T>>>, extra: T },
 }
 
+#[gossamer::delegate]
 #[test]
 fn derived_types_travel() {
     on_nodes(2, 1, || {
@@ -155,6 +163,7 @@ fn derived_types_travel() {
     });
 }
 
+#[gossamer::delegate]
 #[test]
 fn trusts_travel_in_both_directions_and_stay_usable() {
     on_nodes(3, 1, || {
@@ -193,13 +202,14 @@ impl Drop for Witness {
 /// All nodes of a test are in one process, so a static is shared by them.
 static DROPS: Mutex<Option<Arc<AtomicUsize>>> = Mutex::new(None);
 
+#[gossamer::delegate]
 #[test]
 fn a_property_is_dropped_once_when_the_last_trust_on_any_node_is_gone() {
     on_nodes(3, 1, || {
         let drops = Arc::new(AtomicUsize::new(0));
         *DROPS.lock().unwrap() = Some(Arc::clone(&drops));
         let all = Trustee::all();
-        let make = |()| Witness(Arc::clone(DROPS.lock().unwrap().as_ref().unwrap()));
+        let make = const { |()| Witness(Arc::clone(DROPS.lock().unwrap().as_ref().unwrap())) };
         for round in 0..50_usize {
             let trust = all[round % 3].entrust_with(make, ());
             let keepers: Vec<_> =
@@ -222,6 +232,7 @@ fn a_property_is_dropped_once_when_the_last_trust_on_any_node_is_gone() {
     });
 }
 
+#[gossamer::delegate]
 #[test]
 fn a_latch_on_another_node_may_wait_for_others() {
     on_nodes(3, 1, || {
@@ -251,6 +262,7 @@ fn a_latch_on_another_node_may_wait_for_others() {
     });
 }
 
+#[gossamer::delegate]
 #[test]
 fn shards_lie_on_all_nodes_and_the_same_key_has_the_same_shard_everywhere() {
     on_nodes(3, 2, || {
@@ -259,14 +271,16 @@ fn shards_lie_on_all_nodes_and_the_same_key_has_the_same_shard_everywhere() {
         let fibers: Vec<_> = Trustee::all()
             .into_iter()
             .map(|there| {
-                let count = |counts: Sharded<String, HashMap<String, usize>>| {
-                    for number in 0..300 {
-                        let key = format!("word {}", number % 30);
-                        counts.shard(&key).apply_with_then(
-                            |map, key| *map.entry(key).or_default() += 1,
-                            key,
-                            drop,
-                        );
+                let count = const {
+                    |counts: Sharded<String, HashMap<String, usize>>| {
+                        for number in 0..300 {
+                            let key = format!("word {}", number % 30);
+                            counts.shard(&key).apply_with_then(
+                                |map, key| *map.entry(key).or_default() += 1,
+                                key,
+                                drop,
+                            );
+                        }
                     }
                 };
                 spawn_on_with(there, count, counts.clone())
@@ -280,6 +294,7 @@ fn shards_lie_on_all_nodes_and_the_same_key_has_the_same_shard_everywhere() {
     });
 }
 
+#[gossamer::delegate]
 #[test]
 fn threads_that_are_no_workers_reach_other_nodes() {
     on_nodes(2, 1, || {
@@ -299,6 +314,7 @@ fn threads_that_are_no_workers_reach_other_nodes() {
     });
 }
 
+#[gossamer::delegate]
 #[test]
 fn types_that_cannot_travel_are_made_where_they_live() {
     on_nodes(2, 1, || {
@@ -307,6 +323,7 @@ fn types_that_cannot_travel_are_made_where_they_live() {
     });
 }
 
+#[gossamer::delegate]
 #[test]
 fn fibers_of_other_nodes_are_cancelled_when_main_returns() {
     on_nodes(2, 1, || {
@@ -316,6 +333,7 @@ fn fibers_of_other_nodes_are_cancelled_when_main_returns() {
     });
 }
 
+#[gossamer::delegate]
 #[test]
 fn workers_of_all_nodes_sleep_when_there_is_nothing_to_do_and_wake_for_a_request() {
     on_nodes(3, 1, || {

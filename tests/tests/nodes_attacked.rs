@@ -10,17 +10,19 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::time::Duration;
 
+#[gossamer::delegate]
 #[test]
 fn collectives_are_called_on_any_worker() {
     watched(|| gossamer::run(workers(2), || spawn_on_with(far(), |()| rack::barrier(), ()).join()));
     on_nodes(2, 3, || {
-        let meet = |me: usize| rack::gather(me);
+        let meet = const { |me: usize| rack::gather(me) };
         let second = Trustee::all()[1];
         let (one, other) = (spawn_on_with(second, meet, 1), spawn_on_with(far(), meet, 5));
         assert_eq!((one.join(), other.join()), (vec![1, 5], vec![1, 5]));
     });
 }
 
+#[gossamer::delegate]
 #[test]
 fn trusts_that_are_gathered_or_broadcast_are_each_node_s_own() {
     watched(|| {
@@ -47,6 +49,7 @@ fn trusts_that_are_gathered_or_broadcast_are_each_node_s_own() {
     });
 }
 
+#[gossamer::delegate]
 #[test]
 fn nodes_that_come_to_different_collectives_are_told() {
     on_nodes(2, 1, || {
@@ -63,6 +66,7 @@ fn nodes_that_come_to_different_collectives_are_told() {
     });
 }
 
+#[gossamer::delegate]
 #[test]
 fn main_ends_while_a_node_waits_in_a_barrier_that_others_never_come_to() {
     on_nodes(2, 1, || {
@@ -71,6 +75,7 @@ fn main_ends_while_a_node_waits_in_a_barrier_that_others_never_come_to() {
     });
 }
 
+#[gossamer::delegate]
 #[test]
 fn a_property_is_not_dropped_while_a_request_of_a_thread_of_another_node_is_on_its_way() {
     static SERVED: AtomicUsize = AtomicUsize::new(0);
@@ -79,15 +84,17 @@ fn a_property_is_not_dropped_while_a_request_of_a_thread_of_another_node_is_on_i
             let before = SERVED.load(SeqCst);
             let here = entrust(String::from("the one"));
             let there = rack::nodes()[1].workers();
-            let from_a_thread = |trust: Trust<String>| {
-                let again = trust.clone();
-                std::thread::spawn(move || {
-                    let _unawaited = again.apply_async(|text| {
-                        assert_eq!(text, "the one");
-                        SERVED.fetch_add(1, SeqCst);
+            let from_a_thread = const {
+                |trust: Trust<String>| {
+                    let again = trust.clone();
+                    std::thread::spawn(move || {
+                        let _unawaited = again.apply_async(|text| {
+                            assert_eq!(text, "the one");
+                            SERVED.fetch_add(1, SeqCst);
+                        });
                     });
-                });
-                drop(trust);
+                    drop(trust);
+                }
             };
             spawn_on_with(there[1], from_a_thread, here).join();
             // Takes the index, if it is free.
@@ -127,6 +134,7 @@ fn is_panic(error: &DelegationError, text: &str) -> bool {
     matches!(error.reason(), Reason::Panicked { .. }) && error.to_string().contains(text)
 }
 
+#[gossamer::delegate]
 #[test]
 fn code_of_the_program_that_panics_while_values_are_encoded_or_decoded_is_heard_of() {
     on_nodes(2, 1, || {
@@ -136,10 +144,12 @@ fn code_of_the_program_that_panics_while_values_are_encoded_or_decoded_is_heard_
         let error = there.try_apply(|_| Unencodable).map(|_| ()).unwrap_err();
         assert!(is_panic(&error, "not to be encoded"), "{error}");
         // Pairs in a vector are a map's bytes; two keys are compared.
-        let incomparable = |_: &mut u8| {
-            let mut map = BTreeMap::new();
-            map.insert(Incomparable(1), [0_u8; 500]);
-            map
+        let incomparable = const {
+            |_: &mut u8| {
+                let mut map = BTreeMap::new();
+                map.insert(Incomparable(1), [0_u8; 500]);
+                map
+            }
         };
         assert_eq!(there.try_apply(incomparable).unwrap().len(), 1);
         let many = gossamer::spawn_many_with(4, |_, ()| Unencodable, ()).try_join();
@@ -148,6 +158,7 @@ fn code_of_the_program_that_panics_while_values_are_encoded_or_decoded_is_heard_
     });
 }
 
+#[gossamer::delegate]
 #[test]
 fn a_trust_that_did_not_leave_its_node_is_given_back() {
     static DROPS: AtomicUsize = AtomicUsize::new(0);
@@ -174,6 +185,7 @@ fn a_trust_that_did_not_leave_its_node_is_given_back() {
     });
 }
 
+#[gossamer::delegate]
 #[test]
 fn a_fiber_that_could_not_be_asked_for_does_not_keep_the_runtime() {
     on_nodes(2, 1, || {
@@ -199,6 +211,7 @@ fn a_fiber_that_could_not_be_asked_for_does_not_keep_the_runtime() {
     });
 }
 
+#[gossamer::delegate]
 #[test]
 fn fibers_that_send_without_end_are_cancelled_when_main_returns() {
     on_nodes(2, 1, || {
@@ -220,6 +233,7 @@ fn fibers_that_send_without_end_are_cancelled_when_main_returns() {
     });
 }
 
+#[gossamer::delegate]
 #[test]
 fn threads_that_send_to_another_node_wait_while_there_is_no_room() {
     for share_memory in [true, false] {
@@ -255,6 +269,7 @@ unsafe impl NoRef for OneWay {
     fn encode(self, _to: &mut Encoder) {}
 }
 
+#[gossamer::delegate]
 #[test]
 fn a_type_that_refuses_the_bytes_it_gets_fails_its_request_and_no_other() {
     on_nodes(2, 1, || {
@@ -267,6 +282,7 @@ fn a_type_that_refuses_the_bytes_it_gets_fails_its_request_and_no_other() {
     });
 }
 
+#[gossamer::delegate]
 #[test]
 fn main_ends_while_fibers_of_another_node_send_large_results() {
     on_nodes(2, 1, || {

@@ -79,11 +79,14 @@ pub fn run() {
 }
 
 /// Every worker asks every worker, in turn.
+#[gossamer::delegate]
 fn use_all_lanes() {
     let counts: Vec<Trust<u64>> = Trustee::all().iter().map(|there| there.entrust(0)).collect();
-    let ask = |counts: Vec<Trust<u64>>| {
-        for _ in 0..REQUESTS {
-            counts.iter().for_each(|count| count.apply(|count| *count += 1));
+    let ask = const {
+        |counts: Vec<Trust<u64>>| {
+            for _ in 0..REQUESTS {
+                counts.iter().for_each(|count| count.apply(|count| *count += 1));
+            }
         }
     };
     let fibers: Vec<_> =

@@ -5,26 +5,65 @@ use syn::{Expr, ExprCall, ExprClosure, ExprMethodCall, Path};
 use super::scope::Scopes;
 use super::trustee::Trustees;
 
-/// The methods of a trust that delegate a closure, and their forms with explicit arguments. The delegated closure is the last
-/// argument, but for the `_then` forms, where the callback comes after it.
-const TRUST_METHODS: [(&str, &str); 6] = [
-    ("apply", "apply_with"),
-    ("apply_then", "apply_with_then"),
-    ("apply_async", "apply_with_async"),
-    ("try_apply", "try_apply_with"),
-    ("launch", "launch_with"),
-    ("launch_then", "launch_with_then"),
+/// What a delegating call hands to its closure.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Arguments {
+    /// The captures, in the form with explicit arguments of this name.
+    Captures(&'static str),
+    /// The argument behind the closure.
+    Explicit,
+    /// Nothing.
+    Nothing,
+}
+
+/// The methods of a trust that delegate a closure.
+const TRUST_METHODS: [(&str, Arguments); 13] = [
+    ("apply", Arguments::Captures("apply_with")),
+    ("apply_then", Arguments::Captures("apply_with_then")),
+    ("apply_async", Arguments::Captures("apply_with_async")),
+    ("try_apply", Arguments::Captures("try_apply_with")),
+    ("launch", Arguments::Captures("launch_with")),
+    ("launch_then", Arguments::Captures("launch_with_then")),
+    ("apply_with", Arguments::Explicit),
+    ("apply_with_then", Arguments::Explicit),
+    ("apply_with_async", Arguments::Explicit),
+    ("try_apply_with", Arguments::Explicit),
+    ("launch_with", Arguments::Explicit),
+    ("launch_with_then", Arguments::Explicit),
+    ("apply_archived", Arguments::Explicit),
 ];
 
-/// The functions that start a fiber from a closure, and their forms with explicit arguments.
-const SPAWN_FUNCTIONS: [(&str, &str); 2] = [("spawn", "spawn_with"), ("spawn_on", "spawn_on_with")];
+/// The methods of a trustee that do. Many other types have a `spawn`.
+const TRUSTEE_METHODS: [(&str, Arguments); 3] = [
+    ("spawn", Arguments::Captures("spawn_with")),
+    ("spawn_with", Arguments::Explicit),
+    ("entrust_with", Arguments::Explicit),
+];
 
-/// How the called function is written, which says how to write the one with explicit arguments.
+/// Those of a `Sharded`. Other types have them, too; there is no harm in a constant closure.
+const SHARDED_METHODS: [(&str, Arguments); 2] =
+    [("map_all", Arguments::Nothing), ("with", Arguments::Nothing)];
+
+/// The functions that do.
+const FUNCTIONS: [(&str, Arguments); 5] = [
+    ("spawn", Arguments::Captures("spawn_with")),
+    ("spawn_on", Arguments::Captures("spawn_on_with")),
+    ("spawn_with", Arguments::Explicit),
+    ("spawn_on_with", Arguments::Explicit),
+    ("spawn_many_with", Arguments::Explicit),
+];
+
+/// Those in `gossamer::rack`.
+const RACK_FUNCTIONS: [(&str, Arguments); 1] = [("on_each_node", Arguments::Explicit)];
+
+/// How the called function is written, which says how to write the one that takes the arguments first.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Callee {
     /// A method, or the last segment of a path: the name changes in place.
-    Renamed,
-    /// A bare `spawn`: imported under that name, so the other one has to be written in full.
+    Method,
+    /// The path of a function.
+    Function,
+    /// A bare `spawn` or its like: it has to be gossamer's.
     Imported,
 }
 
@@ -33,8 +72,8 @@ pub(crate) enum Callee {
 pub(crate) struct Delegation {
     /// The position of the closure among the arguments.
     pub(crate) closure: usize,
-    /// The name of the form with explicit arguments.
-    pub(crate) explicit: &'static str,
+    /// What the closure is handed.
+    pub(crate) arguments: Arguments,
     /// How the function is written.
     pub(crate) callee: Callee,
 }
@@ -44,55 +83,54 @@ impl Delegation {
     pub(crate) fn of_method(call: &ExprMethodCall, scopes: &Scopes) -> Option<Self> {
         let name = call.method.to_string();
         let on_trustee = || Trustees::of_expr(&call.receiver, scopes) == Some(Trustees::One);
-        let explicit = match explicit_form(&TRUST_METHODS, &name) {
-            Some(explicit) => explicit,
-            None if name == "spawn" && on_trustee() => "spawn_with",
-            None => return None,
-        };
-        let closure = closure_position(&name, call.args.iter())?;
-        Some(Self { closure, explicit, callee: Callee::Renamed })
+        let arguments = find(&TRUST_METHODS, &name)
+            .or_else(|| (name == "map_all").then_some(Arguments::Nothing))
+            .or_else(|| find(&TRUSTEE_METHODS, &name).filter(|_| name != "spawn" || on_trustee()))?;
+        Self::of_literal(&name, arguments, Callee::Method, call.args.iter())
     }
 
     /// The delegation that a function call makes, if it makes one.
     pub(crate) fn of_function(call: &ExprCall, scopes: &Scopes) -> Option<Self> {
         let Expr::Path(function) = &*call.func else { return None };
-        let (name, explicit, callee) = match function.qself {
-            None => explicit_function(&function.path, scopes)?,
+        let (name, arguments, callee) = match function.qself {
+            None => delegating_function(&function.path, scopes)?,
             Some(_) => return None,
         };
-        let closure = closure_position(&name, call.args.iter())?;
-        Some(Self { closure, explicit, callee })
+        Self::of_literal(&name, arguments, callee, call.args.iter())
+    }
+
+    /// The delegation of a closure, if a literal stands where the delegated argument does.
+    fn of_literal<'a>(
+        name: &str,
+        arguments: Arguments,
+        callee: Callee,
+        mut given: impl ExactSizeIterator<Item = &'a Expr>,
+    ) -> Option<Self> {
+        let callback = usize::from(name.ends_with("_then"));
+        let explicit = usize::from(arguments == Arguments::Explicit);
+        let closure = given.len().checked_sub(1 + callback + explicit)?;
+        is_closure(given.nth(closure)?).then_some(Self { closure, arguments, callee })
     }
 }
 
-/// `spawn`, `gossamer::spawn`, `Trust::apply`, `Trustee::spawn` and their like.
-fn explicit_function(path: &Path, scopes: &Scopes) -> Option<(String, &'static str, Callee)> {
+/// `spawn`, `gossamer::spawn`, `rack::on_each_node`, `Trust::apply`, `Trustee::spawn`, `Sharded::with` and their like.
+fn delegating_function(path: &Path, scopes: &Scopes) -> Option<(String, Arguments, Callee)> {
     let mut names = path.segments.iter().rev().map(|segment| segment.ident.to_string());
     let (name, parent) = (names.next()?, names.next());
-    let (explicit, callee) = match parent.as_deref() {
-        None if scopes.resolve(&name).is_none() => {
-            (explicit_form(&SPAWN_FUNCTIONS, &name)?, Callee::Imported)
-        }
-        Some("gossamer") if names.next().is_none() => {
-            (explicit_form(&SPAWN_FUNCTIONS, &name)?, Callee::Renamed)
-        }
-        Some("Trust") => (explicit_form(&TRUST_METHODS, &name)?, Callee::Renamed),
-        Some("Trustee") if name == "spawn" => ("spawn_with", Callee::Renamed),
+    let (table, callee): (&[_], _) = match parent.as_deref() {
+        None if scopes.resolve(&name).is_none() => (&FUNCTIONS, Callee::Imported),
+        Some("gossamer") if names.next().is_none() => (&FUNCTIONS, Callee::Function),
+        Some("rack") => (&RACK_FUNCTIONS, Callee::Function),
+        Some("Trust") => (&TRUST_METHODS, Callee::Method),
+        Some("Trustee") => (&TRUSTEE_METHODS, Callee::Method),
+        Some("Sharded") => (&SHARDED_METHODS, Callee::Method),
         _ => return None,
     };
-    Some((name, explicit, callee))
+    Some((name.clone(), find(table, &name)?, callee))
 }
 
-fn explicit_form(table: &[(&str, &'static str)], name: &str) -> Option<&'static str> {
-    table.iter().find(|(plain, _)| *plain == name).map(|(_, explicit)| *explicit)
-}
-
-/// The position of the delegated argument, if a closure literal stands there.
-fn closure_position<'a>(name: &str, arguments: impl ExactSizeIterator<Item = &'a Expr>) -> Option<usize> {
-    let after = if name.ends_with("_then") { 2 } else { 1 };
-    let position = arguments.len().checked_sub(after)?;
-    let mut arguments = arguments;
-    is_closure(arguments.nth(position)?).then_some(position)
+fn find(table: &[(&str, Arguments)], name: &str) -> Option<Arguments> {
+    table.iter().find(|(delegating, _)| *delegating == name).map(|(_, arguments)| *arguments)
 }
 
 fn is_closure(expr: &Expr) -> bool {

@@ -31,16 +31,16 @@ fn captures_become_a_parameter_and_an_argument() {
     assert_rewritten(
         "fn add(total: &Trust<u64>, a: u64, mut b: u64) { total.apply(move |total| *total += a + b); }",
         "#[allow(unused_mut)] fn add(total: &Trust<u64>, a: u64, mut b: u64) {
-            total.apply_with(move |total, (a, mut b,)| { place!{} *total += a + b }, (a, b,));
+            total.__apply_with((a, b,), const { move |total, (a, mut b,)| { place!{} *total += a + b } });
         }",
     );
 }
 
 #[test]
-fn a_closure_that_captures_nothing_only_has_its_place_recorded() {
+fn a_closure_that_captures_nothing_becomes_a_constant_and_its_call_stays() {
     assert_rewritten(
         "fn reset(total: &Trust<u64>, a: u64) { total.apply(|total| { let a = 1; *total = a }); }",
-        "fn reset(total: &Trust<u64>, a: u64) { total.apply(|total| { place!{} let a = 1; *total = a }); }",
+        "fn reset(total: &Trust<u64>, a: u64) { total.apply(const { |total| { place!{} let a = 1; *total = a } }); }",
     );
 }
 
@@ -48,7 +48,7 @@ fn a_closure_that_captures_nothing_only_has_its_place_recorded() {
 fn a_callback_comes_after_the_captures() {
     assert_rewritten(
         "fn add(total: Trust<u64>, a: u64) { total.apply_then(|total| *total += a, |()| ()); }",
-        "fn add(total: Trust<u64>, a: u64) { total.apply_with_then(|total, (a,)| { place!{} *total += a }, (a,), |()| ()); }",
+        "fn add(total: Trust<u64>, a: u64) { total.__apply_with_then((a,), const { |total, (a,)| { place!{} *total += a } }, |()| ()); }",
     );
 }
 
@@ -56,7 +56,7 @@ fn a_callback_comes_after_the_captures() {
 fn type_arguments_get_one_more_for_the_captures() {
     assert_rewritten(
         "fn get(total: &Trust<u64>, a: u64) -> u64 { total.apply::<u64, _>(|total| *total + a) }",
-        "fn get(total: &Trust<u64>, a: u64) -> u64 { total.apply_with::<_, u64, _>(|total, (a,)| { place!{} *total + a }, (a,)) }",
+        "fn get(total: &Trust<u64>, a: u64) -> u64 { total.__apply_with::<_, u64, _>((a,), const { |total, (a,)| { place!{} *total + a } }) }",
     );
 }
 
@@ -67,11 +67,11 @@ fn inner_captures_are_captures_of_the_outer_closure() {
             outer.apply_then(move |_| inner.apply_then(move |n| *n += a, |()| ()), |()| ());
         }",
         "fn both(outer: Trust<u64>, inner: Trust<u64>, a: u64) {
-            outer.apply_with_then(
-                move |_, (inner, a,)| {
-                    place!{} inner.apply_with_then(move |n, (a,)| { place!{} *n += a }, (a,), |()| ())
-                },
+            outer.__apply_with_then(
                 (inner, a,),
+                const { move |_, (inner, a,)| {
+                    place!{} inner.__apply_with_then((a,), const { move |n, (a,)| { place!{} *n += a } }, |()| ())
+                } },
                 |()| ()
             );
         }",
@@ -83,13 +83,13 @@ fn names_in_format_strings_and_in_unknown_macros_are_captures() {
     assert_rewritten(
         "fn show(log: &Trust<u64>, name: String, width: usize) { log.apply(move |_| print!(\"{name:width$}\")); }",
         "fn show(log: &Trust<u64>, name: String, width: usize) {
-            log.apply_with(move |_, (name, width,)| { place!{} print!(\"{name:width$}\") }, (name, width,));
+            log.__apply_with((name, width,), const { move |_, (name, width,)| { place!{} print!(\"{name:width$}\") } });
         }",
     );
     assert_rewritten(
         "fn show(log: &Trust<u64>, name: String) { log.apply(move |_| trace!(%name)); }",
         "fn show(log: &Trust<u64>, name: String) {
-            log.apply_with(move |_, #[allow(unused_variables)] (name,)| { place!{} trace!(%name) }, (name,));
+            log.__apply_with((name,), const { move |_, #[allow(unused_variables)] (name,)| { place!{} trace!(%name) } });
         }",
     );
 }
@@ -98,11 +98,11 @@ fn names_in_format_strings_and_in_unknown_macros_are_captures() {
 fn spawn_is_rewritten_by_path_and_left_alone_on_other_types() {
     assert_rewritten(
         "fn start(n: u64) { gossamer::spawn(move || n); }",
-        "fn start(n: u64) { gossamer::spawn_with(move |(n,)| { place!{} n }, (n,)); }",
+        "fn start(n: u64) { ::gossamer::__private::spawn_with((n,), const { move |(n,)| { place!{} n } }); }",
     );
     assert_rewritten(
         "fn start(t: Trustee, n: u64) { t.spawn(move || n); }",
-        "fn start(t: Trustee, n: u64) { t.spawn_with(move |(n,)| { place!{} n }, (n,)); }",
+        "fn start(t: Trustee, n: u64) { t.__spawn_with((n,), const { move |(n,)| { place!{} n } }); }",
     );
     for source in [
         "fn start(scope: &Scope, n: u64) { scope.spawn(move || n); }",
@@ -111,6 +111,49 @@ fn spawn_is_rewritten_by_path_and_left_alone_on_other_types() {
     ] {
         assert_rewritten(source, source);
     }
+}
+
+#[test]
+fn explicit_arguments_come_first() {
+    assert_rewritten(
+        "fn add(total: &Trust<u64>, n: u64) { total.apply_with_then(|total, n| *total += n, n, |()| ()); }",
+        "fn add(total: &Trust<u64>, n: u64) {
+            total.__apply_with_then(n, const { |total, n| { place!{} *total += n } }, |()| ());
+        }",
+    );
+    assert_rewritten(
+        "fn all(n: u64) { rack::on_each_node(|n| n, n); gossamer::spawn_many_with(8, |_, n| n, n); }",
+        "fn all(n: u64) {
+            ::gossamer::__private::on_each_node(n, const { |n| { place!{} n } });
+            ::gossamer::__private::spawn_many_with(8, n, const { |_, n| { place!{} n } });
+        }",
+    );
+    assert_rewritten(
+        "fn make(t: Trustee) { t.entrust_with(|n| Cell::new(n), 5); Sharded::<u8, u8>::with(|| 1).map_all(|n| *n); }",
+        "fn make(t: Trustee) {
+            t.__entrust_with(5, const { |n| { place!{} Cell::new(n) } });
+            Sharded::<u8, u8>::with(const { || { place!{} 1 } }).map_all(const { |n| { place!{} *n } });
+        }",
+    );
+}
+
+#[test]
+fn a_constant_of_the_user_sees_no_variables_and_its_closures_may_delegate() {
+    assert_rewritten(
+        "fn all(t: Trust<u64>, n: u64) { let f = const { |t, n| t.apply(|t| *t += n) }; t.apply(|t| f(t, n)); }",
+        "fn all(t: Trust<u64>, n: u64) {
+            let f = const { |t, n| t.__apply_with((n,), const { |t, (n,)| { place!{} *t += n } }) };
+            t.__apply_with((f, n,), const { |t, (f, n,)| { place!{} f(t, n) } });
+        }",
+    );
+}
+
+#[test]
+fn a_closure_that_captures_beside_its_arguments_stays_as_it_is() {
+    assert_rewritten(
+        "fn add(total: &Trust<u64>, n: u64, by: u64) { total.apply_with(|total, n| *total += n * by, n); }",
+        "fn add(total: &Trust<u64>, n: u64, by: u64) { total.apply_with(|total, n| { place!{} *total += n * by }, n); }",
+    );
 }
 
 #[test]
@@ -126,7 +169,7 @@ fn more_captures_than_a_tuple_can_have_are_nested() {
         &format!(
             "fn all(t: &Trust<u64>) {{
                 let ({all}) = numbers();
-                t.apply_with(|_, (({first},), (n12,),)| {{ place!{{}} [{all}] }}, (({first},), (n12,),));
+                t.__apply_with((({first},), (n12,),), const {{ |_, (({first},), (n12,),)| {{ place!{{}} [{all}] }} }});
             }}",
             all = names.join(", "),
         ),

@@ -1,9 +1,12 @@
-//! Rewrites delegated closures that capture variables into closures that capture nothing, with explicit arguments:
+//! Rewrites delegated closures into constants, which capture nothing, with what they captured as arguments:
 //!
 //! ```text
 //! trust.apply(move |property| property.add(a, b))
-//! trust.apply_with(move |property, (a, b)| property.add(a, b), (a, b))
+//! trust.__apply_with((a, b), const { move |property, (a, b)| property.add(a, b) })
 //! ```
+//!
+//! That a closure in a `const` block captures nothing is rustc's word, and the library can tell it by the closure's name. So the
+//! closures that captured nothing go into one, too, and those that are handed their arguments explicitly.
 //!
 //! One walk over a function body keeps the scopes ([`scope`], [`pattern`]) and a frame for each delegated closure it is in ([`frame`]).
 //! A use of a local that was bound outside of a frame is a capture of it. [`call`] knows which calls delegate, [`macros`]

@@ -1,7 +1,7 @@
-//! Writes a delegating call with its captures as explicit arguments.
+//! Writes a delegating call with its closure as a constant, and the captures as explicit arguments.
 
 use proc_macro2::{Span, TokenStream};
-use quote::{ToTokens, quote, quote_spanned};
+use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::punctuated::Punctuated;
 use syn::spanned::Spanned;
 use syn::{
@@ -9,7 +9,7 @@ use syn::{
     Token, parse_quote,
 };
 
-use super::call::{Callee, Delegation, closure_mut};
+use super::call::{Arguments, Callee, Delegation, closure_mut};
 use super::frame::{Capture, Seen};
 
 /// The largest tuple that is `NoRef`; more captures travel as a tuple of tuples.
@@ -28,23 +28,50 @@ pub(crate) fn bundle(elements: Vec<TokenStream>) -> TokenStream {
     bundle(elements.chunks(LARGEST_TUPLE).map(|chunk| quote!((#(#chunk,)*))).collect())
 }
 
-/// `trust.apply(closure)` becomes `trust.apply_with(closure, captures)`.
+/// `trust.apply(closure)` becomes `trust.__apply_with(captures, const { closure })`.
 pub(super) fn method_call(call: &mut ExprMethodCall, delegation: &Delegation, captures: &[Capture]) {
-    call.method = Ident::new(delegation.explicit, call.method.span());
-    if let Some(turbofish) = &mut call.turbofish {
+    make_constant(&mut call.args, delegation, captures);
+    let Some(name) = arguments_first(&call.method, delegation, captures) else { return };
+    call.method = format_ident!("__{}", name);
+    if let (Some(turbofish), false) = (&mut call.turbofish, captures.is_empty()) {
         turbofish.args.insert(0, inferred());
     }
-    make_explicit(&mut call.args, delegation, captures);
 }
 
-/// `gossamer::spawn(closure)` becomes `gossamer::spawn_with(closure, captures)`.
-pub(super) fn function_call(call: &ExprCall, delegation: &Delegation, captures: &[Capture]) -> Expr {
-    let mut call = call.clone();
-    make_explicit(&mut call.args, delegation, captures);
-    let plain = make_path_explicit(&mut call.func, delegation);
-    match (plain, delegation.callee) {
-        (Some(plain), Callee::Imported) => with_check_of_import(&plain, &call, delegation),
-        _ => Expr::Call(call),
+/// `gossamer::spawn(closure)` becomes `gossamer::__private::spawn_with(captures, const { closure })`.
+pub(super) fn function_call(
+    call: &mut ExprCall,
+    delegation: &Delegation,
+    captures: &[Capture],
+) -> Option<Expr> {
+    make_constant(&mut call.args, delegation, captures);
+    let Expr::Path(function) = &mut *call.func else { return None };
+    let last = function.path.segments.last_mut()?;
+    let plain = last.ident.clone();
+    last.ident = arguments_first(&plain, delegation, captures)?;
+    if let (PathArguments::AngleBracketed(types), false) = (&mut last.arguments, captures.is_empty()) {
+        types.args.insert(0, inferred());
+    }
+    if delegation.callee == Callee::Method {
+        last.ident = format_ident!("__{}", last.ident);
+        return None;
+    }
+    // With the user's own span, or rustc does not find the capture to blame.
+    let (last, arguments) = (&*last, &call.args);
+    let call = quote_spanned!(plain.span()=> ::gossamer::__private::#last(#arguments));
+    if delegation.callee == Callee::Function {
+        return Some(Expr::Verbatim(call));
+    }
+    let check = check_of_import(&plain);
+    Some(Expr::Verbatim(quote_spanned!(gossamer_span(plain.span())=> ({ #check #call }))))
+}
+
+/// The name of the form with explicit arguments, if the call is to become one that takes them first.
+fn arguments_first(plain: &Ident, delegation: &Delegation, captures: &[Capture]) -> Option<Ident> {
+    match delegation.arguments {
+        Arguments::Captures(explicit) => (!captures.is_empty()).then(|| Ident::new(explicit, plain.span())),
+        Arguments::Explicit => Some(plain.clone()),
+        Arguments::Nothing => None,
     }
 }
 
@@ -67,55 +94,54 @@ pub(crate) fn place(span: Span) -> TokenStream {
     quote_spanned!(span=> ::gossamer::__private::place! {})
 }
 
-/// Changes the name at the end of a path; gives the one that stood there.
-fn make_path_explicit(function: &mut Expr, delegation: &Delegation) -> Option<Ident> {
-    let Expr::Path(function) = function else { return None };
-    let last = function.path.segments.last_mut()?;
-    let explicit = Ident::new(delegation.explicit, last.ident.span());
-    if let PathArguments::AngleBracketed(types) = &mut last.arguments {
-        types.args.insert(0, inferred());
-    }
-    Some(std::mem::replace(&mut last.ident, explicit))
-}
-
 /// The type argument for the captures, which come first among them.
 fn inferred() -> GenericArgument {
     parse_quote!(_)
 }
 
-/// The call of the function in gossamer, with a check that the bare name is imported from there.
-fn with_check_of_import(plain: &Ident, call: &ExprCall, delegation: &Delegation) -> Expr {
-    let check = check_of_import(plain, delegation);
-    // With the user's own span, or rustc does not find the capture to blame.
-    let call = quote_spanned!(plain.span()=> ::gossamer::#call);
-    Expr::Verbatim(quote_spanned!(gossamer_span(plain.span())=> ({ #check #call })))
-}
-
 /// Code that compiles only if the bare function returns gossamer's handle. The closure that calls it is never called.
-fn check_of_import(plain: &Ident, delegation: &Delegation) -> TokenStream {
+fn check_of_import(plain: &Ident) -> TokenStream {
     let message = format!("this `{plain}` is not gossamer's: it returns `{{Self}}`");
     let note = format!(
         "in a function marked #[gossamer::main] or #[gossamer::delegate] a bare `{plain}` is taken for gossamer's; \
          call another one by its path, such as `std::thread::{plain}`"
     );
-    let placement = (delegation.explicit == "spawn_on_with").then(|| quote!(::gossamer::Trustee::here(),));
+    let captures = quote!("it is handed a capturing closure");
+    let arguments = quote!("it is handed a closure and its arguments");
+    let (handle, label, call) = match plain.to_string().as_str() {
+        "spawn" => (quote!(JoinHandle), captures, quote!(|| ())),
+        "spawn_on" => (quote!(JoinHandle), captures, quote!(::gossamer::Trustee::here(), || ())),
+        "spawn_with" => (quote!(JoinHandle), arguments, quote!(|()| (), ())),
+        "spawn_on_with" => (quote!(JoinHandle), arguments, quote!(::gossamer::Trustee::here(), |()| (), ())),
+        _ => (quote!(JoinMany), arguments, quote!(0, |_, ()| (), ())),
+    };
     quote_spanned! {gossamer_span(plain.span())=>
         {
-            #[diagnostic::on_unimplemented(message = #message, label = "it is handed a capturing closure", note = #note)]
+            #[diagnostic::on_unimplemented(message = #message, label = #label, note = #note)]
             trait HandleOfGossamer {}
-            impl<U> HandleOfGossamer for ::gossamer::JoinHandle<U> {}
+            impl<U> HandleOfGossamer for ::gossamer::#handle<U> {}
             fn check<H: HandleOfGossamer>(_: impl ::core::ops::FnOnce() -> H) {}
-            let _ = || check(|| #plain(#placement || ()));
+            let _ = || check(|| #plain(#call));
         }
     }
 }
 
-/// Makes the captures parameters of the closure and an argument of the call.
-fn make_explicit(arguments: &mut Punctuated<Expr, Token![,]>, delegation: &Delegation, captures: &[Capture]) {
-    let argument = arguments.get_mut(delegation.closure);
-    if let Some(closure) = argument.and_then(closure_mut) {
-        closure.inputs.push(pattern(captures));
-        arguments.insert(delegation.closure + 1, values(captures));
+/// Makes the closure a constant, its captures parameters of it, and their values an argument before it.
+fn make_constant(arguments: &mut Punctuated<Expr, Token![,]>, delegation: &Delegation, captures: &[Capture]) {
+    let position = delegation.closure;
+    let Some(argument) = arguments.get_mut(position) else { return };
+    let span = gossamer_span(argument.span());
+    match closure_mut(argument) {
+        Some(closure) if !captures.is_empty() => closure.inputs.push(pattern(captures)),
+        _ => {}
+    }
+    *argument = Expr::Verbatim(quote_spanned!(span=> const { #argument }));
+    if delegation.arguments == Arguments::Explicit {
+        let mut swapped: Vec<Expr> = std::mem::take(arguments).into_iter().collect();
+        swapped.swap(position, position + 1);
+        *arguments = swapped.into_iter().collect();
+    } else if !captures.is_empty() {
+        arguments.insert(position, values(captures));
     }
 }
 

@@ -6,7 +6,7 @@ use syn::visit_mut::{self, VisitMut};
 use syn::*;
 
 use super::assignment::{assigned_variables, is_assignment};
-use super::call::{Delegation, closure_mut};
+use super::call::{Arguments, Delegation, closure_mut};
 use super::frame::{Capture, Frame, Seen};
 use super::pattern::{self, Match};
 use super::scope::{Binding, Meaning, Scopes};
@@ -48,7 +48,7 @@ pub(super) fn rewrite_body(attributes: &mut Vec<Attribute>, signature: &Signatur
 pub(super) struct Walker {
     pub(super) scopes: Scopes,
     frames: Vec<Frame>,
-    /// The number of calls rewritten so far: tells whether the tokens of a macro call have to be written anew.
+    /// The number of delegated closures so far: tells whether the tokens of a macro call have to be written anew.
     pub(super) rewritten: usize,
     /// Whether a delegated closure captures a variable that is bound by `mut`, and may change its copy.
     captures_mutably: bool,
@@ -114,7 +114,7 @@ impl Walker {
         }
     }
 
-    /// Walks the arguments of a delegating call. Gives the captures of the delegated closure if it has to be rewritten.
+    /// Walks the arguments of a delegating call. Gives the captures of the delegated closure if the call has to be rewritten.
     fn delegated_arguments(
         &mut self,
         arguments: &mut Punctuated<Expr, Token![,]>,
@@ -123,7 +123,9 @@ impl Walker {
         let mut captures = None;
         for (position, argument) in arguments.iter_mut().enumerate() {
             match closure_mut(argument) {
-                Some(closure) if position == delegation.closure => captures = self.delegated_closure(closure),
+                Some(closure) if position == delegation.closure => {
+                    captures = self.delegated_closure(closure, delegation.arguments);
+                }
                 _ => self.visit_expr_mut(argument),
             }
         }
@@ -132,20 +134,27 @@ impl Walker {
 
     fn delegating_function_call(&mut self, expr: &mut Expr, delegation: &Delegation) {
         let Expr::Call(call) = expr else { return };
-        if let Some(captures) = self.delegated_arguments(&mut call.args, delegation) {
-            *expr = rewrite::function_call(call, delegation, &captures);
+        if let Some(captures) = self.delegated_arguments(&mut call.args, delegation)
+            && let Some(rewritten) = rewrite::function_call(call, delegation, &captures)
+        {
+            *expr = rewritten;
         }
     }
 
-    fn delegated_closure(&mut self, closure: &mut ExprClosure) -> Option<Vec<Capture>> {
+    /// Gives what the closure captures, to be made its arguments; nothing if it has to stay as it is.
+    fn delegated_closure(&mut self, closure: &mut ExprClosure, arguments: Arguments) -> Option<Vec<Capture>> {
         self.frames.push(Frame::new(self.scopes.depth(), closure.capture.is_some()));
         self.visit_expr_closure_mut(closure);
         rewrite::record_place(closure);
         let frame = self.frames.pop()?;
-        let rewrites = !frame.captures.is_empty() && !frame.uses_receiver;
-        self.rewritten += usize::from(rewrites);
+        self.rewritten += 1;
+        if !matches!(arguments, Arguments::Captures(_)) {
+            // It has its arguments. If it captures all the same, the library says so; in a constant rustc would, in other words.
+            let captures = frame.captures.iter().any(|capture| capture.seen == Seen::Surely);
+            return (!captures && !frame.uses_receiver).then(Vec::new);
+        }
         self.captures_mutably |= frame.captures.iter().any(|capture| capture.mutable);
-        rewrites.then_some(frame.captures)
+        (!frame.uses_receiver).then_some(frame.captures)
     }
 }
 
@@ -284,8 +293,14 @@ impl VisitMut for Walker {
         self.visit_expr_mut(&mut repeat.expr);
     }
 
+    /// It sees no locals, but what is delegated in a closure in it is.
+    fn visit_expr_const_mut(&mut self, constant: &mut ExprConst) {
+        let outside = (std::mem::take(&mut self.scopes), std::mem::take(&mut self.frames));
+        self.visit_block_mut(&mut constant.block);
+        (self.scopes, self.frames) = outside;
+    }
+
     // None of these sees locals, though names in them may look like one.
-    fn visit_expr_const_mut(&mut self, _: &mut ExprConst) {}
     fn visit_type_mut(&mut self, _: &mut Type) {}
     fn visit_path_mut(&mut self, _: &mut Path) {}
     fn visit_pat_mut(&mut self, _: &mut Pat) {}

@@ -118,7 +118,7 @@ impl<'a> Method<'a> {
         let values = (!arguments.is_empty()).then(|| bundle(outer.collect()));
         let (span, place) = (Span::mixed_site(), place(name.span()));
         let call = quote_spanned!(span=> <#ty>::#name #turbofish (property, #(#inner),*));
-        (quote_spanned!(span=> |property, #pattern| { #place #call }), values)
+        (quote_spanned!(span=> const { |property, #pattern| { #place #call } }), values)
     }
 
     /// The type and constant arguments: they need not follow from the others.
@@ -143,7 +143,7 @@ impl<'a> Method<'a> {
             #(#attributes)*
             #[track_caller]
             #visibility fn #name #impl_generics (&self, #(#parameters,)* #callback) -> #output #where_clause {
-                ::gossamer::Trust::#method(&self.0, #closure, #(#values,)* #callback_argument)
+                ::gossamer::Trust::#method(&self.0, #(#values,)* #closure, #callback_argument)
             }
         }
     }
@@ -157,7 +157,7 @@ impl<'a> Method<'a> {
             callback: None,
             output: quote!(#result),
             apply: format_ident!("apply"),
-            apply_with: format_ident!("apply_with"),
+            apply_with: format_ident!("__apply_with"),
         }
     }
 
@@ -186,7 +186,7 @@ impl<'a> Method<'a> {
             name: format_ident!("{}_{}", self.name, suffix),
             attributes: attributes_of(self.attributes, &["cfg", "deprecated"]),
             apply: format_ident!("apply_{}", suffix),
-            apply_with: format_ident!("apply_with_{}", suffix),
+            apply_with: format_ident!("__apply_with_{}", suffix),
             ..self.blocking()
         }
     }
@@ -212,7 +212,7 @@ struct Form {
     attributes: Vec<Attribute>,
     callback: Option<TokenStream>,
     output: TokenStream,
-    /// The method of `Trust` to call, without and with explicit arguments.
+    /// The method of `Trust` to call, without arguments and with those before the closure.
     apply: Ident,
     apply_with: Ident,
 }

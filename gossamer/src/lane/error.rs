@@ -1,10 +1,10 @@
 //! Why a delegated closure gave no result.
 
+use crate::lane::constant::ClosurePath;
 use crate::wire::NoRef;
 use crate::wire::decoder::Decoder;
 use crate::wire::encoder::Encoder;
 use crate::wire::refusal::Malformed;
-use std::borrow::Cow;
 use std::error::Error;
 use std::fmt;
 use std::panic::Location;
@@ -20,7 +20,7 @@ pub struct DelegationError(Box<Inner>);
 struct Inner {
     reason: Reason,
     /// Path of the closure.
-    operation: Cow<'static, str>,
+    operation: String,
     /// Index of the worker it ran on, or would have.
     worker: u32,
     sent_from: Option<&'static Location<'static>>,
@@ -42,10 +42,11 @@ pub enum Reason {
     Ended,
     /// The fiber was cancelled because `main` returned before it ended.
     Cancelled,
-    /// An argument or a result cannot leave the node that made it; the text names its type.
+    /// An argument or a result cannot leave the node that made it, and the text names its type; or the closure cannot, since
+    /// gossamer's macros have not seen it.
     #[non_exhaustive]
     Stays {
-        /// Which type, and why.
+        /// What, and why.
         message: String,
     },
     /// The machine could not give a fiber a stack; the text names the limit.
@@ -59,7 +60,12 @@ pub enum Reason {
 impl DelegationError {
     #[cold]
     pub(crate) fn new(reason: Reason, operation: &'static str, worker: u32) -> Self {
-        Self(Box::new(Inner { reason, operation: operation.into(), worker, sent_from: None }))
+        Self(Box::new(Inner {
+            reason,
+            operation: ClosurePath(operation).to_string(),
+            worker,
+            sent_from: None,
+        }))
     }
 
     /// The same error, with the place that sent the closure.
@@ -79,7 +85,7 @@ impl DelegationError {
         self.0.worker as usize
     }
 
-    /// The path of the closure, as the compiler names it.
+    /// The path of the closure.
     pub fn closure(&self) -> &str {
         &self.0.operation
     }
@@ -179,7 +185,7 @@ unsafe impl NoRef for DelegationError {
             Reason::Stays { message } => (3, message, None),
             Reason::NoStack { message } => (4, message, None),
         };
-        (kind, message, place, operation.into_owned(), worker).encode(to);
+        (kind, message, place, operation, worker).encode(to);
     }
 
     fn decode(from: &mut Decoder<'_>) -> Result<Self, Malformed> {
@@ -193,6 +199,6 @@ unsafe impl NoRef for DelegationError {
             4 => Reason::NoStack { message },
             _ => return Err(Malformed::instead_of::<Self>()),
         };
-        Ok(Self(Box::new(Inner { reason, operation: operation.into(), worker, sent_from: None })))
+        Ok(Self(Box::new(Inner { reason, operation, worker, sent_from: None })))
     }
 }

@@ -5,6 +5,7 @@
 pub(crate) mod catch;
 pub(crate) mod client;
 mod completion;
+pub(crate) mod constant;
 pub(crate) mod context;
 pub(crate) mod encoded;
 pub(crate) mod error;

@@ -4,7 +4,13 @@
 //! one static `Operation`; its offset in the image is its identity on the wire, which does not depend on where
 //! the image was loaded.
 //!
-//! Invariant P1: an identity on a lane was made by `Delegated::identity` in this very image.
+//! Invariants
+//! - P1: an identity on a lane was made by `Delegated::identity` in this very image: the library and the program that uses it are
+//!   one (`image::check_alone`).
+//! - P2: the sections of `sys::records` hold what `record!` and `__place` have put there, and nothing else: a section of
+//!   these names is ours. To put something else into one takes assembly, or an attribute that is unsafe.
+//! - P3: a closure that is conjured for another process is a constant, the same value in every process of the program:
+//!   `constant::travels` was asked before its request was sent, and other processes are nodes of this program (B1).
 
 use crate::lane::encoded::{self, Answer, Arguments};
 use crate::lane::payload;
@@ -193,7 +199,7 @@ impl<T, C: NoRef, U: NoRef, F: FnOnce(&mut T, C) -> U, N> Instance<T, C, U, F, N
     ) -> Result<(), Malformed> {
         // SAFETY: the caller's.
         let arguments = unsafe { arguments.read::<C>() }?;
-        // SAFETY: `of` accepted `F` as a type of size zero and forgot the value that is conjured here.
+        // SAFETY: P3: `F` has no size (`travelling`), and this is the value that it has everywhere.
         let closure = unsafe { NonNull::<F>::dangling().read() };
         // SAFETY: `property` points at a `T` that nobody else uses.
         let property = unsafe { &mut *property.cast::<T>() };
@@ -234,7 +240,7 @@ macro_rules! refuse_captures {
         const {
             assert!(
                 size_of::<$closure>() == 0 && !std::mem::needs_drop::<$closure>(),
-                "this delegated closure captures variables, outside of a function that gossamer's macros have seen: \
+                "this delegated closure captures variables that gossamer's macros do not send along: \
                  put #[gossamer::delegate] (or #[gossamer::main]) on the enclosing function, or hand the captures over \
                  with `apply_with(|property, captures| …, captures)`, `spawn_with(|captures| …, captures)` and the like"
             )
@@ -262,7 +268,7 @@ impl<T, C, U> Delegated<T, C, U> {
         Self { operation: const { &Instance::<T, C, U, F, N>::OPERATION }, types: PhantomData }
     }
 
-    /// As `of`, for an operation that another process may be asked for.
+    /// As `of`, for an operation that another process may be asked for, if `constant::travels::<N>()` (P3).
     #[inline(always)]
     pub(crate) fn travelling<N, F: FnOnce(&mut T, C) -> U>(closure: F) -> Self
     where

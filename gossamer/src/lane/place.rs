@@ -1,5 +1,6 @@
 //! Where delegated closures stand in the source, as the macros have seen them.
 
+use crate::lane::constant::ClosurePath;
 use crate::lane::operation::Operation;
 use crate::sys::records;
 use std::fmt;
@@ -50,7 +51,7 @@ pub(crate) struct Places<'a>(pub(crate) &'a str);
 impl fmt::Display for Places<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let places = records::places().map(|place| {
-            // SAFETY: only statics of this type are recorded there.
+            // SAFETY: P2: the section of places is ours, and `__place` records statics of this type only.
             unsafe { &*place.cast::<Place>() }
         });
         let mut link = " at ";
@@ -64,7 +65,7 @@ impl fmt::Display for Places<'_> {
 
 impl fmt::Display for Operation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}`{}", self.name(), Places(self.name()))
+        write!(f, "`{}`{}", ClosurePath(self.name()), Places(self.name()))
     }
 }
 

@@ -1,6 +1,7 @@
 //! All operations of this program that may come from another process, by the identity they have there: the offset of the
 //! function that describes them from the start of the image. An identity from a peer is looked up here, never followed.
 
+use crate::lane::constant::ClosurePath;
 use crate::lane::operation::Operation;
 use crate::lane::place::Places;
 use crate::sys::image;
@@ -29,7 +30,7 @@ impl Registry {
     fn collect() -> Self {
         let mut operations = HashMap::default();
         for function in records::recorded() {
-            // SAFETY: only `Operation`'s describing functions are recorded.
+            // SAFETY: P2: the section of functions is ours, and `Operation` records describing functions only.
             let describe = unsafe { std::mem::transmute::<*const (), Describe>(function) };
             operations.insert(image::offset_at(function), describe());
         }
@@ -61,7 +62,7 @@ impl Registry {
         let mut names: Vec<_> = self.operations.values().map(|operation| operation.name()).collect();
         names.sort_unstable();
         names.dedup();
-        names.into_iter().map(|name| (name.to_owned(), Places(name).to_string())).collect()
+        names.into_iter().map(|name| (ClosurePath(name).to_string(), Places(name).to_string())).collect()
     }
 }
 

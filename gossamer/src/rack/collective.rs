@@ -19,7 +19,7 @@ use std::hash::BuildHasher;
 /// # use gossamer::{Config, rack};
 /// let sums = rack::run_in_process(3, Config::default(), || {
 ///     rack::on_each_node(
-///         |base: usize| rack::all_reduce(base + rack::this_node().index(), |one, other| one + other),
+///         const { |base: usize| rack::all_reduce(base + rack::this_node().index(), |one, other| one + other) },
 ///         10,
 ///     )
 /// });
@@ -27,8 +27,8 @@ use std::hash::BuildHasher;
 /// ```
 ///
 /// # Panics
-/// If `f` panics or captures; where the caller cannot wait; on a thread that is no worker; and while the caller unwinds from a
-/// panic.
+/// If `f` panics, captures, or does not go to other nodes ([Delegated closures](crate::Trust#delegated-closures)); where the caller
+/// cannot wait; on a thread that is no worker; and while the caller unwinds from a panic.
 #[track_caller]
 pub fn on_each_node<C: NoRef + Clone, U: NoRef, F>(f: F, arguments: C) -> Vec<U>
 where
@@ -46,6 +46,17 @@ where
         results.push(fiber.join());
     }
     results
+}
+
+/// As the macros write it (`trust::arguments_first`).
+#[doc(hidden)]
+#[inline(always)]
+#[track_caller]
+pub fn on_each_node_with_arguments_first<C: NoRef + Clone, U: NoRef, F>(arguments: C, f: F) -> Vec<U>
+where
+    F: FnOnce(C) -> U + Send + Copy + 'static,
+{
+    on_each_node(f, arguments)
 }
 
 /// Waits until every node has come here.

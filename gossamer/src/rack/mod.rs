@@ -7,7 +7,7 @@
 //! What is sent to another node is encoded, unless it is plain data: see [`NoRef`](crate::NoRef). If a node dies, all end.
 
 mod bootstrap;
-mod collective;
+pub(crate) mod collective;
 mod control;
 mod environment;
 #[cfg(fuzzing)]

@@ -11,15 +11,16 @@ use crate::worker::{self, Worker};
 ///
 /// ```
 /// # use gossamer::{Config, entrust, rack, spawn_with};
-/// let counted = rack::run_in_process(2, Config::default(), || {
+/// #[gossamer::delegate]
+/// fn count() -> u64 {
 ///     let count = entrust(0_u64);
 ///     for _ in 0..100 {
 ///         let _detached = spawn_with(|count| count.apply_then(|count| *count += 1, drop), count.clone());
 ///     }
 ///     rack::wait_all();
 ///     count.apply(|count| *count)
-/// });
-/// assert_eq!(counted, 100);
+/// }
+/// assert_eq!(rack::run_in_process(2, Config::default(), count), 100);
 /// ```
 ///
 /// A fiber that waits for a timer, for a socket or for another fiber has not ended; so a fiber that others join must not wait here

@@ -42,7 +42,8 @@ struct Way {
 /// use gossamer::stream::{self, Geometry, ReceiveEnd, SendEnd};
 /// use gossamer::{Trustee, rack, spawn_on_with};
 ///
-/// let sum = rack::run_in_process(2, gossamer::Config::default().threads(1), || {
+/// #[gossamer::delegate]
+/// fn add_up() -> u64 {
 ///     let [from, to] = [0, 1].map(|worker| Trustee::all()[worker]);
 ///     let (send, receive) = stream::channel(from, to, 8 * 1000, Geometry::default()).unwrap();
 ///     let sending = spawn_on_with(from, |send: SendEnd| {
@@ -59,8 +60,8 @@ struct Way {
 ///     }, receive);
 ///     sending.join();
 ///     receiving.join()
-/// });
-/// assert_eq!(sum, 499_500);
+/// }
+/// assert_eq!(rack::run_in_process(2, gossamer::Config::default().threads(1), add_up), 499_500);
 /// ```
 ///
 /// The key is made for this stream and goes with its ends. An end that is dropped before it was opened aborts the stream: the other
@@ -206,24 +207,30 @@ fn host_of(at: Trustee) -> Result<String, Error> {
 
 /// Offers an address to the other end, or takes that which it has offered.
 fn offer(meeting: &Trust<Meeting>, host: &str, port: u16) -> Result<Option<String>, Error> {
-    let exchange = |meeting: &mut Meeting, ours: String| match meeting.take() {
+    let offered = meeting.try_apply_with(exchange, format!("{host}:{port}"));
+    offered.map_err(|error| Error::Refused(format!("the other end cannot be found: {error}")))
+}
+
+fn exchange(meeting: &mut Meeting, ours: String) -> Option<String> {
+    match meeting.take() {
         Some(theirs) => Some(theirs),
         None => {
             *meeting = Some(ours);
             None
         }
-    };
-    let offered = meeting.try_apply_with(exchange, format!("{host}:{port}"));
-    offered.map_err(|error| Error::Refused(format!("the other end cannot be found: {error}")))
+    }
 }
 
 /// If the other end was not reached, its address goes back: whoever drops this end can still tell it.
 fn give_back<E>(meeting: &Trust<Meeting>, theirs: String, reached: Result<E, Error>) -> Result<E, Error> {
     reached.inspect_err(|_| {
         // If that fails, too, the application ends.
-        let back = |meeting: &mut Meeting, theirs| *meeting = Some(theirs);
-        let _gone = meeting.try_apply_with(back, theirs);
+        let _gone = meeting.try_apply_with(put_back, theirs);
     })
+}
+
+fn put_back(meeting: &mut Meeting, theirs: String) {
+    *meeting = Some(theirs);
 }
 
 /// An end on its way. Dropped, it is opened and dropped at its worker, so that the other end hears of it.
@@ -257,7 +264,7 @@ impl<E: Opened> Drop for Unopened<E> {
     fn drop(&mut self) {
         if let Some(way) = self.0.take() {
             // If the runtime ends the other end does, too.
-            drop(spawn_on_with(way.at, |way: Way| drop(E::open(&way, None)), way));
+            drop(spawn_on_with(way.at, const { |way: Way| drop(E::open(&way, None)) }, way));
         }
     }
 }

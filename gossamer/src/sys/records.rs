@@ -59,7 +59,7 @@ fn between(start: *const c_void, stop: *const c_void) -> impl Iterator<Item = *c
     let bytes = stop as usize - start as usize;
     (0..bytes / size_of::<isize>()).filter_map(move |index| {
         let record = start.cast::<isize>().wrapping_add(index);
-        // SAFETY: inside the section, which consists of aligned words and is never written.
+        // SAFETY: P2: inside the section, which is ours, consists of aligned words and is never written.
         let distance = unsafe { record.read() };
         (distance != 0).then(|| record.wrapping_byte_offset(distance).cast())
     })

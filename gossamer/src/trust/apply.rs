@@ -27,6 +27,11 @@ use std::sync::Arc;
 /// [`#[gossamer::delegate]`](macro@crate::delegate) its captures are found and sent along; elsewhere hand them over
 /// with the `_with` forms. Captures, arguments and results are [`NoRef`].
 ///
+/// A capture without size or destructor is not noticed by the compiler outside of marked functions. It may be a proof that holds in
+/// this process only, so such closures stay inside their process: to a trustee of another node goes a `fn` (but no generic one of the standard
+/// library, which looks like a wrapper of a closure), or a closure in a `const { |…| … }` block, which captures nothing. The macros write that block; any other closure is refused there, with
+/// [`Reason::Stays`](crate::Reason::Stays).
+///
 /// While a fiber of its worker unwinds from a panic, [`std::thread::panicking`] is true in a delegated closure or a
 /// callback too: the standard library counts panics by thread.
 ///
@@ -247,6 +252,51 @@ impl<T: 'static> Trust<T> {
         let (sender, receiver) = oneshot::channel();
         self.target().call_to::<N, _, _, _>(closure, arguments, sender);
         Pending::new(receiver, Origin::of::<N>(self.handle.trustee, sent_from))
+    }
+}
+
+/// As the macros write them (`arguments_first`).
+#[doc(hidden)]
+impl<T: 'static> Trust<T> {
+    #[inline(always)]
+    #[track_caller]
+    pub fn __apply_with<C: NoRef, U: NoRef, F>(&self, arguments: C, closure: F) -> U
+    where
+        F: FnOnce(&mut T, C) -> U + Send,
+    {
+        self.apply_with(closure, arguments)
+    }
+
+    #[inline(always)]
+    #[track_caller]
+    pub fn __try_apply_with<C: NoRef, U: NoRef, F>(
+        &self,
+        arguments: C,
+        closure: F,
+    ) -> Result<U, DelegationError>
+    where
+        F: FnOnce(&mut T, C) -> U + Send,
+    {
+        self.try_apply_with(closure, arguments)
+    }
+
+    #[inline(always)]
+    #[track_caller]
+    pub fn __apply_with_then<C: NoRef, U: NoRef, F, R>(&self, arguments: C, closure: F, then: R)
+    where
+        F: FnOnce(&mut T, C) -> U + Send + 'static,
+        R: FnOnce(U) + 'static,
+    {
+        self.apply_with_then(closure, arguments, then);
+    }
+
+    #[inline(always)]
+    #[track_caller]
+    pub fn __apply_with_async<C: NoRef, U: NoRef, F>(&self, arguments: C, closure: F) -> Pending<U>
+    where
+        F: FnOnce(&mut T, C) -> U + Send + 'static,
+    {
+        self.apply_with_async(closure, arguments)
     }
 }
 

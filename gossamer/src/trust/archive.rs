@@ -2,6 +2,7 @@
 #![expect(unsafe_code, reason = "`NoRef` is an unsafe trait; reading unchecked is the caller's promise")]
 
 use crate::lane::operation::refuse_captures;
+use crate::trust::apply::rethrow;
 use crate::trust::{NoRef, Trust};
 use crate::wire::decoder::Decoder;
 use crate::wire::encoder::Encoder;
@@ -13,6 +14,7 @@ use rkyv::ser::allocator::ArenaHandle;
 use rkyv::util::AlignedVec;
 use std::fmt;
 use std::marker::PhantomData;
+use std::panic::Location;
 
 /// A value in the form that the crate rkyv archives it in. It travels as bytes, and whoever gets it reads it in place: nothing is
 /// decoded, so a large value of which little is used costs little.
@@ -25,7 +27,7 @@ use std::marker::PhantomData;
 /// let names: Vec<String> = (0..1000).map(|number| format!("name {number}")).collect();
 /// let there = gossamer::rack::workers()[1].entrust(0_usize);
 /// let archive = Archive::of(&names).unwrap();
-/// let length = there.apply_with(|_, names: Archive<Vec<String>>| names.get().unwrap()[7].len(), archive);
+/// let length = there.apply_with(const { |_, names: Archive<Vec<String>>| names.get().unwrap()[7].len() }, archive);
 /// assert_eq!(length, 6);
 /// # });
 /// ```
@@ -117,15 +119,29 @@ impl<T: 'static> Trust<T> {
     {
         refuse_captures!(F);
         let archive = Archive::of(argument).unwrap_or_else(|error| panic!("`apply_archived`: {error}"));
-        self.apply_with(
-            move |property, archive: Archive<C>| match archive.get() {
-                Ok(archived) => closure(property, archived),
-                Err(error) => panic!(
-                    "`apply_archived`: the bytes that arrived are no `{}`: {error}",
-                    std::any::type_name::<C>()
-                ),
-            },
-            archive,
-        )
+        let read = move |property: &mut T, archive: Archive<C>| match archive.get() {
+            Ok(archived) => closure(property, archived),
+            Err(error) => panic!(
+                "`apply_archived`: the bytes that arrived are no `{}`: {error}",
+                std::any::type_name::<C>()
+            ),
+        };
+        match self.target().call::<F, _, _, _>("apply_archived", read, archive) {
+            Ok(result) => result,
+            Err(error) => rethrow(error, Location::caller()),
+        }
+    }
+
+    #[doc(hidden)]
+    #[inline(always)]
+    #[track_caller]
+    pub fn __apply_archived<C, U: NoRef, F>(&self, argument: &C, closure: F) -> U
+    where
+        C: rkyv::Archive + 'static,
+        C: for<'a> rkyv::Serialize<HighSerializer<AlignedVec, ArenaHandle<'a>, rancor::Error>>,
+        C::Archived: for<'a> CheckBytes<HighValidator<'a, rancor::Error>>,
+        F: FnOnce(&mut T, &C::Archived) -> U + Send,
+    {
+        self.apply_archived(closure, argument)
     }
 }

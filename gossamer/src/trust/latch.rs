@@ -305,7 +305,7 @@ impl<T: Send + 'static> Trust<Latch<T>> {
         };
         let (origin, delegated) = (to.0, Delegated::travelling::<N, _>(launch));
         self.target().on_a_worker(move |here, target| {
-            remote::ask(here, (target.index() as usize, target), delegated, arguments, to);
+            remote::ask::<N, _, _, _>(here, (target.index() as usize, target), delegated, arguments, to);
         });
         Pending::new(receiver, origin)
     }

@@ -3,6 +3,7 @@
 mod apply;
 #[cfg(feature = "rkyv")]
 mod archive;
+pub(crate) mod arguments_first;
 mod call;
 pub(crate) mod delegate;
 pub(crate) mod fiber_local;

@@ -1,6 +1,7 @@
 //! Delegating to a trustee of another node: the same requests on the same lanes, with values encoded where they have to be.
 
 use crate::lane::catch::{self, Caught};
+use crate::lane::constant::{STAYS, travels};
 use crate::lane::context::{self, Context};
 use crate::lane::encoded::{Argument, Fixed, Packed, Unanswered, decode_caught};
 use crate::lane::error::{DelegationError, Origin, Reason};
@@ -34,6 +35,10 @@ impl<T: 'static> Target<'_, T> {
     ) where
         R: FnOnce(Result<U, DelegationError>) + 'static,
     {
+        if !travels::<N>() {
+            let reason = Reason::Stays { message: STAYS.into() };
+            return then(Err(DelegationError::new(reason, std::any::type_name::<N>(), trustee as u32)));
+        }
         if let Err((refused, then)) = self.try_push(here, trustee, delegated, arguments, then) {
             let reason = Reason::Stays { message: refused.refusal.to_string() };
             // Before its sender hears: streams, say, that end by it.
@@ -212,14 +217,17 @@ pub(super) fn encoded<U: NoRef>(result: U, origin: Origin) -> Outcome {
     }
 }
 
-/// Sends a request to a trustee of another node whose result comes from a fiber there, to `sender`.
-pub(super) fn ask<T: 'static, C: NoRef, U: NoRef>(
+/// Sends a request to a trustee of another node whose result comes from a fiber there, to `sender`. The user's closure is `N`.
+pub(super) fn ask<N, T: 'static, C: NoRef, U: NoRef>(
     here: &Worker,
     (trustee, target): (usize, Target<'_, T>),
     delegated: Delegated<T, (Asked, C), ()>,
     arguments: C,
     (origin, sender): (Origin, Sender<Result<U, DelegationError>>),
 ) {
+    if !travels::<N>() {
+        return sender.send(Err(origin.error(Reason::Stays { message: STAYS.into() })));
+    }
     let ticket = here.expect_new(Box::new(move |outcome| sender.send(decoded(outcome))));
     let at = Place::of(origin.sent_from());
     let asked = Asked { client: here.index as u32, ticket, at, done: false };
@@ -272,5 +280,5 @@ pub(super) fn start<N, C: NoRef, U: NoRef, F>(
         property: ROOT,
         of: std::marker::PhantomData,
     };
-    ask(here, (trustee, target), Delegated::travelling::<N, _>(arrive), arguments, to);
+    ask::<N, _, _, _>(here, (trustee, target), Delegated::travelling::<N, _>(arrive), arguments, to);
 }

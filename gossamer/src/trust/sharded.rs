@@ -1,5 +1,6 @@
 //! [`Sharded`]: one property per trustee, keys spread by their hash.
 
+use crate::lane::operation::refuse_captures;
 use crate::trust::{NoRef, Trust, Trustee};
 use crate::wire::decoder::Decoder;
 use crate::wire::encoder::Encoder;
@@ -53,16 +54,18 @@ impl<K: Hash + ?Sized, T: Default + 'static> Default for Sharded<K, T> {
 }
 
 impl<K: Hash + ?Sized, T: 'static> Sharded<K, T> {
-    /// A shard on each trustee, made there by `make`, which captures nothing.
+    /// A shard on each trustee, made there by `make`, which captures nothing and goes to all nodes
+    /// ([Delegated closures](crate::Trust#delegated-closures)).
     ///
     /// # Panics
     /// Where the caller cannot wait, and on a thread that is no worker.
     #[track_caller]
     pub fn with<F: Fn() -> T + Send + Copy>(make: F) -> Self {
+        refuse_captures!(F);
         let mut shards = Vec::new();
         // Not `map`, whose closure would stand for the caller in the report of a panic.
         for trustee in Trustee::all() {
-            shards.push(trustee.entrust_with(move |()| make(), ()));
+            shards.push(trustee.make::<F, _, _, _>(move |()| make(), ()));
         }
         Self { shards: shards.into(), keys: PhantomData }
     }

@@ -21,8 +21,9 @@ use std::time::{Duration, Instant};
 
 /// Starts a fiber on one of the workers, each in turn, and returns at once.
 ///
-/// Like delegated closures, `f` captures nothing by itself: the macros send its captures along inside a marked
-/// function, [`spawn_with`] takes them elsewhere.
+/// Like [delegated closures](crate::Trust#delegated-closures), `f` captures nothing by itself: the macros send its captures along
+/// inside a marked function, [`spawn_with`] takes them elsewhere. On another node it starts only if it is a constant: in a marked
+/// function, in a `const` block, or a `fn`.
 ///
 /// # Thread-locals
 /// Fibers of one worker share its thread and take turns in every blocking call of this crate. `std`, and crates that know nothing of

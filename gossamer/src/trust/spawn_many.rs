@@ -152,7 +152,13 @@ where
         };
         let target = Target { shared, number: shared.base + first as u32, property: ROOT, of: PhantomData };
         let delegated = Delegated::travelling::<F, _>(arrive);
-        remote::ask(here, (first, target), delegated, (count, arguments.clone()), (origin, sender));
+        remote::ask::<F, _, _, _>(
+            here,
+            (first, target),
+            delegated,
+            (count, arguments.clone()),
+            (origin, sender),
+        );
     }
     parts
 }

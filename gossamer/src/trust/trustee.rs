@@ -93,7 +93,7 @@ impl Trustee {
     /// Where the caller cannot wait, and if the runtime has ended.
     #[track_caller]
     pub fn entrust<T: NoRef>(&self, value: T) -> Trust<T> {
-        self.entrust_with(|value| value, value)
+        self.entrust_with(const { |value| value }, value)
     }
 
     /// Has the trustee make a value, for types that cannot travel: `make` runs there, with `arguments`.
@@ -115,11 +115,20 @@ impl Trustee {
         F: FnOnce(C) -> T + Send,
     {
         refuse_captures!(F);
+        self.make::<F, _, _, _>(make, arguments)
+    }
+
+    /// As `entrust_with`. Reports name the type `N`: the user's closure, where `make` only wraps it.
+    #[track_caller]
+    pub(super) fn make<N, C: NoRef, T: 'static, F>(&self, make: F, arguments: C) -> Trust<T>
+    where
+        F: FnOnce(C) -> T + Send,
+    {
         let shared = self.shared();
         let target: Target<'_, Root> =
             Target { shared: &shared, number: self.number, property: ROOT, of: PhantomData };
         let property: Result<u32, DelegationError> =
-            target.call::<F, _, _, _>("entrust", |_, arguments| insert_here(make(arguments)), arguments);
+            target.call::<N, _, _, _>("entrust", |_, arguments| insert_here(make(arguments)), arguments);
         let property = match property {
             Ok(property) => property,
             Err(error) => rethrow(error, Location::caller()),
@@ -165,6 +174,28 @@ impl Trustee {
     #[track_caller]
     fn ended(&self, call: &str) -> ! {
         panic!("`Trustee::{call}` after the runtime of the trustee has ended")
+    }
+}
+
+/// As the macros write them (`arguments_first`).
+#[doc(hidden)]
+impl Trustee {
+    #[inline(always)]
+    #[track_caller]
+    pub fn __entrust_with<C: NoRef, T: 'static, F>(&self, arguments: C, make: F) -> Trust<T>
+    where
+        F: FnOnce(C) -> T + Send,
+    {
+        self.entrust_with(make, arguments)
+    }
+
+    #[inline(always)]
+    #[track_caller]
+    pub fn __spawn_with<C: NoRef, U: NoRef, F>(&self, arguments: C, f: F) -> JoinHandle<U>
+    where
+        F: FnOnce(C) -> U + Send + 'static,
+    {
+        self.spawn_with(f, arguments)
     }
 }
 

@@ -23,7 +23,7 @@ use std::panic::{self, AssertUnwindSafe};
 /// struct Point { x: f64, y: f64 }
 /// let there = gossamer::rack::workers()[1].entrust(2.0_f64);
 /// let scaled = there.apply_with(
-///     |factor, Serde(point): Serde<Point>| Serde(Point { x: point.x * *factor, y: point.y * *factor }),
+///     const { |factor, Serde(point): Serde<Point>| Serde(Point { x: point.x * *factor, y: point.y * *factor }) },
 ///     Serde(Point { x: 1.0, y: 2.5 }),
 /// );
 /// assert_eq!((scaled.0.x, scaled.0.y), (2.0, 5.0));

@@ -16,6 +16,7 @@ fn main() {
 }
 
 /// Does what is asked for, on node 0, which the other nodes help with.
+#[gossamer::delegate]
 fn work(what: &str) {
     let nodes = rack::nodes();
     match what {
@@ -46,7 +47,7 @@ fn work(what: &str) {
             spawn_on_with(last, |()| -> () { process::exit(7) }, ()).join();
         }
         "addresses" => {
-            let address = |()| (work as *const () as usize, process::id());
+            let address = const { |()| (work as *const () as usize, process::id()) };
             for node in nodes {
                 let (address, process) = spawn_on_with(node.workers()[0], address, ()).join();
                 println!("{process} {address:x}");
@@ -71,13 +72,16 @@ fn overflow(depth: u64) -> u64 {
 }
 
 /// Fibers on all workers add to properties on all workers, with trusts and text that cross nodes.
+#[gossamer::delegate]
 fn sum() {
     let sums: Vec<Trust<u64>> = Trustee::all().iter().map(|there| there.entrust(0)).collect();
-    let add = |number: usize, sums: Vec<Trust<u64>>| {
-        for sum in &sums {
-            sum.apply_with(|sum, number| *sum += number, number as u64);
+    let add = const {
+        |number: usize, sums: Vec<Trust<u64>>| {
+            for sum in &sums {
+                sum.apply_with(|sum, number| *sum += number, number as u64);
+            }
+            format!("{:>1$}", number, number % 300)
         }
-        format!("{:>1$}", number, number % 300)
     };
     let texts = gossamer::spawn_many_with(400, add, sums.clone()).join();
     let lengths: usize = texts.iter().map(|text| text.trim().len()).sum();
@@ -87,22 +91,27 @@ fn sum() {
 }
 
 /// Each node streams to the next, all at once.
+#[gossamer::delegate]
 fn stream_around() {
     const COUNT: u64 = 1 << 20;
-    let send = |(end, count): (SendEnd, u64)| {
-        let mut sender = end.open().unwrap();
-        for first in (0..count).step_by(1000) {
-            let numbers: Vec<u8> = (first..count.min(first + 1000)).flat_map(u64::to_ne_bytes).collect();
-            sender.write_everything(&numbers).unwrap();
+    let send = const {
+        |(end, count): (SendEnd, u64)| {
+            let mut sender = end.open().unwrap();
+            for first in (0..count).step_by(1000) {
+                let numbers: Vec<u8> = (first..count.min(first + 1000)).flat_map(u64::to_ne_bytes).collect();
+                sender.write_everything(&numbers).unwrap();
+            }
+            sender.finish().unwrap();
         }
-        sender.finish().unwrap();
     };
-    let receive = |end: ReceiveEnd| {
-        let mut receiver = end.open().unwrap();
-        let mut sum = 0_u64;
-        receiver.for_each_slice(|numbers: &[u64]| sum += numbers.iter().sum::<u64>()).unwrap();
-        receiver.finish().unwrap();
-        sum
+    let receive = const {
+        |end: ReceiveEnd| {
+            let mut receiver = end.open().unwrap();
+            let mut sum = 0_u64;
+            receiver.for_each_slice(|numbers: &[u64]| sum += numbers.iter().sum::<u64>()).unwrap();
+            receiver.finish().unwrap();
+            sum
+        }
     };
     let workers: Vec<Trustee> = rack::nodes().iter().map(|node| node.workers()[0]).collect();
     let streams = workers.iter().zip(workers.iter().cycle().skip(1)).map(|(from, to)| {

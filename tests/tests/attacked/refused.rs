@@ -11,6 +11,7 @@ fn listener() -> TcpListener {
 }
 
 #[test]
+#[gossamer::delegate]
 fn the_end_of_a_stream_in_a_refused_request_is_dropped_and_the_other_end_hears() {
     on_nodes(2, 1, || {
         let workers = rack::workers();
@@ -52,6 +53,7 @@ impl Drop for Permit {
 }
 
 #[test]
+#[gossamer::delegate]
 fn the_destructors_of_refused_arguments_and_results_are_run() {
     on_nodes(2, 1, || {
         let there = far().entrust(());
@@ -73,6 +75,7 @@ fn the_destructors_of_refused_arguments_and_results_are_run() {
 }
 
 #[test]
+#[gossamer::delegate]
 fn arguments_that_find_no_room_are_dropped() {
     static ALIVE: AtomicUsize = AtomicUsize::new(0);
     #[derive(NoRef)]
@@ -116,6 +119,7 @@ unsafe impl NoRef for Unencodable {
 }
 
 #[test]
+#[gossamer::delegate]
 fn a_trust_in_a_message_that_a_panic_interrupts_is_given_back() {
     static DROPS: AtomicUsize = AtomicUsize::new(0);
     struct Witness;

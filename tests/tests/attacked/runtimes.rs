@@ -16,6 +16,7 @@ fn is_refused(error: &DelegationError) -> bool {
 }
 
 #[test]
+#[gossamer::delegate]
 fn a_trust_of_another_runtime_is_not_taken_for_one_of_this() {
     static TEXT: Mutex<Option<Trust<String>>> = Mutex::new(None);
     for share_memory in [true, false] {
@@ -44,6 +45,7 @@ fn a_trust_of_another_runtime_is_not_taken_for_one_of_this() {
 }
 
 #[test]
+#[gossamer::delegate]
 fn a_trust_of_another_runtime_is_not_gathered() {
     watched(|| {
         let text = of_another();
@@ -55,14 +57,14 @@ fn a_trust_of_another_runtime_is_not_gathered() {
 }
 
 #[test]
+#[gossamer::delegate]
 fn a_trust_of_another_runtime_is_not_a_result_for_another_node() {
     static TEXT: Mutex<Option<Trust<String>>> = Mutex::new(None);
     watched(|| {
         *TEXT.lock().unwrap() = Some(of_another());
         rack::run_in_process(2, workers(1), || {
             let there = far().entrust(());
-            let text = |_: &mut ()| TEXT.lock().unwrap().clone().unwrap();
-            let error = there.try_apply(text).map(drop).unwrap_err();
+            let error = there.try_apply(|()| TEXT.lock().unwrap().clone().unwrap()).map(drop).unwrap_err();
             assert!(error.to_string().contains("another runtime"), "{error}");
             let error = spawn_on_with(far(), |()| TEXT.lock().unwrap().clone().unwrap(), ()).try_join();
             assert!(is_refused(&error.map(drop).unwrap_err()));
@@ -71,6 +73,7 @@ fn a_trust_of_another_runtime_is_not_a_result_for_another_node() {
 }
 
 #[test]
+#[gossamer::delegate]
 fn what_holds_a_trust_or_names_a_worker_of_another_runtime_is_not_sent_either() {
     watched(|| {
         let (shards, trustee, end) = gossamer::run(workers(2), || {
@@ -91,6 +94,7 @@ fn what_holds_a_trust_or_names_a_worker_of_another_runtime_is_not_sent_either() 
 }
 
 #[test]
+#[gossamer::delegate]
 fn a_living_runtime_s_trust_is_not_sent_to_a_far_node_of_another_by_whoever_holds_both() {
     watched(|| {
         let (trusts, given) = mpsc::channel();
@@ -127,6 +131,7 @@ fn a_living_runtime_s_trust_is_not_sent_to_a_far_node_of_another_by_whoever_hold
 }
 
 #[test]
+#[gossamer::delegate]
 fn trusts_of_one_rack_still_travel() {
     on_nodes(2, 2, || {
         let text = entrust(String::from("here"));

@@ -42,6 +42,7 @@ fn receive(end: ReceiveEnd) -> (u64, bool) {
     (sum, in_order)
 }
 
+#[gossamer::delegate]
 fn sums_between(from: usize, to: usize, length: Length, options: Options) {
     const COUNT: u64 = 100_000;
     let [from, to] = [from, to].map(|worker| Trustee::all()[worker]);
@@ -69,6 +70,7 @@ fn a_channel_joins_workers_of_one_node_and_of_two_over_memory_and_over_tcp() {
     });
 }
 
+#[gossamer::delegate]
 #[test]
 fn ends_are_stored_in_properties_and_sent_on() {
     watched(|| {
@@ -98,6 +100,7 @@ fn an_end_that_is_opened_elsewhere_says_where_it_belongs() {
     });
 }
 
+#[gossamer::delegate]
 #[test]
 fn an_end_that_is_dropped_before_it_was_opened_aborts_the_stream() {
     watched(|| {
@@ -184,6 +187,7 @@ impl Drop for Opens {
 /// Trusts that are never dropped, but no leaks.
 static KEPT: Mutex<Vec<Box<dyn Any + Send>>> = Mutex::new(Vec::new());
 
+#[gossamer::delegate]
 #[test]
 fn ends_of_channels_are_dropped_anywhere() {
     watched(|| {

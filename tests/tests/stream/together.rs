@@ -20,6 +20,7 @@ fn send(end: SendEnd) {
     sender.finish().unwrap();
 }
 
+#[gossamer::delegate]
 fn receive((end, running, done): (ReceiveEnd, Trust<u64>, Trust<u64>)) {
     let (mut receiver, mut received) = (end.open().unwrap(), Vec::new());
     receiver.read_exact(&mut [0; 1]).unwrap();
@@ -31,6 +32,7 @@ fn receive((end, running, done): (ReceiveEnd, Trust<u64>, Trust<u64>)) {
     done.apply(|done| *done += 1);
 }
 
+#[gossamer::delegate]
 fn load((counter, done): (Trust<u64>, Trust<u64>)) -> u64 {
     let mut made = 0;
     while made < 1000 || done.apply(|done| *done) < 2 {
@@ -40,6 +42,7 @@ fn load((counter, done): (Trust<u64>, Trust<u64>)) -> u64 {
     made
 }
 
+#[gossamer::delegate]
 #[test]
 fn two_streams_and_a_delegation_load_share_their_nodes() {
     for share_memory in [true, false] {

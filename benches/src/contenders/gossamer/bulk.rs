@@ -12,7 +12,7 @@ pub fn node_bulk(setting: &Setting) -> Sample {
         let start = |_| spawn_on_with(Trustee::here(), fiber, (Travelling(*setting), object.clone()));
         let started: Vec<_> = (0..setting.parallel).map(start).collect();
         let asked: u64 = started.into_iter().map(|fiber| fiber.join()).sum();
-        assert_eq!(object.apply(|value| *value), asked, "bytes were lost");
+        assert_eq!(object.apply(const { |value| *value }), asked, "bytes were lost");
     })
 }
 

@@ -92,7 +92,7 @@ fn with_fibers<const WORDS: usize>(setting: &Setting) {
     let start = |_| spawn_on_with(Trustee::here(), fiber::<WORDS>, (Travelling(*setting), object.clone()));
     let started: Vec<_> = (0..setting.parallel).map(start).collect();
     let asked: u64 = started.into_iter().map(|fiber| fiber.join()).sum();
-    assert_eq!(object.apply(|value| *value), asked, "requests were lost or served twice");
+    assert_eq!(object.apply(const { |value| *value }), asked, "requests were lost or served twice");
 }
 
 fn fiber<const WORDS: usize>((Travelling(setting), object): (Travelling, Trust<u64>)) -> u64 {
@@ -142,5 +142,5 @@ fn with_callbacks<const WORDS: usize>(setting: &Setting) {
         yield_now();
     }
     black_box(progress.sum.get());
-    assert_eq!(object.apply(|value| *value), asked, "requests were lost or served twice");
+    assert_eq!(object.apply(const { |value| *value }), asked, "requests were lost or served twice");
 }

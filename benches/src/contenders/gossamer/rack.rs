@@ -15,7 +15,7 @@ pub fn spawn_many(setting: &Setting) -> Sample {
     on_nodes(setting, |setting| {
         timed(setting, |count| {
             let count = usize::try_from(count).unwrap_or(usize::MAX);
-            black_box(spawn_many_with(count, |number, ()| number, ()).join());
+            black_box(spawn_many_with(count, const { |number, ()| number }, ()).join());
         })
     })
 }
@@ -24,7 +24,8 @@ pub fn spawn_many(setting: &Setting) -> Sample {
 pub fn spawn_one_by_one(setting: &Setting) -> Sample {
     on_nodes(setting, |setting| {
         timed(setting, |count| {
-            let fibers: Vec<_> = (0..count).map(|number| spawn_with(|number| number, number)).collect();
+            let fibers: Vec<_> =
+                (0..count).map(|number| spawn_with(const { |number| number }, number)).collect();
             for fiber in fibers {
                 black_box(fiber.join());
             }
@@ -36,7 +37,7 @@ pub fn spawn_one_by_one(setting: &Setting) -> Sample {
 pub fn barrier(setting: &Setting) -> Sample {
     on_nodes(setting, |setting| {
         timed(setting, |count| {
-            rack::on_each_node(|count: u64| (0..count).for_each(|_| rack::barrier()), count);
+            rack::on_each_node(const { |count: u64| (0..count).for_each(|_| rack::barrier()) }, count);
         })
     })
 }
@@ -45,8 +46,10 @@ pub fn barrier(setting: &Setting) -> Sample {
 pub fn all_reduce(setting: &Setting) -> Sample {
     on_nodes(setting, |setting| {
         timed(setting, |count| {
-            let add = |count: u64| {
-                (0..count).map(|number| rack::all_reduce(number, |one, other| one + other)).sum::<u64>()
+            let add = const {
+                |count: u64| {
+                    (0..count).map(|number| rack::all_reduce(number, |one, other| one + other)).sum::<u64>()
+                }
             };
             black_box(rack::on_each_node(add, count));
         })
