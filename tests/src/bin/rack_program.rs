@@ -42,6 +42,20 @@ fn work(what: &str) {
             let last = nodes[nodes.len() - 1].workers()[0];
             spawn_on_with(last, |()| overflow(0), ()).join();
         }
+        "linger" => {
+            let last = nodes[nodes.len() - 1].workers()[0];
+            let begun = gossamer::entrust(false);
+            let lingers = |begun: Trust<bool>| -> () {
+                begun.apply(|begun| *begun = true);
+                loop {
+                    std::thread::park();
+                }
+            };
+            let _detached = spawn_on_with(last, lingers, begun.clone());
+            while !begun.apply(|begun| *begun) {
+                gossamer::sleep(Duration::from_millis(1));
+            }
+        }
         "exit" => {
             let last = nodes[nodes.len() - 1].workers()[0];
             spawn_on_with(last, |()| -> () { process::exit(7) }, ()).join();

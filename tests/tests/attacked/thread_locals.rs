@@ -168,6 +168,44 @@ fn a_destructor_of_a_fiber_local_that_panics_spares_the_others_and_the_result() 
 }
 
 #[test]
+fn fibers_that_are_cancelled_drop_their_values_though_destructors_wait() {
+    static TALLY: LazyLock<&Tally> = LazyLock::new(Tally::new);
+    struct Sleeps;
+    impl Drop for Sleeps {
+        fn drop(&mut self) {
+            // Unwinds: it is cancelled, too.
+            gossamer::sleep(Duration::from_secs(1000));
+        }
+    }
+    struct Joins;
+    impl Drop for Joins {
+        fn drop(&mut self) {
+            assert_eq!(spawn_on(Trustee::here(), || 7).join(), 7);
+        }
+    }
+    fiber_local! {
+        static COUNTED: integration_tests::Counted = TALLY.value();
+        static SLEEPS: Sleeps = Sleeps;
+        static JOINS: Joins = Joins;
+    }
+    in_runtime(2, || {
+        spawn_on(Trustee::here(), || JOINS.with(|_| ())).join();
+        for trustee in Trustee::all() {
+            for _ in 0..10 {
+                drop(trustee.spawn(|| {
+                    COUNTED.with(|_| ());
+                    SLEEPS.with(|_| gossamer::sleep(Duration::from_secs(1000)));
+                }));
+            }
+        }
+        while TALLY.made() < 20 {
+            yield_now();
+        }
+    });
+    assert_eq!((TALLY.made(), TALLY.dropped()), (20, 20));
+}
+
+#[test]
 fn nothing_suspends_a_fiber_inside_of_without_suspending() {
     in_runtime(2, || {
         let (near, far) = (entrust(1_u64), Trustee::all()[1].entrust(2_u64));

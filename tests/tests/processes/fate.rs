@@ -5,6 +5,21 @@ use integration_tests::watched;
 use std::io::{BufRead, BufReader};
 use std::os::unix::process::ExitStatusExt;
 
+#[test]
+fn each_node_says_what_keeps_it_from_ending() {
+    watched(|| {
+        let mut nodes = start("linger", 2, true);
+        let says = [
+            "node 1, which says more",
+            "does not answer: it is in the fiber spawned at tests/src/bin/rack_program.rs:",
+        ];
+        for (node, text) in nodes.0.iter_mut().zip(says) {
+            let lines = BufReader::new(node.stderr.take().unwrap()).lines();
+            assert!(lines.map(Result::unwrap).any(|line| line.contains(text)), "{text}");
+        }
+    });
+}
+
 /// Kills each node in turn, and expects the others to end, with one report.
 #[test]
 fn a_node_that_is_killed_ends_all_nodes_within_a_moment() {
