@@ -105,6 +105,7 @@ impl Drop for Calls {
 }
 
 /// Runs a test again in a child, where a fiber of node 1 calls `call` while it unwinds, and node 0 needs another fiber there.
+#[gossamer::delegate]
 fn refused(name: &str, says: &str, call: fn()) {
     let ended = in_child(
         name,
@@ -142,6 +143,7 @@ fn a_destructor_does_not_wait_until_all_work_is_done() {
 }
 
 #[test]
+#[gossamer::delegate]
 fn a_destructor_does_not_wait_for_fibers_on_each_node() {
     refused("destructors::a_destructor_does_not_wait_for_fibers_on_each_node", "waits for them", || {
         drop(rack::on_each_node(|()| 1, ()));
