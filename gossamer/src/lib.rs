@@ -51,11 +51,23 @@
 //! When the first fiber returns, fibers that nobody joined are cancelled at their next blocking call, requests in flight
 //! are served, and all properties are dropped on their trustees. A trust that is used after that panics, or gives
 //! [`Reason::Ended`].
+//!
+//! The [`glossary`] has each term, with what others call it.
+//!
+//! # Sources
+//! Delegation to trustees, lanes of batched slots, launched closures and the rack are those of N. Ahmad, *Gossamer: A novel programming
+//! paradigm for rack-wide applications* (PhD thesis, University of Illinois at Chicago, 2025), here the Gossamer thesis;
+//! memory streams those of E. Gluck, *Network Vortex: Distributed Virtual Memory for Streaming Applications* (thesis, Texas A&M
+//! University, 2022), here Network Vortex.
 
 /// The macros name this crate, in itself, too.
 extern crate self as gossamer;
 
 pub use gossamer_macros::{NoRef, delegate, main};
+
+#[cfg(doc)]
+#[doc = include_str!("../../GLOSSARY.md")]
+pub mod glossary {}
 
 mod fabric;
 mod lane;
@@ -160,3 +172,64 @@ macro_rules! __place {
 #[cfg(doctest)]
 #[doc = include_str!("../../README.md")]
 pub struct Readme;
+
+/// What the documents say of constants is what these are.
+#[cfg(all(test, not(loom)))]
+mod documents {
+    use crate::fabric::{FAR_SLOTS, SLOTS, SlotMemory, bulk, handshake};
+    use crate::lane::payload::INLINE_BYTES;
+    use crate::wire::batch::{BODY_WORDS, FAR_BODY_WORDS, failure_words};
+    use crate::worker::config::Config;
+
+    const README: &str = include_str!("../../README.md");
+    const ARCHITECTURE: &str = include_str!("../../ARCHITECTURE.md");
+    const LANE: &str = include_str!("lane/README.md");
+
+    /// Fails unless a document says this, however its lines are broken.
+    #[track_caller]
+    fn says(document: &str, text: &str) {
+        let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(words(document).contains(&words(text)), "a document has to say: {text}");
+    }
+
+    #[test]
+    fn documents_state_the_constants_of_the_code() {
+        let (near, far) =
+            (BODY_WORDS - failure_words(BODY_WORDS), FAR_BODY_WORDS - failure_words(FAR_BODY_WORDS));
+        let kibibytes = |bytes: usize| bytes / 1024;
+        let slot = |words: usize| kibibytes((1 + words) * size_of::<u64>());
+        let lane = (kibibytes(2 * SlotMemory::BYTES), 2 * FAR_SLOTS * slot(FAR_BODY_WORDS));
+        says(
+            README,
+            &format!(
+                "{SLOTS} batches of up to {near} requests are in flight from a worker to a trustee (to another machine {FAR_SLOTS} of up to {far})"
+            ),
+        );
+        says(
+            README,
+            &format!("{} KiB for each pair of workers that talk, {} KiB between machines", lane.0, lane.1),
+        );
+        says(README, &format!("those above {INLINE_BYTES} bytes are boxed"));
+        says(README, &format!("{} KiB per fiber", kibibytes(Config::default().stack_bytes())));
+        says(
+            ARCHITECTURE,
+            &format!(
+                "{SLOTS} batches of at most {near} requests (between machines {FAR_SLOTS} of at most {far})"
+            ),
+        );
+        says(ARCHITECTURE, &format!("{} KiB ({} between machines)", lane.0, lane.1));
+        says(
+            ARCHITECTURE,
+            &format!("{} KiB of a lane on one machine", kibibytes(bulk::PLACES * bulk::BYTES)),
+        );
+        says(ARCHITECTURE, &format!("{} s each", handshake::PATIENCE.as_secs()));
+        says(
+            LANE,
+            &format!(
+                "({SLOTS} of {} KiB on one machine, {FAR_SLOTS} of {} KiB",
+                slot(BODY_WORDS),
+                slot(FAR_BODY_WORDS)
+            ),
+        );
+    }
+}

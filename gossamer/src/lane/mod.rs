@@ -14,7 +14,7 @@ mod forked;
 #[cfg(all(test, loom))]
 mod model;
 pub(crate) mod operation;
-mod payload;
+pub(crate) mod payload;
 pub(crate) mod place;
 pub(crate) mod property;
 pub(crate) mod registry;

@@ -1,5 +1,6 @@
 //! Memory streams: a *sender* writes a stream of any length as memory, and a *receiver* reads it as memory, in the same process, in
-//! another one, or on another machine (the Network Vortex thesis).
+//! another one, or on another machine. The idea is that of E. Gluck, *Network Vortex: Distributed Virtual Memory for Streaming
+//! Applications* (thesis, Texas A&M University, 2022).
 //!
 //! A stream is cut into *blocks*. Each end has a *ring* of a few of them in memory ([`Geometry`]: 16 MiB by default), however long the
 //! stream is: a sender that is ahead of its receiver waits. [`pair`] makes both ends in one process; otherwise one end listens (`bind`)

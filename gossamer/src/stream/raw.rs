@@ -135,7 +135,7 @@ macro_rules! of_both_windows {
     };
 }
 
-/// The window of a [`Sender`]: what is written there arrives in the [`ReceiveWindow`] of the other end (thesis, 3.1).
+/// The window of a [`Sender`]: what is written there arrives in the [`ReceiveWindow`] of the other end (Network Vortex, 3.1).
 #[derive(Debug)]
 pub struct SendWindow(Raw);
 
@@ -216,7 +216,7 @@ impl SendWindow {
     }
 }
 
-/// The window of a [`Receiver`]: what was written into the [`SendWindow`] of the other end (thesis, 3.1).
+/// The window of a [`Receiver`]: what was written into the [`SendWindow`] of the other end (Network Vortex, 3.1).
 #[derive(Debug)]
 pub struct ReceiveWindow(Raw);
 

@@ -45,13 +45,16 @@ fn work(what: &str) {
         "linger" => {
             let last = nodes[nodes.len() - 1].workers()[0];
             let begun = gossamer::entrust(false);
-            let lingers = |begun: Trust<bool>| -> () {
-                begun.apply(|begun| *begun = true);
-                loop {
-                    std::thread::park();
-                }
-            };
-            let _detached = spawn_on_with(last, lingers, begun.clone());
+            let _detached = spawn_on_with(
+                last,
+                |begun: Trust<bool>| -> () {
+                    begun.apply(|begun| *begun = true);
+                    loop {
+                        std::thread::park();
+                    }
+                },
+                begun.clone(),
+            );
             while !begun.apply(|begun| *begun) {
                 gossamer::sleep(Duration::from_millis(1));
             }

@@ -308,6 +308,19 @@ fn files_are_short_and_begin_with_their_purpose() {
 }
 
 #[test]
+fn the_readme_names_every_program() {
+    let readme = fs::read_to_string(workspace().join("README.md")).unwrap();
+    let programs = fs::read_dir(workspace().join("examples/src/bin")).unwrap();
+    let names = programs.map(|entry| entry.unwrap().path().file_stem().unwrap().to_str().unwrap().to_owned());
+    assert_none(
+        names
+            .filter(|name| !readme.contains(&format!("`{name}`")))
+            .map(|name| format!("README.md: no word of the program `{name}`"))
+            .collect(),
+    );
+}
+
+#[test]
 fn a_broken_rule_is_told_with_file_line_and_rule() {
     let root = File::new("lib.rs", "pub use trust::{NoRef, Trust};".into());
     let text = "//! A file.\nuse crate::{sys::ring, worker};\nmod tests {\n use super::*;\n use super::super::x;\n}\n\
