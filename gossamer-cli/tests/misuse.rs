@@ -13,7 +13,7 @@ use gossamer_cli::protocol::{Hello, Launch, PROTOCOL, Reply, Request, decode, en
 use gossamer_cli::spawn::Limits;
 use rack::Rack;
 use std::future::Future;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::Ipv4Addr;
 use std::path::Path;
 use tokio::net::{TcpListener, TcpStream};
 
@@ -218,14 +218,13 @@ async fn wrong_daemon(listener: TcpListener, key: &Path, hello: Hello, replies: 
 fn against(name: &str, hello: Hello, replies: Vec<Reply>) -> common::Finished {
     let rack = Rack::without_daemons(name, 1);
     let (port, key) = (rack.machines[0].1, rack.scratch.path("key"));
+    let listener = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, port)).unwrap();
+    listener.set_nonblocking(true).unwrap();
     std::thread::spawn(move || {
         run(async {
-            let address: SocketAddr = (Ipv4Addr::LOCALHOST, port).into();
-            let listener = TcpListener::bind(address).await.unwrap();
-            wrong_daemon(listener, &key, hello, replies).await;
+            wrong_daemon(TcpListener::from_std(listener).unwrap(), &key, hello, replies).await;
         });
     });
-    common::eventually("it listens", || std::net::TcpListener::bind(("127.0.0.1", port)).is_err());
     finish(&mut rack.launch(1, "true"))
 }
 

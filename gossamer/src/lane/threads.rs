@@ -91,7 +91,12 @@ fn what_two_threads_hand_each_other_is_handed_over_whole() {
                 &client,
                 |texts: &mut Texts, number: usize| (texts.0.pop().unwrap_or_default(), number),
                 number,
-                move |answer| answered(answer.map(|(text, number)| number + text.len().min(0))),
+                move |answer: Result<(String, usize), DelegationError>| {
+                    answered(answer.map(|(text, number)| {
+                        drop(text);
+                        number
+                    }));
+                },
             ),
             _ => push(
                 &client,
