@@ -40,7 +40,7 @@ pub enum Reason {
     },
     /// The property, its trustee or the whole runtime ended before the request was served.
     Ended,
-    /// The fiber was cancelled because `main` returned before it ended.
+    /// The fiber was cancelled because `main` returned, or panicked on a rack, before it ended.
     Cancelled,
     /// An argument or a result cannot leave the node that made it, and the text names its type; or the closure cannot, since
     /// gossamer's macros have not seen it.
@@ -152,7 +152,7 @@ impl fmt::Display for DelegationError {
             )?,
             Reason::Cancelled => write!(
                 f,
-                "the fiber of `{}` on worker {} was cancelled because main returned; join it first",
+                "the fiber of `{}` on worker {} was cancelled because main ended; join it first",
                 inner.operation, inner.worker
             )?,
             Reason::Stays { message } => write!(f, "`{}` was not answered: {message}", inner.operation)?,

@@ -52,8 +52,8 @@ const START: u64 = 60;
 ///
 /// If `f` panics on a rack of several processes, the other nodes end. Should the program catch that panic, it goes on without them:
 /// the properties of this node are dropped, and whoever waits for an answer is told that the runtime has ended. Fibers of this node that
-/// have begun stay where they are for ever, with their stacks and the threads of their workers: they are neither resumed nor unwound,
-/// so a thread that joins one of them waits for ever, too.
+/// have begun stay where they are for ever, with their stacks and the threads of their workers: they are neither resumed nor unwound.
+/// A thread that joins one of them is told that it was cancelled.
 #[track_caller]
 pub fn run<R: Send + 'static>(config: Config, f: impl FnOnce() -> R + Send + 'static) -> R {
     match try_run(config, f) {

@@ -9,6 +9,7 @@
 //! - F2: `RUNNING` points into the `Rc` of the fiber whose stack this thread runs on, or is null on the thread's
 //!   own stack; `resume` owns that `Rc` meanwhile.
 //! - F3: `yielder` is set by the fiber's first frame, which lives as long as the coroutine is not dropped.
+//! - F4: `farewell` is none, or refers into a frame of the fiber's job, which takes it back before it is left.
 
 use crate::sys::locals::Locals;
 use crate::sys::once::Once;
@@ -18,7 +19,7 @@ use corosensei::{Coroutine, Yielder};
 use std::cell::{Cell, OnceCell, UnsafeCell};
 use std::mem::ManuallyDrop;
 use std::panic::Location;
-use std::ptr::null;
+use std::ptr::{NonNull, null};
 use std::rc::Rc;
 use std::task::Waker;
 
@@ -79,6 +80,8 @@ pub(crate) struct Fiber {
     description: Cell<Description>,
     /// The call in which it waits.
     waits_in: Cell<Option<&'static str>>,
+    /// F4. Tells who waits for the job that it will never end.
+    farewell: Cell<Option<NonNull<dyn Fn()>>>,
     /// Its job's own values.
     pub(crate) locals: Locals,
     /// An address in the frame that suspended it, where the next resume will read.
@@ -119,6 +122,7 @@ impl Fiber {
             waker: OnceCell::new(),
             description: Cell::new(description),
             waits_in: Cell::new(None),
+            farewell: Cell::new(None),
             locals: Locals::new(),
             frame: Cell::new(null()),
             guard,
@@ -152,6 +156,31 @@ impl Fiber {
     /// Notes, on the running fiber, in which call it will wait until the guard is dropped.
     pub(crate) fn note_wait(call: &'static str) -> Waits {
         Waits(Self::with_running(|fiber| fiber.waits_in.replace(Some(call))))
+    }
+
+    /// Runs `job` on the running fiber, if there is one; `farewell` is called if it stays suspended for ever.
+    pub(crate) fn with_farewell(farewell: &dyn Fn(), job: impl FnOnce()) {
+        struct Taken(Option<Rc<Fiber>>);
+        impl Drop for Taken {
+            fn drop(&mut self) {
+                self.0.iter().for_each(|fiber| fiber.farewell.set(None));
+            }
+        }
+        let taken = Taken(Self::running());
+        let farewell = NonNull::from(farewell);
+        // SAFETY: only the lifetime differs, and F4: `taken` takes it back before this frame is left.
+        let farewell = unsafe { std::mem::transmute::<NonNull<dyn Fn() + '_>, NonNull<dyn Fn()>>(farewell) };
+        taken.0.iter().for_each(|fiber| fiber.farewell.set(Some(farewell)));
+        job();
+    }
+
+    /// Tells who waits for the job that it will never end: nobody resumes this fiber any more.
+    pub(crate) fn say_farewell(&self) {
+        if let Some(farewell) = self.farewell.take() {
+            // SAFETY: F4; F1: the frame is one of this thread, and it is suspended.
+            let farewell = unsafe { farewell.as_ref() };
+            farewell();
+        }
     }
 
     pub(crate) fn state(&self) -> State {

@@ -147,13 +147,13 @@ pub(super) struct Asked {
     client: u32,
     ticket: (u32, u64),
     at: Place,
-    /// It was passed on, or answered.
-    done: bool,
+    /// A fiber is to answer. Until then the response of the request tells who asked.
+    accepted: bool,
 }
 
 impl Drop for Asked {
     fn drop(&mut self) {
-        if !self.done {
+        if self.accepted {
             // The fiber was not started, or its result was lost in a panic: whoever waits must hear.
             let error = self.origin::<Self>().error(Reason::Ended);
             with_worker(|here| here.answer(self.client as usize, self.ticket, Err(error)));
@@ -163,8 +163,7 @@ impl Drop for Asked {
 
 // SAFETY: numbers, and a place in the program that is the same in every process of it.
 unsafe impl NoRef for Asked {
-    fn encode(mut self, to: &mut Encoder) {
-        self.done = true;
+    fn encode(self, to: &mut Encoder) {
         (self.client, self.ticket, self.at.offset()).encode(to);
     }
 
@@ -172,7 +171,7 @@ unsafe impl NoRef for Asked {
         let (client, ticket, offset) = <(u32, (u32, u64), i64)>::decode(from)?;
         // SAFETY: B1: another node of this program encoded a place.
         let at = unsafe { Place::at_offset(offset) };
-        Ok(Self { client, ticket, at, done: false })
+        Ok(Self { client, ticket, at, accepted: false })
     }
 }
 
@@ -188,9 +187,15 @@ impl Asked {
         Origin::of::<N>(worker as u32, self.at())
     }
 
+    /// The request was read whole: from here on whoever drops this tells who asked.
+    pub(super) fn accept(mut self) -> Self {
+        self.accepted = true;
+        self
+    }
+
     /// Sends the outcome to who asked.
     pub(super) fn send(mut self, outcome: Outcome) {
-        self.done = true;
+        self.accepted = false;
         with_worker(|here| here.answer(self.client as usize, self.ticket, outcome));
     }
 
@@ -198,8 +203,9 @@ impl Asked {
     pub(super) fn job<N, U: NoRef>(self, here: &Worker, body: impl FnOnce() -> U + 'static) -> Job {
         let spawned_at = self.at();
         let origin = Origin::of::<N>(here.index as u32, spawned_at);
+        let asked = self.accept();
         let answer = move |outcome: Result<U, DelegationError>| {
-            self.send(outcome.and_then(|result| encoded(result, origin)));
+            asked.send(outcome.and_then(|result| encoded(result, origin)));
         };
         Job { start: Once::new(move |start| run_job(body, start, origin, answer)), spawned_at }
     }
@@ -230,7 +236,7 @@ pub(super) fn ask<N, T: 'static, C: NoRef, U: NoRef>(
     }
     let ticket = here.expect_new(Box::new(move |outcome| sender.send(decoded(outcome))));
     let at = Place::of(origin.sent_from());
-    let asked = Asked { client: here.index as u32, ticket, at, done: false };
+    let asked = Asked { client: here.index as u32, ticket, at, accepted: false };
     let failed = move |outcome: Result<(), DelegationError>| {
         if let Err(error) = outcome {
             with_worker(|here| here.answer(here.index, ticket, Err(error)));
@@ -240,11 +246,7 @@ pub(super) fn ask<N, T: 'static, C: NoRef, U: NoRef>(
     let pushed = target.try_push(here, trustee, delegated, (asked, arguments), failed);
     std::mem::forget(withdraw);
     if let Err((Refused { refusal, value }, failed)) = pushed {
-        if let Some((mut asked, arguments)) = value {
-            // It is answered here, with the reason.
-            asked.done = true;
-            catch::contained(|| drop(arguments));
-        }
+        catch::contained(|| drop(value));
         failed(Err(origin.error(Reason::Stays { message: refusal.to_string() })));
     }
 }

@@ -16,6 +16,7 @@ use crate::trust::{JoinHandle, NoRef, Trustee, remote};
 use crate::worker::inbox::Message;
 use crate::worker::shared::Shared;
 use crate::worker::{self, Worker};
+use std::cell::Cell;
 use std::panic::{self, AssertUnwindSafe, Location};
 use std::time::{Duration, Instant};
 
@@ -178,15 +179,22 @@ pub(crate) fn run_job<U>(
     origin: Origin,
     to: impl FnOnce(Result<U, DelegationError>),
 ) {
+    let to = Cell::new(Some(to));
+    let tell = |outcome: Result<U, Reason>| {
+        if let Some(to) = to.take() {
+            to(outcome.map_err(|reason| origin.error(reason)));
+        }
+    };
     // A fiber must not unwind: not by the destructors of a body that cannot start, nor of a result nobody receives.
-    catch::contained(|| {
+    let job = || {
         let outcome = match start {
             Err(error) => Err(Reason::NoStack { message: error.to_string() }),
             Ok(()) => panic::catch_unwind(AssertUnwindSafe(body)).map_err(reason_of),
         };
         drop_locals();
-        to(outcome.map_err(|reason| origin.error(reason)));
-    });
+        tell(outcome);
+    };
+    catch::contained(|| Fiber::with_farewell(&|| tell(Err(Reason::Cancelled)), job));
 }
 
 fn send(trustee: Trustee, job: SendJob) {

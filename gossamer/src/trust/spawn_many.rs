@@ -144,7 +144,7 @@ where
         }
         let arrive = move |_: &mut Root, (asked, (count, arguments)): (Asked, (usize, C))| {
             with_worker(|here| {
-                let spawned_at = asked.at();
+                let (spawned_at, asked) = (asked.at(), asked.accept());
                 start_here::<C, U, F>(here, count, f, arguments, spawned_at, move |results| {
                     asked.answer(results)
                 });

@@ -126,7 +126,7 @@ unsafe impl<H: 'static> NoRef for BuildHasherDefault<H> {
 unsafe impl<T: NoRef, const N: usize> NoRef for [T; N] {
     const SHAPE: Shape = match T::SHAPE {
         Shape::Plain => Shape::Plain,
-        _ => Member::all(size_of::<Self>(), &[Member::of::<T>(); N]),
+        _ => Member::of::<T>().row(N),
     };
 
     #[inline]

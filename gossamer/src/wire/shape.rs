@@ -51,6 +51,19 @@ impl Member {
         }
     }
 
+    /// The shape of so many of these in a row. Not counted one by one: the compiler gives up at a million.
+    pub(crate) const fn row(self, count: usize) -> Shape {
+        match self.shape {
+            _ if count == 0 => Shape::Dense,
+            Shape::Plain | Shape::Dense => Shape::Dense,
+            Shape::Bounded(most) => match most.checked_mul(count) {
+                Some(most) => Shape::Bounded(most),
+                None => Shape::Unbounded,
+            },
+            Shape::Unbounded => Shape::Unbounded,
+        }
+    }
+
     /// The shape of a value that is one of these, behind a tag of so many bytes.
     pub(crate) const fn any(tag: usize, members: &[Self]) -> Shape {
         let (mut most, mut index) = (Some(0), 0);

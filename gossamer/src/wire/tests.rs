@@ -191,3 +191,14 @@ fn what_does_not_leave_comes_back_whole() {
     drop(Encoder::parcel((1_u8, Some(Counted(Rc::clone(&count))))));
     assert_eq!(Rc::strong_count(&count), 1);
 }
+
+#[test]
+fn the_shape_of_a_long_array_is_known_without_a_look_at_each_element() {
+    const LONG: usize = 1 << 40;
+    assert_eq!(<[u64; LONG]>::SHAPE, Shape::Plain);
+    assert_eq!(<[bool; LONG]>::SHAPE, Shape::Dense);
+    assert_eq!(<[Option<u8>; LONG]>::SHAPE, Shape::Bounded(2 * LONG));
+    assert_eq!(<[Option<u64>; LONG]>::SHAPE, Shape::Bounded(9 * LONG));
+    assert_eq!(<[String; LONG]>::SHAPE, Shape::Unbounded);
+    assert_eq!(<[String; 0]>::SHAPE, Shape::Dense);
+}

@@ -233,10 +233,13 @@ impl Worker {
     }
 
     /// Ends the worker but for its thread, since fibers are left (X5): they stay where they are, and so does what others have
-    /// borrowed from them, or they from this thread.
+    /// borrowed from them, or they from this thread. Whoever waits for what they come to is told.
     #[cold]
     pub(crate) fn stay(&self) -> ! {
         let _restore = context::enter(Context::Loop);
+        for fiber in self.scheduler.in_a_job() {
+            catch::contained(|| fiber.say_farewell());
+        }
         self.close();
         loop {
             thread::park();

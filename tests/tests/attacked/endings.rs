@@ -1,8 +1,8 @@
 //! Ends of runtimes that leave something behind, or do not come.
 
 use crate::said::until_it_says;
-use gossamer::{Reason, Trust, Trustee, entrust, spawn_on};
-use integration_tests::{in_child, workers};
+use gossamer::{JoinHandle, JoinMany, Latch, Reason, Trust, Trustee, entrust, spawn_many_with, spawn_on};
+use integration_tests::{in_child, panic_text, workers};
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc;
@@ -176,4 +176,52 @@ fn a_runtime_that_does_not_end_says_what_keeps_it() {
             });
         },
     );
+}
+
+#[test]
+fn whoever_joins_a_fiber_that_a_panic_of_main_leaves_behind_is_told() {
+    static STARTED: AtomicU64 = AtomicU64::new(0);
+    fn stays() -> u8 {
+        STARTED.fetch_add(1, Ordering::SeqCst);
+        gossamer::sleep(Duration::from_secs(1000));
+        7
+    }
+    let name = "endings::whoever_joins_a_fiber_that_a_panic_of_main_leaves_behind_is_told";
+    let ended = in_child(name, a_node_alone, || {
+        let (sender, receiver) = mpsc::channel::<(JoinHandle<u8>, JoinMany<u8>, Trust<Latch<u8>>)>();
+        let (waits, waiting) = mpsc::channel();
+        let thread = std::thread::spawn(move || {
+            let (one, many, latch) = receiver.recv().unwrap();
+            let launching = std::thread::spawn(move || {
+                panic_text(|| {
+                    latch.launch(|_| {
+                        stays();
+                    });
+                })
+            });
+            waits.send(()).unwrap();
+            let one = one.try_join().unwrap_err();
+            let many = many.try_join();
+            (one, many, launching.join().unwrap())
+        });
+        let outcome = std::panic::catch_unwind(|| {
+            gossamer::run(workers(2), move || -> () {
+                let other = Trustee::all()[1];
+                let many = spawn_many_with(4, |number, ()| if number == 0 { 1 } else { stays() }, ());
+                sender.send((spawn_on(other, stays), many, other.entrust(Latch::new(0)))).unwrap();
+                waiting.recv().unwrap();
+                while STARTED.load(Ordering::SeqCst) < 5 {
+                    gossamer::sleep(Duration::from_millis(1));
+                }
+                panic!("main of node 0 panics");
+            })
+        });
+        assert!(outcome.is_err());
+        let (one, many, launch) = thread.join().unwrap();
+        assert_eq!(one.reason(), &Reason::Cancelled);
+        assert_eq!(many[0].as_ref().unwrap(), &1);
+        assert!(many[1..].iter().all(|stayed| stayed.as_ref().unwrap_err().reason() == &Reason::Cancelled));
+        assert!(launch.contains("cancelled because main ended"), "{launch}");
+    });
+    assert!(ended.status.success(), "{}\n{}", ended.status, ended.errors);
 }

@@ -2,9 +2,10 @@
 
 use gossamer::net::TcpListener;
 use gossamer::stream::{self, Geometry, ReceiveEnd, SendEnd};
-use gossamer::{Encoder, NoRef, Reason, Trust, entrust, rack, spawn_on_with};
+use gossamer::{Encoder, Latch, NoRef, Reason, Trust, entrust, rack, spawn_on_with};
 use integration_tests::{far, on_nodes, panic_text, wait_until, watched, workers};
-use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 
 fn listener() -> TcpListener {
     TcpListener::bind("127.0.0.1:0").unwrap()
@@ -135,5 +136,46 @@ fn a_trust_in_a_message_that_a_panic_interrupts_is_given_back() {
         let text = panic_text(|| there.apply_with(|_, _: (Trust<Witness>, Unencodable)| (), arguments));
         assert!(text.contains("not to be encoded"), "{text}");
         wait_until(|| DROPS.load(SeqCst) > before);
+    });
+}
+
+/// Cannot be compared once it is on its way: a set of these cannot be made of its elements again.
+#[derive(NoRef, Debug, PartialEq, Eq)]
+struct Fussy(u8);
+
+static LEFT: AtomicBool = AtomicBool::new(false);
+
+impl Ord for Fussy {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        assert!(!LEFT.load(SeqCst), "these cannot be compared");
+        self.0.cmp(&other.0)
+    }
+}
+
+impl PartialOrd for Fussy {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+#[test]
+#[gossamer::delegate]
+fn an_argument_of_a_fiber_that_cannot_be_read_there_is_what_its_error_says() {
+    on_nodes(2, 1, || {
+        let set = || {
+            LEFT.store(false, SeqCst);
+            let set = BTreeSet::from([Fussy(1), Fussy(2)]);
+            LEFT.store(true, SeqCst);
+            set
+        };
+        let assert_said = |text: &str| {
+            assert!(text.contains("panicked on worker 1 at tests/tests/attacked/refused.rs:"), "{text}");
+            assert!(text.contains("these cannot be compared"), "{text}");
+            assert!(text.contains("refused::an_argument_of_a_fiber"), "{text}");
+        };
+        let error = spawn_on_with(far(), |set: BTreeSet<Fussy>| drop(set), set()).try_join().unwrap_err();
+        assert_said(&error.to_string());
+        let latch = far().entrust(Latch::new(()));
+        assert_said(&panic_text(|| latch.launch_with(|(), set: BTreeSet<Fussy>| drop(set), set())));
     });
 }
