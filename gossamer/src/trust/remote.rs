@@ -66,9 +66,12 @@ impl<T: 'static> Target<'_, T> {
         }
         let argument = match Packed::new(arguments) {
             Ok(argument) => {
-                if argument.large().is_some() && context::current() == Context::Fiber {
+                if argument.large().is_some() {
                     // Before the first piece: no trustee is to keep some for which no request comes.
-                    here.unwind_if_cancelled();
+                    match context::current() {
+                        Context::Fiber => here.unwind_if_cancelled(),
+                        _ => here.require_backlog(trustee),
+                    }
                 }
                 here.send_ahead(trustee, argument)
             }

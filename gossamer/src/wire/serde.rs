@@ -14,7 +14,8 @@ use std::panic::{self, AssertUnwindSafe};
 ///
 /// That format does not describe itself, so what has to look at the data to know its form cannot be read back: types with
 /// `#[serde(untagged)]`, `#[serde(tag = …)]`, `#[serde(flatten)]`, or `#[serde(skip_serializing_if = …)]`. A request with one fails with
-/// an error that says so.
+/// an error that says so. It is noticed where it is read: what stands behind such a value in the same request is lost there. Trusts
+/// are kept until the end of the runtime, and the other end of a stream waits; so send the ends of streams in requests of their own.
 ///
 /// ```
 /// # gossamer::rack::run_in_process(2, gossamer::Config::default(), || {

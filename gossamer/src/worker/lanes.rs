@@ -163,6 +163,16 @@ impl Worker {
         }
     }
 
+    /// Checks that code which cannot wait has not left as many requests on a lane as it may: its pieces of large values are some.
+    ///
+    /// # Panics
+    /// If it has.
+    pub(crate) fn require_backlog(&self, trustee: usize) {
+        if self.lane_to(trustee).client.backlog() >= self.shared.config.backlog {
+            self.too_many_waiting();
+        }
+    }
+
     #[cold]
     fn too_many_waiting(&self) -> ! {
         panic!(

@@ -109,6 +109,24 @@ fn arguments_that_find_no_room_are_dropped() {
     });
 }
 
+#[test]
+#[gossamer::delegate]
+fn large_arguments_of_code_that_cannot_wait_are_bounded_too() {
+    watched(|| {
+        rack::run_in_process(2, workers(1).backlog(4), || {
+            let (here, there) = (entrust(()), far().entrust(()));
+            let sent = here.try_apply(move |()| {
+                for _ in 0..1000 {
+                    let row = vec![7_u64; 200_000];
+                    there.apply_with_then(|(), row: Vec<u64>| drop(row), row, drop);
+                }
+            });
+            let error = sent.unwrap_err();
+            assert!(error.to_string().contains("Config::backlog"), "{error}");
+        });
+    });
+}
+
 /// Panics when it is encoded.
 struct Unencodable;
 
