@@ -63,7 +63,6 @@ fn text_of(payload: &(dyn std::any::Any + Send)) -> &str {
 }
 
 #[cfg(all(test, not(loom)))]
-#[expect(clippy::unwrap_used, reason = "a test fails by it")]
 mod tests {
     use super::*;
     use serde::{Deserialize, Serializer};
