@@ -123,7 +123,7 @@ fn meet<U: NoRef + Clone>(call: &str, value: U) -> Vec<U> {
         values: encode_for(nodes().len(), value),
     };
     let (own_call, kind) = (own.call.clone(), own.kind);
-    let bytes = Encoder::encoded(own).unwrap_or_else(|refused| panic!("{}", refused.refusal));
+    let bytes = Encoder::encoded(own).unwrap_or_else(|refused| panic!("{}", refused.into_refusal()));
     let decode = |(other, bytes): (usize, Vec<u8>)| {
         let brought = Decoder::decoded::<Brought>(&bytes).unwrap_or_else(|malformed| panic!("{malformed}"));
         // Before a value is looked at: it is of this type only if this is the same.
@@ -142,7 +142,7 @@ fn meet<U: NoRef + Clone>(call: &str, value: U) -> Vec<U> {
 /// Encodes a value for each node, or once if it may be decoded by all: a trust is lent to one.
 fn encode_for<U: NoRef + Clone>(nodes: usize, value: U) -> Vec<Vec<u8>> {
     let parcel =
-        |value| Encoder::parcel(value).unwrap_or_else(|refused| panic!("`rack`: {}", refused.refusal));
+        |value| Encoder::parcel(value).unwrap_or_else(|refused| panic!("`rack`: {}", refused.into_refusal()));
     let first = parcel(value.clone());
     let mut parcels = vec![first];
     if parcels[0].is_unique() {

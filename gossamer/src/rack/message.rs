@@ -12,7 +12,8 @@ const LARGEST: usize = 64 << 20;
 /// # Errors
 /// If the connection is lost.
 pub(crate) fn send<M: NoRef>(socket: &mut Socket, message: M) -> io::Result<()> {
-    let bytes = Encoder::encoded(message).map_err(|refused| io::Error::other(refused.refusal.to_string()))?;
+    let bytes =
+        Encoder::encoded(message).map_err(|refused| io::Error::other(refused.into_refusal().to_string()))?;
     let mut frame = Vec::with_capacity(4 + bytes.len());
     frame.extend((bytes.len() as u32).to_le_bytes());
     frame.extend(bytes);

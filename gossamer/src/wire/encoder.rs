@@ -222,6 +222,14 @@ pub(crate) struct Refused<T> {
     pub(crate) value: Option<T>,
 }
 
+impl<T> Refused<T> {
+    /// Why, once the value has been dropped: before a panic that says so, in which a destructor must not panic.
+    pub(crate) fn into_refusal(self) -> Refusal {
+        drop(self.value);
+        self.refusal
+    }
+}
+
 impl<T> fmt::Debug for Refused<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Refused").field(&self.refusal).finish()

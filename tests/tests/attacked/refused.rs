@@ -33,6 +33,31 @@ fn the_end_of_a_stream_in_a_refused_request_is_dropped_and_the_other_end_hears()
     });
 }
 
+/// Panics when it is dropped.
+#[derive(NoRef)]
+struct Bomb(u8);
+
+impl Drop for Bomb {
+    fn drop(&mut self) {
+        panic!("a destructor of {} panics (expected in the output of this test)", self.0);
+    }
+}
+
+#[test]
+#[gossamer::delegate]
+fn a_destructor_of_what_is_refused_may_panic() {
+    on_nodes(2, 1, || {
+        let there = far().entrust(());
+        let result = there.try_apply(|()| (Bomb(1), TcpListener::bind("127.0.0.1:0").unwrap()));
+        assert!(result.map(std::mem::forget).is_err());
+        let arguments = (Bomb(2), listener());
+        assert!(there.try_apply_with(|(), _: (Bomb, TcpListener)| (), arguments).is_err());
+        let arguments = (Bomb(3), listener());
+        assert!(spawn_on_with(far(), |_: (Bomb, TcpListener)| (), arguments).try_join().is_err());
+        there.apply(|()| ());
+    });
+}
+
 static PERMITS: AtomicUsize = AtomicUsize::new(0);
 
 /// Is counted while it exists.

@@ -272,8 +272,7 @@ impl Answer<'_> {
     }
 
     fn write_encoded<U>(&mut self, bytes: Result<Vec<u8>, Refused<U>>) {
-        // What was refused is dropped here, by the panic.
-        let bytes = bytes.unwrap_or_else(|refused| panic!("{}", refused.refusal));
+        let bytes = bytes.unwrap_or_else(|refused| panic!("{}", refused.into_refusal()));
         let words = 1 + bytes.len().div_ceil(size_of::<u64>());
         if words > RESERVED.min(self.place.len()) {
             self.late = Some(bytes);
