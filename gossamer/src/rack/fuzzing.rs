@@ -10,7 +10,6 @@ use crate::wire::encoder::Encoder;
 use crate::wire::run::Part;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::net::{IpAddr, SocketAddr};
-use std::num::NonZeroU16;
 use std::ops::{Bound, RangeInclusive};
 use std::task::Poll;
 use std::time::{Duration, SystemTime};
@@ -32,7 +31,7 @@ pub fn values(bytes: &[u8]) {
 
 /// Bytes as values that take the words of their type, whose tags have to be checked.
 fn decode_bounded(bytes: &[u8]) {
-    type Bounded = (Option<bool>, Result<char, NonZeroU16>, SocketAddr, Duration, RangeInclusive<u8>);
+    type Bounded = (Option<bool>, Result<char, u16>, SocketAddr, Duration, RangeInclusive<u8>);
     let _refused = Decoder::decoded_first::<Bounded>(bytes);
     let _refused = Decoder::decoded_first::<(SystemTime, Poll<IpAddr>, Bound<bool>)>(bytes);
 }
