@@ -48,7 +48,8 @@ impl Drop for Bomb {
 fn a_destructor_of_what_is_refused_may_panic() {
     on_nodes(2, 1, || {
         let there = far().entrust(());
-        let result = there.try_apply(|()| (Bomb(1), TcpListener::bind("127.0.0.1:0").unwrap()));
+        let listening = spawn_on_with(far(), |()| entrust(Some(listener())), ()).join();
+        let result = listening.try_apply(|listener| (Bomb(1), listener.take().unwrap()));
         assert!(result.map(std::mem::forget).is_err());
         let arguments = (Bomb(2), listener());
         assert!(there.try_apply_with(|(), _: (Bomb, TcpListener)| (), arguments).is_err());
@@ -93,7 +94,8 @@ fn the_destructors_of_refused_arguments_and_results_are_run() {
         refused(there.try_apply_with(|_, _: Some| (), some()));
         refused(there.apply_with_async(|_, _: Some| (), some()).try_wait());
         refused(spawn_on_with(far(), |_: Some| (), some()).try_join());
-        refused(there.try_apply(|_| (Permit::new(), TcpListener::bind("127.0.0.1:0").unwrap())).map(|_| ()));
+        let listening = spawn_on_with(far(), |()| entrust(Some(listener())), ()).join();
+        refused(listening.try_apply(|listener| (Permit::new(), listener.take().unwrap())).map(|_| ()));
         refused(spawn_on_with(far(), |()| (Permit::new(), listener()), ()).try_join().map(|_| ()));
         there.apply_with(|_, permit: Permit| drop(permit), Permit::new());
         wait_until(|| PERMITS.load(SeqCst) == 0);
