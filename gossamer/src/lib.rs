@@ -176,7 +176,8 @@ pub struct Readme;
 /// What the documents say of constants is what these are.
 #[cfg(all(test, not(loom)))]
 mod documents {
-    use crate::fabric::{FAR_SLOTS, SLOTS, SlotMemory, bulk, handshake};
+    use crate::fabric::shm::PLACES;
+    use crate::fabric::{FAR_SLOTS, FRAGMENT_BYTES, SLOTS, SlotMemory, handshake};
     use crate::lane::payload::INLINE_BYTES;
     use crate::wire::batch::{BODY_WORDS, FAR_BODY_WORDS, failure_words};
     use crate::worker::config::Config;
@@ -218,10 +219,7 @@ mod documents {
             ),
         );
         says(ARCHITECTURE, &format!("{} KiB ({} between machines)", lane.0, lane.1));
-        says(
-            ARCHITECTURE,
-            &format!("{} KiB of a lane on one machine", kibibytes(bulk::PLACES * bulk::BYTES)),
-        );
+        says(ARCHITECTURE, &format!("{} KiB of a lane on one machine", kibibytes(PLACES * FRAGMENT_BYTES)));
         says(ARCHITECTURE, &format!("{} s each", handshake::PATIENCE.as_secs()));
         says(
             LANE,

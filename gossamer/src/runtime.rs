@@ -250,7 +250,7 @@ fn post(poll: &mio::Poll) -> io::Result<Post> {
     Ok(Post {
         doorbell: Doorbell::new(),
         inbox: Inbox::new(),
-        ahead: Arc::default(),
+        incoming: Arc::default(),
         waker: mio::Waker::new(poll.registry(), WAKE)?,
         sources: Sources::new(poll.registry().try_clone()?),
         view: Arc::new(View::new()),

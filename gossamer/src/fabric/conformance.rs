@@ -1,7 +1,8 @@
 //! The contract of a fabric as tests, which every fabric runs.
 
-use crate::fabric::{Endpoint, Event, Fabric, Lane, SlotMemory, Slots};
+use crate::fabric::{Busy, Endpoint, Event, FRAGMENT_BYTES, Fabric, Fragment, Lane, SlotMemory, Slots};
 use crate::wire::batch::Header;
+use crate::wire::row::RowLayout;
 use crate::wire::word::words_of;
 
 /// What the suite writes into.
@@ -14,21 +15,23 @@ pub(super) trait Subject {
     fn new(seed: u64) -> Self;
     fn reader(&self) -> &Self::Endpoint;
     fn writer(&self) -> &Self::Endpoint;
-
-    /// Whether nothing waits to be sent.
-    fn is_quiet(&self) -> bool {
-        true
-    }
 }
 
 /// Lets something happen on the way; whether anything did.
 fn step(subject: &impl Subject) -> bool {
+    step_with(subject, &mut |fragment| panic!("{fragment:?} was never sent"))
+}
+
+fn step_with(subject: &impl Subject, took: &mut dyn FnMut(Fragment<'_>)) -> bool {
     let told = |event: Event<'_>| {
-        assert!(!matches!(event, Event::Piece { .. }), "no piece was sent");
+        if let Event::Fragment { writer, reader, fragment } = event {
+            assert_eq!((writer, reader), (LANE.writer, LANE.reader));
+            took(fragment);
+        }
         Ok(())
     };
     assert!(subject.writer().flush().is_ok());
-    matches!(subject.reader().poll(told), Ok(true)) || !subject.is_quiet()
+    matches!(subject.reader().poll(told), Ok(true)) || subject.writer().unsent() > 0
 }
 
 /// Runs the suite for a `Subject`.
@@ -56,7 +59,27 @@ macro_rules! conformance {
     };
 }
 
-pub(super) use conformance;
+/// Runs the part of the suite that is about large values, for a `Subject` between nodes.
+macro_rules! conformance_of_fragments {
+    ($subject:ty) => {
+        #[test]
+        fn fragments_of_every_length_come_whole_and_in_order() {
+            $crate::fabric::conformance::fragments_in_order::<$subject>();
+        }
+
+        #[test]
+        fn a_fragment_comes_before_the_writes_that_were_made_behind_it() {
+            $crate::fabric::conformance::fragments_before_writes::<$subject>();
+        }
+
+        #[test]
+        fn who_does_not_read_makes_the_sender_busy_and_then_gets_all_that_was_sent() {
+            $crate::fabric::conformance::busy::<$subject>();
+        }
+    };
+}
+
+pub(super) use {conformance, conformance_of_fragments};
 
 /// Seeds of the runs of each test.
 const SEEDS: u64 = 20;
@@ -165,5 +188,97 @@ pub(super) fn lanes_apart<S: Subject>() {
         assert_eq!(landed(&memory, 1).sequence, 5);
         assert_eq!(landed(&subject.reader().register(LANE), 1).sequence, 5);
         assert_eq!(other.header(1), 0, "a write went into another lane");
+    }
+}
+
+/// The bytes of a fragment that tell which it is.
+fn bytes(number: u64, length: usize) -> Vec<u8> {
+    number.to_ne_bytes().into_iter().cycle().take(length).collect()
+}
+
+/// Sends one fragment, as soon as there is room; meanwhile `took` gets what comes.
+fn send<S: Subject>(
+    subject: &S,
+    fabric: &<S::Endpoint as Endpoint>::Fabric,
+    (number, length): (u64, usize),
+    took: &mut dyn FnMut(Fragment<'_>),
+) {
+    let row = RowLayout { bytes: number * 3, align: (number % 4) as u8 };
+    let bytes = bytes(number, length);
+    while fabric.send(Fragment { ticket: number, row, bytes: &bytes }) == Err(Busy) {
+        step_with(subject, took);
+    }
+}
+
+fn check(fragment: Fragment<'_>, number: u64, length: usize) {
+    assert_eq!(fragment.ticket, number, "fragments came in another order");
+    assert_eq!(fragment.row, RowLayout { bytes: number * 3, align: (number % 4) as u8 });
+    assert_eq!(fragment.bytes, bytes(number, length), "fragment {number}");
+}
+
+pub(super) fn fragments_in_order<S: Subject>() {
+    for seed in 0..SEEDS {
+        let subject = S::new(seed);
+        let fabric = subject.writer().connect(LANE);
+        let length = |number: u64| match number % 5 {
+            0 => FRAGMENT_BYTES,
+            1 => 0,
+            _ => (number * 997) as usize % FRAGMENT_BYTES,
+        };
+        let mut came = 0;
+        let mut took = |fragment: Fragment<'_>| {
+            check(fragment, came, length(came));
+            came += 1;
+        };
+        (0..50).for_each(|number| send(&subject, &fabric, (number, length(number)), &mut took));
+        while step_with(&subject, &mut took) {}
+        assert_eq!(came, 50);
+    }
+}
+
+pub(super) fn fragments_before_writes<S: Subject>() {
+    for seed in 0..SEEDS {
+        let subject = S::new(seed);
+        let (memory, fabric) = (subject.reader().register(LANE), subject.writer().connect(LANE));
+        let mut came = 0;
+        for sequence in 1..=50_u32 {
+            let mut took = |fragment: Fragment<'_>| {
+                check(fragment, came, 100);
+                came += 1;
+            };
+            send(&subject, &fabric, (u64::from(sequence) - 1, 100), &mut took);
+            write(&fabric, 0, sequence, 1);
+            let landed = || Header::unpack(memory.header(0)).sequence == sequence;
+            while !landed() {
+                step_with(&subject, &mut took);
+            }
+            // At the latest now.
+            step_with(&subject, &mut took);
+            assert_eq!(came, u64::from(sequence), "the write landed before its fragment");
+        }
+    }
+}
+
+pub(super) fn busy<S: Subject>() {
+    for seed in 0..SEEDS {
+        let subject = S::new(seed);
+        let fabric = subject.writer().connect(LANE);
+        let bytes = bytes(0, FRAGMENT_BYTES);
+        let row = RowLayout::of_bytes(&bytes);
+        let mut sent = 0;
+        // A fabric may say so now and then without cause.
+        while fabric.has_room() {
+            sent += u64::from(fabric.send(Fragment { ticket: sent, row, bytes: &bytes }).is_ok());
+            assert!(subject.writer().flush().is_ok());
+            assert!(sent < 10_000, "it is never busy");
+        }
+        let mut came = 0;
+        let mut took = |fragment: Fragment<'_>| {
+            assert_eq!((fragment.ticket, fragment.bytes), (came, &bytes[..]));
+            came += 1;
+        };
+        while step_with(&subject, &mut took) {}
+        assert_eq!(came, sent);
+        assert!(fabric.has_room(), "there is no room, though all was taken");
     }
 }

@@ -1,16 +1,22 @@
-//! Whichever fabric a lane has: the contract is passed on (W1 to W6).
+//! Whichever fabric there is, for what is above: the contract is passed on (W1 to W7).
 
-use crate::fabric::tcp::Wire;
-use crate::fabric::{Fabric, SlotMemory};
+use crate::fabric::shm::{ShmEndpoint, ShmWriter};
+use crate::fabric::tcp::{TcpEndpoint, TcpWriter};
+use crate::fabric::{Busy, Endpoint, Event, Fabric, Fragment, Lane, SlotMemory};
+use crate::wire::refusal::Malformed;
 use crate::wire::word::Word;
+use std::io;
+use std::os::fd::RawFd;
 use std::sync::Arc;
 
-/// The way to the slots of a peer.
+/// The way to the slots of a worker.
 pub(crate) enum Link {
-    /// Of this process, or of another of this machine.
-    Memory(Arc<SlotMemory>),
+    /// Of this process.
+    Process(Arc<SlotMemory>),
+    /// Of another process of this machine.
+    Shm(ShmWriter),
     /// Of another machine.
-    Wire(Wire),
+    Tcp(TcpWriter),
 }
 
 impl Fabric for Link {
@@ -19,17 +25,101 @@ impl Fabric for Link {
     unsafe fn write(&self, slot: usize, header: u64, body: &[Word]) {
         match self {
             // SAFETY: the caller's.
-            Self::Memory(memory) => unsafe { memory.write(slot, header, body) },
+            Self::Process(memory) => unsafe { memory.write(slot, header, body) },
             // SAFETY: the caller's.
-            Self::Wire(wire) => unsafe { wire.write(slot, header, body) },
+            Self::Shm(writer) => unsafe { writer.write(slot, header, body) },
+            // SAFETY: the caller's.
+            Self::Tcp(writer) => unsafe { writer.write(slot, header, body) },
         }
     }
 
     #[inline(always)]
     fn prepare(&self, slot: usize, words: usize) {
         match self {
-            Self::Memory(memory) => memory.prepare(slot, words),
-            Self::Wire(wire) => wire.prepare(slot, words),
+            Self::Process(memory) => memory.prepare(slot, words),
+            Self::Shm(writer) => writer.prepare(slot, words),
+            Self::Tcp(writer) => writer.prepare(slot, words),
+        }
+    }
+
+    fn send(&self, fragment: Fragment<'_>) -> Result<(), Busy> {
+        match self {
+            Self::Process(memory) => memory.send(fragment),
+            Self::Shm(writer) => writer.send(fragment),
+            Self::Tcp(writer) => writer.send(fragment),
+        }
+    }
+
+    fn has_room(&self) -> bool {
+        match self {
+            Self::Process(memory) => memory.has_room(),
+            Self::Shm(writer) => writer.has_room(),
+            Self::Tcp(writer) => writer.has_room(),
+        }
+    }
+}
+
+/// A worker's endpoint to other nodes.
+pub(crate) enum LinkEndpoint {
+    /// To all of this machine.
+    Shm(ShmEndpoint),
+    /// To one of another machine.
+    Tcp(TcpEndpoint),
+}
+
+impl Endpoint for LinkEndpoint {
+    type Fabric = Link;
+
+    fn register(&self, lane: Lane) -> Arc<SlotMemory> {
+        match self {
+            Self::Shm(endpoint) => endpoint.register(lane),
+            Self::Tcp(endpoint) => endpoint.register(lane),
+        }
+    }
+
+    fn connect(&self, lane: Lane) -> Link {
+        match self {
+            Self::Shm(endpoint) => Link::Shm(endpoint.connect(lane)),
+            Self::Tcp(endpoint) => Link::Tcp(endpoint.connect(lane)),
+        }
+    }
+
+    #[inline]
+    fn flush(&self) -> io::Result<()> {
+        match self {
+            Self::Shm(endpoint) => endpoint.flush(),
+            Self::Tcp(endpoint) => endpoint.flush(),
+        }
+    }
+
+    #[inline]
+    fn poll(&self, told: impl FnMut(Event<'_>) -> Result<(), Malformed>) -> io::Result<bool> {
+        match self {
+            Self::Shm(endpoint) => endpoint.poll(told),
+            Self::Tcp(endpoint) => endpoint.poll(told),
+        }
+    }
+
+    #[inline(always)]
+    fn has_arrivals(&self) -> bool {
+        match self {
+            Self::Shm(endpoint) => endpoint.has_arrivals(),
+            Self::Tcp(endpoint) => endpoint.has_arrivals(),
+        }
+    }
+
+    #[inline]
+    fn unsent(&self) -> usize {
+        match self {
+            Self::Shm(endpoint) => endpoint.unsent(),
+            Self::Tcp(endpoint) => endpoint.unsent(),
+        }
+    }
+
+    fn descriptor(&self) -> Option<RawFd> {
+        match self {
+            Self::Shm(endpoint) => endpoint.descriptor(),
+            Self::Tcp(endpoint) => endpoint.descriptor(),
         }
     }
 }

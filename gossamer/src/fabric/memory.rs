@@ -10,7 +10,7 @@
 //!   mapped, aligned (a page, and whole slots behind it). Each is a `Slot` of `words` words, `stride` bytes behind the one
 //!   before it.
 
-use crate::fabric::Fabric;
+use crate::fabric::{Busy, Fabric, Fragment};
 use crate::sys::atomic::{AtomicU64, Ordering, SharedCell};
 use crate::sys::prefetch;
 use crate::sys::segment::Segment;
@@ -220,6 +220,14 @@ impl Fabric for Arc<SlotMemory> {
             prefetch::write(start.wrapping_add(line));
         }
     }
+
+    fn send(&self, _fragment: Fragment<'_>) -> Result<(), Busy> {
+        unreachable!("large values of one process go by the address of their box")
+    }
+
+    fn has_room(&self) -> bool {
+        true
+    }
 }
 
 #[cfg(all(test, not(loom)))]
@@ -231,6 +239,7 @@ mod tests {
     use std::cell::RefCell;
     use std::collections::HashMap;
     use std::io;
+    use std::os::fd::RawFd;
 
     /// Slots of one process: both sides have the same.
     #[derive(Default)]
@@ -253,6 +262,18 @@ mod tests {
 
         fn poll(&self, _told: impl FnMut(Event<'_>) -> Result<(), Malformed>) -> io::Result<bool> {
             Ok(false)
+        }
+
+        fn has_arrivals(&self) -> bool {
+            false
+        }
+
+        fn unsent(&self) -> usize {
+            0
+        }
+
+        fn descriptor(&self) -> Option<RawFd> {
+            None
         }
     }
 

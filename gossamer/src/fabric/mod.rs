@@ -12,9 +12,9 @@
 //! - W5: what is registered stays where it is until the endpoints of both sides are gone.
 //! - W6: on a lane between processes all bytes of a body are initialised; and each is a part of what its writer sends there, or zero.
 //!   Inside a process words may hold values with their padding.
+//! - W7: the fragments that one worker sends to another come in the order in which they were sent. When a write that the same one made
+//!   behind a fragment has landed, the next `Endpoint::poll` of the reader tells of the fragment, if none has before.
 
-pub(crate) mod bulk;
-pub(crate) mod cable;
 #[cfg(all(test, not(loom)))]
 mod conformance;
 pub(crate) mod handshake;
@@ -29,8 +29,10 @@ pub(crate) mod tcp;
 pub(crate) use memory::{FAR_SLOTS, SLOTS, SlotMemory};
 
 use crate::wire::refusal::Malformed;
+use crate::wire::row::RowLayout;
 use crate::wire::word::Word;
 use std::io;
+use std::os::fd::RawFd;
 use std::sync::Arc;
 
 /// Slots of one direction of a lane, by the numbers of its two workers among all: their name at both ends, whatever the fabric.
@@ -61,18 +63,36 @@ pub(crate) enum Slots {
     Responses,
 }
 
-/// This side of what joins two nodes: it makes lane memory here writable from there, and finds the way to what is there.
+/// Bytes of a large value that go at once.
+pub(crate) const FRAGMENT_BYTES: usize = if cfg!(loom) { 8 } else { 64 * 1024 };
+
+/// Some of the bytes of a value that is too large for a slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Fragment<'a> {
+    /// Names the value among all of its writer.
+    pub(crate) ticket: u64,
+    /// The row of which they are the next bytes.
+    pub(crate) row: RowLayout,
+    /// At most `FRAGMENT_BYTES`.
+    pub(crate) bytes: &'a [u8],
+}
+
+/// Nothing was sent: so much is under way already that the rest has to wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Busy;
+
+/// One worker's side of what joins it to others: it makes lane memory here writable from there, and finds the way to what is there.
 ///
 /// Whatever a fabric needs to know for that (a place in shared memory, an address with its remote key) the two sides exchange
 /// when they make their endpoints, for all lanes that there can be. So either side takes a lane into use alone, without waiting.
 pub(crate) trait Endpoint {
-    /// The way to slots of the peer.
+    /// The way to slots of a peer.
     type Fabric: Fabric;
 
-    /// Slots of this node which the peer may write from now on (W5). The same ones for the same lane.
+    /// Slots of this node which a peer may write from now on (W5). The same ones for the same lane.
     fn register(&self, lane: Lane) -> Arc<SlotMemory>;
 
-    /// The way to slots that the peer has registered, or will have before it reads them.
+    /// The way to slots that a peer has registered, or will have before it reads them.
     fn connect(&self, lane: Lane) -> Self::Fabric;
 
     /// Has what was written since the last call go out. Called once a turn of the worker.
@@ -81,22 +101,31 @@ pub(crate) trait Endpoint {
     /// If the peer is lost.
     fn flush(&self) -> io::Result<()>;
 
-    /// Takes what has completed: the peer's writes, where they do not land by themselves, and the ends of our own, where a
-    /// fabric has to hear of them. Whether anything had.
+    /// Takes what has completed: the peers' writes, where they do not land by themselves, their fragments, and the ends of our own,
+    /// where a fabric has to hear of them. Whether anything had.
     ///
     /// # Errors
     /// If the peer is lost; `InvalidData`, with a `Malformed`, if it has sent what no node of this program sends.
     fn poll(&self, told: impl FnMut(Event<'_>) -> Result<(), Malformed>) -> io::Result<bool>;
+
+    /// Whether `poll` is sure to find something, as far as can be told without a system call.
+    fn has_arrivals(&self) -> bool;
+
+    /// Bytes that were written and wait to go out.
+    fn unsent(&self) -> usize;
+
+    /// What tells a sleeping worker that something has arrived, or may go out again. Without one, who writes rings.
+    fn descriptor(&self) -> Option<RawFd>;
 }
 
 /// What `Endpoint::poll` tells.
 pub(crate) enum Event<'a> {
     /// Something has landed for a worker of this node, which may be asleep.
     Landed(usize),
-    /// It is the first of the requests of a lane, which nobody here has registered.
+    /// A lane is in use whose requests nobody here has registered.
     Lane(Lane, Arc<SlotMemory>),
-    /// Bytes of a value that is too large for a slot.
-    Piece { writer: usize, piece: tcp::Piece<'a> },
+    /// `writer` has sent a fragment to `reader`.
+    Fragment { writer: usize, reader: usize, fragment: Fragment<'a> },
 }
 
 /// A way to write into the slots of one peer.
@@ -110,4 +139,14 @@ pub(crate) trait Fabric {
 
     /// Hints that about `words` of a slot will be written next.
     fn prepare(&self, slot: usize, words: usize);
+
+    /// Sends some bytes of a large value to the worker that reads the slots (W7), which has to be rung for them, too. They are the
+    /// caller's again when this returns. Never blocks, and never fails towards its caller.
+    ///
+    /// # Errors
+    /// If too much is under way.
+    fn send(&self, fragment: Fragment<'_>) -> Result<(), Busy>;
+
+    /// Whether `send` would not find too much under way.
+    fn has_room(&self) -> bool;
 }

@@ -9,6 +9,7 @@ use crate::fabric::{Fabric, SlotMemory};
 use crate::lane::catch;
 use crate::lane::completion::{Completion, Kind};
 use crate::lane::error::DelegationError;
+use crate::lane::large::LargeValue;
 use crate::lane::operation::{Delegated, Operation};
 use crate::lane::property::{ROOT, Root};
 use crate::lane::staging::RequestBatch;
@@ -31,10 +32,17 @@ pub(crate) struct Client<F> {
     pub(super) answered: Cell<u32>,
     /// None once this end is closed.
     slots: Cell<u32>,
-    /// Full batches for which there was no slot, pushed by code that could not wait.
-    backlog: RefCell<VecDeque<Box<RequestBatch>>>,
+    /// Batches for which there was no room, pushed by code that could not wait.
+    backlog: RefCell<VecDeque<Waiting>>,
     /// Requests in `backlog`.
     backlogged: Cell<usize>,
+}
+
+/// A batch of the backlog.
+struct Waiting {
+    batch: Box<RequestBatch>,
+    /// The arguments of its one request, which go before it.
+    value: Option<LargeValue>,
 }
 
 impl<F: Fabric> Client<F> {
@@ -127,33 +135,57 @@ impl<F: Fabric> Client<F> {
     pub(crate) fn make_room(&self) -> bool {
         let published = self.publish();
         if !self.staged.is_empty() {
-            self.backlogged.set(self.backlogged.get() + self.staged.count());
-            self.backlog.borrow_mut().push_back(self.staged.take());
+            self.leave(None);
         }
         published
+    }
+
+    /// Leaves the batch being gathered in the backlog.
+    fn leave(&self, value: Option<LargeValue>) {
+        self.backlogged.set(self.backlogged.get() + self.staged.count());
+        self.backlog.borrow_mut().push_back(Waiting { batch: self.staged.take(), value });
+    }
+
+    /// Leaves the request that was pushed last in the backlog, with its arguments, which go before it. It is the only one of the batch
+    /// being gathered: `make_room` came before it.
+    pub(crate) fn leave_with(&self, value: LargeValue) {
+        debug_assert_eq!(self.staged.count(), 1, "other requests would wait for its arguments");
+        self.leave(Some(value));
+    }
+
+    /// Whether arguments wait in the backlog that `publish` would send now.
+    pub(crate) fn can_send_arguments(&self) -> bool {
+        let first_waits = || self.backlog.borrow().front().is_some_and(|first| first.value.is_some());
+        self.backlogged.get() > 0 && self.has_free_slot() && self.fabric.has_room() && first_waits()
     }
 
     /// Publishes what was gathered, as far as slots are free. Returns whether anything was published.
     #[inline]
     pub(crate) fn publish(&self) -> bool {
         let before = self.published.get();
-        if self.backlogged.get() > 0 {
-            self.publish_backlog();
-        }
+        let sent = self.backlogged.get() > 0 && self.publish_backlog();
         if !self.staged.is_empty() && self.has_free_slot() && self.backlogged.get() == 0 {
             self.write(&self.staged);
             self.staged.clear();
         }
-        self.published.get() != before
+        sent || self.published.get() != before
     }
 
+    /// Publishes the backlog, as far as there is room. Returns whether arguments were sent.
     #[cold]
-    fn publish_backlog(&self) {
+    fn publish_backlog(&self) -> bool {
+        let sent = Cell::new(false);
         while self.has_free_slot() {
-            let Some(batch) = self.backlog.borrow_mut().pop_front() else { break };
+            let mut backlog = self.backlog.borrow_mut();
+            let first = backlog.front_mut().and_then(|first| first.value.as_mut());
+            if first.is_some_and(|value| value.send(&self.fabric, || sent.set(true)).is_err()) {
+                break;
+            }
+            let Some(Waiting { batch, .. }) = backlog.pop_front() else { break };
             self.backlogged.set(self.backlogged.get() - batch.count());
             self.write(&batch);
         }
+        sent.get()
     }
 
     #[inline]

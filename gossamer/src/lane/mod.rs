@@ -11,6 +11,7 @@ pub(crate) mod encoded;
 pub(crate) mod error;
 #[cfg(all(test, not(loom)))]
 mod forked;
+pub(crate) mod large;
 #[cfg(all(test, loom))]
 mod model;
 pub(crate) mod operation;

@@ -1,7 +1,7 @@
 //! The lane over a fabric that delays, tears and reorders writes: requests of all kinds, in random order of everything that
 //! the two ends and the fabric may do, against what must come out. A failure names its seed.
 
-use crate::fabric::sim::{Network, Wire};
+use crate::fabric::sim::{Network, SimWriter};
 use crate::fabric::{self, Endpoint};
 use crate::lane::catch;
 use crate::lane::client::Client;
@@ -23,8 +23,8 @@ type Answers = Rc<RefCell<Vec<(u64, bool)>>>;
 /// Both ends of one lane, and what is between them.
 struct Lane {
     network: Rc<Network>,
-    client: Client<Wire>,
-    server: Server<Wire>,
+    client: Client<SimWriter>,
+    server: Server<SimWriter>,
     properties: Properties,
     log: u32,
     pushed: Vec<(u64, bool)>,

@@ -6,7 +6,7 @@ use crate::rack::topology::{nodes, on_worker, this_node};
 use crate::sys::oneshot;
 use crate::trust::{refuse_while_unwinding, spawn_on_with};
 use crate::wire::decoder::Decoder;
-use crate::wire::encoder::{Encoder, Parcel};
+use crate::wire::encoder::Encoder;
 use crate::worker::wake::block_on;
 use foldhash::fast::FixedState;
 use std::any::{TypeId, type_name};
@@ -141,14 +141,14 @@ fn meet<U: NoRef + Clone>(call: &str, value: U) -> Vec<U> {
 
 /// Encodes a value for each node, or once if it may be decoded by all: a trust is lent to one.
 fn encode_for<U: NoRef + Clone>(nodes: usize, value: U) -> Vec<Vec<u8>> {
-    let parcel =
-        |value| Encoder::parcel(value).unwrap_or_else(|refused| panic!("`rack`: {}", refused.into_refusal()));
-    let first = parcel(value.clone());
-    let mut parcels = vec![first];
-    if parcels[0].is_unique() {
-        parcels.extend((1..nodes).map(|_| parcel(value.clone())));
+    let marshal = |value| {
+        Encoder::marshal(value).unwrap_or_else(|refused| panic!("`rack`: {}", refused.into_refusal()))
+    };
+    let mut all = vec![marshal(value.clone())];
+    if all[0].is_unique() {
+        all.extend((1..nodes).map(|_| marshal(value.clone())));
     }
-    parcels.into_iter().map(Parcel::send).collect()
+    all.into_iter().map(|marshalled| marshalled.send().into_bytes()).collect()
 }
 
 fn gather_bytes(bytes: Vec<u8>) -> Vec<Vec<u8>> {
@@ -158,10 +158,10 @@ fn gather_bytes(bytes: Vec<u8>) -> Vec<Vec<u8>> {
         here.meet_all(bytes, move |outcome| sender.send(outcome));
     });
     let outcome = block_on(receiver, "rack::gather");
-    let bytes = match outcome {
-        Ok(Ok(bytes)) => bytes,
+    let mut all = match outcome {
+        Ok(Ok(all)) => all,
         Ok(Err(error)) => panic!("{error}"),
         Err(_closed) => panic!("the runtime ended before all nodes had come to `rack::gather`"),
     };
-    Decoder::decoded(&bytes).unwrap_or_else(|malformed| panic!("{malformed}"))
+    Decoder::decoded_rows(&mut all).unwrap_or_else(|malformed| panic!("{malformed}"))
 }

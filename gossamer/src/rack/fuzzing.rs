@@ -1,13 +1,16 @@
 //! What the fuzz targets call: decoders of bytes from other processes, which must refuse what they do not understand.
 
+use crate::fabric::Fragment;
 use crate::fabric::socket::Address;
-use crate::fabric::tcp;
+use crate::fabric::tcp::frame;
+use crate::lane::large::Arrivals;
 use crate::rack::control::Control;
 use crate::rack::hello::{Hello, Reply};
 pub use crate::stream::fuzzing::streams;
 use crate::wire::decoder::Decoder;
 use crate::wire::encoder::Encoder;
-use crate::wire::run::Part;
+use crate::wire::row::RowLayout;
+use crate::wire::rows::Rows;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::net::{IpAddr, SocketAddr};
 use std::ops::{Bound, RangeInclusive};
@@ -25,7 +28,7 @@ pub fn values(bytes: &[u8]) {
         assert_eq!(again.ok(), Some(Ok(map)));
     }
     decode_bounded(bytes);
-    decode_parts(bytes);
+    decode_rows(bytes);
     decode_messages(bytes);
 }
 
@@ -36,18 +39,23 @@ fn decode_bounded(bytes: &[u8]) {
     let _refused = Decoder::decoded_first::<(SystemTime, Poll<IpAddr>, Bound<bool>)>(bytes);
 }
 
-/// Bytes as the parts of values whose long rows travel apart: the first few say how long each is, and for what.
-fn decode_parts(bytes: &[u8]) {
-    let Some((lengths, mut left)) = bytes.split_first_chunk::<4>() else { return };
-    let mut parts = Vec::new();
-    for length in lengths {
-        let (piece, rest) = left.split_at(left.len().min((length / 4).into()));
-        let part = Part { bytes: piece.len() as u64 + u64::from(*length == 0), align: length % 4 };
-        let _refused = part.arrive(&mut parts, piece);
-        left = rest;
-    }
-    let _refused = Decoder::decoded_parts::<(Vec<u16>, String, Vec<Option<u8>>)>(&mut parts);
-    let _refused = Decoder::decoded_parts::<(Vec<u64>, Vec<[u32; 2]>)>(&mut parts);
+/// Bytes as large values whose rows travel apart: the first few say how long each is, and for what.
+fn decode_rows(bytes: &[u8]) {
+    let Some((lengths, left)) = bytes.split_first_chunk::<4>() else { return };
+    let arrived = || {
+        let (arrivals, mut left) = (Arrivals::default(), left);
+        for length in lengths {
+            let (bytes, rest) = left.split_at(left.len().min((length / 4).into()));
+            let row = RowLayout { bytes: bytes.len() as u64 + u64::from(*length == 0), align: length % 4 };
+            let _refused = arrivals.arrive(0, Fragment { ticket: 0, row, bytes });
+            left = rest;
+        }
+        arrivals.take(0, 0)
+    };
+    let _refused =
+        arrived().map(|mut rows| Decoder::decoded_rows::<(Vec<u16>, String, Vec<Option<u8>>)>(&mut rows));
+    let _refused = arrived().map(|mut rows| Decoder::decoded_rows::<(Vec<u64>, Vec<[u32; 2]>)>(&mut rows));
+    let _refused = arrived().map(|mut rows| Decoder::decoded_rows::<(Rows, String)>(&mut rows));
 }
 
 /// Bytes as what arrives on a connection.
@@ -55,7 +63,7 @@ pub fn frames(bytes: &[u8]) {
     let words: Vec<u64> =
         bytes.chunks_exact(8).map(|word| word.try_into().map_or(0, u64::from_ne_bytes)).collect();
     let mut left = &words[..];
-    while let Ok(Some((_arrival, length))) = tcp::decode(left) {
+    while let Ok(Some((_arrival, length))) = frame::decode(left) {
         assert!(length > 0);
         left = &left[length..];
     }

@@ -1,6 +1,6 @@
 //! A rack inside one process: for tests of programs that run on several nodes.
 
-use crate::fabric::shm::{Pair, Porches};
+use crate::fabric::shm::{Mailboxes, Neighbour, Pair};
 use crate::rack::neighbours::LOCALHOST;
 use crate::rack::wires;
 use crate::runtime::{self, Placement, Runtime, StartError};
@@ -8,7 +8,7 @@ use crate::sys::bell::Bell;
 use crate::sys::image;
 use crate::worker::config::Config;
 use crate::worker::ending::wait_until_quiet;
-use crate::worker::peers::{Neighbour, Peers, Way};
+use crate::worker::peers::{Peers, Sockets};
 use crate::worker::settle::AllNodes;
 use crate::worker::shared::{Phase, Shared};
 use std::io;
@@ -90,35 +90,34 @@ fn start(nodes: usize, config: &Config) -> Result<Vec<Runtime>, StartError> {
 
 /// What every node knows of the others.
 fn connect(nodes: usize, workers: usize, share_memory: bool) -> io::Result<Vec<Peers>> {
-    let porches = (0..nodes).map(|_| Porches::create(workers)).collect::<io::Result<Vec<_>>>()?;
+    let all = nodes * workers;
+    let mailboxes = (0..nodes).map(|_| Mailboxes::create(workers, all)).collect::<io::Result<Vec<_>>>()?;
     let bell = |_| Bell::create();
     let bells = (0..nodes).map(|_| (0..workers).map(bell).collect()).collect::<io::Result<Vec<Vec<_>>>>()?;
-    let mut ways = wires::loopback(if share_memory { 0 } else { nodes }, workers)?;
-    ways.resize_with(nodes, || (0..nodes).map(|_| None).collect());
+    let mut sockets = wires::loopback(if share_memory { 0 } else { nodes }, workers)?;
+    sockets.resize_with(nodes, || (0..nodes).map(|_| Sockets::default()).collect());
+    let mut neighbours: Vec<Vec<Neighbour>> = (0..nodes).map(|_| Vec::new()).collect();
+    let of = |node: usize| node * workers..(node + 1) * workers;
+    // By handles as another process would have them.
+    let neighbour = |node: usize, pair: Pair| {
+        let again = |bell: &Bell| Ok(Bell::received(bell.as_fd().try_clone_to_owned()?));
+        let mailboxes = Mailboxes::attach(mailboxes[node].as_fd().try_clone_to_owned()?, workers, all)?;
+        let bells = bells[node].iter().map(again).collect::<io::Result<Vec<_>>>()?;
+        Ok::<_, io::Error>(Neighbour { workers: of(node), pair, mailboxes, bells })
+    };
     for first in (0..nodes).filter(|_| share_memory) {
         for second in first + 1..nodes {
-            let of = |node: usize| node * workers..(node + 1) * workers;
             let pair = Pair::create(of(first), of(second))?;
             let other = Pair::attach(pair.as_fd().try_clone_to_owned()?, of(second), of(first))?;
-            ways[first][second] = Some(way(pair, &porches[second], &bells[second], workers)?);
-            ways[second][first] = Some(way(other, &porches[first], &bells[first], workers)?);
+            neighbours[first].push(neighbour(second, pair)?);
+            neighbours[second].push(neighbour(first, other)?);
         }
     }
-    let all = vec![workers; nodes];
-    let nodes = ways.into_iter().zip(porches).zip(bells).enumerate();
+    let workers = vec![workers; nodes];
+    let nodes = neighbours.into_iter().zip(sockets).zip(mailboxes.into_iter().zip(bells)).enumerate();
     Ok(nodes
-        .map(|(node, ((ways, porches), bells))| {
-            Peers::new(node, LOCALHOST.to_owned(), &all, ways, porches, bells)
+        .map(|(node, ((neighbours, sockets), own))| {
+            Peers::new((node, LOCALHOST.to_owned()), &workers, neighbours, sockets, own)
         })
         .collect())
-}
-
-/// The way to a node, by handles as another process would have them.
-fn way(pair: Pair, porches: &Porches, bells: &[Bell], workers: usize) -> io::Result<Way> {
-    let again = |bell: &Bell| Ok(Bell::received(bell.as_fd().try_clone_to_owned()?));
-    Ok(Way::Memory(Neighbour {
-        pair,
-        porches: Porches::attach(porches.as_fd().try_clone_to_owned()?, workers)?,
-        bells: bells.iter().map(again).collect::<io::Result<Vec<_>>>()?,
-    }))
 }

@@ -1,7 +1,7 @@
 //! How nodes of one machine come to share memory: each pair of them exchanges descriptors over a Unix socket of its own.
 
 use crate::fabric::handshake;
-use crate::fabric::shm::{Pair, Porches};
+use crate::fabric::shm::{Mailboxes, Neighbour, Pair};
 use crate::fabric::socket::{Address, Listener, Socket};
 use crate::rack::bootstrap::{greet, problem};
 use crate::rack::environment::Membership;
@@ -10,7 +10,7 @@ use crate::rack::message::send;
 use crate::runtime::StartError;
 use crate::sys::bell::Bell;
 use crate::sys::descriptors;
-use crate::worker::peers::{Neighbour, Peers, Way};
+use crate::worker::peers::{Peers, Sockets};
 use std::io;
 use std::ops::Range;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -51,7 +51,7 @@ fn address(membership: &Membership, node: usize) -> Address {
     Address::Unix(door(membership, node))
 }
 
-/// Shares memory with all other nodes of this machine. `ways`: those to the nodes of others.
+/// Shares memory with all other nodes of this machine. `sockets`: those to the nodes of others, by node.
 ///
 /// # Errors
 /// If one of them is lost meanwhile, or there is not so much memory.
@@ -59,11 +59,11 @@ pub(crate) fn connect(
     membership: &Membership,
     door: &Door,
     members: &[Member],
-    ways: Vec<Option<Way>>,
+    sockets: Vec<Sockets>,
     due: Instant,
 ) -> Result<Peers, StartError> {
     let node = membership.node;
-    share(membership, door, members, ways, due).map_err(|(other, error)| {
+    share(membership, door, members, sockets, due).map_err(|(other, error)| {
         problem(format!("node {node} and node {other} cannot share memory: {error}"))
     })
 }
@@ -72,28 +72,29 @@ fn share(
     membership: &Membership,
     door: &Door,
     members: &[Member],
-    mut ways: Vec<Option<Way>>,
+    sockets: Vec<Sockets>,
     due: Instant,
 ) -> Result<Peers, (usize, io::Error)> {
     let node = membership.node;
     let ours = members[node].workers;
     let on_this = |error| (node, error);
-    let porches = Porches::create(ours).map_err(on_this)?;
+    let all = workers_of(members, members.len() - 1).end;
+    let mailboxes = Mailboxes::create(ours, all).map_err(on_this)?;
     let bells = (0..ours).map(|_| Bell::create()).collect::<io::Result<Vec<_>>>().map_err(on_this)?;
     let is_neighbour = |other: usize| other != node && members[other].machine == members[node].machine;
+    let mut neighbours: Vec<Option<Neighbour>> = (0..members.len()).map(|_| None).collect();
     // First to those with lower numbers: node 0 waits for nobody, so all come through in the end.
     for other in (0..node).filter(|other| is_neighbour(*other)) {
         let on_that = |error| (other, error);
-        let theirs = members[other].workers;
+        let theirs = workers_of(members, other);
         let mut socket = reach(membership, other, due).map_err(on_that)?;
         send(&mut socket, node).map_err(on_that)?;
-        hand_over(&socket, &porches, &bells, None).map_err(on_that)?;
-        let (theirs_shared, lanes) = take_over(&socket, theirs, true).map_err(on_that)?;
+        hand_over(&socket, &mailboxes, &bells, None).map_err(on_that)?;
+        let (theirs_shared, lanes) = take_over(&socket, (theirs.len(), all), true).map_err(on_that)?;
         let pair = lanes.ok_or_else(|| on_that(io::ErrorKind::InvalidData.into()))?;
-        let pair =
-            Pair::attach(pair, workers_of(members, node), workers_of(members, other)).map_err(on_that)?;
-        let (porches, bells) = theirs_shared;
-        ways[other] = Some(Way::Memory(Neighbour { pair, porches, bells }));
+        let pair = Pair::attach(pair, workers_of(members, node), theirs.clone()).map_err(on_that)?;
+        let (mailboxes, bells) = theirs_shared;
+        neighbours[other] = Some(Neighbour { workers: theirs, pair, mailboxes, bells });
     }
     let mut missing = (node + 1..members.len()).filter(|other| is_neighbour(*other)).count();
     let (arrived, arrivals) = mpsc::sync_channel(members.len());
@@ -107,20 +108,21 @@ fn share(
             continue;
         };
         let on_that = |error| (other, error);
-        if other >= members.len() || !is_neighbour(other) || ways[other].is_some() {
+        if other >= members.len() || !is_neighbour(other) || neighbours[other].is_some() {
             return Err(on_that(io::Error::other("it has come twice, or is none of this machine")));
         }
-        let theirs = members[other].workers;
-        let pair = Pair::create(workers_of(members, node), workers_of(members, other)).map_err(on_that)?;
-        let ((their_porches, their_bells), _) = take_over(&socket, theirs, false).map_err(on_that)?;
-        hand_over(&socket, &porches, &bells, Some(&pair)).map_err(on_that)?;
-        ways[other] = Some(Way::Memory(Neighbour { pair, porches: their_porches, bells: their_bells }));
+        let workers = workers_of(members, other);
+        let pair = Pair::create(workers_of(members, node), workers.clone()).map_err(on_that)?;
+        let (theirs, _) = take_over(&socket, (workers.len(), all), false).map_err(on_that)?;
+        hand_over(&socket, &mailboxes, &bells, Some(&pair)).map_err(on_that)?;
+        neighbours[other] = Some(Neighbour { workers, pair, mailboxes: theirs.0, bells: theirs.1 });
         missing -= 1;
     }
     let workers: Vec<usize> = members.iter().map(|member| member.workers).collect();
     // Who has no such port has all others on its machine.
     let host = members[node].data.rsplit_once(':').map_or(LOCALHOST, |(host, _)| host);
-    Ok(Peers::new(node, host.to_owned(), &workers, ways, porches, bells))
+    let neighbours = neighbours.into_iter().flatten().collect();
+    Ok(Peers::new((node, host.to_owned()), &workers, neighbours, sockets, (mailboxes, bells)))
 }
 
 /// The workers of a node among all.
@@ -153,20 +155,25 @@ fn reach(membership: &Membership, other: usize, due: Instant) -> io::Result<Sock
     }
 }
 
-fn hand_over(socket: &Socket, porches: &Porches, bells: &[Bell], pair: Option<&Pair>) -> io::Result<()> {
-    let mut all: Vec<BorrowedFd<'_>> = vec![porches.as_fd()];
+fn hand_over(socket: &Socket, mailboxes: &Mailboxes, bells: &[Bell], pair: Option<&Pair>) -> io::Result<()> {
+    let mut all: Vec<BorrowedFd<'_>> = vec![mailboxes.as_fd()];
     all.extend(bells.iter().map(AsFd::as_fd));
     all.extend(pair.map(AsFd::as_fd));
     descriptors::send(socket, &all)
 }
 
-/// What another node handed over: its porches and bells, and the lanes if it made them.
-type Shared = ((Porches, Vec<Bell>), Option<OwnedFd>);
+/// What another node handed over: its mailboxes and bells, and the lanes if it made them.
+type Shared = ((Mailboxes, Vec<Bell>), Option<OwnedFd>);
 
-fn take_over(socket: &Socket, workers: usize, with_lanes: bool) -> io::Result<Shared> {
+/// `workers`: of that node, and of all.
+fn take_over(
+    socket: &Socket,
+    (workers, all_workers): (usize, usize),
+    with_lanes: bool,
+) -> io::Result<Shared> {
     let mut all = descriptors::receive(socket, 1 + workers + usize::from(with_lanes))?;
     let lanes = if with_lanes { all.pop() } else { None };
     let bells = all.split_off(1).into_iter().map(Bell::received).collect();
-    let porches = all.pop().ok_or(io::ErrorKind::InvalidData)?;
-    Ok(((Porches::attach(porches, workers)?, bells), lanes))
+    let mailboxes = all.pop().ok_or(io::ErrorKind::InvalidData)?;
+    Ok(((Mailboxes::attach(mailboxes, workers, all_workers)?, bells), lanes))
 }

@@ -122,8 +122,8 @@ fn run_node<R: Send + 'static>(
             Watcher::Leader(Leader::start(controls, &members).map_err(system)?)
         }
     };
-    let ways = wires::connect(membership, port.as_ref(), &members, &survivors, due)?;
-    let peers = neighbours::connect(membership, &door, &members, ways, due)?;
+    let sockets = wires::connect(membership, port.as_ref(), &members, &survivors, due)?;
+    let peers = neighbours::connect(membership, &door, &members, sockets, due)?;
     // The door stays: by it others see whether this node lives.
     drop(port);
     let member = &members[membership.node];

@@ -10,7 +10,7 @@ use crate::rack::hello::Member;
 use crate::rack::message::send;
 use crate::rack::survivors::Survivors;
 use crate::runtime::StartError;
-use crate::worker::peers::{Peers, Way};
+use crate::worker::peers::{Peers, Sockets};
 use std::io;
 use std::net::TcpStream;
 use std::sync::{Arc, Mutex, mpsc};
@@ -52,7 +52,7 @@ pub(crate) fn connect(
     members: &[Member],
     survivors: &Arc<Survivors>,
     due: Instant,
-) -> Result<Vec<Option<Way>>, StartError> {
+) -> Result<Vec<Sockets>, StartError> {
     let node = membership.node;
     let is_far = |other: usize| other != node && members[other].machine != members[node].machine;
     let workers = |other: usize| Peers::connections(members[node].workers, members[other].workers);
@@ -74,21 +74,17 @@ pub(crate) fn connect(
     if let Some(port) = port.filter(|_| expected > 0) {
         accept(membership, port, &mut sockets, expected, due)?;
     }
-    let mut ways = Vec::with_capacity(members.len());
+    let mut all = Vec::with_capacity(members.len());
     for (other, sockets) in sockets.into_iter().enumerate() {
         let lost = |error| problem(format!("node {other} was lost while the application started: {error}"));
         let mut sockets: Vec<Socket> = sockets.into_iter().flatten().collect();
-        if sockets.is_empty() {
-            ways.push(None);
-            continue;
-        }
-        for socket in sockets.drain(workers(other)..) {
+        for socket in sockets.drain(workers(other).min(sockets.len())..) {
             watch_peer(socket, other, members[other].clone(), Arc::clone(survivors)).map_err(lost)?;
         }
         let of_workers = sockets.into_iter().map(|socket| of_workers(socket).map(Some));
-        ways.push(Some(Way::Wires(Mutex::new(of_workers.collect::<io::Result<_>>().map_err(lost)?))));
+        all.push(Mutex::new(of_workers.collect::<io::Result<_>>().map_err(lost)?));
     }
-    Ok(ways)
+    Ok(all)
 }
 
 fn reach(
@@ -145,12 +141,13 @@ fn of_workers(socket: Socket) -> io::Result<TcpStream> {
     Ok(socket)
 }
 
-/// The ways to all nodes of a rack inside one process, over loopback.
+/// By node, the connections of each to all others, of a rack inside one process, over loopback.
 ///
 /// # Errors
 /// If the system gives no sockets.
-pub(crate) fn loopback(nodes: usize, workers: usize) -> io::Result<Vec<Vec<Option<Way>>>> {
-    let mut ways: Vec<Vec<Option<Way>>> = (0..nodes).map(|_| (0..nodes).map(|_| None).collect()).collect();
+pub(crate) fn loopback(nodes: usize, workers: usize) -> io::Result<Vec<Vec<Sockets>>> {
+    let mut all: Vec<Vec<Sockets>> =
+        (0..nodes).map(|_| (0..nodes).map(|_| Sockets::default()).collect()).collect();
     let listener = std::net::TcpListener::bind("127.0.0.1:0")?;
     let pairs = (0..nodes).flat_map(|first| (first + 1..nodes).map(move |second| (first, second)));
     for (first, second) in pairs {
@@ -159,8 +156,8 @@ pub(crate) fn loopback(nodes: usize, workers: usize) -> io::Result<Vec<Vec<Optio
             these.push(Some(TcpStream::connect(listener.local_addr()?)?));
             those.push(Some(listener.accept()?.0));
         }
-        ways[first][second] = Some(Way::Wires(Mutex::new(these)));
-        ways[second][first] = Some(Way::Wires(Mutex::new(those)));
+        all[first][second] = Mutex::new(these);
+        all[second][first] = Mutex::new(those);
     }
-    Ok(ways)
+    Ok(all)
 }

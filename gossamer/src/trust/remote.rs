@@ -3,8 +3,9 @@
 use crate::lane::catch::{self, Caught};
 use crate::lane::constant::{STAYS, travels};
 use crate::lane::context::{self, Context};
-use crate::lane::encoded::{Argument, Fixed, Packed, Unanswered, decode_caught};
+use crate::lane::encoded::{Apart, Argument, Fixed, Packed, Unanswered, decode_caught};
 use crate::lane::error::{DelegationError, Origin, Reason};
+use crate::lane::large::LargeValue;
 use crate::lane::operation::Delegated;
 use crate::lane::property::{ROOT, Root};
 use crate::sys::fiber::Job;
@@ -64,21 +65,41 @@ impl<T: 'static> Target<'_, T> {
             self.push_argument(here, trustee, delegated, Fixed(arguments), then);
             return Ok(());
         }
-        let argument = match Packed::new(arguments) {
-            Ok(argument) => {
-                if argument.large().is_some() {
-                    // Before the first piece: no trustee is to keep some for which no request comes.
-                    match context::current() {
-                        Context::Fiber => here.unwind_if_cancelled(),
-                        _ => here.require_backlog(trustee),
-                    }
-                }
-                here.send_ahead(trustee, argument)
-            }
+        match Packed::new(arguments) {
+            Ok(argument) if argument.is_large() => self.push_large(here, trustee, delegated, argument, then),
+            Ok(argument) => self.push_argument(here, trustee, delegated, argument, then),
             Err(refused) => return Err((refused, then)),
-        };
-        self.push_argument(here, trustee, delegated, argument, then);
+        }
         Ok(())
+    }
+
+    /// As `push_argument`, of arguments that do not fit a slot.
+    #[cold]
+    fn push_large<C: NoRef, U: NoRef, R>(
+        &self,
+        here: &Worker,
+        trustee: usize,
+        delegated: Delegated<T, C, U>,
+        argument: Packed<C>,
+        then: R,
+    ) where
+        R: FnOnce(Result<U, DelegationError>) + 'static,
+    {
+        // Before the first fragment: no trustee is to keep some for which no request comes.
+        match context::current() {
+            Context::Fiber => here.unwind_if_cancelled(),
+            _ => here.require_backlog(trustee),
+        }
+        if here.may_wait_for_room() {
+            let ticket = here.send_large(trustee, argument.rows());
+            drop(argument.send());
+            return self.push_argument(here, trustee, delegated, Apart(ticket), then);
+        }
+        let (lane, ticket) = (here.lane_to(trustee), here.new_ticket());
+        let published = lane.client.make_room();
+        self.push_argument(here, trustee, delegated, Apart(ticket), then);
+        lane.client.leave_with(LargeValue::new(ticket, argument.send()));
+        here.after_push(trustee, published);
     }
 
     /// As `push_to_node`, of arguments of type `C` that are ready.
@@ -136,8 +157,8 @@ fn not_decoded<U>(here: &Worker, unanswered: Unanswered) -> DelegationError {
 
 /// A result from another node.
 fn decoded<U: NoRef>(outcome: Outcome) -> Result<U, DelegationError> {
-    let bytes = outcome?;
-    decode_caught(|| Decoder::decoded(&bytes)).map_err(|unanswered| {
+    let mut rows = outcome?;
+    decode_caught(|| Decoder::decoded_rows(&mut rows)).map_err(|unanswered| {
         worker::with(|worker| match worker {
             Some(here) => not_decoded::<U>(here, unanswered),
             None => unreachable!("answers come to workers"),
@@ -216,8 +237,8 @@ impl Asked {
 
 /// A result as bytes. Encoding it may run code of the program.
 pub(super) fn encoded<U: NoRef>(result: U, origin: Origin) -> Outcome {
-    match catch::delegated(|| Encoder::encoded(result)) {
-        Ok(Ok(bytes)) => Ok(bytes),
+    match catch::delegated(|| Encoder::marshal_in_rows(result)) {
+        Ok(Ok(result)) => Ok(result.send()),
         Ok(Err(Refused { refusal, value })) => {
             catch::contained(|| drop(value));
             Err(origin.error(Reason::Stays { message: refusal.to_string() }))

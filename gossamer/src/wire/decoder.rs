@@ -7,18 +7,20 @@
 #![expect(unsafe_code, reason = "dense values are copied as bytes (B1)")]
 
 use crate::wire::NoRef;
-use crate::wire::encoder::{APART, Kept};
+use crate::wire::encoder::Kept;
+use crate::wire::length::Length;
 use crate::wire::refusal::Malformed;
-use crate::wire::run::Run;
+use crate::wire::row::Row;
+use crate::wire::rows::Rows;
 use std::fmt;
 
 /// Takes values out of bytes, in the order in which they were encoded.
 pub struct Decoder<'a> {
     bytes: &'a [u8],
     /// What is not among the bytes.
-    runs: std::slice::IterMut<'a, Run>,
+    rows: std::slice::IterMut<'a, Row>,
     /// The elements whose number was taken last.
-    apart: Option<&'a mut Run>,
+    apart: Option<&'a mut Row>,
     /// Where the values go back to who encoded them: the bytes that there were, and what was refused.
     back: Option<(usize, &'a mut Kept)>,
 }
@@ -32,7 +34,7 @@ impl fmt::Debug for Decoder<'_> {
 impl<'a> Decoder<'a> {
     #[inline(always)]
     pub(crate) fn new(bytes: &'a [u8]) -> Self {
-        Self { bytes, runs: [].iter_mut(), apart: None, back: None }
+        Self { bytes, rows: [].iter_mut(), apart: None, back: None }
     }
 
     /// The value that [`Encoder::refuse`](crate::Encoder::refuse) was given in place of the bytes that would be next, if a message
@@ -53,8 +55,8 @@ impl<'a> Decoder<'a> {
     /// If there are not so many.
     #[inline]
     pub fn bytes(&mut self, count: usize) -> Result<&'a [u8], Malformed> {
-        if let Some(run) = self.apart.take() {
-            let bytes = &(*run).bytes();
+        if let Some(row) = self.apart.take() {
+            let bytes = &(*row).bytes();
             return if bytes.len() == count { Ok(bytes) } else { Err(Malformed::instead_of::<[u8]>()) };
         }
         let (taken, rest) = self.bytes.split_at_checked(count).ok_or_else(Malformed::instead_of::<[u8]>)?;
@@ -69,11 +71,13 @@ impl<'a> Decoder<'a> {
     #[inline]
     pub fn length(&mut self) -> Result<usize, Malformed> {
         let bytes = self.bytes(size_of::<u64>())?;
-        let mut length = bytes.try_into().map_or(u64::MAX, u64::from_ne_bytes);
-        if length & APART != 0 {
-            self.apart = Some(self.runs.next().ok_or_else(Malformed::instead_of::<[u8]>)?);
-            length ^= APART;
-        }
+        let length = match Length::unpack(bytes.try_into().map_or(u64::MAX, u64::from_ne_bytes)) {
+            Length::Here(length) => length,
+            Length::Apart(length) => {
+                self.apart = Some(self.rows.next().ok_or_else(Malformed::instead_of::<[u8]>)?);
+                length
+            }
+        };
         length.try_into().map_err(|_| Malformed::instead_of::<usize>())
     }
 
@@ -107,8 +111,8 @@ impl<'a> Decoder<'a> {
     /// Takes plain values.
     #[inline]
     fn plain<T: NoRef>(&mut self, length: usize) -> Result<Vec<T>, Malformed> {
-        if let Some(run) = self.apart.take() {
-            let values = std::mem::take(run).into_vec()?;
+        if let Some(row) = self.apart.take() {
+            let values = std::mem::take(row).into_vec()?;
             return if values.len() == length { Ok(values) } else { Err(Malformed::instead_of::<[T]>()) };
         }
         let size = length.checked_mul(size_of::<T>()).ok_or_else(Malformed::instead_of::<[T]>)?;
@@ -132,25 +136,28 @@ impl<'a> Decoder<'a> {
         T::decode(&mut Self::new(bytes))
     }
 
-    /// Decodes one value of which these are all parts: the encoded bytes, and what is not among them.
-    pub(crate) fn decoded_parts<T: NoRef>(parts: &'a mut [Run]) -> Result<T, Malformed> {
-        let (head, runs) = parts.split_first_mut().ok_or_else(Malformed::instead_of::<T>)?;
-        Self { runs: runs.iter_mut(), ..Self::new((*head).bytes()) }.all()
+    /// Takes a row of another encoded value.
+    ///
+    /// # Errors
+    /// If there is none.
+    pub(crate) fn row(&mut self) -> Result<Row, Malformed> {
+        self.rows.next().map(std::mem::take).ok_or_else(Malformed::instead_of::<Row>)
+    }
+
+    /// Decodes one value that came in rows.
+    pub(crate) fn decoded_rows<T: NoRef>(rows: &'a mut Rows) -> Result<T, Malformed> {
+        Self { rows: rows.long.iter_mut(), ..Self::new(&rows.bytes) }.all()
     }
 
     /// Decodes a value where it was encoded, with what was refused of it. `None` if a type of the program cannot.
-    pub(crate) fn given_back_whole<T: NoRef>(
-        bytes: &'a [u8],
-        runs: &'a mut [Run],
-        kept: &'a mut Kept,
-    ) -> Option<T> {
-        let back = Some((bytes.len(), kept));
-        Self { bytes, runs: runs.iter_mut(), apart: None, back }.all().ok()
+    pub(crate) fn given_back_whole<T: NoRef>(rows: &'a mut Rows, kept: &'a mut Kept) -> Option<T> {
+        let back = Some((rows.bytes.len(), kept));
+        Self { back, rows: rows.long.iter_mut(), ..Self::new(&rows.bytes) }.all().ok()
     }
 
     fn all<T: NoRef>(mut self) -> Result<T, Malformed> {
         let value = T::decode(&mut self)?;
-        let is_all = self.bytes.is_empty() && self.runs.len() == 0 && self.apart.is_none();
+        let is_all = self.bytes.is_empty() && self.rows.len() == 0 && self.apart.is_none();
         if is_all { Ok(value) } else { Err(Malformed::instead_of::<T>()) }
     }
 }

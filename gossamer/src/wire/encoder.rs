@@ -9,8 +9,10 @@
 
 use crate::wire::NoRef;
 use crate::wire::decoder::Decoder;
+use crate::wire::length::Length;
 use crate::wire::refusal::{Refusal, Why};
-use crate::wire::run::{LONG, Part, Run};
+use crate::wire::row::{LONG, Row};
+use crate::wire::rows::Rows;
 use crate::wire::word::Word;
 use std::any::Any;
 use std::collections::VecDeque;
@@ -23,14 +25,14 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 pub struct Encoder {
     to: Target,
     /// What is not among the bytes, in the order in which they refer to it.
-    runs: Vec<Run>,
+    rows: Vec<Row>,
     /// The first value that cannot leave its node.
     refusal: Option<Refusal>,
     kept: Kept,
     /// What is to be done if encoding is left by a panic.
     undo: Vec<Box<dyn FnOnce()>>,
     /// Long rows of plain values are kept apart.
-    keeps_runs: bool,
+    keeps_rows: bool,
 }
 
 enum Target {
@@ -44,9 +46,6 @@ enum Target {
 
 /// Values that were refused, each with the number of bytes before it.
 pub(crate) type Kept = VecDeque<(usize, Box<dyn Any>)>;
-
-/// In a length: the elements are not behind it, but are the next of the parts that come apart.
-pub(super) const APART: u64 = 1 << 63;
 
 impl Default for Encoder {
     fn default() -> Self {
@@ -69,8 +68,8 @@ impl Drop for Encoder {
 impl Encoder {
     #[inline(always)]
     fn to(to: Target) -> Self {
-        let (runs, kept, undo) = (Vec::new(), VecDeque::new(), Vec::new());
-        Self { to, runs, refusal: None, kept, undo, keeps_runs: false }
+        let (rows, kept, undo) = (Vec::new(), VecDeque::new(), Vec::new());
+        Self { to, rows, refusal: None, kept, undo, keeps_rows: false }
     }
 
     /// Keeps a value that stays in the node that made it. The request it belongs to fails, and all that it was sent with is given
@@ -115,8 +114,7 @@ impl Encoder {
     /// If there are 2^63 or more, which only elements without size can be.
     #[inline(always)]
     pub fn length(&mut self, length: usize) {
-        assert!((length as u64) < APART, "a row of {length} elements cannot travel");
-        self.bytes(&(length as u64).to_ne_bytes());
+        self.bytes(&Length::of_elements(length).pack().to_ne_bytes());
     }
 
     /// Adds the bytes of a value.
@@ -132,9 +130,9 @@ impl Encoder {
     /// Adds several values of one type.
     #[inline]
     pub(crate) fn elements<T: NoRef>(&mut self, values: Vec<T>) {
-        if T::SHAPE.is_plain() && self.keeps_runs && size_of_val(&values[..]) >= LONG {
-            self.bytes(&(values.len() as u64 | APART).to_ne_bytes());
-            self.runs.push(Run::of(values));
+        if T::SHAPE.is_plain() && self.keeps_rows && size_of_val(&values[..]) >= LONG {
+            self.bytes(&Length::Apart(values.len() as u64).pack().to_ne_bytes());
+            self.rows.push(Row::of(values));
             return;
         }
         self.length(values.len());
@@ -154,6 +152,15 @@ impl Encoder {
         self.bytes(bytes);
     }
 
+    /// Adds a row of another encoded value, apart if it may be.
+    pub(crate) fn row(&mut self, row: Row) {
+        if self.keeps_rows {
+            self.rows.push(row);
+        } else {
+            unreachable!("an encoded value travels in rows")
+        }
+    }
+
     /// Encodes a value of a bounded shape into words of a slot: its bytes, then zeros.
     ///
     /// # Panics
@@ -167,21 +174,22 @@ impl Encoder {
         value.encode(&mut encoder);
     }
 
-    /// The parcel of a value of type `T`, all that was encoded.
+    /// All that was encoded, as a value of type `T`.
     ///
     /// # Errors
     /// If there is something in it that cannot leave.
-    pub(crate) fn finish<T: NoRef>(mut self) -> Result<Parcel<T>, Refused<T>> {
+    fn finish<T: NoRef>(mut self) -> Result<Marshalled<T>, Refused<T>> {
         let take = std::mem::take::<Vec<u8>>;
         let bytes = if let Target::Memory(bytes) = &mut self.to { take(bytes) } else { Vec::new() };
-        let (runs, kept) = (std::mem::take(&mut self.runs), std::mem::take(&mut self.kept));
+        let (long, kept) = (std::mem::take(&mut self.rows), std::mem::take(&mut self.kept));
         let is_unique = !self.undo.is_empty();
         // It is a whole value now, which can be decoded again.
         self.undo.clear();
-        let parcel = Parcel { bytes, runs, kept, is_unique, is_sent: false, of: PhantomData };
+        let rows = Rows { bytes, long };
+        let marshalled = Marshalled { rows, kept, is_unique, is_sent: false, of: PhantomData };
         match self.refusal.take() {
-            None => Ok(parcel),
-            Some(refusal) => Err(Refused { refusal, value: parcel.open() }),
+            None => Ok(marshalled),
+            Some(refusal) => Err(Refused { refusal, value: marshalled.open() }),
         }
     }
 
@@ -189,7 +197,7 @@ impl Encoder {
     ///
     /// # Errors
     /// If there is something in it that cannot leave.
-    pub(crate) fn parcel<T: NoRef>(value: T) -> Result<Parcel<T>, Refused<T>> {
+    pub(crate) fn marshal<T: NoRef>(value: T) -> Result<Marshalled<T>, Refused<T>> {
         let mut encoder = Self::default();
         value.encode(&mut encoder);
         encoder.finish()
@@ -199,9 +207,9 @@ impl Encoder {
     ///
     /// # Errors
     /// If there is something in it that cannot leave.
-    pub(crate) fn parcel_with_runs<T: NoRef>(value: T) -> Result<Parcel<T>, Refused<T>> {
+    pub(crate) fn marshal_in_rows<T: NoRef>(value: T) -> Result<Marshalled<T>, Refused<T>> {
         let mut encoder = Self::default();
-        encoder.keeps_runs = true;
+        encoder.keeps_rows = true;
         value.encode(&mut encoder);
         encoder.finish()
     }
@@ -211,7 +219,7 @@ impl Encoder {
     /// # Errors
     /// If there is something in it that cannot leave.
     pub(crate) fn encoded<T: NoRef>(value: T) -> Result<Vec<u8>, Refused<T>> {
-        Self::parcel(value).map(Parcel::send)
+        Self::marshal(value).map(|marshalled| marshalled.send().into_bytes())
     }
 }
 
@@ -237,30 +245,17 @@ impl<T> fmt::Debug for Refused<T> {
 }
 
 /// An encoded value that has not left yet. If it is dropped, so is what it owns.
-pub(crate) struct Parcel<T: NoRef> {
-    bytes: Vec<u8>,
-    /// What is not among the bytes, in the order in which they refer to it.
-    runs: Vec<Run>,
+pub(crate) struct Marshalled<T: NoRef> {
+    rows: Rows,
     kept: Kept,
     is_unique: bool,
     is_sent: bool,
     of: PhantomData<fn() -> T>,
 }
 
-impl<T: NoRef> Parcel<T> {
-    pub(crate) fn bytes(&self) -> &[u8] {
-        &self.bytes
-    }
-
-    /// Whether something is not among the bytes.
-    pub(crate) fn has_runs(&self) -> bool {
-        !self.runs.is_empty()
-    }
-
-    /// The bytes, and what is not among them.
-    pub(crate) fn parts(&self) -> impl Iterator<Item = (Part, &[u8])> {
-        let runs = self.runs.iter().map(|run| (run.part(), run.bytes()));
-        std::iter::once((Part::encoded(&self.bytes), &self.bytes[..])).chain(runs)
+impl<T: NoRef> Marshalled<T> {
+    pub(crate) fn rows(&self) -> &Rows {
+        &self.rows
     }
 
     /// Whether what it owns is counted, so that it can leave only once.
@@ -268,26 +263,25 @@ impl<T: NoRef> Parcel<T> {
         self.is_unique
     }
 
-    /// The bytes, which are on their way now.
-    pub(crate) fn send(mut self) -> Vec<u8> {
+    /// What leaves now.
+    pub(crate) fn send(mut self) -> Rows {
         self.is_sent = true;
-        std::mem::take(&mut self.bytes)
+        std::mem::take(&mut self.rows)
     }
 
     /// The value.
     fn open(mut self) -> Option<T> {
         self.is_sent = true;
-        Decoder::given_back_whole(&self.bytes, &mut self.runs, &mut self.kept)
+        Decoder::given_back_whole(&mut self.rows, &mut self.kept)
     }
 }
 
-impl<T: NoRef> Drop for Parcel<T> {
+impl<T: NoRef> Drop for Marshalled<T> {
     fn drop(&mut self) {
         if self.is_sent {
             return;
         }
-        let mut give_back =
-            || drop(Decoder::given_back_whole::<T>(&self.bytes, &mut self.runs, &mut self.kept));
+        let mut give_back = || drop(Decoder::given_back_whole::<T>(&mut self.rows, &mut self.kept));
         if std::thread::panicking() {
             // A second panic, of a destructor or of a `decode`, would end the process. The hook has reported it.
             let _reported = catch_unwind(AssertUnwindSafe(give_back));
@@ -297,8 +291,8 @@ impl<T: NoRef> Drop for Parcel<T> {
     }
 }
 
-impl<T: NoRef> fmt::Debug for Parcel<T> {
+impl<T: NoRef> fmt::Debug for Marshalled<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Parcel").field("bytes", &self.bytes.len()).finish_non_exhaustive()
+        f.debug_struct("Marshalled").field("rows", &self.rows).finish_non_exhaustive()
     }
 }

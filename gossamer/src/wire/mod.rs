@@ -6,6 +6,7 @@ pub(crate) mod decoder;
 pub(crate) mod encoder;
 mod failures;
 pub(crate) mod field;
+pub(crate) mod length;
 mod net;
 mod noref;
 mod owned;
@@ -13,7 +14,8 @@ mod plain;
 mod range;
 pub(crate) mod refusal;
 pub(crate) mod request;
-pub(crate) mod run;
+pub(crate) mod row;
+pub(crate) mod rows;
 #[cfg(feature = "serde")]
 mod serde;
 pub(crate) mod shape;

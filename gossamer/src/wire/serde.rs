@@ -103,10 +103,10 @@ mod tests {
     #[test]
     fn a_panic_of_the_program_while_it_writes_loses_nothing() {
         let count = Rc::new(());
-        let refused = Encoder::parcel((Stays(Rc::clone(&count)), Serde(Fails))).unwrap_err();
+        let refused = Encoder::marshal((Stays(Rc::clone(&count)), Serde(Fails))).unwrap_err();
         assert!(refused.value.is_some());
         drop(refused);
-        let refused = Encoder::parcel(Serde(Fails)).unwrap_err();
+        let refused = Encoder::marshal(Serde(Fails)).unwrap_err();
         assert!(refused.refusal.to_string().contains("not to be written"), "{refused:?}");
         assert_eq!(Rc::strong_count(&count), 1);
     }

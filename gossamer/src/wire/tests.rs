@@ -177,8 +177,12 @@ fn what_does_not_leave_comes_back_whole() {
         }
     }
     let value = || (String::from("x"), vec![Even(2), Even(3), Even(4), Even(5)], vec![7_u64; 5000], Even(7));
-    let refused = Encoder::parcel_with_runs(value()).unwrap_err();
+    let refused = Encoder::marshal_in_rows(value()).unwrap_err();
     assert_eq!(refused.value, Some(value()));
+    let mut roomy = Vec::with_capacity(9000);
+    roomy.extend([7_u64; 5000]);
+    let refused = Encoder::marshal_in_rows((Even(1), roomy)).unwrap_err();
+    assert_eq!(refused.value, Some((Even(1), vec![7; 5000])), "a vector with room for more was lost");
 
     struct Counted(#[expect(dead_code, reason = "it is counted")] Rc<()>);
     // SAFETY: not sent to any other thread.
@@ -188,7 +192,7 @@ fn what_does_not_leave_comes_back_whole() {
     #[expect(unsafe_code, reason = "`NoRef` is an unsafe trait")]
     unsafe impl NoRef for Counted {}
     let count = Rc::new(());
-    drop(Encoder::parcel((1_u8, Some(Counted(Rc::clone(&count))))));
+    drop(Encoder::marshal((1_u8, Some(Counted(Rc::clone(&count))))));
     assert_eq!(Rc::strong_count(&count), 1);
 }
 

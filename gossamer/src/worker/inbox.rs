@@ -12,7 +12,7 @@ pub(crate) enum Message {
     /// Worker `from` made a lane to this one: its request slots, and its response slots.
     Connect { from: usize, requests: Local, responses: Local },
     /// A worker of another machine made a lane to this one: its request slots.
-    ConnectWire { from: usize, requests: Local },
+    ConnectNode { from: usize, requests: Local },
     /// A request of a thread that is no worker of this runtime.
     Request(Box<dyn FnOnce(&Worker) + Send>),
     /// The same, to a trustee of another node: it waits here until there is room on the lane.

@@ -9,8 +9,8 @@ use crate::lane::operation::{Delegated, Operation};
 use crate::lane::property::Root;
 use crate::lane::server::Server;
 use crate::sys::fiber::Fiber;
-use crate::worker::bulk::Free;
 use crate::worker::inbox::Message;
+use crate::worker::large::Senders;
 use crate::worker::{Local, Worker};
 use std::cell::{OnceCell, RefCell};
 use std::collections::VecDeque;
@@ -22,8 +22,8 @@ pub(crate) struct Outbound {
     pub(crate) client: Client<Link>,
     /// The trustee is of another node.
     remote: bool,
-    /// Where large values go, if it is of this machine.
-    pub(super) bulk: Option<Free>,
+    /// Fibers that send large arguments.
+    pub(super) senders: Senders,
     /// Fibers that wait for room on the lane, in the order in which they came.
     pub(super) waiting: RefCell<VecDeque<Rc<Fiber>>>,
 }
@@ -46,25 +46,23 @@ impl Worker {
     #[cold]
     fn connect(&self, trustee: usize) -> Outbound {
         self.connected.borrow_mut().push(trustee);
-        if let Some(peers) = self.shared.peers.as_ref().filter(|_| !self.shared.is_here(trustee)) {
-            let (requests, responses) = match peers.connect(self.index, trustee) {
-                Some((requests, responses)) => (Link::Memory(requests), responses),
-                None => {
-                    let cable = self.cable_to(peers, trustee);
-                    let requests = Link::Wire(cable.connect(Lane::requests(self.index, trustee)));
-                    (requests, cable.register(Lane::responses(self.index, trustee)))
-                }
+        if !self.shared.is_here(trustee) {
+            let endpoint = self.endpoint_to(trustee);
+            let responses = endpoint.register(Lane::responses(self.index, trustee));
+            let client = Client::new(endpoint.connect(Lane::requests(self.index, trustee)), responses);
+            return Outbound {
+                client,
+                remote: true,
+                senders: Senders::default(),
+                waiting: RefCell::default(),
             };
-            let client = Client::new(requests, responses);
-            let bulk = peers.places(self.index, trustee).map(Free::new);
-            return Outbound { client, remote: true, bulk, waiting: RefCell::default() };
         }
         let (requests, responses) = (SlotMemory::new(), SlotMemory::new());
-        let client = Client::new(Link::Memory(Arc::clone(&requests)), Arc::clone(&responses));
+        let client = Client::new(Link::Process(Arc::clone(&requests)), Arc::clone(&responses));
         // Refused only once the runtime has ended; then the requests are abandoned, and say so.
         let _ended =
             self.shared.post(trustee).send(Message::Connect { from: self.index, requests, responses });
-        Outbound { client, remote: false, bulk: None, waiting: RefCell::default() }
+        Outbound { client, remote: false, senders: Senders::default(), waiting: RefCell::default() }
     }
 
     pub(crate) fn is_connected_to(&self, trustee: usize) -> bool {
@@ -76,33 +74,10 @@ impl Worker {
         self.inbound.borrow_mut().push(Inbound { client, remote, server });
     }
 
-    /// Accepts the lanes that workers of other nodes have made to this one. Whether there was a new one.
-    pub(super) fn accept_from_nodes(&self) -> bool {
-        let Some(peers) = self.shared.peers.as_ref().filter(|_| self.has_new_lanes()) else { return false };
-        // Before the look: a lane that is made meanwhile raises the count again.
-        self.accepted.set(peers.porch(self.index).connects());
-        for client in peers.others() {
-            let known = self.inbound.borrow().iter().any(|lane| lane.client == client);
-            if let Some((requests, responses)) = peers.connected(client, self.index).filter(|_| !known) {
-                self.accept(client, requests, Link::Memory(responses));
-            }
-        }
-        true
-    }
-
-    /// Accepts the lane of a worker of another machine.
-    pub(super) fn accept_wire(&self, client: usize, requests: Local) {
-        if let Some(peers) = &self.shared.peers {
-            let responses = self.cable_to(peers, client).connect(Lane::responses(client, self.index));
-            self.accept(client, requests, Link::Wire(responses));
-        }
-    }
-
-    /// Whether a worker of another node has made a lane to this one.
-    #[inline(always)]
-    pub(super) fn has_new_lanes(&self) -> bool {
-        let connects = self.shared.peers.as_ref().map(|peers| peers.porch(self.index).connects());
-        connects.is_some_and(|connects| connects != self.accepted.get())
+    /// Accepts the lane of a worker of another node.
+    pub(super) fn accept_from_node(&self, client: usize, requests: Local) {
+        let responses = self.endpoint_to(client).connect(Lane::responses(client, self.index));
+        self.accept(client, requests, responses);
     }
 
     /// Makes room on a lane whose gathered batch is full. A fiber waits for a free slot; other code cannot, and
@@ -229,7 +204,13 @@ impl Worker {
     #[inline(always)]
     fn serve_batch(&self, lane: &mut Inbound) -> bool {
         if lane.remote {
-            self.serve_node(lane.client, &mut lane.server)
+            lane.server.has_requests() && {
+                // The arguments of a request that is there are, too (W7).
+                if self.connections.have_arrivals() {
+                    self.hear_nodes();
+                }
+                self.serve_node(lane.client, &mut lane.server)
+            }
         } else {
             lane.server.serve(&self.properties, self.index as u32)
         }

@@ -22,13 +22,14 @@
 //!   while it has fibers: they, and whoever has borrowed something of theirs, may refer to the worker and to its thread-locals.
 #![deny(unsafe_code)]
 
-mod bulk;
 pub(crate) mod config;
+mod connections;
 pub(crate) mod ending;
 pub(crate) mod fate;
 pub(crate) mod grace;
 pub(crate) mod inbox;
 mod lanes;
+mod large;
 pub(crate) mod last_words;
 pub(crate) mod lending;
 pub(crate) mod overdue;
@@ -46,12 +47,12 @@ mod suspend;
 pub(crate) mod timer;
 pub(crate) mod view;
 pub(crate) mod wake;
-mod wires;
 
 use crate::lane::context::{self, Context};
-use crate::lane::encoded::exchange::Exchange;
+use crate::lane::large::Exchange;
 use crate::lane::property::Properties;
 use crate::sys::scoped::scoped_thread_local;
+use crate::worker::connections::Connections;
 use crate::worker::grace::Grace;
 use crate::worker::inbox::Message;
 use crate::worker::lanes::{Inbound, Outbound};
@@ -61,7 +62,6 @@ use crate::worker::rounds::Rounds;
 use crate::worker::scheduler::Scheduler;
 use crate::worker::shared::Shared;
 use crate::worker::timer::Timers;
-use crate::worker::wires::Wires;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -105,9 +105,9 @@ pub(crate) struct Worker {
     pub(crate) lending: Lending,
     exchange: Exchange,
     expected: Expected,
-    /// Lanes of other nodes to this worker that it has seen.
-    accepted: Cell<u32>,
-    wires: Wires,
+    /// Fibers that send large arguments.
+    senders: Cell<usize>,
+    connections: Connections,
     /// Messages that wait for room on the lane to another node, and those behind them.
     held: RefCell<VecDeque<Message>>,
     rounds: Rounds,
@@ -125,7 +125,7 @@ pub(crate) struct Worker {
 }
 
 impl Worker {
-    pub(crate) fn new(shared: Arc<Shared>, index: usize, poll: mio::Poll, wires: Wires) -> Self {
+    pub(crate) fn new(shared: Arc<Shared>, index: usize, poll: mio::Poll, connections: Connections) -> Self {
         let workers = shared.workers();
         Self {
             scheduler: Scheduler::new(
@@ -140,10 +140,10 @@ impl Worker {
             timers: Timers::default(),
             grace: Grace::default(),
             lending: Lending::default(),
-            exchange: Exchange::new(Arc::clone(&shared.post(index).ahead)),
+            exchange: Exchange::new(Arc::clone(&shared.post(index).incoming)),
             expected: Expected::default(),
-            accepted: Cell::new(0),
-            wires,
+            senders: Cell::new(0),
+            connections,
             held: RefCell::default(),
             rounds: Rounds::default(),
             settlers: Cell::new(0),

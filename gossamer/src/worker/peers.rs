@@ -1,9 +1,8 @@
-//! The workers of other nodes, as a worker needs them: where their lanes are, and how to wake them.
+//! The nodes of an application, as a worker needs them: who has which workers, and what joins them to this node.
 
-use crate::fabric::bulk::Places;
-use crate::fabric::cable::{Cable, Landing};
-use crate::fabric::shm::{Pair, Porch, Porches};
-use crate::fabric::{Endpoint, Lane, SlotMemory};
+use crate::fabric::link::LinkEndpoint;
+use crate::fabric::shm::{Mailbox, Mailboxes, Neighbour, Neighbours, ShmEndpoint};
+use crate::fabric::tcp::{Registered, TcpEndpoint};
 use crate::sys::bell::Bell;
 use std::io;
 use std::net::TcpStream;
@@ -19,48 +18,46 @@ pub(crate) struct Peers {
     node: usize,
     /// The host at which nodes of other machines reach this one.
     host: String,
-    /// By node; none for this one.
-    ways: Vec<Option<Way>>,
-    porches: Porches,
+    neighbours: Arc<Neighbours>,
+    /// By node: connections to those of other machines, which the workers have not taken yet.
+    sockets: Vec<Sockets>,
     /// What other nodes wake our workers with.
     bells: Vec<Bell>,
     /// What connections land in.
-    landing: Arc<Landing>,
+    registered: Arc<Registered>,
 }
 
-/// How another node is reached.
-pub(crate) enum Way {
-    /// It is on this machine.
-    Memory(Neighbour),
-    /// It is on another one: connections that the workers have not taken yet. The `n`th has worker `n` of each side, modulo
-    /// their number, at its ends, and carries what worker `n` writes.
-    Wires(Mutex<Vec<Option<TcpStream>>>),
-}
+/// Connections to a node of another machine, none to others. The `n`th has worker `n` of each side, modulo their number, at its ends, and
+/// carries what worker `n` writes.
+pub(crate) type Sockets = Mutex<Vec<Option<TcpStream>>>;
 
-/// What another node of this machine shares.
-pub(crate) struct Neighbour {
-    pub(crate) pair: Pair,
-    pub(crate) porches: Porches,
-    pub(crate) bells: Vec<Bell>,
+/// What joins a worker to other nodes.
+pub(crate) struct Joined {
+    pub(crate) endpoint: LinkEndpoint,
+    /// The nodes for which it carries what the worker writes.
+    pub(crate) writes_to: Vec<usize>,
+    /// The node at the other end, if it is one.
+    pub(crate) node: Option<usize>,
 }
 
 impl Peers {
-    /// `host`: where nodes of other machines reach this one. `workers`: how many each node has. `ways`: one to each other node.
+    /// `host`: where nodes of other machines reach this one. `workers`: how many each node has. `neighbours`: the nodes of this machine;
+    /// `sockets`: those of others, by node.
     pub(crate) fn new(
-        node: usize,
-        host: String,
+        (node, host): (usize, String),
         workers: &[usize],
-        ways: Vec<Option<Way>>,
-        porches: Porches,
-        bells: Vec<Bell>,
+        neighbours: Vec<Neighbour>,
+        sockets: Vec<Sockets>,
+        (mailboxes, bells): (Mailboxes, Vec<Bell>),
     ) -> Self {
         let mut firsts = vec![0];
         firsts.extend(workers.iter().scan(0, |sum, workers| {
             *sum += workers;
             Some(*sum)
         }));
-        let landing = Arc::new(Landing::new(firsts[node]..firsts[node + 1]));
-        Self { firsts, node, host, ways, porches, bells, landing }
+        let ours = firsts[node]..firsts[node + 1];
+        let neighbours = Arc::new(Neighbours::new(ours.clone(), mailboxes, neighbours));
+        Self { firsts, node, host, neighbours, sockets, bells, registered: Arc::new(Registered::new(ours)) }
     }
 
     /// The number of this node.
@@ -74,7 +71,7 @@ impl Peers {
     }
 
     pub(crate) fn nodes(&self) -> usize {
-        self.ways.len()
+        self.firsts.len() - 1
     }
 
     /// The workers of a node.
@@ -92,53 +89,20 @@ impl Peers {
         self.firsts.partition_point(|first| *first <= worker) - 1
     }
 
-    /// A neighbour that has a worker, and the worker's number there.
-    #[inline]
-    fn neighbour(&self, worker: usize) -> Option<(&Neighbour, usize)> {
-        let node = self.node_of(worker);
-        match &self.ways[node] {
-            Some(Way::Memory(neighbour)) => Some((neighbour, worker - self.firsts[node])),
-            _ => None,
-        }
-    }
-
-    fn number(&self, worker: usize) -> usize {
-        worker - self.firsts[self.node]
-    }
-
-    /// Takes the lane from a worker of ours to one of a node that shares memory into use: the way to its requests, and its
-    /// responses.
-    pub(crate) fn connect(&self, from: usize, to: usize) -> Option<(Arc<SlotMemory>, Arc<SlotMemory>)> {
-        let (Neighbour { pair, porches, .. }, number) = self.neighbour(to)?;
-        pair.open(from, to);
-        porches.of(number).announce();
-        Some((pair.connect(Lane::requests(from, to)), pair.register(Lane::responses(from, to))))
-    }
-
-    /// The lane from a worker of a node that shares memory to one of ours, if it is in use: its requests, and the way to its
-    /// responses.
-    pub(crate) fn connected(&self, from: usize, to: usize) -> Option<(Arc<SlotMemory>, Arc<SlotMemory>)> {
-        let (Neighbour { pair, .. }, _) = self.neighbour(from)?;
-        let slots = || (pair.register(Lane::requests(from, to)), pair.connect(Lane::responses(from, to)));
-        pair.is_open(from, to).then(slots)
-    }
-
-    /// Where large values go from a worker to another, if their nodes share memory.
-    pub(crate) fn places(&self, from: usize, to: usize) -> Option<Places> {
-        let other = if self.workers_of(self.node).contains(&from) { to } else { from };
-        Some(self.neighbour(other)?.0.pair.places(from, to))
-    }
-
     /// The workers of the other nodes.
     pub(crate) fn others(&self) -> impl Iterator<Item = usize> {
         let ours = self.workers_of(self.node);
         (0..self.workers()).filter(move |worker| !ours.contains(worker))
     }
 
+    fn number(&self, worker: usize) -> usize {
+        worker - self.firsts[self.node]
+    }
+
     /// What other nodes may touch of a worker of ours.
     #[inline(always)]
-    pub(crate) fn porch(&self, worker: usize) -> &Porch {
-        self.porches.of(self.number(worker))
+    pub(crate) fn mailbox(&self, worker: usize) -> Mailbox<'_> {
+        self.neighbours.mailbox(worker)
     }
 
     /// What other nodes wake a worker of ours with, by its number in this node.
@@ -150,36 +114,36 @@ impl Peers {
     /// by what arrives.
     #[inline]
     pub(crate) fn ring(&self, worker: usize) {
-        let Some((neighbour, number)) = self.neighbour(worker) else { return };
-        if neighbour.porches.of(number).doorbell.needs_ring()
-            && let Err(error) = neighbour.bells[number].ring()
-        {
-            // A bell that cannot be rung leaves a worker asleep over its work: end, do not hang.
-            eprintln!("gossamer: cannot wake worker {worker}: {error}");
-            std::process::abort();
-        }
+        self.neighbours.ring(worker);
     }
 
-    /// The connections that a worker of ours reads: the node at the other end, whether it carries what our worker writes, and
-    /// our end. Once.
+    /// What joins a worker of ours to the other nodes. Once: it gets the sockets.
     ///
     /// # Errors
     /// If a socket cannot be had not to block.
-    pub(crate) fn take_connections(&self, worker: usize) -> io::Result<Vec<(usize, bool, Cable)>> {
+    pub(crate) fn endpoints_of(&self, worker: usize) -> io::Result<Vec<Joined>> {
+        let mut joined = Vec::new();
+        if !self.neighbours.is_empty() {
+            let is_neighbour = |node: &usize| self.neighbours.has(self.firsts[*node]);
+            joined.push(Joined {
+                endpoint: LinkEndpoint::Shm(ShmEndpoint::new(worker, Arc::clone(&self.neighbours))),
+                writes_to: (0..self.nodes()).filter(is_neighbour).collect(),
+                node: None,
+            });
+        }
         let (number, ours) = (self.number(worker), self.workers_of(self.node).len());
-        let mut taken = Vec::new();
-        for (node, way) in self.ways.iter().enumerate() {
-            let Some(Way::Wires(sockets)) = way else { continue };
+        for (node, sockets) in self.sockets.iter().enumerate() {
             let mut sockets = sockets.lock().unwrap_or_else(PoisonError::into_inner);
             for (index, socket) in sockets.iter_mut().enumerate().filter(|(index, _)| index % ours == number)
             {
                 let writer = self.firsts[node] + index % self.workers_of(node).len();
-                if let Some(socket) = socket.take() {
-                    taken.push((node, index == number, Cable::new(socket, writer, &self.landing)?));
-                }
+                let Some(socket) = socket.take() else { continue };
+                let endpoint = LinkEndpoint::Tcp(TcpEndpoint::new(socket, writer, &self.registered)?);
+                let writes_to = if index == number { vec![node] } else { Vec::new() };
+                joined.push(Joined { endpoint, writes_to, node: Some(node) });
             }
         }
-        Ok(taken)
+        Ok(joined)
     }
 
     /// How many connections two nodes have.

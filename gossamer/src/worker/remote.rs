@@ -3,15 +3,16 @@
 use crate::fabric::Fabric;
 use crate::lane::catch;
 use crate::lane::client::Client;
-use crate::lane::encoded::exchange::Late;
-use crate::lane::encoded::{Argument, Fixed, Packed, Serving, Unanswered};
+use crate::lane::encoded::{Apart, Argument, Fixed, Packed, Serving, Unanswered};
 use crate::lane::error::DelegationError;
+use crate::lane::large::{LargeValue, Late};
 use crate::lane::operation::Delegated;
 use crate::lane::property::Root;
 use crate::lane::server::Server;
 use crate::sys::exit;
 use crate::wire::NoRef;
 use crate::wire::refusal::Malformed;
+use crate::wire::rows::Rows;
 use crate::worker::peers::Peers;
 use crate::worker::{Worker, with_worker};
 use std::cell::RefCell;
@@ -23,7 +24,7 @@ use std::fmt;
 const NOT_UNDERSTOOD: i32 = 70;
 
 /// An answer as it arrives: an encoded result, or why there is none.
-pub(crate) type Outcome = Result<Vec<u8>, DelegationError>;
+pub(crate) type Outcome = Result<Rows, DelegationError>;
 
 /// What is done with an answer that comes apart.
 pub(crate) type Then = Box<dyn FnOnce(Outcome)>;
@@ -77,8 +78,14 @@ impl Worker {
         if Fixed::<C>::FITS {
             self.push_to_root(trustee, delegated, Fixed(arguments));
         } else if let Ok(argument) = Packed::new(arguments) {
-            let argument = self.send_ahead(trustee, argument);
-            self.push_to_root(trustee, delegated, argument);
+            if !argument.is_large() {
+                return self.push_to_root(trustee, delegated, argument);
+            }
+            let (lane, ticket) = (self.lane_to(trustee), self.exchange.ticket());
+            let published = lane.client.make_room();
+            self.push_to_root(trustee, delegated, Apart(ticket));
+            lane.client.leave_with(LargeValue::new(ticket, argument.send()));
+            self.after_push(trustee, published);
         } else {
             unreachable!("what this crate sends leaves its node")
         }
@@ -117,18 +124,16 @@ impl Worker {
     #[cold]
     pub(super) fn does_not_understand(&self, peer: usize, malformed: &Malformed) -> ! {
         let node = self.shared.peers.as_ref().map_or(0, |peers| peers.node_of(peer));
-        self.not_understood(node, &format!("its worker {peer}: {malformed}"))
+        self.not_understood(Some(node), &format!("its worker {peer}: {malformed}"))
     }
 
     /// Ends the process: another node has sent what no node of this program sends.
     #[cold]
-    pub(super) fn not_understood(&self, node: usize, what: &dyn fmt::Display) -> ! {
+    pub(super) fn not_understood(&self, node: Option<usize>, what: &dyn fmt::Display) -> ! {
+        let other = node.map_or_else(|| "a node of its machine".to_owned(), |node| format!("node {node}"));
         let here = self.shared.peers.as_ref().map_or(0, Peers::node);
         exit::at_once(
-            &format!(
-                "gossamer: worker {} of node {here} does not understand node {node}: {what}",
-                self.index
-            ),
+            &format!("gossamer: worker {} of node {here} does not understand {other}: {what}", self.index),
             NOT_UNDERSTOOD,
         )
     }

@@ -56,8 +56,10 @@ impl Worker {
             all.into_iter().map(|node| ((node.client, node.ticket), node.bytes)).unzip();
         for (client, ticket) in who {
             // Bytes can leave every node.
-            let bytes = Encoder::encoded(brought.clone()).unwrap_or_default();
-            self.answer(client, ticket, Ok(bytes));
+            let Ok(all) = Encoder::marshal_in_rows(brought.clone()) else {
+                unreachable!("bytes leave their node")
+            };
+            self.answer(client, ticket, Ok(all.send()));
         }
     }
 }

@@ -5,10 +5,10 @@ use crate::lane::catch;
 use crate::lane::context::{self, Context};
 use crate::sys::fiber::Fiber;
 use crate::sys::overflow;
+use crate::worker::connections::Connections;
 use crate::worker::inbox::Message;
 use crate::worker::shared::{BUSY, Phase, Shared};
 use crate::worker::sleep::Idleness;
-use crate::worker::wires::Wires;
 use crate::worker::{Worker, current, fate};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -23,11 +23,11 @@ const POLL_INTERVAL: Duration = Duration::from_micros(200);
 /// Runs a worker on the calling thread until its runtime ends.
 pub(crate) fn start(shared: Arc<Shared>, index: usize, poll: mio::Poll) {
     let _stack = overflow::prepare_thread();
-    let wires = Wires::of(&shared, index, &poll).unwrap_or_else(|error| {
+    let connections = Connections::of(&shared, index, &poll).unwrap_or_else(|error| {
         fate::end(&format!("worker {index} cannot use its connections: {error}"), true)
     });
     shared.post(index).view.begin();
-    let worker = Worker::new(shared, index, poll, wires);
+    let worker = Worker::new(shared, index, poll, connections);
     let _restore = context::enter(Context::Loop);
     current::set(&worker, || {
         worker.run();
@@ -65,7 +65,7 @@ impl Worker {
             }
             if busy {
                 idleness.reset();
-            } else if idleness.is_time_to_sleep(self.wires.count()) {
+            } else if idleness.is_time_to_sleep(self.connections.sockets()) {
                 self.sleep();
             }
         }
@@ -73,17 +73,18 @@ impl Worker {
 
     /// One round of everything a worker does; whether there was anything to do.
     fn turn(&self) -> bool {
-        let heard = self.shared.peers.is_some() && self.hear_nodes();
+        let heard = self.hear_nodes();
         let mut busy = heard;
         busy |= self.serve();
         busy |= self.take_responses();
         busy |= self.exchange_answers();
         busy |= self.read_inbox();
         busy |= !self.timers.is_empty() && self.timers.fire(Instant::now());
+        self.wake_senders();
         busy |= self.scheduler.run();
         busy |= self.start_grace_round();
         self.publish();
-        self.flush_wires(heard);
+        self.flush_connections(heard);
         busy
     }
 
@@ -97,13 +98,6 @@ impl Worker {
         }
     }
 
-    /// Takes in what other nodes have sent and connected. Whether there was anything.
-    fn hear_nodes(&self) -> bool {
-        // Frames first: they may be the first of a lane.
-        let busy = self.wires.any() && self.receive_from_wires();
-        self.accept_from_nodes() || busy
-    }
-
     /// A round of everything but fibers, while one is in the middle of unwinding.
     pub(crate) fn work_without_fibers(&self) {
         let _restore = context::enter(Context::Loop);
@@ -111,7 +105,7 @@ impl Worker {
             self.stay();
         }
         self.publish();
-        self.flush_wires(false);
+        self.flush_connections(false);
         self.hear_nodes();
         self.serve();
         self.take_responses();
@@ -170,9 +164,9 @@ impl Worker {
     fn handle_now(&self, message: Message) {
         match message {
             Message::Connect { from, requests, responses } => {
-                self.accept(from, requests, Link::Memory(responses));
+                self.accept(from, requests, Link::Process(responses));
             }
-            Message::ConnectWire { from, requests } => self.accept_wire(from, requests),
+            Message::ConnectNode { from, requests } => self.accept_from_node(from, requests),
             Message::ForNode { act: request, .. } | Message::Request(request) => {
                 // The request catches the panics of its closure; this one is of a destructor, or of the waker of who waits.
                 catch::contained(|| request(self));

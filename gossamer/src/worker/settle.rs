@@ -3,6 +3,7 @@
 
 use crate::lane::operation::Delegated;
 use crate::lane::property::Root;
+use crate::wire::rows::Rows;
 use crate::worker::inbox::Message;
 use crate::worker::remote::Outcome;
 use crate::worker::shared::{BUSY, Phase, QUIET_LOOK, Shared, is_quiescent};
@@ -67,7 +68,7 @@ impl Worker {
                 thread::sleep(QUIET_LOOK);
             }
             settle(false);
-            let answer = move |here: &Worker| here.answer(client as usize, ticket, Ok(Vec::new()));
+            let answer = move |here: &Worker| here.answer(client as usize, ticket, Ok(Rows::default()));
             // Refused only once the runtime has ended, and who waits with it.
             let _ended = shared.post(KEEPER).send(Message::Act(Box::new(answer)));
         });

@@ -1,6 +1,6 @@
 //! What the threads of a runtime, and threads outside it, share.
 
-use crate::lane::encoded::exchange::Ahead;
+use crate::lane::large::Arrivals;
 use crate::sys::doorbell::Doorbell;
 use crate::worker::config::Config;
 use crate::worker::inbox::{Inbox, Message};
@@ -76,7 +76,7 @@ pub(crate) struct Shared {
 pub(crate) struct Post {
     pub(crate) doorbell: Doorbell,
     pub(crate) inbox: Inbox,
-    pub(crate) ahead: Arc<Ahead>,
+    pub(crate) incoming: Arc<Arrivals>,
     pub(crate) waker: mio::Waker,
     pub(crate) sources: Sources,
     pub(crate) view: Arc<View>,

@@ -44,21 +44,20 @@ impl Worker {
     pub(crate) fn sleep(&self) {
         // An event of a socket may have woken a fiber of another worker after this turn published.
         self.publish();
-        self.flush_wires(false);
+        self.flush_connections(false);
         let post = &self.shared.post(self.index);
         post.doorbell.prepare_to_sleep();
-        let porch = self.shared.peers.as_ref().map(|peers| peers.porch(self.index));
-        porch.into_iter().for_each(|porch| porch.doorbell.prepare_to_sleep());
+        let mailbox = self.shared.peers.as_ref().map(|peers| peers.mailbox(self.index));
+        mailbox.into_iter().for_each(|mailbox| mailbox.doorbell().prepare_to_sleep());
         // The poller tells of changes, and one may have been taken for another's: so a last look, after the flags are up.
-        let heard = self.wires.any() && self.receive_from_wires();
-        let told = self.has_new_lanes() || !post.inbox.is_empty();
-        if !heard && !told && !self.has_landed() && !self.scheduler.has_ready() {
+        let heard = self.hear_nodes() || !post.inbox.is_empty();
+        if !heard && !self.has_landed() && !self.scheduler.has_ready() && !self.can_send_arguments() {
             let now = Instant::now();
-            let (timer, patience) = (self.timers.next(now), self.wires.patience());
+            let (timer, patience) = (self.timers.next(now), self.connections.patience());
             self.poll_sources(timer.into_iter().chain(patience).min());
         }
         post.doorbell.awake();
-        porch.into_iter().for_each(|porch| porch.doorbell.awake());
+        mailbox.into_iter().for_each(|mailbox| mailbox.doorbell().awake());
     }
 
     /// Looks for socket events for at most `timeout` (`None`: until woken) and wakes who waits for them.

@@ -45,11 +45,11 @@ const UNSAFE_FILES: [&str; 34] = [
     "wire/noref.rs",
     "wire/owned.rs",
     "wire/plain.rs",
-    "wire/run.rs",
+    "wire/row.rs",
+    "wire/rows.rs",
     "wire/serde.rs",
     "wire/tests.rs",
     "wire/word.rs",
-    "worker/bulk.rs",
     "worker/grace.rs",
 ];
 

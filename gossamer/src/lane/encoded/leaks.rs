@@ -1,8 +1,9 @@
 //! What goes over a connection is what was sent, and zeros: nothing that is left of other messages, or of a stack.
 
 use crate::fabric::SlotMemory;
-use crate::fabric::tcp::{Arrival, Connection, Wire, decode};
-use crate::fabric::{Slots, tcp};
+use crate::fabric::Slots;
+use crate::fabric::tcp::frame::{Content, Frame, decode};
+use crate::fabric::tcp::{Connection, TcpWriter};
 use crate::lane::client::Client;
 use crate::lane::encoded::{Answer, Argument, Fixed, Packed};
 use crate::lane::operation::Delegated;
@@ -33,16 +34,16 @@ fn soil() {
 }
 
 /// The client of a lane over a connection, and the other end of that.
-fn client() -> (Client<Wire>, TcpStream) {
+fn client() -> (Client<TcpWriter>, TcpStream) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let socket = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
     let connection = Connection::new(socket).unwrap();
-    let wire = Wire { connection, worker: 0, slots: Slots::Requests };
-    (Client::new(wire, SlotMemory::far()), listener.accept().unwrap().0)
+    let writer = TcpWriter { connection, worker: 0, slots: Slots::Requests };
+    (Client::new(writer, SlotMemory::far()), listener.accept().unwrap().0)
 }
 
 /// The words that are sent of one request.
-fn sent<C: NoRef>(client: &Client<Wire>, peer: &mut TcpStream, argument: impl Argument<C>) -> Vec<u8> {
+fn sent<C: NoRef>(client: &Client<TcpWriter>, peer: &mut TcpStream, argument: impl Argument<C>) -> Vec<u8> {
     soil();
     let delegated = Delegated::travelling::<Root, _>(|_: &mut Root, _: C| ());
     let encoded = delegated.operation().encoded().unwrap();
@@ -55,9 +56,9 @@ fn sent<C: NoRef>(client: &Client<Wire>, peer: &mut TcpStream, argument: impl Ar
         let mut word = [0; 8];
         peer.read_exact(&mut word).unwrap();
         words.push(u64::from_ne_bytes(word));
-        if let Some((Arrival::Frame(tcp::Frame { body, .. }), _)) = decode(&words).unwrap() {
+        if let Some((Frame { content: Content::Write(write), .. }, _)) = decode(&words).unwrap() {
             // Behind the request's header.
-            return body[1..].iter().flat_map(|word| word.to_ne_bytes()).collect();
+            return write.body[1..].iter().flat_map(|word| word.to_ne_bytes()).collect();
         }
     }
 }

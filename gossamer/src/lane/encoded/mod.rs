@@ -4,7 +4,7 @@
 //! ```text
 //! fixed: up to 256 bytes         its words; the operation tells how many
 //! any other                      bytes (64), then the bytes, in whole words
-//! one that was sent ahead        2^63 + ticket; long rows in it are parts of their own (`wire/run.rs`)
+//! a large one                    its ticket, marked as apart; it has come before (`lane/large`)
 //! ```
 //!
 //! The words of a fixed value are its bytes, if none of them is padding, or else what `NoRef::encode` makes of it. What is left of the
@@ -14,7 +14,6 @@
 //! that ticket; an error always does.
 
 mod client;
-pub(crate) mod exchange;
 #[cfg(all(test, not(loom)))]
 #[expect(clippy::unwrap_used, reason = "a test fails by it")]
 mod leaks;
@@ -27,9 +26,10 @@ use crate::lane::payload::{self, INLINE_BYTES};
 use crate::wire::NoRef;
 use crate::wire::batch::{BODY_WORDS, FAILURE_WORDS};
 use crate::wire::decoder::Decoder;
-use crate::wire::encoder::{Encoder, Parcel, Refused};
+use crate::wire::encoder::{Encoder, Marshalled, Refused};
+use crate::wire::length::Length;
 use crate::wire::refusal::Malformed;
-use crate::wire::run::Run;
+use crate::wire::rows::Rows;
 use crate::wire::word::Word;
 
 /// Words of a value whose size each value tells.
@@ -37,9 +37,7 @@ pub(crate) const VARIABLE: u16 = u16::MAX;
 /// Words that a result of variable size is sure to find in a response.
 const RESERVED: usize = if BODY_WORDS > 64 { 17 } else { BODY_WORDS - FAILURE_WORDS };
 /// Bytes of arguments that fit a slot.
-pub(crate) const LARGEST: usize = (BODY_WORDS - 2) * size_of::<u64>();
-/// In the place of a length: the bytes were sent ahead under a ticket, which the other bits are.
-const AHEAD: u64 = 1 << 63;
+const LARGEST: usize = (BODY_WORDS - 2) * size_of::<u64>();
 
 /// Words a value of this type takes in a slot, or `VARIABLE`.
 pub(crate) const fn words<V: NoRef>() -> u16 {
@@ -125,59 +123,59 @@ impl<C: NoRef> Argument<C> for Fixed<C> {
 }
 
 /// Encoded arguments.
-pub(crate) struct Packed<C: NoRef> {
-    parcel: Parcel<C>,
-    /// The ticket under which they were sent ahead.
-    ahead: Option<u64>,
-}
+pub(crate) struct Packed<C: NoRef>(Marshalled<C>);
 
 impl<C: NoRef> Packed<C> {
     /// # Errors
     /// The arguments, if something in them cannot leave its node.
     pub(crate) fn new(arguments: C) -> Result<Self, Refused<C>> {
-        Encoder::parcel_with_runs(arguments).map(Self::of)
+        Encoder::marshal_in_rows(arguments).map(Self)
     }
 
-    /// Arguments that were encoded.
-    pub(crate) fn of(parcel: Parcel<C>) -> Self {
-        Self { parcel, ahead: None }
+    /// Whether they do not fit a slot. What goes there then is `Apart`.
+    pub(crate) fn is_large(&self) -> bool {
+        self.rows().has_long() || self.rows().bytes().len() > LARGEST
     }
 
-    /// What does not fit a slot, and goes ahead of its request.
-    pub(crate) fn large(&self) -> Option<&Parcel<C>> {
-        let is_large = self.parcel.bytes().len() > LARGEST || self.parcel.has_runs();
-        (is_large && self.ahead.is_none()).then_some(&self.parcel)
+    pub(crate) fn rows(&self) -> &Rows {
+        self.0.rows()
     }
 
-    /// They were sent ahead.
-    pub(crate) fn sent(self, ticket: u64) -> Self {
-        Self { ahead: Some(ticket), ..self }
+    /// What leaves now.
+    pub(crate) fn send(self) -> Rows {
+        self.0.send()
     }
 }
 
 impl<C: NoRef> Argument<C> for Packed<C> {
     #[inline]
     fn words(&self) -> usize {
-        match self.ahead {
-            Some(_) => 1,
-            None => 1 + self.parcel.bytes().len().div_ceil(size_of::<u64>()),
-        }
+        1 + self.rows().bytes().len().div_ceil(size_of::<u64>())
     }
 
     #[inline]
     fn write(self, place: &mut [Word]) {
-        let bytes = self.parcel.send();
-        match self.ahead {
-            Some(ticket) => put(place, AHEAD | ticket),
-            None => write_bytes(place, &bytes),
-        }
+        write_bytes(place, self.send().bytes());
+    }
+}
+
+/// The ticket of arguments that go apart.
+pub(crate) struct Apart(pub(crate) u64);
+
+impl<C> Argument<C> for Apart {
+    fn words(&self) -> usize {
+        1
+    }
+
+    fn write(self, place: &mut [Word]) {
+        put(place, Length::Apart(self.0).pack());
     }
 }
 
 /// Writes bytes with their length in front into as many words as that takes.
 fn write_bytes(place: &mut [Word], bytes: &[u8]) {
     let Some((length, words)) = place.split_first_mut() else { return };
-    length.write(bytes.len() as u64);
+    length.write(Length::Here(bytes.len() as u64).pack());
     for (word, bytes) in words.iter_mut().zip(bytes.chunks(size_of::<u64>())) {
         let mut whole = [0; size_of::<u64>()];
         whole[..bytes.len()].copy_from_slice(bytes);
@@ -189,8 +187,8 @@ fn write_bytes(place: &mut [Word], bytes: &[u8]) {
 pub(crate) enum Arguments<'a> {
     Fixed(&'a [u64]),
     Bytes(&'a [u8]),
-    /// Sent ahead, in these parts.
-    Parts(&'a mut [Run]),
+    /// They came apart.
+    Rows(&'a mut Rows),
 }
 
 /// Why a response had no value in it.
@@ -242,7 +240,7 @@ impl Arguments<'_> {
                 unsafe { take(words.as_ptr()) }
             }
             Self::Bytes(bytes) => Decoder::decoded(bytes),
-            Self::Parts(parts) => Decoder::decoded_parts(parts),
+            Self::Rows(rows) => Decoder::decoded_rows(rows),
             Self::Fixed(_) => Err(Malformed::instead_of::<C>()),
         }
     }
@@ -254,7 +252,7 @@ pub(crate) struct Answer<'a> {
     /// Words of it that were used.
     used: usize,
     /// What found no room.
-    late: Option<Vec<u8>>,
+    late: Option<Rows>,
 }
 
 impl Answer<'_> {
@@ -263,7 +261,7 @@ impl Answer<'_> {
     #[inline(always)]
     pub(crate) fn write<U: NoRef>(&mut self, value: U) {
         match words::<U>() {
-            VARIABLE => self.write_encoded(Encoder::encoded(value)),
+            VARIABLE => self.write_encoded(Encoder::marshal_in_rows(value)),
             words => {
                 self.used = words.into();
                 put(&mut self.place[..self.used], value);
@@ -271,14 +269,15 @@ impl Answer<'_> {
         }
     }
 
-    fn write_encoded<U>(&mut self, bytes: Result<Vec<u8>, Refused<U>>) {
-        let bytes = bytes.unwrap_or_else(|refused| panic!("{}", refused.into_refusal()));
-        let words = 1 + bytes.len().div_ceil(size_of::<u64>());
-        if words > RESERVED.min(self.place.len()) {
-            self.late = Some(bytes);
+    fn write_encoded<U: NoRef>(&mut self, value: Result<Marshalled<U>, Refused<U>>) {
+        let value = value.unwrap_or_else(|refused| panic!("{}", refused.into_refusal()));
+        let rows = value.send();
+        let words = 1 + rows.bytes().len().div_ceil(size_of::<u64>());
+        if rows.has_long() || words > RESERVED.min(self.place.len()) {
+            self.late = Some(rows);
             return;
         }
-        write_bytes(&mut self.place[..words], &bytes);
+        write_bytes(&mut self.place[..words], rows.bytes());
         self.used = words;
     }
 }
@@ -287,7 +286,8 @@ impl Answer<'_> {
 fn bytes_at(words: &[u64]) -> Result<(&[u8], usize), Malformed> {
     let malformed = Malformed::instead_of::<[u64]>;
     let (length, rest) = words.split_first().ok_or_else(malformed)?;
-    let length = usize::try_from(*length).map_err(|_| malformed())?;
+    let Length::Here(length) = Length::unpack(*length) else { return Err(malformed()) };
+    let length = usize::try_from(length).map_err(|_| malformed())?;
     let bytes = as_bytes(rest).get(..length).ok_or_else(malformed)?;
     Ok((bytes, 1 + length.div_ceil(size_of::<u64>())))
 }

@@ -4,17 +4,18 @@
 use crate::fabric::Fabric;
 use crate::lane::catch::{self, Caught};
 use crate::lane::context;
-use crate::lane::encoded::exchange::Exchange;
-use crate::lane::encoded::{AHEAD, Answer, Arguments, VARIABLE, answer_words, bytes_at};
+use crate::lane::encoded::{Answer, Arguments, VARIABLE, answer_words, bytes_at};
 use crate::lane::error::{DelegationError, Reason};
+use crate::lane::large::Exchange;
 use crate::lane::operation::{Encoded, Operation};
 use crate::lane::property::Properties;
 use crate::lane::registry::Registry;
 use crate::lane::server::Server;
 use crate::wire::batch::{Header, failure_words};
+use crate::wire::length::Length;
 use crate::wire::refusal::Malformed;
 use crate::wire::request::RequestHeader;
-use crate::wire::run;
+use crate::wire::rows::Rows;
 use crate::wire::word::Word;
 
 /// Who serves, and what for whom.
@@ -51,10 +52,11 @@ impl<F: Fabric> Server<F> {
             // SAFETY: L3: the header has the sequence awaited, so the batch is whole; it stays until it is answered below. A
             // slot has room for as many words (checked).
             let body = unsafe { std::slice::from_raw_parts(body, words) };
-            let mut run = Run { serving, body, at: 0, answer, used: failure_words(count), index: 0 };
-            run.answer[..run.used].fill(Word::new(0));
-            run.whole_batch(count)?;
-            Ok(run.used)
+            let used = failure_words(count);
+            let mut batch = EncodedBatch { serving, body, at: 0, answer, used, index: 0 };
+            batch.answer[..used].fill(Word::new(0));
+            batch.whole_batch(count)?;
+            Ok(batch.used)
         })?;
         let header = Header { sequence, count: header.count, words: used as u16 };
         // SAFETY: L1: this server is the only writer of the response slots. L4: the client reused this request slot, so it is
@@ -66,7 +68,7 @@ impl<F: Fabric> Server<F> {
 }
 
 /// A batch being served: what must survive the panic of one of its closures.
-struct Run<'a> {
+struct EncodedBatch<'a> {
     serving: Serving<'a>,
     body: &'a [u64],
     at: usize,
@@ -86,7 +88,7 @@ struct Request {
     words: usize,
 }
 
-impl<'a> Run<'a> {
+impl<'a> EncodedBatch<'a> {
     fn whole_batch(&mut self, count: usize) -> Result<(), Malformed> {
         while self.index < count {
             match catch::delegated(|| self.until_panic(count)) {
@@ -161,8 +163,8 @@ impl<'a> Run<'a> {
         };
         let encoded = operation.encoded().ok_or_else(Malformed::instead_of::<Operation>)?;
         let words = match encoded.arguments {
-            VARIABLE => match self.body.get(self.at + 1) {
-                Some(ahead) if ahead & AHEAD != 0 => 1,
+            VARIABLE => match self.body.get(self.at + 1).copied().map(Length::unpack) {
+                Some(Length::Apart(_)) => 1,
                 _ => bytes_at(&self.body[self.at + 1..])?.1,
             },
             words => words.into(),
@@ -179,11 +181,12 @@ impl<'a> Run<'a> {
         let body: &'a [u64] = self.body;
         let words = &body[self.at + 1..][..request.words];
         match (request.encoded.arguments, words) {
-            (VARIABLE, [ahead]) if ahead & AHEAD != 0 => {
-                let parts = self.serving.exchange.take(self.serving.client, ahead & !AHEAD);
-                parts.map(Source::Ahead).ok_or_else(Malformed::instead_of::<Vec<u8>>)
-            }
-            (VARIABLE, words) => Ok(Source::Bytes(bytes_at(words)?.0)),
+            (VARIABLE, [length, ..]) => match Length::unpack(*length) {
+                Length::Apart(ticket) => {
+                    self.serving.exchange.incoming().take(self.serving.client, ticket).map(Source::Rows)
+                }
+                Length::Here(_) => Ok(Source::Bytes(bytes_at(words)?.0)),
+            },
             (_, words) => Ok(Source::Fixed(words)),
         }
     }
@@ -196,7 +199,7 @@ impl<'a> Run<'a> {
     }
 
     #[cold]
-    fn answer_late(&mut self, request: &Request, outcome: Result<Vec<u8>, DelegationError>) {
+    fn answer_late(&mut self, request: &Request, outcome: Result<Rows, DelegationError>) {
         let Serving { exchange, client, .. } = self.serving;
         self.answer[self.used].write(exchange.answer_late(client, outcome));
         // SAFETY: the words of failures were filled with zeros when the batch began.
@@ -222,7 +225,7 @@ impl<'a> Run<'a> {
 enum Source<'a> {
     Fixed(&'a [u64]),
     Bytes(&'a [u8]),
-    Ahead(Vec<run::Run>),
+    Rows(Rows),
 }
 
 impl Source<'_> {
@@ -231,7 +234,7 @@ impl Source<'_> {
         match self {
             Self::Fixed(words) => Arguments::Fixed(words),
             Self::Bytes(bytes) => Arguments::Bytes(bytes),
-            Self::Ahead(parts) => Arguments::Parts(parts),
+            Self::Rows(rows) => Arguments::Rows(rows),
         }
     }
 }

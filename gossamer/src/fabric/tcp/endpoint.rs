@@ -1,6 +1,7 @@
 //! The endpoint of a connection to another machine: what arrives on it is landed in the slots of the lanes that it is for.
 
-use crate::fabric::tcp::{Arrival, Connection, Frame, Piece, Wire};
+use crate::fabric::tcp::frame::{Content, Frame, SlotWrite};
+use crate::fabric::tcp::{Connection, TcpWriter};
 use crate::fabric::{Endpoint, Event, Lane, SlotMemory, Slots};
 use crate::wire::refusal::Malformed;
 use std::cell::RefCell;
@@ -14,13 +15,13 @@ use std::rc::Rc;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The registered slots of a node. All its connections land in them: one carries what a worker there writes, for all workers here.
-pub(crate) struct Landing {
+pub(crate) struct Registered {
     /// The workers of the node.
     readers: Range<usize>,
     slots: Mutex<HashMap<Lane, Arc<SlotMemory>>>,
 }
 
-impl Landing {
+impl Registered {
     pub(crate) fn new(readers: Range<usize>) -> Self {
         Self { readers, slots: Mutex::default() }
     }
@@ -47,46 +48,37 @@ impl Landing {
 }
 
 /// One worker's end of a connection.
-pub(crate) struct Cable {
+pub(crate) struct TcpEndpoint {
     connection: Rc<Connection>,
     /// The worker whose writes arrive on it.
     writer: usize,
-    landing: Arc<Landing>,
+    registered: Arc<Registered>,
     /// Where frames were landed before.
     known: RefCell<HashMap<Lane, Arc<SlotMemory>>>,
 }
 
-impl Cable {
+impl TcpEndpoint {
     /// # Errors
     /// If the socket cannot be had not to block.
-    pub(crate) fn new(socket: TcpStream, writer: usize, landing: &Arc<Landing>) -> io::Result<Self> {
+    pub(crate) fn new(socket: TcpStream, writer: usize, registered: &Arc<Registered>) -> io::Result<Self> {
         let connection = Connection::new(socket)?;
-        Ok(Self { connection, writer, landing: Arc::clone(landing), known: RefCell::default() })
-    }
-
-    /// Bytes that were written and not sent.
-    #[inline]
-    pub(crate) fn unsent(&self) -> usize {
-        self.connection.unsent()
-    }
-
-    pub(crate) fn descriptor(&self) -> RawFd {
-        self.connection.descriptor()
+        Ok(Self { connection, writer, registered: Arc::clone(registered), known: RefCell::default() })
     }
 
     #[inline]
     fn land(
         &self,
-        frame: &Frame<'_>,
+        reader: usize,
+        write: &SlotWrite<'_>,
         told: &mut impl FnMut(Event<'_>) -> Result<(), Malformed>,
     ) -> Result<(), Malformed> {
-        let lane = Lane { reader: frame.worker as usize, writer: self.writer, slots: frame.slots };
+        let lane = Lane { reader, writer: self.writer, slots: write.slots };
         let known = self.known.borrow().get(&lane).cloned();
         let slots = match known {
             Some(slots) => slots,
             None => {
                 let (slots, is_new) =
-                    self.landing.find(lane).ok_or_else(Malformed::instead_of::<Frame<'_>>)?;
+                    self.registered.find(lane).ok_or_else(Malformed::instead_of::<SlotWrite<'_>>)?;
                 self.known.borrow_mut().insert(lane, Arc::clone(&slots));
                 if is_new {
                     told(Event::Lane(lane, Arc::clone(&slots)))?;
@@ -94,20 +86,20 @@ impl Cable {
                 slots
             }
         };
-        frame.land(&slots);
-        told(Event::Landed(lane.reader))
+        write.land(&slots);
+        told(Event::Landed(reader))
     }
 }
 
-impl Endpoint for Cable {
-    type Fabric = Wire;
+impl Endpoint for TcpEndpoint {
+    type Fabric = TcpWriter;
 
     fn register(&self, lane: Lane) -> Arc<SlotMemory> {
-        self.landing.register(lane)
+        self.registered.register(lane)
     }
 
-    fn connect(&self, lane: Lane) -> Wire {
-        Wire { connection: Rc::clone(&self.connection), worker: lane.reader as u32, slots: lane.slots }
+    fn connect(&self, lane: Lane) -> TcpWriter {
+        TcpWriter { connection: Rc::clone(&self.connection), worker: lane.reader as u32, slots: lane.slots }
     }
 
     #[inline]
@@ -117,13 +109,27 @@ impl Endpoint for Cable {
 
     #[inline]
     fn poll(&self, mut told: impl FnMut(Event<'_>) -> Result<(), Malformed>) -> io::Result<bool> {
-        self.connection.receive(|arrival| match arrival {
-            Arrival::Frame(frame) => self.land(&frame, &mut told),
-            Arrival::Piece(piece) if self.landing.readers.contains(&(piece.worker as usize)) => {
-                told(Event::Piece { writer: self.writer, piece })
+        self.connection.receive(|Frame { worker, content }| match (worker as usize, content) {
+            (reader, Content::Write(write)) => self.land(reader, &write, &mut told),
+            (reader, Content::Fragment(fragment)) if self.registered.readers.contains(&reader) => {
+                told(Event::Fragment { writer: self.writer, reader, fragment })
             }
-            Arrival::Piece(_) => Err(Malformed::instead_of::<Piece<'_>>()),
+            _ => Err(Malformed::instead_of::<Frame<'_>>()),
         })
+    }
+
+    #[inline(always)]
+    fn has_arrivals(&self) -> bool {
+        false
+    }
+
+    #[inline]
+    fn unsent(&self) -> usize {
+        self.connection.unsent()
+    }
+
+    fn descriptor(&self) -> Option<RawFd> {
+        Some(self.connection.descriptor())
     }
 }
 
@@ -131,43 +137,42 @@ impl Endpoint for Cable {
 #[expect(clippy::unwrap_used, reason = "a test fails by it")]
 mod tests {
     use super::*;
-    use crate::fabric::conformance::{LANE, Subject, conformance};
+    use crate::fabric::conformance::{LANE, Subject, conformance, conformance_of_fragments};
     use std::net::TcpListener;
 
     /// Two ends of a connection over loopback.
     struct Loopback {
-        reader: Cable,
-        writer: Cable,
+        reader: TcpEndpoint,
+        writer: TcpEndpoint,
     }
 
     impl Subject for Loopback {
-        type Endpoint = Cable;
+        type Endpoint = TcpEndpoint;
 
         fn new(_seed: u64) -> Self {
             let listener = TcpListener::bind("127.0.0.1:0").unwrap();
             let here = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
             let (there, _) = listener.accept().unwrap();
-            let end = |socket, writer, readers| Cable::new(socket, writer, &Arc::new(Landing::new(readers)));
+            let end = |socket, writer, readers| {
+                TcpEndpoint::new(socket, writer, &Arc::new(Registered::new(readers)))
+            };
             Self {
                 reader: end(there, LANE.writer, 0..LANE.reader + 1).unwrap(),
                 writer: end(here, LANE.reader, LANE.writer..LANE.writer + 1).unwrap(),
             }
         }
 
-        fn reader(&self) -> &Cable {
+        fn reader(&self) -> &TcpEndpoint {
             &self.reader
         }
 
-        fn writer(&self) -> &Cable {
+        fn writer(&self) -> &TcpEndpoint {
             &self.writer
-        }
-
-        fn is_quiet(&self) -> bool {
-            self.writer.connection.unsent() == 0
         }
     }
 
     conformance!(Loopback);
+    conformance_of_fragments!(Loopback);
 
     #[test]
     fn frames_for_slots_that_nobody_has_here_are_refused() {

@@ -1,0 +1,204 @@
+//! One worker's endpoint to all nodes of its machine. Writes land by themselves; of lanes and fragments its mailbox tells.
+
+use crate::fabric::shm::Neighbours;
+use crate::fabric::shm::queue::Queue;
+use crate::fabric::{Busy, Endpoint, Event, Fabric, Fragment, Lane, SlotMemory, Slots};
+use crate::sys::segment::Segment;
+use crate::wire::refusal::Malformed;
+use crate::wire::word::Word;
+use std::cell::{Cell, RefCell};
+use std::collections::HashSet;
+use std::io;
+use std::os::fd::RawFd;
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+/// The endpoint of one worker.
+pub(crate) struct ShmEndpoint {
+    worker: usize,
+    neighbours: Arc<Neighbours>,
+    /// The announcements that were looked at.
+    seen: Cell<u32>,
+    /// The workers whose lanes to this one are known.
+    clients: RefCell<HashSet<usize>>,
+}
+
+impl ShmEndpoint {
+    pub(crate) fn new(worker: usize, neighbours: Arc<Neighbours>) -> Self {
+        Self { worker, neighbours, seen: Cell::new(0), clients: RefCell::default() }
+    }
+
+    /// What a worker has announced: that its lane is in use, or fragments.
+    fn take_from(
+        &self,
+        client: usize,
+        told: &mut impl FnMut(Event<'_>) -> Result<(), Malformed>,
+    ) -> Result<(), Malformed> {
+        if !self.neighbours.has(client) {
+            return Err(Malformed::instead_of::<Lane>());
+        }
+        let (lane, pair) = (Lane::requests(client, self.worker), self.neighbours.pair_with(client));
+        if self.clients.borrow_mut().insert(client) {
+            told(Event::Lane(lane, pair.slots(lane)))?;
+        }
+        let queue = pair.queue(lane);
+        let tell =
+            |fragment: Fragment<'_>| told(Event::Fragment { writer: client, reader: self.worker, fragment });
+        // SAFETY: B3: a worker has one endpoint, which is used by its thread.
+        unsafe { queue.get().receive(tell) }.map(drop)
+    }
+}
+
+impl Endpoint for ShmEndpoint {
+    type Fabric = ShmWriter;
+
+    fn register(&self, lane: Lane) -> Arc<SlotMemory> {
+        self.neighbours.pair_with(lane.writer).slots(lane)
+    }
+
+    fn connect(&self, lane: Lane) -> ShmWriter {
+        let pair = self.neighbours.pair_with(lane.reader);
+        if lane.slots == Slots::Requests {
+            self.neighbours.announce(lane.reader, lane.writer);
+        }
+        ShmWriter {
+            lane,
+            slots: pair.slots(lane),
+            queue: pair.queue(lane),
+            neighbours: Arc::clone(&self.neighbours),
+        }
+    }
+
+    fn flush(&self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn poll(&self, mut told: impl FnMut(Event<'_>) -> Result<(), Malformed>) -> io::Result<bool> {
+        let mailbox = self.neighbours.mailbox(self.worker);
+        // Before the look: what is announced meanwhile raises the count again.
+        let arrivals = mailbox.arrivals();
+        if self.seen.replace(arrivals) == arrivals {
+            return Ok(false);
+        }
+        for client in mailbox.senders() {
+            self.take_from(client, &mut told)
+                .map_err(|malformed| io::Error::new(io::ErrorKind::InvalidData, malformed))?;
+        }
+        Ok(true)
+    }
+
+    #[inline(always)]
+    fn has_arrivals(&self) -> bool {
+        self.neighbours.mailbox(self.worker).arrivals() != self.seen.get()
+    }
+
+    #[inline(always)]
+    fn unsent(&self) -> usize {
+        0
+    }
+
+    fn descriptor(&self) -> Option<RawFd> {
+        None
+    }
+}
+
+/// The queue of fragments of one lane, in a segment that this keeps mapped.
+pub(super) struct MappedQueue {
+    pub(super) queue: NonNull<Queue>,
+    pub(super) _mapped: Arc<Segment>,
+}
+
+impl MappedQueue {
+    fn get(&self) -> &Queue {
+        // SAFETY: T2: `Pair::queue` made it of a place inside the segment, which is mapped for as long as this is.
+        unsafe { self.queue.as_ref() }
+    }
+}
+
+/// The way to the slots of one lane, and for fragments to its reader.
+pub(crate) struct ShmWriter {
+    lane: Lane,
+    slots: Arc<SlotMemory>,
+    queue: MappedQueue,
+    neighbours: Arc<Neighbours>,
+}
+
+impl Fabric for ShmWriter {
+    #[inline(always)]
+    // SAFETY: the trait's contract, which the caller keeps.
+    unsafe fn write(&self, slot: usize, header: u64, body: &[Word]) {
+        // SAFETY: the caller's.
+        unsafe { self.slots.write(slot, header, body) };
+    }
+
+    #[inline(always)]
+    fn prepare(&self, slot: usize, words: usize) {
+        self.slots.prepare(slot, words);
+    }
+
+    fn send(&self, fragment: Fragment<'_>) -> Result<(), Busy> {
+        // SAFETY: B2: a worker has one way to each other for requests, and sends fragments on no other.
+        unsafe { self.queue.get().send(fragment) }?;
+        self.neighbours.announce(self.lane.reader, self.lane.writer);
+        Ok(())
+    }
+
+    fn has_room(&self) -> bool {
+        self.queue.get().has_room()
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+#[expect(clippy::unwrap_used, reason = "a test fails by it")]
+mod tests {
+    use super::*;
+    use crate::fabric::conformance::{LANE, Subject, conformance, conformance_of_fragments};
+    use crate::fabric::shm::{Mailboxes, Neighbour, Pair};
+    use std::os::fd::AsFd;
+
+    /// Two workers of two nodes, with the mappings that each has.
+    struct Mapped {
+        reader: ShmEndpoint,
+        writer: ShmEndpoint,
+    }
+
+    impl Subject for Mapped {
+        type Endpoint = ShmEndpoint;
+
+        fn new(seed: u64) -> Self {
+            let workers = [LANE.reader..LANE.reader + 3, LANE.writer..LANE.writer + 2];
+            let made = (seed % 2) as usize;
+            let [ours, theirs] = [workers[made].clone(), workers[1 - made].clone()];
+            let pair = Pair::create(ours.clone(), theirs.clone()).unwrap();
+            let again = pair.as_fd().try_clone_to_owned().unwrap();
+            let mut pairs = [pair, Pair::attach(again, theirs, ours).unwrap()];
+            pairs.rotate_left(made);
+            let senders = LANE.reader + 3;
+            let own = workers.each_ref().map(|workers| Mailboxes::create(workers.len(), senders).unwrap());
+            let theirs = [1, 0].map(|node| {
+                let mailboxes = own[node].as_fd().try_clone_to_owned().unwrap();
+                Mailboxes::attach(mailboxes, workers[node].len(), senders).unwrap()
+            });
+            let mut ends = own.into_iter().zip(theirs).zip(pairs).zip([(0, 1), (1, 0)]).map(
+                |(((own, mailboxes), pair), (node, other))| {
+                    let neighbour =
+                        Neighbour { workers: workers[other].clone(), pair, mailboxes, bells: Vec::new() };
+                    let all = Neighbours::new(workers[node].clone(), own, vec![neighbour]);
+                    ShmEndpoint::new(workers[node].start, Arc::new(all))
+                },
+            );
+            Self { reader: ends.next().unwrap(), writer: ends.next().unwrap() }
+        }
+
+        fn reader(&self) -> &ShmEndpoint {
+            &self.reader
+        }
+
+        fn writer(&self) -> &ShmEndpoint {
+            &self.writer
+        }
+    }
+
+    conformance!(Mapped);
+    conformance_of_fragments!(Mapped);
+}

@@ -1,0 +1,156 @@
+//! What the other nodes of a machine may touch of one worker: who has something new for it, and its doorbell.
+//!
+//! A sender publishes (a fragment, a lane in use), then sets its bit, then raises the count. The reader looks at the count alone until
+//! it has changed, then clears each bit before it looks at what that sender has published. So what was published before a bit was
+//! cleared is seen, and what comes later sets the bit again.
+
+use crate::sys::atomic::{AtomicU32, AtomicU64, Ordering};
+use crate::sys::doorbell::Doorbell;
+use crate::sys::segment::Segment;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+/// Bytes of one worker's mailbox without its senders, and what the whole is a multiple of: no two workers share a cache line.
+const LINE: usize = 128;
+
+/// The mailbox of one worker.
+#[derive(Clone, Copy)]
+pub(crate) struct Mailbox<'a> {
+    fixed: &'a Fixed,
+    /// A bit for each worker of the rack.
+    senders: &'a [AtomicU64],
+}
+
+#[repr(C, align(128))]
+struct Fixed {
+    doorbell: Doorbell,
+    /// Raised when somebody has something new.
+    arrivals: AtomicU32,
+}
+
+impl<'a> Mailbox<'a> {
+    #[inline(always)]
+    pub(crate) fn doorbell(self) -> &'a Doorbell {
+        &self.fixed.doorbell
+    }
+
+    /// Says that a worker has published something.
+    pub(super) fn announce(self, sender: usize) {
+        // Release: pairs with the Acquire in `senders`, so that who takes the bit sees what was published.
+        self.senders[sender / 64].fetch_or(1 << (sender % 64), Ordering::Release);
+        // Release: pairs with the Acquire in `arrivals`, so that who sees the count sees the bit.
+        self.fixed.arrivals.fetch_add(1, Ordering::Release);
+    }
+
+    /// How often something was announced, wrapping.
+    #[inline(always)]
+    pub(super) fn arrivals(self) -> u32 {
+        // Acquire: pairs with the Release in `announce`.
+        self.fixed.arrivals.load(Ordering::Acquire)
+    }
+
+    /// Takes the bits of those who have announced something.
+    pub(super) fn senders(self) -> impl Iterator<Item = usize> + use<'a> {
+        self.senders.iter().enumerate().flat_map(|(index, word)| {
+            // Acquire: pairs with the Release in `announce`. Relaxed: a look that spares the write; a bit set since comes again.
+            let bits = match word.load(Ordering::Relaxed) {
+                0 => 0,
+                _ => word.swap(0, Ordering::Acquire),
+            };
+            (0..64).filter(move |bit| bits >> bit & 1 != 0).map(move |bit| index * 64 + bit)
+        })
+    }
+}
+
+/// The mailboxes of the workers of one node.
+pub(crate) struct Mailboxes {
+    segment: Segment,
+    workers: usize,
+    /// Workers of the rack.
+    senders: usize,
+}
+
+impl Mailboxes {
+    /// Those of the `workers` of this node, for a rack of `senders` workers.
+    ///
+    /// # Errors
+    /// If there is not so much memory, or no descriptor left.
+    pub(crate) fn create(workers: usize, senders: usize) -> io::Result<Self> {
+        Ok(Self { segment: Segment::create(workers * Self::stride(senders))?, workers, senders })
+    }
+
+    /// Those of another node.
+    ///
+    /// # Errors
+    /// If the descriptor is not that of the mailboxes of so many workers.
+    pub(crate) fn attach(descriptor: OwnedFd, workers: usize, senders: usize) -> io::Result<Self> {
+        Ok(Self { segment: Segment::attach(descriptor, workers * Self::stride(senders))?, workers, senders })
+    }
+
+    fn stride(senders: usize) -> usize {
+        (size_of::<Fixed>() + Self::words(senders) * size_of::<AtomicU64>()).next_multiple_of(LINE)
+    }
+
+    fn words(senders: usize) -> usize {
+        senders.div_ceil(64)
+    }
+
+    /// That of one worker, by its number in its node.
+    #[inline]
+    pub(crate) fn of(&self, worker: usize) -> Mailbox<'_> {
+        assert!(worker < self.workers, "worker {worker} of {}", self.workers);
+        let start = self.segment.start().as_ptr().wrapping_add(worker * Self::stride(self.senders));
+        // SAFETY: T2, E1: inside the segment (asserted), which lives as long as `self`; zeros are a valid one.
+        let fixed = unsafe { &*start.cast::<Fixed>() };
+        let senders = start.wrapping_add(size_of::<Fixed>()).cast::<AtomicU64>();
+        // SAFETY: T2, E1: as above, behind it.
+        let senders = unsafe { std::slice::from_raw_parts(senders, Self::words(self.senders)) };
+        Mailbox { fixed, senders }
+    }
+}
+
+impl AsFd for Mailboxes {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.segment.as_fd()
+    }
+}
+
+#[cfg(all(test, loom))]
+mod model {
+    use super::*;
+    use loom::sync::Arc;
+
+    /// Two senders publish and announce, the reader looks as often as the count changes: it never misses what was published.
+    #[test]
+    fn what_is_announced_is_found() {
+        loom::model(|| {
+            let fixed = Arc::new(Fixed { doorbell: Doorbell::new(), arrivals: AtomicU32::new(0) });
+            let shared = Arc::new(([AtomicU64::new(0)], [AtomicU32::new(0), AtomicU32::new(0)]));
+            let senders: Vec<_> = (0..2)
+                .map(|sender| {
+                    let (fixed, shared) = (Arc::clone(&fixed), Arc::clone(&shared));
+                    loom::thread::spawn(move || {
+                        shared.1[sender].store(1, Ordering::Relaxed);
+                        Mailbox { fixed: &fixed, senders: &shared.0 }.announce(sender);
+                    })
+                })
+                .collect();
+            let mailbox = Mailbox { fixed: &fixed, senders: &shared.0 };
+            let (mut seen, mut found) = (0, [0; 2]);
+            let mut look = || {
+                let arrivals = mailbox.arrivals();
+                if arrivals != seen {
+                    seen = arrivals;
+                    mailbox
+                        .senders()
+                        .for_each(|sender| found[sender] += shared.1[sender].load(Ordering::Relaxed));
+                }
+            };
+            look();
+            look();
+            senders.into_iter().for_each(|sender| sender.join().unwrap());
+            look();
+            assert_eq!(found, [1, 1]);
+        });
+    }
+}

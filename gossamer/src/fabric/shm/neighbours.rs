@@ -1,0 +1,84 @@
+//! The other nodes of this machine, as the workers of one node see them.
+
+use crate::fabric::shm::{Mailbox, Mailboxes, Pair};
+use crate::sys::bell::Bell;
+use std::ops::Range;
+
+/// What another node of this machine shares.
+pub(crate) struct Neighbour {
+    /// Its workers among all.
+    pub(crate) workers: Range<usize>,
+    pub(crate) pair: Pair,
+    pub(crate) mailboxes: Mailboxes,
+    /// What its workers are woken with.
+    pub(crate) bells: Vec<Bell>,
+}
+
+/// All of them.
+pub(crate) struct Neighbours {
+    /// The workers of this node.
+    workers: Range<usize>,
+    mailboxes: Mailboxes,
+    /// In the order of their workers.
+    nodes: Vec<Neighbour>,
+}
+
+impl Neighbours {
+    pub(crate) fn new(workers: Range<usize>, mailboxes: Mailboxes, mut nodes: Vec<Neighbour>) -> Self {
+        nodes.sort_unstable_by_key(|node| node.workers.start);
+        Self { workers, mailboxes, nodes }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.nodes.is_empty()
+    }
+
+    /// The node of a worker, and its number there.
+    #[inline]
+    fn find(&self, worker: usize) -> Option<(&Neighbour, usize)> {
+        let behind = self.nodes.partition_point(|node| node.workers.start <= worker);
+        let node = self.nodes.get(behind.checked_sub(1)?)?;
+        node.workers.contains(&worker).then(|| (node, worker - node.workers.start))
+    }
+
+    pub(crate) fn has(&self, worker: usize) -> bool {
+        self.find(worker).is_some()
+    }
+
+    /// The lanes between this node and that of a worker.
+    ///
+    /// # Panics
+    /// If it is of no neighbour.
+    pub(super) fn pair_with(&self, worker: usize) -> &Pair {
+        match self.find(worker) {
+            Some((node, _)) => &node.pair,
+            None => unreachable!("worker {worker} is none of a neighbour"),
+        }
+    }
+
+    /// What others may touch of a worker of this node.
+    #[inline(always)]
+    pub(crate) fn mailbox(&self, worker: usize) -> Mailbox<'_> {
+        self.mailboxes.of(worker - self.workers.start)
+    }
+
+    /// Tells a worker of a neighbour that `sender` has something new.
+    pub(super) fn announce(&self, worker: usize, sender: usize) {
+        if let Some((node, number)) = self.find(worker) {
+            node.mailboxes.of(number).announce(sender);
+        }
+    }
+
+    /// Wakes a worker, if it is of a neighbour, and sleeps. Call it after publishing what it should see.
+    #[inline]
+    pub(crate) fn ring(&self, worker: usize) {
+        let Some((node, number)) = self.find(worker) else { return };
+        if node.mailboxes.of(number).doorbell().needs_ring()
+            && let Err(error) = node.bells[number].ring()
+        {
+            // An eventfd that cannot be written leaves a worker asleep over its work: end, do not hang.
+            eprintln!("gossamer: cannot wake worker {worker}: {error}");
+            std::process::abort();
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! Fragments on their way from one worker to another, in memory that both have mapped: a queue of `PLACES` places.
+//!
+//! Invariants
+//! - B2: one thread sends. It fills place `n mod PLACES` only when `taken` has shown that fragment `n - PLACES` was taken.
+//! - B3: one thread receives. It reads place `n mod PLACES` only when `written` has shown that fragment `n` is there, and until it says
+//!   by `taken` that it is done.
+
+use crate::fabric::{Busy, FRAGMENT_BYTES, Fragment};
+use crate::sys::atomic::{AtomicU32, Ordering, SharedCell};
+use crate::wire::refusal::Malformed;
+use crate::wire::row::RowLayout;
+
+/// Fragments that may be under way from one worker to another.
+pub(crate) const PLACES: usize = if cfg!(loom) { 2 } else { 8 };
+
+/// Zeros are an empty one, so that it may lie in a new segment.
+#[repr(C, align(128))]
+pub(super) struct Queue {
+    /// Fragments that were ever written, wrapping.
+    written: Line,
+    /// Fragments that were ever taken, wrapping.
+    taken: Line,
+    places: [SharedCell<Place>; PLACES],
+}
+
+/// A cache line of its own.
+#[repr(C, align(128))]
+struct Line(AtomicU32);
+
+#[repr(C, align(128))]
+struct Place {
+    bytes: [u8; FRAGMENT_BYTES],
+    length: u32,
+    ticket: u64,
+    row_bytes: u64,
+    row_align: u8,
+}
+
+impl Place {
+    /// The fragment in it.
+    ///
+    /// # Errors
+    /// If it says that it has more bytes than a place.
+    fn fragment(&self) -> Result<Fragment<'_>, Malformed> {
+        let row = RowLayout { bytes: self.row_bytes, align: self.row_align };
+        let bytes =
+            self.bytes.get(..self.length as usize).ok_or_else(Malformed::instead_of::<Fragment<'_>>)?;
+        Ok(Fragment { ticket: self.ticket, row, bytes })
+    }
+
+    fn fill(&mut self, fragment: Fragment<'_>) {
+        let Fragment { ticket, row, bytes } = fragment;
+        (self.ticket, self.row_bytes, self.row_align) = (ticket, row.bytes, row.align);
+        self.length = bytes.len() as u32;
+        self.bytes[..bytes.len()].copy_from_slice(bytes);
+    }
+}
+
+impl Queue {
+    fn place(&self, number: u32) -> &SharedCell<Place> {
+        &self.places[number as usize % PLACES]
+    }
+
+    /// Whether a place is free for the sender.
+    pub(super) fn has_room(&self) -> bool {
+        // Relaxed: it is the sender's own.
+        let written = self.written.0.load(Ordering::Relaxed);
+        // Acquire: pairs with the Release in `receive`, so that the receiver is done with the place.
+        written.wrapping_sub(self.taken.0.load(Ordering::Acquire)) < PLACES as u32
+    }
+
+    /// # Safety
+    /// The caller is the one sender (B2).
+    ///
+    /// # Panics
+    /// If the fragment has more than `FRAGMENT_BYTES`.
+    pub(super) unsafe fn send(&self, fragment: Fragment<'_>) -> Result<(), Busy> {
+        assert!(fragment.bytes.len() <= FRAGMENT_BYTES, "{} bytes for a place", fragment.bytes.len());
+        if !self.has_room() {
+            return Err(Busy);
+        }
+        // Relaxed: it is the sender's own.
+        let written = self.written.0.load(Ordering::Relaxed);
+        self.place(written).with_mut(|place| {
+            // SAFETY: B2: the place is free (`has_room`), and the caller the only sender.
+            unsafe { &mut *place }.fill(fragment);
+        });
+        // Release: pairs with the Acquire in `receive`, so that who sees the number sees the place.
+        self.written.0.store(written.wrapping_add(1), Ordering::Release);
+        Ok(())
+    }
+
+    /// Takes what is there, in order, each fragment until `told` returns. Whether anything was.
+    ///
+    /// # Errors
+    /// Those of `told`; if what is there was written by no sender of this program.
+    ///
+    /// # Safety
+    /// The caller is the one receiver (B3).
+    pub(super) unsafe fn receive(
+        &self,
+        mut told: impl FnMut(Fragment<'_>) -> Result<(), Malformed>,
+    ) -> Result<bool, Malformed> {
+        // Relaxed: it is the receiver's own.
+        let mut taken = self.taken.0.load(Ordering::Relaxed);
+        // Acquire: pairs with the Release in `send`.
+        let under_way = self.written.0.load(Ordering::Acquire).wrapping_sub(taken);
+        if under_way > PLACES as u32 {
+            return Err(Malformed::instead_of::<Fragment<'_>>());
+        }
+        for _ in 0..under_way {
+            self.place(taken).with(|place| {
+                // SAFETY: B3: the fragment is there, and stays until `taken` says that it was taken.
+                told(unsafe { &*place }.fragment()?)
+            })?;
+            taken = taken.wrapping_add(1);
+            // Release: pairs with the Acquire in `has_room`: the place is the sender's again.
+            self.taken.0.store(taken, Ordering::Release);
+        }
+        Ok(under_way > 0)
+    }
+}
+
+#[cfg(all(test, loom))]
+mod model {
+    use super::*;
+    use loom::sync::Arc;
+
+    impl Queue {
+        fn new() -> Self {
+            let place =
+                || Place { ticket: 0, row_bytes: 0, row_align: 0, length: 0, bytes: [0; FRAGMENT_BYTES] };
+            let line = || Line(AtomicU32::new(0));
+            let places = std::array::from_fn(|_| SharedCell::new(place()));
+            Self { written: line(), taken: line(), places }
+        }
+    }
+
+    /// Every place is used twice, so that what the receiver gives back is written again.
+    #[test]
+    fn fragments_come_whole_and_in_order() {
+        loom::model(|| {
+            let queue = Arc::new(Queue::new());
+            let theirs = Arc::clone(&queue);
+            let count = PLACES as u64 + 1;
+            let sender = loom::thread::spawn(move || {
+                for number in 0..count {
+                    let bytes = number.to_ne_bytes();
+                    let row = RowLayout { bytes: number, align: 0 };
+                    // SAFETY: this thread alone sends.
+                    while unsafe { theirs.send(Fragment { ticket: number, row, bytes: &bytes }) }.is_err() {
+                        loom::thread::yield_now();
+                    }
+                }
+            });
+            let mut next = 0;
+            while next < count {
+                // SAFETY: this thread alone receives.
+                let received = unsafe {
+                    queue.receive(|fragment| {
+                        assert_eq!((fragment.ticket, fragment.bytes), (next, &next.to_ne_bytes()[..]));
+                        next += 1;
+                        Ok(())
+                    })
+                };
+                if received == Ok(false) {
+                    loom::thread::yield_now();
+                }
+            }
+            sender.join().unwrap();
+        });
+    }
+}

@@ -1,0 +1,176 @@
+//! What goes over a connection.
+//!
+//! ```text
+//! write       worker (32) | what (8) | slot (8) | mark (16)      the worker whose slots are written, and which of them
+//!             header, then as many words of body as it says      as they land
+//! fragment    worker (32) | 2 (8) | align (8) | mark (16)        for that worker, of a row of a large value
+//!             bytes (64), ticket (64), bytes of the row (64), then the bytes, in whole words
+//! ```
+
+use crate::fabric::{FAR_SLOTS, FRAGMENT_BYTES, Fragment, SlotMemory, Slots};
+use crate::wire::batch::{FAR_BODY_WORDS, Header};
+use crate::wire::refusal::Malformed;
+use crate::wire::row::RowLayout;
+use crate::wire::word::{Word, initialised, words_of};
+
+/// Tells a frame from what else might come.
+const MARK: u64 = 0x673a;
+/// Words before the body.
+const HEAD: usize = 2;
+/// Words before the bytes of a fragment.
+const FRAGMENT_HEAD: usize = 4;
+/// Says that a fragment comes, in the place of which slots.
+const FRAGMENT: u64 = 2;
+
+/// What arrives, for a worker of this node.
+#[derive(Debug)]
+pub(crate) struct Frame<'a> {
+    pub(crate) worker: u32,
+    pub(crate) content: Content<'a>,
+}
+
+/// What a frame has in it.
+#[derive(Debug)]
+pub(crate) enum Content<'a> {
+    Write(SlotWrite<'a>),
+    Fragment(Fragment<'a>),
+}
+
+/// A write into slots of the worker.
+#[derive(Debug)]
+pub(crate) struct SlotWrite<'a> {
+    pub(crate) slots: Slots,
+    pub(crate) slot: usize,
+    pub(crate) header: u64,
+    pub(crate) body: &'a [u64],
+}
+
+impl SlotWrite<'_> {
+    /// Does it, into the slots it is for.
+    pub(super) fn land(&self, memory: &SlotMemory) {
+        // SAFETY: M1: the frames of one lane come from its one writer, in order, who follows the lane's protocol (L1, L2), as
+        // every node of this program does (B1).
+        unsafe { memory.land_batch(self.slot, self.header, words_of(self.body)) };
+    }
+}
+
+/// The frame at the start of these words, and how many it takes; `None` if it is not all there.
+///
+/// # Errors
+/// If there is no frame.
+#[inline]
+pub(crate) fn decode(words: &[u64]) -> Result<Option<(Frame<'_>, usize)>, Malformed> {
+    let [head, header, rest @ ..] = words else { return Ok(None) };
+    let malformed = || Err(Malformed::instead_of::<Frame<'_>>());
+    if head & 0xffff != MARK {
+        return malformed();
+    }
+    let slots = match head >> 24 & 0xff {
+        0 => Slots::Requests,
+        1 => Slots::Responses,
+        FRAGMENT => return decode_fragment(words),
+        _ => return malformed(),
+    };
+    let (slot, length) = ((head >> 16 & 0xff) as usize, usize::from(Header::unpack(*header).words));
+    if slot >= FAR_SLOTS || length > FAR_BODY_WORDS {
+        return malformed();
+    }
+    let Some(body) = rest.get(..length) else { return Ok(None) };
+    let content = Content::Write(SlotWrite { slots, slot, header: *header, body });
+    Ok(Some((Frame { worker: (head >> 32) as u32, content }, HEAD + length)))
+}
+
+fn decode_fragment(words: &[u64]) -> Result<Option<(Frame<'_>, usize)>, Malformed> {
+    let [head, count, ticket, row_bytes, rest @ ..] = words else { return Ok(None) };
+    let count = usize::try_from(*count).ok().filter(|count| *count <= FRAGMENT_BYTES);
+    let count = count.ok_or_else(Malformed::instead_of::<Fragment<'_>>)?;
+    let length = count.div_ceil(size_of::<u64>());
+    let Some(body) = rest.get(..length) else { return Ok(None) };
+    let row = RowLayout { bytes: *row_bytes, align: (head >> 16) as u8 };
+    let content = Content::Fragment(Fragment { ticket: *ticket, row, bytes: &bytes_of(body)[..count] });
+    Ok(Some((Frame { worker: (head >> 32) as u32, content }, FRAGMENT_HEAD + length)))
+}
+
+/// Adds a write into the slots of a worker to what is sent.
+///
+/// # Safety
+/// W6.
+#[inline]
+pub(super) unsafe fn encode_write(
+    out: &mut Vec<u64>,
+    (worker, slots): (u32, Slots),
+    slot: usize,
+    header: u64,
+    body: &[Word],
+) {
+    let head = u64::from(worker) << 32 | (slots as u64) << 24 | (slot as u64) << 16 | MARK;
+    out.extend_from_slice(&[head, header]);
+    // SAFETY: W6: the caller's.
+    out.extend_from_slice(unsafe { initialised(body) });
+}
+
+/// Adds a fragment for a worker to what is sent.
+pub(super) fn encode_fragment(out: &mut Vec<u64>, worker: u32, fragment: Fragment<'_>) {
+    let Fragment { ticket, row, bytes } = fragment;
+    let head = u64::from(worker) << 32 | FRAGMENT << 24 | u64::from(row.align) << 16 | MARK;
+    out.extend_from_slice(&[head, bytes.len() as u64, ticket, row.bytes]);
+    let start = out.len();
+    out.resize(start + bytes.len().div_ceil(size_of::<u64>()), 0);
+    bytes_of_mut(&mut out[start..])[..bytes.len()].copy_from_slice(bytes);
+}
+
+pub(super) fn bytes_of(words: &[u64]) -> &[u8] {
+    // SAFETY: words that are numbers are initialised, so their bytes are; the length is that of the very same memory. What was
+    // written into `out` had no padding (W6).
+    unsafe { std::slice::from_raw_parts(words.as_ptr().cast(), size_of_val(words)) }
+}
+
+pub(super) fn bytes_of_mut(words: &mut [u64]) -> &mut [u8] {
+    // SAFETY: words are bytes, any bytes are words, and the length is that of the very same memory.
+    unsafe { std::slice::from_raw_parts_mut(words.as_mut_ptr().cast(), size_of_val(words)) }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use fastrand::Rng;
+
+    #[test]
+    fn what_is_no_frame_is_refused() {
+        let head = |slots: u64, slot: u64, mark: u64| slots << 24 | slot << 16 | mark;
+        let header = |words| Header { sequence: 1, count: 1, words }.pack();
+        for words in [
+            [head(0, 0, 0), header(0)],
+            [head(3, 0, MARK), header(0)],
+            [head(0, FAR_SLOTS as u64, MARK), header(0)],
+            [head(0, 0, MARK), header(FAR_BODY_WORDS as u16 + 1)],
+            [u64::MAX, u64::MAX],
+        ] {
+            assert!(decode(&words).is_err(), "{words:x?}");
+        }
+        let large = FRAGMENT_BYTES as u64 + 1;
+        assert!(decode(&[head(FRAGMENT, 0, MARK), large, 0, 0]).is_err(), "a fragment too large");
+        assert!(
+            decode(&[head(0, 0, MARK), header(2), 7]).is_ok_and(|frame| frame.is_none()),
+            "not all there"
+        );
+    }
+
+    #[test]
+    fn random_words_never_make_the_decoder_panic() {
+        let mut random = Rng::with_seed(1);
+        for _ in 0..100_000 {
+            let mut words: Vec<u64> = (0..random.usize(..200)).map(|_| random.u64(..)).collect();
+            if let Some(head) = words.first_mut() {
+                *head =
+                    *head & !0xff_ffff | random.u64(..3) << 24 | random.u64(..FAR_SLOTS as u64) << 16 | MARK;
+            }
+            let Ok(Some((Frame { content, .. }, length))) = decode(&words) else { continue };
+            assert!(length <= words.len());
+            match content {
+                Content::Write(write) => assert!(write.slot < FAR_SLOTS),
+                Content::Fragment(fragment) => assert!(length * 8 >= fragment.bytes.len()),
+            }
+        }
+    }
+}

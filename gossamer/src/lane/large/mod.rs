@@ -1,0 +1,23 @@
+//! Values too large for a slot, between nodes.
+//!
+//! ```text
+//! sender                          fabric                 reader
+//! Rows ──Progress/LargeValue►  fragments, in order  ──►  Arrivals: rows of their final size
+//! request with the ticket ──►        slot           ──►  takes the rows of the ticket
+//! ```
+//!
+//! A large value has a **ticket**, a number that its sender gives once. It goes ahead of the request that names the ticket, row by row, in
+//! fragments (`Fabric::send`): it is copied once into the fabric and once out of it, into memory that is the receiver's vector then. Who
+//! finds the fabric busy waits, if it is a fiber, and lets the requests of others pass. Code that cannot wait leaves the value with its
+//! request in the lane's backlog, whose order it keeps. By W7 the value is there when its request is.
+//!
+//! Arguments, results and errors take the same way: what does not fit a response is sent by its trustee as the argument of a request
+//! to the client.
+
+mod arrivals;
+mod exchange;
+mod outgoing;
+
+pub(crate) use arrivals::Arrivals;
+pub(crate) use exchange::{Exchange, Late};
+pub(crate) use outgoing::{LargeValue, Progress};

@@ -1,0 +1,57 @@
+//! Large values that are sent, in as many fragments as there is room for.
+
+use crate::fabric::{Busy, FRAGMENT_BYTES, Fabric, Fragment};
+use crate::wire::rows::Rows;
+
+/// How much of a value was sent.
+#[derive(Default)]
+pub(crate) struct Progress {
+    /// The row that is sent now, and how many of its bytes were.
+    row: usize,
+    sent: usize,
+}
+
+impl Progress {
+    /// Sends what is left, as far as the fabric takes it. Calls `ring` behind each fragment, so that the reader copies one while the
+    /// next is sent.
+    ///
+    /// # Errors
+    /// If the fabric is busy, and something is left.
+    pub(crate) fn send(
+        &mut self,
+        ticket: u64,
+        rows: &Rows,
+        fabric: &impl Fabric,
+        ring: impl Fn(),
+    ) -> Result<(), Busy> {
+        while let Some((row, bytes)) = rows.row(self.row) {
+            let left = &bytes[self.sent..];
+            let fragment = &left[..left.len().min(FRAGMENT_BYTES)];
+            fabric.send(Fragment { ticket, row, bytes: fragment })?;
+            ring();
+            self.sent += fragment.len();
+            if self.sent == bytes.len() {
+                (self.row, self.sent) = (self.row + 1, 0);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A large value that waits with its request.
+pub(crate) struct LargeValue {
+    ticket: u64,
+    rows: Rows,
+    progress: Progress,
+}
+
+impl LargeValue {
+    pub(crate) fn new(ticket: u64, rows: Rows) -> Self {
+        Self { ticket, rows, progress: Progress::default() }
+    }
+
+    /// As `Progress::send`.
+    pub(crate) fn send(&mut self, fabric: &impl Fabric, ring: impl Fn()) -> Result<(), Busy> {
+        self.progress.send(self.ticket, &self.rows, fabric, ring)
+    }
+}

@@ -1,0 +1,36 @@
+//! A length in front of what it tells of, or the mark that this comes apart.
+
+/// What the word before some bytes says of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Length {
+    /// So many follow.
+    Here(u64),
+    /// They are elsewhere, and this is what names or counts them there.
+    Apart(u64),
+}
+
+impl Length {
+    /// The mark, above all lengths that there can be.
+    const APART: u64 = 1 << 63;
+
+    #[inline(always)]
+    pub(crate) fn pack(self) -> u64 {
+        match self {
+            Self::Here(length) => length,
+            Self::Apart(name) => name | Self::APART,
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) fn unpack(word: u64) -> Self {
+        if word & Self::APART == 0 { Self::Here(word) } else { Self::Apart(word & !Self::APART) }
+    }
+
+    /// # Panics
+    /// If there are 2^63 or more, which only elements without size can be.
+    #[inline(always)]
+    pub(crate) fn of_elements(length: usize) -> Self {
+        assert!((length as u64) < Self::APART, "a row of {length} elements cannot travel");
+        Self::Here(length as u64)
+    }
+}

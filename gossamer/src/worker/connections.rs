@@ -1,0 +1,183 @@
+//! A worker's endpoints to other nodes: what arrives on them lands in lane memory, of this worker or of another of this node; what
+//! its own lanes write goes out once a turn.
+
+use crate::fabric::link::LinkEndpoint;
+use crate::fabric::{Endpoint, Event};
+use crate::wire::refusal::Malformed;
+use crate::worker::inbox::Message;
+use crate::worker::peers::{Joined, Peers};
+use crate::worker::readiness::WAKE;
+use crate::worker::shared::{Phase, Shared};
+use crate::worker::{Worker, fate};
+use mio::Interest;
+use mio::unix::SourceFd;
+use std::cell::{Cell, RefCell};
+use std::io;
+use std::ops::Range;
+use std::time::{Duration, Instant};
+
+/// How long a node may outlive a connection of its own. Node 0 sees the end of a process sooner, and says what ended.
+const OUTLIVES: Duration = Duration::from_secs(2);
+
+/// Bytes for one connection that may wait for those of the next turn: a call costs as much as copying some of them. Fewer are a
+/// request or two that somebody waits for.
+const GATHERED: Range<usize> = 2 * 1024..16 * 1024;
+
+/// The endpoints of one worker.
+#[derive(Default)]
+pub(crate) struct Connections {
+    all: Vec<Connection>,
+    /// By node: the one that this worker writes to.
+    own: Vec<Option<usize>>,
+    /// How many of them are sockets.
+    sockets: usize,
+}
+
+/// An endpoint, and who is at the other end.
+pub(crate) struct Connection {
+    endpoint: LinkEndpoint,
+    /// If it is one node.
+    node: Option<usize>,
+    /// When it was lost, and how.
+    lost: RefCell<Option<(Instant, io::Error)>>,
+    is_lost: Cell<bool>,
+    /// Bytes that waited at the end of the last turn.
+    gathered: Cell<usize>,
+}
+
+impl Connection {
+    /// Whether what is to be sent may wait for more: once for the same.
+    #[inline]
+    fn gathers(&self) -> bool {
+        let unsent = self.endpoint.unsent();
+        GATHERED.contains(&unsent) && self.gathered.replace(unsent) != unsent
+    }
+}
+
+impl Connections {
+    /// The connections of worker `index`, which wake its poller.
+    pub(super) fn of(shared: &Shared, index: usize, poll: &mio::Poll) -> io::Result<Self> {
+        let Some(peers) = &shared.peers else { return Ok(Self::default()) };
+        let mut connections = Self { own: vec![None; peers.nodes()], ..Self::default() };
+        for Joined { endpoint, writes_to, node } in peers.endpoints_of(index)? {
+            if let Some(descriptor) = endpoint.descriptor() {
+                let interest = Interest::READABLE | Interest::WRITABLE;
+                poll.registry().register(&mut SourceFd(&descriptor), WAKE, interest)?;
+                connections.sockets += 1;
+            }
+            for written in writes_to {
+                connections.own[written] = Some(connections.all.len());
+            }
+            let (lost, is_lost) = (RefCell::default(), Cell::new(false));
+            connections.all.push(Connection { endpoint, node, lost, is_lost, gathered: Cell::new(0) });
+        }
+        Ok(connections)
+    }
+
+    /// How many of them take a system call to look at.
+    #[inline(always)]
+    pub(super) fn sockets(&self) -> usize {
+        self.sockets
+    }
+
+    /// Whether something has arrived, as far as can be told without a system call.
+    #[inline(always)]
+    pub(super) fn have_arrivals(&self) -> bool {
+        self.all.iter().any(|connection| connection.endpoint.has_arrivals())
+    }
+
+    /// When a connection is lost: how long until this node is not to outlive it any more.
+    pub(super) fn patience(&self) -> Option<Duration> {
+        let lost = self.all.iter().filter(|connection| connection.is_lost.get());
+        lost.filter_map(|connection| {
+            connection.lost.borrow().as_ref().map(|(when, _)| OUTLIVES.saturating_sub(when.elapsed()))
+        })
+        .min()
+    }
+}
+
+impl Worker {
+    /// The endpoint that carries what this worker writes to the node of another.
+    pub(super) fn endpoint_to(&self, worker: usize) -> &LinkEndpoint {
+        let node = self.shared.peers.as_ref().map(|peers| peers.node_of(worker));
+        match node.and_then(|node| self.connections.own[node]) {
+            Some(own) => &self.connections.all[own].endpoint,
+            None => unreachable!("every worker has an endpoint to every other node"),
+        }
+    }
+
+    /// Takes what has arrived. Whether anything had.
+    #[inline]
+    pub(super) fn hear_nodes(&self) -> bool {
+        let mut busy = false;
+        for connection in &self.connections.all {
+            if connection.is_lost.get() {
+                self.outlive(connection);
+                continue;
+            }
+            match connection.endpoint.poll(|event| self.take_event(event)) {
+                Ok(arrived) => busy |= arrived,
+                Err(error) => self.lose(connection, error),
+            }
+        }
+        busy
+    }
+
+    #[inline]
+    fn take_event(&self, event: Event<'_>) -> Result<(), Malformed> {
+        match event {
+            Event::Landed(reader) if reader == self.index => {}
+            Event::Landed(reader) => self.shared.post(reader).ring(),
+            Event::Lane(lane, requests) => {
+                let connect = Message::ConnectNode { from: lane.writer, requests };
+                // Refused only once the runtime has ended.
+                let _ended = self.shared.post(lane.reader).send(connect);
+            }
+            // Its request comes behind it.
+            Event::Fragment { writer, reader, fragment } => {
+                self.shared.post(reader).incoming.arrive(writer, fragment)?;
+                // It may wait for room.
+                self.shared.ring(writer);
+            }
+        }
+        Ok(())
+    }
+
+    /// Sends what the lanes of this worker have written. `heard`: something has arrived in this turn, so another follows at once,
+    /// and may write more.
+    #[inline]
+    pub(super) fn flush_connections(&self, heard: bool) {
+        for connection in self.connections.all.iter().filter(|connection| !connection.is_lost.get()) {
+            if heard && connection.gathers() {
+                continue;
+            }
+            connection.gathered.set(0);
+            if let Err(error) = connection.endpoint.flush() {
+                self.lose(connection, error);
+            }
+        }
+    }
+
+    #[cold]
+    fn lose(&self, connection: &Connection, error: io::Error) {
+        if error.kind() == io::ErrorKind::InvalidData {
+            self.not_understood(connection.node, &error);
+        }
+        connection.is_lost.set(true);
+        connection.lost.borrow_mut().get_or_insert((Instant::now(), error));
+    }
+
+    /// A connection is lost. At the end of the application that is how it should be; when a process died node 0 ends all;
+    /// otherwise this node does, since what it sends and waits for does not come through any more.
+    #[cold]
+    fn outlive(&self, connection: &Connection) {
+        let lost = connection.lost.borrow();
+        let Some((when, error)) = lost.as_ref() else { return };
+        if when.elapsed() > OUTLIVES && self.shared.phase() != Phase::Ended {
+            let node = self.shared.peers.as_ref().map_or(0, Peers::node);
+            let other =
+                connection.node.map_or_else(|| "its machine".to_owned(), |node| format!("node {node}"));
+            fate::end(&format!("node {node} has lost its connection to {other}: {error}"), true);
+        }
+    }
+}

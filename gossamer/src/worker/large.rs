@@ -1,0 +1,99 @@
+//! Arguments that go ahead of their request (`lane/large`): a fiber waits until there is room for them, other code leaves them with
+//! their request in the backlog.
+
+use crate::fabric::Fabric;
+use crate::lane::context::{self, Context};
+use crate::lane::large::Progress;
+use crate::sys::fiber::Fiber;
+use crate::wire::rows::Rows;
+use crate::worker::Worker;
+use crate::worker::lanes::Outbound;
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::rc::Rc;
+
+/// Fibers that send large arguments on one lane, the first of which does so now.
+#[derive(Default)]
+pub(crate) struct Senders(RefCell<VecDeque<Rc<Fiber>>>);
+
+impl Senders {
+    fn is_first(&self, fiber: &Rc<Fiber>) -> bool {
+        self.0.borrow().front().is_some_and(|first| Rc::ptr_eq(first, fiber))
+    }
+
+    /// The one that is to be woken when there is room.
+    fn waiting(&self) -> Option<Rc<Fiber>> {
+        self.0.borrow().front().filter(|first| first.is_parked()).cloned()
+    }
+}
+
+/// Takes the first sender off the queue of its lane, however it ends.
+struct Turn<'a> {
+    senders: &'a Senders,
+    count: &'a Cell<usize>,
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        self.senders.0.borrow_mut().pop_front();
+        self.count.set(self.count.get() - 1);
+    }
+}
+
+impl Worker {
+    /// A name for a large value.
+    pub(crate) fn new_ticket(&self) -> u64 {
+        self.exchange.ticket()
+    }
+
+    /// Whether the caller may wait until its arguments have gone: another is to leave them with their request.
+    pub(crate) fn may_wait_for_room(&self) -> bool {
+        context::current() == Context::Fiber && !std::thread::panicking()
+    }
+
+    /// Sends the running fiber's arguments; their ticket. One after another on each lane, so that the first are there soon.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn send_large(&self, trustee: usize, rows: &Rows) -> u64 {
+        let (lane, fiber, ticket) = (self.lane_to(trustee), self.running(), self.new_ticket());
+        let _noted = Fiber::note_wait("room for large arguments on the lane to a trustee");
+        lane.senders.0.borrow_mut().push_back(Rc::clone(&fiber));
+        self.senders.set(self.senders.get() + 1);
+        while !lane.senders.is_first(&fiber) {
+            Fiber::park(false);
+        }
+        let _turn = Turn { senders: &lane.senders, count: &self.senders };
+        let mut progress = Progress::default();
+        while progress.send(ticket, rows, lane.client.fabric(), || self.shared.ring(trustee)).is_err() {
+            Fiber::park(false);
+        }
+        ticket
+    }
+
+    /// Wakes the fibers whose arguments have room now.
+    #[inline(always)]
+    pub(super) fn wake_senders(&self) {
+        if self.senders.get() > 0 {
+            self.wake_senders_of_lanes();
+        }
+    }
+
+    #[cold]
+    fn wake_senders_of_lanes(&self) {
+        for &trustee in self.connected.borrow().iter() {
+            let lane = self.lane_to(trustee);
+            if let Some(fiber) = lane.senders.waiting().filter(|_| lane.client.fabric().has_room()) {
+                self.scheduler.unpark(fiber);
+            }
+        }
+    }
+
+    /// Whether there is room for arguments that wait.
+    pub(super) fn can_send_arguments(&self) -> bool {
+        let can_send = |lane: &Outbound| {
+            lane.client.can_send_arguments()
+                || (lane.senders.waiting().is_some() && lane.client.fabric().has_room())
+        };
+        self.connected.borrow().iter().any(|&trustee| can_send(self.lane_to(trustee)))
+    }
+}
