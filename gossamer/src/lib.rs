@@ -69,12 +69,14 @@ pub use gossamer_macros::{NoRef, delegate, main};
 #[doc = include_str!("../../GLOSSARY.md")]
 pub mod glossary {}
 
+mod atomic;
 mod fabric;
 mod lane;
 pub mod net;
 pub mod rack;
 mod runtime;
 pub mod stream;
+mod structures;
 mod sys;
 mod trust;
 mod wire;

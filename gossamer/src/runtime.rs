@@ -1,9 +1,9 @@
 //! Starting a runtime, running a program in it, ending it.
 
 use crate::lane::catch;
+use crate::structures::once::Once;
 use crate::sys::doorbell::Doorbell;
 use crate::sys::fiber::Job;
-use crate::sys::once::Once;
 use crate::sys::{affinity, overflow};
 use crate::trust::fiber_local::drop_locals;
 use crate::worker::config::Config;

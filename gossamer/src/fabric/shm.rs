@@ -4,9 +4,9 @@
 //! - T1: a `Pair` is laid out by the workers of its two nodes, which both got from node 0: both see the same.
 //! - T2: the words outside of slots are atomics at offsets inside the segment, aligned.
 
+use crate::atomic::{AtomicU32, Ordering};
 use crate::fabric::bulk::{self, Places};
 use crate::fabric::{Endpoint, Event, Lane, SlotMemory, Slots};
-use crate::sys::atomic::{AtomicU32, Ordering};
 use crate::sys::doorbell::Doorbell;
 use crate::sys::segment::Segment;
 use crate::wire::refusal::Malformed;

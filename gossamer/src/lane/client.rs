@@ -12,7 +12,7 @@ use crate::lane::error::DelegationError;
 use crate::lane::operation::{Delegated, Operation};
 use crate::lane::property::{ROOT, Root};
 use crate::lane::staging::RequestBatch;
-use crate::sys::ring::Ring;
+use crate::structures::ring::Ring;
 use crate::wire::batch::{BODY_WORDS, FAILURE_WORDS, Header};
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;

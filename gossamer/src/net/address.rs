@@ -2,7 +2,7 @@
 
 use crate::lane::context::{self, Context};
 use crate::net::source::refused_while_unwinding;
-use crate::sys::oneshot;
+use crate::structures::oneshot;
 use crate::worker;
 use crate::worker::wake::block_on;
 use std::io;

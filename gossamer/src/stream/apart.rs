@@ -2,7 +2,8 @@
 
 use crate::lane::context::{self, Context};
 use crate::stream::Error;
-use crate::sys::{affinity, oneshot};
+use crate::structures::oneshot;
+use crate::sys::affinity;
 use crate::worker;
 use crate::worker::wake::block_on;
 use std::io;

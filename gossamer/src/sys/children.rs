@@ -4,8 +4,8 @@
 //! closes the descriptor. In a child nobody owns it: the threads that do are not there, and what else does forgets it (`forked`). Nor does
 //! anybody there own what had its number before, if another thread has closed that while the process was copied.
 
-use crate::sys::atomic::Ordering;
-use crate::sys::atomic::fixed::{AtomicI32, AtomicPtr};
+use crate::atomic::Ordering;
+use crate::atomic::fixed::{AtomicI32, AtomicPtr};
 use crate::sys::forked::Process;
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::ptr::null_mut;

@@ -5,7 +5,7 @@
 //! fence; of two such fences one comes first, so at least one side sees the other's first step: the sleeper its
 //! work, or the publisher the flag, and then it wakes the sleeper.
 
-use crate::sys::atomic::{AtomicBool, Ordering, fence};
+use crate::atomic::{AtomicBool, Ordering, fence};
 
 /// The flag of one sleeper.
 pub(crate) struct Doorbell {
@@ -46,7 +46,7 @@ impl Doorbell {
 #[cfg(all(test, loom))]
 mod tests {
     use super::*;
-    use crate::sys::atomic::AtomicU64;
+    use crate::atomic::AtomicU64;
     use loom::sync::Arc;
 
     #[test]

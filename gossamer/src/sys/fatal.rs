@@ -5,7 +5,7 @@
 //!   `words` given to `install`. A fault in it ends the process, since its signal is blocked.
 //! - O3: only the thread that was first to set `reporting` uses `memory`.
 
-use crate::sys::atomic::{AtomicBool, AtomicU32, Ordering};
+use crate::atomic::{AtomicBool, AtomicU32, Ordering};
 use crate::sys::image;
 use crate::sys::line::{PATIENCE, write_soon};
 use std::cell::UnsafeCell;

@@ -6,8 +6,8 @@
 //! - U2: a resolver lives at least as long as its addresses are watched, and nobody touches these while the watch ends. So
 //!   a handler that finds its own address in a node finds a living resolver there.
 
-use crate::sys::atomic::Ordering;
-use crate::sys::atomic::fixed::{AtomicPtr, AtomicU32, AtomicUsize};
+use crate::atomic::Ordering;
+use crate::atomic::fixed::{AtomicPtr, AtomicU32, AtomicUsize};
 use crate::sys::line::Line;
 use crate::sys::overflow;
 use crate::sys::range::Range;

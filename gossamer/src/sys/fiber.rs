@@ -11,8 +11,8 @@
 //! - F3: `yielder` is set by the fiber's first frame, which lives as long as the coroutine is not dropped.
 //! - F4: `farewell` is none, or refers into a frame of the fiber's job, which takes it back before it is left.
 
-use crate::sys::locals::Locals;
-use crate::sys::once::Once;
+use crate::structures::locals::Locals;
+use crate::structures::once::Once;
 use crate::sys::prefetch;
 use crate::sys::stack::{PAGE, Stack, StackError};
 use corosensei::{Coroutine, Yielder};

@@ -1,7 +1,7 @@
 //! Whether this process is a copy of the one that made something.
 
-use crate::sys::atomic::Ordering;
-use crate::sys::atomic::fixed::AtomicU32;
+use crate::atomic::Ordering;
+use crate::atomic::fixed::AtomicU32;
 use std::sync::Once;
 
 static FORKS: AtomicU32 = AtomicU32::new(0);

@@ -2,8 +2,8 @@
 
 use crate::lane::catch;
 use crate::lane::context;
+use crate::structures::locals::{Key, Local, Locals};
 use crate::sys::fiber::Fiber;
-use crate::sys::locals::{Key, Local, Locals};
 use std::any::Any;
 use std::fmt;
 use std::rc::Rc;

@@ -1,7 +1,7 @@
 //! [`JoinHandle`]: waiting for a fiber.
 
 use crate::lane::error::{DelegationError, Origin, Reason};
-use crate::sys::oneshot::Receiver;
+use crate::structures::oneshot::Receiver;
 use crate::trust::Pending;
 use std::fmt;
 use std::future::Future;

@@ -1,7 +1,7 @@
 //! [`spawn_may`]: code that calls the blocking calls of the crate `may`.
 
 use crate::lane::error::Origin;
-use crate::sys::oneshot;
+use crate::structures::oneshot;
 use crate::sys::outside::coroutine;
 use crate::trust::JoinHandle;
 use crate::trust::spawn::run_job;

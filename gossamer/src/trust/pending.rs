@@ -1,7 +1,7 @@
 //! [`Pending`]: a result that is on its way.
 
 use crate::lane::error::{DelegationError, Origin, Reason};
-use crate::sys::oneshot::Receiver;
+use crate::structures::oneshot::Receiver;
 use crate::trust::apply::rethrow;
 use crate::worker;
 use crate::worker::wake::block_on;

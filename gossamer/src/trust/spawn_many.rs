@@ -3,9 +3,9 @@
 use crate::lane::error::{DelegationError, Origin};
 use crate::lane::operation::{Delegated, refuse_captures};
 use crate::lane::property::{ROOT, Root};
+use crate::structures::once::Once;
+use crate::structures::oneshot;
 use crate::sys::fiber::Job;
-use crate::sys::once::Once;
-use crate::sys::oneshot;
 use crate::trust::apply::rethrow;
 use crate::trust::call::Target;
 use crate::trust::join::refuse_while_unwinding;

@@ -51,7 +51,7 @@ mod wires;
 use crate::lane::context::{self, Context};
 use crate::lane::encoded::exchange::Exchange;
 use crate::lane::property::Properties;
-use crate::sys::scoped::scoped_thread_local;
+use crate::structures::scoped::scoped_thread_local;
 use crate::worker::grace::Grace;
 use crate::worker::inbox::Message;
 use crate::worker::lanes::{Inbound, Outbound};

@@ -1,6 +1,6 @@
 //! What a worker shows of itself, so that others see whether it goes on.
 
-use crate::sys::static_ref::StaticRef;
+use crate::structures::static_ref::StaticRef;
 use crate::sys::thread::ThreadFiles;
 use std::panic::Location;
 use std::sync::OnceLock;

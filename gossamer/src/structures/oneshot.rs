@@ -13,7 +13,7 @@
 //! - N2: the value cell belongs to the sender before DONE, to the receiver after it.
 //! - Every AcqRel swap or exchange of the state pairs with those of the other side: each carries N1 or N2 over.
 
-use crate::sys::atomic::{AtomicU8, Ordering, SharedCell};
+use crate::atomic::{AtomicU8, Ordering, SharedCell};
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! A reference to a constant, which one thread sets and others read.
 
-use crate::sys::atomic::Ordering;
-use crate::sys::atomic::fixed::AtomicPtr;
+use crate::atomic::Ordering;
+use crate::atomic::fixed::AtomicPtr;
 use std::ptr::null_mut;
 
 /// A reference, or none.
