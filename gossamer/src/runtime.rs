@@ -3,8 +3,9 @@
 use crate::lane::catch;
 use crate::structures::once::Once;
 use crate::sys::doorbell::Doorbell;
-use crate::sys::fiber::Job;
-use crate::sys::{affinity, overflow};
+use crate::sys::fibers::fiber::Job;
+use crate::sys::overflow;
+use crate::sys::threads::affinity;
 use crate::trust::fiber_local::drop_locals;
 use crate::worker::config::Config;
 use crate::worker::ending::wait_until_quiet;
@@ -196,7 +197,7 @@ impl Runtime {
     ) -> Result<R, Box<dyn Any + Send>> {
         let (sender, receiver) = mpsc::sync_channel(1);
         let first = Box::new(move |here: &worker::Worker| {
-            let start = Once::new(move |start: Result<(), crate::sys::stack::StackError>| {
+            let start = Once::new(move |start: Result<(), crate::sys::fibers::stack::StackError>| {
                 let outcome = match start {
                     Ok(()) => panic::catch_unwind(AssertUnwindSafe(f)),
                     Err(error) => Err(Box::new(error.to_string()) as Box<dyn Any + Send>),

@@ -3,7 +3,7 @@
 use crate::lane::context::{self, Context};
 use crate::stream::Error;
 use crate::structures::oneshot;
-use crate::sys::affinity;
+use crate::sys::threads::affinity;
 use crate::worker;
 use crate::worker::wake::block_on;
 use std::io;

@@ -2,7 +2,6 @@
 //!
 //! Everything here is plain `std`-like safe API over an unsafe mechanism. Nothing here knows of workers, lanes or trusts.
 
-pub(crate) mod affinity;
 pub(crate) mod bell;
 pub(crate) mod children;
 pub(crate) mod descriptors;
@@ -10,14 +9,13 @@ pub(crate) mod doorbell;
 pub(crate) mod exit;
 pub(crate) mod fatal;
 pub(crate) mod faults;
-pub(crate) mod fiber;
+pub(crate) mod fibers;
 #[cfg(all(test, not(loom)))]
 pub(crate) mod fork;
 pub(crate) mod forked;
 pub(crate) mod futex;
 pub(crate) mod image;
 pub(crate) mod line;
-pub(crate) mod outside;
 pub(crate) mod overflow;
 pub(crate) mod poll;
 pub(crate) mod prefetch;
@@ -25,6 +23,5 @@ pub(crate) mod range;
 pub(crate) mod records;
 pub(crate) mod segment;
 pub(crate) mod splice;
-pub(crate) mod stack;
-pub(crate) mod thread;
+pub(crate) mod threads;
 pub(crate) mod userfault;

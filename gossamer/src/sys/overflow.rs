@@ -6,7 +6,7 @@
 
 use crate::sys::fatal;
 use crate::sys::faults::{self, Fault};
-use crate::sys::fiber::Fiber;
+use crate::sys::fibers::fiber::Fiber;
 use crate::sys::line::Line;
 use std::cell::Cell;
 use std::mem::MaybeUninit;

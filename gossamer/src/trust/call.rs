@@ -16,7 +16,7 @@ use crate::lane::context;
 use crate::lane::error::{DelegationError, Reason};
 use crate::lane::operation::Delegated;
 use crate::structures::oneshot;
-use crate::sys::fiber::Fiber;
+use crate::sys::fibers::fiber::Fiber;
 use crate::trust::NoRef;
 use crate::worker::shared::Shared;
 use crate::worker::wake::block_on_to_the_end;

@@ -3,7 +3,7 @@
 use crate::lane::catch;
 use crate::lane::context;
 use crate::structures::locals::{Key, Local, Locals};
-use crate::sys::fiber::Fiber;
+use crate::sys::fibers::fiber::Fiber;
 use std::any::Any;
 use std::fmt;
 use std::rc::Rc;

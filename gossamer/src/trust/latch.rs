@@ -11,7 +11,7 @@ use crate::lane::error::{DelegationError, Origin};
 use crate::lane::operation::{Delegated, refuse_captures};
 use crate::structures::once::Once;
 use crate::structures::oneshot::{self, Receiver, Sender};
-use crate::sys::fiber::Job;
+use crate::sys::fibers::fiber::Job;
 use crate::trust::apply::rethrow;
 use crate::trust::call::report_unawaited;
 use crate::trust::join::refuse_while_unwinding;

@@ -2,7 +2,7 @@
 
 use crate::lane::error::Origin;
 use crate::structures::oneshot;
-use crate::sys::outside::coroutine;
+use crate::sys::threads::outside::coroutine;
 use crate::trust::JoinHandle;
 use crate::trust::spawn::run_job;
 use crate::worker;

@@ -9,7 +9,7 @@ use crate::lane::operation::Delegated;
 use crate::lane::property::{ROOT, Root};
 use crate::structures::once::Once;
 use crate::structures::oneshot::Sender;
-use crate::sys::fiber::Job;
+use crate::sys::fibers::fiber::Job;
 use crate::sys::image::Place;
 use crate::trust::NoRef;
 use crate::trust::call::Target;

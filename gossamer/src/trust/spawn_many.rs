@@ -5,7 +5,7 @@ use crate::lane::operation::{Delegated, refuse_captures};
 use crate::lane::property::{ROOT, Root};
 use crate::structures::once::Once;
 use crate::structures::oneshot;
-use crate::sys::fiber::Job;
+use crate::sys::fibers::fiber::Job;
 use crate::trust::apply::rethrow;
 use crate::trust::call::Target;
 use crate::trust::join::refuse_while_unwinding;

@@ -11,7 +11,7 @@ use crate::lane::context::{self, Context};
 use crate::lane::encoded::{Fixed, LARGEST, Packed};
 use crate::lane::operation::Delegated;
 use crate::lane::property::Root;
-use crate::sys::fiber::Fiber;
+use crate::sys::fibers::fiber::Fiber;
 use crate::wire::NoRef;
 use crate::wire::encoder::{Encoder, Parcel};
 use crate::wire::run::Part;

@@ -1,6 +1,6 @@
 //! Waiting until a runtime is quiet, so that it can end, and saying what keeps it if that takes long.
 
-use crate::sys::fiber::{Fiber, State};
+use crate::sys::fibers::fiber::{Fiber, State};
 use crate::worker::Worker;
 use crate::worker::inbox::Message;
 use crate::worker::overdue::Overdue;

@@ -2,7 +2,7 @@
 
 use crate::lane::context::{self, Context};
 use crate::sys::fatal::{self, Text};
-use crate::sys::fiber::Fiber;
+use crate::sys::fibers::fiber::Fiber;
 use crate::worker::shared::Shared;
 use crate::worker::{self, fate};
 use std::fmt::Write;

@@ -3,7 +3,7 @@
 use crate::fabric::link::Link;
 use crate::lane::catch;
 use crate::lane::context::{self, Context};
-use crate::sys::fiber::Fiber;
+use crate::sys::fibers::fiber::Fiber;
 use crate::sys::overflow;
 use crate::worker::inbox::Message;
 use crate::worker::shared::{BUSY, Phase, Shared};

@@ -3,8 +3,8 @@
 use crate::lane::catch;
 use crate::lane::context::{self, Context};
 use crate::structures::ring::Ring;
-use crate::sys::fiber::{Description, Fiber, Job};
-use crate::sys::stack::{Stack, StackPool};
+use crate::sys::fibers::fiber::{Description, Fiber, Job};
+use crate::sys::fibers::stack::{Stack, StackPool};
 use crate::worker::overdue::Overdue;
 use crate::worker::view::View;
 use crate::worker::{self, Worker};

@@ -21,7 +21,7 @@ pub(crate) mod tcp;
 
 use crate::stream::Error;
 use crate::stream::flow::{Failure, Flow};
-use crate::sys::affinity;
+use crate::sys::threads::affinity;
 use crate::sys::children::KeptFromChildren;
 use frame::Frame;
 use std::io;

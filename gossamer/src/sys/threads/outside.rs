@@ -104,7 +104,8 @@ pub(crate) fn require_thread(call: &str) {
 pub(crate) mod coroutine {
     //! Coroutines of may, seen from this crate.
 
-    use crate::sys::{affinity, overflow};
+    use crate::sys::overflow;
+    use crate::sys::threads::affinity;
     use may::sync::Blocker;
     use std::io;
     use std::sync::{Arc, Once};
