@@ -157,7 +157,7 @@ macro_rules! __place {
                     ::core::line!(),
                     ::core::column!(),
                 );
-                // As the records of `sys::records`.
+                // As the records of `sys::image::records`.
                 ::core::arch::global_asm!(
                     ".pushsection gossamer_places,\"aR\",@progbits",
                     ".balign 8",

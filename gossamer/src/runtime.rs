@@ -2,9 +2,9 @@
 
 use crate::lane::catch;
 use crate::structures::once::Once;
-use crate::sys::doorbell::Doorbell;
 use crate::sys::fibers::fiber::Job;
-use crate::sys::overflow;
+use crate::sys::signals::fault_handler;
+use crate::sys::sync::doorbell::Doorbell;
 use crate::sys::threads::affinity;
 use crate::trust::fiber_local::drop_locals;
 use crate::worker::config::Config;
@@ -148,7 +148,7 @@ impl Runtime {
             StartError::Config("this process has started 2^32 workers; no numbers are left".into())
         })?;
         catch::install_hook();
-        overflow::install();
+        fault_handler::install();
         last_words::install(&shared);
         let first = shared.first;
         let mut runtime = Self { shared, threads: Vec::with_capacity(count) };

@@ -8,7 +8,7 @@
 //! - B3: a place is read by the trustee only while it serves the request that names it, which came behind the writes by a
 //!   Release store of the slot's header.
 
-use crate::sys::segment::Segment;
+use crate::sys::memory::segment::Segment;
 use std::ptr::NonNull;
 use std::sync::Arc;
 

@@ -12,8 +12,8 @@
 
 use crate::atomic::{AtomicU64, Ordering, SharedCell};
 use crate::fabric::Fabric;
-use crate::sys::prefetch;
-use crate::sys::segment::Segment;
+use crate::sys::memory::prefetch;
+use crate::sys::memory::segment::Segment;
 use crate::wire::batch::{BODY_WORDS, FAR_BODY_WORDS};
 use crate::wire::word::Word;
 use std::ptr::NonNull;

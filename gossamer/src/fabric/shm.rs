@@ -7,8 +7,8 @@
 use crate::atomic::{AtomicU32, Ordering};
 use crate::fabric::bulk::{self, Places};
 use crate::fabric::{Endpoint, Event, Lane, SlotMemory, Slots};
-use crate::sys::doorbell::Doorbell;
-use crate::sys::segment::Segment;
+use crate::sys::memory::segment::Segment;
+use crate::sys::sync::doorbell::Doorbell;
 use crate::wire::refusal::Malformed;
 use std::io;
 use std::ops::Range;

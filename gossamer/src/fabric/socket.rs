@@ -1,6 +1,6 @@
 //! Where a node is, and connections between nodes: Unix sockets on one machine, TCP between machines.
 
-use crate::sys::descriptors;
+use crate::sys::process::descriptors;
 use std::fmt;
 use std::io::{self, IoSlice, Read, Write};
 use std::net::{IpAddr, Shutdown, TcpListener, TcpStream, ToSocketAddrs};

@@ -1,7 +1,7 @@
 //! A socket with what is needed to wait for it: a fiber waits for its worker's poller, any other thread for the kernel.
 
 use crate::lane::context::{self, Context};
-use crate::sys::poll;
+use crate::sys::sync::poll;
 use crate::sys::threads::outside;
 use crate::worker::readiness::{Direction, Readiness};
 use crate::worker::shared::Shared;

@@ -4,8 +4,8 @@ use crate::fabric::shm::{Pair, Porches};
 use crate::rack::neighbours::LOCALHOST;
 use crate::rack::wires;
 use crate::runtime::{self, Placement, Runtime, StartError};
-use crate::sys::bell::Bell;
-use crate::sys::image;
+use crate::sys::image::address;
+use crate::sys::sync::eventfd::Bell;
 use crate::worker::config::Config;
 use crate::worker::ending::wait_until_quiet;
 use crate::worker::peers::{Neighbour, Peers, Way};
@@ -45,7 +45,7 @@ pub fn run_in_process<R: Send + 'static>(
         "`run_in_process` inside a runtime: spawn a fiber instead"
     );
     assert!(nodes > 0, "a rack has at least one node");
-    image::check_alone().unwrap_or_else(|text| panic!("{text}"));
+    address::check_single().unwrap_or_else(|text| panic!("{text}"));
     let runtimes = runtime::from_environment(config).and_then(|config| start(nodes, &config));
     let runtimes = runtimes.unwrap_or_else(|error| panic!("{error}"));
     let all = InProcess(runtimes.iter().map(|node| Arc::downgrade(node.shared())).collect());

@@ -3,7 +3,7 @@
 use crate::fabric::handshake::{self, PATIENCE, Token};
 use crate::fabric::socket::Socket;
 use crate::stream::hello::Hello;
-use crate::sys::bell::Bell;
+use crate::sys::sync::eventfd::Bell;
 use rustix::event::{PollFd, PollFlags, poll};
 use std::collections::VecDeque;
 use std::io;

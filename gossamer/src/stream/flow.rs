@@ -25,7 +25,7 @@
 use crate::stream::error::End;
 use crate::stream::geometry::MOST_SLOTS;
 use crate::stream::{Error, Geometry};
-use crate::sys::futex;
+use crate::sys::sync::futex;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 

@@ -7,7 +7,7 @@ use crate::stream::options::Options;
 use crate::stream::pump::Keeper;
 use crate::stream::ring::Ring;
 use crate::stream::{Error, Faults, Geometry};
-use crate::sys::forked::Process;
+use crate::sys::process::forked::Process;
 use std::sync::Arc;
 use std::time::Duration;
 

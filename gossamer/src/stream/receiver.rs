@@ -4,7 +4,7 @@
 use crate::stream::Error;
 use crate::stream::half::Half;
 use crate::stream::sender::{is_plain, not_aligned, target};
-use crate::sys::range::{Access, Range};
+use crate::sys::memory::range::{Access, Range};
 use crate::wire::NoRef;
 use std::fmt;
 use std::io::{self, BufRead, Read, Seek, SeekFrom};

@@ -9,8 +9,8 @@
 
 use crate::stream::flow::Flow;
 use crate::stream::{Error, Geometry};
-use crate::sys::range::{Access, Part, Range};
-use crate::sys::segment::{checked_file, sealed_file};
+use crate::sys::memory::range::{Access, Part, Range};
+use crate::sys::memory::segment::{checked_file, sealed_file};
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};

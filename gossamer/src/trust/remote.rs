@@ -10,7 +10,7 @@ use crate::lane::property::{ROOT, Root};
 use crate::structures::once::Once;
 use crate::structures::oneshot::Sender;
 use crate::sys::fibers::fiber::Job;
-use crate::sys::image::Place;
+use crate::sys::image::location::PortableLocation;
 use crate::trust::NoRef;
 use crate::trust::call::Target;
 use crate::trust::spawn::run_job;
@@ -149,7 +149,7 @@ fn decoded<U: NoRef>(outcome: Outcome) -> Result<U, DelegationError> {
 pub(super) struct Asked {
     client: u32,
     ticket: (u32, u64),
-    at: Place,
+    at: PortableLocation,
     /// A fiber is to answer. Until then the response of the request tells who asked.
     accepted: bool,
 }
@@ -173,7 +173,7 @@ unsafe impl NoRef for Asked {
     fn decode(from: &mut Decoder<'_>) -> Result<Self, Malformed> {
         let (client, ticket, offset) = <(u32, (u32, u64), i64)>::decode(from)?;
         // SAFETY: B1: another node of this program encoded a place.
-        let at = unsafe { Place::at_offset(offset) };
+        let at = unsafe { PortableLocation::at_offset(offset) };
         Ok(Self { client, ticket, at, accepted: false })
     }
 }
@@ -238,7 +238,7 @@ pub(super) fn ask<N, T: 'static, C: NoRef, U: NoRef>(
         return sender.send(Err(origin.error(Reason::Stays { message: STAYS.into() })));
     }
     let ticket = here.expect_new(Box::new(move |outcome| sender.send(decoded(outcome))));
-    let at = Place::of(origin.sent_from());
+    let at = PortableLocation::of(origin.sent_from());
     let asked = Asked { client: here.index as u32, ticket, at, accepted: false };
     let failed = move |outcome: Result<(), DelegationError>| {
         if let Err(error) = outcome {

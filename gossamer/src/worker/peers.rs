@@ -4,7 +4,7 @@ use crate::fabric::bulk::Places;
 use crate::fabric::cable::{Cable, Landing};
 use crate::fabric::shm::{Pair, Porch, Porches};
 use crate::fabric::{Endpoint, Lane, SlotMemory};
-use crate::sys::bell::Bell;
+use crate::sys::sync::eventfd::Bell;
 use std::io;
 use std::net::TcpStream;
 use std::ops::Range;

@@ -2,9 +2,9 @@
 
 use crate::stream::Error;
 use crate::stream::window::Window;
-use crate::sys::bell::Bell;
-use crate::sys::forked::Process;
-use crate::sys::userfault::Userfault;
+use crate::sys::memory::userfault::Userfault;
+use crate::sys::process::forked::Process;
+use crate::sys::sync::eventfd::Bell;
 use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};

@@ -21,8 +21,8 @@ pub(crate) mod tcp;
 
 use crate::stream::Error;
 use crate::stream::flow::{Failure, Flow};
+use crate::sys::process::close_on_fork::KeptFromChildren;
 use crate::sys::threads::affinity;
-use crate::sys::children::KeptFromChildren;
 use frame::Frame;
 use std::io;
 use std::os::unix::net::UnixStream;

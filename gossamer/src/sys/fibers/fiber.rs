@@ -13,8 +13,8 @@
 
 use crate::structures::locals::Locals;
 use crate::structures::once::Once;
-use crate::sys::prefetch;
 use crate::sys::fibers::stack::{PAGE, Stack, StackError};
+use crate::sys::memory::prefetch;
 use corosensei::{Coroutine, Yielder};
 use std::cell::{Cell, OnceCell, UnsafeCell};
 use std::mem::ManuallyDrop;

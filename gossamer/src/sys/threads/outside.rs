@@ -104,7 +104,7 @@ pub(crate) fn require_thread(call: &str) {
 pub(crate) mod coroutine {
     //! Coroutines of may, seen from this crate.
 
-    use crate::sys::overflow;
+    use crate::sys::signals::fault_handler;
     use crate::sys::threads::affinity;
     use may::sync::Blocker;
     use std::io;
@@ -158,7 +158,7 @@ pub(crate) mod coroutine {
                 // Refused only where pinning is, so that there is nothing to undo.
                 let _unpinned = affinity::unpin();
                 // SAFETY: it neither suspends nor uses a thread-local.
-                let first = unsafe { may::coroutine::Builder::new().spawn(overflow::install_again) };
+                let first = unsafe { may::coroutine::Builder::new().spawn(fault_handler::install_again) };
                 // The handler for faults that the first coroutine installs must not stand in front of ours.
                 first.map(|first| first.wait())
             });

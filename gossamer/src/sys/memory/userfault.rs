@@ -1,7 +1,7 @@
 //! Page faults told to a thread of ours, by userfaultfd: those of system calls, too.
 
-use crate::sys::range::Range;
-use crate::sys::segment::checked;
+use crate::sys::memory::range::Range;
+use crate::sys::memory::segment::checked;
 use rustix::event::{PollFd, PollFlags, poll};
 use std::fs::File;
 use std::io::{self, Read};

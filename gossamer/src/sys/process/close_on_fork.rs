@@ -6,7 +6,7 @@
 
 use crate::atomic::Ordering;
 use crate::atomic::fixed::{AtomicI32, AtomicPtr};
-use crate::sys::forked::Process;
+use crate::sys::process::forked::Process;
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::ptr::null_mut;
 use std::sync::Once;

@@ -1,7 +1,5 @@
-//! Addresses of statics relative to the loaded image, so that an identity does not depend on where the
+//! Addresses of statics, and of instructions, relative to the loaded image, so that an identity does not depend on where the
 //! loader put the program (address space randomisation stays on).
-
-use std::panic::Location;
 
 unsafe extern "C" {
     /// The start of the image that this code is linked into, defined by the linker (GNU ld, gold, lld, mold alike).
@@ -13,7 +11,7 @@ unsafe extern "C" {
 
 /// The address every offset is measured from.
 #[inline(always)]
-fn base() -> *const u8 {
+pub(super) fn base() -> *const u8 {
     &raw const __ehdr_start
 }
 
@@ -52,7 +50,7 @@ fn another_image() -> ! {
 /// # Errors
 /// What to tell the user.
 #[inline(always)]
-pub(crate) fn check_alone() -> Result<(), &'static str> {
+pub(crate) fn check_single() -> Result<(), &'static str> {
     if base() == base_of_library() { Ok(()) } else { Err(ANOTHER_IMAGE) }
 }
 
@@ -71,32 +69,4 @@ pub(crate) fn at_offset<T>(offset: i32) -> *const T {
 pub(crate) fn code_offset(instruction: usize) -> Option<usize> {
     let code = base() as usize..&raw const etext as usize;
     code.contains(&instruction).then(|| instruction - code.start)
-}
-
-/// A place in the source of the program, by where its description lies in the image.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Place(&'static Location<'static>);
-
-impl Place {
-    pub(crate) fn of(location: &'static Location<'static>) -> Self {
-        Self(location)
-    }
-
-    pub(crate) fn location(self) -> &'static Location<'static> {
-        self.0
-    }
-
-    /// The distance of its description from the start of the image, the same in every process of the program.
-    pub(crate) fn offset(self) -> i64 {
-        (std::ptr::from_ref(self.0) as isize).wrapping_sub(base() as isize) as i64
-    }
-
-    /// The place with this offset.
-    ///
-    /// # Safety
-    /// `offset` gave it, in a process of this program.
-    pub(crate) unsafe fn at_offset(offset: i64) -> Self {
-        // SAFETY: the caller's: there is the description of a place, in the image of every process of the program.
-        Self(unsafe { &*base().wrapping_offset(offset as isize).cast() })
-    }
 }

@@ -4,14 +4,15 @@
 //! Invariant O1: the handler calls async-signal-safe functions only, allocates nothing, and runs on the
 //! alternate stack of the thread, which `prepare_thread` makes sure of.
 
-use crate::sys::fatal;
-use crate::sys::faults::{self, Fault};
 use crate::sys::fibers::fiber::Fiber;
-use crate::sys::line::Line;
+use crate::sys::memory::range::Range;
+use crate::sys::signals::fatal;
+use crate::sys::signals::faults::{self, Fault, Resolve, Watch};
+use crate::sys::signals::line::Line;
 use std::cell::Cell;
 use std::mem::MaybeUninit;
 use std::ptr::null_mut;
-use std::sync::{Once, OnceLock};
+use std::sync::{Arc, Once, OnceLock};
 
 /// Bytes of the alternate stack of a worker.
 const ALTERNATE_STACK: usize = 64 * 1024;
@@ -35,6 +36,12 @@ pub(crate) fn install() {
             }
         }
     });
+}
+
+/// Has the faults in a range resolved, whichever thread they are of, until the watch is dropped.
+pub(crate) fn watch(range: &Range, resolver: Arc<dyn Resolve>) -> Watch {
+    install();
+    faults::register(range, resolver)
 }
 
 /// Replaces a handler that was installed since: that of may's coroutines, which panics when it hears of a fault that

@@ -6,14 +6,14 @@
 //! - O3: only the thread that was first to set `reporting` uses `memory`.
 
 use crate::atomic::{AtomicBool, AtomicU32, Ordering};
-use crate::sys::image;
-use crate::sys::line::{PATIENCE, write_soon};
+use crate::sys::image::address;
+use crate::sys::signals::line::{PATIENCE, write_soon};
 use std::cell::UnsafeCell;
 use std::fmt::{self, Write};
 use std::mem::MaybeUninit;
 use std::sync::OnceLock;
 
-/// Those that end a process by its own fault, besides those that `overflow` looks at first.
+/// Those that end a process by its own fault, besides those that `fault_handler` looks at first.
 const SIGNALS: [(libc::c_int, &str); 3] =
     [(libc::SIGABRT, "SIGABRT"), (libc::SIGILL, "SIGILL"), (libc::SIGFPE, "SIGFPE")];
 /// Bytes of a report.
@@ -152,7 +152,7 @@ unsafe fn report(
         // SAFETY: the caller's.
         let context = unsafe { &*context.cast::<libc::ucontext_t>() };
         let instruction = context.uc_mcontext.gregs[libc::REG_RIP as usize] as usize;
-        if let Some(offset) = image::code_offset(instruction) {
+        if let Some(offset) = address::code_offset(instruction) {
             let _ = write!(
                 text,
                 "; the instruction is {offset:#x} of the program (addr2line -ife PROGRAM {offset:#x})"

@@ -6,8 +6,8 @@
 //! - I2: a forked child has none of what is mapped there (`MADV_DONTFORK`): it cannot write what its parent hands over. What it has
 //!   at these addresses may be something else, so it leaves them alone.
 
-use crate::sys::forked::Process;
-use crate::sys::segment::checked;
+use crate::sys::memory::segment::checked;
+use crate::sys::process::forked::Process;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::ptr::{NonNull, null_mut};
@@ -240,7 +240,7 @@ impl Drop for Range {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
-    use crate::sys::segment::sealed_file;
+    use crate::sys::memory::segment::sealed_file;
     use std::os::fd::AsFd;
 
     const PAGE: usize = 4096;

@@ -1,4 +1,4 @@
-//! Who resolves the faults of which addresses: what the handler of SIGSEGV and SIGBUS looks up (`overflow`).
+//! Who resolves the faults of which addresses: what the handler of SIGSEGV and SIGBUS looks up (`fault_handler`).
 //!
 //! Invariants
 //! - U1: a node is never freed, and its `version` is odd while it is being changed, under the lock. What a handler read
@@ -8,9 +8,8 @@
 
 use crate::atomic::Ordering;
 use crate::atomic::fixed::{AtomicPtr, AtomicU32, AtomicUsize};
-use crate::sys::line::Line;
-use crate::sys::overflow;
-use crate::sys::range::Range;
+use crate::sys::memory::range::Range;
+use crate::sys::signals::line::Line;
 use std::ptr::null_mut;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -44,7 +43,7 @@ static FIRST: AtomicPtr<Node> = AtomicPtr::new(null_mut());
 static CHANGES: Mutex<()> = Mutex::new(());
 
 fn first() -> Option<&'static Node> {
-    // Acquire: pairs with the Release in `watch`, so that the node is seen whole.
+    // Acquire: pairs with the Release in `register`, so that the node is seen whole.
     let first = FIRST.load(Ordering::Acquire);
     // SAFETY: U1: null, or a node, which is never freed.
     unsafe { first.as_ref() }
@@ -84,9 +83,8 @@ impl Node {
 /// Has the faults of a range resolved, until it is dropped.
 pub(crate) struct Watch(&'static Node);
 
-/// Has the faults in a range resolved, whichever thread they are of.
-pub(crate) fn watch(range: &Range, resolver: Arc<dyn Resolve>) -> Watch {
-    overflow::install();
+/// Enters a range for the handler, which has to be installed.
+pub(super) fn register(range: &Range, resolver: Arc<dyn Resolve>) -> Watch {
     let (start, end) = (range.start().as_ptr() as usize, range.start().as_ptr() as usize + range.len());
     let resolver = Box::into_raw(Box::new(resolver));
     let _changes = CHANGES.lock().unwrap_or_else(PoisonError::into_inner);
@@ -112,7 +110,7 @@ impl Drop for Watch {
         let _changes = CHANGES.lock().unwrap_or_else(PoisonError::into_inner);
         let resolver = self.0.set(0, 0, null_mut());
         if !resolver.is_null() {
-            // SAFETY: made by `Box::into_raw` in `watch`; U2: nobody has it any more.
+            // SAFETY: made by `Box::into_raw` in `register`; U2: nobody has it any more.
             drop(unsafe { Box::from_raw(resolver) });
         }
     }
