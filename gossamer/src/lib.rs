@@ -78,6 +78,7 @@ mod runtime;
 pub mod stream;
 mod structures;
 mod sys;
+mod transport;
 mod trust;
 mod wire;
 mod worker;
@@ -178,8 +179,9 @@ pub struct Readme;
 /// What the documents say of constants is what these are.
 #[cfg(all(test, not(loom)))]
 mod documents {
-    use crate::fabric::{FAR_SLOTS, SLOTS, SlotMemory, bulk, handshake};
+    use crate::fabric::{FAR_SLOTS, SLOTS, SlotMemory, bulk};
     use crate::lane::payload::INLINE_BYTES;
+    use crate::transport::handshake;
     use crate::wire::batch::{BODY_WORDS, FAR_BODY_WORDS, failure_words};
     use crate::worker::config::Config;
 

@@ -2,8 +2,6 @@
 //! there.
 
 use crate::NoRef;
-use crate::fabric::handshake;
-use crate::fabric::socket::{Listener, Socket};
 use crate::lane::registry::{Described, Registry};
 use crate::rack::environment::Membership;
 use crate::rack::hello::{Hello, Member, Reply, difference, lay_out};
@@ -11,6 +9,8 @@ use crate::rack::message::{receive, send};
 use crate::rack::neighbours::LOCALHOST;
 use crate::rack::wires::Port;
 use crate::runtime::StartError;
+use crate::transport::handshake;
+use crate::transport::socket::{Listener, Socket};
 use crate::worker::config::Config;
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};

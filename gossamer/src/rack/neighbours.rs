@@ -1,8 +1,6 @@
 //! How nodes of one machine come to share memory: each pair of them exchanges descriptors over a Unix socket of its own.
 
-use crate::fabric::handshake;
 use crate::fabric::shm::{Pair, Porches};
-use crate::fabric::socket::{Address, Listener, Socket};
 use crate::rack::bootstrap::{greet, problem};
 use crate::rack::environment::Membership;
 use crate::rack::hello::Member;
@@ -10,6 +8,8 @@ use crate::rack::message::send;
 use crate::runtime::StartError;
 use crate::sys::process::descriptors;
 use crate::sys::sync::eventfd::Bell;
+use crate::transport::handshake;
+use crate::transport::socket::{Address, Listener, Socket};
 use crate::worker::peers::{Neighbour, Peers, Way};
 use std::io;
 use std::ops::Range;

@@ -1,8 +1,6 @@
 //! How nodes of different machines connect their workers: as many connections per pair of nodes as the larger has workers, and
 //! one on which they watch each other.
 
-use crate::fabric::handshake;
-use crate::fabric::socket::{Address, Listener, Socket};
 use crate::rack::bootstrap::{greet, problem};
 use crate::rack::control::watch_peer;
 use crate::rack::environment::Membership;
@@ -10,6 +8,8 @@ use crate::rack::hello::Member;
 use crate::rack::message::send;
 use crate::rack::survivors::Survivors;
 use crate::runtime::StartError;
+use crate::transport::handshake;
+use crate::transport::socket::{Address, Listener, Socket};
 use crate::worker::peers::{Peers, Way};
 use std::io;
 use std::net::TcpStream;

@@ -5,11 +5,11 @@
 //! as those of two programs do.
 
 use crate::NoRef;
-use crate::fabric::handshake::Token;
 use crate::stream::error::End;
 use crate::stream::local::check;
 use crate::stream::options::Key;
 use crate::stream::{Error, Length, Options, Receiver, Sender};
+use crate::transport::handshake::Token;
 use crate::trust::{Trust, Trustee, spawn_on_with};
 use crate::wire::decoder::Decoder;
 use crate::wire::encoder::Encoder;

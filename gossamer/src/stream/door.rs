@@ -1,9 +1,9 @@
 //! Where an end listens. Newcomers prove the key on threads of their own, so that a stranger, who takes his time, holds up nobody.
 
-use crate::fabric::handshake::{self, PATIENCE, Token};
-use crate::fabric::socket::Socket;
 use crate::stream::hello::Hello;
 use crate::sys::sync::eventfd::Bell;
+use crate::transport::handshake::{self, PATIENCE, Token};
+use crate::transport::socket::Socket;
 use rustix::event::{PollFd, PollFlags, poll};
 use std::collections::VecDeque;
 use std::io;

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! who connects                                   who accepts
-//!   keyed hand-shake (`fabric::handshake`)  ↔
+//!   keyed hand-shake (`transport::handshake`)  ↔
 //!   hello                                   →
 //!                                           ←    hello, with the name of the stream
 //!   one byte: do they share memory?         →
@@ -10,8 +10,6 @@
 //!   else:   further connections, each with hand-shake and hello
 //! ```
 
-use crate::fabric::handshake::{self, PATIENCE, Token};
-use crate::fabric::socket::{self, Address, Socket};
 use crate::stream::apart::{apart, require_wait};
 use crate::stream::door::{Door, Waiter};
 use crate::stream::error::End;
@@ -23,6 +21,8 @@ use crate::stream::pump::tcp::Tcp;
 use crate::stream::pump::{Keeper, incoming, outgoing, shm};
 use crate::stream::ring::Ring;
 use crate::stream::{Error, Length, Receiver, Sender};
+use crate::transport::handshake::{self, PATIENCE, Token};
+use crate::transport::socket::{self, Address, Socket};
 use std::fmt;
 use std::io;
 use std::io::{Read, Write};

@@ -11,10 +11,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// From the bottom up: a file imports from its own layer and from those below.
-const LAYERS: [&str; 13] = [
+const LAYERS: [&str; 14] = [
     "atomic",
     "structures",
     "sys",
+    "transport",
     "wire",
     "fabric",
     "lane",

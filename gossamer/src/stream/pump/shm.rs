@@ -1,6 +1,5 @@
 //! Both ends on one machine: they map one ring, so nothing is moved. A Unix socket hands it over, and tells of the other's end.
 
-use crate::fabric::socket::Socket;
 use crate::stream::error::End;
 use crate::stream::flow::Failure;
 use crate::stream::pump::{Keeper, start};
@@ -8,6 +7,7 @@ use crate::stream::ring::Ring;
 use crate::stream::{Error, Geometry};
 use crate::sys::process::close_on_fork::keep_from;
 use crate::sys::process::descriptors;
+use crate::transport::socket::Socket;
 use std::io::Read;
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;

@@ -1,12 +1,12 @@
 //! A connection by TCP: blocks are sent from their slots, without a copy, and read into their slots.
 #![expect(unsafe_code, reason = "pages of slots are sent, not copies of them")]
 
-use crate::fabric::socket::Socket;
 use crate::stream::Error;
 use crate::stream::pump::Pump;
 use crate::stream::pump::frame::{BYTES, Frame};
 use crate::sys::process::close_on_fork::{KeptFromChildren, keep_from};
 use crate::sys::process::splice::Splice;
+use crate::transport::socket::Socket;
 use rustix::io::retry_on_intr;
 use rustix::net::{SendFlags, send, sockopt};
 use std::cell::OnceCell;

@@ -8,7 +8,7 @@
 //!
 //! A proof holds for its two nonces only, so none can be used again. What follows is not encrypted.
 
-use crate::fabric::socket::Socket;
+use crate::transport::socket::Socket;
 use gossamer_macros::NoRef;
 use std::io::{self, Read, Write};
 use std::time::{Duration, Instant};
