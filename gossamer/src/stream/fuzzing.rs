@@ -1,6 +1,6 @@
 //! What a fuzz target calls: decoders of what another end sends.
 
-use crate::stream::hello::{self, Hello};
+use crate::stream::connect::parameters::{self, Hello};
 use crate::stream::pump::frame::{self, Frame};
 
 /// Bytes as frames and as a hello, with checksums that fit, since what does not get past those is not looked at.

@@ -2,12 +2,12 @@
 #![expect(unsafe_code, reason = "blocks are received into their slots")]
 
 use crate::stream::Error;
-use crate::stream::flow::{Failure, Flow};
+use crate::stream::blocks::flow::{Failure, Flow};
+use crate::stream::blocks::ring::Ring;
 use crate::stream::geometry::LONGEST;
 use crate::stream::pump::frame::{Frame, malformed};
 use crate::stream::pump::order::Order;
 use crate::stream::pump::{Pump, lost, start};
-use crate::stream::ring::Ring;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};

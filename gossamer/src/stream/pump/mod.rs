@@ -20,7 +20,7 @@ pub(crate) mod shm;
 pub(crate) mod tcp;
 
 use crate::stream::Error;
-use crate::stream::flow::{Failure, Flow};
+use crate::stream::blocks::flow::{Failure, Flow};
 use crate::sys::process::close_on_fork::KeptFromChildren;
 use crate::sys::threads::affinity;
 use frame::Frame;

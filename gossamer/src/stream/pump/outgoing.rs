@@ -1,10 +1,10 @@
 //! The sender's pump: consumes its ring and sends what was in it.
 #![expect(unsafe_code, reason = "blocks are sent from their slots")]
 
-use crate::stream::flow::Failure;
+use crate::stream::blocks::flow::Failure;
+use crate::stream::blocks::ring::Ring;
 use crate::stream::pump::frame::Frame;
 use crate::stream::pump::{Pump, lost, start};
-use crate::stream::ring::Ring;
 use crate::stream::{Error, Geometry};
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

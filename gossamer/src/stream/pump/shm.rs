@@ -1,9 +1,9 @@
 //! Both ends on one machine: they map one ring, so nothing is moved. A Unix socket hands it over, and tells of the other's end.
 
+use crate::stream::blocks::flow::Failure;
+use crate::stream::blocks::ring::Ring;
 use crate::stream::error::End;
-use crate::stream::flow::Failure;
 use crate::stream::pump::{Keeper, start};
-use crate::stream::ring::Ring;
 use crate::stream::{Error, Geometry};
 use crate::sys::process::close_on_fork::keep_from;
 use crate::sys::process::descriptors;

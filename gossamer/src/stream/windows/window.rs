@@ -7,10 +7,10 @@
 //!   of its pointers. So nobody refers to what is replaced.
 #![expect(unsafe_code, reason = "mappings replace each other")]
 
+use crate::stream::blocks::flow::{Failure, Flow};
+use crate::stream::blocks::ring::{ALIGNMENT, Ring};
+use crate::stream::ends::stream_end::Half;
 use crate::stream::error::End;
-use crate::stream::flow::{Failure, Flow};
-use crate::stream::half::Half;
-use crate::stream::ring::{ALIGNMENT, Ring};
 use crate::stream::{Error, Geometry};
 use crate::sys::memory::range::{Access, Range};
 use crate::sys::memory::segment::sealed_file;

@@ -2,11 +2,11 @@
 //! the module `stream`.
 #![expect(unsafe_code, reason = "slices of windows")]
 
+use crate::stream::ends::stream_end::Half;
 use crate::stream::error::End;
-use crate::stream::fault::Faulting;
 use crate::stream::geometry::OPEN_WINDOW;
-use crate::stream::half::Half;
-use crate::stream::window::Window;
+use crate::stream::windows::faulting::Faulting;
+use crate::stream::windows::window::Window;
 use crate::stream::{Error, Receiver, Sender};
 use std::fmt;
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! A thread that is told of the faults of one window.
 
 use crate::stream::Error;
-use crate::stream::window::Window;
+use crate::stream::windows::window::Window;
 use crate::sys::memory::userfault::Userfault;
 use crate::sys::process::forked::Process;
 use crate::sys::sync::eventfd::Bell;

@@ -2,8 +2,8 @@
 #![expect(unsafe_code, reason = "blocks are references into the ring")]
 
 use crate::stream::Error;
-use crate::stream::half::Half;
-use crate::stream::sender::{is_plain, not_aligned, target};
+use crate::stream::ends::access::{is_plain, not_aligned, target};
+use crate::stream::ends::stream_end::Half;
 use crate::sys::memory::range::{Access, Range};
 use crate::wire::NoRef;
 use std::fmt;

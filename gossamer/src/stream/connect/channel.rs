@@ -6,7 +6,7 @@
 
 use crate::NoRef;
 use crate::stream::error::End;
-use crate::stream::local::check;
+use crate::stream::limits::check;
 use crate::stream::options::Key;
 use crate::stream::{Error, Length, Options, Receiver, Sender};
 use crate::transport::handshake::Token;

@@ -1,11 +1,11 @@
 //! What a sender and a receiver have in common: a ring, whoever moves its blocks, and what it takes to wait.
 
-use crate::stream::apart::apart;
+use crate::stream::blocking::apart;
+use crate::stream::blocks::flow::{Failure, Flow};
+use crate::stream::blocks::ring::Ring;
 use crate::stream::error::End;
-use crate::stream::flow::{Failure, Flow};
 use crate::stream::options::Options;
 use crate::stream::pump::Keeper;
-use crate::stream::ring::Ring;
 use crate::stream::{Error, Faults, Geometry};
 use crate::sys::process::forked::Process;
 use std::sync::Arc;

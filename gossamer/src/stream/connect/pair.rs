@@ -1,10 +1,10 @@
 //! [`pair`]: both ends of a stream in one process, on one ring.
 
+use crate::stream::blocks::ring::Ring;
+use crate::stream::ends::stream_end::Half;
 use crate::stream::error::End;
-use crate::stream::geometry::MOST_BYTES;
-use crate::stream::half::Half;
+use crate::stream::limits::check;
 use crate::stream::options::Options;
-use crate::stream::ring::Ring;
 use crate::stream::{Error, Length, Receiver, Sender};
 use std::sync::Arc;
 
@@ -34,15 +34,4 @@ pub fn pair(length: impl Into<Length>, options: impl Into<Options>) -> Result<(S
     let ring = Arc::new(Ring::create(options.geometry)?);
     let half = |end| Half::new(Arc::clone(&ring), end, length.known(), &options, None);
     Ok((Sender::new(half(End::Sender)), Receiver::new(half(End::Receiver))))
-}
-
-/// Whether a stream can be so.
-pub(crate) fn check(length: Length, options: &Options) -> Result<(), Error> {
-    options.geometry.check()?;
-    match length {
-        Length::Known(bytes) if bytes > MOST_BYTES => Err(Error::Refused(format!(
-            "a stream of {bytes} bytes is too long: a process can address {MOST_BYTES}; leave the length open, and use blocks"
-        ))),
-        _ => Ok(()),
-    }
 }

@@ -1,7 +1,7 @@
 //! Tests: every order in which two parties can take their steps on one ring, with holes, visits left out, comebacks and flushes.
 
 use crate::stream::Geometry;
-use crate::stream::flow::Flow;
+use crate::stream::blocks::flow::Flow;
 
 /// Blocks of the stream.
 const BLOCKS: u64 = 5;

@@ -7,7 +7,7 @@
 //! is at the start of the page behind the slots.
 #![expect(unsafe_code, reason = "the flow lies in the memory of the ring")]
 
-use crate::stream::flow::Flow;
+use crate::stream::blocks::flow::Flow;
 use crate::stream::{Error, Geometry};
 use crate::sys::memory::range::{Access, Part, Range};
 use crate::sys::memory::segment::{checked_file, sealed_file};

@@ -1,16 +1,14 @@
 //! How a window learns that it was touched: by a thread that is told (`userfault`), or by the handler of the thread that
 //! has touched it (`sys::signals::faults`).
 
-mod userfault;
-
 use crate::stream::Error;
 use crate::stream::options::Faults;
-use crate::stream::window::Window;
+use crate::stream::windows::userfault::Service;
+use crate::stream::windows::window::Window;
 use crate::sys::memory::userfault::Userfault;
 use crate::sys::signals::fault_handler::watch;
 use crate::sys::signals::faults::Watch;
 use std::sync::Arc;
-use userfault::Service;
 
 /// Has the faults of a window resolved, until it is dropped.
 pub(crate) struct Faulting {

@@ -1,6 +1,6 @@
 //! Where an end listens. Newcomers prove the key on threads of their own, so that a stranger, who takes his time, holds up nobody.
 
-use crate::stream::hello::Hello;
+use crate::stream::connect::parameters::Hello;
 use crate::sys::sync::eventfd::Bell;
 use crate::transport::handshake::{self, PATIENCE, Token};
 use crate::transport::socket::Socket;

@@ -2,11 +2,11 @@
 #![expect(unsafe_code, reason = "blocks are references into the ring")]
 
 use crate::stream::Error;
-use crate::stream::flow::Failure;
+use crate::stream::blocks::flow::Failure;
+use crate::stream::ends::access::{is_plain, not_aligned, target};
+use crate::stream::ends::stream_end::Half;
 use crate::stream::geometry::LONGEST;
-use crate::stream::half::Half;
 use crate::wire::NoRef;
-use crate::wire::shape::Shape;
 use std::fmt;
 use std::io::{self, Seek, SeekFrom, Write};
 use std::ops::{Deref, DerefMut};
@@ -264,24 +264,6 @@ impl Seek for Sender {
     }
 }
 
-/// Where a seek leads.
-pub(crate) fn target(to: SeekFrom, position: u64, end: Option<u64>) -> io::Result<u64> {
-    let target = match to {
-        SeekFrom::Start(offset) => Some(offset),
-        SeekFrom::Current(by) => position.checked_add_signed(by),
-        SeekFrom::End(by) => match end {
-            Some(end) => end.checked_add_signed(by),
-            None => {
-                return Err(io::Error::new(
-                    io::ErrorKind::Unsupported,
-                    "the end of the stream is not known yet",
-                ));
-            }
-        },
-    };
-    target.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "a seek in front of the stream"))
-}
-
 /// The rest of a block, to be written. If a panic drops it, the stream is aborted: nobody knows what is in it.
 #[derive(Debug)]
 pub struct BlockMut<'a> {
@@ -311,18 +293,6 @@ impl BlockMut<'_> {
         let (before, values, behind) = unsafe { self.align_to_mut::<T>() };
         if before.is_empty() && behind.is_empty() { Ok(values) } else { Err(not_aligned::<T>()) }
     }
-}
-
-/// Whether a type is its bytes, and has some.
-pub(crate) const fn is_plain<T: NoRef>() -> bool {
-    matches!(T::SHAPE, Shape::Plain) && size_of::<T>() > 0
-}
-
-pub(crate) fn not_aligned<T>() -> Error {
-    let (size, name) = (size_of::<T>(), std::any::type_name::<T>());
-    Error::Refused(format!(
-        "a block does not consist of values of {name}, of {size} bytes, from where it stands"
-    ))
 }
 
 impl Deref for BlockMut<'_> {
