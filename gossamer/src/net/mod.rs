@@ -41,6 +41,7 @@
 #![deny(unsafe_code)]
 
 mod address;
+mod common;
 mod limit;
 mod listener;
 mod source;
