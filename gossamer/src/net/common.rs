@@ -1,7 +1,7 @@
 //! What sockets have alike: addresses, descriptors, time limits, and their ways from and to the standard library.
 
+use crate::net::fiber_socket::{Call, FiberSocket};
 use crate::net::limit::Limit;
-use crate::net::source::{Call, Source};
 use crate::worker::readiness::Direction;
 use std::io;
 use std::os::fd::AsFd;
@@ -9,7 +9,7 @@ use std::time::Duration;
 
 /// A non-blocking socket whose reads and writes may wait for so long.
 pub(crate) struct LimitedSocket<S> {
-    source: Source<S>,
+    source: FiberSocket<S>,
     read_limit: Limit,
     write_limit: Limit,
 }
@@ -17,13 +17,13 @@ pub(crate) struct LimitedSocket<S> {
 impl<S: AsFd> LimitedSocket<S> {
     /// `io` is in non-blocking mode.
     pub(crate) fn new(io: S) -> Self {
-        Self { source: Source::new(io), read_limit: Limit::default(), write_limit: Limit::default() }
+        Self { source: FiberSocket::new(io), read_limit: Limit::default(), write_limit: Limit::default() }
     }
 
     /// Another handle of the same socket, which starts with the limits of this one.
     pub(crate) fn with_limits_of(io: S, other: &Self) -> Self {
         let (read_limit, write_limit) = (other.read_limit.clone(), other.write_limit.clone());
-        Self { source: Source::new(io), read_limit, write_limit }
+        Self { source: FiberSocket::new(io), read_limit, write_limit }
     }
 
     pub(crate) fn io(&self) -> &S {
@@ -41,10 +41,10 @@ impl<S: AsFd> LimitedSocket<S> {
         }
     }
 
-    /// As `Source::wait`, for a call that reads.
+    /// As `FiberSocket::wait`, for a call that reads.
     ///
     /// # Errors
-    /// As `Source::wait`.
+    /// As `FiberSocket::wait`.
     pub(crate) fn read<R>(
         &self,
         name: &'static str,
@@ -54,10 +54,10 @@ impl<S: AsFd> LimitedSocket<S> {
         self.source.wait(Call { name, direction: Direction::Read, limit }, attempt)
     }
 
-    /// As `Source::wait`, for a call that writes.
+    /// As `FiberSocket::wait`, for a call that writes.
     ///
     /// # Errors
-    /// As `Source::wait`.
+    /// As `FiberSocket::wait`.
     pub(crate) fn write<R>(
         &self,
         name: &'static str,
@@ -69,7 +69,7 @@ impl<S: AsFd> LimitedSocket<S> {
     /// As `write`, with a limit of its own.
     ///
     /// # Errors
-    /// As `Source::wait`.
+    /// As `FiberSocket::wait`.
     pub(crate) fn write_within<R>(
         &self,
         name: &'static str,

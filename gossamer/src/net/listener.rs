@@ -2,7 +2,7 @@
 
 use crate::net::address::{first_of, resolve};
 use crate::net::common::every_socket;
-use crate::net::source::{Call, Source, check_may_wait};
+use crate::net::fiber_socket::{Call, FiberSocket, check_may_wait};
 use crate::net::{TcpStream, ToSocketAddrs};
 use crate::worker::readiness::Direction;
 use std::io;
@@ -14,14 +14,14 @@ use std::time::Duration;
 /// A TCP socket that waits for connections, as [`std::net::TcpListener`]; waiting suspends the fiber only.
 ///
 /// It closes when it is dropped, so what is connected but not accepted is then reset.
-pub struct TcpListener(Source<mio::net::TcpListener>);
+pub struct TcpListener(FiberSocket<mio::net::TcpListener>);
 
 every_socket!(TcpListener);
 
 impl TcpListener {
     fn wrap(listener: std::net::TcpListener) -> io::Result<Self> {
         listener.set_nonblocking(true)?;
-        Ok(Self(Source::new(mio::net::TcpListener::from_std(listener))))
+        Ok(Self(FiberSocket::new(mio::net::TcpListener::from_std(listener))))
     }
 
     /// Binds a socket to an address, the first of several that works, and listens. Port 0 asks the system for a

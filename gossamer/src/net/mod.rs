@@ -42,9 +42,9 @@
 
 mod address;
 mod common;
+mod fiber_socket;
 mod limit;
 mod listener;
-mod source;
 mod stream;
 mod travel;
 mod udp;

@@ -3,7 +3,7 @@
 use crate::net::ToSocketAddrs;
 use crate::net::address::{first_of, resolve};
 use crate::net::common::{LimitedSocket, every_socket, limited_socket};
-use crate::net::source::check_may_wait;
+use crate::net::fiber_socket::check_may_wait;
 use std::io;
 use std::net::SocketAddr;
 

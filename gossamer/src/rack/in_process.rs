@@ -5,7 +5,7 @@ use crate::rack::neighbours::LOCALHOST;
 use crate::rack::wires;
 use crate::runtime::{self, Placement, Runtime, StartError};
 use crate::sys::image::address;
-use crate::sys::sync::eventfd::Bell;
+use crate::sys::sync::eventfd::EventFd;
 use crate::worker::config::Config;
 use crate::worker::ending::wait_until_quiet;
 use crate::worker::peers::{Neighbour, Peers, Way};
@@ -91,7 +91,7 @@ fn start(nodes: usize, config: &Config) -> Result<Vec<Runtime>, StartError> {
 /// What every node knows of the others.
 fn connect(nodes: usize, workers: usize, share_memory: bool) -> io::Result<Vec<Peers>> {
     let porches = (0..nodes).map(|_| Porches::create(workers)).collect::<io::Result<Vec<_>>>()?;
-    let bell = |_| Bell::create();
+    let bell = |_| EventFd::new();
     let bells = (0..nodes).map(|_| (0..workers).map(bell).collect()).collect::<io::Result<Vec<Vec<_>>>>()?;
     let mut ways = wires::loopback(if share_memory { 0 } else { nodes }, workers)?;
     ways.resize_with(nodes, || (0..nodes).map(|_| None).collect());
@@ -114,8 +114,8 @@ fn connect(nodes: usize, workers: usize, share_memory: bool) -> io::Result<Vec<P
 }
 
 /// The way to a node, by handles as another process would have them.
-fn way(pair: Pair, porches: &Porches, bells: &[Bell], workers: usize) -> io::Result<Way> {
-    let again = |bell: &Bell| Ok(Bell::received(bell.as_fd().try_clone_to_owned()?));
+fn way(pair: Pair, porches: &Porches, bells: &[EventFd], workers: usize) -> io::Result<Way> {
+    let again = |bell: &EventFd| Ok(EventFd::from_descriptor(bell.as_fd().try_clone_to_owned()?));
     Ok(Way::Memory(Neighbour {
         pair,
         porches: Porches::attach(porches.as_fd().try_clone_to_owned()?, workers)?,

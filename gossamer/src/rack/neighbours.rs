@@ -7,9 +7,9 @@ use crate::rack::hello::Member;
 use crate::rack::message::send;
 use crate::runtime::StartError;
 use crate::sys::process::descriptors;
-use crate::sys::sync::eventfd::Bell;
+use crate::sys::sync::eventfd::EventFd;
 use crate::transport::handshake;
-use crate::transport::socket::{Address, Listener, Socket};
+use crate::transport::socket::{Address, Socket, SocketListener};
 use crate::worker::peers::{Neighbour, Peers, Way};
 use std::io;
 use std::ops::Range;
@@ -25,14 +25,14 @@ const RETRY: Duration = Duration::from_millis(5);
 pub(super) const LOCALHOST: &str = "127.0.0.1";
 
 /// Where a node waits for its neighbours. It does so before it tells node 0 that it is there.
-pub(crate) struct Door(Listener);
+pub(crate) struct Door(SocketListener);
 
 impl Door {
     /// # Errors
     /// If the name is taken.
     pub(crate) fn open(membership: &Membership) -> Result<Self, StartError> {
         let address = address(membership, membership.node);
-        let listener = Listener::bind(&address);
+        let listener = SocketListener::bind(&address);
         listener.map(Self).map_err(|error| {
             problem(format!(
                 "node {} cannot wait for others at {address}: {error}; does another application use its token?",
@@ -79,7 +79,7 @@ fn share(
     let ours = members[node].workers;
     let on_this = |error| (node, error);
     let porches = Porches::create(ours).map_err(on_this)?;
-    let bells = (0..ours).map(|_| Bell::create()).collect::<io::Result<Vec<_>>>().map_err(on_this)?;
+    let bells = (0..ours).map(|_| EventFd::new()).collect::<io::Result<Vec<_>>>().map_err(on_this)?;
     let is_neighbour = |other: usize| other != node && members[other].machine == members[node].machine;
     // First to those with lower numbers: node 0 waits for nobody, so all come through in the end.
     for other in (0..node).filter(|other| is_neighbour(*other)) {
@@ -153,7 +153,7 @@ fn reach(membership: &Membership, other: usize, due: Instant) -> io::Result<Sock
     }
 }
 
-fn hand_over(socket: &Socket, porches: &Porches, bells: &[Bell], pair: Option<&Pair>) -> io::Result<()> {
+fn hand_over(socket: &Socket, porches: &Porches, bells: &[EventFd], pair: Option<&Pair>) -> io::Result<()> {
     let mut all: Vec<BorrowedFd<'_>> = vec![porches.as_fd()];
     all.extend(bells.iter().map(AsFd::as_fd));
     all.extend(pair.map(AsFd::as_fd));
@@ -161,12 +161,12 @@ fn hand_over(socket: &Socket, porches: &Porches, bells: &[Bell], pair: Option<&P
 }
 
 /// What another node handed over: its porches and bells, and the lanes if it made them.
-type Shared = ((Porches, Vec<Bell>), Option<OwnedFd>);
+type Shared = ((Porches, Vec<EventFd>), Option<OwnedFd>);
 
 fn take_over(socket: &Socket, workers: usize, with_lanes: bool) -> io::Result<Shared> {
     let mut all = descriptors::receive(socket, 1 + workers + usize::from(with_lanes))?;
     let lanes = if with_lanes { all.pop() } else { None };
-    let bells = all.split_off(1).into_iter().map(Bell::received).collect();
+    let bells = all.split_off(1).into_iter().map(EventFd::from_descriptor).collect();
     let porches = all.pop().ok_or(io::ErrorKind::InvalidData)?;
     Ok(((Porches::attach(porches, workers)?, bells), lanes))
 }

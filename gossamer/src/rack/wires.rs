@@ -9,7 +9,7 @@ use crate::rack::message::send;
 use crate::rack::survivors::Survivors;
 use crate::runtime::StartError;
 use crate::transport::handshake;
-use crate::transport::socket::{Address, Listener, Socket};
+use crate::transport::socket::{Address, Socket, SocketListener};
 use crate::worker::peers::{Peers, Way};
 use std::io;
 use std::net::TcpStream;
@@ -23,7 +23,7 @@ const HANDSHAKES: usize = 256;
 
 /// Where a node waits for connections of other machines, and how they reach it.
 pub(crate) struct Port {
-    listener: Listener,
+    listener: SocketListener,
     pub(crate) address: String,
 }
 
@@ -33,7 +33,7 @@ impl Port {
     /// # Errors
     /// If there is none.
     pub(crate) fn open(host: &str) -> io::Result<Self> {
-        let listener = Listener::bind(&Address::Tcp(format!("{host}:0")))?;
+        let listener = SocketListener::bind(&Address::Tcp(format!("{host}:0")))?;
         let port = listener.port()?;
         Ok(Self { listener, address: format!("{host}:{port}") })
     }

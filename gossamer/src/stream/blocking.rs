@@ -1,4 +1,4 @@
-//! Work that blocks its thread: a fiber has it done by another one, which stays for a while and does more of it.
+//! Calls that block their thread. A fiber hands them to a thread of a small pool, and waits without blocking its worker.
 
 use crate::lane::context::{self, Context};
 use crate::stream::Error;
@@ -12,15 +12,15 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::{self, ThreadId};
 use std::time::Duration;
 
-/// How long a thread waits for more.
+/// How long an idle thread stays.
 const STAYS: Duration = Duration::from_secs(2);
 
-type Work = Box<dyn FnOnce() + Send>;
+type BlockingJob = Box<dyn FnOnce() + Send>;
 
-/// The threads that wait for work, each with where it gets it. Who came last is taken first.
-static IDLE: Mutex<Vec<(ThreadId, SyncSender<Work>)>> = Mutex::new(Vec::new());
+/// The idle threads, each with the channel that brings it a job. The one that came last is used first.
+static IDLE: Mutex<Vec<(ThreadId, SyncSender<BlockingJob>)>> = Mutex::new(Vec::new());
 
-fn idle() -> MutexGuard<'static, Vec<(ThreadId, SyncSender<Work>)>> {
+fn idle() -> MutexGuard<'static, Vec<(ThreadId, SyncSender<BlockingJob>)>> {
     IDLE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -34,15 +34,15 @@ pub(crate) fn require_wait(call: &str) {
     }
 }
 
-/// Does `body` here, on a thread that may block, or has another thread do it, while the fiber waits.
+/// Runs `body`: right here on a thread that may block, or else on a thread of the pool while the fiber waits.
 ///
 /// # Errors
-/// If there is no such thread; if the fiber unwinds, since it would keep its worker from all others, maybe from the very one
-/// at the other end.
+/// If no thread can be started; if the fiber unwinds, since no other fiber of its worker would run meanwhile, maybe not the
+/// very one at the other end.
 ///
 /// # Panics
 /// In a delegated closure or a callback, which cannot wait; `call` is named in the message.
-pub(crate) fn apart<R: Send + 'static>(
+pub(crate) fn run_blocking<R: Send + 'static>(
     call: &'static str,
     body: impl FnOnce() -> R + Send + 'static,
 ) -> Result<R, Error> {
@@ -55,31 +55,31 @@ pub(crate) fn apart<R: Send + 'static>(
         return Err(Error::Unwinding);
     }
     let (sender, receiver) = oneshot::channel();
-    hand_out(Box::new(move || sender.send(body()))).map_err(Error::io("a thread for a fiber that waits"))?;
+    dispatch(Box::new(move || sender.send(body()))).map_err(Error::io("a thread for a fiber that waits"))?;
     block_on(receiver, call).map_err(|_| Error::Refused("the thread that waited has panicked".into()))
 }
 
-/// Has a thread do it that waits for work, or a new one.
-fn hand_out(work: Work) -> io::Result<()> {
+/// Gives a job to an idle thread, or to a new one.
+fn dispatch(job: BlockingJob) -> io::Result<()> {
     let waiting = idle().pop();
     match waiting {
-        Some((_, thread)) => thread.send(work).map_err(|_| io::ErrorKind::BrokenPipe.into()),
-        None => thread::Builder::new().name("gossamer-stream".into()).spawn(move || work_on(work)).map(drop),
+        Some((_, thread)) => thread.send(job).map_err(|_| io::ErrorKind::BrokenPipe.into()),
+        None => thread::Builder::new().name("gossamer-stream".into()).spawn(move || run_jobs(job)).map(drop),
     }
 }
 
-fn work_on(mut work: Work) {
-    // It was started by a worker, who is pinned. If it stays there, it is only slower.
+fn run_jobs(mut job: BlockingJob) {
+    // It inherits the affinity of the worker that started it. If it keeps that, it is only slower.
     let _as_it_is = affinity::unpin();
     let (this, (hands, more)) = (thread::current().id(), mpsc::sync_channel(1));
     loop {
-        work();
+        job();
         idle().push((this, hands.clone()));
         let next = more.recv_timeout(STAYS).or_else(|_| {
             let mut idle = idle();
             let count = idle.len();
             idle.retain(|(thread, _)| *thread != this);
-            // If it was taken, work is on its way.
+            // If somebody took it from the list, a job is on its way.
             if idle.len() < count {
                 Err(RecvError)
             } else {
@@ -88,6 +88,6 @@ fn work_on(mut work: Work) {
             }
         });
         let Ok(next) = next else { return };
-        work = next;
+        job = next;
     }
 }

@@ -5,10 +5,10 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 /// Names a value; one for each `FiberLocal`.
-pub(crate) type Key = u32;
+pub(crate) type LocalKey = u32;
 
 /// What is under a key.
-pub(crate) enum Local {
+pub(crate) enum LocalEntry {
     Absent,
     /// Its initialiser runs.
     Beginning,
@@ -17,28 +17,28 @@ pub(crate) enum Local {
 
 /// Few enough that a list is searched faster than a map. No code of a value runs while it is borrowed.
 #[derive(Default)]
-pub(crate) struct Locals(RefCell<Vec<(Key, Option<Rc<dyn Any>>)>>);
+pub(crate) struct Locals(RefCell<Vec<(LocalKey, Option<Rc<dyn Any>>)>>);
 
 impl Locals {
     pub(crate) const fn new() -> Self {
         Self(RefCell::new(Vec::new()))
     }
 
-    pub(crate) fn get(&self, key: Key) -> Local {
+    pub(crate) fn get(&self, key: LocalKey) -> LocalEntry {
         match self.0.borrow().iter().find(|(other, _)| *other == key) {
-            None => Local::Absent,
-            Some((_, None)) => Local::Beginning,
-            Some((_, Some(value))) => Local::Value(Rc::clone(value)),
+            None => LocalEntry::Absent,
+            Some((_, None)) => LocalEntry::Beginning,
+            Some((_, Some(value))) => LocalEntry::Value(Rc::clone(value)),
         }
     }
 
     /// Notes that the initialiser of an absent value begins.
-    pub(crate) fn begin(&self, key: Key) {
+    pub(crate) fn begin(&self, key: LocalKey) {
         self.0.borrow_mut().push((key, None));
     }
 
     /// The initialiser has ended, with a value unless it has panicked.
-    pub(crate) fn finish(&self, key: Key, value: Option<Rc<dyn Any>>) {
+    pub(crate) fn finish(&self, key: LocalKey, value: Option<Rc<dyn Any>>) {
         let mut locals = self.0.borrow_mut();
         // What the initialiser used was made before, and is dropped after it.
         locals.retain(|(other, _)| *other != key);

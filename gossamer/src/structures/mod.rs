@@ -3,9 +3,9 @@
 //!
 //! Nothing here knows who uses it. What is shared between threads takes its atomics from `atomic`, so that the model checker runs it.
 
+pub(crate) mod local_queue;
 pub(crate) mod locals;
 pub(crate) mod once;
 pub(crate) mod oneshot;
-pub(crate) mod ring;
 pub(crate) mod scoped;
 pub(crate) mod static_ref;

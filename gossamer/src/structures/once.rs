@@ -1,19 +1,19 @@
 //! A closure that is called once or dropped, without its type and, when it is small, without an allocation.
 //!
-//! Invariant J1: `environment` holds an unused closure (or the address of its box) of the type `call` was made for,
+//! Invariant J1: `captures` holds an unused closure (or the address of its box) of the type `call` was made for,
 //! until `call` is called once.
 
 use std::marker::PhantomData;
 use std::mem::{ManuallyDrop, MaybeUninit};
 
 /// Closures up to this size need no box.
-type Environment = [MaybeUninit<usize>; 8];
+type Captures = [MaybeUninit<usize>; 8];
 
 /// A `Box<dyn FnOnce(A)>` that keeps a small closure in itself.
 pub(crate) struct Once<A> {
     /// Calls the closure, or drops it if there is no argument.
-    call: unsafe fn(*mut Environment, Option<A>),
-    environment: Environment,
+    call: unsafe fn(*mut Captures, Option<A>),
+    captures: Captures,
     /// It may hold what belongs to its thread.
     local: PhantomData<*mut ()>,
 }
@@ -21,14 +21,14 @@ pub(crate) struct Once<A> {
 impl<A> Once<A> {
     #[inline(always)]
     pub(crate) fn new<F: FnOnce(A) + 'static>(closure: F) -> Self {
-        let mut environment: Environment = [MaybeUninit::uninit(); _];
+        let mut captures: Captures = [MaybeUninit::uninit(); _];
         if fits::<F>() {
             // SAFETY: size and alignment fit (checked); the memory is ours.
-            unsafe { environment.as_mut_ptr().cast::<F>().write(closure) };
+            unsafe { captures.as_mut_ptr().cast::<F>().write(closure) };
         } else {
-            environment[0] = MaybeUninit::new(Box::into_raw(Box::new(closure)).expose_provenance());
+            captures[0] = MaybeUninit::new(Box::into_raw(Box::new(closure)).expose_provenance());
         }
-        Self { call: call::<A, F>, environment, local: PhantomData }
+        Self { call: call::<A, F>, captures, local: PhantomData }
     }
 
     /// Calls the closure.
@@ -36,14 +36,14 @@ impl<A> Once<A> {
     pub(crate) fn call(self, argument: A) {
         let mut this = ManuallyDrop::new(self);
         // SAFETY: J1: it is not dropped after, so this is the one call.
-        unsafe { (this.call)(&mut this.environment, Some(argument)) };
+        unsafe { (this.call)(&mut this.captures, Some(argument)) };
     }
 }
 
 impl<A> Drop for Once<A> {
     fn drop(&mut self) {
         // SAFETY: J1: `call` forgets what it called.
-        unsafe { (self.call)(&mut self.environment, None) };
+        unsafe { (self.call)(&mut self.captures, None) };
     }
 }
 
@@ -67,18 +67,18 @@ impl<A> SendOnce<A> {
 }
 
 const fn fits<F>() -> bool {
-    size_of::<F>() <= size_of::<Environment>() && align_of::<F>() <= align_of::<Environment>()
+    size_of::<F>() <= size_of::<Captures>() && align_of::<F>() <= align_of::<Captures>()
 }
 
 /// # Safety
 /// J1, and this is the one call.
-unsafe fn call<A, F: FnOnce(A)>(environment: *mut Environment, argument: Option<A>) {
+unsafe fn call<A, F: FnOnce(A)>(captures: *mut Captures, argument: Option<A>) {
     let closure: F = if fits::<F>() {
         // SAFETY: J1: an unused `F` is there.
-        unsafe { environment.cast::<F>().read() }
+        unsafe { captures.cast::<F>().read() }
     } else {
         // SAFETY: J1: the address of a box of `F` is there.
-        let address = unsafe { environment.cast::<usize>().read() };
+        let address = unsafe { captures.cast::<usize>().read() };
         // SAFETY: as above; the box is taken back once.
         *unsafe { Box::from_raw(std::ptr::with_exposed_provenance_mut::<F>(address)) }
     };

@@ -24,38 +24,38 @@ const WAITING: u8 = 1;
 const DONE: u8 = 2;
 const CLOSED: u8 = 3;
 
-struct Shared<T> {
+struct OneshotState<T> {
     state: AtomicU8,
     value: SharedCell<Option<T>>,
     waker: SharedCell<Option<Waker>>,
 }
 
 // SAFETY: N1 and N2: each cell is used by one side at a time, handed over by the state. The waker is Send and Sync.
-unsafe impl<T: Send> Send for Shared<T> {}
+unsafe impl<T: Send> Send for OneshotState<T> {}
 // SAFETY: as above.
-unsafe impl<T: Send> Sync for Shared<T> {}
+unsafe impl<T: Send> Sync for OneshotState<T> {}
 
 /// The end that gives the value; dropping it unused tells the receiver that none will come.
-pub(crate) struct Sender<T>(Arc<Shared<T>>);
+pub(crate) struct OneshotSender<T>(Arc<OneshotState<T>>);
 
 /// The end that waits for the value.
-pub(crate) struct Receiver<T>(Arc<Shared<T>>);
+pub(crate) struct OneshotReceiver<T>(Arc<OneshotState<T>>);
 
 /// The sender was dropped without a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Closed;
 
 /// A new pair of ends.
-pub(crate) fn channel<T>() -> (Sender<T>, Receiver<T>) {
-    let shared = Arc::new(Shared {
+pub(crate) fn channel<T>() -> (OneshotSender<T>, OneshotReceiver<T>) {
+    let shared = Arc::new(OneshotState {
         state: AtomicU8::new(EMPTY),
         value: SharedCell::new(None),
         waker: SharedCell::new(None),
     });
-    (Sender(Arc::clone(&shared)), Receiver(shared))
+    (OneshotSender(Arc::clone(&shared)), OneshotReceiver(shared))
 }
 
-impl<T> Sender<T> {
+impl<T> OneshotSender<T> {
     /// Gives the value and wakes the receiver.
     pub(crate) fn send(self, value: T) {
         // SAFETY: N2: the state is not DONE, since only this call sets it, and it consumes the sender.
@@ -74,7 +74,7 @@ impl<T> Sender<T> {
     }
 }
 
-impl<T> Drop for Sender<T> {
+impl<T> Drop for OneshotSender<T> {
     fn drop(&mut self) {
         // Relaxed: DONE is only ever stored by this very thread of control.
         if self.0.state.load(Ordering::Relaxed) != DONE {
@@ -83,7 +83,7 @@ impl<T> Drop for Sender<T> {
     }
 }
 
-impl<T> Receiver<T> {
+impl<T> OneshotReceiver<T> {
     /// Whether a value or the news that none will come is there.
     pub(crate) fn is_finished(&self) -> bool {
         matches!(self.0.state.load(Ordering::Acquire), DONE | CLOSED)
@@ -109,7 +109,7 @@ impl<T> Receiver<T> {
     }
 }
 
-impl<T> Future for Receiver<T> {
+impl<T> Future for OneshotReceiver<T> {
     type Output = Result<T, Closed>;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {

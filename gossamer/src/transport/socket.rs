@@ -61,12 +61,12 @@ impl fmt::Display for Address {
 
 /// Waits for connections.
 #[derive(Debug)]
-pub(crate) enum Listener {
+pub(crate) enum SocketListener {
     Unix(UnixListener),
     Tcp(TcpListener),
 }
 
-impl Listener {
+impl SocketListener {
     /// # Errors
     /// If the address is taken, or none of this machine.
     pub(crate) fn bind(address: &Address) -> io::Result<Self> {

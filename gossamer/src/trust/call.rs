@@ -278,7 +278,7 @@ impl<T: 'static> Target<'_, T> {
         &self,
         closure: F,
         arguments: C,
-        to: oneshot::Sender<Result<U, DelegationError>>,
+        to: oneshot::OneshotSender<Result<U, DelegationError>>,
     ) where
         C: NoRef,
         U: NoRef,

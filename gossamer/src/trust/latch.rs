@@ -10,7 +10,7 @@
 use crate::lane::error::{DelegationError, Origin};
 use crate::lane::operation::{Delegated, refuse_captures};
 use crate::structures::once::Once;
-use crate::structures::oneshot::{self, Receiver, Sender};
+use crate::structures::oneshot::{self, OneshotReceiver, OneshotSender};
 use crate::sys::fibers::fiber::Job;
 use crate::trust::apply::rethrow;
 use crate::trust::call::report_unawaited;
@@ -293,8 +293,8 @@ impl<T: Send + 'static> Trust<Latch<T>> {
         &self,
         closure: F,
         arguments: C,
-        to: (Origin, Sender<Result<U, DelegationError>>),
-        receiver: Receiver<Result<U, DelegationError>>,
+        to: (Origin, OneshotSender<Result<U, DelegationError>>),
+        receiver: OneshotReceiver<Result<U, DelegationError>>,
     ) -> Pending<U>
     where
         F: FnOnce(&mut T, C) -> U + Send + 'static,
@@ -336,7 +336,7 @@ fn finish_in_fiber<U: 'static, R: FnOnce(U) + 'static>(
 /// The arguments of a launch on their way.
 struct Launched<C, U> {
     arguments: C,
-    sender: Sender<Result<U, DelegationError>>,
+    sender: OneshotSender<Result<U, DelegationError>>,
     origin: Origin,
 }
 

@@ -8,7 +8,7 @@ use crate::lane::error::{DelegationError, Origin, Reason};
 use crate::lane::operation::Delegated;
 use crate::lane::property::{ROOT, Root};
 use crate::structures::once::Once;
-use crate::structures::oneshot::Sender;
+use crate::structures::oneshot::OneshotSender;
 use crate::sys::fibers::fiber::Job;
 use crate::sys::image::location::PortableLocation;
 use crate::trust::NoRef;
@@ -232,7 +232,7 @@ pub(super) fn ask<N, T: 'static, C: NoRef, U: NoRef>(
     (trustee, target): (usize, Target<'_, T>),
     delegated: Delegated<T, (Asked, C), ()>,
     arguments: C,
-    (origin, sender): (Origin, Sender<Result<U, DelegationError>>),
+    (origin, sender): (Origin, OneshotSender<Result<U, DelegationError>>),
 ) {
     if !travels::<N>() {
         return sender.send(Err(origin.error(Reason::Stays { message: STAYS.into() })));
@@ -272,7 +272,7 @@ pub(super) fn start<N, C: NoRef, U: NoRef, F>(
     trustee: usize,
     f: F,
     arguments: C,
-    to: (Origin, Sender<Result<U, DelegationError>>),
+    to: (Origin, OneshotSender<Result<U, DelegationError>>),
 ) where
     F: FnOnce(C) -> U + Send + 'static,
 {

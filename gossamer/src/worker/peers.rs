@@ -4,7 +4,7 @@ use crate::fabric::bulk::Places;
 use crate::fabric::cable::{Cable, Landing};
 use crate::fabric::shm::{Pair, Porch, Porches};
 use crate::fabric::{Endpoint, Lane, SlotMemory};
-use crate::sys::sync::eventfd::Bell;
+use crate::sys::sync::eventfd::EventFd;
 use std::io;
 use std::net::TcpStream;
 use std::ops::Range;
@@ -23,7 +23,7 @@ pub(crate) struct Peers {
     ways: Vec<Option<Way>>,
     porches: Porches,
     /// What other nodes wake our workers with.
-    bells: Vec<Bell>,
+    bells: Vec<EventFd>,
     /// What connections land in.
     landing: Arc<Landing>,
 }
@@ -41,7 +41,7 @@ pub(crate) enum Way {
 pub(crate) struct Neighbour {
     pub(crate) pair: Pair,
     pub(crate) porches: Porches,
-    pub(crate) bells: Vec<Bell>,
+    pub(crate) bells: Vec<EventFd>,
 }
 
 impl Peers {
@@ -52,7 +52,7 @@ impl Peers {
         workers: &[usize],
         ways: Vec<Option<Way>>,
         porches: Porches,
-        bells: Vec<Bell>,
+        bells: Vec<EventFd>,
     ) -> Self {
         let mut firsts = vec![0];
         firsts.extend(workers.iter().scan(0, |sum, workers| {
@@ -152,7 +152,7 @@ impl Peers {
     pub(crate) fn ring(&self, worker: usize) {
         let Some((neighbour, number)) = self.neighbour(worker) else { return };
         if neighbour.porches.of(number).doorbell.needs_ring()
-            && let Err(error) = neighbour.bells[number].ring()
+            && let Err(error) = neighbour.bells[number].signal()
         {
             // A bell that cannot be rung leaves a worker asleep over its work: end, do not hang.
             eprintln!("gossamer: cannot wake worker {worker}: {error}");

@@ -34,7 +34,7 @@ impl File {
         Self { name: name.to_owned(), text, tokens }
     }
 
-    /// `structures/ring.rs` is in `structures`, `runtime.rs` in `runtime`.
+    /// `structures/local_queue.rs` is in `structures`, `runtime.rs` in `runtime`.
     pub fn layer(&self) -> &str {
         let first = self.name.split('/').next().unwrap();
         first.strip_suffix(".rs").unwrap_or(first)

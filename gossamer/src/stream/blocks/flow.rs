@@ -41,7 +41,7 @@ const SETTLED: u32 = 4;
 #[derive(Debug)]
 pub(crate) struct Flow {
     /// Changes with everything else: what those sleep on who wait.
-    bell: AtomicU32,
+    wakeups: AtomicU32,
     /// How many sleep on it, and maybe some who died there.
     sleepers: AtomicU32,
     progress: AtomicU32,
@@ -104,7 +104,7 @@ impl Failure {
 impl Flow {
     pub(crate) const fn new() -> Self {
         Self {
-            bell: AtomicU32::new(0),
+            wakeups: AtomicU32::new(0),
             sleepers: AtomicU32::new(0),
             progress: AtomicU32::new(0),
             written: AtomicU64::new(0),
@@ -164,7 +164,7 @@ impl Flow {
     pub(crate) fn hand_over(&self, blocks: u64) {
         // Release: pairs with the Acquire in `written`.
         self.written.fetch_max(blocks, Ordering::Release);
-        self.ring();
+        self.wake_all();
     }
 
     /// All bytes below this may be read, whether or not their block was handed over.
@@ -177,7 +177,7 @@ impl Flow {
     pub(crate) fn flush(&self, bytes: u64) {
         // Release: pairs with the Acquire in `flushed`.
         self.flushed.fetch_max(bytes, Ordering::Release);
-        self.ring();
+        self.wake_all();
     }
 
     /// The bytes from `offset` on, in its block, that the consumer may read, as far as the stream goes.
@@ -197,14 +197,14 @@ impl Flow {
     pub(crate) fn release(&self, blocks: u64) {
         // Release: pairs with the Acquire in `released`.
         self.released.fetch_max(blocks, Ordering::Release);
-        self.ring();
+        self.wake_all();
     }
 
     /// How many bytes there are is known: at the latest before the last block is handed over, which may be a part of one.
     pub(crate) fn set_length(&self, length: u64) {
         // Release: pairs with the Acquire in `length`.
         self.length.store(length + 1, Ordering::Release);
-        self.ring();
+        self.wake_all();
     }
 
     /// How many bytes there are, once that is known.
@@ -217,7 +217,7 @@ impl Flow {
     pub(crate) fn end(&self) {
         // Release: pairs with the Acquire in `is_ended`.
         self.progress.fetch_or(ENDED, Ordering::Release);
-        self.ring();
+        self.wake_all();
     }
 
     pub(crate) fn is_ended(&self) -> bool {
@@ -229,7 +229,7 @@ impl Flow {
     pub(crate) fn take(&self) {
         // Release: pairs with the Acquire in `is_taken`.
         self.progress.fetch_or(TAKEN, Ordering::Release);
-        self.ring();
+        self.wake_all();
     }
 
     pub(crate) fn is_taken(&self) -> bool {
@@ -241,7 +241,7 @@ impl Flow {
     pub(crate) fn settle(&self) {
         // Release: pairs with the Acquire in `is_settled`.
         self.progress.fetch_or(SETTLED, Ordering::Release);
-        self.ring();
+        self.wake_all();
     }
 
     pub(crate) fn is_settled(&self) -> bool {
@@ -256,7 +256,7 @@ impl Flow {
             let _first =
                 self.failure.compare_exchange(0, failure.to_number(), Ordering::AcqRel, Ordering::Acquire);
         }
-        self.ring();
+        self.wake_all();
     }
 
     pub(crate) fn failure(&self) -> Option<Failure> {
@@ -278,11 +278,11 @@ impl Flow {
     }
 
     /// Wakes all who wait: they look again.
-    pub(crate) fn ring(&self) {
+    pub(crate) fn wake_all(&self) {
         // SeqCst, both: with those in `sleep`: either this sees the sleeper, or it sees this count and what was changed before.
-        self.bell.fetch_add(1, Ordering::SeqCst);
+        self.wakeups.fetch_add(1, Ordering::SeqCst);
         if self.sleepers.load(Ordering::SeqCst) > 0 {
-            futex::wake_all(self.bell.as_ptr());
+            futex::wake_all(self.wakeups.as_ptr());
         }
     }
 
@@ -298,7 +298,7 @@ impl Flow {
         if ready(self) {
             return Ok(());
         }
-        // SeqCst: as in `ring`.
+        // SeqCst: as in `wake_all`.
         self.sleepers.fetch_add(1, Ordering::SeqCst);
         let outcome = self.sleep(patience, ready);
         // Relaxed: one too many only costs a call.
@@ -309,8 +309,8 @@ impl Flow {
     fn sleep(&self, patience: Option<Duration>, ready: impl Fn(&Self) -> bool) -> Result<(), Failure> {
         let due = patience.and_then(|patience| Instant::now().checked_add(patience));
         loop {
-            // SeqCst: with that in `ring`. Before the look, so that what changes behind it is heard: the word is not `seen` any more.
-            let seen = self.bell.load(Ordering::SeqCst);
+            // SeqCst: with that in `wake_all`. Before the look, so that what changes behind it is heard: the word is not `seen` any more.
+            let seen = self.wakeups.load(Ordering::SeqCst);
             if ready(self) {
                 return Ok(());
             }
@@ -318,7 +318,7 @@ impl Flow {
                 return Err(failure);
             }
             let left = due.map(|due| due.saturating_duration_since(Instant::now()));
-            if futex::wait(self.bell.as_ptr(), seen, left).is_err() && !ready(self) {
+            if futex::wait(self.wakeups.as_ptr(), seen, left).is_err() && !ready(self) {
                 self.fail(Failure::Timeout);
             }
         }

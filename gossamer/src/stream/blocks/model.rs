@@ -45,13 +45,13 @@ fn consumer(read: u32, comeback: u64) -> Vec<Step> {
 }
 
 /// A ring whose slots hold, in each half, the number of the block that was written there.
-struct Ring {
+struct ModelledRing {
     flow: Flow,
     slots: Vec<[u64; 2]>,
     geometry: Geometry,
 }
 
-impl Ring {
+impl ModelledRing {
     fn is_enabled(&self, step: Step) -> bool {
         match step {
             Step::Write(block, _) => self.flow.has_room_for(block, &self.geometry),
@@ -113,7 +113,8 @@ fn explore(written: u32, read: u32, flushes: bool, geometry: Geometry) {
         if std::mem::replace(&mut seen[produced * (consumer.len() + 1) + consumed], true) {
             continue;
         }
-        let mut ring = Ring { flow: Flow::new(), slots: vec![[u64::MAX; 2]; geometry.slots()], geometry };
+        let mut ring =
+            ModelledRing { flow: Flow::new(), slots: vec![[u64::MAX; 2]; geometry.slots()], geometry };
         producer[..produced].iter().chain(&consumer[..consumed]).for_each(|step| ring.make(*step));
         ring.check(written);
         let next: Vec<_> = [

@@ -9,7 +9,7 @@
 
 use crate::stream::blocks::flow::Flow;
 use crate::stream::{Error, Geometry};
-use crate::sys::memory::range::{Access, Part, Range};
+use crate::sys::memory::range::{Access, FilePart, Range};
 use crate::sys::memory::segment::{checked_file, sealed_file};
 use std::fs::File;
 use std::io;
@@ -92,7 +92,7 @@ impl Ring {
 fn mapped(file: &File, bytes: usize, access: Access) -> io::Result<Range> {
     let range = Range::reserve(bytes, ALIGNMENT)?;
     // SAFETY: a new range: nobody refers to anything in it.
-    unsafe { range.map(0, bytes, Part { file: file.as_fd(), offset: 0 }, access) }?;
+    unsafe { range.map(0, bytes, FilePart { file: file.as_fd(), offset: 0 }, access) }?;
     Ok(range)
 }
 

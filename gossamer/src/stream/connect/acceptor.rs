@@ -1,7 +1,8 @@
-//! Where an end listens. Newcomers prove the key on threads of their own, so that a stranger, who takes his time, holds up nobody.
+//! Accepts connections for an end that listens. Each one proves the key on a thread of its own, so that a stranger who takes his time
+//! holds up nobody.
 
-use crate::stream::connect::parameters::Hello;
-use crate::sys::sync::eventfd::Bell;
+use crate::stream::connect::parameters::StreamParameters;
+use crate::sys::sync::eventfd::EventFd;
 use crate::transport::handshake::{self, PATIENCE, Token};
 use crate::transport::socket::Socket;
 use rustix::event::{PollFd, PollFlags, poll};
@@ -13,139 +14,140 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Instant;
 
-/// Newcomers that are listened to at once, and those that wait to be fetched: of more, the one that came first goes.
-const NEWCOMERS: usize = 64;
+/// Connections in their handshake at once, and those that wait to be fetched: of more, the oldest is closed.
+const MOST: usize = 64;
 
-pub(crate) struct Door {
+/// A listening socket, and the connections that have come to it.
+pub(crate) struct Acceptor {
     listener: TcpListener,
     token: Token,
-    hall: Arc<Hall>,
+    newcomers: Arc<Newcomers>,
 }
 
-/// Behind the door.
+/// Connections that nobody has fetched yet.
 #[derive(Default)]
-struct Hall(Mutex<State>);
+struct Newcomers(Mutex<Queues>);
 
 #[derive(Default)]
-struct State {
-    /// Those that are listened to, by number.
-    newcomers: VecDeque<(u64, Socket)>,
-    /// How many there were.
+struct Queues {
+    /// Those in their handshake, by number.
+    unproven: VecDeque<(u64, Socket)>,
+    /// How many there have been.
     count: u64,
-    met: VecDeque<(Socket, Hello)>,
-    waiters: Vec<Arc<Waiter>>,
+    proven: VecDeque<(Socket, StreamParameters)>,
+    waiters: Vec<Arc<AcceptWaiter>>,
 }
 
-/// Who waits at a door.
-pub(crate) struct Waiter {
-    bell: Bell,
+/// A caller of `Acceptor::wait`.
+pub(crate) struct AcceptWaiter {
+    eventfd: EventFd,
     gone: AtomicBool,
 }
 
-impl Waiter {
+impl AcceptWaiter {
     /// # Errors
     /// If no descriptor is left.
     pub(crate) fn new() -> io::Result<Self> {
-        Ok(Self { bell: Bell::create()?, gone: AtomicBool::new(false) })
+        Ok(Self { eventfd: EventFd::new()?, gone: AtomicBool::new(false) })
     }
 
-    /// Nobody needs it any more: its wait ends.
+    /// Ends the wait: nobody is interested in its outcome any more.
     pub(crate) fn leave(&self) {
-        // Release: pairs with the Acquire in `Door::wait`, though nothing but the flag is needed.
+        // Release: pairs with the Acquire in `Acceptor::wait`, though nothing but the flag is needed.
         self.gone.store(true, Ordering::Release);
-        self.ring();
+        self.wake();
     }
 
-    fn ring(&self) {
-        // It is a bell, so it can be rung.
-        let _rung = self.bell.ring();
+    fn wake(&self) {
+        // It fails for what is no eventfd only.
+        let _woken = self.eventfd.signal();
     }
 }
 
-impl Hall {
-    fn state(&self) -> MutexGuard<'_, State> {
+impl Newcomers {
+    fn queues(&self) -> MutexGuard<'_, Queues> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Has a newcomer prove the key, and reads its hello.
-    fn greet(&self, number: u64, mut socket: Socket, token: &Token) {
-        let hello = handshake::accept(&mut socket, token)
+    /// Has the other end of a connection prove the key, and reads its parameters.
+    fn authenticate(&self, number: u64, mut socket: Socket, token: &Token) {
+        let parameters = handshake::accept(&mut socket, token)
             .and_then(|()| socket.set_patience(PATIENCE))
-            .and_then(|()| Hello::read(&mut socket));
-        let mut state = self.state();
-        let count = state.newcomers.len();
-        state.newcomers.retain(|(other, _)| *other != number);
-        // A stranger is dropped without a word. One who had to make room is hung up on already.
-        if let Ok(hello) = hello
-            && state.newcomers.len() < count
+            .and_then(|()| StreamParameters::read(&mut socket));
+        let mut queues = self.queues();
+        let count = queues.unproven.len();
+        queues.unproven.retain(|(other, _)| *other != number);
+        // A stranger is dropped without a word. One that had to make room has been closed already.
+        if let Ok(parameters) = parameters
+            && queues.unproven.len() < count
         {
-            if state.met.len() == NEWCOMERS {
-                state.met.pop_front();
+            if queues.proven.len() == MOST {
+                queues.proven.pop_front();
             }
-            state.met.push_back((socket, hello));
-            state.waiters.iter().for_each(|waiter| waiter.ring());
+            queues.proven.push_back((socket, parameters));
+            queues.waiters.iter().for_each(|waiter| waiter.wake());
         }
     }
 }
 
-impl Door {
+impl Acceptor {
     /// # Errors
     /// If the system refuses.
     pub(crate) fn new(listener: TcpListener, token: Token) -> io::Result<Self> {
         listener.set_nonblocking(true)?;
-        Ok(Self { listener, token, hall: Arc::default() })
+        Ok(Self { listener, token, newcomers: Arc::default() })
     }
 
     pub(crate) fn listener(&self) -> &TcpListener {
         &self.listener
     }
 
-    /// Waits for a newcomer that knows the key and is `wanted`; others stay for those who want them.
+    /// Waits for a connection whose end knows the key and is `wanted`; the others stay for those who want them.
     ///
     /// # Errors
     /// If none comes before `due`, or the waiter has left.
     pub(crate) fn wait(
         &self,
-        waiter: &Arc<Waiter>,
+        waiter: &Arc<AcceptWaiter>,
         due: Option<Instant>,
-        wanted: impl Fn(&Hello) -> bool,
-    ) -> io::Result<(Socket, Hello)> {
-        self.hall.state().waiters.push(Arc::clone(waiter));
+        wanted: impl Fn(&StreamParameters) -> bool,
+    ) -> io::Result<(Socket, StreamParameters)> {
+        self.newcomers.queues().waiters.push(Arc::clone(waiter));
         let outcome = self.watch(waiter, due, wanted);
-        self.hall.state().waiters.retain(|other| !Arc::ptr_eq(other, waiter));
+        self.newcomers.queues().waiters.retain(|other| !Arc::ptr_eq(other, waiter));
         outcome
     }
 
     fn watch(
         &self,
-        waiter: &Waiter,
+        waiter: &AcceptWaiter,
         due: Option<Instant>,
-        wanted: impl Fn(&Hello) -> bool,
-    ) -> io::Result<(Socket, Hello)> {
+        wanted: impl Fn(&StreamParameters) -> bool,
+    ) -> io::Result<(Socket, StreamParameters)> {
         loop {
-            waiter.bell.clear();
+            waiter.eventfd.clear();
             // Acquire: pairs with the Release in `leave`.
             if waiter.gone.load(Ordering::Acquire) {
                 return Err(io::ErrorKind::ConnectionAborted.into());
             }
-            let mut state = self.hall.state();
-            if let Some(place) = state.met.iter().position(|(_, hello)| wanted(hello)) {
-                return state.met.remove(place).ok_or_else(|| io::ErrorKind::NotFound.into());
+            let mut queues = self.newcomers.queues();
+            if let Some(place) = queues.proven.iter().position(|(_, parameters)| wanted(parameters)) {
+                return queues.proven.remove(place).ok_or_else(|| io::ErrorKind::NotFound.into());
             }
-            drop(state);
+            drop(queues);
             match self.listener.accept() {
                 Ok((socket, _)) => {
-                    self.let_in(socket)?;
+                    self.start_handshake(socket)?;
                     continue;
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                // Of a newcomer that has gone again.
+                // It has been closed again.
                 Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => continue,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 Err(error) => return Err(error),
             }
             let mut awaited =
-                [PollFd::new(&self.listener, PollFlags::IN), PollFd::new(&waiter.bell, PollFlags::IN)];
+                [PollFd::new(&self.listener, PollFlags::IN), PollFd::new(&waiter.eventfd, PollFlags::IN)];
             let left = due.map(|due| due.saturating_duration_since(Instant::now()));
             let limit = left.map(TryInto::try_into).transpose().map_err(io::Error::other)?;
             match poll(&mut awaited, limit.as_ref()) {
@@ -156,31 +158,31 @@ impl Door {
         }
     }
 
-    /// Listens to a newcomer. Who knows the key proves it at once, so if there are too many, the first of them is none.
-    fn let_in(&self, socket: TcpStream) -> io::Result<()> {
+    /// Starts the handshake of a new connection. Whoever knows the key proves it at once, so if there are too many, the oldest is a stranger.
+    fn start_handshake(&self, socket: TcpStream) -> io::Result<()> {
         socket.set_nodelay(true)?;
         let socket = Socket::Tcp(socket);
         let Ok(handle) = socket.try_clone() else { return Ok(()) };
-        let mut state = self.hall.state();
-        if state.newcomers.len() == NEWCOMERS
-            && let Some((_, first)) = state.newcomers.pop_front()
+        let mut queues = self.newcomers.queues();
+        if queues.unproven.len() == MOST
+            && let Some((_, first)) = queues.unproven.pop_front()
         {
             first.shutdown(Shutdown::Both);
         }
-        let number = state.count;
-        state.count += 1;
-        state.newcomers.push_back((number, handle));
-        drop(state);
-        let (hall, token) = (Arc::clone(&self.hall), self.token.clone());
+        let number = queues.count;
+        queues.count += 1;
+        queues.unproven.push_back((number, handle));
+        drop(queues);
+        let (newcomers, token) = (Arc::clone(&self.newcomers), self.token.clone());
         thread::Builder::new()
             .name("gossamer-greeting".into())
-            .spawn(move || hall.greet(number, socket, &token))
+            .spawn(move || newcomers.authenticate(number, socket, &token))
             .map(drop)
     }
 }
 
-impl Drop for Door {
+impl Drop for Acceptor {
     fn drop(&mut self) {
-        self.hall.state().newcomers.iter().for_each(|(_, socket)| socket.shutdown(Shutdown::Both));
+        self.newcomers.queues().unproven.iter().for_each(|(_, socket)| socket.shutdown(Shutdown::Both));
     }
 }

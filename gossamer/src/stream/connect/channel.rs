@@ -26,9 +26,9 @@ const LONG: Duration = Duration::from_secs(10);
 /// The address of the end that was opened first.
 type Meeting = Option<String>;
 
-/// What both ends need to find each other.
+/// How both ends find each other.
 #[derive(NoRef)]
-struct Way {
+struct Rendezvous {
     at: Trustee,
     meeting: Trust<Meeting>,
     length: Length,
@@ -83,8 +83,8 @@ pub fn channel(
     let key = Token::random().map_err(Error::io("making a key"))?;
     let options = options.key(Key(key));
     let meeting = to.entrust(Meeting::None);
-    let way = |at| Way { at, meeting: meeting.clone(), length, options: options.clone() };
-    Ok((SendEnd(Unopened::new(way(from))), ReceiveEnd(Unopened::new(way(to)))))
+    let rendezvous = |at| Rendezvous { at, meeting: meeting.clone(), length, options: options.clone() };
+    Ok((SendEnd(Unopened::new(rendezvous(from))), ReceiveEnd(Unopened::new(rendezvous(to)))))
 }
 
 /// The sending end of a [`channel`], until it is opened.
@@ -140,7 +140,7 @@ impl ReceiveEnd {
 /// What an end becomes.
 trait Opened: Sized + 'static {
     /// `place` opens it, unless it was dropped.
-    fn open(way: &Way, place: Option<&Location<'_>>) -> Result<Self, Error>;
+    fn open(rendezvous: &Rendezvous, place: Option<&Location<'_>>) -> Result<Self, Error>;
 }
 
 /// Waits for the end that comes second.
@@ -167,7 +167,10 @@ fn come<E>(
 }
 
 impl Opened for Sender {
-    fn open(Way { at, meeting, length, options }: &Way, place: Option<&Location<'_>>) -> Result<Self, Error> {
+    fn open(
+        Rendezvous { at, meeting, length, options }: &Rendezvous,
+        place: Option<&Location<'_>>,
+    ) -> Result<Self, Error> {
         let host = host_of(*at)?;
         let listener = Self::bind((host.as_str(), 0), *length, options.clone())?;
         match offer(meeting, &host, listener.local_addr()?.port())? {
@@ -180,7 +183,10 @@ impl Opened for Sender {
 }
 
 impl Opened for Receiver {
-    fn open(Way { at, meeting, options, .. }: &Way, place: Option<&Location<'_>>) -> Result<Self, Error> {
+    fn open(
+        Rendezvous { at, meeting, options, .. }: &Rendezvous,
+        place: Option<&Location<'_>>,
+    ) -> Result<Self, Error> {
         let host = host_of(*at)?;
         let listener = Self::bind((host.as_str(), 0), options.clone())?;
         match offer(meeting, &host, listener.local_addr()?.port())? {
@@ -233,28 +239,28 @@ fn put_back(meeting: &mut Meeting, theirs: String) {
     *meeting = Some(theirs);
 }
 
-/// An end on its way. Dropped, it is opened and dropped at its worker, so that the other end hears of it.
-struct Unopened<E: Opened>(Option<Way>, PhantomData<fn() -> E>);
+/// An end that was not opened yet. Dropped, it is opened and dropped at its worker, so that the other end hears of it.
+struct Unopened<E: Opened>(Option<Rendezvous>, PhantomData<fn() -> E>);
 
 impl<E: Opened> Unopened<E> {
-    fn new(way: Way) -> Self {
-        Self(Some(way), PhantomData)
+    fn new(rendezvous: Rendezvous) -> Self {
+        Self(Some(rendezvous), PhantomData)
     }
 
-    fn way(&self) -> &Way {
+    fn rendezvous(&self) -> &Rendezvous {
         match &self.0 {
-            Some(way) => way,
+            Some(rendezvous) => rendezvous,
             None => unreachable!("it is taken by what consumes it"),
         }
     }
 
     fn at(&self) -> Trustee {
-        self.way().at
+        self.rendezvous().at
     }
 
     /// If that fails, the end is dropped.
     fn open(mut self, place: &Location<'_>) -> Result<E, Error> {
-        let opened = E::open(self.way(), Some(place))?;
+        let opened = E::open(self.rendezvous(), Some(place))?;
         self.0 = None;
         Ok(opened)
     }
@@ -262,24 +268,28 @@ impl<E: Opened> Unopened<E> {
 
 impl<E: Opened> Drop for Unopened<E> {
     fn drop(&mut self) {
-        if let Some(way) = self.0.take() {
+        if let Some(rendezvous) = self.0.take() {
             // If the runtime ends the other end does, too.
-            drop(spawn_on_with(way.at, const { |way: Way| drop(E::open(&way, None)) }, way));
+            drop(spawn_on_with(
+                rendezvous.at,
+                const { |rendezvous: Rendezvous| drop(E::open(&rendezvous, None)) },
+                rendezvous,
+            ));
         }
     }
 }
 
-// SAFETY: it is its way, which travels.
+// SAFETY: it consists of its rendezvous, which travels.
 #[expect(unsafe_code, reason = "`NoRef` is an unsafe trait; no memory is touched here")]
 unsafe impl<E: Opened> NoRef for Unopened<E> {
     fn encode(mut self, to: &mut Encoder) {
-        if let Some(way) = self.0.take() {
-            way.encode(to);
+        if let Some(rendezvous) = self.0.take() {
+            rendezvous.encode(to);
         }
     }
 
     fn decode(from: &mut Decoder<'_>) -> Result<Self, Malformed> {
-        Way::decode(from).map(Self::new)
+        Rendezvous::decode(from).map(Self::new)
     }
 }
 

@@ -1,9 +1,9 @@
 //! [`Listener`]: waits for the other end of a stream. Also how a [`Sender`] or a [`Receiver`] gets to one.
 
-use crate::stream::blocking::{apart, require_wait};
-use crate::stream::connect::acceptor::{Door, Waiter};
+use crate::stream::blocking::{require_wait, run_blocking};
+use crate::stream::connect::acceptor::{AcceptWaiter, Acceptor};
 use crate::stream::connect::party::Party;
-use crate::stream::ends::stream_end::Half;
+use crate::stream::ends::stream_end::StreamEnd;
 use crate::stream::error::End;
 use crate::stream::options::Options;
 use crate::stream::{Error, Length, Receiver, Sender};
@@ -19,7 +19,7 @@ fn resolve(address: impl ToSocketAddrs) -> Result<Vec<SocketAddr>, Error> {
 
 /// Waits for the other end of a stream: of [`Sender::bind`] and [`Receiver::bind`].
 pub struct Listener<E> {
-    door: Arc<Door>,
+    acceptor: Arc<Acceptor>,
     party: Party,
     end: PhantomData<fn() -> E>,
 }
@@ -35,8 +35,8 @@ impl<E> Listener<E> {
     }
 
     fn on(socket: TcpListener, party: Party) -> Result<Self, Error> {
-        let door = Door::new(socket, party.token.clone()).map_err(Error::io("listening"))?;
-        Ok(Self { door: Arc::new(door), party, end: PhantomData })
+        let acceptor = Acceptor::new(socket, party.token.clone()).map_err(Error::io("listening"))?;
+        Ok(Self { acceptor: Arc::new(acceptor), party, end: PhantomData })
     }
 
     /// Where it listens: with the port that the system has chosen, if port 0 was asked for.
@@ -44,28 +44,28 @@ impl<E> Listener<E> {
     /// # Errors
     /// If the system does not tell.
     pub fn local_addr(&self) -> Result<SocketAddr, Error> {
-        self.door.listener().local_addr().map_err(Error::io("the address of a listener"))
+        self.acceptor.listener().local_addr().map_err(Error::io("the address of a listener"))
     }
 
-    fn meet(&self, call: &'static str, patience: Option<Duration>) -> Result<Half, Error> {
+    fn meet(&self, call: &'static str, patience: Option<Duration>) -> Result<StreamEnd, Error> {
         /// A fiber that is cancelled leaves.
-        struct Leaving(Arc<Waiter>);
+        struct Leaving(Arc<AcceptWaiter>);
         impl Drop for Leaving {
             fn drop(&mut self) {
                 self.0.leave();
             }
         }
         require_wait(call);
-        let waiter = Arc::new(Waiter::new().map_err(Error::io("a descriptor to wait with"))?);
+        let waiter = Arc::new(AcceptWaiter::new().map_err(Error::io("a descriptor to wait with"))?);
         let _leaving = Leaving(Arc::clone(&waiter));
-        let (party, door) = (self.party.clone(), Arc::clone(&self.door));
-        apart(call, move || party.accept(&door, &waiter, patience))?
+        let (party, acceptor) = (self.party.clone(), Arc::clone(&self.acceptor));
+        run_blocking(call, move || party.accept(&acceptor, &waiter, patience))?
     }
 }
 
 impl<E> fmt::Debug for Listener<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Listener").field("socket", self.door.listener()).finish_non_exhaustive()
+        f.debug_struct("Listener").field("socket", self.acceptor.listener()).finish_non_exhaustive()
     }
 }
 
@@ -103,9 +103,9 @@ impl Listener<Receiver> {
     }
 }
 
-fn connect(call: &'static str, address: impl ToSocketAddrs, party: Party) -> Result<Half, Error> {
+fn connect(call: &'static str, address: impl ToSocketAddrs, party: Party) -> Result<StreamEnd, Error> {
     let addresses = resolve(address)?;
-    apart(call, move || party.connect(&addresses))?
+    run_blocking(call, move || party.connect(&addresses))?
 }
 
 impl Sender {

@@ -1,7 +1,7 @@
 //! [`pair`]: both ends of a stream in one process, on one ring.
 
 use crate::stream::blocks::ring::Ring;
-use crate::stream::ends::stream_end::Half;
+use crate::stream::ends::stream_end::StreamEnd;
 use crate::stream::error::End;
 use crate::stream::limits::check;
 use crate::stream::options::Options;
@@ -32,6 +32,6 @@ pub fn pair(length: impl Into<Length>, options: impl Into<Options>) -> Result<(S
     let (length, options) = (length.into(), options.into());
     check(length, &options)?;
     let ring = Arc::new(Ring::create(options.geometry)?);
-    let half = |end| Half::new(Arc::clone(&ring), end, length.known(), &options, None);
-    Ok((Sender::new(half(End::Sender)), Receiver::new(half(End::Receiver))))
+    let stream = |end| StreamEnd::new(Arc::clone(&ring), end, length.known(), &options, None);
+    Ok((Sender::new(stream(End::Sender)), Receiver::new(stream(End::Receiver))))
 }

@@ -6,7 +6,7 @@ use crate::stream::{Error, Geometry};
 use std::io::{self, Read, Write};
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Bytes of a hello: its text, and the xxh3 of that.
+/// Bytes of the message: its text, and the xxh3 of that.
 const BYTES: usize = TEXT + 8;
 pub(crate) const TEXT: usize = 80;
 const MAGIC: [u8; 8] = *b"gossstr\x03";
@@ -18,7 +18,7 @@ pub(crate) type Name = [u8; 16];
 
 /// What one end is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Hello {
+pub(crate) struct StreamParameters {
     pub(crate) end: End,
     /// It may share memory.
     pub(crate) shares: bool,
@@ -32,7 +32,7 @@ pub(crate) struct Hello {
     pub(crate) stream: Name,
 }
 
-impl Hello {
+impl StreamParameters {
     pub(crate) fn to_bytes(self) -> [u8; BYTES] {
         let small = [
             u8::from(self.end == End::Sender),
@@ -156,15 +156,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_hello_is_read_as_it_was_written() {
+    fn parameters_are_read_as_they_were_written() {
         for (end, length) in [(End::Sender, Some(7)), (End::Receiver, None)] {
             let (machine, stream) = (machine().unwrap(), new_name().unwrap());
             let geometry = Geometry::new().block(4096).ahead(9).comeback(2);
-            let hello =
-                Hello { end, shares: true, connections: 3, index: 2, geometry, length, machine, stream };
-            assert_eq!(Hello::from_bytes(hello.to_bytes()), Some(hello));
+            let parameters = StreamParameters {
+                end,
+                shares: true,
+                connections: 3,
+                index: 2,
+                geometry,
+                length,
+                machine,
+                stream,
+            };
+            assert_eq!(StreamParameters::from_bytes(parameters.to_bytes()), Some(parameters));
         }
-        assert_eq!(Hello::from_bytes([0; BYTES]), None);
+        assert_eq!(StreamParameters::from_bytes([0; BYTES]), None);
         assert_eq!(machine().unwrap(), machine().unwrap());
     }
 }

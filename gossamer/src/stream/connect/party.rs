@@ -3,25 +3,25 @@
 //! ```text
 //! who connects                                   who accepts
 //!   keyed hand-shake (`transport::handshake`)  ↔
-//!   hello                                   →
-//!                                           ←    hello, with the name of the stream
+//!   parameters                              →
+//!                                           ←    parameters, with the name of the stream
 //!   one byte: do they share memory?         →
 //!   shared: a Unix socket of that name, hand-shake, the ring from the sender
-//!   else:   further connections, each with hand-shake and hello
+//!   else:   further connections, each with hand-shake and parameters
 //! ```
 
 use crate::stream::blocks::ring::Ring;
-use crate::stream::connect::acceptor::{Door, Waiter};
-use crate::stream::connect::parameters::{Hello, machine, new_name, text_of};
-use crate::stream::ends::stream_end::Half;
+use crate::stream::connect::acceptor::{AcceptWaiter, Acceptor};
+use crate::stream::connect::parameters::{StreamParameters, machine, new_name, text_of};
+use crate::stream::ends::stream_end::StreamEnd;
 use crate::stream::error::End;
 use crate::stream::limits::check;
 use crate::stream::options::{Options, Route};
 use crate::stream::pump::tcp::Tcp;
-use crate::stream::pump::{Keeper, incoming, outgoing, shm};
+use crate::stream::pump::{PeerConnection, incoming, outgoing, shm};
 use crate::stream::{Error, Length};
 use crate::transport::handshake::{self, PATIENCE, Token};
-use crate::transport::socket::{self, Address, Socket};
+use crate::transport::socket::{Address, Socket, SocketListener};
 use std::io;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -47,9 +47,9 @@ impl Party {
         Ok(Self { end, length: length.known(), options, token })
     }
 
-    fn hello(&self) -> Result<Hello, Error> {
+    fn parameters(&self) -> Result<StreamParameters, Error> {
         let doing = || Error::io("naming a stream");
-        Ok(Hello {
+        Ok(StreamParameters {
             end: self.end,
             shares: self.options.route == Route::Auto,
             connections: self.options.connections as u8,
@@ -62,13 +62,13 @@ impl Party {
     }
 
     /// Goes to an end that listens.
-    pub(crate) fn connect(&self, addresses: &[SocketAddr]) -> Result<Half, Error> {
-        let ours = self.hello()?;
+    pub(crate) fn connect(&self, addresses: &[SocketAddr]) -> Result<StreamEnd, Error> {
+        let ours = self.parameters()?;
         let (mut socket, address) = first_of(addresses)?;
         let doing = || Error::io(format!("meeting the other end at {address}"));
         handshake::connect(&mut socket, &self.token).map_err(doing())?;
         ours.write(&mut socket).map_err(doing())?;
-        let theirs = Hello::read(&mut socket).map_err(doing())?;
+        let theirs = StreamParameters::read(&mut socket).map_err(doing())?;
         ours.check(&theirs)?;
         let shared = (ours.shares && theirs.shares && ours.machine == theirs.machine)
             .then(|| Socket::connect(&unix(&theirs), PATIENCE).ok())
@@ -82,8 +82,8 @@ impl Party {
         for index in 1..ours.connections {
             let (mut socket, _) = first_of(&[address])?;
             handshake::connect(&mut socket, &self.token).map_err(doing())?;
-            let hello = Hello { index, stream: theirs.stream, ..ours };
-            hello.write(&mut socket).map_err(doing())?;
+            let parameters = StreamParameters { index, stream: theirs.stream, ..ours };
+            parameters.write(&mut socket).map_err(doing())?;
             sockets.push(socket);
         }
         self.move_blocks(sockets, &theirs)
@@ -92,22 +92,24 @@ impl Party {
     /// Waits for the end that connects.
     pub(crate) fn accept(
         &self,
-        door: &Door,
-        waiter: &Arc<Waiter>,
+        acceptor: &Acceptor,
+        waiter: &Arc<AcceptWaiter>,
         patience: Option<Duration>,
-    ) -> Result<Half, Error> {
-        let ours = self.hello()?;
+    ) -> Result<StreamEnd, Error> {
+        let ours = self.parameters()?;
         let doing = || Error::io("meeting the other end");
         // Whoever does not know the key is no reason to stop waiting.
         let due = patience.and_then(|patience| Instant::now().checked_add(patience));
         let (mut socket, theirs) =
-            door.wait(waiter, due, |hello| hello.index == 0).map_err(|error| match error.kind() {
-                io::ErrorKind::TimedOut => Error::Timeout { at: 0 },
-                _ => Error::io("waiting for the other end")(error),
+            acceptor.wait(waiter, due, |parameters| parameters.index == 0).map_err(|error| {
+                match error.kind() {
+                    io::ErrorKind::TimedOut => Error::Timeout { at: 0 },
+                    _ => Error::io("waiting for the other end")(error),
+                }
             })?;
         let shares = ours.shares && theirs.shares && ours.machine == theirs.machine;
-        // Before the hello, so that the other end finds it.
-        let back = shares.then(|| socket::Listener::bind(&unix(&ours))).transpose().map_err(doing())?;
+        // Before the parameters are sent, so that the other end finds it.
+        let back = shares.then(|| SocketListener::bind(&unix(&ours))).transpose().map_err(doing())?;
         ours.write(&mut socket).map_err(doing())?;
         ours.check(&theirs)?;
         let mut shared = [0];
@@ -124,24 +126,26 @@ impl Party {
         let due = Instant::now() + FURTHER;
         let mut sockets = vec![socket];
         while sockets.len() < usize::from(theirs.connections.max(1)) {
-            let further = door
-                .wait(waiter, Some(due), |hello| hello.index > 0 && hello.stream == ours.stream)
+            let further = acceptor
+                .wait(waiter, Some(due), |parameters| {
+                    parameters.index > 0 && parameters.stream == ours.stream
+                })
                 .map_err(Error::io("waiting for the further connections of the other end"))?;
             sockets.push(further.0);
         }
         self.move_blocks(sockets, &theirs)
     }
 
-    fn length_with(&self, theirs: &Hello) -> Option<u64> {
+    fn length_with(&self, theirs: &StreamParameters) -> Option<u64> {
         self.length.or(theirs.length)
     }
 
-    fn share(&self, socket: Socket, theirs: &Hello) -> Result<Half, Error> {
-        let (ring, keeper) = shm::share(socket, self.end, self.options.geometry)?;
-        Ok(Half::new(ring, self.end, self.length_with(theirs), &self.options, Some(keeper)))
+    fn share(&self, socket: Socket, theirs: &StreamParameters) -> Result<StreamEnd, Error> {
+        let (ring, connection) = shm::share(socket, self.end, self.options.geometry)?;
+        Ok(StreamEnd::new(ring, self.end, self.length_with(theirs), &self.options, Some(connection)))
     }
 
-    fn move_blocks(&self, sockets: Vec<Socket>, theirs: &Hello) -> Result<Half, Error> {
+    fn move_blocks(&self, sockets: Vec<Socket>, theirs: &StreamParameters) -> Result<StreamEnd, Error> {
         let length = self.length_with(theirs);
         let ring = Arc::new(Ring::create(self.options.geometry)?);
         let congestion = self.options.congestion.as_deref();
@@ -151,13 +155,13 @@ impl Party {
             End::Sender => outgoing::run(&ring, pumps)?,
             End::Receiver => incoming::run(&ring, pumps)?,
         }
-        Ok(Half::new(ring, self.end, length, &self.options, Some(Keeper::Threads)))
+        Ok(StreamEnd::new(ring, self.end, length, &self.options, Some(PeerConnection::Threads)))
     }
 }
 
 /// Where two ends of one machine meet: a name that lives in memory only.
-fn unix(hello: &Hello) -> Address {
-    Address::Unix(format!("gossamer-stream-{}", text_of(&hello.stream)))
+fn unix(parameters: &StreamParameters) -> Address {
+    Address::Unix(format!("gossamer-stream-{}", text_of(&parameters.stream)))
 }
 
 /// A connection to the first address of several that answers.

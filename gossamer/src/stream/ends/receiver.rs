@@ -3,7 +3,7 @@
 
 use crate::stream::Error;
 use crate::stream::ends::access::{is_plain, not_aligned, target};
-use crate::stream::ends::stream_end::Half;
+use crate::stream::ends::stream_end::StreamEnd;
 use crate::sys::memory::range::{Access, Range};
 use crate::wire::NoRef;
 use std::fmt;
@@ -17,7 +17,7 @@ use std::ops::Deref;
 /// that the sender has finished, and has confirmed all bytes to it. Dropping a receiver before that aborts the stream: the sender gets an
 /// error.
 pub struct Receiver {
-    half: Half,
+    stream: StreamEnd,
     /// The next byte.
     position: u64,
     /// What a hole reads as, once there was one.
@@ -25,13 +25,13 @@ pub struct Receiver {
 }
 
 impl Receiver {
-    pub(crate) fn new(half: Half) -> Self {
-        Self { half, position: 0, zeros: None }
+    pub(crate) fn new(stream: StreamEnd) -> Self {
+        Self { stream, position: 0, zeros: None }
     }
 
-    pub(crate) fn into_untouched_half(self) -> Result<Half, Error> {
+    pub(crate) fn into_untouched_end(self) -> Result<StreamEnd, Error> {
         if self.position == 0 {
-            Ok(self.half)
+            Ok(self.stream)
         } else {
             Err(Error::Refused("something was read already: make the window before".into()))
         }
@@ -39,7 +39,7 @@ impl Receiver {
 
     /// Bytes of the stream, if that is known yet.
     pub fn length(&self) -> Option<u64> {
-        self.half.length.or_else(|| self.half.flow().length())
+        self.stream.length.or_else(|| self.stream.flow().length())
     }
 
     /// The next byte.
@@ -49,7 +49,7 @@ impl Receiver {
 
     /// The first byte that can still be read.
     pub fn first(&self) -> u64 {
-        self.half.geometry().start_of(self.half.flow().released())
+        self.stream.geometry().start_of(self.stream.flow().released())
     }
 
     /// The rest of the block at the position, or what the sender has [flushed](std::io::Write::flush) of it; none at the end, which
@@ -62,7 +62,7 @@ impl Receiver {
     /// In a delegated closure or a callback, which cannot wait.
     pub fn next_block(&mut self) -> Result<Option<Block<'_>>, Error> {
         let Some(bytes) = self.reach(self.position, 1)? else {
-            self.half.finish_receiving()?;
+            self.stream.finish_receiving()?;
             return Ok(None);
         };
         Ok(Some(Block { bytes, receiver: self }))
@@ -70,22 +70,22 @@ impl Receiver {
 
     /// Gives up the blocks behind the comeback of an offset, and looks at it.
     fn reach(&mut self, offset: u64, least: u64) -> Result<Option<usize>, Error> {
-        self.half.check_process()?;
-        let geometry = self.half.geometry();
+        self.stream.check_process()?;
+        let geometry = self.stream.geometry();
         let first = self.first();
         if offset < first {
             return Err(Error::BehindComeback { offset, first });
         }
         let block = geometry.block_of(offset);
-        self.half.flow().release(block.saturating_sub(geometry.comeback_blocks()));
+        self.stream.flow().release(block.saturating_sub(geometry.comeback_blocks()));
         self.look(offset, least)
     }
 
     /// Waits for `least` bytes from an offset on, or the rest of its block. Returns how many there are; none at the end.
     fn look(&mut self, offset: u64, least: u64) -> Result<Option<usize>, Error> {
-        let Some(bytes) = self.half.wait_for_bytes(offset, least)? else { return Ok(None) };
-        let geometry = self.half.geometry();
-        if self.zeros.is_none() && !self.half.flow().is_labelled(geometry.block_of(offset), &geometry) {
+        let Some(bytes) = self.stream.wait_for_bytes(offset, least)? else { return Ok(None) };
+        let geometry = self.stream.geometry();
+        if self.zeros.is_none() && !self.stream.flow().is_labelled(geometry.block_of(offset), &geometry) {
             self.zeros = Some(zeros(geometry.block_bytes()).map_err(Error::io("memory for zeros"))?);
         }
         Ok(Some(bytes))
@@ -93,13 +93,13 @@ impl Receiver {
 
     /// Bytes that were looked at.
     fn bytes_at(&self, offset: u64, bytes: usize) -> &[u8] {
-        let geometry = self.half.geometry();
+        let geometry = self.stream.geometry();
         let block = geometry.block_of(offset);
         let start = (offset - geometry.start_of(block)) as usize;
-        let is_there = self.half.flow().is_labelled(block, &geometry);
+        let is_there = self.stream.flow().is_labelled(block, &geometry);
         let at = match &self.zeros {
             Some(zeros) if !is_there => zeros.at(start),
-            _ => self.half.ring.at(block).wrapping_add(start),
+            _ => self.stream.ring.at(block).wrapping_add(start),
         };
         // SAFETY: U3 to U5: the bytes were handed over or flushed, and their block was not released, so they are there for the receiver,
         // whom this borrows, and nobody writes them. Zeros are as long as a block.
@@ -114,18 +114,18 @@ impl Receiver {
     /// # Panics
     /// In a delegated closure or a callback, which cannot wait.
     pub fn read_at(&mut self, mut offset: u64, mut buffer: &mut [u8]) -> Result<(), Error> {
-        self.half.check_process()?;
+        self.stream.check_process()?;
         if buffer.is_empty() {
             return Ok(());
         }
-        let geometry = self.half.geometry();
+        let geometry = self.stream.geometry();
         if offset < self.first() {
             return Err(Error::BehindComeback { offset, first: self.first() });
         }
         // So far the sender comes without a release: its own comeback stays with it until it wants to go on.
         let reach = |receiver: &Self| {
             let slots = geometry.slots() as u64 - geometry.comeback_blocks();
-            geometry.start_of(receiver.half.flow().released() + slots)
+            geometry.start_of(receiver.stream.flow().released() + slots)
         };
         let end = offset
             .checked_add(buffer.len() as u64)
@@ -133,7 +133,7 @@ impl Receiver {
         if end > reach(self) {
             // What the position has left behind, but not what is to be read now.
             let left = geometry.block_of(self.position).saturating_sub(geometry.comeback_blocks());
-            self.half.flow().release(left.min(geometry.block_of(offset)));
+            self.stream.flow().release(left.min(geometry.block_of(offset)));
         }
         let limit = reach(self).min(self.length().unwrap_or(u64::MAX));
         if end > limit {
@@ -181,8 +181,8 @@ impl Receiver {
     /// # Panics
     /// In a delegated closure or a callback, which cannot wait.
     pub fn finish(mut self) -> Result<(), Error> {
-        self.half.drain()?;
-        self.half.finish_receiving()
+        self.stream.drain()?;
+        self.stream.finish_receiving()
     }
 }
 
@@ -216,7 +216,7 @@ impl BufRead for Receiver {
         match self.reach(self.position, 1)? {
             Some(bytes) => Ok(self.bytes_at(self.position, bytes)),
             None => {
-                self.half.finish_receiving()?;
+                self.stream.finish_receiving()?;
                 Ok(&[])
             }
         }
@@ -297,7 +297,7 @@ impl<T: NoRef> Iterator for Values<'_, T> {
                 return Some(Ok(unsafe { at.cast::<T>().read_unaligned() }));
             }
             Ok(Some(_)) => Some(Err(not_aligned::<T>())),
-            Ok(None) => self.receiver.half.finish_receiving().err().map(Err),
+            Ok(None) => self.receiver.stream.finish_receiving().err().map(Err),
             Err(error) => Some(Err(error)),
         };
         self.ended = true;

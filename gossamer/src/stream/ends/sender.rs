@@ -4,7 +4,7 @@
 use crate::stream::Error;
 use crate::stream::blocks::flow::Failure;
 use crate::stream::ends::access::{is_plain, not_aligned, target};
-use crate::stream::ends::stream_end::Half;
+use crate::stream::ends::stream_end::StreamEnd;
 use crate::stream::geometry::LONGEST;
 use crate::wire::NoRef;
 use std::fmt;
@@ -16,7 +16,7 @@ use std::ops::{Deref, DerefMut};
 /// Its calls wait while the ring is full, which blocks the fiber only. Dropping it without [`finish`](Self::finish) aborts the
 /// stream: the receiver gets an error.
 pub struct Sender {
-    half: Half,
+    stream: StreamEnd,
     /// Where the next byte goes.
     position: u64,
     /// All bytes below this were written or passed over.
@@ -24,13 +24,13 @@ pub struct Sender {
 }
 
 impl Sender {
-    pub(crate) fn new(half: Half) -> Self {
-        Self { half, position: 0, foremost: 0 }
+    pub(crate) fn new(stream: StreamEnd) -> Self {
+        Self { stream, position: 0, foremost: 0 }
     }
 
-    pub(crate) fn into_untouched_half(self) -> Result<Half, Error> {
+    pub(crate) fn into_untouched_end(self) -> Result<StreamEnd, Error> {
         if self.position == 0 && self.foremost == 0 {
-            Ok(self.half)
+            Ok(self.stream)
         } else {
             Err(Error::Refused("something was written already: make the window before".into()))
         }
@@ -38,7 +38,7 @@ impl Sender {
 
     /// Bytes of the stream, if that was said at the start.
     pub fn length(&self) -> Option<u64> {
-        self.half.length
+        self.stream.length
     }
 
     /// Where the next byte goes.
@@ -48,8 +48,8 @@ impl Sender {
 
     /// The first byte that can still be changed.
     pub fn first(&self) -> u64 {
-        let flow = self.half.flow();
-        self.half.geometry().start_of(flow.written()).max(flow.flushed())
+        let flow = self.stream.flow();
+        self.stream.geometry().start_of(flow.written()).max(flow.flushed())
     }
 
     /// The rest of the block at the position, to be written; none at the end of a stream of known length. It is mapped: no fault
@@ -61,8 +61,8 @@ impl Sender {
     /// # Panics
     /// In a delegated closure or a callback, which cannot wait.
     pub fn next_block(&mut self) -> Result<Option<BlockMut<'_>>, Error> {
-        let block = self.half.geometry().block_of(self.position);
-        let end = self.half.geometry().start_of(block + 1).min(self.half.length.unwrap_or(LONGEST));
+        let block = self.stream.geometry().block_of(self.position);
+        let end = self.stream.geometry().start_of(block + 1).min(self.stream.length.unwrap_or(LONGEST));
         if self.position >= end {
             return Ok(None);
         }
@@ -73,8 +73,8 @@ impl Sender {
 
     /// Makes a block writable: the position is in it.
     fn reach(&mut self, block: u64) -> Result<(), Error> {
-        self.half.check_process()?;
-        let geometry = self.half.geometry();
+        self.stream.check_process()?;
+        let geometry = self.stream.geometry();
         let first = self.first();
         if self.position < first {
             return Err(Error::BehindComeback { offset: self.position, first });
@@ -82,10 +82,10 @@ impl Sender {
         if self.position > self.foremost {
             self.pass_over()?;
         }
-        self.half.flow().hand_over(block.saturating_sub(geometry.comeback_blocks()));
-        if !self.half.flow().is_labelled(block, &geometry) {
-            self.half.wait_for_room(block)?;
-            self.half.flow().label(block, &geometry);
+        self.stream.flow().hand_over(block.saturating_sub(geometry.comeback_blocks()));
+        if !self.stream.flow().is_labelled(block, &geometry) {
+            self.stream.wait_for_room(block)?;
+            self.stream.flow().label(block, &geometry);
             if geometry.start_of(block) != self.foremost {
                 self.zero(block, 0, geometry.block_bytes());
             }
@@ -95,22 +95,22 @@ impl Sender {
 
     /// Zeros for the bytes between the foremost one and the position; whole blocks of them are holes.
     fn pass_over(&mut self) -> Result<(), Error> {
-        let geometry = self.half.geometry();
+        let geometry = self.stream.geometry();
         let block = geometry.block_of(self.foremost);
         let start = (self.foremost - geometry.start_of(block)) as usize;
-        if self.half.flow().is_labelled(block, &geometry) {
+        if self.stream.flow().is_labelled(block, &geometry) {
             self.zero(block, start, geometry.block_bytes());
         }
         let at = geometry.block_of(self.position);
         // What is passed by is handed over, so that the block at the position is a new one.
-        self.half.flow().hand_over(at.saturating_sub(geometry.comeback_blocks()));
+        self.stream.flow().hand_over(at.saturating_sub(geometry.comeback_blocks()));
         if at > block {
             self.foremost = geometry.start_of(at);
         }
-        if self.position > self.foremost && !self.half.flow().is_labelled(at, &geometry) {
+        if self.position > self.foremost && !self.stream.flow().is_labelled(at, &geometry) {
             // The block at the position begins with zeros. Only now are they there to be flushed: whoever cannot wait panics.
-            self.half.wait_for_room(at)?;
-            self.half.flow().label(at, &geometry);
+            self.stream.wait_for_room(at)?;
+            self.stream.flow().label(at, &geometry);
             self.zero(at, 0, geometry.block_bytes());
         }
         self.foremost = self.position;
@@ -118,16 +118,16 @@ impl Sender {
     }
 
     fn zero(&mut self, block: u64, from: usize, to: usize) {
-        let at = self.half.ring.at(block).wrapping_add(from);
+        let at = self.stream.ring.at(block).wrapping_add(from);
         // SAFETY: U3: the block is labelled and not handed over, and nothing behind the foremost byte was flushed, so these are the
         // sender's, whom this borrows.
         unsafe { at.write_bytes(0, to - from) };
     }
 
     fn bytes_at_position(&mut self, bytes: usize) -> &mut [u8] {
-        let geometry = self.half.geometry();
+        let geometry = self.stream.geometry();
         let block = geometry.block_of(self.position);
-        let at = self.half.ring.at(block).wrapping_add((self.position - geometry.start_of(block)) as usize);
+        let at = self.stream.ring.at(block).wrapping_add((self.position - geometry.start_of(block)) as usize);
         // SAFETY: U3: as in `zero`: `reach` has seen that the position is not below what was flushed. The bytes are of this block, and
         // are borrowed as the sender is.
         unsafe { std::slice::from_raw_parts_mut(at, bytes) }
@@ -188,10 +188,10 @@ impl Sender {
     /// # Errors
     /// What has ended the stream.
     pub fn hand_over(&mut self) -> Result<(), Error> {
-        self.half.check_process()?;
-        self.half.check_failure()?;
-        let flow = self.half.flow();
-        flow.hand_over(self.half.geometry().block_of(self.foremost));
+        self.stream.check_process()?;
+        self.stream.check_failure()?;
+        let flow = self.stream.flow();
+        flow.hand_over(self.stream.geometry().block_of(self.foremost));
         flow.flush(self.foremost);
         Ok(())
     }
@@ -205,15 +205,15 @@ impl Sender {
     /// # Panics
     /// In a delegated closure or a callback, which cannot wait.
     pub fn finish(mut self) -> Result<(), Error> {
-        self.half.check_process()?;
+        self.stream.check_process()?;
         if self.position > self.foremost {
             self.pass_over()?;
         }
-        match self.half.length {
+        match self.stream.length {
             Some(declared) if declared != self.foremost => {
                 Err(Error::Length { declared, written: self.foremost })
             }
-            _ => self.half.finish_sending(self.foremost),
+            _ => self.stream.finish_sending(self.foremost),
         }
     }
 }
@@ -250,12 +250,12 @@ impl Write for Sender {
 impl Seek for Sender {
     /// Back as far as [`first`](Sender::first); forward over what reads as zeros, of which whole blocks are not sent.
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
-        let target = target(to, self.position, self.half.length)?;
+        let target = target(to, self.position, self.stream.length)?;
         let first = self.first();
         if target < first {
             return Err(Error::BehindComeback { offset: target, first }.into());
         }
-        let end = self.half.length.unwrap_or(LONGEST);
+        let end = self.stream.length.unwrap_or(LONGEST);
         if target > end {
             return Err(Error::Overrun { offset: target, end }.into());
         }
@@ -299,10 +299,10 @@ impl Deref for BlockMut<'_> {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
-        let geometry = self.sender.half.geometry();
+        let geometry = self.sender.stream.geometry();
         let block = geometry.block_of(self.sender.position);
         let start = (self.sender.position - geometry.start_of(block)) as usize;
-        let at = self.sender.half.ring.at(block).wrapping_add(start);
+        let at = self.sender.stream.ring.at(block).wrapping_add(start);
         // SAFETY: U3, as in `bytes_at_position`.
         unsafe { std::slice::from_raw_parts(at, self.bytes) }
     }
@@ -317,7 +317,7 @@ impl DerefMut for BlockMut<'_> {
 impl Drop for BlockMut<'_> {
     fn drop(&mut self) {
         if std::thread::panicking() && !self.panicking {
-            return self.sender.half.flow().fail(Failure::SenderAborted);
+            return self.sender.stream.flow().fail(Failure::SenderAborted);
         }
         self.sender.advance(self.bytes);
     }

@@ -1,44 +1,44 @@
 //! What a sender and a receiver have in common: a ring, whoever moves its blocks, and what it takes to wait.
 
-use crate::stream::blocking::apart;
+use crate::stream::blocking::run_blocking;
 use crate::stream::blocks::flow::{Failure, Flow};
 use crate::stream::blocks::ring::Ring;
 use crate::stream::error::End;
 use crate::stream::options::Options;
-use crate::stream::pump::Keeper;
+use crate::stream::pump::PeerConnection;
 use crate::stream::{Error, Faults, Geometry};
 use crate::sys::process::forked::Process;
 use std::sync::Arc;
 use std::time::Duration;
 
 /// One end of a stream.
-pub(crate) struct Half {
+pub(crate) struct StreamEnd {
     pub(crate) ring: Arc<Ring>,
     end: End,
     /// Bytes, if that is known from the start.
     pub(crate) length: Option<u64>,
     pub(crate) faults: Faults,
     patience: Option<Duration>,
-    keeper: Option<Keeper>,
+    connection: Option<PeerConnection>,
     process: Process,
     /// All is confirmed.
     done: bool,
 }
 
-impl Half {
-    /// An end with its ring; `keeper` is there unless both ends are in this process.
+impl StreamEnd {
+    /// An end with its ring; `connection` is there unless both ends are in this process.
     pub(crate) fn new(
         ring: Arc<Ring>,
         end: End,
         length: Option<u64>,
         options: &Options,
-        keeper: Option<Keeper>,
+        connection: Option<PeerConnection>,
     ) -> Self {
         let (faults, patience) = (options.faults, options.patience);
         if let Some(length) = length {
             ring.flow().set_length(length);
         }
-        Self { ring, end, length, faults, patience, keeper, process: Process::this(), done: false }
+        Self { ring, end, length, faults, patience, connection, process: Process::this(), done: false }
     }
 
     pub(crate) fn flow(&self) -> &Flow {
@@ -88,7 +88,7 @@ impl Half {
         }
         // The flow may be another process's, which cannot wake a fiber.
         let (ring, patience) = (Arc::clone(&self.ring), self.patience);
-        let outcome = apart("stream", move || ring.flow().wait(patience, ready))?;
+        let outcome = run_blocking("stream", move || ring.flow().wait(patience, ready))?;
         outcome.map_err(|failure| self.flow().error(failure, &self.geometry()))
     }
 
@@ -168,7 +168,7 @@ impl Half {
         }
         self.wait(Flow::is_ended)?;
         self.flow().take();
-        if self.keeper.as_ref().is_some_and(Keeper::settles) {
+        if self.connection.as_ref().is_some_and(PeerConnection::settles) {
             self.wait(Flow::is_settled)?;
         }
         self.done = true;
@@ -176,12 +176,12 @@ impl Half {
     }
 }
 
-impl Drop for Half {
+impl Drop for StreamEnd {
     fn drop(&mut self) {
-        let keeper = self.keeper.take();
+        let connection = self.connection.take();
         if !self.process.is_this() {
             // Connections are the parent's, too.
-            std::mem::forget(keeper);
+            std::mem::forget(connection);
             return;
         }
         if !self.done {

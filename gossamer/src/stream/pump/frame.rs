@@ -12,7 +12,7 @@ pub(crate) const BYTES: usize = TEXT + 8;
 
 /// One message between two pumps. A *turn* orders the frames of a sender over all its connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Frame {
+pub(crate) enum PumpFrame {
     /// So many bytes of a block, from this offset on; they follow. All of it, unless the sender has flushed it.
     Bytes { turn: u64, offset: u64, bytes: u32, hash: u64 },
     /// The blocks below this that were not sent are holes.
@@ -29,7 +29,7 @@ pub(crate) enum Frame {
     Abort { failure: u64 },
 }
 
-impl Frame {
+impl PumpFrame {
     pub(crate) fn to_bytes(self) -> [u8; BYTES] {
         let words = match self {
             Self::Bytes { turn, offset, bytes, hash } => [1, turn, offset, bytes.into(), hash],
@@ -94,20 +94,20 @@ mod tests {
     fn a_frame_is_read_as_it_was_written() {
         let (turn, block, hash, digest, length) = (1, 2, u64::MAX, 4, 1 << 45);
         for frame in [
-            Frame::Bytes { turn, offset: block << 21, bytes: 1 << 30, hash },
-            Frame::Passed { turn, blocks: block },
-            Frame::End { turn, length, digest },
-            Frame::Leave,
-            Frame::Credit { released: 9 },
-            Frame::Confirm { digest },
-            Frame::Abort { failure: 6 },
+            PumpFrame::Bytes { turn, offset: block << 21, bytes: 1 << 30, hash },
+            PumpFrame::Passed { turn, blocks: block },
+            PumpFrame::End { turn, length, digest },
+            PumpFrame::Leave,
+            PumpFrame::Credit { released: 9 },
+            PumpFrame::Confirm { digest },
+            PumpFrame::Abort { failure: 6 },
         ] {
-            assert_eq!(Frame::from_bytes(frame.to_bytes()).unwrap(), frame);
+            assert_eq!(PumpFrame::from_bytes(frame.to_bytes()).unwrap(), frame);
         }
-        let mut changed = Frame::Leave.to_bytes();
+        let mut changed = PumpFrame::Leave.to_bytes();
         changed[9] ^= 4;
         for wrong in [changed, [0; BYTES], [1; BYTES], [255; BYTES]] {
-            assert!(Frame::from_bytes(wrong).is_err());
+            assert!(PumpFrame::from_bytes(wrong).is_err());
         }
     }
 }

@@ -1,5 +1,5 @@
 //! How a window learns that it was touched: by a thread that is told (`userfault`), or by the handler of the thread that
-//! has touched it (`sys::signals::faults`).
+//! has touched it (`sys::signals::fault_handler`).
 
 use crate::stream::Error;
 use crate::stream::options::Faults;

@@ -2,7 +2,7 @@
 //! the module `stream`.
 #![expect(unsafe_code, reason = "slices of windows")]
 
-use crate::stream::ends::stream_end::Half;
+use crate::stream::ends::stream_end::StreamEnd;
 use crate::stream::error::End;
 use crate::stream::geometry::OPEN_WINDOW;
 use crate::stream::windows::faulting::Faulting;
@@ -16,16 +16,16 @@ struct Raw {
     faulting: Faulting,
     window: Arc<Window>,
     length: u64,
-    half: Half,
+    stream: StreamEnd,
 }
 
 impl Raw {
-    fn new(half: Half, end: End) -> Result<Self, Error> {
-        half.check_process()?;
-        let length = half.length.unwrap_or(OPEN_WINDOW);
-        let window = Arc::new(Window::new(&half, end, length)?);
-        let faulting = Faulting::start(&window, half.faults)?;
-        Ok(Self { faulting, window, length, half })
+    fn new(stream: StreamEnd, end: End) -> Result<Self, Error> {
+        stream.check_process()?;
+        let length = stream.length.unwrap_or(OPEN_WINDOW);
+        let window = Arc::new(Window::new(&stream, end, length)?);
+        let faulting = Faulting::start(&window, stream.faults)?;
+        Ok(Self { faulting, window, length, stream })
     }
 
     fn start(&self) -> *mut u8 {
@@ -33,10 +33,10 @@ impl Raw {
     }
 
     fn check(&self, forgiving: bool) -> Result<(), Error> {
-        self.half.check_process()?;
-        let trouble = self.window.forgive(forgiving).map_err(Error::io("mapping a block"))?;
-        match trouble {
-            Some(trouble) => Err(trouble.to_error(self.half.flow(), &self.half.geometry())),
+        self.stream.check_process()?;
+        let error = self.window.forgive(forgiving).map_err(Error::io("mapping a block"))?;
+        match error {
+            Some(error) => Err(error.to_error(self.stream.flow(), &self.stream.geometry())),
             None => Ok(()),
         }
     }
@@ -51,11 +51,11 @@ impl Raw {
 
     /// Waits for the block at `offset`; its bytes from there on, as far as it and the stream go, but no more than `most`.
     fn part(&mut self, offset: u64, most: u64) -> Result<(*mut u8, usize), Error> {
-        self.half.check_process()?;
-        let geometry = self.half.geometry();
+        self.stream.check_process()?;
+        let geometry = self.stream.geometry();
         self.window.touch(self.start() as usize + offset as usize).map_err(Error::io("mapping a block"))?;
         self.check(false)?;
-        let length = self.half.flow().length().unwrap_or(self.length);
+        let length = self.stream.flow().length().unwrap_or(self.length);
         let end = geometry.start_of(geometry.block_of(offset) + 1).min(length);
         let bytes = end.saturating_sub(offset).min(most) as usize;
         Ok((self.start().wrapping_add(offset as usize), bytes))
@@ -81,11 +81,11 @@ impl Raw {
     }
 
     /// Takes the blocks away before the other end may have their memory.
-    fn close(self) -> Result<Half, Error> {
+    fn close(self) -> Result<StreamEnd, Error> {
         self.check(false)?;
         self.window.close().map_err(Error::io("closing a window"))?;
-        let Self { half, .. } = self;
-        Ok(half)
+        let Self { stream, .. } = self;
+        Ok(stream)
     }
 }
 
@@ -94,7 +94,7 @@ struct StrictAgain<'a>(&'a Window);
 
 impl Drop for StrictAgain<'_> {
     fn drop(&mut self) {
-        // Whoever asks for troubles next tries it again, and hears of it.
+        // Whoever asks for errors next tries it again, and hears of it.
         let _again = self.0.forgive(false);
     }
 }
@@ -187,7 +187,7 @@ impl SendWindow {
     /// In a delegated closure or a callback, which cannot wait.
     pub fn finish(self) -> Result<(), Error> {
         let length = self.0.length;
-        if self.0.half.length.is_none() {
+        if self.0.stream.length.is_none() {
             return Err(Error::Refused("the length of the stream is open: end it by `finish_at`".into()));
         }
         self.0.close()?.finish_sending(length)
@@ -201,16 +201,16 @@ impl SendWindow {
     /// # Panics
     /// As `finish`.
     pub fn finish_at(self, length: u64) -> Result<(), Error> {
-        match self.0.half.length {
+        match self.0.stream.length {
             Some(declared) if declared != length => Err(Error::Length { declared, written: length }),
             _ if length > self.0.length => Err(Error::Overrun { offset: length, end: self.0.length }),
             _ => {
-                let mut half = self.0.close()?;
-                let first = half.geometry().start_of(half.flow().written());
+                let mut stream = self.0.close()?;
+                let first = stream.geometry().start_of(stream.flow().written());
                 if length < first {
                     return Err(Error::BehindComeback { offset: length, first });
                 }
-                half.finish_sending(length)
+                stream.finish_sending(length)
             }
         }
     }
@@ -266,11 +266,11 @@ impl ReceiveWindow {
     /// # Panics
     /// In a delegated closure or a callback, which cannot wait.
     pub fn stream_len(&mut self) -> Result<u64, Error> {
-        match self.0.half.length {
+        match self.0.stream.length {
             Some(length) => Ok(length),
             None => {
-                self.0.half.wait(|flow| flow.length().is_some())?;
-                Ok(self.0.half.flow().length().unwrap_or_default())
+                self.0.stream.wait(|flow| flow.length().is_some())?;
+                Ok(self.0.stream.flow().length().unwrap_or_default())
             }
         }
     }
@@ -283,9 +283,9 @@ impl ReceiveWindow {
     /// # Panics
     /// In a delegated closure or a callback, which cannot wait.
     pub fn finish(self) -> Result<(), Error> {
-        let mut half = self.0.close()?;
-        half.drain()?;
-        half.finish_receiving()
+        let mut stream = self.0.close()?;
+        stream.drain()?;
+        stream.finish_receiving()
     }
 }
 
@@ -295,7 +295,7 @@ impl Sender {
     /// # Errors
     /// If something was, if there are not so many addresses, or if faults cannot be had in the way that was asked for.
     pub fn into_window(self) -> Result<SendWindow, Error> {
-        Raw::new(self.into_untouched_half()?, End::Sender).map(SendWindow)
+        Raw::new(self.into_untouched_end()?, End::Sender).map(SendWindow)
     }
 }
 
@@ -305,6 +305,6 @@ impl Receiver {
     /// # Errors
     /// If something was, if there are not so many addresses, or if faults cannot be had in the way that was asked for.
     pub fn into_window(self) -> Result<ReceiveWindow, Error> {
-        Raw::new(self.into_untouched_half()?, End::Receiver).map(ReceiveWindow)
+        Raw::new(self.into_untouched_end()?, End::Receiver).map(ReceiveWindow)
     }
 }

@@ -4,14 +4,14 @@ use crate::stream::Error;
 use crate::stream::windows::window::Window;
 use crate::sys::memory::userfault::Userfault;
 use crate::sys::process::forked::Process;
-use crate::sys::sync::eventfd::Bell;
+use crate::sys::sync::eventfd::EventFd;
 use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
 /// The thread; it ends when this is dropped.
 pub(crate) struct Service {
-    stop: Arc<Bell>,
+    stop: Arc<EventFd>,
     thread: Option<JoinHandle<()>>,
     process: Process,
 }
@@ -22,7 +22,7 @@ impl Service {
             .open()
             .and_then(|()| userfault.watch(window.range()))
             .map_err(Error::io("watching a window by userfaultfd"))?;
-        let stop = Arc::new(Bell::create().map_err(Error::io("a descriptor for a window"))?);
+        let stop = Arc::new(EventFd::new().map_err(Error::io("a descriptor for a window"))?);
         let (userfault, window, stopped) = (Arc::new(userfault), Arc::clone(window), Arc::clone(&stop));
         let thread = thread::Builder::new()
             .name("gossamer-faults".into())
@@ -34,7 +34,7 @@ impl Service {
 
 /// Resolves one fault after the other; one that has to wait for the other end gets a thread of its own, since another may be what
 /// the other end waits for.
-fn serve(userfault: &Arc<Userfault>, window: &Arc<Window>, stop: &Bell) {
+fn serve(userfault: &Arc<Userfault>, window: &Arc<Window>, stop: &EventFd) {
     loop {
         match userfault.next(stop.as_fd()) {
             Ok(None) => return,
@@ -67,12 +67,12 @@ fn cannot(error: &std::io::Error) -> ! {
 impl Drop for Service {
     fn drop(&mut self) {
         if !self.process.is_this() {
-            // The bell is the parent's, too, and the thread is the parent's only.
+            // The eventfd is the parent's, too, and the thread is the parent's only.
             std::mem::forget(self.thread.take());
             return;
         }
-        let rung = self.stop.ring();
-        if let (Ok(()), Some(thread)) = (rung, self.thread.take()) {
+        let signalled = self.stop.signal();
+        if let (Ok(()), Some(thread)) = (signalled, self.thread.take()) {
             // It does not panic.
             let _ended = thread.join();
         }

@@ -9,7 +9,7 @@
 
 use crate::stream::blocks::flow::{Failure, Flow};
 use crate::stream::blocks::ring::{ALIGNMENT, Ring};
-use crate::stream::ends::stream_end::Half;
+use crate::stream::ends::stream_end::StreamEnd;
 use crate::stream::error::End;
 use crate::stream::{Error, Geometry};
 use crate::sys::memory::range::{Access, Range};
@@ -26,14 +26,14 @@ use std::time::Duration;
 
 /// Why a block cannot be had. Small and without memory of its own: it is made in handlers of signals.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Trouble {
+pub(crate) enum TouchError {
     Failed(Failure),
     Behind { offset: u64, first: u64 },
     Overrun { offset: u64, end: u64 },
     System(Option<i32>),
 }
 
-impl Trouble {
+impl TouchError {
     pub(crate) fn to_error(self, flow: &Flow, geometry: &Geometry) -> Error {
         match self {
             Self::Failed(failure) => flow.error(failure, geometry),
@@ -46,7 +46,7 @@ impl Trouble {
     }
 }
 
-impl From<io::Error> for Trouble {
+impl From<io::Error> for TouchError {
     fn from(error: io::Error) -> Self {
         Self::System(error.raw_os_error())
     }
@@ -54,17 +54,17 @@ impl From<io::Error> for Trouble {
 
 /// What changes under the lock. No user code runs while it is held, and none of the window is touched.
 #[derive(Default)]
-struct State {
-    /// The first trouble there was.
-    trouble: Option<Trouble>,
-    /// Troubles give zeros instead of signals: somebody asks for `trouble` before he believes what he reads.
+struct WindowState {
+    /// The first error there was.
+    error: Option<TouchError>,
+    /// Blocks that cannot be had read as zeros instead of raising signals: somebody asks for `error` before he believes what he reads.
     forgiving: bool,
     /// The block that has such zeros.
     scratch: Option<u64>,
 }
 
 /// The part of a window that was dealt with: whoever waits there may look again.
-pub(crate) struct Dealt {
+pub(crate) struct ResolvedRange {
     pub(crate) start: *const u8,
     pub(crate) bytes: usize,
 }
@@ -83,7 +83,7 @@ pub(crate) struct Window {
     process: Process,
     /// Of no length: what is mapped from it cannot be touched.
     failure: File,
-    state: Mutex<State>,
+    state: Mutex<WindowState>,
 }
 
 impl Window {
@@ -91,9 +91,9 @@ impl Window {
     ///
     /// # Errors
     /// If there are not so many addresses.
-    pub(crate) fn new(half: &Half, end: End, length: u64) -> Result<Self, Error> {
+    pub(crate) fn new(stream: &StreamEnd, end: End, length: u64) -> Result<Self, Error> {
         let doing = || Error::io(format!("a window of {length} bytes"));
-        let bytes = half.geometry().blocks_of(length) as usize * half.geometry().block_bytes();
+        let bytes = stream.geometry().blocks_of(length) as usize * stream.geometry().block_bytes();
         let access = match end {
             End::Sender => Access::Write,
             End::Receiver => Access::Read,
@@ -101,13 +101,13 @@ impl Window {
         let range = Range::reserve(bytes + ALIGNMENT, ALIGNMENT).map_err(doing())?;
         Ok(Self {
             range,
-            template: half.ring.template(access).map_err(doing())?,
+            template: stream.ring.template(access).map_err(doing())?,
             access,
-            ring: Arc::clone(&half.ring),
+            ring: Arc::clone(&stream.ring),
             end,
             length,
-            patience: half.patience(),
-            process: half.process(),
+            patience: stream.patience(),
+            process: stream.process(),
             failure: sealed_file(c"gossamer-failure", 0).map_err(doing())?,
             state: Mutex::default(),
         })
@@ -117,7 +117,7 @@ impl Window {
         &self.range
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, WindowState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -146,9 +146,9 @@ impl Window {
     ///
     /// # Errors
     /// If nothing can be mapped at all.
-    pub(crate) fn touch(&self, address: usize) -> io::Result<Dealt> {
+    pub(crate) fn touch(&self, address: usize) -> io::Result<ResolvedRange> {
         let batch = self.geometry().batch();
-        self.deal(address, batch, |block, trouble| self.give_up(block, trouble))
+        self.deal(address, batch, |block, error| self.give_up(block, error))
     }
 
     /// As `touch`, for a fault that was told a while ago: by now another one of the same block may have been dealt with, and the block
@@ -156,11 +156,11 @@ impl Window {
     ///
     /// # Errors
     /// As `touch`.
-    pub(crate) fn touch_late(&self, address: usize) -> io::Result<Dealt> {
+    pub(crate) fn touch_late(&self, address: usize) -> io::Result<ResolvedRange> {
         let batch = self.geometry().small_batch();
-        self.deal(address, batch, |block, trouble| match trouble {
-            Trouble::Behind { .. } => Ok((block, block + 1)),
-            _ => self.give_up(block, trouble),
+        self.deal(address, batch, |block, error| match error {
+            TouchError::Behind { .. } => Ok((block, block + 1)),
+            _ => self.give_up(block, error),
         })
     }
 
@@ -168,18 +168,18 @@ impl Window {
         &self,
         address: usize,
         batch: u64,
-        give_up: impl FnOnce(u64, Trouble) -> io::Result<(u64, u64)>,
-    ) -> io::Result<Dealt> {
+        give_up: impl FnOnce(u64, TouchError) -> io::Result<(u64, u64)>,
+    ) -> io::Result<ResolvedRange> {
         let Some(offset) = self.range.offset_of(address) else {
             return Err(io::ErrorKind::InvalidInput.into());
         };
         let block = self.geometry().block_of(offset as u64);
         let (first, end) = match self.grant(block, batch, offset as u64) {
             Ok(end) => (block, end),
-            Err(trouble) => give_up(block, trouble)?,
+            Err(error) => give_up(block, error)?,
         };
         let (start, end) = (self.place(first), self.place(end).max(self.place(first) + 1));
-        Ok(Dealt { start: self.range.at(start), bytes: end - start })
+        Ok(ResolvedRange { start: self.range.at(start), bytes: end - start })
     }
 
     /// Where a block begins in the range; that of blocks behind the last is its end.
@@ -207,14 +207,14 @@ impl Window {
 
     /// Waits for a block and maps it with some of those behind it; returns the first that is not. If it was mapped before, it is
     /// mapped again, to the same memory.
-    fn grant(&self, block: u64, batch: u64, offset: u64) -> Result<u64, Trouble> {
+    fn grant(&self, block: u64, batch: u64, offset: u64) -> Result<u64, TouchError> {
         let (flow, geometry) = (self.flow(), self.geometry());
-        let behind = |first| Trouble::Behind { offset, first: geometry.start_of(first) };
+        let behind = |first| TouchError::Behind { offset, first: geometry.start_of(first) };
         if block >= self.blocks() {
-            return Err(Trouble::Overrun { offset, end: self.length });
+            return Err(TouchError::Overrun { offset, end: self.length });
         }
         self.pass(block.saturating_sub(geometry.comeback_blocks()))?;
-        flow.wait(self.patience, |_| self.has_come(block)).map_err(Trouble::Failed)?;
+        flow.wait(self.patience, |_| self.has_come(block)).map_err(TouchError::Failed)?;
         let _turn = self.state();
         if block < self.first() {
             return Err(behind(self.first()));
@@ -232,7 +232,7 @@ impl Window {
                 let end = flow.written().min(block + batch).min(self.blocks());
                 if end <= block {
                     let end = flow.length().unwrap_or_default();
-                    return Err(Trouble::Overrun { offset, end });
+                    return Err(TouchError::Overrun { offset, end });
                 }
                 self.map_written(block, end)?;
                 Ok(end)
@@ -288,11 +288,11 @@ impl Window {
         Ok(())
     }
 
-    /// Maps what tells of a trouble: failures to the end of the window, or of one block that is gone; zeros if somebody
+    /// Maps what tells of an error: failures to the end of the window, or of one block that is gone; zeros if somebody
     /// asks later. Returns which blocks these are.
-    fn give_up(&self, block: u64, trouble: Trouble) -> io::Result<(u64, u64)> {
+    fn give_up(&self, block: u64, error: TouchError) -> io::Result<(u64, u64)> {
         let mut state = self.state();
-        state.trouble.get_or_insert(trouble);
+        state.error.get_or_insert(error);
         if state.forgiving {
             self.forget(&mut state)?;
             let (start, end) = (self.place(block), self.place(block + 1));
@@ -301,7 +301,7 @@ impl Window {
             state.scratch = Some(block);
             return Ok((block, block + 1));
         }
-        let end = if matches!(trouble, Trouble::Behind { .. }) { block + 1 } else { self.blocks() + 1 };
+        let end = if matches!(error, TouchError::Behind { .. }) { block + 1 } else { self.blocks() + 1 };
         let end = end.max(block + 1);
         let (start, bytes) = (self.place(block), self.place(end) - self.place(block));
         // SAFETY: as above. Blocks behind it cannot be had either.
@@ -309,25 +309,25 @@ impl Window {
         Ok((block, end))
     }
 
-    /// Takes the zeros of a trouble away.
-    fn forget(&self, state: &mut State) -> io::Result<()> {
+    /// Takes the zeros that stand for an error away.
+    fn forget(&self, state: &mut WindowState) -> io::Result<()> {
         let Some(block) = state.scratch.take() else { return Ok(()) };
         let (start, bytes) = (self.place(block), self.place(block + 1) - self.place(block));
         // SAFETY: U8: whoever touched it, by the contract of `forgive`, does not believe it.
         unsafe { self.range.map_failure(start, bytes, self.failure.as_fd(), self.access) }
     }
 
-    /// Has troubles give zeros, or not any more. Returns the first trouble that there was.
+    /// Has errors give zeros, or not any more. Returns the first error that there was.
     ///
     /// # Errors
     /// If that cannot be mapped.
-    pub(crate) fn forgive(&self, forgiving: bool) -> io::Result<Option<Trouble>> {
+    pub(crate) fn forgive(&self, forgiving: bool) -> io::Result<Option<TouchError>> {
         let mut state = self.state();
         state.forgiving = forgiving;
         if !forgiving {
             self.forget(&mut state)?;
         }
-        Ok(state.trouble)
+        Ok(state.error)
     }
 
     /// Lets every address be touched, for whom is told of what is missing.
@@ -356,15 +356,15 @@ impl Window {
             return writeln!(line, "gossamer: the window of a {end} was touched after a fork: {error}");
         }
         let offset = self.range.offset_of(fault.address).unwrap_or_default();
-        match self.state().trouble {
+        match self.state().error {
             _ if fault.write && end == End::Receiver => {
                 writeln!(
                     line,
                     "gossamer: byte {offset} of the window of a receiver was written: it is for reading"
                 )
             }
-            Some(trouble) if !matches!(trouble, Trouble::System(_)) => {
-                let error = trouble.to_error(self.flow(), self.geometry());
+            Some(error) if !matches!(error, TouchError::System(_)) => {
+                let error = error.to_error(self.flow(), self.geometry());
                 writeln!(line, "gossamer: byte {offset} of the window of a {end} cannot be had: {error}")
             }
             _ => writeln!(line, "gossamer: byte {offset} of the window of a {end} cannot be mapped"),

@@ -49,7 +49,7 @@ pub(crate) struct Description {
 
 /// Whether a fiber can go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum State {
+pub(crate) enum FiberState {
     /// Without a job.
     Idle,
     Running,
@@ -65,7 +65,7 @@ pub(crate) enum State {
 pub(crate) struct Fiber {
     coroutine: UnsafeCell<ManuallyDrop<Coroutine<(), (), (), Stack>>>,
     yielder: Cell<*const Yielder<(), ()>>,
-    state: Cell<State>,
+    state: Cell<FiberState>,
     /// Woken while it was not parked: the next park returns at once.
     notified: Cell<bool>,
     /// Parked by a call that unwinds when the runtime ends.
@@ -106,14 +106,14 @@ impl Fiber {
                 while let Some(job) = Self::with_running(|fiber| fiber.job.take().or_else(|| next(fiber))) {
                     job.start.call(Ok(()));
                 }
-                Self::with_running(|fiber| fiber.state.set(State::Idle));
+                Self::with_running(|fiber| fiber.state.set(FiberState::Idle));
                 yielder.suspend(());
             }
         });
         Rc::new(Self {
             coroutine: UnsafeCell::new(ManuallyDrop::new(coroutine)),
             yielder: Cell::new(null()),
-            state: Cell::new(State::Idle),
+            state: Cell::new(FiberState::Idle),
             notified: Cell::new(false),
             cancellable: Cell::new(false),
             cancellations: Cell::new(0),
@@ -154,8 +154,8 @@ impl Fiber {
     }
 
     /// Notes, on the running fiber, in which call it will wait until the guard is dropped.
-    pub(crate) fn note_wait(call: &'static str) -> Waits {
-        Waits(Self::with_running(|fiber| fiber.waits_in.replace(Some(call))))
+    pub(crate) fn note_wait(call: &'static str) -> WaitNote {
+        WaitNote(Self::with_running(|fiber| fiber.waits_in.replace(Some(call))))
     }
 
     /// Runs `job` on the running fiber, if there is one; `farewell` is called if it stays suspended for ever.
@@ -183,30 +183,30 @@ impl Fiber {
         }
     }
 
-    pub(crate) fn state(&self) -> State {
+    pub(crate) fn state(&self) -> FiberState {
         self.state.get()
     }
 
     /// Whether the job has ended.
     #[inline(always)]
     pub(crate) fn is_idle(&self) -> bool {
-        self.state.get() == State::Idle
+        self.state.get() == FiberState::Idle
     }
 
     /// Whether it is suspended as fibers are: not at the end of a job, and not in the middle of unwinding.
     #[inline(always)]
     pub(crate) fn is_suspended(&self) -> bool {
-        matches!(self.state.get(), State::Ready | State::Parked)
+        matches!(self.state.get(), FiberState::Ready | FiberState::Parked)
     }
 
     /// Whether it is suspended in the middle of unwinding.
     pub(crate) fn is_unwinding(&self) -> bool {
-        self.state.get() == State::Unwinding
+        self.state.get() == FiberState::Unwinding
     }
 
     /// Whether it waits to be woken.
     pub(crate) fn is_parked(&self) -> bool {
-        self.state.get() == State::Parked
+        self.state.get() == FiberState::Parked
     }
 
     /// Whether it waits in a call that unwinds when the runtime ends.
@@ -218,12 +218,12 @@ impl Fiber {
     #[inline(always)]
     pub(crate) fn wake(&self) -> bool {
         match self.state.get() {
-            State::Parked => self.state.set(State::Ready),
-            State::Running | State::Ready | State::Unwinding => {
+            FiberState::Parked => self.state.set(FiberState::Ready),
+            FiberState::Running | FiberState::Ready | FiberState::Unwinding => {
                 self.notified.set(true);
                 return false;
             }
-            State::Idle => return false,
+            FiberState::Idle => return false,
         }
         true
     }
@@ -236,7 +236,7 @@ impl Fiber {
     pub(crate) fn resume(self: Rc<Self>) -> Rc<Self> {
         assert!(RUNNING.get().is_null(), "a fiber cannot resume another fiber");
         RUNNING.set(Rc::as_ptr(&self));
-        self.state.set(State::Running);
+        self.state.set(FiberState::Running);
         // SAFETY: F1 and the assertion: no other frame of this thread is inside a `resume`, so this is the only
         // reference to the coroutine; it is suspended, since it can only be running below a `resume`.
         let coroutine = unsafe { &mut *self.coroutine.get() };
@@ -306,7 +306,7 @@ impl Fiber {
                 return;
             }
             fiber.cancellable.set(cancellable);
-            fiber.suspend(State::Parked);
+            fiber.suspend(FiberState::Parked);
         });
     }
 
@@ -316,7 +316,7 @@ impl Fiber {
     /// If no fiber is running on this thread.
     #[inline(always)]
     pub(crate) fn suspend_ready() {
-        Self::with_running(|fiber| fiber.suspend(State::Ready));
+        Self::with_running(|fiber| fiber.suspend(FiberState::Ready));
     }
 
     /// Suspends the running fiber, which unwinds, for a round of its worker's other work.
@@ -324,11 +324,11 @@ impl Fiber {
     /// # Panics
     /// If no fiber is running on this thread.
     pub(crate) fn suspend_unwinding() {
-        Self::with_running(|fiber| fiber.suspend(State::Unwinding));
+        Self::with_running(|fiber| fiber.suspend(FiberState::Unwinding));
     }
 
     #[inline(always)]
-    fn suspend(&self, state: State) {
+    fn suspend(&self, state: FiberState) {
         self.state.set(state);
         let here = 0_u64;
         self.frame.set(&raw const here);
@@ -356,9 +356,9 @@ impl Fiber {
 }
 
 /// Restores what it replaced when dropped, on the fiber that made it.
-pub(crate) struct Waits(Option<&'static str>);
+pub(crate) struct WaitNote(Option<&'static str>);
 
-impl Drop for Waits {
+impl Drop for WaitNote {
     fn drop(&mut self) {
         Fiber::with_running(|fiber| fiber.waits_in.set(self.0));
     }

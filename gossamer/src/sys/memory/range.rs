@@ -32,7 +32,7 @@ impl Access {
 
 /// A part of a file.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Part<'a> {
+pub(crate) struct FilePart<'a> {
     pub(crate) file: BorrowedFd<'a>,
     pub(crate) offset: usize,
 }
@@ -113,7 +113,7 @@ impl Range {
         &self,
         offset: usize,
         bytes: usize,
-        part: Part<'_>,
+        part: FilePart<'_>,
         access: Access,
     ) -> io::Result<()> {
         let flags = libc::MAP_SHARED | libc::MAP_NORESERVE;
@@ -160,7 +160,7 @@ impl Range {
         access: Access,
     ) -> io::Result<()> {
         // SAFETY: the caller's.
-        unsafe { self.map(offset, bytes, Part { file, offset: 0 }, access) }
+        unsafe { self.map(offset, bytes, FilePart { file, offset: 0 }, access) }
     }
 
     /// Maps zeros, or nothing.
@@ -187,7 +187,7 @@ impl Range {
         &self,
         offset: usize,
         bytes: usize,
-        part: Option<Part<'_>>,
+        part: Option<FilePart<'_>>,
         access: Access,
         flags: libc::c_int,
     ) -> io::Result<()> {
@@ -252,7 +252,8 @@ mod tests {
         assert_eq!(range.start().as_ptr() as usize % (1 << 21), 0);
         for (place, offset) in [(7 * PAGE, PAGE), (1 << 39, PAGE), (0, 3 * PAGE)] {
             // SAFETY: nobody refers to it.
-            unsafe { range.map(place, PAGE, Part { file: file.as_fd(), offset }, Access::Write) }.unwrap();
+            unsafe { range.map(place, PAGE, FilePart { file: file.as_fd(), offset }, Access::Write) }
+                .unwrap();
         }
         // SAFETY: mapped above.
         unsafe { range.at(7 * PAGE + 5).write(9) };

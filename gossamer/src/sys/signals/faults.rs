@@ -1,10 +1,10 @@
 //! Who resolves the faults of which addresses: what the handler of SIGSEGV and SIGBUS looks up (`fault_handler`).
 //!
 //! Invariants
-//! - U1: a node is never freed, and its `version` is odd while it is being changed, under the lock. What a handler read
+//! - U1: an entry of the list is never freed, and its `version` is odd while it is being changed, under the lock. What a handler read
 //!   between two equal, even versions belongs together.
 //! - U2: a resolver lives at least as long as its addresses are watched, and nobody touches these while the watch ends. So
-//!   a handler that finds its own address in a node finds a living resolver there.
+//!   a handler that finds its own address in an entry finds a living resolver there.
 
 use crate::atomic::Ordering;
 use crate::atomic::fixed::{AtomicPtr, AtomicU32, AtomicUsize};
@@ -30,30 +30,30 @@ pub(crate) trait Resolve: Send + Sync {
     fn resolve(&self, fault: Fault, line: &mut Line) -> bool;
 }
 
-struct Node {
-    next: Option<&'static Node>,
+struct WatchedRange {
+    next: Option<&'static WatchedRange>,
     version: AtomicU32,
     start: AtomicUsize,
     end: AtomicUsize,
     resolver: AtomicPtr<Arc<dyn Resolve>>,
 }
 
-static FIRST: AtomicPtr<Node> = AtomicPtr::new(null_mut());
-/// Held to change nodes, never by a handler.
+static FIRST: AtomicPtr<WatchedRange> = AtomicPtr::new(null_mut());
+/// Held to change entries, never by a handler.
 static CHANGES: Mutex<()> = Mutex::new(());
 
-fn first() -> Option<&'static Node> {
-    // Acquire: pairs with the Release in `register`, so that the node is seen whole.
+fn first() -> Option<&'static WatchedRange> {
+    // Acquire: pairs with the Release in `register`, so that the entry is seen whole.
     let first = FIRST.load(Ordering::Acquire);
-    // SAFETY: U1: null, or a node, which is never freed.
+    // SAFETY: U1: null, or an entry, which is never freed.
     unsafe { first.as_ref() }
 }
 
-fn nodes() -> impl Iterator<Item = &'static Node> {
-    std::iter::successors(first(), |node| node.next)
+fn watched() -> impl Iterator<Item = &'static WatchedRange> {
+    std::iter::successors(first(), |entry| entry.next)
 }
 
-impl Node {
+impl WatchedRange {
     fn set(&self, start: usize, end: usize, resolver: *mut Arc<dyn Resolve>) -> *mut Arc<dyn Resolve> {
         // SeqCst, all: a look-up between two even versions must not see a part of this (U1). Watches are rare.
         self.version.fetch_add(1, Ordering::SeqCst);
@@ -81,7 +81,7 @@ impl Node {
 }
 
 /// Has the faults of a range resolved, until it is dropped.
-pub(crate) struct Watch(&'static Node);
+pub(crate) struct Watch(&'static WatchedRange);
 
 /// Enters a range for the handler, which has to be installed.
 pub(super) fn register(range: &Range, resolver: Arc<dyn Resolve>) -> Watch {
@@ -89,20 +89,20 @@ pub(super) fn register(range: &Range, resolver: Arc<dyn Resolve>) -> Watch {
     let resolver = Box::into_raw(Box::new(resolver));
     let _changes = CHANGES.lock().unwrap_or_else(PoisonError::into_inner);
     // Relaxed: changed under the lock only.
-    if let Some(free) = nodes().find(|node| node.resolver.load(Ordering::Relaxed).is_null()) {
+    if let Some(free) = watched().find(|entry| entry.resolver.load(Ordering::Relaxed).is_null()) {
         free.set(start, end, resolver);
         return Watch(free);
     }
-    let node: &'static Node = Box::leak(Box::new(Node {
+    let entry: &'static WatchedRange = Box::leak(Box::new(WatchedRange {
         next: first(),
         version: AtomicU32::new(0),
         start: AtomicUsize::new(start),
         end: AtomicUsize::new(end),
         resolver: AtomicPtr::new(resolver),
     }));
-    // Release: pairs with the Acquire in `nodes`.
-    FIRST.store((&raw const *node).cast_mut(), Ordering::Release);
-    Watch(node)
+    // Release: pairs with the Acquire in `watched`.
+    FIRST.store((&raw const *entry).cast_mut(), Ordering::Release);
+    Watch(entry)
 }
 
 impl Drop for Watch {
@@ -118,6 +118,6 @@ impl Drop for Watch {
 
 /// Resolves a fault, if its address is watched. Otherwise none. For handlers.
 pub(crate) fn resolve(fault: Fault, line: &mut Line) -> Option<bool> {
-    let resolver = nodes().find_map(|node| node.resolver_of(fault.address))?;
+    let resolver = watched().find_map(|entry| entry.resolver_of(fault.address))?;
     Some(resolver.resolve(fault, line))
 }

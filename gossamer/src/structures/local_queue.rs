@@ -8,13 +8,13 @@ use std::cell::{Cell, UnsafeCell};
 use std::mem::MaybeUninit;
 
 /// A first-in, first-out queue that grows as needed. Not `Sync`.
-pub(crate) struct Ring<T> {
+pub(crate) struct LocalQueue<T> {
     slots: UnsafeCell<Box<[MaybeUninit<T>]>>,
     head: Cell<usize>,
     tail: Cell<usize>,
 }
 
-impl<T> Ring<T> {
+impl<T> LocalQueue<T> {
     /// An empty queue with room for `capacity` entries, rounded up to a power of two.
     pub(crate) fn with_capacity(capacity: usize) -> Self {
         let slots = Box::new_uninit_slice(capacity.max(1).next_power_of_two());
@@ -111,7 +111,7 @@ impl<T> Ring<T> {
     }
 }
 
-impl<T> Drop for Ring<T> {
+impl<T> Drop for LocalQueue<T> {
     fn drop(&mut self) {
         while self.pop().is_some() {}
     }
@@ -124,30 +124,30 @@ mod tests {
 
     #[test]
     fn entries_come_out_in_order_across_wrapping_and_growth() {
-        let ring = Ring::with_capacity(2);
+        let queue = LocalQueue::with_capacity(2);
         let (mut pushed, mut popped) = (0_u32, 0);
         for round in 0..100 {
             for _ in 0..round % 7 {
-                ring.push(pushed);
+                queue.push(pushed);
                 pushed += 1;
             }
             for _ in 0..round % 5 {
-                if let Some(value) = ring.pop() {
+                if let Some(value) = queue.pop() {
                     assert_eq!(value, popped);
                     popped += 1;
                 }
             }
-            assert_eq!(ring.len() as u32, pushed - popped);
+            assert_eq!(queue.len() as u32, pushed - popped);
         }
     }
 
     #[test]
     fn what_is_left_is_dropped_once() {
         let witness = Rc::new(());
-        let ring = Ring::with_capacity(1);
-        (0..5).for_each(|_| ring.push(Rc::clone(&witness)));
-        drop(ring.pop());
-        drop(ring);
+        let queue = LocalQueue::with_capacity(1);
+        (0..5).for_each(|_| queue.push(Rc::clone(&witness)));
+        drop(queue.pop());
+        drop(queue);
         assert_eq!(Rc::strong_count(&witness), 1);
     }
 }

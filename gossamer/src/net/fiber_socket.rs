@@ -27,7 +27,7 @@ thread_local! {
 }
 
 /// A non-blocking socket.
-pub(crate) struct Source<S> {
+pub(crate) struct FiberSocket<S> {
     /// Before `io`, so that the descriptor is deregistered while it is open. One for each living runtime that had to
     /// wait for it.
     registrations: Mutex<Vec<Registration>>,
@@ -61,7 +61,7 @@ pub(crate) struct Call {
     pub(crate) limit: Option<Duration>,
 }
 
-impl<S: AsFd> Source<S> {
+impl<S: AsFd> FiberSocket<S> {
     /// `io` is in non-blocking mode.
     pub(crate) fn new(io: S) -> Self {
         Self { registrations: Mutex::default(), io }
