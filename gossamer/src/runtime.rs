@@ -1,7 +1,7 @@
 //! Starting a runtime, running a program in it, ending it.
 
 use crate::lane::catch;
-use crate::structures::once::Once;
+use crate::structures::inline_closure::InlineClosure;
 use crate::sys::fibers::fiber::Job;
 use crate::sys::signals::fault_handler;
 use crate::sys::sync::doorbell::Doorbell;
@@ -197,15 +197,16 @@ impl Runtime {
     ) -> Result<R, Box<dyn Any + Send>> {
         let (sender, receiver) = mpsc::sync_channel(1);
         let first = Box::new(move |here: &worker::Worker| {
-            let start = Once::new(move |start: Result<(), crate::sys::fibers::stack::StackError>| {
-                let outcome = match start {
-                    Ok(()) => panic::catch_unwind(AssertUnwindSafe(f)),
-                    Err(error) => Err(Box::new(error.to_string()) as Box<dyn Any + Send>),
-                };
-                drop_locals();
-                // The receiver waits below until it has this.
-                let _received = sender.send(outcome);
-            });
+            let start =
+                InlineClosure::new(move |start: Result<(), crate::sys::fibers::stack::StackError>| {
+                    let outcome = match start {
+                        Ok(()) => panic::catch_unwind(AssertUnwindSafe(f)),
+                        Err(error) => Err(Box::new(error.to_string()) as Box<dyn Any + Send>),
+                    };
+                    drop_locals();
+                    // The receiver waits below until it has this.
+                    let _received = sender.send(outcome);
+                });
             here.scheduler.submit_main(Job { start, spawned_at }, THREAD_STACK);
         });
         // If it is refused, the sender goes with it.

@@ -9,7 +9,7 @@
 
 use crate::lane::error::{DelegationError, Origin};
 use crate::lane::operation::{Delegated, refuse_captures};
-use crate::structures::once::Once;
+use crate::structures::inline_closure::InlineClosure;
 use crate::structures::oneshot::{self, OneshotReceiver, OneshotSender};
 use crate::sys::fibers::fiber::Job;
 use crate::trust::apply::rethrow;
@@ -326,8 +326,9 @@ fn finish_in_fiber<U: 'static, R: FnOnce(U) + 'static>(
         Some(here) => {
             let (sender, _detached) = oneshot::channel();
             let origin = Origin::of::<R>(here.index as u32, sent_from);
-            let start =
-                Once::new(move |start| run_job(finish, start, origin, |outcome| sender.send(outcome)));
+            let start = InlineClosure::new(move |start| {
+                run_job(finish, start, origin, |outcome| sender.send(outcome))
+            });
             here.scheduler.submit(Job { start, spawned_at: sent_from });
         }
     });
@@ -367,7 +368,7 @@ where
 {
     let Launched { arguments, sender, origin } = launched;
     let body = holding(latch, closure, arguments);
-    let start = Once::new(move |start| run_job(body, start, origin, |outcome| sender.send(outcome)));
+    let start = InlineClosure::new(move |start| run_job(body, start, origin, |outcome| sender.send(outcome)));
     worker::with(|worker| {
         if let Some(here) = worker {
             here.scheduler.submit(Job { start, spawned_at: origin.sent_from() });

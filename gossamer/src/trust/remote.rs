@@ -7,7 +7,7 @@ use crate::lane::encoded::{Argument, Fixed, Packed, Unanswered, decode_caught};
 use crate::lane::error::{DelegationError, Origin, Reason};
 use crate::lane::operation::Delegated;
 use crate::lane::property::{ROOT, Root};
-use crate::structures::once::Once;
+use crate::structures::inline_closure::InlineClosure;
 use crate::structures::oneshot::OneshotSender;
 use crate::sys::fibers::fiber::Job;
 use crate::sys::image::location::PortableLocation;
@@ -210,7 +210,7 @@ impl Asked {
         let answer = move |outcome: Result<U, DelegationError>| {
             asked.send(outcome.and_then(|result| encoded(result, origin)));
         };
-        Job { start: Once::new(move |start| run_job(body, start, origin, answer)), spawned_at }
+        Job { start: InlineClosure::new(move |start| run_job(body, start, origin, answer)), spawned_at }
     }
 }
 

@@ -11,8 +11,8 @@
 //! - F3: `yielder` is set by the fiber's first frame, which lives as long as the coroutine is not dropped.
 //! - F4: `farewell` is none, or refers into a frame of the fiber's job, which takes it back before it is left.
 
+use crate::structures::inline_closure::InlineClosure;
 use crate::structures::locals::Locals;
-use crate::structures::once::Once;
 use crate::sys::fibers::stack::{PAGE, Stack, StackError};
 use crate::sys::memory::prefetch;
 use corosensei::{Coroutine, Yielder};
@@ -35,7 +35,7 @@ thread_local! {
 
 /// What a fiber runs. It is told if it cannot have a stack; it must not unwind.
 pub(crate) struct Job {
-    pub(crate) start: Once<Result<(), StackError>>,
+    pub(crate) start: InlineClosure<Result<(), StackError>>,
     pub(crate) spawned_at: &'static Location<'static>,
 }
 

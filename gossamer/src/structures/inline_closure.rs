@@ -1,4 +1,4 @@
-//! A closure that is called once or dropped, without its type and, when it is small, without an allocation.
+//! A closure that is called once or dropped, with its type erased and, if it is small, without an allocation.
 //!
 //! Invariant J1: `captures` holds an unused closure (or the address of its box) of the type `call` was made for,
 //! until `call` is called once.
@@ -10,7 +10,7 @@ use std::mem::{ManuallyDrop, MaybeUninit};
 type Captures = [MaybeUninit<usize>; 8];
 
 /// A `Box<dyn FnOnce(A)>` that keeps a small closure in itself.
-pub(crate) struct Once<A> {
+pub(crate) struct InlineClosure<A> {
     /// Calls the closure, or drops it if there is no argument.
     call: unsafe fn(*mut Captures, Option<A>),
     captures: Captures,
@@ -18,7 +18,7 @@ pub(crate) struct Once<A> {
     local: PhantomData<*mut ()>,
 }
 
-impl<A> Once<A> {
+impl<A> InlineClosure<A> {
     #[inline(always)]
     pub(crate) fn new<F: FnOnce(A) + 'static>(closure: F) -> Self {
         let mut captures: Captures = [MaybeUninit::uninit(); _];
@@ -40,28 +40,28 @@ impl<A> Once<A> {
     }
 }
 
-impl<A> Drop for Once<A> {
+impl<A> Drop for InlineClosure<A> {
     fn drop(&mut self) {
         // SAFETY: J1: `call` forgets what it called.
         unsafe { (self.call)(&mut self.captures, None) };
     }
 }
 
-/// A [`Once`] that any thread may call.
-pub(crate) struct SendOnce<A>(Once<A>);
+/// A [`InlineClosure`] that any thread may call.
+pub(crate) struct SendInlineClosure<A>(InlineClosure<A>);
 
 // SAFETY: `new` takes closures that are `Send` only, and nothing else is in it.
-unsafe impl<A> Send for SendOnce<A> {}
+unsafe impl<A> Send for SendInlineClosure<A> {}
 
-impl<A> SendOnce<A> {
+impl<A> SendInlineClosure<A> {
     #[inline(always)]
     pub(crate) fn new<F: FnOnce(A) + Send + 'static>(closure: F) -> Self {
-        Self(Once::new(closure))
+        Self(InlineClosure::new(closure))
     }
 
     /// For the thread that calls it.
     #[inline(always)]
-    pub(crate) fn into_local(self) -> Once<A> {
+    pub(crate) fn into_local(self) -> InlineClosure<A> {
         self.0
     }
 }
@@ -103,8 +103,8 @@ mod tests {
                 sum.set(sum.get() + number * ballast.iter().sum::<u64>() as u32);
             }
         };
-        Once::new(closure()).call(7);
-        drop(Once::new(closure()));
+        InlineClosure::new(closure()).call(7);
+        drop(InlineClosure::new(closure()));
         (sum.get(), Rc::strong_count(&witness) - 1)
     }
 
@@ -121,7 +121,7 @@ mod tests {
         #[repr(align(64))]
         struct Aligned(u8);
         let aligned = Aligned(1);
-        Once::new(move |()| {
+        InlineClosure::new(move |()| {
             let aligned = &aligned;
             assert!((&raw const *aligned).addr().is_multiple_of(64) && aligned.0 == 1);
         })
