@@ -57,6 +57,7 @@
 
 mod blocking;
 mod blocks;
+mod checksum;
 mod connect;
 mod ends;
 mod error;

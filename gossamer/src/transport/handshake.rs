@@ -8,6 +8,7 @@
 //!
 //! A proof holds for its two nonces only, so none can be used again. What follows is not encrypted.
 
+use crate::transport::random::random;
 use crate::transport::socket::Socket;
 use gossamer_macros::NoRef;
 use std::io::{self, Read, Write};
@@ -46,7 +47,7 @@ impl Token {
     /// # Errors
     /// If the system gives no random numbers.
     pub(crate) fn random() -> io::Result<Self> {
-        nonce().map(Self)
+        random().map(Self)
     }
 
     /// One that proves nothing elsewhere.
@@ -65,15 +66,6 @@ impl Token {
     }
 }
 
-fn nonce() -> io::Result<[u8; 32]> {
-    let mut nonce = [0; 32];
-    let mut filled = 0;
-    while filled < nonce.len() {
-        filled += rustix::rand::getrandom(&mut nonce[filled..], rustix::rand::GetRandomFlags::empty())?;
-    }
-    Ok(nonce)
-}
-
 /// Proves the token to who accepted the connection, and has it prove that it knows it, too.
 ///
 /// # Errors
@@ -81,7 +73,7 @@ fn nonce() -> io::Result<[u8; 32]> {
 pub(crate) fn connect(socket: &mut Socket, token: &Token) -> io::Result<()> {
     let due = Instant::now() + PATIENCE;
     socket.set_patience(PATIENCE)?;
-    let ours = nonce()?;
+    let ours: [u8; 32] = random()?;
     socket.write_all(&[&MAGIC[..], &ours].concat())?;
     let (mut theirs, mut proof) = ([0; 32], [0; 32]);
     read(socket, &mut theirs, due)?;
@@ -107,7 +99,7 @@ pub(crate) fn accept(socket: &mut Socket, token: &Token) -> io::Result<()> {
         return Err(stranger());
     }
     read(socket, &mut theirs, due)?;
-    let ours = nonce()?;
+    let ours: [u8; 32] = random()?;
     let nonces = [theirs, ours];
     socket.write_all(&[&ours[..], token.proof(b"accepts", &nonces).as_bytes()].concat())?;
     read(socket, &mut proof, due)?;

@@ -4,4 +4,5 @@
 //! What goes over a connection is its users' matter.
 
 pub(crate) mod handshake;
+pub(crate) mod random;
 pub(crate) mod socket;

@@ -1,14 +1,15 @@
 //! What two ends tell each other when they meet: role, geometry, length, and where.
 
+use crate::stream::checksum::{CHECKSUM, checked, with_checksum};
 use crate::stream::error::End;
 use crate::stream::geometry::MOST_BYTES;
 use crate::stream::{Error, Geometry};
+use crate::transport::random::random;
 use std::io::{self, Read, Write};
-use xxhash_rust::xxh3::xxh3_64;
 
-/// Bytes of the message: its text, and the xxh3 of that.
-const BYTES: usize = TEXT + 8;
+/// Bytes of the message without its checksum.
 pub(crate) const TEXT: usize = 80;
+const BYTES: usize = TEXT + CHECKSUM;
 const MAGIC: [u8; 8] = *b"gossstr\x03";
 /// The length of a stream whose length is open, or not this end's to say.
 const OPEN: u64 = u64::MAX;
@@ -57,15 +58,15 @@ impl StreamParameters {
         for (place, byte) in text.iter_mut().zip(parts.into_iter().flatten()) {
             *place = *byte;
         }
-        with_hash(text)
+        with_checksum(text)
     }
 
     pub(crate) fn from_bytes(bytes: [u8; BYTES]) -> Option<Self> {
         let number = |at: usize| bytes.get(at..)?.first_chunk().copied().map(u64::from_le_bytes);
         let name = |at: usize| bytes.get(at..)?.first_chunk().copied();
         let size = |at: usize| usize::try_from(number(at)?).ok();
-        let changed = bytes[TEXT..] != xxh3_64(&bytes[..TEXT]).to_le_bytes();
-        if changed || bytes[..8] != MAGIC || bytes[8..10].iter().any(|flag| *flag > 1) {
+        checked(&bytes)?;
+        if bytes[..8] != MAGIC || bytes[8..10].iter().any(|flag| *flag > 1) {
             return None;
         }
         let geometry = Geometry::new().block(size(16)?).ahead(size(24)?).comeback(size(32)?);
@@ -115,25 +116,12 @@ impl StreamParameters {
     }
 }
 
-/// What is sent of this text.
-pub(crate) fn with_hash(text: [u8; TEXT]) -> [u8; BYTES] {
-    let mut bytes = [0; BYTES];
-    bytes[..TEXT].copy_from_slice(&text);
-    bytes[TEXT..].copy_from_slice(&xxh3_64(&text).to_le_bytes());
-    bytes
-}
-
 /// A new name.
 ///
 /// # Errors
 /// If the system has no random numbers.
 pub(crate) fn new_name() -> io::Result<Name> {
-    let mut name = Name::default();
-    let mut filled = 0;
-    while filled < name.len() {
-        filled += rustix::rand::getrandom(&mut name[filled..], rustix::rand::GetRandomFlags::empty())?;
-    }
-    Ok(name)
+    random()
 }
 
 /// The name of this machine since it was started; without one it is nobody's.

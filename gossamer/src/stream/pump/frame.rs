@@ -1,14 +1,14 @@
 //! What goes over a connection between two rings: frames of one size, some with the bytes of a block behind them.
 
+use crate::stream::checksum::{CHECKSUM, checked, with_checksum};
 use std::io;
-use xxhash_rust::xxh3::xxh3_64;
 
-/// Words of a frame: its own, and their xxh3.
+/// Words of a frame, without their checksum.
 const WORDS: usize = 5;
-/// Bytes of its own words.
+/// Bytes of these.
 pub(crate) const TEXT: usize = WORDS * 8;
 /// Bytes of a frame.
-pub(crate) const BYTES: usize = TEXT + 8;
+pub(crate) const BYTES: usize = TEXT + CHECKSUM;
 
 /// One message between two pumps. A *turn* orders the frames of a sender over all its connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,16 +44,13 @@ impl PumpFrame {
         for (place, word) in text.chunks_exact_mut(8).zip(words) {
             place.copy_from_slice(&word.to_le_bytes());
         }
-        with_hash(text)
+        with_checksum(text)
     }
 
     /// # Errors
     /// If it is none, or not as it was sent.
     pub(crate) fn from_bytes(bytes: [u8; BYTES]) -> io::Result<Self> {
-        let (text, hash) = bytes.split_at(TEXT);
-        if hash != xxh3_64(text).to_le_bytes() {
-            return Err(malformed());
-        }
+        let text = checked(&bytes).ok_or_else(malformed)?;
         let mut words = [0; WORDS];
         for (word, place) in words.iter_mut().zip(text.chunks_exact(8)) {
             *word = u64::from_le_bytes(place.try_into().unwrap_or_default());
@@ -71,14 +68,6 @@ impl PumpFrame {
             _ => return Err(malformed()),
         })
     }
-}
-
-/// What is sent of these words.
-pub(crate) fn with_hash(text: [u8; TEXT]) -> [u8; BYTES] {
-    let mut bytes = [0; BYTES];
-    bytes[..TEXT].copy_from_slice(&text);
-    bytes[TEXT..].copy_from_slice(&xxh3_64(&text).to_le_bytes());
-    bytes
 }
 
 /// What is no frame, or none that may come here.
