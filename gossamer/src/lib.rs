@@ -69,13 +69,16 @@ pub use gossamer_macros::{NoRef, delegate, main};
 #[doc = include_str!("../../GLOSSARY.md")]
 pub mod glossary {}
 
+mod atomic;
 mod fabric;
 mod lane;
 pub mod net;
 pub mod rack;
 mod runtime;
 pub mod stream;
+mod structures;
 mod sys;
+mod transport;
 mod trust;
 mod wire;
 mod worker;
@@ -155,7 +158,7 @@ macro_rules! __place {
                     ::core::line!(),
                     ::core::column!(),
                 );
-                // As the records of `sys::records`.
+                // As the records of `sys::image::records`.
                 ::core::arch::global_asm!(
                     ".pushsection gossamer_places,\"aR\",@progbits",
                     ".balign 8",
@@ -177,8 +180,9 @@ pub struct Readme;
 #[cfg(all(test, not(loom)))]
 mod documents {
     use crate::fabric::shm::PLACES;
-    use crate::fabric::{FAR_SLOTS, FRAGMENT_BYTES, SLOTS, SlotMemory, handshake};
+    use crate::fabric::{FAR_SLOTS, FRAGMENT_BYTES, SLOTS, SlotMemory};
     use crate::lane::payload::INLINE_BYTES;
+    use crate::transport::handshake;
     use crate::wire::batch::{BODY_WORDS, FAR_BODY_WORDS, failure_words};
     use crate::worker::config::Config;
 

@@ -1,10 +1,11 @@
 //! Starting a runtime, running a program in it, ending it.
 
 use crate::lane::catch;
-use crate::sys::doorbell::Doorbell;
-use crate::sys::fiber::Job;
-use crate::sys::once::Once;
-use crate::sys::{affinity, overflow};
+use crate::structures::inline_closure::InlineClosure;
+use crate::sys::fibers::fiber::Job;
+use crate::sys::signals::fault_handler;
+use crate::sys::sync::doorbell::Doorbell;
+use crate::sys::threads::affinity;
 use crate::trust::fiber_local::drop_locals;
 use crate::worker::config::Config;
 use crate::worker::ending::wait_until_quiet;
@@ -147,7 +148,7 @@ impl Runtime {
             StartError::Config("this process has started 2^32 workers; no numbers are left".into())
         })?;
         catch::install_hook();
-        overflow::install();
+        fault_handler::install();
         last_words::install(&shared);
         let first = shared.first;
         let mut runtime = Self { shared, threads: Vec::with_capacity(count) };
@@ -196,15 +197,16 @@ impl Runtime {
     ) -> Result<R, Box<dyn Any + Send>> {
         let (sender, receiver) = mpsc::sync_channel(1);
         let first = Box::new(move |here: &worker::Worker| {
-            let start = Once::new(move |start: Result<(), crate::sys::stack::StackError>| {
-                let outcome = match start {
-                    Ok(()) => panic::catch_unwind(AssertUnwindSafe(f)),
-                    Err(error) => Err(Box::new(error.to_string()) as Box<dyn Any + Send>),
-                };
-                drop_locals();
-                // The receiver waits below until it has this.
-                let _received = sender.send(outcome);
-            });
+            let start =
+                InlineClosure::new(move |start: Result<(), crate::sys::fibers::stack::StackError>| {
+                    let outcome = match start {
+                        Ok(()) => panic::catch_unwind(AssertUnwindSafe(f)),
+                        Err(error) => Err(Box::new(error.to_string()) as Box<dyn Any + Send>),
+                    };
+                    drop_locals();
+                    // The receiver waits below until it has this.
+                    let _received = sender.send(outcome);
+                });
             here.scheduler.submit_main(Job { start, spawned_at }, THREAD_STACK);
         });
         // If it is refused, the sender goes with it.

@@ -10,10 +10,10 @@
 //!   mapped, aligned (a page, and whole slots behind it). Each is a `Slot` of `words` words, `stride` bytes behind the one
 //!   before it.
 
+use crate::atomic::{AtomicU64, Ordering, SharedCell};
 use crate::fabric::{Busy, Fabric, Fragment};
-use crate::sys::atomic::{AtomicU64, Ordering, SharedCell};
-use crate::sys::prefetch;
-use crate::sys::segment::Segment;
+use crate::sys::memory::prefetch;
+use crate::sys::memory::segment::Segment;
 use crate::wire::batch::{BODY_WORDS, FAR_BODY_WORDS};
 use crate::wire::word::Word;
 use std::ptr::NonNull;

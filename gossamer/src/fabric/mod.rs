@@ -17,13 +17,11 @@
 
 #[cfg(all(test, not(loom)))]
 mod conformance;
-pub(crate) mod handshake;
 pub(crate) mod link;
 mod memory;
 pub(crate) mod shm;
 #[cfg(all(test, not(loom)))]
 pub(crate) mod sim;
-pub(crate) mod socket;
 pub(crate) mod tcp;
 
 pub(crate) use memory::{FAR_SLOTS, SLOTS, SlotMemory};

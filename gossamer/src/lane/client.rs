@@ -13,7 +13,7 @@ use crate::lane::large::LargeValue;
 use crate::lane::operation::{Delegated, Operation};
 use crate::lane::property::{ROOT, Root};
 use crate::lane::staging::RequestBatch;
-use crate::sys::ring::Ring;
+use crate::structures::local_queue::LocalQueue;
 use crate::wire::batch::{BODY_WORDS, FAILURE_WORDS, Header};
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -26,7 +26,7 @@ pub(crate) struct Client<F> {
     /// Our response slots.
     pub(super) responses: Arc<SlotMemory>,
     pub(super) staged: RequestBatch,
-    pub(super) completions: Ring<Completion>,
+    pub(super) completions: LocalQueue<Completion>,
     /// Batches published and batches answered, wrapping: their difference is in flight, at most `slots`.
     published: Cell<u32>,
     pub(super) answered: Cell<u32>,
@@ -51,7 +51,7 @@ impl<F: Fabric> Client<F> {
             fabric,
             slots: Cell::new(responses.slots()),
             staged: RequestBatch::new(responses.words()),
-            completions: Ring::with_capacity(BODY_WORDS),
+            completions: LocalQueue::with_capacity(BODY_WORDS),
             responses,
             published: Cell::new(0),
             answered: Cell::new(0),

@@ -6,8 +6,8 @@
 //!
 //! Invariants
 //! - P1: an identity on a lane was made by `Delegated::identity` in this very image: the library and the program that uses it are
-//!   one (`image::check_alone`).
-//! - P2: the sections of `sys::records` hold what `record!` and `__place` have put there, and nothing else: a section of
+//!   one (`address::check_single`).
+//! - P2: the sections of `sys::image::records` hold what `record!` and `__place` have put there, and nothing else: a section of
 //!   these names is ours. To put something else into one takes assembly, or an attribute that is unsafe.
 //! - P3: a closure that is conjured for another process is a constant, the same value in every process of the program:
 //!   `constant::travels` was asked before its request was sent, and other processes are nodes of this program (B1).
@@ -15,8 +15,8 @@
 use crate::lane::encoded::{self, Answer, Arguments};
 use crate::lane::payload;
 use crate::lane::registry::Describe;
-use crate::sys::image;
-use crate::sys::records::record;
+use crate::sys::image::address;
+use crate::sys::image::records::record;
 use crate::wire::NoRef;
 use crate::wire::refusal::Malformed;
 use crate::wire::word::Word;
@@ -59,7 +59,7 @@ impl Encoded {
     /// The identity between processes.
     #[inline(always)]
     pub(crate) fn identity(&self) -> i32 {
-        image::offset_at(self.describe as *const ())
+        address::offset_at(self.describe as *const ())
     }
 }
 
@@ -71,7 +71,7 @@ impl Operation {
     #[inline(always)]
     pub(crate) unsafe fn at(identity: i32) -> &'static Self {
         // SAFETY: P1: the offset is that of a static `Operation`.
-        unsafe { &*image::at_offset(identity) }
+        unsafe { &*address::at_offset(identity) }
     }
 
     /// Words of arguments in a request.
@@ -288,7 +288,7 @@ impl<T, C, U> Delegated<T, C, U> {
     /// The identity that stands for it on the wire.
     #[inline(always)]
     pub(crate) fn identity(self) -> i32 {
-        image::offset_of(self.operation)
+        address::offset_of(self.operation)
     }
 
     /// Applies the operation to a property at hand, without a lane.

@@ -2,7 +2,7 @@
 
 use crate::lane::constant::ClosurePath;
 use crate::lane::operation::Operation;
-use crate::sys::records;
+use crate::sys::image::records;
 use std::fmt;
 
 /// The place of a delegated closure in the source. The macro `__place`, in `lib.rs`, records it.

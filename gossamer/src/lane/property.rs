@@ -6,7 +6,7 @@
 //! - R3: a reference to a property exists only while a delegated closure runs; delegated closures do not
 //!   suspend and do not nest, so at most one such reference exists per worker.
 
-use crate::sys::prefetch;
+use crate::sys::memory::prefetch;
 use std::cell::{RefCell, UnsafeCell};
 use std::ptr::null_mut;
 

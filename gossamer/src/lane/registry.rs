@@ -4,8 +4,8 @@
 use crate::lane::constant::ClosurePath;
 use crate::lane::operation::Operation;
 use crate::lane::place::Places;
-use crate::sys::image;
-use crate::sys::records;
+use crate::sys::image::address;
+use crate::sys::image::records;
 use foldhash::fast::FixedState;
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hasher};
@@ -32,7 +32,7 @@ impl Registry {
         for function in records::recorded() {
             // SAFETY: P2: the section of functions is ours, and `Operation` records describing functions only.
             let describe = unsafe { std::mem::transmute::<*const (), Describe>(function) };
-            operations.insert(image::offset_at(function), describe());
+            operations.insert(address::offset_at(function), describe());
         }
         let mut sorted: Vec<_> = operations.iter().collect();
         sorted.sort_unstable_by_key(|(offset, _)| **offset);

@@ -1,38 +1,38 @@
 //! [`ToSocketAddrs`]: what `bind`, `connect` and `send_to` take as an address.
 
 use crate::lane::context::{self, Context};
-use crate::net::source::refused_while_unwinding;
-use crate::sys::oneshot;
+use crate::net::fiber_socket::refused_while_unwinding;
+use crate::structures::oneshot;
 use crate::worker;
 use crate::worker::wake::block_on;
+use lookup::{Lookup, Resolvable};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
 use std::thread;
-use target::{Address, Target};
 
 /// An address, or a name that stands for some: as `std::net::ToSocketAddrs`, for the same types.
 ///
 /// A name is looked up on a thread of its own, since the system's resolver blocks, and takes more stack than a fiber
 /// has. No name has to be looked up for `"127.0.0.1:80"`, `("::1", 80)` and the like.
-pub trait ToSocketAddrs: target::Address {}
+pub trait ToSocketAddrs: lookup::Resolvable {}
 
-impl<A: target::Address + ?Sized> ToSocketAddrs for A {}
+impl<A: lookup::Resolvable + ?Sized> ToSocketAddrs for A {}
 
 /// Addresses as they were written; out of reach, so that the trait can grow.
-pub(crate) mod target {
+pub(crate) mod lookup {
     use super::{SocketAddr, io};
 
     /// What an address comes to.
-    pub enum Target {
+    pub enum Lookup {
         Addresses(Vec<SocketAddr>),
         Name(String, u16),
     }
 
     /// Where a target comes from.
-    pub trait Address {
+    pub trait Resolvable {
         /// # Errors
         /// If it is malformed.
-        fn target(&self) -> io::Result<Target>;
+        fn lookup(&self) -> io::Result<Lookup>;
     }
 }
 
@@ -41,9 +41,9 @@ pub(crate) mod target {
 /// # Errors
 /// If it is malformed, or cannot be looked up.
 pub(crate) fn resolve(address: impl ToSocketAddrs, call: &'static str) -> io::Result<Vec<SocketAddr>> {
-    let (name, port) = match address.target()? {
-        Target::Addresses(addresses) => return Ok(addresses),
-        Target::Name(name, port) => (name, port),
+    let (name, port) = match address.lookup()? {
+        Lookup::Addresses(addresses) => return Ok(addresses),
+        Lookup::Name(name, port) => (name, port),
     };
     let in_fiber = worker::with(|worker| worker.is_some()) && context::current() != Context::Outside;
     if !in_fiber {
@@ -76,18 +76,18 @@ pub(crate) fn first_of<R>(
     addresses.iter().fold(none, |outcome, &address| outcome.or_else(|_| attempt(address)))
 }
 
-impl Address for SocketAddr {
-    fn target(&self) -> io::Result<Target> {
-        Ok(Target::Addresses(vec![*self]))
+impl Resolvable for SocketAddr {
+    fn lookup(&self) -> io::Result<Lookup> {
+        Ok(Lookup::Addresses(vec![*self]))
     }
 }
 
-/// Implements `Address` for what converts into a `SocketAddr`.
+/// Implements `Resolvable` for what converts into a `SocketAddr`.
 macro_rules! plain_addresses {
     ($($kind:ty),+) => {
-        $(impl Address for $kind {
-            fn target(&self) -> io::Result<Target> {
-                Ok(Target::Addresses(vec![(*self).into()]))
+        $(impl Resolvable for $kind {
+            fn lookup(&self) -> io::Result<Lookup> {
+                Ok(Lookup::Addresses(vec![(*self).into()]))
             }
         })+
     };
@@ -95,48 +95,48 @@ macro_rules! plain_addresses {
 
 plain_addresses! { SocketAddrV4, SocketAddrV6, (IpAddr, u16), (Ipv4Addr, u16), (Ipv6Addr, u16) }
 
-impl Address for [SocketAddr] {
-    fn target(&self) -> io::Result<Target> {
-        Ok(Target::Addresses(self.to_vec()))
+impl Resolvable for [SocketAddr] {
+    fn lookup(&self) -> io::Result<Lookup> {
+        Ok(Lookup::Addresses(self.to_vec()))
     }
 }
 
-impl Address for (&str, u16) {
-    fn target(&self) -> io::Result<Target> {
+impl Resolvable for (&str, u16) {
+    fn lookup(&self) -> io::Result<Lookup> {
         match self.0.parse::<IpAddr>() {
-            Ok(address) => (address, self.1).target(),
-            Err(_name) => Ok(Target::Name(self.0.to_owned(), self.1)),
+            Ok(address) => (address, self.1).lookup(),
+            Err(_name) => Ok(Lookup::Name(self.0.to_owned(), self.1)),
         }
     }
 }
 
-impl Address for (String, u16) {
-    fn target(&self) -> io::Result<Target> {
-        (self.0.as_str(), self.1).target()
+impl Resolvable for (String, u16) {
+    fn lookup(&self) -> io::Result<Lookup> {
+        (self.0.as_str(), self.1).lookup()
     }
 }
 
-impl Address for str {
-    fn target(&self) -> io::Result<Target> {
+impl Resolvable for str {
+    fn lookup(&self) -> io::Result<Lookup> {
         if let Ok(address) = self.parse::<SocketAddr>() {
-            return address.target();
+            return address.lookup();
         }
         let malformed =
             || io::Error::new(io::ErrorKind::InvalidInput, format!("{self:?} is not `host:port`"));
         let (host, port) = self.rsplit_once(':').ok_or_else(malformed)?;
-        (host, port.parse().map_err(|_| malformed())?).target()
+        (host, port.parse().map_err(|_| malformed())?).lookup()
     }
 }
 
-impl Address for String {
-    fn target(&self) -> io::Result<Target> {
-        self.as_str().target()
+impl Resolvable for String {
+    fn lookup(&self) -> io::Result<Lookup> {
+        self.as_str().lookup()
     }
 }
 
-impl<A: Address + ?Sized> Address for &A {
-    fn target(&self) -> io::Result<Target> {
-        (**self).target()
+impl<A: Resolvable + ?Sized> Resolvable for &A {
+    fn lookup(&self) -> io::Result<Lookup> {
+        (**self).lookup()
     }
 }
 
@@ -145,9 +145,9 @@ mod tests {
     use super::*;
 
     fn text(address: impl ToSocketAddrs) -> String {
-        match address.target() {
-            Ok(Target::Addresses(addresses)) => format!("{addresses:?}"),
-            Ok(Target::Name(name, port)) => format!("{name} {port}"),
+        match address.lookup() {
+            Ok(Lookup::Addresses(addresses)) => format!("{addresses:?}"),
+            Ok(Lookup::Name(name, port)) => format!("{name} {port}"),
             Err(error) => error.to_string(),
         }
     }

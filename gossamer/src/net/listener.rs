@@ -1,27 +1,27 @@
 //! [`TcpListener`]: waiting for connections.
 
 use crate::net::address::{first_of, resolve};
-use crate::net::source::{Call, Source, check_may_wait};
+use crate::net::common::every_socket;
+use crate::net::fiber_socket::{Call, FiberSocket, check_may_wait};
 use crate::net::{TcpStream, ToSocketAddrs};
 use crate::worker::readiness::Direction;
-use std::fmt;
 use std::io;
 use std::iter::FusedIterator;
 use std::net::SocketAddr;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::os::fd::AsFd;
 use std::time::Duration;
 
 /// A TCP socket that waits for connections, as [`std::net::TcpListener`]; waiting suspends the fiber only.
 ///
 /// It closes when it is dropped, so what is connected but not accepted is then reset.
-pub struct TcpListener {
-    source: Source<mio::net::TcpListener>,
-}
+pub struct TcpListener(FiberSocket<mio::net::TcpListener>);
+
+every_socket!(TcpListener);
 
 impl TcpListener {
     fn wrap(listener: std::net::TcpListener) -> io::Result<Self> {
         listener.set_nonblocking(true)?;
-        Ok(Self { source: Source::new(mio::net::TcpListener::from_std(listener)) })
+        Ok(Self(FiberSocket::new(mio::net::TcpListener::from_std(listener))))
     }
 
     /// Binds a socket to an address, the first of several that works, and listens. Port 0 asks the system for a
@@ -66,7 +66,7 @@ impl TcpListener {
         limit: Option<Duration>,
     ) -> io::Result<(TcpStream, SocketAddr)> {
         let call = Call { name, direction: Direction::Read, limit };
-        let (stream, peer) = self.source.wait(call, mio::net::TcpListener::accept)?;
+        let (stream, peer) = self.0.wait(call, mio::net::TcpListener::accept)?;
         Ok((TcpStream::of_nonblocking(stream.into()), peer))
     }
 
@@ -75,28 +75,12 @@ impl TcpListener {
         Incoming { listener: self }
     }
 
-    /// The address the socket is bound to.
-    ///
-    /// # Errors
-    /// The system's.
-    pub fn local_addr(&self) -> io::Result<SocketAddr> {
-        self.source.io().local_addr()
-    }
-
     /// Another handle of the same socket: each connection is accepted by one of them.
     ///
     /// # Errors
     /// The system's, for example because the process has too many open files.
     pub fn try_clone(&self) -> io::Result<Self> {
         Self::wrap(self.as_fd().try_clone_to_owned()?.into())
-    }
-
-    /// The error that is pending on the socket, if any; this clears it.
-    ///
-    /// # Errors
-    /// The system's.
-    pub fn take_error(&self) -> io::Result<Option<io::Error>> {
-        self.source.io().take_error()
     }
 
     /// Takes over a listener of the standard library and makes it non-blocking, clones of it included.
@@ -112,33 +96,9 @@ impl TcpListener {
     /// # Errors
     /// If it cannot be made blocking.
     pub fn into_std(self) -> io::Result<std::net::TcpListener> {
-        let listener = std::net::TcpListener::from(self.source.into_io());
+        let listener = std::net::TcpListener::from(self.0.into_io());
         listener.set_nonblocking(false)?;
         Ok(listener)
-    }
-}
-
-impl fmt::Debug for TcpListener {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.source.io().fmt(f)
-    }
-}
-
-impl AsFd for TcpListener {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.source.io().as_fd()
-    }
-}
-
-impl AsRawFd for TcpListener {
-    fn as_raw_fd(&self) -> RawFd {
-        self.source.io().as_raw_fd()
-    }
-}
-
-impl From<TcpListener> for OwnedFd {
-    fn from(listener: TcpListener) -> Self {
-        listener.source.into_io().into()
     }
 }
 

@@ -41,9 +41,10 @@
 #![deny(unsafe_code)]
 
 mod address;
+mod common;
+mod fiber_socket;
 mod limit;
 mod listener;
-mod source;
 mod stream;
 mod travel;
 mod udp;

@@ -2,8 +2,6 @@
 //! there.
 
 use crate::NoRef;
-use crate::fabric::handshake;
-use crate::fabric::socket::{Listener, Socket};
 use crate::lane::registry::{Described, Registry};
 use crate::rack::environment::Membership;
 use crate::rack::hello::{Hello, Member, Reply, difference, lay_out};
@@ -11,6 +9,8 @@ use crate::rack::message::{receive, send};
 use crate::rack::neighbours::LOCALHOST;
 use crate::rack::wires::Port;
 use crate::runtime::StartError;
+use crate::transport::handshake;
+use crate::transport::socket::{Socket, SocketListener};
 use crate::worker::config::Config;
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -68,8 +68,8 @@ fn receive_all(
 ) -> Result<Met, StartError> {
     let address = &membership.rendezvous;
     let port = open_port(&mut own, address.host(), config)?;
-    let inherited = Listener::inherited().map_err(|error| problem(error.to_string()))?;
-    let listener = inherited.map_or_else(|| Listener::bind(address), Ok).map_err(|error| {
+    let inherited = SocketListener::inherited().map_err(|error| problem(error.to_string()))?;
+    let listener = inherited.map_or_else(|| SocketListener::bind(address), Ok).map_err(|error| {
         problem(format!("node 0 cannot listen at {address}, where the others look for it: {error}"))
     })?;
     let mut there: Vec<Option<(Hello, Socket)>> = (0..membership.nodes).map(|_| None).collect();

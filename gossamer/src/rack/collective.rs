@@ -3,7 +3,7 @@
 
 use crate::NoRef;
 use crate::rack::topology::{nodes, on_worker, this_node};
-use crate::sys::oneshot;
+use crate::structures::oneshot;
 use crate::trust::{refuse_while_unwinding, spawn_on_with};
 use crate::wire::decoder::Decoder;
 use crate::wire::encoder::Encoder;

@@ -2,10 +2,10 @@
 //! other, so that none outlives one that is lost.
 
 use crate::NoRef;
-use crate::fabric::socket::Socket;
 use crate::rack::hello::Member;
 use crate::rack::message::{receive, send};
 use crate::rack::survivors::{LINGER, Survivors};
+use crate::transport::socket::Socket;
 use crate::worker::ending;
 use crate::worker::fate;
 use crate::worker::overdue::Overdue;

@@ -1,7 +1,7 @@
 //! What the environment says of the rack: who started this process, as which node of how many, and where the others are.
 
-use crate::fabric::handshake::Token;
-use crate::fabric::socket::Address;
+use crate::transport::handshake::Token;
+use crate::transport::socket::Address;
 
 /// This process as a node.
 #[derive(Clone)]

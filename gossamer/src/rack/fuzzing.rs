@@ -1,12 +1,13 @@
 //! What the fuzz targets call: decoders of bytes from other processes, which must refuse what they do not understand.
 
 use crate::fabric::Fragment;
-use crate::fabric::socket::Address;
 use crate::fabric::tcp::frame;
 use crate::lane::large::Arrivals;
 use crate::rack::control::Control;
 use crate::rack::hello::{Hello, Reply};
 pub use crate::stream::fuzzing::streams;
+use crate::transport::socket::Address;
+use crate::transport::socket::Address;
 use crate::wire::decoder::Decoder;
 use crate::wire::encoder::Encoder;
 use crate::wire::row::RowLayout;

@@ -3,7 +3,7 @@
 use crate::NoRef;
 use crate::lane::registry::{Described, Registry};
 use crate::runtime::{Placement, StartError};
-use crate::sys::affinity;
+use crate::sys::threads::affinity;
 use crate::worker::config::Config;
 use std::collections::BTreeMap;
 use std::fs::File;

@@ -4,8 +4,8 @@ use crate::fabric::shm::{Mailboxes, Neighbour, Pair};
 use crate::rack::neighbours::LOCALHOST;
 use crate::rack::wires;
 use crate::runtime::{self, Placement, Runtime, StartError};
-use crate::sys::bell::Bell;
-use crate::sys::image;
+use crate::sys::image::address;
+use crate::sys::sync::eventfd::EventFd;
 use crate::worker::config::Config;
 use crate::worker::ending::wait_until_quiet;
 use crate::worker::peers::{Peers, Sockets};
@@ -45,7 +45,7 @@ pub fn run_in_process<R: Send + 'static>(
         "`run_in_process` inside a runtime: spawn a fiber instead"
     );
     assert!(nodes > 0, "a rack has at least one node");
-    image::check_alone().unwrap_or_else(|text| panic!("{text}"));
+    address::check_single().unwrap_or_else(|text| panic!("{text}"));
     let runtimes = runtime::from_environment(config).and_then(|config| start(nodes, &config));
     let runtimes = runtimes.unwrap_or_else(|error| panic!("{error}"));
     let all = InProcess(runtimes.iter().map(|node| Arc::downgrade(node.shared())).collect());
@@ -92,7 +92,7 @@ fn start(nodes: usize, config: &Config) -> Result<Vec<Runtime>, StartError> {
 fn connect(nodes: usize, workers: usize, share_memory: bool) -> io::Result<Vec<Peers>> {
     let all = nodes * workers;
     let mailboxes = (0..nodes).map(|_| Mailboxes::create(workers, all)).collect::<io::Result<Vec<_>>>()?;
-    let bell = |_| Bell::create();
+    let bell = |_| EventFd::new();
     let bells = (0..nodes).map(|_| (0..workers).map(bell).collect()).collect::<io::Result<Vec<Vec<_>>>>()?;
     let mut sockets = wires::loopback(if share_memory { 0 } else { nodes }, workers)?;
     sockets.resize_with(nodes, || (0..nodes).map(|_| Sockets::default()).collect());
@@ -100,7 +100,7 @@ fn connect(nodes: usize, workers: usize, share_memory: bool) -> io::Result<Vec<P
     let of = |node: usize| node * workers..(node + 1) * workers;
     // By handles as another process would have them.
     let neighbour = |node: usize, pair: Pair| {
-        let again = |bell: &Bell| Ok(Bell::received(bell.as_fd().try_clone_to_owned()?));
+        let again = |bell: &EventFd| Ok(EventFd::from_descriptor(bell.as_fd().try_clone_to_owned()?));
         let mailboxes = Mailboxes::attach(mailboxes[node].as_fd().try_clone_to_owned()?, workers, all)?;
         let bells = bells[node].iter().map(again).collect::<io::Result<Vec<_>>>()?;
         Ok::<_, io::Error>(Neighbour { workers: of(node), pair, mailboxes, bells })

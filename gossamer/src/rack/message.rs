@@ -1,6 +1,6 @@
 //! Messages between nodes beside their lanes: a length of 32 bits, then an encoded value.
 
-use crate::fabric::socket::Socket;
+use crate::transport::socket::Socket;
 use crate::wire::NoRef;
 use crate::wire::decoder::Decoder;
 use crate::wire::encoder::Encoder;

@@ -1,15 +1,15 @@
 //! How nodes of one machine come to share memory: each pair of them exchanges descriptors over a Unix socket of its own.
 
-use crate::fabric::handshake;
 use crate::fabric::shm::{Mailboxes, Neighbour, Pair};
-use crate::fabric::socket::{Address, Listener, Socket};
 use crate::rack::bootstrap::{greet, problem};
 use crate::rack::environment::Membership;
 use crate::rack::hello::Member;
 use crate::rack::message::send;
 use crate::runtime::StartError;
-use crate::sys::bell::Bell;
-use crate::sys::descriptors;
+use crate::sys::process::descriptors;
+use crate::sys::sync::eventfd::EventFd;
+use crate::transport::handshake;
+use crate::transport::socket::{Address, Socket, SocketListener};
 use crate::worker::peers::{Peers, Sockets};
 use std::io;
 use std::ops::Range;
@@ -25,14 +25,14 @@ const RETRY: Duration = Duration::from_millis(5);
 pub(super) const LOCALHOST: &str = "127.0.0.1";
 
 /// Where a node waits for its neighbours. It does so before it tells node 0 that it is there.
-pub(crate) struct Door(Listener);
+pub(crate) struct Door(SocketListener);
 
 impl Door {
     /// # Errors
     /// If the name is taken.
     pub(crate) fn open(membership: &Membership) -> Result<Self, StartError> {
         let address = address(membership, membership.node);
-        let listener = Listener::bind(&address);
+        let listener = SocketListener::bind(&address);
         listener.map(Self).map_err(|error| {
             problem(format!(
                 "node {} cannot wait for others at {address}: {error}; does another application use its token?",
@@ -80,7 +80,7 @@ fn share(
     let on_this = |error| (node, error);
     let all = workers_of(members, members.len() - 1).end;
     let mailboxes = Mailboxes::create(ours, all).map_err(on_this)?;
-    let bells = (0..ours).map(|_| Bell::create()).collect::<io::Result<Vec<_>>>().map_err(on_this)?;
+    let bells = (0..ours).map(|_| EventFd::new()).collect::<io::Result<Vec<_>>>().map_err(on_this)?;
     let is_neighbour = |other: usize| other != node && members[other].machine == members[node].machine;
     let mut neighbours: Vec<Option<Neighbour>> = (0..members.len()).map(|_| None).collect();
     // First to those with lower numbers: node 0 waits for nobody, so all come through in the end.
@@ -155,7 +155,12 @@ fn reach(membership: &Membership, other: usize, due: Instant) -> io::Result<Sock
     }
 }
 
-fn hand_over(socket: &Socket, mailboxes: &Mailboxes, bells: &[Bell], pair: Option<&Pair>) -> io::Result<()> {
+fn hand_over(
+    socket: &Socket,
+    mailboxes: &Mailboxes,
+    bells: &[EventFd],
+    pair: Option<&Pair>,
+) -> io::Result<()> {
     let mut all: Vec<BorrowedFd<'_>> = vec![mailboxes.as_fd()];
     all.extend(bells.iter().map(AsFd::as_fd));
     all.extend(pair.map(AsFd::as_fd));
@@ -163,7 +168,7 @@ fn hand_over(socket: &Socket, mailboxes: &Mailboxes, bells: &[Bell], pair: Optio
 }
 
 /// What another node handed over: its mailboxes and bells, and the lanes if it made them.
-type Shared = ((Mailboxes, Vec<Bell>), Option<OwnedFd>);
+type Shared = ((Mailboxes, Vec<EventFd>), Option<OwnedFd>);
 
 /// `workers`: of that node, and of all.
 fn take_over(
@@ -173,7 +178,7 @@ fn take_over(
 ) -> io::Result<Shared> {
     let mut all = descriptors::receive(socket, 1 + workers + usize::from(with_lanes))?;
     let lanes = if with_lanes { all.pop() } else { None };
-    let bells = all.split_off(1).into_iter().map(Bell::received).collect();
+    let bells = all.split_off(1).into_iter().map(EventFd::from_descriptor).collect();
     let mailboxes = all.pop().ok_or(io::ErrorKind::InvalidData)?;
     Ok(((Mailboxes::attach(mailboxes, workers, all_workers)?, bells), lanes))
 }

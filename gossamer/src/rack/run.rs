@@ -7,7 +7,7 @@ use crate::rack::neighbours::{self, Door};
 use crate::rack::survivors::Survivors;
 use crate::rack::wires;
 use crate::runtime::{CANNOT_START, Placement, Runtime, StartError, from_environment, run_alone};
-use crate::sys::image;
+use crate::sys::image::address;
 use crate::worker;
 use crate::worker::config::Config;
 use crate::worker::ending::wait_until_quiet;
@@ -80,7 +80,7 @@ pub fn try_run<R: Send + 'static>(
         worker::with(|worker| worker.is_none()),
         "`gossamer::run` inside a runtime: spawn a fiber instead"
     );
-    image::check_alone().map_err(|text| StartError::Config(text.into()))?;
+    address::check_single().map_err(|text| StartError::Config(text.into()))?;
     let (config, started_at) = (from_environment(config)?, Location::caller());
     let membership = Membership::find(&|name| std::env::var(name).ok()).map_err(StartError::Config)?;
     match membership.filter(|_| !JOINED.swap(true, Ordering::Relaxed)) {

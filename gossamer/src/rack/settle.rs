@@ -1,7 +1,7 @@
 //! [`wait_all`]: quiescence.
 
 use crate::rack::topology::on_worker;
-use crate::sys::oneshot;
+use crate::structures::oneshot;
 use crate::trust::refuse_while_unwinding;
 use crate::worker::wake::block_on;
 use crate::worker::{self, Worker};

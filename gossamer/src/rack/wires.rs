@@ -1,8 +1,6 @@
 //! How nodes of different machines connect their workers: as many connections per pair of nodes as the larger has workers, and
 //! one on which they watch each other.
 
-use crate::fabric::handshake;
-use crate::fabric::socket::{Address, Listener, Socket};
 use crate::rack::bootstrap::{greet, problem};
 use crate::rack::control::watch_peer;
 use crate::rack::environment::Membership;
@@ -10,6 +8,8 @@ use crate::rack::hello::Member;
 use crate::rack::message::send;
 use crate::rack::survivors::Survivors;
 use crate::runtime::StartError;
+use crate::transport::handshake;
+use crate::transport::socket::{Address, Socket, SocketListener};
 use crate::worker::peers::{Peers, Sockets};
 use std::io;
 use std::net::TcpStream;
@@ -23,7 +23,7 @@ const HANDSHAKES: usize = 256;
 
 /// Where a node waits for connections of other machines, and how they reach it.
 pub(crate) struct Port {
-    listener: Listener,
+    listener: SocketListener,
     pub(crate) address: String,
 }
 
@@ -33,7 +33,7 @@ impl Port {
     /// # Errors
     /// If there is none.
     pub(crate) fn open(host: &str) -> io::Result<Self> {
-        let listener = Listener::bind(&Address::Tcp(format!("{host}:0")))?;
+        let listener = SocketListener::bind(&Address::Tcp(format!("{host}:0")))?;
         let port = listener.port()?;
         Ok(Self { listener, address: format!("{host}:{port}") })
     }

@@ -1,19 +1,20 @@
 //! What a fuzz target calls: decoders of what another end sends.
 
-use crate::stream::hello::{self, Hello};
-use crate::stream::pump::frame::{self, Frame};
+use crate::stream::checksum::with_checksum;
+use crate::stream::connect::parameters::{self, StreamParameters};
+use crate::stream::pump::frame::{self, PumpFrame};
 
-/// Bytes as frames and as a hello, with checksums that fit, since what does not get past those is not looked at.
+/// Bytes as frames and as parameters, with checksums that fit, since what does not get past those is not looked at.
 pub fn streams(bytes: &[u8]) {
-    for text in bytes.as_chunks().0 {
-        let sealed = frame::with_hash(*text);
-        if let Ok(frame) = Frame::from_bytes(sealed) {
+    for text in bytes.as_chunks::<{ frame::TEXT }>().0 {
+        let sealed = with_checksum(*text);
+        if let Ok(frame) = PumpFrame::from_bytes(sealed) {
             assert_eq!(frame.to_bytes(), sealed);
         }
     }
-    let Some(text) = bytes.first_chunk() else { return };
-    if let Some(theirs) = Hello::from_bytes(hello::with_hash(*text)) {
-        assert_eq!(Hello::from_bytes(theirs.to_bytes()), Some(theirs));
+    let Some(text) = bytes.first_chunk::<{ parameters::TEXT }>() else { return };
+    if let Some(theirs) = StreamParameters::from_bytes(with_checksum(*text)) {
+        assert_eq!(StreamParameters::from_bytes(theirs.to_bytes()), Some(theirs));
         let _refused = (theirs.check(&theirs), theirs.geometry.check());
     }
 }

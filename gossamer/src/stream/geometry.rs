@@ -1,13 +1,8 @@
 //! [`Geometry`]: how a stream is cut into blocks, and how many of them are in memory. [`Length`]: how many bytes it has.
 
 use crate::NoRef;
-use crate::stream::Error;
 use std::fmt;
 
-/// The smallest block: a page.
-const LEAST_BLOCK: usize = 4096;
-/// The largest block.
-const MOST_BLOCK: usize = 1 << 30;
 /// The most blocks of a ring.
 pub(crate) const MOST_SLOTS: usize = 256;
 
@@ -24,9 +19,9 @@ pub(crate) const MOST_SLOTS: usize = 256;
 /// ```
 #[derive(NoRef, Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Geometry {
-    block: usize,
-    ahead: usize,
-    comeback: usize,
+    pub(super) block: usize,
+    pub(super) ahead: usize,
+    pub(super) comeback: usize,
 }
 
 impl Default for Geometry {
@@ -57,24 +52,6 @@ impl Geometry {
     #[must_use]
     pub fn comeback(self, blocks: usize) -> Self {
         Self { comeback: blocks, ..self }
-    }
-
-    /// Whether a stream can have it. What makes streams checks it as well.
-    ///
-    /// # Errors
-    /// [`Error::Refused`], which says what is wrong.
-    pub fn check(&self) -> Result<(), Error> {
-        let wrong = |why: String| Err(Error::Refused(format!("a stream with {self} cannot be: {why}")));
-        if !self.block.is_power_of_two() || !(LEAST_BLOCK..=MOST_BLOCK).contains(&self.block) {
-            return wrong(format!("a block has a power of two bytes, from {LEAST_BLOCK} to {MOST_BLOCK}"));
-        }
-        if self.ahead < self.comeback.max(1) {
-            return wrong("at least one block is ahead, and as many as come back".into());
-        }
-        match self.ahead.checked_add(self.comeback) {
-            Some(blocks) if blocks < MOST_SLOTS => Ok(()),
-            _ => wrong(format!("a ring has at most {MOST_SLOTS} blocks")),
-        }
     }
 
     /// Bytes of a block.

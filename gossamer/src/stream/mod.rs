@@ -55,35 +55,26 @@
 //! fails with `EFAULT` (an `O_DIRECT` read: zero bytes, as at the end of a file): use the safe calls for those, whose slices are mapped.
 #![deny(unsafe_code)]
 
-mod apart;
-mod channel;
-mod door;
+mod blocking;
+mod blocks;
+mod checksum;
+mod connect;
+mod ends;
 mod error;
-mod fault;
-mod flow;
 #[cfg(fuzzing)]
 pub(crate) mod fuzzing;
 mod geometry;
-mod half;
-mod hello;
-mod local;
-mod meet;
-#[cfg(all(test, not(loom)))]
-mod model;
+mod limits;
 mod options;
 mod pump;
-mod raw;
-mod receiver;
-mod ring;
-mod sender;
-mod window;
+mod windows;
 
-pub use channel::{ReceiveEnd, SendEnd, channel};
+pub use connect::channel::{ReceiveEnd, SendEnd, channel};
+pub use connect::listener::Listener;
+pub use connect::pair::pair;
+pub use ends::receiver::{Block, Receiver, Values};
+pub use ends::sender::{BlockMut, Sender};
 pub use error::{End, Error};
 pub use geometry::{Geometry, Length};
-pub use local::pair;
-pub use meet::Listener;
 pub use options::{Faults, Key, Options, Route};
-pub use raw::{ReceiveWindow, SendWindow};
-pub use receiver::{Block, Receiver, Values};
-pub use sender::{BlockMut, Sender};
+pub use windows::raw::{ReceiveWindow, SendWindow};

@@ -1,8 +1,8 @@
 //! [`Options`]: what a stream needs beside its length. [`Key`]: what both ends know.
 
 use crate::NoRef;
-use crate::fabric::handshake::Token;
 use crate::stream::{Error, Geometry};
+use crate::transport::handshake::Token;
 use std::fmt;
 use std::time::Duration;
 

@@ -1,38 +1,11 @@
-//! The floor: the only home of the operating system, the context switch and the atomics.
+//! The floor: the only home of the operating system and the context switch.
 //!
-//! Everything here is either plain `std`-like safe API over an unsafe mechanism, or a facade that lets
-//! the model checker stand in for the hardware. Nothing here knows of workers, lanes or trusts.
+//! Everything here is plain `std`-like safe API over an unsafe mechanism. Nothing here knows of workers, lanes or trusts.
 
-pub(crate) mod affinity;
-pub(crate) mod atomic;
-pub(crate) mod bell;
-pub(crate) mod children;
-pub(crate) mod descriptors;
-pub(crate) mod doorbell;
-pub(crate) mod exit;
-pub(crate) mod fatal;
-pub(crate) mod faults;
-pub(crate) mod fiber;
-#[cfg(all(test, not(loom)))]
-pub(crate) mod fork;
-pub(crate) mod forked;
-pub(crate) mod futex;
+pub(crate) mod fibers;
 pub(crate) mod image;
-pub(crate) mod line;
-pub(crate) mod locals;
-pub(crate) mod once;
-pub(crate) mod oneshot;
-pub(crate) mod outside;
-pub(crate) mod overflow;
-pub(crate) mod poll;
-pub(crate) mod prefetch;
-pub(crate) mod range;
-pub(crate) mod records;
-pub(crate) mod ring;
-pub(crate) mod scoped;
-pub(crate) mod segment;
-pub(crate) mod splice;
-pub(crate) mod stack;
-pub(crate) mod static_ref;
-pub(crate) mod thread;
-pub(crate) mod userfault;
+pub(crate) mod memory;
+pub(crate) mod process;
+pub(crate) mod signals;
+pub(crate) mod sync;
+pub(crate) mod threads;

@@ -2,7 +2,7 @@
 
 use crate::lane::error::{DelegationError, Origin};
 use crate::lane::operation::refuse_captures;
-use crate::sys::oneshot;
+use crate::structures::oneshot;
 use crate::trust::call::{Target, report_unawaited};
 use crate::trust::handle::Handle;
 use crate::trust::{NoRef, Pending, Trustee};

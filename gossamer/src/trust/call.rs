@@ -15,8 +15,8 @@ use crate::lane::catch::{self, Caught};
 use crate::lane::context;
 use crate::lane::error::{DelegationError, Reason};
 use crate::lane::operation::Delegated;
-use crate::sys::fiber::Fiber;
-use crate::sys::oneshot;
+use crate::structures::oneshot;
+use crate::sys::fibers::fiber::Fiber;
 use crate::trust::NoRef;
 use crate::worker::shared::Shared;
 use crate::worker::wake::block_on_to_the_end;
@@ -278,7 +278,7 @@ impl<T: 'static> Target<'_, T> {
         &self,
         closure: F,
         arguments: C,
-        to: oneshot::Sender<Result<U, DelegationError>>,
+        to: oneshot::OneshotSender<Result<U, DelegationError>>,
     ) where
         C: NoRef,
         U: NoRef,

@@ -2,8 +2,8 @@
 
 use crate::lane::catch;
 use crate::lane::context;
-use crate::sys::fiber::Fiber;
-use crate::sys::locals::{Key, Local, Locals};
+use crate::structures::locals::{LocalEntry, LocalKey, Locals};
+use crate::sys::fibers::fiber::Fiber;
 use std::any::Any;
 use std::fmt;
 use std::rc::Rc;
@@ -68,9 +68,11 @@ impl<T: 'static> FiberLocal<T> {
     fn value(&'static self) -> Rc<T> {
         let key = self.key();
         let value = match locals(|locals| locals.get(key)) {
-            Local::Value(value) => value,
-            Local::Absent => self.make(key),
-            Local::Beginning => panic!("the initialiser of the fiber-local `{}` uses it itself", self.name),
+            LocalEntry::Value(value) => value,
+            LocalEntry::Absent => self.make(key),
+            LocalEntry::Beginning => {
+                panic!("the initialiser of the fiber-local `{}` uses it itself", self.name)
+            }
         };
         match value.downcast() {
             Ok(value) => value,
@@ -79,9 +81,9 @@ impl<T: 'static> FiberLocal<T> {
     }
 
     #[cold]
-    fn make(&'static self, key: Key) -> Rc<dyn Any> {
+    fn make(&'static self, key: LocalKey) -> Rc<dyn Any> {
         /// An initialiser that panics leaves nothing.
-        struct Begun(Key);
+        struct Begun(LocalKey);
         impl Drop for Begun {
             fn drop(&mut self) {
                 locals(|locals| locals.finish(self.0, None));
@@ -95,7 +97,7 @@ impl<T: 'static> FiberLocal<T> {
         value
     }
 
-    fn key(&self) -> Key {
+    fn key(&self) -> LocalKey {
         static NEXT: AtomicU32 = AtomicU32::new(1);
         match self.key.load(Ordering::Relaxed) {
             0 => {

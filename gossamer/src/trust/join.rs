@@ -1,7 +1,7 @@
 //! [`JoinHandle`]: waiting for a fiber.
 
 use crate::lane::error::{DelegationError, Origin, Reason};
-use crate::sys::oneshot::Receiver;
+use crate::structures::oneshot::OneshotReceiver;
 use crate::trust::Pending;
 use std::fmt;
 use std::future::Future;
@@ -15,7 +15,7 @@ use std::task::{Context, Poll};
 pub struct JoinHandle<U>(Pending<U>);
 
 impl<U> JoinHandle<U> {
-    pub(crate) fn new(receiver: Receiver<Result<U, DelegationError>>, origin: Origin) -> Self {
+    pub(crate) fn new(receiver: OneshotReceiver<Result<U, DelegationError>>, origin: Origin) -> Self {
         Self(Pending::new(receiver, origin))
     }
 

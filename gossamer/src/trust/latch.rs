@@ -9,9 +9,9 @@
 
 use crate::lane::error::{DelegationError, Origin};
 use crate::lane::operation::{Delegated, refuse_captures};
-use crate::sys::fiber::Job;
-use crate::sys::once::Once;
-use crate::sys::oneshot::{self, Receiver, Sender};
+use crate::structures::inline_closure::InlineClosure;
+use crate::structures::oneshot::{self, OneshotReceiver, OneshotSender};
+use crate::sys::fibers::fiber::Job;
 use crate::trust::apply::rethrow;
 use crate::trust::call::report_unawaited;
 use crate::trust::join::refuse_while_unwinding;
@@ -293,8 +293,8 @@ impl<T: Send + 'static> Trust<Latch<T>> {
         &self,
         closure: F,
         arguments: C,
-        to: (Origin, Sender<Result<U, DelegationError>>),
-        receiver: Receiver<Result<U, DelegationError>>,
+        to: (Origin, OneshotSender<Result<U, DelegationError>>),
+        receiver: OneshotReceiver<Result<U, DelegationError>>,
     ) -> Pending<U>
     where
         F: FnOnce(&mut T, C) -> U + Send + 'static,
@@ -326,8 +326,9 @@ fn finish_in_fiber<U: 'static, R: FnOnce(U) + 'static>(
         Some(here) => {
             let (sender, _detached) = oneshot::channel();
             let origin = Origin::of::<R>(here.index as u32, sent_from);
-            let start =
-                Once::new(move |start| run_job(finish, start, origin, |outcome| sender.send(outcome)));
+            let start = InlineClosure::new(move |start| {
+                run_job(finish, start, origin, |outcome| sender.send(outcome))
+            });
             here.scheduler.submit(Job { start, spawned_at: sent_from });
         }
     });
@@ -336,7 +337,7 @@ fn finish_in_fiber<U: 'static, R: FnOnce(U) + 'static>(
 /// The arguments of a launch on their way.
 struct Launched<C, U> {
     arguments: C,
-    sender: Sender<Result<U, DelegationError>>,
+    sender: OneshotSender<Result<U, DelegationError>>,
     origin: Origin,
 }
 
@@ -367,7 +368,7 @@ where
 {
     let Launched { arguments, sender, origin } = launched;
     let body = holding(latch, closure, arguments);
-    let start = Once::new(move |start| run_job(body, start, origin, |outcome| sender.send(outcome)));
+    let start = InlineClosure::new(move |start| run_job(body, start, origin, |outcome| sender.send(outcome)));
     worker::with(|worker| {
         if let Some(here) = worker {
             here.scheduler.submit(Job { start, spawned_at: origin.sent_from() });

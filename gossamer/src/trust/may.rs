@@ -1,8 +1,8 @@
 //! [`spawn_may`]: code that calls the blocking calls of the crate `may`.
 
 use crate::lane::error::Origin;
-use crate::sys::oneshot;
-use crate::sys::outside::coroutine;
+use crate::structures::oneshot;
+use crate::sys::threads::outside::coroutine;
 use crate::trust::JoinHandle;
 use crate::trust::spawn::run_job;
 use crate::worker;

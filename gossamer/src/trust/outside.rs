@@ -4,7 +4,7 @@ use crate::lane::catch::{self, Caught};
 use crate::lane::context::{self, Context};
 use crate::lane::error::{DelegationError, Reason};
 use crate::lane::operation::Delegated;
-use crate::sys::outside;
+use crate::sys::threads::outside;
 use crate::trust::NoRef;
 use crate::trust::call::{From, Target};
 use crate::worker::inbox::Message;

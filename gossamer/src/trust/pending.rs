@@ -1,7 +1,7 @@
 //! [`Pending`]: a result that is on its way.
 
 use crate::lane::error::{DelegationError, Origin, Reason};
-use crate::sys::oneshot::Receiver;
+use crate::structures::oneshot::OneshotReceiver;
 use crate::trust::apply::rethrow;
 use crate::worker;
 use crate::worker::wake::block_on;
@@ -20,12 +20,12 @@ use std::task::{Context, Poll, ready};
 /// The future panics as [`wait`](Self::wait) does.
 #[must_use = "the request is sent, but nobody sees its result; use `apply_then` if none is needed"]
 pub struct Pending<U> {
-    receiver: Receiver<Result<U, DelegationError>>,
+    receiver: OneshotReceiver<Result<U, DelegationError>>,
     origin: Origin,
 }
 
 impl<U> Pending<U> {
-    pub(crate) fn new(receiver: Receiver<Result<U, DelegationError>>, origin: Origin) -> Self {
+    pub(crate) fn new(receiver: OneshotReceiver<Result<U, DelegationError>>, origin: Origin) -> Self {
         Self { receiver, origin }
     }
 

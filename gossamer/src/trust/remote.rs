@@ -8,10 +8,10 @@ use crate::lane::error::{DelegationError, Origin, Reason};
 use crate::lane::large::LargeValue;
 use crate::lane::operation::Delegated;
 use crate::lane::property::{ROOT, Root};
-use crate::sys::fiber::Job;
-use crate::sys::image::Place;
-use crate::sys::once::Once;
-use crate::sys::oneshot::Sender;
+use crate::structures::inline_closure::InlineClosure;
+use crate::structures::oneshot::OneshotSender;
+use crate::sys::fibers::fiber::Job;
+use crate::sys::image::location::PortableLocation;
 use crate::trust::NoRef;
 use crate::trust::call::Target;
 use crate::trust::spawn::run_job;
@@ -170,7 +170,7 @@ fn decoded<U: NoRef>(outcome: Outcome) -> Result<U, DelegationError> {
 pub(super) struct Asked {
     client: u32,
     ticket: (u32, u64),
-    at: Place,
+    at: PortableLocation,
     /// A fiber is to answer. Until then the response of the request tells who asked.
     accepted: bool,
 }
@@ -194,7 +194,7 @@ unsafe impl NoRef for Asked {
     fn decode(from: &mut Decoder<'_>) -> Result<Self, Malformed> {
         let (client, ticket, offset) = <(u32, (u32, u64), i64)>::decode(from)?;
         // SAFETY: B1: another node of this program encoded a place.
-        let at = unsafe { Place::at_offset(offset) };
+        let at = unsafe { PortableLocation::at_offset(offset) };
         Ok(Self { client, ticket, at, accepted: false })
     }
 }
@@ -231,7 +231,7 @@ impl Asked {
         let answer = move |outcome: Result<U, DelegationError>| {
             asked.send(outcome.and_then(|result| encoded(result, origin)));
         };
-        Job { start: Once::new(move |start| run_job(body, start, origin, answer)), spawned_at }
+        Job { start: InlineClosure::new(move |start| run_job(body, start, origin, answer)), spawned_at }
     }
 }
 
@@ -253,13 +253,13 @@ pub(super) fn ask<N, T: 'static, C: NoRef, U: NoRef>(
     (trustee, target): (usize, Target<'_, T>),
     delegated: Delegated<T, (Asked, C), ()>,
     arguments: C,
-    (origin, sender): (Origin, Sender<Result<U, DelegationError>>),
+    (origin, sender): (Origin, OneshotSender<Result<U, DelegationError>>),
 ) {
     if !travels::<N>() {
         return sender.send(Err(origin.error(Reason::Stays { message: STAYS.into() })));
     }
     let ticket = here.expect_new(Box::new(move |outcome| sender.send(decoded(outcome))));
-    let at = Place::of(origin.sent_from());
+    let at = PortableLocation::of(origin.sent_from());
     let asked = Asked { client: here.index as u32, ticket, at, accepted: false };
     let failed = move |outcome: Result<(), DelegationError>| {
         if let Err(error) = outcome {
@@ -293,7 +293,7 @@ pub(super) fn start<N, C: NoRef, U: NoRef, F>(
     trustee: usize,
     f: F,
     arguments: C,
-    to: (Origin, Sender<Result<U, DelegationError>>),
+    to: (Origin, OneshotSender<Result<U, DelegationError>>),
 ) where
     F: FnOnce(C) -> U + Send + 'static,
 {

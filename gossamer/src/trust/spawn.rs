@@ -5,11 +5,11 @@ use crate::lane::context::{self, Context};
 use crate::lane::error::{DelegationError, Origin, Reason};
 use crate::lane::operation::{Delegated, refuse_captures};
 use crate::lane::property::Root;
-use crate::sys::fiber::{Fiber, Job};
-use crate::sys::once::SendOnce;
-use crate::sys::oneshot;
-use crate::sys::outside;
-use crate::sys::stack::StackError;
+use crate::structures::inline_closure::SendInlineClosure;
+use crate::structures::oneshot;
+use crate::sys::fibers::fiber::{Fiber, Job};
+use crate::sys::fibers::stack::StackError;
+use crate::sys::threads::outside;
 use crate::trust::fiber_local::drop_locals;
 use crate::trust::join::reason_of;
 use crate::trust::{JoinHandle, NoRef, Trustee, remote};
@@ -119,7 +119,7 @@ where
     let index = trustee.index();
     let origin = Origin::of::<N>(index as u32, spawned_at);
     if is_here(trustee) {
-        let start = SendOnce::new(move |start| {
+        let start = SendInlineClosure::new(move |start| {
             run_job(|| f(arguments), start, origin, |outcome| sender.send(outcome))
         });
         send(trustee, SendJob { start, spawned_at });
@@ -162,7 +162,7 @@ pub(super) fn refuses_fibers() -> bool {
 
 /// A job on its way to another worker.
 pub(crate) struct SendJob {
-    pub(crate) start: SendOnce<Result<(), StackError>>,
+    pub(crate) start: SendInlineClosure<Result<(), StackError>>,
     pub(crate) spawned_at: &'static Location<'static>,
 }
 

@@ -3,9 +3,9 @@
 use crate::lane::error::{DelegationError, Origin};
 use crate::lane::operation::{Delegated, refuse_captures};
 use crate::lane::property::{ROOT, Root};
-use crate::sys::fiber::Job;
-use crate::sys::once::Once;
-use crate::sys::oneshot;
+use crate::structures::inline_closure::InlineClosure;
+use crate::structures::oneshot;
+use crate::sys::fibers::fiber::Job;
 use crate::trust::apply::rethrow;
 use crate::trust::call::Target;
 use crate::trust::join::refuse_while_unwinding;
@@ -248,7 +248,7 @@ where
         let origin = Origin::of::<F>(here.index as u32, spawned_at);
         for (number, arguments) in numbers.zip(arguments) {
             let batch = Arc::clone(&batch);
-            let start = Once::new(move |start| {
+            let start = InlineClosure::new(move |start| {
                 run_job(move || f(number, arguments), start, origin, |outcome| batch.finish(number, outcome));
             });
             here.scheduler.submit(Job { start, spawned_at });

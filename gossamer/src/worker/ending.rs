@@ -1,6 +1,6 @@
 //! Waiting until a runtime is quiet, so that it can end, and saying what keeps it if that takes long.
 
-use crate::sys::fiber::{Fiber, State};
+use crate::sys::fibers::fiber::{Fiber, FiberState};
 use crate::worker::Worker;
 use crate::worker::inbox::Message;
 use crate::worker::overdue::Overdue;
@@ -102,8 +102,8 @@ fn described(fiber: &Fiber) -> String {
         None => "waits for a trustee's answer".to_owned(),
     };
     match fiber.state() {
-        State::Parked => format!("the fiber spawned at {place} {wait}"),
-        State::Unwinding => format!("the fiber spawned at {place} unwinds, and {wait}"),
+        FiberState::Parked => format!("the fiber spawned at {place} {wait}"),
+        FiberState::Unwinding => format!("the fiber spawned at {place} unwinds, and {wait}"),
         _ => format!("the fiber spawned at {place} has not ended"),
     }
 }

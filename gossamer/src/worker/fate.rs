@@ -8,7 +8,7 @@
 //! | 75 | another node was lost |
 //! | 101 | `main` panicked (node 0), or a fiber would not end |
 
-use crate::sys::exit;
+use crate::sys::process::exit;
 use std::io::Write;
 
 /// Exit status of a node whose peer was lost.

@@ -8,7 +8,7 @@ use crate::lane::error::DelegationError;
 use crate::lane::operation::{Delegated, Operation};
 use crate::lane::property::Root;
 use crate::lane::server::Server;
-use crate::sys::fiber::Fiber;
+use crate::sys::fibers::fiber::Fiber;
 use crate::worker::inbox::Message;
 use crate::worker::large::Senders;
 use crate::worker::{Local, Worker};

@@ -4,7 +4,7 @@
 use crate::fabric::Fabric;
 use crate::lane::context::{self, Context};
 use crate::lane::large::Progress;
-use crate::sys::fiber::Fiber;
+use crate::sys::fibers::fiber::Fiber;
 use crate::wire::rows::Rows;
 use crate::worker::Worker;
 use crate::worker::lanes::Outbound;

@@ -1,8 +1,8 @@
 //! What a worker says if a signal ends the process: which worker it is, and what it ran.
 
 use crate::lane::context::{self, Context};
-use crate::sys::fatal::{self, Text};
-use crate::sys::fiber::Fiber;
+use crate::sys::fibers::fiber::Fiber;
+use crate::sys::signals::fatal::{self, Text};
 use crate::worker::shared::Shared;
 use crate::worker::{self, fate};
 use std::fmt::Write;

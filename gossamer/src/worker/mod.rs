@@ -51,7 +51,7 @@ pub(crate) mod wake;
 use crate::lane::context::{self, Context};
 use crate::lane::large::Exchange;
 use crate::lane::property::Properties;
-use crate::sys::scoped::scoped_thread_local;
+use crate::structures::scoped::scoped_thread_local;
 use crate::worker::connections::Connections;
 use crate::worker::grace::Grace;
 use crate::worker::inbox::Message;

@@ -3,7 +3,7 @@
 use crate::fabric::link::LinkEndpoint;
 use crate::fabric::shm::{Mailbox, Mailboxes, Neighbour, Neighbours, ShmEndpoint};
 use crate::fabric::tcp::{Registered, TcpEndpoint};
-use crate::sys::bell::Bell;
+use crate::sys::sync::eventfd::EventFd;
 use std::io;
 use std::net::TcpStream;
 use std::ops::Range;
@@ -22,7 +22,7 @@ pub(crate) struct Peers {
     /// By node: connections to those of other machines, which the workers have not taken yet.
     sockets: Vec<Sockets>,
     /// What other nodes wake our workers with.
-    bells: Vec<Bell>,
+    bells: Vec<EventFd>,
     /// What connections land in.
     registered: Arc<Registered>,
 }
@@ -48,7 +48,7 @@ impl Peers {
         workers: &[usize],
         neighbours: Vec<Neighbour>,
         sockets: Vec<Sockets>,
-        (mailboxes, bells): (Mailboxes, Vec<Bell>),
+        (mailboxes, bells): (Mailboxes, Vec<EventFd>),
     ) -> Self {
         let mut firsts = vec![0];
         firsts.extend(workers.iter().scan(0, |sum, workers| {

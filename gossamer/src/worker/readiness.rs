@@ -256,7 +256,7 @@ mod tests {
 #[cfg(all(test, loom))]
 mod tests {
     use super::*;
-    use crate::sys::atomic::{AtomicU64, Ordering::Relaxed};
+    use crate::atomic::{AtomicU64, Ordering::Relaxed};
     use loom::future::block_on;
     use loom::sync::Arc;
 

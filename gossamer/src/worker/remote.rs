@@ -9,7 +9,7 @@ use crate::lane::large::{LargeValue, Late};
 use crate::lane::operation::Delegated;
 use crate::lane::property::Root;
 use crate::lane::server::Server;
-use crate::sys::exit;
+use crate::sys::process::exit;
 use crate::wire::NoRef;
 use crate::wire::refusal::Malformed;
 use crate::wire::rows::Rows;

@@ -3,8 +3,8 @@
 use crate::fabric::link::Link;
 use crate::lane::catch;
 use crate::lane::context::{self, Context};
-use crate::sys::fiber::Fiber;
-use crate::sys::overflow;
+use crate::sys::fibers::fiber::Fiber;
+use crate::sys::signals::fault_handler;
 use crate::worker::connections::Connections;
 use crate::worker::inbox::Message;
 use crate::worker::shared::{BUSY, Phase, Shared};
@@ -22,7 +22,7 @@ const POLL_INTERVAL: Duration = Duration::from_micros(200);
 
 /// Runs a worker on the calling thread until its runtime ends.
 pub(crate) fn start(shared: Arc<Shared>, index: usize, poll: mio::Poll) {
-    let _stack = overflow::prepare_thread();
+    let _stack = fault_handler::prepare_thread();
     let connections = Connections::of(&shared, index, &poll).unwrap_or_else(|error| {
         fate::end(&format!("worker {index} cannot use its connections: {error}"), true)
     });

@@ -2,9 +2,9 @@
 
 use crate::lane::catch;
 use crate::lane::context::{self, Context};
-use crate::sys::fiber::{Description, Fiber, Job};
-use crate::sys::ring::Ring;
-use crate::sys::stack::{Stack, StackPool};
+use crate::structures::local_queue::LocalQueue;
+use crate::sys::fibers::fiber::{Description, Fiber, Job};
+use crate::sys::fibers::stack::{Stack, StackPool};
 use crate::worker::overdue::Overdue;
 use crate::worker::view::View;
 use crate::worker::{self, Worker};
@@ -24,8 +24,8 @@ pub(crate) struct Scheduler {
     fibers: RefCell<Vec<Option<Rc<Fiber>>>>,
     vacant: RefCell<Vec<u32>>,
     idle: RefCell<Vec<Rc<Fiber>>>,
-    ready: Ring<Rc<Fiber>>,
-    jobs: Ring<Job>,
+    ready: LocalQueue<Rc<Fiber>>,
+    jobs: LocalQueue<Job>,
     /// Jobs that may still start in this turn.
     startable: Cell<usize>,
     /// Fibers with a job.
@@ -42,8 +42,8 @@ impl Scheduler {
             fibers: RefCell::default(),
             vacant: RefCell::default(),
             idle: RefCell::default(),
-            ready: Ring::with_capacity(64),
-            jobs: Ring::with_capacity(64),
+            ready: LocalQueue::with_capacity(64),
+            jobs: LocalQueue::with_capacity(64),
             startable: Cell::new(0),
             live: Cell::new(0),
             serial: Cell::new(0),

@@ -1,7 +1,7 @@
 //! What the threads of a runtime, and threads outside it, share.
 
 use crate::lane::large::Arrivals;
-use crate::sys::doorbell::Doorbell;
+use crate::sys::sync::doorbell::Doorbell;
 use crate::worker::config::Config;
 use crate::worker::inbox::{Inbox, Message};
 use crate::worker::peers::Peers;

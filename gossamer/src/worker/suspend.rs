@@ -1,7 +1,7 @@
 //! How a fiber of a worker waits, and how it is cancelled.
 
 use crate::lane::context::{self, Context};
-use crate::sys::fiber::Fiber;
+use crate::sys::fibers::fiber::Fiber;
 use crate::worker::Worker;
 use crate::worker::wake::WakeHandle;
 use std::rc::Rc;

@@ -1,7 +1,7 @@
 //! What a worker shows of itself, so that others see whether it goes on.
 
-use crate::sys::static_ref::StaticRef;
-use crate::sys::thread::ThreadFiles;
+use crate::structures::static_ref::StaticRef;
+use crate::sys::threads::procfs::ThreadFiles;
 use std::panic::Location;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};

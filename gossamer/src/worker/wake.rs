@@ -3,8 +3,8 @@
 use crate::lane::context::{self, Context};
 use crate::lane::operation::Delegated;
 use crate::lane::property::Root;
-use crate::sys::fiber::Fiber;
-use crate::sys::outside::Waiter;
+use crate::sys::fibers::fiber::Fiber;
+use crate::sys::threads::outside::Waiter;
 use crate::worker::inbox::Message;
 use crate::worker::shared::Shared;
 use crate::worker::{self, Worker};

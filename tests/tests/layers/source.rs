@@ -20,7 +20,7 @@ pub enum Found {
     Super(usize),
     /// An `unsafe`
     Unsafe(usize),
-    /// `atomic`, but not that of `sys`.
+    /// `atomic`, but not `crate::atomic`.
     ForeignAtomic(usize),
     /// A path into a crate that only the floor may use.
     Floor(usize, String),
@@ -34,7 +34,7 @@ impl File {
         Self { name: name.to_owned(), text, tokens }
     }
 
-    /// `sys/ring.rs` is in `sys`, `runtime.rs` in `runtime`.
+    /// `structures/local_queue.rs` is in `structures`, `runtime.rs` in `runtime`.
     pub fn layer(&self) -> &str {
         let first = self.name.split('/').next().unwrap();
         first.strip_suffix(".rs").unwrap_or(first)
@@ -95,7 +95,7 @@ fn look_through(tokens: &TokenStream, depth: usize, found: &mut Vec<Found>) {
                         found.push(Found::Floor(line, crate_name.to_owned()));
                     }
                     "unsafe" => found.push(Found::Unsafe(line)),
-                    "atomic" if !(at >= 3 && is(at - 3, "sys")) => found.push(Found::ForeignAtomic(line)),
+                    "atomic" if !(at >= 3 && is(at - 3, "crate")) => found.push(Found::ForeignAtomic(line)),
                     _ => {}
                 }
             }

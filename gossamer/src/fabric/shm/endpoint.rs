@@ -3,7 +3,7 @@
 use crate::fabric::shm::Neighbours;
 use crate::fabric::shm::queue::Queue;
 use crate::fabric::{Busy, Endpoint, Event, Fabric, Fragment, Lane, SlotMemory, Slots};
-use crate::sys::segment::Segment;
+use crate::sys::memory::segment::Segment;
 use crate::wire::refusal::Malformed;
 use crate::wire::word::Word;
 use std::cell::{Cell, RefCell};

@@ -4,9 +4,9 @@
 //! it has changed, then clears each bit before it looks at what that sender has published. So what was published before a bit was
 //! cleared is seen, and what comes later sets the bit again.
 
-use crate::sys::atomic::{AtomicU32, AtomicU64, Ordering};
-use crate::sys::doorbell::Doorbell;
-use crate::sys::segment::Segment;
+use crate::atomic::{AtomicU32, AtomicU64, Ordering};
+use crate::sys::memory::segment::Segment;
+use crate::sys::sync::doorbell::Doorbell;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 

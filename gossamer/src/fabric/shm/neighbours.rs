@@ -1,7 +1,7 @@
 //! The other nodes of this machine, as the workers of one node see them.
 
 use crate::fabric::shm::{Mailbox, Mailboxes, Pair};
-use crate::sys::bell::Bell;
+use crate::sys::sync::eventfd::EventFd;
 use std::ops::Range;
 
 /// What another node of this machine shares.
@@ -11,7 +11,7 @@ pub(crate) struct Neighbour {
     pub(crate) pair: Pair,
     pub(crate) mailboxes: Mailboxes,
     /// What its workers are woken with.
-    pub(crate) bells: Vec<Bell>,
+    pub(crate) bells: Vec<EventFd>,
 }
 
 /// All of them.
@@ -74,7 +74,7 @@ impl Neighbours {
     pub(crate) fn ring(&self, worker: usize) {
         let Some((node, number)) = self.find(worker) else { return };
         if node.mailboxes.of(number).doorbell().needs_ring()
-            && let Err(error) = node.bells[number].ring()
+            && let Err(error) = node.bells[number].signal()
         {
             // An eventfd that cannot be written leaves a worker asleep over its work: end, do not hang.
             eprintln!("gossamer: cannot wake worker {worker}: {error}");

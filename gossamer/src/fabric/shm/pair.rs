@@ -3,7 +3,7 @@
 use crate::fabric::shm::endpoint::MappedQueue;
 use crate::fabric::shm::queue::Queue;
 use crate::fabric::{Lane, SlotMemory, Slots};
-use crate::sys::segment::Segment;
+use crate::sys::memory::segment::Segment;
 use std::io;
 use std::ops::Range;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};

@@ -5,8 +5,8 @@
 //! - B3: one thread receives. It reads place `n mod PLACES` only when `written` has shown that fragment `n` is there, and until it says
 //!   by `taken` that it is done.
 
+use crate::atomic::{AtomicU32, Ordering, SharedCell};
 use crate::fabric::{Busy, FRAGMENT_BYTES, Fragment};
-use crate::sys::atomic::{AtomicU32, Ordering, SharedCell};
 use crate::wire::refusal::Malformed;
 use crate::wire::row::RowLayout;
 

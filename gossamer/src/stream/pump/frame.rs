@@ -1,18 +1,18 @@
 //! What goes over a connection between two rings: frames of one size, some with the bytes of a block behind them.
 
+use crate::stream::checksum::{CHECKSUM, checked, with_checksum};
 use std::io;
-use xxhash_rust::xxh3::xxh3_64;
 
-/// Words of a frame: its own, and their xxh3.
+/// Words of a frame, without their checksum.
 const WORDS: usize = 5;
-/// Bytes of its own words.
+/// Bytes of these.
 pub(crate) const TEXT: usize = WORDS * 8;
 /// Bytes of a frame.
-pub(crate) const BYTES: usize = TEXT + 8;
+pub(crate) const BYTES: usize = TEXT + CHECKSUM;
 
 /// One message between two pumps. A *turn* orders the frames of a sender over all its connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Frame {
+pub(crate) enum PumpFrame {
     /// So many bytes of a block, from this offset on; they follow. All of it, unless the sender has flushed it.
     Bytes { turn: u64, offset: u64, bytes: u32, hash: u64 },
     /// The blocks below this that were not sent are holes.
@@ -29,7 +29,7 @@ pub(crate) enum Frame {
     Abort { failure: u64 },
 }
 
-impl Frame {
+impl PumpFrame {
     pub(crate) fn to_bytes(self) -> [u8; BYTES] {
         let words = match self {
             Self::Bytes { turn, offset, bytes, hash } => [1, turn, offset, bytes.into(), hash],
@@ -44,16 +44,13 @@ impl Frame {
         for (place, word) in text.chunks_exact_mut(8).zip(words) {
             place.copy_from_slice(&word.to_le_bytes());
         }
-        with_hash(text)
+        with_checksum(text)
     }
 
     /// # Errors
     /// If it is none, or not as it was sent.
     pub(crate) fn from_bytes(bytes: [u8; BYTES]) -> io::Result<Self> {
-        let (text, hash) = bytes.split_at(TEXT);
-        if hash != xxh3_64(text).to_le_bytes() {
-            return Err(malformed());
-        }
+        let text = checked(&bytes).ok_or_else(malformed)?;
         let mut words = [0; WORDS];
         for (word, place) in words.iter_mut().zip(text.chunks_exact(8)) {
             *word = u64::from_le_bytes(place.try_into().unwrap_or_default());
@@ -73,14 +70,6 @@ impl Frame {
     }
 }
 
-/// What is sent of these words.
-pub(crate) fn with_hash(text: [u8; TEXT]) -> [u8; BYTES] {
-    let mut bytes = [0; BYTES];
-    bytes[..TEXT].copy_from_slice(&text);
-    bytes[TEXT..].copy_from_slice(&xxh3_64(&text).to_le_bytes());
-    bytes
-}
-
 /// What is no frame, or none that may come here.
 pub(crate) fn malformed() -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, "no frame of a stream")
@@ -94,20 +83,20 @@ mod tests {
     fn a_frame_is_read_as_it_was_written() {
         let (turn, block, hash, digest, length) = (1, 2, u64::MAX, 4, 1 << 45);
         for frame in [
-            Frame::Bytes { turn, offset: block << 21, bytes: 1 << 30, hash },
-            Frame::Passed { turn, blocks: block },
-            Frame::End { turn, length, digest },
-            Frame::Leave,
-            Frame::Credit { released: 9 },
-            Frame::Confirm { digest },
-            Frame::Abort { failure: 6 },
+            PumpFrame::Bytes { turn, offset: block << 21, bytes: 1 << 30, hash },
+            PumpFrame::Passed { turn, blocks: block },
+            PumpFrame::End { turn, length, digest },
+            PumpFrame::Leave,
+            PumpFrame::Credit { released: 9 },
+            PumpFrame::Confirm { digest },
+            PumpFrame::Abort { failure: 6 },
         ] {
-            assert_eq!(Frame::from_bytes(frame.to_bytes()).unwrap(), frame);
+            assert_eq!(PumpFrame::from_bytes(frame.to_bytes()).unwrap(), frame);
         }
-        let mut changed = Frame::Leave.to_bytes();
+        let mut changed = PumpFrame::Leave.to_bytes();
         changed[9] ^= 4;
         for wrong in [changed, [0; BYTES], [1; BYTES], [255; BYTES]] {
-            assert!(Frame::from_bytes(wrong).is_err());
+            assert!(PumpFrame::from_bytes(wrong).is_err());
         }
     }
 }

@@ -2,23 +2,23 @@
 #![expect(unsafe_code, reason = "blocks are received into their slots")]
 
 use crate::stream::Error;
-use crate::stream::flow::{Failure, Flow};
+use crate::stream::blocks::flow::{Failure, Flow};
+use crate::stream::blocks::ring::Ring;
 use crate::stream::geometry::LONGEST;
-use crate::stream::pump::frame::{Frame, malformed};
+use crate::stream::pump::frame::{PumpFrame, malformed};
 use crate::stream::pump::order::Order;
 use crate::stream::pump::{Pump, lost, start};
-use crate::stream::ring::Ring;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 /// What the threads of all connections share.
-struct Incoming {
+struct Receiving {
     ring: Arc<Ring>,
-    arrived: Mutex<Arrived>,
+    arrived: Mutex<Received>,
 }
 
-struct Arrived {
+struct Received {
     order: Order<Turn>,
     /// Of all that came: offsets and hashes.
     digest: Xxh3,
@@ -36,66 +36,66 @@ enum Turn {
 /// # Errors
 /// If no thread can be started.
 pub(crate) fn run<P: Pump>(ring: &Arc<Ring>, pumps: Vec<P>) -> Result<(), Error> {
-    let arrived = Arrived { order: Order::new(), digest: Xxh3::new() };
-    let incoming = Arc::new(Incoming { ring: Arc::clone(ring), arrived: Mutex::new(arrived) });
+    let arrived = Received { order: Order::new(), digest: Xxh3::new() };
+    let receiving = Arc::new(Receiving { ring: Arc::clone(ring), arrived: Mutex::new(arrived) });
     let mut answers = Vec::new();
     for pump in &pumps {
         answers.push(pump.try_clone().map_err(Error::io("another handle of a connection"))?);
     }
     for mut pump in pumps {
-        let incoming = Arc::clone(&incoming);
+        let receiving = Arc::clone(&receiving);
         start(move || {
-            let flow = incoming.ring.flow();
-            match incoming.receive_all(&mut pump) {
+            let flow = receiving.ring.flow();
+            match receiving.receive_all(&mut pump) {
                 Ok(()) => {}
-                Err(Trouble::Lost(error)) => lost(flow, &error),
-                Err(Trouble::Failed(failure)) => {
+                Err(ReceiveError::Lost(error)) => lost(flow, &error),
+                Err(ReceiveError::Failed(failure)) => {
                     flow.fail(failure);
                     pump.drain();
                 }
             }
         })?;
     }
-    start(move || incoming.answer(&mut answers))
+    start(move || receiving.answer(&mut answers))
 }
 
-enum Trouble {
+enum ReceiveError {
     Lost(io::Error),
     Failed(Failure),
 }
 
-impl From<io::Error> for Trouble {
+impl From<io::Error> for ReceiveError {
     fn from(error: io::Error) -> Self {
         Self::Lost(error)
     }
 }
 
-impl Incoming {
-    fn arrived(&self) -> MutexGuard<'_, Arrived> {
+impl Receiving {
+    fn arrived(&self) -> MutexGuard<'_, Received> {
         self.arrived.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn receive_all(&self, pump: &mut impl Pump) -> Result<(), Trouble> {
+    fn receive_all(&self, pump: &mut impl Pump) -> Result<(), ReceiveError> {
         loop {
             if let Some(failure) = self.ring.flow().failure() {
-                return Err(Trouble::Failed(failure));
+                return Err(ReceiveError::Failed(failure));
             }
             match pump.receive()? {
-                Frame::Bytes { turn, offset, bytes, hash } => {
+                PumpFrame::Bytes { turn, offset, bytes, hash } => {
                     self.receive_bytes(pump, offset, bytes as usize, hash)?;
                     self.done(turn, Turn::Bytes { offset, bytes, hash });
                 }
-                Frame::Passed { turn, blocks } => self.done(turn, Turn::Passed { blocks }),
-                Frame::End { turn, length, digest } => {
+                PumpFrame::Passed { turn, blocks } => self.done(turn, Turn::Passed { blocks }),
+                PumpFrame::End { turn, length, digest } => {
                     self.done(turn, Turn::End { length, digest });
                     return Ok(());
                 }
-                Frame::Leave => return Ok(()),
-                Frame::Abort { failure } => {
+                PumpFrame::Leave => return Ok(()),
+                PumpFrame::Abort { failure } => {
                     let failure = Failure::from_number(failure).unwrap_or(Failure::Protocol);
-                    return Err(Trouble::Failed(failure));
+                    return Err(ReceiveError::Failed(failure));
                 }
-                Frame::Credit { .. } | Frame::Confirm { .. } => return Err(malformed().into()),
+                PumpFrame::Credit { .. } | PumpFrame::Confirm { .. } => return Err(malformed().into()),
             }
         }
     }
@@ -107,7 +107,7 @@ impl Incoming {
         offset: u64,
         bytes: usize,
         hash: u64,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), ReceiveError> {
         let (flow, geometry) = (self.ring.flow(), &self.ring.geometry);
         let block = geometry.block_of(offset);
         let start = (offset - geometry.start_of(block)) as usize;
@@ -118,14 +118,15 @@ impl Incoming {
         // Once the receiver has passed blocks over, there is room for several of one slot: this connection waits for those that
         // bring the earlier ones. The earliest of all waits for none.
         let slots = geometry.slots() as u64;
-        flow.wait(None, move |flow| block < flow.written().saturating_add(slots)).map_err(Trouble::Failed)?;
+        flow.wait(None, move |flow| block < flow.written().saturating_add(slots))
+            .map_err(ReceiveError::Failed)?;
         flow.label(block, geometry);
         // SAFETY: the bytes lie in the block's slot: `offset` is in the block, so `start` is less than a block, and no more than
         // the rest of it comes (see above). U3: the slot is free, as the wait above has seen, and these bytes were neither handed
         // over nor flushed; each comes once (U5).
         let place = unsafe { std::slice::from_raw_parts_mut(self.ring.at(block).wrapping_add(start), bytes) };
         pump.receive_bytes(place)?;
-        if xxh3_64(place) == hash { Ok(()) } else { Err(Trouble::Failed(Failure::Checksum(block))) }
+        if xxh3_64(place) == hash { Ok(()) } else { Err(ReceiveError::Failed(Failure::Checksum(block))) }
     }
 
     fn can_end_at(&self, length: u64) -> bool {
@@ -137,7 +138,7 @@ impl Incoming {
 
     fn done(&self, turn: u64, what: Turn) {
         let mut arrived = self.arrived();
-        let Arrived { order, digest: ours } = &mut *arrived;
+        let Received { order, digest: ours } = &mut *arrived;
         let flow = self.ring.flow();
         order.done(turn, what, |what| match what {
             Turn::Bytes { offset, bytes, hash } => {
@@ -174,19 +175,19 @@ impl Incoming {
             let sent = if let Some(failure) = waited.err().or(failure) {
                 return pumps.iter_mut().for_each(|pump| {
                     // If it cannot be sent, the end of the connection says enough.
-                    let _sent = pump.send(Frame::Abort { failure: failure.to_number() });
+                    let _sent = pump.send(PumpFrame::Abort { failure: failure.to_number() });
                     pump.hang_up();
                 });
             } else if flow.is_taken() {
                 let digest = self.arrived().digest.digest();
-                let sent = first.send(Frame::Confirm { digest });
+                let sent = first.send(PumpFrame::Confirm { digest });
                 if sent.is_ok() {
                     return flow.settle();
                 }
                 sent
             } else {
                 told = gone(flow);
-                first.send(Frame::Credit { released: told })
+                first.send(PumpFrame::Credit { released: told })
             };
             match sent {
                 Ok(()) => {}
@@ -210,13 +211,13 @@ mod tests {
     fn an_end_that_cannot_be_is_a_breach_of_the_protocol() {
         for (passed, length) in [(0, u64::MAX), (0, LONGEST + 1), (9, 5), (9, 8 * 4096)] {
             let ring = Ring::create(Geometry::new().block(4096).ahead(2)).unwrap();
-            let arrived = Mutex::new(Arrived { order: Order::new(), digest: Xxh3::new() });
-            let incoming = Incoming { ring: Arc::new(ring), arrived };
-            incoming.done(0, Turn::Passed { blocks: passed });
-            let digest = incoming.arrived().digest.digest();
-            incoming.done(1, Turn::End { length, digest });
-            assert_eq!(incoming.ring.flow().failure(), Some(Failure::Protocol), "{passed} {length}");
-            assert!(!incoming.ring.flow().is_ended());
+            let arrived = Mutex::new(Received { order: Order::new(), digest: Xxh3::new() });
+            let receiving = Receiving { ring: Arc::new(ring), arrived };
+            receiving.done(0, Turn::Passed { blocks: passed });
+            let digest = receiving.arrived().digest.digest();
+            receiving.done(1, Turn::End { length, digest });
+            assert_eq!(receiving.ring.flow().failure(), Some(Failure::Protocol), "{passed} {length}");
+            assert!(!receiving.ring.flow().is_ended());
         }
     }
 }

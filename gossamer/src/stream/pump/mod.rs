@@ -20,10 +20,10 @@ pub(crate) mod shm;
 pub(crate) mod tcp;
 
 use crate::stream::Error;
-use crate::stream::flow::{Failure, Flow};
-use crate::sys::affinity;
-use crate::sys::children::KeptFromChildren;
-use frame::Frame;
+use crate::stream::blocks::flow::{Failure, Flow};
+use crate::sys::process::close_on_fork::CloseOnFork;
+use crate::sys::threads::affinity;
+use frame::PumpFrame;
 use std::io;
 use std::os::unix::net::UnixStream;
 use std::thread;
@@ -36,7 +36,7 @@ pub(crate) trait Pump: Send + Sized + 'static {
     ///
     /// # Errors
     /// If the other end is gone.
-    fn send(&mut self, frame: Frame) -> io::Result<()>;
+    fn send(&mut self, frame: PumpFrame) -> io::Result<()>;
 
     /// Sends a frame and the bytes of a block that follow it: not a copy, if that is faster.
     ///
@@ -45,13 +45,13 @@ pub(crate) trait Pump: Send + Sized + 'static {
     ///
     /// # Safety
     /// The bytes stay as they are until a credit has come for the block.
-    unsafe fn send_bytes(&mut self, frame: Frame, bytes: &[u8]) -> io::Result<()>;
+    unsafe fn send_bytes(&mut self, frame: PumpFrame, bytes: &[u8]) -> io::Result<()>;
 
     /// Waits for the next frame.
     ///
     /// # Errors
     /// If the other end is gone, or sends something else.
-    fn receive(&mut self) -> io::Result<Frame>;
+    fn receive(&mut self) -> io::Result<PumpFrame>;
 
     /// Receives the bytes that follow the frame that came last, into their slot.
     ///
@@ -74,21 +74,21 @@ pub(crate) trait Pump: Send + Sized + 'static {
 }
 
 /// Keeps an end's connection to the other one.
-pub(crate) enum Keeper {
+pub(crate) enum PeerConnection {
     /// Threads have it, which end with the flow.
     Threads,
     /// A thread watches it, which ends when this is closed.
-    Watched { _kept: KeptFromChildren, socket: UnixStream },
+    Watched { _close_on_fork: CloseOnFork, socket: UnixStream },
 }
 
-impl Keeper {
+impl PeerConnection {
     /// Whether it tells the sender of the receiver's confirmation, and says when it has (`Flow::settle`).
     pub(crate) fn settles(&self) -> bool {
         matches!(self, Self::Threads)
     }
 }
 
-impl Drop for Keeper {
+impl Drop for PeerConnection {
     fn drop(&mut self) {
         if let Self::Watched { socket, .. } = self {
             // It fails if the other end has closed it.

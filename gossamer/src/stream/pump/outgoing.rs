@@ -1,17 +1,17 @@
 //! The sender's pump: consumes its ring and sends what was in it.
 #![expect(unsafe_code, reason = "blocks are sent from their slots")]
 
-use crate::stream::flow::Failure;
-use crate::stream::pump::frame::Frame;
+use crate::stream::blocks::flow::Failure;
+use crate::stream::blocks::ring::Ring;
+use crate::stream::pump::frame::PumpFrame;
 use crate::stream::pump::{Pump, lost, start};
-use crate::stream::ring::Ring;
 use crate::stream::{Error, Geometry};
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 /// What the threads of all connections share.
-struct Outgoing {
+struct Sending {
     ring: Arc<Ring>,
     next: Mutex<Next>,
 }
@@ -37,7 +37,7 @@ impl Next {
     }
 
     /// A frame whose turn is next.
-    fn frame(&mut self, of: impl FnOnce(u64) -> Frame) -> Frame {
+    fn frame(&mut self, of: impl FnOnce(u64) -> PumpFrame) -> PumpFrame {
         self.turn += 1;
         of(self.turn - 1)
     }
@@ -49,15 +49,15 @@ impl Next {
 /// If no thread can be started.
 pub(crate) fn run<P: Pump>(ring: &Arc<Ring>, pumps: Vec<P>) -> Result<(), Error> {
     let next = Next { turn: 0, block: 0, sent: 0, digest: Xxh3::new(), ended: false };
-    let outgoing = Arc::new(Outgoing { ring: Arc::clone(ring), next: Mutex::new(next) });
+    let sending = Arc::new(Sending { ring: Arc::clone(ring), next: Mutex::new(next) });
     for (index, mut pump) in pumps.into_iter().enumerate() {
         if index == 0 {
             let mut answers = pump.try_clone().map_err(Error::io("another handle of a connection"))?;
-            let outgoing = Arc::clone(&outgoing);
-            start(move || outgoing.hear(&mut answers))?;
+            let sending = Arc::clone(&sending);
+            start(move || sending.hear(&mut answers))?;
         }
-        let outgoing = Arc::clone(&outgoing);
-        start(move || outgoing.send_all(&mut pump, index > 0))?;
+        let sending = Arc::clone(&sending);
+        start(move || sending.send_all(&mut pump, index > 0))?;
     }
     Ok(())
 }
@@ -67,20 +67,20 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Outgoing {
+impl Sending {
     /// Sends frames until the end. Only the first connection's receiver answers in between, to another thread.
     fn send_all(&self, pump: &mut impl Pump, hears: bool) {
         let sent = loop {
             let frame = match self.next() {
                 Ok(frame) => frame,
                 Err(failure) => {
-                    let sent = pump.send(Frame::Abort { failure: failure.to_number() });
+                    let sent = pump.send(PumpFrame::Abort { failure: failure.to_number() });
                     pump.hang_up();
                     break sent;
                 }
             };
             match self.send(pump, frame) {
-                Ok(()) if matches!(frame, Frame::End { .. } | Frame::Leave) => return,
+                Ok(()) if matches!(frame, PumpFrame::End { .. } | PumpFrame::Leave) => return,
                 Ok(()) => {}
                 Err(error) => break Err(error),
             }
@@ -94,11 +94,11 @@ impl Outgoing {
     }
 
     /// Waits for the next frame that is to be sent.
-    fn next(&self) -> Result<Frame, Failure> {
+    fn next(&self) -> Result<PumpFrame, Failure> {
         let (flow, geometry) = (self.ring.flow(), &self.ring.geometry);
         let next = &mut *lock(&self.next);
         if next.ended {
-            return Ok(Frame::Leave);
+            return Ok(PumpFrame::Leave);
         }
         loop {
             let from = next.offset(geometry);
@@ -116,11 +116,11 @@ impl Outgoing {
             if ended && block == written {
                 next.ended = true;
                 let (length, digest) = (flow.length().unwrap_or_default(), next.digest.digest());
-                return Ok(next.frame(|turn| Frame::End { turn, length, digest }));
+                return Ok(next.frame(|turn| PumpFrame::End { turn, length, digest }));
             }
             if block > next.block {
                 next.go_to(block);
-                return Ok(next.frame(|turn| Frame::Passed { turn, blocks: block }));
+                return Ok(next.frame(|turn| PumpFrame::Passed { turn, blocks: block }));
             }
             let offset = next.offset(geometry);
             let bytes = flow.readable(offset, geometry) as usize;
@@ -129,7 +129,7 @@ impl Outgoing {
                 next.digest.update(&offset.to_le_bytes());
                 next.digest.update(&hash.to_le_bytes());
                 next.sent += bytes;
-                return Ok(next.frame(|turn| Frame::Bytes { turn, offset, bytes: bytes as u32, hash }));
+                return Ok(next.frame(|turn| PumpFrame::Bytes { turn, offset, bytes: bytes as u32, hash }));
             }
         }
     }
@@ -142,8 +142,8 @@ impl Outgoing {
         unsafe { std::slice::from_raw_parts(at, bytes) }
     }
 
-    fn send(&self, pump: &mut impl Pump, frame: Frame) -> io::Result<()> {
-        let Frame::Bytes { offset, bytes, .. } = frame else { return pump.send(frame) };
+    fn send(&self, pump: &mut impl Pump, frame: PumpFrame) -> io::Result<()> {
+        let PumpFrame::Bytes { offset, bytes, .. } = frame else { return pump.send(frame) };
         // SAFETY: U3: their slot is the producer's again when the block is released, which is when its credit comes.
         unsafe { pump.send_bytes(frame, self.bytes(offset, bytes as usize)) }
     }
@@ -162,11 +162,11 @@ impl Outgoing {
         let failure = loop {
             match pump.receive() {
                 // It has arrived, so nothing of it is read here any more.
-                Ok(Frame::Credit { released }) if released <= self.complete() => flow.release(released),
-                Ok(Frame::Confirm { digest }) if digest == lock(&self.next).digest.digest() => {
+                Ok(PumpFrame::Credit { released }) if released <= self.complete() => flow.release(released),
+                Ok(PumpFrame::Confirm { digest }) if digest == lock(&self.next).digest.digest() => {
                     return flow.take();
                 }
-                Ok(Frame::Abort { failure }) => {
+                Ok(PumpFrame::Abort { failure }) => {
                     break Failure::from_number(failure).unwrap_or(Failure::Protocol);
                 }
                 Ok(_) => break Failure::Protocol,

@@ -1,13 +1,13 @@
 //! Both ends on one machine: they map one ring, so nothing is moved. A Unix socket hands it over, and tells of the other's end.
 
-use crate::fabric::socket::Socket;
+use crate::stream::blocks::flow::Failure;
+use crate::stream::blocks::ring::Ring;
 use crate::stream::error::End;
-use crate::stream::flow::Failure;
-use crate::stream::pump::{Keeper, start};
-use crate::stream::ring::Ring;
+use crate::stream::pump::{PeerConnection, start};
 use crate::stream::{Error, Geometry};
-use crate::sys::children::keep_from;
-use crate::sys::descriptors;
+use crate::sys::process::close_on_fork::close_on_fork;
+use crate::sys::process::descriptors;
+use crate::transport::socket::Socket;
 use std::io::Read;
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
@@ -17,7 +17,11 @@ use std::sync::Arc;
 ///
 /// # Errors
 /// If the other end is gone, or there is not so much memory.
-pub(crate) fn share(socket: Socket, end: End, geometry: Geometry) -> Result<(Arc<Ring>, Keeper), Error> {
+pub(crate) fn share(
+    socket: Socket,
+    end: End,
+    geometry: Geometry,
+) -> Result<(Arc<Ring>, PeerConnection), Error> {
     let ring = match end {
         End::Sender => {
             let ring = Ring::create(geometry)?;
@@ -36,12 +40,12 @@ pub(crate) fn share(socket: Socket, end: End, geometry: Geometry) -> Result<(Arc
     let doing = || Error::io("watching the other end");
     socket.set_read_timeout(None).map_err(doing())?;
     let (watched, watching) = (Arc::clone(&ring), socket.try_clone().map_err(doing())?);
-    let kept = keep_from(watching.as_fd());
+    let kept = close_on_fork(watching.as_fd());
     start(move || {
         watch(&watching, end, &watched);
         drop(kept);
     })?;
-    Ok((ring, Keeper::Watched { _kept: keep_from(socket.as_fd()), socket }))
+    Ok((ring, PeerConnection::Watched { _close_on_fork: close_on_fork(socket.as_fd()), socket }))
 }
 
 /// Waits for the end of the other process, or of this end.

@@ -1,12 +1,12 @@
 //! A connection by TCP: blocks are sent from their slots, without a copy, and read into their slots.
 #![expect(unsafe_code, reason = "pages of slots are sent, not copies of them")]
 
-use crate::fabric::socket::Socket;
 use crate::stream::Error;
 use crate::stream::pump::Pump;
-use crate::stream::pump::frame::{BYTES, Frame};
-use crate::sys::children::{KeptFromChildren, keep_from};
-use crate::sys::splice::Splice;
+use crate::stream::pump::frame::{BYTES, PumpFrame};
+use crate::sys::process::close_on_fork::{CloseOnFork, close_on_fork};
+use crate::sys::process::splice::Splice;
+use crate::transport::socket::Socket;
 use rustix::io::retry_on_intr;
 use rustix::net::{SendFlags, send, sockopt};
 use std::cell::OnceCell;
@@ -28,7 +28,7 @@ const WORTH_SPLICING: usize = 64 << 10;
 
 /// One connection.
 pub(crate) struct Tcp {
-    _kept: KeptFromChildren,
+    _close_on_fork: CloseOnFork,
     socket: Socket,
     /// Made when the first block is sent; none if there are no descriptors for it.
     splice: OnceCell<Option<Splice>>,
@@ -58,7 +58,7 @@ impl Tcp {
     }
 
     fn of(socket: Socket) -> Self {
-        Self { _kept: keep_from(socket.as_fd()), socket, splice: OnceCell::new() }
+        Self { _close_on_fork: close_on_fork(socket.as_fd()), socket, splice: OnceCell::new() }
     }
 
     fn send_copy(&mut self, header: &[u8], bytes: &[u8]) -> io::Result<()> {
@@ -77,12 +77,12 @@ impl Tcp {
 }
 
 impl Pump for Tcp {
-    fn send(&mut self, frame: Frame) -> io::Result<()> {
+    fn send(&mut self, frame: PumpFrame) -> io::Result<()> {
         self.send_copy(&frame.to_bytes(), &[])
     }
 
     // SAFETY: what the trait says.
-    unsafe fn send_bytes(&mut self, frame: Frame, bytes: &[u8]) -> io::Result<()> {
+    unsafe fn send_bytes(&mut self, frame: PumpFrame, bytes: &[u8]) -> io::Result<()> {
         let header = frame.to_bytes();
         if bytes.len() < WORTH_SPLICING {
             return self.send_copy(&header, bytes);
@@ -99,10 +99,10 @@ impl Pump for Tcp {
         unsafe { splice.send(bytes, &self.socket) }
     }
 
-    fn receive(&mut self) -> io::Result<Frame> {
+    fn receive(&mut self) -> io::Result<PumpFrame> {
         let mut header = [0; BYTES];
         self.socket.read_exact(&mut header)?;
-        Frame::from_bytes(header)
+        PumpFrame::from_bytes(header)
     }
 
     fn receive_bytes(&mut self, slot: &mut [u8]) -> io::Result<()> {

@@ -1,0 +1,8 @@
+//! The few blocks of a stream that are in memory: the ring that holds them, and whose each of them is.
+//!
+//! Whoever moves blocks, a pump, a window or a call of an end, is a party of the ring's flow and obeys it (U3 to U5).
+
+pub(crate) mod flow;
+#[cfg(all(test, not(loom)))]
+mod model;
+pub(crate) mod ring;

@@ -1,0 +1,104 @@
+//! A few blocks in one file that lives in memory, mapped once where pumps and safe calls use them, and the flow behind them.
+//!
+//! This *home mapping* never moves, so a fabric can register it once; what moves through a window are further mappings of the same
+//! slots.
+//!
+//! Invariant U6: a ring's file is as long as its slots and a page, and is mapped whole as long as the ring lives; the flow
+//! is at the start of the page behind the slots.
+#![expect(unsafe_code, reason = "the flow lies in the memory of the ring")]
+
+use crate::stream::blocks::flow::Flow;
+use crate::stream::{Error, Geometry};
+use crate::sys::memory::range::{Access, FilePart, Range};
+use crate::sys::memory::segment::{checked_file, sealed_file};
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+const PAGE: usize = 4096;
+const _: () = assert!(size_of::<Flow>() <= PAGE);
+/// Mappings begin at multiples of this, for huge pages.
+pub(crate) const ALIGNMENT: usize = 2 << 20;
+
+/// The memory of an end, or of both ends inside a machine.
+#[derive(Debug)]
+pub(crate) struct Ring {
+    file: File,
+    home: Range,
+    pub(crate) geometry: Geometry,
+}
+
+impl Ring {
+    /// A new one, empty.
+    ///
+    /// # Errors
+    /// If there is not so much memory.
+    pub(crate) fn create(geometry: Geometry) -> Result<Self, Error> {
+        let doing = || Error::io(format!("memory for the ring of a stream, {} bytes", geometry.ring_bytes()));
+        let file = sealed_file(c"gossamer-stream", geometry.ring_bytes() + PAGE).map_err(doing())?;
+        let ring = Self::map(file, geometry).map_err(doing())?;
+        if geometry.block_bytes() >= ALIGNMENT {
+            ring.home.collapse(0, geometry.ring_bytes());
+        }
+        Ok(ring)
+    }
+
+    /// The one that the other end has made.
+    ///
+    /// # Errors
+    /// If it has another size, or could change it; if it cannot be mapped.
+    pub(crate) fn attach(descriptor: OwnedFd, geometry: Geometry) -> Result<Self, Error> {
+        checked_file(descriptor, geometry.ring_bytes() + PAGE)
+            .and_then(|file| Self::map(file, geometry))
+            .map_err(Error::io("mapping the ring of the other end"))
+    }
+
+    fn map(file: File, geometry: Geometry) -> io::Result<Self> {
+        let bytes = geometry.ring_bytes() + PAGE;
+        let home = mapped(&file, bytes, Access::Write)?;
+        Ok(Self { file, home, geometry })
+    }
+
+    /// Its slots once more, for parts of it to be mapped elsewhere.
+    ///
+    /// # Errors
+    /// If the process has too many mappings.
+    pub(crate) fn template(&self, access: Access) -> io::Result<Range> {
+        mapped(&self.file, self.geometry.ring_bytes(), access)
+    }
+
+    /// That of nobody in a forked child, which has none.
+    pub(crate) fn flow(&self) -> &Flow {
+        static NOBODYS: Flow = Flow::new();
+        if !self.home.is_here() {
+            return &NOBODYS;
+        }
+        let flow = self.home.at(self.geometry.ring_bytes()).cast::<Flow>();
+        // SAFETY: U6: mapped as long as the ring, aligned to a page, and zeros are a valid flow; it is atomics throughout.
+        unsafe { &*flow }
+    }
+
+    /// Where a block lies in the ring.
+    pub(crate) fn offset_of(&self, block: u64) -> usize {
+        (block % self.geometry.slots() as u64) as usize * self.geometry.block_bytes()
+    }
+
+    /// Where a block is at home. Reading and writing there is for whom the flow says it belongs to (U3).
+    pub(crate) fn at(&self, block: u64) -> *mut u8 {
+        self.home.at(self.offset_of(block))
+    }
+}
+
+fn mapped(file: &File, bytes: usize, access: Access) -> io::Result<Range> {
+    let range = Range::reserve(bytes, ALIGNMENT)?;
+    // SAFETY: a new range: nobody refers to anything in it.
+    unsafe { range.map(0, bytes, FilePart { file: file.as_fd(), offset: 0 }, access) }?;
+    Ok(range)
+}
+
+impl AsFd for Ring {
+    /// What `attach` needs.
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.file.as_fd()
+    }
+}

@@ -1,0 +1,181 @@
+//! [`Listener`]: waits for the other end of a stream. Also how a [`Sender`] or a [`Receiver`] gets to one.
+
+use crate::stream::blocking::{require_wait, run_blocking};
+use crate::stream::connect::acceptor::{AcceptWaiter, Acceptor};
+use crate::stream::connect::party::Party;
+use crate::stream::ends::stream_end::StreamEnd;
+use crate::stream::error::End;
+use crate::stream::options::Options;
+use crate::stream::{Error, Length, Receiver, Sender};
+use std::fmt;
+use std::marker::PhantomData;
+use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
+use std::sync::Arc;
+use std::time::Duration;
+
+fn resolve(address: impl ToSocketAddrs) -> Result<Vec<SocketAddr>, Error> {
+    address.to_socket_addrs().map(Iterator::collect).map_err(Error::io("looking up an address"))
+}
+
+/// Waits for the other end of a stream: of [`Sender::bind`] and [`Receiver::bind`].
+pub struct Listener<E> {
+    acceptor: Arc<Acceptor>,
+    party: Party,
+    end: PhantomData<fn() -> E>,
+}
+
+impl<E> Listener<E> {
+    fn bind(address: impl ToSocketAddrs, party: Party) -> Result<Self, Error> {
+        let addresses = resolve(address)?;
+        let socket = TcpListener::bind(&addresses[..]).map_err(Error::io(format!(
+            "listening at {}",
+            addresses.first().map_or(String::new(), SocketAddr::to_string)
+        )))?;
+        Self::on(socket, party)
+    }
+
+    fn on(socket: TcpListener, party: Party) -> Result<Self, Error> {
+        let acceptor = Acceptor::new(socket, party.token.clone()).map_err(Error::io("listening"))?;
+        Ok(Self { acceptor: Arc::new(acceptor), party, end: PhantomData })
+    }
+
+    /// Where it listens: with the port that the system has chosen, if port 0 was asked for.
+    ///
+    /// # Errors
+    /// If the system does not tell.
+    pub fn local_addr(&self) -> Result<SocketAddr, Error> {
+        self.acceptor.listener().local_addr().map_err(Error::io("the address of a listener"))
+    }
+
+    fn meet(&self, call: &'static str, patience: Option<Duration>) -> Result<StreamEnd, Error> {
+        /// A fiber that is cancelled leaves.
+        struct Leaving(Arc<AcceptWaiter>);
+        impl Drop for Leaving {
+            fn drop(&mut self) {
+                self.0.leave();
+            }
+        }
+        require_wait(call);
+        let waiter = Arc::new(AcceptWaiter::new().map_err(Error::io("a descriptor to wait with"))?);
+        let _leaving = Leaving(Arc::clone(&waiter));
+        let (party, acceptor) = (self.party.clone(), Arc::clone(&self.acceptor));
+        run_blocking(call, move || party.accept(&acceptor, &waiter, patience))?
+    }
+}
+
+impl<E> fmt::Debug for Listener<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Listener").field("socket", self.acceptor.listener()).finish_non_exhaustive()
+    }
+}
+
+impl Listener<Sender> {
+    /// Waits for a receiver that knows the key. Others are turned away.
+    ///
+    /// # Errors
+    /// If it does not fit, or is gone again; `Timeout` if there is a [patience](Options::patience), and nobody comes.
+    ///
+    /// # Panics
+    /// In a delegated closure or a callback, which cannot wait.
+    pub fn accept(&self) -> Result<Sender, Error> {
+        self.accept_within(self.party.options.patience)
+    }
+
+    pub(crate) fn accept_within(&self, patience: Option<Duration>) -> Result<Sender, Error> {
+        self.meet("Listener::accept", patience).map(Sender::new)
+    }
+}
+
+impl Listener<Receiver> {
+    /// Waits for a sender that knows the key. Others are turned away.
+    ///
+    /// # Errors
+    /// If it does not fit, or is gone again; `Timeout` if there is a [patience](Options::patience), and nobody comes.
+    ///
+    /// # Panics
+    /// In a delegated closure or a callback, which cannot wait.
+    pub fn accept(&self) -> Result<Receiver, Error> {
+        self.accept_within(self.party.options.patience)
+    }
+
+    pub(crate) fn accept_within(&self, patience: Option<Duration>) -> Result<Receiver, Error> {
+        self.meet("Listener::accept", patience).map(Receiver::new)
+    }
+}
+
+fn connect(call: &'static str, address: impl ToSocketAddrs, party: Party) -> Result<StreamEnd, Error> {
+    let addresses = resolve(address)?;
+    run_blocking(call, move || party.connect(&addresses))?
+}
+
+impl Sender {
+    /// Listens for the receiver of a stream.
+    ///
+    /// # Errors
+    /// If there is no key, the geometry cannot be, or the address is taken.
+    pub fn bind(
+        address: impl ToSocketAddrs,
+        length: impl Into<Length>,
+        options: impl Into<Options>,
+    ) -> Result<Listener<Self>, Error> {
+        Listener::bind(address, Party::new(End::Sender, length.into(), options.into())?)
+    }
+
+    /// As `bind`, with a socket that listens already: of a service manager, say, or with options of its own.
+    ///
+    /// # Errors
+    /// If there is no key, the geometry cannot be, or the socket fails.
+    pub fn listen_on(
+        socket: TcpListener,
+        length: impl Into<Length>,
+        options: impl Into<Options>,
+    ) -> Result<Listener<Self>, Error> {
+        Listener::on(socket, Party::new(End::Sender, length.into(), options.into())?)
+    }
+
+    /// Goes to a receiver that listens.
+    ///
+    /// # Errors
+    /// If there is no key, nobody listens there, or whoever does has another key or geometry, or sends, too.
+    ///
+    /// # Panics
+    /// In a delegated closure or a callback, which cannot wait.
+    pub fn connect(
+        address: impl ToSocketAddrs,
+        length: impl Into<Length>,
+        options: impl Into<Options>,
+    ) -> Result<Self, Error> {
+        let party = Party::new(End::Sender, length.into(), options.into())?;
+        connect("Sender::connect", address, party).map(Self::new)
+    }
+}
+
+impl Receiver {
+    /// Listens for the sender of a stream.
+    ///
+    /// # Errors
+    /// If there is no key, the geometry cannot be, or the address is taken.
+    pub fn bind(address: impl ToSocketAddrs, options: impl Into<Options>) -> Result<Listener<Self>, Error> {
+        Listener::bind(address, Party::new(End::Receiver, Length::Open, options.into())?)
+    }
+
+    /// As `bind`, with a socket that listens already: of a service manager, say, or with options of its own.
+    ///
+    /// # Errors
+    /// If there is no key, the geometry cannot be, or the socket fails.
+    pub fn listen_on(socket: TcpListener, options: impl Into<Options>) -> Result<Listener<Self>, Error> {
+        Listener::on(socket, Party::new(End::Receiver, Length::Open, options.into())?)
+    }
+
+    /// Goes to a sender that listens.
+    ///
+    /// # Errors
+    /// If there is no key, nobody listens there, or whoever does has another key or geometry, or receives, too.
+    ///
+    /// # Panics
+    /// In a delegated closure or a callback, which cannot wait.
+    pub fn connect(address: impl ToSocketAddrs, options: impl Into<Options>) -> Result<Self, Error> {
+        let party = Party::new(End::Receiver, Length::Open, options.into())?;
+        connect("Receiver::connect", address, party).map(Self::new)
+    }
+}

@@ -1,0 +1,8 @@
+//! How two ends come together: in one process, by an address, or as the two ends of a channel between workers.
+
+mod acceptor;
+pub(crate) mod channel;
+pub(crate) mod listener;
+pub(crate) mod pair;
+pub(crate) mod parameters;
+mod party;

@@ -1,0 +1,306 @@
+//! [`Receiver`]: the end that reads, by blocks of the ring's home mapping: no window, no faults.
+#![expect(unsafe_code, reason = "blocks are references into the ring")]
+
+use crate::stream::Error;
+use crate::stream::ends::access::{is_plain, not_aligned, target};
+use crate::stream::ends::stream_end::StreamEnd;
+use crate::sys::memory::range::{Access, Range};
+use crate::wire::NoRef;
+use std::fmt;
+use std::io::{self, BufRead, Read, Seek, SeekFrom};
+use std::marker::PhantomData;
+use std::ops::Deref;
+
+/// The end of a stream that reads.
+///
+/// Its calls wait for what was not sent yet, which blocks the fiber only. Whoever has read to the end (a `None`, or zero bytes) knows
+/// that the sender has finished, and has confirmed all bytes to it. Dropping a receiver before that aborts the stream: the sender gets an
+/// error.
+pub struct Receiver {
+    stream: StreamEnd,
+    /// The next byte.
+    position: u64,
+    /// What a hole reads as, once there was one.
+    zeros: Option<Range>,
+}
+
+impl Receiver {
+    pub(crate) fn new(stream: StreamEnd) -> Self {
+        Self { stream, position: 0, zeros: None }
+    }
+
+    pub(crate) fn into_untouched_end(self) -> Result<StreamEnd, Error> {
+        if self.position == 0 {
+            Ok(self.stream)
+        } else {
+            Err(Error::Refused("something was read already: make the window before".into()))
+        }
+    }
+
+    /// Bytes of the stream, if that is known yet.
+    pub fn length(&self) -> Option<u64> {
+        self.stream.length.or_else(|| self.stream.flow().length())
+    }
+
+    /// The next byte.
+    pub fn position(&self) -> u64 {
+        self.position
+    }
+
+    /// The first byte that can still be read.
+    pub fn first(&self) -> u64 {
+        self.stream.geometry().start_of(self.stream.flow().released())
+    }
+
+    /// The rest of the block at the position, or what the sender has [flushed](std::io::Write::flush) of it; none at the end, which
+    /// this confirms. It is mapped: no fault happens. When it is dropped, all of it counts as read.
+    ///
+    /// # Errors
+    /// What has ended the stream before its time.
+    ///
+    /// # Panics
+    /// In a delegated closure or a callback, which cannot wait.
+    pub fn next_block(&mut self) -> Result<Option<Block<'_>>, Error> {
+        let Some(bytes) = self.reach(self.position, 1)? else {
+            self.stream.finish_receiving()?;
+            return Ok(None);
+        };
+        Ok(Some(Block { bytes, receiver: self }))
+    }
+
+    /// Gives up the blocks behind the comeback of an offset, and looks at it.
+    fn reach(&mut self, offset: u64, least: u64) -> Result<Option<usize>, Error> {
+        self.stream.check_process()?;
+        let geometry = self.stream.geometry();
+        let first = self.first();
+        if offset < first {
+            return Err(Error::BehindComeback { offset, first });
+        }
+        let block = geometry.block_of(offset);
+        self.stream.flow().release(block.saturating_sub(geometry.comeback_blocks()));
+        self.look(offset, least)
+    }
+
+    /// Waits for `least` bytes from an offset on, or the rest of its block. Returns how many there are; none at the end.
+    fn look(&mut self, offset: u64, least: u64) -> Result<Option<usize>, Error> {
+        let Some(bytes) = self.stream.wait_for_bytes(offset, least)? else { return Ok(None) };
+        let geometry = self.stream.geometry();
+        if self.zeros.is_none() && !self.stream.flow().is_labelled(geometry.block_of(offset), &geometry) {
+            self.zeros = Some(zeros(geometry.block_bytes()).map_err(Error::io("memory for zeros"))?);
+        }
+        Ok(Some(bytes))
+    }
+
+    /// Bytes that were looked at.
+    fn bytes_at(&self, offset: u64, bytes: usize) -> &[u8] {
+        let geometry = self.stream.geometry();
+        let block = geometry.block_of(offset);
+        let start = (offset - geometry.start_of(block)) as usize;
+        let is_there = self.stream.flow().is_labelled(block, &geometry);
+        let at = match &self.zeros {
+            Some(zeros) if !is_there => zeros.at(start),
+            _ => self.stream.ring.at(block).wrapping_add(start),
+        };
+        // SAFETY: U3 to U5: the bytes were handed over or flushed, and their block was not released, so they are there for the receiver,
+        // whom this borrows, and nobody writes them. Zeros are as long as a block.
+        unsafe { std::slice::from_raw_parts(at, bytes) }
+    }
+
+    /// Reads from anywhere between [`first`](Self::first) and what the sender can be ahead, waiting for it. The position stays.
+    ///
+    /// # Errors
+    /// `BehindComeback` or `Overrun`, if some of it is elsewhere, and what has ended the stream before its time.
+    ///
+    /// # Panics
+    /// In a delegated closure or a callback, which cannot wait.
+    pub fn read_at(&mut self, mut offset: u64, mut buffer: &mut [u8]) -> Result<(), Error> {
+        self.stream.check_process()?;
+        if buffer.is_empty() {
+            return Ok(());
+        }
+        let geometry = self.stream.geometry();
+        if offset < self.first() {
+            return Err(Error::BehindComeback { offset, first: self.first() });
+        }
+        // So far the sender comes without a release: its own comeback stays with it until it wants to go on.
+        let reach = |receiver: &Self| {
+            let slots = geometry.slots() as u64 - geometry.comeback_blocks();
+            geometry.start_of(receiver.stream.flow().released() + slots)
+        };
+        let end = offset
+            .checked_add(buffer.len() as u64)
+            .ok_or(Error::Overrun { offset: u64::MAX, end: reach(self) })?;
+        if end > reach(self) {
+            // What the position has left behind, but not what is to be read now.
+            let left = geometry.block_of(self.position).saturating_sub(geometry.comeback_blocks());
+            self.stream.flow().release(left.min(geometry.block_of(offset)));
+        }
+        let limit = reach(self).min(self.length().unwrap_or(u64::MAX));
+        if end > limit {
+            return Err(Error::Overrun { offset: end, end: limit });
+        }
+        while !buffer.is_empty() {
+            let Some(bytes) = self.look(offset, buffer.len() as u64)? else {
+                return Err(Error::Overrun { offset, end: self.length().unwrap_or_default() });
+            };
+            let count = bytes.min(buffer.len());
+            let (now, later) = buffer.split_at_mut(count);
+            now.copy_from_slice(self.bytes_at(offset, count));
+            (offset, buffer) = (offset + count as u64, later);
+        }
+        Ok(())
+    }
+
+    /// All values of the rest of the stream, one by one. For speed use blocks: [`Block::typed`].
+    ///
+    /// An error ends it.
+    pub fn values<T: NoRef>(&mut self) -> Values<'_, T> {
+        const { assert!(is_plain::<T>(), "streams hold numbers and arrays of them") };
+        Values { receiver: self, ended: false, of: PhantomData }
+    }
+
+    /// Calls `body` with all values of the rest of the stream, as many at a time as a block has.
+    ///
+    /// # Errors
+    /// What has ended the stream before its time; if a block does not consist of such values.
+    ///
+    /// # Panics
+    /// In a delegated closure or a callback, which cannot wait.
+    pub fn for_each_slice<T: NoRef>(&mut self, mut body: impl FnMut(&[T])) -> Result<(), Error> {
+        while let Some(block) = self.next_block()? {
+            body(block.typed()?);
+        }
+        Ok(())
+    }
+
+    /// Waits until the sender has finished, and confirms all bytes, whether or not they were read.
+    ///
+    /// # Errors
+    /// What has ended the stream before its time.
+    ///
+    /// # Panics
+    /// In a delegated closure or a callback, which cannot wait.
+    pub fn finish(mut self) -> Result<(), Error> {
+        self.stream.drain()?;
+        self.stream.finish_receiving()
+    }
+}
+
+/// Memory that reads as zeros and takes none.
+fn zeros(bytes: usize) -> io::Result<Range> {
+    let range = Range::reserve(bytes, 4096)?;
+    // SAFETY: a new range: nobody refers to anything in it.
+    unsafe { range.clear(0, bytes, Access::Read) }?;
+    Ok(range)
+}
+
+impl fmt::Debug for Receiver {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Receiver").field("position", &self.position).finish_non_exhaustive()
+    }
+}
+
+impl Read for Receiver {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let bytes = self.fill_buf()?;
+        let count = bytes.len().min(buffer.len());
+        buffer[..count].copy_from_slice(&bytes[..count]);
+        self.consume(count);
+        Ok(count)
+    }
+}
+
+impl BufRead for Receiver {
+    /// The rest of the block at the position, or what was flushed of it.
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        match self.reach(self.position, 1)? {
+            Some(bytes) => Ok(self.bytes_at(self.position, bytes)),
+            None => {
+                self.stream.finish_receiving()?;
+                Ok(&[])
+            }
+        }
+    }
+
+    fn consume(&mut self, count: usize) {
+        self.position = self.position.saturating_add(count as u64);
+    }
+}
+
+impl Seek for Receiver {
+    /// Back as far as [`first`](Receiver::first), and forward over what is not read.
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        let target = target(to, self.position, self.length())?;
+        let first = self.first();
+        if target < first {
+            return Err(Error::BehindComeback { offset: target, first }.into());
+        }
+        self.position = target;
+        Ok(target)
+    }
+}
+
+/// The rest of a block.
+#[derive(Debug)]
+pub struct Block<'a> {
+    receiver: &'a mut Receiver,
+    bytes: usize,
+}
+
+impl Block<'_> {
+    /// The block as values of a type that is its bytes.
+    ///
+    /// # Errors
+    /// If the block does not begin or end where such a value does.
+    pub fn typed<T: NoRef>(&self) -> Result<&[T], Error> {
+        const { assert!(is_plain::<T>(), "blocks hold numbers and arrays of them") };
+        // SAFETY: any bytes are a plain value.
+        let (before, values, behind) = unsafe { self.align_to::<T>() };
+        if before.is_empty() && behind.is_empty() { Ok(values) } else { Err(not_aligned::<T>()) }
+    }
+}
+
+impl Deref for Block<'_> {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        self.receiver.bytes_at(self.receiver.position, self.bytes)
+    }
+}
+
+impl Drop for Block<'_> {
+    fn drop(&mut self) {
+        self.receiver.position += self.bytes as u64;
+    }
+}
+
+/// The values of a stream: [`Receiver::values`].
+#[derive(Debug)]
+pub struct Values<'a, T> {
+    receiver: &'a mut Receiver,
+    ended: bool,
+    of: PhantomData<T>,
+}
+
+impl<T: NoRef> Iterator for Values<'_, T> {
+    type Item = Result<T, Error>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.ended {
+            return None;
+        }
+        let value = match self.receiver.reach(self.receiver.position, size_of::<T>() as u64) {
+            Ok(Some(bytes)) if bytes >= size_of::<T>() => {
+                let at = self.receiver.bytes_at(self.receiver.position, size_of::<T>()).as_ptr();
+                self.receiver.position += size_of::<T>() as u64;
+                // SAFETY: any bytes are a plain value, and these are as many as it has.
+                return Some(Ok(unsafe { at.cast::<T>().read_unaligned() }));
+            }
+            Ok(Some(_)) => Some(Err(not_aligned::<T>())),
+            Ok(None) => self.receiver.stream.finish_receiving().err().map(Err),
+            Err(error) => Some(Err(error)),
+        };
+        self.ended = true;
+        value
+    }
+}

@@ -1,0 +1,8 @@
+//! Raw windows: all bytes of a stream at their addresses, of which page faults map the blocks in use.
+//!
+//! A new way to learn of faults calls `Window::touch`, as `userfault` and the signal handler do.
+
+mod faulting;
+pub(crate) mod raw;
+mod userfault;
+mod window;

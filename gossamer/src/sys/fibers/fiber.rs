@@ -1,0 +1,382 @@
+//! Fibers, and the seam to the context switch.
+//!
+//! A fiber is a coroutine that runs one job after another, so that neither its stack nor its first frame is ever
+//! set up twice. Suspending and resuming are the hot path of every blocking call: they touch one thread-local and
+//! the fiber itself.
+//!
+//! Invariants
+//! - F1: a fiber is used on the thread that made it only (it is neither `Send` nor `Sync`).
+//! - F2: `RUNNING` points into the `Rc` of the fiber whose stack this thread runs on, or is null on the thread's
+//!   own stack; `resume` owns that `Rc` meanwhile.
+//! - F3: `yielder` is set by the fiber's first frame, which lives as long as the coroutine is not dropped.
+//! - F4: `farewell` is none, or refers into a frame of the fiber's job, which takes it back before it is left.
+
+use crate::structures::inline_closure::InlineClosure;
+use crate::structures::locals::Locals;
+use crate::sys::fibers::stack::{PAGE, Stack, StackError};
+use crate::sys::memory::prefetch;
+use corosensei::{Coroutine, Yielder};
+use std::cell::{Cell, OnceCell, UnsafeCell};
+use std::mem::ManuallyDrop;
+use std::panic::Location;
+use std::ptr::{NonNull, null};
+use std::rc::Rc;
+use std::task::Waker;
+
+/// Cache lines of a suspended frame that a resume reads at once.
+const FRAME_LINES: usize = 3;
+/// Cache lines of what a resume touches of the fiber itself.
+const SELF_LINES: usize = 2;
+
+thread_local! {
+    /// F2. Read by the fault handler, so it must need no initialisation.
+    static RUNNING: Cell<*const Fiber> = const { Cell::new(null()) };
+}
+
+/// What a fiber runs. It is told if it cannot have a stack; it must not unwind.
+pub(crate) struct Job {
+    pub(crate) start: InlineClosure<Result<(), StackError>>,
+    pub(crate) spawned_at: &'static Location<'static>,
+}
+
+/// What a report says about a fiber.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Description {
+    pub(crate) worker: u32,
+    pub(crate) serial: u64,
+    pub(crate) spawned_at: &'static Location<'static>,
+}
+
+/// Whether a fiber can go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FiberState {
+    /// Without a job.
+    Idle,
+    Running,
+    /// Suspended while it unwinds from a panic, which is counted for the whole thread: no other fiber may run before it.
+    Unwinding,
+    /// In the queue of those that can go on.
+    Ready,
+    /// Suspended until it is woken.
+    Parked,
+}
+
+/// A stack with a coroutine on it, and the job it runs.
+pub(crate) struct Fiber {
+    coroutine: UnsafeCell<ManuallyDrop<Coroutine<(), (), (), Stack>>>,
+    yielder: Cell<*const Yielder<(), ()>>,
+    state: Cell<FiberState>,
+    /// Woken while it was not parked: the next park returns at once.
+    notified: Cell<bool>,
+    /// Parked by a call that unwinds when the runtime ends.
+    cancellable: Cell<bool>,
+    /// Times its job was told that the runtime ends.
+    cancellations: Cell<u32>,
+    /// Index in its worker's table.
+    pub(crate) index: u32,
+    job: Cell<Option<Job>>,
+    /// Made at the first wait that needs one.
+    pub(crate) waker: OnceCell<Waker>,
+    description: Cell<Description>,
+    /// The call in which it waits.
+    waits_in: Cell<Option<&'static str>>,
+    /// F4. Tells who waits for the job that it will never end.
+    farewell: Cell<Option<NonNull<dyn Fn()>>>,
+    /// Its job's own values.
+    pub(crate) locals: Locals,
+    /// An address in the frame that suspended it, where the next resume will read.
+    frame: Cell<*const u64>,
+    guard: usize,
+    usable: usize,
+}
+
+impl Fiber {
+    /// An idle fiber. When its job has ended it asks `next` for another before it suspends.
+    pub(crate) fn new(
+        index: u32,
+        stack: Stack,
+        description: Description,
+        next: fn(&Self) -> Option<Job>,
+    ) -> Rc<Self> {
+        let (guard, usable) = (stack.guard(), stack.usable());
+        let coroutine = Coroutine::with_stack(stack, move |yielder, ()| {
+            Self::with_running(|fiber| fiber.yielder.set(yielder));
+            loop {
+                // One job after another, as long as there are some: none costs a switch that another may save.
+                while let Some(job) = Self::with_running(|fiber| fiber.job.take().or_else(|| next(fiber))) {
+                    job.start.call(Ok(()));
+                }
+                Self::with_running(|fiber| fiber.state.set(FiberState::Idle));
+                yielder.suspend(());
+            }
+        });
+        Rc::new(Self {
+            coroutine: UnsafeCell::new(ManuallyDrop::new(coroutine)),
+            yielder: Cell::new(null()),
+            state: Cell::new(FiberState::Idle),
+            notified: Cell::new(false),
+            cancellable: Cell::new(false),
+            cancellations: Cell::new(0),
+            index,
+            job: Cell::new(None),
+            waker: OnceCell::new(),
+            description: Cell::new(description),
+            waits_in: Cell::new(None),
+            farewell: Cell::new(None),
+            locals: Locals::new(),
+            frame: Cell::new(null()),
+            guard,
+            usable,
+        })
+    }
+
+    /// Gives an idle fiber a job; it runs at the next `resume`.
+    pub(crate) fn assign(&self, job: Job, description: Description) {
+        self.describe(description);
+        self.job.set(Some(job));
+    }
+
+    /// Prepares for a job of this description.
+    pub(crate) fn describe(&self, description: Description) {
+        self.description.set(description);
+        self.notified.set(false);
+        self.cancellations.set(0);
+    }
+
+    /// The source line that spawned the fiber that does its job.
+    pub(crate) fn spawned_at(&self) -> &'static Location<'static> {
+        self.description.get().spawned_at
+    }
+
+    /// The call in which it waits, if that is known.
+    pub(crate) fn waits_in(&self) -> Option<&'static str> {
+        self.waits_in.get()
+    }
+
+    /// Notes, on the running fiber, in which call it will wait until the guard is dropped.
+    pub(crate) fn note_wait(call: &'static str) -> WaitNote {
+        WaitNote(Self::with_running(|fiber| fiber.waits_in.replace(Some(call))))
+    }
+
+    /// Runs `job` on the running fiber, if there is one; `farewell` is called if it stays suspended for ever.
+    pub(crate) fn with_farewell(farewell: &dyn Fn(), job: impl FnOnce()) {
+        struct Taken(Option<Rc<Fiber>>);
+        impl Drop for Taken {
+            fn drop(&mut self) {
+                self.0.iter().for_each(|fiber| fiber.farewell.set(None));
+            }
+        }
+        let taken = Taken(Self::running());
+        let farewell = NonNull::from(farewell);
+        // SAFETY: only the lifetime differs, and F4: `taken` takes it back before this frame is left.
+        let farewell = unsafe { std::mem::transmute::<NonNull<dyn Fn() + '_>, NonNull<dyn Fn()>>(farewell) };
+        taken.0.iter().for_each(|fiber| fiber.farewell.set(Some(farewell)));
+        job();
+    }
+
+    /// Tells who waits for the job that it will never end: nobody resumes this fiber any more.
+    pub(crate) fn say_farewell(&self) {
+        if let Some(farewell) = self.farewell.take() {
+            // SAFETY: F4; F1: the frame is one of this thread, and it is suspended.
+            let farewell = unsafe { farewell.as_ref() };
+            farewell();
+        }
+    }
+
+    pub(crate) fn state(&self) -> FiberState {
+        self.state.get()
+    }
+
+    /// Whether the job has ended.
+    #[inline(always)]
+    pub(crate) fn is_idle(&self) -> bool {
+        self.state.get() == FiberState::Idle
+    }
+
+    /// Whether it is suspended as fibers are: not at the end of a job, and not in the middle of unwinding.
+    #[inline(always)]
+    pub(crate) fn is_suspended(&self) -> bool {
+        matches!(self.state.get(), FiberState::Ready | FiberState::Parked)
+    }
+
+    /// Whether it is suspended in the middle of unwinding.
+    pub(crate) fn is_unwinding(&self) -> bool {
+        self.state.get() == FiberState::Unwinding
+    }
+
+    /// Whether it waits to be woken.
+    pub(crate) fn is_parked(&self) -> bool {
+        self.state.get() == FiberState::Parked
+    }
+
+    /// Whether it waits in a call that unwinds when the runtime ends.
+    pub(crate) fn is_cancellable(&self) -> bool {
+        self.is_parked() && self.cancellable.get()
+    }
+
+    /// Notes that a fiber was woken; whether it must be queued to go on. If not, its next park returns at once.
+    #[inline(always)]
+    pub(crate) fn wake(&self) -> bool {
+        match self.state.get() {
+            FiberState::Parked => self.state.set(FiberState::Ready),
+            FiberState::Running | FiberState::Ready | FiberState::Unwinding => {
+                self.notified.set(true);
+                return false;
+            }
+            FiberState::Idle => return false,
+        }
+        true
+    }
+
+    /// Runs the fiber until it suspends or its job ends, and gives it back.
+    ///
+    /// # Panics
+    /// If called from a fiber: only a worker's own loop resumes fibers.
+    #[inline]
+    pub(crate) fn resume(self: Rc<Self>) -> Rc<Self> {
+        assert!(RUNNING.get().is_null(), "a fiber cannot resume another fiber");
+        RUNNING.set(Rc::as_ptr(&self));
+        self.state.set(FiberState::Running);
+        // SAFETY: F1 and the assertion: no other frame of this thread is inside a `resume`, so this is the only
+        // reference to the coroutine; it is suspended, since it can only be running below a `resume`.
+        let coroutine = unsafe { &mut *self.coroutine.get() };
+        coroutine.resume(());
+        RUNNING.set(null());
+        self
+    }
+
+    /// Hints that this fiber will be resumed soon, after `prefetch_self` was called for it a while ago.
+    #[inline(always)]
+    pub(crate) fn prefetch_frame(&self) {
+        for line in 0..FRAME_LINES {
+            prefetch::read(self.frame.get().wrapping_add(8 * line));
+        }
+    }
+
+    /// Hints that this fiber will be looked at soon.
+    #[inline(always)]
+    pub(crate) fn prefetch_self(self: &Rc<Self>) {
+        for line in 0..SELF_LINES {
+            prefetch::read(Rc::as_ptr(self).cast::<u64>().wrapping_add(8 * line));
+        }
+    }
+
+    /// The fiber this thread runs, if it runs one.
+    #[inline(always)]
+    pub(crate) fn running() -> Option<Rc<Self>> {
+        let running = RUNNING.get();
+        if running.is_null() {
+            return None;
+        }
+        // SAFETY: F2: the pointer came from an `Rc` that is alive.
+        unsafe { Rc::increment_strong_count(running) };
+        // SAFETY: this takes over the count just added.
+        Some(unsafe { Rc::from_raw(running) })
+    }
+
+    #[inline(always)]
+    fn with_running<R>(f: impl FnOnce(&Self) -> R) -> R {
+        let running = RUNNING.get();
+        assert!(!running.is_null(), "no fiber is running on this thread");
+        // SAFETY: F2: `resume` owns the fiber for as long as `RUNNING` names it.
+        f(unsafe { &*running })
+    }
+
+    /// Takes note, on the running fiber, that it was woken.
+    pub(crate) fn take_notification() -> bool {
+        Self::with_running(|fiber| fiber.notified.take())
+    }
+
+    /// Takes note, on the running fiber, that its job is told that the runtime ends; how often it was.
+    pub(crate) fn count_cancellation() -> u32 {
+        Self::with_running(|fiber| {
+            fiber.cancellations.set(fiber.cancellations.get() + 1);
+            fiber.cancellations.get()
+        })
+    }
+
+    /// Suspends the running fiber until it is woken; returns at once if it was woken since its last park.
+    ///
+    /// # Panics
+    /// If no fiber is running on this thread.
+    #[inline(always)]
+    pub(crate) fn park(cancellable: bool) {
+        Self::with_running(|fiber| {
+            if fiber.notified.take() {
+                return;
+            }
+            fiber.cancellable.set(cancellable);
+            fiber.suspend(FiberState::Parked);
+        });
+    }
+
+    /// Suspends the running fiber, which the caller has queued to go on.
+    ///
+    /// # Panics
+    /// If no fiber is running on this thread.
+    #[inline(always)]
+    pub(crate) fn suspend_ready() {
+        Self::with_running(|fiber| fiber.suspend(FiberState::Ready));
+    }
+
+    /// Suspends the running fiber, which unwinds, for a round of its worker's other work.
+    ///
+    /// # Panics
+    /// If no fiber is running on this thread.
+    pub(crate) fn suspend_unwinding() {
+        Self::with_running(|fiber| fiber.suspend(FiberState::Unwinding));
+    }
+
+    #[inline(always)]
+    fn suspend(&self, state: FiberState) {
+        self.state.set(state);
+        let here = 0_u64;
+        self.frame.set(&raw const here);
+        // SAFETY: F3: this is the running fiber, so it has set its yielder, and its first frame is below this one.
+        unsafe { (*self.yielder.get()).suspend(()) };
+    }
+
+    /// What runs on this thread, and how large its stack is, if `address` lies in its guard page.
+    pub(crate) fn overflowed_at(address: usize) -> Option<(Description, usize)> {
+        let fiber = Self::seen_by_handler()?;
+        let hit = (fiber.guard..fiber.guard + PAGE).contains(&address);
+        hit.then(|| (fiber.description.get(), fiber.usable))
+    }
+
+    /// What runs on this thread, for handlers of signals.
+    pub(crate) fn described() -> Option<Description> {
+        Self::seen_by_handler().map(|fiber| fiber.description.get())
+    }
+
+    /// For handlers of signals, which end before the fiber goes on: reads one thread-local and allocates nothing.
+    fn seen_by_handler<'a>() -> Option<&'a Self> {
+        // SAFETY: F2, as in `with_running`.
+        unsafe { RUNNING.get().as_ref() }
+    }
+}
+
+/// Restores what it replaced when dropped, on the fiber that made it.
+pub(crate) struct WaitNote(Option<&'static str>);
+
+impl Drop for WaitNote {
+    fn drop(&mut self) {
+        Fiber::with_running(|fiber| fiber.waits_in.set(self.0));
+    }
+}
+
+impl Drop for Fiber {
+    fn drop(&mut self) {
+        if !self.is_idle() {
+            // An abandoned job keeps its stack and its values: others may hold pointers into them.
+            std::mem::forget(std::mem::take(&mut self.locals));
+            return;
+        }
+        let coroutine = self.coroutine.get_mut();
+        if coroutine.started() {
+            // SAFETY: between two jobs the live frames hold references and numbers, nothing with a destructor.
+            unsafe { coroutine.force_reset() };
+        }
+        // SAFETY: dropped here only, and never used after.
+        unsafe { ManuallyDrop::drop(coroutine) };
+    }
+}

@@ -1,0 +1,6 @@
+//! Fibers: the switch between their stacks, and the stacks themselves.
+//!
+//! Which fiber runs when is decided elsewhere; here is only what it takes to suspend one and to resume another.
+
+pub(crate) mod fiber;
+pub(crate) mod stack;

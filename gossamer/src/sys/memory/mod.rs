@@ -1,0 +1,6 @@
+//! Memory as the kernel and the processor have it: ranges of addresses, memory that several processes map, faults of pages, prefetches.
+
+pub(crate) mod prefetch;
+pub(crate) mod range;
+pub(crate) mod segment;
+pub(crate) mod userfault;

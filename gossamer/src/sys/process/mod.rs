@@ -1,0 +1,10 @@
+//! Processes and their descriptors: how one ends, what a forked child is and what it closes, how descriptors go to another process and
+//! memory goes to a socket.
+
+pub(crate) mod close_on_fork;
+pub(crate) mod descriptors;
+pub(crate) mod exit;
+#[cfg(all(test, not(loom)))]
+pub(crate) mod fork;
+pub(crate) mod forked;
+pub(crate) mod splice;

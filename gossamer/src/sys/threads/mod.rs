@@ -1,0 +1,5 @@
+//! Threads of the kernel: which processors they may run on, what the kernel tells of them, and how one that is no worker waits.
+
+pub(crate) mod affinity;
+pub(crate) mod outside;
+pub(crate) mod procfs;
