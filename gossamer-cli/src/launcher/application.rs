@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 
-/// After so much silence a machine is worth a line of the report: three beats.
+/// After so much silence a machine is worth a line of the report: three heartbeats.
 const SUSPICIOUS: Duration = Duration::from_secs(3);
 
 /// When something was heard of a machine; nothing, for this one.

@@ -39,7 +39,8 @@ pub struct User {
 }
 
 impl User {
-    /// Becomes this user. The capabilities go with the number of the user, so that comes last.
+    /// Becomes this user. The capabilities go with the number of the user, so that comes last. This runs between fork and exec:
+    /// it makes system calls only (X1, in `spawn`).
     ///
     /// # Errors
     /// If this process must not.

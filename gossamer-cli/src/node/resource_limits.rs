@@ -17,7 +17,8 @@ impl ResourceLimits {
         Self(PASSED_ON.map(|resource| rustix::process::getrlimit(resource).current))
     }
 
-    /// Sets them for this process, as far as its hard limits allow.
+    /// Sets them for this process, as far as its hard limits allow. This runs between fork and exec: it makes system calls only
+    /// (X1, in `spawn`).
     ///
     /// # Errors
     /// Of the kernel.
