@@ -1,5 +1,5 @@
 //! The command `gossamer`.
 
 fn main() -> ! {
-    gossamer_cli::cli::main()
+    gossamer_cli::cli::dispatch::main()
 }

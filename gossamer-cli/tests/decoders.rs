@@ -1,13 +1,15 @@
 //! Bytes from outside, as they must not be: every decoder refuses them, and none panics or takes much memory.
 #![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
-use gossamer_cli::config::Rack;
-use gossamer_cli::ending::{self, MOST_WORDS};
-use gossamer_cli::key::Key;
-use gossamer_cli::lines::{Lines, Style};
-use gossamer_cli::message::{Command, Event, Stream};
-use gossamer_cli::noise::{Frames, Handshake, LONGEST, PIECE, Sealer};
-use gossamer_cli::protocol::{Hello, Reply, Request, decode, encode};
+use gossamer_cli::node::ending::{self, MOST_WORDS};
+use gossamer_cli::node::message::{Command, Event};
+use gossamer_cli::rack::config::Rack;
+use gossamer_cli::rack::protocol::{Hello, Reply, Request};
+use gossamer_cli::secure::codec::{decode, encode};
+use gossamer_cli::secure::key::Key;
+use gossamer_cli::secure::noise::{Frames, Handshake, LONGEST, PIECE, Sealer};
+use gossamer_cli::terminal::lines::{Lines, PrefixStyle};
+use gossamer_cli::terminal::stream::Stream;
 
 fn key(byte: u8) -> Key {
     Key::new([byte; 32])
@@ -60,7 +62,7 @@ fn samples() -> Vec<Vec<u8>> {
         Request::Start { addresses: "unix:a,unix:b".into() },
         Request::Command(Command::Input(vec![2; 50])),
         Request::Command(Command::Signal(15)),
-        Request::Beat,
+        Request::Heartbeat,
     ];
     let replies = [
         Reply::Refused("no".into()),
@@ -68,7 +70,7 @@ fn samples() -> Vec<Vec<u8>> {
         Reply::Ready { ports: vec![1, 2, 3], has_binary: true },
         Reply::Event(Event::Output { node: 7, stream: Stream::Err, bytes: vec![3; 60] }),
         Reply::Event(Event::Lost("gone".into())),
-        Reply::Beat,
+        Reply::Heartbeat,
     ];
     let requests = requests.iter().map(|request| encode(request).unwrap());
     requests.chain(replies.iter().map(|reply| encode(reply).unwrap())).collect()
@@ -229,7 +231,7 @@ fn random_bytes_do_no_harm_anywhere() {
         assert!(ending::words(&bytes.repeat(100)).is_none_or(|words| words.len() <= 8 * MOST_WORDS));
         let _ = Rack::parse(&String::from_utf8_lossy(&bytes), "rack.toml");
         let _ = (decode::<Request>(&bytes), decode::<Reply>(&bytes), decode::<Hello>(&bytes));
-        let mut lines = Lines::new(0, Style::Plain);
+        let mut lines = Lines::new(0, PrefixStyle::Plain);
         let printed = [lines.push(&bytes), lines.finish()].concat();
         assert!(printed.is_empty() || printed.ends_with(b"\n"));
         let (_, mut frames) = connection();

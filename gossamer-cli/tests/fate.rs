@@ -1,7 +1,8 @@
 //! The launcher's decisions, under a clock of the tests.
 
-use gossamer_cli::ending::{End, How};
-use gossamer_cli::fate::{FAREWELL, Fate, GIVE_UP, GRACE, INTERRUPTED};
+use gossamer_cli::launcher::fate::{FAREWELL, Fate, GRACE};
+use gossamer_cli::node::ending::{End, How};
+use gossamer_cli::node::signal::{GIVE_UP, INTERRUPTED};
 use std::time::{Duration, Instant};
 
 const INSTANT: Duration = Duration::from_millis(1);

@@ -9,15 +9,15 @@ mod files;
 use common::{Finished, Scratch, finish, gossamer};
 use files::{Waiting, event, noise, recv};
 use gossamer::stream::{self, Length, Options};
-use gossamer_cli::files::code::{Code, stream_key};
-use gossamer_cli::files::digest::Hasher;
-use gossamer_cli::files::link::Link;
-use gossamer_cli::files::manifest::{Entry, Kind, Manifest};
-use gossamer_cli::files::message::{Answer, Answered, Hello, PROTOCOL, Said};
-use gossamer_cli::files::record::{Record, Records};
-use gossamer_cli::files::recv::geometry;
-use gossamer_cli::key::Key;
-use gossamer_cli::protocol::{decode, encode};
+use gossamer_cli::files::content::digest::Hasher;
+use gossamer_cli::files::pairing::code::{Code, stream_key};
+use gossamer_cli::files::pairing::control::ControlConnection;
+use gossamer_cli::files::protocol::block::geometry;
+use gossamer_cli::files::protocol::manifest::{Entry, Kind, Manifest};
+use gossamer_cli::files::protocol::message::{Answer, Offer, PROTOCOL, ReceiverMessage, SenderMessage};
+use gossamer_cli::files::protocol::record::{Record, Records};
+use gossamer_cli::secure::codec::{decode, encode};
+use gossamer_cli::secure::key::Key;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
@@ -34,34 +34,34 @@ fn file(path: &str, bytes: u64) -> Entry {
 
 /// A sender that says what it likes.
 struct Hostile {
-    link: Link,
+    control: ControlConnection,
     key: Key,
     address: String,
 }
 
 impl Hostile {
-    fn new(receiver: &Waiting, hello: &Hello) -> Self {
+    fn new(receiver: &Waiting, offer: &Offer) -> Self {
         let key = Code::parse(&receiver.code).unwrap().key();
         let address = receiver.address.clone();
-        Self { link: Link::connect(&address, &key, hello).unwrap(), key, address }
+        Self { control: ControlConnection::connect(&address, &key, offer).unwrap(), key, address }
     }
 
-    fn hello() -> Hello {
-        Hello { protocol: PROTOCOL, version: "0".into(), block: BLOCK }
+    fn offer() -> Offer {
+        Offer { protocol: PROTOCOL, version: "0".into(), block: BLOCK }
     }
 
     fn list(&mut self, entries: &[Entry]) {
-        self.link.send(&Said::Entries(entries.to_vec())).unwrap();
-        self.link.send(&Said::All { missing: 0 }).unwrap();
+        self.control.send(&SenderMessage::Entries(entries.to_vec())).unwrap();
+        self.control.send(&SenderMessage::All { missing: 0 }).unwrap();
     }
 
     /// The answers, and the stream.
     fn stream(&mut self) -> (Vec<Answer>, stream::Sender) {
         let mut answers = Vec::new();
         loop {
-            match self.link.receive().unwrap() {
-                Answered::Answers(more) => answers.extend(more),
-                Answered::Ready { nonce } => {
+            match self.control.receive().unwrap() {
+                ReceiverMessage::Answers(more) => answers.extend(more),
+                ReceiverMessage::Ready { nonce } => {
                     let key = stream::Key::from_hex(&stream_key(&self.key, &nonce)).unwrap();
                     let options = Options::from(geometry(BLOCK as usize)).key(key);
                     return (
@@ -78,7 +78,7 @@ impl Hostile {
 /// Lists these entries and sends these records; how the receiver ends.
 fn attack(output: &Path, entries: &[Entry], records: &[Record]) -> (Vec<Answer>, Finished) {
     let receiver = recv(output, &[]);
-    let mut hostile = Hostile::new(&receiver, &Hostile::hello());
+    let mut hostile = Hostile::new(&receiver, &Hostile::offer());
     hostile.list(entries);
     let (answers, mut stream) = hostile.stream();
     for record in records {
@@ -111,9 +111,9 @@ fn lists_that_lead_out_are_refused_as_a_whole() {
         &[&long],
     ] {
         let receiver = recv(&to, &[]);
-        let mut hostile = Hostile::new(&receiver, &Hostile::hello());
+        let mut hostile = Hostile::new(&receiver, &Hostile::offer());
         hostile.list(&list.iter().map(|path| file(path, 1)).collect::<Vec<_>>());
-        assert!(matches!(hostile.link.receive().unwrap(), Answered::Stopped { .. }), "{list:?}");
+        assert!(matches!(hostile.control.receive().unwrap(), ReceiverMessage::Stopped { .. }), "{list:?}");
         receiver.started.finish().ended_with(1).said("is refused");
     }
     assert_eq!(fs::read_dir(&to).unwrap().count(), 0);
@@ -183,8 +183,8 @@ fn records_that_make_no_sense_end_the_transfer() {
         &[begin(0, 0), data(3), data(0)],
         &[Record::End { bytes: 0, digest: 0 }],
         &[begin(0, 0), Record::End { bytes: 9, digest: 0 }],
-        &[begin(0, 0), Record::Packed { at: 0, plain: 5, bytes: b"no zstd" }],
-        &[begin(0, 0), Record::Packed { at: 0, plain: usize::MAX, bytes: b"" }],
+        &[begin(0, 0), Record::Compressed { at: 0, plain: 5, bytes: b"no zstd" }],
+        &[begin(0, 0), Record::Compressed { at: 0, plain: usize::MAX, bytes: b"" }],
         &[Record::Fail { entry: 9, why: "" }],
     ] {
         attack(&to, &list, records).1.ended_with(1).said("makes no sense");
@@ -209,15 +209,15 @@ fn contents_with_another_digest_get_no_name() {
 #[test]
 fn another_version_is_told_so() {
     let scratch = Scratch::new("hostile-version");
-    for (hello, status, words) in [
-        (Hello { protocol: PROTOCOL + 1, ..Hostile::hello() }, 3, "install one version"),
-        (Hello { block: 1 << 30, ..Hostile::hello() }, 1, "impossible blocks"),
-        (Hello { block: 0, ..Hostile::hello() }, 1, "impossible blocks"),
-        (Hello { block: 100_000, ..Hostile::hello() }, 1, "impossible blocks"),
+    for (offer, status, words) in [
+        (Offer { protocol: PROTOCOL + 1, ..Hostile::offer() }, 3, "install one version"),
+        (Offer { block: 1 << 30, ..Hostile::offer() }, 1, "impossible blocks"),
+        (Offer { block: 0, ..Hostile::offer() }, 1, "impossible blocks"),
+        (Offer { block: 100_000, ..Hostile::offer() }, 1, "impossible blocks"),
     ] {
         let receiver = recv(&scratch.0, &[]);
-        let mut hostile = Hostile::new(&receiver, &hello);
-        assert!(matches!(hostile.link.receive().unwrap(), Answered::Stopped { .. }));
+        let mut hostile = Hostile::new(&receiver, &offer);
+        assert!(matches!(hostile.control.receive().unwrap(), ReceiverMessage::Stopped { .. }));
         receiver.started.finish().ended_with(status).said(words);
     }
 }
@@ -227,7 +227,7 @@ fn a_sender_that_goes_at_any_point_is_lost() {
     let scratch = Scratch::new("hostile-gone");
     for point in 0..3 {
         let receiver = recv(&scratch.0, &[]);
-        let mut hostile = Hostile::new(&receiver, &Hostile::hello());
+        let mut hostile = Hostile::new(&receiver, &Hostile::offer());
         if point > 0 {
             hostile.list(&[file("a", 3)]);
         }
@@ -252,10 +252,13 @@ fn names_do_not_drive_the_terminal() {
 #[test]
 fn bytes_of_any_kind_are_refused_or_read() {
     let samples = [
-        encode(&Said::Entries(vec![file("a/b", 5), entry("l", Kind::Link(b"x".into()))])).unwrap(),
-        encode(&Said::All { missing: 3 }).unwrap(),
-        encode(&Answered::Answers(vec![Answer::Have { bytes: 1, digest: 2 }, Answer::Refused("no".into())]))
-            .unwrap(),
+        encode(&SenderMessage::Entries(vec![file("a/b", 5), entry("l", Kind::Link(b"x".into()))])).unwrap(),
+        encode(&SenderMessage::All { missing: 3 }).unwrap(),
+        encode(&ReceiverMessage::Answers(vec![
+            Answer::Have { bytes: 1, digest: 2 },
+            Answer::Refused("no".into()),
+        ]))
+        .unwrap(),
         Record::Fail { entry: 1, why: "because" }.parts().0.to_vec(),
     ];
     for seed in 0..20_000 {
@@ -268,13 +271,13 @@ fn bytes_of_any_kind_are_refused_or_read() {
             bytes[usize::from(chance[1]) % (length + 1)] ^= chance[2];
             bytes.truncate(bytes.len() - usize::from(chance[3]) % 3 * length / 4);
         }
-        let _ = decode::<Hello>(&bytes);
-        let _ = decode::<Answered>(&bytes);
-        if let Ok(Said::Entries(entries)) = decode(&bytes) {
+        let _ = decode::<Offer>(&bytes);
+        let _ = decode::<ReceiverMessage>(&bytes);
+        if let Ok(SenderMessage::Entries(entries)) = decode(&bytes) {
             let _ = Manifest::default().add(entries);
         }
         assert!(Records::of(&bytes).count() <= bytes.len());
     }
     // A count that promises more than there is takes no memory.
-    assert!(decode::<Said>(&[0, 0xff, 0xff, 0xff, 0xff, 0x0f]).is_err());
+    assert!(decode::<SenderMessage>(&[0, 0xff, 0xff, 0xff, 0xff, 0x0f]).is_err());
 }

@@ -6,11 +6,12 @@ mod common;
 mod rack;
 
 use common::{WATCHDOG, finish};
-use gossamer_cli::channel::{self, Reader, Writer};
-use gossamer_cli::key::Key;
-use gossamer_cli::message::{Command, Event};
-use gossamer_cli::protocol::{Hello, Launch, PROTOCOL, Reply, Request, decode, encode};
-use gossamer_cli::spawn::Limits;
+use gossamer_cli::node::message::{Command, Event};
+use gossamer_cli::node::resource_limits::ResourceLimits;
+use gossamer_cli::rack::protocol::{Hello, Launch, PROTOCOL, Reply, Request};
+use gossamer_cli::secure::channel::{self, Reader, Writer};
+use gossamer_cli::secure::codec::{decode, encode};
+use gossamer_cli::secure::key::Key;
 use rack::Rack;
 use std::future::Future;
 use std::net::Ipv4Addr;
@@ -53,7 +54,7 @@ impl Client {
         while let Ok(Some(message)) = self.0.receive().await {
             replies.push(decode(&message).unwrap());
         }
-        replies.retain(|reply| *reply != Reply::Beat);
+        replies.retain(|reply| *reply != Reply::Heartbeat);
         replies
     }
 
@@ -79,7 +80,7 @@ fn launch(content: &[u8]) -> Launch {
         environment: Vec::new(),
         directory: b"/".to_vec(),
         mask: 0o022,
-        limits: Limits::own(),
+        limits: ResourceLimits::own(),
     }
 }
 
@@ -134,7 +135,7 @@ fn launches_that_make_no_sense_start_nothing() {
 fn requests_that_belong_into_a_launch_are_refused_elsewhere() {
     run(async {
         let rack = Rack::new("elsewhere", 1);
-        for request in [Request::Beat, Request::Command(Command::InputEnd), Request::Binary(vec![1])] {
+        for request in [Request::Heartbeat, Request::Command(Command::InputEnd), Request::Binary(vec![1])] {
             let mut client = Client::greeted(&rack).await;
             client.say(&request).await;
             Client::refused(&client.rest().await, "belongs into a launch");
@@ -174,10 +175,10 @@ fn more_input_than_may_be_sent_is_lost_but_kills_nothing() {
         loop {
             match decode(&client.0.receive().await.unwrap().unwrap()).unwrap() {
                 Reply::Event(Event::Ended { end, .. }) => {
-                    assert_eq!(end.how, gossamer_cli::ending::How::Exited(0));
+                    assert_eq!(end.how, gossamer_cli::node::ending::How::Exited(0));
                     return;
                 }
-                _ => client.say(&Request::Beat).await,
+                _ => client.say(&Request::Heartbeat).await,
             }
         }
     });
@@ -245,7 +246,10 @@ fn a_daemon_that_answers_something_else_is_named() {
             ready(vec![]),
             Reply::Event(Event::Ended {
                 node: 7,
-                end: gossamer_cli::ending::End { how: gossamer_cli::ending::How::Exited(0), words: None },
+                end: gossamer_cli::node::ending::End {
+                    how: gossamer_cli::node::ending::How::Exited(0),
+                    words: None,
+                },
             }),
             Reply::Killed(false),
         ],

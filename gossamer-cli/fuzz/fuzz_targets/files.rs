@@ -1,8 +1,8 @@
 //! The configuration and the key file.
 #![no_main]
 
-use gossamer_cli::config::Rack;
-use gossamer_cli::key::Key;
+use gossamer_cli::rack::config::Rack;
+use gossamer_cli::secure::key::Key;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {

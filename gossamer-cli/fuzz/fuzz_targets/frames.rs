@@ -1,8 +1,8 @@
 //! Frames: those of a peer that knows the key but not the protocol, and after them bytes of one that does not.
 #![no_main]
 
-use gossamer_cli::key::Key;
-use gossamer_cli::noise::{Handshake, LONGEST};
+use gossamer_cli::secure::key::Key;
+use gossamer_cli::secure::noise::{Handshake, LONGEST};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|pieces: (Vec<Vec<u8>>, Vec<u8>)| {

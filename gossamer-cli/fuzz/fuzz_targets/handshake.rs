@@ -1,8 +1,8 @@
 //! The first bytes of a peer, and of whoever answers in the place of a daemon: without the key, none are accepted.
 #![no_main]
 
-use gossamer_cli::key::Key;
-use gossamer_cli::noise::Handshake;
+use gossamer_cli::secure::key::Key;
+use gossamer_cli::secure::noise::Handshake;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|message: [u8; 48]| {

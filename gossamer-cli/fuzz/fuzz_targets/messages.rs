@@ -1,7 +1,8 @@
 //! Messages of peers that know the key: whatever is understood can be said again.
 #![no_main]
 
-use gossamer_cli::protocol::{Hello, Reply, Request, decode, encode};
+use gossamer_cli::rack::protocol::{Hello, Reply, Request};
+use gossamer_cli::secure::codec::{decode, encode};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {

@@ -1,12 +1,12 @@
 //! What nodes print and report: nothing is lost but line ends that are added, and no report drives a terminal.
 #![no_main]
 
-use gossamer_cli::ending::words;
-use gossamer_cli::lines::{Lines, Style};
+use gossamer_cli::node::ending::words;
+use gossamer_cli::terminal::lines::{Lines, PrefixStyle};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|pieces: Vec<Vec<u8>>| {
-    let (mut raw, mut marked) = (Lines::new(0, Style::Raw), Lines::new(0, Style::Plain));
+    let (mut raw, mut marked) = (Lines::new(0, PrefixStyle::Raw), Lines::new(0, PrefixStyle::Plain));
     let (mut all, mut printed) = (Vec::new(), Vec::new());
     for piece in &pieces {
         assert!(words(piece).is_none_or(|words| !words.chars().any(char::is_control)));

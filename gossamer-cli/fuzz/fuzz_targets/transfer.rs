@@ -1,20 +1,20 @@
 //! What the other side of a transfer of files sends: on the link, and in the blocks of the stream.
 #![no_main]
 
-use gossamer_cli::files::manifest::Manifest;
-use gossamer_cli::files::message::{Answered, Hello, Said};
-use gossamer_cli::files::record::Records;
-use gossamer_cli::protocol::{decode, encode};
+use gossamer_cli::files::protocol::manifest::Manifest;
+use gossamer_cli::files::protocol::message::{Offer, ReceiverMessage, SenderMessage};
+use gossamer_cli::files::protocol::record::Records;
+use gossamer_cli::secure::codec::{decode, encode};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
-    let _ = decode::<Hello>(bytes);
-    if let Ok(answered) = decode::<Answered>(bytes) {
-        assert_eq!(decode::<Answered>(&encode(&answered).unwrap()).unwrap(), answered);
+    let _ = decode::<Offer>(bytes);
+    if let Ok(answered) = decode::<ReceiverMessage>(bytes) {
+        assert_eq!(decode::<ReceiverMessage>(&encode(&answered).unwrap()).unwrap(), answered);
     }
-    if let Ok(said) = decode::<Said>(bytes) {
-        assert_eq!(decode::<Said>(&encode(&said).unwrap()).unwrap(), said);
-        if let Said::Entries(entries) = said {
+    if let Ok(said) = decode::<SenderMessage>(bytes) {
+        assert_eq!(decode::<SenderMessage>(&encode(&said).unwrap()).unwrap(), said);
+        if let SenderMessage::Entries(entries) = said {
             let mut manifest = Manifest::default();
             if manifest.add(entries).is_ok() {
                 for entry in manifest.into_entries() {

@@ -1,230 +1,156 @@
 //! The daemon's side of a launch. The connection is the launch: when it ends, the nodes are killed.
 
-use super::Daemon;
-use super::log::log;
-use super::registry::Entry;
-use super::session::send;
-use crate::cache::Program;
-use crate::channel::{Reader, Writer};
-use crate::fate::{INTERRUPTED, TERMINATE};
-use crate::host::host;
-use crate::message::{Command, Event};
-use crate::protocol::{BEAT, Launch, Reply, Request, SILENCE, decode};
-use crate::spawn::{self, Node};
-use std::ffi::OsString;
+use crate::daemon::exchange::{next, send};
+use crate::daemon::log::log;
+use crate::daemon::prepare::{PreparedLaunch, invocation, prepare};
+use crate::daemon::registry::Registration;
+use crate::daemon::state::Daemon;
+use crate::node::host::host;
+use crate::node::message::{Command, Event};
+use crate::node::signal::{INTERRUPTED, KILL, TERMINATE};
+use crate::rack::protocol::{HEARTBEAT, Launch, Reply, Request, SILENCE};
+use crate::secure::channel::{Reader, Writer};
 use std::io;
-use std::net::TcpListener;
-use std::os::fd::OwnedFd;
-use std::os::unix::ffi::OsStringExt;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
-use tokio::time::{Instant, sleep_until, timeout, timeout_at};
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, sleep_until, timeout};
 
 /// How long the last messages to a launcher may take.
 const LAST: Duration = Duration::from_secs(1);
 
 /// Serves a launch to its end.
 pub async fn serve(daemon: &Arc<Daemon>, mut reader: Reader, mut writer: Writer, launch: Launch) {
-    let (end, ends) = unbounded_channel();
-    let prepared = prepare(daemon, &mut reader, &mut writer, &launch, end).await;
-    let (entry, program, nodes) = match prepared {
+    let name = format!("application {} of {}", launch.application, launch.owner);
+    let (end, mut ends) = unbounded_channel();
+    let prepared = match prepare(daemon, &mut reader, &mut writer, &launch, end).await {
         Ok(prepared) => prepared,
         Err(why) => {
-            log(&format!("application {} of {}: not started: {why}", launch.application, launch.owner));
-            // What the launcher is still sending is read, since to close the connection before would tell it nothing else.
-            let refuse = async {
-                send(&mut writer, &Reply::Refused(why)).await?;
-                while reader.receive().await?.is_some() {}
-                io::Result::Ok(())
-            };
-            let _ = timeout(LAST, refuse).await;
-            return;
+            log(&format!("{name}: not started: {why}"));
+            return refuse(&mut reader, &mut writer, why).await;
         }
     };
-    let name = format!("application {} of {}", launch.application, launch.owner);
     log(&format!("{name}: starts nodes {:?}", launch.nodes));
-    let why = run(daemon, reader, writer, Running { launch, program, nodes, entry: &entry, ends }).await;
-    match entry.running() {
-        running if running.is_empty() => log(&format!("{name}: ended")),
-        running => log(&format!("{name}: killed nodes {running:?}: {why}")),
-    }
-}
-
-/// What is there when nodes can be started.
-struct Running<'a> {
-    launch: Launch,
-    program: Program,
-    nodes: Vec<Node>,
-    entry: &'a Entry,
-    ends: UnboundedReceiver<String>,
-}
-
-/// Everything up to `Start`.
-async fn prepare(
-    daemon: &Arc<Daemon>,
-    reader: &mut Reader,
-    writer: &mut Writer,
-    launch: &Launch,
-    end: UnboundedSender<String>,
-) -> Result<(Entry, Program, Vec<Node>), String> {
-    let most = daemon.rack.limits.nodes;
-    if launch.nodes.is_empty() || launch.nodes.len() > most {
-        let count = launch.nodes.len();
-        return Err(format!("{count} nodes on one machine; `nodes` in [limits] allows {most}"));
-    }
-    if !launch.nodes.is_sorted_by(|one, other| one < other) {
-        return Err("the launcher does not keep to the protocol: nodes are not in order".into());
-    }
-    let entry = daemon.registry.enter(launch, end)?;
-    let text = |what: &'static str| move |error: io::Error| format!("{what}: {error}");
-    let listeners = listen(launch).map_err(text("no port for a node"))?;
-    let (cache, hash) = (Arc::clone(&daemon.cache), launch.hash);
-    let found = tokio::task::spawn_blocking(move || cache.find(hash)).await;
-    let found = found.map_err(io::Error::other).and_then(|found| found).map_err(text("the cache fails"))?;
-    let ports = listeners.iter().map(|listener| Ok(listener.local_addr()?.port())).collect::<io::Result<_>>();
-    let ports = ports.map_err(text("no port for a node"))?;
-    let ready = Reply::Ready { ports, has_binary: found.is_some() };
-    send(writer, &ready).await.map_err(text("the launcher is gone"))?;
-    let program = match found {
-        Some(program) => program,
-        None => {
-            let program =
-                store(daemon, reader, launch).await.map_err(text("the program cannot be stored"))?;
-            send(writer, &Reply::Stored).await.map_err(text("the launcher is gone"))?;
-            program
-        }
-    };
-    let addresses = loop {
-        match next(reader, Instant::now() + SILENCE).await.map_err(text("the launcher is gone"))? {
-            Request::Start { addresses } => break addresses,
-            Request::Beat => {}
-            _ => return Err("the launcher does not keep to the protocol".into()),
-        }
-    };
-    Ok((entry, program, plan(launch, &addresses, listeners)))
-}
-
-/// One socket for each node, unless they all are on this machine.
-fn listen(launch: &Launch) -> io::Result<Vec<TcpListener>> {
-    match launch.listen {
-        Some(address) => launch.nodes.iter().map(|_| TcpListener::bind((address, 0))).collect(),
-        None => Ok(Vec::new()),
-    }
-}
-
-/// Receives the program.
-async fn store(daemon: &Daemon, reader: &mut Reader, launch: &Launch) -> io::Result<Program> {
-    let mut upload = daemon.cache.upload(launch.hash, launch.length)?;
-    while !upload.is_whole() {
-        match next(reader, Instant::now() + SILENCE).await? {
-            Request::Binary(bytes) => upload.write(&bytes)?,
-            Request::Beat => {}
-            _ => return Err(io::Error::other("the launcher does not keep to the protocol")),
-        }
-    }
-    tokio::task::spawn_blocking(move || upload.finish()).await.map_err(io::Error::other)?
-}
-
-/// The next request, if it comes in time.
-async fn next(reader: &mut Reader, deadline: Instant) -> io::Result<Request> {
-    match timeout_at(deadline, reader.receive()).await {
-        Ok(Ok(Some(message))) => decode(&message),
-        Ok(Ok(None)) => Err(io::Error::other("it has closed the connection")),
-        Ok(Err(error)) => Err(error),
-        Err(_) => Err(io::Error::other(format!("it said nothing for {} s", SILENCE.as_secs()))),
-    }
-}
-
-fn plan(launch: &Launch, addresses: &str, listeners: Vec<TcpListener>) -> Vec<Node> {
-    let mut listeners = listeners.into_iter().map(OwnedFd::from);
-    let node = |&index: &u32| Node {
-        index,
-        variables: vec![
-            ("GOSSAMER_NODES", addresses.to_owned()),
-            ("GOSSAMER_NODE", index.to_string()),
-            ("GOSSAMER_TOKEN", launch.token.clone()),
-        ],
-        listener: listeners.next(),
-    };
-    launch.nodes.iter().map(node).collect()
-}
-
-fn program(daemon: &Daemon, launch: &Launch, file: PathBuf) -> spawn::Program {
-    let text = |bytes: &Vec<u8>| OsString::from_vec(bytes.clone());
-    let directory = PathBuf::from(text(&launch.directory));
-    spawn::Program {
-        file,
-        arguments: launch.arguments.iter().map(text).collect(),
-        environment: Some(launch.environment.iter().map(|(name, value)| (text(name), text(value))).collect()),
-        directory: Some(if directory.is_dir() { directory } else { "/".into() }),
-        mask: Some(launch.mask),
-        limits: launch.limits,
-        user: daemon.user.clone(),
-    }
-}
-
-/// Runs the nodes until the launcher is gone or the daemon ends, and says which.
-async fn run(daemon: &Daemon, mut reader: Reader, writer: Writer, running: Running<'_>) -> String {
-    let Running { launch, program: stored, nodes, entry, mut ends } = running;
-    let program = program(daemon, &launch, stored.path());
+    let PreparedLaunch { registration, program, nodes } = prepared;
+    let invocation = invocation(daemon, &launch, program.path());
     let (commands, orders) = unbounded_channel();
     let (tell, mut events) = unbounded_channel();
     let (replies, outgoing) = unbounded_channel();
-    let host = tokio::spawn(async move { host(&program, nodes, orders, tell).await });
+    let host = tokio::spawn(async move { host(&invocation, nodes, orders, tell).await });
     let mut speaker = tokio::spawn(speak(writer, outgoing));
-    let mut stopping = daemon.stopping.clone();
-    let mut heard = Instant::now();
-    let mut kill_at = None;
-    let why = loop {
-        tokio::select! {
-            request = next(&mut reader, heard + SILENCE) => {
-                heard = Instant::now();
-                match request {
-                    Ok(Request::Command(command)) => drop(commands.send(command)),
-                    Ok(Request::Beat) => {}
-                    Ok(_) => break "the launcher does not keep to the protocol".into(),
-                    Err(error) => break format!("the launcher is lost: {error}"),
-                }
-            }
-            Some(event) = events.recv() => {
-                entry.note(&event);
-                let _ = replies.send(Reply::Event(event));
-            }
-            Some(by) = ends.recv() => {
-                let _ = replies.send(Reply::Event(Event::Stopping(format!("ended by `gossamer kill` of {by}"))));
-                let _ = commands.send(Command::Signal(TERMINATE));
-                kill_at.get_or_insert(Instant::now() + INTERRUPTED);
-            }
-            () = sleep_until(kill_at.unwrap_or_else(Instant::now)), if kill_at.is_some() => {
-                kill_at = None;
-                let _ = commands.send(Command::Signal(9));
-            }
-            _ = stopping.wait_for(|stopping| *stopping) => {
-                let why = "the daemon was stopped";
-                let _ = replies.send(Reply::Event(Event::Lost(why.into())));
-                break why.into();
-            }
-            _ = &mut speaker => break "the launcher is lost: nothing can be sent to it".into(),
-        }
-    };
+    let mut running = Running { registration: &registration, commands, replies, kill_at: None };
+    let why = running.watch(&mut reader, &mut events, &mut ends, &mut speaker, daemon.stopping.clone()).await;
+    let Running { commands, replies, .. } = running;
     drop(commands);
     let _ = host.await;
     drop(replies);
     if !speaker.is_finished() && timeout(LAST, &mut speaker).await.is_err() {
         speaker.abort();
     }
-    why
+    match registration.running() {
+        running if running.is_empty() => log(&format!("{name}: ended")),
+        running => log(&format!("{name}: killed nodes {running:?}: {why}")),
+    }
 }
 
-/// Sends what there is, or a beat if there is nothing.
+/// Tells the launcher why nothing was started.
+async fn refuse(reader: &mut Reader, writer: &mut Writer, why: String) {
+    // What the launcher is still sending is read, since to close the connection before would tell it nothing else.
+    let refuse = async {
+        send(writer, &Reply::Refused(why)).await?;
+        while reader.receive().await?.is_some() {}
+        io::Result::Ok(())
+    };
+    let _ = timeout(LAST, refuse).await;
+}
+
+/// A launch whose nodes run.
+struct Running<'a> {
+    registration: &'a Registration,
+    /// To the host.
+    commands: UnboundedSender<Command>,
+    /// To the launcher.
+    replies: UnboundedSender<Reply>,
+    /// When the nodes are killed because somebody has ended the application.
+    kill_at: Option<Instant>,
+}
+
+impl Running<'_> {
+    /// Passes on what host and launcher tell each other until the launcher is gone or the daemon ends, and says which.
+    async fn watch(
+        &mut self,
+        reader: &mut Reader,
+        events: &mut UnboundedReceiver<Event>,
+        ends: &mut UnboundedReceiver<String>,
+        speaker: &mut JoinHandle<()>,
+        mut stopping: watch::Receiver<bool>,
+    ) -> String {
+        let mut heard = Instant::now();
+        loop {
+            let kill_at = self.kill_at;
+            tokio::select! {
+                request = next(reader, heard + SILENCE) => {
+                    heard = Instant::now();
+                    if let Err(why) = self.request(request) {
+                        return why;
+                    }
+                }
+                Some(event) = events.recv() => {
+                    self.registration.note(&event);
+                    self.reply(event);
+                }
+                Some(by) = ends.recv() => self.end(&by),
+                () = sleep_until(kill_at.unwrap_or_else(Instant::now)), if kill_at.is_some() => {
+                    self.kill_at = None;
+                    self.command(Command::Signal(KILL));
+                }
+                _ = stopping.wait_for(|stopping| *stopping) => {
+                    let why = "the daemon was stopped";
+                    self.reply(Event::Lost(why.into()));
+                    return why.into();
+                }
+                _ = &mut *speaker => return "the launcher is lost: nothing can be sent to it".into(),
+            }
+        }
+    }
+
+    /// Does what the launcher says; an error if that ends the launch.
+    fn request(&self, request: io::Result<Request>) -> Result<(), String> {
+        match request {
+            Ok(Request::Command(command)) => self.command(command),
+            Ok(Request::Heartbeat) => {}
+            Ok(_) => return Err("the launcher does not keep to the protocol".into()),
+            Err(error) => return Err(format!("the launcher is lost: {error}")),
+        }
+        Ok(())
+    }
+
+    /// Ends the application, because somebody wants that.
+    fn end(&mut self, by: &str) {
+        self.reply(Event::Stopping(format!("ended by `gossamer kill` of {by}")));
+        self.command(Command::Signal(TERMINATE));
+        self.kill_at.get_or_insert(Instant::now() + INTERRUPTED);
+    }
+
+    fn command(&self, command: Command) {
+        // A host that is gone has said so.
+        let _ = self.commands.send(command);
+    }
+
+    fn reply(&self, event: Event) {
+        let _ = self.replies.send(Reply::Event(event));
+    }
+}
+
+/// Sends what there is, or a heartbeat if there is nothing.
 async fn speak(mut writer: Writer, mut outgoing: UnboundedReceiver<Reply>) {
     loop {
-        let reply = match timeout(BEAT, outgoing.recv()).await {
+        let reply = match timeout(HEARTBEAT, outgoing.recv()).await {
             Ok(Some(reply)) => reply,
             Ok(None) => return,
-            Err(_) => Reply::Beat,
+            Err(_) => Reply::Heartbeat,
         };
         if send(&mut writer, &reply).await.is_err() {
             return;

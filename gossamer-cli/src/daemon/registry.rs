@@ -1,8 +1,8 @@
 //! The applications that have nodes on this machine, and what they printed recently.
 
-use crate::config::Limits;
-use crate::message::{Event, cost};
-use crate::protocol::{Launch, Listed, Logged};
+use crate::node::message::{Event, cost};
+use crate::rack::config::Limits;
+use crate::rack::protocol::{ApplicationSummary, Launch, LoggedOutput};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
@@ -14,16 +14,16 @@ const REMEMBERED: usize = 32;
 /// All applications, oldest first.
 #[derive(Debug)]
 pub struct Registry {
-    applications: Mutex<Vec<Application>>,
+    applications: Mutex<Vec<RegisteredApplication>>,
     most: usize,
     log_bytes: usize,
 }
 
 #[derive(Debug)]
-struct Application {
-    listed: Listed,
+struct RegisteredApplication {
+    listed: ApplicationSummary,
     started: Instant,
-    log: VecDeque<Logged>,
+    log: VecDeque<LoggedOutput>,
     log_bytes: usize,
     /// To its session, as long as it runs: who wants to end it.
     end: Option<UnboundedSender<String>>,
@@ -31,7 +31,7 @@ struct Application {
 
 /// A running application, until it is dropped.
 #[derive(Debug)]
-pub struct Entry {
+pub struct Registration {
     registry: Arc<Registry>,
     application: String,
 }
@@ -43,7 +43,7 @@ impl Registry {
         Self { applications: Mutex::default(), most: limits.applications, log_bytes }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<Application>> {
+    fn lock(&self) -> MutexGuard<'_, Vec<RegisteredApplication>> {
         self.applications.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -51,7 +51,11 @@ impl Registry {
     ///
     /// # Errors
     /// If there are too many, or there is one of this id.
-    pub fn enter(self: &Arc<Self>, launch: &Launch, end: UnboundedSender<String>) -> Result<Entry, String> {
+    pub fn enter(
+        self: &Arc<Self>,
+        launch: &Launch,
+        end: UnboundedSender<String>,
+    ) -> Result<Registration, String> {
         let mut applications = self.lock();
         let running = applications.iter().filter(|application| application.end.is_some()).count();
         if running >= self.most {
@@ -68,8 +72,8 @@ impl Registry {
             applications.remove(oldest);
         }
         let words: Vec<_> = launch.arguments.iter().map(|word| String::from_utf8_lossy(word)).collect();
-        applications.push(Application {
-            listed: Listed {
+        applications.push(RegisteredApplication {
+            listed: ApplicationSummary {
                 application: launch.application.clone(),
                 owner: launch.owner.clone(),
                 seconds: 0,
@@ -81,15 +85,15 @@ impl Registry {
             log_bytes: 0,
             end: Some(end),
         });
-        Ok(Entry { registry: Arc::clone(self), application: launch.application.clone() })
+        Ok(Registration { registry: Arc::clone(self), application: launch.application.clone() })
     }
 
     /// The applications that run.
-    pub fn list(&self) -> Vec<Listed> {
+    pub fn list(&self) -> Vec<ApplicationSummary> {
         let applications = self.lock();
         let running = applications.iter().filter(|application| application.end.is_some());
         running
-            .map(|application| Listed {
+            .map(|application| ApplicationSummary {
                 seconds: application.started.elapsed().as_secs(),
                 ..application.listed.clone()
             })
@@ -104,18 +108,18 @@ impl Registry {
     }
 
     /// What an application printed recently.
-    pub fn logs(&self, application: &str) -> Option<Vec<Logged>> {
+    pub fn logs(&self, application: &str) -> Option<Vec<LoggedOutput>> {
         let applications = self.lock();
         let found = applications.iter().find(|known| known.listed.application == application);
         found.map(|found| found.log.iter().cloned().collect())
     }
 }
 
-impl Entry {
+impl Registration {
     /// Takes note of what happens to the application's nodes.
     pub fn note(&self, event: &Event) {
         let mut applications = self.registry.lock();
-        let known = |known: &&mut Application| known.listed.application == self.application;
+        let known = |known: &&mut RegisteredApplication| known.listed.application == self.application;
         let Some(application) = applications.iter_mut().find(known) else { return };
         match event {
             Event::Started { node, pid } => application.listed.nodes.push((*node, *pid, None)),
@@ -126,7 +130,11 @@ impl Entry {
             }
             Event::Output { node, stream, bytes } => {
                 application.log_bytes += cost(bytes);
-                application.log.push_back(Logged { node: *node, stream: *stream, bytes: bytes.clone() });
+                application.log.push_back(LoggedOutput {
+                    node: *node,
+                    stream: *stream,
+                    bytes: bytes.clone(),
+                });
                 while application.log_bytes > self.registry.log_bytes
                     && let Some(oldest) = application.log.pop_front()
                 {
@@ -146,7 +154,7 @@ impl Entry {
     }
 }
 
-impl Drop for Entry {
+impl Drop for Registration {
     fn drop(&mut self) {
         let mut applications = self.registry.lock();
         for known in applications.iter_mut().filter(|known| known.listed.application == self.application) {

@@ -1,11 +1,12 @@
-//! One connection to a daemon: the proof of the key, the first request, and the answers to all requests but launches.
+//! One connection to a daemon: the proof of the key, and the first request.
 
-use super::Daemon;
-use super::gate::Ticket;
-use super::launch;
-use crate::channel::{self, Reader, Writer};
-use crate::protocol::{self, HANDSHAKE, Hello, PROTOCOL, Reply, Request, Status, decode, encode};
-use std::fs;
+use crate::daemon::exchange::send;
+use crate::daemon::gate::Ticket;
+use crate::daemon::launch;
+use crate::daemon::state::Daemon;
+use crate::rack::protocol::{HANDSHAKE, Hello, PROTOCOL, Reply, Request};
+use crate::secure::channel::{self, Reader, Writer};
+use crate::secure::codec::{decode, encode};
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -50,62 +51,4 @@ async fn open(daemon: &Daemon, stream: TcpStream) -> io::Result<(Reader, Writer,
 
 async fn receive(reader: &mut Reader) -> io::Result<Vec<u8>> {
     reader.receive().await?.ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
-}
-
-/// Sends a reply.
-pub async fn send(writer: &mut Writer, reply: &Reply) -> io::Result<()> {
-    writer.send(&protocol::encode(reply)?).await
-}
-
-impl Daemon {
-    fn stopping_now(&self) -> bool {
-        *self.stopping.borrow()
-    }
-
-    fn answer(&self, request: Request) -> Reply {
-        match request {
-            Request::Status => Reply::Status(self.status()),
-            Request::List => Reply::List(self.registry.list()),
-            Request::Kill { application, by } => Reply::Killed(self.registry.kill(&application, &by)),
-            Request::Logs { application } => Reply::Logs(self.registry.logs(&application)),
-            Request::Launch(_)
-            | Request::Binary(_)
-            | Request::Start { .. }
-            | Request::Command(_)
-            | Request::Beat => Reply::Refused("this belongs into a launch".into()),
-        }
-    }
-
-    fn status(&self) -> Status {
-        let listed = self.registry.list();
-        let nodes = listed.iter().flat_map(|application| &application.nodes);
-        let load = fs::read_to_string("/proc/loadavg").unwrap_or_default();
-        let load: f64 = load.split(' ').next().and_then(|load| load.parse().ok()).unwrap_or(0.0);
-        let processors = std::thread::available_parallelism().map_or(1, usize::from);
-        Status {
-            up_seconds: self.started.elapsed().as_secs(),
-            processors: u32::try_from(processors).unwrap_or(u32::MAX),
-            load_hundredths: (load * 100.0) as u64,
-            memory: memory(&fs::read_to_string("/proc/meminfo").unwrap_or_default()),
-            applications: u32::try_from(listed.len()).unwrap_or(u32::MAX),
-            nodes: u32::try_from(nodes.filter(|node| node.2.is_none()).count()).unwrap_or(u32::MAX),
-            cache: self.cache.room(),
-            machines: self
-                .rack
-                .machines()
-                .into_iter()
-                .map(|machine| (machine.name, machine.address))
-                .collect(),
-        }
-    }
-}
-
-/// Memory, and memory that is available, in bytes.
-fn memory(text: &str) -> (u64, u64) {
-    let field = |name: &str| {
-        let line = text.lines().find_map(|line| line.strip_prefix(name));
-        let kibibytes = line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<u64>().ok());
-        kibibytes.unwrap_or(0) << 10
-    };
-    (field("MemTotal:"), field("MemAvailable:"))
 }

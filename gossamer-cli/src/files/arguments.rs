@@ -1,10 +1,10 @@
 //! The command lines of `send` and `recv`.
 
-use crate::config::{self, Rack};
 use crate::exit::{Failure, USAGE};
-use crate::files::code::{Code, key_of_rack};
-use crate::files::show::Show;
-use crate::key::Key;
+use crate::files::pairing::code::{Code, key_of_rack};
+use crate::files::reporter::Reporter;
+use crate::rack::config::{self, Rack};
+use crate::secure::key::Key;
 use std::path::PathBuf;
 
 /// Send files, directories or standard input to `gossamer recv` on another machine
@@ -13,7 +13,7 @@ use std::path::PathBuf;
 /// run both commands again, and it goes on where it was.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = help(SEND_EXAMPLES))]
-pub struct Send {
+pub struct SendArguments {
     /// What to send: files, directories with all that is in them, or `-` for standard input
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
@@ -35,7 +35,7 @@ pub struct Send {
     #[arg(long, value_name = "zstd[:LEVEL]", value_parser = level)]
     pub compress: Option<i32>,
     #[command(flatten)]
-    pub style: Style,
+    pub output_format: OutputArguments,
 }
 
 /// Receive what `gossamer send` sends from another machine
@@ -43,7 +43,7 @@ pub struct Send {
 /// Prints the address and a code that works once, which the sender needs, and waits.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = help(RECV_EXAMPLES))]
-pub struct Recv {
+pub struct RecvArguments {
     /// Where to wait; the kernel chooses port 0
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "0.0.0.0:0")]
     pub listen: String,
@@ -56,7 +56,7 @@ pub struct Recv {
     #[command(flatten)]
     pub secret: Secret,
     #[command(flatten)]
-    pub style: Style,
+    pub output_format: OutputArguments,
 }
 
 // Without documentation: `clap` would take that for the text of the command.
@@ -73,7 +73,7 @@ pub struct Secret {
 
 // What the user wants to see.
 #[derive(Debug, clap::Args)]
-pub struct Style {
+pub struct OutputArguments {
     /// Tell everything as lines of JSON, on standard error
     #[arg(long)]
     pub json: bool,
@@ -116,11 +116,11 @@ count as received, others are refused without --overwrite. A file that is incomp
 called NAME.gossamer-part; the next transfer goes on with it. Names and links that lead
 out of the directory are refused.";
 
-impl Style {
+impl OutputArguments {
     /// As it was asked for.
     #[must_use]
-    pub fn show(&self) -> Show {
-        Show::new(self.json, self.quiet)
+    pub fn reporter(&self) -> Reporter {
+        Reporter::new(self.json, self.quiet)
     }
 }
 
@@ -138,7 +138,7 @@ impl Secret {
     }
 }
 
-impl Send {
+impl SendArguments {
     /// What proves to the receiver who this is.
     ///
     /// # Errors

@@ -2,38 +2,25 @@
 //!
 //! ```text
 //!   sender                                        receiver
-//!     ── link (encrypted): hello, manifest ─────────▶       checks every name, looks what is there already
+//!     ── control connection (encrypted): offer, manifest ─▶ checks every name, looks what is there already
 //!     ◀───────────── an answer for each entry ──────
 //!     ══ memory stream: records, in blocks ═════════▶       writes `NAME.gossamer-part`
 //!     ◀──────── failures, as they happen; the end ──        syncs, renames
 //! ```
 //!
-//! | part | |
+//! | room | |
 //! |---|---|
-//! | `arguments`, [`show`] | the command line; what the user sees meanwhile |
-//! | [`code`], [`link`], [`door`] | the one-time code; the link between those who know it; waiting for the sender |
-//! | [`manifest`], [`message`] | what is to be sent, and what of that the receiver takes; what is said on the link |
-//! | [`record`], [`digest`] | how files lie in the blocks of the stream; how their contents are compared |
-//! | [`walk`], [`source`], [`input`], [`outgoing`], [`send`] | the sender: its list, a file, standard input, the stream, the whole |
-//! | [`tree`], [`part`], [`writeback`], [`output`], [`incoming`], [`recv`] | the receiver: its directory, a file, its way to disk, standard output, the stream, the whole |
+//! | [`reporter`] | what the user sees meanwhile |
+//! | [`content`] | the contents of files on disk, and how they are compared |
+//! | [`protocol`] | what both sides say to each other |
+//! | [`pairing`] | how they find and know each other |
+//! | `arguments` | the command lines |
+//! | [`sender`], [`receiver`] | the two sides, which share nothing but the rooms above |
 
 pub(crate) mod arguments;
-pub mod code;
-pub mod digest;
-pub mod door;
-pub mod incoming;
-pub mod input;
-pub mod link;
-pub mod manifest;
-pub mod message;
-pub mod outgoing;
-pub mod output;
-pub mod part;
-pub mod record;
-pub mod recv;
-pub mod send;
-pub mod show;
-pub mod source;
-pub mod tree;
-pub mod walk;
-pub mod writeback;
+pub mod content;
+pub mod pairing;
+pub mod protocol;
+pub mod receiver;
+pub mod reporter;
+pub mod sender;

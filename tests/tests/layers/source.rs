@@ -3,9 +3,9 @@
 use proc_macro2::{Delimiter, Ident, TokenStream, TokenTree};
 use std::collections::BTreeSet;
 
-/// One file of the library.
+/// One file of the library, or of the command.
 pub struct File {
-    /// Relative to `gossamer/src`.
+    /// Relative to `src`.
     pub name: String,
     pub text: String,
     pub tokens: TokenStream,

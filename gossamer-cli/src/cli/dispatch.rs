@@ -1,0 +1,100 @@
+//! Starts what the command line says, and ends the process with its status.
+
+use crate::cli::arguments::{Action, ApplicationArguments, Arguments, QueryArguments, RunArguments};
+use crate::exit::{self, Failure};
+use crate::launcher::{local, remote};
+use crate::query::{applications, logs, status};
+use crate::secure::key;
+use crate::terminal::printable::printable;
+use crate::{daemon, files};
+use clap::{CommandFactory, Parser};
+use std::future::Future;
+use std::io::Write;
+use std::path::Path;
+
+/// Does what the command line says, and ends the process.
+pub fn main() -> ! {
+    let result = act(Arguments::parse().command);
+    let status = result.unwrap_or_else(|failure| {
+        // There is nobody else to tell if that fails.
+        let _ = writeln!(std::io::stderr(), "gossamer: {}", printable(&failure.message));
+        failure.status
+    });
+    // Threads that wait for input or output are left where they are.
+    std::process::exit(status.into())
+}
+
+fn act(command: Action) -> Result<u8, Failure> {
+    match command {
+        Action::Run(run) => block_on(launch(run)),
+        Action::Daemon { config } => block_on(daemon::listen::run(&config.config)),
+        Action::Ps(QueryArguments { config, json }) => block_on(applications::list(&config.config, json)),
+        Action::Status(QueryArguments { config, json }) => block_on(status::status(&config.config, json)),
+        Action::Kill(ApplicationArguments { id, query: QueryArguments { config, json } }) => {
+            block_on(applications::kill(&config.config, &id, json))
+        }
+        Action::Logs(ApplicationArguments { id, query: QueryArguments { config, json } }) => {
+            block_on(logs::logs(&config.config, &id, json))
+        }
+        Action::Send(send) => files::sender::run::run(&send),
+        Action::Recv(recv) => files::receiver::run::run(&recv),
+        Action::Keygen { file, json } => keygen(&file, json),
+        Action::Completions { shell } => {
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Arguments::command(), "gossamer", &mut script);
+            print(&script)
+        }
+        Action::Man { directory } => manual(directory.as_deref()),
+    }
+}
+
+async fn launch(run: RunArguments) -> Result<u8, Failure> {
+    let RunArguments { local, nodes, hosts, config, threads, no_prefix, command } = run;
+    let prefix = !no_prefix;
+    match local {
+        Some(nodes) => local::run(local::LocalRun { nodes, threads, prefix, command }).await,
+        None => {
+            remote::run(remote::RemoteRun { config: config.config, nodes, hosts, threads, prefix, command })
+                .await
+        }
+    }
+}
+
+fn print(text: &[u8]) -> Result<u8, Failure> {
+    let mut out = std::io::stdout().lock();
+    let written = out.write_all(text).and_then(|()| out.flush());
+    written.map(|()| 0).map_err(|error| Failure::new(exit::OUTPUT, format!("cannot write: {error}")))
+}
+
+fn manual(directory: Option<&Path>) -> Result<u8, Failure> {
+    let written = match directory {
+        Some(directory) => clap_mangen::generate_to(Arguments::command(), directory),
+        None => {
+            let mut page = Vec::new();
+            let rendered = clap_mangen::Man::new(Arguments::command()).render(&mut page);
+            rendered.and_then(|()| print(&page).map(drop).map_err(std::io::Error::other))
+        }
+    };
+    written.map(|()| 0).map_err(|error| Failure::new(exit::OUTPUT, format!("cannot write: {error}")))
+}
+
+fn keygen(file: &Path, json: bool) -> Result<u8, Failure> {
+    key::generate(file)?;
+    let text = match json {
+        true => serde_json::json!({ "file": file }).to_string(),
+        false => {
+            format!("wrote {}; copy it to every machine of the rack, and to nobody else", file.display())
+        }
+    };
+    print(format!("{text}\n").as_bytes())
+}
+
+fn block_on(work: impl Future<Output = Result<u8, Failure>>) -> Result<u8, Failure> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::new(exit::UNREACHABLE, format!("cannot start: {error}")))?;
+    let result = runtime.block_on(work);
+    runtime.shutdown_background();
+    result
+}

@@ -1,0 +1,6 @@
+//! The command line: its grammar, and what each subcommand starts.
+//!
+//! Handed the arguments of the process, it ends the process with a status.
+
+pub mod arguments;
+pub mod dispatch;

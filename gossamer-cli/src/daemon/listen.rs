@@ -1,0 +1,76 @@
+//! `gossamer daemon`: serves connections until it is told to stop.
+
+use crate::daemon::gate::Gate;
+use crate::daemon::log::log;
+use crate::daemon::session;
+use crate::daemon::state::Daemon;
+use crate::exit::{Failure, UNREACHABLE};
+use crate::node::resource_limits;
+use crate::rack::config::Rack;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::net::TcpListener;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+
+/// How long sessions have to end when the daemon ends.
+const SHUTDOWN: Duration = Duration::from_secs(7);
+
+/// Runs until SIGTERM or SIGINT.
+///
+/// # Errors
+/// If the configuration is wrong, or the daemon cannot listen.
+pub async fn run(config: &Path) -> Result<u8, Failure> {
+    let rack = Rack::read(config)?;
+    let (tell_stopping, stopping) = watch::channel(false);
+    let daemon = Arc::new(Daemon::new(rack, stopping)?);
+    resource_limits::raise_open_files();
+    let cannot = |what: String| move |error| Failure::new(UNREACHABLE, format!("{what}: {error}"));
+    let terminate = signal(SignalKind::terminate()).map_err(cannot("no signals".into()))?;
+    let interrupt = signal(SignalKind::interrupt()).map_err(cannot("no signals".into()))?;
+    let address = daemon.rack.listen().to_owned();
+    let listener =
+        TcpListener::bind(&address).await.map_err(cannot(format!("cannot listen on {address}")))?;
+    log(&format!("gossamer {} listens on {address}", env!("CARGO_PKG_VERSION")));
+    let mut sessions = JoinSet::new();
+    accept(&daemon, listener, &mut sessions, terminate, interrupt).await;
+    tell_stopping.send_replace(true);
+    let ended = async { while sessions.join_next().await.is_some() {} };
+    if timeout(SHUTDOWN, ended).await.is_err() {
+        log("some sessions did not end in time");
+    }
+    log("stopped");
+    Ok(0)
+}
+
+/// Starts a session for each connection, until one of the signals comes.
+async fn accept(
+    daemon: &Arc<Daemon>,
+    listener: TcpListener,
+    sessions: &mut JoinSet<()>,
+    mut terminate: Signal,
+    mut interrupt: Signal,
+) {
+    let gate = Arc::new(Gate::default());
+    loop {
+        tokio::select! {
+            accepted = listener.accept() => match accepted {
+                Ok((stream, peer)) => {
+                    let daemon = Arc::clone(daemon);
+                    gate.admit(sessions, |ticket| session::serve(daemon, stream, peer, ticket));
+                }
+                Err(error) => {
+                    daemon.refusals.add(&format!("cannot accept connections: {error}"));
+                    // Of files, say: until some are closed.
+                    tokio::time::sleep(Duration::from_millis(100)).await;
+                }
+            },
+            Some(_) = sessions.join_next() => {}
+            _ = terminate.recv() => return,
+            _ = interrupt.recv() => return,
+        }
+    }
+}

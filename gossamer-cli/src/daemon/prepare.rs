@@ -1,0 +1,143 @@
+//! A launch up to the start of its nodes: a place in the registry, ports, the program, the addresses of all nodes.
+
+use crate::daemon::exchange::{next, send};
+use crate::daemon::registry::Registration;
+use crate::daemon::state::Daemon;
+use crate::node::invocation::{Invocation, NodeSpec};
+use crate::program::cache::CachedProgram;
+use crate::program::upload::Upload;
+use crate::rack::protocol::{Launch, Reply, Request, SILENCE};
+use crate::secure::channel::{Reader, Writer};
+use std::ffi::OsString;
+use std::io;
+use std::net::TcpListener;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStringExt;
+use std::path::PathBuf;
+use std::sync::Arc;
+use tokio::sync::mpsc::UnboundedSender;
+use tokio::time::Instant;
+
+/// What is there when nodes can be started.
+pub struct PreparedLaunch {
+    /// In the registry, as long as the launch lasts.
+    pub registration: Registration,
+    /// What to execute.
+    pub program: CachedProgram,
+    /// The nodes.
+    pub nodes: Vec<NodeSpec>,
+}
+
+/// Everything up to `Start`; `end` will get the name of whoever wants to end the application.
+///
+/// # Errors
+/// Why its nodes cannot be started here.
+pub async fn prepare(
+    daemon: &Arc<Daemon>,
+    reader: &mut Reader,
+    writer: &mut Writer,
+    launch: &Launch,
+    end: UnboundedSender<String>,
+) -> Result<PreparedLaunch, String> {
+    check(launch, daemon.rack.limits.nodes)?;
+    let registration = daemon.registry.enter(launch, end)?;
+    let listeners = listen(launch).map_err(text("no port for a node"))?;
+    let found = find(daemon, launch).await.map_err(text("the cache fails"))?;
+    let ports = listeners.iter().map(|listener| Ok(listener.local_addr()?.port())).collect::<io::Result<_>>();
+    let ports = ports.map_err(text("no port for a node"))?;
+    let ready = Reply::Ready { ports, has_binary: found.is_some() };
+    send(writer, &ready).await.map_err(text("the launcher is gone"))?;
+    let program = match found {
+        Some(program) => program,
+        None => {
+            let program =
+                store(daemon, reader, launch).await.map_err(text("the program cannot be stored"))?;
+            send(writer, &Reply::Stored).await.map_err(text("the launcher is gone"))?;
+            program
+        }
+    };
+    let addresses = addresses(reader).await?;
+    Ok(PreparedLaunch { registration, program, nodes: plan(launch, &addresses, listeners) })
+}
+
+fn text(what: &'static str) -> impl Fn(io::Error) -> String {
+    move |error| format!("{what}: {error}")
+}
+
+fn check(launch: &Launch, most: usize) -> Result<(), String> {
+    let count = launch.nodes.len();
+    if count == 0 || count > most {
+        return Err(format!("{count} nodes on one machine; `nodes` in [limits] allows {most}"));
+    }
+    if !launch.nodes.is_sorted_by(|one, other| one < other) {
+        return Err("the launcher does not keep to the protocol: nodes are not in order".into());
+    }
+    Ok(())
+}
+
+/// One socket for each node, unless they all are on this machine.
+fn listen(launch: &Launch) -> io::Result<Vec<TcpListener>> {
+    match launch.listen {
+        Some(address) => launch.nodes.iter().map(|_| TcpListener::bind((address, 0))).collect(),
+        None => Ok(Vec::new()),
+    }
+}
+
+/// The program, if it is in the cache.
+async fn find(daemon: &Daemon, launch: &Launch) -> io::Result<Option<CachedProgram>> {
+    let (cache, hash) = (Arc::clone(&daemon.cache), launch.hash);
+    tokio::task::spawn_blocking(move || cache.find(hash)).await.map_err(io::Error::other)?
+}
+
+/// Receives the program.
+async fn store(daemon: &Daemon, reader: &mut Reader, launch: &Launch) -> io::Result<CachedProgram> {
+    let mut upload = Upload::begin(&daemon.cache, launch.hash, launch.length)?;
+    while !upload.is_whole() {
+        match next(reader, Instant::now() + SILENCE).await? {
+            Request::Binary(bytes) => upload.write(&bytes)?,
+            Request::Heartbeat => {}
+            _ => return Err(io::Error::other("the launcher does not keep to the protocol")),
+        }
+    }
+    tokio::task::spawn_blocking(move || upload.finish()).await.map_err(io::Error::other)?
+}
+
+/// Waits until all machines are ready: the addresses of all nodes.
+async fn addresses(reader: &mut Reader) -> Result<String, String> {
+    loop {
+        match next(reader, Instant::now() + SILENCE).await.map_err(text("the launcher is gone"))? {
+            Request::Start { addresses } => return Ok(addresses),
+            Request::Heartbeat => {}
+            _ => return Err("the launcher does not keep to the protocol".into()),
+        }
+    }
+}
+
+fn plan(launch: &Launch, addresses: &str, listeners: Vec<TcpListener>) -> Vec<NodeSpec> {
+    let mut listeners = listeners.into_iter().map(OwnedFd::from);
+    let node = |&index: &u32| NodeSpec {
+        index,
+        variables: vec![
+            ("GOSSAMER_NODES", addresses.to_owned()),
+            ("GOSSAMER_NODE", index.to_string()),
+            ("GOSSAMER_TOKEN", launch.token.clone()),
+        ],
+        listener: listeners.next(),
+    };
+    launch.nodes.iter().map(node).collect()
+}
+
+/// What the nodes of a launch execute.
+pub fn invocation(daemon: &Daemon, launch: &Launch, file: PathBuf) -> Invocation {
+    let text = |bytes: &Vec<u8>| OsString::from_vec(bytes.clone());
+    let directory = PathBuf::from(text(&launch.directory));
+    Invocation {
+        file,
+        arguments: launch.arguments.iter().map(text).collect(),
+        environment: Some(launch.environment.iter().map(|(name, value)| (text(name), text(value))).collect()),
+        directory: Some(if directory.is_dir() { directory } else { "/".into() }),
+        mask: Some(launch.mask),
+        limits: launch.limits,
+        user: daemon.user.clone(),
+    }
+}

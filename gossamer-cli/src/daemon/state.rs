@@ -1,0 +1,83 @@
+//! What all sessions of a daemon share.
+
+use crate::daemon::log::Log;
+use crate::daemon::registry::Registry;
+use crate::exit::{Failure, USAGE};
+use crate::node::invocation::User;
+use crate::program::cache::ProgramCache;
+use crate::rack::config::Rack;
+use crate::secure::key::Key;
+use rustix::process::{Gid, Uid};
+use std::ffi::CString;
+use std::sync::Arc;
+use std::time::Instant;
+use tokio::sync::watch;
+
+/// What all sessions share.
+pub struct Daemon {
+    /// The configuration.
+    pub rack: Rack,
+    /// The key of the rack.
+    pub key: Key,
+    /// As whom nodes run, if not as the daemon.
+    pub user: Option<User>,
+    /// The programs that were shipped here.
+    pub cache: Arc<ProgramCache>,
+    /// The applications that have nodes here.
+    pub registry: Arc<Registry>,
+    /// When the daemon was started.
+    pub started: Instant,
+    /// Set when the daemon ends.
+    pub stopping: watch::Receiver<bool>,
+    /// What is said of refused connections.
+    pub refusals: Log,
+}
+
+impl Daemon {
+    /// From a configuration; `stopping` is set when the daemon ends.
+    ///
+    /// # Errors
+    /// If the configuration is wrong.
+    pub fn new(rack: Rack, stopping: watch::Receiver<bool>) -> Result<Self, Failure> {
+        let key = Key::read(&rack.key)?;
+        let user = rack.user.as_ref().map(|user| find_user(user.get_ref())).transpose()?;
+        let cache =
+            ProgramCache::open(&rack.cache.directory, rack.cache.mebibytes << 20).map_err(|error| {
+                let directory = rack.cache.directory.display();
+                Failure::new(USAGE, format!("the cache directory {directory} cannot be used: {error}"))
+            })?;
+        Ok(Self {
+            key,
+            user,
+            cache,
+            registry: Arc::new(Registry::new(&rack.limits)),
+            started: Instant::now(),
+            stopping,
+            refusals: Log::default(),
+            rack,
+        })
+    }
+}
+
+/// A user and its groups.
+fn find_user(name: &str) -> Result<User, Failure> {
+    let failed = |error: &dyn std::error::Error| Failure::new(USAGE, format!("`user` {name:?}: {error}"));
+    let user = match nix::unistd::User::from_name(name) {
+        Ok(Some(user)) => user,
+        Ok(None) => return Err(Failure::new(USAGE, format!("`user`: there is no user {name:?}"))),
+        Err(error) => return Err(failed(&error)),
+    };
+    let own = rustix::process::geteuid();
+    if !own.is_root() && own.as_raw() != user.uid.as_raw() {
+        let message = format!("`user`: only a daemon that runs as root can start nodes as {name:?}");
+        return Err(Failure::new(USAGE, message));
+    }
+    let groups = if own.is_root() {
+        let name = CString::new(user.name).map_err(|error| failed(&error))?;
+        let groups = nix::unistd::getgrouplist(&name, user.gid).map_err(|error| failed(&error))?;
+        Some(groups.into_iter().map(|group| Gid::from_raw(group.as_raw())).collect())
+    } else {
+        None
+    };
+    Ok(User { user: Uid::from_raw(user.uid.as_raw()), group: Gid::from_raw(user.gid.as_raw()), groups })
+}

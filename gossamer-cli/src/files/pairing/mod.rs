@@ -1,0 +1,11 @@
+//! How the two sides find and know each other: handed a code or a key and an address, it gives a control connection.
+//!
+//! | part | |
+//! |---|---|
+//! | [`code`] | the one-time code, and the keys that come of it |
+//! | [`control`] | the encrypted connection between those who know it |
+//! | [`listener`] | where the receiver waits for the sender |
+
+pub mod code;
+pub mod control;
+pub mod listener;

@@ -1,0 +1,52 @@
+//! Where contents go: into a directory, or to standard output.
+
+use crate::exit::Failure;
+use crate::files::arguments::RecvArguments;
+use crate::files::protocol::manifest::Entry;
+use crate::files::protocol::message::Answer;
+use crate::files::receiver::output::Output;
+use crate::files::receiver::partial_file::finish_file;
+use crate::files::receiver::tree::{Found, Tree};
+use rustix::fs::OFlags;
+use rustix::io::Errno;
+
+/// Where contents go.
+#[derive(Debug)]
+pub enum Destination {
+    /// Into files.
+    Tree(Tree),
+    /// To standard output.
+    Output(Output),
+}
+
+impl Destination {
+    /// That which the command line names.
+    ///
+    /// # Errors
+    /// If it cannot be used.
+    pub fn open(arguments: &RecvArguments) -> Result<Self, Failure> {
+        match arguments.output.as_os_str() == "-" {
+            true => Output::open().map(Self::Output),
+            false => Tree::open(&arguments.output, arguments.overwrite).map(Self::Tree),
+        }
+    }
+
+    /// What is there of an entry; `each` hears how many bytes of it were read.
+    pub fn look(&self, entry: &Entry, each: &mut dyn FnMut(u64)) -> Found {
+        match self {
+            Self::Tree(tree) => tree.look(entry, each),
+            Self::Output(_) => Answer::Send.into(),
+        }
+    }
+
+    /// The file that is there already gets the time and permissions of the sender's.
+    ///
+    /// # Errors
+    /// If the file system refuses.
+    pub fn confirm(&self, entry: &Entry) -> Result<(), Errno> {
+        match self {
+            Self::Tree(tree) => finish_file(&tree.locate(entry)?.open(OFlags::RDONLY)?, entry),
+            Self::Output(_) => Ok(()),
+        }
+    }
+}

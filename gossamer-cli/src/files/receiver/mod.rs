@@ -1,0 +1,25 @@
+//! `gossamer recv`, as one chain of steps.
+//!
+//! ```text
+//!   wait for the sender ─▶ take the manifest ─▶ look and answer ─▶ open the stream ─▶ each record ─▶ links and directories
+//!   run                    negotiation                                               incoming       ledger
+//! ```
+//!
+//! | part | |
+//! |---|---|
+//! | [`location`], [`tree`] | where an entry goes; the directory that all go into |
+//! | [`writeback`], [`partial_file`], [`output`] | a file's way to disk; a file until it is complete; standard output |
+//! | [`destination`] | a directory or standard output |
+//! | [`ledger`], [`incoming`] | which entries are done; records become files |
+//! | [`negotiation`], [`run`] | up to the open stream; the whole |
+
+pub mod destination;
+pub mod incoming;
+pub mod ledger;
+pub mod location;
+pub mod negotiation;
+pub mod output;
+pub mod partial_file;
+pub mod run;
+pub mod tree;
+pub mod writeback;

@@ -1,0 +1,122 @@
+//! Up to the open stream: what the sender has, and what of that is taken.
+
+use crate::exit::{FAILED, Failure, LOST, UNREACHABLE};
+use crate::files::pairing::code::stream_key;
+use crate::files::pairing::control::ControlConnection;
+use crate::files::protocol::block::{BLOCKS, geometry};
+use crate::files::protocol::manifest::{Entry, Manifest};
+use crate::files::protocol::message::{BATCH, Offer, PROTOCOL, ReceiverMessage, SenderMessage};
+use crate::files::receiver::destination::Destination;
+use crate::files::receiver::tree::Found;
+use crate::files::reporter::Reporter;
+use crate::secure::key::Key;
+use gossamer::stream::{self, Options};
+use std::net::SocketAddr;
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+/// How long the sender's stream may take to come, once it was told to.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// The sender cannot be reached any more.
+pub fn lost(error: &dyn std::fmt::Display) -> Failure {
+    let what =
+        format!("the sender was lost ({error}); what has arrived is kept: run both commands again to go on");
+    Failure::new(LOST, what)
+}
+
+/// The size of blocks that the sender offers.
+///
+/// # Errors
+/// If it is another version, or the size is none.
+pub fn check_offer(offer: &Offer) -> Result<usize, Failure> {
+    let Offer { protocol, version, block } = offer;
+    if *protocol != PROTOCOL {
+        let what = format!(
+            "the sender is gossamer {version} (protocol {protocol}), the receiver is {} (protocol {PROTOCOL}); install \
+             one version on both machines",
+            env!("CARGO_PKG_VERSION"),
+        );
+        return Err(Failure::new(UNREACHABLE, what));
+    }
+    match block.is_power_of_two() && BLOCKS.contains(block) {
+        true => Ok(*block as usize),
+        false => {
+            Err(Failure::new(FAILED, format!("the sender asks for impossible blocks, of {block} bytes")))
+        }
+    }
+}
+
+/// Everything that is to be sent, and how much the sender itself could not read.
+///
+/// # Errors
+/// If the list is refused, or the sender is lost.
+pub fn receive_manifest(control: &mut ControlConnection) -> Result<(Vec<Entry>, u32), Failure> {
+    let mut manifest = Manifest::default();
+    loop {
+        match control.receive().map_err(|error| lost(&error))? {
+            SenderMessage::Entries(entries) => manifest.add(entries).map_err(|what| {
+                Failure::new(FAILED, format!("the sender's list of files is refused: {what}"))
+            })?,
+            SenderMessage::All { missing } => return Ok((manifest.into_entries(), missing)),
+        }
+    }
+}
+
+/// Looks what is there of each entry, and answers.
+///
+/// # Errors
+/// If the sender is lost.
+pub fn look_and_answer(
+    destination: &Destination,
+    entries: &[Entry],
+    control: &mut ControlConnection,
+    reporter: &mut Reporter,
+) -> Result<Vec<Found>, Failure> {
+    let (mut found, mut behind) = (Vec::with_capacity(entries.len()), 0);
+    for batch in entries.chunks(BATCH) {
+        let look = |entry| {
+            let mut checked = 0;
+            let found = destination.look(entry, &mut |at| {
+                checked = at;
+                reporter.checked(behind + at);
+            });
+            behind += checked;
+            found
+        };
+        let batch: Vec<Found> = batch.iter().map(look).collect();
+        let answers = batch.iter().map(|found| found.answer.clone()).collect();
+        control.send(&ReceiverMessage::Answers(answers)).map_err(|error| lost(&error))?;
+        found.extend(batch);
+    }
+    Ok(found)
+}
+
+/// Listens for the stream where the sender has connected to, and tells the sender to come.
+///
+/// # Errors
+/// If it does not come.
+pub fn open_stream(
+    address: SocketAddr,
+    key: &Key,
+    block: usize,
+    control: &mut ControlConnection,
+) -> Result<stream::Receiver, Failure> {
+    let mut nonce = [0; 32];
+    getrandom::fill(&mut nonce)
+        .map_err(|error| Failure::new(FAILED, format!("the kernel gives no random bytes: {error}")))?;
+    let doing = |error: stream::Error| Failure::new(UNREACHABLE, format!("cannot receive: {error}"));
+    let key = stream::Key::from_hex(&stream_key(key, &nonce)).map_err(doing)?;
+    let options = Options::from(geometry(block)).key(key);
+    let listener = stream::Receiver::bind(address, options).map_err(doing)?;
+    control.send(&ReceiverMessage::Ready { nonce }).map_err(|error| lost(&error))?;
+    let (tell, told) = mpsc::channel();
+    // In a thread of its own, because the wait has no end.
+    let waiting = thread::Builder::new().spawn(move || tell.send(listener.accept()));
+    waiting.map_err(|error| Failure::new(UNREACHABLE, format!("cannot receive: {error}")))?;
+    match told.recv_timeout(PATIENCE) {
+        Ok(stream) => stream.map_err(|error| lost(&error)),
+        Err(_) => Err(lost(&"its stream did not come")),
+    }
+}

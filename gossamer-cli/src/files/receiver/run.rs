@@ -1,0 +1,128 @@
+//! `gossamer recv`, from the command line to the exit status.
+
+use crate::exit::{FAILED, Failure};
+use crate::files::arguments::RecvArguments;
+use crate::files::pairing::code::Code;
+use crate::files::pairing::control::ControlConnection;
+use crate::files::pairing::listener::Listener;
+use crate::files::protocol::manifest::{Entry, Kind};
+use crate::files::protocol::message::{Offer, ReceiverMessage};
+use crate::files::receiver::destination::Destination;
+use crate::files::receiver::incoming::Incoming;
+use crate::files::receiver::ledger::Ledger;
+use crate::files::receiver::negotiation::{
+    check_offer, look_and_answer, lost, open_stream, receive_manifest,
+};
+use crate::files::reporter::Reporter;
+use crate::secure::key::Key;
+use nix::sys::signal::{SigSet, Signal};
+use serde_json::json;
+use std::net::SocketAddr;
+
+/// Does what the command line says.
+///
+/// # Errors
+/// What stands against it.
+pub fn run(arguments: &RecvArguments) -> Result<u8, Failure> {
+    // A limit on the size of files (`ulimit -f`) is one file's trouble: where the signal is blocked, a write says so.
+    let mut limit = SigSet::empty();
+    limit.add(Signal::SIGXFSZ);
+    limit.thread_block().map_err(|error| Failure::new(FAILED, format!("cannot block a signal: {error}")))?;
+    let destination = Destination::open(arguments)?;
+    let key = arguments.secret.key()?;
+    let listener = Listener::open(&arguments.listen)?;
+    let mut reporter = arguments.output_format.reporter();
+    let key = announce(listener.address(), key, &reporter)?;
+    let outcome = receive(destination, listener, &key, &mut reporter);
+    reporter.conclude("received", outcome)
+}
+
+/// Tells the user what the sender needs, and returns the key that this means.
+fn announce(address: SocketAddr, key: Option<Key>, reporter: &Reporter) -> Result<Key, Failure> {
+    let address = match address.ip().is_unspecified() {
+        true => format!("{}:{}", rustix::system::uname().nodename().to_string_lossy(), address.port()),
+        false => address.to_string(),
+    };
+    let say = |code: Option<&str>, option: &str| {
+        let event = json!({ "event": "waiting", "address": address, "code": code });
+        reporter.tell(&event, &format!("waiting at {address}: gossamer send FILE… --to {address} {option}"));
+    };
+    match key {
+        Some(key) => {
+            say(None, "--rack");
+            Ok(key)
+        }
+        None => {
+            let code = Code::generate()?;
+            say(Some(&code.to_string()), &format!("--code {code}"));
+            Ok(code.key())
+        }
+    }
+}
+
+/// Waits for the sender, takes what it sends, and tells it the outcome.
+fn receive(
+    destination: Destination,
+    listener: Listener,
+    key: &Key,
+    reporter: &mut Reporter,
+) -> Result<usize, Failure> {
+    let address = listener.address();
+    let (mut control, offer) = listener.wait(key, |from, left| {
+        let event = json!({ "event": "turned away", "from": from.to_string(), "left": left });
+        reporter.tell(
+            &event,
+            &format!("gossamer: {from} has a wrong code and was turned away; {left} more may come"),
+        );
+    })?;
+    let outcome = take(destination, address, key, &mut control, &offer, reporter);
+    // If all is in its place, it is whether or not the sender hears that.
+    let _told = control.send(&match &outcome {
+        Ok(_) => ReceiverMessage::Finished,
+        Err(Failure { status, message }) => {
+            ReceiverMessage::Stopped { status: *status, why: message.clone() }
+        }
+    });
+    outcome
+}
+
+/// Takes what the sender sends, and says how many files that were.
+fn take(
+    destination: Destination,
+    address: SocketAddr,
+    key: &Key,
+    control: &mut ControlConnection,
+    offer: &Offer,
+    reporter: &mut Reporter,
+) -> Result<usize, Failure> {
+    let block = check_offer(offer)?;
+    let (entries, missing) = receive_manifest(control)?;
+    check_fits(&destination, &entries)?;
+    let found = look_and_answer(&destination, &entries, control, reporter)?;
+    let sizes = entries.iter().all(|entry| entry.kind != Kind::Pipe);
+    reporter.begin(sizes.then(|| entries.iter().map(Entry::bytes).sum()));
+    let mut stream = open_stream(address, key, block, control)?;
+    let ledger = Ledger::new(entries, &found, control, reporter);
+    let mut incoming = Incoming::new(destination, found, ledger, block);
+    while let Some(block) = stream.next_block().map_err(|error| lost(&error))? {
+        incoming.take(&block)?;
+    }
+    let files = incoming.finish();
+    if missing > 0 {
+        reporter.fail("the sender", &format!("could not read {missing} of its files"));
+    }
+    Ok(files)
+}
+
+/// Standard output takes one file.
+fn check_fits(destination: &Destination, entries: &[Entry]) -> Result<(), Failure> {
+    match (destination, entries) {
+        (Destination::Output(_), [Entry { kind: Kind::File(_) | Kind::Pipe, .. }]) => Ok(()),
+        (Destination::Output(_), _) => {
+            let count = entries.len();
+            let what = format!("{count} files or directories cannot go to standard output: one file can");
+            Err(Failure::new(FAILED, what))
+        }
+        (Destination::Tree(_), _) => Ok(()),
+    }
+}

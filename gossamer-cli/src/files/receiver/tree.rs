@@ -1,0 +1,202 @@
+//! The receiver's directory. The kernel keeps every path inside: none leads through a link or `..`.
+
+use crate::exit::{Failure, USAGE};
+use crate::files::content::digest::Hasher;
+use crate::files::content::file::hash_start;
+use crate::files::protocol::manifest::{Entry, Kind};
+use crate::files::protocol::message::Answer;
+use crate::files::receiver::location::{Location, errno, explain, is, times};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, ResolveFlags};
+use rustix::io::Errno;
+use std::ffi::OsStr;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+/// A directory that files come into.
+#[derive(Debug)]
+pub struct Tree {
+    root: OwnedFd,
+    overwrite: bool,
+}
+
+/// What was found where an entry goes.
+pub struct Found {
+    /// What is said to the sender.
+    pub answer: Answer,
+    /// Has taken what is there.
+    pub hasher: Option<Box<Hasher>>,
+}
+
+impl From<Answer> for Found {
+    fn from(answer: Answer) -> Self {
+        Self { answer, hasher: None }
+    }
+}
+
+impl Tree {
+    /// Opens a directory. What exists in it is replaced only with `overwrite`.
+    ///
+    /// # Errors
+    /// If there is none.
+    pub fn open(path: &Path, overwrite: bool) -> Result<Self, Failure> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let root = rustix::fs::open(path, flags, Mode::empty()).map_err(|error| {
+            let advice = if error == Errno::NOENT { "; make it first" } else { "" };
+            let error = io::Error::from(error);
+            Failure::new(USAGE, format!("cannot receive into {}: {error}{advice}", path.display()))
+        })?;
+        Ok(Self { root, overwrite })
+    }
+
+    /// Whether what exists is replaced.
+    #[must_use]
+    pub fn overwrites(&self) -> bool {
+        self.overwrite
+    }
+
+    /// Where an entry goes, whose path was checked.
+    ///
+    /// # Errors
+    /// If its directory is not there, or not inside.
+    pub fn locate(&self, entry: &Entry) -> Result<Location, Errno> {
+        let path = Path::new(OsStr::from_bytes(&entry.path));
+        let name = path.file_name().ok_or(Errno::INVAL)?.to_owned();
+        let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+        let directory = self.directory(parent.unwrap_or(Path::new(".")), OFlags::PATH)?;
+        Ok(Location { directory, name })
+    }
+
+    fn directory(&self, path: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
+        let flags = flags | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let inside = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
+        rustix::fs::openat2(&self.root, path, flags, Mode::empty(), inside)
+    }
+
+    /// Looks what is there of an entry. Makes directories.
+    pub fn look(&self, entry: &Entry, each: &mut dyn FnMut(u64)) -> Found {
+        let found = self.locate(entry).and_then(|location| match &entry.kind {
+            Kind::Directory => make_directory(&location).map(Found::from),
+            Kind::Link(target) => self.look_for_link(&location, target, entry).map(Found::from),
+            Kind::File(bytes) => self.look_for_file(&location, *bytes, entry, each),
+            Kind::Pipe => self.look_for_file(&location, u64::MAX, entry, each),
+        });
+        found.unwrap_or_else(|error| Answer::Refused(explain(error)).into())
+    }
+
+    fn look_for_file(
+        &self,
+        location: &Location,
+        bytes: u64,
+        entry: &Entry,
+        each: &mut dyn FnMut(u64),
+    ) -> Result<Found, Errno> {
+        match location.stat()? {
+            None => {}
+            Some(there) if !is(&there, FileType::RegularFile) => {
+                return Ok(Answer::Refused("exists and is no regular file; move it away".into()).into());
+            }
+            Some(there) if there.st_size as u64 == bytes => {
+                return match (there.st_mtime, there.st_mtime_nsec as u32) == entry.changed {
+                    true => Ok(Answer::Done.into()),
+                    false => self.look_into_file(location, bytes, each),
+                };
+            }
+            Some(_) if !self.overwrite => {
+                let why = "exists, with other contents; --overwrite replaces it";
+                return Ok(Answer::Refused(why.into()).into());
+            }
+            Some(_) => {}
+        }
+        match entry.kind {
+            // What a pipe brings cannot be compared with what it brought before.
+            Kind::Pipe => Ok(Answer::Send.into()),
+            _ => look_for_partial_file(&location.partial()?, bytes, each),
+        }
+    }
+
+    /// A file of the same size, which may be the same.
+    fn look_into_file(
+        &self,
+        location: &Location,
+        bytes: u64,
+        each: &mut dyn FnMut(u64),
+    ) -> Result<Found, Errno> {
+        let hasher = hash_start(&location.open(OFlags::RDONLY)?, bytes, each).map_err(errno)?;
+        let answer = Answer::Compare { digest: hasher.clone().finish(bytes), replace: self.overwrite };
+        Ok(Found { answer, hasher: Some(Box::new(hasher)) })
+    }
+
+    fn look_for_link(&self, location: &Location, target: &[u8], entry: &Entry) -> Result<Answer, Errno> {
+        if entry.leads_out() {
+            let target = String::from_utf8_lossy(target);
+            return Ok(Answer::Refused(format!("is a link out of what is sent, to {target}")));
+        }
+        Ok(match location.stat()? {
+            Some(there) if is(&there, FileType::Directory) => {
+                Answer::Refused("exists and is a directory".into())
+            }
+            Some(_) if !self.overwrite && !location.leads_to(target) => {
+                Answer::Refused("exists; --overwrite replaces it".into())
+            }
+            _ => Answer::Done,
+        })
+    }
+
+    /// Makes a link that was answered with `Done`.
+    ///
+    /// # Errors
+    /// If the file system refuses.
+    pub fn make_link(&self, entry: &Entry, target: &[u8]) -> Result<(), Errno> {
+        let location = self.locate(entry)?;
+        if location.leads_to(target) {
+            return Ok(());
+        }
+        let partial = location.partial_name();
+        let _left = rustix::fs::unlinkat(&location.directory, &partial, AtFlags::empty());
+        rustix::fs::symlinkat(target, &location.directory, &partial)?;
+        rustix::fs::utimensat(&location.directory, &partial, &times(entry), AtFlags::SYMLINK_NOFOLLOW)?;
+        location.put(self.overwrite)
+    }
+
+    /// Gives a directory its permissions and time, once all is in it, and has its names written to disk.
+    ///
+    /// # Errors
+    /// If the file system refuses.
+    pub fn finish_directory(&self, entry: &Entry) -> Result<(), Errno> {
+        let directory = self.directory(Path::new(OsStr::from_bytes(&entry.path)), OFlags::RDONLY)?;
+        rustix::fs::fchmod(&directory, Mode::from_raw_mode(entry.mode & 0o777))?;
+        rustix::fs::futimens(&directory, &times(entry))?;
+        rustix::fs::fsync(&directory)
+    }
+
+    /// Has the names in the directory itself written to disk.
+    ///
+    /// # Errors
+    /// If the file system refuses.
+    pub fn finish(&self) -> Result<(), Errno> {
+        rustix::fs::fsync(&self.root)
+    }
+}
+
+/// What is there of a file that did not come whole.
+fn look_for_partial_file(partial: &Location, bytes: u64, each: &mut dyn FnMut(u64)) -> Result<Found, Errno> {
+    let there = partial.stat()?.map_or(0, |there| (there.st_size as u64).min(bytes));
+    if there == 0 {
+        return Ok(Answer::Send.into());
+    }
+    let hasher = hash_start(&partial.open(OFlags::RDONLY)?, there, each).map_err(errno)?;
+    let answer = Answer::Have { bytes: there, digest: hasher.clone().finish(there) };
+    Ok(Found { answer, hasher: Some(Box::new(hasher)) })
+}
+
+fn make_directory(location: &Location) -> Result<Answer, Errno> {
+    match rustix::fs::mkdirat(&location.directory, &location.name, Mode::RWXU) {
+        Err(Errno::EXIST) => match location.stat()? {
+            Some(there) if is(&there, FileType::Directory) => Ok(Answer::Done),
+            _ => Ok(Answer::Refused("exists and is no directory".into())),
+        },
+        outcome => outcome.map(|()| Answer::Done),
+    }
+}

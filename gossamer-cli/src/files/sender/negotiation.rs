@@ -1,0 +1,110 @@
+//! Up to the open stream: the receiver hears what is to be sent, and says what of that it takes.
+
+use crate::exit::{FAILED, Failure, UNREACHABLE};
+use crate::files::arguments::SendArguments;
+use crate::files::pairing::code::stream_key;
+use crate::files::pairing::control::{ControlConnection, ControlError};
+use crate::files::protocol::block::{BLOCKS, geometry};
+use crate::files::protocol::message::{Answer, BATCH, Offer, PROTOCOL, ReceiverMessage, SenderMessage};
+use crate::files::sender::feedback::{lost, stopped};
+use crate::files::sender::listing::Listing;
+use crate::files::sender::outgoing::Outgoing;
+use crate::secure::key::Key;
+use gossamer::stream::{self, Error, Length, Options, Route};
+
+/// What the receiver has answered.
+#[derive(Debug)]
+pub struct Agreement {
+    /// To each entry.
+    pub answers: Vec<Answer>,
+    /// For the key of the stream.
+    pub nonce: [u8; 32],
+}
+
+/// The size of blocks: smaller ones where a large one would take long.
+#[must_use]
+pub fn block_size(rate: Option<u64>) -> u32 {
+    let wanted = rate.map_or(u32::MAX, |rate| u32::try_from(rate / 4).unwrap_or(u32::MAX));
+    let wanted = wanted.clamp(*BLOCKS.start(), *BLOCKS.end());
+    1 << wanted.ilog2()
+}
+
+/// Connects to the receiver, and says what comes.
+///
+/// # Errors
+/// If nobody waits there, or with another code.
+pub fn connect(address: &str, key: &Key, block: u32) -> Result<ControlConnection, Failure> {
+    let offer = Offer { protocol: PROTOCOL, version: env!("CARGO_PKG_VERSION").into(), block };
+    ControlConnection::connect(address, key, &offer).map_err(|error| {
+        let what = match error {
+            ControlError::Connect(error) => {
+                format!("{error}; --to takes the host and the port at which `gossamer recv` says that it waits")
+            }
+            ControlError::Handshake(error) => format!(
+                "the receiver does not take the code ({error}): look whether it is the one that it has printed, which \
+                 works once"
+            ),
+        };
+        Failure::new(UNREACHABLE, format!("cannot send to {address}: {what}"))
+    })
+}
+
+/// Sends the manifest, and waits for the answers.
+///
+/// # Errors
+/// If the receiver gives up, or is lost.
+pub fn agree(control: &mut ControlConnection, listing: &Listing) -> Result<Agreement, Failure> {
+    // If the receiver is gone, what it has said last says why.
+    let _told = send_manifest(control, listing);
+    receive_answers(control, listing.entries.len())
+}
+
+fn send_manifest(control: &mut ControlConnection, listing: &Listing) -> std::io::Result<()> {
+    for batch in listing.entries.chunks(BATCH) {
+        control.send(&SenderMessage::Entries(batch.to_vec()))?;
+    }
+    let missing = u32::try_from(listing.missing.len()).unwrap_or(u32::MAX);
+    control.send(&SenderMessage::All { missing })
+}
+
+fn receive_answers(control: &mut ControlConnection, count: usize) -> Result<Agreement, Failure> {
+    let mut answers = Vec::new();
+    loop {
+        match control.receive().map_err(|error| lost(&error))? {
+            ReceiverMessage::Answers(more) if answers.len() + more.len() <= count => answers.extend(more),
+            ReceiverMessage::Ready { nonce } if answers.len() == count => {
+                return Ok(Agreement { answers, nonce });
+            }
+            ReceiverMessage::Stopped { status, why } => return Err(stopped(status, &why)),
+            _ => {
+                return Err(Failure::new(
+                    FAILED,
+                    "what the receiver says makes no sense: run one version on both sides",
+                ));
+            }
+        }
+    }
+}
+
+/// Opens the stream to where the receiver is.
+///
+/// # Errors
+/// If it does not come about.
+pub fn open_stream(
+    arguments: &SendArguments,
+    key: &Key,
+    nonce: &[u8; 32],
+    block: u32,
+    control: &ControlConnection,
+) -> Result<Outgoing, Failure> {
+    let doing = |error: Error| Failure::new(UNREACHABLE, format!("cannot send: {error}"));
+    let key = stream::Key::from_hex(&stream_key(key, nonce)).map_err(doing)?;
+    let mut options = Options::from(geometry(block as usize)).key(key);
+    if let Some(streams) = arguments.streams {
+        options = options.route(Route::Tcp).connections(streams.into());
+    }
+    let address = control.peer().map_err(|error| lost(&error))?;
+    let stream = stream::Sender::connect(address, Length::Open, options).map_err(doing)?;
+    Outgoing::new(stream, block as usize, arguments.compress, arguments.limit_rate)
+        .map_err(|error| Failure::new(FAILED, format!("cannot compress: {error}")))
+}

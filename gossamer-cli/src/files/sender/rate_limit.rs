@@ -1,0 +1,29 @@
+//! A limit of bytes per second.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Lets so many bytes a second pass.
+#[derive(Debug)]
+pub struct RateLimit {
+    rate: u64,
+    /// When the next bytes may go.
+    next: Instant,
+}
+
+impl RateLimit {
+    /// Of so many bytes a second.
+    #[must_use]
+    pub fn new(rate: u64) -> Self {
+        Self { rate, next: Instant::now() }
+    }
+
+    /// So many bytes go: waits until the next ones may.
+    pub fn spend(&mut self, bytes: usize) {
+        let now = Instant::now();
+        // What was not used for so long is lost: later bytes are not faster for it.
+        let least = now.checked_sub(Duration::from_millis(200)).unwrap_or(now);
+        self.next = self.next.max(least) + Duration::from_secs_f64(bytes as f64 / self.rate as f64);
+        thread::sleep(self.next.saturating_duration_since(now));
+    }
+}

@@ -1,0 +1,130 @@
+//! What the launcher knows of an application: its hosts and its nodes.
+
+use crate::node::message::{Command, Event};
+use crate::terminal::lines::{Lines, PrefixStyle};
+use std::io::IsTerminal;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
+
+/// After so much silence a machine is worth a line of the report: three heartbeats.
+const SUSPICIOUS: Duration = Duration::from_secs(3);
+
+/// When something was heard of a machine; nothing, for this one.
+pub type LastHeard = Arc<Mutex<Option<Instant>>>;
+
+/// A machine that hosts nodes.
+#[derive(Debug)]
+pub struct HostHandle {
+    /// Its name in messages: nothing for this machine.
+    pub name: Option<String>,
+    /// The way to its host.
+    pub commands: UnboundedSender<Command>,
+    /// When it was heard of last.
+    pub heard: LastHeard,
+}
+
+/// An application that is being started.
+#[derive(Debug)]
+pub struct Application {
+    /// The machines.
+    pub machines: Vec<HostHandle>,
+    /// Which machine each node is on.
+    pub nodes: Vec<usize>,
+    /// What the hosts tell, each with its machine's index.
+    pub events: UnboundedReceiver<(usize, Event)>,
+    /// Whether lines are marked with the node's name.
+    pub prefix: bool,
+}
+
+/// What the launcher knows of a node.
+#[derive(Debug)]
+pub struct NodeState {
+    /// Where it is.
+    pub machine: usize,
+    /// Its process there, once it is known.
+    pub pid: Option<u32>,
+    /// Its standard output.
+    pub out: Lines,
+    /// Its standard error.
+    pub err: Lines,
+    /// Whether all its output has come.
+    pub drained: bool,
+}
+
+/// Hosts and nodes, each by its index.
+#[derive(Debug)]
+pub struct Members {
+    /// The hosts.
+    pub machines: Vec<HostHandle>,
+    /// The nodes.
+    pub nodes: Vec<NodeState>,
+}
+
+impl NodeState {
+    /// Node `index`, which is on this machine.
+    pub fn new(index: usize, machine: usize, prefix: bool) -> Self {
+        let coloured = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+        let style = |terminal: bool| match (prefix, terminal && coloured) {
+            (false, _) => PrefixStyle::Raw,
+            (true, false) => PrefixStyle::Plain,
+            (true, true) => PrefixStyle::Coloured,
+        };
+        Self {
+            machine,
+            pid: None,
+            out: Lines::new(index, style(std::io::stdout().is_terminal())),
+            err: Lines::new(index, style(std::io::stderr().is_terminal())),
+            drained: false,
+        }
+    }
+}
+
+impl Members {
+    /// Hosts, and nodes on these machines, whose lines are marked if `prefix`.
+    #[must_use]
+    pub fn new(machines: Vec<HostHandle>, nodes: Vec<usize>, prefix: bool) -> Self {
+        let nodes = nodes.into_iter().enumerate();
+        Self { machines, nodes: nodes.map(|(index, at)| NodeState::new(index, at, prefix)).collect() }
+    }
+
+    /// Sends a command to all hosts.
+    pub fn tell_all(&self, command: &Command) {
+        for machine in &self.machines {
+            // A host that is gone says so by an event.
+            let _ = machine.commands.send(command.clone());
+        }
+    }
+
+    /// Sends a command to the host of a machine.
+    pub fn tell(&self, machine: usize, command: Command) {
+        if let Some(machine) = self.machines.get(machine) {
+            let _ = machine.commands.send(command);
+        }
+    }
+
+    /// A node, if it is on the machine that speaks of it.
+    pub fn node(&mut self, machine: usize, node: u32) -> Option<(usize, &mut NodeState)> {
+        let index = usize::try_from(node).ok()?;
+        self.nodes.get_mut(index).filter(|node| node.machine == machine).map(|node| (index, node))
+    }
+
+    /// The machines of which nothing was heard for a while, though not long enough to be lost; and for how long.
+    pub fn silent(&self) -> Vec<(String, Duration)> {
+        let silence = |machine: &HostHandle| {
+            let heard = (*machine.heard.lock().unwrap_or_else(PoisonError::into_inner))?;
+            Some((machine.name.clone()?, heard.elapsed()))
+        };
+        self.machines.iter().filter_map(silence).filter(|(_, silence)| *silence >= SUSPICIOUS).collect()
+    }
+
+    /// ` on MACHINE (pid N)`.
+    #[must_use]
+    pub fn place(&self, node: usize) -> String {
+        let Some(node) = self.nodes.get(node) else { return String::new() };
+        let machine = self.machines.get(node.machine).and_then(|machine| machine.name.as_ref());
+        let machine = machine.map_or_else(String::new, |name| format!(" on {name}"));
+        let pid = node.pid.map_or_else(String::new, |pid| format!(" (pid {pid})"));
+        format!("{machine}{pid}")
+    }
+}

@@ -1,0 +1,100 @@
+//! How a node ended, and how that is said.
+
+use crate::exit;
+use crate::node::signal::signal_name;
+use crate::terminal::printable::printable;
+use serde::{Deserialize, Serialize};
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
+
+/// The longest report line of a node, in bytes.
+pub const MOST_WORDS: usize = 4096;
+
+/// How a node ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum How {
+    /// By itself, with this status.
+    Exited(u8),
+    /// By a signal.
+    Killed {
+        /// The number of the signal.
+        signal: u8,
+        /// Whether the kernel wrote a core file.
+        core: bool,
+    },
+    /// Nobody can tell, since its machine cannot be reached any more: why.
+    Lost(String),
+}
+
+/// The end of a node.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct End {
+    /// How it ended.
+    pub how: How,
+    /// The line that it wrote to its report pipe.
+    pub words: Option<String>,
+}
+
+impl How {
+    /// From what the kernel says of an ended process.
+    #[must_use]
+    pub fn of(status: ExitStatus) -> Self {
+        match status.signal() {
+            Some(signal) => {
+                Self::Killed { signal: u8::try_from(signal).unwrap_or(0), core: status.core_dumped() }
+            }
+            None => Self::Exited(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(u8::MAX)),
+        }
+    }
+
+    /// The exit status of a launcher whose application failed by this.
+    #[must_use]
+    pub fn status(&self) -> u8 {
+        match self {
+            Self::Exited(0) => exit::FAILED,
+            Self::Exited(status) => *status,
+            Self::Killed { signal, .. } => exit::SIGNALLED.saturating_add(*signal),
+            Self::Lost(_) => exit::LOST,
+        }
+    }
+
+    /// The end of a sentence that begins with the node's name.
+    #[must_use]
+    pub fn sentence(&self) -> String {
+        match self {
+            Self::Exited(0) => "ended with status 0, but before node 0".into(),
+            Self::Exited(exit::LOST) => {
+                "ended with status 75: it lost a peer, and no node says of itself that it failed".into()
+            }
+            Self::Exited(status) => format!("ended with status {status}"),
+            Self::Killed { signal, core } => {
+                format!("was killed by {}{}", signal_name(*signal), if *core { " (core dumped)" } else { "" })
+            }
+            Self::Lost(why) => format!("is lost: {why}"),
+        }
+    }
+}
+
+/// What a node wrote to its report pipe, as one line fit for a terminal: nothing if it wrote nothing.
+#[must_use]
+pub fn words(written: &[u8]) -> Option<String> {
+    let line = written.split(|&byte| byte == b'\n').next().unwrap_or_default();
+    let line = line.get(..MOST_WORDS).unwrap_or(line);
+    let words = printable(String::from_utf8_lossy(line).trim());
+    (!words.is_empty()).then_some(words)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_words_of_a_node_are_one_line_without_control_characters() {
+        assert_eq!(words(b""), None);
+        assert_eq!(words(b"\nlater"), None);
+        assert_eq!(words(b"worker 3\npanicked"), Some("worker 3".into()));
+        assert_eq!(words(b"a\x1b[31mb\r"), Some("a\\u{1b}[31mb".into()));
+        assert_eq!(words(&[0xff, b'a']), Some("\u{fffd}a".into()));
+        assert_eq!(words(&vec![b'x'; 2 * MOST_WORDS]).map(|words| words.len()), Some(MOST_WORDS));
+    }
+}

@@ -1,0 +1,22 @@
+//! The nodes of one machine.
+//!
+//! [`host`] is handed what to run and a queue of commands, and gives events: what nodes print, how they end. When its commands
+//! end, its nodes are killed. It does not know whether the launcher is in this process or behind a connection.
+//!
+//! | part | |
+//! |---|---|
+//! | [`signal`], [`ending`] | signals to nodes; how a node ended |
+//! | [`message`], [`window`] | what launcher and host tell each other; how much may be on its way |
+//! | [`resource_limits`], [`invocation`], [`spawn`] | the limits of a process; what is to be started; one process of a node |
+//! | [`standard_input`], [`output`], [`host`] | input for node 0; what nodes write; all nodes of the machine |
+
+pub mod ending;
+pub mod host;
+pub mod invocation;
+pub mod message;
+pub mod output;
+pub mod resource_limits;
+pub mod signal;
+pub mod spawn;
+pub mod standard_input;
+pub mod window;

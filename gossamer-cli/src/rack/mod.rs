@@ -1,0 +1,15 @@
+//! The machines of a rack, and how their daemons are spoken to.
+//!
+//! Handed the configuration file, it gives machines and connections to their daemons, over which requests and replies go.
+//! It acts on none of them.
+//!
+//! | part | |
+//! |---|---|
+//! | [`config`] | `rack.toml` |
+//! | [`owner`] | who asks |
+//! | [`protocol`], [`connect`] | what is said; a client's connection to a daemon |
+
+pub mod config;
+pub mod connect;
+pub mod owner;
+pub mod protocol;

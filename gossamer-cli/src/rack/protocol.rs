@@ -1,0 +1,184 @@
+//! What launchers and daemons say to each other, once both have proved that they know the key.
+//!
+//! The client sends [`Hello`], the daemon answers with its own. Then the client sends one [`Request`]. All but `Launch`
+//! are answered by one [`Reply`] and end the connection. A launch goes on:
+//!
+//! | launcher | daemon |
+//! |---|---|
+//! | `Launch` | `Ready` (or `Refused`) |
+//! | `Binary`, until all has been sent, if it is missing there | `Stored` |
+//! | `Start`, when all machines are ready | |
+//! | `Command`, `Beat` | `Event`, `Beat` |
+//!
+//! The connection is the launch: when it ends, or one side says nothing for [`SILENCE`], the nodes are killed.
+
+use crate::node::ending::End;
+use crate::node::message::{Command, Event};
+use crate::node::resource_limits::ResourceLimits;
+use crate::terminal::stream::Stream;
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+
+/// The number of this protocol. [`Hello`] itself never changes.
+pub const PROTOCOL: u16 = 1;
+/// How long a handshake and the first request may take.
+pub const HANDSHAKE: Duration = Duration::from_secs(5);
+/// How often both sides of a launch say something.
+pub const HEARTBEAT: Duration = Duration::from_secs(1);
+/// After so much silence the other side is lost.
+pub const SILENCE: Duration = Duration::from_secs(10);
+
+/// The first message of each side.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Hello {
+    /// [`PROTOCOL`]
+    pub protocol: u16,
+    /// The version of the command.
+    pub version: String,
+}
+
+impl Hello {
+    /// That of this version.
+    #[must_use]
+    pub fn own() -> Self {
+        Self { protocol: PROTOCOL, version: env!("CARGO_PKG_VERSION").into() }
+    }
+}
+
+/// A client to a daemon.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Request {
+    /// How is this machine?
+    Status,
+    /// Which applications have nodes here?
+    List,
+    /// End an application.
+    Kill {
+        /// Its id.
+        application: String,
+        /// Who wants that.
+        by: String,
+    },
+    /// What did the nodes of an application print recently?
+    Logs {
+        /// Its id.
+        application: String,
+    },
+    /// Start nodes.
+    Launch(Box<Launch>),
+    /// A piece of the program.
+    Binary(Vec<u8>),
+    /// All machines are ready: the addresses of all nodes, as they see them.
+    Start {
+        /// The value of `GOSSAMER_NODES`.
+        addresses: String,
+    },
+    /// To the nodes' host.
+    Command(Command),
+    /// The launcher is there.
+    Heartbeat,
+}
+
+/// What to start.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Launch {
+    /// The id of the application.
+    pub application: String,
+    /// Who launches it, from where.
+    pub owner: String,
+    /// The value of `GOSSAMER_TOKEN`.
+    pub token: String,
+    /// The nodes of this machine, by their index, in order.
+    pub nodes: Vec<u32>,
+    /// Where they listen, if not in the abstract namespace of the machine.
+    pub listen: Option<std::net::IpAddr>,
+    /// How the program is called, and its arguments.
+    pub arguments: Vec<Vec<u8>>,
+    /// The BLAKE3 hash of the program.
+    pub hash: [u8; 32],
+    /// The length of the program.
+    pub length: u64,
+    /// The environment.
+    pub environment: Vec<(Vec<u8>, Vec<u8>)>,
+    /// The working directory; where it is missing, nodes run in the root directory.
+    pub directory: Vec<u8>,
+    /// The mask for new files.
+    pub mask: u32,
+    /// The limits.
+    pub limits: ResourceLimits,
+}
+
+/// A daemon to a client.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Reply {
+    /// It cannot be done: why, and what to do.
+    Refused(String),
+    /// How this machine is.
+    Status(Status),
+    /// The applications that have nodes here.
+    List(Vec<ApplicationSummary>),
+    /// Whether there was such an application.
+    Killed(bool),
+    /// What nodes printed, oldest first; nothing if there is no such application.
+    Logs(Option<Vec<LoggedOutput>>),
+    /// The nodes can be started.
+    Ready {
+        /// Where they listen, in the order of the nodes.
+        ports: Vec<u16>,
+        /// Whether the program is here already.
+        has_binary: bool,
+    },
+    /// The program is here.
+    Stored,
+    /// From the nodes' host.
+    Event(Event),
+    /// The daemon is there.
+    Heartbeat,
+}
+
+/// How a machine is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Status {
+    /// How long the daemon has run, in seconds.
+    pub up_seconds: u64,
+    /// Processors.
+    pub processors: u32,
+    /// Runnable processes, averaged over the last minute, in hundredths.
+    pub load_hundredths: u64,
+    /// Memory, and memory that is available, in bytes.
+    pub memory: (u64, u64),
+    /// Applications that run.
+    pub applications: u32,
+    /// Nodes that run.
+    pub nodes: u32,
+    /// Bytes of programs in the cache, and how many there may be.
+    pub cache: (u64, u64),
+    /// The machines of the daemon's configuration: name and address.
+    pub machines: Vec<(String, String)>,
+}
+
+/// An application, as one machine sees it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ApplicationSummary {
+    /// Its id.
+    pub application: String,
+    /// Who launched it, from where.
+    pub owner: String,
+    /// How long ago it was started, in seconds.
+    pub seconds: u64,
+    /// The program and its arguments.
+    pub command: String,
+    /// Its nodes on this machine: index, process, end.
+    pub nodes: Vec<(u32, u32, Option<End>)>,
+}
+
+/// A piece of output.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LoggedOutput {
+    /// The node.
+    pub node: u32,
+    /// Where it was written.
+    pub stream: Stream,
+    /// What was written.
+    pub bytes: Vec<u8>,
+}

@@ -1,0 +1,86 @@
+//! Encrypted connections.
+
+use crate::secure::key::Key;
+use crate::secure::noise::{Frames, HANDSHAKE, Handshake, Sealer};
+use std::io::{self, ErrorKind};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
+
+/// What comes from the network.
+#[derive(Debug)]
+pub struct Reader {
+    socket: OwnedReadHalf,
+    frames: Frames,
+}
+
+/// What goes to the network.
+#[derive(Debug)]
+pub struct Writer {
+    socket: OwnedWriteHalf,
+    sealer: Sealer,
+}
+
+/// The side that connects.
+///
+/// # Errors
+/// Of the connection, and if the other side does not know the key.
+pub async fn initiate(mut stream: TcpStream, key: &Key) -> io::Result<(Reader, Writer)> {
+    let mut handshake = Handshake::initiator(key)?;
+    stream.write_all(&handshake.write()?).await?;
+    read_handshake(&mut handshake, &mut stream).await?;
+    split(handshake, stream)
+}
+
+/// The side that was connected to. The other side has proved that it knows the key only once a message came from it.
+///
+/// # Errors
+/// Of the connection, and if the other side does not know the key.
+pub async fn respond(mut stream: TcpStream, key: &Key) -> io::Result<(Reader, Writer)> {
+    let mut handshake = Handshake::responder(key)?;
+    read_handshake(&mut handshake, &mut stream).await?;
+    stream.write_all(&handshake.write()?).await?;
+    split(handshake, stream)
+}
+
+async fn read_handshake(handshake: &mut Handshake, stream: &mut TcpStream) -> io::Result<()> {
+    let mut message = [0; HANDSHAKE];
+    stream.read_exact(&mut message).await?;
+    handshake.read(&message)
+}
+
+fn split(handshake: Handshake, stream: TcpStream) -> io::Result<(Reader, Writer)> {
+    // Small messages must not wait for each other.
+    stream.set_nodelay(true)?;
+    let (sealer, frames) = handshake.finish()?;
+    let (from, to) = stream.into_split();
+    Ok((Reader { socket: from, frames }, Writer { socket: to, sealer }))
+}
+
+impl Reader {
+    /// The next message, or nothing if the other side has closed the connection. Nothing is lost if this is cancelled.
+    ///
+    /// # Errors
+    /// Of the connection, and if it ends within a message, or what comes is not of the other side.
+    pub async fn receive(&mut self) -> io::Result<Option<Vec<u8>>> {
+        loop {
+            if let Some(message) = self.frames.take()? {
+                return Ok(Some(message));
+            }
+            if self.socket.read_buf(self.frames.received()).await? == 0 {
+                return if self.frames.is_empty() { Ok(None) } else { Err(ErrorKind::UnexpectedEof.into()) };
+            }
+        }
+    }
+}
+
+impl Writer {
+    /// Sends a message. If this is cancelled, the connection is of no use any more.
+    ///
+    /// # Errors
+    /// Of the connection, and if the message is too long.
+    pub async fn send(&mut self, message: &[u8]) -> io::Result<()> {
+        let frames = self.sealer.seal(message)?;
+        self.socket.write_all(&frames).await
+    }
+}

@@ -1,0 +1,25 @@
+//! Messages as bytes (postcard).
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::io::{self, ErrorKind};
+
+/// The bytes of a message.
+///
+/// # Errors
+/// If the message is of a type that has no encoding; none of ours is.
+pub fn encode(message: &impl Serialize) -> io::Result<Vec<u8>> {
+    postcard::to_stdvec(message).map_err(|error| io::Error::new(ErrorKind::InvalidInput, error))
+}
+
+/// The message that all of these bytes are.
+///
+/// # Errors
+/// If they are not one message of this type.
+pub fn decode<T: DeserializeOwned>(bytes: &[u8]) -> io::Result<T> {
+    let wrong = || io::Error::new(ErrorKind::InvalidData, "a message cannot be understood");
+    match postcard::take_from_bytes(bytes) {
+        Ok((message, [])) => Ok(message),
+        _ => Err(wrong()),
+    }
+}

@@ -1,0 +1,17 @@
+//! Encrypted connections between those who share a key.
+//!
+//! Handed a [`key`] and a socket, it proves to each side that the other knows the key, and carries messages. It knows nothing
+//! of what the messages say: [`codec`] turns any of them into bytes.
+//!
+//! | part | |
+//! |---|---|
+//! | [`random`], [`key`] | random names and tokens; the shared key and its file |
+//! | [`noise`] | handshake and frames (Noise), without I/O |
+//! | [`channel`] | both over a socket of tokio |
+//! | [`codec`] | messages as bytes |
+
+pub mod channel;
+pub mod codec;
+pub mod key;
+pub mod noise;
+pub mod random;

@@ -1,0 +1,128 @@
+//! Cuts what nodes write into lines, and puts the node's name before each.
+
+/// The longest line; a longer one is cut, since the nodes' lines take turns and each is held until it is complete.
+pub const LONGEST: usize = 64 * 1024;
+
+/// How output is marked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PrefixStyle {
+    /// As it is.
+    Raw,
+    /// With the node's name.
+    Plain,
+    /// With the node's name in a colour.
+    Coloured,
+}
+
+/// One output of one node.
+#[derive(Debug)]
+pub struct Lines {
+    prefix: Option<String>,
+    partial: Vec<u8>,
+}
+
+impl Lines {
+    /// Of this node.
+    #[must_use]
+    pub fn new(node: usize, style: PrefixStyle) -> Self {
+        // Red is left to errors.
+        const COLOURS: [u8; 10] = [36, 32, 33, 35, 34, 96, 92, 93, 95, 94];
+        let prefix = match style {
+            PrefixStyle::Raw => None,
+            PrefixStyle::Plain => Some(format!("[node {node}] ")),
+            PrefixStyle::Coloured => {
+                let colour = COLOURS.get(node % COLOURS.len()).copied().unwrap_or(36);
+                Some(format!("\x1b[{colour}m[node {node}]\x1b[0m "))
+            }
+        };
+        Self { prefix, partial: Vec::new() }
+    }
+
+    /// Takes bytes, and gives what can be printed.
+    #[must_use]
+    pub fn push(&mut self, bytes: &[u8]) -> Vec<u8> {
+        let Some(prefix) = &self.prefix else { return bytes.to_vec() };
+        let mut printable = Vec::with_capacity(bytes.len() + prefix.len());
+        for piece in bytes.split_inclusive(|&byte| byte == b'\n') {
+            let mut rest = piece;
+            while self.partial.len() + rest.len() > LONGEST {
+                let (head, tail) = rest.split_at(LONGEST - self.partial.len());
+                self.partial.extend_from_slice(head);
+                rest = tail;
+                print(prefix, &mut self.partial, &mut printable);
+            }
+            self.partial.extend_from_slice(rest);
+            if rest.ends_with(b"\n") {
+                print(prefix, &mut self.partial, &mut printable);
+            }
+        }
+        printable
+    }
+
+    /// At the end of the output: the last line, if it is not complete.
+    #[must_use]
+    pub fn finish(&mut self) -> Vec<u8> {
+        let mut printable = Vec::new();
+        if let Some(prefix) = &self.prefix
+            && !self.partial.is_empty()
+        {
+            print(prefix, &mut self.partial, &mut printable);
+        }
+        printable
+    }
+}
+
+fn print(prefix: &str, line: &mut Vec<u8>, printable: &mut Vec<u8>) {
+    printable.extend_from_slice(prefix.as_bytes());
+    printable.extend_from_slice(line);
+    if !line.ends_with(b"\n") {
+        printable.push(b'\n');
+    }
+    line.clear();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(bytes: Vec<u8>) -> String {
+        String::from_utf8(bytes).unwrap()
+    }
+
+    #[test]
+    fn lines_that_come_in_pieces_are_printed_whole() {
+        let mut lines = Lines::new(2, PrefixStyle::Plain);
+        assert_eq!(text(lines.push(b"a")), "");
+        assert_eq!(text(lines.push(b"b\n\nc")), "[node 2] ab\n[node 2] \n");
+        assert_eq!(text(lines.finish()), "[node 2] c\n");
+        assert_eq!(text(lines.finish()), "");
+    }
+
+    #[test]
+    fn raw_output_stays_as_it_is() {
+        let mut lines = Lines::new(0, PrefixStyle::Raw);
+        assert_eq!(text(lines.push(b"a\nb")), "a\nb");
+        assert_eq!(text(lines.finish()), "");
+    }
+
+    #[test]
+    fn a_line_without_end_takes_bounded_memory_and_loses_nothing() {
+        let mut lines = Lines::new(0, PrefixStyle::Plain);
+        let mut printed = Vec::new();
+        for _ in 0..20 {
+            printed.extend(lines.push(&[b'x'; 10_000]));
+            assert!(lines.partial.len() <= LONGEST);
+        }
+        printed.extend(lines.finish());
+        assert_eq!(printed.iter().filter(|&&byte| byte == b'x').count(), 200_000);
+        assert_eq!(text(printed).lines().count(), 200_000_usize.div_ceil(LONGEST));
+    }
+
+    #[test]
+    fn a_full_line_and_its_end_are_one_line() {
+        let mut lines = Lines::new(0, PrefixStyle::Plain);
+        let mut line = vec![b'x'; LONGEST - 1];
+        line.push(b'\n');
+        assert_eq!(text(lines.push(&line)).lines().count(), 1);
+    }
+}

@@ -1,0 +1,16 @@
+//! Standard input and output, and text that is fit for them.
+//!
+//! Handed bytes and text, it gives lines, tables and what a terminal may show. It knows nothing of nodes but their numbers.
+//!
+//! | part | |
+//! |---|---|
+//! | [`stream`] | which of the two outputs |
+//! | [`input`], [`printer`] | threads that read standard input, that write to an output |
+//! | [`lines`], [`table`], [`printable`] | output cut into marked lines; tables; text from elsewhere |
+
+pub mod input;
+pub mod lines;
+pub mod printable;
+pub mod printer;
+pub mod stream;
+pub mod table;
