@@ -76,6 +76,7 @@ fn garbage_is_answered_by_silence() {
         stream.shutdown(Shutdown::Write).unwrap();
         assert_eq!(closed(stream), b"");
     });
+    rack.daemons[0].says("refused");
     let refusals = rack.daemons[0].log().matches("refused").count();
     assert_eq!(refusals, 1, "{}", rack.daemons[0].log());
 }
