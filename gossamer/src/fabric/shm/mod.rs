@@ -17,5 +17,5 @@ pub(crate) use endpoint::{ShmEndpoint, ShmWriter};
 pub(crate) use neighbours::{Neighbour, Neighbours};
 pub(crate) use notifier::{Notifier, Notifiers};
 pub(crate) use pair::Pair;
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 pub(crate) use queue::PLACES;
