@@ -179,11 +179,13 @@ mod documents {
     use crate::lane::payload::INLINE_BYTES;
     use crate::transport::handshake;
     use crate::wire::batch::{BODY_WORDS, FAR_BODY_WORDS, failure_words};
+    use crate::wire::row;
     use crate::worker::config::Config;
 
     const README: &str = include_str!("../../README.md");
-    const ARCHITECTURE: &str = include_str!("../../ARCHITECTURE.md");
     const LANE: &str = include_str!("lane/README.md");
+    const WIRE: &str = include_str!("wire/README.md");
+    const WORKER: &str = include_str!("worker/README.md");
 
     /// Fails unless a document says this, however its lines are broken.
     #[track_caller]
@@ -212,14 +214,14 @@ mod documents {
         says(README, &format!("those above {INLINE_BYTES} bytes are boxed"));
         says(README, &format!("{} KiB per fiber", kibibytes(Config::default().stack_bytes())));
         says(
-            ARCHITECTURE,
+            WORKER,
             &format!(
                 "{SLOTS} batches of at most {near} requests (between machines {FAR_SLOTS} of at most {far})"
             ),
         );
-        says(ARCHITECTURE, &format!("{} KiB ({} between machines)", lane.0, lane.1));
-        says(ARCHITECTURE, &format!("{} KiB of a lane on one machine", kibibytes(PLACES * FRAGMENT_BYTES)));
-        says(ARCHITECTURE, &format!("{} s each", handshake::PATIENCE.as_secs()));
+        says(WORKER, &format!("{} KiB ({} between machines)", lane.0, lane.1));
+        says(WORKER, &format!("{} KiB of a lane on one machine", kibibytes(PLACES * FRAGMENT_BYTES)));
+        says(WORKER, &format!("{} s each", handshake::PATIENCE.as_secs()));
         says(
             LANE,
             &format!(
@@ -228,5 +230,16 @@ mod documents {
                 slot(FAR_BODY_WORDS)
             ),
         );
+        says(LANE, &format!("fragments of {} KiB", kibibytes(FRAGMENT_BYTES)));
+        says(
+            WIRE,
+            &format!(
+                "up to {BODY_WORDS} words of body ({} KiB); between machines up to {FAR_BODY_WORDS} ({} KiB)",
+                slot(BODY_WORDS),
+                slot(FAR_BODY_WORDS)
+            ),
+        );
+        says(WIRE, &format!("larger than {INLINE_BYTES} bytes"));
+        says(WIRE, &format!("A row of {} KiB or more", kibibytes(row::LONG)));
     }
 }

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by it")]
 
 mod command;
+mod documents;
 mod source;
 
 use proc_macro2::TokenTree;
@@ -102,8 +103,9 @@ fn library() -> Vec<File> {
     files
 }
 
-fn architecture() -> String {
-    fs::read_to_string(workspace().join("ARCHITECTURE.md")).expect("there is an ARCHITECTURE.md")
+/// A document, by its path in the workspace.
+fn document(name: &str) -> String {
+    fs::read_to_string(workspace().join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
 fn height(layer: &str) -> Option<usize> {
@@ -175,7 +177,10 @@ fn imports_go_downward_only() {
 #[test]
 fn architecture_md_shows_the_layers_in_this_order() {
     let line = LAYERS.join(" < ");
-    assert!(architecture().contains(&line), "ARCHITECTURE.md: the order of the layers is\n{line}\n");
+    assert!(
+        document("ARCHITECTURE.md").contains(&line),
+        "ARCHITECTURE.md: the order of the layers is\n{line}\n"
+    );
 }
 
 #[test]
@@ -194,18 +199,18 @@ fn unsafe_code_is_only_where_it_is_allowed() {
 }
 
 #[test]
-fn architecture_md_lists_every_file_with_unsafe_code() {
-    let (text, mut wrong) = (architecture(), Vec::new());
+fn unsafe_md_lists_every_file_with_unsafe_code() {
+    let (text, mut wrong) = (document("gossamer/UNSAFE.md"), Vec::new());
     for file in library() {
         let listed = text.contains(&format!("| `{}` |", file.name));
         let name = &file.name;
         match (file.lines_with_unsafe().first(), listed) {
             (Some(line), false) => {
-                wrong.push(format!(
-                    "gossamer/src/{name}:{line}: ARCHITECTURE.md's list of unsafe code lacks `{name}`"
-                ));
+                wrong.push(format!("gossamer/src/{name}:{line}: gossamer/UNSAFE.md lacks `{name}`"));
             }
-            (None, true) => wrong.push(format!("ARCHITECTURE.md lists `{name}`, which has no unsafe code")),
+            (None, true) => {
+                wrong.push(format!("gossamer/UNSAFE.md lists `{name}`, which has no unsafe code"))
+            }
             _ => {}
         }
     }
@@ -244,7 +249,7 @@ fn unsafe_code_stands_under_numbered_invariants_or_has_its_proof_above_it() {
 #[test]
 fn an_invariant_that_a_proof_cites_is_defined_once() {
     let files = library();
-    let readme = fs::read_to_string(workspace().join("gossamer/src/lane/README.md")).unwrap();
+    let readme = document("gossamer/src/lane/README.md");
     let mut defined = definitions("lane/README.md", readme.lines());
     for file in &files {
         defined.extend(definitions(&file.name, file.comments(&["//!", "///"]).map(|(_, line)| line)));
@@ -329,7 +334,7 @@ fn files_are_short_and_begin_with_their_purpose() {
 
 #[test]
 fn the_readme_names_every_program() {
-    let readme = fs::read_to_string(workspace().join("README.md")).unwrap();
+    let readme = document("README.md");
     let programs = fs::read_dir(workspace().join("examples/src/bin")).unwrap();
     let names = programs.map(|entry| entry.unwrap().path().file_stem().unwrap().to_str().unwrap().to_owned());
     assert_none(

@@ -1,0 +1,75 @@
+//! Documents and what they refer to: each file, room and link that one names is there.
+
+use crate::{assert_none, document, workspace};
+use std::fs;
+use std::path::Path;
+
+/// Where a document may mean a path from, besides its own folder.
+const ROOTS: [&str; 4] = ["", "gossamer/src", "gossamer-cli/src", "gossamer-macros/src"];
+
+/// The documents below a directory, by path in the workspace.
+fn documents(directory: &Path) -> Vec<String> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_str().unwrap();
+        if path.is_dir() && !name.starts_with('.') && !name.starts_with("target") {
+            found.extend(documents(&path));
+        } else if name.ends_with(".md") {
+            found.push(path.strip_prefix(workspace()).unwrap().to_str().unwrap().to_owned());
+        }
+    }
+    found
+}
+
+/// Whether text in backticks names a file or a room of the workspace.
+fn is_path(text: &str) -> bool {
+    let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "_-./".contains(c);
+    let ours = text.contains('/') && text.starts_with(|c: char| c.is_ascii_lowercase());
+    text.chars().all(is_plain) && (ours || text.ends_with(".rs")) && !text.starts_with("target/")
+}
+
+/// The paths that a document names in backticks, outside of its blocks of code, and the targets of its links within the workspace:
+/// as each stands there.
+fn references(text: &str) -> (Vec<&str>, Vec<&str>) {
+    let prose = text.split("```").step_by(2);
+    let paths = prose.flat_map(|prose| prose.split('`').skip(1).step_by(2)).filter(|text| is_path(text));
+    let links = text.split("](").skip(1).filter_map(|rest| rest.split([')', '#']).next());
+    (paths.collect(), links.filter(|link| !link.is_empty() && !link.contains("://")).collect())
+}
+
+#[test]
+fn files_rooms_and_links_that_a_document_names_exist() {
+    let (workspace, mut wrong) = (workspace(), Vec::new());
+    let names = documents(&workspace);
+    assert!(names.len() > 12, "the documents are where they were");
+    for name in names.iter().filter(|name| *name != "CHANGELOG.md") {
+        let text = document(name);
+        let own = workspace.join(name).parent().unwrap().to_owned();
+        let (paths, links) = references(&text);
+        let is_there = |path: &str| {
+            let roots = ROOTS.map(|root| workspace.join(root));
+            let mut places = roots.iter().chain([&own]).map(|root| root.join(path));
+            places.any(|place| place.exists() || place.with_extension("rs").exists())
+        };
+        wrong.extend(
+            paths.iter().filter(|path| !is_there(path)).map(|path| format!("{name}: there is no `{path}`")),
+        );
+        wrong.extend(
+            links
+                .iter()
+                .filter(|link| !own.join(link).exists())
+                .map(|link| format!("{name}: a link leads to `{link}`, which is not there")),
+        );
+    }
+    assert_none(wrong);
+}
+
+#[test]
+fn a_reference_is_told_from_other_text_in_backticks() {
+    let text = "`lane/client.rs` `fork.rs` `shm/` `files/sender` `Trust` `/etc/key` `a / b` `target/app` `u64`\n\
+                ```text\n`in/code.rs`\n```\n[a](b.md) [c](d/e.md#f) [g](#h) [i](https://j)";
+    let (paths, links) = references(text);
+    assert_eq!(paths, ["lane/client.rs", "fork.rs", "shm/", "files/sender"]);
+    assert_eq!(links, ["b.md", "d/e.md"]);
+}
