@@ -108,13 +108,14 @@ pub use worker::config::Config;
 #[doc(hidden)]
 pub mod __private {
     pub use crate::__place as place;
-    pub use crate::lane::place::Place;
+    pub use crate::lane::place::{PLACES, Place};
     pub use crate::rack::collective::on_each_node_with_arguments_first as on_each_node;
     pub use crate::rack::run::main;
     pub use crate::trust::arguments_first::{spawn_many_with, spawn_on_with, spawn_with};
     pub use crate::trust::delegate::Delegate;
     pub use crate::wire::field::Field;
     pub use crate::wire::shape::Shape;
+    pub use linkme;
 }
 
 /// Declares values of which each fiber has its own, as `thread_local!` does for threads: each is a [`FiberLocal`].
@@ -152,19 +153,13 @@ macro_rules! __place {
         const _: () = {
             mod place {
                 fn inner() {}
+                #[$crate::__private::linkme::distributed_slice($crate::__private::PLACES)]
+                #[linkme(crate = $crate::__private::linkme)]
                 static PLACE: $crate::__private::Place = $crate::__private::Place::new(
                     || ::core::any::type_name_of_val(&inner),
                     ::core::file!(),
                     ::core::line!(),
                     ::core::column!(),
-                );
-                // As the records of `sys::image::records`.
-                ::core::arch::global_asm!(
-                    ".pushsection gossamer_places,\"aR\",@progbits",
-                    ".balign 8",
-                    ".quad {} - .",
-                    ".popsection",
-                    sym PLACE,
                 );
             }
         };

@@ -7,15 +7,17 @@ use crate::sys::signals::fault_handler;
 use crate::sys::sync::doorbell::Doorbell;
 use crate::sys::threads::affinity;
 use crate::trust::fiber_local::drop_locals;
+use crate::worker;
 use crate::worker::config::Config;
-use crate::worker::ending::wait_until_quiet;
-use crate::worker::inbox::{Inbox, Message};
-use crate::worker::peers::Peers;
-use crate::worker::readiness::{Sources, WAKE};
-use crate::worker::shared::{BUSY, Phase, Post, Shared};
-use crate::worker::stall::{self, StallWatch};
-use crate::worker::view::View;
-use crate::worker::{self, last_words};
+use crate::worker::end::last_words;
+use crate::worker::end::quiet::wait_until_quiet;
+use crate::worker::fibers::readiness::{Sources, WAKE};
+use crate::worker::mailbox::Mailbox;
+use crate::worker::mailbox::inbox::{Inbox, Message};
+use crate::worker::nodes::peers::Peers;
+use crate::worker::shared::{BUSY, Phase, Shared};
+use crate::worker::watch::stall::{self, StallWatch};
+use crate::worker::watch::view::View;
 use mio::Interest;
 use mio::unix::SourceFd;
 use std::any::Any;
@@ -131,20 +133,20 @@ impl Runtime {
         let system = |step| move |source| StartError::System { step, source };
         let placement = placement.unwrap_or_else(|| Placement::alone(&config));
         let count = placement.workers;
-        let (mut polls, mut posts) = (Vec::new(), Vec::new());
+        let (mut polls, mut mailboxes) = (Vec::new(), Vec::new());
         for index in 0..count {
             let poll = mio::Poll::new().map_err(system("making a poller"))?;
-            posts.push(post(&poll).map_err(system("making a poller"))?);
-            let bell = peers.as_ref().map(|peers| peers.bell(index).as_fd().as_raw_fd());
-            if let Some(bell) = bell {
-                let bell = &mut SourceFd(&bell);
+            mailboxes.push(mailbox(&poll).map_err(system("making a poller"))?);
+            let eventfd = peers.as_ref().map(|peers| peers.eventfd(index).as_fd().as_raw_fd());
+            if let Some(eventfd) = eventfd {
+                let eventfd = &mut SourceFd(&eventfd);
                 poll.registry()
-                    .register(bell, WAKE, Interest::READABLE)
+                    .register(eventfd, WAKE, Interest::READABLE)
                     .map_err(system("making a poller"))?;
             }
             polls.push(poll);
         }
-        let shared = Shared::register(config, posts.into_boxed_slice(), peers).ok_or_else(|| {
+        let shared = Shared::register(config, mailboxes.into_boxed_slice(), peers).ok_or_else(|| {
             StartError::Config("this process has started 2^32 workers; no numbers are left".into())
         })?;
         catch::install_hook();
@@ -207,10 +209,10 @@ impl Runtime {
                     // The receiver waits below until it has this.
                     let _received = sender.send(outcome);
                 });
-            here.scheduler.submit_main(Job { start, spawned_at }, THREAD_STACK);
+            here.fibers.scheduler.submit_main(Job { start, spawned_at }, THREAD_STACK);
         });
         // If it is refused, the sender goes with it.
-        let _refused = nodes[0].shared.posts[0].send(Message::Request(first));
+        let _refused = nodes[0].shared.mailboxes[0].send(Message::Request(first));
         let mut watch = StallWatch::of(nodes.iter().map(Self::shared));
         loop {
             match receiver.recv_timeout(stall::LOOK) {
@@ -248,8 +250,8 @@ impl Runtime {
     }
 }
 
-fn post(poll: &mio::Poll) -> io::Result<Post> {
-    Ok(Post {
+fn mailbox(poll: &mio::Poll) -> io::Result<Mailbox> {
+    Ok(Mailbox {
         doorbell: Doorbell::new(),
         inbox: Inbox::new(),
         incoming: Arc::default(),

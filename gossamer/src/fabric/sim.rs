@@ -99,7 +99,7 @@ impl Network {
 }
 
 impl Fabric for SimWriter {
-    // SAFETY: no slot is touched here; the contract is kept where the write lands.
+    // SAFETY: the trait's contract, on which `step` relies when it lands the write.
     unsafe fn write(&self, slot: usize, header: u64, body: &[Word]) {
         let write = SimWrite { to: Arc::clone(&self.to), slot, header, body: body.to_owned(), landed: 0 };
         self.network.writes.borrow_mut().push(write);

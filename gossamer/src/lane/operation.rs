@@ -7,8 +7,8 @@
 //! Invariants
 //! - P1: an identity on a lane was made by `Delegated::identity` in this very image: the library and the program that uses it are
 //!   one (`address::check_single`).
-//! - P2: the sections of `sys::image::records` hold what `record!` and `__place` have put there, and nothing else: a section of
-//!   these names is ours. To put something else into one takes assembly, or an attribute that is unsafe.
+//! - P2: the section of `sys::image::records` holds what `record!` has put there, and nothing else: a section of this name is
+//!   ours. To put something else into it takes assembly, or an attribute that is unsafe.
 //! - P3: a closure that is conjured for another process is a constant, the same value in every process of the program:
 //!   `constant::travels` was asked before its request was sent, and other processes are nodes of this program (B1).
 

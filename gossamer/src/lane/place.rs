@@ -2,8 +2,13 @@
 
 use crate::lane::constant::ClosurePath;
 use crate::lane::operation::Operation;
-use crate::sys::image::records;
+use linkme::distributed_slice;
 use std::fmt;
+
+/// The places of all delegated closures of the program that a macro has seen, in whichever order the linker found them.
+#[doc(hidden)]
+#[distributed_slice]
+pub static PLACES: [Place];
 
 /// The place of a delegated closure in the source. The macro `__place`, in `lib.rs`, records it.
 #[derive(Debug)]
@@ -50,12 +55,8 @@ pub(crate) struct Places<'a>(pub(crate) &'a str);
 
 impl fmt::Display for Places<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let places = records::places().map(|place| {
-            // SAFETY: P2: the section of places is ours, and `__place` records statics of this type only.
-            unsafe { &*place.cast::<Place>() }
-        });
         let mut link = " at ";
-        for Place { file, line, column, .. } in places.filter(|place| place.may_be_of(self.0)) {
+        for Place { file, line, column, .. } in PLACES.iter().filter(|place| place.may_be_of(self.0)) {
             write!(f, "{link}{file}:{line}:{column}")?;
             link = " or ";
         }

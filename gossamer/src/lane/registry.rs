@@ -30,7 +30,7 @@ impl Registry {
     fn collect() -> Self {
         let mut operations = HashMap::default();
         for function in records::recorded() {
-            // SAFETY: P2: the section of functions is ours, and `Operation` records describing functions only.
+            // SAFETY: P2: the section is ours, and `Operation` records describing functions only.
             let describe = unsafe { std::mem::transmute::<*const (), Describe>(function) };
             operations.insert(address::offset_at(function), describe());
         }

@@ -4,7 +4,7 @@ use crate::lane::context::{self, Context};
 use crate::net::fiber_socket::refused_while_unwinding;
 use crate::structures::oneshot;
 use crate::worker;
-use crate::worker::wake::block_on;
+use crate::worker::fibers::wake::block_on;
 use lookup::{Lookup, Resolvable};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};

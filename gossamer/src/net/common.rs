@@ -2,7 +2,7 @@
 
 use crate::net::fiber_socket::{Call, FiberSocket};
 use crate::net::limit::Limit;
-use crate::worker::readiness::Direction;
+use crate::worker::fibers::readiness::Direction;
 use std::io;
 use std::os::fd::AsFd;
 use std::time::Duration;
@@ -153,7 +153,7 @@ macro_rules! limited_socket {
             /// # Errors
             /// `InvalidInput` for a limit of zero.
             pub fn set_read_timeout(&self, limit: Option<std::time::Duration>) -> std::io::Result<()> {
-                self.0.limit(crate::worker::readiness::Direction::Read).set(limit)
+                self.0.limit(crate::worker::fibers::readiness::Direction::Read).set(limit)
             }
 
             /// How long a write or a send by this handle waits before it fails with `TimedOut`; `None`, the default, for as
@@ -162,7 +162,7 @@ macro_rules! limited_socket {
             /// # Errors
             /// `InvalidInput` for a limit of zero.
             pub fn set_write_timeout(&self, limit: Option<std::time::Duration>) -> std::io::Result<()> {
-                self.0.limit(crate::worker::readiness::Direction::Write).set(limit)
+                self.0.limit(crate::worker::fibers::readiness::Direction::Write).set(limit)
             }
 
             /// Takes over a socket of the standard library and makes it non-blocking, clones of it included. Its time

@@ -3,10 +3,10 @@
 use crate::lane::context::{self, Context};
 use crate::sys::sync::poll;
 use crate::sys::threads::outside;
-use crate::worker::readiness::{Direction, Readiness};
+use crate::worker::fibers::readiness::{Direction, Readiness};
+use crate::worker::fibers::timer::Timer;
+use crate::worker::fibers::wake::block_on;
 use crate::worker::shared::Shared;
-use crate::worker::timer::Timer;
-use crate::worker::wake::block_on;
 use crate::worker::{self, Worker};
 use mio::Token;
 use std::cell::Cell;
@@ -46,7 +46,7 @@ struct Registration {
 impl Drop for Registration {
     fn drop(&mut self) {
         if let Some(runtime) = self.runtime.upgrade() {
-            runtime.post(self.worker).sources.deregister(self.descriptor, self.token);
+            runtime.mailbox(self.worker).sources.deregister(self.descriptor, self.token);
         }
     }
 }
@@ -146,7 +146,7 @@ impl<S: AsFd> FiberSocket<S> {
         }
         registrations.retain(|registration| registration.runtime.strong_count() > 0);
         let descriptor = self.io.as_fd().as_raw_fd();
-        let (token, readiness) = here.shared.post(here.index).sources.register(descriptor)?;
+        let (token, readiness) = here.shared.mailbox(here.index).sources.register(descriptor)?;
         let runtime = Arc::downgrade(&here.shared);
         let registration = Registration {
             runtime,
@@ -204,7 +204,7 @@ pub(crate) fn check_may_wait(call: &str) {
 
 /// Suspends the running fiber until there was an event that was not `seen`; false once `due` has come.
 fn wait_in_fiber(here: &Worker, readiness: &Readiness, call: Call, seen: u64, due: Option<Instant>) -> bool {
-    let _alarm = due.map(|due| Alarm(here.timers.register(due, here.fiber_waker())));
+    let _alarm = due.map(|due| Alarm(here.fibers.timers.register(due, here.fiber_waker())));
     let mut event = pin!(readiness.event_after(call.direction, seen));
     let event_or_due = poll_fn(|context| match event.as_mut().poll(context) {
         Poll::Ready(()) => Poll::Ready(true),
@@ -221,7 +221,7 @@ impl Drop for Alarm {
     fn drop(&mut self) {
         worker::with(|worker| {
             if let Some(here) = worker {
-                here.timers.cancel(self.0);
+                here.fibers.timers.cancel(self.0);
             }
         });
     }

@@ -4,7 +4,7 @@ use crate::net::address::{first_of, resolve};
 use crate::net::common::every_socket;
 use crate::net::fiber_socket::{Call, FiberSocket, check_may_wait};
 use crate::net::{TcpStream, ToSocketAddrs};
-use crate::worker::readiness::Direction;
+use crate::worker::fibers::readiness::Direction;
 use std::io;
 use std::iter::FusedIterator;
 use std::net::SocketAddr;

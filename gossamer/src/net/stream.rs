@@ -5,7 +5,7 @@ use crate::net::address::{first_of, resolve};
 use crate::net::common::{LimitedSocket, every_socket, limited_socket};
 use crate::net::fiber_socket::check_may_wait;
 use crate::net::limit::Limit;
-use crate::worker::readiness::Direction;
+use crate::worker::fibers::readiness::Direction;
 use std::io::{self, IoSlice, IoSliceMut, Read, Write};
 use std::net::{Shutdown, SocketAddr};
 use std::time::Duration;

@@ -1,27 +1,24 @@
 //! How nodes find each other: all connect to node 0, which waits for all, compares what they run, and tells everyone who is
 //! there.
 
-use crate::NoRef;
 use crate::lane::registry::{Described, Registry};
+use crate::rack::connections::Port;
 use crate::rack::environment::Membership;
+use crate::rack::greeting::{HANDSHAKES, greet, problem};
 use crate::rack::hello::{Hello, Member, Reply, difference, lay_out};
 use crate::rack::message::{receive, send};
 use crate::rack::neighbours::LOCALHOST;
-use crate::rack::wires::Port;
 use crate::runtime::StartError;
 use crate::transport::handshake;
 use crate::transport::socket::{Socket, SocketListener};
 use crate::worker::config::Config;
 use std::io;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
 /// Time between two attempts to reach node 0.
 const RETRY: Duration = Duration::from_millis(20);
-/// Connections that may be in a handshake at once: more wait.
-const HANDSHAKES: usize = 256;
 
 /// The rack as a node finds it.
 pub(crate) struct Met {
@@ -30,10 +27,6 @@ pub(crate) struct Met {
     pub(crate) controls: Vec<Socket>,
     /// Where this node waits for connections of other machines, if there may be any.
     pub(crate) port: Option<Port>,
-}
-
-pub(crate) fn problem(text: String) -> StartError {
-    StartError::Rack(text)
 }
 
 /// Meets the other nodes, before `due`.
@@ -105,40 +98,6 @@ fn receive_all(
         send(socket, Reply::Welcome(members.clone())).map_err(|error| lost(index + 1, &error))?;
     }
     Ok(Met { members, controls, port })
-}
-
-/// Reads what a connection has to say, on a thread of its own: it may be a stranger, who takes his time.
-pub(crate) fn greet<M: NoRef>(
-    socket: Socket,
-    membership: &Membership,
-    arrived: mpsc::SyncSender<(M, Socket)>,
-) {
-    /// Those that are being read: strangers may come by the thousand.
-    static GREETED: AtomicUsize = AtomicUsize::new(0);
-    /// Gives the place of one back.
-    struct Place;
-    impl Drop for Place {
-        fn drop(&mut self) {
-            GREETED.fetch_sub(1, Ordering::Relaxed);
-        }
-    }
-    let (token, mut socket, place) = (membership.token.clone(), socket, Place);
-    if GREETED.fetch_add(1, Ordering::Relaxed) >= HANDSHAKES {
-        // Dropped; a node comes again.
-        return;
-    }
-    let greeting = thread::Builder::new().name("gossamer-greeting".to_owned()).spawn(move || {
-        let _place = place;
-        // A stranger is dropped without a word. A node that is lost here comes again, or is missed in the end.
-        if handshake::accept(&mut socket, &token).is_ok()
-            && let Ok(hello) = receive(&mut socket)
-        {
-            let _nobody_waits_any_more = arrived.send((hello, socket));
-        }
-    });
-    if let Err(error) = greeting {
-        eprintln!("gossamer: a connection is not answered, since no thread can be started: {error}");
-    }
 }
 
 /// Takes a node in, if it is one that is missing and runs this program.

@@ -7,7 +7,7 @@ use crate::structures::oneshot;
 use crate::trust::{refuse_while_unwinding, spawn_on_with};
 use crate::wire::decoder::Decoder;
 use crate::wire::encoder::Encoder;
-use crate::worker::wake::block_on;
+use crate::worker::fibers::wake::block_on;
 use foldhash::fast::FixedState;
 use std::any::{TypeId, type_name};
 use std::hash::BuildHasher;

@@ -6,12 +6,12 @@ use crate::rack::hello::Member;
 use crate::rack::message::{receive, send};
 use crate::rack::survivors::{LINGER, Survivors};
 use crate::transport::socket::Socket;
-use crate::worker::ending;
-use crate::worker::fate;
-use crate::worker::overdue::Overdue;
-use crate::worker::settle::AllNodes;
+use crate::worker::end::fate;
+use crate::worker::end::quiet;
+use crate::worker::end::settle::AllNodes;
 use crate::worker::shared::{Phase, Shared};
-use crate::worker::stall::{self, StallWatch};
+use crate::worker::watch::overdue::Overdue;
+use crate::worker::watch::stall::{self, StallWatch};
 use std::io;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -326,7 +326,7 @@ impl Follower {
             let ending = Some(shared.phase()).filter(|phase| *phase != Phase::Running);
             let lasted = ending.and_then(|_| overdue.get_or_insert_with(Overdue::new).is_due());
             if let Some(lasted) = lasted.filter(|_| shared.look().is_none()) {
-                ending::report(lasted, &ending::what_keeps(&shared));
+                quiet::report(lasted, &quiet::what_keeps(&shared));
             }
         }
     }

@@ -1,15 +1,15 @@
 //! A rack inside one process: for tests of programs that run on several nodes.
 
-use crate::fabric::shm::{Mailboxes, Neighbour, Pair};
+use crate::fabric::shm::{Neighbour, Notifiers, Pair};
+use crate::rack::connections;
 use crate::rack::neighbours::LOCALHOST;
-use crate::rack::wires;
 use crate::runtime::{self, Placement, Runtime, StartError};
 use crate::sys::image::address;
 use crate::sys::sync::eventfd::EventFd;
 use crate::worker::config::Config;
-use crate::worker::ending::wait_until_quiet;
-use crate::worker::peers::{Peers, Sockets};
-use crate::worker::settle::AllNodes;
+use crate::worker::end::quiet::wait_until_quiet;
+use crate::worker::end::settle::AllNodes;
+use crate::worker::nodes::peers::{Peers, Sockets};
 use crate::worker::shared::{Phase, Shared};
 use std::io;
 use std::os::fd::AsFd;
@@ -91,19 +91,20 @@ fn start(nodes: usize, config: &Config) -> Result<Vec<Runtime>, StartError> {
 /// What every node knows of the others.
 fn connect(nodes: usize, workers: usize, share_memory: bool) -> io::Result<Vec<Peers>> {
     let all = nodes * workers;
-    let mailboxes = (0..nodes).map(|_| Mailboxes::create(workers, all)).collect::<io::Result<Vec<_>>>()?;
-    let bell = |_| EventFd::new();
-    let bells = (0..nodes).map(|_| (0..workers).map(bell).collect()).collect::<io::Result<Vec<Vec<_>>>>()?;
-    let mut sockets = wires::loopback(if share_memory { 0 } else { nodes }, workers)?;
+    let notifiers = (0..nodes).map(|_| Notifiers::create(workers, all)).collect::<io::Result<Vec<_>>>()?;
+    let eventfd = |_| EventFd::new();
+    let eventfds =
+        (0..nodes).map(|_| (0..workers).map(eventfd).collect()).collect::<io::Result<Vec<Vec<_>>>>()?;
+    let mut sockets = connections::loopback(if share_memory { 0 } else { nodes }, workers)?;
     sockets.resize_with(nodes, || (0..nodes).map(|_| Sockets::default()).collect());
     let mut neighbours: Vec<Vec<Neighbour>> = (0..nodes).map(|_| Vec::new()).collect();
     let of = |node: usize| node * workers..(node + 1) * workers;
     // By handles as another process would have them.
     let neighbour = |node: usize, pair: Pair| {
-        let again = |bell: &EventFd| Ok(EventFd::from_descriptor(bell.as_fd().try_clone_to_owned()?));
-        let mailboxes = Mailboxes::attach(mailboxes[node].as_fd().try_clone_to_owned()?, workers, all)?;
-        let bells = bells[node].iter().map(again).collect::<io::Result<Vec<_>>>()?;
-        Ok::<_, io::Error>(Neighbour { workers: of(node), pair, mailboxes, bells })
+        let again = |eventfd: &EventFd| Ok(EventFd::from_descriptor(eventfd.as_fd().try_clone_to_owned()?));
+        let notifiers = Notifiers::attach(notifiers[node].as_fd().try_clone_to_owned()?, workers, all)?;
+        let eventfds = eventfds[node].iter().map(again).collect::<io::Result<Vec<_>>>()?;
+        Ok::<_, io::Error>(Neighbour { workers: of(node), pair, notifiers, eventfds })
     };
     for first in (0..nodes).filter(|_| share_memory) {
         for second in first + 1..nodes {
@@ -114,7 +115,7 @@ fn connect(nodes: usize, workers: usize, share_memory: bool) -> io::Result<Vec<P
         }
     }
     let workers = vec![workers; nodes];
-    let nodes = neighbours.into_iter().zip(sockets).zip(mailboxes.into_iter().zip(bells)).enumerate();
+    let nodes = neighbours.into_iter().zip(sockets).zip(notifiers.into_iter().zip(eventfds)).enumerate();
     Ok(nodes
         .map(|(node, ((neighbours, sockets), own))| {
             Peers::new((node, LOCALHOST.to_owned()), &workers, neighbours, sockets, own)

@@ -8,11 +8,13 @@
 
 mod bootstrap;
 pub(crate) mod collective;
+mod connections;
 mod control;
 mod environment;
 #[cfg(fuzzing)]
 #[doc(hidden)]
 pub mod fuzzing;
+mod greeting;
 mod hello;
 mod in_process;
 mod message;
@@ -21,7 +23,6 @@ pub(crate) mod run;
 mod settle;
 mod survivors;
 mod topology;
-mod wires;
 
 pub use collective::{all_reduce, barrier, broadcast, gather, on_each_node};
 pub use in_process::run_in_process;

@@ -1,8 +1,8 @@
 //! How nodes of one machine come to share memory: each pair of them exchanges descriptors over a Unix socket of its own.
 
-use crate::fabric::shm::{Mailboxes, Neighbour, Pair};
-use crate::rack::bootstrap::{greet, problem};
+use crate::fabric::shm::{Neighbour, Notifiers, Pair};
 use crate::rack::environment::Membership;
+use crate::rack::greeting::{greet, problem};
 use crate::rack::hello::Member;
 use crate::rack::message::send;
 use crate::runtime::StartError;
@@ -10,7 +10,7 @@ use crate::sys::process::descriptors;
 use crate::sys::sync::eventfd::EventFd;
 use crate::transport::handshake;
 use crate::transport::socket::{Address, Socket, SocketListener};
-use crate::worker::peers::{Peers, Sockets};
+use crate::worker::nodes::peers::{Peers, Sockets};
 use std::io;
 use std::ops::Range;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -25,9 +25,9 @@ const RETRY: Duration = Duration::from_millis(5);
 pub(super) const LOCALHOST: &str = "127.0.0.1";
 
 /// Where a node waits for its neighbours. It does so before it tells node 0 that it is there.
-pub(crate) struct Door(SocketListener);
+pub(crate) struct NeighbourListener(SocketListener);
 
-impl Door {
+impl NeighbourListener {
     /// # Errors
     /// If the name is taken.
     pub(crate) fn open(membership: &Membership) -> Result<Self, StartError> {
@@ -42,13 +42,13 @@ impl Door {
     }
 }
 
-/// The name of a node's door, which is there as long as the node lives.
-pub(super) fn door(membership: &Membership, node: usize) -> String {
+/// The name of a node's listener, which is there as long as the node lives.
+pub(super) fn listener_name(membership: &Membership, node: usize) -> String {
     format!("gossamer-{}-{node}", membership.token.public_name())
 }
 
 fn address(membership: &Membership, node: usize) -> Address {
-    Address::Unix(door(membership, node))
+    Address::Unix(listener_name(membership, node))
 }
 
 /// Shares memory with all other nodes of this machine. `sockets`: those to the nodes of others, by node.
@@ -57,20 +57,20 @@ fn address(membership: &Membership, node: usize) -> Address {
 /// If one of them is lost meanwhile, or there is not so much memory.
 pub(crate) fn connect(
     membership: &Membership,
-    door: &Door,
+    listener: &NeighbourListener,
     members: &[Member],
     sockets: Vec<Sockets>,
     due: Instant,
 ) -> Result<Peers, StartError> {
     let node = membership.node;
-    share(membership, door, members, sockets, due).map_err(|(other, error)| {
+    share(membership, listener, members, sockets, due).map_err(|(other, error)| {
         problem(format!("node {node} and node {other} cannot share memory: {error}"))
     })
 }
 
 fn share(
     membership: &Membership,
-    door: &Door,
+    listener: &NeighbourListener,
     members: &[Member],
     sockets: Vec<Sockets>,
     due: Instant,
@@ -79,8 +79,8 @@ fn share(
     let ours = members[node].workers;
     let on_this = |error| (node, error);
     let all = workers_of(members, members.len() - 1).end;
-    let mailboxes = Mailboxes::create(ours, all).map_err(on_this)?;
-    let bells = (0..ours).map(|_| EventFd::new()).collect::<io::Result<Vec<_>>>().map_err(on_this)?;
+    let notifiers = Notifiers::create(ours, all).map_err(on_this)?;
+    let eventfds = (0..ours).map(|_| EventFd::new()).collect::<io::Result<Vec<_>>>().map_err(on_this)?;
     let is_neighbour = |other: usize| other != node && members[other].machine == members[node].machine;
     let mut neighbours: Vec<Option<Neighbour>> = (0..members.len()).map(|_| None).collect();
     // First to those with lower numbers: node 0 waits for nobody, so all come through in the end.
@@ -89,18 +89,18 @@ fn share(
         let theirs = workers_of(members, other);
         let mut socket = reach(membership, other, due).map_err(on_that)?;
         send(&mut socket, node).map_err(on_that)?;
-        hand_over(&socket, &mailboxes, &bells, None).map_err(on_that)?;
+        hand_over(&socket, &notifiers, &eventfds, None).map_err(on_that)?;
         let (theirs_shared, lanes) = take_over(&socket, (theirs.len(), all), true).map_err(on_that)?;
         let pair = lanes.ok_or_else(|| on_that(io::ErrorKind::InvalidData.into()))?;
         let pair = Pair::attach(pair, workers_of(members, node), theirs.clone()).map_err(on_that)?;
-        let (mailboxes, bells) = theirs_shared;
-        neighbours[other] = Some(Neighbour { workers: theirs, pair, mailboxes, bells });
+        let (notifiers, eventfds) = theirs_shared;
+        neighbours[other] = Some(Neighbour { workers: theirs, pair, notifiers, eventfds });
     }
     let mut missing = (node + 1..members.len()).filter(|other| is_neighbour(*other)).count();
     let (arrived, arrivals) = mpsc::sync_channel(members.len());
     while missing > 0 {
         let Ok((other, socket)) = arrivals.try_recv() else {
-            match door.0.accept_until(due.min(Instant::now() + RETRY)) {
+            match listener.0.accept_until(due.min(Instant::now() + RETRY)) {
                 Ok(socket) => greet::<usize>(socket, membership, arrived.clone()),
                 Err(_) if Instant::now() < due => {}
                 Err(error) => return Err(on_this(error)),
@@ -114,15 +114,15 @@ fn share(
         let workers = workers_of(members, other);
         let pair = Pair::create(workers_of(members, node), workers.clone()).map_err(on_that)?;
         let (theirs, _) = take_over(&socket, (workers.len(), all), false).map_err(on_that)?;
-        hand_over(&socket, &mailboxes, &bells, Some(&pair)).map_err(on_that)?;
-        neighbours[other] = Some(Neighbour { workers, pair, mailboxes: theirs.0, bells: theirs.1 });
+        hand_over(&socket, &notifiers, &eventfds, Some(&pair)).map_err(on_that)?;
+        neighbours[other] = Some(Neighbour { workers, pair, notifiers: theirs.0, eventfds: theirs.1 });
         missing -= 1;
     }
     let workers: Vec<usize> = members.iter().map(|member| member.workers).collect();
     // Who has no such port has all others on its machine.
     let host = members[node].data.rsplit_once(':').map_or(LOCALHOST, |(host, _)| host);
     let neighbours = neighbours.into_iter().flatten().collect();
-    Ok(Peers::new((node, host.to_owned()), &workers, neighbours, sockets, (mailboxes, bells)))
+    Ok(Peers::new((node, host.to_owned()), &workers, neighbours, sockets, (notifiers, eventfds)))
 }
 
 /// The workers of a node among all.
@@ -139,7 +139,7 @@ fn reach(membership: &Membership, other: usize, due: Instant) -> io::Result<Sock
                 Ok(socket)
             });
         match attempt {
-            // Its door is open, or it has ended: it opened it before it told node 0. Another end of the attempt means that it is
+            // It listens, or it has ended: it listened before it told node 0. Another end of the attempt means that it is
             // busy with strangers, or ends, which the next attempt tells.
             Err(error)
                 if Instant::now() + RETRY < due
@@ -157,18 +157,18 @@ fn reach(membership: &Membership, other: usize, due: Instant) -> io::Result<Sock
 
 fn hand_over(
     socket: &Socket,
-    mailboxes: &Mailboxes,
-    bells: &[EventFd],
+    notifiers: &Notifiers,
+    eventfds: &[EventFd],
     pair: Option<&Pair>,
 ) -> io::Result<()> {
-    let mut all: Vec<BorrowedFd<'_>> = vec![mailboxes.as_fd()];
-    all.extend(bells.iter().map(AsFd::as_fd));
+    let mut all: Vec<BorrowedFd<'_>> = vec![notifiers.as_fd()];
+    all.extend(eventfds.iter().map(AsFd::as_fd));
     all.extend(pair.map(AsFd::as_fd));
     descriptors::send(socket, &all)
 }
 
-/// What another node handed over: its mailboxes and bells, and the lanes if it made them.
-type Shared = ((Mailboxes, Vec<EventFd>), Option<OwnedFd>);
+/// What another node handed over: its notifiers and eventfds, and the lanes if it made them.
+type Shared = ((Notifiers, Vec<EventFd>), Option<OwnedFd>);
 
 /// `workers`: of that node, and of all.
 fn take_over(
@@ -178,7 +178,7 @@ fn take_over(
 ) -> io::Result<Shared> {
     let mut all = descriptors::receive(socket, 1 + workers + usize::from(with_lanes))?;
     let lanes = if with_lanes { all.pop() } else { None };
-    let bells = all.split_off(1).into_iter().map(EventFd::from_descriptor).collect();
-    let mailboxes = all.pop().ok_or(io::ErrorKind::InvalidData)?;
-    Ok(((Mailboxes::attach(mailboxes, workers, all_workers)?, bells), lanes))
+    let eventfds = all.split_off(1).into_iter().map(EventFd::from_descriptor).collect();
+    let notifiers = all.pop().ok_or(io::ErrorKind::InvalidData)?;
+    Ok(((Notifiers::attach(notifiers, workers, all_workers)?, eventfds), lanes))
 }

@@ -1,17 +1,18 @@
 //! Running a program: alone, or as one of several nodes.
 
-use crate::rack::bootstrap::{self, Met, problem};
+use crate::rack::bootstrap::{self, Met};
+use crate::rack::connections;
 use crate::rack::control::{Follower, Leader, Rack, lock};
 use crate::rack::environment::Membership;
-use crate::rack::neighbours::{self, Door};
+use crate::rack::greeting::problem;
+use crate::rack::neighbours::{self, NeighbourListener};
 use crate::rack::survivors::Survivors;
-use crate::rack::wires;
 use crate::runtime::{CANNOT_START, Placement, Runtime, StartError, from_environment, run_alone};
 use crate::sys::image::address;
 use crate::worker;
 use crate::worker::config::Config;
-use crate::worker::ending::wait_until_quiet;
-use crate::worker::fate;
+use crate::worker::end::fate;
+use crate::worker::end::quiet::wait_until_quiet;
 use crate::worker::shared::Phase;
 use std::iter;
 use std::panic::{self, Location};
@@ -108,7 +109,7 @@ fn run_node<R: Send + 'static>(
     started_at: &'static Location<'static>,
 ) -> Result<R, StartError> {
     let due = Instant::now() + start_time()?;
-    let door = Door::open(membership)?;
+    let listener = NeighbourListener::open(membership)?;
     let Met { members, mut controls, port } = bootstrap::meet(membership, &config, due)?;
     let system = |source| StartError::System { step: "starting a thread that watches a node", source };
     let survivors = Arc::new(Survivors::new(membership, &members));
@@ -122,9 +123,9 @@ fn run_node<R: Send + 'static>(
             Watcher::Leader(Leader::start(controls, &members).map_err(system)?)
         }
     };
-    let sockets = wires::connect(membership, port.as_ref(), &members, &survivors, due)?;
-    let peers = neighbours::connect(membership, &door, &members, sockets, due)?;
-    // The door stays: by it others see whether this node lives.
+    let sockets = connections::connect(membership, port.as_ref(), &members, &survivors, due)?;
+    let peers = neighbours::connect(membership, &listener, &members, sockets, due)?;
+    // The listener stays: by it others see whether this node lives.
     drop(port);
     let member = &members[membership.node];
     let placement = Placement { workers: member.workers, processors: member.processors.clone() };

@@ -3,7 +3,7 @@
 use crate::rack::topology::on_worker;
 use crate::structures::oneshot;
 use crate::trust::refuse_while_unwinding;
-use crate::worker::wake::block_on;
+use crate::worker::fibers::wake::block_on;
 use crate::worker::{self, Worker};
 
 /// Waits until all work is done, on all nodes: every fiber has ended, but those that wait here, and every request has been
@@ -48,13 +48,13 @@ struct Waits;
 
 impl Waits {
     fn here(here: &Worker) -> Self {
-        here.settlers.set(here.settlers.get() + 1);
+        here.end.settlers.set(here.end.settlers.get() + 1);
         Self
     }
 }
 
 impl Drop for Waits {
     fn drop(&mut self) {
-        worker::with(|worker| worker.map(|here| here.settlers.set(here.settlers.get() - 1)));
+        worker::with(|worker| worker.map(|here| here.end.settlers.set(here.end.settlers.get() - 1)));
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::rack::environment::Membership;
 use crate::rack::hello::Member;
-use crate::rack::neighbours::door;
+use crate::rack::neighbours::listener_name;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ const TOGETHER: Duration = Duration::from_millis(50);
 pub(crate) struct Survivors(Vec<Below>);
 
 enum Below {
-    /// Of this machine: its door has this name as long as it lives.
+    /// Of this machine: its listener has this name as long as it lives.
     Neighbour(String),
     /// Of another: whether the connection to it has ended.
     Remote(AtomicBool),
@@ -26,7 +26,7 @@ impl Survivors {
         let own = &members[membership.node].machine;
         let below = members.iter().enumerate().take(membership.node).skip(1);
         let below = below.map(|(other, member)| match member.machine == *own {
-            true => Below::Neighbour(door(membership, other)),
+            true => Below::Neighbour(listener_name(membership, other)),
             false => Below::Remote(AtomicBool::new(false)),
         });
         Self(below.collect())
@@ -44,10 +44,11 @@ impl Survivors {
     pub(super) fn are_none(&self) -> bool {
         std::thread::sleep(TOGETHER);
         // Not by connecting: strangers may have filled the queue there.
-        let doors = std::fs::read_to_string("/proc/net/unix").unwrap_or_default();
-        let is_there = |door: &str| doors.lines().any(|line| line.ends_with(&format!(" @{door}")));
+        let listeners = std::fs::read_to_string("/proc/net/unix").unwrap_or_default();
+        let is_there =
+            |listener: &str| listeners.lines().any(|line| line.ends_with(&format!(" @{listener}")));
         !self.0.iter().any(|below| match below {
-            Below::Neighbour(door) => is_there(door),
+            Below::Neighbour(listener) => is_there(listener),
             // Relaxed: as above.
             Below::Remote(lost) => !lost.load(Ordering::Relaxed),
         })

@@ -5,7 +5,7 @@ use crate::stream::Error;
 use crate::structures::oneshot;
 use crate::sys::threads::affinity;
 use crate::worker;
-use crate::worker::wake::block_on;
+use crate::worker::fibers::wake::block_on;
 use std::io;
 use std::sync::mpsc::{self, RecvError, SyncSender};
 use std::sync::{Mutex, MutexGuard, PoisonError};

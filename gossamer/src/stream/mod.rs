@@ -42,14 +42,14 @@
 //!   any thread. `memcpy`, `memset` and what compiles to them (`copy_from_slice`, `fill`) may touch the end of their range first, and a
 //!   system call may touch all of its buffer first, or keep it for a while: each such call covers no more bytes than the comeback has,
 //!   or lies in one block.
-//! - Who sends writes all bytes of a block that he touches: what he leaves out has bytes of an earlier block of the same stream. That
-//!   holds for the few blocks that come with a touched one, too. Whole blocks that are passed over read as zeros.
+//! - The sender writes every byte of each block it touches: what it leaves out has bytes of an earlier block of the same stream. That
+//!   also holds for the few blocks that are mapped together with a touched one. Whole blocks that are passed over read as zeros.
 //! - In the window of a receiver nothing is written.
 //! - A touch blocks its thread until the block is there: it belongs on a thread of its own, not in a fiber.
 //! - What cannot be had (the other end is lost, the byte is gone or behind the end) is a SIGBUS, after a message, and `EFAULT` in a system
 //!   call. In the closure of `try_with` it is an error that is returned.
 //! - A forked child has no part in it: a touch there is a SIGSEGV, after a message.
-//! - Whoever installs a handler of SIGSEGV or SIGBUS later passes on what is not his.
+//! - A handler of SIGSEGV or SIGBUS that is installed later passes on the faults that are not its own.
 //!
 //! With userfaultfd ([`Faults`]) system calls can be handed pointers into the window. Without it one that meets a block that is not there
 //! fails with `EFAULT` (an `O_DIRECT` read: zero bytes, as at the end of a file): use the safe calls for those, whose slices are mapped.

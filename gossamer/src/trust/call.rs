@@ -18,8 +18,8 @@ use crate::lane::operation::Delegated;
 use crate::structures::oneshot;
 use crate::sys::fibers::fiber::Fiber;
 use crate::trust::NoRef;
+use crate::worker::fibers::wake::block_on_to_the_end;
 use crate::worker::shared::Shared;
-use crate::worker::wake::block_on_to_the_end;
 use crate::worker::{self, Worker};
 use std::cell::Cell;
 use std::marker::PhantomData;
@@ -325,7 +325,7 @@ fn unpark(fiber: Rc<Fiber>) {
     // SAFETY: the reference is given up in this frame. It is the worker of `fiber`: a completion is run, or dropped, by the
     // worker that made it, which outlives its fibers (A4).
     if let Some(worker) = unsafe { worker::get() } {
-        worker.scheduler.unpark(fiber);
+        worker.fibers.scheduler.unpark(fiber);
     }
 }
 

@@ -9,7 +9,7 @@ use crate::wire::NoRef;
 use crate::wire::decoder::Decoder;
 use crate::wire::encoder::Encoder;
 use crate::wire::refusal::Malformed;
-use crate::worker::inbox::Message;
+use crate::worker::mailbox::inbox::Message;
 use crate::worker::shared::Shared;
 use crate::worker::{self, Worker, with_worker};
 use std::sync::Arc;
@@ -44,8 +44,8 @@ impl Handle {
             };
             // Relaxed: the last to drop a handle comes after all that were done with it.
             this.travelled.store(true, Ordering::Relaxed);
-            let number = here.lending.lend(Arc::clone(this));
-            to.undo(move || with_worker(|here| here.lending.give_back(number)));
+            let number = here.nodes.lending.lend(Arc::clone(this));
+            to.undo(move || with_worker(|here| here.nodes.lending.give_back(number)));
             (this.trustee, this.property, here.index as u32, number).encode(to);
             true
         })
@@ -72,12 +72,12 @@ impl Drop for Handle {
             }
             _ if lender.is_none() && self.shared.is_here(trustee) => {
                 // Refused only once the runtime has ended, and the property with it.
-                let _ended = self.shared.post(trustee).send(Message::Retire { property, travelled });
+                let _ended = self.shared.mailbox(trustee).send(Message::Retire { property, travelled });
             }
             // By the worker that sends the requests of threads, behind those.
             _ => {
                 let give_up = move |here: &Worker| give_up(here, trustee, property, lender, travelled);
-                let _ended = self.shared.post_towards(trustee).send(Message::Act(Box::new(give_up)));
+                let _ended = self.shared.mailbox_towards(trustee).send(Message::Act(Box::new(give_up)));
             }
         });
     }
@@ -89,7 +89,8 @@ fn give_up(here: &Worker, trustee: usize, property: u32, lender: Option<(u32, u6
     };
     match lender {
         Some((lender, number)) => {
-            let give_back = |_: &mut Root, number: u64| with_worker(|here| here.lending.give_back(number));
+            let give_back =
+                |_: &mut Root, number: u64| with_worker(|here| here.nodes.lending.give_back(number));
             here.tell_worker(lender as usize, Delegated::travelling::<Root, _>(give_back), number);
         }
         None if trustee == here.index => here.retire(property, travelled),

@@ -14,14 +14,14 @@ use crate::structures::oneshot::{self, OneshotReceiver, OneshotSender};
 use crate::sys::fibers::fiber::Job;
 use crate::trust::apply::rethrow;
 use crate::trust::call::report_unawaited;
+use crate::trust::job::run_job;
 use crate::trust::join::refuse_while_unwinding;
 use crate::trust::remote::{self, Asked};
-use crate::trust::spawn::run_job;
 use crate::trust::{NoRef, Pending, Trust};
 use crate::wire::decoder::Decoder;
 use crate::wire::encoder::Encoder;
 use crate::wire::refusal::Malformed;
-use crate::worker::wake::block_on;
+use crate::worker::fibers::wake::block_on;
 use crate::worker::{self, with_worker};
 use std::cell::UnsafeCell;
 use std::collections::VecDeque;
@@ -301,7 +301,7 @@ impl<T: Send + 'static> Trust<Latch<T>> {
     {
         let launch = move |latch: &mut Latch<T>, (asked, arguments): (Asked, C)| {
             let body = holding(latch, closure, arguments);
-            with_worker(|here| here.scheduler.submit(asked.job::<N, U>(here, body)));
+            with_worker(|here| here.fibers.scheduler.submit(asked.job::<N, U>(here, body)));
         };
         let (origin, delegated) = (to.0, Delegated::travelling::<N, _>(launch));
         self.target().on_a_worker(move |here, target| {
@@ -329,7 +329,7 @@ fn finish_in_fiber<U: 'static, R: FnOnce(U) + 'static>(
             let start = InlineClosure::new(move |start| {
                 run_job(finish, start, origin, |outcome| sender.send(outcome))
             });
-            here.scheduler.submit(Job { start, spawned_at: sent_from });
+            here.fibers.scheduler.submit(Job { start, spawned_at: sent_from });
         }
     });
 }
@@ -371,7 +371,7 @@ where
     let start = InlineClosure::new(move |start| run_job(body, start, origin, |outcome| sender.send(outcome)));
     worker::with(|worker| {
         if let Some(here) = worker {
-            here.scheduler.submit(Job { start, spawned_at: origin.sent_from() });
+            here.fibers.scheduler.submit(Job { start, spawned_at: origin.sent_from() });
         }
     });
 }

@@ -4,7 +4,7 @@ use crate::lane::error::Origin;
 use crate::structures::oneshot;
 use crate::sys::threads::outside::coroutine;
 use crate::trust::JoinHandle;
-use crate::trust::spawn::run_job;
+use crate::trust::job::run_job;
 use crate::worker;
 use std::panic::Location;
 

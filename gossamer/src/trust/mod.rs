@@ -8,6 +8,7 @@ mod call;
 pub(crate) mod delegate;
 pub(crate) mod fiber_local;
 mod handle;
+mod job;
 mod join;
 mod latch;
 #[cfg(feature = "may")]

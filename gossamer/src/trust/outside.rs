@@ -7,7 +7,7 @@ use crate::lane::operation::Delegated;
 use crate::sys::threads::outside;
 use crate::trust::NoRef;
 use crate::trust::call::{From, Target};
-use crate::worker::inbox::Message;
+use crate::worker::mailbox::inbox::Message;
 use crate::worker::{self, Worker};
 use std::marker::PhantomData;
 use std::time::{Duration, Instant};
@@ -64,8 +64,8 @@ impl<T: 'static> Target<'_, T> {
         let act = move |here: &Worker| {
             act(here, Target { shared: &here.shared, number, property, of: PhantomData });
         };
-        let post = self.shared.post_towards(self.index() as usize);
-        while post.inbox.len() >= self.shared.config.backlog {
+        let mailbox = self.shared.mailbox_towards(self.index() as usize);
+        while mailbox.inbox.len() >= self.shared.config.backlog {
             wait_for_inbox();
         }
         let trustee = self.index() as usize;
@@ -75,7 +75,7 @@ impl<T: 'static> Target<'_, T> {
             Message::ForNode { trustee, act: Box::new(act) }
         };
         // Refused only once the runtime is ending: what `act` holds is dropped, which tells the caller.
-        post.send(message).is_ok()
+        mailbox.send(message).is_ok()
     }
 
     fn send_inbox<C, U, R>(&self, delegated: Delegated<T, C, U>, arguments: C, then: R)

@@ -4,7 +4,7 @@ use crate::lane::error::{DelegationError, Origin, Reason};
 use crate::structures::oneshot::OneshotReceiver;
 use crate::trust::apply::rethrow;
 use crate::worker;
-use crate::worker::wake::block_on;
+use crate::worker::fibers::wake::block_on;
 use std::fmt;
 use std::future::Future;
 use std::panic::Location;

@@ -14,11 +14,11 @@ use crate::sys::fibers::fiber::Job;
 use crate::sys::image::location::PortableLocation;
 use crate::trust::NoRef;
 use crate::trust::call::Target;
-use crate::trust::spawn::run_job;
+use crate::trust::job::run_job;
 use crate::wire::decoder::Decoder;
 use crate::wire::encoder::{Encoder, Refused};
 use crate::wire::refusal::Malformed;
-use crate::worker::remote::Outcome;
+use crate::worker::nodes::answers::Outcome;
 use crate::worker::{self, Worker, with_worker};
 use std::panic::Location;
 
@@ -139,7 +139,7 @@ where
     with_worker(|here| match unanswered {
         Unanswered::Late(number) => {
             let then = move |outcome| then(decoded(outcome));
-            here.expect((trustee, number), Box::new(then));
+            here.nodes.answers.expect((trustee, number), Box::new(then));
         }
         unanswered => then(Err(not_decoded::<U>(here, unanswered))),
     });
@@ -283,7 +283,7 @@ struct Withdraw<'a> {
 
 impl Drop for Withdraw<'_> {
     fn drop(&mut self) {
-        self.here.withdraw(self.ticket);
+        self.here.nodes.answers.withdraw(self.ticket);
     }
 }
 
@@ -298,7 +298,7 @@ pub(super) fn start<N, C: NoRef, U: NoRef, F>(
     F: FnOnce(C) -> U + Send + 'static,
 {
     let arrive = move |_: &mut Root, (asked, arguments): (Asked, C)| {
-        with_worker(|here| here.scheduler.submit(asked.job::<N, U>(here, move || f(arguments))));
+        with_worker(|here| here.fibers.scheduler.submit(asked.job::<N, U>(here, move || f(arguments))));
     };
     let target = Target {
         shared: &here.shared,

@@ -1,8 +1,7 @@
 //! Starting fibers, and what every fiber may call.
 
-use crate::lane::catch;
 use crate::lane::context::{self, Context};
-use crate::lane::error::{DelegationError, Origin, Reason};
+use crate::lane::error::Origin;
 use crate::lane::operation::{Delegated, refuse_captures};
 use crate::lane::property::Root;
 use crate::structures::inline_closure::SendInlineClosure;
@@ -10,14 +9,12 @@ use crate::structures::oneshot;
 use crate::sys::fibers::fiber::{Fiber, Job};
 use crate::sys::fibers::stack::StackError;
 use crate::sys::threads::outside;
-use crate::trust::fiber_local::drop_locals;
-use crate::trust::join::reason_of;
+use crate::trust::job::run_job;
 use crate::trust::{JoinHandle, NoRef, Trustee, remote};
-use crate::worker::inbox::Message;
+use crate::worker::mailbox::inbox::Message;
 use crate::worker::shared::Shared;
 use crate::worker::{self, Worker};
-use std::cell::Cell;
-use std::panic::{self, AssertUnwindSafe, Location};
+use std::panic::Location;
 use std::time::{Duration, Instant};
 
 /// Starts a fiber on one of the workers, each in turn, and returns at once.
@@ -149,7 +146,7 @@ fn do_on_a_worker(trustee: Trustee, act: impl FnOnce(&Worker) + Send + 'static) 
             // Refused only once the runtime has ended: dropping what `act` holds tells whoever joins.
             if let Some((shared, index)) = Shared::find(trustee.number()) {
                 let act = Message::ForNode { trustee: index, act: Box::new(act) };
-                let _ended = shared.post_towards(index).send(act);
+                let _ended = shared.mailbox_towards(index).send(act);
             }
         }
     });
@@ -168,33 +165,8 @@ pub(crate) struct SendJob {
 
 impl SendJob {
     fn arrive(self, here: &Worker) {
-        here.scheduler.submit(Job { start: self.start.into_local(), spawned_at: self.spawned_at });
+        here.fibers.scheduler.submit(Job { start: self.start.into_local(), spawned_at: self.spawned_at });
     }
-}
-
-/// Runs the body of a fiber and sends its outcome.
-pub(crate) fn run_job<U>(
-    body: impl FnOnce() -> U,
-    start: Result<(), StackError>,
-    origin: Origin,
-    to: impl FnOnce(Result<U, DelegationError>),
-) {
-    let to = Cell::new(Some(to));
-    let tell = |outcome: Result<U, Reason>| {
-        if let Some(to) = to.take() {
-            to(outcome.map_err(|reason| origin.error(reason)));
-        }
-    };
-    // A fiber must not unwind: not by the destructors of a body that cannot start, nor of a result nobody receives.
-    let job = || {
-        let outcome = match start {
-            Err(error) => Err(Reason::NoStack { message: error.to_string() }),
-            Ok(()) => panic::catch_unwind(AssertUnwindSafe(body)).map_err(reason_of),
-        };
-        drop_locals();
-        tell(outcome);
-    };
-    catch::contained(|| Fiber::with_farewell(&|| tell(Err(Reason::Cancelled)), job));
 }
 
 fn send(trustee: Trustee, job: SendJob) {
@@ -220,7 +192,8 @@ fn send(trustee: Trustee, job: SendJob) {
             None => {
                 // Refused only once the runtime has ended: dropping the job tells whoever joins it.
                 if let Some((shared, index)) = Shared::find(trustee.number()) {
-                    let _ended = shared.post(index).send(Message::Request(Box::new(|here| job.arrive(here))));
+                    let _ended =
+                        shared.mailbox(index).send(Message::Request(Box::new(|here| job.arrive(here))));
                 }
             }
         }

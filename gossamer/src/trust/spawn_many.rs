@@ -8,9 +8,10 @@ use crate::structures::oneshot;
 use crate::sys::fibers::fiber::Job;
 use crate::trust::apply::rethrow;
 use crate::trust::call::Target;
+use crate::trust::job::run_job;
 use crate::trust::join::refuse_while_unwinding;
 use crate::trust::remote::{self, Asked};
-use crate::trust::spawn::{refuses_fibers, run_job};
+use crate::trust::spawn::refuses_fibers;
 use crate::trust::{NoRef, Pending};
 use crate::worker::{self, Worker, with_worker};
 use std::fmt;
@@ -209,14 +210,14 @@ fn start_here<C: NoRef + Clone, U: NoRef, F>(
     F: FnOnce(usize, C) -> U + Send + Copy + 'static,
 {
     let (all, first) = (here.shared.workers(), here.shared.first);
-    let numbers = share(count, &(first..first + here.shared.posts.len()), all);
+    let numbers = share(count, &(first..first + here.shared.mailboxes.len()), all);
     let state = State {
         results: numbers.clone().map(|_| None).collect(),
         missing: numbers.len(),
         done: Some(Box::new(done)),
     };
     let batch = Arc::new(Batch { first: numbers.start, state: Mutex::new(state) });
-    for worker in first..first + here.shared.posts.len() {
+    for worker in first..first + here.shared.mailboxes.len() {
         let numbers = share(count, &(worker..worker + 1), all);
         // Here, where `clone` cannot wait: it is the program's.
         let arguments = vec![arguments.clone(); numbers.len()];
@@ -251,7 +252,7 @@ where
             let start = InlineClosure::new(move |start| {
                 run_job(move || f(number, arguments), start, origin, |outcome| batch.finish(number, outcome));
             });
-            here.scheduler.submit(Job { start, spawned_at });
+            here.fibers.scheduler.submit(Job { start, spawned_at });
         }
     }
 }

@@ -9,10 +9,10 @@ use crate::lane::operation::{Delegated, Operation};
 use crate::lane::property::Root;
 use crate::lane::server::Server;
 use crate::sys::fibers::fiber::Fiber;
-use crate::worker::inbox::Message;
-use crate::worker::large::Senders;
+use crate::worker::mailbox::inbox::Message;
+use crate::worker::nodes::large::Senders;
 use crate::worker::{Local, Worker};
-use std::cell::{OnceCell, RefCell};
+use std::cell::{OnceCell, Ref, RefCell};
 use std::collections::VecDeque;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -36,16 +36,44 @@ pub(crate) struct Inbound {
     server: Server<Link>,
 }
 
+/// This worker's ends of all its lanes.
+pub(crate) struct Lanes {
+    /// By the trustee's index; connected at the first request.
+    outbound: Box<[OnceCell<Outbound>]>,
+    /// Those that are, in the order in which they were.
+    connected: RefCell<Vec<usize>>,
+    inbound: RefCell<Vec<Inbound>>,
+}
+
+impl Lanes {
+    /// To as many trustees.
+    pub(super) fn new(workers: usize) -> Self {
+        let outbound = (0..workers).map(|_| OnceCell::new()).collect();
+        Self { outbound, connected: RefCell::default(), inbound: RefCell::default() }
+    }
+
+    /// Trustees that there are.
+    #[inline(always)]
+    pub(super) fn trustees(&self) -> usize {
+        self.outbound.len()
+    }
+
+    /// Those that this worker has sent requests to.
+    pub(super) fn connected(&self) -> Ref<'_, Vec<usize>> {
+        self.connected.borrow()
+    }
+}
+
 impl Worker {
     /// The lane to a trustee of this runtime (also this worker's own).
     #[inline(always)]
     pub(crate) fn lane_to(&self, trustee: usize) -> &Outbound {
-        self.outbound[trustee].get_or_init(|| self.connect(trustee))
+        self.lanes.outbound[trustee].get_or_init(|| self.connect(trustee))
     }
 
     #[cold]
     fn connect(&self, trustee: usize) -> Outbound {
-        self.connected.borrow_mut().push(trustee);
+        self.lanes.connected.borrow_mut().push(trustee);
         if !self.shared.is_here(trustee) {
             let endpoint = self.endpoint_to(trustee);
             let responses = endpoint.register(Lane::responses(self.index, trustee));
@@ -61,17 +89,17 @@ impl Worker {
         let client = Client::new(Link::Process(Arc::clone(&requests)), Arc::clone(&responses));
         // Refused only once the runtime has ended; then the requests are abandoned, and say so.
         let _ended =
-            self.shared.post(trustee).send(Message::Connect { from: self.index, requests, responses });
+            self.shared.mailbox(trustee).send(Message::Connect { from: self.index, requests, responses });
         Outbound { client, remote: false, senders: Senders::default(), waiting: RefCell::default() }
     }
 
     pub(crate) fn is_connected_to(&self, trustee: usize) -> bool {
-        self.outbound[trustee].get().is_some()
+        self.lanes.outbound[trustee].get().is_some()
     }
 
     pub(crate) fn accept(&self, client: usize, requests: Local, responses: Link) {
         let (remote, server) = (!self.shared.is_here(client), Server::new(requests, responses));
-        self.inbound.borrow_mut().push(Inbound { client, remote, server });
+        self.lanes.inbound.borrow_mut().push(Inbound { client, remote, server });
     }
 
     /// Accepts the lane of a worker of another node.
@@ -134,7 +162,7 @@ impl Worker {
         }
         // There may be room for more, and no answer to come that would tell them.
         if let Some(next) = waiting.front().filter(|next| next.is_parked()) {
-            self.scheduler.unpark(Rc::clone(next));
+            self.fibers.scheduler.unpark(Rc::clone(next));
         }
     }
 
@@ -188,7 +216,7 @@ impl Worker {
     #[inline]
     pub(crate) fn serve(&self) -> bool {
         let mut busy = false;
-        for lane in self.inbound.borrow_mut().iter_mut() {
+        for lane in self.lanes.inbound.borrow_mut().iter_mut() {
             let mut served = 0;
             while served < SLOTS && self.serve_batch(lane) {
                 served += 1;
@@ -206,7 +234,7 @@ impl Worker {
         if lane.remote {
             lane.server.has_requests() && {
                 // The arguments of a request that is there are, too (W7).
-                if self.connections.have_arrivals() {
+                if self.nodes.connections.have_arrivals() {
                     self.hear_nodes();
                 }
                 self.serve_node(lane.client, &mut lane.server)
@@ -227,7 +255,7 @@ impl Worker {
         let mut taken = false;
         let mut next = 0;
         // By index: a callback may connect another lane.
-        while let Some(trustee) = { self.connected.borrow().get(next).copied() } {
+        while let Some(trustee) = { self.lanes.connected.borrow().get(next).copied() } {
             let lane = self.lane_to(trustee);
             // Not as long as there are some: callbacks that send again would keep the worker here for ever.
             for _ in 0..SLOTS {
@@ -246,14 +274,14 @@ impl Worker {
     #[inline]
     fn wake_waiting(&self, lane: &Outbound) {
         for fiber in lane.waiting.borrow().iter().take(lane.client.room()).filter(|fiber| fiber.is_parked()) {
-            self.scheduler.unpark(Rc::clone(fiber));
+            self.fibers.scheduler.unpark(Rc::clone(fiber));
         }
     }
 
     /// Publishes what was gathered.
     #[inline]
     pub(crate) fn publish(&self) {
-        for &trustee in self.connected.borrow().iter() {
+        for &trustee in self.lanes.connected.borrow().iter() {
             let published = self.lane_to(trustee).client.publish();
             self.after_push(trustee, published);
         }
@@ -261,7 +289,7 @@ impl Worker {
 
     /// Gives up all requests that are not answered: who waits for one is told, and none is sent any more.
     pub(super) fn close_lanes(&self) {
-        for lane in self.outbound.iter().filter_map(OnceCell::get) {
+        for lane in self.lanes.outbound.iter().filter_map(OnceCell::get) {
             lane.client.close();
         }
     }
@@ -273,24 +301,24 @@ impl Worker {
 
     /// Requests of this worker that are not answered yet.
     pub(super) fn outstanding(&self) -> usize {
-        self.connected.borrow().iter().map(|&trustee| self.lane_to(trustee).client.outstanding()).sum()
+        self.lanes.connected.borrow().iter().map(|&trustee| self.lane_to(trustee).client.outstanding()).sum()
     }
 
     /// Whether a request of this worker is not answered yet.
     pub(crate) fn has_outstanding(&self) -> bool {
-        self.outstanding() > 0 || self.has_answers() || !self.held.borrow().is_empty()
+        self.outstanding() > 0 || self.has_answers() || !self.held.is_empty()
     }
 
     /// Whether a request of this worker to its own trustee is not answered yet.
     #[inline(always)]
     pub(crate) fn has_outstanding_here(&self) -> bool {
-        self.outbound[self.index].get().is_some_and(|lane| lane.client.outstanding() > 0)
+        self.lanes.outbound[self.index].get().is_some_and(|lane| lane.client.outstanding() > 0)
     }
 
     /// Whether something has landed on a lane of this worker.
     pub(crate) fn has_landed(&self) -> bool {
-        let connected = self.connected.borrow();
-        self.inbound.borrow().iter().any(|lane| lane.server.has_requests())
+        let connected = self.lanes.connected.borrow();
+        self.lanes.inbound.borrow().iter().any(|lane| lane.server.has_requests())
             || connected.iter().any(|&trustee| self.lane_to(trustee).client.has_responses())
     }
 }

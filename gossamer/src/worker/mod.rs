@@ -23,51 +23,30 @@
 #![deny(unsafe_code)]
 
 pub(crate) mod config;
-mod connections;
-pub(crate) mod ending;
-pub(crate) mod fate;
-pub(crate) mod grace;
-pub(crate) mod inbox;
+pub(crate) mod end;
+pub(crate) mod fibers;
 mod lanes;
-mod large;
-pub(crate) mod last_words;
-pub(crate) mod lending;
-pub(crate) mod overdue;
-pub(crate) mod peers;
-pub(crate) mod readiness;
-pub(crate) mod remote;
-mod rounds;
+pub(crate) mod mailbox;
+pub(crate) mod nodes;
 mod run;
-mod scheduler;
-pub(crate) mod settle;
 pub(crate) mod shared;
-mod sleep;
-pub(crate) mod stall;
-mod suspend;
-pub(crate) mod timer;
-pub(crate) mod view;
-pub(crate) mod wake;
+pub(crate) mod watch;
 
 use crate::lane::context::{self, Context};
-use crate::lane::large::Exchange;
 use crate::lane::property::Properties;
 use crate::structures::scoped::scoped_thread_local;
-use crate::worker::connections::Connections;
-use crate::worker::grace::Grace;
-use crate::worker::inbox::Message;
-use crate::worker::lanes::{Inbound, Outbound};
-use crate::worker::lending::Lending;
-use crate::worker::remote::Expected;
-use crate::worker::rounds::Rounds;
-use crate::worker::scheduler::Scheduler;
+use crate::worker::end::End;
+use crate::worker::fibers::Fibers;
+use crate::worker::lanes::Lanes;
+use crate::worker::mailbox::Held;
+use crate::worker::nodes::Nodes;
+use crate::worker::nodes::connections::Connections;
 use crate::worker::shared::Shared;
-use crate::worker::timer::Timers;
-use std::cell::{Cell, OnceCell, RefCell};
-use std::collections::VecDeque;
+use std::cell::Cell;
 use std::sync::Arc;
 
+pub(crate) use fibers::Cancelled;
 pub(crate) use run::start;
-pub(crate) use suspend::Cancelled;
 
 /// The fabric between workers of one process.
 pub(crate) type Local = Arc<crate::fabric::SlotMemory>;
@@ -95,66 +74,31 @@ pub(crate) struct Worker {
     first: usize,
     neighbours: usize,
     pub(crate) properties: Properties,
-    /// By the trustee's index; connected at the first request.
-    outbound: Box<[OnceCell<Outbound>]>,
-    connected: RefCell<Vec<usize>>,
-    inbound: RefCell<Vec<Inbound>>,
-    pub(crate) scheduler: Scheduler,
-    pub(crate) timers: Timers,
-    pub(crate) grace: Grace,
-    pub(crate) lending: Lending,
-    exchange: Exchange,
-    expected: Expected,
-    /// Fibers that send large arguments.
-    senders: Cell<usize>,
-    connections: Connections,
-    /// Messages that wait for room on the lane to another node, and those behind them.
-    held: RefCell<VecDeque<Message>>,
-    rounds: Rounds,
-    /// Fibers that wait until all work is done.
-    pub(crate) settlers: Cell<usize>,
-    poll: RefCell<mio::Poll>,
-    /// Made at the first look at the sockets.
-    events: Cell<Option<mio::Events>>,
-    /// Set once `main` has returned: blocking calls unwind their fiber.
-    cancelling: Cell<bool>,
+    lanes: Lanes,
+    pub(crate) fibers: Fibers,
+    pub(crate) nodes: Nodes,
+    /// Out of the mailbox.
+    held: Held,
+    pub(crate) end: End,
     /// Where `spawn` sends the next fiber.
     next_spawn: Cell<usize>,
-    /// Calls that need not suspend their fiber until one does all the same; see `take_turn`.
-    patience: Cell<u32>,
 }
 
 impl Worker {
     pub(crate) fn new(shared: Arc<Shared>, index: usize, poll: mio::Poll, connections: Connections) -> Self {
-        let workers = shared.workers();
+        let mailbox = shared.mailbox(index);
+        let view = Arc::clone(&mailbox.view);
         Self {
-            scheduler: Scheduler::new(
-                shared.config.stack_bytes(),
-                index as u32,
-                Arc::clone(&shared.post(index).view),
-            ),
             properties: Properties::new(),
-            outbound: (0..workers).map(|_| OnceCell::new()).collect(),
-            connected: RefCell::default(),
-            inbound: RefCell::default(),
-            timers: Timers::default(),
-            grace: Grace::default(),
-            lending: Lending::default(),
-            exchange: Exchange::new(Arc::clone(&shared.post(index).incoming)),
-            expected: Expected::default(),
-            senders: Cell::new(0),
-            connections,
-            held: RefCell::default(),
-            rounds: Rounds::default(),
-            settlers: Cell::new(0),
-            poll: RefCell::new(poll),
-            events: Cell::new(None),
-            cancelling: Cell::new(false),
+            lanes: Lanes::new(shared.workers()),
+            fibers: Fibers::new(shared.config.stack_bytes(), index as u32, view, poll),
+            nodes: Nodes::new(connections, &mailbox.incoming),
+            held: Held::default(),
+            end: End::default(),
             next_spawn: Cell::new(index),
-            patience: Cell::new(0),
             number: shared.base + index as u32,
             first: shared.first,
-            neighbours: shared.posts.len(),
+            neighbours: shared.mailboxes.len(),
             shared,
             index,
         }
@@ -164,7 +108,7 @@ impl Worker {
     #[inline(always)]
     pub(crate) fn index_of(&self, number: u32) -> Option<usize> {
         let index = number.wrapping_sub(self.shared.base) as usize;
-        (index < self.outbound.len()).then_some(index)
+        (index < self.lanes.trustees()).then_some(index)
     }
 
     /// Whether a worker is of this node.
@@ -175,7 +119,7 @@ impl Worker {
 
     /// The worker the next spawned fiber goes to: all in turn, starting with the one after this.
     pub(crate) fn next_spawn(&self) -> usize {
-        let next = (self.next_spawn.get() + 1) % self.outbound.len();
+        let next = (self.next_spawn.get() + 1) % self.lanes.trustees();
         self.next_spawn.set(next);
         next
     }
@@ -184,7 +128,7 @@ impl Worker {
     /// ending. If not, `require_fiber` says why.
     #[inline(always)]
     pub(crate) fn may_block(&self) -> bool {
-        context::current() == Context::Fiber && !self.cancelling.get()
+        context::current() == Context::Fiber && !self.fibers.is_cancelling()
     }
 
     /// Checks that the calling code may block: it is the body of a fiber.

@@ -5,11 +5,12 @@ use crate::lane::catch;
 use crate::lane::context::{self, Context};
 use crate::sys::fibers::fiber::Fiber;
 use crate::sys::signals::fault_handler;
-use crate::worker::connections::Connections;
-use crate::worker::inbox::Message;
+use crate::worker::end::fate;
+use crate::worker::fibers::sleep::Idleness;
+use crate::worker::mailbox::inbox::Message;
+use crate::worker::nodes::connections::Connections;
 use crate::worker::shared::{BUSY, Phase, Shared};
-use crate::worker::sleep::Idleness;
-use crate::worker::{Worker, current, fate};
+use crate::worker::{Worker, current};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread;
@@ -26,12 +27,12 @@ pub(crate) fn start(shared: Arc<Shared>, index: usize, poll: mio::Poll) {
     let connections = Connections::of(&shared, index, &poll).unwrap_or_else(|error| {
         fate::end(&format!("worker {index} cannot use its connections: {error}"), true)
     });
-    shared.post(index).view.begin();
+    shared.mailbox(index).view.begin();
     let worker = Worker::new(shared, index, poll, connections);
     let _restore = context::enter(Context::Loop);
     current::set(&worker, || {
         worker.run();
-        if worker.scheduler.has_fibers() {
+        if worker.fibers.scheduler.has_fibers() {
             worker.stay();
         }
         worker.close();
@@ -44,14 +45,14 @@ impl Worker {
         let (mut polled, mut turn) = (Instant::now(), 0_u64);
         loop {
             turn += 1;
-            self.shared.post(self.index).view.note_turn(turn);
-            if self.cancelling.get() || self.shared.is_settling() {
+            self.shared.mailbox(self.index).view.note_turn(turn);
+            if self.fibers.is_cancelling() || self.shared.is_settling() {
                 // Before this turn answers anything: who hears the answer may be quiet from then on, while the turn
                 // still sends what the answered closure asked for.
                 self.note_activity();
             }
             let mut busy = self.turn();
-            if self.shared.post(self.index).sources.any()
+            if self.shared.mailbox(self.index).sources.any()
                 && (turn.is_multiple_of(POLL_EVERY) || polled.elapsed() >= POLL_INTERVAL)
             {
                 self.poll_sources(Some(Duration::ZERO));
@@ -65,7 +66,7 @@ impl Worker {
             }
             if busy {
                 idleness.reset();
-            } else if idleness.is_time_to_sleep(self.connections.sockets()) {
+            } else if idleness.is_time_to_sleep(self.nodes.connections.sockets()) {
                 self.sleep();
             }
         }
@@ -79,9 +80,9 @@ impl Worker {
         busy |= self.take_responses();
         busy |= self.exchange_answers();
         busy |= self.read_inbox();
-        busy |= !self.timers.is_empty() && self.timers.fire(Instant::now());
+        busy |= !self.fibers.timers.is_empty() && self.fibers.timers.fire(Instant::now());
         self.wake_senders();
-        busy |= self.scheduler.run();
+        busy |= self.fibers.scheduler.run();
         busy |= self.start_grace_round();
         self.publish();
         self.flush_connections(heard);
@@ -111,23 +112,23 @@ impl Worker {
         self.take_responses();
         self.exchange_answers();
         self.read_inbox();
-        self.timers.fire(Instant::now());
+        self.fibers.timers.fire(Instant::now());
         self.poll_sources(Some(Duration::ZERO));
         thread::yield_now();
     }
 
     fn read_inbox(&self) -> bool {
-        let post = &self.shared.post(self.index);
-        if !self.held.borrow().is_empty() && !self.handle_held() {
+        let mailbox = &self.shared.mailbox(self.index);
+        if !self.held.is_empty() && !self.handle_held() {
             // The inbox fills meanwhile, and whoever sends into it waits.
             return false;
         }
-        if post.inbox.is_empty() {
+        if mailbox.inbox.is_empty() {
             return false;
         }
         // Before the inbox looks empty to `Shared::look`.
         self.note_activity();
-        for message in post.inbox.drain() {
+        for message in mailbox.inbox.drain() {
             self.handle(message);
         }
         true
@@ -136,28 +137,25 @@ impl Worker {
     /// Handles messages that had to wait, in order, as far as there is room for them now; whether none is left.
     #[cold]
     fn handle_held(&self) -> bool {
-        loop {
-            let Some(message) = self.held.borrow_mut().pop_front() else { return true };
-            if let Message::ForNode { trustee, .. } = &message
-                && self.has_backlog(*trustee)
-            {
-                self.held.borrow_mut().push_front(message);
-                return false;
-            }
+        while let Some(message) = self.held.pop_unless(|message| self.has_to_wait(message)) {
             self.handle_now(message);
         }
+        self.held.is_empty()
     }
 
     /// Handles a message, unless one before it has to wait.
     fn handle(&self, message: Message) {
-        let waits = match &message {
-            Message::ForNode { trustee, .. } => self.has_backlog(*trustee),
-            _ => false,
-        };
-        if waits || !self.held.borrow().is_empty() {
-            self.held.borrow_mut().push_back(message);
+        if self.has_to_wait(&message) || !self.held.is_empty() {
+            self.held.push(message);
         } else {
             self.handle_now(message);
+        }
+    }
+
+    fn has_to_wait(&self, message: &Message) -> bool {
+        match message {
+            Message::ForNode { trustee, .. } => self.has_backlog(*trustee),
+            _ => false,
         }
     }
 
@@ -172,7 +170,7 @@ impl Worker {
                 catch::contained(|| request(self));
             }
             Message::Act(act) => act(self),
-            Message::Wake { fiber } => self.scheduler.unpark_index(fiber),
+            Message::Wake { fiber } => self.fibers.scheduler.unpark_index(fiber),
             Message::Retire { property, travelled } => self.retire(property, travelled),
             Message::Fence { from } => self.answer_fence(from),
             Message::FenceAnswer => self.fence_answered(),
@@ -183,47 +181,46 @@ impl Worker {
     /// What is left to do after `main` has returned; whether anything was done. It is not to be asked again while it
     /// only waits for others: the worker sleeps meanwhile.
     fn wind_down(&self, phase: Phase) -> bool {
-        let mut busy = !self.cancelling.replace(true);
+        let mut busy = !self.fibers.is_cancelling();
         if busy {
             self.note_activity();
-            // Once is enough: from now on no fiber begins such a wait.
-            self.scheduler.wake_cancellable();
+            self.fibers.cancel();
         }
         if phase == Phase::Dropping && !self.properties.indices().is_empty() {
             self.note_activity();
             self.drop_all_properties();
             busy = true;
         }
-        if self.scheduler.has_live() || self.has_outstanding() || self.grace.is_pending() {
+        if self.fibers.scheduler.has_live() || self.has_outstanding() || self.end.grace.is_pending() {
             self.note_activity();
         } else {
             // SeqCst: see `Shared::look`.
-            self.shared.post(self.index).quiet.store(phase as u8, Ordering::SeqCst);
+            self.shared.mailbox(self.index).quiet.store(phase as u8, Ordering::SeqCst);
         }
         busy
     }
 
     /// Tells `Shared::look` that this worker is doing something.
     pub(super) fn note_activity(&self) {
-        let post = &self.shared.post(self.index);
+        let mailbox = &self.shared.mailbox(self.index);
         // SeqCst: see `Shared::look`.
-        post.quiet.store(BUSY, Ordering::SeqCst);
-        post.activity.fetch_add(1, Ordering::SeqCst);
+        mailbox.quiet.store(BUSY, Ordering::SeqCst);
+        mailbox.activity.fetch_add(1, Ordering::SeqCst);
     }
 
     /// Gives back what the worker holds, while it is still this thread's worker: destructors may ask for it. Whoever waits for
     /// something that this worker would still have done is told by its being dropped.
     fn close(&self) {
-        for message in self.shared.post(self.index).inbox.close() {
+        for message in self.shared.mailbox(self.index).inbox.close() {
             catch::contained(|| drop(message));
         }
-        while let Some(message) = { self.held.borrow_mut().pop_front() } {
+        while let Some(message) = self.held.pop() {
             catch::contained(|| drop(message));
         }
         self.drop_all_properties();
-        self.scheduler.drop_jobs();
+        self.fibers.scheduler.drop_jobs();
         self.close_lanes();
-        self.drop_expectations();
+        self.nodes.answers.close();
     }
 
     /// Ends the worker but for its thread, since fibers are left (X5): they stay where they are, and so does what others have
@@ -231,7 +228,7 @@ impl Worker {
     #[cold]
     pub(crate) fn stay(&self) -> ! {
         let _restore = context::enter(Context::Loop);
-        for fiber in self.scheduler.in_a_job() {
+        for fiber in self.fibers.scheduler.in_a_job() {
             catch::contained(|| fiber.say_farewell());
         }
         self.close();

@@ -1,13 +1,9 @@
 //! What the threads of a runtime, and threads outside it, share.
 
-use crate::lane::large::Arrivals;
-use crate::sys::sync::doorbell::Doorbell;
 use crate::worker::config::Config;
-use crate::worker::inbox::{Inbox, Message};
-use crate::worker::peers::Peers;
-use crate::worker::readiness::Sources;
-use crate::worker::settle::AllNodes;
-use crate::worker::view::View;
+use crate::worker::end::settle::AllNodes;
+use crate::worker::mailbox::Mailbox;
+use crate::worker::nodes::peers::Peers;
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::time::Duration;
@@ -57,7 +53,7 @@ pub(crate) struct Shared {
     pub(crate) base: u32,
     pub(crate) config: Config,
     /// Those of the workers of this node.
-    pub(crate) posts: Box<[Post]>,
+    pub(crate) mailboxes: Box<[Mailbox]>,
     /// Index of the first worker of this node.
     pub(crate) first: usize,
     /// The other nodes, if there are any.
@@ -71,48 +67,6 @@ pub(crate) struct Shared {
     phase: AtomicU8,
 }
 
-/// What other threads may touch of one worker. A line of its own: `doorbell` is read after every publish.
-#[repr(align(128))]
-pub(crate) struct Post {
-    pub(crate) doorbell: Doorbell,
-    pub(crate) inbox: Inbox,
-    pub(crate) incoming: Arc<Arrivals>,
-    pub(crate) waker: mio::Waker,
-    pub(crate) sources: Sources,
-    pub(crate) view: Arc<View>,
-    /// Raised whenever the worker did anything; see `look`.
-    pub(crate) activity: AtomicU64,
-    /// The phase in which the worker, at the end of its last turn, had nothing to do and nothing under way.
-    pub(crate) quiet: AtomicU8,
-}
-
-impl Post {
-    /// Wakes the worker if it sleeps. Call it after publishing what it should see.
-    #[inline]
-    pub(crate) fn ring(&self) {
-        if self.doorbell.needs_ring() {
-            self.wake();
-        }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn wake(&self) {
-        if let Err(error) = self.waker.wake() {
-            // An eventfd that cannot be written leaves a worker asleep over its work: end, do not hang.
-            eprintln!("gossamer: cannot wake a worker: {error}");
-            std::process::abort();
-        }
-    }
-
-    /// Sends a message and wakes the worker; gives it back if the worker takes no more.
-    pub(crate) fn send(&self, message: Message) -> Result<(), Message> {
-        self.inbox.push(message)?;
-        self.ring();
-        Ok(())
-    }
-}
-
 /// Process-wide numbers are never reused, so that a trust of an ended runtime cannot be taken for one of another.
 static NEXT_NUMBER: AtomicU32 = AtomicU32::new(0);
 static RUNTIMES: Mutex<Vec<Weak<Shared>>> = Mutex::new(Vec::new());
@@ -123,10 +77,14 @@ fn runtimes() -> std::sync::MutexGuard<'static, Vec<Weak<Shared>>> {
 
 impl Shared {
     /// Registers a runtime, so that `Trustee`s find it from any thread. `None` if the numbers have run out.
-    pub(crate) fn register(config: Config, posts: Box<[Post]>, peers: Option<Peers>) -> Option<Arc<Self>> {
+    pub(crate) fn register(
+        config: Config,
+        mailboxes: Box<[Mailbox]>,
+        peers: Option<Peers>,
+    ) -> Option<Arc<Self>> {
         let (first, workers) = peers
             .as_ref()
-            .map_or((0, posts.len()), |peers| (peers.workers_of(peers.node()).start, peers.workers()));
+            .map_or((0, mailboxes.len()), |peers| (peers.workers_of(peers.node()).start, peers.workers()));
         let count = u32::try_from(workers).ok()?;
         let taken = |next: u32| next.checked_add(count);
         let base = NEXT_NUMBER.fetch_update(Ordering::Relaxed, Ordering::Relaxed, taken).ok()?;
@@ -134,7 +92,7 @@ impl Shared {
         let shared = Arc::new(Self {
             base,
             config,
-            posts,
+            mailboxes,
             first,
             peers,
             rounds: AtomicU64::new(0),
@@ -163,31 +121,31 @@ impl Shared {
 
     /// How many workers all nodes have together. A worker's index counts over all of them.
     pub(crate) fn workers(&self) -> usize {
-        self.peers.as_ref().map_or(self.posts.len(), Peers::workers)
+        self.peers.as_ref().map_or(self.mailboxes.len(), Peers::workers)
     }
 
     /// Whether a worker is of this node.
     #[inline(always)]
     pub(crate) fn is_here(&self, worker: usize) -> bool {
-        worker.wrapping_sub(self.first) < self.posts.len()
+        worker.wrapping_sub(self.first) < self.mailboxes.len()
     }
 
-    /// The post of a worker of this node.
+    /// The mailbox of a worker of this node.
     #[inline(always)]
-    pub(crate) fn post(&self, worker: usize) -> &Post {
-        &self.posts[worker - self.first]
+    pub(crate) fn mailbox(&self, worker: usize) -> &Mailbox {
+        &self.mailboxes[worker - self.first]
     }
 
-    /// The post of a worker, if it is of this node, or else of one here that sends for threads.
-    pub(crate) fn post_towards(&self, worker: usize) -> &Post {
-        self.post(if self.is_here(worker) { worker } else { self.first })
+    /// The mailbox of a worker, if it is of this node, or else of one here that sends for threads.
+    pub(crate) fn mailbox_towards(&self, worker: usize) -> &Mailbox {
+        self.mailbox(if self.is_here(worker) { worker } else { self.first })
     }
 
     /// Wakes a worker of any node if it sleeps. Call it after publishing what it should see.
     #[inline(always)]
     pub(crate) fn ring(&self, worker: usize) {
         if self.is_here(worker) {
-            self.post(worker).ring();
+            self.mailbox(worker).ring();
         } else if let Some(peers) = &self.peers {
             peers.ring(worker);
         }
@@ -204,7 +162,7 @@ impl Shared {
         // Release: pairs with the Acquire in `phase`.
         self.phase.store(phase as u8, Ordering::Release);
         if phase == Phase::Draining {
-            self.posts.iter().for_each(|post| post.inbox.close_to_requests());
+            self.mailboxes.iter().for_each(|mailbox| mailbox.inbox.close_to_requests());
         }
         self.wake_all();
     }
@@ -212,16 +170,19 @@ impl Shared {
     /// Wakes all workers to look at what is no work.
     pub(super) fn wake_all(&self) {
         // Not `ring`: a worker about to sleep looks for work.
-        self.posts.iter().for_each(Post::wake);
+        self.mailboxes.iter().for_each(Mailbox::wake);
     }
 
     /// Looks at all workers of this node: how much they have done so far, if all are quiet in the present phase.
     pub(crate) fn look(&self) -> Option<u64> {
         let phase = self.phase() as u8;
         // SeqCst: the stores of `Worker::note_activity` and these loads must have one order.
-        let quiet = |post: &Post| post.quiet.load(Ordering::SeqCst) == phase && post.inbox.is_empty();
-        let activity = |post: &Post| post.activity.load(Ordering::SeqCst);
+        let quiet =
+            |mailbox: &Mailbox| mailbox.quiet.load(Ordering::SeqCst) == phase && mailbox.inbox.is_empty();
+        let activity = |mailbox: &Mailbox| mailbox.activity.load(Ordering::SeqCst);
         // A sum will do: counts only grow.
-        self.posts.iter().try_fold(0, |sum, post| quiet(post).then(|| activity(post).wrapping_add(sum)))
+        self.mailboxes
+            .iter()
+            .try_fold(0, |sum, mailbox| quiet(mailbox).then(|| activity(mailbox).wrapping_add(sum)))
     }
 }

@@ -1,4 +1,4 @@
-//! One worker's endpoint to all nodes of its machine. Writes land by themselves; of lanes and fragments its mailbox tells.
+//! One worker's endpoint to all nodes of its machine. Writes land by themselves; of lanes and fragments its notifier tells.
 
 use crate::fabric::shm::Neighbours;
 use crate::fabric::shm::queue::Queue;
@@ -74,13 +74,13 @@ impl Endpoint for ShmEndpoint {
     }
 
     fn poll(&self, mut told: impl FnMut(Event<'_>) -> Result<(), Malformed>) -> io::Result<bool> {
-        let mailbox = self.neighbours.mailbox(self.worker);
+        let notifier = self.neighbours.notifier(self.worker);
         // Before the look: what is announced meanwhile raises the count again.
-        let arrivals = mailbox.arrivals();
+        let arrivals = notifier.arrivals();
         if self.seen.replace(arrivals) == arrivals {
             return Ok(false);
         }
-        for client in mailbox.senders() {
+        for client in notifier.senders() {
             self.take_from(client, &mut told)
                 .map_err(|malformed| io::Error::new(io::ErrorKind::InvalidData, malformed))?;
         }
@@ -89,7 +89,7 @@ impl Endpoint for ShmEndpoint {
 
     #[inline(always)]
     fn has_arrivals(&self) -> bool {
-        self.neighbours.mailbox(self.worker).arrivals() != self.seen.get()
+        self.neighbours.notifier(self.worker).arrivals() != self.seen.get()
     }
 
     #[inline(always)]
@@ -153,7 +153,7 @@ impl Fabric for ShmWriter {
 mod tests {
     use super::*;
     use crate::fabric::conformance::{LANE, Subject, conformance, conformance_of_fragments};
-    use crate::fabric::shm::{Mailboxes, Neighbour, Pair};
+    use crate::fabric::shm::{Neighbour, Notifiers, Pair};
     use std::os::fd::AsFd;
 
     /// Two workers of two nodes, with the mappings that each has.
@@ -174,15 +174,15 @@ mod tests {
             let mut pairs = [pair, Pair::attach(again, theirs, ours).unwrap()];
             pairs.rotate_left(made);
             let senders = LANE.reader + 3;
-            let own = workers.each_ref().map(|workers| Mailboxes::create(workers.len(), senders).unwrap());
+            let own = workers.each_ref().map(|workers| Notifiers::create(workers.len(), senders).unwrap());
             let theirs = [1, 0].map(|node| {
-                let mailboxes = own[node].as_fd().try_clone_to_owned().unwrap();
-                Mailboxes::attach(mailboxes, workers[node].len(), senders).unwrap()
+                let notifiers = own[node].as_fd().try_clone_to_owned().unwrap();
+                Notifiers::attach(notifiers, workers[node].len(), senders).unwrap()
             });
             let mut ends = own.into_iter().zip(theirs).zip(pairs).zip([(0, 1), (1, 0)]).map(
-                |(((own, mailboxes), pair), (node, other))| {
+                |(((own, notifiers), pair), (node, other))| {
                     let neighbour =
-                        Neighbour { workers: workers[other].clone(), pair, mailboxes, bells: Vec::new() };
+                        Neighbour { workers: workers[other].clone(), pair, notifiers, eventfds: Vec::new() };
                     let all = Neighbours::new(workers[node].clone(), own, vec![neighbour]);
                     ShmEndpoint::new(workers[node].start, Arc::new(all))
                 },

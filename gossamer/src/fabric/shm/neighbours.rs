@@ -1,6 +1,6 @@
 //! The other nodes of this machine, as the workers of one node see them.
 
-use crate::fabric::shm::{Mailbox, Mailboxes, Pair};
+use crate::fabric::shm::{Notifier, Notifiers, Pair};
 use crate::sys::sync::eventfd::EventFd;
 use std::ops::Range;
 
@@ -9,24 +9,24 @@ pub(crate) struct Neighbour {
     /// Its workers among all.
     pub(crate) workers: Range<usize>,
     pub(crate) pair: Pair,
-    pub(crate) mailboxes: Mailboxes,
+    pub(crate) notifiers: Notifiers,
     /// What its workers are woken with.
-    pub(crate) bells: Vec<EventFd>,
+    pub(crate) eventfds: Vec<EventFd>,
 }
 
 /// All of them.
 pub(crate) struct Neighbours {
     /// The workers of this node.
     workers: Range<usize>,
-    mailboxes: Mailboxes,
+    notifiers: Notifiers,
     /// In the order of their workers.
     nodes: Vec<Neighbour>,
 }
 
 impl Neighbours {
-    pub(crate) fn new(workers: Range<usize>, mailboxes: Mailboxes, mut nodes: Vec<Neighbour>) -> Self {
+    pub(crate) fn new(workers: Range<usize>, notifiers: Notifiers, mut nodes: Vec<Neighbour>) -> Self {
         nodes.sort_unstable_by_key(|node| node.workers.start);
-        Self { workers, mailboxes, nodes }
+        Self { workers, notifiers, nodes }
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -58,14 +58,14 @@ impl Neighbours {
 
     /// What others may touch of a worker of this node.
     #[inline(always)]
-    pub(crate) fn mailbox(&self, worker: usize) -> Mailbox<'_> {
-        self.mailboxes.of(worker - self.workers.start)
+    pub(crate) fn notifier(&self, worker: usize) -> Notifier<'_> {
+        self.notifiers.of(worker - self.workers.start)
     }
 
     /// Tells a worker of a neighbour that `sender` has something new.
     pub(super) fn announce(&self, worker: usize, sender: usize) {
         if let Some((node, number)) = self.find(worker) {
-            node.mailboxes.of(number).announce(sender);
+            node.notifiers.of(number).announce(sender);
         }
     }
 
@@ -73,8 +73,8 @@ impl Neighbours {
     #[inline]
     pub(crate) fn ring(&self, worker: usize) {
         let Some((node, number)) = self.find(worker) else { return };
-        if node.mailboxes.of(number).doorbell().needs_ring()
-            && let Err(error) = node.bells[number].signal()
+        if node.notifiers.of(number).doorbell().needs_ring()
+            && let Err(error) = node.eventfds[number].signal()
         {
             // An eventfd that cannot be written leaves a worker asleep over its work: end, do not hang.
             eprintln!("gossamer: cannot wake worker {worker}: {error}");

@@ -91,7 +91,6 @@ impl AsFd for Pair {
 }
 
 #[cfg(all(test, not(loom)))]
-#[expect(clippy::unwrap_used, reason = "a test fails by it")]
 mod tests {
     use super::*;
 

@@ -40,7 +40,6 @@ impl Arrivals {
 }
 
 #[cfg(all(test, not(loom)))]
-#[expect(clippy::unwrap_used, reason = "a test fails by it")]
 mod tests {
     use super::*;
     use crate::fabric::sim::Network;

@@ -67,7 +67,7 @@ impl Ring {
         mapped(&self.file, self.geometry.ring_bytes(), access)
     }
 
-    /// That of nobody in a forked child, which has none.
+    /// Its flow; in a forked child, which has no part in it, one that nobody else uses.
     pub(crate) fn flow(&self) -> &Flow {
         static NOBODYS: Flow = Flow::new();
         if !self.home.is_here() {
@@ -83,7 +83,7 @@ impl Ring {
         (block % self.geometry.slots() as u64) as usize * self.geometry.block_bytes()
     }
 
-    /// Where a block is at home. Reading and writing there is for whom the flow says it belongs to (U3).
+    /// Where a block lies in the home mapping. Only the party that owns it, as the flow says, reads or writes there (U3).
     pub(crate) fn at(&self, block: u64) -> *mut u8 {
         self.home.at(self.offset_of(block))
     }

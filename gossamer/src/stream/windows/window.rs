@@ -1,4 +1,4 @@
-//! The window: addresses for all bytes of a stream, of which the blocks in use are mapped, by whom is told of faults.
+//! The window: addresses for all bytes of a stream. The blocks in use are mapped there by whoever is told of a fault.
 //!
 //! Invariants
 //! - U7: what is mapped in a window is at any time a block that by U3 is this end's, or a hole's zeros, or a failure; a block is
@@ -57,7 +57,7 @@ impl From<io::Error> for TouchError {
 struct WindowState {
     /// The first error there was.
     error: Option<TouchError>,
-    /// Blocks that cannot be had read as zeros instead of raising signals: somebody asks for `error` before he believes what he reads.
+    /// Blocks that cannot be had read as zeros instead of raising signals: whoever set this asks for `error` before trusting what was read.
     forgiving: bool,
     /// The block that has such zeros.
     scratch: Option<u64>,
@@ -330,7 +330,7 @@ impl Window {
         Ok(state.error)
     }
 
-    /// Lets every address be touched, for whom is told of what is missing.
+    /// Makes every address accessible, so that a userfaultfd is told of the pages that are missing.
     ///
     /// # Errors
     /// If the system refuses.

@@ -1,6 +1,5 @@
-//! Records in sections of the executable: one for each instance of a generic function that the compiler made, also for
-//! those that this process never calls (no static can hold them, since none can name the parameters of the function), and one for
-//! each place in the source that the macros have seen.
+//! Records in a section of the executable: one for each instance of a generic function that the compiler made, also for
+//! those that this process never calls. No static can hold them, since none can name the parameters of the function.
 
 use std::ffi::c_void;
 
@@ -29,38 +28,16 @@ unsafe extern "C" {
     static __start_gossamer_ops: c_void;
     /// … to here, as the linker says.
     static __stop_gossamer_ops: c_void;
-    static __start_gossamer_places: c_void;
-    static __stop_gossamer_places: c_void;
 }
 
 /// The addresses of the recorded functions.
 pub(crate) fn recorded() -> impl Iterator<Item = *const ()> {
-    between(&raw const __start_gossamer_ops, &raw const __stop_gossamer_ops)
-}
-
-/// The addresses of the recorded places.
-pub(crate) fn places() -> impl Iterator<Item = *const ()> {
-    // A record of nothing: a program may have no place, and the linker wants the section.
-    // SAFETY: directives for the assembler; no instruction is added.
-    unsafe {
-        std::arch::asm!(
-            ".pushsection gossamer_places,\"aR\",@progbits",
-            ".balign 8",
-            ".quad 0",
-            ".popsection",
-            options(nomem, nostack, preserves_flags)
-        );
-    }
-    between(&raw const __start_gossamer_places, &raw const __stop_gossamer_places)
-}
-
-/// What the records between two addresses name.
-fn between(start: *const c_void, stop: *const c_void) -> impl Iterator<Item = *const ()> {
+    let (start, stop) = (&raw const __start_gossamer_ops, &raw const __stop_gossamer_ops);
     let bytes = stop as usize - start as usize;
-    (0..bytes / size_of::<isize>()).filter_map(move |index| {
+    (0..bytes / size_of::<isize>()).map(move |index| {
         let record = start.cast::<isize>().wrapping_add(index);
         // SAFETY: P2: inside the section, which is ours, consists of aligned words and is never written.
         let distance = unsafe { record.read() };
-        (distance != 0).then(|| record.wrapping_byte_offset(distance).cast())
+        record.wrapping_byte_offset(distance).cast()
     })
 }

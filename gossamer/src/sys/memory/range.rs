@@ -1,4 +1,4 @@
-//! A range of addresses that is ours, in which memory is mapped and taken away again.
+//! A reserved range of addresses, in which memory is mapped and unmapped.
 //!
 //! Invariants
 //! - I1: a range belongs to one `Range` from its making to its drop; nobody else maps there. So `MAP_FIXED` inside of it

@@ -1,4 +1,4 @@
-//! Who resolves the faults of which addresses: what the handler of SIGSEGV and SIGBUS looks up (`fault_handler`).
+//! Which addresses have their faults resolved, and by whom: the table in which the handler of SIGSEGV and SIGBUS looks (`fault_handler`).
 //!
 //! Invariants
 //! - U1: an entry of the list is never freed, and its `version` is odd while it is being changed, under the lock. What a handler read

@@ -1,7 +1,8 @@
 //! What a worker does when a turn found nothing: spin a little, offer the processor, sleep until something happens.
 
 use crate::worker::Worker;
-use std::cell::Cell;
+use crate::worker::fibers::readiness::Sources;
+use std::cell::{Cell, RefCell};
 use std::io;
 use std::time::{Duration, Instant};
 
@@ -45,32 +46,49 @@ impl Worker {
         // An event of a socket may have woken a fiber of another worker after this turn published.
         self.publish();
         self.flush_connections(false);
-        let post = &self.shared.post(self.index);
-        post.doorbell.prepare_to_sleep();
-        let mailbox = self.shared.peers.as_ref().map(|peers| peers.mailbox(self.index));
-        mailbox.into_iter().for_each(|mailbox| mailbox.doorbell().prepare_to_sleep());
+        let mailbox = &self.shared.mailbox(self.index);
+        mailbox.doorbell.prepare_to_sleep();
+        let notifier = self.shared.peers.as_ref().map(|peers| peers.notifier(self.index));
+        notifier.into_iter().for_each(|notifier| notifier.doorbell().prepare_to_sleep());
         // The poller tells of changes, and one may have been taken for another's: so a last look, after the flags are up.
-        let heard = self.hear_nodes() || !post.inbox.is_empty();
-        if !heard && !self.has_landed() && !self.scheduler.has_ready() && !self.can_send_arguments() {
+        let heard = self.hear_nodes() || !mailbox.inbox.is_empty();
+        if !heard && !self.has_landed() && !self.fibers.scheduler.has_ready() && !self.can_send_arguments() {
             let now = Instant::now();
-            let (timer, patience) = (self.timers.next(now), self.connections.patience());
+            let (timer, patience) = (self.fibers.timers.next(now), self.nodes.connections.patience());
             self.poll_sources(timer.into_iter().chain(patience).min());
         }
-        post.doorbell.awake();
-        mailbox.into_iter().for_each(|mailbox| mailbox.doorbell().awake());
+        mailbox.doorbell.awake();
+        notifier.into_iter().for_each(|notifier| notifier.doorbell().awake());
     }
 
     /// Looks for socket events for at most `timeout` (`None`: until woken) and wakes who waits for them.
     pub(crate) fn poll_sources(&self, timeout: Option<Duration>) {
+        self.fibers.poller.poll(timeout, &self.shared.mailbox(self.index).sources);
+    }
+}
+
+/// What a worker sleeps in.
+pub(crate) struct Poller {
+    poll: RefCell<mio::Poll>,
+    /// Made at the first look at the sockets.
+    events: Cell<Option<mio::Events>>,
+}
+
+impl Poller {
+    pub(crate) fn new(poll: mio::Poll) -> Self {
+        Self { poll: RefCell::new(poll), events: Cell::new(None) }
+    }
+
+    fn poll(&self, timeout: Option<Duration>, sources: &Sources) {
         // Taken for the length of the call: a waker may be a user's, and lead back here.
         let mut events = self.events.take().unwrap_or_else(|| mio::Events::with_capacity(EVENTS));
         let outcome = self.poll.borrow_mut().poll(&mut events, timeout);
         match outcome {
-            Ok(()) => self.shared.post(self.index).sources.dispatch(&events),
+            Ok(()) => sources.dispatch(&events),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => {
                 // Without its poller a worker would miss every wake-up: end, do not hang.
-                eprintln!("gossamer: worker {} cannot poll: {error}", self.index);
+                eprintln!("gossamer: a worker cannot poll: {error}");
                 std::process::abort();
             }
         }

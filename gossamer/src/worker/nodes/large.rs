@@ -41,11 +41,6 @@ impl Drop for Turn<'_> {
 }
 
 impl Worker {
-    /// A name for a large value.
-    pub(crate) fn new_ticket(&self) -> u64 {
-        self.exchange.ticket()
-    }
-
     /// Whether the caller may wait until its arguments have gone: another is to leave them with their request.
     pub(crate) fn may_wait_for_room(&self) -> bool {
         context::current() == Context::Fiber && !std::thread::panicking()
@@ -58,11 +53,11 @@ impl Worker {
         let (lane, fiber, ticket) = (self.lane_to(trustee), self.running(), self.new_ticket());
         let _noted = Fiber::note_wait("room for large arguments on the lane to a trustee");
         lane.senders.0.borrow_mut().push_back(Rc::clone(&fiber));
-        self.senders.set(self.senders.get() + 1);
+        self.nodes.senders.set(self.nodes.senders.get() + 1);
         while !lane.senders.is_first(&fiber) {
             Fiber::park(false);
         }
-        let _turn = Turn { senders: &lane.senders, count: &self.senders };
+        let _turn = Turn { senders: &lane.senders, count: &self.nodes.senders };
         let mut progress = Progress::default();
         while progress.send(ticket, rows, lane.client.fabric(), || self.shared.ring(trustee)).is_err() {
             Fiber::park(false);
@@ -72,28 +67,28 @@ impl Worker {
 
     /// Wakes the fibers whose arguments have room now.
     #[inline(always)]
-    pub(super) fn wake_senders(&self) {
-        if self.senders.get() > 0 {
+    pub(in crate::worker) fn wake_senders(&self) {
+        if self.nodes.senders.get() > 0 {
             self.wake_senders_of_lanes();
         }
     }
 
     #[cold]
     fn wake_senders_of_lanes(&self) {
-        for &trustee in self.connected.borrow().iter() {
+        for &trustee in self.lanes.connected().iter() {
             let lane = self.lane_to(trustee);
             if let Some(fiber) = lane.senders.waiting().filter(|_| lane.client.fabric().has_room()) {
-                self.scheduler.unpark(fiber);
+                self.fibers.scheduler.unpark(fiber);
             }
         }
     }
 
     /// Whether there is room for arguments that wait.
-    pub(super) fn can_send_arguments(&self) -> bool {
+    pub(in crate::worker) fn can_send_arguments(&self) -> bool {
         let can_send = |lane: &Outbound| {
             lane.client.can_send_arguments()
                 || (lane.senders.waiting().is_some() && lane.client.fabric().has_room())
         };
-        self.connected.borrow().iter().any(|&trustee| can_send(self.lane_to(trustee)))
+        self.lanes.connected().iter().any(|&trustee| can_send(self.lane_to(trustee)))
     }
 }

@@ -3,14 +3,12 @@
 use crate::lane::context::{self, Context};
 use crate::sys::fibers::fiber::Fiber;
 use crate::worker::Worker;
-use crate::worker::wake::WakeHandle;
+use crate::worker::fibers::wake::WakeHandle;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::task::Waker;
 use std::time::Instant;
 
-/// Calls of a fiber that need not suspend it, between two turns of others.
-const PATIENCE: u32 = 250;
 /// Times a fiber may swallow its cancellation before the process ends.
 const CANCELLATIONS: u32 = 1000;
 
@@ -73,20 +71,14 @@ impl Worker {
 
     /// Lets the other fibers of this worker run, and its loop, also while the runtime ends.
     pub(crate) fn let_others_run(&self) {
-        self.scheduler.requeue(self.running());
+        self.fibers.scheduler.requeue(self.running());
         Fiber::suspend_ready();
     }
 
     /// As `take_turn`, unless the turn is over; returns whether it is not.
     #[inline(always)]
     pub(crate) fn has_turn(&self) -> bool {
-        match self.patience.get() {
-            0 => false,
-            left => {
-                self.patience.set(left - 1);
-                true
-            }
-        }
+        self.fibers.turn.spend()
     }
 
     /// For calls of a fiber that need not suspend it: now and then one lets others run all the same, so that a fiber that
@@ -101,13 +93,13 @@ impl Worker {
     #[cold]
     #[inline(never)]
     fn end_turn(&self) {
-        self.patience.set(PATIENCE);
+        self.fibers.turn.begin();
         self.yield_now();
     }
 
     #[inline(always)]
     pub(crate) fn unwind_if_cancelled(&self) {
-        if self.cancelling.get() && !std::thread::panicking() {
+        if self.fibers.cancelling.get() && !std::thread::panicking() {
             self.unwind();
         }
     }
@@ -135,12 +127,12 @@ impl Worker {
 
     /// Wakes a fiber that sleeps until `due`, now and then spuriously.
     pub(crate) fn sleep_until(&self, due: Instant) {
-        let timer = self.timers.register(due, self.fiber_waker());
+        let timer = self.fibers.timers.register(due, self.fiber_waker());
         loop {
             // At least once, however short the time: others run meanwhile.
             self.park();
             if Instant::now() >= due {
-                return self.timers.cancel(timer);
+                return self.fibers.timers.cancel(timer);
             }
         }
     }
@@ -151,6 +143,6 @@ impl Worker {
         if context::current() == Context::Fiber {
             self.unwind_if_cancelled();
         }
-        self.cancelling.get()
+        self.fibers.cancelling.get()
     }
 }

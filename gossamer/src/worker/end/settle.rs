@@ -4,8 +4,8 @@
 use crate::lane::operation::Delegated;
 use crate::lane::property::Root;
 use crate::wire::rows::Rows;
-use crate::worker::inbox::Message;
-use crate::worker::remote::Outcome;
+use crate::worker::mailbox::inbox::Message;
+use crate::worker::nodes::answers::Outcome;
 use crate::worker::shared::{BUSY, Phase, QUIET_LOOK, Shared, is_quiescent};
 use crate::worker::{Worker, with_worker};
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use std::sync::atomic::Ordering;
 use std::thread;
 
 /// Where all nodes are looked at.
-const KEEPER: usize = 0;
+const COORDINATOR: usize = 0;
 
 /// What it takes to look at all nodes. Node 0 has one.
 pub(crate) trait AllNodes: Send + Sync {
@@ -29,7 +29,7 @@ impl Shared {
     pub(crate) fn settle(&self, settling: bool) {
         if settling {
             // What was quiet once may not be so now.
-            self.posts.iter().for_each(|post| post.quiet.store(BUSY, Ordering::SeqCst));
+            self.mailboxes.iter().for_each(|mailbox| mailbox.quiet.store(BUSY, Ordering::SeqCst));
             self.settling.fetch_add(1, Ordering::SeqCst);
             self.wake_all();
         } else {
@@ -52,7 +52,7 @@ impl Worker {
         let settle =
             |_: &mut Root, (client, ticket): Asked| with_worker(|here| here.start_settling(client, ticket));
         let ticket = self.expect_new(Box::new(then));
-        self.tell_worker(KEEPER, Delegated::travelling::<Root, _>(settle), (self.index as u32, ticket));
+        self.tell_worker(COORDINATOR, Delegated::travelling::<Root, _>(settle), (self.index as u32, ticket));
     }
 
     /// Looks until all is quiet, on a thread of its own, since a worker that looks is not quiet; then answers.
@@ -70,7 +70,7 @@ impl Worker {
             settle(false);
             let answer = move |here: &Worker| here.answer(client as usize, ticket, Ok(Rows::default()));
             // Refused only once the runtime has ended, and who waits with it.
-            let _ended = shared.post(KEEPER).send(Message::Act(Box::new(answer)));
+            let _ended = shared.mailbox(COORDINATOR).send(Message::Act(Box::new(answer)));
         });
         if let Err(error) = looking {
             panic!("no thread can be started that waits until all work is done: {error}");
@@ -79,12 +79,15 @@ impl Worker {
 
     /// Says whether this worker is quiet, while somebody waits for it: it has no fiber but those that wait, and nothing that it
     /// sent is unanswered.
-    pub(super) fn note_settled(&self) {
-        if self.scheduler.live() > self.settlers.get() || self.has_outstanding() || self.grace.is_pending() {
+    pub(in crate::worker) fn note_settled(&self) {
+        if self.fibers.scheduler.live() > self.end.settlers.get()
+            || self.has_outstanding()
+            || self.end.grace.is_pending()
+        {
             self.note_activity();
         } else {
             // SeqCst: see `Shared::look`.
-            self.shared.post(self.index).quiet.store(Phase::Running as u8, Ordering::SeqCst);
+            self.shared.mailbox(self.index).quiet.store(Phase::Running as u8, Ordering::SeqCst);
         }
     }
 }

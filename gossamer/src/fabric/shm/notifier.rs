@@ -10,12 +10,12 @@ use crate::sys::sync::doorbell::Doorbell;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-/// Bytes of one worker's mailbox without its senders, and what the whole is a multiple of: no two workers share a cache line.
+/// Bytes of one worker's notifier without its senders, and what the whole is a multiple of: no two workers share a cache line.
 const LINE: usize = 128;
 
-/// The mailbox of one worker.
+/// The notifier of one worker.
 #[derive(Clone, Copy)]
-pub(crate) struct Mailbox<'a> {
+pub(crate) struct Notifier<'a> {
     fixed: &'a Fixed,
     /// A bit for each worker of the rack.
     senders: &'a [AtomicU64],
@@ -28,7 +28,7 @@ struct Fixed {
     arrivals: AtomicU32,
 }
 
-impl<'a> Mailbox<'a> {
+impl<'a> Notifier<'a> {
     #[inline(always)]
     pub(crate) fn doorbell(self) -> &'a Doorbell {
         &self.fixed.doorbell
@@ -62,15 +62,15 @@ impl<'a> Mailbox<'a> {
     }
 }
 
-/// The mailboxes of the workers of one node.
-pub(crate) struct Mailboxes {
+/// The notifiers of the workers of one node.
+pub(crate) struct Notifiers {
     segment: Segment,
     workers: usize,
     /// Workers of the rack.
     senders: usize,
 }
 
-impl Mailboxes {
+impl Notifiers {
     /// Those of the `workers` of this node, for a rack of `senders` workers.
     ///
     /// # Errors
@@ -82,7 +82,7 @@ impl Mailboxes {
     /// Those of another node.
     ///
     /// # Errors
-    /// If the descriptor is not that of the mailboxes of so many workers.
+    /// If the descriptor is not that of the notifiers of so many workers.
     pub(crate) fn attach(descriptor: OwnedFd, workers: usize, senders: usize) -> io::Result<Self> {
         Ok(Self { segment: Segment::attach(descriptor, workers * Self::stride(senders))?, workers, senders })
     }
@@ -97,7 +97,7 @@ impl Mailboxes {
 
     /// That of one worker, by its number in its node.
     #[inline]
-    pub(crate) fn of(&self, worker: usize) -> Mailbox<'_> {
+    pub(crate) fn of(&self, worker: usize) -> Notifier<'_> {
         assert!(worker < self.workers, "worker {worker} of {}", self.workers);
         let start = self.segment.start().as_ptr().wrapping_add(worker * Self::stride(self.senders));
         // SAFETY: T2, E1: inside the segment (asserted), which lives as long as `self`; zeros are a valid one.
@@ -105,11 +105,11 @@ impl Mailboxes {
         let senders = start.wrapping_add(size_of::<Fixed>()).cast::<AtomicU64>();
         // SAFETY: T2, E1: as above, behind it.
         let senders = unsafe { std::slice::from_raw_parts(senders, Self::words(self.senders)) };
-        Mailbox { fixed, senders }
+        Notifier { fixed, senders }
     }
 }
 
-impl AsFd for Mailboxes {
+impl AsFd for Notifiers {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.segment.as_fd()
     }
@@ -131,17 +131,17 @@ mod model {
                     let (fixed, shared) = (Arc::clone(&fixed), Arc::clone(&shared));
                     loom::thread::spawn(move || {
                         shared.1[sender].store(1, Ordering::Relaxed);
-                        Mailbox { fixed: &fixed, senders: &shared.0 }.announce(sender);
+                        Notifier { fixed: &fixed, senders: &shared.0 }.announce(sender);
                     })
                 })
                 .collect();
-            let mailbox = Mailbox { fixed: &fixed, senders: &shared.0 };
+            let notifier = Notifier { fixed: &fixed, senders: &shared.0 };
             let (mut seen, mut found) = (0, [0; 2]);
             let mut look = || {
-                let arrivals = mailbox.arrivals();
+                let arrivals = notifier.arrivals();
                 if arrivals != seen {
                     seen = arrivals;
-                    mailbox
+                    notifier
                         .senders()
                         .for_each(|sender| found[sender] += shared.1[sender].load(Ordering::Relaxed));
                 }

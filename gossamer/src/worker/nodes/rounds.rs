@@ -3,13 +3,13 @@
 use crate::lane::operation::Delegated;
 use crate::lane::property::Root;
 use crate::wire::encoder::Encoder;
-use crate::worker::remote::Outcome;
+use crate::worker::nodes::answers::Outcome;
 use crate::worker::{Worker, with_worker};
 use std::cell::RefCell;
 use std::collections::HashMap;
 
 /// Where the rounds are kept.
-const KEEPER: usize = 0;
+const COORDINATOR: usize = 0;
 
 /// The rounds that some nodes have come to and others have not.
 #[derive(Default)]
@@ -20,6 +20,21 @@ struct Arrived {
     client: usize,
     ticket: (u32, u64),
     bytes: Vec<u8>,
+}
+
+impl Rounds {
+    /// One of `nodes` nodes has come to a round: what all brought, in the order of their numbers, if it is the last.
+    fn arrive(&self, round: u64, (node, nodes): (usize, usize), arrived: Arrived) -> Option<Vec<Arrived>> {
+        let mut rounds = self.0.borrow_mut();
+        let there = rounds.entry(round).or_insert_with(|| (0..nodes).map(|_| None).collect());
+        if let Some(place) = there.get_mut(node) {
+            *place = Some(arrived);
+        }
+        if there.iter().any(Option::is_none) {
+            return None;
+        }
+        rounds.remove(&round).map(|all| all.into_iter().flatten().collect())
+    }
 }
 
 impl Worker {
@@ -37,25 +52,15 @@ impl Worker {
         let ticket = self.expect_new(Box::new(then));
         let arrival = (self.shared.next_round(), node, (self.index as u32, ticket), bytes);
         let delegated = Delegated::travelling::<Root, _>(arrive);
-        self.tell_worker(KEEPER, delegated, arrival);
+        self.tell_worker(COORDINATOR, delegated, arrival);
     }
 
     fn arrive(&self, round: u64, node: usize, arrived: Arrived) {
         let nodes = self.shared.peers.as_ref().map_or(1, |peers| peers.nodes());
-        let mut rounds = self.rounds.0.borrow_mut();
-        let there = rounds.entry(round).or_insert_with(|| (0..nodes).map(|_| None).collect());
-        if let Some(place) = there.get_mut(node) {
-            *place = Some(arrived);
-        }
-        if there.iter().any(Option::is_none) {
-            return;
-        }
-        let all: Vec<Arrived> = rounds.remove(&round).into_iter().flatten().flatten().collect();
-        drop(rounds);
+        let Some(all) = self.nodes.rounds.arrive(round, (node, nodes), arrived) else { return };
         let (who, brought): (Vec<_>, Vec<_>) =
             all.into_iter().map(|node| ((node.client, node.ticket), node.bytes)).unzip();
         for (client, ticket) in who {
-            // Bytes can leave every node.
             let Ok(all) = Encoder::marshal_in_rows(brought.clone()) else {
                 unreachable!("bytes leave their node")
             };

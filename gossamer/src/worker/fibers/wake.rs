@@ -5,7 +5,7 @@ use crate::lane::operation::Delegated;
 use crate::lane::property::Root;
 use crate::sys::fibers::fiber::Fiber;
 use crate::sys::threads::outside::Waiter;
-use crate::worker::inbox::Message;
+use crate::worker::mailbox::inbox::Message;
 use crate::worker::shared::Shared;
 use crate::worker::{self, Worker};
 use std::future::Future;
@@ -30,7 +30,7 @@ impl Wake for WakeHandle {
             Some(here) if Arc::ptr_eq(&here.shared, &self.shared) => here.wake(self.worker, self.fiber),
             _ => {
                 // Refused only when the runtime has ended, and its fibers with it.
-                let _ended = self.shared.post(self.worker).send(Message::Wake { fiber: self.fiber });
+                let _ended = self.shared.mailbox(self.worker).send(Message::Wake { fiber: self.fiber });
             }
         });
     }
@@ -39,7 +39,7 @@ impl Wake for WakeHandle {
 impl Worker {
     fn wake(&self, worker: usize, fiber: u32) {
         if worker == self.index {
-            self.scheduler.unpark_index(fiber);
+            self.fibers.scheduler.unpark_index(fiber);
         } else {
             self.tell(worker, Delegated::of::<Root, _>(|_: &mut Root, fiber| resume_here(fiber)), fiber);
         }
@@ -50,7 +50,7 @@ impl Worker {
 fn resume_here(fiber: u32) {
     worker::with(|worker| {
         if let Some(worker) = worker {
-            worker.scheduler.unpark_index(fiber);
+            worker.fibers.scheduler.unpark_index(fiber);
         }
     });
 }

@@ -2,9 +2,9 @@
 
 use crate::sys::fibers::fiber::{Fiber, FiberState};
 use crate::worker::Worker;
-use crate::worker::inbox::Message;
-use crate::worker::overdue::Overdue;
+use crate::worker::mailbox::inbox::Message;
 use crate::worker::shared::{QUIET_LOOK, Shared, is_quiescent};
+use crate::worker::watch::overdue::Overdue;
 use std::fmt::Write;
 use std::sync::mpsc;
 use std::thread;
@@ -46,24 +46,24 @@ pub(crate) fn report(lasted: Duration, what: &str) {
 /// What the workers of this node have left to do, a line each.
 pub(crate) fn what_keeps(runtime: &Shared) -> String {
     let (sender, receiver) = mpsc::channel();
-    for post in &runtime.posts {
+    for mailbox in &runtime.mailboxes {
         let sender = sender.clone();
         let tell = move |here: &Worker| {
             // Nobody listens if this took too long.
             let _late = sender.send((here.index, here.left_to_do()));
         };
         // Refused only once the runtime has ended.
-        let _ended = post.send(Message::Act(Box::new(tell)));
+        let _ended = mailbox.send(Message::Act(Box::new(tell)));
     }
     drop(sender);
     let due = Instant::now() + ANSWERS;
-    let mut answers: Vec<Option<String>> = runtime.posts.iter().map(|_| None).collect();
+    let mut answers: Vec<Option<String>> = runtime.mailboxes.iter().map(|_| None).collect();
     while let Ok((index, text)) = receiver.recv_timeout(due.saturating_duration_since(Instant::now())) {
         answers[index - runtime.first] = Some(text);
     }
     let mut all = String::new();
     for (place, answer) in answers.into_iter().enumerate() {
-        let (worker, view) = (runtime.first + place, &runtime.posts[place].view);
+        let (worker, view) = (runtime.first + place, &runtime.mailboxes[place].view);
         all.push_str(&answer.unwrap_or_else(|| {
             format!("\n  worker {worker}, which does not answer: it is in {}", view.running())
         }));
@@ -78,7 +78,7 @@ impl Worker {
         let mut line = |what: String| {
             let _infallible = write!(text, "\n  worker {}: {what}", self.index);
         };
-        let fibers = self.scheduler.in_a_job();
+        let fibers = self.fibers.scheduler.in_a_job();
         fibers.iter().take(NAMED).for_each(|fiber| line(described(fiber)));
         if fibers.len() > NAMED {
             line(format!("{} more fibers", fibers.len() - NAMED));
@@ -87,7 +87,7 @@ impl Worker {
             0 => {}
             requests => line(format!("requests that are not answered: {requests}")),
         }
-        if self.grace.is_pending() {
+        if self.end.grace.is_pending() {
             line("properties without a trust, whose requests are being waited for".to_owned());
         }
         text

@@ -1,16 +1,16 @@
 //! How nodes of different machines connect their workers: as many connections per pair of nodes as the larger has workers, and
 //! one on which they watch each other.
 
-use crate::rack::bootstrap::{greet, problem};
 use crate::rack::control::watch_peer;
 use crate::rack::environment::Membership;
+use crate::rack::greeting::{HANDSHAKES, greet, problem};
 use crate::rack::hello::Member;
 use crate::rack::message::send;
 use crate::rack::survivors::Survivors;
 use crate::runtime::StartError;
 use crate::transport::handshake;
 use crate::transport::socket::{Address, Socket, SocketListener};
-use crate::worker::peers::{Peers, Sockets};
+use crate::worker::nodes::peers::{Peers, Sockets};
 use std::io;
 use std::net::TcpStream;
 use std::sync::{Arc, Mutex, mpsc};
@@ -18,8 +18,6 @@ use std::time::{Duration, Instant};
 
 /// Time between two looks for connections that have proved themselves.
 const LOOK: Duration = Duration::from_millis(10);
-/// Connections that may be in a handshake at once: more wait.
-const HANDSHAKES: usize = 256;
 
 /// Where a node waits for connections of other machines, and how they reach it.
 pub(crate) struct Port {

@@ -5,8 +5,8 @@ use crate::lane::context::{self, Context};
 use crate::structures::local_queue::LocalQueue;
 use crate::sys::fibers::fiber::{Description, Fiber, Job};
 use crate::sys::fibers::stack::{Stack, StackPool};
-use crate::worker::overdue::Overdue;
-use crate::worker::view::View;
+use crate::worker::watch::overdue::Overdue;
+use crate::worker::watch::view::View;
 use crate::worker::{self, Worker};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -249,7 +249,7 @@ impl Scheduler {
 /// What a fiber of this worker does next when its job has ended.
 fn next_job_of_worker(fiber: &Fiber) -> Option<Job> {
     let (job, description) = worker::with(|worker| {
-        let scheduler = &worker?.scheduler;
+        let scheduler = &worker?.fibers.scheduler;
         let next = scheduler.next_job()?;
         scheduler.view.note_running(Some(next.1.spawned_at));
         Some(next)

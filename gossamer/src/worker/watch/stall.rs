@@ -1,6 +1,7 @@
 //! Seeing that a worker stands still: something outside of this library has blocked its thread.
 
-use crate::worker::shared::{Post, Shared};
+use crate::worker::mailbox::Mailbox;
+use crate::worker::shared::Shared;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -30,7 +31,7 @@ impl StallWatch {
     pub(crate) fn of<'a>(runtimes: impl IntoIterator<Item = &'a Arc<Shared>>) -> Self {
         let looked = Instant::now();
         let workers = runtimes.into_iter().flat_map(|runtime| {
-            let indices = runtime.first..runtime.first + runtime.posts.len();
+            let indices = runtime.first..runtime.first + runtime.mailboxes.len();
             let seen = move |index| Seen {
                 runtime: Arc::clone(runtime),
                 index,
@@ -60,19 +61,19 @@ impl StallWatch {
 }
 
 impl Seen {
-    fn post(&self) -> &Post {
-        self.runtime.post(self.index)
+    fn mailbox(&self) -> &Mailbox {
+        self.runtime.mailbox(self.index)
     }
 
     fn look(&mut self) {
-        let turns = self.post().view.turns();
-        if turns != self.turns || self.post().doorbell.is_asleep() {
+        let turns = self.mailbox().view.turns();
+        if turns != self.turns || self.mailbox().doorbell.is_asleep() {
             (self.turns, self.processor_time, self.still) = (turns, None, 0);
             self.since = Instant::now();
             return;
         }
         // Only of one that seems to stand still: this asks the kernel.
-        let processor_time = self.post().view.thread().filter(|thread| thread.is_waiting());
+        let processor_time = self.mailbox().view.thread().filter(|thread| thread.is_waiting());
         let processor_time = processor_time.and_then(|thread| thread.processor_time());
         let first = self.processor_time.is_none();
         if processor_time.is_some() && (first || processor_time == self.processor_time) {
@@ -92,7 +93,7 @@ impl Seen {
              `gossamer::without_suspending`.",
             self.index,
             self.since.elapsed().as_secs(),
-            self.post().view.running(),
+            self.mailbox().view.running(),
         );
     }
 }

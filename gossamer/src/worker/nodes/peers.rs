@@ -1,7 +1,7 @@
 //! The nodes of an application, as a worker needs them: who has which workers, and what joins them to this node.
 
 use crate::fabric::link::LinkEndpoint;
-use crate::fabric::shm::{Mailbox, Mailboxes, Neighbour, Neighbours, ShmEndpoint};
+use crate::fabric::shm::{Neighbour, Neighbours, Notifier, Notifiers, ShmEndpoint};
 use crate::fabric::tcp::{Registered, TcpEndpoint};
 use crate::sys::sync::eventfd::EventFd;
 use std::io;
@@ -22,7 +22,7 @@ pub(crate) struct Peers {
     /// By node: connections to those of other machines, which the workers have not taken yet.
     sockets: Vec<Sockets>,
     /// What other nodes wake our workers with.
-    bells: Vec<EventFd>,
+    eventfds: Vec<EventFd>,
     /// What connections land in.
     registered: Arc<Registered>,
 }
@@ -48,7 +48,7 @@ impl Peers {
         workers: &[usize],
         neighbours: Vec<Neighbour>,
         sockets: Vec<Sockets>,
-        (mailboxes, bells): (Mailboxes, Vec<EventFd>),
+        (notifiers, eventfds): (Notifiers, Vec<EventFd>),
     ) -> Self {
         let mut firsts = vec![0];
         firsts.extend(workers.iter().scan(0, |sum, workers| {
@@ -56,8 +56,16 @@ impl Peers {
             Some(*sum)
         }));
         let ours = firsts[node]..firsts[node + 1];
-        let neighbours = Arc::new(Neighbours::new(ours.clone(), mailboxes, neighbours));
-        Self { firsts, node, host, neighbours, sockets, bells, registered: Arc::new(Registered::new(ours)) }
+        let neighbours = Arc::new(Neighbours::new(ours.clone(), notifiers, neighbours));
+        Self {
+            firsts,
+            node,
+            host,
+            neighbours,
+            sockets,
+            eventfds,
+            registered: Arc::new(Registered::new(ours)),
+        }
     }
 
     /// The number of this node.
@@ -101,13 +109,13 @@ impl Peers {
 
     /// What other nodes may touch of a worker of ours.
     #[inline(always)]
-    pub(crate) fn mailbox(&self, worker: usize) -> Mailbox<'_> {
-        self.neighbours.mailbox(worker)
+    pub(crate) fn notifier(&self, worker: usize) -> Notifier<'_> {
+        self.neighbours.notifier(worker)
     }
 
     /// What other nodes wake a worker of ours with, by its number in this node.
-    pub(crate) fn bell(&self, number: usize) -> impl AsFd {
-        &self.bells[number]
+    pub(crate) fn eventfd(&self, number: usize) -> impl AsFd {
+        &self.eventfds[number]
     }
 
     /// Wakes a worker of a node that shares memory, if it sleeps. Call it after publishing what it should see. Others are woken

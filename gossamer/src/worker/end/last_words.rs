@@ -3,8 +3,9 @@
 use crate::lane::context::{self, Context};
 use crate::sys::fibers::fiber::Fiber;
 use crate::sys::signals::fatal::{self, Text};
+use crate::worker;
+use crate::worker::end::fate;
 use crate::worker::shared::Shared;
-use crate::worker::{self, fate};
 use std::fmt::Write;
 
 /// Has the process report signals that end it. The name in the report is that of the process' first runtime.

@@ -4,11 +4,12 @@
 use crate::fabric::link::LinkEndpoint;
 use crate::fabric::{Endpoint, Event};
 use crate::wire::refusal::Malformed;
-use crate::worker::inbox::Message;
-use crate::worker::peers::{Joined, Peers};
-use crate::worker::readiness::WAKE;
+use crate::worker::Worker;
+use crate::worker::end::fate;
+use crate::worker::fibers::readiness::WAKE;
+use crate::worker::mailbox::inbox::Message;
+use crate::worker::nodes::peers::{Joined, Peers};
 use crate::worker::shared::{Phase, Shared};
-use crate::worker::{Worker, fate};
 use mio::Interest;
 use mio::unix::SourceFd;
 use std::cell::{Cell, RefCell};
@@ -56,7 +57,7 @@ impl Connection {
 
 impl Connections {
     /// The connections of worker `index`, which wake its poller.
-    pub(super) fn of(shared: &Shared, index: usize, poll: &mio::Poll) -> io::Result<Self> {
+    pub(in crate::worker) fn of(shared: &Shared, index: usize, poll: &mio::Poll) -> io::Result<Self> {
         let Some(peers) = &shared.peers else { return Ok(Self::default()) };
         let mut connections = Self { own: vec![None; peers.nodes()], ..Self::default() };
         for Joined { endpoint, writes_to, node } in peers.endpoints_of(index)? {
@@ -76,18 +77,18 @@ impl Connections {
 
     /// How many of them take a system call to look at.
     #[inline(always)]
-    pub(super) fn sockets(&self) -> usize {
+    pub(in crate::worker) fn sockets(&self) -> usize {
         self.sockets
     }
 
     /// Whether something has arrived, as far as can be told without a system call.
     #[inline(always)]
-    pub(super) fn have_arrivals(&self) -> bool {
+    pub(in crate::worker) fn have_arrivals(&self) -> bool {
         self.all.iter().any(|connection| connection.endpoint.has_arrivals())
     }
 
     /// When a connection is lost: how long until this node is not to outlive it any more.
-    pub(super) fn patience(&self) -> Option<Duration> {
+    pub(in crate::worker) fn patience(&self) -> Option<Duration> {
         let lost = self.all.iter().filter(|connection| connection.is_lost.get());
         lost.filter_map(|connection| {
             connection.lost.borrow().as_ref().map(|(when, _)| OUTLIVES.saturating_sub(when.elapsed()))
@@ -98,19 +99,19 @@ impl Connections {
 
 impl Worker {
     /// The endpoint that carries what this worker writes to the node of another.
-    pub(super) fn endpoint_to(&self, worker: usize) -> &LinkEndpoint {
+    pub(in crate::worker) fn endpoint_to(&self, worker: usize) -> &LinkEndpoint {
         let node = self.shared.peers.as_ref().map(|peers| peers.node_of(worker));
-        match node.and_then(|node| self.connections.own[node]) {
-            Some(own) => &self.connections.all[own].endpoint,
+        match node.and_then(|node| self.nodes.connections.own[node]) {
+            Some(own) => &self.nodes.connections.all[own].endpoint,
             None => unreachable!("every worker has an endpoint to every other node"),
         }
     }
 
     /// Takes what has arrived. Whether anything had.
     #[inline]
-    pub(super) fn hear_nodes(&self) -> bool {
+    pub(in crate::worker) fn hear_nodes(&self) -> bool {
         let mut busy = false;
-        for connection in &self.connections.all {
+        for connection in &self.nodes.connections.all {
             if connection.is_lost.get() {
                 self.outlive(connection);
                 continue;
@@ -127,15 +128,15 @@ impl Worker {
     fn take_event(&self, event: Event<'_>) -> Result<(), Malformed> {
         match event {
             Event::Landed(reader) if reader == self.index => {}
-            Event::Landed(reader) => self.shared.post(reader).ring(),
+            Event::Landed(reader) => self.shared.mailbox(reader).ring(),
             Event::Lane(lane, requests) => {
                 let connect = Message::ConnectNode { from: lane.writer, requests };
                 // Refused only once the runtime has ended.
-                let _ended = self.shared.post(lane.reader).send(connect);
+                let _ended = self.shared.mailbox(lane.reader).send(connect);
             }
             // Its request comes behind it.
             Event::Fragment { writer, reader, fragment } => {
-                self.shared.post(reader).incoming.arrive(writer, fragment)?;
+                self.shared.mailbox(reader).incoming.arrive(writer, fragment)?;
                 // It may wait for room.
                 self.shared.ring(writer);
             }
@@ -146,8 +147,8 @@ impl Worker {
     /// Sends what the lanes of this worker have written. `heard`: something has arrived in this turn, so another follows at once,
     /// and may write more.
     #[inline]
-    pub(super) fn flush_connections(&self, heard: bool) {
-        for connection in self.connections.all.iter().filter(|connection| !connection.is_lost.get()) {
+    pub(in crate::worker) fn flush_connections(&self, heard: bool) {
+        for connection in self.nodes.connections.all.iter().filter(|connection| !connection.is_lost.get()) {
             if heard && connection.gathers() {
                 continue;
             }

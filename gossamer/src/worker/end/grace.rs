@@ -6,7 +6,7 @@
 //! behind all that worker has sent it (a *fence*); when all have answered, and what lay in the inbox is done, the
 //! properties that lost their last trust before the round began are dropped. One round serves all of them.
 //!
-//! A trust that goes to another node is counted by the node that sent it (`worker/lending.rs`). A property that other nodes have
+//! A trust that goes to another node is counted by the node that sent it (`worker/nodes/lending.rs`). A property that other nodes have
 //! known is dropped after a round in which their workers have answered, too.
 //!
 //! Invariants
@@ -19,8 +19,8 @@
 use crate::lane::catch;
 use crate::lane::operation::Delegated;
 use crate::lane::property::Root;
-use crate::worker::inbox::Message;
-use crate::worker::peers::Peers;
+use crate::worker::mailbox::inbox::Message;
+use crate::worker::nodes::peers::Peers;
 use crate::worker::{Worker, with_worker};
 use std::cell::{Cell, RefCell};
 
@@ -42,29 +42,56 @@ impl Grace {
     pub(crate) fn is_pending(&self) -> bool {
         !self.waiting.borrow().is_empty() || !self.round.borrow().is_empty()
     }
+
+    fn retire(&self, property: u32, travelled: bool) {
+        self.waiting.borrow_mut().push(property);
+        self.travelled.set(self.travelled.get() || travelled);
+    }
+
+    /// Whether properties wait, and no round is under way.
+    #[inline]
+    fn needs_round(&self) -> bool {
+        !self.waiting.borrow().is_empty() && self.round.borrow().is_empty()
+    }
+
+    /// Begins a round of what waits; whether other nodes have to answer, too.
+    fn begin(&self) -> bool {
+        self.round.swap(&self.waiting);
+        self.travelled.take()
+    }
+
+    /// One has answered. The properties of the round, if it was the last.
+    fn answered(&self) -> Option<Vec<u32>> {
+        self.missing.set(self.missing.get() - 1);
+        (self.missing.get() == 0).then(|| self.round.borrow().clone())
+    }
 }
 
 impl Worker {
     /// The last trust of a property of this worker is gone: drop it when no request for it is under way.
     pub(crate) fn retire(&self, property: u32, travelled: bool) {
-        self.grace.waiting.borrow_mut().push(property);
-        self.grace.travelled.set(self.grace.travelled.get() || travelled);
+        self.end.grace.retire(property, travelled);
     }
 
     /// Starts a round if one is needed and none is under way. Called once a turn, so that a round takes many.
     #[inline]
     pub(crate) fn start_grace_round(&self) -> bool {
-        if self.grace.waiting.borrow().is_empty() || !self.grace.round.borrow().is_empty() {
-            return false;
+        let needed = self.end.grace.needs_round();
+        if needed {
+            self.ask_for_fences();
         }
-        self.grace.round.swap(&self.grace.waiting);
-        let here = self.shared.first..self.shared.first + self.shared.posts.len();
-        let others = self.shared.peers.as_ref().filter(|_| self.grace.travelled.take());
-        self.grace.missing.set(here.len() + others.map_or(0, |peers| peers.others().count()));
+        needed
+    }
+
+    fn ask_for_fences(&self) {
+        let travelled = self.end.grace.begin();
+        let here = self.shared.first..self.shared.first + self.shared.mailboxes.len();
+        let others = self.shared.peers.as_ref().filter(|_| travelled);
+        self.end.grace.missing.set(here.len() + others.map_or(0, |peers| peers.others().count()));
         for index in here {
             if index == self.index {
                 self.answer_fence(index);
-            } else if self.shared.post(index).send(Message::Fence { from: self.index }).is_err() {
+            } else if self.shared.mailbox(index).send(Message::Fence { from: self.index }).is_err() {
                 // It has ended: it has nothing under way.
                 self.fence_answered();
             }
@@ -73,13 +100,12 @@ impl Worker {
         let fence = |_: &mut Root, from: u32| {
             with_worker(|here| {
                 // Refused only once that runtime has ended: it has nothing under way, and nobody waits for this one.
-                let _ended = here.shared.post(here.index).send(Message::Fence { from: from as usize });
+                let _ended = here.shared.mailbox(here.index).send(Message::Fence { from: from as usize });
             });
         };
         for index in others.into_iter().flat_map(Peers::others) {
             self.tell_worker(index, Delegated::travelling::<Root, _>(fence), self.index as u32);
         }
-        true
     }
 
     /// Answers the fence of a trustee, behind every request this worker has sent it.
@@ -91,24 +117,22 @@ impl Worker {
             self.fence_answered();
         } else {
             // Refused only once the trustee has ended.
-            let _ended = self.shared.post(trustee).send(Message::FenceAnswer);
+            let _ended = self.shared.mailbox(trustee).send(Message::FenceAnswer);
         }
     }
 
     /// One worker has answered. After the last, the round goes through this worker's own inbox, behind the requests
     /// of other threads.
     pub(crate) fn fence_answered(&self) {
-        self.grace.missing.set(self.grace.missing.get() - 1);
-        if self.grace.missing.get() == 0 {
-            let properties = self.grace.round.borrow().clone();
+        if let Some(properties) = self.end.grace.answered() {
             // Refused only once this worker has ended, and its properties with it.
-            let _ended = self.shared.post(self.index).send(Message::Release { properties });
+            let _ended = self.shared.mailbox(self.index).send(Message::Release { properties });
         }
     }
 
     /// The round is over: drops its properties.
     pub(crate) fn end_grace_round(&self, properties: &[u32]) {
-        self.grace.round.borrow_mut().clear();
+        self.end.grace.round.borrow_mut().clear();
         self.drop_properties(properties, true);
     }
 

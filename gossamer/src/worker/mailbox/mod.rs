@@ -1,0 +1,56 @@
+//! What other threads may touch of one worker: they leave messages, and wake it.
+
+mod held;
+pub(crate) mod inbox;
+
+use crate::lane::large::Arrivals;
+use crate::sys::sync::doorbell::Doorbell;
+use crate::worker::fibers::readiness::Sources;
+use crate::worker::watch::view::View;
+use inbox::{Inbox, Message};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, AtomicU64};
+
+pub(super) use held::Held;
+
+/// What other threads may touch of one worker. A line of its own: `doorbell` is read after every publish.
+#[repr(align(128))]
+pub(crate) struct Mailbox {
+    pub(crate) doorbell: Doorbell,
+    pub(crate) inbox: Inbox,
+    pub(crate) incoming: Arc<Arrivals>,
+    pub(crate) waker: mio::Waker,
+    pub(crate) sources: Sources,
+    pub(crate) view: Arc<View>,
+    /// Raised whenever the worker did anything; see `look`.
+    pub(crate) activity: AtomicU64,
+    /// The phase in which the worker, at the end of its last turn, had nothing to do and nothing under way.
+    pub(crate) quiet: AtomicU8,
+}
+
+impl Mailbox {
+    /// Wakes the worker if it sleeps. Call it after publishing what it should see.
+    #[inline]
+    pub(crate) fn ring(&self) {
+        if self.doorbell.needs_ring() {
+            self.wake();
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    pub(super) fn wake(&self) {
+        if let Err(error) = self.waker.wake() {
+            // An eventfd that cannot be written leaves a worker asleep over its work: end, do not hang.
+            eprintln!("gossamer: cannot wake a worker: {error}");
+            std::process::abort();
+        }
+    }
+
+    /// Sends a message and wakes the worker; gives it back if the worker takes no more.
+    pub(crate) fn send(&self, message: Message) -> Result<(), Message> {
+        self.inbox.push(message)?;
+        self.ring();
+        Ok(())
+    }
+}

@@ -1,0 +1,82 @@
+//! Answers that one worker waits for under tickets.
+
+use crate::lane::catch;
+use crate::lane::error::DelegationError;
+use crate::wire::rows::Rows;
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
+/// An answer as it arrives: an encoded result, or why there is none.
+pub(crate) type Outcome = Result<Rows, DelegationError>;
+
+/// What is done with an answer that comes apart.
+pub(crate) type Then = Box<dyn FnOnce(Outcome)>;
+
+/// Names an answer: the worker that made the number, and the number.
+type Ticket = (usize, u64);
+
+/// Answers that come apart from their responses, and who waits for them. Either may be here first.
+#[derive(Default)]
+pub(crate) struct Answers {
+    open: RefCell<HashMap<Ticket, Expectation>>,
+    /// Arrived since the last look, with who waits: called from the loop, not in the delegated closure that brought them.
+    ready: RefCell<Vec<(Then, Outcome)>>,
+}
+
+enum Expectation {
+    Awaited(Then),
+    Arrived(Outcome),
+}
+
+impl Answers {
+    fn meet(&self, ticket: Ticket, this: Expectation) {
+        let mut open = self.open.borrow_mut();
+        match open.entry(ticket) {
+            Entry::Vacant(place) => {
+                place.insert(this);
+            }
+            Entry::Occupied(other) => match (other.remove(), this) {
+                (Expectation::Awaited(then), Expectation::Arrived(outcome))
+                | (Expectation::Arrived(outcome), Expectation::Awaited(then)) => {
+                    self.ready.borrow_mut().push((then, outcome));
+                }
+                // Numbers are given once.
+                _ => {}
+            },
+        }
+    }
+
+    /// Has `then` called with an answer, now or later, from the loop.
+    pub(crate) fn expect(&self, ticket: Ticket, then: Then) {
+        self.meet(ticket, Expectation::Awaited(then));
+    }
+
+    /// An answer has come.
+    pub(super) fn arrive(&self, ticket: Ticket, outcome: Outcome) {
+        self.meet(ticket, Expectation::Arrived(outcome));
+    }
+
+    /// Nobody will answer under a ticket: whoever waits is told by being dropped.
+    pub(crate) fn withdraw(&self, ticket: (u32, u64)) {
+        let awaited = self.open.borrow_mut().remove(&(ticket.0 as usize, ticket.1));
+        // Outside of the borrow: it may wake somebody.
+        drop(awaited);
+    }
+
+    /// The answers that have come, each with who waits for it.
+    pub(super) fn take_ready(&self) -> Vec<(Then, Outcome)> {
+        self.ready.take()
+    }
+
+    pub(super) fn has_ready(&self) -> bool {
+        !self.ready.borrow().is_empty()
+    }
+
+    /// Nobody will answer anything any more.
+    pub(in crate::worker) fn close(&self) {
+        let (open, ready) = (self.open.take(), self.ready.take());
+        open.into_values().for_each(|expectation| catch::contained(|| drop(expectation)));
+        ready.into_iter().for_each(|ready| catch::contained(|| drop(ready)));
+    }
+}

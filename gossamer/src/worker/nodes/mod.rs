@@ -1,0 +1,42 @@
+//! What a worker knows of other nodes: who they are, what joins it to them, and what is under way between them.
+
+pub(crate) mod answers;
+pub(crate) mod connections;
+pub(crate) mod large;
+pub(crate) mod lending;
+pub(crate) mod peers;
+pub(crate) mod requests;
+pub(crate) mod rounds;
+
+use crate::lane::large::{Arrivals, Exchange};
+use answers::Answers;
+use connections::Connections;
+use lending::Lending;
+use rounds::Rounds;
+use std::cell::Cell;
+use std::sync::Arc;
+
+/// What one worker keeps for other nodes.
+pub(crate) struct Nodes {
+    pub(super) connections: Connections,
+    /// Large values and answers under way.
+    exchange: Exchange,
+    pub(crate) answers: Answers,
+    pub(crate) lending: Lending,
+    rounds: Rounds,
+    /// Fibers that send large arguments.
+    senders: Cell<usize>,
+}
+
+impl Nodes {
+    pub(super) fn new(connections: Connections, arrivals: &Arc<Arrivals>) -> Self {
+        Self {
+            connections,
+            exchange: Exchange::new(Arc::clone(arrivals)),
+            answers: Answers::default(),
+            lending: Lending::default(),
+            rounds: Rounds::default(),
+            senders: Cell::new(0),
+        }
+    }
+}
