@@ -2,6 +2,7 @@
 
 use crate::watched;
 use std::process::{Command, ExitStatus, Stdio};
+use std::thread;
 
 /// Names the test that a child is to run.
 const CHILD: &str = "INTEGRATION_TEST_CHILD";
@@ -15,27 +16,24 @@ pub struct Ended {
     pub errors: String,
 }
 
-/// In the child: runs `body` and ends the process with status 0. In the parent: runs the test `name` of this binary in a
-/// child and returns how it ended. `prepare` may set limits and variables of the child.
-pub fn in_child(
-    name: &str,
-    prepare: impl FnOnce(&mut Command),
-    body: impl FnOnce() + Send + 'static,
-) -> Ended {
-    if std::env::var(CHILD).is_ok_and(|child| child == name) {
+/// In the child: runs `body` and ends the process with status 0. In the parent: runs the test that calls this in a child
+/// and returns how it ended. `prepare` may set limits and variables of the child.
+pub fn in_child(prepare: impl FnOnce(&mut Command), body: impl FnOnce() + Send + 'static) -> Ended {
+    let test = name();
+    if std::env::var(CHILD).is_ok_and(|child| child == test) {
         watched(body);
         std::process::exit(0);
     }
     let program = std::env::current_exe().expect("a test knows its program");
     let mut command = Command::new(program);
-    command.args([name, "--exact", "--nocapture", "--include-ignored"]).env(CHILD, name);
+    command.args([test.as_str(), "--exact", "--nocapture", "--include-ignored"]).env(CHILD, &test);
     // It may end in the middle of its work: what it holds then is no leak.
     command.env("ASAN_OPTIONS", "detect_leaks=0:detect_stack_use_after_return=0");
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     prepare(&mut command);
     let output = command.output().expect("a child can be started");
     let said = String::from_utf8_lossy(&output.stdout);
-    assert!(said.contains("running 1 test\n"), "there is no test named {name}: {said}");
+    assert!(said.contains("running 1 test\n"), "there is no test named {test}: {said}");
     Ended { status: output.status, errors: String::from_utf8_lossy(&output.stderr).into_owned() }
 }
 
@@ -43,7 +41,12 @@ pub fn in_child(
 ///
 /// # Panics
 /// If it fails there.
-pub fn isolated(name: &str, body: impl FnOnce() + Send + 'static) {
-    let ended = in_child(name, |_| (), body);
-    assert!(ended.status.success(), "{}: {}\n{}", name, ended.status, ended.errors);
+pub fn isolated(body: impl FnOnce() + Send + 'static) {
+    let ended = in_child(|_| (), body);
+    assert!(ended.status.success(), "{}: {}\n{}", name(), ended.status, ended.errors);
+}
+
+/// The path of the test that this thread runs: the harness names the thread after it.
+fn name() -> String {
+    thread::current().name().expect("called on the thread of a test").to_owned()
 }

@@ -13,8 +13,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 /// Runs `body` in a process of its own in which may has one thread: whoever blocks it blocks all coroutines.
-fn with_one_thread_of_may(name: &str, body: fn()) {
-    isolated(name, move || {
+fn with_one_thread_of_may(body: fn()) {
+    isolated(move || {
         may::config().set_workers(1);
         gossamer::run(workers(2), body);
     });
@@ -105,7 +105,7 @@ fn many_coroutines_sleep_talk_over_sockets_and_use_trusts() {
 #[test]
 fn a_coroutine_that_waits_for_a_trust_lets_the_others_of_its_thread_run() {
     static OPEN: AtomicBool = AtomicBool::new(false);
-    with_one_thread_of_may("a_coroutine_that_waits_for_a_trust_lets_the_others_of_its_thread_run", || {
+    with_one_thread_of_may(|| {
         let door = Trustee::all()[1].entrust(Latch::new(0_u32));
         let waiting = coroutine(move || {
             door.launch(|door| {
@@ -123,7 +123,7 @@ fn a_coroutine_that_waits_for_a_trust_lets_the_others_of_its_thread_run() {
 #[test]
 fn sleeping_yielding_and_joining_suspend_the_coroutine_only() {
     static STEPS: AtomicUsize = AtomicUsize::new(0);
-    with_one_thread_of_may("sleeping_yielding_and_joining_suspend_the_coroutine_only", || {
+    with_one_thread_of_may(|| {
         let trustee = Trustee::all()[1];
         let outer = coroutine(move || {
             let fiber = trustee.spawn(|| gossamer::sleep(Duration::from_millis(50)));
@@ -251,9 +251,7 @@ fn a_stack_overflow_still_names_its_fiber_when_coroutines_ran_before() {
         let page = std::hint::black_box([depth; 512]);
         if depth == 0 { page[0] } else { deep(depth - 1) + page[511] }
     }
-    let name = "a_stack_overflow_still_names_its_fiber_when_coroutines_ran_before";
     let ended = in_child(
-        name,
         |_| (),
         || {
             gossamer::run(workers(1), || {

@@ -12,14 +12,16 @@
 //! - P3: a closure that is conjured for another process is a constant, the same value in every process of the program:
 //!   `constant::travels` was asked before its request was sent, and other processes are nodes of this program (B1).
 
+use crate::lane::constant::ClosurePath;
 use crate::lane::encoded::{self, Answer, Arguments};
 use crate::lane::payload;
-use crate::lane::registry::Describe;
+use crate::lane::place::Places;
 use crate::sys::image::address;
 use crate::sys::image::records::record;
 use crate::wire::NoRef;
 use crate::wire::refusal::Malformed;
 use crate::wire::word::Word;
+use std::fmt;
 use std::marker::PhantomData;
 use std::ptr::NonNull;
 
@@ -54,6 +56,9 @@ pub(crate) struct Encoded {
     /// Words of result, or `encoded::VARIABLE`.
     pub(crate) result: u16,
 }
+
+/// Describes one operation.
+pub(crate) type Describe = fn() -> &'static Operation;
 
 impl Encoded {
     /// The identity between processes.
@@ -137,6 +142,12 @@ impl<T, C, U> Clone for Delegated<T, C, U> {
 }
 
 impl<T, C, U> Copy for Delegated<T, C, U> {}
+
+impl fmt::Display for Operation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}`{}", ClosurePath(self.name()), Places(self.name()))
+    }
+}
 
 struct Instance<T, C, U, F, N>(PhantomData<(T, C, U, F, N)>);
 

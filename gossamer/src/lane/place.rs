@@ -1,7 +1,5 @@
 //! Where delegated closures stand in the source, as the macros have seen them.
 
-use crate::lane::constant::ClosurePath;
-use crate::lane::operation::Operation;
 use linkme::distributed_slice;
 use std::fmt;
 
@@ -61,12 +59,6 @@ impl fmt::Display for Places<'_> {
             link = " or ";
         }
         Ok(())
-    }
-}
-
-impl fmt::Display for Operation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}`{}", ClosurePath(self.name()), Places(self.name()))
     }
 }
 

@@ -2,7 +2,7 @@
 //! function that describes them from the start of the image. An identity from a peer is looked up here, never followed.
 
 use crate::lane::constant::ClosurePath;
-use crate::lane::operation::Operation;
+use crate::lane::operation::{Describe, Operation};
 use crate::lane::place::Places;
 use crate::sys::image::address;
 use crate::sys::image::records;
@@ -10,9 +10,6 @@ use foldhash::fast::FixedState;
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hasher};
 use std::sync::OnceLock;
-
-/// Describes one operation.
-pub(crate) type Describe = fn() -> &'static Operation;
 
 /// The operations of this program.
 pub(crate) struct Registry {

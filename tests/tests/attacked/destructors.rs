@@ -106,9 +106,8 @@ impl Drop for Calls {
 
 /// Runs a test again in a child, where a fiber of node 1 calls `call` while it unwinds, and node 0 needs another fiber there.
 #[gossamer::delegate]
-fn refused(name: &str, says: &str, call: fn()) {
+fn refused(says: &str, call: fn()) {
     let ended = in_child(
-        name,
         |_| (),
         move || {
             rack::run_in_process(2, workers(1), move || {
@@ -133,33 +132,30 @@ fn refused(name: &str, says: &str, call: fn()) {
 
 #[test]
 fn a_destructor_does_not_come_to_a_collective() {
-    let name = "destructors::a_destructor_does_not_come_to_a_collective";
-    refused(name, "come to the collective before", rack::barrier);
+    refused("come to the collective before", rack::barrier);
 }
 
 #[test]
 fn a_destructor_does_not_wait_until_all_work_is_done() {
-    refused("destructors::a_destructor_does_not_wait_until_all_work_is_done", "wait before", rack::wait_all);
+    refused("wait before", rack::wait_all);
 }
 
 #[test]
 #[gossamer::delegate]
 fn a_destructor_does_not_wait_for_fibers_on_each_node() {
-    refused("destructors::a_destructor_does_not_wait_for_fibers_on_each_node", "waits for them", || {
+    refused("waits for them", || {
         drop(rack::on_each_node(|()| 1, ()));
     });
 }
 
 #[test]
 fn a_destructor_that_keeps_its_worker_is_named_with_what_it_waits_in() {
-    let name = "destructors::a_destructor_that_keeps_its_worker_is_named_with_what_it_waits_in";
     let texts = &[
         "worker 0 has run no other fiber for",
         "destructors.rs:",
         "one of its destructors waits in `yield_now`",
     ];
     until_it_says(
-        name,
         |_| (),
         texts,
         || {

@@ -19,8 +19,7 @@ fn fibers_that_a_panic_of_main_leaves_behind_keep_what_they_have_borrowed() {
     thread_local! { static ROWS: Vec<u64> = vec![7; 1000]; }
     static BAD: AtomicU64 = AtomicU64::new(0);
     static SUMS: AtomicU64 = AtomicU64::new(0);
-    let name = "endings::fibers_that_a_panic_of_main_leaves_behind_keep_what_they_have_borrowed";
-    let ended = in_child(name, a_node_alone, || {
+    let ended = in_child(a_node_alone, || {
         let outcome = std::panic::catch_unwind(|| {
             gossamer::run(workers(1), || -> () {
                 let _left = spawn_on(Trustee::here(), || {
@@ -66,8 +65,7 @@ fn whoever_waits_for_a_runtime_that_a_panic_of_main_ends_is_told() {
             DROPPED.store(true, Ordering::SeqCst);
         }
     }
-    let name = "endings::whoever_waits_for_a_runtime_that_a_panic_of_main_ends_is_told";
-    let ended = in_child(name, a_node_alone, || {
+    let ended = in_child(a_node_alone, || {
         let (sender, receiver) = mpsc::channel::<(Trust<Property>, Trustee)>();
         let thread = std::thread::spawn(move || {
             let (property, trustee) = receiver.recv().unwrap();
@@ -121,8 +119,7 @@ impl Drop for Waits {
 
 #[test]
 fn a_fiber_that_unwinds_when_main_panics_stays_where_it_is() {
-    let name = "endings::a_fiber_that_unwinds_when_main_panics_stays_where_it_is";
-    let ended = in_child(name, a_node_alone, || {
+    let ended = in_child(a_node_alone, || {
         let (sender, receiver) = mpsc::channel::<Trust<u64>>();
         let thread = std::thread::spawn(move || {
             let number = receiver.recv().unwrap();
@@ -149,7 +146,6 @@ fn a_fiber_that_unwinds_when_main_panics_stays_where_it_is() {
 
 #[test]
 fn a_runtime_that_does_not_end_says_what_keeps_it() {
-    let name = "endings::a_runtime_that_does_not_end_says_what_keeps_it";
     let texts = &[
         "`main` has returned, but its runtime has not ended for",
         "worker 0: the fiber spawned at tests/tests/attacked/endings.rs:",
@@ -158,7 +154,6 @@ fn a_runtime_that_does_not_end_says_what_keeps_it() {
         "worker 1, which does not answer: it is in a delegated closure, a callback or a destructor",
     ];
     until_it_says(
-        name,
         |_| (),
         texts,
         || {
@@ -186,8 +181,7 @@ fn whoever_joins_a_fiber_that_a_panic_of_main_leaves_behind_is_told() {
         gossamer::sleep(Duration::from_secs(1000));
         7
     }
-    let name = "endings::whoever_joins_a_fiber_that_a_panic_of_main_leaves_behind_is_told";
-    let ended = in_child(name, a_node_alone, || {
+    let ended = in_child(a_node_alone, || {
         let (sender, receiver) = mpsc::channel::<(JoinHandle<u8>, JoinMany<u8>, Trust<Latch<u8>>)>();
         let (waits, waiting) = mpsc::channel();
         let thread = std::thread::spawn(move || {

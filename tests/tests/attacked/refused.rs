@@ -2,7 +2,7 @@
 
 use gossamer::net::TcpListener;
 use gossamer::stream::{self, Geometry, ReceiveEnd, SendEnd};
-use gossamer::{Encoder, Latch, NoRef, Reason, Trust, entrust, rack, spawn_on_with};
+use gossamer::{Latch, NoRef, Reason, entrust, rack, spawn_on_with};
 use integration_tests::{far, on_nodes, panic_text, wait_until, watched, workers};
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
@@ -151,36 +151,6 @@ fn large_arguments_of_code_that_cannot_wait_are_bounded_too() {
             let error = sent.unwrap_err();
             assert!(error.to_string().contains("Config::backlog"), "{error}");
         });
-    });
-}
-
-/// Panics when it is encoded.
-struct Unencodable;
-
-// SAFETY: it holds nothing, and is never decoded.
-unsafe impl NoRef for Unencodable {
-    fn encode(self, _to: &mut Encoder) {
-        panic!("not to be encoded");
-    }
-}
-
-#[test]
-#[gossamer::delegate]
-fn a_trust_in_a_message_that_a_panic_interrupts_is_given_back() {
-    static DROPS: AtomicUsize = AtomicUsize::new(0);
-    struct Witness;
-    impl Drop for Witness {
-        fn drop(&mut self) {
-            DROPS.fetch_add(1, SeqCst);
-        }
-    }
-    on_nodes(2, 1, || {
-        let before = DROPS.load(SeqCst);
-        let there = far().entrust(());
-        let arguments = (entrust(Witness), Unencodable);
-        let text = panic_text(|| there.apply_with(|_, _: (Trust<Witness>, Unencodable)| (), arguments));
-        assert!(text.contains("not to be encoded"), "{text}");
-        wait_until(|| DROPS.load(SeqCst) > before);
     });
 }
 

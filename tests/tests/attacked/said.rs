@@ -7,14 +7,13 @@ use std::os::fd::{AsRawFd, FromRawFd};
 use std::process::Command;
 use std::thread;
 
-/// Runs the test `name` again in a child, where `body` runs until the child has said all of `texts`; returns what it said.
+/// Runs the test again in a child, where `body` runs until the child has said all of `texts`; returns what it said.
 pub fn until_it_says(
-    name: &str,
     prepare: impl FnOnce(&mut Command),
     texts: &'static [&'static str],
     body: impl FnOnce() + Send + 'static,
 ) -> String {
-    let ended = in_child(name, prepare, move || {
+    let ended = in_child(prepare, move || {
         let (reader, writer) = std::io::pipe().unwrap();
         // SAFETY: a descriptor of this process.
         let errors = unsafe { libc::dup(2) };
@@ -39,6 +38,6 @@ pub fn until_it_says(
             thread::park();
         }
     });
-    assert!(ended.status.success(), "{name}: {}\n{}", ended.status, ended.errors);
+    assert!(ended.status.success(), "{}\n{}", ended.status, ended.errors);
     ended.errors
 }

@@ -8,14 +8,12 @@ use std::sync::OnceLock;
 #[test]
 fn a_once_lock_whose_initialiser_suspends_is_named_when_it_blocks_its_worker() {
     static TABLE: OnceLock<u64> = OnceLock::new();
-    let name = "stalls::a_once_lock_whose_initialiser_suspends_is_named_when_it_blocks_its_worker";
     let texts = &[
         "worker 0 has stood still for",
         "in the fiber spawned at tests/tests/attacked/stalls.rs:",
         "OnceLock",
     ];
     until_it_says(
-        name,
         |_| (),
         texts,
         || {
@@ -38,10 +36,8 @@ fn a_once_lock_whose_initialiser_suspends_is_named_when_it_blocks_its_worker() {
 #[test]
 #[gossamer::delegate]
 fn a_delegated_closure_that_blocks_a_worker_of_another_node_is_named() {
-    let name = "stalls::a_delegated_closure_that_blocks_a_worker_of_another_node_is_named";
     let texts = &["worker 1 has stood still for", "in a delegated closure, a callback or a destructor"];
     until_it_says(
-        name,
         |_| (),
         texts,
         || {

@@ -125,9 +125,7 @@ fn destructors_that_make_values_without_end_are_stopped_and_named() {
     fiber_local! {
         static ENDLESS: Again = Again;
     }
-    let name = "thread_locals::destructors_that_make_values_without_end_are_stopped_and_named";
     let ended = in_child(
-        name,
         |_| (),
         || {
             in_runtime(1, || {

@@ -32,9 +32,8 @@ fn ask(number: &Trust<u64>) {
     integration_tests::wait_until(|| WOKEN.load(Ordering::SeqCst));
 }
 
-fn is_reported(name: &str, ask: fn(Trust<u64>)) {
+fn is_reported(ask: fn(Trust<u64>)) {
     let ended = in_child(
-        name,
         |_| (),
         move || {
             gossamer::run(workers(2), move || {
@@ -50,7 +49,7 @@ fn is_reported(name: &str, ask: fn(Trust<u64>)) {
 
 #[test]
 fn a_waker_of_a_thread_that_panics_is_reported() {
-    is_reported("wakers::a_waker_of_a_thread_that_panics_is_reported", |number| {
+    is_reported(|number| {
         let thread = std::thread::spawn(move || ask(&number));
         integration_tests::wait_until(|| thread.is_finished());
         thread.join().unwrap();
@@ -59,5 +58,5 @@ fn a_waker_of_a_thread_that_panics_is_reported() {
 
 #[test]
 fn a_waker_of_a_fiber_that_panics_is_reported() {
-    is_reported("wakers::a_waker_of_a_fiber_that_panics_is_reported", |number| ask(&number));
+    is_reported(|number| ask(&number));
 }

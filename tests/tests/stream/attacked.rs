@@ -145,9 +145,7 @@ fn guards_that_are_forgotten_leave_everything_as_it_was() {
 #[test]
 #[cfg_attr(feature = "sanitizer", ignore = "the sanitizer has faults for itself")]
 fn a_window_forgives_nothing_after_a_body_that_has_panicked() {
-    let name = "attacked::a_window_forgives_nothing_after_a_body_that_has_panicked";
     let ended = in_child(
-        name,
         |_| (),
         || {
             let (sender, mut receiver) = windows(Join::Pair, 1 << 20, small());
@@ -165,9 +163,7 @@ fn a_window_forgives_nothing_after_a_body_that_has_panicked() {
 #[test]
 #[cfg_attr(feature = "sanitizer", ignore = "the sanitizer has faults for itself")]
 fn a_window_forgives_nothing_after_an_error() {
-    let name = "attacked::a_window_forgives_nothing_after_an_error";
     let ended = in_child(
-        name,
         |_| (),
         || {
             let (sender, mut receiver) = windows(Join::Pair, 1 << 20, small());
@@ -185,8 +181,7 @@ fn a_window_forgives_nothing_after_an_error() {
 
 #[test]
 fn a_call_that_may_not_wait_leaves_no_thread_behind() {
-    let name = "attacked::a_call_that_may_not_wait_leaves_no_thread_behind";
-    isolated(name, || {
+    isolated(|| {
         in_runtime(2, || {
             let make = |()| stream::pair(Length::Open, small()).unwrap();
             let shelf = Trustee::all()[1].entrust_with(make, ());
@@ -226,9 +221,7 @@ fn streams_leave_nothing_behind() {
     fn mappings() -> usize {
         std::fs::read_to_string("/proc/self/maps").unwrap().lines().count()
     }
-    let name = "attacked::streams_leave_nothing_behind";
     let ended = in_child(
-        name,
         |_| (),
         || {
             let round = |round: u32| {
@@ -317,8 +310,7 @@ fn the_same_with_userfaultfd() {
 
 #[test]
 fn meetings_that_fail_leave_nothing_behind() {
-    let name = "attacked::meetings_that_fail_leave_nothing_behind";
-    isolated(name, || {
+    isolated(|| {
         let other_key = || Key::from_hex(&"5b".repeat(32)).unwrap();
         let round = || {
             let options = Options::from(small()).key(key());

@@ -127,9 +127,7 @@ fn an_end_that_is_dropped_before_it_was_opened_aborts_the_stream() {
 
 #[test]
 fn an_end_of_a_channel_that_waits_in_vain_goes_with_its_runtime() {
-    let name = "channels::an_end_of_a_channel_that_waits_in_vain_goes_with_its_runtime";
     let ended = in_child(
-        name,
         |_| (),
         || {
             let round = || {
@@ -155,9 +153,7 @@ fn an_end_of_a_channel_that_waits_in_vain_goes_with_its_runtime() {
 
 #[test]
 fn two_ends_that_one_fiber_opens_are_reported_with_the_line_that_waits() {
-    let name = "channels::two_ends_that_one_fiber_opens_are_reported_with_the_line_that_waits";
     let ended = in_child(
-        name,
         |_| (),
         || {
             gossamer::run(Config::default().threads(1).pin(false), || {

@@ -43,7 +43,7 @@ fn fork(files: &[(i32, (u64, u64))], again: bool) -> i32 {
 
 #[test]
 fn children_in_between_take_nothing_from_streams_that_come_and_go() {
-    isolated("forking::children_in_between_take_nothing_from_streams_that_come_and_go", || {
+    isolated(|| {
         let due = Instant::now()
             + Duration::from_secs(std::env::var("SECONDS_FORKING").map_or(3, |text| text.parse().unwrap()));
         let stop = Arc::new(AtomicBool::new(false));

@@ -66,7 +66,7 @@ fn what_lies_between_is_zeros() {
 
 #[test]
 fn sixty_four_gibibytes_take_the_memory_of_the_ring() {
-    isolated("sparse::sixty_four_gibibytes_take_the_memory_of_the_ring", || {
+    isolated(|| {
         for faults in ways() {
             let before = resident_bytes();
             let geometry = Geometry::default();

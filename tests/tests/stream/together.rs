@@ -72,8 +72,7 @@ fn two_streams_and_a_delegation_load_share_their_nodes() {
 
 #[test]
 fn a_fiber_that_waits_for_an_end_when_its_runtime_ends_leaves_no_thread_behind() {
-    let name = "together::a_fiber_that_waits_for_an_end_when_its_runtime_ends_leaves_no_thread_behind";
-    isolated(name, || {
+    isolated(|| {
         let before = threads();
         gossamer::run(workers(1), move || {
             let _waits = gossamer::spawn(|| {
@@ -97,7 +96,7 @@ fn descriptors_of_a_program() -> usize {
 
 #[test]
 fn a_program_that_is_started_has_no_part_in_streams() {
-    isolated("together::a_program_that_is_started_has_no_part_in_streams", || {
+    isolated(|| {
         let without = descriptors_of_a_program();
         for join in JOINS {
             let (mut sender, mut receiver) = windows(join, 1 << 20, small());
@@ -242,14 +241,14 @@ fn use_both(make_window_first: bool) {
 
 #[test]
 fn a_handler_of_faults_that_was_there_before_windows_handles_its_own() {
-    isolated("together::a_handler_of_faults_that_was_there_before_windows_handles_its_own", || {
+    isolated(|| {
         use_both(false);
     });
 }
 
 #[test]
 fn a_handler_of_faults_that_came_after_a_window_passes_on_what_is_not_its_own() {
-    isolated("together::a_handler_of_faults_that_came_after_a_window_passes_on_what_is_not_its_own", || {
+    isolated(|| {
         use_both(true);
     });
 }

@@ -123,8 +123,8 @@ fn a_wait_that_lasts_too_long_is_an_error() {
     });
 }
 
-fn dies_of(signal: i32, name: &str, says: &str, body: impl FnOnce() + Send + 'static) {
-    let ended = in_child(name, |_| (), body);
+fn dies_of(signal: i32, says: &str, body: impl FnOnce() + Send + 'static) {
+    let ended = in_child(|_| (), body);
     assert_eq!(ended.status.signal(), Some(signal), "{}", ended.errors);
     assert!(ended.errors.contains(says), "{}", ended.errors);
 }
@@ -132,7 +132,7 @@ fn dies_of(signal: i32, name: &str, says: &str, body: impl FnOnce() + Send + 'st
 #[test]
 fn raw_use_of_a_lost_stream_is_a_signal_with_a_message() {
     let says = "of the window of a receiver cannot be had: the sender was dropped without `finish`";
-    dies_of(libc::SIGBUS, "trouble::raw_use_of_a_lost_stream_is_a_signal_with_a_message", says, || {
+    dies_of(libc::SIGBUS, says, || {
         let (sender, receiver) = windows(Join::Pair, 1 << 20, small());
         let dropping = thread::spawn(move || {
             thread::sleep(Duration::from_millis(50));
@@ -147,8 +147,7 @@ fn raw_use_of_a_lost_stream_is_a_signal_with_a_message() {
 #[test]
 fn writing_into_the_window_of_a_receiver_is_a_signal_with_a_message() {
     let says = "it is for reading";
-    let name = "trouble::writing_into_the_window_of_a_receiver_is_a_signal_with_a_message";
-    dies_of(libc::SIGSEGV, name, says, || {
+    dies_of(libc::SIGSEGV, says, || {
         let (_sender, receiver) = windows(Join::Pair, 1 << 20, small());
         // SAFETY: it is not sound, which is what is tested.
         unsafe { receiver.as_ptr().cast_mut().write_volatile(1) };
@@ -157,7 +156,7 @@ fn writing_into_the_window_of_a_receiver_is_a_signal_with_a_message() {
 
 #[test]
 fn a_fault_that_is_nobodys_kills_as_ever() {
-    dies_of(libc::SIGSEGV, "trouble::a_fault_that_is_nobodys_kills_as_ever", "", || {
+    dies_of(libc::SIGSEGV, "", || {
         let (_sender, _receiver) = windows(Join::Pair, 1 << 20, small());
         // SAFETY: it is not sound, which is what is tested.
         unsafe { std::ptr::without_provenance_mut::<u8>(8).write_volatile(1) };

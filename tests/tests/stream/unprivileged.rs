@@ -25,7 +25,7 @@ fn become_nobody() {
 
 #[test]
 fn a_user_who_is_not_root_has_windows_over_every_way() {
-    isolated("unprivileged::a_user_who_is_not_root_has_windows_over_every_way", || {
+    isolated(|| {
         become_nobody();
         for join in JOINS {
             for faults in [Faults::Auto, Faults::Signal] {

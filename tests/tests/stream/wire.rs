@@ -114,7 +114,7 @@ fn a_bit_that_changes_in_a_hello_is_no_stream() {
 
 #[test]
 fn strangers_who_say_garbage_or_little_or_nothing_hold_up_nobody() {
-    isolated("wire::strangers_who_say_garbage_or_little_or_nothing_hold_up_nobody", || {
+    isolated(|| {
         let listener = Receiver::bind("127.0.0.1:0", options()).unwrap();
         let address = listener.local_addr().unwrap();
         let before = threads();

@@ -1,0 +1,11 @@
+//! A rack of nodes: several in this process, as processes of their own, and under every launcher.
+#![allow(clippy::unwrap_used, reason = "a test fails by it")]
+
+mod attacked;
+mod collectives;
+mod launchers;
+mod nodes;
+mod processes;
+
+/// The program of nodes that are processes.
+const PROGRAM: &str = env!("CARGO_BIN_EXE_rack_program");

@@ -1,0 +1,300 @@
+//! Nodes as processes, as a launcher or a list starts them: they find each other, agree on what they run, and end together.
+
+mod fate;
+
+use crate::PROGRAM;
+use integration_tests::watched;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixStream};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+const TOKEN: &str = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
+
+/// Nodes of one program, ended with the test.
+struct Nodes(Vec<Child>);
+
+impl Drop for Nodes {
+    fn drop(&mut self) {
+        for node in &mut self.0 {
+            let _ended = node.kill();
+            let _reaped = node.wait();
+        }
+    }
+}
+
+/// How a node ended.
+struct Ended {
+    status: ExitStatus,
+    output: String,
+    errors: String,
+}
+
+/// A token of this test's own, since names of sockets follow from it.
+fn token() -> String {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let own = format!("{:08x}{:08x}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+    format!("{own}{}", &TOKEN[16..])
+}
+
+/// The addresses of so many nodes, and whether they share memory.
+fn addresses(nodes: usize, share_memory: bool) -> String {
+    let token = token();
+    if share_memory {
+        return (0..nodes)
+            .map(|node| format!("unix:test-{}-{node}", &token[..16]))
+            .collect::<Vec<_>>()
+            .join(",");
+    }
+    // Ports that nobody has at the moment.
+    let taken: Vec<_> = (0..nodes).map(|_| TcpListener::bind("127.0.0.1:0").unwrap()).collect();
+    taken.iter().map(|port| port.local_addr().unwrap().to_string()).collect::<Vec<_>>().join(",")
+}
+
+fn node(program: &str, what: &str, node: usize, addresses: &str, token: &str) -> Command {
+    let mut command = Command::new(program);
+    command.arg(what).env("GOSSAMER_NODES", addresses).env("GOSSAMER_NODE", node.to_string());
+    command.env("GOSSAMER_TOKEN", token).env("GOSSAMER_THREADS", "2").env("GOSSAMER_START_SECONDS", "20");
+    command.env("GOSSAMER_SHARE_MEMORY", if addresses.starts_with("unix:") { "1" } else { "0" });
+    command.stdout(Stdio::piped()).stderr(Stdio::piped()).stdin(Stdio::null());
+    command
+}
+
+fn start(what: &str, nodes: usize, share_memory: bool) -> Nodes {
+    let (addresses, token) = (addresses(nodes, share_memory), token());
+    let start = |index| node(PROGRAM, what, index, &addresses, &token).spawn().unwrap();
+    // Node 0 last: the others wait for it.
+    let mut nodes: Vec<Child> = (0..nodes).rev().map(start).collect();
+    nodes.reverse();
+    Nodes(nodes)
+}
+
+fn text(source: Option<impl Read>) -> String {
+    let mut text = String::new();
+    source.unwrap().read_to_string(&mut text).unwrap();
+    text
+}
+
+fn wait(nodes: &mut Nodes) -> Vec<Ended> {
+    let wait = |node: &mut Child| {
+        let (output, errors) = (text(node.stdout.take()), text(node.stderr.take()));
+        Ended { status: node.wait().unwrap(), output, errors }
+    };
+    nodes.0.iter_mut().map(wait).collect()
+}
+
+#[test]
+fn processes_compute_what_one_process_does() {
+    watched(|| {
+        for (nodes, share_memory) in [(1, true), (2, true), (4, true), (3, false)] {
+            let sum = ("sum", format!("1090 digits, {nodes} processes\n"));
+            for (what, says) in [sum, ("stream", format!("{nodes} streams, all are right: true\n"))] {
+                let ended = wait(&mut start(what, nodes, share_memory));
+                for node in &ended {
+                    assert!(node.status.success(), "{}: {}", node.status, node.errors);
+                }
+                assert_eq!(ended[0].output, says);
+                assert!(ended[1..].iter().all(|node| node.output.is_empty() && node.errors.is_empty()));
+            }
+        }
+    });
+}
+
+#[test]
+fn nodes_are_loaded_at_different_addresses() {
+    watched(|| {
+        let ended = wait(&mut start("addresses", 4, true));
+        let mut addresses: Vec<&str> =
+            ended[0].output.lines().map(|line| line.split_once(' ').unwrap().1).collect();
+        addresses.sort_unstable();
+        addresses.dedup();
+        assert!(addresses.len() > 1, "address space layout randomisation is off? {}", ended[0].output);
+    });
+}
+
+#[test]
+fn a_panic_in_main_ends_all_nodes_with_one_report() {
+    watched(|| {
+        for share_memory in [true, false] {
+            let ended = wait(&mut start("panic", 3, share_memory));
+            assert_eq!(ended[0].status.code(), Some(101));
+            assert!(ended[0].errors.contains("as asked for"), "{}", ended[0].errors);
+            for node in &ended[1..] {
+                assert_eq!((node.status.code(), node.errors.as_str()), (Some(75), ""));
+            }
+        }
+    });
+}
+
+#[test]
+fn a_node_that_does_not_come_is_named() {
+    watched(|| {
+        let (addresses, token) = (addresses(3, true), token());
+        let start = |index| {
+            node(PROGRAM, "sum", index, &addresses, &token)
+                .env("GOSSAMER_START_SECONDS", "1")
+                .spawn()
+                .unwrap()
+        };
+        let ended = wait(&mut Nodes(vec![start(0), start(2)]));
+        assert_eq!(ended[0].status.code(), Some(2));
+        assert!(ended[0].errors.contains("node 1 of 3 did not come to unix:"), "{}", ended[0].errors);
+        assert_eq!(ended[1].status.code(), Some(2), "{}", ended[1].errors);
+    });
+}
+
+#[test]
+fn a_node_with_another_token_is_no_node() {
+    watched(|| {
+        let (addresses, token) = (addresses(2, true), token());
+        let start = |index, token: &str| {
+            node(PROGRAM, "sum", index, &addresses, token).env("GOSSAMER_START_SECONDS", "1").spawn().unwrap()
+        };
+        let ended = wait(&mut Nodes(vec![start(0, &token), start(1, TOKEN)]));
+        assert!(ended[0].errors.contains("node 1 of 2 did not come"), "{}", ended[0].errors);
+        assert!(ended[1].errors.contains("does not know the token"), "{}", ended[1].errors);
+    });
+}
+
+#[test]
+fn a_node_that_runs_another_program_is_told_what_differs() {
+    watched(|| {
+        let (addresses, token) = (addresses(2, true), token());
+        let own = std::env::current_exe().unwrap();
+        let other = node(own.to_str().unwrap(), "--ignored", 1, &addresses, &token)
+            .args(["--exact", "processes::as_another_program"])
+            .spawn()
+            .unwrap();
+        let first = node(PROGRAM, "sum", 0, &addresses, &token).spawn().unwrap();
+        let ended = wait(&mut Nodes(vec![first, other]));
+        assert_eq!(ended[0].status.code(), Some(2));
+        let report = &ended[0].errors;
+        assert!(report.contains("node 1 on") && report.contains("another program"), "{report}");
+        assert!(report.contains("only node 0 has: `rack_program::"), "{report}");
+        let place = "`rack_program::fault_there::{{closure}}` at tests/src/bin/rack_program.rs:";
+        assert!(report.contains(place), "{report}");
+        let (_, others) = report.split_once("only the other has: ").unwrap();
+        assert!(others.contains("`rack::"), "{report}");
+    });
+}
+
+/// A program of another name: run by the test above only.
+#[test]
+#[ignore = "it is a program that another test starts"]
+fn as_another_program() {
+    gossamer::run(gossamer::Config::default(), || gossamer::entrust(1).apply(|number| *number += 1));
+}
+
+#[test]
+fn two_processes_that_are_the_same_node_are_told() {
+    watched(|| {
+        let (addresses, token) = (addresses(3, true), token());
+        let start = |index| {
+            node(PROGRAM, "sum", index, &addresses, &token)
+                .env("GOSSAMER_START_SECONDS", "2")
+                .spawn()
+                .unwrap()
+        };
+        let first = start(1);
+        // The name of its socket is taken from now on, or from then on.
+        let second = start(1);
+        let ended = wait(&mut Nodes(vec![first, second, start(0)]));
+        let complaints = ended.iter().filter(|node| !node.status.success()).count();
+        assert!(complaints >= 1);
+        let all: String = ended.iter().map(|node| node.errors.as_str()).collect();
+        assert!(
+            all.contains("does another application use its token?") || all.contains("two processes"),
+            "{all}"
+        );
+    });
+}
+
+#[test]
+fn strangers_at_the_door_of_node_0_do_no_harm() {
+    watched(|| {
+        let (addresses, token) = (addresses(2, false), token());
+        let port = addresses.split(',').next().unwrap().to_owned();
+        let first = node(PROGRAM, "sum", 0, &addresses, &token).spawn().unwrap();
+        let mut strangers = Vec::new();
+        let due = Instant::now() + Duration::from_secs(20);
+        while strangers.len() < 100 && Instant::now() < due {
+            match TcpStream::connect(&port) {
+                Ok(mut stranger) => {
+                    let words: &[u8] = match strangers.len() % 3 {
+                        0 => b"GET / HTTP/1.1\r\nHost: node\r\n\r\nGET / HTTP/1.1\r\n\r\n",
+                        1 => &[0xff; 4096],
+                        // Says nothing, and stays.
+                        _ => b"",
+                    };
+                    let _refused = stranger.write_all(words);
+                    strangers.push(stranger);
+                }
+                Err(_) => std::thread::sleep(Duration::from_millis(5)),
+            }
+        }
+        let second = node(PROGRAM, "sum", 1, &addresses, &token).spawn().unwrap();
+        let ended = wait(&mut Nodes(vec![first, second]));
+        assert!(ended.iter().all(|node| node.status.success()), "{}{}", ended[0].errors, ended[1].errors);
+        assert!(ended[0].output.contains("2 processes"));
+    });
+}
+
+#[test]
+fn strangers_at_the_door_of_shared_memory_do_not_hold_up_the_start() {
+    watched(|| {
+        let (addresses, token) = (addresses(3, true), token());
+        // Node 0 and node 1 open their doors and wait; the name of a door is in /proc/net/unix for all to read.
+        let waiting: Vec<_> =
+            (0..2).map(|index| node(PROGRAM, "sum", index, &addresses, &token).spawn().unwrap()).collect();
+        let doors = || -> Vec<String> {
+            let sockets = std::fs::read_to_string("/proc/net/unix").unwrap();
+            let names =
+                sockets.lines().filter_map(|line| line.rsplit_once('@').map(|(_, name)| name.to_owned()));
+            names.filter(|name| name.starts_with("gossamer-")).collect()
+        };
+        let due = Instant::now() + Duration::from_secs(20);
+        while doors().len() < 2 && Instant::now() < due {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let strangers: Vec<_> = doors()
+            .iter()
+            .flat_map(|name| std::iter::repeat_n(name.clone(), 20))
+            .filter_map(|name| UnixStream::connect_addr(&SocketAddr::from_abstract_name(name).unwrap()).ok())
+            .collect();
+        let last = node(PROGRAM, "sum", 2, &addresses, &token).spawn().unwrap();
+        let mut nodes = Nodes(waiting);
+        nodes.0.push(last);
+        let ended = wait(&mut nodes);
+        assert!(ended.iter().all(|node| node.status.success()), "{}", ended[0].errors);
+        drop(strangers);
+    });
+}
+
+#[test]
+fn nothing_is_left_of_an_application_that_was_killed() {
+    watched(|| {
+        let (addresses, token) = (addresses(2, true), token());
+        let start = |index| node(PROGRAM, "sleep", index, &addresses, &token).spawn().unwrap();
+        let mut nodes = Nodes(vec![start(0), start(1)]);
+        let mut line = String::new();
+        BufReader::new(nodes.0[0].stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+        let pids: Vec<u32> = nodes.0.iter().map(Child::id).collect();
+        nodes.0[0].kill().unwrap();
+        wait(&mut nodes);
+        for pid in pids {
+            assert!(!std::path::Path::new(&format!("/proc/{pid}")).exists());
+        }
+        let files = |directory: &str| {
+            let names =
+                std::fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.file_name());
+            names.filter(|name| name.to_string_lossy().contains("gossamer")).count()
+        };
+        assert_eq!(files("/dev/shm"), 0);
+        let sockets = std::fs::read_to_string("/proc/net/unix").unwrap();
+        let name = addresses.split(',').next().unwrap().strip_prefix("unix:").unwrap();
+        assert!(!sockets.contains(name), "{sockets}");
+    });
+}
