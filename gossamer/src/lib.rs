@@ -108,7 +108,7 @@ pub use worker::config::Config;
 #[doc(hidden)]
 pub mod __private {
     pub use crate::__place as place;
-    pub use crate::lane::place::{PLACES, Place};
+    pub use crate::lane::place::{GOSSAMER_PLACES, Place};
     pub use crate::rack::collective::on_each_node_with_arguments_first as on_each_node;
     pub use crate::rack::run::main;
     pub use crate::trust::arguments_first::{spawn_many_with, spawn_on_with, spawn_with};
@@ -153,7 +153,7 @@ macro_rules! __place {
         const _: () = {
             mod place {
                 fn inner() {}
-                #[$crate::__private::linkme::distributed_slice($crate::__private::PLACES)]
+                #[$crate::__private::linkme::distributed_slice($crate::__private::GOSSAMER_PLACES)]
                 #[linkme(crate = $crate::__private::linkme)]
                 static PLACE: $crate::__private::Place = $crate::__private::Place::new(
                     || ::core::any::type_name_of_val(&inner),

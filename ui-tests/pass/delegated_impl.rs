@@ -1,4 +1,5 @@
 //! `#[gossamer::delegate]` on impls: plain, generic, with constants, patterns, `Self`, and functions without receiver.
+#![forbid(unsafe_code)]
 #![deny(warnings, missing_docs, unreachable_pub, clippy::all)]
 
 use gossamer::{NoRef, Trust};

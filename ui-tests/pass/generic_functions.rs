@@ -1,4 +1,5 @@
 //! Generic functions, with the bound that lets their values travel; const generics; async functions; methods.
+#![forbid(unsafe_code)]
 #![deny(warnings)]
 
 use gossamer::{NoRef, Trust};

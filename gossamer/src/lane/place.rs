@@ -3,10 +3,11 @@
 use linkme::distributed_slice;
 use std::fmt;
 
-/// The places of all delegated closures of the program that a macro has seen, in whichever order the linker found them.
+/// The places of all delegated closures of the program that a macro has seen, in the order in which the linker found them. A
+/// slice's name belongs to the whole program: linkme refuses two.
 #[doc(hidden)]
 #[distributed_slice]
-pub static PLACES: [Place];
+pub static GOSSAMER_PLACES: [Place];
 
 /// The place of a delegated closure in the source. The macro `__place`, in `lib.rs`, records it.
 #[derive(Debug)]
@@ -54,7 +55,8 @@ pub(crate) struct Places<'a>(pub(crate) &'a str);
 impl fmt::Display for Places<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut link = " at ";
-        for Place { file, line, column, .. } in PLACES.iter().filter(|place| place.may_be_of(self.0)) {
+        for Place { file, line, column, .. } in GOSSAMER_PLACES.iter().filter(|place| place.may_be_of(self.0))
+        {
             write!(f, "{link}{file}:{line}:{column}")?;
             link = " or ";
         }
