@@ -56,7 +56,7 @@ impl<F: Fabric> Server<F> {
         let count = usize::from(header.count);
         self.requests.prefetch(slot, header.words.into());
         self.fabric.prepare(slot, count);
-        let mut run = Run {
+        let mut batch = ServedBatch {
             at: std::ptr::null(),
             answer: &mut self.answer,
             used: FAILURE_WORDS,
@@ -64,19 +64,19 @@ impl<F: Fabric> Server<F> {
             index: 0,
         };
         self.requests.read(slot, |body| {
-            run.at = body;
+            batch.at = body;
             if properties.outgrow_the_cache() {
                 // SAFETY: as below.
-                unsafe { run.announce(count, |property| properties.prefetch_entry(property)) };
+                unsafe { batch.announce(count, |property| properties.prefetch_entry(property)) };
                 // SAFETY: as below.
-                unsafe { run.announce(count, |property| properties.prefetch(property)) };
+                unsafe { batch.announce(count, |property| properties.prefetch(property)) };
             }
             // SAFETY: L3: the header has the sequence awaited, so the batch is whole; it stays until it is answered below. Its client
             // is a worker of this runtime, in this process and of this very image (P1), which moved the arguments in: lanes of other
             // processes are served by `serve_encoded`.
-            unsafe { run.whole_batch(count, properties, worker) };
+            unsafe { batch.whole_batch(count, properties, worker) };
         });
-        let (used, failures) = (run.used, run.failures);
+        let (used, failures) = (batch.used, batch.failures);
         for (index, word) in self.answer.iter_mut().take(FAILURE_WORDS).enumerate() {
             word.write((failures >> (64 * index)) as u64);
         }
@@ -90,7 +90,7 @@ impl<F: Fabric> Server<F> {
 }
 
 /// A batch being served: what must survive the panic of one of its closures.
-struct Run<'a> {
+struct ServedBatch<'a> {
     at: *const u64,
     answer: &'a mut [Word],
     used: usize,
@@ -98,7 +98,7 @@ struct Run<'a> {
     index: usize,
 }
 
-impl Run<'_> {
+impl ServedBatch<'_> {
     /// Calls `hint` with the property of each request of a batch: the memory of all of them is fetched at once, not of one
     /// after another.
     ///

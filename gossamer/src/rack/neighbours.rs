@@ -168,14 +168,14 @@ fn hand_over(
 }
 
 /// What another node handed over: its notifiers and eventfds, and the lanes if it made them.
-type Shared = ((Notifiers, Vec<EventFd>), Option<OwnedFd>);
+type TakenOver = ((Notifiers, Vec<EventFd>), Option<OwnedFd>);
 
 /// `workers`: of that node, and of all.
 fn take_over(
     socket: &Socket,
     (workers, all_workers): (usize, usize),
     with_lanes: bool,
-) -> io::Result<Shared> {
+) -> io::Result<TakenOver> {
     let mut all = descriptors::receive(socket, 1 + workers + usize::from(with_lanes))?;
     let lanes = if with_lanes { all.pop() } else { None };
     let eventfds = all.split_off(1).into_iter().map(EventFd::from_descriptor).collect();

@@ -35,10 +35,10 @@ pub(crate) mod watch;
 use crate::lane::context::{self, Context};
 use crate::lane::property::Properties;
 use crate::structures::scoped::scoped_thread_local;
-use crate::worker::end::End;
+use crate::worker::end::Ending;
 use crate::worker::fibers::Fibers;
 use crate::worker::lanes::Lanes;
-use crate::worker::mailbox::Held;
+use crate::worker::mailbox::HeldMessages;
 use crate::worker::nodes::Nodes;
 use crate::worker::nodes::connections::Connections;
 use crate::worker::shared::Shared;
@@ -78,8 +78,8 @@ pub(crate) struct Worker {
     pub(crate) fibers: Fibers,
     pub(crate) nodes: Nodes,
     /// Out of the mailbox.
-    held: Held,
-    pub(crate) end: End,
+    held: HeldMessages,
+    pub(crate) end: Ending,
     /// Where `spawn` sends the next fiber.
     next_spawn: Cell<usize>,
 }
@@ -93,8 +93,8 @@ impl Worker {
             lanes: Lanes::new(shared.workers()),
             fibers: Fibers::new(shared.config.stack_bytes(), index as u32, view, poll),
             nodes: Nodes::new(connections, &mailbox.incoming),
-            held: Held::default(),
-            end: End::default(),
+            held: HeldMessages::default(),
+            end: Ending::default(),
             next_spawn: Cell::new(index),
             number: shared.base + index as u32,
             first: shared.first,

@@ -11,7 +11,7 @@ use std::cell::Cell;
 
 /// What one worker keeps of that.
 #[derive(Default)]
-pub(crate) struct End {
+pub(crate) struct Ending {
     pub(super) grace: Grace,
     /// Fibers that wait until all work is done.
     pub(crate) settlers: Cell<usize>,

@@ -6,9 +6,9 @@ use std::collections::VecDeque;
 
 /// The messages that wait, and those behind them, in order.
 #[derive(Default)]
-pub(crate) struct Held(RefCell<VecDeque<Message>>);
+pub(crate) struct HeldMessages(RefCell<VecDeque<Message>>);
 
-impl Held {
+impl HeldMessages {
     #[inline(always)]
     pub(crate) fn is_empty(&self) -> bool {
         self.0.borrow().is_empty()

@@ -33,18 +33,18 @@ pub(crate) enum Message {
 
 /// The queue of messages to one worker.
 pub(crate) struct Inbox {
-    queue: Mutex<Queue>,
+    queue: Mutex<InboxQueue>,
     /// Messages in the queue, to look at without the lock.
     length: AtomicUsize,
 }
 
-struct Queue {
+struct InboxQueue {
     messages: VecDeque<Message>,
-    state: State,
+    state: InboxState,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd)]
-enum State {
+enum InboxState {
     Open,
     /// Only the runtime's own messages are taken.
     Internal,
@@ -53,11 +53,11 @@ enum State {
 
 impl Inbox {
     pub(crate) fn new() -> Self {
-        let queue = Queue { messages: VecDeque::new(), state: State::Open };
+        let queue = InboxQueue { messages: VecDeque::new(), state: InboxState::Open };
         Self { queue: Mutex::new(queue), length: AtomicUsize::new(0) }
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Queue> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, InboxQueue> {
         // No user code runs under the lock, so it cannot be poisoned by one.
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -66,8 +66,8 @@ impl Inbox {
     pub(crate) fn push(&self, message: Message) -> Result<(), Message> {
         let mut queue = self.lock();
         let refused = match message {
-            Message::Request(_) | Message::ForNode { .. } => queue.state > State::Open,
-            _ => queue.state > State::Internal,
+            Message::Request(_) | Message::ForNode { .. } => queue.state > InboxState::Open,
+            _ => queue.state > InboxState::Internal,
         };
         if refused {
             return Err(message);
@@ -102,13 +102,13 @@ impl Inbox {
 
     /// Refuses requests from outside from now on.
     pub(crate) fn close_to_requests(&self) {
-        self.lock().state = State::Internal;
+        self.lock().state = InboxState::Internal;
     }
 
     /// Refuses everything from now on. Returns what is left, to be dropped, which tells whoever waits for it.
     pub(crate) fn close(&self) -> VecDeque<Message> {
         let mut queue = self.lock();
-        queue.state = State::Closed;
+        queue.state = InboxState::Closed;
         self.length.store(0, Ordering::Release);
         std::mem::take(&mut queue.messages)
     }

@@ -11,7 +11,7 @@ use inbox::{Inbox, Message};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU64};
 
-pub(super) use held::Held;
+pub(super) use held::HeldMessages;
 
 /// What other threads may touch of one worker. A line of its own: `doorbell` is read after every publish.
 #[repr(align(128))]

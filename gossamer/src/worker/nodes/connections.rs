@@ -27,7 +27,7 @@ const GATHERED: Range<usize> = 2 * 1024..16 * 1024;
 /// The endpoints of one worker.
 #[derive(Default)]
 pub(crate) struct Connections {
-    all: Vec<Connection>,
+    all: Vec<NodeConnection>,
     /// By node: the one that this worker writes to.
     own: Vec<Option<usize>>,
     /// How many of them are sockets.
@@ -35,7 +35,7 @@ pub(crate) struct Connections {
 }
 
 /// An endpoint, and who is at the other end.
-pub(crate) struct Connection {
+pub(crate) struct NodeConnection {
     endpoint: LinkEndpoint,
     /// If it is one node.
     node: Option<usize>,
@@ -46,7 +46,7 @@ pub(crate) struct Connection {
     gathered: Cell<usize>,
 }
 
-impl Connection {
+impl NodeConnection {
     /// Whether what is to be sent may wait for more: once for the same.
     #[inline]
     fn gathers(&self) -> bool {
@@ -70,7 +70,7 @@ impl Connections {
                 connections.own[written] = Some(connections.all.len());
             }
             let (lost, is_lost) = (RefCell::default(), Cell::new(false));
-            connections.all.push(Connection { endpoint, node, lost, is_lost, gathered: Cell::new(0) });
+            connections.all.push(NodeConnection { endpoint, node, lost, is_lost, gathered: Cell::new(0) });
         }
         Ok(connections)
     }
@@ -160,7 +160,7 @@ impl Worker {
     }
 
     #[cold]
-    fn lose(&self, connection: &Connection, error: io::Error) {
+    fn lose(&self, connection: &NodeConnection, error: io::Error) {
         if error.kind() == io::ErrorKind::InvalidData {
             self.not_understood(connection.node, &error);
         }
@@ -171,7 +171,7 @@ impl Worker {
     /// A connection is lost. At the end of the application that is how it should be; when a process died node 0 ends all;
     /// otherwise this node does, since what it sends and waits for does not come through any more.
     #[cold]
-    fn outlive(&self, connection: &Connection) {
+    fn outlive(&self, connection: &NodeConnection) {
         let lost = connection.lost.borrow();
         let Some((when, error)) = lost.as_ref() else { return };
         if when.elapsed() > OUTLIVES && self.shared.phase() != Phase::Ended {

@@ -28,12 +28,12 @@ impl Senders {
 }
 
 /// Takes the first sender off the queue of its lane, however it ends.
-struct Turn<'a> {
+struct SendingTurn<'a> {
     senders: &'a Senders,
     count: &'a Cell<usize>,
 }
 
-impl Drop for Turn<'_> {
+impl Drop for SendingTurn<'_> {
     fn drop(&mut self) {
         self.senders.0.borrow_mut().pop_front();
         self.count.set(self.count.get() - 1);
@@ -57,7 +57,7 @@ impl Worker {
         while !lane.senders.is_first(&fiber) {
             Fiber::park(false);
         }
-        let _turn = Turn { senders: &lane.senders, count: &self.nodes.senders };
+        let _turn = SendingTurn { senders: &lane.senders, count: &self.nodes.senders };
         let mut progress = Progress::default();
         while progress.send(ticket, rows, lane.client.fabric(), || self.shared.ring(trustee)).is_err() {
             Fiber::park(false);
