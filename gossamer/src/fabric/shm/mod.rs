@@ -18,4 +18,4 @@ pub(crate) use mailbox::{Mailbox, Mailboxes};
 pub(crate) use neighbours::{Neighbour, Neighbours};
 pub(crate) use pair::Pair;
 #[cfg(test)]
-pub(crate) use queue::PLACES;
+pub(crate) use queue::QUEUE_ENTRIES;
