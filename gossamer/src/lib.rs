@@ -174,7 +174,7 @@ pub struct Readme;
 /// What the documents say of constants is what these are.
 #[cfg(all(test, not(loom)))]
 mod documents {
-    use crate::fabric::shm::PLACES;
+    use crate::fabric::shm::QUEUE_ENTRIES;
     use crate::fabric::{FAR_SLOTS, FRAGMENT_BYTES, SLOTS, SlotMemory};
     use crate::lane::payload::INLINE_BYTES;
     use crate::transport::handshake;
@@ -220,7 +220,7 @@ mod documents {
             ),
         );
         says(WORKER, &format!("{} KiB ({} between machines)", lane.0, lane.1));
-        says(WORKER, &format!("{} KiB of a lane on one machine", kibibytes(PLACES * FRAGMENT_BYTES)));
+        says(WORKER, &format!("{} KiB of a lane on one machine", kibibytes(QUEUE_ENTRIES * FRAGMENT_BYTES)));
         says(WORKER, &format!("{} s each", handshake::PATIENCE.as_secs()));
         says(
             LANE,

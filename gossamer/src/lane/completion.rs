@@ -18,7 +18,7 @@ type Environment = [MaybeUninit<usize>; 3];
 
 /// How a request ended.
 #[derive(Clone, Copy)]
-enum Outcome {
+enum Status {
     /// The response words hold the result.
     Value,
     /// The response word holds a `DelegationError`.
@@ -29,7 +29,7 @@ enum Outcome {
 
 /// What all completions of one type have in common.
 pub(crate) struct Kind {
-    call: unsafe fn(*mut Environment, *const u64, Outcome),
+    call: unsafe fn(*mut Environment, *const u64, Status),
     words: u16,
 }
 
@@ -41,15 +41,15 @@ impl Kind {
     }
 }
 
-struct Instance<U, R>(PhantomData<(U, R)>);
+struct KindOf<U, R>(PhantomData<(U, R)>);
 
-impl<U, R: FnOnce(Result<U, DelegationError>)> Instance<U, R> {
+impl<U, R: FnOnce(Result<U, DelegationError>)> KindOf<U, R> {
     const KIND: Kind = Kind { call: call::<U, R>, words: payload::words::<U>() };
 }
 
-struct EncodedInstance<U, R>(PhantomData<(U, R)>);
+struct EncodedKindOf<U, R>(PhantomData<(U, R)>);
 
-impl<U: NoRef, R: FnOnce(Result<U, Unanswered>)> EncodedInstance<U, R> {
+impl<U: NoRef, R: FnOnce(Result<U, Unanswered>)> EncodedKindOf<U, R> {
     const KIND: Kind = Kind { call: call_encoded::<U, R>, words: encoded::words::<U>() };
 }
 
@@ -72,7 +72,7 @@ impl Completion {
         then: R,
     ) {
         // SAFETY: the caller's; the kind is that of `R`.
-        unsafe { Self::write_as(place, const { &Instance::<U, R>::KIND }, then) };
+        unsafe { Self::write_as(place, const { &KindOf::<U, R>::KIND }, then) };
     }
 
     /// As `write`, for a response of another process.
@@ -85,7 +85,7 @@ impl Completion {
         then: R,
     ) {
         // SAFETY: the caller's; the kind is that of `R`.
-        unsafe { Self::write_as(place, const { &EncodedInstance::<U, R>::KIND }, then) };
+        unsafe { Self::write_as(place, const { &EncodedKindOf::<U, R>::KIND }, then) };
     }
 
     /// # Safety
@@ -115,13 +115,13 @@ impl Completion {
     /// `this` is a completion that nobody uses after; C2.
     #[inline(always)]
     pub(crate) unsafe fn finish(this: *mut Self, response: *const u64, failed: bool) {
-        let outcome = if failed { Outcome::Failed } else { Outcome::Value };
+        let status = if failed { Status::Failed } else { Status::Value };
         // SAFETY: the caller's.
         let kind = unsafe { (*this).kind };
         // SAFETY: the caller's.
         let environment = unsafe { &raw mut (*this).environment };
         // SAFETY: C1: nobody uses the completion after, so this is the one call; C2 is the caller's.
-        unsafe { (kind.call)(environment, response, outcome) };
+        unsafe { (kind.call)(environment, response, status) };
     }
 
     /// What all completions of its type have in common.
@@ -134,7 +134,7 @@ impl Completion {
 impl Drop for Completion {
     fn drop(&mut self) {
         // SAFETY: C1: `finish` does not drop, so the closure is unused.
-        unsafe { (self.kind.call)(&mut self.environment, std::ptr::null(), Outcome::Abandoned) };
+        unsafe { (self.kind.call)(&mut self.environment, std::ptr::null(), Status::Abandoned) };
     }
 }
 
@@ -147,20 +147,20 @@ const fn fits_inline<R>() -> bool {
 unsafe fn call<U, R: FnOnce(Result<U, DelegationError>)>(
     environment: *mut Environment,
     response: *const u64,
-    outcome: Outcome,
+    status: Status,
 ) {
     // SAFETY: C1.
     let then = unsafe { take::<R>(environment) };
-    match outcome {
+    match status {
         // SAFETY: C2: the trustee moved a `U` there, and it is read once.
-        Outcome::Value => then(Ok(unsafe { payload::read::<U>(response) })),
-        Outcome::Failed => {
+        Status::Value => then(Ok(unsafe { payload::read::<U>(response) })),
+        Status::Failed => {
             // SAFETY: C2: the trustee put an error there.
             let word = unsafe { response.cast::<*mut ()>().read() };
             // SAFETY: as above, taken back once.
             then(Err(unsafe { DelegationError::from_word(word) }))
         }
-        Outcome::Abandoned => drop(then),
+        Status::Abandoned => drop(then),
     }
 }
 
@@ -171,12 +171,12 @@ unsafe fn call<U, R: FnOnce(Result<U, DelegationError>)>(
 unsafe fn call_encoded<U: NoRef, R: FnOnce(Result<U, Unanswered>)>(
     environment: *mut Environment,
     response: *const u64,
-    outcome: Outcome,
+    status: Status,
 ) {
     // SAFETY: C1.
     let then = unsafe { take::<R>(environment) };
-    match outcome {
-        Outcome::Value => {
+    match status {
+        Status::Value => {
             // SAFETY: C2: the whole response is there, as the trustee's encoder made it (`Client::take_encoded` has looked at
             // its length).
             let words = unsafe { Arguments::of_response::<U>(response) };
@@ -184,8 +184,8 @@ unsafe fn call_encoded<U: NoRef, R: FnOnce(Result<U, Unanswered>)>(
             then(encoded::decode_caught(|| unsafe { words.read::<U>() }));
         }
         // SAFETY: C2: the trustee put a ticket there.
-        Outcome::Failed => then(Err(Unanswered::Late(unsafe { response.read() }))),
-        Outcome::Abandoned => drop(then),
+        Status::Failed => then(Err(Unanswered::Late(unsafe { response.read() }))),
+        Status::Abandoned => drop(then),
     }
 }
 

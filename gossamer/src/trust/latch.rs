@@ -57,12 +57,12 @@ use std::task::{Context, Poll, Waker};
 pub struct Latch<T>(Arc<Cell<T>>);
 
 struct Cell<T> {
-    state: Mutex<State>,
+    state: Mutex<LatchState>,
     value: UnsafeCell<T>,
 }
 
 #[derive(Default)]
-struct State {
+struct LatchState {
     /// Somebody holds the latch, or is named by `next`.
     taken: bool,
     /// The number of the waiter whose turn it is.
@@ -106,7 +106,7 @@ impl<T> fmt::Debug for Latch<T> {
 }
 
 impl<T> Cell<T> {
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, LatchState> {
         // No user code runs under the lock, so it cannot be poisoned by one.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -167,10 +167,10 @@ where
 /// The fibers of one node: what they have come to.
 struct Batch<U> {
     first: usize,
-    state: Mutex<State<U>>,
+    state: Mutex<BatchState<U>>,
 }
 
-struct State<U> {
+struct BatchState<U> {
     results: Vec<Option<Result<U, DelegationError>>>,
     missing: usize,
     done: Option<Box<dyn FnOnce(Results<U>) + Send>>,
@@ -211,7 +211,7 @@ fn start_here<C: NoRef + Clone, U: NoRef, F>(
 {
     let (all, first) = (here.shared.workers(), here.shared.first);
     let numbers = share(count, &(first..first + here.shared.mailboxes.len()), all);
-    let state = State {
+    let state = BatchState {
         results: numbers.clone().map(|_| None).collect(),
         missing: numbers.len(),
         done: Some(Box::new(done)),

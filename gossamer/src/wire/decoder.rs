@@ -8,7 +8,7 @@
 
 use crate::wire::NoRef;
 use crate::wire::encoder::Kept;
-use crate::wire::length::Length;
+use crate::wire::length::LengthWord;
 use crate::wire::refusal::Malformed;
 use crate::wire::row::Row;
 use crate::wire::rows::Rows;
@@ -71,9 +71,9 @@ impl<'a> Decoder<'a> {
     #[inline]
     pub fn length(&mut self) -> Result<usize, Malformed> {
         let bytes = self.bytes(size_of::<u64>())?;
-        let length = match Length::unpack(bytes.try_into().map_or(u64::MAX, u64::from_ne_bytes)) {
-            Length::Here(length) => length,
-            Length::Apart(length) => {
+        let length = match LengthWord::unpack(bytes.try_into().map_or(u64::MAX, u64::from_ne_bytes)) {
+            LengthWord::Here(length) => length,
+            LengthWord::Apart(length) => {
                 self.apart = Some(self.rows.next().ok_or_else(Malformed::instead_of::<[u8]>)?);
                 length
             }

@@ -9,7 +9,7 @@
 
 use crate::wire::NoRef;
 use crate::wire::decoder::Decoder;
-use crate::wire::length::Length;
+use crate::wire::length::LengthWord;
 use crate::wire::refusal::{Refusal, Why};
 use crate::wire::row::{LONG, Row};
 use crate::wire::rows::Rows;
@@ -23,7 +23,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Collects the bytes of values.
 pub struct Encoder {
-    to: Target,
+    to: Sink,
     /// What is not among the bytes, in the order in which they refer to it.
     rows: Vec<Row>,
     /// The first value that cannot leave its node.
@@ -35,7 +35,7 @@ pub struct Encoder {
     keeps_rows: bool,
 }
 
-enum Target {
+enum Sink {
     Memory(Vec<u8>),
     /// B4.
     Slot {
@@ -49,7 +49,7 @@ pub(crate) type Kept = VecDeque<(usize, Box<dyn Any>)>;
 
 impl Default for Encoder {
     fn default() -> Self {
-        Self::to(Target::Memory(Vec::new()))
+        Self::to(Sink::Memory(Vec::new()))
     }
 }
 
@@ -67,7 +67,7 @@ impl Drop for Encoder {
 
 impl Encoder {
     #[inline(always)]
-    fn to(to: Target) -> Self {
+    fn to(to: Sink) -> Self {
         let (rows, kept, undo) = (Vec::new(), VecDeque::new(), Vec::new());
         Self { to, rows, refusal: None, kept, undo, keeps_rows: false }
     }
@@ -83,9 +83,7 @@ impl Encoder {
     #[cold]
     pub(crate) fn refuse_because<T: 'static>(&mut self, value: T, why: Why) {
         self.refusal.get_or_insert(Refusal::of::<T>(why));
-        let Target::Memory(bytes) = &self.to else {
-            unreachable!("values of bounded shapes are not refused")
-        };
+        let Sink::Memory(bytes) = &self.to else { unreachable!("values of bounded shapes are not refused") };
         self.kept.push_back((bytes.len(), Box::new(value)));
     }
 
@@ -98,8 +96,8 @@ impl Encoder {
     #[inline(always)]
     pub fn bytes(&mut self, bytes: &[u8]) {
         match &mut self.to {
-            Target::Memory(all) => all.extend_from_slice(bytes),
-            Target::Slot { next, left } => {
+            Sink::Memory(all) => all.extend_from_slice(bytes),
+            Sink::Slot { next, left } => {
                 assert!(bytes.len() <= *left, "a value has more bytes than its shape says");
                 // SAFETY: B4: there is room (asserted), which the bytes are no part of.
                 unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), *next, bytes.len()) };
@@ -114,7 +112,7 @@ impl Encoder {
     /// If there are 2^63 or more, which only elements without size can be.
     #[inline(always)]
     pub fn length(&mut self, length: usize) {
-        self.bytes(&Length::of_elements(length).pack().to_ne_bytes());
+        self.bytes(&LengthWord::of_elements(length).pack().to_ne_bytes());
     }
 
     /// Adds the bytes of a value.
@@ -131,7 +129,7 @@ impl Encoder {
     #[inline]
     pub(crate) fn elements<T: NoRef>(&mut self, values: Vec<T>) {
         if T::SHAPE.is_plain() && self.keeps_rows && size_of_val(&values[..]) >= LONG {
-            self.bytes(&Length::Apart(values.len() as u64).pack().to_ne_bytes());
+            self.bytes(&LengthWord::Apart(values.len() as u64).pack().to_ne_bytes());
             self.rows.push(Row::of(values));
             return;
         }
@@ -168,7 +166,7 @@ impl Encoder {
     #[inline(always)]
     pub(crate) fn fill<T: NoRef>(words: &mut [Word], value: T) {
         words.fill(Word::new(0));
-        let to = Target::Slot { next: words.as_mut_ptr().cast(), left: size_of_val(words) };
+        let to = Sink::Slot { next: words.as_mut_ptr().cast(), left: size_of_val(words) };
         let mut encoder = ManuallyDrop::new(Self::to(to));
         // It has allocated nothing, and has nothing to undo.
         value.encode(&mut encoder);
@@ -180,7 +178,7 @@ impl Encoder {
     /// If there is something in it that cannot leave.
     fn finish<T: NoRef>(mut self) -> Result<Marshalled<T>, Refused<T>> {
         let take = std::mem::take::<Vec<u8>>;
-        let bytes = if let Target::Memory(bytes) = &mut self.to { take(bytes) } else { Vec::new() };
+        let bytes = if let Sink::Memory(bytes) = &mut self.to { take(bytes) } else { Vec::new() };
         let (long, kept) = (std::mem::take(&mut self.rows), std::mem::take(&mut self.kept));
         let is_unique = !self.undo.is_empty();
         // It is a whole value now, which can be decoded again.

@@ -10,14 +10,14 @@ use crate::wire::NoRef;
 use crate::wire::decoder::Decoder;
 use crate::wire::encoder::Encoder;
 use crate::wire::refusal::Malformed;
-use crate::wire::shape::{Member, Shape};
+use crate::wire::shape::{Component, Shape};
 use std::fmt;
 use std::mem::MaybeUninit;
 
 /// How one field travels.
 #[derive(Clone, Copy)]
 pub struct Field {
-    member: Member,
+    component: Component,
     encode: unsafe fn(*const (), &mut Encoder),
     decode: unsafe fn(*mut (), &mut Decoder<'_>) -> Result<(), Malformed>,
 }
@@ -25,39 +25,39 @@ pub struct Field {
 impl Field {
     /// A field of this type.
     pub const fn of<T: NoRef>() -> Self {
-        Self { member: Member::of::<T>(), encode: encode::<T>, decode: decode::<T> }
+        Self { component: Component::of::<T>(), encode: encode::<T>, decode: decode::<T> }
     }
 
     /// The shape of a struct of `N` fields and `size` bytes.
     pub const fn struct_shape<const N: usize>(size: usize, fields: &[Self]) -> Shape {
-        Member::all(size, &Self::members::<N>(fields, 0))
+        Component::all(size, &Self::components::<N>(fields, 0))
     }
 
     /// The shape of one variant of an enum: its `N` fields are those from `first` on.
     pub const fn variant_shape<const N: usize>(first: usize, fields: &[Self]) -> Shape {
         // Of no size, since nothing is known of where they lie.
-        Member::all(usize::MAX, &Self::members::<N>(fields, first))
+        Component::all(usize::MAX, &Self::components::<N>(fields, first))
     }
 
     /// The shape of an enum whose variants have these.
     pub const fn enum_shape<const N: usize>(variants: [Shape; N]) -> Shape {
-        let mut members = [Member::of::<()>(); N];
+        let mut components = [Component::of::<()>(); N];
         let mut index = 0;
         while index < N {
-            members[index] = Member::new(variants[index]);
+            components[index] = Component::new(variants[index]);
             index += 1;
         }
-        Member::any(size_of::<u64>(), &members)
+        Component::any(size_of::<u64>(), &components)
     }
 
-    const fn members<const N: usize>(fields: &[Self], first: usize) -> [Member; N] {
-        let mut members = [Member::of::<()>(); N];
+    const fn components<const N: usize>(fields: &[Self], first: usize) -> [Component; N] {
+        let mut components = [Component::of::<()>(); N];
         let mut index = 0;
         while index < N {
-            members[index] = fields[first + index].member;
+            components[index] = fields[first + index].component;
             index += 1;
         }
-        members
+        components
     }
 
     /// Encodes a field.
@@ -89,7 +89,7 @@ impl Field {
 
 impl fmt::Debug for Field {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Field").field("member", &self.member).finish_non_exhaustive()
+        f.debug_struct("Field").field("component", &self.component).finish_non_exhaustive()
     }
 }
 

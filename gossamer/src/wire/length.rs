@@ -2,14 +2,14 @@
 
 /// What the word before some bytes says of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Length {
+pub(crate) enum LengthWord {
     /// So many follow.
     Here(u64),
     /// They are elsewhere, and this is what names or counts them there.
     Apart(u64),
 }
 
-impl Length {
+impl LengthWord {
     /// The mark, above all lengths that there can be.
     const APART: u64 = 1 << 63;
 

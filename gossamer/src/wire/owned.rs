@@ -5,7 +5,7 @@ use crate::wire::NoRef;
 use crate::wire::decoder::Decoder;
 use crate::wire::encoder::Encoder;
 use crate::wire::refusal::Malformed;
-use crate::wire::shape::{Member, Shape};
+use crate::wire::shape::{Component, Shape};
 use core::cell::{Cell, OnceCell, RefCell};
 use core::cmp::Reverse;
 use core::hash::{BuildHasher, Hash};
@@ -64,7 +64,7 @@ as_another! {
     BinaryHeap<T>, Vec<T>, [T: Ord], BinaryHeap::into_vec, |elements| Some(elements.into());
     BTreeSet<T>, Vec<T>, [T: Ord], |set| set.into_iter().collect(), |elements| Some(elements.into_iter().collect());
     BTreeMap<K, V>, Vec<(K, V)>, [K: Ord; V: Send], |map| map.into_iter().collect(), |pairs| Some(pairs.into_iter().collect());
-    Cell<T>, T, [T: Send] @ Member::all(size_of::<Self>(), &[Member::of::<T>()]), Cell::into_inner, |value| Some(Cell::new(value));
+    Cell<T>, T, [T: Send] @ Component::all(size_of::<Self>(), &[Component::of::<T>()]), Cell::into_inner, |value| Some(Cell::new(value));
     RefCell<T>, T, [T: Send], RefCell::into_inner, |value| Some(RefCell::new(value));
     OnceCell<T>, Option<T>, [T: Send], OnceCell::into_inner, |value| Some(value.map_or_else(OnceCell::new, OnceCell::from));
     Option<T>, Result<T, ()>, [T: Send] @ Result::<T, ()>::SHAPE, |option| option.ok_or(()), |result| Some(result.ok());
@@ -91,7 +91,7 @@ unsafe impl<T: NoRef> NoRef for Vec<T> {
 
 // SAFETY: (1) it holds one of two values, both `NoRef`.
 unsafe impl<T: NoRef, E: NoRef> NoRef for Result<T, E> {
-    const SHAPE: Shape = Member::any(1, &[Member::of::<T>(), Member::of::<E>()]);
+    const SHAPE: Shape = Component::any(1, &[Component::of::<T>(), Component::of::<E>()]);
 
     #[inline]
     fn encode(self, to: &mut Encoder) {
@@ -188,7 +188,7 @@ macro_rules! tuples {
         // SAFETY: (1) a tuple holds its elements and nothing else, and each of them is `NoRef`.
         unsafe impl<$first: NoRef, $($rest: NoRef),*> NoRef for ($first, $($rest,)*) {
             const SHAPE: Shape =
-                Member::all(size_of::<Self>(), &[Member::of::<$first>(), $(Member::of::<$rest>()),*]);
+                Component::all(size_of::<Self>(), &[Component::of::<$first>(), $(Component::of::<$rest>()),*]);
 
             #[inline]
             #[expect(non_snake_case, reason = "elements are named as their types")]

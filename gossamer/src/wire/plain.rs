@@ -5,7 +5,7 @@ use crate::wire::NoRef;
 use crate::wire::decoder::Decoder;
 use crate::wire::encoder::Encoder;
 use crate::wire::refusal::Malformed;
-use crate::wire::shape::{Member, Shape};
+use crate::wire::shape::{Component, Shape};
 use core::cmp::Ordering;
 use core::convert::Infallible;
 use core::marker::{PhantomData, PhantomPinned};
@@ -126,7 +126,7 @@ unsafe impl<H: 'static> NoRef for BuildHasherDefault<H> {
 unsafe impl<T: NoRef, const N: usize> NoRef for [T; N] {
     const SHAPE: Shape = match T::SHAPE {
         Shape::Plain => Shape::Plain,
-        _ => Member::of::<T>().row(N),
+        _ => Component::of::<T>().row(N),
     };
 
     #[inline]

@@ -6,22 +6,22 @@ use crate::wire::decoder::Decoder;
 use crate::wire::encoder::Encoder;
 use crate::wire::owned::as_another;
 use crate::wire::refusal::Malformed;
-use crate::wire::shape::{Member, Shape};
+use crate::wire::shape::{Component, Shape};
 use core::any::Any;
 use core::net::{Ipv4Addr, Ipv6Addr};
 use core::ops::{Bound, Range, RangeFrom, RangeInclusive, RangeTo, RangeToInclusive};
 
 as_another! {
-    Range<T>, (T, T), [T: Send] @ Member::all(size_of::<Self>(), &[Member::of::<T>(); 2]),
+    Range<T>, (T, T), [T: Send] @ Component::all(size_of::<Self>(), &[Component::of::<T>(); 2]),
         |range| (range.start, range.end), |(start, end)| Some(start..end);
-    RangeFrom<T>, T, [T: Send] @ Member::all(size_of::<Self>(), &[Member::of::<T>()]),
+    RangeFrom<T>, T, [T: Send] @ Component::all(size_of::<Self>(), &[Component::of::<T>()]),
         |range| range.start, |start| Some(start..);
-    RangeTo<T>, T, [T: Send] @ Member::all(size_of::<Self>(), &[Member::of::<T>()]),
+    RangeTo<T>, T, [T: Send] @ Component::all(size_of::<Self>(), &[Component::of::<T>()]),
         |range| range.end, |end| Some(..end);
-    RangeToInclusive<T>, T, [T: Send] @ Member::all(size_of::<Self>(), &[Member::of::<T>()]),
+    RangeToInclusive<T>, T, [T: Send] @ Component::all(size_of::<Self>(), &[Component::of::<T>()]),
         |range| range.end, |end| Some(..=end);
     // Start, end, and whether it was iterated to its end.
-    RangeInclusive<T>, (bool, (T, T)), [T: Send] @ Member::any(1, &[Member::of::<(T, T)>()]),
+    RangeInclusive<T>, (bool, (T, T)), [T: Send] @ Component::any(1, &[Component::of::<(T, T)>()]),
         |range| (is_exhausted(&range), range.into_inner()),
         |(exhausted, (start, end))| {
             let mut range = start..=end;
@@ -30,7 +30,7 @@ as_another! {
             }
             Some(range)
         };
-    Bound<T>, (bool, Option<T>), [T: Send] @ Member::any(2, &[Member::of::<T>()]),
+    Bound<T>, (bool, Option<T>), [T: Send] @ Component::any(2, &[Component::of::<T>()]),
         |bound| match bound {
             Bound::Included(value) => (true, Some(value)),
             Bound::Excluded(value) => (false, Some(value)),

@@ -6,7 +6,7 @@ use crate::wire::encoder::Encoder;
 use crate::wire::refusal::Malformed;
 use crate::wire::row::{Row, RowLayout};
 
-/// The bytes refer to the rows by their order, and to each once (`Length::Apart`).
+/// The bytes refer to the rows by their order, and to each once (`LengthWord::Apart`).
 #[derive(Debug, Default)]
 pub(crate) struct Rows {
     pub(super) bytes: Vec<u8>,

@@ -18,12 +18,12 @@ pub enum Shape {
 
 /// A part of a value: a field, or an element of a tuple.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Member {
+pub(crate) struct Component {
     shape: Shape,
     size: usize,
 }
 
-impl Member {
+impl Component {
     pub(crate) const fn of<T: NoRef>() -> Self {
         Self { shape: T::SHAPE, size: size_of::<T>() }
     }
@@ -34,10 +34,10 @@ impl Member {
     }
 
     /// The shape of a value of `size` bytes that consists of these.
-    pub(crate) const fn all(size: usize, members: &[Self]) -> Shape {
+    pub(crate) const fn all(size: usize, components: &[Self]) -> Shape {
         let (mut are_dense, mut bytes, mut most, mut index) = (true, 0, Some(0), 0);
-        while index < members.len() {
-            let Self { shape, size } = members[index];
+        while index < components.len() {
+            let Self { shape, size } = components[index];
             are_dense &= matches!(shape, Shape::Plain | Shape::Dense);
             bytes += size;
             most = sum(most, shape.most(size));
@@ -65,10 +65,10 @@ impl Member {
     }
 
     /// The shape of a value that is one of these, behind a tag of so many bytes.
-    pub(crate) const fn any(tag: usize, members: &[Self]) -> Shape {
+    pub(crate) const fn any(tag: usize, components: &[Self]) -> Shape {
         let (mut most, mut index) = (Some(0), 0);
-        while index < members.len() {
-            most = max(most, members[index].shape.most(members[index].size));
+        while index < components.len() {
+            most = max(most, components[index].shape.most(components[index].size));
             index += 1;
         }
         match sum(Some(tag), most) {

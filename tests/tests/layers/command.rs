@@ -1,8 +1,8 @@
 //! The house rules of the command's source: which room imports which, and that a name means one type.
 
 use crate::source::{File, Found};
+use crate::vocabulary::ambiguous;
 use crate::{assert_none, sources, workspace};
-use std::collections::BTreeMap;
 
 /// From the bottom up: a file imports from its own room and from those of lines above it.
 const ROOMS: [&[&str]; 9] = [
@@ -84,17 +84,6 @@ fn rooms_of_the_command_import_downward_only() {
 
 #[test]
 fn a_name_of_the_command_means_one_type() {
-    let mut places: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for file in command() {
-        let shipped = file.text.split("#[cfg(test)]\nmod tests").next().unwrap();
-        for line in shipped.lines() {
-            let mut words = line.split_whitespace().skip_while(|word| word.starts_with("pub"));
-            if let (Some("struct" | "enum" | "type" | "trait"), Some(name)) = (words.next(), words.next()) {
-                let name = name.split(|c: char| !c.is_alphanumeric()).next().unwrap();
-                places.entry(name.to_owned()).or_default().push(file.name.clone());
-            }
-        }
-    }
-    let several = places.into_iter().filter(|(_, files)| files.len() > 1);
-    assert_none(several.map(|(name, files)| format!("`{name}` is a type in {files:?}")).collect());
+    let several = ambiguous(&command()).into_iter();
+    assert_none(several.map(|(name, places)| format!("`{name}` is a type in {places:?}")).collect());
 }

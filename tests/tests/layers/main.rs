@@ -1,10 +1,11 @@
 //! The house rules of the library's source that no compiler checks: which layer imports which, where `unsafe` may be and
-//! how it is proved, how large a file may be. `ARCHITECTURE.md` says why.
+//! how it is proved, how large a file may be, what a name may mean. `ARCHITECTURE.md` says why.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by it")]
 
 mod command;
 mod documents;
 mod source;
+mod vocabulary;
 
 use proc_macro2::TokenTree;
 use source::{File, Found, definitions, flat, is_invariant};

@@ -1,7 +1,7 @@
 //! One worker's endpoint to all nodes of its machine. Writes land by themselves; of lanes and fragments its notifier tells.
 
 use crate::fabric::shm::Neighbours;
-use crate::fabric::shm::queue::Queue;
+use crate::fabric::shm::queue::FragmentQueue;
 use crate::fabric::{Busy, Endpoint, Event, Fabric, Fragment, Lane, SlotMemory, Slots};
 use crate::sys::memory::segment::Segment;
 use crate::wire::refusal::Malformed;
@@ -104,12 +104,12 @@ impl Endpoint for ShmEndpoint {
 
 /// The queue of fragments of one lane, in a segment that this keeps mapped.
 pub(super) struct MappedQueue {
-    pub(super) queue: NonNull<Queue>,
+    pub(super) queue: NonNull<FragmentQueue>,
     pub(super) _mapped: Arc<Segment>,
 }
 
 impl MappedQueue {
-    fn get(&self) -> &Queue {
+    fn get(&self) -> &FragmentQueue {
         // SAFETY: T2: `Pair::queue` made it of a place inside the segment, which is mapped for as long as this is.
         unsafe { self.queue.as_ref() }
     }

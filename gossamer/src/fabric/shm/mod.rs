@@ -18,4 +18,4 @@ pub(crate) use neighbours::{Neighbour, Neighbours};
 pub(crate) use notifier::{Notifier, Notifiers};
 pub(crate) use pair::Pair;
 #[cfg(all(test, not(loom)))]
-pub(crate) use queue::PLACES;
+pub(crate) use queue::QUEUE_ENTRIES;

@@ -16,13 +16,13 @@ const LINE: usize = 128;
 /// The notifier of one worker.
 #[derive(Clone, Copy)]
 pub(crate) struct Notifier<'a> {
-    fixed: &'a Fixed,
+    header: &'a NotifierHeader,
     /// A bit for each worker of the rack.
     senders: &'a [AtomicU64],
 }
 
 #[repr(C, align(128))]
-struct Fixed {
+struct NotifierHeader {
     doorbell: Doorbell,
     /// Raised when somebody has something new.
     arrivals: AtomicU32,
@@ -31,7 +31,7 @@ struct Fixed {
 impl<'a> Notifier<'a> {
     #[inline(always)]
     pub(crate) fn doorbell(self) -> &'a Doorbell {
-        &self.fixed.doorbell
+        &self.header.doorbell
     }
 
     /// Says that a worker has published something.
@@ -39,14 +39,14 @@ impl<'a> Notifier<'a> {
         // Release: pairs with the Acquire in `senders`, so that who takes the bit sees what was published.
         self.senders[sender / 64].fetch_or(1 << (sender % 64), Ordering::Release);
         // Release: pairs with the Acquire in `arrivals`, so that who sees the count sees the bit.
-        self.fixed.arrivals.fetch_add(1, Ordering::Release);
+        self.header.arrivals.fetch_add(1, Ordering::Release);
     }
 
     /// How often something was announced, wrapping.
     #[inline(always)]
     pub(super) fn arrivals(self) -> u32 {
         // Acquire: pairs with the Release in `announce`.
-        self.fixed.arrivals.load(Ordering::Acquire)
+        self.header.arrivals.load(Ordering::Acquire)
     }
 
     /// Takes the bits of those who have announced something.
@@ -88,7 +88,7 @@ impl Notifiers {
     }
 
     fn stride(senders: usize) -> usize {
-        (size_of::<Fixed>() + Self::words(senders) * size_of::<AtomicU64>()).next_multiple_of(LINE)
+        (size_of::<NotifierHeader>() + Self::words(senders) * size_of::<AtomicU64>()).next_multiple_of(LINE)
     }
 
     fn words(senders: usize) -> usize {
@@ -101,11 +101,11 @@ impl Notifiers {
         assert!(worker < self.workers, "worker {worker} of {}", self.workers);
         let start = self.segment.start().as_ptr().wrapping_add(worker * Self::stride(self.senders));
         // SAFETY: T2, E1: inside the segment (asserted), which lives as long as `self`; zeros are a valid one.
-        let fixed = unsafe { &*start.cast::<Fixed>() };
-        let senders = start.wrapping_add(size_of::<Fixed>()).cast::<AtomicU64>();
+        let header = unsafe { &*start.cast::<NotifierHeader>() };
+        let senders = start.wrapping_add(size_of::<NotifierHeader>()).cast::<AtomicU64>();
         // SAFETY: T2, E1: as above, behind it.
         let senders = unsafe { std::slice::from_raw_parts(senders, Self::words(self.senders)) };
-        Notifier { fixed, senders }
+        Notifier { header, senders }
     }
 }
 
@@ -124,18 +124,18 @@ mod model {
     #[test]
     fn what_is_announced_is_found() {
         loom::model(|| {
-            let fixed = Arc::new(Fixed { doorbell: Doorbell::new(), arrivals: AtomicU32::new(0) });
+            let header = Arc::new(NotifierHeader { doorbell: Doorbell::new(), arrivals: AtomicU32::new(0) });
             let shared = Arc::new(([AtomicU64::new(0)], [AtomicU32::new(0), AtomicU32::new(0)]));
             let senders: Vec<_> = (0..2)
                 .map(|sender| {
-                    let (fixed, shared) = (Arc::clone(&fixed), Arc::clone(&shared));
+                    let (header, shared) = (Arc::clone(&header), Arc::clone(&shared));
                     loom::thread::spawn(move || {
                         shared.1[sender].store(1, Ordering::Relaxed);
-                        Notifier { fixed: &fixed, senders: &shared.0 }.announce(sender);
+                        Notifier { header: &header, senders: &shared.0 }.announce(sender);
                     })
                 })
                 .collect();
-            let notifier = Notifier { fixed: &fixed, senders: &shared.0 };
+            let notifier = Notifier { header: &header, senders: &shared.0 };
             let (mut seen, mut found) = (0, [0; 2]);
             let mut look = || {
                 let arrivals = notifier.arrivals();

@@ -1,7 +1,7 @@
 //! The memory of all lanes between two nodes of one machine: which lane lies where.
 
 use crate::fabric::shm::endpoint::MappedQueue;
-use crate::fabric::shm::queue::Queue;
+use crate::fabric::shm::queue::FragmentQueue;
 use crate::fabric::{Lane, SlotMemory, Slots};
 use crate::sys::memory::segment::Segment;
 use std::io;
@@ -41,7 +41,7 @@ impl Pair {
     }
 
     /// Bytes of one lane: request slots, response slots, fragments.
-    const LANE: usize = 2 * SlotMemory::BYTES + size_of::<Queue>();
+    const LANE: usize = 2 * SlotMemory::BYTES + size_of::<FragmentQueue>();
 
     fn bytes(workers: &[Range<usize>; 2]) -> usize {
         Self::lanes(workers) * Self::LANE
@@ -67,8 +67,11 @@ impl Pair {
     /// The fragments from the client of a lane to its trustee.
     pub(super) fn queue(&self, lane: Lane) -> MappedQueue {
         let offset = self.start(lane) + 2 * SlotMemory::BYTES;
-        assert!(offset + size_of::<Queue>() <= self.segment.len(), "a segment has room for all lanes");
-        assert!(offset.is_multiple_of(align_of::<Queue>()), "queues are aligned");
+        assert!(
+            offset + size_of::<FragmentQueue>() <= self.segment.len(),
+            "a segment has room for all lanes"
+        );
+        assert!(offset.is_multiple_of(align_of::<FragmentQueue>()), "queues are aligned");
         // SAFETY: T1: inside the mapping (asserted).
         let queue = unsafe { self.segment.start().byte_add(offset) }.cast();
         MappedQueue { queue, _mapped: Arc::clone(&self.segment) }

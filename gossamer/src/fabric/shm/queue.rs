@@ -1,9 +1,10 @@
-//! Fragments on their way from one worker to another, in memory that both have mapped: a queue of `PLACES` places.
+//! Fragments on their way from one worker to another, in memory that both have mapped: a queue of `QUEUE_ENTRIES` entries.
 //!
 //! Invariants
-//! - B2: one thread sends. It fills place `n mod PLACES` only when `taken` has shown that fragment `n - PLACES` was taken.
-//! - B3: one thread receives. It reads place `n mod PLACES` only when `written` has shown that fragment `n` is there, and until it says
-//!   by `taken` that it is done.
+//! - B2: one thread sends. It fills entry `n mod QUEUE_ENTRIES` only when `taken` has shown that fragment `n - QUEUE_ENTRIES`
+//!   was taken.
+//! - B3: one thread receives. It reads entry `n mod QUEUE_ENTRIES` only when `written` has shown that fragment `n` is there, and
+//!   until it says by `taken` that it is done.
 
 use crate::atomic::{AtomicU32, Ordering, SharedCell};
 use crate::fabric::{Busy, FRAGMENT_BYTES, Fragment};
@@ -11,24 +12,24 @@ use crate::wire::refusal::Malformed;
 use crate::wire::row::RowLayout;
 
 /// Fragments that may be under way from one worker to another.
-pub(crate) const PLACES: usize = if cfg!(loom) { 2 } else { 8 };
+pub(crate) const QUEUE_ENTRIES: usize = if cfg!(loom) { 2 } else { 8 };
 
 /// Zeros are an empty one, so that it may lie in a new segment.
 #[repr(C, align(128))]
-pub(super) struct Queue {
+pub(super) struct FragmentQueue {
     /// Fragments that were ever written, wrapping.
-    written: Line,
+    written: CacheLine,
     /// Fragments that were ever taken, wrapping.
-    taken: Line,
-    places: [SharedCell<Place>; PLACES],
+    taken: CacheLine,
+    entries: [SharedCell<QueueEntry>; QUEUE_ENTRIES],
 }
 
 /// A cache line of its own.
 #[repr(C, align(128))]
-struct Line(AtomicU32);
+struct CacheLine(AtomicU32);
 
 #[repr(C, align(128))]
-struct Place {
+struct QueueEntry {
     bytes: [u8; FRAGMENT_BYTES],
     length: u32,
     ticket: u64,
@@ -36,11 +37,11 @@ struct Place {
     row_align: u8,
 }
 
-impl Place {
+impl QueueEntry {
     /// The fragment in it.
     ///
     /// # Errors
-    /// If it says that it has more bytes than a place.
+    /// If it says that it has more bytes than an entry.
     fn fragment(&self) -> Result<Fragment<'_>, Malformed> {
         let row = RowLayout { bytes: self.row_bytes, align: self.row_align };
         let bytes =
@@ -56,17 +57,17 @@ impl Place {
     }
 }
 
-impl Queue {
-    fn place(&self, number: u32) -> &SharedCell<Place> {
-        &self.places[number as usize % PLACES]
+impl FragmentQueue {
+    fn entry(&self, number: u32) -> &SharedCell<QueueEntry> {
+        &self.entries[number as usize % QUEUE_ENTRIES]
     }
 
-    /// Whether a place is free for the sender.
+    /// Whether an entry is free for the sender.
     pub(super) fn has_room(&self) -> bool {
         // Relaxed: it is the sender's own.
         let written = self.written.0.load(Ordering::Relaxed);
-        // Acquire: pairs with the Release in `receive`, so that the receiver is done with the place.
-        written.wrapping_sub(self.taken.0.load(Ordering::Acquire)) < PLACES as u32
+        // Acquire: pairs with the Release in `receive`, so that the receiver is done with the entry.
+        written.wrapping_sub(self.taken.0.load(Ordering::Acquire)) < QUEUE_ENTRIES as u32
     }
 
     /// # Safety
@@ -75,17 +76,17 @@ impl Queue {
     /// # Panics
     /// If the fragment has more than `FRAGMENT_BYTES`.
     pub(super) unsafe fn send(&self, fragment: Fragment<'_>) -> Result<(), Busy> {
-        assert!(fragment.bytes.len() <= FRAGMENT_BYTES, "{} bytes for a place", fragment.bytes.len());
+        assert!(fragment.bytes.len() <= FRAGMENT_BYTES, "{} bytes for an entry", fragment.bytes.len());
         if !self.has_room() {
             return Err(Busy);
         }
         // Relaxed: it is the sender's own.
         let written = self.written.0.load(Ordering::Relaxed);
-        self.place(written).with_mut(|place| {
-            // SAFETY: B2: the place is free (`has_room`), and the caller the only sender.
-            unsafe { &mut *place }.fill(fragment);
+        self.entry(written).with_mut(|entry| {
+            // SAFETY: B2: the entry is free (`has_room`), and the caller the only sender.
+            unsafe { &mut *entry }.fill(fragment);
         });
-        // Release: pairs with the Acquire in `receive`, so that who sees the number sees the place.
+        // Release: pairs with the Acquire in `receive`, so that who sees the number sees the entry.
         self.written.0.store(written.wrapping_add(1), Ordering::Release);
         Ok(())
     }
@@ -105,16 +106,16 @@ impl Queue {
         let mut taken = self.taken.0.load(Ordering::Relaxed);
         // Acquire: pairs with the Release in `send`.
         let under_way = self.written.0.load(Ordering::Acquire).wrapping_sub(taken);
-        if under_way > PLACES as u32 {
+        if under_way > QUEUE_ENTRIES as u32 {
             return Err(Malformed::instead_of::<Fragment<'_>>());
         }
         for _ in 0..under_way {
-            self.place(taken).with(|place| {
+            self.entry(taken).with(|entry| {
                 // SAFETY: B3: the fragment is there, and stays until `taken` says that it was taken.
-                told(unsafe { &*place }.fragment()?)
+                told(unsafe { &*entry }.fragment()?)
             })?;
             taken = taken.wrapping_add(1);
-            // Release: pairs with the Acquire in `has_room`: the place is the sender's again.
+            // Release: pairs with the Acquire in `has_room`: the entry is the sender's again.
             self.taken.0.store(taken, Ordering::Release);
         }
         Ok(under_way > 0)
@@ -126,23 +127,28 @@ mod model {
     use super::*;
     use loom::sync::Arc;
 
-    impl Queue {
+    impl FragmentQueue {
         fn new() -> Self {
-            let place =
-                || Place { ticket: 0, row_bytes: 0, row_align: 0, length: 0, bytes: [0; FRAGMENT_BYTES] };
-            let line = || Line(AtomicU32::new(0));
-            let places = std::array::from_fn(|_| SharedCell::new(place()));
-            Self { written: line(), taken: line(), places }
+            let entry = || QueueEntry {
+                ticket: 0,
+                row_bytes: 0,
+                row_align: 0,
+                length: 0,
+                bytes: [0; FRAGMENT_BYTES],
+            };
+            let line = || CacheLine(AtomicU32::new(0));
+            let entries = std::array::from_fn(|_| SharedCell::new(entry()));
+            Self { written: line(), taken: line(), entries }
         }
     }
 
-    /// Every place is used twice, so that what the receiver gives back is written again.
+    /// Every entry is used twice, so that what the receiver gives back is written again.
     #[test]
     fn fragments_come_whole_and_in_order() {
         loom::model(|| {
-            let queue = Arc::new(Queue::new());
+            let queue = Arc::new(FragmentQueue::new());
             let theirs = Arc::clone(&queue);
-            let count = PLACES as u64 + 1;
+            let count = QUEUE_ENTRIES as u64 + 1;
             let sender = loom::thread::spawn(move || {
                 for number in 0..count {
                     let bytes = number.to_ne_bytes();

@@ -27,7 +27,7 @@ use crate::wire::NoRef;
 use crate::wire::batch::{BODY_WORDS, FAILURE_WORDS};
 use crate::wire::decoder::Decoder;
 use crate::wire::encoder::{Encoder, Marshalled, Refused};
-use crate::wire::length::Length;
+use crate::wire::length::LengthWord;
 use crate::wire::refusal::Malformed;
 use crate::wire::rows::Rows;
 use crate::wire::word::Word;
@@ -168,14 +168,14 @@ impl<C> Argument<C> for Apart {
     }
 
     fn write(self, place: &mut [Word]) {
-        put(place, Length::Apart(self.0).pack());
+        put(place, LengthWord::Apart(self.0).pack());
     }
 }
 
 /// Writes bytes with their length in front into as many words as that takes.
 fn write_bytes(place: &mut [Word], bytes: &[u8]) {
     let Some((length, words)) = place.split_first_mut() else { return };
-    length.write(Length::Here(bytes.len() as u64).pack());
+    length.write(LengthWord::Here(bytes.len() as u64).pack());
     for (word, bytes) in words.iter_mut().zip(bytes.chunks(size_of::<u64>())) {
         let mut whole = [0; size_of::<u64>()];
         whole[..bytes.len()].copy_from_slice(bytes);
@@ -286,7 +286,7 @@ impl Answer<'_> {
 fn bytes_at(words: &[u64]) -> Result<(&[u8], usize), Malformed> {
     let malformed = Malformed::instead_of::<[u64]>;
     let (length, rest) = words.split_first().ok_or_else(malformed)?;
-    let Length::Here(length) = Length::unpack(*length) else { return Err(malformed()) };
+    let LengthWord::Here(length) = LengthWord::unpack(*length) else { return Err(malformed()) };
     let length = usize::try_from(length).map_err(|_| malformed())?;
     let bytes = as_bytes(rest).get(..length).ok_or_else(malformed)?;
     Ok((bytes, 1 + length.div_ceil(size_of::<u64>())))

@@ -12,7 +12,7 @@ use crate::lane::property::Properties;
 use crate::lane::registry::Registry;
 use crate::lane::server::Server;
 use crate::wire::batch::{Header, failure_words};
-use crate::wire::length::Length;
+use crate::wire::length::LengthWord;
 use crate::wire::refusal::Malformed;
 use crate::wire::request::RequestHeader;
 use crate::wire::rows::Rows;
@@ -163,8 +163,8 @@ impl<'a> EncodedBatch<'a> {
         };
         let encoded = operation.encoded().ok_or_else(Malformed::instead_of::<Operation>)?;
         let words = match encoded.arguments {
-            VARIABLE => match self.body.get(self.at + 1).copied().map(Length::unpack) {
-                Some(Length::Apart(_)) => 1,
+            VARIABLE => match self.body.get(self.at + 1).copied().map(LengthWord::unpack) {
+                Some(LengthWord::Apart(_)) => 1,
                 _ => bytes_at(&self.body[self.at + 1..])?.1,
             },
             words => words.into(),
@@ -181,11 +181,11 @@ impl<'a> EncodedBatch<'a> {
         let body: &'a [u64] = self.body;
         let words = &body[self.at + 1..][..request.words];
         match (request.encoded.arguments, words) {
-            (VARIABLE, [length, ..]) => match Length::unpack(*length) {
-                Length::Apart(ticket) => {
+            (VARIABLE, [length, ..]) => match LengthWord::unpack(*length) {
+                LengthWord::Apart(ticket) => {
                     self.serving.exchange.incoming().take(self.serving.client, ticket).map(Source::Rows)
                 }
-                Length::Here(_) => Ok(Source::Bytes(bytes_at(words)?.0)),
+                LengthWord::Here(_) => Ok(Source::Bytes(bytes_at(words)?.0)),
             },
             (_, words) => Ok(Source::Fixed(words)),
         }

@@ -19,13 +19,13 @@ struct Receiving {
 }
 
 struct Received {
-    order: Order<Turn>,
+    order: Order<Action>,
     /// Of all that came: offsets and hashes.
     digest: Xxh3,
 }
 
 /// What a frame means once its turn has come.
-enum Turn {
+enum Action {
     Bytes { offset: u64, bytes: u32, hash: u64 },
     Passed { blocks: u64 },
     End { length: u64, digest: u64 },
@@ -83,11 +83,11 @@ impl Receiving {
             match pump.receive()? {
                 PumpFrame::Bytes { turn, offset, bytes, hash } => {
                     self.receive_bytes(pump, offset, bytes as usize, hash)?;
-                    self.done(turn, Turn::Bytes { offset, bytes, hash });
+                    self.done(turn, Action::Bytes { offset, bytes, hash });
                 }
-                PumpFrame::Passed { turn, blocks } => self.done(turn, Turn::Passed { blocks }),
+                PumpFrame::Passed { turn, blocks } => self.done(turn, Action::Passed { blocks }),
                 PumpFrame::End { turn, length, digest } => {
-                    self.done(turn, Turn::End { length, digest });
+                    self.done(turn, Action::End { length, digest });
                     return Ok(());
                 }
                 PumpFrame::Leave => return Ok(()),
@@ -136,12 +136,12 @@ impl Receiving {
             && geometry.blocks_of(length) >= flow.written()
     }
 
-    fn done(&self, turn: u64, what: Turn) {
+    fn done(&self, turn: u64, what: Action) {
         let mut arrived = self.arrived();
         let Received { order, digest: ours } = &mut *arrived;
         let flow = self.ring.flow();
         order.done(turn, what, |what| match what {
-            Turn::Bytes { offset, bytes, hash } => {
+            Action::Bytes { offset, bytes, hash } => {
                 ours.update(&offset.to_le_bytes());
                 ours.update(&hash.to_le_bytes());
                 let (block, end) = (self.ring.geometry.block_of(offset), offset.saturating_add(bytes.into()));
@@ -151,14 +151,14 @@ impl Receiving {
                     flow.flush(end);
                 }
             }
-            Turn::Passed { blocks } => flow.hand_over(blocks),
-            Turn::End { length, .. } if !self.can_end_at(length) => flow.fail(Failure::Protocol),
-            Turn::End { length, digest } if digest == ours.digest() => {
+            Action::Passed { blocks } => flow.hand_over(blocks),
+            Action::End { length, .. } if !self.can_end_at(length) => flow.fail(Failure::Protocol),
+            Action::End { length, digest } if digest == ours.digest() => {
                 flow.set_length(length);
                 flow.hand_over(self.ring.geometry.blocks_of(length));
                 flow.end();
             }
-            Turn::End { .. } => flow.fail(Failure::Checksum(flow.written())),
+            Action::End { .. } => flow.fail(Failure::Checksum(flow.written())),
         });
     }
 
@@ -213,9 +213,9 @@ mod tests {
             let ring = Ring::create(Geometry::new().block(4096).ahead(2)).unwrap();
             let arrived = Mutex::new(Received { order: Order::new(), digest: Xxh3::new() });
             let receiving = Receiving { ring: Arc::new(ring), arrived };
-            receiving.done(0, Turn::Passed { blocks: passed });
+            receiving.done(0, Action::Passed { blocks: passed });
             let digest = receiving.arrived().digest.digest();
-            receiving.done(1, Turn::End { length, digest });
+            receiving.done(1, Action::End { length, digest });
             assert_eq!(receiving.ring.flow().failure(), Some(Failure::Protocol), "{passed} {length}");
             assert!(!receiving.ring.flow().is_ended());
         }
