@@ -7,7 +7,6 @@ use crate::rack::control::Control;
 use crate::rack::hello::{Hello, Reply};
 pub use crate::stream::fuzzing::streams;
 use crate::transport::socket::Address;
-use crate::transport::socket::Address;
 use crate::wire::decoder::Decoder;
 use crate::wire::encoder::Encoder;
 use crate::wire::row::RowLayout;
