@@ -275,10 +275,14 @@ fn a_daemon_keeps_nothing_of_applications_that_have_ended() {
         (count(0), count(1))
     };
     finish(&mut rack.launch(4, "true")).ended_with(0);
+    // The daemons may still be closing some of the first launch: forty more leave no more than that.
     let before = files();
     for _ in 0..40 {
         finish(&mut rack.launch(4, "echo text")).ended_with(0);
     }
-    common::eventually("all files are closed", || files() == before);
+    common::eventually("no more files than before", || {
+        let after = files();
+        after.0 <= before.0 && after.1 <= before.1
+    });
     assert_eq!(rack.ask("ps", &["--json"]).out.trim(), "[]");
 }
