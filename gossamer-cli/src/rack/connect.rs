@@ -12,9 +12,10 @@ use std::time::Duration;
 use tokio::net::TcpStream;
 use tokio::time::{sleep, timeout};
 
-/// How often a connection is tried that ends before the other side has said who it is, and how long is waited in between.
-const TRIES: usize = 4;
-const PAUSE: Duration = Duration::from_millis(50);
+/// How often a connection is tried that ends before the other side has said who it is.
+const TRIES: u32 = 7;
+/// How long is waited before the second try; before each further one, twice as long.
+const PAUSE: Duration = Duration::from_millis(20);
 
 /// A connection to a daemon that knows the key.
 #[derive(Debug)]
@@ -92,9 +93,9 @@ impl ConnectError {
 /// Opens a connection. A daemon at which many strangers knock turns away whoever is not through at once, so an end of the handshake is no
 /// answer yet.
 async fn open_at_last(address: &str, key: &Key) -> Result<Connection, ConnectError> {
-    for _ in 1..TRIES {
+    for tried in 0..TRIES - 1 {
         match open(address, key).await {
-            Err(ConnectError::Handshake(error)) if is_end(&error) => sleep(PAUSE).await,
+            Err(ConnectError::Handshake(error)) if is_end(&error) => sleep(PAUSE * 2_u32.pow(tried)).await,
             opened => return opened,
         }
     }

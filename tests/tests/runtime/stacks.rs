@@ -132,7 +132,8 @@ fn a_larger_stack_may_be_asked_for() {
         gossamer::run(workers(1).stack_size(64 << 10), || {
             #[inline(never)]
             fn half_a_mebibyte() -> u8 {
-                std::hint::black_box([1_u8; 512 << 10])[7]
+                let array = [std::hint::black_box(1_u8); 512 << 10];
+                std::hint::black_box(&array)[7]
             }
             assert_eq!(Trustee::here().spawn(|| half_a_mebibyte()).join(), 1);
         });

@@ -1,12 +1,7 @@
 //! `gossamer send` and `gossamer recv`, when something goes wrong: it is said, and what can be saved is saved.
-#![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
-mod common;
-#[path = "common/files.rs"]
-mod files;
-
-use common::{Finished, Scratch, eventually, finish, gossamer, signal, skipped, start};
-use files::{all_well, assert_same, event, noise, recv, transfer, waiting};
+use crate::common::files::{all_well, assert_same, event, noise, recv, transfer, waiting};
+use crate::common::{Finished, Scratch, eventually, finish, gossamer, signal, skipped, start};
 use std::fs;
 use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;

@@ -1,5 +1,9 @@
 //! What tests of the command share: starting it, under a watchdog.
-#![allow(dead_code, reason = "each test program uses a part")]
+
+pub mod files;
+pub mod middle;
+pub mod network;
+pub mod rack;
 
 use std::io::{Read, Write};
 use std::path::Path;
@@ -23,11 +27,15 @@ pub fn local(nodes: u32, script: &str) -> Command {
 }
 
 /// A process that is killed if the test ends before it does, or takes too long.
-pub struct Started(Option<Child>, mpsc::Sender<()>);
+pub struct Started {
+    child: Option<Child>,
+    /// Its end tells the watchdog.
+    _alive: mpsc::Sender<()>,
+}
 
 impl Started {
     pub fn pid(&self) -> u32 {
-        self.0.as_ref().unwrap().id()
+        self.child.as_ref().unwrap().id()
     }
 
     pub fn signal(&self, name: &str) {
@@ -35,12 +43,12 @@ impl Started {
     }
 
     pub fn child(&mut self) -> &mut Child {
-        self.0.as_mut().unwrap()
+        self.child.as_mut().unwrap()
     }
 
     /// Waits for the end and for all output.
     pub fn finish(mut self) -> Finished {
-        let child = self.0.take().unwrap();
+        let child = self.child.take().unwrap();
         let pid = child.id();
         let (tell, told) = mpsc::channel();
         std::thread::spawn(move || tell.send(child.wait_with_output()));
@@ -54,7 +62,7 @@ impl Started {
 
 impl Drop for Started {
     fn drop(&mut self) {
-        if let Some(child) = &mut self.0 {
+        if let Some(child) = &mut self.child {
             child.kill().ok();
             child.wait().ok();
         }
@@ -71,7 +79,7 @@ pub fn start(command: &mut Command) -> Started {
             signal(pid, "KILL");
         }
     });
-    Started(Some(child), alive)
+    Started { child: Some(child), _alive: alive }
 }
 
 pub fn finish(command: &mut Command) -> Finished {

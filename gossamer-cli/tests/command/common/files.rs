@@ -1,5 +1,4 @@
 //! What tests of `send` and `recv` share: a receiver that waits, files of every kind, and an oracle.
-#![allow(dead_code, reason = "each test program uses a part")]
 
 use crate::common::{Finished, Started, gossamer, start};
 use serde_json::Value;

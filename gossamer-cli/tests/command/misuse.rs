@@ -1,18 +1,13 @@
 //! Peers that know the key, but not the protocol: launchers against a daemon, and daemons against a launcher.
-#![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
-mod common;
-#[path = "common/rack.rs"]
-mod rack;
-
-use common::{WATCHDOG, finish};
+use crate::common::rack::Rack;
+use crate::common::{WATCHDOG, finish};
 use gossamer_cli::node::message::{Command, Event};
 use gossamer_cli::node::resource_limits::ResourceLimits;
 use gossamer_cli::rack::protocol::{Hello, Launch, PROTOCOL, Reply, Request};
 use gossamer_cli::secure::channel::{self, Reader, Writer};
 use gossamer_cli::secure::codec::{decode, encode};
 use gossamer_cli::secure::key::Key;
-use rack::Rack;
 use std::future::Future;
 use std::net::Ipv4Addr;
 use std::path::Path;
@@ -152,9 +147,9 @@ fn an_upload_that_is_cut_off_leaves_nothing() {
         client.say(&Request::Binary(SCRIPT[..5].to_vec())).await;
         let cache = rack.scratch.path("cache-a");
         let files = || std::fs::read_dir(&cache).unwrap().count();
-        common::eventually("the upload begins", || files() == 1);
+        crate::common::eventually("the upload begins", || files() == 1);
         drop(client);
-        common::eventually("the upload is removed", || files() == 0);
+        crate::common::eventually("the upload is removed", || files() == 0);
         rack.daemons[0].says("not started: the program cannot be stored");
     });
 }
@@ -216,7 +211,7 @@ async fn wrong_daemon(listener: TcpListener, key: &Path, hello: Hello, replies: 
 }
 
 /// What `gossamer run` says of such a daemon.
-fn against(name: &str, hello: Hello, replies: Vec<Reply>) -> common::Finished {
+fn against(name: &str, hello: Hello, replies: Vec<Reply>) -> crate::common::Finished {
     let rack = Rack::without_daemons(name, 1);
     let (port, key) = (rack.machines[0].1, rack.scratch.path("key"));
     let listener = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, port)).unwrap();
@@ -280,7 +275,7 @@ fn a_daemon_keeps_nothing_of_applications_that_have_ended() {
     for _ in 0..40 {
         finish(&mut rack.launch(4, "echo text")).ended_with(0);
     }
-    common::eventually("no more files than before", || {
+    crate::common::eventually("no more files than before", || {
         let after = files();
         after.0 <= before.0 && after.1 <= before.1
     });

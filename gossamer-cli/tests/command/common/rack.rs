@@ -1,5 +1,4 @@
 //! A rack on this machine: daemons on ports of their own.
-#![allow(dead_code, reason = "each test program uses a part")]
 
 use crate::common::{Finished, Scratch, Started, eventually, finish, gossamer, start};
 use std::io::{BufRead, BufReader};

@@ -1,9 +1,6 @@
 //! The command line itself: help, completions, manual pages, the key.
-#![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
-mod common;
-
-use common::{Scratch, finish, gossamer};
+use crate::common::{Scratch, finish, gossamer};
 
 const COMMANDS: [&str; 11] =
     ["run", "daemon", "ps", "kill", "logs", "status", "send", "recv", "keygen", "completions", "man"];

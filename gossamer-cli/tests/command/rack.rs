@@ -1,12 +1,7 @@
 //! `gossamer run` over daemons, several of them on this machine, with shell scripts as nodes.
-#![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
-mod common;
-#[path = "common/rack.rs"]
-mod rack;
-
-use common::{eventually, finish, is_alive, read_numbers, start, write_script};
-use rack::{Daemon, Rack};
+use crate::common::rack::{Daemon, Rack};
+use crate::common::{eventually, finish, is_alive, read_numbers, start, write_script};
 use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Stdio};
@@ -272,7 +267,7 @@ fn applications_at_the_same_time_do_not_mix() {
 #[test]
 fn a_daemon_of_root_starts_nodes_as_the_user_of_the_configuration() {
     if !rustix::process::geteuid().is_root() {
-        common::skipped("nodes of another user need root");
+        crate::common::skipped("nodes of another user need root");
         return;
     }
     let rack = Rack::without_daemons("user", 1);

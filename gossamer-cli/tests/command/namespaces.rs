@@ -1,17 +1,8 @@
 //! A rack whose machines are network namespaces, joined by a switch: what happens when machines, daemons, nodes and links
 //! between them fail. Needs root and `ip`.
-#![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
-mod common;
-#[path = "common/middle.rs"]
-mod middle;
-#[path = "common/network.rs"]
-mod network;
-#[path = "common/rack.rs"]
-mod rack;
-
-use common::{eventually, finish, gossamer, write_script};
-use network::{Network, all_end};
+use crate::common::network::{Network, all_end};
+use crate::common::{eventually, finish, gossamer, write_script};
 
 #[test]
 fn nodes_on_different_machines_reach_each_other() {
@@ -38,7 +29,7 @@ fn nodes_on_different_machines_reach_each_other() {
 fn a_killed_node_ends_the_application_on_all_machines() {
     let Some(network) = Network::new("node") else { return };
     let (started, nodes) = network.lasting();
-    common::signal(nodes[2], "KILL");
+    crate::common::signal(nodes[2], "KILL");
     let finished = started.finish();
     finished.ended_with(137).said(&format!("(pid {}) was killed by SIGKILL", nodes[2]));
     all_end(&nodes);

@@ -1,6 +1,5 @@
 //! A machine in the middle of a link, which passes itself off to each side as the other: it takes connections, and carries what
 //! comes as slowly as a bad link does, late and in small pieces, or not at all.
-#![allow(dead_code, reason = "each test program uses a part")]
 
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 use std::fs::File;

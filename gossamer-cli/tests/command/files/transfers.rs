@@ -1,12 +1,9 @@
 //! `gossamer send` and `gossamer recv`: what arrives is what was sent.
-#![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
-mod common;
-#[path = "common/files.rs"]
-mod files;
-
-use common::{Scratch, finish, gossamer, start};
-use files::{all_well, assert_same, event, everything, noise, recv, sparse, transfer, waiting};
+use crate::common::files::{
+    all_well, assert_same, event, everything, noise, recv, sparse, transfer, waiting,
+};
+use crate::common::{Scratch, finish, gossamer, start};
 use std::fs;
 use std::io::{Read, Write};
 use std::os::fd::OwnedFd;

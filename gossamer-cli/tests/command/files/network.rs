@@ -1,19 +1,8 @@
 //! `gossamer send` and `gossamer recv` between machines, which are network namespaces. Needs root and `ip`.
-#![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
-mod common;
-#[path = "common/files.rs"]
-mod files;
-#[path = "common/middle.rs"]
-mod middle;
-#[path = "common/network.rs"]
-mod network;
-#[path = "common/rack.rs"]
-mod rack;
-
-use common::{Started, eventually, start};
-use files::{all_well, assert_same, everything, noise, waiting};
-use network::Network;
+use crate::common::files::{all_well, assert_same, everything, noise, waiting};
+use crate::common::network::Network;
+use crate::common::{Started, eventually, start};
 use std::fs;
 use std::path::Path;
 
@@ -25,7 +14,7 @@ fn begin(network: &Network, from: &Path, to: &Path, options: &[&str]) -> (Starte
     (start(network.command("a", "send", &send).args(options)), receiver)
 }
 
-fn end((sender, receiver): (Started, Started)) -> (common::Finished, common::Finished) {
+fn end((sender, receiver): (Started, Started)) -> (crate::common::Finished, crate::common::Finished) {
     (sender.finish(), receiver.finish())
 }
 

@@ -1,12 +1,7 @@
 //! What is done around launches: the key, the configuration, limits, and the commands that ask daemons.
-#![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
-mod common;
-#[path = "common/rack.rs"]
-mod rack;
-
-use common::{eventually, finish, gossamer, read_numbers, start};
-use rack::Rack;
+use crate::common::rack::Rack;
+use crate::common::{eventually, finish, gossamer, read_numbers, start};
 use std::io::Read;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
@@ -87,7 +82,7 @@ fn another_key_is_refused_on_both_sides() {
     rack.daemons[0].says("refused 127.0.0.1: it does not know the rack's key");
 }
 
-fn rack_key(rack: &Rack) -> common::Finished {
+fn rack_key(rack: &Rack) -> crate::common::Finished {
     finish(&mut gossamer(&["keygen", rack.scratch.path("key").to_str().unwrap()]))
 }
 

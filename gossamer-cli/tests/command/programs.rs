@@ -1,16 +1,7 @@
 //! Real programs of the workspace on machines that are network namespaces, over good links and bad ones. Needs root and `ip`.
-#![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
-mod common;
-#[path = "common/middle.rs"]
-mod middle;
-#[path = "common/network.rs"]
-mod network;
-#[path = "common/rack.rs"]
-mod rack;
-
-use common::{Finished, Started, finish, start};
-use network::{Network, address, all_end};
+use crate::common::network::{Network, address, all_end};
+use crate::common::{Finished, Started, finish, start};
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -19,7 +10,7 @@ use std::process::{Command, Stdio};
 fn program(name: &str) -> Option<String> {
     let path = Path::new(env!("CARGO_BIN_EXE_gossamer")).with_file_name(name);
     if !path.exists() {
-        common::skipped(&format!("{} is not built: `cargo build --workspace` does", path.display()));
+        crate::common::skipped(&format!("{} is not built: `cargo build --workspace` does", path.display()));
         return None;
     }
     Some(path.to_str().unwrap().to_owned())

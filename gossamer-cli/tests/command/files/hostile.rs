@@ -1,13 +1,8 @@
 //! `gossamer recv` and a sender that knows the code and means no good: nothing is written outside of the directory, and
 //! nothing hangs.
-#![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
-mod common;
-#[path = "common/files.rs"]
-mod files;
-
-use common::{Finished, Scratch, finish, gossamer};
-use files::{Waiting, event, noise, recv};
+use crate::common::files::{Waiting, event, noise, recv};
+use crate::common::{Finished, Scratch, finish, gossamer};
 use gossamer::stream::{self, Length, Options};
 use gossamer_cli::files::content::digest::Hasher;
 use gossamer_cli::files::pairing::code::{Code, stream_key};

@@ -1,6 +1,4 @@
 //! Bytes from outside, as they must not be: every decoder refuses them, and none panics or takes much memory.
-#![allow(clippy::unwrap_used, reason = "a test fails by it")]
-
 use gossamer_cli::node::ending::{self, MOST_WORDS};
 use gossamer_cli::node::message::{Command, Event};
 use gossamer_cli::rack::config::Rack;

@@ -1,9 +1,6 @@
 //! `gossamer run --local`, with shell scripts as nodes.
-#![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
-mod common;
-
-use common::{
+use crate::common::{
     Scratch, eventually, finish, gossamer, is_alive, local, read_numbers, signal, start, write_script,
 };
 use std::io::{Read, Write};

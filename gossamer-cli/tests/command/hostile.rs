@@ -1,15 +1,11 @@
 //! Peers that want to harm a daemon. Its applications must not notice, and it must stay reachable and small.
-#![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
-mod common;
-#[path = "common/rack.rs"]
-mod rack;
-
-use common::{WATCHDOG, eventually, finish, read_numbers, start};
-use rack::Rack;
+use crate::common::rack::Rack;
+use crate::common::{WATCHDOG, eventually, finish, read_numbers, start};
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::process::Stdio;
+use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
 
 fn connect(rack: &Rack) -> TcpStream {
@@ -46,14 +42,17 @@ fn while_an_application_runs(rack: &Rack, harm: impl FnOnce()) {
     let (stop, stopped) = std::sync::mpsc::channel::<()>();
     let writer = std::thread::spawn(move || {
         let mut written = 0;
-        while stopped.recv_timeout(Duration::from_millis(10)).is_err() {
-            writeln!(input, "{written}").unwrap();
+        while stopped.recv_timeout(Duration::from_millis(10)) == Err(RecvTimeoutError::Timeout) {
+            if writeln!(input, "{written}").is_err() {
+                // It has ended; what it said is looked at below.
+                break;
+            }
             written += 1;
         }
         written
     });
     harm();
-    stop.send(()).unwrap();
+    drop(stop);
     let written: usize = writer.join().unwrap();
     let finished = started.finish();
     finished.ended_with(0).was_quiet();
@@ -165,7 +164,8 @@ fn through(rack: &Rack, port: u16) -> std::process::Command {
     let config = rack.scratch.path("through.toml");
     let text = format!("key = \"key\"\n[[machine]]\nname = \"a\"\naddress = \"127.0.0.1:{port}\"\n");
     std::fs::write(&config, text).unwrap();
-    let mut command = common::gossamer(&["run", "--config", config.to_str().unwrap(), "--", "/bin/sh", "-c"]);
+    let mut command =
+        crate::common::gossamer(&["run", "--config", config.to_str().unwrap(), "--", "/bin/sh", "-c"]);
     command.arg(format!("echo ran >>{}", rack.scratch.path("traces").display()));
     command
 }

@@ -1,12 +1,7 @@
 //! `gossamer send` and `gossamer recv`, killed: the next run goes on where the first one was.
-#![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
-mod common;
-#[path = "common/files.rs"]
-mod files;
-
-use common::{Scratch, eventually, start};
-use files::{all_well, assert_same, noise, recv, sparse, transfer};
+use crate::common::files::{all_well, assert_same, noise, recv, sparse, transfer};
+use crate::common::{Scratch, eventually, start};
 use std::fs;
 use std::path::Path;
 use std::time::Duration;

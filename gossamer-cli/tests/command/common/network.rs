@@ -1,9 +1,8 @@
 //! A rack whose machines are network namespaces, joined by a switch. Needs root and `ip`.
-#![allow(dead_code, reason = "each test program uses a part")]
 
+use crate::common::middle::{self, Middle};
+use crate::common::rack::Daemon;
 use crate::common::{self, Scratch, Started, eventually, finish, gossamer, is_alive, read_numbers, start};
-use crate::middle::{self, Middle};
-use crate::rack::Daemon;
 use std::net::Ipv4Addr;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
