@@ -69,7 +69,7 @@ impl Shape {
             // One for each worker, and one to watch each other, which is read and written by two descriptors.
             Over::Tcp => (others * (workers + 1), others * (workers + 2)),
         };
-        // Each worker has a poller, by two descriptors, what wakes it, and what other nodes wake it with. Each node has a door.
+        // Each worker has a poller, by two descriptors, what wakes it, and what other nodes wake it with. Each node has a listener.
         Figures {
             lanes: slots + ENDS * (inside + between),
             connections,

@@ -18,7 +18,7 @@ struct State {
 }
 
 /// The socket at which its neighbours meet a node, which is no connection.
-const DOOR: u64 = 1;
+const LISTENER: u64 = 1;
 
 /// What this process had last before a lane was made.
 static BEFORE: Mutex<State> = Mutex::new(State { resident: 0, sockets: 0, descriptors: 0 });
@@ -102,7 +102,7 @@ fn figures() -> String {
         "{} {} {} {}",
         before.resident,
         now.resident.saturating_sub(before.resident),
-        now.sockets - start.sockets - DOOR,
+        now.sockets - start.sockets - LISTENER,
         now.descriptors - start.descriptors
     )
 }

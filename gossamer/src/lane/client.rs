@@ -258,33 +258,59 @@ impl<F: Fabric> Client<F> {
             // SAFETY: a response batch begins with the words of failures.
             failures |= u128::from(unsafe { body.wrapping_add(word).read() }) << (64 * word);
         }
-        let (mut at, mut index) = (body.wrapping_add(FAILURE_WORDS), 0);
+        let mut at = body.wrapping_add(FAILURE_WORDS);
         let mut last: (Option<&'static Kind>, usize) = (None, 0);
+        let next = |index: usize, kind: &'static Kind| {
+            let failed = failures != 0 && failures >> index & 1 != 0;
+            // A branch, so that the processor need not wait for `words` to guess the next response's place.
+            if !last.0.is_some_and(|last| std::ptr::eq(last, kind)) {
+                last = (Some(kind), kind.words());
+            }
+            let response = at;
+            at = at.wrapping_add(if failed { 1 } else { last.1 });
+            Some((response, failed))
+        };
+        // SAFETY: K2 and the order of lanes make the first completion the one of the first response left.
+        let _all_are_there = unsafe { self.complete_each(count, next) };
+    }
+
+    /// Runs the completions of `count` responses. `next` tells where the next one is, and whether it is a failure; or that it is not
+    /// there, after which the other completions are left. Whether all were there.
+    ///
+    /// # Safety
+    /// What `next` tells of is the whole response to the first request of `completions` (C2).
+    #[inline(always)]
+    pub(super) unsafe fn complete_each(
+        &self,
+        count: usize,
+        mut next: impl FnMut(usize, &'static Kind) -> Option<(*const u64, bool)>,
+    ) -> bool {
+        let (mut index, mut all_are_there) = (0, true);
         while index < count {
             // A loop that is left only by a panic of a completion, which the hook has reported, and then entered again.
             catch::contained(|| {
                 while index < count {
-                    let failed = failures != 0 && failures >> index & 1 != 0;
-                    index += 1;
                     let finish = |completion: *mut Completion| {
-                        let response = at;
                         // SAFETY: the ring gave the address of a completion that nobody else uses.
                         let kind = unsafe { (*completion).kind() };
-                        // A branch, so that the processor need not wait for `words` to guess the next response's place.
-                        if !last.0.is_some_and(|last| std::ptr::eq(last, kind)) {
-                            last = (Some(kind), kind.words());
+                        let response = next(index, kind);
+                        index += 1;
+                        match response {
+                            // SAFETY: the caller's. It is moved off the ring before anything is pushed.
+                            Some((response, failed)) => unsafe {
+                                Completion::finish(completion, response, failed);
+                            },
+                            // The completion is leaked: its request may still be served.
+                            None => all_are_there = false,
                         }
-                        at = at.wrapping_add(if failed { 1 } else { last.1 });
-                        // SAFETY: K2 and the order of lanes make the first completion the one of the first response left
-                        // (C2). It is moved off the ring before anything is pushed.
-                        unsafe { Completion::finish(completion, response, failed) };
                     };
-                    // SAFETY: `finish` uses the completion up.
-                    if unsafe { self.completions.pop_in_place(finish) }.is_none() {
-                        return;
+                    // SAFETY: `finish` uses the completion up, or leaks it.
+                    if unsafe { self.completions.pop_in_place(finish) }.is_none() || !all_are_there {
+                        (index, all_are_there) = (count, false);
                     }
                 }
             });
         }
+        all_are_there
     }
 }

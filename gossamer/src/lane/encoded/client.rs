@@ -2,9 +2,8 @@
 //! have to be, and lengths that a peer wrote are checked.
 
 use crate::fabric::Fabric;
-use crate::lane::catch;
 use crate::lane::client::Client;
-use crate::lane::completion::Completion;
+use crate::lane::completion::{Completion, Kind};
 use crate::lane::encoded::{Argument, Unanswered, VARIABLE, answer_words, bytes_at};
 use crate::lane::operation::{Delegated, Encoded};
 use crate::lane::property::{ROOT, Root};
@@ -92,45 +91,21 @@ impl<F: Fabric> Client<F> {
 
     /// Runs the completions of a batch of `count` responses.
     fn complete_encoded(&self, body: &[u64], count: usize) -> Result<(), Malformed> {
-        let (failures, mut index) = (&body[..failure_words(count)], 0);
+        let failures = &body[..failure_words(count)];
         let mut at = failures.len();
-        let mut malformed = None;
-        while index < count {
-            // A loop that is left only by a panic of a completion, which the hook has reported, and then entered again.
-            catch::contained(|| {
-                while index < count {
-                    let failed = failures[index / 64] >> (index % 64) & 1 != 0;
-                    index += 1;
-                    let finish = |completion: *mut Completion| {
-                        let response = body.as_ptr().wrapping_add(at);
-                        // SAFETY: the ring gave the address of a completion that nobody else uses.
-                        let words = match unsafe { (*completion).kind() }.words() {
-                            _ if failed => Ok(1),
-                            words if words == VARIABLE.into() => {
-                                bytes_at(body.get(at..).unwrap_or_default()).map(|(_, words)| words)
-                            }
-                            words => Ok(words),
-                        };
-                        match words {
-                            Ok(words) if at + words <= body.len() => {
-                                at += words;
-                                // SAFETY: K2 and the order of lanes make the first completion the one of the first response left
-                                // (C2), and the response is whole. It is moved off the ring before anything is pushed.
-                                unsafe { Completion::finish(completion, response, failed) };
-                            }
-                            // The completion is left; the node ends.
-                            _ => malformed = Some(Malformed::instead_of::<[u64]>()),
-                        }
-                    };
-                    // SAFETY: `finish` uses the completion up, or leaks it.
-                    if unsafe { self.completions.pop_in_place(finish) }.is_none() || malformed.is_some() {
-                        index = count;
-                        malformed.get_or_insert(Malformed::instead_of::<[u64]>());
-                        return;
-                    }
-                }
-            });
-        }
-        malformed.map_or(Ok(()), Err)
+        let next = |index: usize, kind: &'static Kind| {
+            let failed = failures[index / 64] >> (index % 64) & 1 != 0;
+            let rest = body.get(at..)?;
+            let words = match kind.words() {
+                _ if failed => 1,
+                words if words == VARIABLE.into() => bytes_at(rest).ok()?.1,
+                words => words,
+            };
+            at += words;
+            Some((rest.get(..words)?.as_ptr(), failed))
+        };
+        // SAFETY: K2 and the order of lanes make the first completion the one of the first response left, and it is whole.
+        let all_are_there = unsafe { self.complete_each(count, next) };
+        all_are_there.then_some(()).ok_or_else(Malformed::instead_of::<[u64]>)
     }
 }

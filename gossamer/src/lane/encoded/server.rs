@@ -67,7 +67,9 @@ impl<F: Fabric> Server<F> {
     }
 }
 
-/// A batch being served: what must survive the panic of one of its closures.
+/// A batch being served: what must survive the panic of one of its closures. Its loop is not that of `ServedBatch`: there every
+/// request can be trusted and the next one is found by its operation alone, which makes the loop a few instructions; here each is
+/// looked at. Only the loop around it, which takes panics, is alike.
 struct EncodedBatch<'a> {
     serving: Serving<'a>,
     body: &'a [u64],

@@ -7,6 +7,8 @@ mod suspend;
 pub(crate) mod timer;
 mod turn;
 pub(crate) mod wake;
+#[cfg(all(test, not(loom)))]
+mod wake_count;
 
 pub(crate) use suspend::Cancelled;
 

@@ -216,22 +216,13 @@ impl Sources {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
+    use crate::worker::fibers::wake_count::WakeCount;
     use std::pin::pin;
-    use std::task::Wake;
-
-    #[derive(Default)]
-    struct Count(AtomicUsize);
-
-    impl Wake for Count {
-        fn wake(self: Arc<Self>) {
-            self.0.fetch_add(1, Ordering::Relaxed);
-        }
-    }
 
     #[test]
     fn one_event_reaches_every_reader_and_a_dropped_wait_leaves_no_waker() {
         let readiness = Readiness::new();
-        let counts: Vec<_> = (0..3).map(|_| Arc::new(Count::default())).collect();
+        let counts: Vec<_> = (0..3).map(|_| Arc::new(WakeCount::default())).collect();
         let wakers: Vec<_> = counts.iter().map(|count| Waker::from(Arc::clone(count))).collect();
         let seen = readiness.events(Direction::Read);
         let mut first = pin!(readiness.event_after(Direction::Read, seen));
@@ -247,7 +238,7 @@ mod tests {
         readiness.count_event(Direction::Read);
         assert!(first.as_mut().poll(&mut Context::from_waker(&wakers[0])).is_ready());
         assert!(second.as_mut().poll(&mut Context::from_waker(&wakers[1])).is_ready());
-        let woken: Vec<_> = counts.iter().map(|count| count.0.load(Ordering::Relaxed)).collect();
+        let woken: Vec<_> = counts.iter().map(|count| count.wakes()).collect();
         assert_eq!(woken, [1, 1, 0]);
         assert!(readiness.side(Direction::Read).waiting.is_empty());
     }

@@ -63,30 +63,20 @@ impl Timers {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
+    use crate::worker::fibers::wake_count::WakeCount;
     use std::sync::Arc;
-    use std::sync::atomic::{AtomicUsize, Ordering};
-    use std::task::Wake;
-
-    #[derive(Default)]
-    struct Count(AtomicUsize);
-
-    impl Wake for Count {
-        fn wake(self: Arc<Self>) {
-            self.0.fetch_add(1, Ordering::Relaxed);
-        }
-    }
 
     #[test]
     fn a_cancelled_timer_wakes_nobody_and_leaves_nothing_behind() {
-        let (timers, count, now) = (Timers::default(), Arc::new(Count::default()), Instant::now());
+        let (timers, count, now) = (Timers::default(), Arc::new(WakeCount::default()), Instant::now());
         let cancelled = timers.register(now, Waker::from(Arc::clone(&count)));
         timers.register(now, Waker::from(Arc::clone(&count)));
         timers.cancel(cancelled);
         assert!(timers.fire(now));
-        assert_eq!(count.0.load(Ordering::Relaxed), 1);
+        assert_eq!(count.wakes(), 1);
         assert!(timers.is_empty());
         timers.cancel(cancelled);
     }
