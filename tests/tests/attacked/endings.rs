@@ -8,10 +8,12 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc;
 use std::time::Duration;
 
-/// Has the child be the only node of a rack.
+/// Has the child be the only node of a rack of its own.
 fn a_node_alone(child: &mut Command) {
-    child.env("GOSSAMER_NODES", format!("unix:attacked-{}", std::process::id())).env("GOSSAMER_NODE", "0");
-    child.env("GOSSAMER_TOKEN", "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff");
+    static RACKS: AtomicU64 = AtomicU64::new(0);
+    let (process, rack) = (std::process::id(), RACKS.fetch_add(1, Ordering::Relaxed));
+    child.env("GOSSAMER_NODES", format!("unix:attacked-{process}-{rack}")).env("GOSSAMER_NODE", "0");
+    child.env("GOSSAMER_TOKEN", format!("{process:032x}{rack:032x}"));
 }
 
 #[test]
