@@ -1,0 +1,3 @@
+//! libibverbs as C has it: the only place that knows its types.
+
+mod types;

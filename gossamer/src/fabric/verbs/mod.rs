@@ -1,0 +1,3 @@
+//! RDMA by the verbs of InfiniBand: for InfiniBand, RoCE, and RoCE in software.
+
+mod abi;
