@@ -1,4 +1,5 @@
 //! The constants of libibverbs that are used, under bindgen's names. An enumeration of C is a `u32`.
+#![allow(dead_code, reason = "a simulated device, which has them, too, uses others")]
 
 /// Of `ibv_device.transport_type`; that of RoCE, too.
 pub const IBV_TRANSPORT_IB: i32 = 0;

@@ -1,3 +1,8 @@
-//! libibverbs as C has it: the only place that knows its types.
+//! libibverbs as C has it: types, constants, functions.
 
-mod types;
+#[cfg(test)]
+pub(crate) mod fake;
+mod library;
+pub(crate) mod types;
+
+pub(crate) use library::Verbs;

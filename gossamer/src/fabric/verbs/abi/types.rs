@@ -37,7 +37,6 @@ mod constants;
 #[path = "work_requests.rs"]
 mod work_requests;
 
-#[allow(unused_imports, reason = "those who include this file choose")]
 pub use constants::*;
 pub use work_requests::*;
 

@@ -152,7 +152,7 @@ layout!(
     ibv_send_wr, 128, wr_id 0, next 8, sg_list 16, num_sge 24, opcode 28, send_flags 32, __bindgen_anon_1
     36, wr 40, qp_type 72, __bindgen_anon_2 80
 );
-layout!(ibv_send_wr__bindgen_ty_2, 32, rdma 0, atomic 0, ud 0);
+layout!(ibv_send_wr__bindgen_ty_2, 32, rdma 0, ud 0);
 layout!(ibv_send_wr__bindgen_ty_2__bindgen_ty_1, 16, remote_addr 0, rkey 8);
 layout!(ibv_send_wr__bindgen_ty_2__bindgen_ty_2, 32, remote_addr 0, compare_add 8, swap 16, rkey 24);
 layout!(ibv_send_wr__bindgen_ty_2__bindgen_ty_3, 16, ah 0, remote_qpn 8, remote_qkey 12);
