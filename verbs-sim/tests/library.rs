@@ -74,13 +74,17 @@ fn a_program_finds_it_as_libibverbs_with_all_its_symbols_and_one_device() {
         return;
     }
     let library = unsafe { libc::dlopen(c"libibverbs.so.1".as_ptr(), libc::RTLD_NOW) };
-    assert!(!library.is_null());
+    assert!(!library.is_null(), "{:?}", unsafe { CStr::from_ptr(libc::dlerror()) });
     for name in SYMBOLS {
         symbol(library, name);
     }
     let list = symbol(library, SYMBOLS[0]);
     let list: unsafe extern "C" fn(*mut c_int) -> *mut c_void = unsafe { std::mem::transmute(list) };
+    let free = symbol(library, SYMBOLS[1]);
+    let free: unsafe extern "C" fn(*mut c_void) = unsafe { std::mem::transmute(free) };
     let mut count = 0;
-    assert!(!unsafe { list(&mut count) }.is_null());
+    let devices = unsafe { list(&mut count) };
+    assert!(!devices.is_null());
     assert_eq!(count, 1);
+    unsafe { free(devices) };
 }

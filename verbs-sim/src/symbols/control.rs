@@ -1,7 +1,8 @@
 //! Symbols that libibverbs does not have: counters, and faults on demand.
 
 use super::status;
-use crate::state::lock;
+use crate::events::Subject;
+use crate::state::{State, lock};
 use libc::{EINVAL, c_char, c_int};
 use std::ffi::CStr;
 
@@ -22,22 +23,29 @@ pub(crate) extern "C" fn verbs_sim_break(number: u32, with: u32) -> c_int {
 /// A device, by its place in the configuration, fails for good.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn verbs_sim_device_fatal(device: c_int) -> c_int {
-    let mut state = lock();
-    match usize::try_from(device).ok().filter(|device| *device < state.devices.len()) {
-        Some(device) => {
-            state.fail_device(device);
-            0
-        }
-        None => EINVAL,
-    }
+    status(with_device(device, |state, device| {
+        state.fail_device(device);
+        Ok(())
+    }))
 }
 
 /// A port goes down, or comes up.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn verbs_sim_port(device: c_int, port: u8, is_active: c_int) -> c_int {
+    status(with_device(device, |state, device| state.set_port(device, port, is_active != 0)))
+}
+
+/// Tells of an event at a port, of which nothing else follows: `IBV_EVENT_GID_CHANGE`, for one.
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn verbs_sim_event(device: c_int, port: u8, kind: u32) -> c_int {
+    status(with_device(device, |state, device| {
+        state.tell_device(device, kind, Subject::Port(port));
+        Ok(())
+    }))
+}
+
+fn with_device(device: c_int, act: impl FnOnce(&mut State, usize) -> Result<(), c_int>) -> Result<(), c_int> {
     let mut state = lock();
-    match usize::try_from(device).ok().filter(|device| *device < state.devices.len()) {
-        Some(device) => status(state.set_port(device, port, is_active != 0)),
-        None => EINVAL,
-    }
+    let device = usize::try_from(device).ok().filter(|device| *device < state.devices.len());
+    act(&mut state, device.ok_or(EINVAL)?)
 }

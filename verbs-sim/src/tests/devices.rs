@@ -161,15 +161,19 @@ fn nothing_promises_order_else() {
 
 #[test]
 fn closing_a_context_takes_what_is_left_of_it() {
-    with_devices("tests::devices::closing_a_context_takes_what_is_left_of_it", "a port=1", || {
-        let context = open(0);
-        unsafe {
-            let domain = ibv_alloc_pd(context);
-            let queue = ibv_create_cq(context, 8, null_mut(), null_mut(), 0);
-            assert!(!domain.is_null() && !queue.is_null());
-            assert_eq!(counter(c"objects"), 2);
-            assert_eq!(ibv_close_device(context), 0);
-        }
-        assert_eq!(counter(c"objects"), 0);
-    });
+    if !is_child("alone") {
+        let mut command = child("tests::devices::closing_a_context_takes_what_is_left_of_it", "alone");
+        // What C has of it is leaked, as with the real library.
+        assert!(command.env("ASAN_OPTIONS", "detect_leaks=0").status().unwrap().success());
+        return;
+    }
+    let context = open(0);
+    unsafe {
+        let domain = ibv_alloc_pd(context);
+        let queue = ibv_create_cq(context, 8, null_mut(), null_mut(), 0);
+        assert!(!domain.is_null() && !queue.is_null());
+        assert_eq!(counter(c"objects"), 2);
+        assert_eq!(ibv_close_device(context), 0);
+    }
+    assert_eq!(counter(c"objects"), 0);
 }

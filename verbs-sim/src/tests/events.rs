@@ -47,3 +47,15 @@ fn an_event_that_nobody_took_goes_with_its_queue_pair() {
         assert_eq!(ibv_close_device(context), 0);
     }
 }
+
+#[test]
+fn events_of_a_port_are_told_to_all_contexts_of_its_device() {
+    let test = "tests::events::events_of_a_port_are_told_to_all_contexts_of_its_device";
+    with_devices(test, "a port=1 gid=3:v2:10.0.0.1; b port=1 gid=3:v2:10.0.0.1", || {
+        let of = |device| End::new(Plan { device, ..Plan::default() });
+        let (one, two, other) = (of(0), of(0), of(1));
+        assert_eq!(verbs_sim_event(0, 1, IBV_EVENT_GID_CHANGE), 0);
+        assert_eq!((one.event(), two.event()), (IBV_EVENT_GID_CHANGE, IBV_EVENT_GID_CHANGE));
+        assert!(!is_readable(unsafe { (*other.context).async_fd }, 0));
+    });
+}
