@@ -104,7 +104,7 @@ impl State {
 
     /// Does some things for a queue pair.
     fn serve(&mut self, handle: u32) {
-        while self.random.u8(..8) != 0 {
+        while self.random.u8(..16) != 0 {
             let mut sides = [Self::request, Self::respond];
             self.random.shuffle(&mut sides);
             let is_busy = sides.iter().any(|side| side(self, handle));

@@ -8,8 +8,8 @@ use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
 /// Events in the order in which they came.
 pub(crate) struct EventQueue<T> {
-    /// Counts them. Who takes one reads it first, without the lock, then takes the event with the lock; so there may be an
-    /// event less than it counted, if one was withdrawn meanwhile.
+    /// Counts them. Who takes one reads it first, without the lock, then takes the event with the lock; so there may be
+    /// an event less than it counted, if one was withdrawn meanwhile.
     counter: OwnedFd,
     entries: VecDeque<T>,
 }

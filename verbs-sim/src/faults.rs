@@ -51,8 +51,8 @@ impl State {
         })
     }
 
-    /// Ends the oldest work request of a queue pair with a status, or the next one, if it has none. With the status 0 the
-    /// queue pair fails by itself, which its context is told.
+    /// Ends the oldest work request of a queue pair with a status, or the next one, if it has none. With the status 0
+    /// the queue pair fails by itself, which its context is told.
     pub(crate) fn break_pair(&mut self, number: u32, status: u32) -> Result<(), c_int> {
         let handle = *self.numbers.get(&number).ok_or(EINVAL)?;
         let pair = self.pairs.get_mut(&handle).ok_or(EINVAL)?;

@@ -2,7 +2,7 @@
 
 use std::io::{Error, ErrorKind};
 
-/// Bytes of a message that one packet carries at the most: more than a real one's, so that long messages take few calls.
+/// Bytes that one packet carries at the most: more than a real one, so that long messages take few calls.
 pub(crate) const FRAGMENT_BYTES: usize = 64 << 10;
 
 /// Where a queue pair is reached: a LID, or a GID with its type.

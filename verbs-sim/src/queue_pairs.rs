@@ -237,7 +237,9 @@ impl State {
         let from = std::mem::replace(&mut pair.state, to);
         match to {
             IBV_QPS_RTR => pair.responder.expect(pair.attributes.rq_psn),
-            IBV_QPS_RTS if from == IBV_QPS_RTR => pair.requester.next_psn = pair.attributes.sq_psn,
+            IBV_QPS_RTS if from == IBV_QPS_RTR => {
+                pair.requester.start(pair.attributes.sq_psn, &mut self.random);
+            }
             IBV_QPS_ERR if from != IBV_QPS_ERR => self.fail_pair(handle, None),
             IBV_QPS_RESET => self.reset(handle),
             _ => {}

@@ -9,11 +9,11 @@ use crate::retries::Retry;
 use crate::send_work::SendWork;
 use crate::state::State;
 use crate::types::*;
+use fastrand::Rng;
 use libc::{EINVAL, EIO, ENOMEM, c_int};
 use std::collections::VecDeque;
 
-/// Messages, and bytes, that are under way without an answer at the most, so that the memory of most requests is read late.
-const MESSAGES_UNDER_WAY: usize = 64;
+/// Bytes that are under way without an answer at the most, so that memory is read late.
 const BYTES_UNDER_WAY: u64 = 256 << 10;
 
 #[derive(Default)]
@@ -26,7 +26,9 @@ pub(crate) struct Requester {
     /// How many of them, from the front, are under way.
     sent: usize,
     bytes_under_way: u64,
-    pub next_psn: u32,
+    /// How many messages may be.
+    window: usize,
+    next_psn: u32,
     /// What the next work request is to end with.
     pub fault: Option<u32>,
     /// Answers that nobody has looked at.
@@ -45,6 +47,11 @@ impl Requester {
 
     pub(crate) fn is_waiting_for_answer(&self) -> bool {
         self.sent > 0
+    }
+
+    /// It may send from now on. The fewer messages may be under way, the later memory is read.
+    pub(crate) fn start(&mut self, psn: u32, random: &mut Rng) {
+        (self.next_psn, self.window) = (psn, 4 << random.u8(..5));
     }
 
     pub(crate) fn push_arrival(&mut self, packet: Packet) {
@@ -74,7 +81,7 @@ impl Requester {
     /// Whether the next work request may go now.
     fn may_send(&self, max_reads: u8) -> bool {
         let Some(next) = self.work.get(self.sent) else { return false };
-        let is_full = self.sent >= MESSAGES_UNDER_WAY || self.bytes_under_way >= BYTES_UNDER_WAY;
+        let is_full = self.sent >= self.window || self.bytes_under_way >= BYTES_UNDER_WAY;
         let waits_for_reads = next.is_fenced && self.reads_under_way() > 0;
         let has_too_many_reads = next.is_read() && self.reads_under_way() >= usize::from(max_reads.max(1));
         !(is_full || waits_for_reads || has_too_many_reads || self.retry.is_waiting())

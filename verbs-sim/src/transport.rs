@@ -55,8 +55,8 @@ fn socket_name(block: u32) -> io::Result<SocketAddr> {
 }
 
 impl Block {
-    /// One that no process has. Chosen at random, whatever the seed is, so that a process that comes after another seldom has the
-    /// same numbers.
+    /// One that no process has. Chosen at random, whatever the seed is, so that a process that comes after another
+    /// seldom has the same numbers.
     fn claim() -> io::Result<Self> {
         for _ in 0..BLOCKS {
             let block = fastrand::u32(1..BLOCKS);
@@ -220,7 +220,7 @@ impl Watch {
         });
         let time = time.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
         let count = self.0.len() as libc::nfds_t;
-        // SAFETY: the list and the time are this function's own. A descriptor that is another's by now is looked at in vain.
+        // SAFETY: the list and the time are this function's own.
         unsafe { libc::ppoll(self.0.as_mut_ptr(), count, time, std::ptr::null()) };
     }
 

@@ -1,6 +1,7 @@
 //! The built library, chosen as a program's libibverbs by `LD_LIBRARY_PATH`.
 #![allow(
     clippy::undocumented_unsafe_blocks,
+    clippy::multiple_unsafe_ops_per_block,
     clippy::unwrap_used,
     reason = "a test, which uses it as a C program does"
 )]

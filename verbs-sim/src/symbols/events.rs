@@ -7,8 +7,8 @@ use crate::types::*;
 use libc::{c_int, c_void};
 use std::os::fd::{BorrowedFd, RawFd};
 
-/// Waits until a descriptor has counted an event, and takes it from the count; or fails, and `errno` says why: `EAGAIN`, if
-/// there is none and the descriptor is not to wait.
+/// Waits until a descriptor has counted an event, and takes it from the count; or fails, and `errno` says why:
+/// `EAGAIN`, if there is none and the descriptor is not to wait.
 fn count_down(descriptor: RawFd) -> bool {
     // SAFETY: X1: its object, which is not destroyed during the call, has it open.
     let counter = unsafe { BorrowedFd::borrow_raw(descriptor) };

@@ -6,8 +6,8 @@ use crate::state::{lock, simulation};
 use crate::types::*;
 use libc::{EINVAL, c_int};
 
-/// What the newer form of `ibv_query_qp_data_in_order` is asked with, and what it answers: the whole message, and each 128
-/// bytes.
+/// What the newer form of `ibv_query_qp_data_in_order` is asked with, and what it answers: the whole message, and each
+/// 128 bytes.
 const RETURN_CAPABILITIES: u32 = 1;
 const ALL_IN_ORDER: c_int = 3;
 

@@ -66,7 +66,7 @@ fn a_peer_in_the_error_state_is_silent_until_retries_run_out() {
 #[test]
 fn a_peer_that_becomes_ready_in_time_is_reached_by_a_retry() {
     let (one, two) =
-        (End::new(Plan { timeout: 14, retries: 7, ..Plan::default() }), End::new(Plan::default()));
+        (End::new(Plan { timeout: 20, retries: 7, ..Plan::default() }), End::new(Plan::default()));
     one.connect(two.place());
     two.init();
     one.set(0, [3]);
