@@ -12,5 +12,7 @@ mod memory;
 mod owners;
 mod queue_pair;
 mod send_chain;
+#[cfg(test)]
+mod simulated;
 mod survey;
 mod words;

@@ -82,6 +82,16 @@ impl Verbs {
         VERBS.get_or_init(|| Self::open(NAME)).as_ref().map_err(String::as_str)
     }
 
+    /// The simulated device, which is built beside the tests.
+    #[cfg(test)]
+    pub(crate) fn simulated() -> &'static Self {
+        static VERBS: OnceLock<Verbs> = OnceLock::new();
+        VERBS.get_or_init(|| {
+            let library = std::env::current_exe().unwrap().with_file_name("libverbs_sim.so");
+            Self::open(library.to_str().unwrap()).unwrap()
+        })
+    }
+
     fn open(name: &str) -> Result<Self, String> {
         // SAFETY: its initialisers may run on any thread at any time.
         let library = unsafe { Library::new(name) }.map_err(|error| {
