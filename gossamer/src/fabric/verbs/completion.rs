@@ -88,6 +88,9 @@ impl CompletionQueue {
     ///
     /// # Errors
     /// The device cannot have so many, or is gone.
+    ///
+    /// # Panics
+    /// If the channel is of another context.
     pub(crate) fn new(
         context: &Arc<DeviceContext>,
         entries: u32,
@@ -97,6 +100,8 @@ impl CompletionQueue {
         let (Some(poll), Some(arm)) = (operations.poll_cq, operations.req_notify_cq) else {
             return Err(io::ErrorKind::Unsupported.into());
         };
+        let is_of_context = |channel: &Arc<CompletionChannel>| Arc::ptr_eq(&channel.context, context);
+        assert!(channel.is_none_or(is_of_context), "a completion queue is of one context");
         let events = channel.map_or(null_mut(), |channel| channel.raw.as_ptr());
         let count = c_int::try_from(entries).unwrap_or(c_int::MAX);
         // SAFETY: V2, V3.
@@ -105,6 +110,10 @@ impl CompletionQueue {
         let raw = NonNull::new(raw).ok_or_else(|| context.error("ibv_create_cq", &advice()))?;
         let (context, channel) = (Arc::clone(context), channel.map(Arc::clone));
         Ok(Arc::new(Self { raw, poll, arm, context, _channel: channel }))
+    }
+
+    pub(crate) fn context(&self) -> &Arc<DeviceContext> {
+        &self.context
     }
 
     pub(crate) fn raw(&self) -> *mut ibv_cq {

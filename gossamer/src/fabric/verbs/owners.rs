@@ -173,6 +173,21 @@ fn a_queue_pair_holds_no_more_than_its_device_can_and_as_much_inline_as_it_grant
 }
 
 #[test]
+fn what_is_of_two_contexts_is_not_made() {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+    let (one, other) = (context(), context());
+    let domain = ProtectionDomain::new(&one).unwrap();
+    let own = CompletionQueue::new(&one, 8, None).unwrap();
+    let foreign = CompletionQueue::new(&other, 8, None).unwrap();
+    for queues in [(&own, &foreign), (&foreign, &own)] {
+        let made = catch_unwind(AssertUnwindSafe(|| QueuePair::new(&domain, queues.0, queues.1, WISHED)));
+        assert!(made.is_err());
+    }
+    let channel = CompletionChannel::new(&other).unwrap();
+    assert!(catch_unwind(AssertUnwindSafe(|| CompletionQueue::new(&one, 8, Some(&channel)))).is_err());
+}
+
+#[test]
 fn a_queue_pair_goes_through_its_states_and_takes_receives() {
     let pair = queue_pair(&ProtectionDomain::new(&context()).unwrap());
     fake::calls();

@@ -81,6 +81,9 @@ impl QueuePair {
     ///
     /// # Errors
     /// The device has no queue pair left, or cannot pin its memory.
+    ///
+    /// # Panics
+    /// If the queues are of another context.
     pub(crate) fn new(
         domain: &Arc<ProtectionDomain>,
         sends: &Arc<CompletionQueue>,
@@ -88,6 +91,8 @@ impl QueuePair {
         wished: QueuePairCapacity,
     ) -> io::Result<Self> {
         let context = domain.context();
+        let is_of_context = |queue: &CompletionQueue| Arc::ptr_eq(queue.context(), context);
+        assert!(is_of_context(sends) && is_of_context(receives), "a queue pair is of one context");
         let operations = context.operations();
         let (Some(post_send), Some(post_receive)) = (operations.post_send, operations.post_recv) else {
             return Err(io::ErrorKind::Unsupported.into());
@@ -103,7 +108,8 @@ impl QueuePair {
             max_send_wr: wished.sends.min(limits.work_requests),
             max_recv_wr: wished.receives.min(limits.work_requests),
             max_send_sge: wished.gather.min(limits.gather_entries),
-            max_recv_sge: 0,
+            // None is used, but not every device takes that.
+            max_recv_sge: 1,
             max_inline_data: wished.inline,
         };
         let (raw, cap) = create(domain, attributes)?;
