@@ -23,6 +23,9 @@ pub(crate) mod shm;
 #[cfg(all(test, not(loom)))]
 pub(crate) mod sim;
 pub(crate) mod tcp;
+#[cfg(not(loom))]
+#[cfg_attr(not(test), expect(dead_code, reason = "the endpoints that use it come later"))]
+mod verbs;
 
 pub(crate) use memory::{FAR_SLOTS, SLOTS, SlotMemory};
 

@@ -69,6 +69,8 @@ fn look_through(tokens: &TokenStream, depth: usize, found: &mut Vec<Found>) {
         _ => false,
     };
     let follows = |at: usize| is(at + 1, ":") && is(at + 2, ":");
+    // A struct of C may have a field of any name.
+    let is_field = |at: usize| is(at + 1, ":") && !follows(at);
     for (at, token) in tokens.iter().enumerate() {
         match token {
             TokenTree::Group(group) => {
@@ -95,7 +97,9 @@ fn look_through(tokens: &TokenStream, depth: usize, found: &mut Vec<Found>) {
                         found.push(Found::Floor(line, crate_name.to_owned()));
                     }
                     "unsafe" => found.push(Found::Unsafe(line)),
-                    "atomic" if !(at >= 3 && is(at - 3, "crate")) => found.push(Found::ForeignAtomic(line)),
+                    "atomic" if !(at >= 3 && is(at - 3, "crate")) && !is_field(at) => {
+                        found.push(Found::ForeignAtomic(line))
+                    }
                     _ => {}
                 }
             }

@@ -1,0 +1,126 @@
+//! libibverbs, opened at run time: nothing has to be installed to build a program, or to start it where there is no RDMA.
+
+use crate::fabric::verbs::abi::types::*;
+use libloading::Library;
+use std::error::Error;
+use std::ffi::{c_char, c_int, c_uint, c_void};
+use std::sync::OnceLock;
+
+/// The name of the ABI in `types.rs`.
+const NAME: &str = "libibverbs.so.1";
+
+/// Looks up a symbol.
+///
+/// # Safety
+/// `F` is the type of the function of this name.
+unsafe fn symbol<F: Copy>(library: &Library, name: &str) -> Result<F, String> {
+    // SAFETY: the caller's.
+    match unsafe { library.get::<F>(name) } {
+        Ok(found) => Ok(*found),
+        Err(_) => Err(format!("{NAME} is too old: it has no `{name}`. Install rdma-core 32 or later")),
+    }
+}
+
+/// The functions of the library, each looked up once.
+macro_rules! functions {
+    ($($name:ident($($argument:ty),*) $(-> $result:ty)?;)*) => {
+        pub(crate) struct Verbs {
+            $(pub(crate) $name: unsafe extern "C" fn($($argument),*) $(-> $result)?,)*
+            /// Younger than the others.
+            pub(crate) ibv_query_qp_data_in_order:
+                Option<unsafe extern "C" fn(*mut ibv_qp, u32, u32) -> c_int>,
+        }
+
+        impl Verbs {
+            /// # Safety
+            /// It is libibverbs, and stays open.
+            unsafe fn of(library: &Library) -> Result<Self, String> {
+                Ok(Self {
+                    // SAFETY: as the header of libibverbs declares it.
+                    $($name: unsafe { symbol(library, stringify!($name)) }?,)*
+                    // SAFETY: likewise.
+                    ibv_query_qp_data_in_order: unsafe { symbol(library, "ibv_query_qp_data_in_order") }.ok(),
+                })
+            }
+        }
+    };
+}
+
+functions! {
+    ibv_get_device_list(*mut c_int) -> *mut *mut ibv_device;
+    ibv_free_device_list(*mut *mut ibv_device);
+    ibv_get_device_name(*mut ibv_device) -> *const c_char;
+    ibv_open_device(*mut ibv_device) -> *mut ibv_context;
+    ibv_close_device(*mut ibv_context) -> c_int;
+    ibv_query_device(*mut ibv_context, *mut ibv_device_attr) -> c_int;
+    ibv_query_port(*mut ibv_context, u8, *mut ibv_port_attr) -> c_int;
+    _ibv_query_gid_table(*mut ibv_context, *mut ibv_gid_entry, usize, u32, usize) -> isize;
+    ibv_get_async_event(*mut ibv_context, *mut ibv_async_event) -> c_int;
+    ibv_ack_async_event(*mut ibv_async_event);
+    ibv_alloc_pd(*mut ibv_context) -> *mut ibv_pd;
+    ibv_dealloc_pd(*mut ibv_pd) -> c_int;
+    ibv_reg_mr(*mut ibv_pd, *mut c_void, usize, c_int) -> *mut ibv_mr;
+    ibv_dereg_mr(*mut ibv_mr) -> c_int;
+    ibv_create_comp_channel(*mut ibv_context) -> *mut ibv_comp_channel;
+    ibv_destroy_comp_channel(*mut ibv_comp_channel) -> c_int;
+    ibv_create_cq(*mut ibv_context, c_int, *mut c_void, *mut ibv_comp_channel, c_int) -> *mut ibv_cq;
+    ibv_destroy_cq(*mut ibv_cq) -> c_int;
+    ibv_get_cq_event(*mut ibv_comp_channel, *mut *mut ibv_cq, *mut *mut c_void) -> c_int;
+    ibv_ack_cq_events(*mut ibv_cq, c_uint);
+    ibv_create_qp(*mut ibv_pd, *mut ibv_qp_init_attr) -> *mut ibv_qp;
+    ibv_modify_qp(*mut ibv_qp, *mut ibv_qp_attr, c_int) -> c_int;
+    ibv_destroy_qp(*mut ibv_qp) -> c_int;
+}
+
+impl Verbs {
+    /// Those of this process.
+    ///
+    /// # Errors
+    /// The library is not there, or too old: why, and what to do.
+    pub(crate) fn get() -> Result<&'static Self, &'static str> {
+        static VERBS: OnceLock<Result<Verbs, String>> = OnceLock::new();
+        VERBS.get_or_init(|| Self::open(NAME)).as_ref().map_err(String::as_str)
+    }
+
+    /// The simulated device, which is built beside the tests.
+    #[cfg(test)]
+    pub(crate) fn simulated() -> &'static Self {
+        static VERBS: OnceLock<Verbs> = OnceLock::new();
+        VERBS.get_or_init(|| {
+            let library = std::env::current_exe().unwrap().with_file_name("libverbs_sim.so");
+            Self::open(library.to_str().unwrap()).unwrap()
+        })
+    }
+
+    fn open(name: &str) -> Result<Self, String> {
+        // SAFETY: its initialisers may run on any thread at any time.
+        let library = unsafe { Library::new(name) }.map_err(|error| {
+            // What the linker says names the file.
+            let said = error.source().map_or_else(|| format!("{name}: {error}"), ToString::to_string);
+            format!("no library: {said}. Install libibverbs1 (rdma-core), with the provider of the device")
+        })?;
+        // SAFETY: the file of this name is libibverbs, with this ABI; V2.
+        let verbs = unsafe { Self::of(&library) };
+        // V2. What its providers have started may not end before the process does.
+        std::mem::forget(library);
+        verbs
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_absent_library_is_told_with_what_to_install() {
+        let error = Verbs::open("libibverbs-that-is-not-there.so.1").err().unwrap();
+        assert!(error.starts_with("no library: libibverbs-that-is-not-there.so.1"), "{error}");
+        assert!(error.contains("Install libibverbs1"), "{error}");
+    }
+
+    #[test]
+    fn a_library_without_a_symbol_is_told_with_the_symbol() {
+        let error = Verbs::open("libc.so.6").err().unwrap();
+        assert!(error.contains("has no `ibv_get_device_list`"), "{error}");
+    }
+}

@@ -1,0 +1,18 @@
+//! RDMA by the verbs of InfiniBand: for InfiniBand, RoCE, and RoCE in software.
+
+mod abi;
+mod async_event;
+mod availability;
+mod choice;
+mod completion;
+mod context;
+mod errors;
+mod memory;
+#[cfg(test)]
+mod owners;
+mod queue_pair;
+mod send_chain;
+#[cfg(test)]
+mod simulated;
+mod survey;
+mod words;

@@ -1,0 +1,105 @@
+//! Counters that tests read, and faults that they ask for.
+
+use crate::config::FaultKind;
+use crate::events::Subject;
+use crate::state::State;
+use crate::types::*;
+use libc::{EINVAL, c_int};
+
+/// Of all devices of the process, since its start.
+#[derive(Default)]
+pub(crate) struct Counters {
+    /// Calls of `post_send` and `post_recv`.
+    pub post_send: u64,
+    pub post_recv: u64,
+    /// Work requests that were accepted.
+    pub writes: u64,
+    pub writes_with_immediate: u64,
+    pub reads: u64,
+    /// Bytes of those.
+    pub bytes: u64,
+    /// Messages for which no receive was posted.
+    pub rnr: u64,
+    /// Completions that could be polled, and events that they raised.
+    pub completions: u64,
+    pub events: u64,
+    /// Requests that were refused by silence.
+    pub dropped: u64,
+    /// Requests that were sent again.
+    pub retransmitted: u64,
+}
+
+impl State {
+    /// A counter by its name.
+    pub(crate) fn counter(&self, name: &str) -> Option<u64> {
+        let counters = &self.counters;
+        Some(match name {
+            "post_send" => counters.post_send,
+            "post_recv" => counters.post_recv,
+            "writes" => counters.writes,
+            "writes_with_immediate" => counters.writes_with_immediate,
+            "reads" => counters.reads,
+            "bytes" => counters.bytes,
+            "rnr" => counters.rnr,
+            "completions" => counters.completions,
+            "events" => counters.events,
+            "dropped" => counters.dropped,
+            "retransmitted" => counters.retransmitted,
+            "pinned" => self.regions.iter().map(|(_, region)| region.pinned()).sum(),
+            "objects" => self.objects() as u64,
+            _ => return None,
+        })
+    }
+
+    /// Ends the oldest work request of a queue pair with a status, or the next one, if it has none. With the status 0
+    /// the queue pair fails by itself, which its context is told.
+    pub(crate) fn break_pair(&mut self, number: u32, status: u32) -> Result<(), c_int> {
+        let handle = *self.numbers.get(&number).ok_or(EINVAL)?;
+        let pair = self.pairs.get_mut(&handle).ok_or(EINVAL)?;
+        if status == IBV_WC_SUCCESS {
+            self.fail_pair(handle, Some(IBV_EVENT_QP_FATAL));
+        } else if pair.requester.is_idle() {
+            pair.requester.fault = Some(status);
+        } else {
+            self.fail_request(handle, status);
+        }
+        Ok(())
+    }
+
+    /// The device is of no use any more.
+    pub(crate) fn fail_device(&mut self, device: usize) {
+        self.devices[device].is_fatal = true;
+        let pairs: Vec<u32> =
+            self.pairs.iter().filter(|(_, pair)| pair.device == device).map(|(handle, _)| *handle).collect();
+        for pair in pairs {
+            self.fail_pair(pair, None);
+        }
+        self.tell_device(device, IBV_EVENT_DEVICE_FATAL, Subject::Device);
+    }
+
+    /// A port goes down, or comes up.
+    pub(crate) fn set_port(&mut self, device: usize, port: u8, is_active: bool) -> Result<(), c_int> {
+        let index = usize::from(port).checked_sub(1).ok_or(EINVAL)?;
+        let found = self.devices[device].config.ports.get_mut(index).ok_or(EINVAL)?;
+        if found.active != is_active {
+            found.active = is_active;
+            let kind = if is_active { IBV_EVENT_PORT_ACTIVE } else { IBV_EVENT_PORT_ERR };
+            self.tell_device(device, kind, Subject::Port(port));
+        }
+        Ok(())
+    }
+
+    /// Counts a work request that the device begins to carry out. Returns the status that it is to end with, if the
+    /// configuration has one for it.
+    pub(crate) fn take_fault(&mut self, device: usize) -> Option<u32> {
+        let found = &mut self.devices[device];
+        found.carried_out += 1;
+        let fault = found.config.faults.iter().find(|fault| fault.at == found.carried_out)?;
+        match fault.kind {
+            FaultKind::Status(status) => return Some(status),
+            FaultKind::Fatal => self.fail_device(device),
+            FaultKind::Down => drop(self.set_port(device, 1, false)),
+        }
+        None
+    }
+}
