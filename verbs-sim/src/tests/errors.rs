@@ -278,3 +278,34 @@ fn a_port_that_goes_down_holds_requests_up_and_ends_them_only_if_it_stays_down()
         },
     );
 }
+
+#[test]
+fn a_request_whose_answer_was_lost_is_not_carried_out_twice() {
+    let test = "tests::errors::a_request_whose_answer_was_lost_is_not_carried_out_twice";
+    with_devices(test, "a port=1 gid=3:v2:10.0.0.1; b port=1 gid=3:v2:10.0.0.2", || {
+        let of = |device| End::new(Plan { device, timeout: 14, retries: 7, ..Plan::default() });
+        let (one, two) = (of(0), of(1));
+        one.connect(two.place());
+        two.connect(one.place());
+        // Ends with the process.
+        std::thread::spawn(|| {
+            loop {
+                for (device, active, microseconds) in [(0, 0, 50), (0, 1, 1000), (1, 0, 50), (1, 1, 1000)] {
+                    assert_eq!(verbs_sim_port(device, 1, active), 0);
+                    std::thread::sleep(Duration::from_micros(microseconds));
+                }
+            }
+        });
+        let mut round = 0;
+        while counter(c"retransmitted") < 5 {
+            round += 1;
+            let id = u64::from(round);
+            assert_eq!(two.receive(id), 0);
+            one.post(&[Work::immediate(id, SIGNALED, one.words(0, 1), two.place(), 0, round)]);
+            let wc = two.wait();
+            assert_eq!((wc.wr_id, unsafe { wc.__bindgen_anon_1.imm_data }), (id, round));
+            assert_eq!(one.statuses(1), [(id, IBV_WC_SUCCESS)]);
+        }
+        assert!(two.poll().is_none());
+    });
+}

@@ -238,3 +238,33 @@ fn hundreds_of_thousands_of_writes_all_land() {
     }
     wait_for(|| (two.get(0) == 100_000 && two.get(1) == 100_000).then_some(()));
 }
+
+#[test]
+fn calls_come_from_many_threads() {
+    let plan = Plan { cap: ibv_qp_cap { max_send_wr: 16, ..Plan::default().cap }, ..Plan::default() };
+    let (one, two) = connected(plan);
+    let place = two.place();
+    let (threads, rounds) = (4, 300);
+    std::thread::scope(|scope| {
+        for thread in 0..threads {
+            let one = &one;
+            scope.spawn(move || {
+                for round in 1..=rounds {
+                    one.set(thread, [round]);
+                    let work =
+                        Work::write(thread as u64, SIGNALED | INLINE, one.words(thread, 1), place, thread);
+                    // The queue may be full.
+                    wait_for(|| one.try_post(std::slice::from_ref(&work)).ok());
+                }
+            });
+        }
+        let mut counts = vec![0; threads];
+        for _ in 0..threads as u64 * rounds {
+            let wc = one.wait();
+            assert_eq!(wc.status, IBV_WC_SUCCESS);
+            counts[wc.wr_id as usize] += 1;
+        }
+        assert_eq!(counts, vec![rounds; threads]);
+    });
+    assert!((0..threads).all(|thread| two.get(thread) == rounds));
+}
