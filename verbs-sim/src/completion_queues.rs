@@ -24,6 +24,13 @@ pub(crate) struct CompletionQueue {
     is_broken: bool,
 }
 
+impl CompletionQueue {
+    /// Completions that were not polled.
+    pub(crate) fn unpolled(&self) -> u64 {
+        (self.pending.len() + self.ready.len()) as u64
+    }
+}
+
 /// Which completion is to raise an event.
 #[derive(Clone, Copy, PartialEq)]
 enum Armed {

@@ -51,6 +51,18 @@ impl State {
         })
     }
 
+    /// Work requests of a queue pair that have not ended, and completions in its queues that were not polled.
+    pub(crate) fn under_way(&self, number: u32) -> u64 {
+        let Some(pair) = self.numbers.get(&number).and_then(|handle| self.pairs.get(handle)) else {
+            return 0;
+        };
+        let mut queues = vec![pair.send_queue, pair.receive_queue];
+        queues.dedup();
+        let completions =
+            queues.iter().filter_map(|queue| self.queues.get(queue)).map(|queue| queue.unpolled());
+        pair.requester.under_way() as u64 + completions.sum::<u64>()
+    }
+
     /// Ends the oldest work request of a queue pair with a status, or the next one, if it has none. With the status 0
     /// the queue pair fails by itself, which its context is told.
     pub(crate) fn break_pair(&mut self, number: u32, status: u32) -> Result<(), c_int> {

@@ -45,6 +45,11 @@ impl Requester {
         self.work.is_empty()
     }
 
+    /// Work requests that have not ended.
+    pub(crate) fn under_way(&self) -> usize {
+        self.work.len()
+    }
+
     pub(crate) fn is_waiting_for_answer(&self) -> bool {
         self.sent > 0
     }

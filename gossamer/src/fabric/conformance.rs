@@ -15,6 +15,11 @@ pub(super) trait Subject {
     fn new(seed: u64) -> Self;
     fn reader(&self) -> &Self::Endpoint;
     fn writer(&self) -> &Self::Endpoint;
+
+    /// Whether something is under way of which neither end knows.
+    fn is_under_way(&self) -> bool {
+        false
+    }
 }
 
 /// Lets something happen on the way; whether anything did.
@@ -23,15 +28,20 @@ fn step(subject: &impl Subject) -> bool {
 }
 
 fn step_with(subject: &impl Subject, took: &mut dyn FnMut(Fragment<'_>)) -> bool {
-    let told = |event: Event<'_>| {
+    let mut told = |event: Event<'_>| {
         if let Event::Fragment { writer, reader, fragment } = event {
             assert_eq!((writer, reader), (LANE.writer, LANE.reader));
             took(fragment);
         }
         Ok(())
     };
-    assert!(subject.writer().flush().is_ok());
-    matches!(subject.reader().poll(told), Ok(true)) || subject.writer().unsent() > 0
+    // The writer may have to hear of the reader before it can write, and the reader has to say it.
+    let mut turn = |end: &_| {
+        let flushed = Endpoint::flush(end).and_then(|()| Endpoint::poll(end, &mut told));
+        flushed.unwrap_or_else(|error| panic!("an end is lost: {error}"))
+    };
+    let (wrote, read) = (turn(subject.writer()), turn(subject.reader()));
+    wrote || read || subject.writer().unsent() > 0 || subject.is_under_way()
 }
 
 /// Runs the suite for a `Subject`.

@@ -122,4 +122,11 @@ impl Endpoint for LinkEndpoint {
             Self::Tcp(endpoint) => endpoint.descriptor(),
         }
     }
+
+    fn arm(&self) -> io::Result<()> {
+        match self {
+            Self::Shm(endpoint) => endpoint.arm(),
+            Self::Tcp(endpoint) => endpoint.arm(),
+        }
+    }
 }

@@ -6,16 +6,20 @@
 //!   and the Release store of the next header in `announce` (`Fabric::write`'s contract).
 //! - M2: the body is read only after an Acquire load of `header` has returned the sequence awaited; that load
 //!   pairs with the Release store in `announce`.
-//! - M3: `slots` are valid for as long as `home` is: leaked from a box of this handle alone, or in a segment that it keeps
-//!   mapped, aligned (a page, and whole slots behind it). Each is a `Slot` of `words` words, `stride` bytes behind the one
+//! - M3: `slots` are valid for as long as `home` is: leaked from a box of this handle alone, or in a mapping that it keeps,
+//!   aligned (a page, and whole slots behind it). Each is a `Slot` of `words` words, `stride` bytes behind the one
 //!   before it.
 
 use crate::atomic::{AtomicU64, Ordering, SharedCell};
 use crate::fabric::{Busy, Fabric, Fragment};
+#[cfg(not(loom))]
+use crate::sys::memory::device_memory::DeviceMemory;
 use crate::sys::memory::prefetch;
 use crate::sys::memory::segment::Segment;
 use crate::wire::batch::{BODY_WORDS, FAR_BODY_WORDS};
 use crate::wire::word::Word;
+#[cfg(not(loom))]
+use std::mem::offset_of;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
@@ -63,8 +67,18 @@ pub(crate) struct SlotMemory {
 
 /// What keeps the slots where they are.
 enum Home {
-    Heap { free: unsafe fn(NonNull<u8>, usize) },
-    Segment { _mapped: Arc<Segment> },
+    Heap {
+        free: unsafe fn(NonNull<u8>, usize),
+    },
+    Segment {
+        _mapped: Arc<Segment>,
+    },
+    /// `_registered` lets a device write it.
+    #[cfg(not(loom))]
+    Device {
+        _mapped: Arc<DeviceMemory>,
+        _registered: Arc<dyn Send + Sync>,
+    },
 }
 
 // SAFETY: M1 and M2: bodies are handed between two threads by the header word.
@@ -196,12 +210,40 @@ impl SlotMemory {
     }
 }
 
+/// Slots that a device writes.
+#[cfg(not(loom))]
+impl SlotMemory {
+    /// What the slots of one direction take, that are written from another machine.
+    pub(crate) const FAR_BYTES: usize = FAR_SLOTS * Self::FAR_STRIDE;
+    /// Bytes from one of those to the next.
+    pub(crate) const FAR_STRIDE: usize = size_of::<Slot<[Word; FAR_BODY_WORDS]>>();
+    /// Bytes of a slot before its body: the header.
+    pub(crate) const BODY_OFFSET: usize = offset_of!(Slot<[Word; FAR_BODY_WORDS]>, body);
+
+    /// The slots that begin `offset` bytes into memory of devices, one of which a worker of another machine writes by. `registered` is kept
+    /// as long as they are. New memory is as empty as new slots.
+    ///
+    /// # Panics
+    /// As `in_segment`.
+    pub(crate) fn in_device_memory(
+        memory: &Arc<DeviceMemory>,
+        offset: usize,
+        registered: Arc<dyn Send + Sync>,
+    ) -> Arc<Self> {
+        assert!(offset.is_multiple_of(align_of::<Slot<[Word; FAR_BODY_WORDS]>>()), "slots are aligned");
+        let start = memory.at(offset, Self::FAR_BYTES);
+        let Some(slots) = NonNull::new(start) else { unreachable!("memory is never mapped at address zero") };
+        let home = Home::Device { _mapped: Arc::clone(memory), _registered: registered };
+        let (mask, stride) = (FAR_SLOTS - 1, Self::FAR_STRIDE);
+        Arc::new(Self { slots, mask, words: FAR_BODY_WORDS, stride, home })
+    }
+}
+
 impl Drop for SlotMemory {
     fn drop(&mut self) {
-        match self.home {
+        if let Home::Heap { free } = self.home {
             // SAFETY: M3: they came from a box of this type, and nobody has another handle.
-            Home::Heap { free } => unsafe { free(self.slots, self.mask + 1) },
-            Home::Segment { .. } => {}
+            unsafe { free(self.slots, self.mask + 1) };
         }
     }
 }
@@ -274,6 +316,10 @@ mod tests {
 
         fn descriptor(&self) -> Option<RawFd> {
             None
+        }
+
+        fn arm(&self) -> io::Result<()> {
+            Ok(())
         }
     }
 

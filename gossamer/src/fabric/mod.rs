@@ -117,6 +117,12 @@ pub(crate) trait Endpoint {
 
     /// What tells a sleeping worker that something has arrived, or may go out again. Without one, who writes rings.
     fn descriptor(&self) -> Option<RawFd>;
+
+    /// Has the descriptor tell of what comes from now on. Called by a worker that is about to sleep, before its last `poll`.
+    ///
+    /// # Errors
+    /// If it cannot.
+    fn arm(&self) -> io::Result<()>;
 }
 
 /// What `Endpoint::poll` tells.

@@ -156,6 +156,10 @@ impl Endpoint for Rc<Network> {
     fn descriptor(&self) -> Option<RawFd> {
         None
     }
+
+    fn arm(&self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 mod tests {

@@ -23,3 +23,17 @@ pub(crate) unsafe fn initialised(words: &[Word]) -> &[u64] {
     // SAFETY: the caller's; a `MaybeUninit` has the layout of what it may hold.
     unsafe { &*(core::ptr::from_ref(words) as *const [u64]) }
 }
+
+/// The bytes of numbers.
+#[inline(always)]
+pub(crate) fn bytes_of(numbers: &[u64]) -> &[u8] {
+    // SAFETY: numbers are initialised, so their bytes are; the length is that of the very same memory.
+    unsafe { core::slice::from_raw_parts(numbers.as_ptr().cast(), size_of_val(numbers)) }
+}
+
+/// The bytes of numbers, to be written.
+#[inline(always)]
+pub(crate) fn bytes_of_mut(numbers: &mut [u64]) -> &mut [u8] {
+    // SAFETY: numbers are bytes, any bytes are numbers, and the length is that of the very same memory.
+    unsafe { core::slice::from_raw_parts_mut(numbers.as_mut_ptr().cast(), size_of_val(numbers)) }
+}

@@ -14,6 +14,12 @@ pub(crate) unsafe extern "C" fn verbs_sim_counter(name: *const c_char) -> u64 {
     name.to_str().ok().and_then(|name| lock().counter(name)).unwrap_or(u64::MAX)
 }
 
+/// Work requests of a queue pair that have not ended, and completions in its queues that were not polled.
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn verbs_sim_under_way(number: u32) -> u64 {
+    lock().under_way(number)
+}
+
 /// Ends the oldest, or the next, work request of a queue pair with a status; with 0 the queue pair fails by itself.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn verbs_sim_break(number: u32, with: u32) -> c_int {

@@ -100,6 +100,10 @@ impl Endpoint for ShmEndpoint {
     fn descriptor(&self) -> Option<RawFd> {
         None
     }
+
+    fn arm(&self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// The queue of fragments of one lane, in a segment that this keeps mapped.

@@ -1,9 +1,9 @@
 //! One end of a connection: frames that wait for the socket to take them, and bytes that wait to be whole frames.
 
-use crate::fabric::tcp::frame::{Frame, bytes_of, bytes_of_mut, decode, encode_fragment, encode_write};
+use crate::fabric::tcp::frame::{Frame, decode, encode_fragment, encode_write};
 use crate::fabric::{Busy, FRAGMENT_BYTES, Fabric, Fragment, Slots};
 use crate::wire::refusal::Malformed;
-use crate::wire::word::Word;
+use crate::wire::word::{Word, bytes_of, bytes_of_mut};
 use std::cell::{Cell, RefCell};
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpStream;

@@ -131,6 +131,10 @@ impl Endpoint for TcpEndpoint {
     fn descriptor(&self) -> Option<RawFd> {
         Some(self.connection.descriptor())
     }
+
+    fn arm(&self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 #[cfg(all(test, not(loom)))]

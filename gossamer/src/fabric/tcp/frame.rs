@@ -11,7 +11,7 @@ use crate::fabric::{FAR_SLOTS, FRAGMENT_BYTES, Fragment, SlotMemory, Slots};
 use crate::wire::batch::{FAR_BODY_WORDS, Header};
 use crate::wire::refusal::Malformed;
 use crate::wire::row::RowLayout;
-use crate::wire::word::{Word, initialised, words_of};
+use crate::wire::word::{Word, bytes_of, bytes_of_mut, initialised, words_of};
 
 /// Tells a frame from what else might come.
 const MARK: u64 = 0x673a;
@@ -117,17 +117,6 @@ pub(super) fn encode_fragment(out: &mut Vec<u64>, worker: u32, fragment: Fragmen
     let start = out.len();
     out.resize(start + bytes.len().div_ceil(size_of::<u64>()), 0);
     bytes_of_mut(&mut out[start..])[..bytes.len()].copy_from_slice(bytes);
-}
-
-pub(super) fn bytes_of(words: &[u64]) -> &[u8] {
-    // SAFETY: words that are numbers are initialised, so their bytes are; the length is that of the very same memory. What was
-    // written into `out` had no padding (W6).
-    unsafe { std::slice::from_raw_parts(words.as_ptr().cast(), size_of_val(words)) }
-}
-
-pub(super) fn bytes_of_mut(words: &mut [u64]) -> &mut [u8] {
-    // SAFETY: words are bytes, any bytes are words, and the length is that of the very same memory.
-    unsafe { std::slice::from_raw_parts_mut(words.as_mut_ptr().cast(), size_of_val(words)) }
 }
 
 #[cfg(all(test, not(loom)))]

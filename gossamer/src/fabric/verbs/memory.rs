@@ -3,6 +3,7 @@
 use crate::fabric::verbs::abi::types::*;
 use crate::fabric::verbs::context::DeviceContext;
 use crate::fabric::verbs::errors::failed;
+use crate::sys::memory::device_memory::DeviceMemory;
 use rustix::process::{Resource, getrlimit};
 use std::ffi::c_int;
 use std::io;
@@ -199,4 +200,24 @@ impl GatherEntry {
 pub(crate) struct RemoteAddress {
     pub(crate) address: u64,
     pub(crate) key: u32,
+}
+
+impl RemoteAddress {
+    /// The place so many bytes behind it.
+    #[inline(always)]
+    pub(crate) fn behind(self, bytes: usize) -> Self {
+        Self { address: self.address.wrapping_add(bytes as u64), ..self }
+    }
+}
+
+// SAFETY: I3. Nobody has references into it that say that it does not change, but those that their own invariants allow: slots are
+// handed over by their headers (M1, M2), places of fragments by messages (V9).
+unsafe impl RegisteredMemory for DeviceMemory {
+    fn start(&self) -> NonNull<u8> {
+        DeviceMemory::start(self)
+    }
+
+    fn bytes(&self) -> usize {
+        self.len()
+    }
 }

@@ -7,6 +7,7 @@ mod choice;
 mod completion;
 mod context;
 mod errors;
+mod link;
 mod memory;
 #[cfg(test)]
 mod owners;

@@ -78,6 +78,17 @@ impl SendChain {
         request.__bindgen_anon_1.imm_data = immediate.unwrap_or(0).to_be();
     }
 
+    /// Has the remote side told of a write that was added, as if it had come with the immediate.
+    ///
+    /// # Panics
+    /// If there is none at this place.
+    pub(crate) fn tell(&mut self, place: usize, immediate: u32) {
+        assert!(place < self.length, "work request {place} of {}", self.length);
+        let request = &mut self.requests[place];
+        request.opcode = IBV_WR_RDMA_WRITE_WITH_IMM;
+        request.__bindgen_anon_1.imm_data = immediate.to_be();
+    }
+
     /// Adds a read of what is there, which lands in regions that were registered for it.
     ///
     /// # Panics

@@ -50,6 +50,7 @@ impl Worker {
         mailbox.doorbell.prepare_to_sleep();
         let notifier = self.shared.peers.as_ref().map(|peers| peers.notifier(self.index));
         notifier.into_iter().for_each(|notifier| notifier.doorbell().prepare_to_sleep());
+        self.arm_connections();
         // The poller tells of changes, and one may have been taken for another's: so a last look, after the flags are up.
         let heard = self.hear_nodes() || !mailbox.inbox.is_empty();
         if !heard && !self.has_landed() && !self.fibers.scheduler.has_ready() && !self.can_send_arguments() {

@@ -159,6 +159,15 @@ impl Worker {
         }
     }
 
+    /// Has the connections wake this worker, which is about to sleep.
+    pub(in crate::worker) fn arm_connections(&self) {
+        for connection in self.nodes.connections.all.iter().filter(|connection| !connection.is_lost.get()) {
+            if let Err(error) = connection.endpoint.arm() {
+                self.lose(connection, error);
+            }
+        }
+    }
+
     #[cold]
     fn lose(&self, connection: &NodeConnection, error: io::Error) {
         if error.kind() == io::ErrorKind::InvalidData {

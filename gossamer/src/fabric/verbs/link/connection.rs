@@ -1,0 +1,382 @@
+//! One end of a connection between two workers of two nodes: a queue pair, and a mailbox into which the other end writes messages.
+//!
+//! Credit: each write with an immediate takes a receive that the reader has posted. A side has as many writes of that kind under way as the
+//! other one has posted receives, which tells with each message how many it has posted again. The last one is kept for a message that tells
+//! just that, so that neither side waits for ever (`README.md`).
+
+use crate::fabric::verbs::link::lane_writes::{LaneWrites, WaitingWrite};
+use crate::fabric::verbs::link::message::{Immediate, MESSAGE_BYTES, MailboxMessage, Subject};
+use crate::fabric::verbs::link::received::{RECEIVES, ReceivedMessages};
+use crate::fabric::verbs::link::remote_node::RemoteNode;
+use crate::fabric::verbs::link::send_queue::SendQueue;
+use crate::fabric::verbs::memory::RemoteAddress;
+use crate::fabric::{Busy, Event, Fragment, Lane, SlotMemory, Slots};
+use crate::wire::refusal::Malformed;
+use std::cell::{Cell, RefCell};
+use std::collections::{HashMap, VecDeque};
+use std::io;
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// The name of all receives.
+pub(super) const RECEIVE: u64 = u64::MAX;
+/// Receives that were posted again before the other side is told, if nothing else is.
+const UNTOLD: u32 = RECEIVES / 2;
+
+/// One end. Used by one worker.
+pub(super) struct VerbsConnection {
+    node: Arc<RemoteNode>,
+    /// The worker at this end, and the one at the other.
+    worker: usize,
+    peer: usize,
+    sends: RefCell<SendQueue>,
+    inbox: ReceivedMessages,
+    /// The mailbox of the other end.
+    outbox: RemoteAddress,
+    /// Lanes that are written, by reader.
+    lanes: RefCell<HashMap<(u32, Slots), Rc<LaneWrites>>>,
+    /// Bytes that wait, of all of them.
+    waiting: Cell<usize>,
+    /// What is to be told as soon as there is room.
+    messages: RefCell<VecDeque<Subject>>,
+    /// The last header for each reader that was not posted yet: its place in the chain.
+    headers: RefCell<Vec<(u32, usize)>>,
+    /// Readers for whom something has gone that they could not be told of.
+    untold: RefCell<Vec<u32>>,
+    /// Fragments whose places were not given back.
+    fragments: RefCell<Vec<(u32, Rc<LaneWrites>)>>,
+    /// Writes with an immediate; those whose receives were posted again; messages.
+    immediates: Cell<u32>,
+    confirmed: Cell<u32>,
+    sent_messages: Cell<u32>,
+    /// Receives that were posted again, and of how many the other side knows.
+    receives: Cell<u32>,
+    told_receives: Cell<u32>,
+    /// Places that are free again, of which the other side does not know.
+    free_places: Cell<u64>,
+}
+
+impl VerbsConnection {
+    pub(super) fn new(
+        node: &Arc<RemoteNode>,
+        (worker, peer): (usize, usize),
+        sends: SendQueue,
+        inbox: ReceivedMessages,
+        outbox: RemoteAddress,
+    ) -> Rc<Self> {
+        Rc::new(Self {
+            node: Arc::clone(node),
+            worker,
+            peer,
+            sends: RefCell::new(sends),
+            inbox,
+            outbox,
+            lanes: RefCell::default(),
+            waiting: Cell::new(0),
+            messages: RefCell::default(),
+            headers: RefCell::default(),
+            untold: RefCell::default(),
+            fragments: RefCell::default(),
+            immediates: Cell::new(0),
+            confirmed: Cell::new(0),
+            sent_messages: Cell::new(0),
+            receives: Cell::new(0),
+            told_receives: Cell::new(0),
+            free_places: Cell::new(0),
+        })
+    }
+
+    pub(super) fn node(&self) -> &Arc<RemoteNode> {
+        &self.node
+    }
+
+    pub(super) fn peer(&self) -> usize {
+        self.peer
+    }
+
+    /// The number of its queue pair.
+    pub(super) fn number(&self) -> u32 {
+        self.sends.borrow().pair().number()
+    }
+
+    /// The writes into slots of the remote node. The same ones for the same lane.
+    pub(super) fn writes_to(&self, lane: Lane) -> Rc<LaneWrites> {
+        let key = (lane.reader as u32, lane.slots);
+        let mut lanes = self.lanes.borrow_mut();
+        let same_reader = lanes.values().find(|lane| lane.key().0 == key.0).cloned();
+        Rc::clone(lanes.entry(key).or_insert_with(|| LaneWrites::new(key, same_reader.as_deref())))
+    }
+
+    /// Bytes that wait for room, or for the place of their slots.
+    pub(super) fn unsent(&self) -> usize {
+        let told = self.messages.borrow().len() + self.untold.borrow().len();
+        self.waiting.get() + told * MESSAGE_BYTES + usize::from(!self.sends.borrow().is_empty())
+    }
+
+    /// Writes into a slot, or leaves the write until it can be done. W6: `body` is initialised.
+    #[inline]
+    pub(super) fn write(&self, lane: &Rc<LaneWrites>, slot: usize, header: u64, body: &[u8]) {
+        if !lane.is_held() && self.write_now(lane, slot, header, body) {
+            return;
+        }
+        if lane.ask() {
+            let (reader, slots) = lane.key();
+            self.messages.borrow_mut().push_back(Subject::Ask { reader, slots });
+        }
+        self.waiting.set(self.waiting.get() + lane.leave(slot, header, body));
+    }
+
+    /// Adds the write to the chain, if there is room.
+    #[inline]
+    fn write_now(&self, lane: &LaneWrites, slot: usize, header: u64, body: &[u8]) -> bool {
+        let Some(slots) = lane.target() else { return false };
+        let mut sends = self.sends.borrow_mut();
+        // One is left for a message.
+        if !sends.has_room(3, body.len()) {
+            return false;
+        }
+        let at = slots.behind(SlotMemory::FAR_STRIDE * slot);
+        if !body.is_empty() && sends.write(body, at.behind(SlotMemory::BODY_OFFSET), None).is_none() {
+            return false;
+        }
+        let Some(place) = sends.write(&header.to_ne_bytes(), at, None) else { return false };
+        let (reader, mut headers) = (lane.key().0, self.headers.borrow_mut());
+        match headers.iter_mut().find(|(known, _)| *known == reader) {
+            Some((_, last)) => *last = place,
+            None => headers.push((reader, place)),
+        }
+        true
+    }
+
+    /// Whether there is room for a fragment. If not, the worker is told when there is.
+    pub(super) fn has_room(&self) -> bool {
+        self.node.places().has_free(self.worker)
+    }
+
+    /// Sends a fragment.
+    ///
+    /// # Errors
+    /// If there is no room for it.
+    pub(super) fn send(&self, lane: &Rc<LaneWrites>, fragment: Fragment<'_>) -> Result<(), Busy> {
+        let Fragment { ticket, row, bytes } = fragment;
+        let has_room = || self.sends.borrow().has_room(3, 0) && self.has_credit() && self.has_no_messages();
+        let places = self.node.places();
+        if !has_room() || !self.has_room() {
+            return Err(Busy);
+        }
+        let place = places.take().ok_or(Busy)?;
+        // SAFETY: V9: taken above.
+        let (entry, to) = unsafe { places.fill(place, bytes) };
+        if !bytes.is_empty() {
+            self.sends.borrow_mut().write_registered(entry, to);
+        }
+        lane.hold();
+        self.fragments.borrow_mut().push((place, Rc::clone(lane)));
+        let reader = lane.key().0;
+        self.add_message(Subject::Fragment { reader, ticket, row, place, bytes: bytes.len() });
+        Ok(())
+    }
+
+    fn has_no_messages(&self) -> bool {
+        self.messages.borrow().is_empty()
+    }
+
+    /// Writes with an immediate that the other side can take.
+    fn credit(&self) -> u32 {
+        RECEIVES - self.immediates.get().wrapping_sub(self.confirmed.get())
+    }
+
+    /// Whether there is one besides that for a message about credit.
+    fn has_credit(&self) -> bool {
+        self.credit() > 1
+    }
+
+    fn spend_credit(&self) {
+        self.immediates.set(self.immediates.get().wrapping_add(1));
+    }
+
+    /// Adds a message to the chain. There is credit and room for it.
+    fn add_message(&self, subject: Subject) {
+        let message =
+            MailboxMessage { receives: self.receives.get(), places: self.free_places.take(), subject };
+        self.told_receives.set(message.receives);
+        let entry = self.sent_messages.get() % RECEIVES;
+        self.sent_messages.set(self.sent_messages.get().wrapping_add(1));
+        self.spend_credit();
+        let mut bytes = [0; MESSAGE_BYTES];
+        bytes
+            .chunks_exact_mut(8)
+            .zip(message.pack())
+            .for_each(|(to, word)| to.copy_from_slice(&word.to_ne_bytes()));
+        let to = self.outbox.behind(entry as usize * MESSAGE_BYTES);
+        let immediate = Immediate::Message(entry).pack();
+        let added = self.sends.borrow_mut().write(&bytes, to, Some(immediate));
+        debug_assert!(added.is_some(), "there was room for a message");
+    }
+
+    /// Has all go out that can.
+    ///
+    /// # Errors
+    /// The device is gone.
+    pub(super) fn flush(&self) -> io::Result<()> {
+        loop {
+            self.tell_credit();
+            self.tell_messages();
+            let is_full = self.write_what_waits();
+            self.tell_readers();
+            self.sends.borrow_mut().post()?;
+            if !is_full {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Tells of receives and places, if the other side may wait for them. The last credit is for that.
+    fn tell_credit(&self) {
+        let untold = self.receives.get().wrapping_sub(self.told_receives.get());
+        let has_to = untold >= UNTOLD || self.free_places.get() != 0;
+        if has_to && self.credit() > 0 && self.sends.borrow().has_room(1, 0) {
+            self.add_message(Subject::Credit);
+        }
+    }
+
+    fn tell_messages(&self) {
+        while self.has_credit() && self.sends.borrow().has_room(1, 0) {
+            let Some(subject) = self.messages.borrow_mut().pop_front() else { return };
+            self.add_message(subject);
+        }
+    }
+
+    /// Writes what waits for room. Whether there may be more once the chain is posted.
+    fn write_what_waits(&self) -> bool {
+        if self.waiting.get() == 0 {
+            return false;
+        }
+        for lane in self.lanes.borrow().values().filter(|lane| lane.is_open()) {
+            while let Some(WaitingWrite { slot, header, body }) = lane.first() {
+                if !self.write_now(lane, slot, header, &body) {
+                    return !self.sends.borrow().is_empty();
+                }
+                self.waiting.set(self.waiting.get() - lane.forget_first());
+            }
+        }
+        false
+    }
+
+    /// Has the last header for each reader tell that something has landed, so that a reader that sleeps is woken.
+    fn tell_readers(&self) {
+        let mut untold = self.untold.borrow_mut();
+        for (reader, place) in self.headers.borrow_mut().drain(..) {
+            if self.has_credit() {
+                self.sends.borrow_mut().tell(place, Immediate::Landed(reader).pack());
+                self.spend_credit();
+            } else if !untold.contains(&reader) {
+                untold.push(reader);
+            }
+        }
+        while self.has_credit() && self.sends.borrow().has_room(1, 0) {
+            let Some(reader) = untold.pop() else { return };
+            let immediate = Immediate::Landed(reader).pack();
+            let added = self.sends.borrow_mut().write(&[], self.outbox, Some(immediate));
+            debug_assert!(added.is_some(), "nothing takes no room");
+            self.spend_credit();
+        }
+    }
+
+    /// A work request is done, and so are all before it.
+    pub(super) fn complete(&self, number: u64) {
+        self.sends.borrow_mut().complete(number);
+    }
+
+    /// Takes a write with an immediate.
+    ///
+    /// # Errors
+    /// If it is none of a node of this program.
+    pub(super) fn arrive(
+        &self,
+        immediate: u32,
+        told: &mut impl FnMut(Event<'_>) -> Result<(), Malformed>,
+    ) -> io::Result<()> {
+        let refused = |malformed| io::Error::new(io::ErrorKind::InvalidData, malformed);
+        match Immediate::unpack(immediate) {
+            Immediate::Landed(reader) if self.node.lanes().has_reader(reader as usize) => {
+                told(Event::Landed(reader as usize)).map_err(refused)
+            }
+            Immediate::Landed(_) => Err(refused(Malformed::instead_of::<Immediate>())),
+            Immediate::Message(entry) => {
+                let message = self.inbox.read(entry).map_err(refused)?;
+                self.confirm(message, told).map_err(refused)?;
+                self.take(message.subject, told)
+            }
+        }
+    }
+
+    /// Posts receives again, for those that writes have taken.
+    ///
+    /// # Errors
+    /// The device is gone.
+    pub(super) fn post_receives(&self, count: u32) -> io::Result<()> {
+        self.sends.borrow().pair().post_receives(count as usize, RECEIVE)?;
+        self.receives.set(self.receives.get().wrapping_add(count));
+        Ok(())
+    }
+
+    /// What goes with each message.
+    fn confirm(
+        &self,
+        MailboxMessage { receives, places, .. }: MailboxMessage,
+        told: &mut impl FnMut(Event<'_>) -> Result<(), Malformed>,
+    ) -> Result<(), Malformed> {
+        let malformed = || Malformed::instead_of::<MailboxMessage>();
+        let under_way = self.immediates.get().wrapping_sub(receives);
+        if under_way > self.immediates.get().wrapping_sub(self.confirmed.get()) {
+            return Err(malformed());
+        }
+        self.confirmed.set(receives);
+        let mut fragments = self.fragments.borrow_mut();
+        for place in (0..u64::BITS).filter(|place| places >> place & 1 != 0) {
+            let index = fragments.iter().position(|(taken, _)| *taken == place).ok_or_else(malformed)?;
+            fragments.swap_remove(index).1.release();
+        }
+        drop(fragments);
+        let waiting = self.node.places().give_back(places);
+        self.node
+            .writers()
+            .filter(|worker| waiting >> (worker % 64) & 1 != 0)
+            .try_for_each(|worker| told(Event::Landed(worker)))
+    }
+
+    fn take(
+        &self,
+        subject: Subject,
+        told: &mut impl FnMut(Event<'_>) -> Result<(), Malformed>,
+    ) -> io::Result<()> {
+        let refused = |malformed| io::Error::new(io::ErrorKind::InvalidData, malformed);
+        let malformed = || refused(Malformed::instead_of::<MailboxMessage>());
+        match subject {
+            Subject::Credit => Ok(()),
+            Subject::Ask { reader, slots } => {
+                let lane = Lane { reader: reader as usize, writer: self.peer, slots };
+                let (found, is_new) = self.node.lanes().find(lane)?.ok_or_else(malformed)?;
+                self.messages.borrow_mut().push_back(Subject::Grant { reader, slots, to: found.address });
+                if is_new { told(Event::Lane(lane, found.slots)).map_err(refused) } else { Ok(()) }
+            }
+            Subject::Grant { reader, slots, to } => {
+                let lane = self.lanes.borrow().get(&(reader, slots)).cloned();
+                lane.is_some_and(|lane| lane.open(to)).then_some(()).ok_or_else(malformed)
+            }
+            Subject::Fragment { reader, ticket, row, place, bytes } => {
+                let reader = reader as usize;
+                if !self.node.lanes().has_reader(reader) || !self.node.pool().has(place) {
+                    return Err(malformed());
+                }
+                // SAFETY: V9: it has come, and is given back below.
+                let bytes = unsafe { self.node.pool().fragment(place, bytes) };
+                let fragment = Fragment { ticket, row, bytes };
+                told(Event::Fragment { writer: self.peer, reader, fragment }).map_err(refused)?;
+                self.free_places.set(self.free_places.get() | 1 << place);
+                Ok(())
+            }
+        }
+    }
+}

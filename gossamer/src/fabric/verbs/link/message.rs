@@ -1,0 +1,169 @@
+//! What the two sides of a queue pair tell each other, besides writes into lanes.
+//!
+//! ```text
+//! immediate   0 | worker (31)                     something has landed for that worker
+//!             1 | entry (31)                      a message is in that entry of the mailbox
+//! message     kind (8) | slots (8) | align (8) | 0 (8) | worker (32)
+//!             receives that were posted again (32, wrapping) | place (32)
+//!             places that are free again, a bit for each (64)
+//!             ticket or address (64), key (64), bytes of the row (64), bytes (64), 0 (64)
+//! ```
+
+use crate::fabric::verbs::memory::RemoteAddress;
+use crate::fabric::{FRAGMENT_BYTES, Slots};
+use crate::wire::refusal::Malformed;
+use crate::wire::row::RowLayout;
+
+/// Words of a message.
+pub(super) const MESSAGE_WORDS: usize = 8;
+/// Bytes of a message.
+pub(super) const MESSAGE_BYTES: usize = MESSAGE_WORDS * size_of::<u64>();
+
+/// Which of the two an immediate is.
+const ENTRY: u32 = 1 << 31;
+
+/// The number that comes with a write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Immediate {
+    /// Something has landed for a worker.
+    Landed(u32),
+    /// A message is in an entry of the mailbox.
+    Message(u32),
+}
+
+impl Immediate {
+    pub(super) fn pack(self) -> u32 {
+        match self {
+            Self::Landed(worker) => worker & !ENTRY,
+            Self::Message(entry) => entry | ENTRY,
+        }
+    }
+
+    pub(super) fn unpack(word: u32) -> Self {
+        if word & ENTRY == 0 { Self::Landed(word) } else { Self::Message(word & !ENTRY) }
+    }
+}
+
+/// A message, and what goes with each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct MailboxMessage {
+    /// Receives that its sender has posted again, since the beginning, wrapping.
+    pub(super) receives: u32,
+    /// Places of its sender's pool that are free again.
+    pub(super) places: u64,
+    pub(super) subject: Subject,
+}
+
+/// What a message is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Subject {
+    /// Nothing else.
+    Credit,
+    /// Where are the slots of this worker?
+    Ask { reader: u32, slots: Slots },
+    /// There.
+    Grant { reader: u32, slots: Slots, to: RemoteAddress },
+    /// A fragment for this worker is in a place of the pool.
+    Fragment { reader: u32, ticket: u64, row: RowLayout, place: u32, bytes: usize },
+}
+
+const CREDIT: u64 = 0;
+const ASK: u64 = 1;
+const GRANT: u64 = 2;
+const FRAGMENT: u64 = 3;
+
+impl MailboxMessage {
+    pub(super) fn pack(self) -> [u64; MESSAGE_WORDS] {
+        let head = |kind: u64, slots: u64, align: u64, reader: u32| {
+            kind << 56 | slots << 48 | align << 40 | u64::from(reader)
+        };
+        let (first, place, rest) = match self.subject {
+            Subject::Credit => (head(CREDIT, 0, 0, 0), 0, [0; 4]),
+            Subject::Ask { reader, slots } => (head(ASK, slots as u64, 0, reader), 0, [0; 4]),
+            Subject::Grant { reader, slots, to } => {
+                (head(GRANT, slots as u64, 0, reader), 0, [to.address, to.key.into(), 0, 0])
+            }
+            Subject::Fragment { reader, ticket, row, place, bytes } => {
+                let head = head(FRAGMENT, 0, row.align.into(), reader);
+                (head, place, [ticket, 0, row.bytes, bytes as u64])
+            }
+        };
+        let [third, fourth, fifth, sixth] = rest;
+        let second = u64::from(self.receives) << 32 | u64::from(place);
+        [first, second, self.places, third, fourth, fifth, sixth, 0]
+    }
+
+    /// # Errors
+    /// If it is no message.
+    pub(super) fn unpack(words: [u64; MESSAGE_WORDS]) -> Result<Self, Malformed> {
+        let [first, second, places, third, fourth, fifth, sixth, _] = words;
+        let malformed = || Malformed::instead_of::<Self>();
+        let reader = first as u32;
+        let slots = match first >> 48 & 0xff {
+            0 => Slots::Requests,
+            1 => Slots::Responses,
+            _ => return Err(malformed()),
+        };
+        let subject = match first >> 56 {
+            CREDIT => Subject::Credit,
+            ASK => Subject::Ask { reader, slots },
+            GRANT => {
+                let key = u32::try_from(fourth).map_err(|_| malformed())?;
+                Subject::Grant { reader, slots, to: RemoteAddress { address: third, key } }
+            }
+            FRAGMENT => {
+                let bytes = usize::try_from(sixth).ok().filter(|bytes| *bytes <= FRAGMENT_BYTES);
+                Subject::Fragment {
+                    reader,
+                    ticket: third,
+                    row: RowLayout { bytes: fifth, align: (first >> 40) as u8 },
+                    place: second as u32,
+                    bytes: bytes.ok_or_else(malformed)?,
+                }
+            }
+            _ => return Err(malformed()),
+        };
+        Ok(Self { receives: (second >> 32) as u32, places, subject })
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_survive_packing() {
+        let to = RemoteAddress { address: 0x7fff_1234_5678, key: u32::MAX };
+        let row = RowLayout { bytes: 1 << 40, align: 3 };
+        for subject in [
+            Subject::Credit,
+            Subject::Ask { reader: u32::MAX, slots: Slots::Responses },
+            Subject::Grant { reader: 7, slots: Slots::Requests, to },
+            Subject::Fragment { reader: 3, ticket: u64::MAX, row, place: 63, bytes: FRAGMENT_BYTES },
+        ] {
+            let message = MailboxMessage { receives: 0x8000_0001, places: 1 << 63 | 1, subject };
+            assert_eq!(MailboxMessage::unpack(message.pack()).ok(), Some(message));
+        }
+    }
+
+    #[test]
+    fn immediates_survive_packing() {
+        for immediate in [Immediate::Landed(0), Immediate::Landed(ENTRY - 1), Immediate::Message(63)] {
+            assert_eq!(Immediate::unpack(immediate.pack()), immediate);
+        }
+    }
+
+    #[test]
+    fn what_is_no_message_is_refused() {
+        let fragment = FRAGMENT << 56;
+        for words in [
+            [4 << 56, 0, 0, 0, 0, 0, 0, 0],
+            [u64::MAX; MESSAGE_WORDS],
+            [ASK << 56 | 2 << 48, 0, 0, 0, 0, 0, 0, 0],
+            [GRANT << 56, 0, 0, 1, 1 << 32, 0, 0, 0],
+            [fragment, 0, 0, 0, 0, 0, FRAGMENT_BYTES as u64 + 1, 0],
+        ] {
+            assert!(MailboxMessage::unpack(words).is_err(), "{words:x?}");
+        }
+    }
+}

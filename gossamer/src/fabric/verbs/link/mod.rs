@@ -1,0 +1,14 @@
+//! Lanes over queue pairs: writes, messages between the two ends, large values.
+
+mod connection;
+pub(crate) mod endpoint;
+mod lane_pool;
+mod lane_writes;
+mod message;
+mod places;
+mod received;
+pub(crate) mod remote_node;
+mod send_queue;
+mod source_ring;
+#[cfg(all(test, not(loom)))]
+mod tests;

@@ -1,0 +1,122 @@
+//! Fragments on their way: each is in a place of a pool, the same one at both sides. The sending node decides which, and the reading
+//! node says when it has taken what was there.
+//!
+//! Invariant V9: a place, at both sides, is its taker's from `take` until the bit is given back: the only one who copies into the
+//! sending side, and whose write the reading side gets. The reader says so after its last look, so nobody writes what it reads.
+
+use crate::atomic::{AtomicU64, Ordering};
+use crate::fabric::FRAGMENT_BYTES;
+use crate::fabric::verbs::memory::{
+    GatherEntry, MemoryRegion, ProtectionDomain, RegionAccess, RemoteAddress,
+};
+use crate::sys::memory::device_memory::DeviceMemory;
+use std::io;
+use std::sync::Arc;
+
+/// Places of a pool.
+pub(super) const PLACES: u32 = 4;
+/// All of them, a bit for each.
+const ALL: u64 = (1 << PLACES) - 1;
+
+/// The reading side.
+pub(super) struct FragmentPool {
+    memory: Arc<DeviceMemory>,
+    region: Arc<MemoryRegion>,
+}
+
+impl FragmentPool {
+    /// # Errors
+    /// If there is no such memory, or it cannot be pinned.
+    pub(super) fn new(domain: &Arc<ProtectionDomain>) -> io::Result<Self> {
+        let memory = DeviceMemory::map(PLACES as usize * FRAGMENT_BYTES)?;
+        let region = MemoryRegion::new(domain, memory.clone(), RegionAccess::RemoteWrite)?;
+        Ok(Self { memory, region })
+    }
+
+    pub(super) fn remote(&self) -> RemoteAddress {
+        self.region.remote(0)
+    }
+
+    /// Whether there is such a place.
+    pub(super) fn has(&self, place: u32) -> bool {
+        place < PLACES
+    }
+
+    /// What is in a place.
+    ///
+    /// # Safety
+    /// A fragment of as many bytes has come there, and the place was not given back (V9).
+    ///
+    /// # Panics
+    /// If there is no such place.
+    pub(super) unsafe fn fragment(&self, place: u32, bytes: usize) -> &[u8] {
+        assert!(place < PLACES && bytes <= FRAGMENT_BYTES, "{bytes} bytes in place {place}");
+        let start = self.memory.at(place as usize * FRAGMENT_BYTES, bytes);
+        // SAFETY: I3; V9: nobody writes it until it is given back.
+        unsafe { std::slice::from_raw_parts(start, bytes) }
+    }
+}
+
+/// The sending side, which all workers of a node share.
+pub(super) struct FragmentPlaces {
+    memory: Arc<DeviceMemory>,
+    region: Arc<MemoryRegion>,
+    remote: RemoteAddress,
+    free: AtomicU64,
+    /// Who waits for a place: a bit for each worker, by its number modulo 64.
+    waiting: AtomicU64,
+}
+
+impl FragmentPlaces {
+    /// The sending side of a pool of the remote node.
+    ///
+    /// # Errors
+    /// If there is no such memory, or it cannot be pinned.
+    pub(super) fn new(domain: &Arc<ProtectionDomain>, remote: RemoteAddress) -> io::Result<Self> {
+        let memory = DeviceMemory::map(PLACES as usize * FRAGMENT_BYTES)?;
+        let region = MemoryRegion::new(domain, memory.clone(), RegionAccess::Source)?;
+        Ok(Self { memory, region, remote, free: AtomicU64::new(ALL), waiting: AtomicU64::new(0) })
+    }
+
+    /// Whether a place is free. If not, `worker` is among those who are told when one is.
+    pub(super) fn has_free(&self, worker: usize) -> bool {
+        if self.free.load(Ordering::Relaxed) != 0 {
+            return true;
+        }
+        self.waiting.fetch_or(1 << (worker % 64), Ordering::SeqCst);
+        // SeqCst: with the two of `give_back`. Either this sees the place that was given back, or that sees who waits.
+        self.free.load(Ordering::SeqCst) != 0
+    }
+
+    /// Takes a place.
+    pub(super) fn take(&self) -> Option<u32> {
+        // Acquire: pairs with the Release in `give_back`: what was read of the place was read before.
+        let taken = self.free.fetch_update(Ordering::Acquire, Ordering::Relaxed, |free| {
+            (free != 0).then(|| free & (free - 1))
+        });
+        taken.ok().map(u64::trailing_zeros)
+    }
+
+    /// Copies a fragment to a place that was taken: what is to be written, and where to.
+    ///
+    /// # Safety
+    /// The caller has taken it, and not given it back (V9).
+    ///
+    /// # Panics
+    /// If there is no such place, or the fragment is too large.
+    pub(super) unsafe fn fill(&self, place: u32, bytes: &[u8]) -> (GatherEntry, RemoteAddress) {
+        assert!(place < PLACES && bytes.len() <= FRAGMENT_BYTES, "{} bytes in place {place}", bytes.len());
+        let offset = place as usize * FRAGMENT_BYTES;
+        let start = self.memory.at(offset, bytes.len());
+        // SAFETY: I3; V9: nobody else writes or reads it, the device neither, since what it read was told by the reader.
+        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), start, bytes.len()) };
+        (self.region.entry(offset..offset + bytes.len()), self.remote.behind(offset))
+    }
+
+    /// Gives back places, a bit for each. Who waited for one.
+    pub(super) fn give_back(&self, places: u64) -> u64 {
+        // Release: pairs with the Acquire in `take`. SeqCst: see `has_free`.
+        self.free.fetch_or(places & ALL, Ordering::SeqCst);
+        if self.waiting.load(Ordering::SeqCst) == 0 { 0 } else { self.waiting.swap(0, Ordering::SeqCst) }
+    }
+}

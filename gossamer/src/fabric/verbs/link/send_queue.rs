@@ -1,0 +1,127 @@
+//! The sending side of a queue pair: writes are gathered in a chain and posted by one call; only some of them are told when they are
+//! done, and what the queue has no room for is refused here, not by the device.
+
+use crate::fabric::verbs::link::source_ring::SourceRing;
+use crate::fabric::verbs::memory::{GatherEntry, RemoteAddress};
+use crate::fabric::verbs::queue_pair::QueuePair;
+use crate::fabric::verbs::send_chain::{Payload, SendChain, Signal};
+use std::collections::VecDeque;
+use std::io;
+
+/// One of so many work requests of a full queue is told when it is done, at least.
+const SIGNALS: u64 = 8;
+
+/// Bytes of the largest write that goes with another one: a message, a header.
+const SMALL: usize = 64;
+
+/// The sending side of one queue pair.
+pub(super) struct SendQueue {
+    pair: QueuePair,
+    /// Those that were not posted yet.
+    chain: SendChain,
+    ring: SourceRing,
+    /// Work requests that may be under way.
+    depth: u64,
+    /// Bytes that go inline.
+    inline: usize,
+    /// Work requests so far, which are numbered from one, and the last of those that are known to be done.
+    added: u64,
+    done: u64,
+    /// The signalled ones that are not done: their numbers, and the position in the ring behind them.
+    signalled: VecDeque<(u64, u64)>,
+    /// The last of them, done or not.
+    last_signal: (u64, u64),
+}
+
+impl SendQueue {
+    pub(super) fn new(pair: QueuePair, ring: SourceRing) -> Self {
+        let granted = pair.granted();
+        let (depth, inline) = (granted.sends as usize, granted.inline as usize);
+        Self {
+            chain: SendChain::new(depth, 1, inline),
+            pair,
+            ring,
+            depth: depth as u64,
+            inline,
+            added: 0,
+            done: 0,
+            signalled: VecDeque::with_capacity(depth),
+            last_signal: (0, 0),
+        }
+    }
+
+    pub(super) fn pair(&self) -> &QueuePair {
+        &self.pair
+    }
+
+    /// Whether there is room for so many work requests: one writes so many bytes, the others are small.
+    pub(super) fn has_room(&self, requests: usize, bytes: usize) -> bool {
+        self.added - self.done + requests as u64 <= self.depth
+            && self.chain.room() >= requests
+            && self.ring.has_room(bytes + requests * SMALL)
+    }
+
+    /// Adds a write of bytes, which are the caller's again at once. Its place in the chain. There is room (`has_room`).
+    pub(super) fn write(&mut self, bytes: &[u8], to: RemoteAddress, immediate: Option<u32>) -> Option<usize> {
+        let place = self.chain.len();
+        if bytes.len() <= self.inline {
+            let signal = self.next_signal();
+            self.chain.write(Payload::Inline(bytes), to, immediate, signal);
+        } else {
+            let entry = self.ring.copy(bytes)?;
+            let signal = self.next_signal();
+            self.chain.write(Payload::Registered(&[entry]), to, immediate, signal);
+        }
+        Some(place)
+    }
+
+    /// Adds a write of registered bytes, which have to stay as they are until it is done. There is room (`has_room`).
+    pub(super) fn write_registered(&mut self, entry: GatherEntry, to: RemoteAddress) {
+        let signal = self.next_signal();
+        self.chain.write(Payload::Registered(&[entry]), to, None, signal);
+    }
+
+    /// Has the remote side told of a write that was not posted yet.
+    pub(super) fn tell(&mut self, place: usize, immediate: u32) {
+        self.chain.tell(place, immediate);
+    }
+
+    /// The name of the next work request, and whether it is told when it is done: so that neither the queue nor the ring can be full
+    /// of those that are not.
+    fn next_signal(&mut self) -> Signal {
+        self.added += 1;
+        let (number, position) = self.last_signal;
+        let always = self.added - number >= (self.depth / SIGNALS).max(1)
+            || self.ring.position() - position >= self.ring.bytes() as u64 / SIGNALS;
+        if always {
+            self.last_signal = (self.added, self.ring.position());
+            self.signalled.push_back(self.last_signal);
+        }
+        Signal { id: self.added, always }
+    }
+
+    /// A work request is done, and so are all before it.
+    pub(super) fn complete(&mut self, number: u64) {
+        self.done = self.done.max(number);
+        while let Some((signalled, position)) = self.signalled.front().copied() {
+            if signalled > number {
+                return;
+            }
+            self.ring.give_back(position);
+            self.signalled.pop_front();
+        }
+    }
+
+    /// Whether something waits to be posted.
+    pub(super) fn is_empty(&self) -> bool {
+        self.chain.len() == 0
+    }
+
+    /// Posts what was added.
+    ///
+    /// # Errors
+    /// The device is gone.
+    pub(super) fn post(&mut self) -> io::Result<()> {
+        self.pair.post(&mut self.chain)
+    }
+}

@@ -1,0 +1,91 @@
+//! The contract, over the simulated device.
+#![expect(clippy::unwrap_used, reason = "a test fails by it")]
+
+use crate::fabric::conformance::{LANE, Subject, conformance, conformance_of_fragments};
+use crate::fabric::verbs::abi::Verbs;
+use crate::fabric::verbs::choice::address::{AddressVector, Destination};
+use crate::fabric::verbs::context::{DeviceContext, DeviceList};
+use crate::fabric::verbs::link::endpoint::{READS, VerbsEndpoint};
+use crate::fabric::verbs::link::remote_node::RemoteNode;
+use crate::fabric::verbs::memory::ProtectionDomain;
+use crate::fabric::verbs::queue_pair::{Persistence, RemoteQueuePair};
+use libloading::Library;
+use std::ops::Range;
+use std::sync::{Arc, OnceLock};
+
+const PORT: u8 = 1;
+const PERSISTENCE: Persistence = Persistence { timeout: 14, retries: 7 };
+
+/// Two workers of two nodes, and a queue pair between them.
+struct Simulated {
+    reader: VerbsEndpoint,
+    writer: VerbsEndpoint,
+}
+
+/// What a side tells the other one of its queue pair.
+fn remote(context: &DeviceContext, number: u32, first_packet: u32) -> RemoteQueuePair {
+    let port = context.ports().unwrap().remove(0);
+    let entry = port.gids.last().unwrap();
+    let destination = Destination::Gid { gid: entry.gid, index: entry.index as u8, traffic_class: 0 };
+    let address = AddressVector { port: PORT, service_level: 0, destination };
+    RemoteQueuePair { number, first_packet, address, mtu: port.mtu, reads: READS }
+}
+
+fn node(context: &Arc<DeviceContext>, workers: Range<usize>, peers: Range<usize>) -> Arc<RemoteNode> {
+    RemoteNode::new(ProtectionDomain::new(context).unwrap(), workers, peers).unwrap()
+}
+
+/// Work requests of a queue pair that have not ended, and completions that were not polled.
+fn under_way(queue_pair: u32) -> u64 {
+    type UnderWay = unsafe extern "C" fn(u32) -> u64;
+    static UNDER_WAY: OnceLock<UnderWay> = OnceLock::new();
+    let found = UNDER_WAY.get_or_init(|| {
+        let path = std::env::current_exe().unwrap().with_file_name("libverbs_sim.so");
+        // SAFETY: V2: it is open, and stays so.
+        let library = unsafe { Library::new(path) }.unwrap();
+        // SAFETY: V2: of this type.
+        let found = unsafe { library.get::<UnderWay>("verbs_sim_under_way") };
+        *found.unwrap()
+    });
+    // SAFETY: V2.
+    unsafe { found(queue_pair) }
+}
+
+impl Subject for Simulated {
+    type Endpoint = VerbsEndpoint;
+
+    fn new(_seed: u64) -> Self {
+        let context = DeviceList::of(Verbs::simulated()).unwrap().open(0).unwrap();
+        let (readers, writers) = (LANE.reader..LANE.reader + 3, LANE.writer..LANE.writer + 2);
+        let nodes = [node(&context, readers.clone(), writers.clone()), node(&context, writers, readers)];
+        nodes[0].set_pool(nodes[1].pool_address()).unwrap();
+        nodes[1].set_pool(nodes[0].pool_address()).unwrap();
+        let mut reader = VerbsEndpoint::new(&context, LANE.reader, 1).unwrap();
+        let mut writer = VerbsEndpoint::new(&context, LANE.writer, 1).unwrap();
+        let here = reader.pair(&nodes[0], LANE.writer).unwrap();
+        let there = writer.pair(&nodes[1], LANE.reader).unwrap();
+        here.receive(PORT, &remote(&context, there.number(), 7)).unwrap();
+        there.receive(PORT, &remote(&context, here.number(), 0x00ff_ffff)).unwrap();
+        let inboxes = [here.inbox(), there.inbox()];
+        reader.connect_pair(here, inboxes[1], (0x00ff_ffff, PERSISTENCE), true).unwrap();
+        writer.connect_pair(there, inboxes[0], (7, PERSISTENCE), true).unwrap();
+        Self { reader, writer }
+    }
+
+    fn reader(&self) -> &VerbsEndpoint {
+        &self.reader
+    }
+
+    fn writer(&self) -> &VerbsEndpoint {
+        &self.writer
+    }
+
+    fn is_under_way(&self) -> bool {
+        // What leaves one side is at the other one before it is gone here: so each is looked at behind the other.
+        let ends = [&self.writer, &self.reader, &self.writer];
+        ends.into_iter().flat_map(|end| end.queue_pairs()).any(|number| under_way(number) > 0)
+    }
+}
+
+conformance!(Simulated);
+conformance_of_fragments!(Simulated);
