@@ -25,7 +25,7 @@ pub(crate) mod sim;
 pub(crate) mod tcp;
 #[cfg(not(loom))]
 #[cfg_attr(not(test), expect(dead_code, reason = "the endpoints that use it come later"))]
-mod verbs;
+pub(crate) mod verbs;
 
 pub(crate) use memory::{FAR_SLOTS, SLOTS, SlotMemory};
 

@@ -2,6 +2,7 @@
 
 use crate::fabric::Fragment;
 use crate::fabric::tcp::frame;
+use crate::fabric::verbs::link::message::{MESSAGE_WORDS, MailboxMessage};
 use crate::lane::large::Arrivals;
 use crate::rack::control::Control;
 use crate::rack::hello::{Hello, Reply};
@@ -66,6 +67,15 @@ pub fn frames(bytes: &[u8]) {
     while let Ok(Some((_arrival, length))) = frame::decode(left) {
         assert!(length > 0);
         left = &left[length..];
+    }
+    words.chunks_exact(MESSAGE_WORDS).for_each(decode_mailbox);
+}
+
+/// Words as an entry of the mailbox of a queue pair.
+fn decode_mailbox(words: &[u64]) {
+    let entry = words.try_into().unwrap_or([0; MESSAGE_WORDS]);
+    if let Ok(message) = MailboxMessage::unpack(entry) {
+        assert_eq!(MailboxMessage::unpack(message.pack()), Ok(message));
     }
 }
 

@@ -97,7 +97,7 @@ fn look_through(tokens: &TokenStream, depth: usize, found: &mut Vec<Found>) {
                         found.push(Found::Floor(line, crate_name.to_owned()));
                     }
                     "unsafe" => found.push(Found::Unsafe(line)),
-                    "atomic" if !(at >= 3 && is(at - 3, "crate")) && !is_field(at) => {
+                    "atomic" if !(is_field(at) || at >= 3 && is(at - 3, "crate")) => {
                         found.push(Found::ForeignAtomic(line))
                     }
                     _ => {}

@@ -7,7 +7,7 @@ mod choice;
 mod completion;
 mod context;
 mod errors;
-mod link;
+pub(crate) mod link;
 mod memory;
 #[cfg(test)]
 mod owners;

@@ -15,16 +15,16 @@ use crate::wire::refusal::Malformed;
 use crate::wire::row::RowLayout;
 
 /// Words of a message.
-pub(super) const MESSAGE_WORDS: usize = 8;
+pub(crate) const MESSAGE_WORDS: usize = 8;
 /// Bytes of a message.
-pub(super) const MESSAGE_BYTES: usize = MESSAGE_WORDS * size_of::<u64>();
+pub(crate) const MESSAGE_BYTES: usize = MESSAGE_WORDS * size_of::<u64>();
 
 /// Which of the two an immediate is.
 const ENTRY: u32 = 1 << 31;
 
 /// The number that comes with a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Immediate {
+pub(crate) enum Immediate {
     /// Something has landed for a worker.
     Landed(u32),
     /// A message is in an entry of the mailbox.
@@ -32,31 +32,31 @@ pub(super) enum Immediate {
 }
 
 impl Immediate {
-    pub(super) fn pack(self) -> u32 {
+    pub(crate) fn pack(self) -> u32 {
         match self {
             Self::Landed(worker) => worker & !ENTRY,
             Self::Message(entry) => entry | ENTRY,
         }
     }
 
-    pub(super) fn unpack(word: u32) -> Self {
+    pub(crate) fn unpack(word: u32) -> Self {
         if word & ENTRY == 0 { Self::Landed(word) } else { Self::Message(word & !ENTRY) }
     }
 }
 
 /// A message, and what goes with each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct MailboxMessage {
+pub(crate) struct MailboxMessage {
     /// Receives that its sender has posted again, since the beginning, wrapping.
-    pub(super) receives: u32,
+    pub(crate) receives: u32,
     /// Places of its sender's pool that are free again.
-    pub(super) places: u64,
-    pub(super) subject: Subject,
+    pub(crate) places: u64,
+    pub(crate) subject: Subject,
 }
 
 /// What a message is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Subject {
+pub(crate) enum Subject {
     /// Nothing else.
     Credit,
     /// Where are the slots of this worker?
@@ -73,7 +73,7 @@ const GRANT: u64 = 2;
 const FRAGMENT: u64 = 3;
 
 impl MailboxMessage {
-    pub(super) fn pack(self) -> [u64; MESSAGE_WORDS] {
+    pub(crate) fn pack(self) -> [u64; MESSAGE_WORDS] {
         let head = |kind: u64, slots: u64, align: u64, reader: u32| {
             kind << 56 | slots << 48 | align << 40 | u64::from(reader)
         };
@@ -95,7 +95,7 @@ impl MailboxMessage {
 
     /// # Errors
     /// If it is no message.
-    pub(super) fn unpack(words: [u64; MESSAGE_WORDS]) -> Result<Self, Malformed> {
+    pub(crate) fn unpack(words: [u64; MESSAGE_WORDS]) -> Result<Self, Malformed> {
         let [first, second, places, third, fourth, fifth, sixth, _] = words;
         let malformed = || Malformed::instead_of::<Self>();
         let reader = first as u32;

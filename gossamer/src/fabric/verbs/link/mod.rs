@@ -4,7 +4,7 @@ mod connection;
 pub(crate) mod endpoint;
 mod lane_pool;
 mod lane_writes;
-mod message;
+pub(crate) mod message;
 mod places;
 mod received;
 pub(crate) mod remote_node;
@@ -12,3 +12,5 @@ mod send_queue;
 mod source_ring;
 #[cfg(all(test, not(loom)))]
 mod tests;
+#[cfg(all(test, not(loom)))]
+mod traffic;

@@ -10,6 +10,7 @@ use crate::fabric::verbs::link::remote_node::RemoteNode;
 use crate::fabric::verbs::memory::ProtectionDomain;
 use crate::fabric::verbs::queue_pair::{Persistence, RemoteQueuePair};
 use libloading::Library;
+use std::ffi::{CStr, c_char};
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
@@ -31,8 +32,52 @@ fn remote(context: &DeviceContext, number: u32, first_packet: u32) -> RemoteQueu
     RemoteQueuePair { number, first_packet, address, mtu: port.mtu, reads: READS }
 }
 
-fn node(context: &Arc<DeviceContext>, workers: Range<usize>, peers: Range<usize>) -> Arc<RemoteNode> {
+pub(super) fn open() -> Arc<DeviceContext> {
+    DeviceList::of(Verbs::simulated()).unwrap().open(0).unwrap()
+}
+
+pub(super) fn node(
+    context: &Arc<DeviceContext>,
+    workers: Range<usize>,
+    peers: Range<usize>,
+) -> Arc<RemoteNode> {
     RemoteNode::new(ProtectionDomain::new(context).unwrap(), workers, peers).unwrap()
+}
+
+/// One end: its endpoint, its worker, what it knows of the other node.
+type End<'a> = (&'a mut VerbsEndpoint, usize, &'a Arc<RemoteNode>);
+
+/// Connects two workers.
+pub(super) fn connect(context: &DeviceContext, (here, ours, there): End<'_>, (other, theirs, back): End<'_>) {
+    let pairs = [here.pair(there, theirs).unwrap(), other.pair(back, ours).unwrap()];
+    pairs[0].receive(PORT, &remote(context, pairs[1].number(), 7)).unwrap();
+    pairs[1].receive(PORT, &remote(context, pairs[0].number(), 0x00ff_ffff)).unwrap();
+    let inboxes = pairs.each_ref().map(|pair| pair.inbox());
+    let [first, second] = pairs;
+    here.connect_pair(first, inboxes[1], (0x00ff_ffff, PERSISTENCE), true).unwrap();
+    other.connect_pair(second, inboxes[0], (7, PERSISTENCE), true).unwrap();
+}
+
+/// A function of the simulated device that libibverbs does not have.
+///
+/// # Safety
+/// It is of this type.
+unsafe fn function<F: Copy>(name: &str) -> F {
+    let path = std::env::current_exe().unwrap().with_file_name("libverbs_sim.so");
+    // SAFETY: V2: it is open, and stays so.
+    let library = unsafe { Library::new(path) }.unwrap();
+    // SAFETY: the caller's.
+    let found = unsafe { library.get::<F>(name) };
+    *found.unwrap()
+}
+
+/// A counter of the simulated device.
+pub(super) fn counter(name: &CStr) -> u64 {
+    type Counter = unsafe extern "C" fn(*const c_char) -> u64;
+    // SAFETY: V2.
+    let counter = unsafe { function::<Counter>("verbs_sim_counter") };
+    // SAFETY: V2: it reads a string.
+    unsafe { counter(name.as_ptr()) }
 }
 
 /// Work requests of a queue pair that have not ended, and completions that were not polled.
@@ -40,12 +85,8 @@ fn under_way(queue_pair: u32) -> u64 {
     type UnderWay = unsafe extern "C" fn(u32) -> u64;
     static UNDER_WAY: OnceLock<UnderWay> = OnceLock::new();
     let found = UNDER_WAY.get_or_init(|| {
-        let path = std::env::current_exe().unwrap().with_file_name("libverbs_sim.so");
-        // SAFETY: V2: it is open, and stays so.
-        let library = unsafe { Library::new(path) }.unwrap();
-        // SAFETY: V2: of this type.
-        let found = unsafe { library.get::<UnderWay>("verbs_sim_under_way") };
-        *found.unwrap()
+        // SAFETY: V2.
+        unsafe { function("verbs_sim_under_way") }
     });
     // SAFETY: V2.
     unsafe { found(queue_pair) }
@@ -55,20 +96,14 @@ impl Subject for Simulated {
     type Endpoint = VerbsEndpoint;
 
     fn new(_seed: u64) -> Self {
-        let context = DeviceList::of(Verbs::simulated()).unwrap().open(0).unwrap();
+        let context = open();
         let (readers, writers) = (LANE.reader..LANE.reader + 3, LANE.writer..LANE.writer + 2);
         let nodes = [node(&context, readers.clone(), writers.clone()), node(&context, writers, readers)];
         nodes[0].set_pool(nodes[1].pool_address()).unwrap();
         nodes[1].set_pool(nodes[0].pool_address()).unwrap();
         let mut reader = VerbsEndpoint::new(&context, LANE.reader, 1).unwrap();
         let mut writer = VerbsEndpoint::new(&context, LANE.writer, 1).unwrap();
-        let here = reader.pair(&nodes[0], LANE.writer).unwrap();
-        let there = writer.pair(&nodes[1], LANE.reader).unwrap();
-        here.receive(PORT, &remote(&context, there.number(), 7)).unwrap();
-        there.receive(PORT, &remote(&context, here.number(), 0x00ff_ffff)).unwrap();
-        let inboxes = [here.inbox(), there.inbox()];
-        reader.connect_pair(here, inboxes[1], (0x00ff_ffff, PERSISTENCE), true).unwrap();
-        writer.connect_pair(there, inboxes[0], (7, PERSISTENCE), true).unwrap();
+        connect(&context, (&mut reader, LANE.reader, &nodes[0]), (&mut writer, LANE.writer, &nodes[1]));
         Self { reader, writer }
     }
 

@@ -1,0 +1,200 @@
+//! Requests and responses of four workers of two nodes at once, over the simulated device: all of them arrive, whoever looks how seldom,
+//! and no write finds no receive.
+#![expect(clippy::unwrap_used, reason = "a test fails by it")]
+
+use crate::fabric::verbs::link::endpoint::{VerbsEndpoint, VerbsWriter};
+use crate::fabric::verbs::link::tests::{connect, counter, node, open};
+use crate::fabric::{Busy, Endpoint, Event, FRAGMENT_BYTES, Fabric, Fragment, Lane, SlotMemory};
+use crate::wire::batch::Header;
+use crate::wire::row::RowLayout;
+use crate::wire::word::words_of;
+use fastrand::Rng;
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// The workers of the two nodes.
+const NODES: [[usize; 2]; 2] = [[0, 1], [2, 3]];
+const WORKERS: usize = 4;
+/// Batches of each lane.
+const BATCHES: u32 = 150;
+/// One of so many batches has a fragment before it.
+const FRAGMENTS: u32 = 10;
+/// Without any progress for so long the test fails.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The requesting end of a lane.
+struct Client {
+    fabric: VerbsWriter,
+    responses: Arc<SlotMemory>,
+    written: u32,
+    answered: u32,
+    /// Batches whose fragments were sent.
+    fragments: u32,
+}
+
+/// The serving end.
+struct Server {
+    requests: Arc<SlotMemory>,
+    fabric: VerbsWriter,
+    served: u32,
+}
+
+/// All workers.
+struct Rack {
+    ends: Vec<VerbsEndpoint>,
+    clients: HashMap<(usize, usize), Client>,
+    servers: HashMap<(usize, usize), Server>,
+    /// Fragments that have come, by writer and reader.
+    came: HashMap<(usize, usize), u64>,
+    /// How often each worker was told that something has landed.
+    landed: [u32; WORKERS],
+}
+
+fn body(sequence: u32, words: usize) -> Vec<u64> {
+    (0..words as u64).map(|word| u64::from(sequence) << 32 | word).collect()
+}
+
+fn write(fabric: &VerbsWriter, sequence: u32, words: usize) {
+    let slot = (sequence as usize - 1) % crate::fabric::FAR_SLOTS;
+    let header = Header { sequence, count: 1, words: words as u16 };
+    // SAFETY: L1, L2: each lane has one writer, which has heard of the slot's last batch.
+    unsafe { fabric.write(slot, header.pack(), words_of(&body(sequence, words))) };
+}
+
+/// Whether a batch has come that is next. It must be whole.
+fn take(memory: &SlotMemory, last: u32) -> bool {
+    let slot = last as usize % crate::fabric::FAR_SLOTS;
+    let header = Header::unpack(memory.header(slot));
+    if header.sequence != last + 1 {
+        return false;
+    }
+    let found: Vec<u64> = memory.read(slot, |start| {
+        // SAFETY: L3: the batch is there.
+        (0..usize::from(header.words)).map(|word| unsafe { start.wrapping_add(word).read() }).collect()
+    });
+    assert_eq!(found, body(header.sequence, header.words.into()));
+    true
+}
+
+impl Rack {
+    fn new() -> Self {
+        let context = open();
+        let [ours, theirs] = NODES.map(|[first, last]| first..last + 1);
+        let nodes = [node(&context, ours.clone(), theirs.clone()), node(&context, theirs, ours)];
+        nodes[0].set_pool(nodes[1].pool_address()).unwrap();
+        nodes[1].set_pool(nodes[0].pool_address()).unwrap();
+        let mut ends: Vec<VerbsEndpoint> =
+            (0..WORKERS).map(|worker| VerbsEndpoint::new(&context, worker, 1).unwrap()).collect();
+        let (first, second) = ends.split_at_mut(2);
+        for (index, (here, there)) in first.iter_mut().zip(second).enumerate() {
+            connect(&context, (here, NODES[0][index], &nodes[0]), (there, NODES[1][index], &nodes[1]));
+        }
+        let pairs = |[here, there]: [[usize; 2]; 2]| {
+            here.into_iter().flat_map(move |client| there.map(|trustee| (client, trustee)))
+        };
+        let clients = pairs(NODES).chain(pairs([NODES[1], NODES[0]])).map(|(client, trustee)| {
+            let responses = ends[client].register(Lane::responses(client, trustee));
+            let fabric = ends[client].connect(Lane::requests(client, trustee));
+            ((client, trustee), Client { fabric, responses, written: 0, answered: 0, fragments: 0 })
+        });
+        let clients = clients.collect();
+        Self { ends, clients, servers: HashMap::new(), came: HashMap::new(), landed: [0; WORKERS] }
+    }
+
+    /// Lets a worker request and serve. Whether anything went on.
+    fn work(&mut self, worker: usize, random: &mut Rng) -> bool {
+        let mut moved = false;
+        for ((_, trustee), client) in self.clients.iter_mut().filter(|((client, _), _)| *client == worker) {
+            while take(&client.responses, client.answered) {
+                client.answered += 1;
+                moved = true;
+            }
+            while client.written < BATCHES && client.written - client.answered < client.responses.slots() {
+                let next = client.written + 1;
+                if next % FRAGMENTS == 0 && client.fragments < next {
+                    let bytes = vec![*trustee as u8; random.usize(..=FRAGMENT_BYTES)];
+                    let row = RowLayout::of_bytes(&bytes);
+                    let fragment = Fragment { ticket: u64::from(next), row, bytes: &bytes };
+                    if client.fabric.send(fragment) == Err(Busy) {
+                        break;
+                    }
+                    client.fragments = next;
+                }
+                let words =
+                    if random.bool() { random.usize(..30) } else { random.usize(..client.responses.words()) };
+                write(&client.fabric, next, words);
+                client.written = next;
+                moved = true;
+            }
+        }
+        for ((client, _), server) in self.servers.iter_mut().filter(|((_, trustee), _)| *trustee == worker) {
+            while take(&server.requests, server.served) {
+                server.served += 1;
+                // W7: the fragments that went before have come.
+                let fragments = self.came.get(&(*client, worker)).copied().unwrap_or(0);
+                assert!(fragments >= u64::from(server.served / FRAGMENTS), "a batch overtook its fragment");
+                write(&server.fabric, server.served, random.usize(..server.requests.words()));
+                moved = true;
+            }
+        }
+        moved
+    }
+
+    /// Has a worker hear and send. Whether it heard anything.
+    fn exchange(&mut self, worker: usize) -> bool {
+        let mut lanes = Vec::new();
+        let (came, landed) = (&mut self.came, &mut self.landed);
+        self.ends[worker].flush().unwrap();
+        let heard = self.ends[worker].poll(|event| {
+            match event {
+                Event::Landed(reader) => landed[reader] += 1,
+                Event::Lane(lane, requests) => lanes.push((lane, requests)),
+                Event::Fragment { writer, reader, fragment } => {
+                    let count = came.entry((writer, reader)).or_default();
+                    *count += 1;
+                    assert_eq!(fragment.ticket, *count * u64::from(FRAGMENTS), "in order");
+                    assert!(fragment.bytes.iter().all(|byte| usize::from(*byte) == reader));
+                }
+            }
+            Ok(())
+        });
+        for (lane, requests) in lanes {
+            let fabric = self.ends[lane.reader].connect(Lane::responses(lane.writer, lane.reader));
+            self.servers.insert((lane.writer, lane.reader), Server { requests, fabric, served: 0 });
+        }
+        heard.unwrap()
+    }
+
+    fn is_done(&self) -> bool {
+        self.clients.values().all(|client| client.answered == BATCHES)
+    }
+}
+
+#[test]
+fn all_batches_of_workers_that_look_now_and_then_are_answered() {
+    for seed in 0..10 {
+        let mut random = Rng::with_seed(seed);
+        let mut rack = Rack::new();
+        // Who does not look for a while, and how long.
+        let mut away = [0_u32; WORKERS];
+        let mut last = Instant::now();
+        while !rack.is_done() {
+            let worker = random.usize(..WORKERS);
+            let moved = rack.work(worker, &mut random);
+            if away[worker] > 0 {
+                away[worker] -= 1;
+                rack.ends[worker].flush().unwrap();
+            } else {
+                let heard = rack.exchange(worker);
+                away[worker] = if random.u8(..50) == 0 { random.u32(..2000) } else { 0 };
+                if moved || heard {
+                    last = Instant::now();
+                }
+            }
+            assert!(last.elapsed() < PATIENCE, "seed {seed}: nothing moves");
+        }
+        assert!(rack.landed.iter().all(|told| *told > 0), "seed {seed}: {:?}", rack.landed);
+    }
+    assert_eq!(counter(c"rnr"), 0, "a write found no receive");
+}
