@@ -213,6 +213,7 @@ mod documents {
         );
         says(README, &format!("those above {INLINE_BYTES} bytes are boxed"));
         says(README, &format!("{} KiB per fiber", kibibytes(Config::default().stack_bytes())));
+        says(README, &format!("the first fiber has {} MiB", crate::runtime::THREAD_STACK >> 20));
         says(
             WORKER,
             &format!(

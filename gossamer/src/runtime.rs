@@ -35,7 +35,7 @@ use std::thread::{self, JoinHandle};
 
 /// Stack of a worker's own thread, where delegated closures run that came by a lane, and of the first fiber: four times what a program's
 /// `main` has, since unoptimised code copies a large argument a dozen times on its way. Only what is touched takes memory.
-const THREAD_STACK: usize = 32 << 20;
+pub(crate) const THREAD_STACK: usize = 32 << 20;
 /// Exit status of `#[gossamer::main]` when the runtime cannot start.
 pub(crate) const CANNOT_START: i32 = 2;
 
