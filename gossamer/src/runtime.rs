@@ -33,9 +33,9 @@ use std::sync::atomic::{AtomicU8, AtomicU64};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread::{self, JoinHandle};
 
-/// Stack of a worker's own thread, where delegated closures run that came by a lane, and of the first fiber: four times what a program's
-/// `main` has, since unoptimised code copies a large argument a dozen times on its way. Only what is touched takes memory.
-pub(crate) const THREAD_STACK: usize = 32 << 20;
+/// Stack of a worker's own thread, where delegated closures run that came by a lane, and of the first fiber: what a
+/// program's `main` has anyway. With four times as much a blocking call to another worker took a quarter longer (bench `fibers-1`).
+pub(crate) const THREAD_STACK: usize = 8 << 20;
 /// Exit status of `#[gossamer::main]` when the runtime cannot start.
 pub(crate) const CANNOT_START: i32 = 2;
 

@@ -39,7 +39,7 @@ impl Config {
         self
     }
 
-    /// Bytes of stack of each spawned fiber (the first one has 32 MiB), rounded up to whole pages of 4 KiB, at least
+    /// Bytes of stack of each spawned fiber (the first one has 8 MiB), rounded up to whole pages of 4 KiB, at least
     /// 16 KiB. A guard page comes on top.
     /// Only the pages a fiber touches take memory.
     pub fn stack_size(mut self, bytes: usize) -> Self {

@@ -99,7 +99,7 @@ fn there_and_back<A: Payload, R: Payload>(trustee: Trustee, count: u64) {
     assert_eq!(tally.made() as u64, count * 6 + 1);
 }
 
-/// As `there_and_back`, in a fiber with a stack for large values; the worker's own stack is large.
+/// As `there_and_back`, in a fiber with a stack for large values; the worker's own has room for a dozen copies of the largest.
 fn in_all_directions<A: Payload, R: Payload>(count: u64) {
     for trustee in Trustee::all() {
         there_and_back::<A, R>(trustee, count);
@@ -129,7 +129,7 @@ payloads! {
     sizes_just_above_and_below_a_slots_limit_travel: 300 of [u8; 257], [u8; 239];
     small_arguments_with_large_results_travel: 300 of [u8; 1], [u8; 232];
     four_kibibytes_travel: 100 of [u8; 4096], [u8; 4097];
-    a_mebibyte_travels: 5 of [u8; 1 << 20], [u8; 1];
+    a_quarter_of_a_mebibyte_travels: 5 of [u8; 1 << 18], [u8; 1];
     values_of_large_alignment_travel: 300 of Aligned<1>, Aligned<64>;
     large_values_of_large_alignment_travel: 100 of Aligned<192>, Aligned<4000>;
     values_that_own_memory_travel: 300 of Vec<String>, Vec<String>;
