@@ -148,9 +148,13 @@ impl VerbsConnection {
         true
     }
 
-    /// Whether there is room for a fragment. If not, the worker is told when there is.
+    /// Whether there is room for a fragment, and for its message behind those that wait. If there is no place, the worker is told when
+    /// there is; the other side's next message tells of credit.
     pub(super) fn has_room(&self) -> bool {
-        self.node.places().has_free(self.worker)
+        self.messages.borrow().is_empty()
+            && self.has_credit()
+            && self.sends.borrow().has_room(3, 0)
+            && self.node.places().has_free(self.worker)
     }
 
     /// Sends a fragment.
@@ -159,9 +163,8 @@ impl VerbsConnection {
     /// If there is no room for it.
     pub(super) fn send(&self, lane: &Rc<LaneWrites>, fragment: Fragment<'_>) -> Result<(), Busy> {
         let Fragment { ticket, row, bytes } = fragment;
-        let has_room = || self.sends.borrow().has_room(3, 0) && self.has_credit() && self.has_no_messages();
         let places = self.node.places();
-        if !has_room() || !self.has_room() {
+        if !self.has_room() {
             return Err(Busy);
         }
         let place = places.take().ok_or(Busy)?;
@@ -175,10 +178,6 @@ impl VerbsConnection {
         let reader = lane.key().0;
         self.add_message(Subject::Fragment { reader, ticket, row, place, bytes: bytes.len() });
         Ok(())
-    }
-
-    fn has_no_messages(&self) -> bool {
-        self.messages.borrow().is_empty()
     }
 
     /// Writes with an immediate that the other side can take.
