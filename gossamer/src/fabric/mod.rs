@@ -15,6 +15,7 @@
 //! - W7: the fragments that one worker sends to another come in the order in which they were sent. When a write that the same one made
 //!   behind a fragment has landed, the next `Endpoint::poll` of the reader tells of the fragment, if none has before.
 
+pub(crate) mod choice;
 #[cfg(all(test, not(loom)))]
 mod conformance;
 pub(crate) mod link;
@@ -23,8 +24,6 @@ pub(crate) mod shm;
 #[cfg(all(test, not(loom)))]
 pub(crate) mod sim;
 pub(crate) mod tcp;
-#[cfg(not(loom))]
-#[cfg_attr(not(test), expect(dead_code, reason = "the endpoints that use it come later"))]
 pub(crate) mod verbs;
 
 pub(crate) use memory::{FAR_SLOTS, SLOTS, SlotMemory};

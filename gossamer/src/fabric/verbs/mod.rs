@@ -2,8 +2,8 @@
 
 mod abi;
 mod async_event;
-mod availability;
-mod choice;
+pub(crate) mod availability;
+pub(crate) mod choice;
 mod completion;
 mod context;
 mod errors;
@@ -15,5 +15,5 @@ mod queue_pair;
 mod send_chain;
 #[cfg(test)]
 mod simulated;
-mod survey;
+pub(crate) mod survey;
 mod words;

@@ -1,0 +1,114 @@
+//! Which fabric joins two nodes: what the user asks for.
+
+use crate::NoRef;
+use std::fmt::{self, Display, Formatter};
+use std::str::FromStr;
+
+/// The fabric that joins nodes, and carries streams. What node 0 says holds for all nodes.
+///
+/// In the environment: `GOSSAMER_FABRIC=auto`, `shm`, `tcp` or `verbs`.
+#[derive(NoRef, Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum FabricChoice {
+    /// For each two nodes the best there is: shared memory inside a machine, else RDMA, else TCP.
+    #[default]
+    Auto,
+    /// Shared memory. Nodes of different machines do not start.
+    Shm,
+    /// TCP, inside a machine, too: for tests, and where a sandbox forbids shared memory.
+    Tcp,
+    /// RDMA, inside a machine, too, by the verbs of libibverbs. Nodes that have none, or whose ports do not reach each other, do not
+    /// start.
+    Verbs,
+}
+
+/// All of them, with their names.
+const NAMES: [(FabricChoice, &str); 4] = [
+    (FabricChoice::Auto, "auto"),
+    (FabricChoice::Shm, "shm"),
+    (FabricChoice::Tcp, "tcp"),
+    (FabricChoice::Verbs, "verbs"),
+];
+
+impl Display for FabricChoice {
+    fn fmt(&self, to: &mut Formatter<'_>) -> fmt::Result {
+        let name = NAMES.iter().find(|(choice, _)| choice == self).map_or("", |(_, name)| name);
+        to.write_str(name)
+    }
+}
+
+impl FromStr for FabricChoice {
+    type Err = String;
+
+    /// # Errors
+    /// It is no name of a fabric: which there are.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let found = NAMES.iter().find(|(_, name)| *name == text.trim());
+        found.map(|(choice, _)| *choice).ok_or_else(|| format!("{text:?} is not auto, shm, tcp or verbs"))
+    }
+}
+
+impl FabricChoice {
+    /// What the environment says: `GOSSAMER_FABRIC`, or `GOSSAMER_SHARE_MEMORY`, which is older.
+    ///
+    /// # Errors
+    /// The text names the variable, its value, and what it should be.
+    pub(crate) fn find(variable: impl Fn(&str) -> Option<String>) -> Result<Option<Self>, String> {
+        if let Some(text) = variable("GOSSAMER_FABRIC") {
+            return text.parse().map(Some).map_err(|why: String| format!("GOSSAMER_FABRIC={why}"));
+        }
+        match variable("GOSSAMER_SHARE_MEMORY").as_deref().map(str::trim) {
+            None => Ok(None),
+            Some("0") => Ok(Some(Self::Tcp)),
+            Some("1") => Ok(Some(Self::Auto)),
+            Some(text) => Err(format!("GOSSAMER_SHARE_MEMORY={text:?} is neither 0 nor 1")),
+        }
+    }
+
+    /// Whether nodes of one machine share memory.
+    pub(crate) fn shares_memory(self) -> bool {
+        matches!(self, Self::Auto | Self::Shm)
+    }
+
+    /// Whether RDMA may be used.
+    pub(crate) fn may_use_verbs(self) -> bool {
+        matches!(self, Self::Auto | Self::Verbs)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(variables: &[(&str, &str)]) -> Result<Option<FabricChoice>, String> {
+        FabricChoice::find(|asked| {
+            variables.iter().find(|(name, _)| *name == asked).map(|(_, value)| (*value).to_owned())
+        })
+    }
+
+    #[test]
+    fn each_fabric_is_found_by_its_name() {
+        for (choice, name) in NAMES {
+            assert_eq!(
+                (found(&[("GOSSAMER_FABRIC", name)]), choice.to_string().as_str()),
+                (Ok(Some(choice)), name)
+            );
+        }
+        assert_eq!(found(&[]), Ok(None));
+    }
+
+    #[test]
+    fn the_older_variable_still_works_and_the_younger_one_goes_first() {
+        let old = |value| ("GOSSAMER_SHARE_MEMORY", value);
+        assert_eq!(found(&[old("0")]), Ok(Some(FabricChoice::Tcp)));
+        assert_eq!(found(&[old("1")]), Ok(Some(FabricChoice::Auto)));
+        assert_eq!(found(&[old("0"), ("GOSSAMER_FABRIC", " shm ")]), Ok(Some(FabricChoice::Shm)));
+    }
+
+    #[test]
+    fn a_fabric_that_is_none_is_named_with_those_that_there_are() {
+        let error = found(&[("GOSSAMER_FABRIC", "rdma")]).unwrap_err();
+        assert_eq!(error, "GOSSAMER_FABRIC=\"rdma\" is not auto, shm, tcp or verbs");
+        assert!(found(&[("GOSSAMER_SHARE_MEMORY", "2")]).is_err());
+    }
+}
