@@ -1,6 +1,6 @@
 //! Which fabric joins two nodes: what the user asks for.
 
-use crate::NoRef;
+use gossamer_macros::NoRef;
 use std::fmt::{self, Display, Formatter};
 use std::str::FromStr;
 

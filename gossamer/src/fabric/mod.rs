@@ -24,6 +24,7 @@ pub(crate) mod shm;
 #[cfg(all(test, not(loom)))]
 pub(crate) mod sim;
 pub(crate) mod tcp;
+#[cfg_attr(not(test), expect(dead_code, reason = "streams and `check-rdma` use the rest"))]
 pub(crate) mod verbs;
 
 pub(crate) use memory::{FAR_SLOTS, SLOTS, SlotMemory};

@@ -12,7 +12,7 @@ use crate::rack::greeting::{HANDSHAKES, greet, problem};
 use crate::rack::hello::{Hello, Member, Reply, difference, lay_out};
 use crate::rack::message::{receive, send};
 use crate::rack::neighbours::LOCALHOST;
-use crate::rack::ways;
+use crate::rack::pair_fabric;
 use crate::runtime::StartError;
 use crate::transport::handshake;
 use crate::transport::socket::{Socket, SocketListener};
@@ -133,7 +133,7 @@ fn receive_all(
         controls.push(socket);
     }
     let members = lay_out(&hellos, config);
-    if let Some(complaint) = ways::refusal(&members, config.fabric) {
+    if let Some(complaint) = pair_fabric::refusal(&members, config.fabric) {
         refuse(controls.iter_mut(), &complaint);
         return Err(problem(complaint));
     }

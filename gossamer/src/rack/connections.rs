@@ -10,13 +10,13 @@ use crate::rack::greeting::{HANDSHAKES, greet, problem};
 use crate::rack::hello::Member;
 use crate::rack::message::send;
 use crate::rack::neighbours::workers_of;
+use crate::rack::pair_fabric::{self, PairFabric};
 use crate::rack::queue_pairs::{self, Connected};
 use crate::rack::survivors::Survivors;
-use crate::rack::ways::{self, Way};
 use crate::runtime::StartError;
 use crate::transport::handshake;
 use crate::transport::socket::{Address, Socket, SocketListener};
-use crate::worker::nodes::peers::{Peers, RemoteWays};
+use crate::worker::nodes::peers::{Peers, RemoteLinks};
 use std::io;
 use std::net::TcpStream;
 use std::ops::Range;
@@ -58,7 +58,7 @@ pub(crate) struct Joining<'a> {
 }
 
 /// Connections to each node, by their numbers.
-type Opened = Vec<Vec<Socket>>;
+type OpenedConnections = Vec<Vec<Socket>>;
 
 impl Joining<'_> {
     /// Connects the workers of this node to those of all nodes on other machines: by RDMA where there is a way, else by TCP, if
@@ -70,24 +70,24 @@ impl Joining<'_> {
         &self,
         fabric: FabricChoice,
         survey: Option<Survey>,
-    ) -> Result<RemoteWays, StartError> {
-        let ways: Vec<Way> = (0..self.members.len()).map(|other| self.way(other)).collect();
+    ) -> Result<RemoteLinks, StartError> {
+        let fabrics: Vec<PairFabric> = (0..self.members.len()).map(|other| self.fabric_to(other)).collect();
         let is_watched = |other: usize| self.membership.node > 0 && other > 0;
         // The last one is for the queue pairs at first, and to watch each other; node 0 is watched anyway.
-        let mut opened = self.open(|other| match &ways[other] {
-            Way::SharedMemory => 0..0,
-            Way::Verbs(_) => self.workers(other)..self.workers(other) + 1,
-            Way::Tcp(_) => 0..self.workers(other) + usize::from(is_watched(other)),
+        let mut opened = self.open(|other| match &fabrics[other] {
+            PairFabric::SharedMemory => 0..0,
+            PairFabric::Verbs(_) => self.workers(other)..self.workers(other) + 1,
+            PairFabric::Tcp(_) => 0..self.workers(other) + usize::from(is_watched(other)),
         })?;
         let mut watches: Vec<Option<Socket>> = opened
             .iter_mut()
             .enumerate()
-            .map(|(other, sockets)| match &ways[other] {
-                Way::Tcp(_) if !is_watched(other) => None,
+            .map(|(other, sockets)| match &fabrics[other] {
+                PairFabric::Tcp(_) if !is_watched(other) => None,
                 _ => sockets.pop(),
             })
             .collect();
-        let connected = self.connect_queue_pairs(&ways, survey, &mut watches)?;
+        let connected = self.connect_queue_pairs(&fabrics, survey, &mut watches)?;
         let unreached = connected.unreached;
         for (other, why) in &unreached {
             self.fall_back(*other, why, fabric)?;
@@ -103,12 +103,16 @@ impl Joining<'_> {
             let sockets = sockets.into_iter().chain(fallen).map(|socket| of_workers(socket).map(Some));
             Ok(Mutex::new(sockets.collect::<io::Result<_>>().map_err(|error| lost(other, &error))?))
         });
-        Ok(RemoteWays { sockets: sockets.collect::<Result<_, StartError>>()?, verbs: connected.endpoints })
+        Ok(RemoteLinks {
+            sockets: sockets.collect::<Result<_, StartError>>()?,
+            verbs: connected.endpoints,
+            devices: connected.devices,
+        })
     }
 
     /// What joins this node to another one. Nothing has to join it to itself.
-    fn way(&self, other: usize) -> Way {
-        ways::between(self.members, self.membership.node, other)
+    fn fabric_to(&self, other: usize) -> PairFabric {
+        pair_fabric::between(self.members, self.membership.node, other)
     }
 
     /// How many connections the workers have with those of another node.
@@ -118,16 +122,16 @@ impl Joining<'_> {
 
     fn connect_queue_pairs(
         &self,
-        ways: &[Way],
+        fabrics: &[PairFabric],
         survey: Option<Survey>,
         watches: &mut [Option<Socket>],
     ) -> Result<Connected, StartError> {
         let node = self.membership.node;
-        let reached: Vec<ReachedNode> = ways
+        let reached: Vec<ReachedNode> = fabrics
             .iter()
             .enumerate()
-            .filter_map(|(other, way)| match way {
-                Way::Verbs(ports) => Some(ReachedNode {
+            .filter_map(|(other, fabric)| match fabric {
+                PairFabric::Verbs(ports) => Some(ReachedNode {
                     number: other,
                     workers: workers_of(self.members, other),
                     ports: ports.clone(),
@@ -137,7 +141,7 @@ impl Joining<'_> {
             })
             .collect();
         let (false, Some(survey)) = (reached.is_empty(), survey) else { return Ok(Connected::default()) };
-        let is_reached = |other: &usize| matches!(ways[*other], Way::Verbs(_));
+        let is_reached = |other: &usize| matches!(fabrics[*other], PairFabric::Verbs(_));
         let controls = watches.iter_mut().enumerate().filter(|(other, _)| is_reached(other));
         let controls = controls.filter_map(|(other, socket)| Some((other, socket.as_mut()?))).collect();
         queue_pairs::connect(survey, workers_of(self.members, node), reached, controls, self.due)
@@ -161,13 +165,13 @@ impl Joining<'_> {
     }
 
     /// Opens connections of these numbers with each other node.
-    fn open(&self, wanted: impl Fn(usize) -> Range<usize>) -> Result<Opened, StartError> {
+    fn open(&self, wanted: impl Fn(usize) -> Range<usize>) -> Result<OpenedConnections, StartError> {
         let node = self.membership.node;
         let wanted = |other: usize| if other == node { 0..0 } else { wanted(other) };
         let mut opened: Vec<Vec<Option<Socket>>> =
             (0..self.members.len()).map(|other| wanted(other).map(|_| None).collect()).collect();
-        for other in 0..node {
-            for (index, place) in wanted(other).zip(&mut opened[other]) {
+        for (other, places) in opened.iter_mut().enumerate().take(node) {
+            for (index, place) in wanted(other).zip(places) {
                 let Member { host, data, .. } = &self.members[other];
                 let socket = reach(self.membership, data, (node, index), self.due).map_err(|error| {
                     problem(format!("node {node} does not reach node {other} on {host} at {data}: {error}"))
@@ -247,8 +251,8 @@ fn of_workers(socket: Socket) -> io::Result<TcpStream> {
 ///
 /// # Errors
 /// If the system gives no sockets.
-pub(crate) fn loopback(nodes: usize, workers: usize) -> io::Result<Vec<RemoteWays>> {
-    let mut all: Vec<RemoteWays> = (0..nodes).map(|_| RemoteWays::none(nodes)).collect();
+pub(crate) fn loopback(nodes: usize, workers: usize) -> io::Result<Vec<RemoteLinks>> {
+    let mut all: Vec<RemoteLinks> = (0..nodes).map(|_| RemoteLinks::none(nodes)).collect();
     let listener = std::net::TcpListener::bind("127.0.0.1:0")?;
     let pairs = (0..nodes).flat_map(|first| (first + 1..nodes).map(move |second| (first, second)));
     for (first, second) in pairs {

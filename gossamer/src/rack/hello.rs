@@ -113,6 +113,7 @@ pub(crate) fn lay_out(hellos: &[Hello], config: &Config) -> Vec<Member> {
     for (node, hello) in hellos.iter().enumerate() {
         machines.entry((&hello.machine, &hello.processors)).or_default().push(node);
     }
+    let fabric = config.fabric;
     let mut members = Vec::with_capacity(hellos.len());
     for (node, hello) in hellos.iter().enumerate() {
         let sharing = &machines[&(hello.machine.as_str(), hello.processors.as_slice())];
@@ -127,16 +128,16 @@ pub(crate) fn lay_out(hellos: &[Hello], config: &Config) -> Vec<Member> {
             placement.processors = None;
         }
         members.push(Member {
-            machine: match config.fabric.shares_memory() {
+            machine: match fabric.shares_memory() {
                 true => hello.machine.clone(),
                 false => format!("{} {node}", hello.machine),
             },
             host: hello.host.clone(),
             pid: hello.pid,
             data: hello.data.clone(),
-            ports: match config.fabric.may_use_verbs() {
+            ports: match fabric.may_use_verbs() {
                 true => hello.ports.clone(),
-                false => Err(format!("node 0 allows {} only", config.fabric)),
+                false => Err(format!("node 0 allows {fabric} only")),
             },
             workers: placement.workers,
             processors: placement.processors,

@@ -3,6 +3,7 @@
 use crate::fabric::choice::FabricChoice;
 use crate::fabric::shm::{Neighbour, Notifiers, Pair};
 use crate::rack::connections;
+use crate::rack::device_events::DeviceWatch;
 use crate::rack::neighbours::LOCALHOST;
 use crate::rack::queue_pairs;
 use crate::runtime::{self, Placement, Runtime, StartError};
@@ -11,7 +12,7 @@ use crate::sys::sync::eventfd::EventFd;
 use crate::worker::config::Config;
 use crate::worker::end::quiet::wait_until_quiet;
 use crate::worker::end::settle::AllNodes;
-use crate::worker::nodes::peers::{Peers, RemoteWays};
+use crate::worker::nodes::peers::{Peers, RemoteLinks};
 use crate::worker::shared::{Phase, Shared};
 use std::io;
 use std::os::fd::AsFd;
@@ -50,6 +51,8 @@ pub fn run_in_process<R: Send + 'static>(
     address::check_single().unwrap_or_else(|text| panic!("{text}"));
     let runtimes = runtime::from_environment(config).and_then(|config| start(nodes, &config));
     let runtimes = runtimes.unwrap_or_else(|error| panic!("{error}"));
+    let watches = runtimes.iter().map(|node| DeviceWatch::of(node.shared())).collect::<io::Result<Vec<_>>>();
+    let _watches = watches.unwrap_or_else(|error| panic!("cannot start: watching RDMA devices: {error}"));
     let all = InProcess(runtimes.iter().map(|node| Arc::downgrade(node.shared())).collect());
     let _first = runtimes[0].shared().all_nodes.set(Box::new(all.clone()));
     let outcome = Runtime::run_first(&runtimes, f, Location::caller());
@@ -97,10 +100,10 @@ fn connect(nodes: usize, workers: usize, fabric: FabricChoice) -> io::Result<Vec
     let eventfd = |_| EventFd::new();
     let eventfds =
         (0..nodes).map(|_| (0..workers).map(eventfd).collect()).collect::<io::Result<Vec<Vec<_>>>>()?;
-    let remote: Vec<RemoteWays> = match fabric {
+    let remote: Vec<RemoteLinks> = match fabric {
         FabricChoice::Tcp => connections::loopback(nodes, workers)?,
         FabricChoice::Verbs => queue_pairs::within_process(nodes, workers)?,
-        _ => (0..nodes).map(|_| RemoteWays::none(nodes)).collect(),
+        _ => (0..nodes).map(|_| RemoteLinks::none(nodes)).collect(),
     };
     let mut neighbours: Vec<Vec<Neighbour>> = (0..nodes).map(|_| Vec::new()).collect();
     let of = |node: usize| node * workers..(node + 1) * workers;

@@ -10,6 +10,7 @@ mod bootstrap;
 pub(crate) mod collective;
 mod connections;
 mod control;
+mod device_events;
 mod environment;
 #[cfg(fuzzing)]
 #[doc(hidden)]
@@ -19,12 +20,12 @@ mod hello;
 mod in_process;
 mod message;
 mod neighbours;
+mod pair_fabric;
 mod queue_pairs;
 pub(crate) mod run;
 mod settle;
 mod survivors;
 mod topology;
-mod ways;
 
 pub use collective::{all_reduce, barrier, broadcast, gather, on_each_node};
 pub use in_process::run_in_process;

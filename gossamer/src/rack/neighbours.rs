@@ -10,7 +10,7 @@ use crate::sys::process::descriptors;
 use crate::sys::sync::eventfd::EventFd;
 use crate::transport::handshake;
 use crate::transport::socket::{Address, Socket, SocketListener};
-use crate::worker::nodes::peers::{Peers, RemoteWays};
+use crate::worker::nodes::peers::{Peers, RemoteLinks};
 use std::io;
 use std::ops::Range;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -59,7 +59,7 @@ pub(crate) fn connect(
     membership: &Membership,
     listener: &NeighbourListener,
     members: &[Member],
-    remote: RemoteWays,
+    remote: RemoteLinks,
     due: Instant,
 ) -> Result<Peers, StartError> {
     let node = membership.node;
@@ -72,7 +72,7 @@ fn share(
     membership: &Membership,
     listener: &NeighbourListener,
     members: &[Member],
-    remote: RemoteWays,
+    remote: RemoteLinks,
     due: Instant,
 ) -> Result<Peers, (usize, io::Error)> {
     let node = membership.node;

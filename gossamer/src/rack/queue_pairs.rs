@@ -3,6 +3,7 @@
 
 use crate::fabric::verbs::choice::pairs::pairs;
 use crate::fabric::verbs::choice::settings::VerbsSettings;
+use crate::fabric::verbs::context::DeviceContext;
 use crate::fabric::verbs::link::setup::{OfferedQueuePairs, ReachedNode, VerbsSetup};
 use crate::fabric::verbs::link::unconnected::UnconnectedEndpoint;
 use crate::fabric::verbs::survey::{Survey, survey_machine};
@@ -10,13 +11,13 @@ use crate::rack::message::{receive, send};
 use crate::transport::handshake;
 use crate::transport::socket::Socket;
 use crate::wire::NoRef;
-use crate::worker::nodes::peers::RemoteWays;
+use crate::worker::nodes::peers::RemoteLinks;
 use std::collections::BTreeMap;
 use std::io;
 use std::ops::Range;
 use std::os::unix::net::UnixStream;
 use std::panic;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -28,6 +29,8 @@ const IN_PROCESS: Duration = Duration::from_secs(60);
 pub(crate) struct Connected {
     /// Of each worker of this node.
     pub(crate) endpoints: Vec<Mutex<Vec<UnconnectedEndpoint>>>,
+    /// Their devices.
+    pub(crate) devices: Vec<Arc<DeviceContext>>,
     /// Why nodes are not reached, as both sides know.
     pub(crate) unreached: BTreeMap<usize, String>,
 }
@@ -56,7 +59,7 @@ pub(crate) fn connect(
         control.set_patience(patience).map_err(|error| (*node, error))?;
     }
     let said = |error: io::Error| error.to_string();
-    let mut setup = VerbsSetup::new(own.devices, own.settings, workers, reached).map_err(said);
+    let mut setup = VerbsSetup::new(own.devices.clone(), own.settings, workers, reached).map_err(said);
     let mut offered =
         exchange(&mut controls, |node| setup.as_mut().map_err(|why| why.clone())?.offer(node).map_err(said))?;
     let receiving: Steps<()> = exchange(&mut controls, |node| {
@@ -74,8 +77,11 @@ pub(crate) fn connect(
     let connected: Vec<usize> =
         reached.iter().filter(|(_, step)| step.is_ok()).map(|(node, _)| *node).collect();
     let unreached = reached.into_iter().filter_map(|(node, step)| Some((node, step.err()?))).collect();
-    let endpoints = setup.map_or(Vec::new(), |setup| setup.connect(&connected));
-    Ok(Connected { endpoints: endpoints.into_iter().map(Mutex::new).collect(), unreached })
+    let (endpoints, devices) = match setup {
+        Ok(setup) if !connected.is_empty() => (setup.connect(&connected), own.devices),
+        _ => (Vec::new(), Vec::new()),
+    };
+    Ok(Connected { endpoints: endpoints.into_iter().map(Mutex::new).collect(), devices, unreached })
 }
 
 /// What has come of a step with a node.
@@ -111,7 +117,7 @@ fn exchange<T: NoRef>(
 ///
 /// # Errors
 /// There is no RDMA, or not enough of something.
-pub(crate) fn within_process(nodes: usize, workers: usize) -> io::Result<Vec<RemoteWays>> {
+pub(crate) fn within_process(nodes: usize, workers: usize) -> io::Result<Vec<RemoteLinks>> {
     let settings = VerbsSettings::find(&|name| std::env::var(name).ok()).map_err(io::Error::other)?;
     let own = || survey_machine(&settings).map_err(|why| io::Error::other(why.to_string()));
     let due = Instant::now() + IN_PROCESS;
@@ -148,7 +154,11 @@ pub(crate) fn within_process(nodes: usize, workers: usize) -> io::Result<Vec<Rem
                 let connected = joined.map_err(|(_, error)| error)?;
                 match connected.unreached.into_values().next() {
                     Some(why) => Err(io::Error::other(why)),
-                    None => Ok(RemoteWays { verbs: connected.endpoints, ..RemoteWays::none(nodes) }),
+                    None => Ok(RemoteLinks {
+                        verbs: connected.endpoints,
+                        devices: connected.devices,
+                        ..RemoteLinks::none(nodes)
+                    }),
                 }
             })
             .collect()

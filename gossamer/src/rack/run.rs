@@ -3,6 +3,7 @@
 use crate::rack::bootstrap::{self, Met};
 use crate::rack::connections::Joining;
 use crate::rack::control::{Follower, Leader, Rack, lock};
+use crate::rack::device_events::DeviceWatch;
 use crate::rack::environment::Membership;
 use crate::rack::greeting::problem;
 use crate::rack::neighbours::{self, NeighbourListener};
@@ -111,7 +112,8 @@ fn run_node<R: Send + 'static>(
     let due = Instant::now() + start_time()?;
     let listener = NeighbourListener::open(membership)?;
     let Met { members, mut controls, port, fabric, survey } = bootstrap::meet(membership, &config, due)?;
-    let system = |source| StartError::System { step: "starting a thread that watches a node", source };
+    let system =
+        |source| StartError::System { step: "starting a thread that watches a node or a device", source };
     let survivors = Arc::new(Survivors::new(membership, &members));
     let watcher = match controls.pop() {
         Some(socket) if membership.node > 0 => {
@@ -131,6 +133,7 @@ fn run_node<R: Send + 'static>(
     let member = &members[membership.node];
     let placement = Placement { workers: member.workers, processors: member.processors.clone() };
     let runtime = Runtime::start(config, Some(placement), Some(peers))?;
+    let _watch = DeviceWatch::of(runtime.shared()).map_err(system)?;
     let leader = match watcher {
         Watcher::Leader(leader) => leader,
         Watcher::Follower(follower) => {

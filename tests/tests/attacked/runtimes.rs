@@ -2,7 +2,7 @@
 
 use gossamer::stream::{self, Geometry};
 use gossamer::{DelegationError, Latch, Reason, Sharded, Trust, Trustee, entrust, rack, spawn_on_with};
-use integration_tests::{far, keep_for_ever, on_nodes, panic_text, watched, workers};
+use integration_tests::{fabrics, far, keep_for_ever, on_nodes, panic_text, watched, workers};
 use std::sync::{Mutex, mpsc};
 use std::thread;
 
@@ -19,10 +19,10 @@ fn is_refused(error: &DelegationError) -> bool {
 #[gossamer::delegate]
 fn a_trust_of_another_runtime_is_not_taken_for_one_of_this() {
     static TEXT: Mutex<Option<Trust<String>>> = Mutex::new(None);
-    for share_memory in [true, false] {
+    for fabric in fabrics() {
         watched(move || {
             *TEXT.lock().unwrap() = Some(of_another());
-            rack::run_in_process(2, workers(1).share_memory(share_memory), || {
+            rack::run_in_process(2, workers(1).fabric(fabric), || {
                 // Has the number that the text had.
                 let _number = entrust([0x4141_4141_4141_4141_u64; 3]);
                 let text = TEXT.lock().unwrap().take().unwrap();

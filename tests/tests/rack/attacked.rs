@@ -3,7 +3,7 @@
 use gossamer::{
     DelegationError, Encoder, Latch, NoRef, Reason, Trust, Trustee, entrust, rack, spawn_on_with,
 };
-use integration_tests::{far, on_nodes, panic_text, wait_until, watched, workers};
+use integration_tests::{fabrics, far, on_nodes, panic_text, wait_until, watched, workers};
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
@@ -235,9 +235,9 @@ fn fibers_that_send_without_end_are_cancelled_when_main_returns() {
 #[gossamer::delegate]
 #[test]
 fn threads_that_send_to_another_node_wait_while_there_is_no_room() {
-    for share_memory in [true, false] {
+    for fabric in fabrics() {
         watched(move || {
-            rack::run_in_process(2, workers(1).backlog(4).share_memory(share_memory), || {
+            rack::run_in_process(2, workers(1).backlog(4).fabric(fabric), || {
                 let count = far().entrust(0_u64);
                 let there = far();
                 let threads: Vec<_> = (0..24)

@@ -1,7 +1,7 @@
 //! The same program under every launcher: our own, the real Open MPI, and a real cluster of Slurm on this machine.
 
 use crate::PROGRAM;
-use integration_tests::watched;
+use integration_tests::{simulated_rdma, watched};
 use std::io::Write;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
@@ -62,10 +62,10 @@ fn assert_succeeds(command: &mut Command, expected: &str) {
 #[test]
 fn our_own_launcher_starts_nodes_that_compute_together() {
     watched(|| {
-        for (nodes, share_memory) in [("1", "1"), ("4", "1"), ("3", "0")] {
+        for (nodes, fabric) in [("1", "auto"), ("4", "shm"), ("3", "tcp"), ("3", "verbs")] {
             let mut command = Command::new(built("gossamer"));
             command.args(["run", "--local", nodes, "--threads", "2", "--no-prefix", "--", PROGRAM, "sum"]);
-            command.env("GOSSAMER_SHARE_MEMORY", share_memory);
+            command.env("GOSSAMER_FABRIC", fabric).env("LD_PRELOAD", simulated_rdma());
             assert_succeeds(&mut command, &format!("1090 digits, {nodes} processes\n"));
         }
     });
@@ -85,10 +85,11 @@ fn word_count_counts_the_same_on_threads_and_on_nodes() {
         let alone = count(Command::new(&program).env("GOSSAMER_THREADS", "1"));
         assert!(alone.lines().count() > 1000);
         assert_eq!(count(Command::new(&program).env("GOSSAMER_THREADS", "4")), alone);
-        for share_memory in ["1", "0"] {
+        for fabric in ["auto", "tcp", "verbs"] {
             let mut command = Command::new(built("gossamer"));
             command.args(["run", "--local", "4", "--threads", "1", "--no-prefix", "--"]).arg(&program);
-            assert_eq!(count(command.env("GOSSAMER_SHARE_MEMORY", share_memory)), alone);
+            command.env("GOSSAMER_FABRIC", fabric).env("LD_PRELOAD", simulated_rdma());
+            assert_eq!(count(&mut command), alone);
         }
     });
 }

@@ -2,7 +2,7 @@
 
 use gossamer::stream::{self, End, Error, Geometry, Length, Options, ReceiveEnd, Route, SendEnd};
 use gossamer::{Config, Trustee, rack, spawn_on_with};
-use integration_tests::{in_child, threads, watched};
+use integration_tests::{fabrics, in_child, threads, watched};
 use std::any::Any;
 use std::io::{Read, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -56,8 +56,8 @@ fn sums_between(from: usize, to: usize, length: Length, options: Options) {
 #[test]
 fn a_channel_joins_workers_of_one_node_and_of_two_over_memory_and_over_tcp() {
     watched(|| {
-        for share_memory in [true, false] {
-            rack::run_in_process(2, Config::default().threads(2).share_memory(share_memory), || {
+        for fabric in fabrics() {
+            rack::run_in_process(2, Config::default().threads(2).fabric(fabric), || {
                 for (from, to) in [(0, 0), (0, 1), (0, 2), (3, 1)] {
                     sums_between(from, to, Length::Known(800_000), geometry().into());
                     sums_between(from, to, Length::Open, Options::from(geometry()).route(Route::Tcp));

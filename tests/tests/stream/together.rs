@@ -4,7 +4,7 @@ use crate::raw::windows;
 use crate::{JOINS, Join, bytes_at, small, ways};
 use gossamer::stream::{self, Faults, Geometry, Options, ReceiveEnd, Receiver, SendEnd};
 use gossamer::{Trust, Trustee, rack, spawn_on_with};
-use integration_tests::{isolated, threads, wait_until, watched, workers};
+use integration_tests::{fabrics, isolated, threads, wait_until, watched, workers};
 use std::io::{Read, Write};
 use std::process::{Command, Stdio};
 use std::ptr::null_mut;
@@ -45,9 +45,9 @@ fn load((counter, done): (Trust<u64>, Trust<u64>)) -> u64 {
 #[gossamer::delegate]
 #[test]
 fn two_streams_and_a_delegation_load_share_their_nodes() {
-    for share_memory in [true, false] {
+    for fabric in fabrics() {
         watched(move || {
-            rack::run_in_process(2, workers(2).share_memory(share_memory), || {
+            rack::run_in_process(2, workers(2).fabric(fabric), || {
                 let all = Trustee::all();
                 let (counter, done) = (all[3].entrust(0_u64), all[0].entrust(0_u64));
                 let ways = [(all[0], all[2]), (all[3], all[1])];

@@ -5,7 +5,7 @@ use crate::clock;
 use crate::latency::{Latency, Stopwatch};
 use crate::measure::{METER, Sample, Setting, Way};
 use crate::partner::Partner;
-use gossamer::{Config, Trust, Trustee, run, spawn_on_with, yield_now};
+use gossamer::{Config, FabricChoice, Trust, Trustee, run, spawn_on_with, yield_now};
 use std::cell::Cell;
 use std::hint::black_box;
 
@@ -35,7 +35,8 @@ pub(super) fn watched(setting: &Setting, body: fn(&Setting)) -> Sample {
     let config = Config::default().pin(true);
     let config = match setting.way {
         Way::Process => config.threads(2),
-        way => config.threads(1).share_memory(way == Way::Memory),
+        Way::Memory => config.threads(1),
+        Way::Tcp | Way::Gigabit => config.threads(1).fabric(FabricChoice::Tcp),
     };
     let main = move || body(&setting);
     if std::env::var_os("GOSSAMER_NODE").is_some() {

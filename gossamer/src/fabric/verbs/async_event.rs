@@ -25,6 +25,35 @@ pub(crate) enum AsyncSubject {
     Queue,
 }
 
+/// What follows from an asynchronous event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Consequence {
+    /// What is under way does not come through any more.
+    End,
+    /// It may not come through, or not as before.
+    Tell,
+    /// Nothing.
+    None,
+}
+
+impl AsyncEvent {
+    pub(crate) fn consequence(&self) -> Consequence {
+        match self.code {
+            IBV_EVENT_DEVICE_FATAL
+            | IBV_EVENT_CQ_ERR
+            | IBV_EVENT_QP_FATAL
+            | IBV_EVENT_QP_REQ_ERR
+            | IBV_EVENT_QP_ACCESS_ERR => Consequence::End,
+            IBV_EVENT_PORT_ACTIVE
+            | IBV_EVENT_PORT_ERR
+            | IBV_EVENT_LID_CHANGE
+            | IBV_EVENT_PKEY_CHANGE
+            | IBV_EVENT_GID_CHANGE => Consequence::Tell,
+            _ => Consequence::None,
+        }
+    }
+}
+
 impl Display for AsyncEvent {
     fn fmt(&self, to: &mut Formatter<'_>) -> fmt::Result {
         to.write_str(words::async_event(self.code))?;

@@ -1,11 +1,11 @@
 //! RDMA by the verbs of InfiniBand: for InfiniBand, RoCE, and RoCE in software.
 
 mod abi;
-mod async_event;
+pub(crate) mod async_event;
 pub(crate) mod availability;
 pub(crate) mod choice;
 mod completion;
-mod context;
+pub(crate) mod context;
 mod errors;
 pub(crate) mod link;
 mod memory;

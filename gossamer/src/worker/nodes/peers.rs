@@ -3,6 +3,7 @@
 use crate::fabric::link::LinkEndpoint;
 use crate::fabric::shm::{Neighbour, Neighbours, Notifier, Notifiers, ShmEndpoint};
 use crate::fabric::tcp::{Registered, TcpEndpoint};
+use crate::fabric::verbs::context::DeviceContext;
 use crate::fabric::verbs::link::endpoint::VerbsEndpoint;
 use crate::fabric::verbs::link::unconnected::UnconnectedEndpoint;
 use crate::sys::sync::eventfd::EventFd;
@@ -22,7 +23,7 @@ pub(crate) struct Peers {
     host: String,
     neighbours: Arc<Neighbours>,
     /// Ways to other machines, which the workers have not taken yet.
-    remote: RemoteWays,
+    remote: RemoteLinks,
     /// What other nodes wake our workers with.
     eventfds: Vec<EventFd>,
     /// What connections land in.
@@ -34,17 +35,23 @@ pub(crate) struct Peers {
 pub(crate) type Sockets = Mutex<Vec<Option<TcpStream>>>;
 
 /// Ways to nodes of other machines.
-pub(crate) struct RemoteWays {
+pub(crate) struct RemoteLinks {
     /// By node: connections.
     pub(crate) sockets: Vec<Sockets>,
     /// By RDMA, of each worker of this node.
     pub(crate) verbs: Vec<Mutex<Vec<UnconnectedEndpoint>>>,
+    /// The devices of these.
+    pub(crate) devices: Vec<Arc<DeviceContext>>,
 }
 
-impl RemoteWays {
+impl RemoteLinks {
     /// To none of so many nodes.
     pub(crate) fn none(nodes: usize) -> Self {
-        Self { sockets: (0..nodes).map(|_| Sockets::default()).collect(), verbs: Vec::new() }
+        Self {
+            sockets: (0..nodes).map(|_| Sockets::default()).collect(),
+            verbs: Vec::new(),
+            devices: Vec::new(),
+        }
     }
 }
 
@@ -64,7 +71,7 @@ impl Peers {
         (node, host): (usize, String),
         workers: &[usize],
         neighbours: Vec<Neighbour>,
-        remote: RemoteWays,
+        remote: RemoteLinks,
         (notifiers, eventfds): (Notifiers, Vec<EventFd>),
     ) -> Self {
         let mut firsts = vec![0];
@@ -110,6 +117,11 @@ impl Peers {
     pub(crate) fn others(&self) -> impl Iterator<Item = usize> {
         let ours = self.workers_of(self.node);
         (0..self.workers()).filter(move |worker| !ours.contains(worker))
+    }
+
+    /// The RDMA devices by which other nodes are reached.
+    pub(crate) fn devices(&self) -> &[Arc<DeviceContext>] {
+        &self.remote.devices
     }
 
     fn number(&self, worker: usize) -> usize {

@@ -1,6 +1,7 @@
 //! How nodes end: together, with one report that says why.
 
 use super::{Ended, start, wait};
+use gossamer::FabricChoice::{Shm, Tcp, Verbs};
 use integration_tests::watched;
 use std::io::{BufRead, BufReader};
 use std::os::unix::process::ExitStatusExt;
@@ -8,7 +9,7 @@ use std::os::unix::process::ExitStatusExt;
 #[test]
 fn each_node_says_what_keeps_it_from_ending() {
     watched(|| {
-        let mut nodes = start("linger", 2, true);
+        let mut nodes = start("linger", 2, Shm);
         let says = [
             "node 1, which says more",
             "does not answer: it is in the fiber spawned at tests/src/bin/rack_program.rs:",
@@ -24,8 +25,8 @@ fn each_node_says_what_keeps_it_from_ending() {
 #[test]
 fn a_node_that_is_killed_ends_all_nodes_within_a_moment() {
     watched(|| {
-        for (victim, share_memory) in [(0, true), (1, true), (2, false), (0, false)] {
-            let mut nodes = start("sleep", 3, share_memory);
+        for (victim, fabric) in [(0, Shm), (1, Shm), (2, Tcp), (0, Tcp), (2, Verbs), (0, Verbs)] {
+            let mut nodes = start("sleep", 3, fabric);
             let mut line = String::new();
             let mut output = BufReader::new(nodes.0[0].stdout.as_mut().unwrap());
             output.read_line(&mut line).unwrap();
@@ -54,7 +55,7 @@ fn a_node_that_is_killed_ends_all_nodes_within_a_moment() {
 fn a_node_that_ends_by_itself_ends_the_others() {
     watched(|| {
         for what in ["die", "exit"] {
-            let ended = wait(&mut start(what, 3, true));
+            let ended = wait(&mut start(what, 3, Shm));
             assert!(ended[..2].iter().all(|node| node.status.code() == Some(75)));
             assert!(ended[0].errors.contains("node 2 (process "), "{}", ended[0].errors);
             match what {
@@ -67,7 +68,7 @@ fn a_node_that_ends_by_itself_ends_the_others() {
 
 /// What a node says whose last worker has done what is asked for.
 fn last_words(what: &str) -> Ended {
-    let mut ended = wait(&mut start(what, 3, true));
+    let mut ended = wait(&mut start(what, 3, Shm));
     assert!(ended[0].errors.contains("node 2 (process "), "{}", ended[0].errors);
     ended.remove(2)
 }
@@ -104,7 +105,7 @@ fn a_node_that_aborts_or_overflows_its_stack_names_the_fiber() {
 #[test]
 fn a_node_that_somebody_sends_a_fault_ends_and_says_who_sent_it() {
     watched(|| {
-        let mut nodes = start("sleep", 2, true);
+        let mut nodes = start("sleep", 2, Shm);
         let mut line = String::new();
         BufReader::new(nodes.0[0].stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
         let process = i32::try_from(nodes.0[1].id()).unwrap();
@@ -120,8 +121,8 @@ fn a_node_that_somebody_sends_a_fault_ends_and_says_who_sent_it() {
 #[test]
 fn the_lowest_node_that_lives_reports_when_others_end_together_with_node_0() {
     watched(|| {
-        for (victims, share_memory) in [([0, 1], true), ([0, 2], true), ([1, 0], false)] {
-            let mut nodes = start("sleep", 4, share_memory);
+        for (victims, fabric) in [([0, 1], Shm), ([0, 2], Shm), ([1, 0], Tcp), ([1, 0], Verbs)] {
+            let mut nodes = start("sleep", 4, fabric);
             let mut line = String::new();
             BufReader::new(nodes.0[0].stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
             assert_eq!(line, "4 nodes are up\n");

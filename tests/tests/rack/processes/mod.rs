@@ -1,9 +1,11 @@
 //! Nodes as processes, as a launcher or a list starts them: they find each other, agree on what they run, and end together.
 
 mod fate;
+mod rdma;
 
 use crate::PROGRAM;
-use integration_tests::watched;
+use gossamer::FabricChoice::{self, Shm, Tcp, Verbs};
+use integration_tests::{simulated_rdma, watched};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::os::linux::net::SocketAddrExt;
@@ -40,10 +42,10 @@ fn token() -> String {
     format!("{own}{}", &TOKEN[16..])
 }
 
-/// The addresses of so many nodes, and whether they share memory.
-fn addresses(nodes: usize, share_memory: bool) -> String {
+/// The addresses of so many nodes that this fabric joins.
+fn addresses(nodes: usize, fabric: FabricChoice) -> String {
     let token = token();
-    if share_memory {
+    if fabric == FabricChoice::Shm {
         return (0..nodes)
             .map(|node| format!("unix:test-{}-{node}", &token[..16]))
             .collect::<Vec<_>>()
@@ -58,14 +60,25 @@ fn node(program: &str, what: &str, node: usize, addresses: &str, token: &str) ->
     let mut command = Command::new(program);
     command.arg(what).env("GOSSAMER_NODES", addresses).env("GOSSAMER_NODE", node.to_string());
     command.env("GOSSAMER_TOKEN", token).env("GOSSAMER_THREADS", "2").env("GOSSAMER_START_SECONDS", "20");
-    command.env("GOSSAMER_SHARE_MEMORY", if addresses.starts_with("unix:") { "1" } else { "0" });
+    command.env("GOSSAMER_FABRIC", if addresses.starts_with("unix:") { "shm" } else { "tcp" });
     command.stdout(Stdio::piped()).stderr(Stdio::piped()).stdin(Stdio::null());
     command
 }
 
-fn start(what: &str, nodes: usize, share_memory: bool) -> Nodes {
-    let (addresses, token) = (addresses(nodes, share_memory), token());
-    let start = |index| node(PROGRAM, what, index, &addresses, &token).spawn().unwrap();
+fn start(what: &str, nodes: usize, fabric: FabricChoice) -> Nodes {
+    start_with(what, nodes, fabric, &[])
+}
+
+fn start_with(what: &str, nodes: usize, fabric: FabricChoice, variables: &[(&str, &str)]) -> Nodes {
+    let (addresses, token) = (addresses(nodes, fabric), token());
+    let start = |index| {
+        let mut node = node(PROGRAM, what, index, &addresses, &token);
+        node.env("GOSSAMER_FABRIC", fabric.to_string()).envs(variables.iter().copied());
+        if fabric == FabricChoice::Verbs {
+            node.env("LD_PRELOAD", simulated_rdma());
+        }
+        node.spawn().unwrap()
+    };
     // Node 0 last: the others wait for it.
     let mut nodes: Vec<Child> = (0..nodes).rev().map(start).collect();
     nodes.reverse();
@@ -89,10 +102,10 @@ fn wait(nodes: &mut Nodes) -> Vec<Ended> {
 #[test]
 fn processes_compute_what_one_process_does() {
     watched(|| {
-        for (nodes, share_memory) in [(1, true), (2, true), (4, true), (3, false)] {
+        for (nodes, fabric) in [(1, Shm), (2, Shm), (4, Shm), (3, Tcp), (3, Verbs)] {
             let sum = ("sum", format!("1090 digits, {nodes} processes\n"));
             for (what, says) in [sum, ("stream", format!("{nodes} streams, all are right: true\n"))] {
-                let ended = wait(&mut start(what, nodes, share_memory));
+                let ended = wait(&mut start(what, nodes, fabric));
                 for node in &ended {
                     assert!(node.status.success(), "{}: {}", node.status, node.errors);
                 }
@@ -106,7 +119,7 @@ fn processes_compute_what_one_process_does() {
 #[test]
 fn nodes_are_loaded_at_different_addresses() {
     watched(|| {
-        let ended = wait(&mut start("addresses", 4, true));
+        let ended = wait(&mut start("addresses", 4, Shm));
         let mut addresses: Vec<&str> =
             ended[0].output.lines().map(|line| line.split_once(' ').unwrap().1).collect();
         addresses.sort_unstable();
@@ -118,8 +131,8 @@ fn nodes_are_loaded_at_different_addresses() {
 #[test]
 fn a_panic_in_main_ends_all_nodes_with_one_report() {
     watched(|| {
-        for share_memory in [true, false] {
-            let ended = wait(&mut start("panic", 3, share_memory));
+        for fabric in [Shm, Tcp, Verbs] {
+            let ended = wait(&mut start("panic", 3, fabric));
             assert_eq!(ended[0].status.code(), Some(101));
             assert!(ended[0].errors.contains("as asked for"), "{}", ended[0].errors);
             for node in &ended[1..] {
@@ -132,7 +145,7 @@ fn a_panic_in_main_ends_all_nodes_with_one_report() {
 #[test]
 fn a_node_that_does_not_come_is_named() {
     watched(|| {
-        let (addresses, token) = (addresses(3, true), token());
+        let (addresses, token) = (addresses(3, Shm), token());
         let start = |index| {
             node(PROGRAM, "sum", index, &addresses, &token)
                 .env("GOSSAMER_START_SECONDS", "1")
@@ -149,7 +162,7 @@ fn a_node_that_does_not_come_is_named() {
 #[test]
 fn a_node_with_another_token_is_no_node() {
     watched(|| {
-        let (addresses, token) = (addresses(2, true), token());
+        let (addresses, token) = (addresses(2, Shm), token());
         let start = |index, token: &str| {
             node(PROGRAM, "sum", index, &addresses, token).env("GOSSAMER_START_SECONDS", "1").spawn().unwrap()
         };
@@ -162,7 +175,7 @@ fn a_node_with_another_token_is_no_node() {
 #[test]
 fn a_node_that_runs_another_program_is_told_what_differs() {
     watched(|| {
-        let (addresses, token) = (addresses(2, true), token());
+        let (addresses, token) = (addresses(2, Shm), token());
         let own = std::env::current_exe().unwrap();
         let other = node(own.to_str().unwrap(), "--ignored", 1, &addresses, &token)
             .args(["--exact", "processes::as_another_program"])
@@ -191,7 +204,7 @@ fn as_another_program() {
 #[test]
 fn two_processes_that_are_the_same_node_are_told() {
     watched(|| {
-        let (addresses, token) = (addresses(3, true), token());
+        let (addresses, token) = (addresses(3, Shm), token());
         let start = |index| {
             node(PROGRAM, "sum", index, &addresses, &token)
                 .env("GOSSAMER_START_SECONDS", "2")
@@ -215,7 +228,7 @@ fn two_processes_that_are_the_same_node_are_told() {
 #[test]
 fn strangers_at_the_door_of_node_0_do_no_harm() {
     watched(|| {
-        let (addresses, token) = (addresses(2, false), token());
+        let (addresses, token) = (addresses(2, Tcp), token());
         let port = addresses.split(',').next().unwrap().to_owned();
         let first = node(PROGRAM, "sum", 0, &addresses, &token).spawn().unwrap();
         let mut strangers = Vec::new();
@@ -245,7 +258,7 @@ fn strangers_at_the_door_of_node_0_do_no_harm() {
 #[test]
 fn strangers_at_the_door_of_shared_memory_do_not_hold_up_the_start() {
     watched(|| {
-        let (addresses, token) = (addresses(3, true), token());
+        let (addresses, token) = (addresses(3, Shm), token());
         // Node 0 and node 1 open their doors and wait; the name of a door is in /proc/net/unix for all to read.
         let waiting: Vec<_> =
             (0..2).map(|index| node(PROGRAM, "sum", index, &addresses, &token).spawn().unwrap()).collect();
@@ -276,7 +289,7 @@ fn strangers_at_the_door_of_shared_memory_do_not_hold_up_the_start() {
 #[test]
 fn nothing_is_left_of_an_application_that_was_killed() {
     watched(|| {
-        let (addresses, token) = (addresses(2, true), token());
+        let (addresses, token) = (addresses(2, Shm), token());
         let start = |index| node(PROGRAM, "sleep", index, &addresses, &token).spawn().unwrap();
         let mut nodes = Nodes(vec![start(0), start(1)]);
         let mut line = String::new();

@@ -1,6 +1,6 @@
 //! Where a port is: GIDs, and the way to a port of the remote side.
 
-use crate::NoRef;
+use gossamer_macros::NoRef;
 use std::fmt::{self, Display, Formatter};
 use std::net::Ipv6Addr;
 

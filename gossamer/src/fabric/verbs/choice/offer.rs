@@ -1,12 +1,12 @@
 //! Which ports a node offers to others, and by which addresses.
 
-use crate::NoRef;
 use crate::fabric::verbs::abi::types::*;
 use crate::fabric::verbs::availability::Unavailable;
 use crate::fabric::verbs::choice::address::{Gid, GidFamily, Mtu};
 use crate::fabric::verbs::choice::port::{GidEntry, PortDescription};
 use crate::fabric::verbs::choice::settings::{GID, PORTS, VerbsSettings};
 use crate::fabric::verbs::words;
+use gossamer_macros::NoRef;
 
 /// A port that a node offers: what others have to know of it.
 #[derive(NoRef, Clone, Debug, PartialEq, Eq)]

@@ -9,7 +9,7 @@ use crate::fabric::verbs::link::message::{Immediate, MESSAGE_BYTES, MailboxMessa
 use crate::fabric::verbs::link::received::{RECEIVES, ReceivedMessages};
 use crate::fabric::verbs::link::remote_node::RemoteNode;
 use crate::fabric::verbs::link::send_queue::SendQueue;
-use crate::fabric::verbs::link::unconnected::{ConnectedPair, ConnectionWay};
+use crate::fabric::verbs::link::unconnected::{ConnectedPair, RemoteWorker};
 use crate::fabric::verbs::memory::RemoteAddress;
 use crate::fabric::{Busy, Event, Fragment, Lane, SlotMemory, Slots};
 use crate::wire::refusal::Malformed;
@@ -26,7 +26,7 @@ const UNTOLD: u32 = RECEIVES / 2;
 
 /// One end. Used by one worker.
 pub(super) struct VerbsConnection {
-    way: ConnectionWay,
+    remote: RemoteWorker,
     /// The worker at this end.
     worker: usize,
     sends: RefCell<SendQueue>,
@@ -58,17 +58,17 @@ pub(super) struct VerbsConnection {
 
 impl Display for VerbsConnection {
     fn fmt(&self, to: &mut Formatter<'_>) -> fmt::Result {
-        let ConnectionWay { node, peer, .. } = &self.way;
-        write!(to, "node {} (worker {peer}) by RDMA port {}", node.number(), self.way.rail().port())
+        let RemoteWorker { node, peer, .. } = &self.remote;
+        write!(to, "node {} (worker {peer}) by RDMA port {}", node.number(), self.remote.rail().port())
     }
 }
 
 impl VerbsConnection {
     /// The end of a worker.
     pub(super) fn new(worker: usize, connected: ConnectedPair) -> Rc<Self> {
-        let ConnectedPair { way, pair, inbox, outbox, ring } = connected;
+        let ConnectedPair { remote, pair, inbox, outbox, ring } = connected;
         Rc::new(Self {
-            way,
+            remote,
             worker,
             sends: RefCell::new(SendQueue::new(pair, ring)),
             inbox,
@@ -89,12 +89,12 @@ impl VerbsConnection {
     }
 
     pub(super) fn node(&self) -> &RemoteNode {
-        &self.way.node
+        &self.remote.node
     }
 
     /// Whether it carries what the worker writes to its node.
     pub(super) fn is_own(&self) -> bool {
-        self.way.is_own
+        self.remote.is_own
     }
 
     /// The number of its queue pair.
@@ -157,7 +157,7 @@ impl VerbsConnection {
         self.messages.borrow().is_empty()
             && self.has_credit()
             && self.sends.borrow().has_room(3, 0)
-            && self.way.rail().places().has_free(self.worker)
+            && self.remote.rail().places().has_free(self.worker)
     }
 
     /// Sends a fragment.
@@ -166,7 +166,7 @@ impl VerbsConnection {
     /// If there is no room for it.
     pub(super) fn send(&self, lane: &Rc<LaneWrites>, fragment: Fragment<'_>) -> Result<(), Busy> {
         let Fragment { ticket, row, bytes } = fragment;
-        let places = self.way.rail().places();
+        let places = self.remote.rail().places();
         if !self.has_room() {
             return Err(Busy);
         }
@@ -301,7 +301,7 @@ impl VerbsConnection {
     ) -> io::Result<()> {
         let refused = |malformed| io::Error::new(io::ErrorKind::InvalidData, malformed);
         match Immediate::unpack(immediate) {
-            Immediate::Landed(reader) if self.way.rail().lanes().has_reader(reader as usize) => {
+            Immediate::Landed(reader) if self.remote.rail().lanes().has_reader(reader as usize) => {
                 told(Event::Landed(reader as usize)).map_err(refused)
             }
             Immediate::Landed(_) => Err(refused(Malformed::instead_of::<Immediate>())),
@@ -341,8 +341,8 @@ impl VerbsConnection {
             fragments.swap_remove(index).1.release();
         }
         drop(fragments);
-        let waiting = self.way.rail().places().give_back(places);
-        self.way
+        let waiting = self.remote.rail().places().give_back(places);
+        self.remote
             .node
             .writers()
             .filter(|worker| waiting >> (worker % 64) & 1 != 0)
@@ -359,8 +359,8 @@ impl VerbsConnection {
         match subject {
             Subject::Credit => Ok(()),
             Subject::Ask { reader, slots } => {
-                let lane = Lane { reader: reader as usize, writer: self.way.peer, slots };
-                let (found, is_new) = self.way.rail().lanes().find(lane)?.ok_or_else(malformed)?;
+                let lane = Lane { reader: reader as usize, writer: self.remote.peer, slots };
+                let (found, is_new) = self.remote.rail().lanes().find(lane)?.ok_or_else(malformed)?;
                 self.messages.borrow_mut().push_back(Subject::Grant { reader, slots, to: found.address });
                 if is_new { told(Event::Lane(lane, found.slots)).map_err(refused) } else { Ok(()) }
             }
@@ -370,13 +370,13 @@ impl VerbsConnection {
             }
             Subject::Fragment { reader, ticket, row, place, bytes } => {
                 let reader = reader as usize;
-                if !self.way.rail().lanes().has_reader(reader) || !self.way.rail().pool().has(place) {
+                if !self.remote.rail().lanes().has_reader(reader) || !self.remote.rail().pool().has(place) {
                     return Err(malformed());
                 }
                 // SAFETY: V9: it has come, and is given back below.
-                let bytes = unsafe { self.way.rail().pool().fragment(place, bytes) };
+                let bytes = unsafe { self.remote.rail().pool().fragment(place, bytes) };
                 let fragment = Fragment { ticket, row, bytes };
-                told(Event::Fragment { writer: self.way.peer, reader, fragment }).map_err(refused)?;
+                told(Event::Fragment { writer: self.remote.peer, reader, fragment }).map_err(refused)?;
                 self.free_places.set(self.free_places.get() | 1 << place);
                 Ok(())
             }

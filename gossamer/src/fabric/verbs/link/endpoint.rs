@@ -21,7 +21,7 @@ pub(crate) struct VerbsEndpoint {
     channel: Arc<CompletionChannel>,
     queue: Arc<CompletionQueue>,
     connections: Vec<Rc<VerbsConnection>>,
-    completions: RefCell<[WorkCompletion; COMPLETIONS]>,
+    completions: RefCell<Box<[WorkCompletion; COMPLETIONS]>>,
     /// Why work requests failed, or slots could not be registered, and whether that is for a reason that is not known.
     failed: RefCell<Option<(io::Error, bool)>>,
 }
@@ -31,7 +31,7 @@ impl VerbsEndpoint {
     pub(crate) fn new(connected: UnconnectedEndpoint) -> Self {
         let UnconnectedEndpoint { worker, channel, queue, connected } = connected;
         let connections = connected.into_iter().map(|pair| VerbsConnection::new(worker, pair)).collect();
-        let completions = RefCell::new([WorkCompletion::default(); COMPLETIONS]);
+        let completions = RefCell::new(Box::new([WorkCompletion::default(); COMPLETIONS]));
         Self { channel, queue, connections, completions, failed: RefCell::default() }
     }
 

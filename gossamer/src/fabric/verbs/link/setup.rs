@@ -8,15 +8,15 @@
 //! connect   (once it has said that its writes were taken): the workers may have it
 //! ```
 
-use crate::NoRef;
 use crate::fabric::verbs::choice::pairs::PortPair;
 use crate::fabric::verbs::choice::settings::VerbsSettings;
 use crate::fabric::verbs::context::DeviceContext;
 use crate::fabric::verbs::link::remote_node::RemoteNode;
-use crate::fabric::verbs::link::unconnected::{ConnectionWay, UnconnectedEndpoint, UnconnectedPair};
+use crate::fabric::verbs::link::unconnected::{RemoteWorker, UnconnectedEndpoint, UnconnectedPair};
 use crate::fabric::verbs::memory::{ProtectionDomain, RemoteAddress};
 use crate::fabric::verbs::queue_pair::{Persistence, RemoteQueuePair};
 use crate::transport::random::random;
+use gossamer_macros::NoRef;
 use std::collections::HashMap;
 use std::io;
 use std::ops::Range;
@@ -149,14 +149,14 @@ impl VerbsSetup {
             let peer = reached.workers.start + connection % reached.workers.len();
             let device = self.device(reached.device(connection))?;
             let first_packet = u32::from_ne_bytes(random()?) >> 8;
-            let way = ConnectionWay {
+            let remote = RemoteWorker {
                 node: Arc::clone(&node),
                 peer,
                 rail: reached.rail(connection),
                 is_own: connection == number,
             };
             let (queue, place) = (&self.endpoints[number][device].queue, (number, device));
-            UnconnectedPair::new(way, queue, place, first_packet)
+            UnconnectedPair::new(remote, queue, place, first_packet)
         });
         Ok(Remote { pairs: pairs.collect::<io::Result<_>>()?, reached, node, offered: None })
     }

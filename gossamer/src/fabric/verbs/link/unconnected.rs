@@ -52,8 +52,8 @@ impl UnconnectedEndpoint {
 
     /// The nodes for which it carries what its worker writes.
     pub(crate) fn writes_to(&self) -> Vec<usize> {
-        let own = self.connected.iter().filter(|pair| pair.way.is_own);
-        own.map(|pair| pair.way.node.number()).collect()
+        let own = self.connected.iter().filter(|pair| pair.remote.is_own);
+        own.map(|pair| pair.remote.node.number()).collect()
     }
 
     /// Awaits the ends of probes, by the numbers of their queue pairs: why each failed, if it did. Those that have not ended in time
@@ -83,7 +83,7 @@ impl UnconnectedEndpoint {
 }
 
 /// What a queue pair is for.
-pub(super) struct ConnectionWay {
+pub(super) struct RemoteWorker {
     pub(super) node: Arc<RemoteNode>,
     /// The worker at the other end.
     pub(super) peer: usize,
@@ -93,7 +93,7 @@ pub(super) struct ConnectionWay {
     pub(super) is_own: bool,
 }
 
-impl ConnectionWay {
+impl RemoteWorker {
     pub(super) fn rail(&self) -> &Rail {
         &self.node.rails()[self.rail]
     }
@@ -101,7 +101,7 @@ impl ConnectionWay {
 
 /// A queue pair that is not connected yet, with what its remote side needs to write here.
 pub(super) struct UnconnectedPair {
-    way: ConnectionWay,
+    remote: RemoteWorker,
     /// The number of its worker in this node, and of its device.
     place: (usize, usize),
     /// The number of the first packet that goes out.
@@ -115,16 +115,16 @@ impl UnconnectedPair {
     /// # Errors
     /// The device has none left, or memory cannot be pinned.
     pub(super) fn new(
-        way: ConnectionWay,
+        remote: RemoteWorker,
         queue: &Arc<CompletionQueue>,
         place: (usize, usize),
         first_packet: u32,
     ) -> io::Result<Self> {
-        let domain = way.rail().domain();
+        let domain = remote.rail().domain();
         let wished = QueuePairCapacity { sends: SENDS, receives: RECEIVES, gather: 1, inline: INLINE };
         let pair = QueuePair::new(domain, queue, queue, wished)?;
         let (inbox, ring) = (ReceivedMessages::new(domain)?, SourceRing::new(domain, RING)?);
-        Ok(Self { way, place, first_packet, pair, inbox, ring })
+        Ok(Self { remote, place, first_packet, pair, inbox, ring })
     }
 
     /// The number of its worker in this node, and of its device.
@@ -170,14 +170,14 @@ impl UnconnectedPair {
 
     /// Its remote side was reached. `outbox`: where its messages are written.
     pub(super) fn connected(self, outbox: RemoteAddress) -> ConnectedPair {
-        let Self { way, pair, inbox, ring, .. } = self;
-        ConnectedPair { way, pair, inbox, outbox, ring }
+        let Self { remote, pair, inbox, ring, .. } = self;
+        ConnectedPair { remote, pair, inbox, outbox, ring }
     }
 }
 
 /// A queue pair whose two sides may write.
 pub(super) struct ConnectedPair {
-    pub(super) way: ConnectionWay,
+    pub(super) remote: RemoteWorker,
     pub(super) pair: QueuePair,
     pub(super) inbox: ReceivedMessages,
     pub(super) outbox: RemoteAddress,
