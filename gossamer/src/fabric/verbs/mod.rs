@@ -6,6 +6,8 @@ mod availability;
 mod choice;
 mod completion;
 mod context;
+#[cfg(test)]
+mod device_tests;
 mod errors;
 pub(crate) mod link;
 mod memory;
@@ -13,7 +15,5 @@ mod memory;
 mod owners;
 mod queue_pair;
 mod send_chain;
-#[cfg(test)]
-mod simulated;
 mod survey;
 mod words;
