@@ -6,6 +6,8 @@ pub(crate) mod availability;
 pub(crate) mod choice;
 mod completion;
 pub(crate) mod context;
+#[cfg(test)]
+mod device_tests;
 mod errors;
 pub(crate) mod link;
 mod memory;
@@ -13,7 +15,5 @@ mod memory;
 mod owners;
 mod queue_pair;
 mod send_chain;
-#[cfg(test)]
-mod simulated;
 pub(crate) mod survey;
 mod words;

@@ -3,8 +3,10 @@
 use crate::fabric::verbs::abi::{Verbs, types::*};
 use std::cell::{Cell, RefCell};
 use std::ffi::{c_char, c_int, c_uint, c_void};
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::fs::File;
+use std::os::fd::AsRawFd;
 use std::ptr::null_mut;
+use std::sync::OnceLock;
 
 thread_local! {
     static CALLS: RefCell<Vec<&'static str>> = const { RefCell::new(Vec::new()) };
@@ -54,12 +56,10 @@ fn free(call: &'static str) -> c_int {
     if REFUSED.get() == Some(call) { 16 } else { 0 }
 }
 
-/// The number of a descriptor that a test does not need.
+/// The number of a descriptor that a test does not need: one for all, which nobody closes.
 fn descriptor() -> c_int {
-    let file: OwnedFd = std::fs::File::open("/dev/null").unwrap().into();
-    let number = file.as_raw_fd();
-    std::mem::forget(file);
-    number
+    static DESCRIPTOR: OnceLock<File> = OnceLock::new();
+    DESCRIPTOR.get_or_init(|| File::open("/dev/null").unwrap()).as_raw_fd()
 }
 
 unsafe extern "C" fn list(count: *mut c_int) -> *mut *mut ibv_device {

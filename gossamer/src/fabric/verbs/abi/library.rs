@@ -82,14 +82,27 @@ impl Verbs {
         VERBS.get_or_init(|| Self::open(NAME)).as_ref().map_err(String::as_str)
     }
 
-    /// The simulated device, which is built beside the tests.
+    /// Those of tests: of the simulated device, which is built beside them, unless they are to use what is installed.
     #[cfg(test)]
-    pub(crate) fn simulated() -> &'static Self {
+    pub(crate) fn of_tests() -> &'static Self {
         static VERBS: OnceLock<Verbs> = OnceLock::new();
+        if !Self::tests_are_simulated() {
+            return Self::get().unwrap();
+        }
         VERBS.get_or_init(|| {
             let library = std::env::current_exe().unwrap().with_file_name("libverbs_sim.so");
             Self::open(library.to_str().unwrap()).unwrap()
         })
+    }
+
+    /// Whether tests use the simulated device.
+    #[cfg(test)]
+    pub(crate) fn tests_are_simulated() -> bool {
+        match std::env::var("GOSSAMER_TEST_DEVICE").as_deref() {
+            Ok("installed") => false,
+            Ok(other) => panic!("GOSSAMER_TEST_DEVICE={other}: it may be `installed`, or not be set"),
+            Err(_) => true,
+        }
     }
 
     fn open(name: &str) -> Result<Self, String> {

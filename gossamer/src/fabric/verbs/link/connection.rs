@@ -285,6 +285,12 @@ impl VerbsConnection {
         }
     }
 
+    /// As `SendQueue::fence`.
+    #[cfg(test)]
+    pub(super) fn fence(&self) -> bool {
+        self.sends.borrow_mut().fence(self.outbox)
+    }
+
     /// A work request is done, and so are all before it.
     pub(super) fn complete(&self, number: u64) {
         self.sends.borrow_mut().complete(number);

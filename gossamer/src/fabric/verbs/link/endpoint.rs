@@ -52,6 +52,12 @@ impl VerbsEndpoint {
         self.connections.iter().map(|connection| connection.number()).collect()
     }
 
+    /// Whether something that was posted may not be done yet; then it will be told of all.
+    #[cfg(test)]
+    pub(super) fn fence(&self) -> bool {
+        self.connections.iter().fold(false, |any, connection| connection.fence() | any)
+    }
+
     fn connection(&self, queue_pair: u32) -> Option<&Rc<VerbsConnection>> {
         self.connections.iter().find(|connection| connection.number() == queue_pair)
     }

@@ -112,6 +112,18 @@ impl SendQueue {
         }
     }
 
+    /// Whether some may not be done yet. Then a write of nothing is added behind them, which is told when it is done.
+    #[cfg(test)]
+    pub(super) fn fence(&mut self, to: RemoteAddress) -> bool {
+        if self.added > self.last_signal.0 && self.has_room(1, 0) {
+            self.added += 1;
+            self.last_signal = (self.added, self.ring.position());
+            self.signalled.push_back(self.last_signal);
+            self.chain.write(Payload::Inline(&[]), to, None, Signal { id: self.added, always: true });
+        }
+        self.added > self.done
+    }
+
     /// Whether something waits to be posted.
     pub(super) fn is_empty(&self) -> bool {
         self.chain.len() == 0

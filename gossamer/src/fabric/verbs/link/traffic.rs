@@ -1,7 +1,8 @@
-//! Requests and responses of four workers of two nodes at once, over the simulated device: all of them arrive, whoever looks how seldom,
+//! Requests and responses of four workers of two nodes at once, over a device: all of them arrive, whoever looks how seldom,
 //! and no write finds no receive.
 #![expect(clippy::unwrap_used, reason = "a test fails by it")]
 
+use crate::fabric::verbs::abi::Verbs;
 use crate::fabric::verbs::link::endpoint::{VerbsEndpoint, VerbsWriter};
 use crate::fabric::verbs::link::tests::{counter, join};
 use crate::fabric::{Busy, Endpoint, Event, FRAGMENT_BYTES, Fabric, Fragment, Lane, SlotMemory};
@@ -200,5 +201,8 @@ fn all_batches_of_workers_that_look_now_and_then_are_answered() {
         }
         assert!(rack.landed.iter().all(|told| *told > 0), "seed {seed}: {:?}", rack.landed);
     }
-    assert_eq!(counter(c"rnr"), 0, "a write found no receive");
+    // A real device counts for the whole machine.
+    if Verbs::tests_are_simulated() {
+        assert_eq!(counter(c"rnr"), 0, "a write found no receive");
+    }
 }

@@ -1,4 +1,4 @@
-//! Tests of the owners over the simulated device: two queue pairs of one process, connected to each other.
+//! Tests of the owners over a device, simulated or real: two queue pairs of one process, connected to each other.
 
 use crate::atomic::{AtomicU64, Ordering};
 use crate::fabric::verbs::abi::{Verbs, types::*};
@@ -98,9 +98,9 @@ fn await_event(descriptor: BorrowedFd<'_>) {
 const SIGNALED: Signal = Signal { id: 7, always: true };
 const QUIET: Signal = Signal { id: 6, always: false };
 
-/// The devices that are simulated, and a port of them that reaches itself.
+/// A device, and a port of it that reaches itself.
 fn device() -> (Arc<DeviceContext>, PortPair) {
-    let found = survey(&DeviceList::of(Verbs::simulated()).unwrap(), &VerbsSettings::default()).unwrap();
+    let found = survey(&DeviceList::of(Verbs::of_tests()).unwrap(), &VerbsSettings::default()).unwrap();
     let pair = pairs(&found.offers, &found.offers).unwrap().remove(0);
     (found.devices[0].clone(), pair)
 }
@@ -184,7 +184,10 @@ fn a_write_to_what_is_not_for_it_fails_in_words_and_the_rest_is_flushed() {
     drop(source);
     near.chain.write(Payload::Registered(&[entry]), target.remote(0), None, SIGNALED);
     near.post();
-    assert_eq!(near.completion().failure().unwrap().status, IBV_WC_LOC_PROT_ERR);
+    let status = near.completion().failure().unwrap().status;
+    // The kernel's device in software calls it an error of the queue pair.
+    let is_of_software = !Verbs::tests_are_simulated() && status == IBV_WC_LOC_QP_OP_ERR;
+    assert!(is_of_software || status == IBV_WC_LOC_PROT_ERR, "{status}");
 }
 
 #[test]
@@ -196,6 +199,11 @@ fn a_queue_pair_that_ends_flushes_its_receives_and_tells_of_foreign_faults() {
     near.post();
     assert_eq!(near.completion().failure().unwrap().status, IBV_WC_REM_ACCESS_ERR);
     assert!(far.completion().failure().unwrap().is_flush());
+    near.queue_pair.fail().unwrap();
+    if !Verbs::tests_are_simulated() {
+        println!("without the event, of which the kernel's device in software does not tell");
+        return;
+    }
     let about = AsyncSubject::QueuePair(far.queue_pair.number());
     loop {
         await_event(context.async_descriptor());
@@ -204,7 +212,6 @@ fn a_queue_pair_that_ends_flushes_its_receives_and_tells_of_foreign_faults() {
             break;
         }
     }
-    near.queue_pair.fail().unwrap();
 }
 
 #[test]
@@ -212,7 +219,8 @@ fn what_the_device_refuses_is_told_with_the_call_and_the_device() {
     let (context, pair) = device();
     let end = End::new(&context);
     let error = end.queue_pair.initialize(200).unwrap_err().to_string();
-    assert!(error.starts_with("RDMA device sim0: ibv_modify_qp to state INIT: "), "{error}");
+    let name = context.name();
+    assert!(error.starts_with(&format!("RDMA device {name}: ibv_modify_qp to state INIT: ")), "{error}");
     assert!(error.contains("(port 200)"), "{error}");
     let [mut near, _far] = connected(&context, &pair);
     let too_long = SendChain::new(1, 1, 1 << 16);
@@ -224,5 +232,5 @@ fn what_the_device_refuses_is_told_with_the_call_and_the_device() {
         SIGNALED,
     );
     let error = near.queue_pair.post(&mut near.chain).unwrap_err().to_string();
-    assert!(error.starts_with("RDMA device sim0: ibv_post_send: "), "{error}");
+    assert!(error.starts_with(&format!("RDMA device {name}: ibv_post_send: ")), "{error}");
 }

@@ -1,0 +1,53 @@
+//! Why a task could not be done.
+
+use std::fmt::{self, Display, Formatter};
+use std::io;
+use std::path::Path;
+
+/// There is no virtual machine, or it ended without saying how its command did.
+pub(crate) const NO_MACHINE: u8 = 125;
+/// The command did not end in time, as `timeout` of coreutils has it.
+pub(crate) const TIMEOUT: u8 = 124;
+
+/// What happened and what to do, with the exit status.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    pub(crate) status: u8,
+    message: String,
+}
+
+pub(crate) type Result<T> = std::result::Result<T, Failure>;
+
+impl Failure {
+    pub(crate) fn new(message: impl Into<String>) -> Self {
+        Self { status: NO_MACHINE, message: message.into() }
+    }
+
+    pub(crate) fn timeout(message: impl Into<String>) -> Self {
+        Self { status: TIMEOUT, message: message.into() }
+    }
+}
+
+impl Display for Failure {
+    fn fmt(&self, to: &mut Formatter<'_>) -> fmt::Result {
+        to.write_str(&self.message)
+    }
+}
+
+/// An error with what was being done.
+pub(crate) trait Context<T> {
+    fn context(self, doing: impl Display) -> Result<T>;
+
+    fn at(self, path: &Path) -> Result<T>
+    where
+        Self: Sized,
+    {
+        self.context(path.display())
+    }
+}
+
+impl<T, E: Into<io::Error>> Context<T> for std::result::Result<T, E> {
+    fn context(self, doing: impl Display) -> Result<T> {
+        self.map_err(|error| Failure::new(format!("{doing}: {}", error.into())))
+    }
+}

@@ -1,0 +1,44 @@
+//! Tasks of this workspace that Cargo does not know, as `cargo xtask`.
+
+mod failure;
+mod rdma_vm;
+
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+
+/// Tasks of this workspace
+#[derive(Debug, Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask", max_term_width = 100)]
+struct Arguments {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Debug, Subcommand)]
+enum Task {
+    /// Run commands and tests in a virtual machine with RDMA over Ethernet in software (rdma_rxe)
+    #[command(subcommand)]
+    RdmaVm(rdma_vm::arguments::Action),
+}
+
+fn main() -> ExitCode {
+    let Task::RdmaVm(action) = Arguments::parse().task;
+    match rdma_vm::run(&action) {
+        Ok(status) => ExitCode::from(status),
+        Err(failure) => {
+            eprintln!("\n!!! {failure} !!!\n");
+            ExitCode::from(failure.status)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Arguments;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_grammar_of_the_command_line_is_consistent() {
+        Arguments::command().debug_assert();
+    }
+}

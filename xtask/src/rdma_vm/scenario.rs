@@ -1,0 +1,72 @@
+//! What is tested in the machine: each scenario is a script in `xtask/scenarios`, run in a machine of its own.
+
+use crate::failure::{Failure, Result};
+use crate::rdma_vm::job::Job;
+use crate::rdma_vm::programs::{Program, Programs};
+use crate::rdma_vm::session::Session;
+
+/// A test in the machine.
+pub(crate) struct Scenario {
+    pub(crate) name: &'static str,
+    /// What it shows, in a line.
+    pub(crate) about: &'static str,
+    pub(crate) script: &'static str,
+    /// The script of a second machine.
+    pub(crate) peer: Option<&'static str>,
+    /// What is to be built for it, and lies in `/job`.
+    pub(crate) programs: &'static [Program],
+    /// The exit status that is right.
+    pub(crate) status: u8,
+}
+
+/// Functions for scripts, as `/job/common.sh`.
+const COMMON: &str = include_str!("../../scenarios/common.sh");
+
+pub(crate) const ALL: &[Scenario] = &[Scenario {
+    name: "verbs",
+    about: "the library's own tests of verbs over the kernel's device; no write finds no receive",
+    script: include_str!("../../scenarios/verbs.sh"),
+    peer: None,
+    programs: &[Program::LibraryTests("gossamer")],
+    status: 0,
+}];
+
+/// The scenarios of these names; all, without names.
+///
+/// # Errors
+/// There is no such scenario.
+pub(crate) fn chosen(names: &[String]) -> Result<Vec<&'static Scenario>> {
+    if names.is_empty() {
+        return Ok(ALL.iter().collect());
+    }
+    let find = |name: &String| ALL.iter().find(|scenario| scenario.name == name);
+    let known = || ALL.iter().map(|scenario| scenario.name).collect::<Vec<_>>().join(", ");
+    let found = |name| {
+        find(name).ok_or_else(|| Failure::new(format!("there is no scenario {name}, but {}", known())))
+    };
+    names.iter().map(found).collect()
+}
+
+impl Scenario {
+    /// Runs it; its exit status.
+    ///
+    /// # Errors
+    /// There is no machine, or it did not end in time.
+    pub(crate) fn run(&self, session: &Session<'_>, programs: &Programs) -> Result<u8> {
+        let job = self.job(session, programs, self.script)?;
+        let peer = self.peer.map(|script| self.job(session, programs, script)).transpose()?;
+        session.run(job, peer)
+    }
+
+    fn job(&self, session: &Session<'_>, programs: &Programs, script: &str) -> Result<Job> {
+        let mut job = Job::new(session.image, script)?;
+        job.add_text("common.sh", COMMON);
+        for program in self.programs {
+            let path = programs
+                .get(program)
+                .ok_or_else(|| Failure::new(format!("{} is not built", program.name())))?;
+            job.add_file(path, Some(&format!("job/{}", program.name())))?;
+        }
+        Ok(job)
+    }
+}
