@@ -6,6 +6,8 @@ mod availability;
 mod choice;
 mod completion;
 mod context;
+#[cfg(feature = "ibverbs")]
+mod discovery;
 mod errors;
 pub(crate) mod link;
 mod memory;
