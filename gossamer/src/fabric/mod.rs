@@ -26,6 +26,8 @@ pub(crate) mod tcp;
 #[cfg(not(loom))]
 #[cfg_attr(not(test), expect(dead_code, reason = "the endpoints that use it come later"))]
 pub(crate) mod verbs;
+#[cfg(all(test, not(loom)))]
+mod watchdog;
 
 pub(crate) use memory::{FAR_SLOTS, SLOTS, SlotMemory};
 
