@@ -49,21 +49,25 @@ macro_rules! conformance {
     ($subject:ty) => {
         #[test]
         fn writes_of_every_length_land_whole_and_leave_other_slots_alone() {
+            let _watched = $crate::fabric::watchdog::watch();
             $crate::fabric::conformance::every_length::<$subject>();
         }
 
         #[test]
         fn a_header_never_lands_before_its_body() {
+            let _watched = $crate::fabric::watchdog::watch();
             $crate::fabric::conformance::header_last::<$subject>();
         }
 
         #[test]
         fn writes_into_one_slot_land_in_order() {
+            let _watched = $crate::fabric::watchdog::watch();
             $crate::fabric::conformance::in_order::<$subject>();
         }
 
         #[test]
         fn lanes_are_apart_and_a_lane_is_the_same_whenever_it_is_registered() {
+            let _watched = $crate::fabric::watchdog::watch();
             $crate::fabric::conformance::lanes_apart::<$subject>();
         }
     };
@@ -74,16 +78,19 @@ macro_rules! conformance_of_fragments {
     ($subject:ty) => {
         #[test]
         fn fragments_of_every_length_come_whole_and_in_order() {
+            let _watched = $crate::fabric::watchdog::watch();
             $crate::fabric::conformance::fragments_in_order::<$subject>();
         }
 
         #[test]
         fn a_fragment_comes_before_the_writes_that_were_made_behind_it() {
+            let _watched = $crate::fabric::watchdog::watch();
             $crate::fabric::conformance::fragments_before_writes::<$subject>();
         }
 
         #[test]
         fn who_does_not_read_makes_the_sender_busy_and_then_gets_all_that_was_sent() {
+            let _watched = $crate::fabric::watchdog::watch();
             $crate::fabric::conformance::busy::<$subject>();
         }
     };

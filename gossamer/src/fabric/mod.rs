@@ -26,6 +26,8 @@ pub(crate) mod sim;
 pub(crate) mod tcp;
 #[cfg_attr(not(test), expect(dead_code, reason = "streams and `check-rdma` use the rest"))]
 pub(crate) mod verbs;
+#[cfg(all(test, not(loom)))]
+mod watchdog;
 
 pub(crate) use memory::{FAR_SLOTS, SLOTS, SlotMemory};
 

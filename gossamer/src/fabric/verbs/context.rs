@@ -4,10 +4,14 @@ use crate::fabric::verbs::abi::{Verbs, types::*};
 use crate::fabric::verbs::availability::Unavailable;
 use crate::fabric::verbs::choice::address::Mtu;
 use crate::fabric::verbs::choice::port::{GidEntry, PortDescription};
+#[cfg(feature = "ibverbs")]
+use crate::fabric::verbs::discovery;
 use crate::fabric::verbs::errors::{checked, failed};
 use crate::sys::process::forked::Process;
 use rustix::io::ioctl_fionbio;
-use std::ffi::{CStr, c_int};
+#[cfg(not(feature = "ibverbs"))]
+use std::ffi::CStr;
+use std::ffi::c_int;
 use std::io;
 use std::os::fd::BorrowedFd;
 use std::ptr::NonNull;
@@ -44,6 +48,12 @@ impl DeviceList {
         (0..self.count).map(|index| self.name(index)).collect()
     }
 
+    #[cfg(feature = "ibverbs")]
+    fn name(&self, index: usize) -> String {
+        discovery::name(self.verbs, self.device(index))
+    }
+
+    #[cfg(not(feature = "ibverbs"))]
     fn name(&self, index: usize) -> String {
         // SAFETY: V3: the list has so many devices (asserted), until it is dropped.
         let name = unsafe { (self.verbs.ibv_get_device_name)(self.device(index)) };
@@ -182,30 +192,50 @@ impl DeviceContext {
                 gids: Vec::new(),
             });
         }
-        for entry in self.gids(gids)? {
-            // SAFETY: any bytes are a GID.
-            let bytes = unsafe { entry.gid.raw };
-            let gid = GidEntry { index: entry.gid_index, kind: entry.gid_type, gid: bytes.into() };
-            let owner = ports.iter_mut().find(|port| u32::from(port.port) == entry.port_num);
+        for (number, gid) in self.gids(&ports, gids)? {
+            let owner = ports.iter_mut().find(|port| u32::from(port.port) == number);
             owner.into_iter().for_each(|port| port.gids.push(gid));
         }
         Ok(ports)
     }
 
-    /// The GIDs of all ports, of which there are at most so many.
-    fn gids(&self, most: usize) -> io::Result<Vec<ibv_gid_entry>> {
+    /// The GIDs of all ports, of which there are at most so many, with the numbers of the ports.
+    #[cfg(feature = "ibverbs")]
+    fn gids(&self, ports: &[PortDescription], most: usize) -> io::Result<Vec<(u32, GidEntry)>> {
+        if !discovery::knows(ports) {
+            return self.gid_table(most);
+        }
+        // SAFETY: V3: a context keeps its device.
+        let device = unsafe { (*self.raw()).device };
+        let gids = discovery::gids(self.verbs, device);
+        let gids = gids.map_err(|error| failed(&self.name, "ibv_query_gid_table", &error, ""))?;
+        Ok(gids.into_iter().map(|gid| (1, gid)).collect())
+    }
+
+    #[cfg(not(feature = "ibverbs"))]
+    fn gids(&self, _ports: &[PortDescription], most: usize) -> io::Result<Vec<(u32, GidEntry)>> {
+        self.gid_table(most)
+    }
+
+    /// As the library tells them.
+    pub(super) fn gid_table(&self, most: usize) -> io::Result<Vec<(u32, GidEntry)>> {
         let mut entries = vec![ibv_gid_entry::default(); most];
         if most == 0 {
-            return Ok(entries);
+            return Ok(Vec::new());
         }
         let (first, each) = (entries.as_mut_ptr(), size_of::<ibv_gid_entry>());
         // SAFETY: V2, V3; it writes at most so many entries, of this size.
         let found = unsafe { (self.verbs._ibv_query_gid_table)(self.raw(), first, most, 0, each) };
-        match usize::try_from(found) {
-            Ok(count) => entries.truncate(count),
-            Err(_) => self.checked("ibv_query_gid_table", found.unsigned_abs() as c_int, "")?,
-        }
-        Ok(entries)
+        let Ok(count) = usize::try_from(found) else {
+            self.checked("ibv_query_gid_table", found.unsigned_abs() as c_int, "")?;
+            return Ok(Vec::new());
+        };
+        let entry = |entry: &ibv_gid_entry| {
+            // SAFETY: any bytes are a GID.
+            let bytes = unsafe { entry.gid.raw };
+            (entry.port_num, GidEntry { index: entry.gid_index, kind: entry.gid_type, gid: bytes.into() })
+        };
+        Ok(entries.iter().take(count).map(entry).collect())
     }
 
     /// What is readable when an asynchronous event has come.

@@ -8,6 +8,8 @@ mod completion;
 pub(crate) mod context;
 #[cfg(test)]
 mod device_tests;
+#[cfg(feature = "ibverbs")]
+mod discovery;
 mod errors;
 pub(crate) mod link;
 mod memory;

@@ -76,6 +76,16 @@ unsafe extern "C" fn name(_: *mut ibv_device) -> *const c_char {
     c"fake0".as_ptr()
 }
 
+#[cfg(feature = "ibverbs")]
+unsafe extern "C" fn guid(_: *mut ibv_device) -> u64 {
+    1
+}
+
+#[cfg(feature = "ibverbs")]
+unsafe extern "C" fn index(_: *mut ibv_device) -> c_int {
+    0
+}
+
 unsafe extern "C" fn open(_: *mut ibv_device) -> *mut ibv_context {
     // SAFETY: integers, pointers and absent functions.
     let mut context: ibv_context = unsafe { std::mem::zeroed() };
@@ -283,6 +293,10 @@ pub(crate) static VERBS: Verbs = Verbs {
     ibv_get_device_list: list,
     ibv_free_device_list: free_list,
     ibv_get_device_name: name,
+    #[cfg(feature = "ibverbs")]
+    ibv_get_device_guid: guid,
+    #[cfg(feature = "ibverbs")]
+    ibv_get_device_index: index,
     ibv_open_device: open,
     ibv_close_device: close,
     ibv_query_device: query_device,

@@ -23,9 +23,9 @@ unsafe fn symbol<F: Copy>(library: &Library, name: &str) -> Result<F, String> {
 
 /// The functions of the library, each looked up once.
 macro_rules! functions {
-    ($($name:ident($($argument:ty),*) $(-> $result:ty)?;)*) => {
+    ($($(#[$when:meta])? $name:ident($($argument:ident: $type:ty),*) $(-> $result:ty)?;)*) => {
         pub(crate) struct Verbs {
-            $(pub(crate) $name: unsafe extern "C" fn($($argument),*) $(-> $result)?,)*
+            $($(#[$when])? pub(crate) $name: unsafe extern "C" fn($($type),*) $(-> $result)?,)*
             /// Younger than the others.
             pub(crate) ibv_query_qp_data_in_order:
                 Option<unsafe extern "C" fn(*mut ibv_qp, u32, u32) -> c_int>,
@@ -37,7 +37,7 @@ macro_rules! functions {
             unsafe fn of(library: &Library) -> Result<Self, String> {
                 Ok(Self {
                     // SAFETY: as the header of libibverbs declares it.
-                    $($name: unsafe { symbol(library, stringify!($name)) }?,)*
+                    $($(#[$when])? $name: unsafe { symbol(library, stringify!($name)) }?,)*
                     // SAFETY: likewise.
                     ibv_query_qp_data_in_order: unsafe { symbol(library, "ibv_query_qp_data_in_order") }.ok(),
                 })
@@ -46,31 +46,52 @@ macro_rules! functions {
     };
 }
 
-functions! {
-    ibv_get_device_list(*mut c_int) -> *mut *mut ibv_device;
-    ibv_free_device_list(*mut *mut ibv_device);
-    ibv_get_device_name(*mut ibv_device) -> *const c_char;
-    ibv_open_device(*mut ibv_device) -> *mut ibv_context;
-    ibv_close_device(*mut ibv_context) -> c_int;
-    ibv_query_device(*mut ibv_context, *mut ibv_device_attr) -> c_int;
-    ibv_query_port(*mut ibv_context, u8, *mut ibv_port_attr) -> c_int;
-    _ibv_query_gid_table(*mut ibv_context, *mut ibv_gid_entry, usize, u32, usize) -> isize;
-    ibv_get_async_event(*mut ibv_context, *mut ibv_async_event) -> c_int;
-    ibv_ack_async_event(*mut ibv_async_event);
-    ibv_alloc_pd(*mut ibv_context) -> *mut ibv_pd;
-    ibv_dealloc_pd(*mut ibv_pd) -> c_int;
-    ibv_reg_mr(*mut ibv_pd, *mut c_void, usize, c_int) -> *mut ibv_mr;
-    ibv_dereg_mr(*mut ibv_mr) -> c_int;
-    ibv_create_comp_channel(*mut ibv_context) -> *mut ibv_comp_channel;
-    ibv_destroy_comp_channel(*mut ibv_comp_channel) -> c_int;
-    ibv_create_cq(*mut ibv_context, c_int, *mut c_void, *mut ibv_comp_channel, c_int) -> *mut ibv_cq;
-    ibv_destroy_cq(*mut ibv_cq) -> c_int;
-    ibv_get_cq_event(*mut ibv_comp_channel, *mut *mut ibv_cq, *mut *mut c_void) -> c_int;
-    ibv_ack_cq_events(*mut ibv_cq, c_uint);
-    ibv_create_qp(*mut ibv_pd, *mut ibv_qp_init_attr) -> *mut ibv_qp;
-    ibv_modify_qp(*mut ibv_qp, *mut ibv_qp_attr, c_int) -> c_int;
-    ibv_destroy_qp(*mut ibv_qp) -> c_int;
+/// Gives them all to a macro, as the header declares them. Two are there for the crate `ibverbs`.
+macro_rules! signatures {
+    ($use:ident) => {
+        $use! {
+            ibv_get_device_list(count: *mut c_int) -> *mut *mut ibv_device;
+            ibv_free_device_list(list: *mut *mut ibv_device);
+            ibv_get_device_name(device: *mut ibv_device) -> *const c_char;
+            #[cfg(feature = "ibverbs")]
+            ibv_get_device_guid(device: *mut ibv_device) -> u64;
+            #[cfg(feature = "ibverbs")]
+            ibv_get_device_index(device: *mut ibv_device) -> c_int;
+            ibv_open_device(device: *mut ibv_device) -> *mut ibv_context;
+            ibv_close_device(context: *mut ibv_context) -> c_int;
+            ibv_query_device(context: *mut ibv_context, to: *mut ibv_device_attr) -> c_int;
+            ibv_query_port(context: *mut ibv_context, port: u8, to: *mut ibv_port_attr) -> c_int;
+            _ibv_query_gid_table(
+                context: *mut ibv_context, to: *mut ibv_gid_entry, most: usize, flags: u32, each: usize
+            ) -> isize;
+            ibv_get_async_event(context: *mut ibv_context, to: *mut ibv_async_event) -> c_int;
+            ibv_ack_async_event(event: *mut ibv_async_event);
+            ibv_alloc_pd(context: *mut ibv_context) -> *mut ibv_pd;
+            ibv_dealloc_pd(domain: *mut ibv_pd) -> c_int;
+            ibv_reg_mr(domain: *mut ibv_pd, start: *mut c_void, length: usize, access: c_int) -> *mut ibv_mr;
+            ibv_dereg_mr(region: *mut ibv_mr) -> c_int;
+            ibv_create_comp_channel(context: *mut ibv_context) -> *mut ibv_comp_channel;
+            ibv_destroy_comp_channel(channel: *mut ibv_comp_channel) -> c_int;
+            ibv_create_cq(
+                context: *mut ibv_context, entries: c_int, of_queue: *mut c_void, channel: *mut ibv_comp_channel,
+                vector: c_int
+            ) -> *mut ibv_cq;
+            ibv_destroy_cq(queue: *mut ibv_cq) -> c_int;
+            ibv_get_cq_event(
+                channel: *mut ibv_comp_channel, queue: *mut *mut ibv_cq, of_queue: *mut *mut c_void
+            ) -> c_int;
+            ibv_ack_cq_events(queue: *mut ibv_cq, count: c_uint);
+            ibv_create_qp(domain: *mut ibv_pd, attributes: *mut ibv_qp_init_attr) -> *mut ibv_qp;
+            ibv_modify_qp(pair: *mut ibv_qp, attributes: *mut ibv_qp_attr, which: c_int) -> c_int;
+            ibv_destroy_qp(pair: *mut ibv_qp) -> c_int;
+        }
+    };
 }
+
+signatures!(functions);
+
+#[cfg(feature = "ibverbs")]
+pub(super) use signatures;
 
 impl Verbs {
     /// Those of this process.

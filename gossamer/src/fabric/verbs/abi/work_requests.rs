@@ -2,7 +2,6 @@
 #![allow(non_camel_case_types, reason = "the names are C's")]
 
 use core::ffi::{c_int, c_uint, c_void};
-use core::mem::{offset_of, size_of};
 
 #[repr(C)]
 #[derive(Clone, Copy)]
@@ -146,25 +145,5 @@ pub union ibv_wc__bindgen_ty_1 {
     pub imm_data: u32,
     pub invalidated_rkey: u32,
 }
-
-layout!(ibv_sge, 16, addr 0, length 8, lkey 12);
-layout!(
-    ibv_send_wr, 128, wr_id 0, next 8, sg_list 16, num_sge 24, opcode 28, send_flags 32, __bindgen_anon_1
-    36, wr 40, qp_type 72, __bindgen_anon_2 80
-);
-layout!(ibv_send_wr__bindgen_ty_2, 32, rdma 0, ud 0);
-layout!(ibv_send_wr__bindgen_ty_2__bindgen_ty_1, 16, remote_addr 0, rkey 8);
-layout!(ibv_send_wr__bindgen_ty_2__bindgen_ty_2, 32, remote_addr 0, compare_add 8, swap 16, rkey 24);
-layout!(ibv_send_wr__bindgen_ty_2__bindgen_ty_3, 16, ah 0, remote_qpn 8, remote_qkey 12);
-layout!(ibv_send_wr__bindgen_ty_3, 4, xrc 0);
-layout!(ibv_send_wr__bindgen_ty_3__bindgen_ty_1, 4, remote_srqn 0);
-layout!(ibv_send_wr__bindgen_ty_4__bindgen_ty_1, 48, mw 0, rkey 8, bind_info 16);
-layout!(ibv_mw_bind_info, 32, mr 0, addr 8, length 16, mw_access_flags 24);
-layout!(ibv_send_wr__bindgen_ty_4__bindgen_ty_2, 16, hdr 0, hdr_sz 8, mss 10);
-layout!(ibv_recv_wr, 32, wr_id 0, next 8, sg_list 16, num_sge 24);
-layout!(
-    ibv_wc, 48, wr_id 0, status 8, opcode 12, vendor_err 16, byte_len 20, __bindgen_anon_1 24, qp_num 28,
-    src_qp 32, wc_flags 36, pkey_index 40, slid 42, sl 44, dlid_path_bits 45
-);
 
 zero_by_default!(ibv_sge, ibv_send_wr, ibv_recv_wr, ibv_wc);

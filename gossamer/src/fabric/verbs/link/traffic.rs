@@ -5,6 +5,7 @@
 use crate::fabric::verbs::abi::Verbs;
 use crate::fabric::verbs::link::endpoint::{VerbsEndpoint, VerbsWriter};
 use crate::fabric::verbs::link::tests::{counter, join};
+use crate::fabric::watchdog;
 use crate::fabric::{Busy, Endpoint, Event, FRAGMENT_BYTES, Fabric, Fragment, Lane, SlotMemory};
 use crate::wire::batch::Header;
 use crate::wire::row::RowLayout;
@@ -179,6 +180,7 @@ impl Rack {
 
 #[test]
 fn all_batches_of_workers_that_look_now_and_then_are_answered() {
+    let _watched = watchdog::watch();
     for seed in 0..5 {
         let mut random = Rng::with_seed(seed);
         let mut rack = Rack::new();
