@@ -12,6 +12,7 @@ mod memory;
 #[cfg(test)]
 mod owners;
 mod queue_pair;
+pub(crate) mod reads;
 mod send_chain;
 #[cfg(test)]
 mod simulated;
