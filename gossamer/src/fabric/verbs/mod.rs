@@ -3,12 +3,12 @@
 mod abi;
 mod async_event;
 mod availability;
-mod choice;
+pub(crate) mod choice;
 mod completion;
-mod context;
+pub(crate) mod context;
 mod errors;
 pub(crate) mod link;
-mod memory;
+pub(crate) mod memory;
 #[cfg(test)]
 mod owners;
 mod queue_pair;
@@ -16,5 +16,5 @@ pub(crate) mod reads;
 mod send_chain;
 #[cfg(test)]
 mod simulated;
-mod survey;
-mod words;
+pub(crate) mod survey;
+pub(crate) mod words;

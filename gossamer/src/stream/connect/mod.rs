@@ -6,3 +6,8 @@ pub(crate) mod listener;
 pub(crate) mod pair;
 pub(crate) mod parameters;
 mod party;
+#[cfg(not(loom))]
+mod rdma;
+mod routes;
+#[cfg(not(loom))]
+pub(crate) mod statement;
