@@ -83,6 +83,7 @@ mod trust;
 mod wire;
 mod worker;
 
+pub use fabric::choice::FabricChoice;
 pub use lane::error::{DelegationError, Reason};
 #[cfg(fuzzing)]
 #[doc(hidden)]

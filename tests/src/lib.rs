@@ -4,15 +4,17 @@
 
 mod child;
 mod figures;
+mod rdma;
 mod tally;
 mod watchdog;
 
 pub use child::{Ended, in_child, isolated};
 pub use figures::{cpu_time, descriptors, resident_bytes, threads};
+pub use rdma::{simulate_rdma, simulated_rdma};
 pub use tally::{Counted, Tally};
 pub use watchdog::watched;
 
-use gossamer::{Config, Trustee, rack};
+use gossamer::{Config, FabricChoice, Trustee, rack};
 use std::any::Any;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Mutex;
@@ -34,11 +36,22 @@ pub fn near_and_far(body: fn(Trustee)) {
     in_runtime(2, move || Trustee::all().into_iter().for_each(body));
 }
 
-/// Runs `body` on worker 0 of a rack of nodes, under the watchdog: once with lanes in shared memory, once over TCP.
+/// Runs `body` on worker 0 of a rack of nodes, under the watchdog: with lanes in shared memory, over TCP, and over a simulated RDMA
+/// device.
 pub fn on_nodes(nodes: usize, threads: usize, body: impl Fn() + Copy + Send + 'static) {
-    for share_memory in [true, false] {
-        watched(move || rack::run_in_process(nodes, workers(threads).share_memory(share_memory), body));
+    for fabric in fabrics() {
+        watched(move || rack::run_in_process(nodes, workers(threads).fabric(fabric), body));
     }
+}
+
+/// The fabrics that join nodes, with a simulated device for RDMA. `GOSSAMER_TEST_FABRIC=shm`, `tcp` or `verbs` leaves one of them.
+pub fn fabrics() -> Vec<FabricChoice> {
+    simulate_rdma();
+    let mut all = vec![FabricChoice::Shm, FabricChoice::Tcp, FabricChoice::Verbs];
+    if let Ok(only) = std::env::var("GOSSAMER_TEST_FABRIC") {
+        all.retain(|fabric| fabric.to_string() == only);
+    }
+    all
 }
 
 /// The last worker of all: with several nodes it is of another one.

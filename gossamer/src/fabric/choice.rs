@@ -1,66 +1,78 @@
-//! Which fabrics may be used, as the environment says it.
+//! Which fabric joins two nodes: what the user asks for.
 
+use crate::NoRef;
 use std::fmt::{self, Display, Formatter};
 use std::str::FromStr;
 
-/// `GOSSAMER_FABRIC`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum FabricChoice {
-    /// Shared memory within a machine; between machines RDMA, or else TCP.
+/// The fabric that joins nodes, and carries streams. What node 0 says holds for all nodes.
+///
+/// In the environment: `GOSSAMER_FABRIC=auto`, `shm`, `tcp` or `verbs`.
+#[derive(NoRef, Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum FabricChoice {
+    /// For each two nodes the best there is: shared memory inside a machine, else RDMA, else TCP.
     #[default]
     Auto,
-    /// Shared memory only.
+    /// Shared memory. Nodes of different machines do not start.
     Shm,
-    /// TCP only.
+    /// TCP, inside a machine, too: for tests, and where a sandbox forbids shared memory.
     Tcp,
-    /// RDMA only, also within a machine.
+    /// RDMA, inside a machine, too, by the verbs of libibverbs. Nodes that have none, or whose ports do not reach each other, do not
+    /// start.
     Verbs,
 }
 
-const FABRIC: &str = "GOSSAMER_FABRIC";
-/// Its name when there were two fabrics.
-const SHARE_MEMORY: &str = "GOSSAMER_SHARE_MEMORY";
+/// All of them, with their names.
+const NAMES: [(FabricChoice, &str); 4] = [
+    (FabricChoice::Auto, "auto"),
+    (FabricChoice::Shm, "shm"),
+    (FabricChoice::Tcp, "tcp"),
+    (FabricChoice::Verbs, "verbs"),
+];
 
-impl FabricChoice {
-    /// What the environment says, if it says anything.
-    ///
-    /// # Errors
-    /// The text names the variable, its value, and what it should be.
-    pub(crate) fn find(variable: &dyn Fn(&str) -> Option<String>) -> Result<Option<Self>, String> {
-        if let Some(text) = variable(FABRIC) {
-            return text.parse().map(Some);
-        }
-        match variable(SHARE_MEMORY).as_deref().map(str::trim) {
-            None => Ok(None),
-            Some("0") => Ok(Some(Self::Tcp)),
-            Some("1") => Ok(Some(Self::Auto)),
-            Some(text) => Err(format!("{SHARE_MEMORY}={text:?} is neither 0 nor 1")),
-        }
-    }
-
-    fn name(self) -> &'static str {
-        match self {
-            Self::Auto => "auto",
-            Self::Shm => "shm",
-            Self::Tcp => "tcp",
-            Self::Verbs => "verbs",
-        }
+impl Display for FabricChoice {
+    fn fmt(&self, to: &mut Formatter<'_>) -> fmt::Result {
+        let name = NAMES.iter().find(|(choice, _)| choice == self).map_or("", |(_, name)| name);
+        to.write_str(name)
     }
 }
 
 impl FromStr for FabricChoice {
     type Err = String;
 
+    /// # Errors
+    /// It is no name of a fabric: which there are.
     fn from_str(text: &str) -> Result<Self, String> {
-        let all = [Self::Auto, Self::Shm, Self::Tcp, Self::Verbs];
-        let found = all.into_iter().find(|choice| choice.name() == text.trim());
-        found.ok_or_else(|| format!("{FABRIC}={text:?} is not `auto`, `shm`, `tcp` or `verbs`"))
+        let found = NAMES.iter().find(|(_, name)| *name == text.trim());
+        found.map(|(choice, _)| *choice).ok_or_else(|| format!("{text:?} is not auto, shm, tcp or verbs"))
     }
 }
 
-impl Display for FabricChoice {
-    fn fmt(&self, to: &mut Formatter<'_>) -> fmt::Result {
-        to.write_str(self.name())
+impl FabricChoice {
+    /// What the environment says: `GOSSAMER_FABRIC`, or `GOSSAMER_SHARE_MEMORY`, which is older.
+    ///
+    /// # Errors
+    /// The text names the variable, its value, and what it should be.
+    pub(crate) fn find(variable: impl Fn(&str) -> Option<String>) -> Result<Option<Self>, String> {
+        if let Some(text) = variable("GOSSAMER_FABRIC") {
+            return text.parse().map(Some).map_err(|why: String| format!("GOSSAMER_FABRIC={why}"));
+        }
+        match variable("GOSSAMER_SHARE_MEMORY").as_deref().map(str::trim) {
+            None => Ok(None),
+            Some("0") => Ok(Some(Self::Tcp)),
+            Some("1") => Ok(Some(Self::Auto)),
+            Some(text) => Err(format!("GOSSAMER_SHARE_MEMORY={text:?} is neither 0 nor 1")),
+        }
+    }
+
+    /// Whether nodes of one machine share memory.
+    pub(crate) fn shares_memory(self) -> bool {
+        matches!(self, Self::Auto | Self::Shm)
+    }
+
+    /// Whether RDMA may be used.
+    pub(crate) fn may_use_verbs(self) -> bool {
+        matches!(self, Self::Auto | Self::Verbs)
     }
 }
 
@@ -69,32 +81,34 @@ mod tests {
     use super::*;
 
     fn found(variables: &[(&str, &str)]) -> Result<Option<FabricChoice>, String> {
-        FabricChoice::find(&|asked: &str| {
+        FabricChoice::find(|asked| {
             variables.iter().find(|(name, _)| *name == asked).map(|(_, value)| (*value).to_owned())
         })
     }
 
     #[test]
-    fn a_choice_is_read_as_it_is_written_and_the_old_variable_counts_without_the_new_one() {
-        for choice in [FabricChoice::Auto, FabricChoice::Shm, FabricChoice::Tcp, FabricChoice::Verbs] {
-            assert_eq!(found(&[(FABRIC, &format!(" {choice} "))]), Ok(Some(choice)));
+    fn each_fabric_is_found_by_its_name() {
+        for (choice, name) in NAMES {
+            assert_eq!(
+                (found(&[("GOSSAMER_FABRIC", name)]), choice.to_string().as_str()),
+                (Ok(Some(choice)), name)
+            );
         }
         assert_eq!(found(&[]), Ok(None));
-        assert_eq!(found(&[(SHARE_MEMORY, "0")]), Ok(Some(FabricChoice::Tcp)));
-        assert_eq!(found(&[(SHARE_MEMORY, "1")]), Ok(Some(FabricChoice::Auto)));
-        assert_eq!(found(&[(SHARE_MEMORY, "0"), (FABRIC, "verbs")]), Ok(Some(FabricChoice::Verbs)));
     }
 
     #[test]
-    fn a_bad_choice_is_told_with_its_variable_its_value_and_what_may_be_written() {
-        for (name, value, allowed) in
-            [(FABRIC, "rdma", "`verbs`"), (FABRIC, "", "`auto`"), (SHARE_MEMORY, "yes", "0 nor 1")]
-        {
-            let error = found(&[(name, value)]).err().unwrap_or_default();
-            assert!(
-                error.starts_with(&format!("{name}={value:?} is ")) && error.contains(allowed),
-                "{error}"
-            );
-        }
+    fn the_older_variable_still_works_and_the_younger_one_goes_first() {
+        let old = |value| ("GOSSAMER_SHARE_MEMORY", value);
+        assert_eq!(found(&[old("0")]), Ok(Some(FabricChoice::Tcp)));
+        assert_eq!(found(&[old("1")]), Ok(Some(FabricChoice::Auto)));
+        assert_eq!(found(&[old("0"), ("GOSSAMER_FABRIC", " shm ")]), Ok(Some(FabricChoice::Shm)));
+    }
+
+    #[test]
+    fn a_fabric_that_is_none_is_named_with_those_that_there_are() {
+        let error = found(&[("GOSSAMER_FABRIC", "rdma")]).unwrap_err();
+        assert_eq!(error, "GOSSAMER_FABRIC=\"rdma\" is not auto, shm, tcp or verbs");
+        assert!(found(&[("GOSSAMER_SHARE_MEMORY", "2")]).is_err());
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::fabric::shm::{ShmEndpoint, ShmWriter};
 use crate::fabric::tcp::{TcpEndpoint, TcpWriter};
+use crate::fabric::verbs::link::endpoint::{VerbsEndpoint, VerbsWriter};
 use crate::fabric::{Busy, Endpoint, Event, Fabric, Fragment, Lane, SlotMemory};
 use crate::wire::refusal::Malformed;
 use crate::wire::word::Word;
@@ -15,8 +16,10 @@ pub(crate) enum Link {
     Process(Arc<SlotMemory>),
     /// Of another process of this machine.
     Shm(ShmWriter),
-    /// Of another machine.
+    /// Of another machine, by TCP.
     Tcp(TcpWriter),
+    /// Of another machine, by RDMA.
+    Verbs(VerbsWriter),
 }
 
 impl Fabric for Link {
@@ -30,6 +33,8 @@ impl Fabric for Link {
             Self::Shm(writer) => unsafe { writer.write(slot, header, body) },
             // SAFETY: the caller's.
             Self::Tcp(writer) => unsafe { writer.write(slot, header, body) },
+            // SAFETY: the caller's.
+            Self::Verbs(writer) => unsafe { writer.write(slot, header, body) },
         }
     }
 
@@ -39,6 +44,7 @@ impl Fabric for Link {
             Self::Process(memory) => memory.prepare(slot, words),
             Self::Shm(writer) => writer.prepare(slot, words),
             Self::Tcp(writer) => writer.prepare(slot, words),
+            Self::Verbs(writer) => writer.prepare(slot, words),
         }
     }
 
@@ -47,6 +53,7 @@ impl Fabric for Link {
             Self::Process(memory) => memory.send(fragment),
             Self::Shm(writer) => writer.send(fragment),
             Self::Tcp(writer) => writer.send(fragment),
+            Self::Verbs(writer) => writer.send(fragment),
         }
     }
 
@@ -55,6 +62,7 @@ impl Fabric for Link {
             Self::Process(memory) => memory.has_room(),
             Self::Shm(writer) => writer.has_room(),
             Self::Tcp(writer) => writer.has_room(),
+            Self::Verbs(writer) => writer.has_room(),
         }
     }
 }
@@ -63,8 +71,27 @@ impl Fabric for Link {
 pub(crate) enum LinkEndpoint {
     /// To all of this machine.
     Shm(ShmEndpoint),
-    /// To one of another machine.
+    /// To one of another machine, by TCP.
     Tcp(TcpEndpoint),
+    /// To all that are reached by one RDMA device.
+    Verbs(VerbsEndpoint),
+}
+
+impl LinkEndpoint {
+    /// Whether it takes a system call to see if something has arrived, and one to send anything.
+    #[inline(always)]
+    pub(crate) fn is_socket(&self) -> bool {
+        matches!(self, Self::Tcp(_))
+    }
+
+    /// Who is at its other ends, if it has several.
+    pub(crate) fn reaches(&self) -> &'static str {
+        match self {
+            Self::Shm(_) => "a node of its machine",
+            Self::Tcp(_) => "a node of another machine",
+            Self::Verbs(_) => "a node that it reaches by RDMA",
+        }
+    }
 }
 
 impl Endpoint for LinkEndpoint {
@@ -74,6 +101,7 @@ impl Endpoint for LinkEndpoint {
         match self {
             Self::Shm(endpoint) => endpoint.register(lane),
             Self::Tcp(endpoint) => endpoint.register(lane),
+            Self::Verbs(endpoint) => endpoint.register(lane),
         }
     }
 
@@ -81,6 +109,7 @@ impl Endpoint for LinkEndpoint {
         match self {
             Self::Shm(endpoint) => Link::Shm(endpoint.connect(lane)),
             Self::Tcp(endpoint) => Link::Tcp(endpoint.connect(lane)),
+            Self::Verbs(endpoint) => Link::Verbs(endpoint.connect(lane)),
         }
     }
 
@@ -89,6 +118,7 @@ impl Endpoint for LinkEndpoint {
         match self {
             Self::Shm(endpoint) => endpoint.flush(),
             Self::Tcp(endpoint) => endpoint.flush(),
+            Self::Verbs(endpoint) => endpoint.flush(),
         }
     }
 
@@ -97,6 +127,7 @@ impl Endpoint for LinkEndpoint {
         match self {
             Self::Shm(endpoint) => endpoint.poll(told),
             Self::Tcp(endpoint) => endpoint.poll(told),
+            Self::Verbs(endpoint) => endpoint.poll(told),
         }
     }
 
@@ -105,6 +136,7 @@ impl Endpoint for LinkEndpoint {
         match self {
             Self::Shm(endpoint) => endpoint.has_arrivals(),
             Self::Tcp(endpoint) => endpoint.has_arrivals(),
+            Self::Verbs(endpoint) => endpoint.has_arrivals(),
         }
     }
 
@@ -113,6 +145,7 @@ impl Endpoint for LinkEndpoint {
         match self {
             Self::Shm(endpoint) => endpoint.unsent(),
             Self::Tcp(endpoint) => endpoint.unsent(),
+            Self::Verbs(endpoint) => endpoint.unsent(),
         }
     }
 
@@ -120,6 +153,7 @@ impl Endpoint for LinkEndpoint {
         match self {
             Self::Shm(endpoint) => endpoint.descriptor(),
             Self::Tcp(endpoint) => endpoint.descriptor(),
+            Self::Verbs(endpoint) => endpoint.descriptor(),
         }
     }
 
@@ -127,6 +161,7 @@ impl Endpoint for LinkEndpoint {
         match self {
             Self::Shm(endpoint) => endpoint.arm(),
             Self::Tcp(endpoint) => endpoint.arm(),
+            Self::Verbs(endpoint) => endpoint.arm(),
         }
     }
 }

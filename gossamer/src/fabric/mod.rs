@@ -24,8 +24,6 @@ pub(crate) mod shm;
 #[cfg(all(test, not(loom)))]
 pub(crate) mod sim;
 pub(crate) mod tcp;
-#[cfg(not(loom))]
-#[cfg_attr(not(test), allow(dead_code, reason = "lanes over it are not yet links of workers"))]
 pub(crate) mod verbs;
 
 pub(crate) use memory::{FAR_SLOTS, SLOTS, SlotMemory};

@@ -1,6 +1,10 @@
 //! How nodes find each other: all connect to node 0, which waits for all, compares what they run, and tells everyone who is
 //! there.
 
+use crate::fabric::choice::FabricChoice;
+use crate::fabric::verbs::availability::Unavailable;
+use crate::fabric::verbs::choice::settings::VerbsSettings;
+use crate::fabric::verbs::survey::{Survey, survey_machine};
 use crate::lane::registry::{Described, Registry};
 use crate::rack::connections::Port;
 use crate::rack::environment::Membership;
@@ -8,6 +12,7 @@ use crate::rack::greeting::{HANDSHAKES, greet, problem};
 use crate::rack::hello::{Hello, Member, Reply, difference, lay_out};
 use crate::rack::message::{receive, send};
 use crate::rack::neighbours::LOCALHOST;
+use crate::rack::ways;
 use crate::runtime::StartError;
 use crate::transport::handshake;
 use crate::transport::socket::{Socket, SocketListener};
@@ -27,6 +32,10 @@ pub(crate) struct Met {
     pub(crate) controls: Vec<Socket>,
     /// Where this node waits for connections of other machines, if there may be any.
     pub(crate) port: Option<Port>,
+    /// What may join nodes, as node 0 says.
+    pub(crate) fabric: FabricChoice,
+    /// The RDMA ports of this node.
+    pub(crate) survey: Option<Survey>,
 }
 
 /// Meets the other nodes, before `due`.
@@ -34,17 +43,47 @@ pub(crate) struct Met {
 /// # Errors
 /// If not all come in time, one runs another program, or a connection is lost. The text says which, and what to do.
 pub(crate) fn meet(membership: &Membership, config: &Config, due: Instant) -> Result<Met, StartError> {
-    let hello = Hello::of_this_process(membership.node, membership.nodes, config)?;
-    if membership.node == 0 {
+    let mut hello = Hello::of_this_process(membership.node, membership.nodes, config)?;
+    let survey = match survey_own_ports(membership, config.fabric)? {
+        Ok(survey) => {
+            hello.ports = Ok(survey.offers.clone());
+            Some(survey)
+        }
+        Err(why) => {
+            hello.ports = Err(why);
+            None
+        }
+    };
+    let met = if membership.node == 0 {
         receive_all(membership, hello, config, due)
     } else {
         join(membership, hello, config, due)
+    };
+    Ok(Met { survey, ..met? })
+}
+
+/// The RDMA ports of this node, or why it uses none.
+fn survey_own_ports(
+    membership: &Membership,
+    fabric: FabricChoice,
+) -> Result<Result<Survey, String>, StartError> {
+    let settings = VerbsSettings::find(&|name| std::env::var(name).ok()).map_err(StartError::Config)?;
+    if !fabric.may_use_verbs() {
+        return Ok(Err(format!("it was started with GOSSAMER_FABRIC={fabric}")));
+    }
+    if fabric == FabricChoice::Auto && membership.rendezvous.host().is_none() {
+        return Ok(Err("all nodes are of this machine".to_owned()));
+    }
+    match survey_machine(&settings) {
+        Ok(survey) => Ok(Ok(survey)),
+        Err(Unavailable::Asked(why)) => Err(StartError::Config(why)),
+        Err(why) => Ok(Err(why.to_string())),
     }
 }
 
 /// Opens the port of a node that others may have to reach from another machine, at `host`.
 fn open_port(hello: &mut Hello, host: Option<&str>, config: &Config) -> Result<Option<Port>, StartError> {
-    let host = host.or(if config.share_memory { None } else { Some(LOCALHOST) });
+    let host = host.or(if config.fabric.shares_memory() { None } else { Some(LOCALHOST) });
     let port = host.map(Port::open).transpose();
     let port =
         port.map_err(|source| StartError::System { step: "opening a port for other nodes", source })?;
@@ -94,10 +133,15 @@ fn receive_all(
         controls.push(socket);
     }
     let members = lay_out(&hellos, config);
-    for (index, socket) in controls.iter_mut().enumerate() {
-        send(socket, Reply::Welcome(members.clone())).map_err(|error| lost(index + 1, &error))?;
+    if let Some(complaint) = ways::refusal(&members, config.fabric) {
+        refuse(controls.iter_mut(), &complaint);
+        return Err(problem(complaint));
     }
-    Ok(Met { members, controls, port })
+    for (index, socket) in controls.iter_mut().enumerate() {
+        send(socket, Reply::Welcome(members.clone(), config.fabric))
+            .map_err(|error| lost(index + 1, &error))?;
+    }
+    Ok(Met { members, controls, port, fabric: config.fabric, survey: None })
 }
 
 /// Takes a node in, if it is one that is missing and runs this program.
@@ -134,11 +178,16 @@ fn admit(
         there[node] = Some((hello, socket));
         return Ok(());
     };
-    for socket in there.iter_mut().flatten().map(|(_, socket)| socket).chain([&mut socket]) {
-        // It will be told by the end of the connection otherwise.
-        let _told = send(socket, Reply::Refused(complaint.clone()));
-    }
+    refuse(there.iter_mut().flatten().map(|(_, socket)| socket).chain([&mut socket]), &complaint);
     Err(problem(complaint))
+}
+
+/// Tells nodes why they cannot start.
+fn refuse<'a>(nodes: impl Iterator<Item = &'a mut Socket>, complaint: &str) {
+    for socket in nodes {
+        // It will be told by the end of the connection otherwise.
+        let _told = send(socket, Reply::Refused(complaint.to_owned()));
+    }
 }
 
 /// As another node.
@@ -154,7 +203,9 @@ fn join(membership: &Membership, mut hello: Hello, config: &Config, due: Instant
         .map_err(unreachable)?;
     loop {
         match receive(&mut socket).map_err(unreachable)? {
-            Reply::Welcome(members) => return Ok(Met { members, controls: vec![socket], port }),
+            Reply::Welcome(members, fabric) => {
+                return Ok(Met { members, controls: vec![socket], port, fabric, survey: None });
+            }
             Reply::Refused(complaint) => return Err(problem(complaint)),
             Reply::Explain => {
                 send(&mut socket, Registry::get().describe()).map_err(unreachable)?;

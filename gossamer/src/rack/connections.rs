@@ -1,18 +1,25 @@
-//! How nodes of different machines connect their workers: as many connections per pair of nodes as the larger has workers, and
-//! one on which they watch each other.
+//! How nodes of different machines connect their workers: with as many queue pairs or TCP connections per pair of nodes as the
+//! larger has workers, and one connection on which they watch each other.
 
+use crate::fabric::choice::FabricChoice;
+use crate::fabric::verbs::link::setup::ReachedNode;
+use crate::fabric::verbs::survey::Survey;
 use crate::rack::control::watch_peer;
 use crate::rack::environment::Membership;
 use crate::rack::greeting::{HANDSHAKES, greet, problem};
 use crate::rack::hello::Member;
 use crate::rack::message::send;
+use crate::rack::neighbours::workers_of;
+use crate::rack::queue_pairs::{self, Connected};
 use crate::rack::survivors::Survivors;
+use crate::rack::ways::{self, Way};
 use crate::runtime::StartError;
 use crate::transport::handshake;
 use crate::transport::socket::{Address, Socket, SocketListener};
-use crate::worker::nodes::peers::{Peers, Sockets};
+use crate::worker::nodes::peers::{Peers, RemoteWays};
 use std::io;
 use std::net::TcpStream;
+use std::ops::Range;
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::{Duration, Instant};
 
@@ -40,49 +47,178 @@ impl Port {
 /// What is said first on a connection: the node that made it, and which of its connections it is.
 type Introduction = (usize, usize);
 
-/// Connects the workers of this node to those of all nodes on other machines.
-///
-/// # Errors
-/// If one of them is lost meanwhile, or cannot be reached. The text says which.
-pub(crate) fn connect(
-    membership: &Membership,
-    port: Option<&Port>,
-    members: &[Member],
-    survivors: &Arc<Survivors>,
-    due: Instant,
-) -> Result<Vec<Sockets>, StartError> {
-    let node = membership.node;
-    let is_far = |other: usize| other != node && members[other].machine != members[node].machine;
-    let workers = |other: usize| Peers::connections(members[node].workers, members[other].workers);
-    // One more to watch each other; node 0 is watched anyway.
-    let count = |other: usize| workers(other) + usize::from(node > 0 && other > 0);
-    let mut sockets: Vec<Vec<Option<Socket>>> = (0..members.len())
-        .map(|other| if is_far(other) { (0..count(other)).map(|_| None).collect() } else { Vec::new() })
-        .collect();
-    for other in (0..node).filter(|other| is_far(*other)) {
-        for (index, place) in sockets[other].iter_mut().enumerate() {
-            let socket = reach(membership, &members[other].data, (node, index), due).map_err(|error| {
-                let Member { host, data, .. } = &members[other];
-                problem(format!("node {node} does not reach node {other} on {host} at {data}: {error}"))
-            })?;
-            *place = Some(socket);
+/// A node that joins those of other machines.
+pub(crate) struct Joining<'a> {
+    pub(crate) membership: &'a Membership,
+    /// Where it waits for them.
+    pub(crate) port: Option<&'a Port>,
+    pub(crate) members: &'a [Member],
+    pub(crate) survivors: &'a Arc<Survivors>,
+    pub(crate) due: Instant,
+}
+
+/// Connections to each node, by their numbers.
+type Opened = Vec<Vec<Socket>>;
+
+impl Joining<'_> {
+    /// Connects the workers of this node to those of all nodes on other machines: by RDMA where there is a way, else by TCP, if
+    /// `fabric` allows that.
+    ///
+    /// # Errors
+    /// If one of them is lost meanwhile, or cannot be reached. The text says which.
+    pub(crate) fn connect(
+        &self,
+        fabric: FabricChoice,
+        survey: Option<Survey>,
+    ) -> Result<RemoteWays, StartError> {
+        let ways: Vec<Way> = (0..self.members.len()).map(|other| self.way(other)).collect();
+        let is_watched = |other: usize| self.membership.node > 0 && other > 0;
+        // The last one is for the queue pairs at first, and to watch each other; node 0 is watched anyway.
+        let mut opened = self.open(|other| match &ways[other] {
+            Way::SharedMemory => 0..0,
+            Way::Verbs(_) => self.workers(other)..self.workers(other) + 1,
+            Way::Tcp(_) => 0..self.workers(other) + usize::from(is_watched(other)),
+        })?;
+        let mut watches: Vec<Option<Socket>> = opened
+            .iter_mut()
+            .enumerate()
+            .map(|(other, sockets)| match &ways[other] {
+                Way::Tcp(_) if !is_watched(other) => None,
+                _ => sockets.pop(),
+            })
+            .collect();
+        let connected = self.connect_queue_pairs(&ways, survey, &mut watches)?;
+        let unreached = connected.unreached;
+        for (other, why) in &unreached {
+            self.fall_back(*other, why, fabric)?;
         }
-    }
-    let expected = (node + 1..members.len()).filter(|other| is_far(*other)).map(count).sum();
-    if let Some(port) = port.filter(|_| expected > 0) {
-        accept(membership, port, &mut sockets, expected, due)?;
-    }
-    let mut all = Vec::with_capacity(members.len());
-    for (other, sockets) in sockets.into_iter().enumerate() {
-        let lost = |error| problem(format!("node {other} was lost while the application started: {error}"));
-        let mut sockets: Vec<Socket> = sockets.into_iter().flatten().collect();
-        for socket in sockets.drain(workers(other).min(sockets.len())..) {
-            watch_peer(socket, other, members[other].clone(), Arc::clone(survivors)).map_err(lost)?;
+        let fallen =
+            self.open(|other| if unreached.contains_key(&other) { 0..self.workers(other) } else { 0..0 })?;
+        for (other, watch) in watches.into_iter().enumerate().filter(|(other, _)| is_watched(*other)) {
+            let Some(socket) = watch else { continue };
+            watch_peer(socket, other, self.members[other].clone(), Arc::clone(self.survivors))
+                .map_err(|error| lost(other, &error))?;
         }
-        let of_workers = sockets.into_iter().map(|socket| of_workers(socket).map(Some));
-        all.push(Mutex::new(of_workers.collect::<io::Result<_>>().map_err(lost)?));
+        let sockets = opened.into_iter().zip(fallen).enumerate().map(|(other, (sockets, fallen))| {
+            let sockets = sockets.into_iter().chain(fallen).map(|socket| of_workers(socket).map(Some));
+            Ok(Mutex::new(sockets.collect::<io::Result<_>>().map_err(|error| lost(other, &error))?))
+        });
+        Ok(RemoteWays { sockets: sockets.collect::<Result<_, StartError>>()?, verbs: connected.endpoints })
     }
-    Ok(all)
+
+    /// What joins this node to another one. Nothing has to join it to itself.
+    fn way(&self, other: usize) -> Way {
+        ways::between(self.members, self.membership.node, other)
+    }
+
+    /// How many connections the workers have with those of another node.
+    fn workers(&self, other: usize) -> usize {
+        Peers::connections(self.members[self.membership.node].workers, self.members[other].workers)
+    }
+
+    fn connect_queue_pairs(
+        &self,
+        ways: &[Way],
+        survey: Option<Survey>,
+        watches: &mut [Option<Socket>],
+    ) -> Result<Connected, StartError> {
+        let node = self.membership.node;
+        let reached: Vec<ReachedNode> = ways
+            .iter()
+            .enumerate()
+            .filter_map(|(other, way)| match way {
+                Way::Verbs(ports) => Some(ReachedNode {
+                    number: other,
+                    workers: workers_of(self.members, other),
+                    ports: ports.clone(),
+                    end: usize::from(node > other),
+                }),
+                _ => None,
+            })
+            .collect();
+        let (false, Some(survey)) = (reached.is_empty(), survey) else { return Ok(Connected::default()) };
+        let is_reached = |other: &usize| matches!(ways[*other], Way::Verbs(_));
+        let controls = watches.iter_mut().enumerate().filter(|(other, _)| is_reached(other));
+        let controls = controls.filter_map(|(other, socket)| Some((other, socket.as_mut()?))).collect();
+        queue_pairs::connect(survey, workers_of(self.members, node), reached, controls, self.due)
+            .map_err(|(other, error)| lost(other, &error))
+    }
+
+    /// A node is not reached by RDMA, though it should be.
+    ///
+    /// # Errors
+    /// If nothing else is allowed.
+    fn fall_back(&self, other: usize, why: &str, fabric: FabricChoice) -> Result<(), StartError> {
+        let node = self.membership.node;
+        let text = format!("node {node} and node {other} do not reach each other by RDMA: {why}");
+        if fabric == FabricChoice::Verbs {
+            return Err(problem(format!("{text} (GOSSAMER_FABRIC=verbs)")));
+        }
+        if node < other {
+            eprintln!("gossamer: {text}; they use TCP (GOSSAMER_FABRIC=tcp does at once)");
+        }
+        Ok(())
+    }
+
+    /// Opens connections of these numbers with each other node.
+    fn open(&self, wanted: impl Fn(usize) -> Range<usize>) -> Result<Opened, StartError> {
+        let node = self.membership.node;
+        let wanted = |other: usize| if other == node { 0..0 } else { wanted(other) };
+        let mut opened: Vec<Vec<Option<Socket>>> =
+            (0..self.members.len()).map(|other| wanted(other).map(|_| None).collect()).collect();
+        for other in 0..node {
+            for (index, place) in wanted(other).zip(&mut opened[other]) {
+                let Member { host, data, .. } = &self.members[other];
+                let socket = reach(self.membership, data, (node, index), self.due).map_err(|error| {
+                    problem(format!("node {node} does not reach node {other} on {host} at {data}: {error}"))
+                })?;
+                *place = Some(socket);
+            }
+        }
+        let expected = (node + 1..self.members.len()).map(|other| wanted(other).len()).sum();
+        if let Some(port) = self.port.filter(|_| expected > 0) {
+            self.accept(port, &mut opened, |other| wanted(other).start, expected)?;
+        }
+        Ok(opened.into_iter().map(|sockets| sockets.into_iter().flatten().collect()).collect())
+    }
+
+    /// Takes the connections that nodes of higher numbers open. `first`: the number of the first one of a node.
+    fn accept(
+        &self,
+        port: &Port,
+        opened: &mut [Vec<Option<Socket>>],
+        first: impl Fn(usize) -> usize,
+        mut expected: usize,
+    ) -> Result<(), StartError> {
+        let node = self.membership.node;
+        let (arrived, arrivals) = mpsc::sync_channel::<(Introduction, Socket)>(HANDSHAKES);
+        while expected > 0 {
+            while let Ok(((other, index), socket)) = arrivals.try_recv() {
+                let place = opened.get_mut(other).filter(|_| other > node).and_then(|places| {
+                    places.get_mut(index.checked_sub(first(other))?).filter(|place| place.is_none())
+                });
+                let place = place
+                    .ok_or_else(|| problem(format!("node {other} connects its worker {index} twice")))?;
+                *place = Some(socket);
+                expected -= 1;
+            }
+            match port.listener.accept_until(self.due.min(Instant::now() + LOOK)) {
+                Ok(socket) => greet(socket, self.membership, arrived.clone()),
+                Err(_) if Instant::now() < self.due => {}
+                Err(error) => {
+                    let text = format!(
+                        "{expected} connections of other nodes did not come to node {node} in time ({error})"
+                    );
+                    return Err(problem(text));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn lost(node: usize, error: &io::Error) -> StartError {
+    problem(format!("node {node} was lost while the application started: {error}"))
 }
 
 fn reach(
@@ -98,38 +234,6 @@ fn reach(
     Ok(socket)
 }
 
-fn accept(
-    membership: &Membership,
-    port: &Port,
-    sockets: &mut [Vec<Option<Socket>>],
-    mut expected: usize,
-    due: Instant,
-) -> Result<(), StartError> {
-    let node = membership.node;
-    let (arrived, arrivals) = mpsc::sync_channel::<(Introduction, Socket)>(HANDSHAKES);
-    while expected > 0 {
-        while let Ok(((other, index), socket)) = arrivals.try_recv() {
-            let place = sockets.get_mut(other).and_then(|sockets| sockets.get_mut(index));
-            let place = place.filter(|place| other > node && place.is_none());
-            let place =
-                place.ok_or_else(|| problem(format!("node {other} connects its worker {index} twice")))?;
-            *place = Some(socket);
-            expected -= 1;
-        }
-        match port.listener.accept_until(due.min(Instant::now() + LOOK)) {
-            Ok(socket) => greet(socket, membership, arrived.clone()),
-            Err(_) if Instant::now() < due => {}
-            Err(error) => {
-                let text = format!(
-                    "{expected} connections of other nodes did not come to node {node} in time ({error})"
-                );
-                return Err(problem(text));
-            }
-        }
-    }
-    Ok(())
-}
-
 /// A connection of workers. The kernel is not to give up a peer that is silent: it may be computing for long, and not reading.
 /// Who is lost is seen on other connections.
 fn of_workers(socket: Socket) -> io::Result<TcpStream> {
@@ -139,13 +243,12 @@ fn of_workers(socket: Socket) -> io::Result<TcpStream> {
     Ok(socket)
 }
 
-/// By node, the connections of each to all others, of a rack inside one process, over loopback.
+/// The connections of each node to all others, of a rack inside one process, over loopback.
 ///
 /// # Errors
 /// If the system gives no sockets.
-pub(crate) fn loopback(nodes: usize, workers: usize) -> io::Result<Vec<Vec<Sockets>>> {
-    let mut all: Vec<Vec<Sockets>> =
-        (0..nodes).map(|_| (0..nodes).map(|_| Sockets::default()).collect()).collect();
+pub(crate) fn loopback(nodes: usize, workers: usize) -> io::Result<Vec<RemoteWays>> {
+    let mut all: Vec<RemoteWays> = (0..nodes).map(|_| RemoteWays::none(nodes)).collect();
     let listener = std::net::TcpListener::bind("127.0.0.1:0")?;
     let pairs = (0..nodes).flat_map(|first| (first + 1..nodes).map(move |second| (first, second)));
     for (first, second) in pairs {
@@ -154,8 +257,8 @@ pub(crate) fn loopback(nodes: usize, workers: usize) -> io::Result<Vec<Vec<Socke
             these.push(Some(TcpStream::connect(listener.local_addr()?)?));
             those.push(Some(listener.accept()?.0));
         }
-        all[first][second] = Mutex::new(these);
-        all[second][first] = Mutex::new(those);
+        all[first].sockets[second] = Mutex::new(these);
+        all[second].sockets[first] = Mutex::new(those);
     }
     Ok(all)
 }

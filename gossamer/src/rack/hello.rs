@@ -1,6 +1,8 @@
 //! What nodes tell each other first: who they are, and what node 0 makes of it.
 
 use crate::NoRef;
+use crate::fabric::choice::FabricChoice;
+use crate::fabric::verbs::choice::offer::PortOffer;
 use crate::lane::registry::{Described, Registry};
 use crate::runtime::{Placement, StartError};
 use crate::sys::threads::affinity;
@@ -24,6 +26,8 @@ pub(crate) struct Hello {
     pub(crate) pid: u32,
     /// Where its workers can be reached from other machines.
     pub(crate) data: String,
+    /// The RDMA ports that it offers, or why it offers none.
+    pub(crate) ports: Result<Vec<PortOffer>, String>,
     /// Those that it may use.
     processors: Vec<usize>,
     /// Workers, if the program or the environment says how many.
@@ -34,8 +38,8 @@ pub(crate) struct Hello {
 /// What node 0 answers.
 #[derive(NoRef, Clone, Debug)]
 pub(crate) enum Reply {
-    /// All nodes are there.
-    Welcome(Vec<Member>),
+    /// All nodes are there, and joined by this fabric.
+    Welcome(Vec<Member>, FabricChoice),
     /// It runs another program: which operations does that have?
     Explain,
     /// The text says why.
@@ -50,6 +54,8 @@ pub(crate) struct Member {
     pub(crate) pid: u32,
     /// Where its workers can be reached from other machines.
     pub(crate) data: String,
+    /// The RDMA ports by which they can be, or why there are none.
+    pub(crate) ports: Result<Vec<PortOffer>, String>,
     pub(crate) workers: usize,
     pub(crate) processors: Option<Vec<usize>>,
 }
@@ -70,6 +76,7 @@ impl Hello {
             host: host(),
             pid: std::process::id(),
             data: String::new(),
+            ports: Err(String::new()),
             processors: affinity::allowed().unwrap_or_default(),
             threads: config.chosen_threads(),
             pin: config.chosen_pin(),
@@ -106,7 +113,6 @@ pub(crate) fn lay_out(hellos: &[Hello], config: &Config) -> Vec<Member> {
     for (node, hello) in hellos.iter().enumerate() {
         machines.entry((&hello.machine, &hello.processors)).or_default().push(node);
     }
-    let share_memory = config.share_memory;
     let mut members = Vec::with_capacity(hellos.len());
     for (node, hello) in hellos.iter().enumerate() {
         let sharing = &machines[&(hello.machine.as_str(), hello.processors.as_slice())];
@@ -121,10 +127,17 @@ pub(crate) fn lay_out(hellos: &[Hello], config: &Config) -> Vec<Member> {
             placement.processors = None;
         }
         members.push(Member {
-            machine: if share_memory { hello.machine.clone() } else { format!("{} {node}", hello.machine) },
+            machine: match config.fabric.shares_memory() {
+                true => hello.machine.clone(),
+                false => format!("{} {node}", hello.machine),
+            },
             host: hello.host.clone(),
             pid: hello.pid,
             data: hello.data.clone(),
+            ports: match config.fabric.may_use_verbs() {
+                true => hello.ports.clone(),
+                false => Err(format!("node 0 allows {} only", config.fabric)),
+            },
             workers: placement.workers,
             processors: placement.processors,
         });
@@ -195,6 +208,7 @@ mod tests {
             host: machine.to_owned(),
             pid: 1,
             data: String::new(),
+            ports: Err(String::new()),
             processors: processors.to_vec(),
             threads: None,
             pin: None,

@@ -1,15 +1,17 @@
 //! A rack inside one process: for tests of programs that run on several nodes.
 
+use crate::fabric::choice::FabricChoice;
 use crate::fabric::shm::{Neighbour, Notifiers, Pair};
 use crate::rack::connections;
 use crate::rack::neighbours::LOCALHOST;
+use crate::rack::queue_pairs;
 use crate::runtime::{self, Placement, Runtime, StartError};
 use crate::sys::image::address;
 use crate::sys::sync::eventfd::EventFd;
 use crate::worker::config::Config;
 use crate::worker::end::quiet::wait_until_quiet;
 use crate::worker::end::settle::AllNodes;
-use crate::worker::nodes::peers::{Peers, Sockets};
+use crate::worker::nodes::peers::{Peers, RemoteWays};
 use crate::worker::shared::{Phase, Shared};
 use std::io;
 use std::os::fd::AsFd;
@@ -18,7 +20,7 @@ use std::sync::{Arc, Weak};
 
 /// Runs `f` as [`run`](crate::run) does, on `nodes` nodes that all live in this process, each with the workers that `config`
 /// says (one, if it says nothing). Between them values are encoded, lanes lie in shared memory (or go over
-/// TCP, see [`Config::share_memory`]) and trusts are lent, as between processes: so a test can see that a program runs on a rack, and a debugger all of it.
+/// TCP or RDMA, see [`Config::fabric`]) and trusts are lent, as between processes: so a test can see that a program runs on a rack, and a debugger all of it.
 ///
 /// ```
 /// use gossamer::{Config, Trustee, rack};
@@ -79,8 +81,8 @@ impl AllNodes for InProcess {
 
 fn start(nodes: usize, config: &Config) -> Result<Vec<Runtime>, StartError> {
     let workers = config.worker_count(1);
-    let peers = connect(nodes, workers, config.share_memory)
-        .map_err(|source| StartError::System { step: "sharing memory between nodes", source })?;
+    let peers = connect(nodes, workers, config.fabric)
+        .map_err(|source| StartError::System { step: "joining nodes", source })?;
     let placement = Placement { workers, processors: None };
     peers
         .into_iter()
@@ -89,14 +91,17 @@ fn start(nodes: usize, config: &Config) -> Result<Vec<Runtime>, StartError> {
 }
 
 /// What every node knows of the others.
-fn connect(nodes: usize, workers: usize, share_memory: bool) -> io::Result<Vec<Peers>> {
+fn connect(nodes: usize, workers: usize, fabric: FabricChoice) -> io::Result<Vec<Peers>> {
     let all = nodes * workers;
     let notifiers = (0..nodes).map(|_| Notifiers::create(workers, all)).collect::<io::Result<Vec<_>>>()?;
     let eventfd = |_| EventFd::new();
     let eventfds =
         (0..nodes).map(|_| (0..workers).map(eventfd).collect()).collect::<io::Result<Vec<Vec<_>>>>()?;
-    let mut sockets = connections::loopback(if share_memory { 0 } else { nodes }, workers)?;
-    sockets.resize_with(nodes, || (0..nodes).map(|_| Sockets::default()).collect());
+    let remote: Vec<RemoteWays> = match fabric {
+        FabricChoice::Tcp => connections::loopback(nodes, workers)?,
+        FabricChoice::Verbs => queue_pairs::within_process(nodes, workers)?,
+        _ => (0..nodes).map(|_| RemoteWays::none(nodes)).collect(),
+    };
     let mut neighbours: Vec<Vec<Neighbour>> = (0..nodes).map(|_| Vec::new()).collect();
     let of = |node: usize| node * workers..(node + 1) * workers;
     // By handles as another process would have them.
@@ -106,7 +111,7 @@ fn connect(nodes: usize, workers: usize, share_memory: bool) -> io::Result<Vec<P
         let eventfds = eventfds[node].iter().map(again).collect::<io::Result<Vec<_>>>()?;
         Ok::<_, io::Error>(Neighbour { workers: of(node), pair, notifiers, eventfds })
     };
-    for first in (0..nodes).filter(|_| share_memory) {
+    for first in (0..nodes).filter(|_| fabric.shares_memory()) {
         for second in first + 1..nodes {
             let pair = Pair::create(of(first), of(second))?;
             let other = Pair::attach(pair.as_fd().try_clone_to_owned()?, of(second), of(first))?;
@@ -115,10 +120,10 @@ fn connect(nodes: usize, workers: usize, share_memory: bool) -> io::Result<Vec<P
         }
     }
     let workers = vec![workers; nodes];
-    let nodes = neighbours.into_iter().zip(sockets).zip(notifiers.into_iter().zip(eventfds)).enumerate();
+    let nodes = neighbours.into_iter().zip(remote).zip(notifiers.into_iter().zip(eventfds)).enumerate();
     Ok(nodes
-        .map(|(node, ((neighbours, sockets), own))| {
-            Peers::new((node, LOCALHOST.to_owned()), &workers, neighbours, sockets, own)
+        .map(|(node, ((neighbours, remote), own))| {
+            Peers::new((node, LOCALHOST.to_owned()), &workers, neighbours, remote, own)
         })
         .collect())
 }

@@ -19,10 +19,12 @@ mod hello;
 mod in_process;
 mod message;
 mod neighbours;
+mod queue_pairs;
 pub(crate) mod run;
 mod settle;
 mod survivors;
 mod topology;
+mod ways;
 
 pub use collective::{all_reduce, barrier, broadcast, gather, on_each_node};
 pub use in_process::run_in_process;

@@ -10,7 +10,7 @@ use crate::sys::process::descriptors;
 use crate::sys::sync::eventfd::EventFd;
 use crate::transport::handshake;
 use crate::transport::socket::{Address, Socket, SocketListener};
-use crate::worker::nodes::peers::{Peers, Sockets};
+use crate::worker::nodes::peers::{Peers, RemoteWays};
 use std::io;
 use std::ops::Range;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -51,7 +51,7 @@ fn address(membership: &Membership, node: usize) -> Address {
     Address::Unix(listener_name(membership, node))
 }
 
-/// Shares memory with all other nodes of this machine. `sockets`: those to the nodes of others, by node.
+/// Shares memory with all other nodes of this machine. `remote`: the ways to nodes of others.
 ///
 /// # Errors
 /// If one of them is lost meanwhile, or there is not so much memory.
@@ -59,11 +59,11 @@ pub(crate) fn connect(
     membership: &Membership,
     listener: &NeighbourListener,
     members: &[Member],
-    sockets: Vec<Sockets>,
+    remote: RemoteWays,
     due: Instant,
 ) -> Result<Peers, StartError> {
     let node = membership.node;
-    share(membership, listener, members, sockets, due).map_err(|(other, error)| {
+    share(membership, listener, members, remote, due).map_err(|(other, error)| {
         problem(format!("node {node} and node {other} cannot share memory: {error}"))
     })
 }
@@ -72,7 +72,7 @@ fn share(
     membership: &Membership,
     listener: &NeighbourListener,
     members: &[Member],
-    sockets: Vec<Sockets>,
+    remote: RemoteWays,
     due: Instant,
 ) -> Result<Peers, (usize, io::Error)> {
     let node = membership.node;
@@ -122,11 +122,11 @@ fn share(
     // Who has no such port has all others on its machine.
     let host = members[node].data.rsplit_once(':').map_or(LOCALHOST, |(host, _)| host);
     let neighbours = neighbours.into_iter().flatten().collect();
-    Ok(Peers::new((node, host.to_owned()), &workers, neighbours, sockets, (notifiers, eventfds)))
+    Ok(Peers::new((node, host.to_owned()), &workers, neighbours, remote, (notifiers, eventfds)))
 }
 
 /// The workers of a node among all.
-fn workers_of(members: &[Member], node: usize) -> Range<usize> {
+pub(super) fn workers_of(members: &[Member], node: usize) -> Range<usize> {
     let first = members[..node].iter().map(|member| member.workers).sum();
     first..first + members[node].workers
 }

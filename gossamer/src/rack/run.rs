@@ -1,7 +1,7 @@
 //! Running a program: alone, or as one of several nodes.
 
 use crate::rack::bootstrap::{self, Met};
-use crate::rack::connections;
+use crate::rack::connections::Joining;
 use crate::rack::control::{Follower, Leader, Rack, lock};
 use crate::rack::environment::Membership;
 use crate::rack::greeting::problem;
@@ -110,7 +110,7 @@ fn run_node<R: Send + 'static>(
 ) -> Result<R, StartError> {
     let due = Instant::now() + start_time()?;
     let listener = NeighbourListener::open(membership)?;
-    let Met { members, mut controls, port } = bootstrap::meet(membership, &config, due)?;
+    let Met { members, mut controls, port, fabric, survey } = bootstrap::meet(membership, &config, due)?;
     let system = |source| StartError::System { step: "starting a thread that watches a node", source };
     let survivors = Arc::new(Survivors::new(membership, &members));
     let watcher = match controls.pop() {
@@ -123,8 +123,9 @@ fn run_node<R: Send + 'static>(
             Watcher::Leader(Leader::start(controls, &members).map_err(system)?)
         }
     };
-    let sockets = connections::connect(membership, port.as_ref(), &members, &survivors, due)?;
-    let peers = neighbours::connect(membership, &listener, &members, sockets, due)?;
+    let joining = Joining { membership, port: port.as_ref(), members: &members, survivors: &survivors, due };
+    let remote = joining.connect(fabric, survey)?;
+    let peers = neighbours::connect(membership, &listener, &members, remote, due)?;
     // The listener stays: by it others see whether this node lives.
     drop(port);
     let member = &members[membership.node];

@@ -66,7 +66,6 @@ pub(crate) mod fuzzing;
 mod geometry;
 mod limits;
 mod options;
-#[cfg_attr(loom, allow(dead_code, reason = "the models know no RDMA"))]
 mod pump;
 mod windows;
 

@@ -1,5 +1,6 @@
 //! How a runtime is set up, from the program and from the environment.
 
+use crate::fabric::choice::FabricChoice;
 use std::num::NonZeroUsize;
 
 /// How a runtime is set up. The environment overrides what the program sets, so that a user can change it without
@@ -9,7 +10,7 @@ use std::num::NonZeroUsize;
 /// |---|---|---|
 /// | [`threads`](Config::threads) | `GOSSAMER_THREADS` | one per processor this process may use |
 /// | [`stack_size`](Config::stack_size) | `GOSSAMER_STACK_KIB` | 64 KiB |
-/// | [`share_memory`](Config::share_memory) | `GOSSAMER_SHARE_MEMORY` (`0` or `1`) | on |
+/// | [`fabric`](Config::fabric) | `GOSSAMER_FABRIC` (`auto`, `shm`, `tcp` or `verbs`) | the best there is for each two nodes |
 /// | [`pin`](Config::pin) | `GOSSAMER_PIN` (`0` or `1`) | on, unless there are more workers than processors |
 ///
 /// ```
@@ -22,13 +23,13 @@ pub struct Config {
     threads: Option<usize>,
     stack: usize,
     pin: Option<bool>,
-    pub(crate) share_memory: bool,
+    pub(crate) fabric: FabricChoice,
     pub(crate) backlog: usize,
 }
 
 impl Default for Config {
     fn default() -> Self {
-        Self { threads: None, stack: 64 * 1024, pin: None, share_memory: true, backlog: 1 << 20 }
+        Self { threads: None, stack: 64 * 1024, pin: None, fabric: FabricChoice::Auto, backlog: 1 << 20 }
     }
 }
 
@@ -53,11 +54,18 @@ impl Config {
         self
     }
 
-    /// Whether nodes of one machine share memory, or use TCP as nodes of different machines do: for tests, and where a
-    /// sandbox forbids the first. What node 0 says holds for all.
-    pub fn share_memory(mut self, share: bool) -> Self {
-        self.share_memory = share;
+    /// What joins nodes: shared memory, RDMA or TCP. What node 0 says holds for all.
+    pub fn fabric(mut self, fabric: FabricChoice) -> Self {
+        self.fabric = fabric;
         self
+    }
+
+    /// Whether nodes of one machine share memory, or use TCP as nodes of different machines do.
+    #[deprecated(
+        note = "say `fabric(FabricChoice::Auto)` for `true`, `fabric(FabricChoice::Tcp)` for `false`"
+    )]
+    pub fn share_memory(self, share: bool) -> Self {
+        self.fabric(if share { FabricChoice::Auto } else { FabricChoice::Tcp })
     }
 
     /// How many requests of one worker may wait in memory where the code that sends them cannot wait itself (a
@@ -124,7 +132,7 @@ impl Config {
             Some(text) => Err(format!("{name}={text:?} is neither 0 nor 1")),
         };
         self.pin = switch("GOSSAMER_PIN")?.or(self.pin);
-        self.share_memory = switch("GOSSAMER_SHARE_MEMORY")?.unwrap_or(self.share_memory);
+        self.fabric = FabricChoice::find(&variable)?.unwrap_or(self.fabric);
         self.validate()?;
         Ok(self)
     }
@@ -170,6 +178,7 @@ mod tests {
             ("GOSSAMER_THREADS", "99999"),
             ("GOSSAMER_STACK_KIB", "-1"),
             ("GOSSAMER_PIN", "yes"),
+            ("GOSSAMER_FABRIC", "rdma"),
             ("GOSSAMER_SHARE_MEMORY", "2"),
         ] {
             let error = with(name, value).err().unwrap_or_default();

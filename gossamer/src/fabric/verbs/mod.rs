@@ -2,7 +2,7 @@
 
 mod abi;
 mod async_event;
-mod availability;
+pub(crate) mod availability;
 pub(crate) mod choice;
 mod completion;
 pub(crate) mod context;

@@ -7,10 +7,19 @@ use crate::fabric::verbs::context::{DeviceContext, DeviceList};
 use std::io;
 use std::sync::Arc;
 
-/// The ports that this node offers, and their devices, opened.
+/// The ports that this node offers, their devices, opened, and how they are used.
 pub(crate) struct Survey {
+    pub(crate) settings: VerbsSettings,
     pub(crate) devices: Vec<Arc<DeviceContext>>,
     pub(crate) offers: Vec<PortOffer>,
+}
+
+/// Looks at all devices of this machine.
+///
+/// # Errors
+/// There is no library or no device, none can be used, or not what is asked for.
+pub(crate) fn survey_machine(settings: &VerbsSettings) -> Result<Survey, Unavailable> {
+    survey(&DeviceList::get()?, settings)
 }
 
 /// Looks at all devices of a list.
@@ -36,5 +45,5 @@ pub(crate) fn survey(list: &DeviceList, settings: &VerbsSettings) -> Result<Surv
     }
     let offers = offers(&ports, settings)?;
     devices.retain(|device| offers.iter().any(|offer| offer.device == device.name()));
-    Ok(Survey { devices, offers })
+    Ok(Survey { settings: settings.clone(), devices, offers })
 }

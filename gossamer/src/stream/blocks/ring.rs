@@ -7,7 +7,6 @@
 //! is at the start of the page behind the slots.
 #![expect(unsafe_code, reason = "the flow lies in the memory of the ring")]
 
-#[cfg(not(loom))]
 use crate::fabric::verbs::memory::RegisteredMemory;
 use crate::stream::blocks::flow::{Failure, Flow};
 use crate::stream::{Error, Geometry};
@@ -16,7 +15,6 @@ use crate::sys::memory::segment::{checked_file, sealed_file};
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-#[cfg(not(loom))]
 use std::ptr::NonNull;
 use std::sync::OnceLock;
 
@@ -86,7 +84,6 @@ impl Ring {
     }
 
     /// Says why its fabric fails, before the flow does.
-    #[cfg_attr(loom, expect(dead_code, reason = "no fabric that the models know says more"))]
     pub(crate) fn explain(&self, why: String) {
         // The first reason is the one that counts.
         let _later = self.trouble.set(why);
@@ -126,7 +123,6 @@ fn mapped(file: &File, bytes: usize, access: Access) -> io::Result<Range> {
 // SAFETY: U6: the slots are mapped at home as long as the ring lives, and are memory of a file, which is zeros at first. The only writes of
 // a device are reads that the pump of a receiver has posted: it is the ring's producer, which by U3 alone has those bytes, and refers to
 // none of them until the read is done.
-#[cfg(not(loom))]
 unsafe impl RegisteredMemory for Ring {
     fn start(&self) -> NonNull<u8> {
         self.home.start()

@@ -6,8 +6,6 @@ pub(crate) mod listener;
 pub(crate) mod pair;
 pub(crate) mod parameters;
 mod party;
-#[cfg(not(loom))]
 mod rdma;
 mod routes;
-#[cfg(not(loom))]
 pub(crate) mod statement;

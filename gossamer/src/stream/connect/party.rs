@@ -14,15 +14,13 @@
 use crate::stream::blocks::ring::Ring;
 use crate::stream::connect::acceptor::{AcceptWaiter, Acceptor};
 use crate::stream::connect::parameters::{StreamParameters, machine, new_name, text_of};
-#[cfg(not(loom))]
-use crate::stream::connect::rdma::{self, Ready};
+use crate::stream::connect::rdma::{self, Prepared};
 use crate::stream::connect::routes::Routes;
 use crate::stream::ends::stream_end::StreamEnd;
 use crate::stream::error::End;
 use crate::stream::limits::check;
 use crate::stream::options::Options;
 use crate::stream::pump::tcp::Tcp;
-#[cfg(not(loom))]
 use crate::stream::pump::verbs::Verbs;
 use crate::stream::pump::{PeerConnection, Pump, incoming, outgoing, shm};
 use crate::stream::{Error, Length};
@@ -53,7 +51,6 @@ impl Party {
         check(length, &options)?;
         let token = options.token()?;
         let routes = Routes::find(options.route)?;
-        #[cfg(not(loom))]
         if routes.rdma {
             let is_all = !routes.memory && !routes.tcp;
             rdma::check(is_all).map_err(|why| no_route(routes, &[why]))?;
@@ -169,7 +166,6 @@ impl Party {
     }
 
     /// Has blocks read by RDMA, if that can be; or else leaves the connection for TCP. `number` is 0 for the end that connects.
-    #[cfg_attr(loom, allow(unused_variables, unused_mut, reason = "the models know no RDMA"))]
     fn prepare_rdma(
         &self,
         mut socket: Socket,
@@ -182,12 +178,11 @@ impl Party {
         if both.memory {
             reasons.push("the other end is on another machine, or its memory cannot be had".to_owned());
         }
-        #[cfg(not(loom))]
         if both.rdma {
             let prepared = rdma::prepare(&mut socket, number, self.end, ring);
             match prepared.map_err(Error::io("preparing RDMA with the other end"))? {
-                Ok(ready) => {
-                    return self.read_blocks(socket, ring, ready, theirs).map(ControlFlow::Break);
+                Ok(prepared) => {
+                    return self.read_blocks(socket, ring, prepared, theirs).map(ControlFlow::Break);
                 }
                 Err(why) => reasons.push(why),
             }
@@ -195,18 +190,17 @@ impl Party {
         if both.tcp { Ok(ControlFlow::Continue(socket)) } else { Err(no_route(both, &reasons)) }
     }
 
-    #[cfg(not(loom))]
     fn read_blocks(
         &self,
         socket: Socket,
         ring: &Arc<Ring>,
-        ready: Ready,
+        prepared: Prepared,
         theirs: &StreamParameters,
     ) -> Result<StreamEnd, Error> {
         let tcp = Tcp::new(socket, self.options.congestion.as_deref())?;
-        let pump = match ready {
-            Ready::Source(end) => Verbs::source(tcp, ring, end),
-            Ready::Target(reads) => Verbs::target(tcp, ring, reads),
+        let pump = match prepared {
+            Prepared::Source(end) => Verbs::source(tcp, ring, end),
+            Prepared::Target(reads) => Verbs::target(tcp, ring, reads),
         };
         self.run(vec![pump], ring, theirs)
     }

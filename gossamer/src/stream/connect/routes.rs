@@ -19,7 +19,7 @@ impl Routes {
     /// # Errors
     /// What the environment says makes no sense.
     pub(crate) fn find(route: Route) -> Result<Self, Error> {
-        let choice = FabricChoice::find(&|name| std::env::var(name).ok()).map_err(Error::Refused)?;
+        let choice = FabricChoice::find(|name| std::env::var(name).ok()).map_err(Error::Refused)?;
         Ok(match route {
             Route::Auto => Self::of(choice.unwrap_or_default()),
             Route::Tcp => Self::of(FabricChoice::Tcp),

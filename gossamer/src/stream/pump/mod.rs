@@ -21,7 +21,6 @@ mod order;
 pub(crate) mod outgoing;
 pub(crate) mod shm;
 pub(crate) mod tcp;
-#[cfg(not(loom))]
 pub(crate) mod verbs;
 
 use crate::stream::Error;

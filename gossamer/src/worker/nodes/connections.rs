@@ -13,6 +13,7 @@ use crate::worker::shared::{Phase, Shared};
 use mio::Interest;
 use mio::unix::SourceFd;
 use std::cell::{Cell, RefCell};
+use std::fmt::{self, Display, Formatter};
 use std::io;
 use std::ops::Range;
 use std::time::{Duration, Instant};
@@ -46,11 +47,20 @@ pub(crate) struct NodeConnection {
     gathered: Cell<usize>,
 }
 
+impl Display for NodeConnection {
+    fn fmt(&self, to: &mut Formatter<'_>) -> fmt::Result {
+        match self.node {
+            Some(node) => write!(to, "node {node}"),
+            None => to.write_str(self.endpoint.reaches()),
+        }
+    }
+}
+
 impl NodeConnection {
     /// Whether what is to be sent may wait for more: once for the same.
     #[inline]
     fn gathers(&self) -> bool {
-        let unsent = self.endpoint.unsent();
+        let unsent = if self.endpoint.is_socket() { self.endpoint.unsent() } else { 0 };
         GATHERED.contains(&unsent) && self.gathered.replace(unsent) != unsent
     }
 }
@@ -64,8 +74,8 @@ impl Connections {
             if let Some(descriptor) = endpoint.descriptor() {
                 let interest = Interest::READABLE | Interest::WRITABLE;
                 poll.registry().register(&mut SourceFd(&descriptor), WAKE, interest)?;
-                connections.sockets += 1;
             }
+            connections.sockets += usize::from(endpoint.is_socket());
             for written in writes_to {
                 connections.own[written] = Some(connections.all.len());
             }
@@ -171,7 +181,7 @@ impl Worker {
     #[cold]
     fn lose(&self, connection: &NodeConnection, error: io::Error) {
         if error.kind() == io::ErrorKind::InvalidData {
-            self.not_understood(connection.node, &error);
+            self.not_understood(connection, &error);
         }
         connection.is_lost.set(true);
         connection.lost.borrow_mut().get_or_insert((Instant::now(), error));
@@ -185,9 +195,7 @@ impl Worker {
         let Some((when, error)) = lost.as_ref() else { return };
         if when.elapsed() > OUTLIVES && self.shared.phase() != Phase::Ended {
             let node = self.shared.peers.as_ref().map_or(0, Peers::node);
-            let other =
-                connection.node.map_or_else(|| "its machine".to_owned(), |node| format!("node {node}"));
-            fate::end(&format!("node {node} has lost its connection to {other}: {error}"), true);
+            fate::end(&format!("node {node} has lost its connection to {connection}: {error}"), true);
         }
     }
 }

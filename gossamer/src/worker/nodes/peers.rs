@@ -3,6 +3,8 @@
 use crate::fabric::link::LinkEndpoint;
 use crate::fabric::shm::{Neighbour, Neighbours, Notifier, Notifiers, ShmEndpoint};
 use crate::fabric::tcp::{Registered, TcpEndpoint};
+use crate::fabric::verbs::link::endpoint::VerbsEndpoint;
+use crate::fabric::verbs::link::unconnected::UnconnectedEndpoint;
 use crate::sys::sync::eventfd::EventFd;
 use std::io;
 use std::net::TcpStream;
@@ -19,8 +21,8 @@ pub(crate) struct Peers {
     /// The host at which nodes of other machines reach this one.
     host: String,
     neighbours: Arc<Neighbours>,
-    /// By node: connections to those of other machines, which the workers have not taken yet.
-    sockets: Vec<Sockets>,
+    /// Ways to other machines, which the workers have not taken yet.
+    remote: RemoteWays,
     /// What other nodes wake our workers with.
     eventfds: Vec<EventFd>,
     /// What connections land in.
@@ -30,6 +32,21 @@ pub(crate) struct Peers {
 /// Connections to a node of another machine, none to others. The `n`th has worker `n` of each side, modulo their number, at its ends, and
 /// carries what worker `n` writes.
 pub(crate) type Sockets = Mutex<Vec<Option<TcpStream>>>;
+
+/// Ways to nodes of other machines.
+pub(crate) struct RemoteWays {
+    /// By node: connections.
+    pub(crate) sockets: Vec<Sockets>,
+    /// By RDMA, of each worker of this node.
+    pub(crate) verbs: Vec<Mutex<Vec<UnconnectedEndpoint>>>,
+}
+
+impl RemoteWays {
+    /// To none of so many nodes.
+    pub(crate) fn none(nodes: usize) -> Self {
+        Self { sockets: (0..nodes).map(|_| Sockets::default()).collect(), verbs: Vec::new() }
+    }
+}
 
 /// What joins a worker to other nodes.
 pub(crate) struct Joined {
@@ -42,12 +59,12 @@ pub(crate) struct Joined {
 
 impl Peers {
     /// `host`: where nodes of other machines reach this one. `workers`: how many each node has. `neighbours`: the nodes of this machine;
-    /// `sockets`: those of others, by node.
+    /// `remote`: the ways to those of others.
     pub(crate) fn new(
         (node, host): (usize, String),
         workers: &[usize],
         neighbours: Vec<Neighbour>,
-        sockets: Vec<Sockets>,
+        remote: RemoteWays,
         (notifiers, eventfds): (Notifiers, Vec<EventFd>),
     ) -> Self {
         let mut firsts = vec![0];
@@ -57,15 +74,7 @@ impl Peers {
         }));
         let ours = firsts[node]..firsts[node + 1];
         let neighbours = Arc::new(Neighbours::new(ours.clone(), notifiers, neighbours));
-        Self {
-            firsts,
-            node,
-            host,
-            neighbours,
-            sockets,
-            eventfds,
-            registered: Arc::new(Registered::new(ours)),
-        }
+        Self { firsts, node, host, neighbours, remote, eventfds, registered: Arc::new(Registered::new(ours)) }
     }
 
     /// The number of this node.
@@ -125,7 +134,7 @@ impl Peers {
         self.neighbours.ring(worker);
     }
 
-    /// What joins a worker of ours to the other nodes. Once: it gets the sockets.
+    /// What joins a worker of ours to the other nodes. Once: it gets the ways to them.
     ///
     /// # Errors
     /// If a socket cannot be had not to block.
@@ -140,7 +149,15 @@ impl Peers {
             });
         }
         let (number, ours) = (self.number(worker), self.workers_of(self.node).len());
-        for (node, sockets) in self.sockets.iter().enumerate() {
+        if let Some(own) = self.remote.verbs.get(number) {
+            let own = std::mem::take(&mut *own.lock().unwrap_or_else(PoisonError::into_inner));
+            joined.extend(own.into_iter().map(|connected| Joined {
+                writes_to: connected.writes_to(),
+                endpoint: LinkEndpoint::Verbs(VerbsEndpoint::new(connected)),
+                node: None,
+            }));
+        }
+        for (node, sockets) in self.remote.sockets.iter().enumerate() {
             let mut sockets = sockets.lock().unwrap_or_else(PoisonError::into_inner);
             for (index, socket) in sockets.iter_mut().enumerate().filter(|(index, _)| index % ours == number)
             {

@@ -79,13 +79,12 @@ impl Worker {
     #[cold]
     pub(in crate::worker) fn does_not_understand(&self, peer: usize, malformed: &Malformed) -> ! {
         let node = self.shared.peers.as_ref().map_or(0, |peers| peers.node_of(peer));
-        self.not_understood(Some(node), &format!("its worker {peer}: {malformed}"))
+        self.not_understood(&format_args!("node {node}"), &format_args!("its worker {peer}: {malformed}"))
     }
 
     /// Ends the process: another node has sent what no node of this program sends.
     #[cold]
-    pub(in crate::worker) fn not_understood(&self, node: Option<usize>, what: &dyn fmt::Display) -> ! {
-        let other = node.map_or_else(|| "a node of its machine".to_owned(), |node| format!("node {node}"));
+    pub(in crate::worker) fn not_understood(&self, other: &dyn fmt::Display, what: &dyn fmt::Display) -> ! {
         let here = self.shared.peers.as_ref().map_or(0, Peers::node);
         exit::at_once(
             &format!("gossamer: worker {} of node {here} does not understand {other}: {what}", self.index),

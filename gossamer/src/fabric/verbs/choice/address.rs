@@ -1,10 +1,11 @@
 //! Where a port is: GIDs, and the way to a port of the remote side.
 
+use crate::NoRef;
 use std::fmt::{self, Display, Formatter};
 use std::net::Ipv6Addr;
 
 /// Bytes that a packet carries at most.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(NoRef, Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Mtu(u32);
 
 impl Mtu {
@@ -13,17 +14,18 @@ impl Mtu {
         Self(code.clamp(1, 5))
     }
 
+    /// Of what a peer has told, too, the nearest that there is.
     pub(crate) fn code(self) -> u32 {
-        self.0
+        self.0.clamp(1, 5)
     }
 
     pub(crate) fn bytes(self) -> u32 {
-        128 << self.0
+        128 << self.code()
     }
 }
 
 /// The address of a port among all: of RoCE an IPv6 address, or an IPv4 address as one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(NoRef, Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Gid(Ipv6Addr);
 
 /// What a GID is an address of.

@@ -1,5 +1,6 @@
 //! Which ports a node offers to others, and by which addresses.
 
+use crate::NoRef;
 use crate::fabric::verbs::abi::types::*;
 use crate::fabric::verbs::availability::Unavailable;
 use crate::fabric::verbs::choice::address::{Gid, GidFamily, Mtu};
@@ -8,7 +9,7 @@ use crate::fabric::verbs::choice::settings::{GID, PORTS, VerbsSettings};
 use crate::fabric::verbs::words;
 
 /// A port that a node offers: what others have to know of it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(NoRef, Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PortOffer {
     pub(crate) device: String,
     pub(crate) port: u8,
@@ -17,7 +18,7 @@ pub(crate) struct PortOffer {
 }
 
 /// What a port is attached to, and where.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(NoRef, Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Attachment {
     InfiniBand {
         lid: u16,
@@ -29,7 +30,7 @@ pub(crate) enum Attachment {
 }
 
 /// A GID of RoCE v2.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(NoRef, Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct OfferedGid {
     pub(crate) index: u8,
     pub(crate) gid: Gid,

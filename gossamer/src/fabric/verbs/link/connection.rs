@@ -9,14 +9,15 @@ use crate::fabric::verbs::link::message::{Immediate, MESSAGE_BYTES, MailboxMessa
 use crate::fabric::verbs::link::received::{RECEIVES, ReceivedMessages};
 use crate::fabric::verbs::link::remote_node::RemoteNode;
 use crate::fabric::verbs::link::send_queue::SendQueue;
+use crate::fabric::verbs::link::unconnected::{ConnectedPair, ConnectionWay};
 use crate::fabric::verbs::memory::RemoteAddress;
 use crate::fabric::{Busy, Event, Fragment, Lane, SlotMemory, Slots};
 use crate::wire::refusal::Malformed;
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, VecDeque};
+use std::fmt::{self, Display, Formatter};
 use std::io;
 use std::rc::Rc;
-use std::sync::Arc;
 
 /// The name of all receives.
 pub(super) const RECEIVE: u64 = u64::MAX;
@@ -25,10 +26,9 @@ const UNTOLD: u32 = RECEIVES / 2;
 
 /// One end. Used by one worker.
 pub(super) struct VerbsConnection {
-    node: Arc<RemoteNode>,
-    /// The worker at this end, and the one at the other.
+    way: ConnectionWay,
+    /// The worker at this end.
     worker: usize,
-    peer: usize,
     sends: RefCell<SendQueue>,
     inbox: ReceivedMessages,
     /// The mailbox of the other end.
@@ -56,19 +56,21 @@ pub(super) struct VerbsConnection {
     free_places: Cell<u64>,
 }
 
+impl Display for VerbsConnection {
+    fn fmt(&self, to: &mut Formatter<'_>) -> fmt::Result {
+        let ConnectionWay { node, peer, .. } = &self.way;
+        write!(to, "node {} (worker {peer}) by RDMA port {}", node.number(), self.way.rail().port())
+    }
+}
+
 impl VerbsConnection {
-    pub(super) fn new(
-        node: &Arc<RemoteNode>,
-        (worker, peer): (usize, usize),
-        sends: SendQueue,
-        inbox: ReceivedMessages,
-        outbox: RemoteAddress,
-    ) -> Rc<Self> {
+    /// The end of a worker.
+    pub(super) fn new(worker: usize, connected: ConnectedPair) -> Rc<Self> {
+        let ConnectedPair { way, pair, inbox, outbox, ring } = connected;
         Rc::new(Self {
-            node: Arc::clone(node),
+            way,
             worker,
-            peer,
-            sends: RefCell::new(sends),
+            sends: RefCell::new(SendQueue::new(pair, ring)),
             inbox,
             outbox,
             lanes: RefCell::default(),
@@ -86,12 +88,13 @@ impl VerbsConnection {
         })
     }
 
-    pub(super) fn node(&self) -> &Arc<RemoteNode> {
-        &self.node
+    pub(super) fn node(&self) -> &RemoteNode {
+        &self.way.node
     }
 
-    pub(super) fn peer(&self) -> usize {
-        self.peer
+    /// Whether it carries what the worker writes to its node.
+    pub(super) fn is_own(&self) -> bool {
+        self.way.is_own
     }
 
     /// The number of its queue pair.
@@ -154,7 +157,7 @@ impl VerbsConnection {
         self.messages.borrow().is_empty()
             && self.has_credit()
             && self.sends.borrow().has_room(3, 0)
-            && self.node.places().has_free(self.worker)
+            && self.way.rail().places().has_free(self.worker)
     }
 
     /// Sends a fragment.
@@ -163,7 +166,7 @@ impl VerbsConnection {
     /// If there is no room for it.
     pub(super) fn send(&self, lane: &Rc<LaneWrites>, fragment: Fragment<'_>) -> Result<(), Busy> {
         let Fragment { ticket, row, bytes } = fragment;
-        let places = self.node.places();
+        let places = self.way.rail().places();
         if !self.has_room() {
             return Err(Busy);
         }
@@ -298,7 +301,7 @@ impl VerbsConnection {
     ) -> io::Result<()> {
         let refused = |malformed| io::Error::new(io::ErrorKind::InvalidData, malformed);
         match Immediate::unpack(immediate) {
-            Immediate::Landed(reader) if self.node.lanes().has_reader(reader as usize) => {
+            Immediate::Landed(reader) if self.way.rail().lanes().has_reader(reader as usize) => {
                 told(Event::Landed(reader as usize)).map_err(refused)
             }
             Immediate::Landed(_) => Err(refused(Malformed::instead_of::<Immediate>())),
@@ -338,8 +341,9 @@ impl VerbsConnection {
             fragments.swap_remove(index).1.release();
         }
         drop(fragments);
-        let waiting = self.node.places().give_back(places);
-        self.node
+        let waiting = self.way.rail().places().give_back(places);
+        self.way
+            .node
             .writers()
             .filter(|worker| waiting >> (worker % 64) & 1 != 0)
             .try_for_each(|worker| told(Event::Landed(worker)))
@@ -355,8 +359,8 @@ impl VerbsConnection {
         match subject {
             Subject::Credit => Ok(()),
             Subject::Ask { reader, slots } => {
-                let lane = Lane { reader: reader as usize, writer: self.peer, slots };
-                let (found, is_new) = self.node.lanes().find(lane)?.ok_or_else(malformed)?;
+                let lane = Lane { reader: reader as usize, writer: self.way.peer, slots };
+                let (found, is_new) = self.way.rail().lanes().find(lane)?.ok_or_else(malformed)?;
                 self.messages.borrow_mut().push_back(Subject::Grant { reader, slots, to: found.address });
                 if is_new { told(Event::Lane(lane, found.slots)).map_err(refused) } else { Ok(()) }
             }
@@ -366,13 +370,13 @@ impl VerbsConnection {
             }
             Subject::Fragment { reader, ticket, row, place, bytes } => {
                 let reader = reader as usize;
-                if !self.node.lanes().has_reader(reader) || !self.node.pool().has(place) {
+                if !self.way.rail().lanes().has_reader(reader) || !self.way.rail().pool().has(place) {
                     return Err(malformed());
                 }
                 // SAFETY: V9: it has come, and is given back below.
-                let bytes = unsafe { self.node.pool().fragment(place, bytes) };
+                let bytes = unsafe { self.way.rail().pool().fragment(place, bytes) };
                 let fragment = Fragment { ticket, row, bytes };
-                told(Event::Fragment { writer: self.peer, reader, fragment }).map_err(refused)?;
+                told(Event::Fragment { writer: self.way.peer, reader, fragment }).map_err(refused)?;
                 self.free_places.set(self.free_places.get() | 1 << place);
                 Ok(())
             }

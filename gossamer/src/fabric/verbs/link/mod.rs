@@ -7,10 +7,12 @@ mod lane_writes;
 pub(crate) mod message;
 mod places;
 mod received;
-pub(crate) mod remote_node;
+mod remote_node;
 mod send_queue;
+pub(crate) mod setup;
 mod source_ring;
 #[cfg(all(test, not(loom)))]
 mod tests;
 #[cfg(all(test, not(loom)))]
 mod traffic;
+pub(crate) mod unconnected;

@@ -3,19 +3,20 @@
 
 use crate::fabric::conformance::{LANE, Subject, conformance, conformance_of_fragments};
 use crate::fabric::verbs::abi::Verbs;
-use crate::fabric::verbs::choice::address::{AddressVector, Destination};
-use crate::fabric::verbs::context::{DeviceContext, DeviceList};
-use crate::fabric::verbs::link::endpoint::{READS, VerbsEndpoint};
-use crate::fabric::verbs::link::remote_node::RemoteNode;
-use crate::fabric::verbs::memory::ProtectionDomain;
-use crate::fabric::verbs::queue_pair::{Persistence, RemoteQueuePair};
+use crate::fabric::verbs::choice::pairs::pairs;
+use crate::fabric::verbs::choice::settings::VerbsSettings;
+use crate::fabric::verbs::context::DeviceList;
+use crate::fabric::verbs::link::endpoint::VerbsEndpoint;
+use crate::fabric::verbs::link::setup::{ReachedNode, VerbsSetup};
+use crate::fabric::verbs::survey::survey;
 use libloading::Library;
+use std::collections::HashMap;
 use std::ffi::{CStr, c_char};
 use std::ops::Range;
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
 
-const PORT: u8 = 1;
-const PERSISTENCE: Persistence = Persistence { timeout: 14, retries: 7 };
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Two workers of two nodes, and a queue pair between them.
 struct Simulated {
@@ -23,39 +24,23 @@ struct Simulated {
     writer: VerbsEndpoint,
 }
 
-/// What a side tells the other one of its queue pair.
-fn remote(context: &DeviceContext, number: u32, first_packet: u32) -> RemoteQueuePair {
-    let port = context.ports().unwrap().remove(0);
-    let entry = port.gids.last().unwrap();
-    let destination = Destination::Gid { gid: entry.gid, index: entry.index as u8, traffic_class: 0 };
-    let address = AddressVector { port: PORT, service_level: 0, destination };
-    RemoteQueuePair { number, first_packet, address, mtu: port.mtu, reads: READS }
-}
-
-pub(super) fn open() -> Arc<DeviceContext> {
-    DeviceList::of(Verbs::simulated()).unwrap().open(0).unwrap()
-}
-
-pub(super) fn node(
-    context: &Arc<DeviceContext>,
-    workers: Range<usize>,
-    peers: Range<usize>,
-) -> Arc<RemoteNode> {
-    RemoteNode::new(ProtectionDomain::new(context).unwrap(), workers, peers).unwrap()
-}
-
-/// One end: its endpoint, its worker, what it knows of the other node.
-type End<'a> = (&'a mut VerbsEndpoint, usize, &'a Arc<RemoteNode>);
-
-/// Connects two workers.
-pub(super) fn connect(context: &DeviceContext, (here, ours, there): End<'_>, (other, theirs, back): End<'_>) {
-    let pairs = [here.pair(there, theirs).unwrap(), other.pair(back, ours).unwrap()];
-    pairs[0].receive(PORT, &remote(context, pairs[1].number(), 7)).unwrap();
-    pairs[1].receive(PORT, &remote(context, pairs[0].number(), 0x00ff_ffff)).unwrap();
-    let inboxes = pairs.each_ref().map(|pair| pair.inbox());
-    let [first, second] = pairs;
-    here.connect_pair(first, inboxes[1], (0x00ff_ffff, PERSISTENCE), true).unwrap();
-    other.connect_pair(second, inboxes[0], (7, PERSISTENCE), true).unwrap();
+/// The endpoints of all workers of two nodes.
+pub(super) fn join(workers: [Range<usize>; 2]) -> [Vec<VerbsEndpoint>; 2] {
+    let own = || survey(&DeviceList::of(Verbs::simulated()).unwrap(), &VerbsSettings::default()).unwrap();
+    let [mut here, mut there] = [0, 1].map(|node| {
+        let own = own();
+        let ports = pairs(&own.offers, &own.offers).unwrap();
+        let reached = ReachedNode { number: 1 - node, workers: workers[1 - node].clone(), ports, end: node };
+        VerbsSetup::new(own.devices, own.settings, workers[node].clone(), vec![reached]).unwrap()
+    });
+    let (offered, back) = (here.offer(1).unwrap(), there.offer(0).unwrap());
+    here.receive(1, back).unwrap();
+    there.receive(0, offered).unwrap();
+    let due = Instant::now() + PATIENCE;
+    assert_eq!(here.probe(&[1], due).unwrap(), HashMap::new());
+    assert_eq!(there.probe(&[0], due).unwrap(), HashMap::new());
+    [here.connect(&[1]), there.connect(&[0])]
+        .map(|endpoints| endpoints.into_iter().flatten().map(VerbsEndpoint::new).collect())
 }
 
 /// A function of the simulated device that libibverbs does not have.
@@ -96,14 +81,8 @@ impl Subject for Simulated {
     type Endpoint = VerbsEndpoint;
 
     fn new(_seed: u64) -> Self {
-        let context = open();
-        let (readers, writers) = (LANE.reader..LANE.reader + 3, LANE.writer..LANE.writer + 2);
-        let nodes = [node(&context, readers.clone(), writers.clone()), node(&context, writers, readers)];
-        nodes[0].set_pool(nodes[1].pool_address()).unwrap();
-        nodes[1].set_pool(nodes[0].pool_address()).unwrap();
-        let mut reader = VerbsEndpoint::new(&context, LANE.reader, 1).unwrap();
-        let mut writer = VerbsEndpoint::new(&context, LANE.writer, 1).unwrap();
-        connect(&context, (&mut reader, LANE.reader, &nodes[0]), (&mut writer, LANE.writer, &nodes[1]));
+        let [mut readers, mut writers] = join([LANE.reader..LANE.reader + 3, LANE.writer..LANE.writer + 2]);
+        let (reader, writer) = (readers.swap_remove(0), writers.swap_remove(0));
         Self { reader, writer }
     }
 

@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by it")]
 
 use crate::fabric::verbs::link::endpoint::{VerbsEndpoint, VerbsWriter};
-use crate::fabric::verbs::link::tests::{connect, counter, node, open};
+use crate::fabric::verbs::link::tests::{counter, join};
 use crate::fabric::{Busy, Endpoint, Event, FRAGMENT_BYTES, Fabric, Fragment, Lane, SlotMemory};
 use crate::wire::batch::Header;
 use crate::wire::row::RowLayout;
@@ -80,17 +80,8 @@ fn take(memory: &SlotMemory, last: u32) -> bool {
 
 impl Rack {
     fn new() -> Self {
-        let context = open();
-        let [ours, theirs] = NODES.map(|[first, last]| first..last + 1);
-        let nodes = [node(&context, ours.clone(), theirs.clone()), node(&context, theirs, ours)];
-        nodes[0].set_pool(nodes[1].pool_address()).unwrap();
-        nodes[1].set_pool(nodes[0].pool_address()).unwrap();
-        let mut ends: Vec<VerbsEndpoint> =
-            (0..WORKERS).map(|worker| VerbsEndpoint::new(&context, worker, 1).unwrap()).collect();
-        let (first, second) = ends.split_at_mut(2);
-        for (index, (here, there)) in first.iter_mut().zip(second).enumerate() {
-            connect(&context, (here, NODES[0][index], &nodes[0]), (there, NODES[1][index], &nodes[1]));
-        }
+        let ends: Vec<VerbsEndpoint> =
+            join(NODES.map(|[first, last]| first..last + 1)).into_iter().flatten().collect();
         let pairs = |[here, there]: [[usize; 2]; 2]| {
             here.into_iter().flat_map(move |client| there.map(|trustee| (client, trustee)))
         };

@@ -15,6 +15,7 @@ use std::os::fd::BorrowedFd;
 
 /// Bytes that are read at once, at most: enough that a device never has to wait for the next work request.
 const LARGEST_READ: usize = 2 << 20;
+const LARGEST_PACKET: u32 = 4096;
 /// Parts that were begun and not fetched, at most.
 const MOST_PARTS: usize = 64;
 
@@ -63,7 +64,9 @@ impl ReadQueue {
             );
             return Err(io::Error::new(io::ErrorKind::Unsupported, why));
         }
-        let largest = end.parameters().largest_message.min(theirs.largest_message) as usize;
+        // A message has at least as many bytes as a packet.
+        let largest =
+            end.parameters().largest_message.min(theirs.largest_message).max(LARGEST_PACKET) as usize;
         Ok(Self {
             end,
             remote: theirs.memory,
