@@ -64,6 +64,13 @@ pub enum Error {
         /// What had been handed over until then.
         at: u64,
     },
+    /// Blocks cannot be read by RDMA any more: a link is cut, or a device has failed.
+    Rdma {
+        /// What had been handed over until then.
+        at: u64,
+        /// The device, and what it says.
+        why: String,
+    },
     /// The sender finished a stream of known length at another one.
     Length {
         /// The length that was agreed on.
@@ -147,6 +154,8 @@ impl fmt::Display for Error {
                 f,
                 "what the other end says after {at} bytes makes no sense: run one version at both ends"
             ),
+            Self::Rdma { at, why } if why.is_empty() => write!(f, "RDMA has failed after {at} bytes"),
+            Self::Rdma { at, why } => write!(f, "RDMA has failed after {at} bytes: {why}"),
             Self::Length { declared, written } => write!(
                 f,
                 "the stream was to have {declared} bytes and got {written}: write all of them, or leave the length open"
@@ -181,7 +190,7 @@ impl std::error::Error for Error {}
 impl From<Error> for io::Error {
     fn from(error: Error) -> Self {
         let kind = match &error {
-            Error::PeerLost { .. } => io::ErrorKind::ConnectionReset,
+            Error::PeerLost { .. } | Error::Rdma { .. } => io::ErrorKind::ConnectionReset,
             Error::Aborted { .. } => io::ErrorKind::ConnectionAborted,
             Error::Checksum { .. } | Error::Protocol { .. } => io::ErrorKind::InvalidData,
             Error::Timeout { .. } => io::ErrorKind::TimedOut,

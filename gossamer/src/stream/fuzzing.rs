@@ -1,8 +1,13 @@
 //! What a fuzz target calls: decoders of what another end sends.
 
+use crate::fabric::verbs::choice::offer::PortOffer;
+use crate::fabric::verbs::choice::pairs::pairs;
+use crate::fabric::verbs::reads::parameters::ReadParameters;
 use crate::stream::checksum::with_checksum;
 use crate::stream::connect::parameters::{self, StreamParameters};
+use crate::stream::connect::statement;
 use crate::stream::pump::frame::{self, PumpFrame};
+use crate::wire::decoder::Decoder;
 
 /// Bytes as frames and as parameters, with checksums that fit, since what does not get past those is not looked at.
 pub fn streams(bytes: &[u8]) {
@@ -12,9 +17,20 @@ pub fn streams(bytes: &[u8]) {
             assert_eq!(frame.to_bytes(), sealed);
         }
     }
+    decode_statements(bytes);
     let Some(text) = bytes.first_chunk::<{ parameters::TEXT }>() else { return };
     if let Some(theirs) = StreamParameters::from_bytes(with_checksum(*text)) {
         assert_eq!(StreamParameters::from_bytes(theirs.to_bytes()), Some(theirs));
         let _refused = (theirs.check(&theirs), theirs.geometry.check());
+    }
+}
+
+/// Bytes as what is said while RDMA is prepared.
+fn decode_statements(bytes: &[u8]) {
+    let _refused = statement::read::<Vec<PortOffer>>(&mut &bytes[..]);
+    let _refused = Decoder::decoded::<Result<ReadParameters, String>>(bytes);
+    let _refused = Decoder::decoded::<Result<(), String>>(bytes);
+    if let Ok(Ok(offers)) = Decoder::decoded::<Result<Vec<PortOffer>, String>>(bytes) {
+        let _reasons = pairs(&offers, &offers).map(|pairs| assert!(pairs.len() <= offers.len()));
     }
 }

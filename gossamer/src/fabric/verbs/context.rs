@@ -177,10 +177,7 @@ impl DeviceContext {
         let mut ports = Vec::new();
         let mut gids = 0;
         for number in 1..=self.attributes()?.phys_port_cnt {
-            let mut port = ibv_port_attr::default();
-            // SAFETY: V2, V3; it writes the attributes.
-            let status = unsafe { (self.verbs.ibv_query_port)(self.raw(), number, &mut port) };
-            self.checked("ibv_query_port", status, "")?;
+            let port = self.port(number)?;
             gids += usize::try_from(port.gid_tbl_len).unwrap_or(0);
             ports.push(PortDescription {
                 device: self.name.clone(),
@@ -197,6 +194,22 @@ impl DeviceContext {
             owner.into_iter().for_each(|port| port.gids.push(gid));
         }
         Ok(ports)
+    }
+
+    fn port(&self, number: u8) -> io::Result<ibv_port_attr> {
+        let mut port = ibv_port_attr::default();
+        // SAFETY: V2, V3; it writes the attributes.
+        let status = unsafe { (self.verbs.ibv_query_port)(self.raw(), number, &mut port) };
+        self.checked("ibv_query_port", status, "")?;
+        Ok(port)
+    }
+
+    /// Bytes of a message of a port at most.
+    ///
+    /// # Errors
+    /// There is no such port, or the device is gone.
+    pub(crate) fn largest_message(&self, port: u8) -> io::Result<u32> {
+        self.port(port).map(|port| port.max_msg_sz)
     }
 
     /// The GIDs of all ports, of which there are at most so many, with the numbers of the ports.

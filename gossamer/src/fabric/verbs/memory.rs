@@ -4,6 +4,7 @@ use crate::fabric::verbs::abi::types::*;
 use crate::fabric::verbs::context::DeviceContext;
 use crate::fabric::verbs::errors::failed;
 use crate::sys::memory::device_memory::DeviceMemory;
+use gossamer_macros::NoRef;
 use rustix::process::{Resource, getrlimit};
 use std::ffi::c_int;
 use std::io;
@@ -196,7 +197,7 @@ impl GatherEntry {
 }
 
 /// A place in a region of the remote side.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(NoRef, Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RemoteAddress {
     pub(crate) address: u64,
     pub(crate) key: u32,

@@ -12,10 +12,11 @@ mod device_tests;
 mod discovery;
 mod errors;
 pub(crate) mod link;
-mod memory;
+pub(crate) mod memory;
 #[cfg(test)]
 mod owners;
 mod queue_pair;
+pub(crate) mod reads;
 mod send_chain;
 pub(crate) mod survey;
-mod words;
+pub(crate) mod words;

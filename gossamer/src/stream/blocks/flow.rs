@@ -67,6 +67,8 @@ pub(crate) enum Failure {
     Protocol,
     /// In this block.
     Checksum(u64),
+    /// Of RDMA: the status of a completion, or zero.
+    Rdma(u32),
 }
 
 impl Failure {
@@ -85,6 +87,7 @@ impl Failure {
             Self::Timeout => 4,
             Self::Protocol => 5,
             Self::Checksum(block) => 6 | block << 8,
+            Self::Rdma(status) => 7 | u64::from(status) << 8,
         }
     }
 
@@ -96,6 +99,7 @@ impl Failure {
             3 => Self::ReceiverAborted,
             4 => Self::Timeout,
             6 => Self::Checksum(number >> 8),
+            7 => Self::Rdma((number >> 8) as u32),
             _ => Self::Protocol,
         })
     }
@@ -264,7 +268,7 @@ impl Flow {
         Failure::from_number(self.failure.load(Ordering::Acquire))
     }
 
-    /// The failure, as it is told to users.
+    /// The failure, as it is told to users, unless the ring has more words for it. Allocates nothing.
     pub(crate) fn error(&self, failure: Failure, geometry: &Geometry) -> Error {
         let at = geometry.start_of(self.written());
         match failure {
@@ -274,6 +278,7 @@ impl Flow {
             Failure::Timeout => Error::Timeout { at },
             Failure::Protocol => Error::Protocol { at },
             Failure::Checksum(block) => Error::Checksum { at: geometry.start_of(block) },
+            Failure::Rdma(_) => Error::Rdma { at, why: String::new() },
         }
     }
 

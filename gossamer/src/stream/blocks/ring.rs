@@ -7,13 +7,16 @@
 //! is at the start of the page behind the slots.
 #![expect(unsafe_code, reason = "the flow lies in the memory of the ring")]
 
-use crate::stream::blocks::flow::Flow;
+use crate::fabric::verbs::memory::RegisteredMemory;
+use crate::stream::blocks::flow::{Failure, Flow};
 use crate::stream::{Error, Geometry};
 use crate::sys::memory::range::{Access, FilePart, Range};
 use crate::sys::memory::segment::{checked_file, sealed_file};
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::ptr::NonNull;
+use std::sync::OnceLock;
 
 const PAGE: usize = 4096;
 const _: () = assert!(size_of::<Flow>() <= PAGE);
@@ -26,6 +29,8 @@ pub(crate) struct Ring {
     file: File,
     home: Range,
     pub(crate) geometry: Geometry,
+    /// Why its fabric has failed, in words.
+    trouble: OnceLock<String>,
 }
 
 impl Ring {
@@ -56,7 +61,7 @@ impl Ring {
     fn map(file: File, geometry: Geometry) -> io::Result<Self> {
         let bytes = geometry.ring_bytes() + PAGE;
         let home = mapped(&file, bytes, Access::Write)?;
-        Ok(Self { file, home, geometry })
+        Ok(Self { file, home, geometry, trouble: OnceLock::new() })
     }
 
     /// Its slots once more, for parts of it to be mapped elsewhere.
@@ -78,6 +83,25 @@ impl Ring {
         unsafe { &*flow }
     }
 
+    /// Says why its fabric fails, before the flow does.
+    pub(crate) fn explain(&self, why: String) {
+        // The first reason is the one that counts.
+        let _later = self.trouble.set(why);
+    }
+
+    /// A failure, as it is told to users.
+    pub(crate) fn error(&self, failure: Failure) -> Error {
+        self.in_words(self.flow().error(failure, &self.geometry))
+    }
+
+    /// An error of the flow, with what is known of it.
+    pub(crate) fn in_words(&self, error: Error) -> Error {
+        match (error, self.trouble.get()) {
+            (Error::Rdma { at, .. }, Some(why)) => Error::Rdma { at, why: why.clone() },
+            (error, _) => error,
+        }
+    }
+
     /// Where a block lies in the ring.
     pub(crate) fn offset_of(&self, block: u64) -> usize {
         (block % self.geometry.slots() as u64) as usize * self.geometry.block_bytes()
@@ -94,6 +118,20 @@ fn mapped(file: &File, bytes: usize, access: Access) -> io::Result<Range> {
     // SAFETY: a new range: nobody refers to anything in it.
     unsafe { range.map(0, bytes, FilePart { file: file.as_fd(), offset: 0 }, access) }?;
     Ok(range)
+}
+
+// SAFETY: U6: the slots are mapped at home as long as the ring lives, and are memory of a file, which is zeros at first. The only writes of
+// a device are reads that the pump of a receiver has posted: it is the ring's producer, which by U3 alone has those bytes, and refers to
+// none of them until the read is done.
+unsafe impl RegisteredMemory for Ring {
+    fn start(&self) -> NonNull<u8> {
+        self.home.start()
+    }
+
+    /// The slots: the flow behind them is nobody's to read or write from elsewhere.
+    fn bytes(&self) -> usize {
+        self.geometry.ring_bytes()
+    }
 }
 
 impl AsFd for Ring {

@@ -6,3 +6,6 @@ pub(crate) mod listener;
 pub(crate) mod pair;
 pub(crate) mod parameters;
 mod party;
+mod rdma;
+mod routes;
+pub(crate) mod statement;

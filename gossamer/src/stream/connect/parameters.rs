@@ -1,6 +1,7 @@
 //! What two ends tell each other when they meet: role, geometry, length, and where.
 
 use crate::stream::checksum::{CHECKSUM, checked, with_checksum};
+use crate::stream::connect::routes::Routes;
 use crate::stream::error::End;
 use crate::stream::geometry::MOST_BYTES;
 use crate::stream::{Error, Geometry};
@@ -10,7 +11,7 @@ use std::io::{self, Read, Write};
 /// Bytes of the message without its checksum.
 pub(crate) const TEXT: usize = 80;
 const BYTES: usize = TEXT + CHECKSUM;
-const MAGIC: [u8; 8] = *b"gossstr\x03";
+const MAGIC: [u8; 8] = *b"gossstr\x04";
 /// The length of a stream whose length is open, or not this end's to say.
 const OPEN: u64 = u64::MAX;
 
@@ -21,8 +22,8 @@ pub(crate) type Name = [u8; 16];
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct StreamParameters {
     pub(crate) end: End,
-    /// It may share memory.
-    pub(crate) shares: bool,
+    /// By which routes its blocks may go.
+    pub(crate) routes: Routes,
     /// How many connections the stream has, and which of them this is.
     pub(crate) connections: u8,
     pub(crate) index: u8,
@@ -37,7 +38,7 @@ impl StreamParameters {
     pub(crate) fn to_bytes(self) -> [u8; BYTES] {
         let small = [
             u8::from(self.end == End::Sender),
-            u8::from(self.shares),
+            self.routes.to_bits(),
             self.connections,
             self.index,
             0,
@@ -66,7 +67,7 @@ impl StreamParameters {
         let name = |at: usize| bytes.get(at..)?.first_chunk().copied();
         let size = |at: usize| usize::try_from(number(at)?).ok();
         checked(&bytes)?;
-        if bytes[..8] != MAGIC || bytes[8..10].iter().any(|flag| *flag > 1) {
+        if bytes[..8] != MAGIC || bytes[8] > 1 {
             return None;
         }
         let geometry = Geometry::new().block(size(16)?).ahead(size(24)?).comeback(size(32)?);
@@ -76,7 +77,7 @@ impl StreamParameters {
         }
         Some(Self {
             end: if bytes[8] == 1 { End::Sender } else { End::Receiver },
-            shares: bytes[9] == 1,
+            routes: Routes::from_bits(bytes[9])?,
             connections: bytes[10],
             index: bytes[11],
             geometry,
@@ -108,6 +109,12 @@ impl StreamParameters {
         }
         if self.geometry != theirs.geometry {
             return Err(Error::Geometry { ours: self.geometry, theirs: theirs.geometry });
+        }
+        if self.routes.and(theirs.routes).is_none() {
+            return Err(Error::Refused(format!(
+                "this end may use {} only, and the other one {} only: look at GOSSAMER_FABRIC and `Options::route` of both",
+                self.routes, theirs.routes
+            )));
         }
         if theirs.length.is_some_and(|length| length > MOST_BYTES) {
             return Err(Error::Protocol { at: 0 });
@@ -150,7 +157,7 @@ mod tests {
             let geometry = Geometry::new().block(4096).ahead(9).comeback(2);
             let parameters = StreamParameters {
                 end,
-                shares: true,
+                routes: Routes { memory: true, rdma: false, tcp: true },
                 connections: 3,
                 index: 2,
                 geometry,

@@ -7,24 +7,29 @@
 //!                                           ←    parameters, with the name of the stream
 //!   one byte: do they share memory?         →
 //!   shared: a Unix socket of that name, hand-shake, the ring from the sender
+//!   else, if both may use RDMA: what that takes (`rdma`), and it is used if both can
 //!   else:   further connections, each with hand-shake and parameters
 //! ```
 
 use crate::stream::blocks::ring::Ring;
 use crate::stream::connect::acceptor::{AcceptWaiter, Acceptor};
 use crate::stream::connect::parameters::{StreamParameters, machine, new_name, text_of};
+use crate::stream::connect::rdma::{self, Prepared};
+use crate::stream::connect::routes::Routes;
 use crate::stream::ends::stream_end::StreamEnd;
 use crate::stream::error::End;
 use crate::stream::limits::check;
-use crate::stream::options::{Options, Route};
+use crate::stream::options::Options;
 use crate::stream::pump::tcp::Tcp;
-use crate::stream::pump::{PeerConnection, incoming, outgoing, shm};
+use crate::stream::pump::verbs::Verbs;
+use crate::stream::pump::{PeerConnection, Pump, incoming, outgoing, shm};
 use crate::stream::{Error, Length};
 use crate::transport::handshake::{self, PATIENCE, Token};
 use crate::transport::socket::{Address, Socket, SocketListener};
 use std::io;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -38,20 +43,26 @@ pub(crate) struct Party {
     length: Option<u64>,
     pub(crate) options: Options,
     pub(crate) token: Token,
+    routes: Routes,
 }
 
 impl Party {
     pub(crate) fn new(end: End, length: Length, options: Options) -> Result<Self, Error> {
         check(length, &options)?;
         let token = options.token()?;
-        Ok(Self { end, length: length.known(), options, token })
+        let routes = Routes::find(options.route)?;
+        if routes.rdma {
+            let is_all = !routes.memory && !routes.tcp;
+            rdma::check(is_all).map_err(|why| no_route(routes, &[why]))?;
+        }
+        Ok(Self { end, length: length.known(), options, token, routes })
     }
 
     fn parameters(&self) -> Result<StreamParameters, Error> {
         let doing = || Error::io("naming a stream");
         Ok(StreamParameters {
             end: self.end,
-            shares: self.options.route == Route::Auto,
+            routes: self.routes,
             connections: self.options.connections as u8,
             index: 0,
             geometry: self.options.geometry,
@@ -70,14 +81,18 @@ impl Party {
         ours.write(&mut socket).map_err(doing())?;
         let theirs = StreamParameters::read(&mut socket).map_err(doing())?;
         ours.check(&theirs)?;
-        let shared = (ours.shares && theirs.shares && ours.machine == theirs.machine)
-            .then(|| Socket::connect(&unix(&theirs), PATIENCE).ok())
-            .flatten();
+        let shared =
+            may_share(&ours, &theirs).then(|| Socket::connect(&unix(&theirs), PATIENCE).ok()).flatten();
         socket.write_all(&[u8::from(shared.is_some())]).map_err(doing())?;
         if let Some(mut shared) = shared {
             handshake::connect(&mut shared, &self.token).map_err(doing())?;
             return self.share(shared, &theirs);
         }
+        let ring = Arc::new(Ring::create(self.options.geometry)?);
+        let socket = match self.prepare_rdma(socket, 0, &ring, &theirs)? {
+            ControlFlow::Break(stream) => return Ok(stream),
+            ControlFlow::Continue(socket) => socket,
+        };
         let mut sockets = vec![socket];
         for index in 1..ours.connections {
             let (mut socket, _) = first_of(&[address])?;
@@ -86,7 +101,7 @@ impl Party {
             parameters.write(&mut socket).map_err(doing())?;
             sockets.push(socket);
         }
-        self.move_blocks(sockets, &theirs)
+        self.move_blocks(sockets, &ring, &theirs)
     }
 
     /// Waits for the end that connects.
@@ -107,7 +122,7 @@ impl Party {
                     _ => Error::io("waiting for the other end")(error),
                 }
             })?;
-        let shares = ours.shares && theirs.shares && ours.machine == theirs.machine;
+        let shares = may_share(&ours, &theirs);
         // Before the parameters are sent, so that the other end finds it.
         let back = shares.then(|| SocketListener::bind(&unix(&ours))).transpose().map_err(doing())?;
         ours.write(&mut socket).map_err(doing())?;
@@ -123,6 +138,11 @@ impl Party {
                 }
             }
         }
+        let ring = Arc::new(Ring::create(self.options.geometry)?);
+        let socket = match self.prepare_rdma(socket, 1, &ring, &theirs)? {
+            ControlFlow::Break(stream) => return Ok(stream),
+            ControlFlow::Continue(socket) => socket,
+        };
         let due = Instant::now() + FURTHER;
         let mut sockets = vec![socket];
         while sockets.len() < usize::from(theirs.connections.max(1)) {
@@ -133,7 +153,7 @@ impl Party {
                 .map_err(Error::io("waiting for the further connections of the other end"))?;
             sockets.push(further.0);
         }
-        self.move_blocks(sockets, &theirs)
+        self.move_blocks(sockets, &ring, &theirs)
     }
 
     fn length_with(&self, theirs: &StreamParameters) -> Option<u64> {
@@ -145,18 +165,83 @@ impl Party {
         Ok(StreamEnd::new(ring, self.end, self.length_with(theirs), &self.options, Some(connection)))
     }
 
-    fn move_blocks(&self, sockets: Vec<Socket>, theirs: &StreamParameters) -> Result<StreamEnd, Error> {
-        let length = self.length_with(theirs);
-        let ring = Arc::new(Ring::create(self.options.geometry)?);
-        let congestion = self.options.congestion.as_deref();
-        let pumps: Vec<Tcp> =
-            sockets.into_iter().map(|socket| Tcp::new(socket, congestion)).collect::<Result<_, _>>()?;
-        match self.end {
-            End::Sender => outgoing::run(&ring, pumps)?,
-            End::Receiver => incoming::run(&ring, pumps)?,
+    /// Has blocks read by RDMA, if that can be; or else leaves the connection for TCP. `number` is 0 for the end that connects.
+    fn prepare_rdma(
+        &self,
+        mut socket: Socket,
+        number: usize,
+        ring: &Arc<Ring>,
+        theirs: &StreamParameters,
+    ) -> Result<ControlFlow<StreamEnd, Socket>, Error> {
+        let both = self.routes.and(theirs.routes);
+        let mut reasons = Vec::new();
+        if both.memory {
+            reasons.push("the other end is on another machine, or its memory cannot be had".to_owned());
         }
-        Ok(StreamEnd::new(ring, self.end, length, &self.options, Some(PeerConnection::Threads)))
+        if both.rdma {
+            let prepared = rdma::prepare(&mut socket, number, self.end, ring);
+            match prepared.map_err(Error::io("preparing RDMA with the other end"))? {
+                Ok(prepared) => {
+                    return self.read_blocks(socket, ring, prepared, theirs).map(ControlFlow::Break);
+                }
+                Err(why) => reasons.push(why),
+            }
+        }
+        if both.tcp { Ok(ControlFlow::Continue(socket)) } else { Err(no_route(both, &reasons)) }
     }
+
+    fn read_blocks(
+        &self,
+        socket: Socket,
+        ring: &Arc<Ring>,
+        prepared: Prepared,
+        theirs: &StreamParameters,
+    ) -> Result<StreamEnd, Error> {
+        let tcp = Tcp::new(socket, self.options.congestion.as_deref())?;
+        let pump = match prepared {
+            Prepared::Source(end) => Verbs::source(tcp, ring, end),
+            Prepared::Target(reads) => Verbs::target(tcp, ring, reads),
+        };
+        self.run(vec![pump], ring, theirs)
+    }
+
+    fn move_blocks(
+        &self,
+        sockets: Vec<Socket>,
+        ring: &Arc<Ring>,
+        theirs: &StreamParameters,
+    ) -> Result<StreamEnd, Error> {
+        let congestion = self.options.congestion.as_deref();
+        let pumps = sockets.into_iter().map(|socket| Tcp::new(socket, congestion));
+        self.run(pumps.collect::<Result<_, _>>()?, ring, theirs)
+    }
+
+    fn run<P: Pump>(
+        &self,
+        pumps: Vec<P>,
+        ring: &Arc<Ring>,
+        theirs: &StreamParameters,
+    ) -> Result<StreamEnd, Error> {
+        match self.end {
+            End::Sender => outgoing::run(ring, pumps)?,
+            End::Receiver => incoming::run(ring, pumps)?,
+        }
+        let (length, connection) = (self.length_with(theirs), Some(PeerConnection::Threads));
+        Ok(StreamEnd::new(Arc::clone(ring), self.end, length, &self.options, connection))
+    }
+}
+
+/// Whether two ends use one ring, if they get at it.
+fn may_share(ours: &StreamParameters, theirs: &StreamParameters) -> bool {
+    ours.routes.and(theirs.routes).memory && ours.machine == theirs.machine
+}
+
+/// None of the routes that are allowed can be had: why not.
+fn no_route(allowed: Routes, reasons: &[String]) -> Error {
+    Error::Refused(format!(
+        "blocks may go by {allowed} only (GOSSAMER_FABRIC), which cannot be had: {}",
+        reasons.join("; ")
+    ))
 }
 
 /// Where two ends of one machine meet: a name that lives in memory only.

@@ -71,7 +71,7 @@ impl StreamEnd {
     /// What has ended it before its time.
     pub(crate) fn check_failure(&self) -> Result<(), Error> {
         let failure = self.flow().failure();
-        failure.map_or(Ok(()), |failure| Err(self.flow().error(failure, &self.geometry())))
+        failure.map_or(Ok(()), |failure| Err(self.ring.error(failure)))
     }
 
     /// Waits until `ready`: a fiber lets others run meanwhile.
@@ -89,7 +89,7 @@ impl StreamEnd {
         // The flow may be another process's, which cannot wake a fiber.
         let (ring, patience) = (Arc::clone(&self.ring), self.patience);
         let outcome = run_blocking("stream", move || ring.flow().wait(patience, ready))?;
-        outcome.map_err(|failure| self.flow().error(failure, &self.geometry()))
+        outcome.map_err(|failure| self.ring.error(failure))
     }
 
     /// The sender: waits for the slot of a block.

@@ -7,8 +7,8 @@ use crate::stream::blocks::ring::Ring;
 use crate::stream::geometry::LONGEST;
 use crate::stream::pump::frame::{PumpFrame, malformed};
 use crate::stream::pump::order::Order;
-use crate::stream::pump::{Pump, lost, start};
-use std::io;
+use crate::stream::pump::{Arrival, Pump, PumpError, lost, start};
+use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
@@ -22,6 +22,15 @@ struct Received {
     order: Order<Action>,
     /// Of all that came: offsets and hashes.
     digest: Xxh3,
+}
+
+/// Bytes of a block, as a frame says of them.
+#[derive(Clone, Copy)]
+struct BlockPart {
+    turn: u64,
+    offset: u64,
+    bytes: u32,
+    hash: u64,
 }
 
 /// What a frame means once its turn has come.
@@ -48,8 +57,8 @@ pub(crate) fn run<P: Pump>(ring: &Arc<Ring>, pumps: Vec<P>) -> Result<(), Error>
             let flow = receiving.ring.flow();
             match receiving.receive_all(&mut pump) {
                 Ok(()) => {}
-                Err(ReceiveError::Lost(error)) => lost(flow, &error),
-                Err(ReceiveError::Failed(failure)) => {
+                Err(PumpError::Lost(error)) => lost(flow, &error),
+                Err(PumpError::Failed(failure)) => {
                     flow.fail(failure);
                     pump.drain();
                 }
@@ -59,31 +68,33 @@ pub(crate) fn run<P: Pump>(ring: &Arc<Ring>, pumps: Vec<P>) -> Result<(), Error>
     start(move || receiving.answer(&mut answers))
 }
 
-enum ReceiveError {
-    Lost(io::Error),
-    Failed(Failure),
-}
-
-impl From<io::Error> for ReceiveError {
-    fn from(error: io::Error) -> Self {
-        Self::Lost(error)
-    }
-}
-
 impl Receiving {
     fn arrived(&self) -> MutexGuard<'_, Received> {
         self.arrived.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn receive_all(&self, pump: &mut impl Pump) -> Result<(), ReceiveError> {
+    fn receive_all(&self, pump: &mut impl Pump) -> Result<(), PumpError> {
+        // What is under way, in the order in which it comes.
+        let mut coming = VecDeque::new();
         loop {
             if let Some(failure) = self.ring.flow().failure() {
-                return Err(ReceiveError::Failed(failure));
+                return Err(PumpError::Failed(failure));
             }
-            match pump.receive()? {
+            let frame = match pump.receive()? {
+                Arrival::Frame(frame) => frame,
+                Arrival::Bytes => {
+                    self.check(coming.pop_front().ok_or_else(malformed)?)?;
+                    continue;
+                }
+            };
+            match frame {
                 PumpFrame::Bytes { turn, offset, bytes, hash } => {
-                    self.receive_bytes(pump, offset, bytes as usize, hash)?;
-                    self.done(turn, Action::Bytes { offset, bytes, hash });
+                    let part = BlockPart { turn, offset, bytes, hash };
+                    if self.receive_part(pump, part, coming.is_empty())? {
+                        self.check(part)?;
+                    } else {
+                        coming.push_back(part);
+                    }
                 }
                 PumpFrame::Passed { turn, blocks } => self.done(turn, Action::Passed { blocks }),
                 PumpFrame::End { turn, length, digest } => {
@@ -93,40 +104,57 @@ impl Receiving {
                 PumpFrame::Leave => return Ok(()),
                 PumpFrame::Abort { failure } => {
                     let failure = Failure::from_number(failure).unwrap_or(Failure::Protocol);
-                    return Err(ReceiveError::Failed(failure));
+                    return Err(PumpError::Failed(failure));
                 }
                 PumpFrame::Credit { .. } | PumpFrame::Confirm { .. } => return Err(malformed().into()),
             }
         }
     }
 
-    /// Receives bytes of a block into their place in its slot and checks them.
-    fn receive_bytes(
-        &self,
-        pump: &mut impl Pump,
-        offset: u64,
-        bytes: usize,
-        hash: u64,
-    ) -> Result<(), ReceiveError> {
+    /// Receives bytes of a block into their place in its slot, or begins to. Whether they are there.
+    fn receive_part(&self, pump: &mut impl Pump, part: BlockPart, is_alone: bool) -> Result<bool, PumpError> {
         let (flow, geometry) = (self.ring.flow(), &self.ring.geometry);
-        let block = geometry.block_of(offset);
-        let start = (offset - geometry.start_of(block)) as usize;
-        let new = block >= flow.written() && offset >= flow.flushed();
+        let (block, start) = self.place_of(part);
+        let bytes = part.bytes as usize;
+        let new = block >= flow.written() && part.offset >= flow.flushed();
         if !new || !flow.has_room_for(block, geometry) || bytes > geometry.block_bytes() - start {
             return Err(malformed().into());
         }
         // Once the receiver has passed blocks over, there is room for several of one slot: this connection waits for those that
         // bring the earlier ones. The earliest of all waits for none.
         let slots = geometry.slots() as u64;
-        flow.wait(None, move |flow| block < flow.written().saturating_add(slots))
-            .map_err(ReceiveError::Failed)?;
+        let is_free = move |flow: &Flow| block < flow.written().saturating_add(slots);
+        if !is_alone && !is_free(flow) {
+            // It would wait for itself. A credit never allows it.
+            return Err(malformed().into());
+        }
+        flow.wait(None, is_free).map_err(PumpError::Failed)?;
         flow.label(block, geometry);
-        // SAFETY: the bytes lie in the block's slot: `offset` is in the block, so `start` is less than a block, and no more than
-        // the rest of it comes (see above). U3: the slot is free, as the wait above has seen, and these bytes were neither handed
-        // over nor flushed; each comes once (U5).
-        let place = unsafe { std::slice::from_raw_parts_mut(self.ring.at(block).wrapping_add(start), bytes) };
-        pump.receive_bytes(place)?;
-        if xxh3_64(place) == hash { Ok(()) } else { Err(ReceiveError::Failed(Failure::Checksum(block))) }
+        // SAFETY: the bytes lie in the block's slot: `start` is less than a block, and no more than the rest of it comes (see above). U3:
+        // the slot is free, as the wait above has seen, and these bytes were neither handed over nor flushed; each comes once (U5).
+        let slot = unsafe { std::slice::from_raw_parts_mut(self.ring.at(block).wrapping_add(start), bytes) };
+        pump.receive_bytes(self.ring.offset_of(block) + start, slot)
+    }
+
+    /// The block of a part, and where in it the part begins.
+    fn place_of(&self, part: BlockPart) -> (u64, usize) {
+        let geometry = &self.ring.geometry;
+        let block = geometry.block_of(part.offset);
+        (block, (part.offset - geometry.start_of(block)) as usize)
+    }
+
+    /// Bytes are in their slot: it is their turn, if they are what was sent.
+    fn check(&self, part: BlockPart) -> Result<(), PumpError> {
+        let BlockPart { turn, offset, bytes, hash } = part;
+        let (block, start) = self.place_of(part);
+        // SAFETY: as in `receive_part`; they are there, so nobody writes them any more.
+        let place =
+            unsafe { std::slice::from_raw_parts(self.ring.at(block).wrapping_add(start), bytes as usize) };
+        if xxh3_64(place) != hash {
+            return Err(PumpError::Failed(Failure::Checksum(block)));
+        }
+        self.done(turn, Action::Bytes { offset, bytes, hash });
+        Ok(())
     }
 
     fn can_end_at(&self, length: u64) -> bool {

@@ -8,6 +8,9 @@
 //!                              ◀══ Credit, Confirm ══════
 //! ```
 //!
+//! Over TCP the bytes of a block follow their frame. Over RDMA the receiver's pump reads them from the sender's ring, into the same place of
+//! its own, and several blocks are under way at once.
+//!
 //! A credit says that blocks have arrived and were given up. Only then does the sender's pump release them: what is sent may be
 //! the slot itself, not a copy, and the receiver has a free slot for every block that the sender's ring can hold, so that whoever
 //! receives never waits for memory.
@@ -18,6 +21,7 @@ mod order;
 pub(crate) mod outgoing;
 pub(crate) mod shm;
 pub(crate) mod tcp;
+pub(crate) mod verbs;
 
 use crate::stream::Error;
 use crate::stream::blocks::flow::{Failure, Flow};
@@ -47,17 +51,18 @@ pub(crate) trait Pump: Send + Sized + 'static {
     /// The bytes stay as they are until a credit has come for the block.
     unsafe fn send_bytes(&mut self, frame: PumpFrame, bytes: &[u8]) -> io::Result<()>;
 
-    /// Waits for the next frame.
+    /// Waits for the next frame, or for bytes that were under way.
     ///
     /// # Errors
     /// If the other end is gone, or sends something else.
-    fn receive(&mut self) -> io::Result<PumpFrame>;
+    fn receive(&mut self) -> Result<Arrival, PumpError>;
 
-    /// Receives the bytes that follow the frame that came last, into their slot.
+    /// Receives the bytes of the frame that came last into their slot, which begins at `place` in the ring, of either end. Whether they are
+    /// there already; or else `receive` tells. Those that are under way come in the order of their frames.
     ///
     /// # Errors
     /// If the other end is gone.
-    fn receive_bytes(&mut self, slot: &mut [u8]) -> io::Result<()>;
+    fn receive_bytes(&mut self, place: usize, slot: &mut [u8]) -> Result<bool, PumpError>;
 
     /// No more is sent: the other end reads what there is, and then the end.
     fn hang_up(&self);
@@ -71,6 +76,26 @@ pub(crate) trait Pump: Send + Sized + 'static {
     /// # Errors
     /// If none can be had.
     fn try_clone(&self) -> io::Result<Self>;
+}
+
+/// What comes over a connection.
+pub(crate) enum Arrival {
+    Frame(PumpFrame),
+    /// Of those bytes that are under way, the first ones are in their slot.
+    Bytes,
+}
+
+/// Why nothing comes over a connection any more.
+pub(crate) enum PumpError {
+    Lost(io::Error),
+    /// The stream fails by this.
+    Failed(Failure),
+}
+
+impl From<io::Error> for PumpError {
+    fn from(error: io::Error) -> Self {
+        Self::Lost(error)
+    }
 }
 
 /// Keeps an end's connection to the other one.
@@ -110,7 +135,7 @@ pub(crate) fn start(body: impl FnOnce() + Send + 'static) -> Result<(), Error> {
         .map_err(Error::io("a thread for a pump"))
 }
 
-/// How long a reason may take to arrive on another connection.
+/// How long a reason may take to arrive, on another connection or behind other frames.
 const REASON: Duration = Duration::from_millis(300);
 
 /// A connection has failed.

@@ -4,7 +4,7 @@
 use crate::stream::blocks::flow::Failure;
 use crate::stream::blocks::ring::Ring;
 use crate::stream::pump::frame::PumpFrame;
-use crate::stream::pump::{Pump, lost, start};
+use crate::stream::pump::{Arrival, Pump, PumpError, lost, start};
 use crate::stream::{Error, Geometry};
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -161,16 +161,20 @@ impl Sending {
         let flow = self.ring.flow();
         let failure = loop {
             match pump.receive() {
-                // It has arrived, so nothing of it is read here any more.
-                Ok(PumpFrame::Credit { released }) if released <= self.complete() => flow.release(released),
-                Ok(PumpFrame::Confirm { digest }) if digest == lock(&self.next).digest.digest() => {
-                    return flow.take();
-                }
-                Ok(PumpFrame::Abort { failure }) => {
-                    break Failure::from_number(failure).unwrap_or(Failure::Protocol);
-                }
-                Ok(_) => break Failure::Protocol,
-                Err(error) => return lost(flow, &error),
+                Ok(Arrival::Frame(frame)) => match frame {
+                    // It has arrived, so nothing of it is read here any more.
+                    PumpFrame::Credit { released } if released <= self.complete() => flow.release(released),
+                    PumpFrame::Confirm { digest } if digest == lock(&self.next).digest.digest() => {
+                        return flow.take();
+                    }
+                    PumpFrame::Abort { failure } => {
+                        break Failure::from_number(failure).unwrap_or(Failure::Protocol);
+                    }
+                    _ => break Failure::Protocol,
+                },
+                Ok(Arrival::Bytes) => break Failure::Protocol,
+                Err(PumpError::Lost(error)) => return lost(flow, &error),
+                Err(PumpError::Failed(failure)) => break failure,
             }
         };
         flow.fail(failure);

@@ -2,8 +2,8 @@
 #![expect(unsafe_code, reason = "pages of slots are sent, not copies of them")]
 
 use crate::stream::Error;
-use crate::stream::pump::Pump;
 use crate::stream::pump::frame::{BYTES, PumpFrame};
+use crate::stream::pump::{Arrival, Pump, PumpError};
 use crate::sys::process::close_on_fork::{CloseOnFork, close_on_fork};
 use crate::sys::process::splice::Splice;
 use crate::transport::socket::Socket;
@@ -61,6 +61,20 @@ impl Tcp {
         Self { _close_on_fork: close_on_fork(socket.as_fd()), socket, splice: OnceCell::new() }
     }
 
+    /// Waits for the next frame.
+    ///
+    /// # Errors
+    /// If the other end is gone, or sends something else.
+    pub(crate) fn receive_frame(&mut self) -> io::Result<PumpFrame> {
+        let mut header = [0; BYTES];
+        self.socket.read_exact(&mut header)?;
+        PumpFrame::from_bytes(header)
+    }
+
+    pub(crate) fn socket(&self) -> &Socket {
+        &self.socket
+    }
+
     fn send_copy(&mut self, header: &[u8], bytes: &[u8]) -> io::Result<()> {
         let mut parts = [IoSlice::new(header), IoSlice::new(bytes)];
         let mut parts = &mut parts[..];
@@ -99,14 +113,13 @@ impl Pump for Tcp {
         unsafe { splice.send(bytes, &self.socket) }
     }
 
-    fn receive(&mut self) -> io::Result<PumpFrame> {
-        let mut header = [0; BYTES];
-        self.socket.read_exact(&mut header)?;
-        PumpFrame::from_bytes(header)
+    fn receive(&mut self) -> Result<Arrival, PumpError> {
+        Ok(Arrival::Frame(self.receive_frame()?))
     }
 
-    fn receive_bytes(&mut self, slot: &mut [u8]) -> io::Result<()> {
-        self.socket.read_exact(slot)
+    fn receive_bytes(&mut self, _place: usize, slot: &mut [u8]) -> Result<bool, PumpError> {
+        self.socket.read_exact(slot)?;
+        Ok(true)
     }
 
     fn hang_up(&self) {

@@ -36,7 +36,10 @@ impl Raw {
         self.stream.check_process()?;
         let error = self.window.forgive(forgiving).map_err(Error::io("mapping a block"))?;
         match error {
-            Some(error) => Err(error.to_error(self.stream.flow(), &self.stream.geometry())),
+            Some(error) => {
+                let error = error.to_error(self.stream.flow(), &self.stream.geometry());
+                Err(self.stream.ring.in_words(error))
+            }
             None => Ok(()),
         }
     }

@@ -1,0 +1,7 @@
+//! Memory of one process that another one reads: over one queue pair, by READs of the side that wants the bytes.
+
+pub(crate) mod end;
+pub(crate) mod parameters;
+pub(crate) mod queue;
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,203 @@
+//! Reads of this side: bytes of the other end's memory land at the same place of this end's.
+
+use crate::fabric::verbs::abi::types::*;
+use crate::fabric::verbs::async_event::AsyncSubject;
+use crate::fabric::verbs::completion::WorkCompletion;
+use crate::fabric::verbs::memory::RemoteAddress;
+use crate::fabric::verbs::reads::end::{MOST_READS, ReadEnd};
+use crate::fabric::verbs::reads::parameters::ReadParameters;
+use crate::fabric::verbs::send_chain::{SendChain, Signal};
+use rustix::event::{PollFd, PollFlags, poll};
+use std::collections::VecDeque;
+use std::io;
+use std::ops::Range;
+use std::os::fd::BorrowedFd;
+
+/// Bytes that are read at once, at most: enough that a device never has to wait for the next work request.
+const LARGEST_READ: usize = 2 << 20;
+const LARGEST_PACKET: u32 = 4096;
+/// Parts that were begun and not fetched, at most.
+const MOST_PARTS: usize = 64;
+
+/// Parts that are read, in the order in which they were begun.
+pub(crate) struct ReadQueue {
+    end: ReadEnd,
+    remote: RemoteAddress,
+    /// Bytes of a read at most, and how many reads are under way at most.
+    largest: usize,
+    most: usize,
+    chain: SendChain,
+    /// What is to be read still.
+    waiting: VecDeque<Range<usize>>,
+    under_way: usize,
+    /// Of each part, reads that have not ended.
+    parts: VecDeque<usize>,
+}
+
+/// Why nothing can be read any more.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ReadFailure {
+    /// That of the completion, or zero.
+    pub(crate) status: u32,
+    /// With the device.
+    pub(crate) why: String,
+}
+
+impl From<io::Error> for ReadFailure {
+    fn from(error: io::Error) -> Self {
+        Self { status: 0, why: error.to_string() }
+    }
+}
+
+impl ReadQueue {
+    /// Reads from the other end, to which this one is connected.
+    ///
+    /// # Errors
+    /// One of the devices cannot have a read under way.
+    pub(crate) fn new(end: ReadEnd, theirs: &ReadParameters) -> io::Result<Self> {
+        let granted = end.queue_pair.granted().sends.min(MOST_READS);
+        let most = granted.min(end.reads_under_way(theirs).into()) as usize;
+        if most == 0 {
+            let why = format!(
+                "RDMA device {}: it, or the device of the other end, takes no READ (max_qp_rd_atom, max_qp_init_rd_atom)",
+                end.context.name()
+            );
+            return Err(io::Error::new(io::ErrorKind::Unsupported, why));
+        }
+        // A message has at least as many bytes as a packet.
+        let largest =
+            end.parameters().largest_message.min(theirs.largest_message).max(LARGEST_PACKET) as usize;
+        Ok(Self {
+            end,
+            remote: theirs.memory,
+            largest: largest.min(LARGEST_READ),
+            most,
+            chain: SendChain::new(most, 1, 0),
+            waiting: VecDeque::new(),
+            under_way: 0,
+            parts: VecDeque::new(),
+        })
+    }
+
+    /// Whether nothing is under way that was not fetched.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.parts.is_empty()
+    }
+
+    /// Whether one more part may begin.
+    pub(crate) fn has_room(&self) -> bool {
+        self.parts.len() < MOST_PARTS
+    }
+
+    /// Begins to read a part, which is not empty, into its place.
+    ///
+    /// # Errors
+    /// The device is gone.
+    pub(crate) fn begin(&mut self, place: Range<usize>) -> Result<(), ReadFailure> {
+        let before = self.waiting.len();
+        let starts = place.clone().step_by(self.largest);
+        self.waiting.extend(starts.map(|start| start..place.end.min(start.saturating_add(self.largest))));
+        self.parts.push_back(self.waiting.len() - before);
+        self.post()
+    }
+
+    /// Whether the part that was begun first is there, which is fetched by this.
+    ///
+    /// # Errors
+    /// A read has failed, or the device is gone.
+    pub(crate) fn fetch(&mut self) -> Result<bool, ReadFailure> {
+        if self.under_way > 0 {
+            self.take_completions()?;
+        }
+        let is_there = self.parts.front() == Some(&0);
+        if is_there {
+            self.parts.pop_front();
+        }
+        Ok(is_there)
+    }
+
+    /// Sleeps until a read has ended, or there is something in the socket. Whether there is, unless the device has told something.
+    ///
+    /// # Errors
+    /// The device has failed.
+    pub(crate) fn sleep(&mut self, socket: Option<BorrowedFd<'_>>) -> Result<bool, ReadFailure> {
+        self.end.completions.arm()?;
+        // What had ended before is not told.
+        self.take_completions()?;
+        if self.parts.front() == Some(&0) {
+            return Ok(false);
+        }
+        let (channel, device) = (self.end.channel.descriptor(), self.end.context.async_descriptor());
+        let awaited = |descriptor| PollFd::from_borrowed_fd(descriptor, PollFlags::IN);
+        let mut awaited = [awaited(channel), awaited(device), awaited(socket.unwrap_or(channel))];
+        match poll(&mut awaited, None) {
+            Ok(_) => {}
+            Err(rustix::io::Errno::INTR) => return Ok(false),
+            Err(error) => return Err(io::Error::from(error).into()),
+        }
+        let [_, device, other] = awaited.map(|descriptor| !descriptor.revents().is_empty());
+        while self.end.channel.take_event()? {}
+        if device {
+            self.hear()?;
+        }
+        Ok(other && socket.is_some())
+    }
+
+    /// Posts what may be under way.
+    fn post(&mut self) -> Result<(), ReadFailure> {
+        while self.under_way < self.most
+            && let Some(place) = self.waiting.pop_front()
+        {
+            let from = self.remote.behind(place.start);
+            self.chain.read(&[self.end.region.entry(place)], from, Signal { id: 0, always: true });
+            self.under_way += 1;
+        }
+        Ok(self.end.queue_pair.post(&mut self.chain)?)
+    }
+
+    fn take_completions(&mut self) -> Result<(), ReadFailure> {
+        let mut completions = [WorkCompletion::default(); MOST_READS as usize];
+        let found = self.end.completions.poll(&mut completions)?;
+        for completion in &completions[..found] {
+            if let Some(failure) = completion.failure() {
+                if failure.is_flush() {
+                    // The device has told why.
+                    self.hear()?;
+                }
+                let why = format!("RDMA device {}: READ: {failure}", self.end.context.name());
+                return Err(ReadFailure { status: failure.status, why });
+            }
+            self.under_way -= 1;
+            // A queue pair keeps their order.
+            if let Some(left) = self.parts.iter_mut().find(|left| **left > 0) {
+                *left -= 1;
+            }
+        }
+        if found > 0 { self.post() } else { Ok(()) }
+    }
+
+    /// What the device tells by itself.
+    fn hear(&self) -> Result<(), ReadFailure> {
+        while let Some(event) = self.end.context.take_async_event()? {
+            let concerns = match event.about {
+                AsyncSubject::QueuePair(number) => number == self.end.queue_pair.number(),
+                AsyncSubject::Device | AsyncSubject::Queue => true,
+                // It ends nothing by itself: what is under way is tried again.
+                AsyncSubject::Port(_) => false,
+            };
+            let is_end = matches!(
+                event.code,
+                IBV_EVENT_QP_FATAL
+                    | IBV_EVENT_QP_REQ_ERR
+                    | IBV_EVENT_QP_ACCESS_ERR
+                    | IBV_EVENT_CQ_ERR
+                    | IBV_EVENT_DEVICE_FATAL
+            );
+            if concerns && is_end {
+                let why = format!("RDMA device {}: {event}", self.end.context.name());
+                return Err(ReadFailure { status: 0, why });
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,145 @@
+//! How two ends prepare RDMA, over the connection that there is, until the one has read something of the other.
+//!
+//! ```text
+//! each says    the ports that it offers
+//! each says    its queue pair, the sender also where its ring is
+//! each says    that it is connected
+//! each says    (the receiver once it has read something) that blocks can be read
+//! ```
+//!
+//! Either may say why it cannot, instead: then both know, and take another route, or fail by that reason.
+
+use crate::fabric::verbs::choice::pairs::pairs;
+use crate::fabric::verbs::choice::settings::VerbsSettings;
+use crate::fabric::verbs::memory::RegionAccess;
+use crate::fabric::verbs::reads::end::{ReadEnd, ReadPath};
+use crate::fabric::verbs::reads::queue::{ReadFailure, ReadQueue};
+use crate::fabric::verbs::survey::{Survey, survey_machine};
+use crate::stream::blocks::ring::Ring;
+use crate::stream::connect::statement::exchange;
+use crate::stream::error::End;
+use crate::transport::socket::Socket;
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How long the other end may take for a step: it pins its ring, which may be large.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// Bytes that are read to see whether that can be: more than a packet.
+const PROBE: usize = 4096;
+
+/// Blocks can be read.
+pub(crate) enum Prepared {
+    /// By the other end, from the ring.
+    Source(ReadEnd),
+    /// By this one, into it.
+    Target(ReadQueue),
+}
+
+/// What there is on this machine.
+fn find() -> Result<Survey, String> {
+    survey_machine(&settings()?).map_err(|why| why.to_string())
+}
+
+fn settings() -> Result<VerbsSettings, String> {
+    VerbsSettings::find(&|name| std::env::var(name).ok())
+}
+
+/// Whether an end that may use RDMA can begin: its settings make sense; and if it may use nothing else, there is a port.
+///
+/// # Errors
+/// Why not.
+pub(crate) fn check(is_all: bool) -> Result<(), String> {
+    if is_all { find().map(drop) } else { settings().map(drop) }
+}
+
+/// Prepares one end; `number` is 0 for that which connects. Or says why it cannot be: both ends hear that.
+///
+/// # Errors
+/// The other end is gone, or says what makes no sense.
+pub(crate) fn prepare(
+    socket: &mut Socket,
+    number: usize,
+    end: End,
+    ring: &Arc<Ring>,
+) -> io::Result<Result<Prepared, String>> {
+    socket.set_patience(PATIENCE)?;
+    let found = find();
+    let offers = found.as_ref().map(|found| found.offers.clone()).map_err(Clone::clone);
+    let (found, theirs) = match step(found, exchange(socket, offers)?) {
+        Ok(both) => both,
+        Err(why) => return Ok(Err(why)),
+    };
+    // Both ends find the same.
+    let both = if number == 0 { pairs(&found.offers, &theirs) } else { pairs(&theirs, &found.offers) };
+    let pair = match both.map(|pairs| pairs.into_iter().next()) {
+        Ok(Some(pair)) => pair,
+        Ok(None) => return Ok(Err("no port reaches one of the other end".into())),
+        Err(why) => return Ok(Err(why)),
+    };
+    let port = &pair.ends[number];
+    let ours = read_end(&found, &port.device, port.port, end, ring);
+    let parameters = ours.as_ref().map(ReadEnd::parameters).map_err(Clone::clone);
+    let (ours, theirs) = match step(ours, exchange(socket, parameters)?) {
+        Ok(both) => both,
+        Err(why) => return Ok(Err(why)),
+    };
+    let path = ReadPath { address: pair.way(number, &found.settings), mtu: pair.mtu };
+    let connected = ours.connect(&theirs, path, &found.settings).map_err(said);
+    if let Err(why) = agree(socket, connected)? {
+        return Ok(Err(why));
+    }
+    let prepared = match end {
+        End::Sender => Ok(Prepared::Source(ours)),
+        End::Receiver => probed(ReadQueue::new(ours, &theirs)).map(Prepared::Target),
+    };
+    agree(socket, prepared)
+}
+
+/// What both sides have, or why not.
+fn step<T, U>(ours: Result<T, String>, theirs: Result<U, String>) -> Result<(T, U), String> {
+    let here = |why| format!("here: {why}");
+    let there = |why| format!("at the other end: {why}");
+    match (ours, theirs) {
+        (Ok(ours), Ok(theirs)) => Ok((ours, theirs)),
+        (Err(ours), Ok(_)) => Err(here(ours)),
+        (Ok(_), Err(theirs)) => Err(there(theirs)),
+        (Err(ours), Err(theirs)) => Err(format!("{}; {}", here(ours), there(theirs))),
+    }
+}
+
+/// What this end has, if the other one has that, too.
+fn agree<T>(socket: &mut Socket, ours: Result<T, String>) -> io::Result<Result<T, String>> {
+    let said: Result<(), String> = ours.as_ref().map(|_| ()).map_err(Clone::clone);
+    Ok(step(ours, exchange(socket, said)?).map(|(ours, ())| ours))
+}
+
+fn said(error: io::Error) -> String {
+    error.to_string()
+}
+
+/// The end of this side: the sender's lets its ring be read, and that is all that anybody may do.
+fn read_end(found: &Survey, name: &str, port: u8, end: End, ring: &Arc<Ring>) -> Result<ReadEnd, String> {
+    let device = found.devices.iter().find(|device| device.name() == name);
+    let device = device.ok_or_else(|| format!("RDMA device {name} is gone"))?;
+    let access = match end {
+        End::Sender => RegionAccess::RemoteRead,
+        End::Receiver => RegionAccess::ReadTarget,
+    };
+    ReadEnd::new(device, port, ring.clone(), access).map_err(said)
+}
+
+/// Reads something, to which nobody refers yet: a network may have no way for it.
+fn probed(queue: io::Result<ReadQueue>) -> Result<ReadQueue, String> {
+    let mut queue = queue.map_err(said)?;
+    let mut read = || {
+        queue.begin(0..PROBE)?;
+        while !queue.fetch()? {
+            queue.sleep(None)?;
+        }
+        Ok(())
+    };
+    let outcome: Result<(), ReadFailure> = read();
+    outcome.map_err(|failure| failure.why)?;
+    Ok(queue)
+}
