@@ -49,11 +49,15 @@ pub(super) struct VerbsConnection {
     immediates: Cell<u32>,
     confirmed: Cell<u32>,
     sent_messages: Cell<u32>,
+    /// Receives that writes have taken, and that were not posted again.
+    taken: Cell<u32>,
     /// Receives that were posted again, and of how many the other side knows.
     receives: Cell<u32>,
     told_receives: Cell<u32>,
     /// Places that are free again, of which the other side does not know.
     free_places: Cell<u64>,
+    /// Lanes for whose slots the other side has asked.
+    asked: Cell<usize>,
 }
 
 impl Display for VerbsConnection {
@@ -82,7 +86,9 @@ impl VerbsConnection {
             immediates: Cell::new(0),
             confirmed: Cell::new(0),
             sent_messages: Cell::new(0),
+            taken: Cell::new(0),
             receives: Cell::new(0),
+            asked: Cell::new(0),
             told_receives: Cell::new(0),
             free_places: Cell::new(0),
         })
@@ -306,6 +312,7 @@ impl VerbsConnection {
         told: &mut impl FnMut(Event<'_>) -> Result<(), Malformed>,
     ) -> io::Result<()> {
         let refused = |malformed| io::Error::new(io::ErrorKind::InvalidData, malformed);
+        self.taken.set(self.taken.get() + 1);
         match Immediate::unpack(immediate) {
             Immediate::Landed(reader) if self.remote.rail().lanes().has_reader(reader as usize) => {
                 told(Event::Landed(reader as usize)).map_err(refused)
@@ -323,7 +330,12 @@ impl VerbsConnection {
     ///
     /// # Errors
     /// The device is gone.
-    pub(super) fn post_receives(&self, count: u32) -> io::Result<()> {
+    #[inline]
+    pub(super) fn post_receives(&self) -> io::Result<()> {
+        let count = self.taken.take();
+        if count == 0 {
+            return Ok(());
+        }
         self.sends.borrow().pair().post_receives(count as usize, RECEIVE)?;
         self.receives.set(self.receives.get().wrapping_add(count));
         Ok(())
@@ -366,6 +378,10 @@ impl VerbsConnection {
             Subject::Credit => Ok(()),
             Subject::Ask { reader, slots } => {
                 let lane = Lane { reader: reader as usize, writer: self.remote.peer, slots };
+                // Each reader has two lanes of this writer, for which it asks once.
+                if self.asked.replace(self.asked.get() + 1) >= 2 * self.remote.node.writers().len() {
+                    return Err(malformed());
+                }
                 let (found, is_new) = self.remote.rail().lanes().find(lane)?.ok_or_else(malformed)?;
                 self.messages.borrow_mut().push_back(Subject::Grant { reader, slots, to: found.address });
                 if is_new { told(Event::Lane(lane, found.slots)).map_err(refused) } else { Ok(()) }

@@ -78,10 +78,7 @@ impl VerbsEndpoint {
             return Ok(());
         }
         match completion.immediate() {
-            Some(immediate) => {
-                connection.arrive(immediate, told)?;
-                connection.post_receives(1)
-            }
+            Some(immediate) => connection.arrive(immediate, told),
             None => {
                 connection.complete(completion.id());
                 Ok(())
@@ -120,6 +117,7 @@ impl Endpoint for VerbsEndpoint {
         loop {
             let count = self.queue.poll(&mut completions[..])?;
             completions[..count].iter().try_for_each(|completion| self.take(completion, &mut told))?;
+            self.connections.iter().try_for_each(|connection| connection.post_receives())?;
             any |= count > 0;
             if count < COMPLETIONS {
                 return self.failed.take().map_or(Ok(any), |(error, _)| Err(error));
