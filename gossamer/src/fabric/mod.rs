@@ -22,6 +22,8 @@ mod memory;
 pub(crate) mod shm;
 #[cfg(all(test, not(loom)))]
 pub(crate) mod sim;
+#[cfg(all(test, loom))]
+mod sleep_model;
 pub(crate) mod tcp;
 #[cfg(not(loom))]
 #[cfg_attr(not(test), expect(dead_code, reason = "the endpoints that use it come later"))]
