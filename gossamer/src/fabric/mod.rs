@@ -23,6 +23,8 @@ mod memory;
 pub(crate) mod shm;
 #[cfg(all(test, not(loom)))]
 pub(crate) mod sim;
+#[cfg(all(test, loom))]
+mod sleep_model;
 pub(crate) mod tcp;
 #[cfg_attr(not(test), expect(dead_code, reason = "streams and `check-rdma` use the rest"))]
 pub(crate) mod verbs;

@@ -1,5 +1,5 @@
-//! Small data structures that need nothing of the operating system: a queue, a one-shot channel, a closure with its type erased, and
-//! values that belong to a thread or a fiber.
+//! Small data structures that need nothing of the operating system: a queue, a one-shot channel, a pool of places, a closure with its
+//! type erased, and values that belong to a thread or a fiber.
 //!
 //! Nothing here knows who uses it. What is shared between threads takes its atomics from `atomic`, so that the model checker runs it.
 
@@ -7,5 +7,7 @@ pub(crate) mod inline_closure;
 pub(crate) mod local_queue;
 pub(crate) mod locals;
 pub(crate) mod oneshot;
+#[cfg_attr(loom, allow(dead_code, reason = "what uses it is not modelled"))]
+pub(crate) mod place_pool;
 pub(crate) mod scoped;
 pub(crate) mod static_ref;

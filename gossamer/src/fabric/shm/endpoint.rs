@@ -205,4 +205,29 @@ mod tests {
 
     conformance!(Mapped);
     conformance_of_fragments!(Mapped);
+
+    #[test]
+    fn announcements_of_who_is_no_neighbour_are_refused() {
+        for worker in [LANE.reader, LANE.writer + 2, 63] {
+            let subject = Mapped::new(0);
+            subject.writer.neighbours.announce(LANE.reader, worker);
+            let refused = subject.reader.poll(|_| Ok(())).unwrap_err();
+            assert_eq!(refused.kind(), io::ErrorKind::InvalidData, "worker {worker}");
+        }
+    }
+
+    #[test]
+    fn who_announces_nothing_new_is_heard_without_harm() {
+        let subject = Mapped::new(0);
+        let mut lanes = 0;
+        for _ in 0..100 {
+            subject.writer.neighbours.announce(LANE.reader, LANE.writer);
+            let told = |event: Event<'_>| {
+                lanes += u32::from(matches!(event, Event::Lane(..)));
+                Ok(())
+            };
+            assert!(subject.reader.poll(told).unwrap());
+        }
+        assert_eq!(lanes, 1, "a lane is told of once");
+    }
 }

@@ -115,6 +115,27 @@ impl AsFd for Notifiers {
     }
 }
 
+#[cfg(all(test, not(loom)))]
+#[expect(clippy::unwrap_used, reason = "a test fails by it")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whatever_another_process_writes_is_a_notifier() {
+        let notifiers = Notifiers::create(2, 100).unwrap();
+        let bytes = notifiers.segment.len();
+        // SAFETY: E1: inside the segment, which nobody else uses.
+        unsafe { notifiers.segment.start().as_ptr().write_bytes(0xa5, bytes) };
+        let notifier = notifiers.of(1);
+        assert!(notifier.doorbell().is_asleep());
+        assert!(notifier.doorbell().needs_ring() && !notifier.doorbell().needs_ring());
+        assert_eq!(notifier.arrivals(), 0xa5a5_a5a5);
+        let senders: Vec<_> = notifier.senders().collect();
+        assert_eq!((senders.len(), senders.last()), (64, Some(&127)), "also such as there are not");
+        assert_eq!(notifier.senders().next(), None);
+    }
+}
+
 #[cfg(all(test, loom))]
 mod model {
     use super::*;

@@ -177,3 +177,164 @@ mod model {
         });
     }
 }
+
+#[cfg(all(test, not(loom)))]
+#[expect(clippy::unwrap_used, reason = "a test fails by it")]
+mod tests {
+    use super::*;
+    use crate::fabric::watchdog;
+    use crate::sys::memory::segment::Segment;
+    use crate::sys::process::fork::{Child, fork};
+    use std::os::fd::AsFd;
+
+    /// Seconds after which a child ends that nobody told to.
+    const PATIENCE: u32 = 60;
+    const BYTES: usize = size_of::<FragmentQueue>();
+
+    /// A queue as each of two processes has mapped it.
+    fn mapped() -> [Segment; 2] {
+        let first = Segment::create(BYTES).unwrap();
+        let again = first.as_fd().try_clone_to_owned().unwrap();
+        [Segment::attach(again, BYTES).unwrap(), first]
+    }
+
+    fn queue(segment: &Segment) -> &FragmentQueue {
+        // SAFETY: T2: it has the size of one, and its zeros are one.
+        unsafe { segment.start().cast().as_ref() }
+    }
+
+    fn count(segment: &Segment, written: u32, taken: u32) {
+        queue(segment).written.0.store(written, Ordering::Relaxed);
+        queue(segment).taken.0.store(taken, Ordering::Relaxed);
+    }
+
+    /// Sends the fragment that is next, which its ticket, its length and its bytes tell. Whether there was room.
+    fn send(queue: &FragmentQueue, bytes: &mut [u8]) -> bool {
+        let number = queue.written.0.load(Ordering::Relaxed);
+        let bytes = &mut bytes[..number as usize % 5000];
+        bytes.fill(number as u8);
+        let row = RowLayout { bytes: number.into(), align: 0 };
+        // SAFETY: each of these tests has one sender.
+        unsafe { queue.send(Fragment { ticket: number.into(), row, bytes }) }.is_ok()
+    }
+
+    /// Takes what is there: whole, and in order. How many there were.
+    fn receive(queue: &FragmentQueue) -> u32 {
+        let mut next = queue.taken.0.load(Ordering::Relaxed);
+        let first = next;
+        let told = |Fragment { ticket, row, bytes }: Fragment<'_>| {
+            assert_eq!((ticket, row.bytes), (next.into(), next.into()), "out of order");
+            assert_eq!(bytes.len(), next as usize % 5000);
+            assert!(bytes.iter().all(|byte| *byte == next as u8), "fragment {next} is torn");
+            next = next.wrapping_add(1);
+            Ok(())
+        };
+        // SAFETY: each of these tests has one receiver.
+        unsafe { queue.receive(told) }.unwrap();
+        next.wrapping_sub(first)
+    }
+
+    fn fork_with(body: impl FnOnce()) -> Child {
+        // SAFETY: sending and receiving, as they are done here, take no lock and allocate nothing.
+        unsafe { fork(PATIENCE, body) }
+    }
+
+    #[test]
+    fn fragments_come_whole_and_in_order_when_the_counters_wrap() {
+        let _watched = watchdog::watch();
+        let [ours, theirs] = mapped();
+        count(&ours, u32::MAX - 500, u32::MAX - 500);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let (mut sent, mut bytes) = (0, [0; 5000]);
+                while sent < 1000 {
+                    sent += u32::from(send(queue(&theirs), &mut bytes));
+                }
+            });
+            let mut came = 0;
+            while came < 1000 {
+                came += receive(queue(&ours));
+            }
+        });
+        assert_eq!(queue(&ours).taken.0.load(Ordering::Relaxed), 499);
+    }
+
+    #[test]
+    fn counters_that_no_sender_writes_are_refused() {
+        let [ours, theirs] = mapped();
+        let numbers = [0, 1, 7, 8, 9, 1 << 31, u32::MAX - 8, u32::MAX];
+        for (written, taken) in numbers.into_iter().flat_map(|first| numbers.map(|second| (first, second))) {
+            count(&theirs, written, taken);
+            let mut came = 0;
+            // SAFETY: as in `receive`.
+            let received = unsafe {
+                queue(&ours).receive(|_| {
+                    came += 1;
+                    Ok(())
+                })
+            };
+            let there = written.wrapping_sub(taken);
+            let expected = (there <= QUEUE_ENTRIES as u32).then_some(there);
+            assert_eq!(received.ok().map(|_| came), expected, "{written} written, {taken} taken");
+            send(queue(&ours), &mut [0; 5000]);
+        }
+    }
+
+    #[test]
+    fn an_entry_that_says_it_has_more_bytes_than_an_entry_is_refused() {
+        for length in [FRAGMENT_BYTES as u32 + 1, 1 << 31, u32::MAX] {
+            let [ours, theirs] = mapped();
+            queue(&theirs).entry(0).with_mut(|entry| {
+                // SAFETY: nobody else uses it.
+                unsafe { (*entry).length = length }
+            });
+            count(&theirs, 1, 0);
+            // SAFETY: as in `receive`.
+            assert!(unsafe { queue(&ours).receive(|_| Ok(())) }.is_err(), "{length}");
+        }
+    }
+
+    #[test]
+    fn what_a_killed_sender_has_sent_comes_whole_and_another_goes_on() {
+        let _watched = watchdog::watch();
+        let [ours, theirs] = mapped();
+        let mut random = fastrand::Rng::with_seed(1);
+        for _ in 0..50 {
+            let sender = fork_with(|| {
+                let mut bytes = [0; 5000];
+                loop {
+                    send(queue(&theirs), &mut bytes);
+                }
+            });
+            let (mut came, until) = (0, random.u32(1..300));
+            while came < until {
+                came += receive(queue(&ours));
+            }
+            sender.kill();
+            sender.wait();
+            while receive(queue(&ours)) > 0 {}
+        }
+    }
+
+    #[test]
+    fn what_a_killed_receiver_has_not_taken_comes_to_another() {
+        let _watched = watchdog::watch();
+        let [ours, theirs] = mapped();
+        let (mut random, mut bytes) = (fastrand::Rng::with_seed(2), [0; 5000]);
+        for _ in 0..50 {
+            let receiver = fork_with(|| {
+                loop {
+                    receive(queue(&theirs));
+                }
+            });
+            let (mut sent, until) = (0, random.u32(1..300));
+            while sent < until {
+                sent += u32::from(send(queue(&ours), &mut bytes));
+            }
+            receiver.kill();
+            assert_ne!(receiver.wait(), 0, "it was killed");
+            while send(queue(&ours), &mut bytes) {}
+            assert!(receive(queue(&theirs)) > 0 && queue(&ours).has_room());
+        }
+    }
+}

@@ -142,12 +142,25 @@ impl Endpoint for TcpEndpoint {
 mod tests {
     use super::*;
     use crate::fabric::conformance::{LANE, Subject, conformance, conformance_of_fragments};
+    use rustix::io::ioctl_fionread;
+    use rustix::ioctl::{Getter, Opcode, ioctl};
+    use std::ffi::c_int;
     use std::net::TcpListener;
 
     /// Two ends of a connection over loopback.
     struct Loopback {
         reader: TcpEndpoint,
         writer: TcpEndpoint,
+        /// The reader's socket, and the writer's.
+        sockets: [TcpStream; 2],
+    }
+
+    /// Bytes that a socket has sent, and the other one's kernel does not have.
+    fn sent(socket: &TcpStream) -> c_int {
+        /// SIOCOUTQ.
+        const OUTPUT_QUEUE: Opcode = 0x5411;
+        // SAFETY: it writes a number.
+        unsafe { ioctl(socket, Getter::<OUTPUT_QUEUE, c_int>::new()) }.unwrap()
     }
 
     impl Subject for Loopback {
@@ -157,12 +170,14 @@ mod tests {
             let listener = TcpListener::bind("127.0.0.1:0").unwrap();
             let here = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
             let (there, _) = listener.accept().unwrap();
+            let sockets = [&there, &here].map(|socket| socket.try_clone().unwrap());
             let end = |socket, writer, readers| {
                 TcpEndpoint::new(socket, writer, &Arc::new(Registered::new(readers)))
             };
             Self {
                 reader: end(there, LANE.writer, 0..LANE.reader + 1).unwrap(),
                 writer: end(here, LANE.reader, LANE.writer..LANE.writer + 1).unwrap(),
+                sockets,
             }
         }
 
@@ -172,6 +187,11 @@ mod tests {
 
         fn writer(&self) -> &TcpEndpoint {
             &self.writer
+        }
+
+        fn is_under_way(&self) -> bool {
+            // What leaves one queue is in the other by then.
+            sent(&self.sockets[1]) > 0 || ioctl_fionread(&self.sockets[0]).unwrap() > 0
         }
     }
 

@@ -89,7 +89,7 @@ impl End {
 }
 
 /// Sleeps until there is an event. A test whose event never comes fails.
-fn await_event(descriptor: BorrowedFd<'_>) {
+pub(super) fn await_event(descriptor: BorrowedFd<'_>) {
     let limit = Timespec { tv_sec: 60, tv_nsec: 0 };
     let found = poll(&mut [PollFd::from_borrowed_fd(descriptor, PollFlags::IN)], Some(&limit)).unwrap();
     assert_eq!(found, 1, "no event comes");

@@ -23,6 +23,12 @@ pub(crate) unsafe fn fork(seconds: u32, body: impl FnOnce()) -> Child {
 }
 
 impl Child {
+    /// Ends it, wherever it is.
+    pub(crate) fn kill(&self) {
+        // SAFETY: the child is ours and not waited for yet.
+        assert_eq!(unsafe { libc::kill(self.0, libc::SIGKILL) }, 0);
+    }
+
     /// Waits for its end and returns its status, zero if it came to its end.
     pub(crate) fn wait(self) -> i32 {
         let mut status = 0;

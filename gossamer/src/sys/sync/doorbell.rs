@@ -5,33 +5,34 @@
 //! fence; of two such fences one comes first, so at least one side sees the other's first step: the sleeper its
 //! work, or the publisher the flag, and then it wakes the sleeper.
 
-use crate::atomic::{AtomicBool, Ordering, fence};
+use crate::atomic::{AtomicU8, Ordering, fence};
 
 /// The flag of one sleeper.
 pub(crate) struct Doorbell {
-    asleep: AtomicBool,
+    /// Zero: awake. No `bool`, since other processes may write it: any byte has to be a value.
+    asleep: AtomicU8,
 }
 
 impl Doorbell {
     pub(crate) fn new() -> Self {
-        Self { asleep: AtomicBool::new(false) }
+        Self { asleep: AtomicU8::new(0) }
     }
 
     /// By the sleeper, before it looks for work the last time.
     pub(crate) fn prepare_to_sleep(&self) {
-        self.asleep.store(true, Ordering::Relaxed);
+        self.asleep.store(1, Ordering::Relaxed);
         // Pairs with the fence in `needs_ring`.
         fence(Ordering::SeqCst);
     }
 
     /// By the sleeper, when it found work after all or was woken.
     pub(crate) fn awake(&self) {
-        self.asleep.store(false, Ordering::Relaxed);
+        self.asleep.store(0, Ordering::Relaxed);
     }
 
     /// Whether the sleeper sleeps, or is about to.
     pub(crate) fn is_asleep(&self) -> bool {
-        self.asleep.load(Ordering::Relaxed)
+        self.asleep.load(Ordering::Relaxed) != 0
     }
 
     /// By a publisher, after publishing: whether the sleeper must be woken. Of several publishers one is told so.
@@ -39,7 +40,7 @@ impl Doorbell {
     pub(crate) fn needs_ring(&self) -> bool {
         // Pairs with the fence in `prepare_to_sleep`.
         fence(Ordering::SeqCst);
-        self.asleep.load(Ordering::Relaxed) && self.asleep.swap(false, Ordering::Relaxed)
+        self.asleep.load(Ordering::Relaxed) != 0 && self.asleep.swap(0, Ordering::Relaxed) != 0
     }
 }
 

@@ -4,11 +4,11 @@
 //! Invariant V9: a place, at both sides, is its taker's from `take` until the bit is given back: the only one who copies into the
 //! sending side, and whose write the reading side gets. The reader says so after its last look, so nobody writes what it reads.
 
-use crate::atomic::{AtomicU64, Ordering};
 use crate::fabric::FRAGMENT_BYTES;
 use crate::fabric::verbs::memory::{
     GatherEntry, MemoryRegion, ProtectionDomain, RegionAccess, RemoteAddress,
 };
+use crate::structures::place_pool::PlacePool;
 use crate::sys::memory::device_memory::DeviceMemory;
 use std::io;
 use std::sync::Arc;
@@ -62,9 +62,7 @@ pub(super) struct FragmentPlaces {
     memory: Arc<DeviceMemory>,
     region: Arc<MemoryRegion>,
     remote: RemoteAddress,
-    free: AtomicU64,
-    /// Who waits for a place: a bit for each worker, by its number modulo 64.
-    waiting: AtomicU64,
+    places: PlacePool,
 }
 
 impl FragmentPlaces {
@@ -75,26 +73,17 @@ impl FragmentPlaces {
     pub(super) fn new(domain: &Arc<ProtectionDomain>, remote: RemoteAddress) -> io::Result<Self> {
         let memory = DeviceMemory::map(PLACES as usize * FRAGMENT_BYTES)?;
         let region = MemoryRegion::new(domain, memory.clone(), RegionAccess::Source)?;
-        Ok(Self { memory, region, remote, free: AtomicU64::new(ALL), waiting: AtomicU64::new(0) })
+        Ok(Self { memory, region, remote, places: PlacePool::new(PLACES) })
     }
 
-    /// Whether a place is free. If not, `worker` is among those who are told when one is.
+    /// Whether a place is free. If not, `worker` is among those who are told when one is, by its number modulo 64.
     pub(super) fn has_free(&self, worker: usize) -> bool {
-        if self.free.load(Ordering::Relaxed) != 0 {
-            return true;
-        }
-        self.waiting.fetch_or(1 << (worker % 64), Ordering::SeqCst);
-        // SeqCst: with the two of `give_back`. Either this sees the place that was given back, or that sees who waits.
-        self.free.load(Ordering::SeqCst) != 0
+        self.places.has_free(worker % 64)
     }
 
     /// Takes a place.
     pub(super) fn take(&self) -> Option<u32> {
-        // Acquire: pairs with the Release in `give_back`: what was read of the place was read before.
-        let taken = self.free.fetch_update(Ordering::Acquire, Ordering::Relaxed, |free| {
-            (free != 0).then(|| free & (free - 1))
-        });
-        taken.ok().map(u64::trailing_zeros)
+        self.places.take()
     }
 
     /// Copies a fragment to a place that was taken: what is to be written, and where to.
@@ -113,10 +102,8 @@ impl FragmentPlaces {
         (self.region.entry(offset..offset + bytes.len()), self.remote.behind(offset))
     }
 
-    /// Gives back places, a bit for each. Who waited for one.
+    /// Gives back places, a bit for each. Who waited for one, likewise.
     pub(super) fn give_back(&self, places: u64) -> u64 {
-        // Release: pairs with the Acquire in `take`. SeqCst: see `has_free`.
-        self.free.fetch_or(places & ALL, Ordering::SeqCst);
-        if self.waiting.load(Ordering::SeqCst) == 0 { 0 } else { self.waiting.swap(0, Ordering::SeqCst) }
+        self.places.give_back(places & ALL)
     }
 }

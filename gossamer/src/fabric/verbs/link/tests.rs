@@ -1,18 +1,23 @@
-//! The contract, over a device, simulated or real.
+//! The contract, over a device, simulated or real, and what of it only this fabric has to do: telling readers, also late, and sleepers.
 #![expect(clippy::unwrap_used, reason = "a test fails by it")]
 
-use crate::fabric::conformance::{LANE, Subject, conformance, conformance_of_fragments};
+use crate::fabric::conformance::{LANE, Subject, conformance, conformance_of_fragments, write};
 use crate::fabric::verbs::abi::Verbs;
 use crate::fabric::verbs::choice::pairs::pairs;
 use crate::fabric::verbs::choice::settings::VerbsSettings;
 use crate::fabric::verbs::context::DeviceList;
+use crate::fabric::verbs::device_tests::await_event;
 use crate::fabric::verbs::link::endpoint::VerbsEndpoint;
+use crate::fabric::verbs::link::received::RECEIVES;
 use crate::fabric::verbs::link::setup::{ReachedNode, VerbsSetup};
 use crate::fabric::verbs::survey::survey;
+use crate::fabric::{Endpoint, Event, Lane, watchdog};
+use crate::wire::batch::Header;
 use libloading::Library;
 use std::collections::HashMap;
 use std::ffi::{CStr, c_char};
 use std::ops::Range;
+use std::os::fd::BorrowedFd;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
@@ -107,3 +112,81 @@ impl Subject for Joined {
 
 conformance!(Joined);
 conformance_of_fragments!(Joined);
+
+/// Lets both ends talk until nothing is under way; `told` hears which workers of the reading side something has landed for.
+fn settle(subject: &Joined, told: &mut dyn FnMut(usize)) {
+    let ends = [&subject.writer, &subject.reader];
+    loop {
+        let heard = ends.map(|end| hear(end, told)).contains(&true);
+        let is_unsent = ends.iter().any(|end| end.unsent() > 0);
+        if !heard && !is_unsent && !subject.is_under_way() {
+            return;
+        }
+    }
+}
+
+/// Lets one end send, and hear what has come. Whether anything has.
+fn hear(end: &VerbsEndpoint, told: &mut dyn FnMut(usize)) -> bool {
+    end.flush().unwrap();
+    end.poll(|event| {
+        if let Event::Landed(reader) = event {
+            told(reader);
+        }
+        Ok(())
+    })
+    .unwrap()
+}
+
+#[test]
+fn readers_that_could_not_be_told_are_told_when_there_is_credit_again() {
+    let _watched = watchdog::watch();
+    let subject = Joined::new(0);
+    let readers = [LANE.reader + 1, LANE.reader + 2];
+    let lanes = readers.map(|reader| Lane { reader, ..LANE });
+    let memory = lanes.map(|lane| subject.reader.register(lane));
+    let fabrics = lanes.map(|lane| subject.writer.connect(lane));
+    // Says where the slots are.
+    fabrics.iter().for_each(|fabric| write(fabric, 0, 1, 1));
+    settle(&subject, &mut |_| {});
+    // The reading side looks away, until all that can be told was told.
+    let last = 2 * RECEIVES;
+    for sequence in 2..=last {
+        write(&fabrics[0], 0, sequence, 1);
+        hear(&subject.writer, &mut |_| {});
+    }
+    write(&fabrics[1], 0, 2, 1);
+    hear(&subject.writer, &mut |_| {});
+    // What each found when it was told last.
+    let mut found = [0; 2];
+    settle(&subject, &mut |reader| {
+        let index = readers.iter().position(|known| *known == reader).unwrap();
+        found[index] = Header::unpack(memory[index].header(0)).sequence;
+    });
+    assert_eq!(found, [last, 2], "a reader sleeps over what has landed");
+}
+
+#[test]
+fn who_has_armed_looked_and_sleeps_is_woken_by_each_write() {
+    let _watched = watchdog::watch();
+    let subject = Joined::new(0);
+    let (memory, fabric) = (subject.reader.register(LANE), subject.writer.connect(LANE));
+    // SAFETY: V3: open as long as the endpoint is.
+    let channel = unsafe { BorrowedFd::borrow_raw(subject.reader.descriptor().unwrap()) };
+    write(&fabric, 0, 1, 1);
+    settle(&subject, &mut |_| {});
+    for sequence in 2..50 {
+        subject.reader.arm().unwrap();
+        assert!(!hear(&subject.reader, &mut |_| {}), "nothing has come yet");
+        write(&fabric, 0, sequence, 1);
+        subject.writer.flush().unwrap();
+        let mut reader = None;
+        while reader.is_none() {
+            await_event(channel);
+            subject.reader.arm().unwrap();
+            hear(&subject.reader, &mut |told| reader = Some(told));
+        }
+        assert_eq!(reader, Some(LANE.reader));
+        assert_eq!(Header::unpack(memory.header(0)).sequence, sequence);
+        settle(&subject, &mut |_| {});
+    }
+}
