@@ -37,20 +37,19 @@ pub(crate) enum Prepared {
 }
 
 /// What there is on this machine.
-fn find() -> Result<Survey, String> {
+///
+/// # Errors
+/// Nothing that can be used: why.
+pub(crate) fn find() -> Result<Survey, String> {
     survey_machine(&settings()?).map_err(|why| why.to_string())
 }
 
-fn settings() -> Result<VerbsSettings, String> {
-    VerbsSettings::find(&|name| std::env::var(name).ok())
-}
-
-/// Whether an end that may use RDMA can begin: its settings make sense; and if it may use nothing else, there is a port.
+/// What the environment says of RDMA.
 ///
 /// # Errors
-/// Why not.
-pub(crate) fn check(is_all: bool) -> Result<(), String> {
-    if is_all { find().map(drop) } else { settings().map(drop) }
+/// What is wrong with it.
+pub(crate) fn settings() -> Result<VerbsSettings, String> {
+    VerbsSettings::find(&|name| std::env::var(name).ok())
 }
 
 /// Prepares one end; `number` is 0 for that which connects. Or says why it cannot be: both ends hear that.
