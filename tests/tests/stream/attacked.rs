@@ -1,7 +1,7 @@
 //! Uses of streams that nobody means, but that the compiler allows.
 
 use crate::raw::windows;
-use crate::{JOINS, Join, byte_at, bytes_at, key, small};
+use crate::{Join, byte_at, bytes_at, joins, key, small};
 use gossamer::Trustee;
 use gossamer::stream::{self, Faults, Geometry, Key, Length, Options, Receiver, Route, Sender};
 use integration_tests::{descriptors, in_child, in_runtime, isolated, threads, wait_until, watched};
@@ -27,7 +27,7 @@ fn values_end_with_their_first_error() {
 #[test]
 fn a_look_at_what_is_near_the_position_comes_back() {
     watched(|| {
-        for join in JOINS {
+        for join in joins() {
             for (ahead, comeback) in [(1, 1), (1, 0), (4, 1), (3, 3)] {
                 let geometry = Geometry::new().block(4096).ahead(ahead).comeback(comeback);
                 let length = 100 * 4096;
@@ -225,7 +225,7 @@ fn streams_leave_nothing_behind() {
         |_| (),
         || {
             let round = |round: u32| {
-                for join in JOINS {
+                for join in joins() {
                     let (sender, receiver) = join.ends(200_000, small());
                     match round % 4 {
                         0 => drop((sender, receiver)),

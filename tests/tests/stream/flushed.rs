@@ -1,6 +1,6 @@
 //! Parts of blocks that go before their block is full, and blocks that are never finished.
 
-use crate::{JOINS, Join, byte_at, bytes_at, small};
+use crate::{Join, byte_at, bytes_at, joins, small};
 use gossamer::Trustee;
 use gossamer::stream::{Error, Geometry, Length, Receiver, Sender};
 use integration_tests::{in_runtime, watched};
@@ -19,7 +19,7 @@ fn read_some(receiver: &mut Receiver, count: usize) -> Vec<u8> {
 #[test]
 fn what_was_flushed_arrives_before_its_block_is_full() {
     watched(|| {
-        for join in JOINS {
+        for join in joins() {
             for length in [Length::Open, Length::Known(200_000)] {
                 let (mut sender, mut receiver) = join.ends(length, small());
                 let mut at = 0;
@@ -46,7 +46,7 @@ fn what_was_flushed_arrives_before_its_block_is_full() {
 #[test]
 fn a_stream_that_was_flushed_to_its_end_is_finished() {
     watched(|| {
-        for join in JOINS {
+        for join in joins() {
             for (length, count) in
                 [(Length::Open, 70_000), (Length::Known(70_000), 70_000), (Length::Open, 65_536)]
             {
@@ -68,7 +68,7 @@ fn a_stream_that_was_flushed_to_its_end_is_finished() {
 #[test]
 fn blocks_and_values_are_what_was_flushed() {
     watched(|| {
-        for join in JOINS {
+        for join in joins() {
             let (mut sender, mut receiver) = join.ends(Length::Open, small());
             let write = |sender: &mut gossamer::stream::Sender, numbers: std::ops::Range<u64>| {
                 let bytes: Vec<u8> = numbers.flat_map(u64::to_ne_bytes).collect();
@@ -97,7 +97,7 @@ fn blocks_and_values_are_what_was_flushed() {
 #[test]
 fn what_was_flushed_cannot_be_changed() {
     watched(|| {
-        for join in JOINS {
+        for join in joins() {
             let (mut sender, mut receiver) = join.ends(Length::Open, small());
             sender.write_everything(&bytes_at(0, 1000)).unwrap();
             sender.seek(SeekFrom::Start(500)).unwrap();
@@ -122,7 +122,7 @@ fn what_was_flushed_cannot_be_changed() {
 #[test]
 fn a_receiver_goes_back_into_what_was_flushed() {
     watched(|| {
-        for join in JOINS {
+        for join in joins() {
             let (mut sender, mut receiver) = join.ends(Length::Open, small());
             sender.write_everything(&bytes_at(0, 70_000)).unwrap();
             sender.hand_over().unwrap();
@@ -140,7 +140,7 @@ fn a_receiver_goes_back_into_what_was_flushed() {
 #[test]
 fn a_receiver_that_skips_what_was_flushed_reads_on() {
     watched(|| {
-        for join in JOINS {
+        for join in joins() {
             for round in 0..8_u64 {
                 let geometry = Geometry::new().block(4096).ahead(2).comeback((round % 2) as usize);
                 let (mut sender, mut receiver) = join.ends(Length::Open, geometry);
@@ -197,7 +197,7 @@ fn a_window_gets_a_flushed_block_once_it_is_full() {
 #[test]
 fn an_end_that_is_gone_is_told_by_the_next_flush() {
     watched(|| {
-        for join in JOINS {
+        for join in joins() {
             let (mut sender, receiver) = join.ends(Length::Open, small());
             drop(receiver);
             let told = loop {
@@ -215,7 +215,7 @@ fn an_end_that_is_gone_is_told_by_the_next_flush() {
 #[test]
 fn a_block_that_a_panic_drops_is_never_taken_for_written() {
     watched(|| {
-        for join in JOINS {
+        for join in joins() {
             let (mut sender, mut receiver) = join.ends(Length::Open, small());
             let panicked = catch_unwind(AssertUnwindSafe(|| {
                 let mut block = sender.next_block().unwrap().unwrap();
@@ -233,7 +233,7 @@ fn a_block_that_a_panic_drops_is_never_taken_for_written() {
 #[test]
 fn a_receiver_that_finishes_takes_an_end_that_was_flushed() {
     watched(|| {
-        for join in JOINS {
+        for join in joins() {
             let (mut sender, receiver) = join.ends(Length::Known(70_000), small());
             sender.write_everything(&bytes_at(0, 70_000)).unwrap();
             sender.flush().unwrap();

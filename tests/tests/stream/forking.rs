@@ -1,6 +1,6 @@
 //! Forks and commands while streams come and go: no connection of the parent is lost, and no child closes anything else.
 
-use crate::{JOINS, bytes_at, small};
+use crate::{bytes_at, joins, small};
 use gossamer::stream::Length;
 use integration_tests::isolated;
 use std::fs::File;
@@ -54,7 +54,7 @@ fn children_in_between_take_nothing_from_streams_that_come_and_go() {
                 thread::spawn(move || {
                     let mut random = fastrand::Rng::with_seed(number);
                     while !stop.load(Ordering::Relaxed) {
-                        let join = JOINS[random.usize(..JOINS.len())];
+                        let join = joins()[random.usize(..joins().len())];
                         let (mut sender, mut receiver) = join.ends(Length::Open, small());
                         let ends_well = random.bool();
                         let writing = thread::spawn(move || {

@@ -1,7 +1,7 @@
 //! A process that was forked has no part in the streams of its parent.
 
 use crate::raw::windows;
-use crate::{JOINS, Join, small, ways};
+use crate::{Join, joins, small, ways};
 use gossamer::stream::{Error, Length, Options};
 use integration_tests::watched;
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -27,7 +27,7 @@ fn in_fork(body: impl FnOnce() -> bool) -> i32 {
 #[test]
 fn a_forked_child_gets_an_error_and_its_parent_goes_on() {
     watched(|| {
-        for join in JOINS {
+        for join in joins() {
             let (mut sender, mut receiver) = join.ends(1_000_000, small());
             sender.write_all(&[7; 1000]).unwrap();
             let status = in_fork(|| {

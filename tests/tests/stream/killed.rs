@@ -11,6 +11,11 @@ use std::time::Duration;
 const LENGTH: u64 = 4 << 20;
 const STAGES: [&str; 4] = ["met", "begun", "raw", "all"];
 
+/// Where the environment asks for RDMA, what takes that.
+fn routes() -> Vec<Route> {
+    if crate::rdma::is_asked_for() { vec![Route::Auto] } else { vec![Route::Auto, Route::Tcp] }
+}
+
 fn options(route: Route) -> Options {
     Options::from(small()).key(key()).route(route)
 }
@@ -112,7 +117,7 @@ fn kill_when_there(child: &mut Child) {
 #[test]
 fn a_receiver_hears_of_a_sender_that_was_killed() {
     watched(|| {
-        for route in [Route::Auto, Route::Tcp] {
+        for route in routes() {
             for stage in STAGES {
                 let listener = Receiver::bind("127.0.0.1:0", options(route)).unwrap();
                 let mut child = start("sender", stage, route, listener.local_addr().unwrap());
@@ -133,7 +138,7 @@ fn a_receiver_hears_of_a_sender_that_was_killed() {
 #[test]
 fn a_sender_hears_of_a_receiver_that_was_killed() {
     watched(|| {
-        for route in [Route::Auto, Route::Tcp] {
+        for route in routes() {
             for stage in STAGES {
                 let listener = Sender::bind("127.0.0.1:0", LENGTH, options(route)).unwrap();
                 let mut child = start("receiver", stage, route, listener.local_addr().unwrap());
@@ -152,7 +157,7 @@ fn a_sender_hears_of_a_receiver_that_was_killed() {
 #[test]
 fn a_raw_reader_of_a_killed_sender_gets_an_error() {
     watched(|| {
-        for route in [Route::Auto, Route::Tcp] {
+        for route in routes() {
             for faults in crate::ways() {
                 let listener = Receiver::bind("127.0.0.1:0", options(route).faults(faults)).unwrap();
                 let mut child = start("sender", "begun", route, listener.local_addr().unwrap());
@@ -170,7 +175,7 @@ fn a_raw_reader_of_a_killed_sender_gets_an_error() {
 #[test]
 fn a_killed_end_is_gone_though_a_child_of_it_lives() {
     watched(|| {
-        for route in [Route::Auto, Route::Tcp] {
+        for route in routes() {
             let listener = Receiver::bind("127.0.0.1:0", options(route)).unwrap();
             let address = listener.local_addr().unwrap();
             let mut child = command("sender", "begun", route, address).env("FORKS", "1").spawn().unwrap();

@@ -1,4 +1,4 @@
-//! Memory streams: `gossamer::stream`, inside a process, in shared memory, and over TCP.
+//! Memory streams: `gossamer::stream`, inside a process, in shared memory, over TCP, and over a simulated RDMA device.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by it")]
 
 mod attacked;
@@ -13,6 +13,7 @@ mod meeting;
 mod random;
 mod random_windows;
 mod raw;
+mod rdma;
 mod safe;
 mod sizes;
 mod sparse;
@@ -43,7 +44,13 @@ enum Join {
     ThreeConnections,
 }
 
-const JOINS: [Join; 5] = [Join::Pair, Join::Shared, Join::Tcp, Join::Tcp6, Join::ThreeConnections];
+/// Those of this process: where the environment asks for RDMA, what takes that.
+fn joins() -> Vec<Join> {
+    if rdma::is_asked_for() {
+        return vec![Join::Shared];
+    }
+    vec![Join::Pair, Join::Shared, Join::Tcp, Join::Tcp6, Join::ThreeConnections]
+}
 
 impl Join {
     fn options(self, options: Options) -> Options {

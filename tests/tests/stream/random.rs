@@ -1,6 +1,6 @@
 //! Random uses of both ends, with flushes: what was read is at the end what was written, whenever it was read.
 
-use crate::JOINS;
+use crate::joins;
 use gossamer::stream::{Error, Geometry, Length, Options, Receiver, Sender};
 use integration_tests::watched;
 use std::io::{BufRead, Read, Seek, SeekFrom, Write};
@@ -214,7 +214,7 @@ fn read(
 
 fn round(seed: u64) {
     let mut random = fastrand::Rng::with_seed(seed);
-    let join = JOINS[random.usize(..JOINS.len())];
+    let join = joins()[random.usize(..joins().len())];
     let ahead = random.usize(1..=8);
     let block = 4096 << if random.u32(..4) == 0 { random.u32(..6) } else { random.u32(..2) };
     let geometry = Geometry::new().block(block).ahead(ahead).comeback(random.usize(..=ahead.min(4)));

@@ -1,6 +1,6 @@
 //! Random uses of windows: blocks in order with holes, steps back within the comeback, from several threads.
 
-use crate::{JOINS, ways};
+use crate::{joins, ways};
 use gossamer::stream::{Error, Faults, Geometry, Length, Options};
 use integration_tests::watched;
 use std::fs::read_to_string;
@@ -48,7 +48,7 @@ fn halves(random: &mut fastrand::Rng, words: usize, body: impl Fn(std::ops::Rang
 
 fn round(seed: u64, ways: &[Faults]) {
     let mut random = fastrand::Rng::with_seed(seed);
-    let (join, faults) = (JOINS[random.usize(..JOINS.len())], ways[random.usize(..ways.len())]);
+    let (join, faults) = (joins()[random.usize(..joins().len())], ways[random.usize(..ways.len())]);
     let ahead = random.usize(1..=8);
     let comeback = random.usize(..=ahead);
     let block = 4096 << [0, 0, 0, 1, 4, 9][random.usize(..6)];

@@ -1,6 +1,6 @@
 //! Raw windows: what is written as memory is read as memory.
 
-use crate::{JOINS, Join, small, ways};
+use crate::{Join, joins, small, ways};
 use gossamer::stream::{Geometry, Options, ReceiveWindow, SendWindow};
 use integration_tests::watched;
 use std::thread;
@@ -45,7 +45,7 @@ pub fn iota_to_sum(join: Join, length: u64, options: Options) {
 #[test]
 fn iota_written_as_memory_is_summed_as_memory() {
     watched(|| {
-        for join in JOINS {
+        for join in joins() {
             for faults in ways() {
                 for geometry in
                     [Geometry::default(), small(), Geometry::new().block(4096).ahead(1).comeback(0)]

@@ -1,6 +1,6 @@
 //! Safe calls: blocks, `Read`, `BufRead`, `Write`, `Seek`, values.
 
-use crate::{JOINS, Join, byte_at, bytes_at, small};
+use crate::{Join, byte_at, bytes_at, joins, small};
 use fastrand::Rng;
 use gossamer::stream::{Error, Geometry, Length, Receiver, Sender};
 use integration_tests::watched;
@@ -61,7 +61,7 @@ fn read_at_random(receiver: &mut Receiver, rng: &mut Rng) -> u64 {
 #[test]
 fn what_is_written_in_pieces_is_read_in_other_pieces() {
     watched(|| {
-        for (round, join) in JOINS.into_iter().cycle().take(15).enumerate() {
+        for (round, join) in joins().into_iter().cycle().take(15).enumerate() {
             let mut rng = Rng::with_seed(round as u64);
             let length = rng.u64(0..3_000_000);
             let geometry = Geometry::new().block(4096 << rng.u32(0..6)).ahead(3).comeback(round % 3);
@@ -79,7 +79,7 @@ fn what_is_written_in_pieces_is_read_in_other_pieces() {
 #[test]
 fn blocks_are_slices_of_numbers() {
     watched(|| {
-        for join in JOINS {
+        for join in joins() {
             let count = 100_000_u64;
             let (mut sender, mut receiver) = join.ends(count * 8, small());
             let writing = thread::spawn(move || {
@@ -124,7 +124,7 @@ fn values_that_do_not_fit_a_block_are_refused() {
 #[test]
 fn both_ends_go_back_within_the_comeback_and_no_further() {
     watched(|| {
-        for join in JOINS {
+        for join in joins() {
             let block = 1 << 16;
             let (mut sender, mut receiver) = join.ends(4 * block, small());
             sender.write_everything(&bytes_at(0, 2 * block as usize + 10)).unwrap();
@@ -162,7 +162,7 @@ fn both_ends_go_back_within_the_comeback_and_no_further() {
 #[test]
 fn what_is_passed_over_reads_as_zeros() {
     watched(|| {
-        for join in JOINS {
+        for join in joins() {
             let length = 100_000_000;
             let (mut sender, mut receiver) = join.ends(length, small());
             let places = [10, 500_000, 5_000_000, 90_000_000];

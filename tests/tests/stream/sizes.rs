@@ -1,7 +1,7 @@
 //! Streams of all sizes, and of a length that only the end tells.
 
 use crate::raw::iota_to_sum;
-use crate::{JOINS, bytes_at, small, ways};
+use crate::{bytes_at, joins, small, ways};
 use gossamer::stream::{Error, Length, Options};
 use integration_tests::watched;
 use std::io::{Read, Write};
@@ -13,7 +13,7 @@ const SIZES: [u64; 8] = [0, 1, BLOCK - 1, BLOCK, BLOCK + 1, 6 * BLOCK - 1, 6 * B
 #[test]
 fn streams_of_all_sizes_arrive_whole() {
     watched(|| {
-        for join in JOINS {
+        for join in joins() {
             for length in SIZES {
                 for length in [Length::Known(length), Length::Open] {
                     let (mut sender, mut receiver) = join.ends(length, small());
@@ -38,7 +38,7 @@ fn streams_of_all_sizes_arrive_whole() {
 #[test]
 fn windows_of_all_sizes_arrive_whole() {
     watched(|| {
-        for join in JOINS {
+        for join in joins() {
             for faults in ways() {
                 for length in SIZES {
                     iota_to_sum(join, length, Options::from(small()).faults(faults));
@@ -51,7 +51,7 @@ fn windows_of_all_sizes_arrive_whole() {
 #[test]
 fn a_window_of_open_length_ends_where_its_sender_says() {
     watched(|| {
-        for join in JOINS {
+        for join in joins() {
             for faults in ways() {
                 let (sender, receiver) = join.ends(Length::Open, Options::from(small()).faults(faults));
                 let (mut sender, mut receiver) =
@@ -82,7 +82,7 @@ fn a_window_of_open_length_ends_where_its_sender_says() {
 #[test]
 fn a_stream_of_known_length_has_that_length() {
     watched(|| {
-        for join in JOINS {
+        for join in joins() {
             let (mut sender, mut receiver) = join.ends(100_000, small());
             sender.write_all(&[1; 1000]).unwrap();
             let error = sender.finish().unwrap_err();

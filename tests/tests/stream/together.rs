@@ -1,7 +1,7 @@
 //! Streams beside what else a program does: delegation, other threads, other programs, handlers of its own.
 
 use crate::raw::windows;
-use crate::{JOINS, Join, bytes_at, small, ways};
+use crate::{Join, bytes_at, joins, small, ways};
 use gossamer::stream::{self, Faults, Geometry, Options, ReceiveEnd, Receiver, SendEnd};
 use gossamer::{Trust, Trustee, rack, spawn_on_with};
 use integration_tests::{fabrics, isolated, threads, wait_until, watched, workers};
@@ -98,7 +98,7 @@ fn descriptors_of_a_program() -> usize {
 fn a_program_that_is_started_has_no_part_in_streams() {
     isolated(|| {
         let without = descriptors_of_a_program();
-        for join in JOINS {
+        for join in joins() {
             let (mut sender, mut receiver) = windows(join, 1 << 20, small());
             // SAFETY: from the front to the back.
             unsafe { sender.as_mut_ptr().write(7) };

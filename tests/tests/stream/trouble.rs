@@ -1,7 +1,7 @@
 //! What goes wrong is an error at both ends.
 
 use crate::raw::{read, windows, write};
-use crate::{JOINS, Join, small, ways};
+use crate::{Join, joins, small, ways};
 use gossamer::stream::{End, Error, Length, Options};
 use integration_tests::{in_child, watched};
 use std::io::{Read, Write};
@@ -12,7 +12,7 @@ use std::time::Duration;
 #[test]
 fn a_sender_that_is_dropped_aborts_the_stream() {
     watched(|| {
-        for join in JOINS {
+        for join in joins() {
             for bytes in [0, 1, 200_000, 1_000_000] {
                 let (mut sender, mut receiver) = join.ends(1_000_000, small());
                 let writing = thread::spawn(move || sender.write_all(&vec![7; bytes]));
@@ -29,7 +29,7 @@ fn a_sender_that_is_dropped_aborts_the_stream() {
 #[test]
 fn a_receiver_that_is_dropped_aborts_the_stream() {
     watched(|| {
-        for join in JOINS {
+        for join in joins() {
             for blocks in [0, 1, 3] {
                 let (mut sender, mut receiver) = join.ends(10_000_000, small());
                 let reading = thread::spawn(move || {
@@ -47,7 +47,7 @@ fn a_receiver_that_is_dropped_aborts_the_stream() {
 #[test]
 fn a_closure_that_touches_a_window_gets_an_error_instead_of_a_signal() {
     watched(|| {
-        for join in JOINS {
+        for join in joins() {
             for faults in ways() {
                 let options = Options::from(small()).faults(faults);
                 let (mut sender, mut receiver) = windows(join, 8 << 20, options.clone());
@@ -113,7 +113,7 @@ fn behind_the_comeback_and_behind_the_end_nothing_can_be_had() {
 #[test]
 fn a_wait_that_lasts_too_long_is_an_error() {
     watched(|| {
-        for join in JOINS {
+        for join in joins() {
             let options = Options::from(small()).patience(Duration::from_millis(50));
             let (mut sender, mut receiver) = join.ends(10_000_000, options);
             let error = receiver.next_block().unwrap_err();
@@ -166,7 +166,7 @@ fn a_fault_that_is_nobodys_kills_as_ever() {
 #[test]
 fn a_window_that_finishes_in_front_of_what_it_has_handed_over_is_told() {
     watched(|| {
-        for join in JOINS {
+        for join in joins() {
             for round in 0..30 {
                 let (sender, receiver) = join.ends(Length::Open, small());
                 let mut window = sender.into_window().unwrap();

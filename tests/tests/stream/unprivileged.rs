@@ -1,7 +1,7 @@
 //! Streams of a user who is not root: `/dev/userfaultfd` is not his.
 
 use crate::raw::iota_to_sum;
-use crate::{JOINS, small};
+use crate::{joins, small};
 use gossamer::stream::{self, Faults, Geometry, Options};
 use integration_tests::isolated;
 use std::fs::File;
@@ -27,7 +27,7 @@ fn become_nobody() {
 fn a_user_who_is_not_root_has_windows_over_every_way() {
     isolated(|| {
         become_nobody();
-        for join in JOINS {
+        for join in joins() {
             for faults in [Faults::Auto, Faults::Signal] {
                 for geometry in [Geometry::default(), small()] {
                     iota_to_sum(join, 16 << 20, Options::from(geometry).faults(faults));

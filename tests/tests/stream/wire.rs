@@ -1,6 +1,6 @@
 //! What comes over a connection: changed on its way, from strangers, or late.
 
-use crate::{JOINS, Join, byte_at, bytes_at, key, small};
+use crate::{Join, byte_at, bytes_at, joins, key, small};
 use gossamer::stream::{Error, Geometry, Options, Receiver, Route, Sender};
 use integration_tests::{isolated, threads, wait_until, watched};
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -42,11 +42,21 @@ fn proxy(target: SocketAddr, said: Option<usize>, heard: Option<usize>) -> Socke
 
 /// A stream whose sender connects; says how its two ends ended.
 fn through_a_proxy(said: Option<usize>, heard: Option<usize>) -> (Result<(), Error>, Result<(), Error>) {
+    with_options(&options(), said, heard)
+}
+
+/// As `through_a_proxy`.
+pub(crate) fn with_options(
+    options: &Options,
+    said: Option<usize>,
+    heard: Option<usize>,
+) -> (Result<(), Error>, Result<(), Error>) {
     const LENGTH: usize = 300_000;
-    let listener = Receiver::bind("127.0.0.1:0", options()).unwrap();
+    let listener = Receiver::bind("127.0.0.1:0", options.clone()).unwrap();
     let address = proxy(listener.local_addr().unwrap(), said, heard);
+    let options = options.clone();
     let sending = thread::spawn(move || {
-        let mut sender = Sender::connect(address, LENGTH as u64, options())?;
+        let mut sender = Sender::connect(address, LENGTH as u64, options)?;
         sender.write_everything(&bytes_at(0, LENGTH))?;
         sender.finish()
     });
@@ -63,9 +73,9 @@ fn through_a_proxy(said: Option<usize>, heard: Option<usize>) -> (Result<(), Err
 }
 
 /// Bytes that the end that connects says before its first frame: hand-shake, hello, and that it shares no memory.
-const SAID: usize = 40 + 32 + 88 + 1;
+pub(crate) const SAID: usize = 40 + 32 + 88 + 1;
 /// Bytes that it hears before: hand-shake and hello.
-const HEARD: usize = 32 + 32 + 88;
+pub(crate) const HEARD: usize = 32 + 32 + 88;
 const FRAME: usize = 48;
 
 #[test]
@@ -146,7 +156,7 @@ fn strangers_who_say_garbage_or_little_or_nothing_hold_up_nobody() {
 fn what_a_slow_receiver_reads_is_what_was_written_however_small_the_ring() {
     watched(|| {
         const LENGTH: usize = 6 << 20;
-        for join in JOINS {
+        for join in joins() {
             for (block, ahead, comeback) in [(1 << 16, 1, 0), (1 << 17, 1, 1), (1 << 16, 3, 1)] {
                 let geometry = Geometry::new().block(block).ahead(ahead).comeback(comeback);
                 let (mut sender, mut receiver) = join.ends(LENGTH as u64, geometry);

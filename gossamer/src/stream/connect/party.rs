@@ -52,8 +52,10 @@ impl Party {
         let token = options.token()?;
         let routes = Routes::find(options.route)?;
         if routes.rdma {
-            let is_all = !routes.memory && !routes.tcp;
-            rdma::check(is_all).map_err(|why| no_route(routes, &[why]))?;
+            rdma::settings().map_err(Error::Refused)?;
+            if !routes.memory && !routes.tcp {
+                rdma::find().map_err(|why| no_route(routes, &[why]))?;
+            }
         }
         Ok(Self { end, length: length.known(), options, token, routes })
     }

@@ -37,20 +37,19 @@ pub(crate) enum Prepared {
 }
 
 /// What there is on this machine.
-fn find() -> Result<Survey, String> {
+///
+/// # Errors
+/// Nothing that can be used: why.
+pub(crate) fn find() -> Result<Survey, String> {
     survey_machine(&settings()?).map_err(|why| why.to_string())
 }
 
-fn settings() -> Result<VerbsSettings, String> {
-    VerbsSettings::find(&|name| std::env::var(name).ok())
-}
-
-/// Whether an end that may use RDMA can begin: its settings make sense; and if it may use nothing else, there is a port.
+/// What the environment says of RDMA.
 ///
 /// # Errors
-/// Why not.
-pub(crate) fn check(is_all: bool) -> Result<(), String> {
-    if is_all { find().map(drop) } else { settings().map(drop) }
+/// What is wrong with it.
+pub(crate) fn settings() -> Result<VerbsSettings, String> {
+    VerbsSettings::find(&|name| std::env::var(name).ok())
 }
 
 /// Prepares one end; `number` is 0 for that which connects. Or says why it cannot be: both ends hear that.
@@ -142,4 +141,69 @@ fn probed(queue: io::Result<ReadQueue>) -> Result<ReadQueue, String> {
     let outcome: Result<(), ReadFailure> = read();
     outcome.map_err(|failure| failure.why)?;
     Ok(queue)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stream::Geometry;
+    use std::os::unix::net::UnixStream;
+    use std::process::Command;
+    use std::thread;
+
+    const EXPECTED: &str = "RDMA_EXPECTED";
+    /// A port that can be used.
+    const PORT: &str = "port=1 gid=1:v2:192.0.2.1";
+
+    /// How both ends, the sender first, find that blocks can be read, or why they cannot be.
+    fn prepared() -> [Result<(), String>; 2] {
+        let (near, far) = UnixStream::pair().unwrap();
+        let ring = || Arc::new(Ring::create(Geometry::new().block(1 << 16).ahead(2)).unwrap());
+        let end = |socket, number, end| {
+            let ring = ring();
+            // Both ends stay until both have what they prepared.
+            move || prepare(&mut Socket::Unix(socket), number, end, &ring).unwrap()
+        };
+        let receiver = thread::spawn(end(near, 0, End::Receiver));
+        let sender = end(far, 1, End::Sender)();
+        [sender, receiver.join().unwrap()].map(|prepared| prepared.map(drop))
+    }
+
+    #[test]
+    fn both_ends_can_have_blocks_read_or_both_know_why_not() {
+        if let Ok(expected) = std::env::var(EXPECTED) {
+            for outcome in prepared() {
+                match outcome {
+                    Ok(()) => assert_eq!(expected, ""),
+                    Err(why) => assert!(why.contains(&expected) && !expected.is_empty(), "{why}"),
+                }
+            }
+            return;
+        }
+        let library = std::env::current_exe().unwrap().with_file_name("libverbs_sim.so");
+        for (device, expected) in [
+            (format!("sim0 {PORT}"), ""),
+            ("none".into(), "no RDMA device"),
+            ("denied".into(), "no permission to open RDMA device"),
+            ("sim0 port=1 state=down gid=1:v2:192.0.2.1".into(), "sim0:1 is down"),
+            (
+                format!("sim0 memlock=65536 {PORT}"),
+                "262144 bytes cannot be pinned; the limit of locked memory is",
+            ),
+            (format!("sim0 memlock=65536 {PORT}"), "`ulimit -l`"),
+            (format!("sim0 max_qp=0 {PORT}"), "ibv_create_qp"),
+            (format!("sim0 max_rd_atomic=0 {PORT}"), "takes no READ"),
+            (format!("sim0 {PORT} unreachable=192.0.2.1"), "to state RTR"),
+            (format!("sim0 fault=1:12 {PORT}"), "READ: retries exceeded"),
+            (format!("sim0 fault=1:fatal {PORT}"), "RDMA device sim0: "),
+        ] {
+            let mut child = Command::new(std::env::current_exe().unwrap());
+            child.args(["both_ends_can_have_blocks_read_or_both_know_why_not", "--nocapture"]);
+            child.env(EXPECTED, expected).env("VERBS_SIM", &device).env("LD_PRELOAD", &library);
+            let output = child.output().unwrap();
+            let said = String::from_utf8_lossy(&output.stderr);
+            assert!(output.status.success(), "{device}: {said}");
+            assert!(String::from_utf8_lossy(&output.stdout).contains("running 1 test"));
+        }
+    }
 }

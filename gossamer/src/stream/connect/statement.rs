@@ -1,6 +1,6 @@
 //! What two ends tell each other, step by step, while they prepare RDMA: a value, or why it cannot be.
 
-use crate::stream::checksum::CHECKSUM;
+use crate::stream::checksum::{CHECKSUM, checked, with_checksum};
 use crate::wire::NoRef;
 use crate::wire::decoder::Decoder;
 use crate::wire::encoder::Encoder;
@@ -9,6 +9,8 @@ use xxhash_rust::xxh3::xxh3_64;
 
 /// Bytes of an encoded value at most.
 const LONGEST: usize = 64 << 10;
+/// Bytes of a length, which has a checksum of its own: nobody waits for bytes that never come.
+const LENGTH: usize = 4 + CHECKSUM;
 
 /// Says something, and hears what the other end says.
 ///
@@ -22,38 +24,36 @@ pub(crate) fn exchange<T: NoRef>(
     read(socket)
 }
 
-/// A length, as many bytes, and the checksum of all.
+/// A length, as many bytes, and their checksum.
 fn to_bytes<T: NoRef>(statement: Result<T, String>) -> io::Result<Vec<u8>> {
     let refused = |why: String| io::Error::other(why);
     let encoded = Encoder::encoded(statement).map_err(|why| refused(why.into_refusal().to_string()))?;
     if encoded.len() > LONGEST {
         return Err(refused(format!("{} bytes are too much for one message", encoded.len())));
     }
-    let mut bytes = (encoded.len() as u32).to_le_bytes().to_vec();
-    bytes.extend(encoded);
-    bytes.extend(xxh3_64(&bytes).to_le_bytes());
-    Ok(bytes)
+    let length: [u8; LENGTH] = with_checksum((encoded.len() as u32).to_le_bytes());
+    Ok([&length[..], &encoded, &xxh3_64(&encoded).to_le_bytes()].concat())
 }
 
 /// # Errors
 /// The other end is gone, or says something else.
 pub(crate) fn read<T: NoRef>(from: &mut impl Read) -> io::Result<Result<T, String>> {
     let malformed = || io::Error::new(io::ErrorKind::InvalidData, "what the other end says makes no sense");
-    let mut length = [0; 4];
+    let mut length = [0; LENGTH];
     from.read_exact(&mut length)?;
-    let count = u32::from_le_bytes(length) as usize;
-    if count > LONGEST {
+    let length = checked(&length).and_then(|length| length.first_chunk()).ok_or_else(malformed)?;
+    let length = u32::from_le_bytes(*length) as usize;
+    if length > LONGEST {
         return Err(malformed());
     }
-    let mut message = length.to_vec();
-    message.resize(length.len() + count + CHECKSUM, 0);
-    from.read_exact(&mut message[length.len()..])?;
+    let mut message = vec![0; length + CHECKSUM];
+    from.read_exact(&mut message)?;
     let (text, checksum) = message.split_last_chunk::<CHECKSUM>().ok_or_else(malformed)?;
     if *checksum != xxh3_64(text).to_le_bytes() {
         return Err(malformed());
     }
-    let said: Result<T, String> = Decoder::decoded(&text[length.len()..])
-        .map_err(|why| io::Error::new(io::ErrorKind::InvalidData, why))?;
+    let said: Result<T, String> =
+        Decoder::decoded(text).map_err(|why| io::Error::new(io::ErrorKind::InvalidData, why))?;
     // It is shown to users, on one line.
     Ok(said.map_err(|why| why.replace(char::is_control, " ")))
 }
@@ -84,6 +84,7 @@ mod tests {
             assert!(read::<Vec<u8>>(&mut &changed[..]).is_err(), "{at}");
             assert!(read::<Vec<u8>>(&mut &whole[..at]).is_err(), "{at}");
         }
-        assert!(read::<Vec<u8>>(&mut &[0xff; 100][..]).is_err());
+        let long: [u8; LENGTH] = with_checksum((LONGEST as u32 + 1).to_le_bytes());
+        assert!(read::<Vec<u8>>(&mut &[&long[..], &[0; LONGEST + 100]].concat()[..]).is_err());
     }
 }
