@@ -1,9 +1,6 @@
 //! One end of a connection between two workers of two nodes: a queue pair, and a mailbox into which the other end writes messages.
-//!
-//! Credit: each write with an immediate takes a receive that the reader has posted. A side has as many writes of that kind under way as the
-//! other one has posted receives, which tells with each message how many it has posted again. The last one is kept for a message that tells
-//! just that, so that neither side waits for ever (`README.md`).
 
+use crate::fabric::verbs::link::credit::Credit;
 use crate::fabric::verbs::link::lane_writes::{LaneWrites, WaitingWrite};
 use crate::fabric::verbs::link::message::{Immediate, MESSAGE_BYTES, MailboxMessage, Subject};
 use crate::fabric::verbs::link::received::{RECEIVES, ReceivedMessages};
@@ -21,8 +18,6 @@ use std::rc::Rc;
 
 /// The name of all receives.
 pub(super) const RECEIVE: u64 = u64::MAX;
-/// Receives that were posted again before the other side is told, if nothing else is.
-const UNTOLD: u32 = RECEIVES / 2;
 
 /// One end. Used by one worker.
 pub(super) struct VerbsConnection {
@@ -45,15 +40,9 @@ pub(super) struct VerbsConnection {
     untold: RefCell<Vec<u32>>,
     /// Fragments whose places were not given back.
     fragments: RefCell<Vec<(u32, Rc<LaneWrites>)>>,
-    /// Writes with an immediate; those whose receives were posted again; messages.
-    immediates: Cell<u32>,
-    confirmed: Cell<u32>,
+    credit: Credit,
+    /// Messages so far.
     sent_messages: Cell<u32>,
-    /// Receives that writes have taken, and that were not posted again.
-    taken: Cell<u32>,
-    /// Receives that were posted again, and of how many the other side knows.
-    receives: Cell<u32>,
-    told_receives: Cell<u32>,
     /// Places that are free again, of which the other side does not know.
     free_places: Cell<u64>,
     /// Lanes for whose slots the other side has asked.
@@ -83,13 +72,9 @@ impl VerbsConnection {
             headers: RefCell::default(),
             untold: RefCell::default(),
             fragments: RefCell::default(),
-            immediates: Cell::new(0),
-            confirmed: Cell::new(0),
+            credit: Credit::default(),
             sent_messages: Cell::new(0),
-            taken: Cell::new(0),
-            receives: Cell::new(0),
             asked: Cell::new(0),
-            told_receives: Cell::new(0),
             free_places: Cell::new(0),
         })
     }
@@ -161,7 +146,7 @@ impl VerbsConnection {
     /// there is; the other side's next message tells of credit.
     pub(super) fn has_room(&self) -> bool {
         self.messages.borrow().is_empty()
-            && self.has_credit()
+            && self.credit.is_there()
             && self.sends.borrow().has_room(3, 0)
             && self.remote.rail().places().has_free(self.worker)
     }
@@ -189,28 +174,13 @@ impl VerbsConnection {
         Ok(())
     }
 
-    /// Writes with an immediate that the other side can take.
-    fn credit(&self) -> u32 {
-        RECEIVES - self.immediates.get().wrapping_sub(self.confirmed.get())
-    }
-
-    /// Whether there is one besides that for a message about credit.
-    fn has_credit(&self) -> bool {
-        self.credit() > 1
-    }
-
-    fn spend_credit(&self) {
-        self.immediates.set(self.immediates.get().wrapping_add(1));
-    }
-
     /// Adds a message to the chain. There is credit and room for it.
     fn add_message(&self, subject: Subject) {
         let message =
-            MailboxMessage { receives: self.receives.get(), places: self.free_places.take(), subject };
-        self.told_receives.set(message.receives);
+            MailboxMessage { receives: self.credit.tell(), places: self.free_places.take(), subject };
         let entry = self.sent_messages.get() % RECEIVES;
         self.sent_messages.set(self.sent_messages.get().wrapping_add(1));
-        self.spend_credit();
+        self.credit.spend();
         let mut bytes = [0; MESSAGE_BYTES];
         bytes
             .chunks_exact_mut(8)
@@ -241,15 +211,14 @@ impl VerbsConnection {
 
     /// Tells of receives and places, if the other side may wait for them. The last credit is for that.
     fn tell_credit(&self) {
-        let untold = self.receives.get().wrapping_sub(self.told_receives.get());
-        let has_to = untold >= UNTOLD || self.free_places.get() != 0;
-        if has_to && self.credit() > 0 && self.sends.borrow().has_room(1, 0) {
+        let has_to = self.credit.has_to_tell() || self.free_places.get() != 0;
+        if has_to && self.credit.is_there_to_tell() && self.sends.borrow().has_room(1, 0) {
             self.add_message(Subject::Credit);
         }
     }
 
     fn tell_messages(&self) {
-        while self.has_credit() && self.sends.borrow().has_room(1, 0) {
+        while self.credit.is_there() && self.sends.borrow().has_room(1, 0) {
             let Some(subject) = self.messages.borrow_mut().pop_front() else { return };
             self.add_message(subject);
         }
@@ -275,19 +244,19 @@ impl VerbsConnection {
     fn tell_readers(&self) {
         let mut untold = self.untold.borrow_mut();
         for (reader, place) in self.headers.borrow_mut().drain(..) {
-            if self.has_credit() {
+            if self.credit.is_there() {
                 self.sends.borrow_mut().tell(place, Immediate::Landed(reader).pack());
-                self.spend_credit();
+                self.credit.spend();
             } else if !untold.contains(&reader) {
                 untold.push(reader);
             }
         }
-        while self.has_credit() && self.sends.borrow().has_room(1, 0) {
+        while self.credit.is_there() && self.sends.borrow().has_room(1, 0) {
             let Some(reader) = untold.pop() else { return };
             let immediate = Immediate::Landed(reader).pack();
             let added = self.sends.borrow_mut().write(&[], self.outbox, Some(immediate));
             debug_assert!(added.is_some(), "nothing takes no room");
-            self.spend_credit();
+            self.credit.spend();
         }
     }
 
@@ -312,7 +281,7 @@ impl VerbsConnection {
         told: &mut impl FnMut(Event<'_>) -> Result<(), Malformed>,
     ) -> io::Result<()> {
         let refused = |malformed| io::Error::new(io::ErrorKind::InvalidData, malformed);
-        self.taken.set(self.taken.get() + 1);
+        self.credit.take();
         match Immediate::unpack(immediate) {
             Immediate::Landed(reader) if self.remote.rail().lanes().has_reader(reader as usize) => {
                 told(Event::Landed(reader as usize)).map_err(refused)
@@ -332,13 +301,10 @@ impl VerbsConnection {
     /// The device is gone.
     #[inline]
     pub(super) fn post_receives(&self) -> io::Result<()> {
-        let count = self.taken.take();
-        if count == 0 {
-            return Ok(());
+        match self.credit.post_again() {
+            0 => Ok(()),
+            count => self.sends.borrow().pair().post_receives(count as usize, RECEIVE),
         }
-        self.sends.borrow().pair().post_receives(count as usize, RECEIVE)?;
-        self.receives.set(self.receives.get().wrapping_add(count));
-        Ok(())
     }
 
     /// What goes with each message.
@@ -348,11 +314,7 @@ impl VerbsConnection {
         told: &mut impl FnMut(Event<'_>) -> Result<(), Malformed>,
     ) -> Result<(), Malformed> {
         let malformed = || Malformed::instead_of::<MailboxMessage>();
-        let under_way = self.immediates.get().wrapping_sub(receives);
-        if under_way > self.immediates.get().wrapping_sub(self.confirmed.get()) {
-            return Err(malformed());
-        }
-        self.confirmed.set(receives);
+        self.credit.confirm(receives)?;
         let mut fragments = self.fragments.borrow_mut();
         for place in (0..u64::BITS).filter(|place| places >> place & 1 != 0) {
             let index = fragments.iter().position(|(taken, _)| *taken == place).ok_or_else(malformed)?;

@@ -1,6 +1,7 @@
 //! Lanes over queue pairs: writes, messages between the two ends, large values.
 
 mod connection;
+mod credit;
 pub(crate) mod endpoint;
 mod lane_pool;
 mod lane_writes;
