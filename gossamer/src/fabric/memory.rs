@@ -12,13 +12,11 @@
 
 use crate::atomic::{AtomicU64, Ordering, SharedCell};
 use crate::fabric::{Busy, Fabric, Fragment};
-#[cfg(not(loom))]
 use crate::sys::memory::device_memory::DeviceMemory;
 use crate::sys::memory::prefetch;
 use crate::sys::memory::segment::Segment;
 use crate::wire::batch::{BODY_WORDS, FAR_BODY_WORDS};
 use crate::wire::word::Word;
-#[cfg(not(loom))]
 use std::mem::offset_of;
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -74,7 +72,6 @@ enum Home {
         _mapped: Arc<Segment>,
     },
     /// `_registered` lets a device write it.
-    #[cfg(not(loom))]
     Device {
         _mapped: Arc<DeviceMemory>,
         _registered: Arc<dyn Send + Sync>,
@@ -211,7 +208,6 @@ impl SlotMemory {
 }
 
 /// Slots that a device writes.
-#[cfg(not(loom))]
 impl SlotMemory {
     /// What the slots of one direction take, that are written from another machine.
     pub(crate) const FAR_BYTES: usize = FAR_SLOTS * Self::FAR_STRIDE;

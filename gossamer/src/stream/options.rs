@@ -64,10 +64,11 @@ pub enum Faults {
 /// How blocks get to the other end.
 #[derive(NoRef, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Route {
-    /// In shared memory if both ends are on one machine, or else by TCP.
+    /// In shared memory if both ends are on one machine; or else by RDMA, if both have a port for it, or by TCP. `GOSSAMER_FABRIC` in the
+    /// environment of either end may allow one of these only: then it is an error if that cannot be had.
     #[default]
     Auto,
-    /// By TCP, also inside a machine.
+    /// By TCP, also inside a machine, whatever the environment says.
     Tcp,
 }
 
@@ -127,13 +128,13 @@ impl Options {
         Self { faults, ..self }
     }
 
-    /// How blocks get to the other end. TCP if either end says so.
+    /// How blocks get to the other end. TCP if either end says so, and the other one may use it.
     #[must_use]
     pub fn route(self, route: Route) -> Self {
         Self { route, ..self }
     }
 
-    /// TCP connections, from 1 to 64. The end that connects decides.
+    /// TCP connections, from 1 to 64, if blocks go by TCP. The end that connects decides.
     #[must_use]
     pub fn connections(self, connections: usize) -> Self {
         Self { connections: connections.clamp(1, 64), ..self }

@@ -1,6 +1,5 @@
 //! Memory as the kernel and the processor have it: ranges of addresses, memory that several processes map, faults of pages, prefetches.
 
-#[cfg(not(loom))]
 pub(crate) mod device_memory;
 pub(crate) mod prefetch;
 pub(crate) mod range;

@@ -113,7 +113,7 @@ impl SendQueue {
     }
 
     /// Whether some may not be done yet. Then a write of nothing is added behind them, which is told when it is done.
-    #[cfg(test)]
+    #[cfg(all(test, not(loom)))]
     pub(super) fn fence(&mut self, to: RemoteAddress) -> bool {
         if self.added > self.last_signal.0 && self.has_room(1, 0) {
             self.added += 1;
