@@ -1,8 +1,8 @@
 //! A model of how a worker falls asleep over a completion queue: it raises its doorbell, arms the queue, looks once more, and sleeps on
 //! the channel and its eventfd (`Worker::sleep`). Nothing that lands meanwhile is slept over; in another order it may be.
 
+use crate::atomic::{AtomicBool, AtomicU64, Ordering};
 use crate::sys::sync::doorbell::Doorbell;
-use loom::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use loom::sync::{Arc, Mutex};
 use loom::thread::spawn;
 

@@ -160,7 +160,9 @@ mod tests {
         /// SIOCOUTQ.
         const OUTPUT_QUEUE: Opcode = 0x5411;
         // SAFETY: it writes a number.
-        unsafe { ioctl(socket, Getter::<OUTPUT_QUEUE, c_int>::new()) }.unwrap()
+        let getter = unsafe { Getter::<OUTPUT_QUEUE, c_int>::new() };
+        // SAFETY: likewise.
+        unsafe { ioctl(socket, getter) }.unwrap()
     }
 
     impl Subject for Loopback {

@@ -10,7 +10,7 @@ use crate::fabric::verbs::link::received::RECEIVES;
 use crate::fabric::verbs::link::remote_node::RemoteNode;
 use crate::fabric::verbs::memory::ProtectionDomain;
 use crate::fabric::verbs::queue_pair::{Persistence, RemoteQueuePair};
-use crate::fabric::verbs::simulated::await_event;
+use crate::fabric::verbs::simulated::{await_event, has_event};
 use crate::fabric::{Endpoint, Event, Lane, watchdog};
 use crate::wire::batch::Header;
 use libloading::Library;
@@ -195,6 +195,7 @@ fn who_has_armed_looked_and_sleeps_is_woken_by_each_write() {
     for sequence in 2..50 {
         subject.reader.arm().unwrap();
         assert!(!hear(&subject.reader, &mut |_| {}), "nothing has come yet");
+        assert!(!has_event(channel), "an old event would keep it awake");
         write(&fabric, 0, sequence, 1);
         subject.writer.flush().unwrap();
         let mut reader = None;
