@@ -3,7 +3,6 @@
 
 use crate::atomic::{AtomicBool, AtomicU64, Ordering};
 use crate::sys::sync::doorbell::Doorbell;
-
 use loom::sync::{Arc, Mutex};
 use loom::thread::spawn;
 

@@ -160,9 +160,9 @@ mod tests {
         /// SIOCOUTQ.
         const OUTPUT_QUEUE: Opcode = 0x5411;
         // SAFETY: it writes a number.
-        let asked = unsafe { Getter::<OUTPUT_QUEUE, c_int>::new() };
+        let getter = unsafe { Getter::<OUTPUT_QUEUE, c_int>::new() };
         // SAFETY: likewise.
-        unsafe { ioctl(socket, asked) }.unwrap()
+        unsafe { ioctl(socket, getter) }.unwrap()
     }
 
     impl Subject for Loopback {

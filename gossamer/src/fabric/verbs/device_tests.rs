@@ -90,9 +90,17 @@ impl End {
 
 /// Sleeps until there is an event. A test whose event never comes fails.
 pub(super) fn await_event(descriptor: BorrowedFd<'_>) {
-    let limit = Timespec { tv_sec: 60, tv_nsec: 0 };
-    let found = poll(&mut [PollFd::from_borrowed_fd(descriptor, PollFlags::IN)], Some(&limit)).unwrap();
-    assert_eq!(found, 1, "no event comes");
+    assert!(is_readable(descriptor, 60), "no event comes");
+}
+
+pub(super) fn has_event(descriptor: BorrowedFd<'_>) -> bool {
+    is_readable(descriptor, 0)
+}
+
+/// Whether it is within so many seconds.
+fn is_readable(descriptor: BorrowedFd<'_>, seconds: i64) -> bool {
+    let limit = Timespec { tv_sec: seconds, tv_nsec: 0 };
+    poll(&mut [PollFd::from_borrowed_fd(descriptor, PollFlags::IN)], Some(&limit)).unwrap() == 1
 }
 
 const SIGNALED: Signal = Signal { id: 7, always: true };

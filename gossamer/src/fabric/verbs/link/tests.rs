@@ -6,7 +6,7 @@ use crate::fabric::verbs::abi::Verbs;
 use crate::fabric::verbs::choice::pairs::pairs;
 use crate::fabric::verbs::choice::settings::VerbsSettings;
 use crate::fabric::verbs::context::DeviceList;
-use crate::fabric::verbs::device_tests::await_event;
+use crate::fabric::verbs::device_tests::{await_event, has_event};
 use crate::fabric::verbs::link::endpoint::VerbsEndpoint;
 use crate::fabric::verbs::link::received::RECEIVES;
 use crate::fabric::verbs::link::setup::{ReachedNode, VerbsSetup};
@@ -177,6 +177,7 @@ fn who_has_armed_looked_and_sleeps_is_woken_by_each_write() {
     for sequence in 2..50 {
         subject.reader.arm().unwrap();
         assert!(!hear(&subject.reader, &mut |_| {}), "nothing has come yet");
+        assert!(!has_event(channel), "an old event would keep it awake");
         write(&fabric, 0, sequence, 1);
         subject.writer.flush().unwrap();
         let mut reader = None;
