@@ -12,9 +12,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// What is in the machine, with all that it needs; and `xz-utils`, for its kernel.
-const PACKAGES: [&str; 7] = [
+const PACKAGES: [&str; 8] = [
     "linux-image-amd64",
     "busybox-static",
+    "dash",
     "iproute2",
     "perftest",
     "ibverbs-utils",
@@ -177,6 +178,8 @@ fn add_programs(archive: &mut Archive, loader: &Loader) -> Result<BTreeSet<Strin
     archive.file("etc/modules", 0o644, kernel::MODULES.join("\n").as_bytes());
     archive.file("etc/libibverbs.d/rxe.driver", 0o644, b"driver rxe\n");
     let mut files = vec![("bin/busybox".to_owned(), loader.find("bin/busybox")?)];
+    // That of busybox would take its own `ip` for the one with devices of RDMA.
+    files.push(("bin/sh".to_owned(), loader.find("bin/dash")?));
     for program in PROGRAMS {
         files.push((program.to_owned(), loader.find(program)?));
     }
