@@ -15,7 +15,7 @@ use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 const PORT: u8 = 1;
-const PERSISTENCE: Persistence = Persistence { timeout: 14, retries: 7 };
+const PERSISTENCE: Persistence = Persistence { timeout: 14, retries: 6 };
 
 /// Two workers of two nodes, and a queue pair between them.
 struct Joined {
