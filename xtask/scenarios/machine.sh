@@ -15,7 +15,7 @@ for end in 0 1; do
 done
 await grep -q ACTIVE /sys/class/infiniband/cable0/ports/1/state
 [ "$(ibv_devices | grep -c -E 'rxe0|cable0|cable1')" = 3 ] || fail "there are not three devices"
-ibv_devinfo -d cable1 | grep -q "active_mtu: *1024" || fail "the port has another MTU"
+ibv_devinfo -d cable1 | grep -q "active_mtu:[[:space:]]*1024" || fail "the port has another MTU"
 
 # A port goes down, and comes up again.
 ip link set end1 down
@@ -24,11 +24,16 @@ rdma link
 ip link set end1 up
 await grep -q ACTIVE /sys/class/infiniband/cable0/ports/1/state
 
-# A device is removed while it is used.
-timeout 60 ib_write_bw -d cable0 >/tmp/server 2>&1 &
+# A device is removed. The kernel waits until nobody has it open.
+ib_write_bw -d cable0 >/tmp/server 2>&1 &
+user=$!
 await listens 18515
-rdma link delete cable0 || fail "the device cannot be removed"
+rdma link delete cable0 &
+removal=$!
+sleep 1
+kill -0 $removal || fail "the kernel does not wait for who has the device open"
+kill $user
+wait $removal || fail "the device cannot be removed"
 [ -e /sys/class/infiniband/cable0 ] && fail "the device is still there"
 [ -e /sys/class/infiniband/cable1 ] || fail "the other device is gone"
-kill $!
 echo "three devices, one of which was removed"

@@ -58,7 +58,7 @@ impl Image {
     /// It cannot be made: why, and what to do.
     pub(crate) fn get() -> Result<Self> {
         let image = Self { folder: cache()?.join(recipe()) };
-        if image.is_whole() { Ok(image) } else { Self::make(image, false) }
+        if image.is_whole() { Ok(image) } else { Self::make(image, false).map_err(Failure::without_machine) }
     }
 
     /// One that is made now, of the newest packages.
@@ -66,7 +66,7 @@ impl Image {
     /// # Errors
     /// As `get`.
     pub(crate) fn prepare() -> Result<Self> {
-        Self::make(Self { folder: cache()?.join(recipe()) }, true)
+        Self::make(Self { folder: cache()?.join(recipe()) }, true).map_err(Failure::without_machine)
     }
 
     pub(crate) fn folder(&self) -> &Path {
@@ -87,7 +87,7 @@ impl Image {
         Loader::new(&self.root())
     }
 
-    /// Whether the file system has a library.
+    /// The names of the libraries that the file system has.
     ///
     /// # Errors
     /// The image is damaged.
@@ -231,7 +231,7 @@ fn has_qemu() -> bool {
     env::split_paths(&path).any(|folder| folder.join(QEMU).is_file())
 }
 
-/// The user's cache, or that of this machine, if the user has none.
+/// The user's cache.
 fn cache() -> Result<PathBuf> {
     let own = env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
     let base = own.or_else(|| env::home_dir().map(|home| home.join(".cache")));
@@ -239,9 +239,9 @@ fn cache() -> Result<PathBuf> {
     Ok(base.join("gossamer").join("rdma-vm"))
 }
 
-/// A name for what images are made of: another one for other packages, programs and modules.
+/// A name for what images are made of: another one if this file says so, or QEMU comes from elsewhere.
 fn recipe() -> String {
     let mut hasher = DefaultHasher::new();
-    (PACKAGES, PROGRAMS, kernel::MODULES, has_qemu(), include_str!("image.rs")).hash(&mut hasher);
+    (kernel::MODULES, has_qemu(), include_str!("image.rs")).hash(&mut hasher);
     format!("{:016x}", hasher.finish())
 }

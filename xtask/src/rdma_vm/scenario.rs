@@ -22,7 +22,9 @@ pub(crate) struct Scenario {
 /// Functions for scripts, as `/job/common.sh`.
 const COMMON: &str = include_str!("../../scenarios/common.sh");
 
-const TESTS: &[Program] = &[Program::LibraryTests("gossamer")];
+const WORD_COUNT: &[Program] =
+    &[Program::Binary("examples", "word_count"), Program::Binary("gossamer-cli", "gossamer")];
+const LIBRARY_TESTS: &[Program] = &[Program::LibraryTests("gossamer")];
 
 pub(crate) const ALL: &[Scenario] = &[
     Scenario {
@@ -38,7 +40,7 @@ pub(crate) const ALL: &[Scenario] = &[
         about: "the library's own tests of verbs over the kernel's device; no write finds no receive",
         script: include_str!("../../scenarios/verbs.sh"),
         peer: None,
-        programs: TESTS,
+        programs: LIBRARY_TESTS,
         status: 0,
     },
     Scenario {
@@ -46,7 +48,15 @@ pub(crate) const ALL: &[Scenario] = &[
         about: "without a library, a device, a permission or enough memory that can be pinned it is told what is missing",
         script: include_str!("../../scenarios/absent.sh"),
         peer: None,
-        programs: TESTS,
+        programs: LIBRARY_TESTS,
+        status: 0,
+    },
+    Scenario {
+        name: "word-count",
+        about: "word_count on three nodes counts what it counts in one process",
+        script: include_str!("../../scenarios/word-count.sh"),
+        peer: None,
+        programs: WORD_COUNT,
         status: 0,
     },
     Scenario {
