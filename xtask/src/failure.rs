@@ -4,10 +4,12 @@ use std::fmt::{self, Display, Formatter};
 use std::io;
 use std::path::Path;
 
-/// There is no virtual machine, or it ended without saying how its command did.
-pub(crate) const NO_MACHINE: u8 = 125;
+/// The task has failed.
+const FAILED: u8 = 1;
+/// There is no virtual machine, and none can be made.
+const NO_MACHINE: u8 = 125;
 /// The command did not end in time, as `timeout` of coreutils has it.
-pub(crate) const TIMEOUT: u8 = 124;
+const TIMEOUT: u8 = 124;
 
 /// What happened and what to do, with the exit status.
 #[derive(Debug)]
@@ -20,7 +22,12 @@ pub(crate) type Result<T> = std::result::Result<T, Failure>;
 
 impl Failure {
     pub(crate) fn new(message: impl Into<String>) -> Self {
-        Self { status: NO_MACHINE, message: message.into() }
+        Self { status: FAILED, message: message.into() }
+    }
+
+    /// It is because no virtual machine can be made.
+    pub(crate) fn without_machine(self) -> Self {
+        Self { status: NO_MACHINE, ..self }
     }
 
     pub(crate) fn timeout(message: impl Into<String>) -> Self {

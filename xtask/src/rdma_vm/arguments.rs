@@ -15,7 +15,7 @@ pub(crate) enum Action {
 
 /// Run a command in the machine
 ///
-/// The exit status is that of the command; 124 if it did not end in time, 125 if there is no machine.
+/// The exit status is that of the command; 124 if it did not end in time, 125 if no machine can be made.
 #[derive(Debug, Args)]
 pub(crate) struct RunArguments {
     /// A file to put into the machine: as /job/NAME, or elsewhere; with the shared libraries that it needs
@@ -33,7 +33,7 @@ pub(crate) struct RunArguments {
 
 /// Build and run the project's tests in the machine
 ///
-/// The exit status is 0, or that of the first scenario that failed.
+/// The exit status is 0, or that of the first scenario that failed; 125 if no machine can be made.
 #[derive(Debug, Args)]
 pub(crate) struct TestArguments {
     /// Only these scenarios

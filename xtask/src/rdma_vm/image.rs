@@ -12,9 +12,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// What is in the machine, with all that it needs; and `xz-utils`, for its kernel.
-const PACKAGES: [&str; 7] = [
+const PACKAGES: [&str; 8] = [
     "linux-image-amd64",
     "busybox-static",
+    "dash",
     "iproute2",
     "perftest",
     "ibverbs-utils",
@@ -57,7 +58,7 @@ impl Image {
     /// It cannot be made: why, and what to do.
     pub(crate) fn get() -> Result<Self> {
         let image = Self { folder: cache()?.join(recipe()) };
-        if image.is_whole() { Ok(image) } else { Self::make(image, false) }
+        if image.is_whole() { Ok(image) } else { Self::make(image, false).map_err(Failure::without_machine) }
     }
 
     /// One that is made now, of the newest packages.
@@ -65,7 +66,7 @@ impl Image {
     /// # Errors
     /// As `get`.
     pub(crate) fn prepare() -> Result<Self> {
-        Self::make(Self { folder: cache()?.join(recipe()) }, true)
+        Self::make(Self { folder: cache()?.join(recipe()) }, true).map_err(Failure::without_machine)
     }
 
     pub(crate) fn folder(&self) -> &Path {
@@ -86,7 +87,7 @@ impl Image {
         Loader::new(&self.root())
     }
 
-    /// Whether the file system has a library.
+    /// The names of the libraries that the file system has.
     ///
     /// # Errors
     /// The image is damaged.
@@ -177,6 +178,8 @@ fn add_programs(archive: &mut Archive, loader: &Loader) -> Result<BTreeSet<Strin
     archive.file("etc/modules", 0o644, kernel::MODULES.join("\n").as_bytes());
     archive.file("etc/libibverbs.d/rxe.driver", 0o644, b"driver rxe\n");
     let mut files = vec![("bin/busybox".to_owned(), loader.find("bin/busybox")?)];
+    // That of busybox would take its own `ip` for the one with devices of RDMA.
+    files.push(("bin/sh".to_owned(), loader.find("bin/dash")?));
     for program in PROGRAMS {
         files.push((program.to_owned(), loader.find(program)?));
     }
@@ -228,7 +231,7 @@ fn has_qemu() -> bool {
     env::split_paths(&path).any(|folder| folder.join(QEMU).is_file())
 }
 
-/// The user's cache, or that of this machine, if the user has none.
+/// The user's cache.
 fn cache() -> Result<PathBuf> {
     let own = env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
     let base = own.or_else(|| env::home_dir().map(|home| home.join(".cache")));
@@ -236,9 +239,9 @@ fn cache() -> Result<PathBuf> {
     Ok(base.join("gossamer").join("rdma-vm"))
 }
 
-/// A name for what images are made of: another one for other packages, programs and modules.
+/// A name for what images are made of: another one if this file says so, or QEMU comes from elsewhere.
 fn recipe() -> String {
     let mut hasher = DefaultHasher::new();
-    (PACKAGES, PROGRAMS, kernel::MODULES, has_qemu(), include_str!("image.rs")).hash(&mut hasher);
+    (kernel::MODULES, has_qemu(), include_str!("image.rs")).hash(&mut hasher);
     format!("{:016x}", hasher.finish())
 }

@@ -13,6 +13,8 @@ use std::process::{Command, Stdio};
 pub(crate) enum Program {
     /// The unit tests of the library of a package.
     LibraryTests(&'static str),
+    /// A binary of a package.
+    Binary(&'static str, &'static str),
 }
 
 /// Where programs are, once they are built.
@@ -23,26 +25,37 @@ impl Program {
     pub(crate) fn name(self) -> String {
         match self {
             Self::LibraryTests(package) => format!("{package}-tests"),
+            Self::Binary(_, name) => name.to_owned(),
         }
     }
 
-    /// Builds it, for tests. `workspace`: with the features that it has if all of the workspace is built.
+    /// Builds it, as tests are. `workspace`: with the features that it has if all of the workspace is built.
     fn build(self, workspace: bool) -> Result<PathBuf> {
-        let Self::LibraryTests(package) = self;
         let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-        cargo.args(["test", "--no-run", "--lib", "--message-format", "json-render-diagnostics"]);
+        let (package, name) = match self {
+            Self::LibraryTests(package) => {
+                cargo.args(["test", "--no-run", "--lib"]);
+                (package, package)
+            }
+            Self::Binary(package, name) => {
+                cargo.args(["build", "--bin", name]);
+                (package, name)
+            }
+        };
         if workspace {
             cargo.arg("--workspace")
         } else {
             cargo.args(["--package", package])
         };
+        cargo.args(["--message-format", "json-render-diagnostics"]);
         let built = cargo.stderr(Stdio::inherit()).output().context("cargo")?;
         if !built.status.success() {
-            return Err(Failure::new(format!("cargo cannot build the tests of {package} (see above)")));
+            return Err(Failure::new(format!("cargo cannot build {} (see above)", self.name())));
         }
         let messages = String::from_utf8_lossy(&built.stdout).into_owned();
-        let executable = messages.lines().find_map(|line| executable(line, package));
-        executable.ok_or_else(|| Failure::new(format!("cargo has built no tests of {package}")))
+        let is_test = matches!(self, Self::LibraryTests(_));
+        let executable = messages.lines().find_map(|line| executable(line, name, is_test));
+        executable.ok_or_else(|| Failure::new(format!("cargo has built no {}", self.name())))
     }
 }
 
@@ -60,12 +73,12 @@ pub(crate) fn build(scenarios: &[&Scenario], workspace: bool) -> Result<Programs
     Ok(programs)
 }
 
-/// The tests of a library, if a message of Cargo is about them.
-fn executable(message: &str, library: &str) -> Option<PathBuf> {
+/// Where an executable is, if a message of Cargo is about the one of this target, or about its tests.
+fn executable(message: &str, name: &str, is_test: bool) -> Option<PathBuf> {
     let message: Value = serde_json::from_str(message).ok()?;
     let (target, profile) = (message.get("target")?, message.get("profile")?);
-    let is_library = target.get("name")?.as_str()? == library && profile.get("test")?.as_bool()?;
-    let path = is_library.then(|| message.get("executable"))??.as_str()?;
+    let is_it = target.get("name")?.as_str()? == name && profile.get("test")?.as_bool()? == is_test;
+    let path = is_it.then(|| message.get("executable"))??.as_str()?;
     Some(path.into())
 }
 
@@ -74,15 +87,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_tests_of_a_library_are_found_among_the_messages_of_cargo() {
-        let message = |name: &str, test: bool, executable: &str| {
-            format!(
-                r#"{{"reason":"compiler-artifact","target":{{"name":"{name}"}},"profile":{{"test":{test}}},"executable":{executable}}}"#
-            )
+    fn an_executable_is_found_among_the_messages_of_cargo_by_its_target() {
+        let message = |test: bool, executable: &str| {
+            format!(r#"{{"target":{{"name":"a"}},"profile":{{"test":{test}}},"executable":{executable}}}"#)
         };
-        assert_eq!(executable(&message("a", true, "\"/t/a-1\""), "a"), Some("/t/a-1".into()));
-        for other in [message("b", true, "\"/t/b\""), message("a", false, "null"), "no message".to_owned()] {
-            assert_eq!(executable(&other, "a"), None);
+        let (tests, binary) = (message(true, "\"/t/a-1\""), message(false, "\"/t/a\""));
+        assert_eq!(executable(&tests, "a", true), Some("/t/a-1".into()));
+        assert_eq!(executable(&binary, "a", false), Some("/t/a".into()));
+        let library = message(false, "null");
+        for (other, name, is_test) in [
+            (&tests, "a", false),
+            (&tests, "b", true),
+            (&library, "a", false),
+            (&"no message".to_owned(), "a", true),
+        ] {
+            assert_eq!(executable(other, name, is_test), None);
         }
     }
 }

@@ -22,14 +22,52 @@ pub(crate) struct Scenario {
 /// Functions for scripts, as `/job/common.sh`.
 const COMMON: &str = include_str!("../../scenarios/common.sh");
 
-pub(crate) const ALL: &[Scenario] = &[Scenario {
-    name: "verbs",
-    about: "the library's own tests of verbs over the kernel's device; no write finds no receive",
-    script: include_str!("../../scenarios/verbs.sh"),
-    peer: None,
-    programs: &[Program::LibraryTests("gossamer")],
-    status: 0,
-}];
+const WORD_COUNT: &[Program] =
+    &[Program::Binary("examples", "word_count"), Program::Binary("gossamer-cli", "gossamer")];
+const LIBRARY_TESTS: &[Program] = &[Program::LibraryTests("gossamer")];
+
+pub(crate) const ALL: &[Scenario] = &[
+    Scenario {
+        name: "machine",
+        about: "perftest, several devices, a port that goes down, a device that is removed: what other scenarios build upon",
+        script: include_str!("../../scenarios/machine.sh"),
+        peer: None,
+        programs: &[],
+        status: 0,
+    },
+    Scenario {
+        name: "verbs",
+        about: "the library's own tests of verbs over the kernel's device; no write finds no receive",
+        script: include_str!("../../scenarios/verbs.sh"),
+        peer: None,
+        programs: LIBRARY_TESTS,
+        status: 0,
+    },
+    Scenario {
+        name: "absent",
+        about: "without a library, a device, a permission or enough memory that can be pinned it is told what is missing",
+        script: include_str!("../../scenarios/absent.sh"),
+        peer: None,
+        programs: LIBRARY_TESTS,
+        status: 0,
+    },
+    Scenario {
+        name: "word-count",
+        about: "word_count on three nodes counts what it counts in one process",
+        script: include_str!("../../scenarios/word-count.sh"),
+        peer: None,
+        programs: WORD_COUNT,
+        status: 0,
+    },
+    Scenario {
+        name: "two-machines",
+        about: "perftest between two machines, and the link between them cut",
+        script: include_str!("../../scenarios/two-machines.sh"),
+        peer: Some(include_str!("../../scenarios/two-machines.peer.sh")),
+        programs: &[],
+        status: 0,
+    },
+];
 
 /// The scenarios of these names; all, without names.
 ///

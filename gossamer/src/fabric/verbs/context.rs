@@ -12,6 +12,7 @@ use rustix::io::ioctl_fionbio;
 #[cfg(not(feature = "ibverbs"))]
 use std::ffi::CStr;
 use std::ffi::c_int;
+use std::fs::File;
 use std::io;
 use std::os::fd::BorrowedFd;
 use std::ptr::NonNull;
@@ -69,6 +70,17 @@ impl DeviceList {
         unsafe { device.read() }
     }
 
+    /// Why a device could not be opened. The library looks for its file in a second place if it may not open the first one, and
+    /// tells what is wrong with that.
+    fn why_closed(&self, device: *mut ibv_device) -> io::Error {
+        let error = io::Error::last_os_error();
+        // SAFETY: V3: a text of a device of the list, whose type is public.
+        let name = unsafe { CStr::from_ptr((&raw const (*device).dev_name).cast()) };
+        let file = format!("/dev/infiniband/{}", name.to_string_lossy());
+        let opened = File::options().read(true).write(true).open(file);
+        opened.err().filter(|first| first.kind() == io::ErrorKind::PermissionDenied).unwrap_or(error)
+    }
+
     /// Opens a device.
     ///
     /// # Errors
@@ -82,7 +94,7 @@ impl DeviceList {
         // SAFETY: V2, V3.
         let context = unsafe { (self.verbs.ibv_open_device)(device) };
         let Some(raw) = NonNull::new(context) else {
-            return Err(Unavailable::of_opening(name, &io::Error::last_os_error()));
+            return Err(Unavailable::of_opening(name, &self.why_closed(device)));
         };
         let context = DeviceContext { verbs: self.verbs, raw, name, process: Process::this() };
         match ioctl_fionbio(context.async_descriptor(), true) {

@@ -223,6 +223,17 @@ fn a_queue_pair_that_ends_flushes_its_receives_and_tells_of_foreign_faults() {
 }
 
 #[test]
+fn a_remote_side_that_is_gone_is_noticed_by_who_writes() {
+    let (context, pair) = device();
+    let [mut near, far] = connected(&context, &pair);
+    let target = far.region(&Words::counting_from(0), RegionAccess::RemoteWrite).remote(0);
+    drop(far);
+    near.chain.write(Payload::Inline(&[1; 8]), target, None, SIGNALED);
+    near.post();
+    assert_eq!(near.completion().failure().unwrap().status, IBV_WC_RETRY_EXC_ERR);
+}
+
+#[test]
 fn what_the_device_refuses_is_told_with_the_call_and_the_device() {
     let (context, pair) = device();
     let end = End::new(&context);

@@ -236,6 +236,7 @@ fn the_devices_of_this_machine_are_listed_or_it_is_told_in_one_line_why_not() {
         Ok(list) => assert!(!list.names().is_empty()),
         Err(why) => {
             let why = why.to_string();
+            println!("{why}");
             assert!(why.starts_with("no ") || why.starts_with("lib") || why.starts_with("ibv_"), "{why}");
             assert!(!why.contains('\n'), "{why}");
         }

@@ -19,8 +19,8 @@ pub(crate) struct VerbsSettings {
 
 impl Default for VerbsSettings {
     fn default() -> Self {
-        // 67 ms, and devices may take four times that: a cut link is noticed within 3 s.
-        Self { ports: Vec::new(), gid: None, service_level: 0, traffic_class: 0, timeout: 14, retries: 7 }
+        // 67 ms, and devices may take four times that: a cut link is noticed within 2 s. To some devices 7 retries are for ever.
+        Self { ports: Vec::new(), gid: None, service_level: 0, traffic_class: 0, timeout: 14, retries: 6 }
     }
 }
 
