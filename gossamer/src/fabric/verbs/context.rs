@@ -74,8 +74,10 @@ impl DeviceList {
     /// tells what is wrong with that.
     fn why_closed(&self, device: *mut ibv_device) -> io::Error {
         let error = io::Error::last_os_error();
-        // SAFETY: V3: a text of a device of the list, whose type is public.
-        let name = unsafe { CStr::from_ptr((&raw const (*device).dev_name).cast()) };
+        // SAFETY: V3: a device of the list, whose type is public.
+        let name = unsafe { &(*device).dev_name };
+        // SAFETY: V2: a text that ends.
+        let name = unsafe { CStr::from_ptr(name.as_ptr()) };
         let file = format!("/dev/infiniband/{}", name.to_string_lossy());
         let opened = File::options().read(true).write(true).open(file);
         opened.err().filter(|first| first.kind() == io::ErrorKind::PermissionDenied).unwrap_or(error)
