@@ -1,7 +1,10 @@
 //! The formula for what lanes take, against racks of processes.
 
 use benches::memory::{Over, Shape, measure, node};
-use integration_tests::watched;
+use gossamer::{Config, FabricChoice, rack};
+use integration_tests::{isolated, simulate_rdma, simulated_rdma, watched};
+use libloading::Library;
+use std::ffi::{CStr, c_char};
 
 /// A node, when a test has started it as one.
 #[test]
@@ -32,6 +35,51 @@ fn connections_and_descriptors_are_as_computed_and_memory_nearly() {
             }
         }
     });
+}
+
+/// Bytes that are registered with the simulated device, by all nodes of this process.
+fn pinned() -> u64 {
+    type Counter = unsafe extern "C" fn(*const c_char) -> u64;
+    const NAME: &CStr = c"pinned";
+    // SAFETY: it is open already.
+    let device = unsafe { Library::new(simulated_rdma()) }.unwrap();
+    // SAFETY: of this type.
+    let counter = unsafe { device.get::<Counter>("verbs_sim_counter") }.unwrap();
+    // SAFETY: it reads a string.
+    unsafe { counter(NAME.as_ptr()) }
+}
+
+#[test]
+fn what_is_registered_for_rdma_is_exactly_as_computed() {
+    watched(|| {
+        isolated(|| {
+            simulate_rdma();
+            for (nodes, workers) in [(2, 1), (2, 3), (3, 2), (2, 5)] {
+                let config = Config::default().threads(workers).pin(false).fabric(FabricChoice::Verbs);
+                let found = rack::run_in_process(nodes, config, || {
+                    node::use_all_lanes();
+                    pinned()
+                });
+                let shape = Shape { nodes: nodes as u64, workers: workers as u64, over: Over::Verbs };
+                assert_eq!(found, shape.nodes * shape.pinned(), "{shape:?}");
+            }
+            assert_eq!(pinned(), 0, "all of it is given back");
+        });
+    });
+}
+
+#[test]
+fn rdma_takes_hardly_more_than_tcp_and_three_mebibytes_for_each_remote_node() {
+    for nodes in [2, 3, 4, 8, 16, 64] {
+        for workers in [1, 2, 3, 4, 8, 16, 32, 64, 128] {
+            let of = |over| Shape { nodes, workers, over }.predicted(0).lanes;
+            let (verbs, tcp) = (of(Over::Verbs), of(Over::Tcp));
+            assert!(
+                verbs <= tcp * 11 / 10 + (nodes - 1) * (3 << 20),
+                "{nodes} x {workers}: {verbs}, tcp {tcp}"
+            );
+        }
+    }
 }
 
 #[test]

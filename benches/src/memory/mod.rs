@@ -11,8 +11,10 @@ pub use rack::measure;
 pub enum Over {
     /// All are on one machine.
     Memory,
-    /// Each is on a machine of its own.
+    /// Each is on a machine of its own, reached by TCP.
     Tcp,
+    /// By RDMA, over one pair of ports.
+    Verbs,
 }
 
 /// So many nodes with so many workers each.
@@ -44,7 +46,26 @@ const ENDS: u64 = 6 << 10;
 /// What both ends of a lane between machines have more than others, to gather batches of 7 KiB instead of 1.
 const FAR_ENDS: u64 = 12 << 10;
 
+/// Bytes of a region from which slots are cut, and how many lanes' slots of one direction that are.
+const CHUNK: (u64, u64) = (2 << 20, (2 << 20) / SLOTS[1]);
+/// Bytes of a queue pair: what waits to be read by the device, and its mailbox.
+const QUEUE_PAIR: u64 = (128 << 10) + (4 << 10);
+/// Bytes of places for fragments, in both directions, for each remote node.
+const PLACES: u64 = 2 * (4 * (64 << 10));
+
 impl Shape {
+    /// Bytes that a node registers for RDMA, and so pins. What the device itself takes for a queue pair comes on top: some 100 KiB.
+    #[must_use]
+    pub fn pinned(&self) -> u64 {
+        let Self { nodes, workers, over } = *self;
+        if over != Over::Verbs {
+            return 0;
+        }
+        // What a node reads: the responses of lanes from here, the requests of lanes to here.
+        let chunks = (2 * workers * workers).div_ceil(CHUNK.1);
+        (nodes - 1) * (chunks * CHUNK.0 + workers * QUEUE_PAIR + PLACES)
+    }
+
     /// What there is on a node, by what the code does.
     #[must_use]
     pub fn predicted(&self, node: u64) -> Figures {
@@ -58,6 +79,7 @@ impl Shape {
         let slots = match over {
             Over::Memory => 2 * near * inside + 2 * near * between,
             Over::Tcp => 2 * near * inside + (2 * far + FAR_ENDS) * between,
+            Over::Verbs => 2 * near * inside + FAR_ENDS * between + self.pinned(),
         };
         let (connections, descriptors) = match over {
             // Node 0 and each other are connected. Each node has memory of its own, and shares more with each other, whose workers
@@ -68,6 +90,8 @@ impl Shape {
             }
             // One for each worker, and one to watch each other, which is read and written by two descriptors.
             Over::Tcp => (others * (workers + 1), others * (workers + 2)),
+            // As with shared memory; and the device's two, a completion channel of each worker, and what ends the watch of the device.
+            Over::Verbs => (others, 2 * others + workers + 3),
         };
         // Each worker has a poller, by two descriptors, what wakes it, and what other nodes wake it with. Each node has a listener.
         Figures {

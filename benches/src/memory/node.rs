@@ -79,8 +79,11 @@ pub fn run() {
 }
 
 /// Every worker asks every worker, in turn.
+///
+/// # Panics
+/// If a request is lost.
 #[gossamer::delegate]
-fn use_all_lanes() {
+pub fn use_all_lanes() {
     let counts: Vec<Trust<u64>> = Trustee::all().iter().map(|there| there.entrust(0)).collect();
     let ask = const {
         |counts: Vec<Trust<u64>>| {

@@ -1,6 +1,6 @@
 //! Small racks whose memory is measured: a process of this program for each node.
 
-use super::{Figures, Over, Shape, node};
+use super::{Figures, Shape, node};
 use crate::partner::Partner;
 use std::io::Read as _;
 use std::process::{Command, Stdio};
@@ -23,7 +23,7 @@ pub fn measure(shape: Shape, arguments: &[&str]) -> Result<Vec<(Figures, u64)>, 
         command
             .env("GOSSAMER_TOKEN", format!("{own:0>64}"))
             .env("GOSSAMER_THREADS", shape.workers.to_string());
-        command.env("GOSSAMER_SHARE_MEMORY", if shape.over == Over::Memory { "1" } else { "0" });
+        command.env("GOSSAMER_FABRIC", super::tables::name(shape.over));
         command
     };
     let others: Vec<Partner> = (1..shape.nodes).map(|node| Partner::of(&mut command(node))).collect();

@@ -43,22 +43,31 @@ pub fn text(arguments: &[&str]) -> Result<String, String> {
     }
     text += "\n## Computed\n\nThe formula, for a node of a rack whose workers have all asked each other. Over shared memory all nodes are \
              on one machine, which has as many times as much.\n\n";
-    text += "| nodes x workers | shm: memory | connections | descriptors | tcp: memory | connections | descriptors |\n\
-             |---|---|---|---|---|---|---|\n";
+    text += "| nodes x workers | shm: memory | connections | descriptors | tcp: memory | connections | descriptors \
+             | verbs: memory | of it pinned | connections | descriptors |\n\
+             |---|---|---|---|---|---|---|---|---|---|---|\n";
     for (nodes, workers) in LARGE {
         let of = |over| Shape { nodes, workers, over }.predicted(0);
-        let (memory, tcp) = (of(Over::Memory), of(Over::Tcp));
+        let (memory, tcp, verbs) = (of(Over::Memory), of(Over::Tcp), of(Over::Verbs));
+        let pinned = bytes(Shape { nodes, workers, over: Over::Verbs }.pinned());
         let three =
             |one: Figures| format!("{} | {} | {}", bytes(one.lanes), one.connections, one.descriptors);
-        let _ = writeln!(text, "| {nodes} x {workers} | {} | {} |", three(memory), three(tcp));
+        let (memory, tcp) = (three(memory), three(tcp));
+        let Figures { lanes, connections, descriptors } = verbs;
+        let _ = writeln!(
+            text,
+            "| {nodes} x {workers} | {memory} | {tcp} | {} | {pinned} | {connections} | {descriptors} |",
+            bytes(lanes)
+        );
     }
     Ok(text)
 }
 
-fn name(over: Over) -> &'static str {
+pub(super) fn name(over: Over) -> &'static str {
     match over {
         Over::Memory => "shm",
         Over::Tcp => "tcp",
+        Over::Verbs => "verbs",
     }
 }
 
