@@ -2,9 +2,7 @@
 
 use benches::memory::{Over, Shape, measure, node};
 use gossamer::{Config, FabricChoice, rack};
-use integration_tests::{isolated, simulate_rdma, simulated_rdma, watched};
-use libloading::Library;
-use std::ffi::{CStr, c_char};
+use integration_tests::{isolated, simulate_rdma, simulated_counter, watched};
 
 /// A node, when a test has started it as one.
 #[test]
@@ -39,14 +37,7 @@ fn connections_and_descriptors_are_as_computed_and_memory_nearly() {
 
 /// Bytes that are registered with the simulated device, by all nodes of this process.
 fn pinned() -> u64 {
-    type Counter = unsafe extern "C" fn(*const c_char) -> u64;
-    const NAME: &CStr = c"pinned";
-    // SAFETY: it is open already.
-    let device = unsafe { Library::new(simulated_rdma()) }.unwrap();
-    // SAFETY: of this type.
-    let counter = unsafe { device.get::<Counter>("verbs_sim_counter") }.unwrap();
-    // SAFETY: it reads a string.
-    unsafe { counter(NAME.as_ptr()) }
+    simulated_counter(c"pinned")
 }
 
 #[test]

@@ -10,7 +10,7 @@ mod watchdog;
 
 pub use child::{Ended, in_child, isolated};
 pub use figures::{cpu_time, descriptors, resident_bytes, threads};
-pub use rdma::{simulate_rdma, simulated_rdma};
+pub use rdma::{simulate_rdma, simulated_counter, simulated_rdma};
 pub use tally::{Counted, Tally};
 pub use watchdog::watched;
 

@@ -1,6 +1,7 @@
 //! The simulated RDMA device, which is built beside the tests.
 
 use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
+use std::ffi::{CStr, c_char};
 use std::path::PathBuf;
 use std::sync::Once;
 
@@ -24,4 +25,19 @@ pub fn simulate_rdma() {
         let library = unsafe { Library::open(Some(simulated_rdma()), RTLD_NOW | RTLD_GLOBAL) };
         std::mem::forget(library.expect("the simulated device is built"));
     });
+}
+
+/// A counter of the simulated device, of this process.
+///
+/// # Panics
+/// If it was not built.
+pub fn simulated_counter(name: &CStr) -> u64 {
+    type Counter = unsafe extern "C" fn(*const c_char) -> u64;
+    simulate_rdma();
+    // SAFETY: it is open already.
+    let device = unsafe { Library::open(Some(simulated_rdma()), RTLD_NOW) }.expect("the simulated device");
+    // SAFETY: of this type.
+    let counter = unsafe { device.get::<Counter>("verbs_sim_counter") }.expect("its counters");
+    // SAFETY: it reads a string.
+    unsafe { counter(name.as_ptr()) }
 }
