@@ -5,7 +5,7 @@
 //! can come before word of the peer; so a failure waits for a grace, in which one that explains more takes its place.
 
 use crate::exit;
-use crate::node::ending::{End, How};
+use crate::node::ending::{End, How, RELEASED};
 use crate::node::signal::{GIVE_UP, INTERRUPTED, KILL, PIPE, TERMINATE};
 use std::time::{Duration, Instant};
 
@@ -89,7 +89,7 @@ impl Fate {
 
     /// A node has ended.
     pub fn ended(&mut self, now: Instant, node: usize, end: End) {
-        let how = end.how.clone();
+        let (how, is_released) = (end.how.clone(), end.words.as_deref() == Some(RELEASED));
         match self.ends.get_mut(node) {
             Some(known @ None) => *known = Some(end),
             _ => return,
@@ -101,6 +101,7 @@ impl Fate {
         match how {
             How::Exited(0) if node == 0 => self.finish(now),
             How::Exited(0 | exit::LOST) if finished => {}
+            How::Exited(0) if is_released => {}
             How::Exited(0) => self.fail(now, node, Weight::Early),
             How::Exited(exit::LOST) => self.fail(now, node, Weight::Peer),
             How::Exited(_) | How::Killed { .. } | How::Lost(_) => self.fail(now, node, Weight::Own),

@@ -10,6 +10,9 @@ use std::process::ExitStatus;
 /// The longest report line of a node, in bytes.
 pub const MOST_WORDS: usize = 4096;
 
+/// What a node says that ends with status 0 because node 0, which goes on, needs it no more.
+pub const RELEASED: &str = "released by node 0";
+
 /// How a node ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum How {

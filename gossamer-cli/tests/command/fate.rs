@@ -1,7 +1,7 @@
 //! The launcher's decisions, under a clock of the tests.
 
 use gossamer_cli::launcher::fate::{FAREWELL, Fate, GRACE};
-use gossamer_cli::node::ending::{End, How};
+use gossamer_cli::node::ending::{End, How, RELEASED};
 use gossamer_cli::node::signal::{GIVE_UP, INTERRUPTED};
 use std::time::{Duration, Instant};
 
@@ -57,6 +57,18 @@ fn an_application_whose_nodes_all_end_well_has_status_0_in_any_order() {
         }
         scene.over(0, None);
     }
+}
+
+#[test]
+fn node_0_may_go_on_for_long_when_it_has_released_the_others() {
+    let mut scene = Scene::of(3);
+    for node in [2, 1] {
+        let released = End { how: How::Exited(0), words: Some(RELEASED.to_owned()) };
+        scene.fate.ended(scene.now, node, released);
+    }
+    scene.later(100 * FAREWELL).sends(&[]);
+    assert!(!scene.fate.is_over(scene.now));
+    scene.ended(0, How::Exited(4)).over(4, Some(0));
 }
 
 #[test]

@@ -139,6 +139,7 @@ fn run_node<R: Send + 'static>(
         Watcher::Follower(follower) => {
             follower.follow(Arc::clone(runtime.shared()));
             runtime.leave();
+            fate::tell_release();
             process::exit(0);
         }
     };

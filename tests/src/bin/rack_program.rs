@@ -8,7 +8,13 @@ use std::time::Duration;
 
 fn main() {
     let what = std::env::args().nth(1).unwrap_or_default();
+    let goes_on = what == "go on";
     let outcome = gossamer::try_run(gossamer::Config::default(), move || work(&what));
+    if goes_on {
+        // Longer than a launcher waits for the others.
+        std::thread::sleep(Duration::from_secs(3));
+        println!("node 0 has gone on");
+    }
     if let Err(error) = outcome {
         eprintln!("rack_program: {error}");
         process::exit(2);
@@ -24,6 +30,7 @@ fn work(what: &str) {
             sum();
             rack::wait_all();
         }
+        "go on" => {}
         "stream" => stream_around(),
         "panic" => panic!("as asked for"),
         "sleep" => {

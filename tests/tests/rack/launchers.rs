@@ -95,6 +95,15 @@ fn word_count_counts_the_same_on_threads_and_on_nodes() {
 }
 
 #[test]
+fn our_own_launcher_lets_node_0_go_on_after_the_others() {
+    watched(|| {
+        let mut command = Command::new(built("gossamer"));
+        command.args(["run", "--local", "3", "--no-prefix", "--", PROGRAM, "go on"]);
+        assert_succeeds(&mut command, "node 0 has gone on\n");
+    });
+}
+
+#[test]
 fn our_own_launcher_reports_once_how_a_node_died() {
     watched(|| {
         let gossamer = built("gossamer");

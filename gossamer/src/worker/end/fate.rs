@@ -13,6 +13,8 @@ use std::io::Write;
 
 /// Exit status of a node whose peer was lost.
 pub(crate) const PEER_LOST: i32 = 75;
+/// What a node tells its launcher when all went well and node 0 needs it no more, which itself may go on for long.
+const RELEASED: &str = "released by node 0";
 /// Bytes that a launcher takes of a report.
 const LONGEST: usize = 4096;
 
@@ -37,6 +39,11 @@ pub(crate) fn tell_launcher(report: &str) {
     let end = line.floor_char_boundary(LONGEST - 1);
     // A launcher that is gone hears nothing, and has ended this node anyway.
     let _unheard = pipe.write_all(format!("{}\n", &line[..end]).as_bytes());
+}
+
+/// Tells the launcher, if there is one, that this node is about to end because all is done.
+pub(crate) fn tell_release() {
+    tell_launcher(RELEASED);
 }
 
 /// Says why the application ends: to the launcher, if there is one.
