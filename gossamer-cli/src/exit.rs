@@ -24,7 +24,8 @@
 //! | 75 | the other side was lost |
 //! | 141 | whoever read the receiver's standard output has closed it |
 //!
-//! The other commands end with 0, or with 2 or 3 as above. `kill` and `logs` end with 1 if no such application runs.
+//! The other commands end with 0, or with 2 or 3 as above. `kill` and `logs` end with 1 if no such application runs, `check-rdma`
+//! if RDMA cannot be used.
 
 use std::fmt;
 

@@ -1,9 +1,12 @@
 //! Starts what the command line says, and ends the process with its status.
 
-use crate::cli::arguments::{Action, ApplicationArguments, Arguments, QueryArguments, RunArguments};
+use crate::cli::arguments::{
+    Action, ApplicationArguments, Arguments, CheckRdmaArguments, QueryArguments, RunArguments,
+};
 use crate::exit::{self, Failure};
 use crate::launcher::{local, remote};
-use crate::query::{applications, logs, status};
+use crate::program::settings::NodeSettings;
+use crate::query::{applications, check_rdma, logs, status};
 use crate::secure::key;
 use crate::terminal::printable::printable;
 use crate::{daemon, files};
@@ -36,6 +39,9 @@ fn act(command: Action) -> Result<u8, Failure> {
         Action::Logs(ApplicationArguments { id, query: QueryArguments { config, json } }) => {
             block_on(logs::logs(&config.config, &id, json))
         }
+        Action::CheckRdma(CheckRdmaArguments { with, query: QueryArguments { config, json } }) => {
+            block_on(check_rdma::check(&config.config, with.as_deref(), json))
+        }
         Action::Send(send) => files::sender::run::run(&send),
         Action::Recv(recv) => files::receiver::run::run(&recv),
         Action::Keygen { file, json } => keygen(&file, json),
@@ -49,12 +55,12 @@ fn act(command: Action) -> Result<u8, Failure> {
 }
 
 async fn launch(run: RunArguments) -> Result<u8, Failure> {
-    let RunArguments { local, nodes, hosts, config, threads, no_prefix, command } = run;
-    let prefix = !no_prefix;
+    let RunArguments { local, nodes, hosts, config, threads, fabric, no_prefix, command } = run;
+    let (prefix, settings) = (!no_prefix, NodeSettings { threads, fabric });
     match local {
-        Some(nodes) => local::run(local::LocalRun { nodes, threads, prefix, command }).await,
+        Some(nodes) => local::run(local::LocalRun { nodes, settings, prefix, command }).await,
         None => {
-            remote::run(remote::RemoteRun { config: config.config, nodes, hosts, threads, prefix, command })
+            remote::run(remote::RemoteRun { config: config.config, nodes, hosts, settings, prefix, command })
                 .await
         }
     }

@@ -1,4 +1,4 @@
-//! The answers to all requests but launches.
+//! The answers to all requests but launches and checks of RDMA.
 
 use crate::daemon::state::Daemon;
 use crate::rack::protocol::{Reply, Request, Status};
@@ -11,9 +11,12 @@ impl Daemon {
     }
 
     /// The reply to a request.
-    pub fn answer(&self, request: Request) -> Reply {
+    pub async fn answer(&self, request: Request) -> Reply {
         match request {
-            Request::Status => Reply::Status(self.status()),
+            Request::Status(variables) => {
+                let rdma = self.rdma.report(variables).await.map(|report| report.to_bytes());
+                Reply::Status(self.status(rdma))
+            }
             Request::List => Reply::List(self.registry.list()),
             Request::Kill { application, by } => Reply::Killed(self.registry.kill(&application, &by)),
             Request::Logs { application } => Reply::Logs(self.registry.logs(&application)),
@@ -22,10 +25,13 @@ impl Daemon {
             | Request::Start { .. }
             | Request::Command(_)
             | Request::Heartbeat => Reply::Refused("this belongs into a launch".into()),
+            Request::CheckRdma { .. } | Request::RdmaStep(_) => {
+                Reply::Refused("this belongs into a check of RDMA".into())
+            }
         }
     }
 
-    fn status(&self) -> Status {
+    fn status(&self, rdma: Result<Vec<u8>, String>) -> Status {
         let listed = self.registry.list();
         let nodes = listed.iter().flat_map(|application| &application.nodes);
         let load = fs::read_to_string("/proc/loadavg").unwrap_or_default();
@@ -45,6 +51,7 @@ impl Daemon {
                 .into_iter()
                 .map(|machine| (machine.name, machine.address))
                 .collect(),
+            rdma,
         }
     }
 }

@@ -6,17 +6,21 @@
 //! | part | |
 //! |---|---|
 //! | `log`, `registry`, `state` | the journal; the applications here; what all sessions share |
-//! | `exchange`, `answer` | requests in, replies out; the answers to all requests but launches |
+//! | `rdma` | the RDMA devices, at which a few look at a time |
+//! | `exchange`, `answer` | requests in, replies out; the answers to most requests |
+//! | `check` | a check of RDMA between this machine and a client's |
 //! | `prepare`, `launch` | a launch up to the start of its nodes; from there to its end |
 //! | `gate`, `session`, `listen` | too many peers without proof of the key; one connection; all of them |
 
 mod answer;
+mod check;
 mod exchange;
 mod gate;
 mod launch;
 pub mod listen;
 mod log;
 mod prepare;
+mod rdma;
 mod registry;
 mod session;
 mod state;

@@ -1,5 +1,6 @@
 //! One connection to a daemon: the proof of the key, and the first request.
 
+use crate::daemon::check;
 use crate::daemon::exchange::send;
 use crate::daemon::gate::Ticket;
 use crate::daemon::launch;
@@ -27,8 +28,11 @@ pub async fn serve(daemon: Arc<Daemon>, stream: TcpStream, peer: SocketAddr, tic
         Ok((reader, writer, Request::Launch(launch))) => {
             launch::serve(&daemon, reader, writer, *launch).await
         }
+        Ok((reader, writer, Request::CheckRdma { variables, report })) => {
+            check::serve(&daemon, reader, writer, variables, report).await
+        }
         Ok((_, mut writer, request)) => {
-            let reply = daemon.answer(request);
+            let reply = daemon.answer(request).await;
             let _ = timeout(HANDSHAKE, send(&mut writer, &reply)).await;
         }
         Err(error) => daemon.refusals.add(&format!("refused {}: {error}", peer.ip())),

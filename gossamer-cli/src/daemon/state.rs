@@ -1,6 +1,7 @@
 //! What all sessions of a daemon share.
 
 use crate::daemon::log::Log;
+use crate::daemon::rdma::RdmaDevices;
 use crate::daemon::registry::Registry;
 use crate::exit::{Failure, USAGE};
 use crate::node::invocation::User;
@@ -25,6 +26,8 @@ pub struct Daemon {
     pub cache: Arc<ProgramCache>,
     /// The applications that have nodes here.
     pub registry: Arc<Registry>,
+    /// The RDMA devices of this machine.
+    pub rdma: RdmaDevices,
     /// When the daemon was started.
     pub started: Instant,
     /// Set when the daemon ends.
@@ -51,6 +54,7 @@ impl Daemon {
             user,
             cache,
             registry: Arc::new(Registry::new(&rack.limits)),
+            rdma: RdmaDevices::default(),
             started: Instant::now(),
             stopping,
             refusals: Log::default(),

@@ -6,6 +6,7 @@ use crate::launcher::supervise::supervise;
 use crate::node::host::host;
 use crate::node::invocation::{Invocation, NodeSpec};
 use crate::node::resource_limits::{self, ResourceLimits};
+use crate::program::settings::NodeSettings;
 use crate::secure::random;
 use std::ffi::OsString;
 use tokio::sync::mpsc::unbounded_channel;
@@ -15,8 +16,8 @@ use tokio::sync::mpsc::unbounded_channel;
 pub struct LocalRun {
     /// How many nodes.
     pub nodes: u32,
-    /// How many workers each of them has.
-    pub threads: Option<u32>,
+    /// What nodes are told besides the environment.
+    pub settings: NodeSettings,
     /// Whether lines are marked with the node's name.
     pub prefix: bool,
     /// The program and its arguments.
@@ -28,7 +29,7 @@ pub struct LocalRun {
 /// # Errors
 /// If it cannot be started.
 pub async fn run(run: LocalRun) -> Result<u8, Failure> {
-    let LocalRun { nodes, threads, prefix, command } = run;
+    let LocalRun { nodes, settings, prefix, command } = run;
     let limits = ResourceLimits::own();
     resource_limits::raise_open_files();
     let program = Invocation {
@@ -40,7 +41,7 @@ pub async fn run(run: LocalRun) -> Result<u8, Failure> {
         limits,
         user: None,
     };
-    let planned = plan(nodes, threads)?;
+    let planned = plan(nodes, settings)?;
     let (commands, orders) = unbounded_channel();
     let (tell, mut told) = unbounded_channel();
     let (tell_launcher, events) = unbounded_channel();
@@ -61,7 +62,7 @@ pub async fn run(run: LocalRun) -> Result<u8, Failure> {
 }
 
 /// The nodes, and how they find each other.
-fn plan(nodes: u32, threads: Option<u32>) -> Result<Vec<NodeSpec>, Failure> {
+fn plan(nodes: u32, settings: NodeSettings) -> Result<Vec<NodeSpec>, Failure> {
     let name = random::hexadecimal::<8>()?;
     let token = random::hexadecimal::<32>()?;
     let addresses: Vec<String> = (0..nodes).map(|node| format!("unix:gossamer-{name}-{node}")).collect();
@@ -72,7 +73,7 @@ fn plan(nodes: u32, threads: Option<u32>) -> Result<Vec<NodeSpec>, Failure> {
             ("GOSSAMER_NODE", node.to_string()),
             ("GOSSAMER_TOKEN", token.clone()),
         ];
-        variables.extend(threads.map(|threads| ("GOSSAMER_THREADS", threads.to_string())));
+        variables.extend(settings.variables());
         variables
     };
     Ok((0..nodes).map(|index| NodeSpec { index, variables: variables(index), listener: None }).collect())

@@ -9,6 +9,7 @@ use crate::launcher::relay::relay;
 use crate::launcher::supervise::supervise;
 use crate::node::message::{Command, Event};
 use crate::program::find::Program;
+use crate::program::settings::NodeSettings;
 use crate::rack::config::{Machine, Rack};
 use crate::rack::protocol::{HEARTBEAT, Launch};
 use crate::secure::key::Key;
@@ -29,8 +30,8 @@ pub struct RemoteRun {
     pub nodes: Option<u32>,
     /// On which machines: all, if empty.
     pub hosts: Vec<String>,
-    /// How many workers each node has.
-    pub threads: Option<u32>,
+    /// What nodes are told besides the environment.
+    pub settings: NodeSettings,
     /// Whether lines are marked with the node's name.
     pub prefix: bool,
     /// The program and its arguments.
@@ -58,7 +59,7 @@ pub async fn run(run: RemoteRun) -> Result<u8, Failure> {
     let rack = Rack::read(&run.config)?;
     let key = Key::read(&rack.key)?;
     let mut machines = rack.choose(&run.hosts)?;
-    let program = Program::find(run.command, run.threads)?;
+    let program = Program::find(run.command, run.settings)?;
     let count = run.nodes.map_or(machines.len(), |nodes| usize::try_from(nodes).unwrap_or(usize::MAX));
     machines.truncate(count);
     // Nodes are dealt out to the machines in turn.

@@ -3,6 +3,7 @@
 use crate::exit::{FAILED, Failure, NOT_EXECUTABLE, NOT_FOUND};
 use crate::node::resource_limits::ResourceLimits;
 use crate::program::cache;
+use crate::program::settings::NodeSettings;
 use crate::rack::owner::owner;
 use crate::rack::protocol::Launch;
 use crate::secure::random;
@@ -26,7 +27,7 @@ impl Program {
     ///
     /// # Errors
     /// If it is not there (127), or cannot be executed (126).
-    pub fn find(command: Vec<OsString>, threads: Option<u32>) -> Result<Self, Failure> {
+    pub fn find(command: Vec<OsString>, settings: NodeSettings) -> Result<Self, Failure> {
         let path = search(Path::new(command.first().map_or("".as_ref(), OsString::as_os_str)))?;
         let hashed = File::open(&path).and_then(cache::hash);
         let (hash, length) = hashed.map_err(|error| {
@@ -43,7 +44,7 @@ impl Program {
             arguments: command.into_iter().map(OsString::into_vec).collect(),
             hash,
             length,
-            environment: environment(threads),
+            environment: environment(settings),
             directory: directory.into_os_string().into_vec(),
             mask: mask(),
             limits: ResourceLimits::own(),
@@ -52,12 +53,12 @@ impl Program {
     }
 }
 
-/// The environment of this process, in which `threads` may say how many workers a node has.
-fn environment(threads: Option<u32>) -> Vec<(Vec<u8>, Vec<u8>)> {
+/// The environment of this process, in which what the command line says takes the place of what was there.
+fn environment(settings: NodeSettings) -> Vec<(Vec<u8>, Vec<u8>)> {
     let mut environment: Vec<(OsString, OsString)> = std::env::vars_os().collect();
-    if let Some(threads) = threads {
-        environment.retain(|(name, _)| name != "GOSSAMER_THREADS");
-        environment.push(("GOSSAMER_THREADS".into(), threads.to_string().into()));
+    for (name, value) in settings.variables() {
+        environment.retain(|(known, _)| known != name);
+        environment.push((name.into(), value.into()));
     }
     environment.into_iter().map(|(name, value)| (name.into_vec(), value.into_vec())).collect()
 }

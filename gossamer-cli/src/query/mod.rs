@@ -1,9 +1,15 @@
-//! `gossamer status`, `ps`, `kill` and `logs`: one question to all daemons, one answer to the user.
+//! `gossamer status`, `ps`, `kill` and `logs`: one question to all daemons, one answer to the user; and `check-rdma`.
 //!
 //! Each is handed the configuration's path, and gives the exit status. [`ask`] collects what the machines say, [`output`] writes.
+//! [`rdma`] has reports of RDMA as text and JSON, [`pairs`] what joins each two machines; [`check_rdma`] looks at this machine,
+//! [`check_with`] tries a queue pair to another.
 
 pub mod applications;
 pub mod ask;
+pub mod check_rdma;
+pub mod check_with;
 pub mod logs;
 pub mod output;
+pub mod pairs;
+pub mod rdma;
 pub mod status;

@@ -3,14 +3,18 @@
 use crate::exit::{Failure, UNREACHABLE};
 use crate::query::ask::{MachineAnswer, ask_all};
 use crate::query::output::{complain, print, print_json};
+use crate::query::pairs::{self, NamedReport};
+use crate::query::rdma;
 use crate::rack::config::{Machine, Rack};
 use crate::rack::protocol::{Reply, Request, Status};
+use crate::rack::rdma::{own_variables, settings, understood};
 use crate::terminal::table::{self, Table};
 use serde_json::{Value, json};
 use std::path::Path;
 
-const TITLES: [&str; 11] =
-    ["MACHINE", "ADDRESS", "VERSION", "HEALTH", "UP", "CPUS", "LOAD", "FREE", "APPS", "NODES", "CACHE"];
+const TITLES: [&str; 12] = [
+    "MACHINE", "ADDRESS", "VERSION", "HEALTH", "UP", "CPUS", "LOAD", "FREE", "APPS", "NODES", "CACHE", "RDMA",
+];
 
 /// A machine that has answered.
 struct Reached<'a> {
@@ -29,9 +33,11 @@ struct Reached<'a> {
 pub async fn status(config: &Path, as_json: bool) -> Result<u8, Failure> {
     let rack = Rack::read(config)?;
     let own: Vec<_> = rack.machines().into_iter().map(|machine| (machine.name, machine.address)).collect();
-    let answers = ask_all(config, Request::Status).await?;
+    let variables = own_variables();
+    settings(&variables)?;
+    let answers = ask_all(config, Request::Status(variables)).await?;
     let mut table = Table::new(&TITLES);
-    let mut values = Vec::new();
+    let (mut values, mut reports) = (Vec::new(), Vec::new());
     let mut result = 0;
     for MachineAnswer { machine, version, seconds, reply } in answers {
         match reply {
@@ -39,8 +45,10 @@ pub async fn status(config: &Path, as_json: bool) -> Result<u8, Failure> {
                 let agrees = status.machines == own;
                 let reached =
                     Reached { machine: &machine, version: &version, seconds, status: &status, agrees };
-                table.add(reached.row());
-                values.push(reached.json());
+                let report: NamedReport = (machine.name.clone(), understood(&status.rdma));
+                table.add(reached.row(&report));
+                values.push(reached.json(&report));
+                reports.push(report);
             }
             other => {
                 result = UNREACHABLE;
@@ -56,14 +64,25 @@ pub async fn status(config: &Path, as_json: bool) -> Result<u8, Failure> {
         }
     }
     match as_json {
-        true => print_json(&Value::Array(values))?,
-        false => print(table.text().as_bytes())?,
+        true => {
+            for (value, report) in values.iter_mut().filter(|value| value["reachable"] == true).zip(&reports)
+            {
+                value["joined"] = pairs::json(report, &reports);
+            }
+            print_json(&Value::Array(values))?;
+        }
+        false => {
+            print(table.text().as_bytes())?;
+            if let Some(pairs) = pairs::table(&reports) {
+                print(format!("\n{}", pairs.text()).as_bytes())?;
+            }
+        }
     }
     Ok(result)
 }
 
 impl Reached<'_> {
-    fn row(&self) -> Vec<String> {
+    fn row(&self, (_, report): &NamedReport) -> Vec<String> {
         let status = self.status;
         let health = match self.agrees {
             true => format!("ok, {:.1} ms", self.seconds * 1000.0),
@@ -81,10 +100,14 @@ impl Reached<'_> {
             status.applications.to_string(),
             status.nodes.to_string(),
             format!("{} of {}", table::bytes(status.cache.0), table::bytes(status.cache.1)),
+            match report {
+                Ok(report) if report.rdma.trouble().is_none() => report.rdma.ports().join(", "),
+                _ => "none".into(),
+            },
         ]
     }
 
-    fn json(&self) -> Value {
+    fn json(&self, (_, report): &NamedReport) -> Value {
         let Self { machine: Machine { name, address }, version, seconds, status, agrees } = self;
         json!({
             "machine": name, "address": address, "version": version, "reachable": true,
@@ -93,6 +116,10 @@ impl Reached<'_> {
             "memory_bytes": status.memory.0, "available_bytes": status.memory.1,
             "applications": status.applications, "nodes": status.nodes,
             "cache_bytes": status.cache.0, "cache_limit_bytes": status.cache.1,
+            "rdma": match report {
+                Ok(report) => rdma::json(&report.rdma),
+                Err(why) => json!({ "usable": false, "error": why }),
+            },
         })
     }
 }

@@ -6,10 +6,11 @@
 //! | part | |
 //! |---|---|
 //! | [`config`] | `rack.toml` |
-//! | [`owner`] | who asks |
+//! | [`owner`], [`rdma`] | who asks; what is said of RDMA |
 //! | [`protocol`], [`connect`] | what is said; a client's connection to a daemon |
 
 pub mod config;
 pub mod connect;
 pub mod owner;
 pub mod protocol;
+pub mod rdma;

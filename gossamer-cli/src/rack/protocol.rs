@@ -1,7 +1,7 @@
 //! What launchers and daemons say to each other, once both have proved that they know the key.
 //!
 //! The client sends [`Hello`], the daemon answers with its own. Then the client sends one [`Request`]. All but `Launch`
-//! are answered by one [`Reply`] and end the connection. A launch goes on:
+//! and `CheckRdma` are answered by one [`Reply`] and end the connection. A launch goes on:
 //!
 //! | launcher | daemon |
 //! |---|---|
@@ -11,16 +11,20 @@
 //! | `Command`, `Beat` | `Event`, `Beat` |
 //!
 //! The connection is the launch: when it ends, or one side says nothing for [`SILENCE`], the nodes are killed.
+//!
+//! A check of RDMA goes on, too: each [`RdmaStep`] of the client is answered by one [`RdmaReply`], `Answer` when the client has
+//! measured. Both sides know by their reports which pairs of ports there are.
 
 use crate::node::ending::End;
 use crate::node::message::{Command, Event};
 use crate::node::resource_limits::ResourceLimits;
+use crate::rack::rdma::Variables;
 use crate::terminal::stream::Stream;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// The number of this protocol. [`Hello`] itself never changes.
-pub const PROTOCOL: u16 = 1;
+pub const PROTOCOL: u16 = 2;
 /// How long a handshake and the first request may take.
 pub const HANDSHAKE: Duration = Duration::from_secs(5);
 /// How often both sides of a launch say something.
@@ -48,8 +52,8 @@ impl Hello {
 /// A client to a daemon.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Request {
-    /// How is this machine?
-    Status,
+    /// How is this machine, and what RDMA would nodes with these variables have there?
+    Status(Variables),
     /// Which applications have nodes here?
     List,
     /// End an application.
@@ -64,6 +68,15 @@ pub enum Request {
         /// Its id.
         application: String,
     },
+    /// Try RDMA between this machine and that of the client.
+    CheckRdma {
+        /// Of the client.
+        variables: Variables,
+        /// What the client's machine has, encoded.
+        report: Vec<u8>,
+    },
+    /// A step of a check.
+    RdmaStep(RdmaStep),
     /// Start nodes.
     Launch(Box<Launch>),
     /// A piece of the program.
@@ -77,6 +90,39 @@ pub enum Request {
     Command(Command),
     /// The launcher is there.
     Heartbeat,
+}
+
+/// What the daemon is to do next in a check of RDMA.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum RdmaStep {
+    /// Make a queue pair.
+    Connect {
+        /// Between these ports, by their place among all pairs.
+        pair: u32,
+        /// The client's queue pair, encoded.
+        parameters: Vec<u8>,
+    },
+    /// Write nothing, and see whether that arrives.
+    Probe,
+    /// Answer small writes.
+    Answer,
+    /// Write much.
+    Write,
+}
+
+/// What a daemon says in a check of RDMA.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum RdmaReply {
+    /// What its machine has, encoded.
+    Machine(Vec<u8>),
+    /// Its queue pair, encoded, which the client may write to.
+    Connected(Vec<u8>),
+    /// The step is done.
+    Done,
+    /// So many bytes a second were written.
+    Rate(u64),
+    /// The step failed.
+    Failed(String),
 }
 
 /// What to start.
@@ -121,6 +167,8 @@ pub enum Reply {
     Killed(bool),
     /// What nodes printed, oldest first; nothing if there is no such application.
     Logs(Option<Vec<LoggedOutput>>),
+    /// In a check of RDMA.
+    Rdma(RdmaReply),
     /// The nodes can be started.
     Ready {
         /// Where they listen, in the order of the nodes.
@@ -155,6 +203,8 @@ pub struct Status {
     pub cache: (u64, u64),
     /// The machines of the daemon's configuration: name and address.
     pub machines: Vec<(String, String)>,
+    /// What RDMA there is, encoded; or why that is not known.
+    pub rdma: Result<Vec<u8>, String>,
 }
 
 /// An application, as one machine sees it.

@@ -2,8 +2,20 @@
 
 use crate::common::{Scratch, finish, gossamer};
 
-const COMMANDS: [&str; 11] =
-    ["run", "daemon", "ps", "kill", "logs", "status", "send", "recv", "keygen", "completions", "man"];
+const COMMANDS: [&str; 12] = [
+    "run",
+    "daemon",
+    "ps",
+    "kill",
+    "logs",
+    "status",
+    "check-rdma",
+    "send",
+    "recv",
+    "keygen",
+    "completions",
+    "man",
+];
 
 #[test]
 fn every_command_has_help() {
@@ -14,7 +26,7 @@ fn every_command_has_help() {
         let help = finish(&mut gossamer(&[command, "--help"]));
         assert!(help.ended_with(0).out.contains("Usage: gossamer"), "{help:?}");
     }
-    for command in ["run", "send", "recv"] {
+    for command in ["run", "check-rdma", "send", "recv"] {
         let help = finish(&mut gossamer(&[command, "--help"])).out;
         assert!(help.contains("Examples:") && help.contains("Exit status:"), "{help}");
     }
@@ -24,7 +36,9 @@ fn every_command_has_help() {
 fn every_shell_has_completions() {
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let script = finish(&mut gossamer(&["completions", shell]));
-        assert!(script.ended_with(0).out.contains("keygen"), "{shell}");
+        let script = &script.ended_with(0).out;
+        assert!(script.contains("keygen") && script.contains("check-rdma"), "{shell}");
+        assert!(script.contains("fabric"), "{shell}");
     }
 }
 

@@ -1,8 +1,9 @@
 //! Bytes from outside, as they must not be: every decoder refuses them, and none panics or takes much memory.
+use gossamer::rack::rdma::{CheckParameters, MachineReport, RdmaSettings};
 use gossamer_cli::node::ending::{self, MOST_WORDS};
 use gossamer_cli::node::message::{Command, Event};
 use gossamer_cli::rack::config::Rack;
-use gossamer_cli::rack::protocol::{Hello, Reply, Request};
+use gossamer_cli::rack::protocol::{Hello, RdmaReply, RdmaStep, Reply, Request};
 use gossamer_cli::secure::codec::{decode, encode};
 use gossamer_cli::secure::key::Key;
 use gossamer_cli::secure::noise::{Frames, Handshake, LONGEST, PIECE, Sealer};
@@ -52,7 +53,9 @@ impl Numbers {
 
 fn samples() -> Vec<Vec<u8>> {
     let requests = [
-        Request::Status,
+        Request::Status(vec![("GOSSAMER_VERBS".into(), "a:1".into())]),
+        Request::CheckRdma { variables: Vec::new(), report: vec![1, 2, 3] },
+        Request::RdmaStep(RdmaStep::Connect { pair: 1, parameters: vec![0] }),
         Request::List,
         Request::Kill { application: "0123abcd".into(), by: "me".into() },
         Request::Logs { application: "0123abcd".into() },
@@ -68,6 +71,8 @@ fn samples() -> Vec<Vec<u8>> {
         Reply::Ready { ports: vec![1, 2, 3], has_binary: true },
         Reply::Event(Event::Output { node: 7, stream: Stream::Err, bytes: vec![3; 60] }),
         Reply::Event(Event::Lost("gone".into())),
+        Reply::Rdma(RdmaReply::Machine(vec![4; 9])),
+        Reply::Rdma(RdmaReply::Rate(1 << 40)),
         Reply::Heartbeat,
     ];
     let requests = requests.iter().map(|request| encode(request).unwrap());
@@ -76,7 +81,7 @@ fn samples() -> Vec<Vec<u8>> {
 
 #[test]
 fn bad_messages_are_refused() {
-    let status = encode(&Request::Status).unwrap();
+    let status = encode(&Request::Status(Vec::new())).unwrap();
     let table: &[(&str, Vec<u8>)] = &[
         ("nothing", vec![]),
         ("an unknown request", vec![99]),
@@ -234,5 +239,22 @@ fn random_bytes_do_no_harm_anywhere() {
         assert!(printed.is_empty() || printed.ends_with(b"\n"));
         let (_, mut frames) = connection();
         assert!(received(&mut frames, &bytes).0.is_empty());
+    }
+}
+
+#[test]
+fn reports_of_rdma_that_are_none_are_refused() {
+    let settings = RdmaSettings::find(&|_| None).unwrap();
+    let report = MachineReport::of_this_machine(&settings);
+    let bytes = report.to_bytes();
+    assert_eq!(MachineReport::from_bytes(&bytes), Ok(report));
+    let mut numbers = Numbers(7);
+    for length in 0..bytes.len() {
+        assert!(MachineReport::from_bytes(&bytes[..length]).is_err());
+        let mut wrong = bytes.clone();
+        wrong[length] ^= numbers.next() as u8;
+        // It may be another report.
+        let _ = MachineReport::from_bytes(&wrong);
+        let _ = CheckParameters::from_bytes(&numbers.bytes(length));
     }
 }

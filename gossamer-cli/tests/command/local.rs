@@ -52,6 +52,18 @@ fn the_number_of_workers_is_passed_on() {
 }
 
 #[test]
+fn the_fabric_is_passed_on_in_place_of_the_variable_and_is_one_that_there_is() {
+    let fabric = |options: &[&str]| {
+        let mut command = gossamer(&["run", "--local", "1"]);
+        command.args(options).args(["--", "/bin/sh", "-c", "echo $GOSSAMER_FABRIC"]);
+        finish(command.env("GOSSAMER_FABRIC", "shm"))
+    };
+    assert_eq!(fabric(&["--fabric", "tcp"]).ended_with(0).out, "[node 0] tcp\n");
+    assert_eq!(fabric(&[]).ended_with(0).out, "[node 0] shm\n");
+    fabric(&["--fabric", "rdma"]).ended_with(2).said("[possible values: auto, shm, tcp, verbs]");
+}
+
+#[test]
 fn arguments_reach_the_program_as_they_are() {
     let arguments = ["run", "--local", "1", "--", "/bin/echo", "--local", "a  b", "-n", "--", "*"];
     assert_eq!(finish(&mut gossamer(&arguments)).out, "[node 0] --local a  b -n -- *\n");

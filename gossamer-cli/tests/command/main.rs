@@ -13,3 +13,4 @@ mod misuse;
 mod namespaces;
 mod programs;
 mod rack;
+mod rdma;

@@ -108,7 +108,7 @@ fn launches_that_make_no_sense_start_nothing() {
             (here, vec![], "no port for a node"),
             (huge, vec![binary()], "the cache holds"),
             (launch(SCRIPT), vec![start.clone()], "does not keep to the protocol"),
-            (launch(SCRIPT), vec![Request::Status], "does not keep to the protocol"),
+            (launch(SCRIPT), vec![Request::Status(Vec::new())], "does not keep to the protocol"),
             (
                 launch(SCRIPT),
                 vec![Request::Binary(vec![0; SCRIPT.len()])],

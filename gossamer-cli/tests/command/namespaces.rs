@@ -2,7 +2,7 @@
 //! between them fail. Needs root and `ip`.
 
 use crate::common::network::{Network, all_end};
-use crate::common::{eventually, finish, gossamer, write_script};
+use crate::common::{eventually, finish, gossamer, simulate, write_script};
 
 #[test]
 fn nodes_on_different_machines_reach_each_other() {
@@ -128,4 +128,32 @@ fn all_machines_run_the_same_program_whatever_they_had_before() {
     run("a", "one");
     run("b", "two");
     run("c", "one");
+}
+
+#[test]
+fn what_joins_machines_by_their_addresses_is_shown_and_whether_they_are_reached_is_tried() {
+    let Some(mut network) = Network::new("rdma") else { return };
+    let device = |last: u8| format!("sim0 port=1 mtu=2048 gid=1:v2:10.77.0.{last}");
+    let (a, b) = (device(1), device(2));
+    network.simulate([&a, &b, "none"]);
+    let ports = "sim0:1 (10.77.0.1) and sim0:1 (10.77.0.2), MTU 2048";
+    let status = finish(&mut network.command("c", "status", &[]));
+    let table: Vec<&str> = status.ended_with(0).out.lines().skip(5).collect();
+    let expected = [
+        "MACHINES         FABRIC  BY, OR WHY NOT BY RDMA".to_owned(),
+        format!("a and b          verbs   {ports}"),
+        "c and any other  tcp     no RDMA device: the kernel knows none (`ls /sys/class/infiniband`, `rdma link`)".into(),
+    ];
+    assert_eq!(table, expected);
+    let json = finish(&mut network.command("c", "status", &["--json"]));
+    let all: serde_json::Value = serde_json::from_str(&json.ended_with(0).out).unwrap();
+    assert_eq!(all[0]["joined"][0]["ports"][0]["mtu"], 2048);
+    assert_eq!((&all[1]["joined"][1]["with"], &all[1]["joined"][1]["fabric"]), (&"c".into(), &"tcp".into()));
+    // Simulated devices of different namespaces hear nothing of each other.
+    finish(simulate(&mut network.command("a", "check-rdma", &["--with", "b"]), Some(&a)))
+        .ended_with(1)
+        .said(&format!("RDMA between this machine and b does not work, by {ports}"))
+        .said("  here: RDMA device sim0: WRITE: retries exceeded")
+        .said("  on b: RDMA device sim0: WRITE: retries exceeded")
+        .said("UDP port 4791");
 }

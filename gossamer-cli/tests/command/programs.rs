@@ -1,7 +1,7 @@
 //! Real programs of the workspace on machines that are network namespaces, over good links and bad ones. Needs root and `ip`.
 
 use crate::common::network::{Network, address, all_end};
-use crate::common::{Finished, Started, finish, start};
+use crate::common::{Finished, Started, finish, simulate, start};
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -17,9 +17,9 @@ fn program(name: &str) -> Option<String> {
 }
 
 /// Launched on `a`.
-fn run(network: &Network, nodes: &str, program: &[&str]) -> Command {
-    let options = ["-n", nodes, "--threads", "2", "--no-prefix", "--"];
-    network.command("a", "run", &[&options, program].concat())
+fn run(network: &Network, nodes: &str, options: &[&str], program: &[&str]) -> Command {
+    let all = [options, &["-n", nodes, "--threads", "2", "--no-prefix", "--"], program].concat();
+    network.command("a", "run", &all)
 }
 
 /// Counts the words of some files in all ways that there are on machines: as one thread does.
@@ -35,7 +35,7 @@ fn word_count_counts_as_on_one_thread(network: &Network) {
     assert!(alone.lines().count() > 1000);
     // With four nodes, two of them share memory.
     for nodes in ["3", "4"] {
-        assert_eq!(count(&mut run(network, nodes, &[&program])), alone, "{nodes} nodes");
+        assert_eq!(count(&mut run(network, nodes, &[], &[&program])), alone, "{nodes} nodes");
     }
 }
 
@@ -44,12 +44,32 @@ fn a_real_program_computes_on_all_machines() {
     let Some(program) = program("rack_program") else { return };
     let Some(network) = Network::new("real") else { return };
     for nodes in ["3", "5"] {
-        let finished = finish(&mut run(&network, nodes, &[&program, "sum"]));
+        let finished = finish(&mut run(&network, nodes, &[], &[&program, "sum"]));
         assert_eq!(finished.ended_with(0).out, format!("1090 digits, {nodes} processes\n"));
         // With five nodes, some streams go through shared memory.
-        let finished = finish(&mut run(&network, nodes, &[&program, "stream"]));
+        let finished = finish(&mut run(&network, nodes, &[], &[&program, "stream"]));
         assert_eq!(finished.ended_with(0).out, format!("{nodes} streams, all are right: true\n"));
     }
+}
+
+#[test]
+fn machines_whose_devices_do_not_reach_each_other_use_tcp_or_say_why_they_do_not_start() {
+    let Some(program) = program("rack_program") else { return };
+    let Some(network) = Network::new("fabrics") else { return };
+    let run =
+        |fabric| finish(simulate(&mut run(&network, "2", &["--fabric", fabric], &[&program, "sum"]), None));
+    let auto = run("auto");
+    assert_eq!(auto.ended_with(0).out, "1090 digits, 2 processes\n");
+    auto.said("node 0 and node 1 do not reach each other by RDMA: ").said("; they use TCP (");
+    assert_eq!(auto.err.lines().count(), 1, "{auto:?}");
+    assert_eq!(run("tcp").ended_with(0).was_quiet().out, "1090 digits, 2 processes\n");
+    run("verbs")
+        .ended_with(2)
+        .said("node 0 and node 1 do not reach each other by RDMA: ")
+        .said("retries exceeded");
+    run("shm")
+        .ended_with(2)
+        .said("share no memory, which GOSSAMER_FABRIC=shm asks for: start them on one machine");
 }
 
 #[test]
@@ -64,7 +84,7 @@ fn real_programs_do_the_same_over_a_slow_link_that_tears_what_is_written() {
     let Some(network) = Network::with_middle("slow") else { return };
     for nodes in ["3", "5"] {
         let before = network.middle().carried();
-        let finished = finish(&mut run(&network, nodes, &[&program, "sum"]));
+        let finished = finish(&mut run(&network, nodes, &[], &[&program, "sum"]));
         assert_eq!(finished.ended_with(0).out, format!("1090 digits, {nodes} processes\n"));
         let after = network.middle().carried();
         assert!((0..2).all(|side| after[side] > before[side] + 10_000), "{before:?} {after:?}");
@@ -74,7 +94,7 @@ fn real_programs_do_the_same_over_a_slow_link_that_tears_what_is_written() {
 
 /// A program that goes on until it is ended, with three nodes, which notice a silence of 3 s; and their processes.
 fn lasting(network: &Network) -> Option<(Started, Vec<u32>)> {
-    let mut command = run(network, "3", &[&program("rack_program")?, "sleep"]);
+    let mut command = run(network, "3", &[], &[&program("rack_program")?, "sleep"]);
     let mut started = start(command.env("GOSSAMER_SILENCE_SECONDS", "3"));
     let mut line = String::new();
     BufReader::new(started.child().stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
@@ -139,7 +159,7 @@ fn a_node_of_another_program_or_with_another_token_is_told_on_machines_too() {
     let Some(network) = Network::new("mismatch") else { return };
     let script = |others: &str| {
         let script = format!("[ $GOSSAMER_NODE = 2 ] && {others}; exec {program} sum");
-        let mut command = run(&network, "3", &["/bin/sh", "-c", &script]);
+        let mut command = run(&network, "3", &[], &["/bin/sh", "-c", &script]);
         finish(command.env("GOSSAMER_START_SECONDS", "5"))
     };
     let finished = script(&format!("exec {other} /dev/null"));

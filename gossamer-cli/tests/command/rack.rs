@@ -59,6 +59,14 @@ fn nodes_have_the_surroundings_of_the_launcher() {
 }
 
 #[test]
+fn the_fabric_of_the_command_line_goes_before_that_of_the_environment() {
+    let rack = Rack::new("fabric", 1);
+    let mut command = rack.command(0, "run", &["--fabric", "verbs", "--no-prefix", "--", "/bin/sh", "-c"]);
+    let finished = finish(command.arg("echo $GOSSAMER_FABRIC").env("GOSSAMER_FABRIC", "tcp"));
+    assert_eq!(finished.ended_with(0).out, "verbs\n");
+}
+
+#[test]
 fn input_output_and_errors_travel() {
     let rack = Rack::new("streams", 2);
     let mut started = start(rack.launch(2, "cat; echo err >&2; printf last").stdin(Stdio::piped()));
@@ -281,8 +289,7 @@ fn a_daemon_of_root_starts_nodes_as_the_user_of_the_configuration() {
     daemon.args(["--mount", "/bin/sh", "-c", "mount --bind \"$0\" /etc/group && exec \"$@\""]).arg(&groups);
     daemon.arg(env!("CARGO_BIN_EXE_gossamer")).args(["daemon", "--config"]).arg(rack.config(0));
     daemon.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let daemon = Daemon::start(&mut daemon);
-    daemon.says("listens on");
+    let daemon = Daemon::start_listening(&mut daemon);
     let mut started = start(&mut rack.launch(2, "echo $(id -un) $(id -G) >/dev/stdout; exec sleep 1000"));
     let line = "[node 0] nobody 65534 64999\n".len();
     let mut out = vec![0; 2 * line];

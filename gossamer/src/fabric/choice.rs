@@ -49,6 +49,13 @@ impl FromStr for FabricChoice {
 }
 
 impl FabricChoice {
+    /// The names of all of them, which `parse` takes. For command lines.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        NAMES.iter().map(|(_, name)| *name)
+    }
+
     /// What the environment says: `GOSSAMER_FABRIC`, or `GOSSAMER_SHARE_MEMORY`, which is older.
     ///
     /// # Errors
@@ -95,6 +102,10 @@ mod tests {
             );
         }
         assert_eq!(found(&[]), Ok(None));
+        assert!(
+            FabricChoice::names()
+                .all(|name| name.parse() == found(&[("GOSSAMER_FABRIC", name)]).map(Option::unwrap))
+        );
     }
 
     #[test]

@@ -96,7 +96,7 @@ fn build() -> io::Result<[u8; 32]> {
 }
 
 /// Nodes can share memory if they run under one kernel and reach each other's Unix sockets.
-fn machine() -> io::Result<String> {
+pub(crate) fn machine() -> io::Result<String> {
     let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id")?;
     let network = std::fs::read_link("/proc/self/ns/net")?;
     Ok(format!("{} {}", boot.trim(), network.display()))

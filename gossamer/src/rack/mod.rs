@@ -22,6 +22,8 @@ mod message;
 mod neighbours;
 mod pair_fabric;
 mod queue_pairs;
+#[doc(hidden)]
+pub mod rdma;
 pub(crate) mod run;
 mod settle;
 mod survivors;

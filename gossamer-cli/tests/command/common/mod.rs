@@ -26,6 +26,12 @@ pub fn local(nodes: u32, script: &str) -> Command {
     gossamer(&["run", "--local", &nodes.to_string(), "--", "/bin/sh", "-c", script])
 }
 
+/// Gives a command the simulated RDMA device, with this configuration; without one it is `sim0`, with a port of RoCE.
+pub fn simulate<'a>(command: &'a mut Command, devices: Option<&str>) -> &'a mut Command {
+    let library = std::env::current_exe().unwrap().with_file_name("libverbs_sim.so");
+    command.env("LD_PRELOAD", library).envs(devices.map(|devices| ("VERBS_SIM", devices)))
+}
+
 /// A process that is killed if the test ends before it does, or takes too long.
 pub struct Started {
     child: Option<Child>,

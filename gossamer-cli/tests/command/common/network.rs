@@ -146,9 +146,16 @@ impl Network {
     }
 
     pub fn start(&self, index: usize) -> Daemon {
-        let daemon = Daemon::start(&mut self.command(MACHINES[index], "daemon", &[]));
-        daemon.says("listens on");
-        daemon
+        Daemon::start_listening(&mut self.command(MACHINES[index], "daemon", &[]))
+    }
+
+    /// Starts all daemons again, with these simulated RDMA devices.
+    pub fn simulate(&mut self, devices: [&str; 3]) {
+        self.daemons.clear();
+        for (machine, devices) in MACHINES.iter().zip(devices) {
+            let mut command = self.command(machine, "daemon", &[]);
+            self.daemons.push(Daemon::start_listening(common::simulate(&mut command, Some(devices))));
+        }
     }
 
     /// Launched on `a`, with one node on each machine.

@@ -72,9 +72,7 @@ impl Rack {
     }
 
     pub fn start(&self, index: usize) -> Daemon {
-        let daemon = Daemon::start(&mut self.command(index, "daemon", &[]));
-        daemon.says("listens on");
-        daemon
+        Daemon::start_listening(&mut self.command(index, "daemon", &[]))
     }
 
     /// `gossamer COMMAND --config … ARGUMENTS`
@@ -106,6 +104,13 @@ impl Rack {
 }
 
 impl Daemon {
+    /// Starts it, and waits until it listens.
+    pub fn start_listening(command: &mut Command) -> Self {
+        let daemon = Self::start(command);
+        daemon.says("listens on");
+        daemon
+    }
+
     pub fn start(command: &mut Command) -> Self {
         let mut process = start(command);
         let (log, stderr) = (Arc::new(Mutex::new(String::new())), process.child().stderr.take().unwrap());

@@ -49,6 +49,25 @@ impl Unavailable {
             _ => Self::Opening { device, error: error.to_string() },
         }
     }
+
+    /// What to do, beyond what the reason itself says.
+    pub(crate) fn advice(&self) -> &'static str {
+        match self {
+            Self::NoDevice | Self::List(_) => {
+                "a network card with RDMA needs its kernel module (mlx5_ib, irdma, bnxt_re, ...), and a container needs \
+                 /dev/infiniband; any Ethernet interface can do RoCE in software: `rdma link add rxe0 type rxe netdev eth0`"
+            }
+            Self::Forbidden { .. } => {
+                "a rule of udev gives a group these files; a container needs them (`--device /dev/infiniband`)"
+            }
+            Self::NoUsablePort { .. } => {
+                "bring a port up (`ip link set eth0 up`; InfiniBand needs a subnet manager, as opensm), and give the interface \
+                 of an Ethernet port an address (`ip addr`)"
+            }
+            Self::Asked(_) => "correct the variable, or unset it: then all ports that can be used are",
+            Self::NoLibrary(_) | Self::Opening { .. } | Self::OtherTransport { .. } => "",
+        }
+    }
 }
 
 impl Display for Unavailable {

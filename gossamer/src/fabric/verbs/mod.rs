@@ -3,6 +3,7 @@
 mod abi;
 pub(crate) mod async_event;
 pub(crate) mod availability;
+pub(crate) mod check;
 pub(crate) mod choice;
 mod completion;
 pub(crate) mod context;

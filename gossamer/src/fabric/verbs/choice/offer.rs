@@ -40,6 +40,14 @@ impl PortOffer {
     pub(crate) fn name(&self) -> String {
         format!("{}:{}", self.device, self.port)
     }
+
+    /// Whether others may reach it by the GID of this index.
+    pub(crate) fn uses_gid(&self, index: u32) -> bool {
+        match &self.attachment {
+            Attachment::InfiniBand { .. } => false,
+            Attachment::Ethernet { gids } => gids.iter().any(|offered| u32::from(offered.index) == index),
+        }
+    }
 }
 
 /// What a node with these ports offers: the ones that were asked for, or all that can be used.
@@ -99,7 +107,7 @@ fn not_there(ports: &[PortDescription], settings: &VerbsSettings) -> Unavailable
 }
 
 /// What others have to know of a port; or why it cannot be used.
-fn offer(port: &PortDescription, asked: Option<u8>) -> Result<PortOffer, String> {
+pub(crate) fn offer(port: &PortDescription, asked: Option<u8>) -> Result<PortOffer, String> {
     if !port.is_active() {
         return Err(format!("{} is {}", port.name(), words::port_state(port.state)));
     }

@@ -28,6 +28,14 @@ enum PairAddresses {
 }
 
 impl PortPair {
+    /// By what an end, of number 0 or 1, is reached.
+    pub(crate) fn address(&self, end: usize) -> String {
+        match self.addresses {
+            PairAddresses::Lids(lids) => format!("LID {}", lids[end]),
+            PairAddresses::Gids(gids) => gids[end].gid.to_string(),
+        }
+    }
+
     /// The way from one end, of number 0 or 1, to the other.
     pub(crate) fn way(&self, from: usize, settings: &VerbsSettings) -> AddressVector {
         let destination = match self.addresses {

@@ -39,6 +39,11 @@ impl PortSelector {
 }
 
 impl VerbsSettings {
+    /// Whether a port may be used.
+    pub(crate) fn selects(&self, device: &str, port: u8) -> bool {
+        self.ports.is_empty() || self.ports.iter().any(|asked| asked.selects(device, port))
+    }
+
     /// What the environment says.
     ///
     /// # Errors

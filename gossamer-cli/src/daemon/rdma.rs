@@ -1,0 +1,53 @@
+//! The RDMA devices of this machine: opened when somebody asks, by one thread at a time, and not waited for if they do not answer.
+
+use crate::rack::rdma::{Variables, settings};
+use gossamer::rack::rdma::MachineReport;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::task::spawn_blocking;
+use tokio::time::timeout;
+
+/// How long is waited until others have looked at the devices, and then for the devices.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+/// Who may use the devices. A thread that they hold up keeps its permit, so that no more follow it.
+#[derive(Debug)]
+pub struct RdmaDevices {
+    looks: Arc<Semaphore>,
+    checks: Arc<Semaphore>,
+}
+
+impl Default for RdmaDevices {
+    fn default() -> Self {
+        let one = || Arc::new(Semaphore::new(1));
+        Self { looks: one(), checks: one() }
+    }
+}
+
+impl RdmaDevices {
+    /// What this machine has, for nodes with these variables; or why that is not known.
+    pub async fn report(&self, variables: Variables) -> Result<MachineReport, String> {
+        let settings = settings(&variables).map_err(|failure| failure.message)?;
+        let permit = match timeout(PATIENCE, Arc::clone(&self.looks).acquire_owned()).await {
+            Ok(Ok(permit)) => permit,
+            _ => return Err("others look at its RDMA devices, which takes long; try again".into()),
+        };
+        let look = spawn_blocking(move || {
+            let _permit = permit;
+            MachineReport::of_this_machine(&settings)
+        });
+        match timeout(PATIENCE, look).await {
+            Ok(report) => report.map_err(|error| error.to_string()),
+            Err(_) => Err(format!(
+                "its RDMA devices did not answer in {} s; the kernel may say why (dmesg)",
+                PATIENCE.as_secs()
+            )),
+        }
+    }
+
+    /// Who has it may check RDMA, for as long as the permit lives; nobody else may meanwhile.
+    pub fn check(&self) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.checks).try_acquire_owned().ok()
+    }
+}
