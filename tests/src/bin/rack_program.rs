@@ -24,6 +24,10 @@ fn work(what: &str) {
             sum();
             rack::wait_all();
         }
+        // Until something ends it.
+        "repeat" => loop {
+            sum();
+        },
         "stream" => stream_around(),
         "panic" => panic!("as asked for"),
         "sleep" => {
