@@ -10,7 +10,7 @@ mod watchdog;
 
 pub use child::{Ended, in_child, isolated};
 pub use figures::{cpu_time, descriptors, resident_bytes, threads};
-pub use rdma::{simulate_rdma, simulated_counter, simulated_rdma};
+pub use rdma::{rdma_is_simulated, simulate_rdma, simulated_counter, with_rdma};
 pub use tally::{Counted, Tally};
 pub use watchdog::watched;
 
@@ -47,11 +47,13 @@ pub fn on_nodes(nodes: usize, threads: usize, body: impl Fn() + Copy + Send + 's
 /// The fabrics that join nodes, with a simulated device for RDMA. `GOSSAMER_TEST_FABRIC=shm`, `tcp` or `verbs` leaves one of them.
 pub fn fabrics() -> Vec<FabricChoice> {
     simulate_rdma();
-    let mut all = vec![FabricChoice::Shm, FabricChoice::Tcp, FabricChoice::Verbs];
-    if let Ok(only) = std::env::var("GOSSAMER_TEST_FABRIC") {
-        all.retain(|fabric| fabric.to_string() == only);
-    }
-    all
+    let all = [FabricChoice::Shm, FabricChoice::Tcp, FabricChoice::Verbs];
+    all.into_iter().filter(|fabric| is_tested(*fabric)).collect()
+}
+
+/// Whether `GOSSAMER_TEST_FABRIC` leaves this fabric.
+pub fn is_tested(fabric: FabricChoice) -> bool {
+    std::env::var("GOSSAMER_TEST_FABRIC").map_or(true, |only| fabric.to_string() == only)
 }
 
 /// The last worker of all: with several nodes it is of another one.

@@ -1,25 +1,46 @@
-//! The simulated RDMA device, which is built beside the tests.
+//! The RDMA device of tests: the simulated one, which is built beside them, or one of this machine.
 
 use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
 use std::ffi::{CStr, c_char};
 use std::path::PathBuf;
+use std::process::Command;
 use std::sync::Once;
 
-/// The library that takes the place of libibverbs.
+/// Whether the device is simulated: unless `GOSSAMER_TEST_DEVICE=installed`, as in the unit tests of the library.
 ///
 /// # Panics
-/// If the test's own file is not known.
-pub fn simulated_rdma() -> PathBuf {
+/// If the variable is set to something else.
+pub fn rdma_is_simulated() -> bool {
+    match std::env::var("GOSSAMER_TEST_DEVICE").as_deref() {
+        Ok("installed") => false,
+        Ok(other) => panic!("GOSSAMER_TEST_DEVICE={other}: it may be `installed`, or not be set"),
+        Err(_) => true,
+    }
+}
+
+/// The library that takes the place of libibverbs.
+fn simulated_rdma() -> PathBuf {
     std::env::current_exe().expect("a test has a file").with_file_name("libverbs_sim.so")
 }
 
-/// From here on this process has the simulated device: who opens libibverbs gets it, since a library of that name is open already.
-/// Other processes get it by `LD_PRELOAD`.
+/// Gives another process the device of tests.
+///
+/// # Panics
+/// If the test's own file is not known.
+pub fn with_rdma(command: &mut Command) -> &mut Command {
+    if rdma_is_simulated() { command.env("LD_PRELOAD", simulated_rdma()) } else { command }
+}
+
+/// From here on this process has the device of tests: who opens libibverbs gets the simulated one, since a library of that name is
+/// open already.
 ///
 /// # Panics
 /// If it was not built.
 pub fn simulate_rdma() {
     static OPENED: Once = Once::new();
+    if !rdma_is_simulated() {
+        return;
+    }
     OPENED.call_once(|| {
         // SAFETY: its initialisers may run on any thread at any time.
         let library = unsafe { Library::open(Some(simulated_rdma()), RTLD_NOW | RTLD_GLOBAL) };

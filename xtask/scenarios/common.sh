@@ -45,3 +45,61 @@ perftest() {
     echo "$program $*:"
     grep -A 1 '#bytes' /tmp/client
 }
+
+# Fails unless so many packets were sent by RDMA since they were counted last.
+check_packets() {
+    found=$(($(hardware_counter sent_pkts) - ${packets:-0}))
+    packets=$(hardware_counter sent_pkts)
+    echo "$found packets by RDMA"
+    [ "$found" -ge "$1" ] || fail "there should be $1 packets by RDMA, or more"
+}
+
+# Has programs where they were built, too.
+as_built() {
+    while read -r name path; do
+        mkdir -p "$(dirname "$path")"
+        ln -s "/job/$name" "$path"
+    done <paths
+}
+
+# Starts so many nodes of rack_program, which do something. Their outputs are /tmp/output0 and so on, their reports /tmp/errors0.
+start_nodes() {
+    first_port=$((${first_port:-7000} + 10))
+    GOSSAMER_NODES=127.0.0.1:$first_port pids=
+    for node in $(seq $(($1 - 1))); do
+        GOSSAMER_NODES=$GOSSAMER_NODES,127.0.0.1:$((first_port + node))
+    done
+    export GOSSAMER_NODES GOSSAMER_TOKEN=$TOKEN
+    for node in $(seq 0 $(($1 - 1))); do
+        GOSSAMER_NODE=$node ./rack_program "$2" >"/tmp/output$node" 2>"/tmp/errors$node" &
+        pids="$pids $!"
+    done
+}
+
+# What two parties have to know of each other, in tests.
+TOKEN=00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff
+
+# The process of a node.
+node() {
+    echo "$pids" | awk -v node="$1" '{ print $(node + 1) }'
+}
+
+# Waits for all nodes, which are to end with these statuses, in their order. What they say is in /tmp/said then.
+await_nodes() {
+    since=$(date +%s)
+    for pid in $pids; do
+        wait "$pid"
+        status=$?
+        [ $status = "$1" ] || { cat /tmp/errors*; fail "a node has ended with $status, not with $1"; }
+        shift
+    done
+    cat /tmp/errors* >/tmp/said
+    echo "ended after $(($(date +%s) - since)) s, saying:"
+    cat /tmp/said
+}
+
+# Fails unless the nodes have given so many reports of the end of all.
+check_reports() {
+    reports=$(grep -c 'ended on all nodes' /tmp/said)
+    [ "$reports" = "$1" ] || fail "$reports reports, instead of $1"
+}

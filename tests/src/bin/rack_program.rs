@@ -31,6 +31,10 @@ fn work(what: &str) {
             rack::wait_all();
         }
         "go on" => {}
+        // Until something ends it.
+        "repeat" => loop {
+            sum();
+        },
         "stream" => stream_around(),
         "panic" => panic!("as asked for"),
         "sleep" => {

@@ -1,7 +1,7 @@
 //! The same program under every launcher: our own, the real Open MPI, and a real cluster of Slurm on this machine.
 
 use crate::PROGRAM;
-use integration_tests::{simulated_rdma, watched};
+use integration_tests::{watched, with_rdma};
 use std::io::Write;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
@@ -65,8 +65,8 @@ fn our_own_launcher_starts_nodes_that_compute_together() {
         for (nodes, fabric) in [("1", "auto"), ("4", "shm"), ("3", "tcp"), ("3", "verbs")] {
             let mut command = Command::new(built("gossamer"));
             command.args(["run", "--local", nodes, "--threads", "2", "--no-prefix", "--", PROGRAM, "sum"]);
-            command.env("GOSSAMER_FABRIC", fabric).env("LD_PRELOAD", simulated_rdma());
-            assert_succeeds(&mut command, &format!("1090 digits, {nodes} processes\n"));
+            command.env("GOSSAMER_FABRIC", fabric);
+            assert_succeeds(with_rdma(&mut command), &format!("1090 digits, {nodes} processes\n"));
         }
     });
 }
@@ -88,8 +88,8 @@ fn word_count_counts_the_same_on_threads_and_on_nodes() {
         for fabric in ["auto", "tcp", "verbs"] {
             let mut command = Command::new(built("gossamer"));
             command.args(["run", "--local", "4", "--threads", "1", "--no-prefix", "--"]).arg(&program);
-            command.env("GOSSAMER_FABRIC", fabric).env("LD_PRELOAD", simulated_rdma());
-            assert_eq!(count(&mut command), alone);
+            command.env("GOSSAMER_FABRIC", fabric);
+            assert_eq!(count(with_rdma(&mut command)), alone);
         }
     });
 }

@@ -3,7 +3,7 @@
 use crate::wire::{HEARD, SAID, with_options};
 use crate::{byte_at, bytes_at, key, small};
 use gossamer::stream::{Error, Geometry, Length, Options, Receiver, Sender};
-use integration_tests::{Ended, in_child, simulate_rdma, simulated_rdma, wait_until};
+use integration_tests::{Ended, in_child, simulate_rdma, wait_until, with_rdma};
 use libloading::os::unix::Library;
 use std::ffi::{CStr, c_char};
 use std::io::Read;
@@ -118,8 +118,8 @@ fn what_holds_over_other_fabrics_holds_over_rdma() {
         &["killed::", "forks::", "wire::what", "together::two", "together::several"],
     ] {
         let mut command = Command::new(std::env::current_exe().unwrap());
-        command.args(tests).env("GOSSAMER_FABRIC", "verbs").env("LD_PRELOAD", simulated_rdma());
-        let output = command.output().unwrap();
+        command.args(tests).env("GOSSAMER_FABRIC", "verbs");
+        let output = with_rdma(&mut command).output().unwrap();
         let said = String::from_utf8_lossy(&output.stdout);
         let errors = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "{tests:?}: {}\n{said}\n{errors}", output.status);

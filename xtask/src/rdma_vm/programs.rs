@@ -13,6 +13,8 @@ use std::process::{Command, Stdio};
 pub(crate) enum Program {
     /// The unit tests of the library of a package.
     LibraryTests(&'static str),
+    /// Integration tests of a package.
+    Tests(&'static str, &'static str),
     /// A binary of a package.
     Binary(&'static str, &'static str),
 }
@@ -25,6 +27,7 @@ impl Program {
     pub(crate) fn name(self) -> String {
         match self {
             Self::LibraryTests(package) => format!("{package}-tests"),
+            Self::Tests(_, name) => format!("{name}-tests"),
             Self::Binary(_, name) => name.to_owned(),
         }
     }
@@ -36,6 +39,10 @@ impl Program {
             Self::LibraryTests(package) => {
                 cargo.args(["test", "--no-run", "--lib"]);
                 (package, package)
+            }
+            Self::Tests(package, name) => {
+                cargo.args(["test", "--no-run", "--test", name]);
+                (package, name)
             }
             Self::Binary(package, name) => {
                 cargo.args(["build", "--bin", name]);
@@ -53,7 +60,7 @@ impl Program {
             return Err(Failure::new(format!("cargo cannot build {} (see above)", self.name())));
         }
         let messages = String::from_utf8_lossy(&built.stdout).into_owned();
-        let is_test = matches!(self, Self::LibraryTests(_));
+        let is_test = !matches!(self, Self::Binary(..));
         let executable = messages.lines().find_map(|line| executable(line, name, is_test));
         executable.ok_or_else(|| Failure::new(format!("cargo has built no {}", self.name())))
     }

@@ -22,8 +22,9 @@ pub(crate) struct Scenario {
 /// Functions for scripts, as `/job/common.sh`.
 const COMMON: &str = include_str!("../../scenarios/common.sh");
 
-const WORD_COUNT: &[Program] =
-    &[Program::Binary("examples", "word_count"), Program::Binary("gossamer-cli", "gossamer")];
+const GOSSAMER: Program = Program::Binary("gossamer-cli", "gossamer");
+const RACK_PROGRAM: Program = Program::Binary("integration-tests", "rack_program");
+const WORD_COUNT: Program = Program::Binary("examples", "word_count");
 const LIBRARY_TESTS: &[Program] = &[Program::LibraryTests("gossamer")];
 
 pub(crate) const ALL: &[Scenario] = &[
@@ -48,15 +49,47 @@ pub(crate) const ALL: &[Scenario] = &[
         about: "without a library, a device, a permission or enough memory that can be pinned it is told what is missing",
         script: include_str!("../../scenarios/absent.sh"),
         peer: None,
-        programs: LIBRARY_TESTS,
+        programs: &[Program::LibraryTests("gossamer"), RACK_PROGRAM],
+        status: 0,
+    },
+    Scenario {
+        name: "nodes",
+        about: "the tests of nodes, in one process and as processes, over the kernel's device",
+        script: include_str!("../../scenarios/nodes.sh"),
+        peer: None,
+        programs: &[Program::Tests("integration-tests", "rack"), RACK_PROGRAM],
+        status: 0,
+    },
+    Scenario {
+        name: "streams",
+        about: "tests of streams over the kernel's device, and files that are sent over it",
+        script: include_str!("../../scenarios/streams.sh"),
+        peer: None,
+        programs: &[Program::Tests("integration-tests", "stream"), GOSSAMER],
         status: 0,
     },
     Scenario {
         name: "word-count",
-        about: "word_count on three nodes counts what it counts in one process",
+        about: "word_count on three nodes counts what it counts in one process, over shared memory and RDMA",
         script: include_str!("../../scenarios/word-count.sh"),
         peer: None,
-        programs: WORD_COUNT,
+        programs: &[WORD_COUNT, GOSSAMER],
+        status: 0,
+    },
+    Scenario {
+        name: "trouble",
+        about: "nodes joined by RDMA of which one is killed, whose port goes down, whose device is removed, or is another one",
+        script: include_str!("../../scenarios/trouble.sh"),
+        peer: None,
+        programs: &[RACK_PROGRAM],
+        status: 0,
+    },
+    Scenario {
+        name: "two-nodes",
+        about: "nodes on two machines use RDMA, or TCP where one has none, and end when the link is cut",
+        script: include_str!("../../scenarios/two-nodes.sh"),
+        peer: Some(include_str!("../../scenarios/two-nodes.sh")),
+        programs: &[WORD_COUNT, RACK_PROGRAM],
         status: 0,
     },
     Scenario {
@@ -99,12 +132,16 @@ impl Scenario {
     fn job(&self, session: &Session<'_>, programs: &Programs, script: &str) -> Result<Job> {
         let mut job = Job::new(session.image, script)?;
         job.add_text("common.sh", COMMON);
+        // Tests look for programs where they were built.
+        let mut paths = String::new();
         for program in self.programs {
             let path = programs
                 .get(program)
                 .ok_or_else(|| Failure::new(format!("{} is not built", program.name())))?;
             job.add_file(path, Some(&format!("job/{}", program.name())))?;
+            paths.push_str(&format!("{} {}\n", program.name(), path.display()));
         }
+        job.add_text("paths", &paths);
         Ok(job)
     }
 }

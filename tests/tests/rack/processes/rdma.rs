@@ -2,7 +2,7 @@
 
 use super::{Ended, addresses, node, start_with, token, wait};
 use gossamer::FabricChoice::{Tcp, Verbs};
-use integration_tests::{simulated_rdma, watched};
+use integration_tests::{watched, with_rdma};
 
 /// Starts two nodes over a device as described, of which node 1 does `fault` at its work request of some number.
 fn fail_at(device: &str, fault: &str) -> Vec<Ended> {
@@ -10,8 +10,8 @@ fn fail_at(device: &str, fault: &str) -> Vec<Ended> {
     let start = |index: usize| {
         let described = if index == 1 { format!("sim0 {fault} {device}") } else { format!("sim0 {device}") };
         let mut node = node(crate::PROGRAM, "sum", index, &addresses, &token);
-        node.env("GOSSAMER_FABRIC", "verbs").env("LD_PRELOAD", simulated_rdma()).env("VERBS_SIM", described);
-        node.spawn().unwrap()
+        node.env("GOSSAMER_FABRIC", "verbs").env("VERBS_SIM", described);
+        with_rdma(&mut node).spawn().unwrap()
     };
     wait(&mut super::Nodes(vec![start(0), start(1)]))
 }
