@@ -17,6 +17,8 @@ pub(crate) mod memory;
 #[cfg(test)]
 mod owners;
 mod queue_pair;
+#[cfg(all(test, not(loom)))]
+mod queue_pair_rates;
 pub(crate) mod reads;
 mod send_chain;
 pub(crate) mod survey;

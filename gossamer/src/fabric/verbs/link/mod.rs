@@ -1,12 +1,16 @@
 //! Lanes over queue pairs: writes, messages between the two ends, large values.
 
 mod connection;
+#[cfg(all(test, not(loom)))]
+mod counted;
 mod credit;
 pub(crate) mod endpoint;
 mod lane_pool;
 mod lane_writes;
 pub(crate) mod message;
 mod places;
+#[cfg(all(test, not(loom)))]
+mod rates;
 mod received;
 mod remote_node;
 mod send_queue;

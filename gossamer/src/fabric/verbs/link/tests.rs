@@ -24,7 +24,7 @@ use std::time::{Duration, Instant};
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Two workers of two nodes, and a queue pair between them.
-struct Joined {
+pub(super) struct Joined {
     reader: VerbsEndpoint,
     writer: VerbsEndpoint,
 }
@@ -114,7 +114,7 @@ conformance!(Joined);
 conformance_of_fragments!(Joined);
 
 /// Lets both ends talk until nothing is under way; `told` hears which workers of the reading side something has landed for.
-fn settle(subject: &Joined, told: &mut dyn FnMut(usize)) {
+pub(super) fn settle(subject: &Joined, told: &mut dyn FnMut(usize)) {
     let ends = [&subject.writer, &subject.reader];
     loop {
         let heard = ends.map(|end| hear(end, told)).contains(&true);
@@ -126,7 +126,7 @@ fn settle(subject: &Joined, told: &mut dyn FnMut(usize)) {
 }
 
 /// Lets one end send, and hear what has come. Whether anything has.
-fn hear(end: &VerbsEndpoint, told: &mut dyn FnMut(usize)) -> bool {
+pub(super) fn hear(end: &VerbsEndpoint, told: &mut dyn FnMut(usize)) -> bool {
     end.flush().unwrap();
     end.poll(|event| {
         if let Event::Landed(reader) = event {
