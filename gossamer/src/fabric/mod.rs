@@ -26,7 +26,6 @@ pub(crate) mod sim;
 #[cfg(all(test, loom))]
 mod sleep_model;
 pub(crate) mod tcp;
-#[cfg_attr(not(test), expect(dead_code, reason = "streams and `check-rdma` use the rest"))]
 pub(crate) mod verbs;
 #[cfg(all(test, not(loom)))]
 mod watchdog;

@@ -138,13 +138,6 @@ impl QueuePair {
         self.domain.context()
     }
 
-    /// Whether the device promises that the bytes of a write become visible in their order.
-    pub(crate) fn writes_in_order(&self) -> bool {
-        let Some(query) = self.context().verbs().ibv_query_qp_data_in_order else { return false };
-        // SAFETY: V2, V3. The first bit says that a whole message is in order; without flags, it is all there is.
-        unsafe { query(self.raw.as_ptr(), IBV_WR_RDMA_WRITE, 0) == 1 }
-    }
-
     /// Ties it to a port. Receives may be posted from now on.
     ///
     /// # Errors
@@ -211,6 +204,7 @@ impl QueuePair {
     ///
     /// # Errors
     /// The device is gone.
+    #[cfg(test)]
     pub(crate) fn fail(&self) -> io::Result<()> {
         let attributes = ibv_qp_attr { qp_state: IBV_QPS_ERR, ..Default::default() };
         self.modify(attributes, IBV_QP_STATE, "to state ERR", "")

@@ -321,5 +321,4 @@ pub(crate) static VERBS: Verbs = Verbs {
     ibv_create_qp: create_qp,
     ibv_modify_qp: modify_qp,
     ibv_destroy_qp: destroy_qp,
-    ibv_query_qp_data_in_order: None,
 };

@@ -26,9 +26,6 @@ macro_rules! functions {
     ($($(#[$when:meta])? $name:ident($($argument:ident: $type:ty),*) $(-> $result:ty)?;)*) => {
         pub(crate) struct Verbs {
             $($(#[$when])? pub(crate) $name: unsafe extern "C" fn($($type),*) $(-> $result)?,)*
-            /// Younger than the others.
-            pub(crate) ibv_query_qp_data_in_order:
-                Option<unsafe extern "C" fn(*mut ibv_qp, u32, u32) -> c_int>,
         }
 
         impl Verbs {
@@ -38,8 +35,6 @@ macro_rules! functions {
                 Ok(Self {
                     // SAFETY: as the header of libibverbs declares it.
                     $($(#[$when])? $name: unsafe { symbol(library, stringify!($name)) }?,)*
-                    // SAFETY: likewise.
-                    ibv_query_qp_data_in_order: unsafe { symbol(library, "ibv_query_qp_data_in_order") }.ok(),
                 })
             }
         }

@@ -6,7 +6,7 @@
 //! `ibv_close_device`, `ibv_query_device`, `ibv_query_port`, `_ibv_query_gid_table`, `ibv_get_async_event`,
 //! `ibv_ack_async_event`, `ibv_alloc_pd`, `ibv_dealloc_pd`, `ibv_reg_mr`, `ibv_dereg_mr`, `ibv_create_comp_channel`,
 //! `ibv_destroy_comp_channel`, `ibv_create_cq`, `ibv_destroy_cq`, `ibv_get_cq_event`, `ibv_ack_cq_events`,
-//! `ibv_create_qp`, `ibv_modify_qp`, `ibv_destroy_qp`; and, where there is one, `ibv_query_qp_data_in_order`.
+//! `ibv_create_qp`, `ibv_modify_qp`, `ibv_destroy_qp`.
 //!
 //! Calls of `ibv_context.ops` that are used, and have no symbol: `poll_cq`, `req_notify_cq`, `post_send`,
 //! `post_recv`.
