@@ -51,7 +51,6 @@ impl FromStr for FabricChoice {
 impl FabricChoice {
     /// The names of all of them, which `parse` takes. For command lines.
     #[doc(hidden)]
-    #[must_use]
     pub fn names() -> impl Iterator<Item = &'static str> {
         NAMES.iter().map(|(_, name)| *name)
     }
