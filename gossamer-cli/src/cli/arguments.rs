@@ -159,7 +159,7 @@ const HELP: &str = "\
 Examples:
   gossamer run --local 4 -- ./app input.txt      four nodes on this machine
   gossamer run -n 8 -- ./app input.txt           eight nodes on the machines of the rack
-  gossamer status                                the machines
+  gossamer status                                the machines, and what joins them
   gossamer ps                                    what runs on them
   gossamer check-rdma --with b                   tries RDMA to the machine b
   gossamer recv                                  waits for files, and says how to send them

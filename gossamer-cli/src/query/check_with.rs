@@ -38,7 +38,7 @@ impl Measured {
         let microseconds = |time: Duration| time.as_secs_f64() * 1e6;
         let [to, from] = self.rates.map(|rate| rate as f64 / 1e9);
         format!(
-            "{}\n  round trip of 8 bytes: median {:.1} us, 99th percentile {:.1} us ({count} round trips)\n  \
+            "{HERE} and {with}, by {}\n  round trip of 8 bytes: median {:.1} us, 99th percentile {:.1} us ({count} round trips)\n  \
              writes of 64 KiB: to {with} {to:.2} GB/s, from {with} {from:.2} GB/s\n",
             pair_text(&self.ports),
             microseconds(median),

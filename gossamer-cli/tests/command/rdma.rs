@@ -71,7 +71,12 @@ fn the_first_thing_that_is_wrong_is_told_with_what_to_do() {
             "there is no RDMA port b; there is a:1",
             "unset it",
         ),
-        ("a port=1 gid=1:v2:10.0.0.1", Some(("GOSSAMER_VERBS_GID", "7")), "GOSSAMER_VERBS_GID=7", "a port"),
+        (
+            "a port=1 gid=1:v2:10.0.0.1",
+            Some(("GOSSAMER_VERBS_GID", "7")),
+            "GOSSAMER_VERBS_GID=7",
+            "correct the index",
+        ),
     ] {
         let variables: Vec<_> = variables.into_iter().collect();
         let finished = check(Some(devices), &[], &variables);
@@ -96,8 +101,8 @@ fn two_machines_measure_each_pair_of_their_ports() {
     let finished = finish(simulate(&mut command, Some(two)));
     finished.ended_with(0).was_quiet();
     for line in [
-        "x:1 (10.0.1.1) and x:1 (10.0.1.1), MTU ",
-        "y:1 (10.0.2.1) and y:1 (10.0.2.1), MTU ",
+        "this machine and b, by x:1 (10.0.1.1) and x:1 (10.0.1.1), MTU ",
+        "this machine and b, by y:1 (10.0.2.1) and y:1 (10.0.2.1), MTU ",
         "round trip of 8 bytes: median ",
         "writes of 64 KiB: to b ",
     ] {

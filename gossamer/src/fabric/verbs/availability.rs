@@ -1,5 +1,6 @@
 //! Why RDMA is not used, in one line.
 
+use crate::fabric::verbs::choice::settings::GID;
 use std::fmt::{self, Display, Formatter};
 use std::io;
 
@@ -59,6 +60,9 @@ impl Unavailable {
             }
             Self::Forbidden { .. } => {
                 "a rule of udev gives a group these files; a container needs them (`--device /dev/infiniband`)"
+            }
+            Self::NoUsablePort { reasons } if reasons.iter().all(|why| why.starts_with(GID)) => {
+                "correct the index, or unset the variable: then a GID is found by its type and address"
             }
             Self::NoUsablePort { .. } => {
                 "bring a port up (`ip link set eth0 up`; InfiniBand needs a subnet manager, as opensm), and give the interface \
