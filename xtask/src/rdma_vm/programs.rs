@@ -15,6 +15,8 @@ pub(crate) enum Program {
     LibraryTests(&'static str),
     /// A binary of a package.
     Binary(&'static str, &'static str),
+    /// A binary of a package, built for speed.
+    FastBinary(&'static str, &'static str),
 }
 
 /// Where programs are, once they are built.
@@ -25,12 +27,15 @@ impl Program {
     pub(crate) fn name(self) -> String {
         match self {
             Self::LibraryTests(package) => format!("{package}-tests"),
-            Self::Binary(_, name) => name.to_owned(),
+            Self::Binary(_, name) | Self::FastBinary(_, name) => name.to_owned(),
         }
     }
 
     /// Builds it, as tests are. `workspace`: with the features that it has if all of the workspace is built.
-    fn build(self, workspace: bool) -> Result<PathBuf> {
+    ///
+    /// # Errors
+    /// It cannot be built.
+    pub(crate) fn build(self, workspace: bool) -> Result<PathBuf> {
         let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
         let (package, name) = match self {
             Self::LibraryTests(package) => {
@@ -39,6 +44,10 @@ impl Program {
             }
             Self::Binary(package, name) => {
                 cargo.args(["build", "--bin", name]);
+                (package, name)
+            }
+            Self::FastBinary(package, name) => {
+                cargo.args(["build", "--release", "--bin", name]);
                 (package, name)
             }
         };
