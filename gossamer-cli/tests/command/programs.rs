@@ -60,13 +60,10 @@ fn machines_whose_devices_do_not_reach_each_other_use_tcp_or_say_why_they_do_not
         |fabric| finish(simulate(&mut run(&network, "2", &["--fabric", fabric], &[&program, "sum"]), None));
     let auto = run("auto");
     assert_eq!(auto.ended_with(0).out, "1090 digits, 2 processes\n");
-    auto.said("node 0 and node 1 do not reach each other by RDMA: ").said("; they use TCP (");
+    auto.said("node 0 and node 1 cannot be joined by RDMA: ").said("; they use TCP (");
     assert_eq!(auto.err.lines().count(), 1, "{auto:?}");
     assert_eq!(run("tcp").ended_with(0).was_quiet().out, "1090 digits, 2 processes\n");
-    run("verbs")
-        .ended_with(2)
-        .said("node 0 and node 1 do not reach each other by RDMA: ")
-        .said("retries exceeded");
+    run("verbs").ended_with(2).said("node 0 and node 1 cannot be joined by RDMA: ").said("retries exceeded");
     run("shm")
         .ended_with(2)
         .said("share no memory, which GOSSAMER_FABRIC=shm asks for: start them on one machine");

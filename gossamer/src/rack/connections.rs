@@ -154,7 +154,7 @@ impl Joining<'_> {
     /// If nothing else is allowed.
     fn fall_back(&self, other: usize, why: &str, fabric: FabricChoice) -> Result<(), StartError> {
         let node = self.membership.node;
-        let text = format!("node {node} and node {other} do not reach each other by RDMA: {why}");
+        let text = format!("node {node} and node {other} cannot be joined by RDMA: {why}");
         if fabric == FabricChoice::Verbs {
             return Err(problem(format!("{text} (GOSSAMER_FABRIC=verbs)")));
         }

@@ -9,6 +9,7 @@ pub(crate) enum Action {
     Prepare,
     Run(RunArguments),
     Test(TestArguments),
+    Bench(BenchArguments),
     /// List the scenarios
     List,
 }
@@ -43,6 +44,20 @@ pub(crate) struct TestArguments {
     pub(crate) workspace: bool,
     #[command(flatten)]
     pub(crate) machine: MachineArguments,
+}
+
+/// Measure Gossamer over RDMA and TCP beside perftest in the machine, and print tables
+#[derive(Debug, Args)]
+pub(crate) struct BenchArguments {
+    /// Rounds over all contenders
+    #[arg(long, default_value_t = 7)]
+    pub(crate) rounds: u64,
+    /// Milliseconds of one measurement
+    #[arg(long, default_value_t = 1000)]
+    pub(crate) millis: u64,
+    /// A page whose generated part the tables replace
+    #[arg(long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

@@ -2,6 +2,7 @@
 
 mod archive;
 pub(crate) mod arguments;
+mod bench;
 mod guest;
 mod image;
 mod job;
@@ -28,6 +29,7 @@ pub(crate) fn run(action: &Action) -> Result<u8> {
         }),
         Action::Run(arguments) => run_command(arguments),
         Action::Test(arguments) => run_scenarios(arguments),
+        Action::Bench(arguments) => bench::run(arguments),
         Action::List => {
             scenario::ALL.iter().for_each(|scenario| println!("{:16} {}", scenario.name, scenario.about));
             Ok(0)

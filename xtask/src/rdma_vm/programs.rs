@@ -17,6 +17,8 @@ pub(crate) enum Program {
     Tests(&'static str, &'static str),
     /// A binary of a package.
     Binary(&'static str, &'static str),
+    /// A binary of a package, built for speed.
+    FastBinary(&'static str, &'static str),
 }
 
 /// Where programs are, once they are built.
@@ -28,12 +30,15 @@ impl Program {
         match self {
             Self::LibraryTests(package) => format!("{package}-tests"),
             Self::Tests(_, name) => format!("{name}-tests"),
-            Self::Binary(_, name) => name.to_owned(),
+            Self::Binary(_, name) | Self::FastBinary(_, name) => name.to_owned(),
         }
     }
 
     /// Builds it, as tests are. `workspace`: with the features that it has if all of the workspace is built.
-    fn build(self, workspace: bool) -> Result<PathBuf> {
+    ///
+    /// # Errors
+    /// It cannot be built.
+    pub(crate) fn build(self, workspace: bool) -> Result<PathBuf> {
         let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
         let (package, name) = match self {
             Self::LibraryTests(package) => {
@@ -48,6 +53,10 @@ impl Program {
                 cargo.args(["build", "--bin", name]);
                 (package, name)
             }
+            Self::FastBinary(package, name) => {
+                cargo.args(["build", "--release", "--bin", name]);
+                (package, name)
+            }
         };
         if workspace {
             cargo.arg("--workspace")
@@ -60,7 +69,7 @@ impl Program {
             return Err(Failure::new(format!("cargo cannot build {} (see above)", self.name())));
         }
         let messages = String::from_utf8_lossy(&built.stdout).into_owned();
-        let is_test = !matches!(self, Self::Binary(..));
+        let is_test = !matches!(self, Self::Binary(..) | Self::FastBinary(..));
         let executable = messages.lines().find_map(|line| executable(line, name, is_test));
         executable.ok_or_else(|| Failure::new(format!("cargo has built no {}", self.name())))
     }

@@ -1,0 +1,32 @@
+//! Contenders that are other processes: this program with one measurement, and measurements among the library's tests.
+
+use std::process::{Command, Stdio};
+
+/// The time of a measurement, for a process that makes one.
+pub(crate) const MILLIS: &str = "RDMA_MILLIS";
+
+/// The word before a figure.
+const MEASURED: &str = "measured ";
+
+/// A measurement of this program, in a process of its own. Nothing if it failed, which it says itself.
+pub(crate) fn own(name: &str, fabric: &str, millis: u64) -> Option<f64> {
+    let mut command = Command::new(std::env::current_exe().ok()?);
+    command.args(["measure", name, fabric]).env(MILLIS, millis.to_string()).stderr(Stdio::inherit());
+    let found = command.output().ok()?;
+    let text = String::from_utf8_lossy(&found.stdout).into_owned();
+    text.lines().find_map(|line| line.strip_prefix(MEASURED)?.parse().ok())
+}
+
+/// What a test of the library measures, by name.
+pub(crate) fn of_test(tests: &str, name: &str) -> Vec<(String, f64)> {
+    let mut command = Command::new(tests);
+    command.args(["--ignored", "--exact", "--nocapture", name]).env("GOSSAMER_TEST_DEVICE", "installed");
+    let Ok(found) = command.stderr(Stdio::inherit()).output() else { return Vec::new() };
+    let text = String::from_utf8_lossy(&found.stdout).into_owned();
+    // The harness may have begun the line.
+    let figure = |line: &str| {
+        let (name, figure) = line.split_once(MEASURED)?.1.split_once(' ')?;
+        Some((name.to_owned(), figure.parse().ok()?))
+    };
+    text.lines().filter_map(figure).collect()
+}
