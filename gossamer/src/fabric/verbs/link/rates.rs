@@ -1,5 +1,4 @@
 //! How many batches of one request go one way, over a device: a measurement, run by its name, which the bench of RDMA does.
-#![expect(clippy::unwrap_used, reason = "a test fails by it")]
 
 use crate::fabric::conformance::{LANE, Subject, write};
 use crate::fabric::verbs::link::endpoint::VerbsEndpoint;
