@@ -26,8 +26,11 @@ const DEPTH: u32 = 16;
 const READS: u8 = 1;
 /// Looks for something before others may run.
 const LOOKS: u32 = 64;
+/// How long something is awaited without sleeping, and how long a sleep takes.
+const AWAKE: Duration = Duration::from_millis(2);
+const NAP: Duration = Duration::from_micros(50);
 /// How long the first write may take until it is answered for.
-const PROBE: Duration = Duration::from_secs(5);
+const PROBE: Duration = Duration::from_secs(8);
 
 /// What one end tells the other.
 #[derive(NoRef, Clone, Copy, Debug, PartialEq, Eq)]
@@ -182,6 +185,7 @@ impl CheckEnd {
         due: Instant,
         look: impl Fn(&Self) -> io::Result<Option<T>>,
     ) -> io::Result<T> {
+        let begin = Instant::now();
         for looks in 1_u32.. {
             if let Some(found) = look(self)? {
                 return Ok(found);
@@ -191,11 +195,12 @@ impl CheckEnd {
                 std::hint::spin_loop();
                 continue;
             }
-            // A device in software needs a processor, too.
-            thread::yield_now();
-            if Instant::now() >= due {
+            let now = Instant::now();
+            if now >= due {
                 break;
             }
+            // A device in software needs a processor, too.
+            if now.duration_since(begin) < AWAKE { thread::yield_now() } else { thread::sleep(NAP) }
         }
         Err(self.failed("no answer in time", self.silence))
     }

@@ -37,6 +37,12 @@ fn connected() -> [RdmaCheck; 2] {
     sides
 }
 
+/// Whether a write was not answered for. A device in software, in a slow machine, may be slow to give up.
+fn is_silence(why: &str) -> bool {
+    why.contains(": WRITE: retries exceeded")
+        || !Verbs::tests_are_simulated() && why.contains(": WRITE: no answer in time")
+}
+
 #[test]
 fn two_sides_measure_round_trips_and_both_rates() {
     let [mut ours, mut theirs] = connected();
@@ -54,7 +60,7 @@ fn a_side_that_is_gone_is_noticed() {
     let [mut ours, theirs] = connected();
     drop(theirs);
     let why = ours.round_trips().unwrap_err();
-    assert!(why.starts_with("RDMA device ") && why.contains(": WRITE: retries exceeded"), "{why}");
+    assert!(why.starts_with("RDMA device ") && is_silence(&why), "{why}");
 }
 
 #[test]
@@ -65,7 +71,7 @@ fn a_side_that_was_never_there_is_told_with_what_to_look_at() {
     ours.receive(&other).unwrap();
     drop(theirs);
     let why = ours.probe().unwrap_err();
-    assert!(why.contains(": WRITE: retries exceeded"), "{why}");
+    assert!(is_silence(&why), "{why}");
     assert!(why.contains("UDP port 4791"), "{why}");
 }
 
