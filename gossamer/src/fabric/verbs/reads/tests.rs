@@ -105,10 +105,10 @@ fn a_key_that_opens_nothing_fails_in_words() {
     ends.queue.begin(0..4096).unwrap();
     let failure = ends.await_part().unwrap_err();
     assert_eq!(failure.status, IBV_WC_REM_ACCESS_ERR);
+    let why = &failure.why;
     assert!(
-        failure.why.starts_with("RDMA device sim0: READ: remote access error (status 10"),
-        "{}",
-        failure.why
+        why.starts_with("RDMA device ") && why.contains(": READ: remote access error (status 10"),
+        "{why}"
     );
     assert!(ends.has(&[]));
 }
@@ -136,7 +136,7 @@ fn a_device_without_reads_is_refused_in_words() {
     let end = ReadEnd::new(&found.devices[0], 1, memory, RegionAccess::ReadTarget).unwrap();
     let theirs = ReadParameters { reads_received: 0, ..end.parameters() };
     let error = ReadQueue::new(end, &theirs).err().unwrap().to_string();
-    assert!(error.starts_with("RDMA device sim0: ") && error.contains("takes no READ"), "{error}");
+    assert!(error.starts_with("RDMA device ") && error.contains("takes no READ"), "{error}");
 }
 
 #[test]
