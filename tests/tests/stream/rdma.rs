@@ -101,6 +101,12 @@ fn stream(length: u64, geometry: Geometry) -> (Result<(), Error>, Result<(), Err
     (sending.join().unwrap(), received)
 }
 
+/// What is skipped here, as arguments.
+fn skipped() -> Vec<String> {
+    let arguments: Vec<String> = std::env::args().collect();
+    arguments.windows(2).filter(|pair| pair[0] == "--skip").flatten().cloned().collect()
+}
+
 #[test]
 fn what_holds_over_other_fabrics_holds_over_rdma() {
     // One after the other, as each is many tests that run at the same time.
@@ -118,7 +124,7 @@ fn what_holds_over_other_fabrics_holds_over_rdma() {
         &["killed::", "forks::", "wire::what", "together::two", "together::several"],
     ] {
         let mut command = Command::new(std::env::current_exe().unwrap());
-        command.args(tests).env("GOSSAMER_FABRIC", "verbs");
+        command.args(tests).args(skipped()).env("GOSSAMER_FABRIC", "verbs");
         let output = with_rdma(&mut command).output().unwrap();
         let said = String::from_utf8_lossy(&output.stdout);
         let errors = String::from_utf8_lossy(&output.stderr);
