@@ -9,9 +9,7 @@ use crate::fabric::verbs::discovery;
 use crate::fabric::verbs::errors::{checked, failed};
 use crate::sys::process::forked::Process;
 use rustix::io::ioctl_fionbio;
-#[cfg(not(feature = "ibverbs"))]
-use std::ffi::CStr;
-use std::ffi::c_int;
+use std::ffi::{CStr, c_int};
 use std::fs::File;
 use std::io;
 use std::os::fd::BorrowedFd;

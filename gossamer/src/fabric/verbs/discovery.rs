@@ -43,7 +43,7 @@ mod tests {
 
     #[test]
     fn the_crate_tells_the_devices_and_gids_that_the_library_does() {
-        let verbs = Verbs::simulated();
+        let verbs = Verbs::of_tests();
         let list = DeviceList::of(verbs).unwrap();
         let device = list.open(0).unwrap();
         symbols::with(verbs, || {
@@ -60,7 +60,7 @@ mod tests {
 
     #[test]
     fn gids_of_a_port_that_is_not_active_or_not_alone_are_not_asked_for() {
-        let ports = DeviceList::of(Verbs::simulated()).unwrap().open(0).unwrap().ports().unwrap();
+        let ports = DeviceList::of(Verbs::of_tests()).unwrap().open(0).unwrap().ports().unwrap();
         let down = PortDescription { state: IBV_PORT_DOWN, ..ports[0].clone() };
         let both = [ports[0].clone(), down];
         assert!(knows(&both[..1]) && !knows(&both[1..]) && !knows(&both) && !knows(&[]));
