@@ -59,6 +59,12 @@ impl Lane {
     }
 }
 
+/// How many connections join the workers of two nodes of different machines: the `n`th has worker `n` of each side, modulo their
+/// number, at its ends, and carries what worker `n` writes.
+pub(crate) fn connections(ours: usize, theirs: usize) -> usize {
+    ours.max(theirs)
+}
+
 /// Which slots of a lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]

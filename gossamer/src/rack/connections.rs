@@ -1,6 +1,7 @@
 //! How nodes of different machines connect their workers: with as many queue pairs or TCP connections per pair of nodes as the
 //! larger has workers, and one connection on which they watch each other.
 
+use crate::fabric;
 use crate::fabric::choice::FabricChoice;
 use crate::fabric::verbs::link::setup::ReachedNode;
 use crate::fabric::verbs::survey::Survey;
@@ -16,7 +17,7 @@ use crate::rack::survivors::Survivors;
 use crate::runtime::StartError;
 use crate::transport::handshake;
 use crate::transport::socket::{Address, Socket, SocketListener};
-use crate::worker::nodes::peers::{Peers, RemoteLinks};
+use crate::worker::nodes::peers::RemoteLinks;
 use std::io;
 use std::net::TcpStream;
 use std::ops::Range;
@@ -117,7 +118,7 @@ impl Joining<'_> {
 
     /// How many connections the workers have with those of another node.
     fn workers(&self, other: usize) -> usize {
-        Peers::connections(self.members[self.membership.node].workers, self.members[other].workers)
+        fabric::connections(self.members[self.membership.node].workers, self.members[other].workers)
     }
 
     fn connect_queue_pairs(

@@ -182,9 +182,4 @@ impl Peers {
         }
         Ok(joined)
     }
-
-    /// How many connections two nodes have.
-    pub(crate) fn connections(ours: usize, theirs: usize) -> usize {
-        ours.max(theirs)
-    }
 }

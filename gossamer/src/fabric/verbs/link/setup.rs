@@ -8,6 +8,7 @@
 //! connect   (once it has said that its writes were taken): the workers may have it
 //! ```
 
+use crate::fabric::connections;
 use crate::fabric::verbs::choice::pairs::PortPair;
 use crate::fabric::verbs::choice::settings::VerbsSettings;
 use crate::fabric::verbs::context::DeviceContext;
@@ -70,12 +71,6 @@ struct Remote {
     pairs: Vec<UnconnectedPair>,
     /// What the other node offers.
     offered: Option<OfferedQueuePairs>,
-}
-
-/// How many connections two nodes have: the `n`th has worker `n` of each side, modulo their number, at its ends, and carries what
-/// worker `n` writes.
-fn connections(ours: usize, theirs: usize) -> usize {
-    ours.max(theirs)
 }
 
 impl Remote {
