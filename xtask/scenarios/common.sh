@@ -34,15 +34,23 @@ listens() {
     netstat -ltn | grep -q ":$1 "
 }
 
-# One of the programs of perftest between two ends in this machine: its device, its other arguments.
+# One of the programs of perftest between two ends in this machine: its device, its other arguments. It may fail once, which says nothing
+# of what is tested here.
 perftest() {
+    perftest_once "$@" || { echo "again:" && perftest_once "$@"; } || fail "$1"
+}
+
+perftest_once() {
     program=$1
     shift
     timeout 60 "$program" "$@" >/tmp/server 2>&1 &
     await listens 18515
-    timeout 60 "$program" "$@" "$ADDRESS" >/tmp/client 2>&1 || { cat /tmp/client; fail "$program"; }
-    wait $! || { cat /tmp/server; fail "the server of $program"; }
+    timeout 60 "$program" "$@" "$ADDRESS" >/tmp/client 2>&1
+    statuses=$?
+    wait $!
+    statuses=$statuses,$?
     echo "$program $*:"
+    [ $statuses = 0,0 ] || { echo "ended with $statuses" && cat /tmp/client /tmp/server && return 1; }
     grep -A 1 '#bytes' /tmp/client
 }
 

@@ -8,6 +8,8 @@ use std::path::Path;
 const FAILED: u8 = 1;
 /// There is no virtual machine, and none can be made.
 const NO_MACHINE: u8 = 125;
+/// QEMU has crashed: EX_SOFTWARE of sysexits.h.
+const EMULATOR: u8 = 70;
 /// The command did not end in time, as `timeout` of coreutils has it.
 const TIMEOUT: u8 = 124;
 
@@ -28,6 +30,15 @@ impl Failure {
     /// It is because no virtual machine can be made.
     pub(crate) fn without_machine(self) -> Self {
         Self { status: NO_MACHINE, ..self }
+    }
+
+    /// It is a crash of QEMU, and says nothing of what ran in it.
+    pub(crate) fn of_emulator(message: impl Into<String>) -> Self {
+        Self { status: EMULATOR, message: message.into() }
+    }
+
+    pub(crate) fn is_of_emulator(&self) -> bool {
+        self.status == EMULATOR
     }
 
     pub(crate) fn timeout(message: impl Into<String>) -> Self {

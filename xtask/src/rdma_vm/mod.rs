@@ -60,7 +60,8 @@ fn session<'a>(image: &'a Image, machine: &'a MachineArguments) -> Session<'a> {
     Session { image, machine, limit: Duration::from_secs(machine.timeout) }
 }
 
-/// Runs scenarios one after the other, all of them, whichever fails; the status of the first that did.
+/// Runs scenarios one after the other, all of them, whichever fails; the status of the first that did. One during which QEMU crashed runs
+/// once more.
 fn run_scenarios(arguments: &TestArguments) -> Result<u8> {
     let chosen = scenario::chosen(&arguments.scenarios)?;
     let begin = Instant::now();
@@ -71,7 +72,15 @@ fn run_scenarios(arguments: &TestArguments) -> Result<u8> {
     for scenario in chosen {
         println!("\n=== {}: {}", scenario.name, scenario.about);
         let since = Instant::now();
-        let found = scenario.run(&session(&image, &arguments.machine), &programs)?;
+        let run = || scenario.run(&session(&image, &arguments.machine), &programs);
+        let found = run().or_else(|failure| {
+            eprintln!("{failure}");
+            if failure.is_of_emulator() { run() } else { Err(failure) }
+        });
+        let found = found.unwrap_or_else(|failure| {
+            eprintln!("{failure}");
+            failure.status
+        });
         let (seconds, is_right) = (since.elapsed().as_secs_f64(), found == scenario.status);
         let result = if is_right { "ok" } else { "FAILED" };
         println!("=== {}: {result}, status {found}, {seconds:.1} s", scenario.name);

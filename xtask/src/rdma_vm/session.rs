@@ -52,9 +52,9 @@ impl Session<'_> {
         for guest in guests {
             while !guest.has_ended()? {
                 if begin.elapsed() > self.limit {
-                    let seconds = self.limit.as_secs();
+                    let (seconds, said) = (self.limit.as_secs(), last_lines(&guest.log()?));
                     return Err(Failure::timeout(format!(
-                        "the machine was ended: its command took more than {seconds} s (--timeout)"
+                        "the machine was ended: its command took more than {seconds} s (--timeout)\n{said}"
                     )));
                 }
                 std::thread::sleep(LOOK);
@@ -65,9 +65,12 @@ impl Session<'_> {
 
     fn status(&self, ending: Ending) -> Result<u8> {
         let Some(status) = ending.status else {
-            let lines: Vec<&str> = ending.log.lines().collect();
-            let last = lines[lines.len().saturating_sub(LAST_WORDS)..].join("\n");
-            return Err(Failure::new(format!("the machine ended before its command did:\n{last}")));
+            let said = last_lines(&ending.log);
+            return Err(if ending.crashed {
+                Failure::of_emulator(format!("QEMU has crashed:\n{said}"))
+            } else {
+                Failure::new(format!("the machine ended before its command did:\n{said}"))
+            });
         };
         if self.machine.kernel_log {
             eprint!("{}", ending.log);
@@ -77,4 +80,10 @@ impl Session<'_> {
         }
         Ok(status)
     }
+}
+
+/// The end of what kernel and QEMU have said.
+fn last_lines(log: &str) -> String {
+    let lines: Vec<&str> = log.lines().collect();
+    lines[lines.len().saturating_sub(LAST_WORDS)..].join("\n")
 }
