@@ -5,6 +5,7 @@ use crate::fabric::tcp::{TcpEndpoint, TcpWriter};
 use crate::fabric::verbs::link::endpoint::{VerbsEndpoint, VerbsWriter};
 use crate::fabric::{Busy, Endpoint, Event, Fabric, Fragment, Lane, SlotMemory};
 use crate::wire::refusal::Malformed;
+use crate::wire::row::Row;
 use crate::wire::word::Word;
 use std::io;
 use std::os::fd::RawFd;
@@ -63,6 +64,17 @@ impl Fabric for Link {
             Self::Shm(writer) => writer.has_room(),
             Self::Tcp(writer) => writer.has_room(),
             Self::Verbs(writer) => writer.has_room(),
+        }
+    }
+
+    fn takes_rows_of(&self, bytes: usize) -> bool {
+        matches!(self, Self::Verbs(writer) if writer.takes_rows_of(bytes))
+    }
+
+    fn send_row(&self, ticket: u64, row: Row) -> Result<(), Row> {
+        match self {
+            Self::Verbs(writer) => writer.send_row(ticket, row),
+            _ => Err(row),
         }
     }
 }

@@ -12,8 +12,8 @@
 //! - W5: what is registered stays where it is until the endpoints of both sides are gone.
 //! - W6: on a lane between processes all bytes of a body are initialised; and each is a part of what its writer sends there, or zero.
 //!   Inside a process words may hold values with their padding.
-//! - W7: the fragments that one worker sends to another come in the order in which they were sent. When a write that the same one made
-//!   behind a fragment has landed, the next `Endpoint::poll` of the reader tells of the fragment, if none has before.
+//! - W7: the fragments and rows that one worker sends to another come in the order in which they were sent. When a write that the same
+//!   one made behind one of them has landed, the next `Endpoint::poll` of the reader tells of it, if none has before.
 
 pub(crate) mod choice;
 #[cfg(all(test, not(loom)))]
@@ -33,7 +33,7 @@ mod watchdog;
 pub(crate) use memory::{FAR_SLOTS, SLOTS, SlotMemory};
 
 use crate::wire::refusal::Malformed;
-use crate::wire::row::RowLayout;
+use crate::wire::row::{Row, RowLayout};
 use crate::wire::word::Word;
 use std::io;
 use std::os::fd::RawFd;
@@ -142,6 +142,8 @@ pub(crate) enum Event<'a> {
     Lane(Lane, Arc<SlotMemory>),
     /// `writer` has sent a fragment to `reader`.
     Fragment { writer: usize, reader: usize, fragment: Fragment<'a> },
+    /// `writer` has sent a whole row to `reader`, of the value with this ticket.
+    Row { writer: usize, reader: usize, ticket: u64, row: Row },
 }
 
 /// A way to write into the slots of one peer.
@@ -165,4 +167,18 @@ pub(crate) trait Fabric {
 
     /// Whether `send` would not find too much under way.
     fn has_room(&self) -> bool;
+
+    /// Whether a row of so many bytes need not be cut into fragments, and copied.
+    fn takes_rows_of(&self, _bytes: usize) -> bool {
+        false
+    }
+
+    /// Sends a whole row of a large value to the worker that reads the slots, among the fragments (W7). It is kept until that has taken
+    /// it. There is room (`has_room`).
+    ///
+    /// # Errors
+    /// The row: it has to go in fragments now.
+    fn send_row(&self, _ticket: u64, row: Row) -> Result<(), Row> {
+        Err(row)
+    }
 }

@@ -91,8 +91,7 @@ impl<T: 'static> Target<'_, T> {
             _ => here.require_backlog(trustee),
         }
         if here.may_wait_for_room() {
-            let ticket = here.send_large(trustee, argument.rows());
-            drop(argument.send());
+            let ticket = here.send_large(trustee, argument.send());
             return self.push_argument(here, trustee, delegated, Apart(ticket), then);
         }
         let (lane, ticket) = (here.lane_to(trustee), here.new_ticket());

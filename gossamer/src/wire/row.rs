@@ -23,6 +23,8 @@ pub(crate) struct Row {
 
 // SAFETY: D2: it is its owner's alone, as a vector of bytes is.
 unsafe impl Send for Row {}
+// SAFETY: D2: what is shared is only read.
+unsafe impl Sync for Row {}
 
 impl Default for Row {
     fn default() -> Self {
@@ -69,6 +71,24 @@ impl Row {
     /// Whether nothing more is to come.
     pub(crate) fn is_full(&self) -> bool {
         self.filled == self.layout.size()
+    }
+
+    /// Where its bytes are, or will be.
+    pub(crate) fn start(&self) -> NonNull<u8> {
+        self.start
+    }
+
+    /// How many there will be.
+    pub(crate) fn room(&self) -> usize {
+        self.layout.size()
+    }
+
+    /// Nothing more is to come: all its bytes were written where they are.
+    ///
+    /// # Safety
+    /// They were, and nobody writes them any more.
+    pub(crate) unsafe fn assume_full(&mut self) {
+        self.filled = self.layout.size();
     }
 
     /// Adds bytes that have come.

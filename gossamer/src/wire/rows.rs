@@ -37,6 +37,22 @@ impl Rows {
         }
     }
 
+    /// Takes out a row, and leaves an empty one there.
+    pub(crate) fn take(&mut self, index: usize) -> Option<Row> {
+        match index.checked_sub(1) {
+            None => Some(Row::of(std::mem::take(&mut self.bytes))),
+            Some(index) => self.long.get_mut(index).map(std::mem::take),
+        }
+    }
+
+    /// Puts back a row that was taken out.
+    pub(crate) fn put_back(&mut self, index: usize, row: Row) {
+        match index.checked_sub(1) {
+            None => self.bytes = row.into_vec().unwrap_or_default(),
+            Some(index) => self.long[index] = row,
+        }
+    }
+
     /// Rows that have arrived, the bytes first.
     ///
     /// # Errors

@@ -35,6 +35,7 @@ fn work(what: &str) {
         "repeat" => loop {
             sum();
         },
+        "requests" => requests(std::env::var("REQUESTS").unwrap().parse().unwrap()),
         "stream" => stream_around(),
         "panic" => panic!("as asked for"),
         "sleep" => {
@@ -83,6 +84,17 @@ fn work(what: &str) {
         }
         other => panic!("`{other}` is nothing that this program does"),
     }
+}
+
+/// So many small requests to the last node, one at a time.
+#[gossamer::delegate]
+fn requests(count: u64) {
+    let nodes = rack::nodes();
+    let sum = nodes[nodes.len() - 1].workers()[0].entrust(0_u64);
+    for number in 0..count {
+        sum.apply_with(|sum, number| *sum += number, number);
+    }
+    println!("{}", sum.apply(|sum| *sum));
 }
 
 /// Reads what nobody may.

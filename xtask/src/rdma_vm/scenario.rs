@@ -77,6 +77,14 @@ pub(crate) const ALL: &[Scenario] = &[
         status: 0,
     },
     Scenario {
+        name: "work",
+        about: "packets, posts and calls of the kernel for each request",
+        script: include_str!("../../scenarios/work.sh"),
+        peer: None,
+        programs: &[RACK_PROGRAM],
+        status: 0,
+    },
+    Scenario {
         name: "trouble",
         about: "nodes joined by RDMA of which one is killed, whose port goes down, whose device is removed, or is another one",
         script: include_str!("../../scenarios/trouble.sh"),

@@ -55,9 +55,9 @@ impl Drop for ProtectionDomain {
 /// Memory that a device can be let reach.
 ///
 /// # Safety
-/// As long as the value lives, these bytes stay mapped where they are, initialised; and if a region over them lets the device
-/// write (`RegionAccess`), everybody in this process reads and writes them as memory that another process writes, too: no
-/// reference of Rust says that they do not change.
+/// As long as the value lives, these bytes stay mapped where they are, initialised, unless the device only writes them; and if a region
+/// over them lets the device write (`RegionAccess`), everybody in this process reads and writes them as memory that another process
+/// writes, too: no reference of Rust says that they do not change.
 pub(crate) unsafe trait RegisteredMemory: Send + Sync {
     /// The first of the bytes.
     fn start(&self) -> NonNull<u8>;

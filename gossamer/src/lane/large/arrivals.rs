@@ -29,6 +29,20 @@ impl Arrivals {
         rows.last_mut().map_or(Ok(()), |row| row.extend(fragment.bytes))
     }
 
+    /// Adds a row that has come as a whole.
+    ///
+    /// # Errors
+    /// If the one before it has not.
+    pub(crate) fn arrive_whole(&self, sender: usize, ticket: u64, row: Row) -> Result<(), Malformed> {
+        let mut values = self.lock();
+        let rows = values.entry((sender, ticket)).or_default();
+        if rows.last().is_some_and(|last| !last.is_full()) {
+            return Err(Malformed::instead_of::<Row>());
+        }
+        rows.push(row);
+        Ok(())
+    }
+
     /// The value of a request.
     ///
     /// # Errors
@@ -75,6 +89,7 @@ mod tests {
                 });
                 let told = |event: Event<'_>| match event {
                     Event::Fragment { writer, fragment, .. } => incoming.arrive(writer, fragment),
+                    Event::Row { writer, ticket, row, .. } => incoming.arrive_whole(writer, ticket, row),
                     _ => Ok(()),
                 };
                 network.poll(told).unwrap();

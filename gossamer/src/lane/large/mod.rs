@@ -7,7 +7,8 @@
 //! ```
 //!
 //! A large value has a **ticket**, a number that its sender gives once. It goes ahead of the request that names the ticket, row by row, in
-//! fragments (`Fabric::send`): it is copied once into the fabric and once out of it, into memory that is the receiver's vector then. Who
+//! fragments (`Fabric::send`): it is copied once into the fabric and once out of it, into memory that is the receiver's vector then. A fabric
+//! that reads memory of another process takes long rows as they are (`Fabric::send_row`), and copies nothing. Who
 //! finds the fabric busy waits, if it is a fiber, and lets the requests of others pass. Code that cannot wait leaves the value with its
 //! request in the lane's backlog, whose order it keeps. By W7 the value is there when its request is.
 //!

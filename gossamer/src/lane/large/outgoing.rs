@@ -13,26 +13,53 @@ pub(crate) struct Progress {
 
 impl Progress {
     /// Sends what is left, as far as the fabric takes it. Calls `ring` behind each fragment, so that the reader copies one while the
-    /// next is sent.
+    /// next is sent. Rows that the fabric takes whole are gone then.
     ///
     /// # Errors
     /// If the fabric is busy, and something is left.
     pub(crate) fn send(
         &mut self,
         ticket: u64,
-        rows: &Rows,
+        rows: &mut Rows,
         fabric: &impl Fabric,
         ring: impl Fn(),
     ) -> Result<(), Busy> {
-        while let Some((row, bytes)) = rows.row(self.row) {
-            let left = &bytes[self.sent..];
-            let fragment = &left[..left.len().min(FRAGMENT_BYTES)];
-            fabric.send(Fragment { ticket, row, bytes: fragment })?;
-            ring();
-            self.sent += fragment.len();
-            if self.sent == bytes.len() {
-                (self.row, self.sent) = (self.row + 1, 0);
+        while let Some((_, bytes)) = rows.row(self.row) {
+            let goes_whole = self.sent == 0 && fabric.takes_rows_of(bytes.len());
+            if !(goes_whole && self.send_row(ticket, rows, fabric)?) {
+                self.send_fragment(ticket, rows, fabric)?;
             }
+            ring();
+        }
+        Ok(())
+    }
+
+    /// Sends the row as a whole, if the fabric takes it now. Whether it has.
+    fn send_row(&mut self, ticket: u64, rows: &mut Rows, fabric: &impl Fabric) -> Result<bool, Busy> {
+        if !fabric.has_room() {
+            return Err(Busy);
+        }
+        match rows.take(self.row).map(|row| fabric.send_row(ticket, row)) {
+            Some(Ok(())) => {
+                self.row += 1;
+                Ok(true)
+            }
+            Some(Err(row)) => {
+                rows.put_back(self.row, row);
+                Ok(false)
+            }
+            None => Ok(false),
+        }
+    }
+
+    fn send_fragment(&mut self, ticket: u64, rows: &Rows, fabric: &impl Fabric) -> Result<(), Busy> {
+        let Some((row, bytes)) = rows.row(self.row) else { return Ok(()) };
+        let left = &bytes[self.sent..];
+        let fragment = &left[..left.len().min(FRAGMENT_BYTES)];
+        fabric.send(Fragment { ticket, row, bytes: fragment })?;
+        self.sent += fragment.len();
+        if self.sent == bytes.len() {
+            (self.row, self.sent) = (self.row + 1, 0);
         }
         Ok(())
     }
@@ -52,6 +79,6 @@ impl LargeValue {
 
     /// As `Progress::send`.
     pub(crate) fn send(&mut self, fabric: &impl Fabric, ring: impl Fn()) -> Result<(), Busy> {
-        self.progress.send(self.ticket, &self.rows, fabric, ring)
+        self.progress.send(self.ticket, &mut self.rows, fabric, ring)
     }
 }

@@ -51,6 +51,17 @@ impl DeviceMemory {
     }
 }
 
+/// Whether a fork copies pages that a device has, so that those of the parent stay the ones that the device writes. Linux does since 5.12;
+/// before, memory that a forked child has, too, must not be given to a device.
+pub(crate) fn forks_copy_pinned_pages() -> bool {
+    let release = rustix::system::uname().release().to_string_lossy().into_owned();
+    let mut numbers = release.split(|sign: char| !sign.is_ascii_digit()).map(str::parse::<u32>);
+    match (numbers.next(), numbers.next()) {
+        (Some(Ok(major)), Some(Ok(minor))) => (major, minor) >= (5, 12),
+        _ => false,
+    }
+}
+
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;

@@ -10,6 +10,10 @@ use std::time::{Duration, Instant};
 /// connection counts as so many.
 const SPINS: u32 = 400;
 const SPINS_PER_CONNECTION: u32 = 3;
+/// The same as a time, for turns that are long: where there are many lanes, or an RDMA device in software, which needs the processor.
+const SPIN_TIME: Duration = Duration::from_micros(50);
+/// Turns between two looks at the clock.
+const CLOCK_EVERY: u32 = 32;
 /// Offers before it sleeps.
 const OFFERS: u32 = 20;
 
@@ -18,25 +22,42 @@ const EVENTS: usize = 256;
 
 /// How long a worker has been idle.
 #[derive(Default)]
-pub(crate) struct Idleness(Cell<u32>);
+pub(crate) struct Idleness {
+    turns: Cell<u32>,
+    /// Since about when.
+    since: Cell<Option<Instant>>,
+}
 
 impl Idleness {
+    #[inline(always)]
     pub(crate) fn reset(&self) {
-        self.0.set(0);
+        self.turns.set(0);
     }
 
     /// One turn found nothing, with so many connections looked at; whether it is time to sleep.
     pub(crate) fn is_time_to_sleep(&self, connections: usize) -> bool {
-        let turns = self.0.get();
+        let mut turns = self.turns.get();
+        let look = 1 + SPINS_PER_CONNECTION * connections as u32;
+        if turns < SPINS && turns % CLOCK_EVERY < look && self.is_long(turns == 0) {
+            turns = SPINS;
+        }
         // Offers are counted one by one.
-        let weight = if turns < SPINS { 1 + SPINS_PER_CONNECTION * connections as u32 } else { 1 };
-        self.0.set(turns.saturating_add(weight).min(SPINS.max(turns + 1)));
+        let weight = if turns < SPINS { look } else { 1 };
+        self.turns.set(turns.saturating_add(weight).min(SPINS.max(turns + 1)));
         if turns < SPINS {
             std::hint::spin_loop();
         } else if turns < SPINS + OFFERS {
             std::thread::yield_now();
         }
         turns >= SPINS + OFFERS
+    }
+
+    /// Whether it has been idle for as long as it is to spin, if it has not just begun to be.
+    fn is_long(&self, begins: bool) -> bool {
+        let now = Instant::now();
+        let since = self.since.get().filter(|_| !begins).unwrap_or(now);
+        self.since.set(Some(since));
+        now - since >= SPIN_TIME
     }
 }
 

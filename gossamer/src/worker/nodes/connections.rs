@@ -150,6 +150,9 @@ impl Worker {
                 // It may wait for room.
                 self.shared.ring(writer);
             }
+            Event::Row { writer, reader, ticket, row } => {
+                self.shared.mailbox(reader).incoming.arrive_whole(writer, ticket, row)?;
+            }
         }
         Ok(())
     }

@@ -49,7 +49,7 @@ impl Worker {
     /// Sends the running fiber's arguments; their ticket. One after another on each lane, so that the first are there soon.
     #[cold]
     #[inline(never)]
-    pub(crate) fn send_large(&self, trustee: usize, rows: &Rows) -> u64 {
+    pub(crate) fn send_large(&self, trustee: usize, mut rows: Rows) -> u64 {
         let (lane, fiber, ticket) = (self.lane_to(trustee), self.running(), self.new_ticket());
         let _noted = Fiber::note_wait("room for large arguments on the lane to a trustee");
         lane.senders.0.borrow_mut().push_back(Rc::clone(&fiber));
@@ -59,7 +59,7 @@ impl Worker {
         }
         let _turn = SendingTurn { senders: &lane.senders, count: &self.nodes.senders };
         let mut progress = Progress::default();
-        while progress.send(ticket, rows, lane.client.fabric(), || self.shared.ring(trustee)).is_err() {
+        while progress.send(ticket, &mut rows, lane.client.fabric(), || self.shared.ring(trustee)).is_err() {
             Fiber::park(false);
         }
         ticket

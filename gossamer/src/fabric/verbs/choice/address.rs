@@ -4,6 +4,9 @@ use gossamer_macros::NoRef;
 use std::fmt::{self, Display, Formatter};
 use std::net::Ipv6Addr;
 
+/// Bytes of the largest packet that there is. So a message may have as many everywhere.
+pub(crate) const LARGEST_PACKET: u32 = 4096;
+
 /// Bytes that a packet carries at most.
 #[derive(NoRef, Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Mtu(u32);

@@ -1,5 +1,8 @@
 //! What the environment says of RDMA.
 
+/// Bytes from which it is less work to pin the memory of a value than to copy it (`docs/benchmarks-verbs.md`).
+pub(crate) const RENDEZVOUS: usize = 256 * 1024;
+
 /// What is asked for; the rest is found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct VerbsSettings {
@@ -15,12 +18,22 @@ pub(crate) struct VerbsSettings {
     pub(crate) timeout: u8,
     /// `GOSSAMER_VERBS_RETRY`: how often it is tried again.
     pub(crate) retries: u8,
+    /// `GOSSAMER_VERBS_RENDEZVOUS`: bytes from which a value is read from where it lies. `usize::MAX`: none is.
+    pub(crate) rendezvous: usize,
 }
 
 impl Default for VerbsSettings {
     fn default() -> Self {
         // 67 ms, and devices may take four times that: a cut link is noticed within 2 s. To some devices 7 retries are for ever.
-        Self { ports: Vec::new(), gid: None, service_level: 0, traffic_class: 0, timeout: 14, retries: 6 }
+        Self {
+            ports: Vec::new(),
+            gid: None,
+            service_level: 0,
+            traffic_class: 0,
+            timeout: 14,
+            retries: 6,
+            rendezvous: RENDEZVOUS,
+        }
     }
 }
 
@@ -62,16 +75,24 @@ impl VerbsSettings {
             // 0 would mean to wait for ever.
             timeout: number("GOSSAMER_VERBS_TIMEOUT", 1, 31, default.timeout)?,
             retries: number("GOSSAMER_VERBS_RETRY", 0, 7, default.retries)?,
+            rendezvous: variable(RENDEZVOUS_FROM).map_or(Ok(default.rendezvous), |text| rendezvous(&text))?,
         })
     }
 }
 
 pub(crate) const PORTS: &str = "GOSSAMER_VERBS";
 pub(crate) const GID: &str = "GOSSAMER_VERBS_GID";
+const RENDEZVOUS_FROM: &str = "GOSSAMER_VERBS_RENDEZVOUS";
 
 fn number(name: &str, text: &str, least: u8, most: u8) -> Result<u8, String> {
     let number = text.trim().parse().ok().filter(|number| (least..=most).contains(number));
     number.ok_or_else(|| format!("{name}={text:?} is not a whole number from {least} to {most}"))
+}
+
+fn rendezvous(text: &str) -> Result<usize, String> {
+    let bytes = text.trim().parse().ok().filter(|bytes| *bytes > 0);
+    let bytes = bytes.or_else(|| (text.trim() == "never").then_some(usize::MAX));
+    bytes.ok_or_else(|| format!("{RENDEZVOUS_FROM}={text:?} is not a number of bytes from 1 on, nor `never`"))
 }
 
 /// `device:port`, or `device` for all of its ports; several with commas between them.
@@ -130,6 +151,7 @@ mod tests {
             ("GOSSAMER_VERBS_TC", "106"),
             ("GOSSAMER_VERBS_TIMEOUT", " 18 "),
             ("GOSSAMER_VERBS_RETRY", "0"),
+            ("GOSSAMER_VERBS_RENDEZVOUS", "4096"),
         ]);
         let expected = VerbsSettings {
             ports: Vec::new(),
@@ -138,8 +160,15 @@ mod tests {
             traffic_class: 106,
             timeout: 18,
             retries: 0,
+            rendezvous: 4096,
         };
         assert_eq!(settings, Ok(expected));
+    }
+
+    #[test]
+    fn no_value_is_read_from_where_it_lies_if_that_is_said() {
+        let settings = found(&[("GOSSAMER_VERBS_RENDEZVOUS", "never")]);
+        assert_eq!(settings.map(|settings| settings.rendezvous), Ok(usize::MAX));
     }
 
     #[test]
@@ -158,6 +187,8 @@ mod tests {
             ("GOSSAMER_VERBS_TIMEOUT", "32", "from 1 to 31"),
             ("GOSSAMER_VERBS_RETRY", "8", "from 0 to 7"),
             ("GOSSAMER_VERBS_RETRY", "often", "from 0 to 7"),
+            ("GOSSAMER_VERBS_RENDEZVOUS", "0", "nor `never`"),
+            ("GOSSAMER_VERBS_RENDEZVOUS", "64k", "nor `never`"),
         ] {
             let error = found(&[(name, value)]).err().unwrap_or_default();
             assert!(error.starts_with(&format!("{name}={value:?} is not ")), "{error}");

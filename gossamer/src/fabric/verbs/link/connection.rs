@@ -1,15 +1,19 @@
 //! One end of a connection between two workers of two nodes: a queue pair, and a mailbox into which the other end writes messages.
 
+use crate::fabric::verbs::link::arriving::{Addressee, ArrivingValues};
 use crate::fabric::verbs::link::credit::Credit;
 use crate::fabric::verbs::link::lane_writes::{LaneWrites, WaitingWrite};
 use crate::fabric::verbs::link::message::{Immediate, MESSAGE_BYTES, MailboxMessage, Subject};
 use crate::fabric::verbs::link::received::{RECEIVES, ReceivedMessages};
 use crate::fabric::verbs::link::remote_node::RemoteNode;
 use crate::fabric::verbs::link::send_queue::SendQueue;
+use crate::fabric::verbs::link::sent::SentValues;
+use crate::fabric::verbs::link::told_readers::ToldReaders;
 use crate::fabric::verbs::link::unconnected::{ConnectedPair, RemoteWorker};
 use crate::fabric::verbs::memory::RemoteAddress;
 use crate::fabric::{Busy, Event, Fragment, Lane, SlotMemory, Slots};
 use crate::wire::refusal::Malformed;
+use crate::wire::row::Row;
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, VecDeque};
 use std::fmt::{self, Display, Formatter};
@@ -34,17 +38,12 @@ pub(super) struct VerbsConnection {
     waiting: Cell<usize>,
     /// What is to be told as soon as there is room.
     messages: RefCell<VecDeque<Subject>>,
-    /// The last header for each reader that was not posted yet: its place in the chain.
-    headers: RefCell<Vec<(u32, usize)>>,
-    /// Readers for whom something has gone that they could not be told of.
-    untold: RefCell<Vec<u32>>,
-    /// Fragments whose places were not given back.
-    fragments: RefCell<Vec<(u32, Rc<LaneWrites>)>>,
+    readers: ToldReaders,
+    sent: SentValues,
+    arriving: ArrivingValues,
     credit: Credit,
     /// Messages so far.
     sent_messages: Cell<u32>,
-    /// Places that are free again, of which the other side does not know.
-    free_places: Cell<u64>,
     /// Lanes for whose slots the other side has asked.
     asked: Cell<usize>,
 }
@@ -69,13 +68,12 @@ impl VerbsConnection {
             lanes: RefCell::default(),
             waiting: Cell::new(0),
             messages: RefCell::default(),
-            headers: RefCell::default(),
-            untold: RefCell::default(),
-            fragments: RefCell::default(),
+            readers: ToldReaders::default(),
+            sent: SentValues::default(),
+            arriving: ArrivingValues::default(),
             credit: Credit::default(),
             sent_messages: Cell::new(0),
             asked: Cell::new(0),
-            free_places: Cell::new(0),
         })
     }
 
@@ -103,7 +101,7 @@ impl VerbsConnection {
 
     /// Bytes that wait for room, or for the place of their slots.
     pub(super) fn unsent(&self) -> usize {
-        let told = self.messages.borrow().len() + self.untold.borrow().len();
+        let told = self.messages.borrow().len() + self.readers.untold();
         self.waiting.get() + told * MESSAGE_BYTES + usize::from(!self.sends.borrow().is_empty())
     }
 
@@ -134,11 +132,7 @@ impl VerbsConnection {
             return false;
         }
         let Some(place) = sends.write(&header.to_ne_bytes(), at, None) else { return false };
-        let (reader, mut headers) = (lane.key().0, self.headers.borrow_mut());
-        match headers.iter_mut().find(|(known, _)| *known == reader) {
-            Some((_, last)) => *last = place,
-            None => headers.push((reader, place)),
-        }
+        self.readers.add(lane.key().0, place);
         true
     }
 
@@ -167,17 +161,36 @@ impl VerbsConnection {
         if !bytes.is_empty() {
             self.sends.borrow_mut().write_registered(entry, to);
         }
-        lane.hold();
-        self.fragments.borrow_mut().push((place, Rc::clone(lane)));
+        self.sent.add_fragment(lane, place);
         let reader = lane.key().0;
         self.add_message(Subject::Fragment { reader, ticket, row, place, bytes: bytes.len() });
         Ok(())
     }
 
+    /// Whether the remote node is to read a row of so many bytes from where it lies.
+    #[inline]
+    pub(super) fn takes_rows_of(&self, bytes: usize) -> bool {
+        self.remote.rail().takes_rows_of(bytes)
+    }
+
+    /// Lets the remote node read a row. There is room (`has_room`).
+    ///
+    /// # Errors
+    /// The row, if it has to go in fragments.
+    pub(super) fn send_row(&self, lane: &Rc<LaneWrites>, ticket: u64, row: Row) -> Result<(), Row> {
+        let (reader, layout) = (lane.key().0, row.layout());
+        let from = self.sent.add_row(self.remote.rail(), lane, row)?;
+        self.add_message(Subject::Row { reader, ticket, row: layout, from });
+        Ok(())
+    }
+
     /// Adds a message to the chain. There is credit and room for it.
     fn add_message(&self, subject: Subject) {
-        let message =
-            MailboxMessage { receives: self.credit.tell(), places: self.free_places.take(), subject };
+        let message = MailboxMessage {
+            receives: self.credit.tell(),
+            places: self.arriving.take_free_places(),
+            subject,
+        };
         let entry = self.sent_messages.get() % RECEIVES;
         self.sent_messages.set(self.sent_messages.get().wrapping_add(1));
         self.credit.spend();
@@ -200,8 +213,9 @@ impl VerbsConnection {
         loop {
             self.tell_credit();
             self.tell_messages();
+            self.arriving.post_reads(self.remote.rail(), &mut self.sends.borrow_mut());
             let is_full = self.write_what_waits();
-            self.tell_readers();
+            self.readers.tell(&mut self.sends.borrow_mut(), &self.credit, self.outbox);
             self.sends.borrow_mut().post()?;
             if !is_full {
                 return Ok(());
@@ -211,7 +225,7 @@ impl VerbsConnection {
 
     /// Tells of receives and places, if the other side may wait for them. The last credit is for that.
     fn tell_credit(&self) {
-        let has_to = self.credit.has_to_tell() || self.free_places.get() != 0;
+        let has_to = self.credit.has_to_tell() || self.arriving.has_free_places();
         if has_to && self.credit.is_there_to_tell() && self.sends.borrow().has_room(1, 0) {
             self.add_message(Subject::Credit);
         }
@@ -240,26 +254,6 @@ impl VerbsConnection {
         false
     }
 
-    /// Has the last header for each reader tell that something has landed, so that a reader that sleeps is woken.
-    fn tell_readers(&self) {
-        let mut untold = self.untold.borrow_mut();
-        for (reader, place) in self.headers.borrow_mut().drain(..) {
-            if self.credit.is_there() {
-                self.sends.borrow_mut().tell(place, Immediate::Landed(reader).pack());
-                self.credit.spend();
-            } else if !untold.contains(&reader) {
-                untold.push(reader);
-            }
-        }
-        while self.credit.is_there() && self.sends.borrow().has_room(1, 0) {
-            let Some(reader) = untold.pop() else { return };
-            let immediate = Immediate::Landed(reader).pack();
-            let added = self.sends.borrow_mut().write(&[], self.outbox, Some(immediate));
-            debug_assert!(added.is_some(), "nothing takes no room");
-            self.credit.spend();
-        }
-    }
-
     /// As `SendQueue::fence`.
     #[cfg(all(test, not(loom)))]
     pub(super) fn fence(&self) -> bool {
@@ -267,8 +261,26 @@ impl VerbsConnection {
     }
 
     /// A work request is done, and so are all before it.
-    pub(super) fn complete(&self, number: u64) {
+    ///
+    /// # Errors
+    /// As those of `told`, or the device is gone.
+    #[inline]
+    pub(super) fn complete(
+        &self,
+        number: u64,
+        told: &mut impl FnMut(Event<'_>) -> Result<(), Malformed>,
+    ) -> io::Result<()> {
         self.sends.borrow_mut().complete(number);
+        if self.arriving.complete(number) { self.deliver(told) } else { Ok(()) }
+    }
+
+    /// Tells what has come whole of large values.
+    fn deliver(&self, told: &mut impl FnMut(Event<'_>) -> Result<(), Malformed>) -> io::Result<()> {
+        let rows = self.arriving.deliver(self.remote.rail(), self.remote.peer, told)?;
+        if rows > 0 {
+            self.messages.borrow_mut().push_back(Subject::Taken { rows });
+        }
+        Ok(())
     }
 
     /// Takes a write with an immediate.
@@ -315,12 +327,9 @@ impl VerbsConnection {
     ) -> Result<(), Malformed> {
         let malformed = || Malformed::instead_of::<MailboxMessage>();
         self.credit.confirm(receives)?;
-        let mut fragments = self.fragments.borrow_mut();
         for place in (0..u64::BITS).filter(|place| places >> place & 1 != 0) {
-            let index = fragments.iter().position(|(taken, _)| *taken == place).ok_or_else(malformed)?;
-            fragments.swap_remove(index).1.release();
+            self.sent.release_fragment(place).then_some(()).ok_or_else(malformed)?;
         }
-        drop(fragments);
         let waiting = self.remote.rail().places().give_back(places);
         self.remote
             .node
@@ -336,6 +345,7 @@ impl VerbsConnection {
     ) -> io::Result<()> {
         let refused = |malformed| io::Error::new(io::ErrorKind::InvalidData, malformed);
         let malformed = || refused(Malformed::instead_of::<MailboxMessage>());
+        let rail = self.remote.rail();
         match subject {
             Subject::Credit => Ok(()),
             Subject::Ask { reader, slots } => {
@@ -353,17 +363,21 @@ impl VerbsConnection {
                 lane.is_some_and(|lane| lane.open(to)).then_some(()).ok_or_else(malformed)
             }
             Subject::Fragment { reader, ticket, row, place, bytes } => {
-                let reader = reader as usize;
-                if !self.remote.rail().lanes().has_reader(reader) || !self.remote.rail().pool().has(place) {
+                let to = Addressee { reader: reader as usize, ticket };
+                if !rail.lanes().has_reader(to.reader) || !rail.pool().has(place) {
                     return Err(malformed());
                 }
-                // SAFETY: V9: it has come, and is given back below.
-                let bytes = unsafe { self.remote.rail().pool().fragment(place, bytes) };
-                let fragment = Fragment { ticket, row, bytes };
-                told(Event::Fragment { writer: self.remote.peer, reader, fragment }).map_err(refused)?;
-                self.free_places.set(self.free_places.get() | 1 << place);
-                Ok(())
+                self.arriving.add_fragment(to, row, place, bytes);
+                self.deliver(told)
             }
+            Subject::Row { reader, ticket, row, from } => {
+                let to = Addressee { reader: reader as usize, ticket };
+                if !rail.lanes().has_reader(to.reader) {
+                    return Err(malformed());
+                }
+                self.arriving.add_row(rail, to, row, from)
+            }
+            Subject::Taken { rows } => self.sent.release_rows(rows).then_some(()).ok_or_else(malformed),
         }
     }
 }

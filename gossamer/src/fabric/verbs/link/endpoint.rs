@@ -6,6 +6,7 @@ use crate::fabric::verbs::link::lane_writes::LaneWrites;
 use crate::fabric::verbs::link::unconnected::UnconnectedEndpoint;
 use crate::fabric::{Busy, Endpoint, Event, Fabric, Fragment, Lane, SlotMemory};
 use crate::wire::refusal::Malformed;
+use crate::wire::row::Row;
 use crate::wire::word::{Word, bytes_of, initialised};
 use std::cell::RefCell;
 use std::io;
@@ -79,10 +80,7 @@ impl VerbsEndpoint {
         }
         match completion.immediate() {
             Some(immediate) => connection.arrive(immediate, told),
-            None => {
-                connection.complete(completion.id());
-                Ok(())
-            }
+            None => connection.complete(completion.id(), told),
         }
     }
 }
@@ -168,5 +166,14 @@ impl Fabric for VerbsWriter {
 
     fn has_room(&self) -> bool {
         self.connection.has_room()
+    }
+
+    #[inline]
+    fn takes_rows_of(&self, bytes: usize) -> bool {
+        self.connection.takes_rows_of(bytes)
+    }
+
+    fn send_row(&self, ticket: u64, row: Row) -> Result<(), Row> {
+        self.connection.send_row(&self.lane, ticket, row)
     }
 }

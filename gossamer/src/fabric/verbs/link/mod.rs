@@ -1,5 +1,6 @@
 //! Lanes over queue pairs: writes, messages between the two ends, large values.
 
+mod arriving;
 mod connection;
 #[cfg(all(test, not(loom)))]
 mod counted;
@@ -14,10 +15,12 @@ mod rates;
 mod received;
 mod remote_node;
 mod send_queue;
+mod sent;
 pub(crate) mod setup;
 mod source_ring;
 #[cfg(all(test, not(loom)))]
 mod tests;
+mod told_readers;
 #[cfg(all(test, not(loom)))]
 mod traffic;
 pub(crate) mod unconnected;

@@ -24,11 +24,30 @@ pub(super) struct Rail {
     domain: Arc<ProtectionDomain>,
     lanes: LanePool,
     pool: FragmentPool,
-    places: OnceLock<FragmentPlaces>,
+    /// Bytes from which rows are read from where they lie.
+    rendezvous: usize,
+    remote: OnceLock<RemoteRail>,
+}
+
+/// What is known of the other end of a pair of ports.
+struct RemoteRail {
+    places: FragmentPlaces,
+    reads: Reads,
+}
+
+/// Reads between two ports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Reads {
+    /// How many a queue pair of this end may have under way; and one of the other end.
+    pub(super) ours: u8,
+    pub(super) theirs: u8,
+    /// Bytes of one at most.
+    pub(super) largest: usize,
 }
 
 impl RemoteNode {
-    /// The node of `peers`, for the `workers` of this one, over ports of this node, each with a domain of its device.
+    /// The node of `peers`, for the `workers` of this one, over ports of this node, each with a domain of its device. Rows of at least
+    /// `rendezvous` bytes are read from where they lie.
     ///
     /// # Errors
     /// If there is no memory for its fragments, or it cannot be pinned.
@@ -37,10 +56,11 @@ impl RemoteNode {
         workers: Range<usize>,
         peers: Range<usize>,
         ports: Vec<(String, Arc<ProtectionDomain>)>,
+        rendezvous: usize,
     ) -> io::Result<Arc<Self>> {
         let rails = ports.into_iter().map(|(port, domain)| {
             let (lanes, pool) = (LanePool::new(&domain, workers.clone()), FragmentPool::new(&domain)?);
-            Ok(Rail { port, domain, lanes, pool, places: OnceLock::new() })
+            Ok(Rail { port, domain, lanes, pool, rendezvous, remote: OnceLock::new() })
         });
         Ok(Arc::new(Self { number, rails: rails.collect::<io::Result<_>>()?, workers, peers }))
     }
@@ -78,12 +98,13 @@ impl Rail {
         self.pool.remote()
     }
 
-    /// Says where fragments for the remote node are written. Once, before any is sent.
+    /// Says where fragments for the remote node are written, and how it is read. Once, before anything is sent.
     ///
     /// # Errors
-    /// If there is no memory for them, or it cannot be pinned.
-    pub(super) fn set_pool(&self, remote: RemoteAddress) -> io::Result<()> {
-        let _first = self.places.set(FragmentPlaces::new(&self.domain, remote)?);
+    /// If there is no memory for fragments, or it cannot be pinned.
+    pub(super) fn set_remote(&self, pool: RemoteAddress, reads: Reads) -> io::Result<()> {
+        let places = FragmentPlaces::new(&self.domain, pool)?;
+        let _first = self.remote.set(RemoteRail { places, reads });
         Ok(())
     }
 
@@ -100,9 +121,24 @@ impl Rail {
     }
 
     pub(super) fn places(&self) -> &FragmentPlaces {
-        match self.places.get() {
-            Some(places) => places,
-            None => unreachable!("connections are made when both sides know where fragments go"),
+        &self.remote().places
+    }
+
+    /// Whether the remote node is to read a row of so many bytes from where it lies.
+    pub(super) fn takes_rows_of(&self, bytes: usize) -> bool {
+        bytes >= self.rendezvous && self.remote().reads.theirs > 0
+    }
+
+    /// How many reads of a queue pair may be under way, and how many bytes each has at most.
+    pub(super) fn reads(&self) -> (usize, usize) {
+        let Reads { ours, largest, .. } = self.remote().reads;
+        (ours.into(), largest)
+    }
+
+    fn remote(&self) -> &RemoteRail {
+        match self.remote.get() {
+            Some(remote) => remote,
+            None => unreachable!("connections are made when both sides know of each other"),
         }
     }
 }

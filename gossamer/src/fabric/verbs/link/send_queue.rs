@@ -81,6 +81,15 @@ impl SendQueue {
         self.chain.write(Payload::Registered(&[entry]), to, None, signal);
     }
 
+    /// Adds a read into registered bytes; its number, which is told when it is done. There is room (`has_room`).
+    pub(super) fn read(&mut self, into: GatherEntry, from: RemoteAddress) -> u64 {
+        self.added += 1;
+        self.last_signal = (self.added, self.ring.position());
+        self.signalled.push_back(self.last_signal);
+        self.chain.read(&[into], from, Signal { id: self.added, always: true });
+        self.added
+    }
+
     /// Has the remote side told of a write that was not posted yet.
     pub(super) fn tell(&mut self, place: usize, immediate: u32) {
         self.chain.tell(place, immediate);

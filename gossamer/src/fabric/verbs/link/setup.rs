@@ -9,13 +9,15 @@
 //! ```
 
 use crate::fabric::connections;
+use crate::fabric::verbs::choice::address::LARGEST_PACKET;
 use crate::fabric::verbs::choice::pairs::PortPair;
 use crate::fabric::verbs::choice::settings::VerbsSettings;
 use crate::fabric::verbs::context::DeviceContext;
-use crate::fabric::verbs::link::remote_node::RemoteNode;
+use crate::fabric::verbs::link::remote_node::{Reads, RemoteNode};
 use crate::fabric::verbs::link::unconnected::{RemoteWorker, UnconnectedEndpoint, UnconnectedPair};
 use crate::fabric::verbs::memory::{ProtectionDomain, RemoteAddress};
 use crate::fabric::verbs::queue_pair::{Persistence, RemoteQueuePair};
+use crate::sys::memory::device_memory::forks_copy_pinned_pages;
 use crate::transport::random::random;
 use gossamer_macros::NoRef;
 use std::collections::HashMap;
@@ -24,8 +26,12 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Reads that a queue pair takes at once. None come.
-const READS: u8 = 1;
+/// Reads of a queue pair that may be under way, if both devices allow as many: enough that a device never waits for the next one.
+const MOST_READS: u8 = 4;
+/// Some devices take none as a mistake.
+const LEAST_READS: u8 = 1;
+/// Bytes of one, if both ports allow as many.
+const LARGEST_READ: u32 = 1 << 20;
 
 /// A remote node that is to be reached by RDMA.
 pub(crate) struct ReachedNode {
@@ -49,9 +55,34 @@ pub(crate) struct OfferedQueuePair {
 /// What a node tells another one of all that is between them.
 #[derive(NoRef, Clone, Debug, PartialEq, Eq)]
 pub(crate) struct OfferedQueuePairs {
-    /// Where fragments are written, for each pair of ports: address and key.
-    pools: Vec<(u64, u32)>,
+    /// Of each pair of ports, this end.
+    rails: Vec<OfferedRail>,
     queue_pairs: Vec<OfferedQueuePair>,
+}
+
+/// What a node tells another one of its end of a pair of ports.
+#[derive(NoRef, Clone, Copy, Debug, PartialEq, Eq)]
+struct OfferedRail {
+    /// Where fragments are written: address and key.
+    pool: (u64, u32),
+    /// Reads of a queue pair under way that its device starts, and takes.
+    reads_sent: u8,
+    reads_received: u8,
+    /// Bytes of a message at most.
+    largest_message: u32,
+}
+
+impl OfferedRail {
+    /// Of the end of this node, when it has heard of the other end.
+    fn reads(&self, theirs: &Self) -> Reads {
+        let largest = self.largest_message.min(theirs.largest_message);
+        Reads {
+            ours: self.reads_sent.min(theirs.reads_received).min(MOST_READS),
+            theirs: self.reads_received.min(theirs.reads_sent).min(MOST_READS),
+            // A message has at least as many bytes as a packet.
+            largest: largest.clamp(LARGEST_PACKET, LARGEST_READ) as usize,
+        }
+    }
 }
 
 /// All queue pairs of this node, and what they are for.
@@ -67,6 +98,8 @@ pub(crate) struct VerbsSetup {
 struct Remote {
     reached: ReachedNode,
     node: Arc<RemoteNode>,
+    /// What it is offered.
+    rails: Vec<OfferedRail>,
     /// By the number of the connection.
     pairs: Vec<UnconnectedPair>,
     /// What the other node offers.
@@ -77,6 +110,13 @@ impl Remote {
     /// What the other node has told of each queue pair.
     fn offers(&self) -> &[OfferedQueuePair] {
         self.offered.as_ref().map_or(&[], |offered| &offered.queue_pairs)
+    }
+
+    /// Reads over the pair of ports of a connection, once the other node has said what it can.
+    fn reads(&self, connection: usize) -> Reads {
+        let rail = self.reached.rail(connection);
+        let theirs = self.offered.as_ref().map_or(self.rails[rail], |offered| offered.rails[rail]);
+        self.rails[rail].reads(&theirs)
     }
 }
 
@@ -138,7 +178,21 @@ impl VerbsSetup {
             Ok((format!("{}:{}", end.device, end.port), domain))
         });
         let ports = ports.collect::<io::Result<_>>()?;
-        let node = RemoteNode::new(reached.number, self.workers.clone(), reached.workers.clone(), ports)?;
+        let rendezvous = if forks_copy_pinned_pages() { self.settings.rendezvous } else { usize::MAX };
+        let workers = (self.workers.clone(), reached.workers.clone());
+        let node = RemoteNode::new(reached.number, workers.0, workers.1, ports, rendezvous)?;
+        let rails = reached.ports.iter().zip(node.rails()).map(|(pair, rail)| {
+            let end = &pair.ends[reached.end];
+            let device = &self.devices[self.device(&end.device)?];
+            let (limits, pool) = (device.limits()?, rail.pool_address());
+            Ok(OfferedRail {
+                pool: (pool.address, pool.key),
+                reads_sent: limits.reads_sent,
+                reads_received: limits.reads_received,
+                largest_message: device.largest_message(end.port)?,
+            })
+        });
+        let rails = rails.collect::<io::Result<_>>()?;
         let pairs = (0..connections(self.workers.len(), reached.workers.len())).map(|connection| {
             let number = connection % self.workers.len();
             let peer = reached.workers.start + connection % reached.workers.len();
@@ -153,7 +207,7 @@ impl VerbsSetup {
             let (queue, place) = (&self.endpoints[number][device].queue, (number, device));
             UnconnectedPair::new(remote, queue, place, first_packet)
         });
-        Ok(Remote { pairs: pairs.collect::<io::Result<_>>()?, reached, node, offered: None })
+        Ok(Remote { rails, pairs: pairs.collect::<io::Result<_>>()?, reached, node, offered: None })
     }
 
     fn device(&self, name: &str) -> io::Result<usize> {
@@ -172,14 +226,12 @@ impl VerbsSetup {
     /// It is none of these.
     pub(crate) fn offer(&mut self, node: usize) -> io::Result<OfferedQueuePairs> {
         let remote = self.remote_of(node)?;
-        let parts = |at: RemoteAddress| (at.address, at.key);
         let queue_pairs = remote.pairs.iter().map(|pair| OfferedQueuePair {
             number: pair.number(),
             first_packet: pair.first_packet(),
-            inbox: parts(pair.inbox()),
+            inbox: (pair.inbox().address, pair.inbox().key),
         });
-        let pools = remote.node.rails().iter().map(|rail| parts(rail.pool_address()));
-        Ok(OfferedQueuePairs { pools: pools.collect(), queue_pairs: queue_pairs.collect() })
+        Ok(OfferedQueuePairs { rails: remote.rails.clone(), queue_pairs: queue_pairs.collect() })
     }
 
     /// Takes what a remote node has told: from now on it may write.
@@ -189,14 +241,15 @@ impl VerbsSetup {
     pub(crate) fn receive(&mut self, node: usize, offered: OfferedQueuePairs) -> io::Result<()> {
         let settings = self.settings.clone();
         let remote = self.remote_of(node)?;
-        if offered.queue_pairs.len() != remote.pairs.len()
-            || offered.pools.len() != remote.reached.ports.len()
-        {
+        if offered.queue_pairs.len() != remote.pairs.len() || offered.rails.len() != remote.rails.len() {
             return Err(io::Error::new(
                 io::ErrorKind::InvalidData,
                 format!("node {node} offers other queue pairs"),
             ));
         }
+        let offered = remote.offered.insert(offered);
+        let reads: Vec<_> =
+            remote.rails.iter().zip(&offered.rails).map(|(ours, theirs)| ours.reads(theirs)).collect();
         for (connection, (pair, theirs)) in remote.pairs.iter().zip(&offered.queue_pairs).enumerate() {
             let ports = &remote.reached.ports[remote.reached.rail(connection)];
             pair.receive(&RemoteQueuePair {
@@ -204,13 +257,13 @@ impl VerbsSetup {
                 first_packet: theirs.first_packet,
                 address: ports.way(remote.reached.end, &settings),
                 mtu: ports.mtu,
-                reads: READS,
+                reads: reads[remote.reached.rail(connection)].theirs.max(LEAST_READS),
             })?;
         }
-        for (rail, (address, key)) in remote.node.rails().iter().zip(&offered.pools) {
-            rail.set_pool(RemoteAddress { address: *address, key: *key })?;
+        for ((rail, theirs), reads) in remote.node.rails().iter().zip(&offered.rails).zip(reads) {
+            let (address, key) = theirs.pool;
+            rail.set_remote(RemoteAddress { address, key }, reads)?;
         }
-        remote.offered = Some(offered);
         Ok(())
     }
 
@@ -222,8 +275,9 @@ impl VerbsSetup {
         let persistence = Persistence { timeout: self.settings.timeout, retries: self.settings.retries };
         let probed = || self.remotes.iter().filter(|remote| nodes.contains(&remote.reached.number));
         for remote in probed() {
-            for (pair, theirs) in remote.pairs.iter().zip(remote.offers()) {
-                pair.probe(theirs.mailbox(), persistence)?;
+            for (connection, (pair, theirs)) in remote.pairs.iter().zip(remote.offers()).enumerate() {
+                let reads = remote.reads(connection).ours.max(LEAST_READS);
+                pair.probe(theirs.mailbox(), reads, persistence)?;
             }
         }
         let mut unreached = HashMap::new();

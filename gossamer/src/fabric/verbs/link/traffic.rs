@@ -3,12 +3,13 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by it")]
 
 use crate::fabric::verbs::abi::Verbs;
+use crate::fabric::verbs::choice::settings::RENDEZVOUS;
 use crate::fabric::verbs::link::endpoint::{VerbsEndpoint, VerbsWriter};
 use crate::fabric::verbs::link::tests::{counter, join};
 use crate::fabric::watchdog;
 use crate::fabric::{Busy, Endpoint, Event, FRAGMENT_BYTES, Fabric, Fragment, Lane, SlotMemory};
 use crate::wire::batch::Header;
-use crate::wire::row::RowLayout;
+use crate::wire::row::{Row, RowLayout};
 use crate::wire::word::words_of;
 use fastrand::Rng;
 use std::collections::HashMap;
@@ -20,8 +21,11 @@ const NODES: [[usize; 2]; 2] = [[0, 1], [2, 3]];
 const WORKERS: usize = 4;
 /// Batches of each lane.
 const BATCHES: u32 = 300;
-/// One of so many batches has a fragment before it.
-const FRAGMENTS: u32 = 75;
+/// One of so many batches has parts of large values before it, so many.
+const LARGE: u32 = 75;
+const PARTS: u64 = 3;
+/// Bytes of the largest row that is read from where it lies: by two reads.
+const LARGEST_ROW: usize = 3 << 19;
 /// Without any progress for so long the test fails.
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -31,8 +35,8 @@ struct Client {
     responses: Arc<SlotMemory>,
     written: u32,
     answered: u32,
-    /// Batches whose fragments were sent.
-    fragments: u32,
+    /// Parts of large values that were sent: fragments and rows.
+    parts: u64,
 }
 
 /// The serving end.
@@ -47,7 +51,7 @@ struct Rack {
     ends: Vec<VerbsEndpoint>,
     clients: HashMap<(usize, usize), Client>,
     servers: HashMap<(usize, usize), Server>,
-    /// Fragments that have come, by writer and reader.
+    /// Parts of large values that have come, by writer and reader.
     came: HashMap<(usize, usize), u64>,
     /// How often each worker was told that something has landed, and how often it was when it looked.
     landed: [u32; WORKERS],
@@ -63,6 +67,27 @@ fn write(fabric: &VerbsWriter, sequence: u32, words: usize) {
     let header = Header { sequence, count: 1, words: words as u16 };
     // SAFETY: L1, L2: each lane has one writer, which has heard of the slot's last batch.
     unsafe { fabric.write(slot, header.pack(), words_of(&body(sequence, words))) };
+}
+
+/// Parts of large values that go before a batch.
+fn parts_before(sequence: u32) -> u64 {
+    u64::from(sequence / LARGE) * PARTS
+}
+
+/// Sends a fragment, or a row that is read from where it lies.
+fn send(fabric: &VerbsWriter, ticket: u64, byte: u8, random: &mut Rng) -> Result<(), Busy> {
+    if random.u8(..4) > 0 {
+        let bytes = vec![byte; random.usize(..=FRAGMENT_BYTES)];
+        return fabric.send(Fragment { ticket, row: RowLayout::of_bytes(&bytes), bytes: &bytes });
+    }
+    let mut bytes = vec![byte; random.usize(RENDEZVOUS..LARGEST_ROW)];
+    bytes.reserve(random.usize(..100));
+    assert!(fabric.takes_rows_of(bytes.len()) && !fabric.takes_rows_of(RENDEZVOUS - 1));
+    if !fabric.has_room() {
+        return Err(Busy);
+    }
+    assert!(fabric.send_row(ticket, Row::of(bytes)).is_ok(), "it is pinned");
+    Ok(())
 }
 
 /// Whether a batch has come that is next. It must be whole.
@@ -90,7 +115,7 @@ impl Rack {
         let clients = pairs(NODES).chain(pairs([NODES[1], NODES[0]])).map(|(client, trustee)| {
             let responses = ends[client].register(Lane::responses(client, trustee));
             let fabric = ends[client].connect(Lane::requests(client, trustee));
-            ((client, trustee), Client { fabric, responses, written: 0, answered: 0, fragments: 0 })
+            ((client, trustee), Client { fabric, responses, written: 0, answered: 0, parts: 0 })
         });
         let clients = clients.collect();
         Self {
@@ -119,14 +144,12 @@ impl Rack {
             let until = BATCHES.min(client.written + at_once).min(client.answered + client.responses.slots());
             while client.written < until {
                 let next = client.written + 1;
-                if next % FRAGMENTS == 0 && client.fragments < next {
-                    let bytes = vec![*trustee as u8; random.usize(..=FRAGMENT_BYTES)];
-                    let row = RowLayout::of_bytes(&bytes);
-                    let fragment = Fragment { ticket: u64::from(next), row, bytes: &bytes };
-                    if client.fabric.send(fragment) == Err(Busy) {
+                if client.parts < parts_before(next) {
+                    if send(&client.fabric, client.parts, *trustee as u8, random).is_err() {
                         break;
                     }
-                    client.fragments = next;
+                    client.parts += 1;
+                    continue;
                 }
                 let words =
                     if random.bool() { random.usize(..30) } else { random.usize(..client.responses.words()) };
@@ -138,9 +161,9 @@ impl Rack {
         for ((client, _), server) in self.servers.iter_mut().filter(|((_, trustee), _)| *trustee == worker) {
             while is_awake && take(&server.requests, server.served) {
                 server.served += 1;
-                // W7: the fragments that went before have come.
-                let fragments = self.came.get(&(*client, worker)).copied().unwrap_or(0);
-                assert!(fragments >= u64::from(server.served / FRAGMENTS), "a batch overtook its fragment");
+                // W7: what went before has come.
+                let parts = self.came.get(&(*client, worker)).copied().unwrap_or(0);
+                assert!(parts >= parts_before(server.served), "a batch overtook its large value");
                 write(&server.fabric, server.served, random.usize(..server.requests.words()));
                 moved = true;
             }
@@ -152,16 +175,23 @@ impl Rack {
     fn exchange(&mut self, worker: usize) -> bool {
         let mut lanes = Vec::new();
         let (came, landed) = (&mut self.came, &mut self.landed);
+        let mut take_part = |writer, reader, ticket, bytes: &[u8]| {
+            let count: &mut u64 = came.entry((writer, reader)).or_default();
+            assert_eq!(ticket, *count, "in order");
+            assert!(bytes.iter().all(|byte| usize::from(*byte) == reader));
+            *count += 1;
+        };
         self.ends[worker].flush().unwrap();
         let heard = self.ends[worker].poll(|event| {
             match event {
                 Event::Landed(reader) => landed[reader] += 1,
                 Event::Lane(lane, requests) => lanes.push((lane, requests)),
                 Event::Fragment { writer, reader, fragment } => {
-                    let count = came.entry((writer, reader)).or_default();
-                    *count += 1;
-                    assert_eq!(fragment.ticket, *count * u64::from(FRAGMENTS), "in order");
-                    assert!(fragment.bytes.iter().all(|byte| usize::from(*byte) == reader));
+                    take_part(writer, reader, fragment.ticket, fragment.bytes);
+                }
+                Event::Row { writer, reader, ticket, row } => {
+                    assert!(row.is_full());
+                    take_part(writer, reader, ticket, row.bytes());
                 }
             }
             Ok(())

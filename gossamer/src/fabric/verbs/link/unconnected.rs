@@ -22,8 +22,6 @@ const SENDS: u32 = 256;
 const INLINE: u32 = 220;
 /// Bytes of what waits to be read by the device, for each queue pair.
 const RING: usize = 128 * 1024;
-/// No lane is read by the remote side, but some devices take none as a mistake.
-const READS: u8 = 1;
 /// The name of the write that shows that the remote side is reached.
 const PROBE: u64 = 0;
 /// Time between two looks for its end.
@@ -157,12 +155,13 @@ impl UnconnectedPair {
         self.pair.receive_from(remote)
     }
 
-    /// Has it send, to a remote side that receives, beginning with a write of nothing, whose end tells whether it is reached.
+    /// Has it send, to a remote side that receives, with up to so many reads under way: beginning with a write of nothing, whose end
+    /// tells whether it is reached.
     ///
     /// # Errors
     /// The device is gone.
-    pub(super) fn probe(&self, outbox: RemoteAddress, persistence: Persistence) -> io::Result<()> {
-        self.pair.send_from(self.first_packet, READS, persistence)?;
+    pub(super) fn probe(&self, outbox: RemoteAddress, reads: u8, persistence: Persistence) -> io::Result<()> {
+        self.pair.send_from(self.first_packet, reads, persistence)?;
         let mut chain = SendChain::new(1, 1, 0);
         chain.write(Payload::Inline(&[]), outbox, None, Signal { id: PROBE, always: true });
         self.pair.post(&mut chain)

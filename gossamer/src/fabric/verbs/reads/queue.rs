@@ -2,6 +2,7 @@
 
 use crate::fabric::verbs::abi::types::*;
 use crate::fabric::verbs::async_event::AsyncSubject;
+use crate::fabric::verbs::choice::address::LARGEST_PACKET;
 use crate::fabric::verbs::completion::WorkCompletion;
 use crate::fabric::verbs::memory::RemoteAddress;
 use crate::fabric::verbs::reads::end::{MOST_READS, ReadEnd};
@@ -15,7 +16,6 @@ use std::os::fd::BorrowedFd;
 
 /// Bytes that are read at once, at most: enough that a device never has to wait for the next work request.
 const LARGEST_READ: usize = 2 << 20;
-const LARGEST_PACKET: u32 = 4096;
 /// Parts that were begun and not fetched, at most.
 const MOST_PARTS: usize = 64;
 

@@ -1,0 +1,66 @@
+//! Allocations of a request to another node, counted by an allocator, over each fabric.
+#![expect(unsafe_code, reason = "an allocator is unsafe to be one; this one leaves all to the system's")]
+
+use gossamer::{Config, FabricChoice, Trust, rack};
+use integration_tests::{isolated, simulate_rdma, watched};
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+struct Counting;
+
+/// Of all threads of the process.
+static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
+
+// SAFETY: the system's allocator is one.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.fetch_add(1, Relaxed);
+        // SAFETY: the caller's.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, start: *mut u8, layout: Layout) {
+        // SAFETY: the caller's.
+        unsafe { System.dealloc(start, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// Requests whose allocations are counted together, and how often that is done: others, of threads that watch, come now and then.
+const REQUESTS: u64 = 1000;
+const WINDOWS: usize = 20;
+
+#[gossamer::delegate]
+fn add(sum: &Trust<u64>, number: u64) {
+    sum.apply_with(|sum, number| *sum += number, number);
+}
+
+/// The fewest allocations of so many requests.
+#[gossamer::delegate]
+fn fewest() -> u64 {
+    let there = rack::nodes()[1].workers()[0];
+    let sum = there.entrust(0);
+    // Whatever grows, grows now.
+    (0..REQUESTS).for_each(|number| add(&sum, number));
+    let window = |_| {
+        let before = ALLOCATIONS.load(Relaxed);
+        (0..REQUESTS).for_each(|number| add(&sum, number));
+        ALLOCATIONS.load(Relaxed) - before
+    };
+    (0..WINDOWS).map(window).min().unwrap_or(u64::MAX)
+}
+
+#[test]
+fn a_small_request_to_another_node_allocates_nothing_over_any_fabric() {
+    for fabric in [FabricChoice::Shm, FabricChoice::Tcp, FabricChoice::Verbs] {
+        watched(move || {
+            isolated(move || {
+                simulate_rdma();
+                let config = Config::default().threads(1).pin(false).fabric(fabric);
+                assert_eq!(rack::run_in_process(2, config, fewest), 0, "{fabric:?}");
+            });
+        });
+    }
+}
