@@ -1,5 +1,7 @@
 //! Lanes over queue pairs: writes, messages between the two ends, large values.
 
+#[cfg(all(test, not(loom)))]
+mod attacked;
 mod connection;
 #[cfg(all(test, not(loom)))]
 mod counted;
