@@ -23,6 +23,10 @@ pub(crate) struct DeviceConfig {
     pub denied: bool,
     /// Each message lands in ascending order, and `ibv_query_qp_data_in_order` says so.
     pub in_order: bool,
+    /// It grants twice the work requests that a queue pair is to have.
+    pub generous: bool,
+    /// It takes 7 retries for no limit.
+    pub endless: bool,
     pub limits: Limits,
     pub faults: Vec<Fault>,
     pub ports: Vec<PortConfig>,
@@ -107,6 +111,8 @@ impl DeviceConfig {
             name: name.into(),
             denied: false,
             in_order: false,
+            generous: false,
+            endless: false,
             limits: Limits::default(),
             faults: Vec::new(),
             ports: Vec::new(),
@@ -122,6 +128,8 @@ impl DeviceConfig {
         match key {
             "denied" => self.denied = true,
             "in_order" => self.in_order = true,
+            "generous" => self.generous = true,
+            "endless" => self.endless = true,
             "fault" => self.faults.push(Fault::parse(value)?),
             "port" if number::<usize>(value)? == self.ports.len() + 1 => {
                 self.ports.push(PortConfig::default())

@@ -151,8 +151,9 @@ impl State {
         if self.pairs.values().filter(|pair| pair.device == device).count() >= limits.max_qp as usize {
             return Err(ENOMEM);
         }
-        cap.max_send_wr = cap.max_send_wr.next_power_of_two().min(limits.max_qp_wr);
-        cap.max_recv_wr = cap.max_recv_wr.next_power_of_two().min(limits.max_qp_wr);
+        let more = if self.devices[device].config.generous { 2 } else { 1 };
+        let granted = |asked: u32| (asked.next_power_of_two() * more).min(limits.max_qp_wr);
+        (cap.max_send_wr, cap.max_recv_wr) = (granted(cap.max_send_wr), granted(cap.max_recv_wr));
         cap.max_inline_data = cap.max_inline_data.next_multiple_of(16).min(limits.max_inline);
         let capacity = *cap;
         let number = self.network.new_number().map_err(|error| error.raw_os_error().unwrap_or(EIO))?;

@@ -13,7 +13,7 @@ const NOT_READY: [u64; 32] = [
     3072, 4096, 6144, 8192, 12288, 16384, 24576, 32768, 49152,
 ];
 
-/// A count of retries that stands for no limit, of receives that were not posted only.
+/// A count of retries that stands for no limit: of receives that were not posted, and to some devices of silence, too.
 const FOREVER: u8 = 7;
 
 #[derive(Default)]
@@ -96,7 +96,8 @@ impl State {
             return;
         };
         self.waiting.remove(&handle);
-        if wait.is_loss {
+        let is_endless = self.devices[pair.device].config.endless && pair.attributes.retry_cnt == FOREVER;
+        if wait.is_loss && !is_endless {
             if retry.losses >= pair.attributes.retry_cnt {
                 self.fail_request(handle, IBV_WC_RETRY_EXC_ERR);
                 return;

@@ -70,6 +70,18 @@ fn machines_whose_devices_do_not_reach_each_other_use_tcp_or_say_why_they_do_not
 }
 
 #[test]
+fn machines_whose_devices_try_for_ever_use_tcp_before_their_time_is_over() {
+    let Some(program) = program("rack_program") else { return };
+    let Some(network) = Network::new("endless") else { return };
+    let mut command = run(&network, "2", &["--fabric", "auto"], &[&program, "sum"]);
+    let device = "sim0 endless port=1 gid=1:v2:192.0.2.1";
+    command.env("GOSSAMER_VERBS_RETRY", "7").env("GOSSAMER_START_SECONDS", "10");
+    let finished = finish(simulate(&mut command, Some(device)));
+    assert_eq!(finished.ended_with(0).out, "1090 digits, 2 processes\n");
+    finished.said("no answer in time").said("; they use TCP (");
+}
+
+#[test]
 fn word_count_counts_the_same_on_machines() {
     let Some(network) = Network::new("words") else { return };
     word_count_counts_as_on_one_thread(&network);

@@ -75,11 +75,12 @@ impl Joining<'_> {
         let fabrics: Vec<PairFabric> = (0..self.members.len()).map(|other| self.fabric_to(other)).collect();
         let is_watched = |other: usize| self.membership.node > 0 && other > 0;
         // The last one is for the queue pairs at first, and to watch each other; node 0 is watched anyway.
-        let mut opened = self.open(|other| match &fabrics[other] {
+        let first = |other: usize| match &fabrics[other] {
             PairFabric::SharedMemory => 0..0,
             PairFabric::Verbs(_) => self.workers(other)..self.workers(other) + 1,
             PairFabric::Tcp(_) => 0..self.workers(other) + usize::from(is_watched(other)),
-        })?;
+        };
+        let mut opened = self.open(first, self.due)?;
         let mut watches: Vec<Option<Socket>> = opened
             .iter_mut()
             .enumerate()
@@ -94,7 +95,8 @@ impl Joining<'_> {
             self.fall_back(*other, why, fabric)?;
         }
         let fallen =
-            self.open(|other| if unreached.contains_key(&other) { 0..self.workers(other) } else { 0..0 })?;
+            |other: usize| if unreached.contains_key(&other) { 0..self.workers(other) } else { 0..0 };
+        let fallen = self.open(fallen, at_least_a_moment(self.due))?;
         for (other, watch) in watches.into_iter().enumerate().filter(|(other, _)| is_watched(*other)) {
             let Some(socket) = watch else { continue };
             watch_peer(socket, other, self.members[other].clone(), Arc::clone(self.survivors))
@@ -166,7 +168,11 @@ impl Joining<'_> {
     }
 
     /// Opens connections of these numbers with each other node.
-    fn open(&self, wanted: impl Fn(usize) -> Range<usize>) -> Result<OpenedConnections, StartError> {
+    fn open(
+        &self,
+        wanted: impl Fn(usize) -> Range<usize>,
+        due: Instant,
+    ) -> Result<OpenedConnections, StartError> {
         let node = self.membership.node;
         let wanted = |other: usize| if other == node { 0..0 } else { wanted(other) };
         let mut opened: Vec<Vec<Option<Socket>>> =
@@ -174,7 +180,7 @@ impl Joining<'_> {
         for (other, places) in opened.iter_mut().enumerate().take(node) {
             for (index, place) in wanted(other).zip(places) {
                 let Member { host, data, .. } = &self.members[other];
-                let socket = reach(self.membership, data, (node, index), self.due).map_err(|error| {
+                let socket = reach(self.membership, data, (node, index), due).map_err(|error| {
                     problem(format!("node {node} does not reach node {other} on {host} at {data}: {error}"))
                 })?;
                 *place = Some(socket);
@@ -182,7 +188,7 @@ impl Joining<'_> {
         }
         let expected = (node + 1..self.members.len()).map(|other| wanted(other).len()).sum();
         if let Some(port) = self.port.filter(|_| expected > 0) {
-            self.accept(port, &mut opened, |other| wanted(other).start, expected)?;
+            self.accept(port, &mut opened, |other| wanted(other).start, (expected, due))?;
         }
         Ok(opened.into_iter().map(|sockets| sockets.into_iter().flatten().collect()).collect())
     }
@@ -193,7 +199,7 @@ impl Joining<'_> {
         port: &Port,
         opened: &mut [Vec<Option<Socket>>],
         first: impl Fn(usize) -> usize,
-        mut expected: usize,
+        (mut expected, due): (usize, Instant),
     ) -> Result<(), StartError> {
         let node = self.membership.node;
         let (arrived, arrivals) = mpsc::sync_channel::<(Introduction, Socket)>(HANDSHAKES);
@@ -207,9 +213,9 @@ impl Joining<'_> {
                 *place = Some(socket);
                 expected -= 1;
             }
-            match port.listener.accept_until(self.due.min(Instant::now() + LOOK)) {
+            match port.listener.accept_until(due.min(Instant::now() + LOOK)) {
                 Ok(socket) => greet(socket, self.membership, arrived.clone()),
-                Err(_) if Instant::now() < self.due => {}
+                Err(_) if Instant::now() < due => {}
                 Err(error) => {
                     let text = format!(
                         "{expected} connections of other nodes did not come to node {node} in time ({error})"
@@ -220,6 +226,11 @@ impl Joining<'_> {
         }
         Ok(())
     }
+}
+
+/// Another node may have had more time than this one to find that RDMA does not reach it: all are there, so it goes on.
+pub(crate) fn at_least_a_moment(due: Instant) -> Instant {
+    due.max(Instant::now() + handshake::PATIENCE)
 }
 
 fn lost(node: usize, error: &io::Error) -> StartError {

@@ -21,6 +21,8 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
+/// How long a first answer is awaited, at most: some devices try for ever.
+const PROBE: Duration = Duration::from_secs(8);
 /// How long nodes of one process wait for each other.
 const IN_PROCESS: Duration = Duration::from_secs(60);
 
@@ -54,7 +56,8 @@ pub(crate) fn connect(
     mut controls: Controls<'_>,
     due: Instant,
 ) -> Result<Connected, (usize, io::Error)> {
-    let patience = due.saturating_duration_since(Instant::now()) + handshake::PATIENCE;
+    let left = || due.saturating_duration_since(Instant::now());
+    let patience = left() + PROBE + handshake::PATIENCE;
     for (node, control) in &mut controls {
         control.set_patience(patience).map_err(|error| (*node, error))?;
     }
@@ -67,8 +70,10 @@ pub(crate) fn connect(
         setup.as_mut().map_err(|why| why.clone())?.receive(node, offered).map_err(said)
     })?;
     let both: Vec<usize> = receiving.iter().filter(|(_, step)| step.is_ok()).map(|(node, _)| *node).collect();
-    let probed =
-        setup.as_mut().map_err(|why| why.clone()).and_then(|setup| setup.probe(&both, due).map_err(said));
+    // What is left of the time is for another way.
+    let probe_due = Instant::now() + PROBE.min(left() / 2);
+    let probed = setup.as_mut().map_err(|why| why.clone());
+    let probed = probed.and_then(|setup| setup.probe(&both, probe_due).map_err(said));
     let mut receiving = receiving;
     let reached: Steps<()> = exchange(&mut controls, |node| {
         take(&mut receiving, node)?;

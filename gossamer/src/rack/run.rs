@@ -1,7 +1,7 @@
 //! Running a program: alone, or as one of several nodes.
 
 use crate::rack::bootstrap::{self, Met};
-use crate::rack::connections::Joining;
+use crate::rack::connections::{Joining, at_least_a_moment};
 use crate::rack::control::{Follower, Leader, Rack, lock};
 use crate::rack::device_events::DeviceWatch;
 use crate::rack::environment::Membership;
@@ -127,7 +127,7 @@ fn run_node<R: Send + 'static>(
     };
     let joining = Joining { membership, port: port.as_ref(), members: &members, survivors: &survivors, due };
     let remote = joining.connect(fabric, survey)?;
-    let peers = neighbours::connect(membership, &listener, &members, remote, due)?;
+    let peers = neighbours::connect(membership, &listener, &members, remote, at_least_a_moment(due))?;
     // The listener stays: by it others see whether this node lives.
     drop(port);
     let member = &members[membership.node];

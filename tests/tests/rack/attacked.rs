@@ -290,3 +290,24 @@ fn main_ends_while_fibers_of_another_node_send_large_results() {
         }
     });
 }
+
+/// Fibers on all workers ask others for something, then leave them for about as long as it takes to fall asleep: whoever slept over a
+/// request or an answer would do so for ever.
+#[gossamer::delegate]
+#[test]
+fn workers_that_fall_asleep_again_and_again_sleep_over_nothing() {
+    on_nodes(2, 2, || {
+        let counts: Vec<Trust<u64>> = Trustee::all().iter().map(|there| there.entrust(0)).collect();
+        let ask = const {
+            |me: usize, counts: Vec<Trust<u64>>| {
+                for round in 0..100 {
+                    let count = &counts[(me + round) % counts.len()];
+                    count.apply(|count| *count += 1);
+                    gossamer::sleep(Duration::from_micros([0, 60, 900][(me + round) % 3]));
+                }
+            }
+        };
+        gossamer::spawn_many_with(9, ask, counts.clone()).join();
+        assert_eq!(counts.iter().map(|count| count.apply(|count| *count)).sum::<u64>(), 900);
+    });
+}

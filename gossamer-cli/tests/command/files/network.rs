@@ -2,16 +2,30 @@
 
 use crate::common::files::{all_well, assert_same, everything, noise, waiting};
 use crate::common::network::Network;
-use crate::common::{Started, eventually, start};
+use crate::common::{Started, eventually, simulate, start};
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 
 /// A transfer from `a` to `b`, by the key of the rack.
 fn begin(network: &Network, from: &Path, to: &Path, options: &[&str]) -> (Started, Started) {
+    begin_with(network, from, to, [&|sender| _ = sender.args(options), &|_| {}])
+}
+
+/// As `begin`; the sender and the receiver are prepared for it.
+fn begin_with(
+    network: &Network,
+    from: &Path,
+    to: &Path,
+    prepare: [&dyn Fn(&mut Command); 2],
+) -> (Started, Started) {
     let receive = ["--rack", "--listen", "0.0.0.0:7412", "--json", "--output", to.to_str().unwrap()];
-    let receiver = waiting(&mut network.command("b", "recv", &receive)).started;
     let send = ["--rack", "--to", "10.77.0.2:7412", "--json", from.to_str().unwrap()];
-    (start(network.command("a", "send", &send).args(options)), receiver)
+    let mut commands = [network.command("a", "send", &send), network.command("b", "recv", &receive)];
+    commands.iter_mut().zip(prepare).for_each(|(command, prepare)| prepare(command));
+    let [mut sender, mut receiver] = commands;
+    let receiver = waiting(&mut receiver).started;
+    (start(&mut sender), receiver)
 }
 
 fn end((sender, receiver): (Started, Started)) -> (crate::common::Finished, crate::common::Finished) {
@@ -29,6 +43,34 @@ fn files_go_from_machine_to_machine_over_one_port() {
         all_well(&end(begin(&network, &from, &to, options)));
         assert_same(&from, &to.join("from"));
     }
+}
+
+#[test]
+fn files_go_by_tcp_where_the_devices_of_two_machines_do_not_reach_each_other() {
+    const PORT: &str = "sim0 port=1 gid=1:v2:192.0.2.1";
+    const ENDLESS: &str = "sim0 endless port=1 gid=1:v2:192.0.2.1";
+    let Some(network) = Network::new("files-rdma") else { return };
+    let (from, to) = (network.scratch.path("file"), network.scratch.path("to"));
+    fs::write(&from, noise(2, 5 << 20)).unwrap();
+    let transfer = |to: &Path, devices: [&str; 2], variables: [(&str, &str); 2]| {
+        let [sender, receiver] = devices
+            .map(|devices| move |command: &mut Command| _ = simulate(command, Some(devices)).envs(variables));
+        fs::create_dir_all(to).unwrap();
+        end(begin_with(&network, &from, to, [&sender, &receiver]))
+    };
+    for (index, devices) in
+        [[PORT, PORT], [PORT, "denied"], ["none", PORT], [ENDLESS, ENDLESS]].iter().enumerate()
+    {
+        let to = to.join(index.to_string());
+        all_well(&transfer(&to, *devices, [("GOSSAMER_FABRIC", "auto"), ("GOSSAMER_VERBS_RETRY", "7")]));
+        assert_same(&from, &to.join("file"));
+    }
+    // That it was tried is seen where nothing else may be used.
+    let (sent, received) =
+        transfer(&to, [PORT, PORT], [("GOSSAMER_FABRIC", "verbs"), ("GOSSAMER_VERBS_RETRY", "6")]);
+    sent.said("retries exceeded");
+    received.said("retries exceeded");
+    assert!(!to.join("file").exists());
 }
 
 #[test]

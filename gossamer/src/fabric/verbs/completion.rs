@@ -157,6 +157,12 @@ impl Drop for CompletionQueue {
 pub(crate) struct WorkCompletion(ibv_wc);
 
 impl WorkCompletion {
+    /// For tests of what is done with it.
+    #[cfg(test)]
+    pub(crate) fn of(completion: ibv_wc) -> Self {
+        Self(completion)
+    }
+
     /// What the work request was called.
     pub(crate) fn id(&self) -> u64 {
         self.0.wr_id

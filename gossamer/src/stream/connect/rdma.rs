@@ -13,7 +13,7 @@ use crate::fabric::verbs::choice::pairs::pairs;
 use crate::fabric::verbs::choice::settings::VerbsSettings;
 use crate::fabric::verbs::memory::RegionAccess;
 use crate::fabric::verbs::reads::end::{ReadEnd, ReadPath};
-use crate::fabric::verbs::reads::queue::{ReadFailure, ReadQueue};
+use crate::fabric::verbs::reads::queue::ReadQueue;
 use crate::fabric::verbs::survey::{Survey, survey_machine};
 use crate::stream::blocks::ring::Ring;
 use crate::stream::connect::statement::exchange;
@@ -21,12 +21,14 @@ use crate::stream::error::End;
 use crate::transport::socket::Socket;
 use std::io;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How long the other end may take for a step: it pins its ring, which may be large.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// Bytes that are read to see whether that can be: more than a packet.
 const PROBE: usize = 4096;
+/// How long they may take to come.
+const PROBE_TIME: Duration = Duration::from_secs(8);
 
 /// Blocks can be read.
 pub(crate) enum Prepared {
@@ -131,14 +133,7 @@ fn read_end(found: &Survey, name: &str, port: u8, end: End, ring: &Arc<Ring>) ->
 /// Reads something, to which nobody refers yet: a network may have no way for it.
 fn probed(queue: io::Result<ReadQueue>) -> Result<ReadQueue, String> {
     let mut queue = queue.map_err(said)?;
-    let mut read = || {
-        queue.begin(0..PROBE)?;
-        while !queue.fetch()? {
-            queue.sleep(None)?;
-        }
-        Ok(())
-    };
-    let outcome: Result<(), ReadFailure> = read();
+    let outcome = queue.begin(0..PROBE).and_then(|()| queue.await_part(Instant::now() + PROBE_TIME));
     outcome.map_err(|failure| failure.why)?;
     Ok(queue)
 }
@@ -196,9 +191,11 @@ mod tests {
             (format!("sim0 {PORT} unreachable=192.0.2.1"), "to state RTR"),
             (format!("sim0 fault=1:12 {PORT}"), "READ: retries exceeded"),
             (format!("sim0 fault=1:fatal {PORT}"), "RDMA device sim0: "),
+            (format!("sim0 endless fault=1:down {PORT}"), "READ: no answer in time"),
         ] {
             let mut child = Command::new(std::env::current_exe().unwrap());
             child.args(["both_ends_can_have_blocks_read_or_both_know_why_not", "--nocapture"]);
+            child.env("GOSSAMER_VERBS_RETRY", if device.contains("endless") { "7" } else { "6" });
             child.env(EXPECTED, expected).env("VERBS_SIM", &device).env("LD_PRELOAD", &library);
             let output = child.output().unwrap();
             let said = String::from_utf8_lossy(&output.stderr);

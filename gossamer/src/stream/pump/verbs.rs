@@ -67,7 +67,7 @@ impl BlockReader {
                 return Ok(Arrival::Frame(frame));
             }
             let takes_frames = self.held.is_none() && self.reads.has_room();
-            if self.reads.sleep(takes_frames.then(|| tcp.socket().as_fd()))? {
+            if self.reads.sleep(takes_frames.then(|| tcp.socket().as_fd()), None)? {
                 match tcp.receive_frame()? {
                     frame @ (PumpFrame::Bytes { .. } | PumpFrame::Passed { .. }) => {
                         return Ok(Arrival::Frame(frame));

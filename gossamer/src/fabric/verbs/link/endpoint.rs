@@ -1,8 +1,9 @@
 //! The endpoint of one worker to all nodes that it reaches by one device: a completion queue, and a queue pair for each connection.
 
 use crate::fabric::verbs::completion::{CompletionChannel, CompletionQueue, WorkCompletion};
-use crate::fabric::verbs::link::connection::VerbsConnection;
+use crate::fabric::verbs::link::connection::{RECEIVE, VerbsConnection};
 use crate::fabric::verbs::link::lane_writes::LaneWrites;
+use crate::fabric::verbs::link::message::Immediate;
 use crate::fabric::verbs::link::unconnected::UnconnectedEndpoint;
 use crate::fabric::{Busy, Endpoint, Event, Fabric, Fragment, Lane, SlotMemory};
 use crate::wire::refusal::Malformed;
@@ -64,7 +65,7 @@ impl VerbsEndpoint {
     }
 
     /// Takes one completion.
-    fn take(
+    pub(super) fn take(
         &self,
         completion: &WorkCompletion,
         told: &mut impl FnMut(Event<'_>) -> Result<(), Malformed>,
@@ -80,6 +81,10 @@ impl VerbsEndpoint {
         }
         match completion.immediate() {
             Some(immediate) => connection.arrive(immediate, told),
+            // No node sends: each receive is for a write.
+            None if completion.id() == RECEIVE => {
+                Err(io::Error::new(io::ErrorKind::InvalidData, Malformed::instead_of::<Immediate>()))
+            }
             None => connection.complete(completion.id(), told),
         }
     }

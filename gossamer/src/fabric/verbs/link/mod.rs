@@ -1,6 +1,8 @@
 //! Lanes over queue pairs: writes, messages between the two ends, large values.
 
 mod arriving;
+#[cfg(all(test, not(loom)))]
+mod attacked;
 mod connection;
 #[cfg(all(test, not(loom)))]
 mod counted;

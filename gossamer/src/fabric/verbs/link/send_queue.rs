@@ -2,6 +2,7 @@
 //! done, and what the queue has no room for is refused here, not by the device.
 
 use crate::fabric::verbs::link::source_ring::SourceRing;
+use crate::fabric::verbs::link::unconnected::SENDS;
 use crate::fabric::verbs::memory::{GatherEntry, RemoteAddress};
 use crate::fabric::verbs::queue_pair::QueuePair;
 use crate::fabric::verbs::send_chain::{Payload, SendChain, Signal};
@@ -36,7 +37,8 @@ pub(super) struct SendQueue {
 impl SendQueue {
     pub(super) fn new(pair: QueuePair, ring: SourceRing) -> Self {
         let granted = pair.granted();
-        let (depth, inline) = (granted.sends as usize, granted.inline as usize);
+        // The completion queue has room for no more, though a device may grant more.
+        let (depth, inline) = (granted.sends.min(SENDS) as usize, granted.inline as usize);
         Self {
             chain: SendChain::new(depth, 1, inline),
             pair,

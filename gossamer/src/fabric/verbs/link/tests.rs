@@ -2,7 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by it")]
 
 use crate::fabric::conformance::{LANE, Subject, conformance, conformance_of_fragments, write};
-use crate::fabric::verbs::abi::Verbs;
+use crate::fabric::verbs::abi::{Verbs, types::*};
 use crate::fabric::verbs::choice::pairs::pairs;
 use crate::fabric::verbs::choice::settings::VerbsSettings;
 use crate::fabric::verbs::context::DeviceList;
@@ -10,6 +10,7 @@ use crate::fabric::verbs::device_tests::{await_event, has_event};
 use crate::fabric::verbs::link::endpoint::VerbsEndpoint;
 use crate::fabric::verbs::link::received::RECEIVES;
 use crate::fabric::verbs::link::setup::{ReachedNode, VerbsSetup};
+use crate::fabric::verbs::link::unconnected::UnconnectedEndpoint;
 use crate::fabric::verbs::survey::survey;
 use crate::fabric::{Endpoint, Event, Lane, watchdog};
 use crate::wire::batch::Header;
@@ -18,7 +19,8 @@ use std::collections::HashMap;
 use std::ffi::{CStr, c_char};
 use std::ops::Range;
 use std::os::fd::BorrowedFd;
-use std::sync::OnceLock;
+use std::process::Command;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -31,6 +33,11 @@ pub(super) struct Joined {
 
 /// The endpoints of all workers of two nodes.
 pub(super) fn join(workers: [Range<usize>; 2]) -> [Vec<VerbsEndpoint>; 2] {
+    connect(workers).map(|endpoints| endpoints.into_iter().map(VerbsEndpoint::new).collect())
+}
+
+/// The queue pairs of all workers of two nodes, by the numbers of their workers.
+pub(super) fn connect(workers: [Range<usize>; 2]) -> [Vec<UnconnectedEndpoint>; 2] {
     let own = || survey(&DeviceList::of(Verbs::of_tests()).unwrap(), &VerbsSettings::default()).unwrap();
     let [mut here, mut there] = [0, 1].map(|node| {
         let own = own();
@@ -44,8 +51,7 @@ pub(super) fn join(workers: [Range<usize>; 2]) -> [Vec<VerbsEndpoint>; 2] {
     let due = Instant::now() + PATIENCE;
     assert_eq!(here.probe(&[1], due).unwrap(), HashMap::new());
     assert_eq!(there.probe(&[0], due).unwrap(), HashMap::new());
-    [here.connect(&[1]), there.connect(&[0])]
-        .map(|endpoints| endpoints.into_iter().flatten().map(VerbsEndpoint::new).collect())
+    [here.connect(&[1]), there.connect(&[0])].map(|endpoints| endpoints.into_iter().flatten().collect())
 }
 
 /// A function of the simulated device that libibverbs does not have.
@@ -189,5 +195,43 @@ fn who_has_armed_looked_and_sleeps_is_woken_by_each_write() {
         assert_eq!(reader, Some(LANE.reader));
         assert_eq!(Header::unpack(memory.header(0)).sequence, sequence);
         settle(&subject, &mut |_| {});
+    }
+}
+
+#[test]
+fn a_completion_queue_takes_all_that_a_device_grants_when_a_queue_pair_fails() {
+    type Break = unsafe extern "C" fn(u32, u32) -> i32;
+    const NAME: &str = "a_completion_queue_takes_all_that_a_device_grants_when_a_queue_pair_fails";
+    const DEVICE: &str = "sim0 generous port=1 gid=1:v2:192.0.2.1";
+    let _watched = watchdog::watch();
+    if !Verbs::tests_are_simulated() {
+        return;
+    }
+    if std::env::var("VERBS_SIM").as_deref() != Ok(DEVICE) {
+        let mut child = Command::new(std::env::current_exe().unwrap());
+        let ended = child.arg(NAME).env("VERBS_SIM", DEVICE).output().unwrap();
+        assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stdout));
+        return;
+    }
+    let [mut there, mut here] = connect([LANE.reader..LANE.reader + 1, LANE.writer..LANE.writer + 1]);
+    let (reader, here) = (VerbsEndpoint::new(there.remove(0)), here.remove(0));
+    let (queue, writer) = (Arc::clone(&here.queue), VerbsEndpoint::new(here));
+    let subject = Joined { reader, writer };
+    let fabric = subject.writer.connect(LANE);
+    write(&fabric, 0, 1, 1);
+    settle(&subject, &mut |_| {});
+    // More than fits, so that the send queue is full.
+    (2..600).for_each(|sequence| write(&fabric, 1, sequence, 1));
+    subject.writer.flush().unwrap();
+    let number = subject.writer.queue_pairs()[0];
+    // SAFETY: V2.
+    let fail = unsafe { function::<Break>("verbs_sim_break") };
+    // SAFETY: V2.
+    assert_eq!(unsafe { fail(number, IBV_WC_RETRY_EXC_ERR) }, 0);
+    while under_way(number) > 0 {
+        let _failed = subject.writer.poll(|_| Ok(()));
+    }
+    while let Some(event) = queue.context().take_async_event().unwrap() {
+        assert_ne!(event.code, IBV_EVENT_CQ_ERR, "more has completed than there is room for");
     }
 }

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Work requests of a send queue.
-const SENDS: u32 = 256;
+pub(super) const SENDS: u32 = 256;
 /// Bytes that go inline, if the device grants them: a batch of a few small requests.
 const INLINE: u32 = 220;
 /// Bytes of what waits to be read by the device, for each queue pair.

@@ -13,6 +13,7 @@ use std::collections::VecDeque;
 use std::io;
 use std::ops::Range;
 use std::os::fd::BorrowedFd;
+use std::time::Instant;
 
 /// Bytes that are read at once, at most: enough that a device never has to wait for the next work request.
 const LARGEST_READ: usize = 2 << 20;
@@ -116,11 +117,31 @@ impl ReadQueue {
         Ok(is_there)
     }
 
-    /// Sleeps until a read has ended, or there is something in the socket. Whether there is, unless the device has told something.
+    /// Awaits the part that was begun first, which is fetched by this.
+    ///
+    /// # Errors
+    /// A read has failed, the device is gone, or the part is not there in time: some devices try for ever.
+    pub(crate) fn await_part(&mut self, due: Instant) -> Result<(), ReadFailure> {
+        while !self.fetch()? {
+            if Instant::now() >= due {
+                let why = format!("RDMA device {}: READ: no answer in time", self.end.context.name());
+                return Err(ReadFailure { status: 0, why });
+            }
+            self.sleep(None, Some(due))?;
+        }
+        Ok(())
+    }
+
+    /// Sleeps until a read has ended, or there is something in the socket, but not longer than `due`. Whether there is something in the
+    /// socket, unless the device has told something.
     ///
     /// # Errors
     /// The device has failed.
-    pub(crate) fn sleep(&mut self, socket: Option<BorrowedFd<'_>>) -> Result<bool, ReadFailure> {
+    pub(crate) fn sleep(
+        &mut self,
+        socket: Option<BorrowedFd<'_>>,
+        due: Option<Instant>,
+    ) -> Result<bool, ReadFailure> {
         self.end.completions.arm()?;
         // What had ended before is not told.
         self.take_completions()?;
@@ -130,7 +151,9 @@ impl ReadQueue {
         let (channel, device) = (self.end.channel.descriptor(), self.end.context.async_descriptor());
         let awaited = |descriptor| PollFd::from_borrowed_fd(descriptor, PollFlags::IN);
         let mut awaited = [awaited(channel), awaited(device), awaited(socket.unwrap_or(channel))];
-        match poll(&mut awaited, None) {
+        let left = due.map(|due| due.saturating_duration_since(Instant::now()).try_into());
+        let left = left.transpose().map_err(io::Error::other)?;
+        match poll(&mut awaited, left.as_ref()) {
             Ok(_) => {}
             Err(rustix::io::Errno::INTR) => return Ok(false),
             Err(error) => return Err(io::Error::from(error).into()),

@@ -53,7 +53,7 @@ fn connected(change: impl Fn(&mut ReadParameters)) -> Connected {
 impl Connected {
     fn await_part(&mut self) -> Result<(), ReadFailure> {
         while !self.queue.fetch()? {
-            self.queue.sleep(None)?;
+            self.queue.sleep(None, None)?;
         }
         Ok(())
     }
@@ -93,7 +93,7 @@ fn who_sleeps_is_woken_by_the_socket_too() {
     let mut ends = connected(|_| {});
     let (near, mut far) = UnixStream::pair().unwrap();
     far.write_all(&[1]).unwrap();
-    assert_eq!(ends.queue.sleep(Some(near.as_fd())), Ok(true));
+    assert_eq!(ends.queue.sleep(Some(near.as_fd()), None), Ok(true));
     ends.queue.begin(0..BYTES).unwrap();
     ends.await_part().unwrap();
     assert!(ends.queue.is_idle() && ends.queue.has_room());
