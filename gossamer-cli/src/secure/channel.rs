@@ -3,9 +3,13 @@
 use crate::secure::key::Key;
 use crate::secure::noise::{Frames, HANDSHAKE, Handshake, Sealer};
 use std::io::{self, ErrorKind};
+use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
+
+/// How long a handshake may take, with the first message and its answer.
+pub const PATIENCE: Duration = Duration::from_secs(5);
 
 /// What comes from the network.
 #[derive(Debug)]
@@ -55,6 +59,16 @@ fn split(handshake: Handshake, stream: TcpStream) -> io::Result<(Reader, Writer)
     let (sealer, frames) = handshake.finish()?;
     let (from, to) = stream.into_split();
     Ok((Reader { socket: from, frames }, Writer { socket: to, sealer }))
+}
+
+/// The same connection for threads, which wait in their calls: its socket, what seals, and what has come.
+///
+/// # Errors
+/// If the system refuses.
+pub fn into_blocking(reader: Reader, writer: Writer) -> io::Result<(std::net::TcpStream, Sealer, Frames)> {
+    let socket = reader.socket.reunite(writer.socket).map_err(io::Error::other)?.into_std()?;
+    socket.set_nonblocking(false)?;
+    Ok((socket, writer.sealer, reader.frames))
 }
 
 impl Reader {

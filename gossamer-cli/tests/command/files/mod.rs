@@ -3,5 +3,6 @@
 mod hostile;
 mod network;
 mod resume;
+mod strangers;
 mod transfers;
 mod trouble;
