@@ -64,7 +64,7 @@ pub enum Faults {
 /// How blocks get to the other end.
 #[derive(NoRef, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Route {
-    /// In shared memory if both ends are on one machine; or else by RDMA, if both have a port for it, or by TCP. `GOSSAMER_FABRIC` in the
+    /// In shared memory if both ends are on one machine, and one user's; or else by RDMA, if both have a port for it, or by TCP. `GOSSAMER_FABRIC` in the
     /// environment of either end may allow one of these only: then it is an error if that cannot be had.
     #[default]
     Auto,

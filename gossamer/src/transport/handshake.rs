@@ -92,6 +92,14 @@ pub(crate) fn connect(socket: &mut Socket, token: &Token) -> io::Result<()> {
 /// # Errors
 /// If it does not know the token, is no node, or takes too long.
 pub(crate) fn accept(socket: &mut Socket, token: &Token) -> io::Result<()> {
+    accept_talking(socket, token, || ())
+}
+
+/// As `accept`; `talks` hears when the other end has said what ends of connections say first.
+///
+/// # Errors
+/// As `accept`.
+pub(crate) fn accept_talking(socket: &mut Socket, token: &Token, talks: impl FnOnce()) -> io::Result<()> {
     let due = Instant::now() + PATIENCE;
     let (mut magic, mut theirs, mut proof) = ([0; 8], [0; 32], [0; 32]);
     read(socket, &mut magic, due)?;
@@ -99,6 +107,7 @@ pub(crate) fn accept(socket: &mut Socket, token: &Token) -> io::Result<()> {
         return Err(stranger());
     }
     read(socket, &mut theirs, due)?;
+    talks();
     let ours: [u8; 32] = random()?;
     let nonces = [theirs, ours];
     socket.write_all(&[&ours[..], token.proof(b"accepts", &nonces).as_bytes()].concat())?;
@@ -116,7 +125,7 @@ fn read(socket: &mut Socket, buffer: &mut [u8], due: Instant) -> io::Result<()> 
     while filled < buffer.len() {
         let left = due.saturating_duration_since(Instant::now());
         if left.is_zero() {
-            return Err(io::ErrorKind::TimedOut.into());
+            return Err(io::Error::new(io::ErrorKind::TimedOut, "nothing came in time"));
         }
         socket.set_patience(left)?;
         match socket.read(&mut buffer[filled..]) {

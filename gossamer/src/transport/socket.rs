@@ -215,6 +215,14 @@ impl Socket {
         };
     }
 
+    /// The user of the process at the other end of a Unix socket.
+    ///
+    /// # Errors
+    /// If the system does not tell.
+    pub(crate) fn peer_user(&self) -> io::Result<u32> {
+        Ok(rustix::net::sockopt::socket_peercred(self)?.uid.as_raw())
+    }
+
     /// Waits until something comes.
     ///
     /// # Errors
@@ -246,6 +254,14 @@ impl Socket {
     }
 }
 
+/// A socket with a patience, of which the system says `EAGAIN` once it is over.
+fn in_time<T>(outcome: io::Result<T>) -> io::Result<T> {
+    outcome.map_err(|error| match error.kind() {
+        io::ErrorKind::WouldBlock => io::Error::new(io::ErrorKind::TimedOut, "nothing came in time"),
+        _ => error,
+    })
+}
+
 impl AsFd for Socket {
     fn as_fd(&self) -> BorrowedFd<'_> {
         match self {
@@ -257,26 +273,26 @@ impl AsFd for Socket {
 
 impl Read for Socket {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        match self {
+        in_time(match self {
             Self::Unix(socket) => socket.read(buffer),
             Self::Tcp(socket) => socket.read(buffer),
-        }
+        })
     }
 }
 
 impl Write for Socket {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match self {
+        in_time(match self {
             Self::Unix(socket) => socket.write(bytes),
             Self::Tcp(socket) => socket.write(bytes),
-        }
+        })
     }
 
     fn write_vectored(&mut self, parts: &[IoSlice<'_>]) -> io::Result<usize> {
-        match self {
+        in_time(match self {
             Self::Unix(socket) => socket.write_vectored(parts),
             Self::Tcp(socket) => socket.write_vectored(parts),
-        }
+        })
     }
 
     fn flush(&mut self) -> io::Result<()> {
