@@ -60,7 +60,7 @@ async fn accept(
             accepted = listener.accept() => match accepted {
                 Ok((stream, peer)) => {
                     let daemon = Arc::clone(daemon);
-                    gate.admit(sessions, |ticket| session::serve(daemon, stream, peer, ticket));
+                    gate.admit(sessions, |ticket| session::serve(daemon, stream, peer, ticket)).await;
                 }
                 Err(error) => {
                     daemon.refusals.add(&format!("cannot accept connections: {error}"));

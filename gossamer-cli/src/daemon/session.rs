@@ -16,7 +16,7 @@ use tokio::time::timeout;
 
 /// Serves a connection to its end.
 pub async fn serve(daemon: Arc<Daemon>, stream: TcpStream, peer: SocketAddr, ticket: Ticket) {
-    let opened = match timeout(PATIENCE, open(&daemon, stream)).await {
+    let opened = match timeout(PATIENCE, open(&daemon, stream, &ticket)).await {
         Ok(opened) => opened,
         Err(_) => Err(io::Error::from(io::ErrorKind::TimedOut)),
     };
@@ -41,8 +41,9 @@ pub async fn serve(daemon: Arc<Daemon>, stream: TcpStream, peer: SocketAddr, tic
 
 /// What both sides say first. Only its first message proves that the peer knows the key, and has not just recorded the
 /// handshake of one who does.
-async fn open(daemon: &Daemon, stream: TcpStream) -> io::Result<(Reader, Writer, Request)> {
-    let (mut reader, mut writer) = channel::respond(stream, &daemon.key).await?;
+async fn open(daemon: &Daemon, stream: TcpStream, ticket: &Ticket) -> io::Result<(Reader, Writer, Request)> {
+    let (mut reader, mut writer) =
+        channel::respond(stream, &daemon.key, |message| ticket.heard(message)).await?;
     let hello: Hello = decode(&receive(&mut reader).await?)?;
     writer.send(&encode(&Hello::own())?).await?;
     if hello.protocol != PROTOCOL {

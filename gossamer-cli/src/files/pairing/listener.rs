@@ -5,7 +5,7 @@ use crate::files::pairing::control::ControlConnection;
 use crate::files::protocol::message::Offer;
 use crate::secure::channel::{self, PATIENCE, Reader, Writer};
 use crate::secure::codec::decode;
-use crate::secure::gate::Gate;
+use crate::secure::gate::{Gate, Ticket};
 use crate::secure::key::Key;
 use std::io::{self, ErrorKind};
 use std::net::{SocketAddr, TcpListener};
@@ -92,12 +92,11 @@ async fn find(
             accepted = listener.accept() => match accepted {
                 Ok((stream, from)) => {
                     let (key, tell) = (key.clone(), tell.clone());
-                    gate.admit(&mut sessions, |ticket| async move {
-                        let arrival = authenticate(stream, from, &key).await;
-                        drop(ticket);
+                    let session = |ticket| async move {
                         // Nobody hears it if a sender was found.
-                        let _heard = arrival.map(|arrival| tell.send(arrival));
-                    });
+                        let _heard = authenticate(stream, from, &key, ticket).await.map(|it| tell.send(it));
+                    };
+                    gate.admit(&mut sessions, session).await;
                 }
                 // No descriptor is left, say: until some are closed.
                 Err(_) => sleep(PAUSE).await,
@@ -114,9 +113,9 @@ async fn find(
 
 /// What a connection turns out to be, unless it is no sender, or one that has gone again. One deadline is for all of it, and only its first
 /// message proves that it knows the key, and has not just recorded the handshake of one who does.
-async fn authenticate(stream: TcpStream, from: SocketAddr, key: &Key) -> Option<Arrival> {
+async fn authenticate(stream: TcpStream, from: SocketAddr, key: &Key, ticket: Ticket) -> Option<Arrival> {
     let proof = async {
-        let (mut reader, writer) = channel::respond(stream, key).await?;
+        let (mut reader, writer) = channel::respond(stream, key, |message| ticket.heard(message)).await?;
         let offer = reader.receive().await?.ok_or(ErrorKind::UnexpectedEof)?;
         Ok(Arrival::Authenticated(reader, writer, decode(&offer)?))
     };
