@@ -108,11 +108,9 @@ fn ends_of_two_users_share_memory_only_where_nothing_else_is_allowed() {
     {
         let ended = in_child(
             |command| {
-                drop(
-                    command
-                        .env("GOSSAMER_FABRIC", fabric)
-                        .env("EXPECTED_RINGS", format!("{two_users} {expected}")),
-                )
+                command
+                    .env("GOSSAMER_FABRIC", fabric)
+                    .env("EXPECTED_RINGS", format!("{two_users} {expected}"));
             },
             || {
                 let expected = std::env::var("EXPECTED_RINGS").unwrap();
