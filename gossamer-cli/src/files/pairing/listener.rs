@@ -94,7 +94,7 @@ async fn find(
                     let (key, tell) = (key.clone(), tell.clone());
                     let session = |ticket| async move {
                         // Nobody hears it if a sender was found.
-                        let _heard = authenticate(stream, from, &key, ticket).await.map(|it| tell.send(it));
+                        let _heard = authenticate(stream, from, &key, ticket).await.map(|it| tell.send(it).is_ok());
                     };
                     gate.admit(&mut sessions, session).await;
                 }
