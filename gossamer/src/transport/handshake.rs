@@ -55,9 +55,11 @@ impl Token {
         Self(blake3::derive_key(purpose, &self.0))
     }
 
-    /// A name for sockets of this application, from which the token cannot be had.
-    pub(crate) fn public_name(&self) -> String {
-        let name = blake3::derive_key("gossamer 2026 name of an application", &self.0);
+    /// A name for one socket of this application, from which neither the token nor the name of another one can be had: whoever sees
+    /// some cannot take the others.
+    pub(crate) fn public_name(&self, socket: &str) -> String {
+        let text = [&self.0[..], socket.as_bytes()].concat();
+        let name = blake3::derive_key("gossamer 2026 name of a socket of an application", &text);
         name[..8].iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
@@ -166,6 +168,13 @@ mod tests {
             drop(other);
             assert_eq!((outcome.is_ok(), connecting.join().unwrap()), (accepted, accepted));
         }
+    }
+
+    #[test]
+    fn names_of_sockets_do_not_tell_each_other() {
+        let name = |digit, socket: &str| token(digit).public_name(socket);
+        assert_eq!(name('a', "node 1"), name('a', "node 1"));
+        assert!(name('a', "node 1") != name('a', "node 2") && name('a', "node 1") != name('b', "node 1"));
     }
 
     #[test]

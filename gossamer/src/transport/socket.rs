@@ -223,6 +223,12 @@ impl Socket {
         Ok(rustix::net::sockopt::socket_peercred(self)?.uid.as_raw())
     }
 
+    /// Whether whoever is at the other end may be of this application: on one machine, a process of the same user.
+    pub(crate) fn is_of_this_user(&self) -> bool {
+        let own = rustix::process::geteuid().as_raw();
+        matches!(self, Self::Tcp(_)) || self.peer_user().is_ok_and(|user| user == own)
+    }
+
     /// Waits until something comes.
     ///
     /// # Errors
@@ -303,6 +309,18 @@ impl Write for Socket {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_patience_that_is_over_is_a_time_out() {
+        let (one, _other) = UnixStream::pair().unwrap();
+        let mut socket = Socket::Unix(one);
+        socket.set_patience(Duration::from_millis(10)).unwrap();
+        let error = socket.read(&mut [0]).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+        assert_eq!(error.to_string(), "nothing came in time");
+        let full = (0..1000).find_map(|_| socket.write(&[0; 1 << 16]).err());
+        assert_eq!(full.map(|error| error.kind()), Some(io::ErrorKind::TimedOut));
+    }
 
     #[test]
     fn addresses_are_read_as_they_are_written() {
