@@ -1,12 +1,12 @@
 //! `gossamer daemon`: serves connections until it is told to stop.
 
-use crate::daemon::gate::Gate;
 use crate::daemon::log::log;
 use crate::daemon::session;
 use crate::daemon::state::Daemon;
 use crate::exit::{Failure, UNREACHABLE};
 use crate::node::resource_limits;
 use crate::rack::config::Rack;
+use crate::secure::gate::Gate;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -60,7 +60,7 @@ async fn accept(
             accepted = listener.accept() => match accepted {
                 Ok((stream, peer)) => {
                     let daemon = Arc::clone(daemon);
-                    gate.admit(sessions, |ticket| session::serve(daemon, stream, peer, ticket));
+                    gate.admit(sessions, |ticket| session::serve(daemon, stream, peer, ticket)).await;
                 }
                 Err(error) => {
                     daemon.refusals.add(&format!("cannot accept connections: {error}"));

@@ -10,12 +10,11 @@
 //! | `exchange`, `answer` | requests in, replies out; the answers to most requests |
 //! | `check` | a check of RDMA between this machine and a client's |
 //! | `prepare`, `launch` | a launch up to the start of its nodes; from there to its end |
-//! | `gate`, `session`, `listen` | too many peers without proof of the key; one connection; all of them |
+//! | `session`, `listen` | one connection; all of them |
 
 mod answer;
 mod check;
 mod exchange;
-mod gate;
 mod launch;
 pub mod listen;
 mod log;

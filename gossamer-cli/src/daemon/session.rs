@@ -2,12 +2,12 @@
 
 use crate::daemon::check;
 use crate::daemon::exchange::send;
-use crate::daemon::gate::Ticket;
 use crate::daemon::launch;
 use crate::daemon::state::Daemon;
-use crate::rack::protocol::{HANDSHAKE, Hello, PROTOCOL, Reply, Request};
-use crate::secure::channel::{self, Reader, Writer};
+use crate::rack::protocol::{Hello, PROTOCOL, Reply, Request};
+use crate::secure::channel::{self, PATIENCE, Reader, Writer};
 use crate::secure::codec::{decode, encode};
+use crate::secure::gate::Ticket;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use tokio::time::timeout;
 
 /// Serves a connection to its end.
 pub async fn serve(daemon: Arc<Daemon>, stream: TcpStream, peer: SocketAddr, ticket: Ticket) {
-    let opened = match timeout(HANDSHAKE, open(&daemon, stream)).await {
+    let opened = match timeout(PATIENCE, open(&daemon, stream, &ticket)).await {
         Ok(opened) => opened,
         Err(_) => Err(io::Error::from(io::ErrorKind::TimedOut)),
     };
@@ -33,7 +33,7 @@ pub async fn serve(daemon: Arc<Daemon>, stream: TcpStream, peer: SocketAddr, tic
         }
         Ok((_, mut writer, request)) => {
             let reply = daemon.answer(request).await;
-            let _ = timeout(HANDSHAKE, send(&mut writer, &reply)).await;
+            let _ = timeout(PATIENCE, send(&mut writer, &reply)).await;
         }
         Err(error) => daemon.refusals.add(&format!("refused {}: {error}", peer.ip())),
     }
@@ -41,8 +41,9 @@ pub async fn serve(daemon: Arc<Daemon>, stream: TcpStream, peer: SocketAddr, tic
 
 /// What both sides say first. Only its first message proves that the peer knows the key, and has not just recorded the
 /// handshake of one who does.
-async fn open(daemon: &Daemon, stream: TcpStream) -> io::Result<(Reader, Writer, Request)> {
-    let (mut reader, mut writer) = channel::respond(stream, &daemon.key).await?;
+async fn open(daemon: &Daemon, stream: TcpStream, ticket: &Ticket) -> io::Result<(Reader, Writer, Request)> {
+    let (mut reader, mut writer) =
+        channel::respond(stream, &daemon.key, |message| ticket.heard(message)).await?;
     let hello: Hello = decode(&receive(&mut reader).await?)?;
     writer.send(&encode(&Hello::own())?).await?;
     if hello.protocol != PROTOCOL {

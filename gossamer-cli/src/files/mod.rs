@@ -10,7 +10,7 @@
 //!
 //! | room | |
 //! |---|---|
-//! | [`reporter`] | what the user sees meanwhile |
+//! | [`reporter`], [`interruption`] | what the user sees meanwhile; what he hears if it ends before its time |
 //! | [`content`] | the contents of files on disk, and how they are compared |
 //! | [`protocol`] | what both sides say to each other |
 //! | [`pairing`] | how they find and know each other |
@@ -19,6 +19,7 @@
 
 pub(crate) mod arguments;
 pub mod content;
+pub mod interruption;
 pub mod pairing;
 pub mod protocol;
 pub mod receiver;

@@ -2,20 +2,15 @@
 
 use crate::exit::{Failure, UNREACHABLE};
 use crate::rack::config::{Machine, Rack};
-use crate::rack::protocol::{HANDSHAKE, Hello, PROTOCOL, Request};
-use crate::secure::channel::{self, Reader, Writer};
+use crate::rack::protocol::{Hello, PROTOCOL, Request};
+use crate::secure::channel::{self, PATIENCE, Reader, Writer};
 use crate::secure::codec::{decode, encode};
 use crate::secure::key::Key;
+use crate::secure::knock::{KnockError, knock};
 use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
-use std::time::Duration;
 use tokio::net::TcpStream;
-use tokio::time::{sleep, timeout};
-
-/// How often a connection is tried that ends before the other side has said who it is.
-const TRIES: u32 = 7;
-/// How long is waited before the second try; before each further one, twice as long.
-const PAUSE: Duration = Duration::from_millis(20);
+use tokio::time::timeout;
 
 /// A connection to a daemon that knows the key.
 #[derive(Debug)]
@@ -39,11 +34,11 @@ impl Connection {
         let Machine { name, address } = machine;
         let failure =
             |what: String| Failure::new(UNREACHABLE, format!("cannot reach {name} ({address}): {what}"));
-        let opened = match timeout(HANDSHAKE, open_at_last(address, key)).await {
+        let opened = match timeout(PATIENCE, knock(|| open(address, key))).await {
             Ok(opened) => opened,
-            Err(_) => Err(ConnectError::Connect(ErrorKind::TimedOut.into())),
+            Err(_) => Err(KnockError::Connect(ErrorKind::TimedOut.into())),
         };
-        let connection = opened.map_err(|trouble| failure(trouble.text(rack)))?;
+        let connection = opened.map_err(|error| failure(text(error, rack)))?;
         let hello = &connection.hello;
         if hello.protocol != PROTOCOL {
             return Err(failure(format!(
@@ -66,61 +61,32 @@ impl Connection {
     }
 }
 
-/// What can go wrong.
-enum ConnectError {
-    Connect(io::Error),
-    Handshake(io::Error),
-}
-
-impl ConnectError {
-    fn text(self, rack: &Rack) -> String {
-        match self {
-            Self::Connect(error) if error.kind() == ErrorKind::ConnectionRefused => {
-                format!("{error}; does `gossamer daemon` run there?")
-            }
-            Self::Connect(error) if error.kind() == ErrorKind::TimedOut => {
-                format!("no answer in {} s", HANDSHAKE.as_secs())
-            }
-            Self::Connect(error) => error.to_string(),
-            Self::Handshake(error) => format!(
-                "its daemon does not know the key in {}, or is none ({error}); all machines need the same key file",
-                rack.key.display()
-            ),
+/// What it is, and what to do.
+fn text(error: KnockError, rack: &Rack) -> String {
+    match error {
+        KnockError::Connect(error) if error.kind() == ErrorKind::ConnectionRefused => {
+            format!("{error}; does `gossamer daemon` run there?")
         }
+        KnockError::Connect(error) if error.kind() == ErrorKind::TimedOut => {
+            format!("no answer in {} s", PATIENCE.as_secs())
+        }
+        KnockError::Connect(error) => error.to_string(),
+        KnockError::Handshake(error) => format!(
+            "its daemon does not know the key in {}, or is none ({error}); all machines need the same key file",
+            rack.key.display()
+        ),
     }
 }
 
-/// Opens a connection. A daemon at which many strangers knock turns away whoever is not through at once, so an end of the handshake is no
-/// answer yet.
-async fn open_at_last(address: &str, key: &Key) -> Result<Connection, ConnectError> {
-    for tried in 0..TRIES - 1 {
-        match open(address, key).await {
-            Err(ConnectError::Handshake(error)) if is_end(&error) => sleep(PAUSE * 2_u32.pow(tried)).await,
-            opened => return opened,
-        }
-    }
-    open(address, key).await
-}
-
-fn is_end(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        ErrorKind::UnexpectedEof
-            | ErrorKind::ConnectionReset
-            | ErrorKind::ConnectionAborted
-            | ErrorKind::BrokenPipe
-    )
-}
-
-async fn open(address: &str, key: &Key) -> Result<Connection, ConnectError> {
-    let stream = TcpStream::connect(address).await.map_err(ConnectError::Connect)?;
-    let address = stream.peer_addr().map_err(ConnectError::Connect)?;
-    let (mut reader, mut writer) = channel::initiate(stream, key).await.map_err(ConnectError::Handshake)?;
-    let hello = encode(&Hello::own()).map_err(ConnectError::Handshake)?;
-    writer.send(&hello).await.map_err(ConnectError::Handshake)?;
-    let hello = match reader.receive().await.map_err(ConnectError::Handshake)? {
-        Some(hello) => decode(&hello).map_err(ConnectError::Handshake)?,
-        None => return Err(ConnectError::Handshake(ErrorKind::UnexpectedEof.into())),
+async fn open(address: &str, key: &Key) -> Result<Connection, KnockError> {
+    let stream = TcpStream::connect(address).await.map_err(KnockError::Connect)?;
+    let address = stream.peer_addr().map_err(KnockError::Connect)?;
+    let (mut reader, mut writer) = channel::initiate(stream, key).await.map_err(KnockError::Handshake)?;
+    let hello = encode(&Hello::own()).map_err(KnockError::Handshake)?;
+    writer.send(&hello).await.map_err(KnockError::Handshake)?;
+    let hello = match reader.receive().await.map_err(KnockError::Handshake)? {
+        Some(hello) => decode(&hello).map_err(KnockError::Handshake)?,
+        None => return Err(KnockError::Handshake(ErrorKind::UnexpectedEof.into())),
     };
     Ok(Connection { reader, writer, hello, address })
 }

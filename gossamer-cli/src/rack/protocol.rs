@@ -25,8 +25,6 @@ use std::time::Duration;
 
 /// The number of this protocol. [`Hello`] itself never changes.
 pub const PROTOCOL: u16 = 2;
-/// How long a handshake and the first request may take.
-pub const HANDSHAKE: Duration = Duration::from_secs(5);
 /// How often both sides of a launch say something.
 pub const HEARTBEAT: Duration = Duration::from_secs(1);
 /// After so much silence the other side is lost.

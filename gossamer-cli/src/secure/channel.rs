@@ -3,9 +3,13 @@
 use crate::secure::key::Key;
 use crate::secure::noise::{Frames, HANDSHAKE, Handshake, Sealer};
 use std::io::{self, ErrorKind};
+use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
+
+/// How long a handshake may take, with the first message and its answer.
+pub const PATIENCE: Duration = Duration::from_secs(5);
 
 /// What comes from the network.
 #[derive(Debug)]
@@ -32,21 +36,30 @@ pub async fn initiate(mut stream: TcpStream, key: &Key) -> io::Result<(Reader, W
     split(handshake, stream)
 }
 
-/// The side that was connected to. The other side has proved that it knows the key only once a message came from it.
+/// The side that was connected to. The other side has proved that it knows the key only once a message came from it; `is_new` says whether
+/// its first one is no other's that was recorded.
 ///
 /// # Errors
 /// Of the connection, and if the other side does not know the key.
-pub async fn respond(mut stream: TcpStream, key: &Key) -> io::Result<(Reader, Writer)> {
+pub async fn respond(
+    mut stream: TcpStream,
+    key: &Key,
+    is_new: impl FnOnce(&[u8; HANDSHAKE]) -> bool,
+) -> io::Result<(Reader, Writer)> {
     let mut handshake = Handshake::responder(key)?;
-    read_handshake(&mut handshake, &mut stream).await?;
+    let message = read_handshake(&mut handshake, &mut stream).await?;
+    if !is_new(&message) {
+        return Err(io::Error::new(ErrorKind::InvalidData, "it repeats what another has said"));
+    }
     stream.write_all(&handshake.write()?).await?;
     split(handshake, stream)
 }
 
-async fn read_handshake(handshake: &mut Handshake, stream: &mut TcpStream) -> io::Result<()> {
+async fn read_handshake(handshake: &mut Handshake, stream: &mut TcpStream) -> io::Result<[u8; HANDSHAKE]> {
     let mut message = [0; HANDSHAKE];
     stream.read_exact(&mut message).await?;
-    handshake.read(&message)
+    handshake.read(&message)?;
+    Ok(message)
 }
 
 fn split(handshake: Handshake, stream: TcpStream) -> io::Result<(Reader, Writer)> {
@@ -55,6 +68,16 @@ fn split(handshake: Handshake, stream: TcpStream) -> io::Result<(Reader, Writer)
     let (sealer, frames) = handshake.finish()?;
     let (from, to) = stream.into_split();
     Ok((Reader { socket: from, frames }, Writer { socket: to, sealer }))
+}
+
+/// The same connection for threads, which wait in their calls: its socket, what seals, and what has come.
+///
+/// # Errors
+/// If the system refuses.
+pub fn into_blocking(reader: Reader, writer: Writer) -> io::Result<(std::net::TcpStream, Sealer, Frames)> {
+    let socket = reader.socket.reunite(writer.socket).map_err(io::Error::other)?.into_std()?;
+    socket.set_nonblocking(false)?;
+    Ok((socket, writer.sealer, reader.frames))
 }
 
 impl Reader {

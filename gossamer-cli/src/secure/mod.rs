@@ -7,11 +7,14 @@
 //! |---|---|
 //! | [`random`], [`key`] | random names and tokens; the shared key and its file |
 //! | [`noise`] | handshake and frames (Noise), without I/O |
-//! | [`channel`] | both over a socket of tokio |
+//! | [`gate`], [`knock`] | too many peers without proof of the key; how one who has it gets through among them |
+//! | [`channel`] | connections of tokio |
 //! | [`codec`] | messages as bytes |
 
 pub mod channel;
 pub mod codec;
+pub mod gate;
 pub mod key;
+pub mod knock;
 pub mod noise;
 pub mod random;

@@ -1,4 +1,4 @@
-//! How connections between those who know the rack's key are encrypted. No I/O.
+//! How connections between those who know one key are encrypted. No I/O.
 //!
 //! Noise, pattern `NNpsk0`: a message of 48 bytes each way proves the key and agrees on fresh keys; a first message that was
 //! recorded and is sent again gets an answer, but whoever sends it cannot go on. After that, frames: two bytes of length,
@@ -77,7 +77,7 @@ impl Handshake {
     /// # Errors
     /// If the other side does not know the key.
     pub fn read(&mut self, message: &[u8; HANDSHAKE]) -> io::Result<()> {
-        self.0.read_message(message, &mut []).map(drop).map_err(|_| broken("it does not know the rack's key"))
+        self.0.read_message(message, &mut []).map(drop).map_err(|_| broken("it has another key"))
     }
 
     /// After both messages.

@@ -7,7 +7,9 @@
 //! | [`stream`] | which of the two outputs |
 //! | [`input`], [`printer`] | threads that read standard input, that write to an output |
 //! | [`lines`], [`table`], [`printable`] | output cut into marked lines; tables; text from elsewhere |
+//! | [`flood`] | lines that others can provoke |
 
+pub mod flood;
 pub mod input;
 pub mod lines;
 pub mod printable;

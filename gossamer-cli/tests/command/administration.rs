@@ -79,7 +79,7 @@ fn another_key_is_refused_on_both_sides() {
     std::fs::remove_file(rack.scratch.path("key")).unwrap();
     rack_key(&rack).ended_with(0);
     finish(&mut rack.launch(1, "true")).ended_with(3).said("does not know the key");
-    rack.daemons[0].says("refused 127.0.0.1: it does not know the rack's key");
+    rack.daemons[0].says("refused 127.0.0.1: it has another key");
 }
 
 fn rack_key(rack: &Rack) -> crate::common::Finished {

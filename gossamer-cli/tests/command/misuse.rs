@@ -198,7 +198,7 @@ async fn wrong_daemon(listener: TcpListener, key: &Path, hello: Hello, replies: 
     let key = Key::read(key).unwrap();
     loop {
         let (stream, _) = listener.accept().await.unwrap();
-        let (mut reader, mut writer) = channel::respond(stream, &key).await.unwrap();
+        let (mut reader, mut writer) = channel::respond(stream, &key, |_| true).await.unwrap();
         reader.receive().await.unwrap();
         writer.send(&encode(&hello).unwrap()).await.unwrap();
         let _ = reader.receive().await;

@@ -107,7 +107,7 @@ fn a_machine_with_another_key_is_named() {
     let finished = finish(&mut network.launch("echo ran"));
     finished.ended_with(3).said("cannot reach c").said("does not know the key");
     assert_eq!(finished.out, "");
-    other.says("refused 10.77.0.1: it does not know the rack's key");
+    other.says("refused 10.77.0.1: it has another key");
 }
 
 #[test]

@@ -8,7 +8,7 @@ use crate::fabric::verbs::survey::{Survey, survey_machine};
 use crate::lane::registry::{Described, Registry};
 use crate::rack::connections::Port;
 use crate::rack::environment::Membership;
-use crate::rack::greeting::{HANDSHAKES, greet, problem};
+use crate::rack::greeting::{HANDSHAKES, check_user, greet, problem};
 use crate::rack::hello::{Hello, Member, Reply, difference, lay_out};
 use crate::rack::message::{receive, send};
 use crate::rack::neighbours::LOCALHOST;
@@ -219,6 +219,7 @@ fn reach(membership: &Membership, due: Instant) -> Result<Socket, StartError> {
     let address = &membership.rendezvous;
     loop {
         let attempt = Socket::connect(address, handshake::PATIENCE).and_then(|mut socket| {
+            check_user(&socket)?;
             handshake::connect(&mut socket, &membership.token)?;
             Ok(socket)
         });

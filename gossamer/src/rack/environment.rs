@@ -156,10 +156,10 @@ fn membership(
     };
     let rendezvous = match (variable("GOSSAMER_RENDEZVOUS"), first) {
         (Some(address), _) => address.parse().map_err(|error| format!("GOSSAMER_RENDEZVOUS: {error}"))?,
-        (None, None) => Address::Unix(format!("gossamer-{}", token.public_name())),
+        (None, None) => Address::Unix(format!("gossamer-{}", token.public_name("node 0 of a job"))),
         // A port that jobs hardly share, below those that the system gives away.
         (None, Some(host)) => {
-            let spread = u64::from_str_radix(&token.public_name()[..8], 16).unwrap_or_default();
+            let spread = u64::from_str_radix(&token.public_name("port")[..8], 16).unwrap_or_default();
             Address::Tcp(format!("{host}:{}", 20_000 + spread % 12_000))
         }
     };

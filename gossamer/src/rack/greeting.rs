@@ -6,6 +6,7 @@ use crate::runtime::StartError;
 use crate::transport::handshake;
 use crate::transport::socket::Socket;
 use crate::wire::NoRef;
+use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::thread;
@@ -15,6 +16,17 @@ pub(super) const HANDSHAKES: usize = 256;
 
 pub(super) fn problem(text: String) -> StartError {
     StartError::Rack(text)
+}
+
+/// Whether who listens on this machine is of the same user: somebody else may have taken the name.
+///
+/// # Errors
+/// If it is another's.
+pub(super) fn check_user(socket: &Socket) -> io::Result<()> {
+    match socket.is_of_this_user() {
+        true => Ok(()),
+        false => Err(io::Error::new(io::ErrorKind::PermissionDenied, "it is a process of another user")),
+    }
 }
 
 /// Reads what a connection has to say, on a thread of its own: it may be a stranger, who takes his time.
@@ -31,6 +43,9 @@ pub(super) fn greet<M: NoRef>(
         fn drop(&mut self) {
             GREETED.fetch_sub(1, Ordering::Relaxed);
         }
+    }
+    if !socket.is_of_this_user() {
+        return;
     }
     let (token, mut socket, place) = (membership.token.clone(), socket, Place);
     if GREETED.fetch_add(1, Ordering::Relaxed) >= HANDSHAKES {

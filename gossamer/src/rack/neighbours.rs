@@ -2,7 +2,7 @@
 
 use crate::fabric::shm::{Neighbour, Notifiers, Pair};
 use crate::rack::environment::Membership;
-use crate::rack::greeting::{greet, problem};
+use crate::rack::greeting::{check_user, greet, problem};
 use crate::rack::hello::Member;
 use crate::rack::message::send;
 use crate::runtime::StartError;
@@ -44,7 +44,7 @@ impl NeighbourListener {
 
 /// The name of a node's listener, which is there as long as the node lives.
 pub(super) fn listener_name(membership: &Membership, node: usize) -> String {
-    format!("gossamer-{}-{node}", membership.token.public_name())
+    format!("gossamer-{}", membership.token.public_name(&format!("node {node}")))
 }
 
 fn address(membership: &Membership, node: usize) -> Address {
@@ -135,6 +135,7 @@ fn reach(membership: &Membership, other: usize, due: Instant) -> io::Result<Sock
     loop {
         let attempt =
             Socket::connect(&address(membership, other), handshake::PATIENCE).and_then(|mut socket| {
+                check_user(&socket)?;
                 handshake::connect(&mut socket, &membership.token)?;
                 Ok(socket)
             });

@@ -4,8 +4,9 @@
 //!
 //! A stream is cut into *blocks*. Each end has a *ring* of a few of them in memory ([`Geometry`]: 16 MiB by default), however long the
 //! stream is: a sender that is ahead of its receiver waits. [`pair`] makes both ends in one process; otherwise one end listens (`bind`)
-//! and the other connects, and both prove a [`Key`]. Ends of one machine share one ring, and nothing is copied; between machines the receiver
-//! reads blocks by RDMA, where both have a port for it, which copies nothing either, or else they go over TCP; each has its checksum.
+//! and the other connects, and both prove a [`Key`]. Ends of one machine and one user share one ring, and nothing is copied; between
+//! machines the receiver reads blocks by RDMA, where both have a port for it, which copies nothing either, or else they go over TCP; each
+//! has its checksum.
 //! `GOSSAMER_FABRIC` in the environment allows one way only: `shm`, `tcp` or `verbs` (RDMA), instead of `auto`.
 //!
 //! ```

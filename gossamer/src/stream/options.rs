@@ -64,8 +64,9 @@ pub enum Faults {
 /// How blocks get to the other end.
 #[derive(NoRef, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Route {
-    /// In shared memory if both ends are on one machine; or else by RDMA, if both have a port for it, or by TCP. `GOSSAMER_FABRIC` in the
-    /// environment of either end may allow one of these only: then it is an error if that cannot be had.
+    /// In shared memory if both ends are on one machine, and of one user; or else by RDMA, if both have a port for it, or by TCP.
+    /// `GOSSAMER_FABRIC` in the environment of either end may allow one of these only: then it is an error if that cannot be had.
+    /// Shared memory that both ends allow only is shared between two users as well.
     #[default]
     Auto,
     /// By TCP, also inside a machine, whatever the environment says.

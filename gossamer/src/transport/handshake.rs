@@ -55,9 +55,11 @@ impl Token {
         Self(blake3::derive_key(purpose, &self.0))
     }
 
-    /// A name for sockets of this application, from which the token cannot be had.
-    pub(crate) fn public_name(&self) -> String {
-        let name = blake3::derive_key("gossamer 2026 name of an application", &self.0);
+    /// A name for one socket of this application, from which neither the token nor the name of another one can be had: whoever sees
+    /// some cannot take the others.
+    pub(crate) fn public_name(&self, socket: &str) -> String {
+        let text = [&self.0[..], socket.as_bytes()].concat();
+        let name = blake3::derive_key("gossamer 2026 name of a socket of an application", &text);
         name[..8].iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
@@ -92,6 +94,14 @@ pub(crate) fn connect(socket: &mut Socket, token: &Token) -> io::Result<()> {
 /// # Errors
 /// If it does not know the token, is no node, or takes too long.
 pub(crate) fn accept(socket: &mut Socket, token: &Token) -> io::Result<()> {
+    accept_talking(socket, token, || ())
+}
+
+/// As `accept`; `talks` hears when the other end has said what ends of connections say first.
+///
+/// # Errors
+/// As `accept`.
+pub(crate) fn accept_talking(socket: &mut Socket, token: &Token, talks: impl FnOnce()) -> io::Result<()> {
     let due = Instant::now() + PATIENCE;
     let (mut magic, mut theirs, mut proof) = ([0; 8], [0; 32], [0; 32]);
     read(socket, &mut magic, due)?;
@@ -99,6 +109,7 @@ pub(crate) fn accept(socket: &mut Socket, token: &Token) -> io::Result<()> {
         return Err(stranger());
     }
     read(socket, &mut theirs, due)?;
+    talks();
     let ours: [u8; 32] = random()?;
     let nonces = [theirs, ours];
     socket.write_all(&[&ours[..], token.proof(b"accepts", &nonces).as_bytes()].concat())?;
@@ -116,7 +127,7 @@ fn read(socket: &mut Socket, buffer: &mut [u8], due: Instant) -> io::Result<()> 
     while filled < buffer.len() {
         let left = due.saturating_duration_since(Instant::now());
         if left.is_zero() {
-            return Err(io::ErrorKind::TimedOut.into());
+            return Err(io::Error::new(io::ErrorKind::TimedOut, "nothing came in time"));
         }
         socket.set_patience(left)?;
         match socket.read(&mut buffer[filled..]) {
@@ -157,6 +168,13 @@ mod tests {
             drop(other);
             assert_eq!((outcome.is_ok(), connecting.join().unwrap()), (accepted, accepted));
         }
+    }
+
+    #[test]
+    fn names_of_sockets_do_not_tell_each_other() {
+        let name = |digit, socket: &str| token(digit).public_name(socket);
+        assert_eq!(name('a', "node 1"), name('a', "node 1"));
+        assert!(name('a', "node 1") != name('a', "node 2") && name('a', "node 1") != name('b', "node 1"));
     }
 
     #[test]

@@ -215,6 +215,20 @@ impl Socket {
         };
     }
 
+    /// The user of the process at the other end of a Unix socket.
+    ///
+    /// # Errors
+    /// If the system does not tell.
+    pub(crate) fn peer_user(&self) -> io::Result<u32> {
+        Ok(rustix::net::sockopt::socket_peercred(self)?.uid.as_raw())
+    }
+
+    /// Whether whoever is at the other end may be of this application: on one machine, a process of the same user.
+    pub(crate) fn is_of_this_user(&self) -> bool {
+        let own = rustix::process::geteuid().as_raw();
+        matches!(self, Self::Tcp(_)) || self.peer_user().is_ok_and(|user| user == own)
+    }
+
     /// Waits until something comes.
     ///
     /// # Errors
@@ -246,6 +260,14 @@ impl Socket {
     }
 }
 
+/// A socket with a patience, of which the system says `EAGAIN` once it is over.
+fn in_time<T>(outcome: io::Result<T>) -> io::Result<T> {
+    outcome.map_err(|error| match error.kind() {
+        io::ErrorKind::WouldBlock => io::Error::new(io::ErrorKind::TimedOut, "nothing came in time"),
+        _ => error,
+    })
+}
+
 impl AsFd for Socket {
     fn as_fd(&self) -> BorrowedFd<'_> {
         match self {
@@ -257,26 +279,26 @@ impl AsFd for Socket {
 
 impl Read for Socket {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        match self {
+        in_time(match self {
             Self::Unix(socket) => socket.read(buffer),
             Self::Tcp(socket) => socket.read(buffer),
-        }
+        })
     }
 }
 
 impl Write for Socket {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match self {
+        in_time(match self {
             Self::Unix(socket) => socket.write(bytes),
             Self::Tcp(socket) => socket.write(bytes),
-        }
+        })
     }
 
     fn write_vectored(&mut self, parts: &[IoSlice<'_>]) -> io::Result<usize> {
-        match self {
+        in_time(match self {
             Self::Unix(socket) => socket.write_vectored(parts),
             Self::Tcp(socket) => socket.write_vectored(parts),
-        }
+        })
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -287,6 +309,18 @@ impl Write for Socket {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_patience_that_is_over_is_a_time_out() {
+        let (one, _other) = UnixStream::pair().unwrap();
+        let mut socket = Socket::Unix(one);
+        socket.set_patience(Duration::from_millis(10)).unwrap();
+        let error = socket.read(&mut [0]).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+        assert_eq!(error.to_string(), "nothing came in time");
+        let full = (0..1000).find_map(|_| socket.write(&[0; 1 << 16]).err());
+        assert_eq!(full.map(|error| error.kind()), Some(io::ErrorKind::TimedOut));
+    }
 
     #[test]
     fn addresses_are_read_as_they_are_written() {

@@ -19,7 +19,7 @@ const ROOMS: [&[&str]; 9] = [
 
 /// The rooms in `files`, likewise.
 const FILES: [&[&str]; 7] = [
-    &["reporter"],
+    &["reporter", "interruption"],
     &["content"],
     &["protocol"],
     &["pairing"],

@@ -2,10 +2,16 @@
 
 use crate::raw::iota_to_sum;
 use crate::{joins, small};
-use gossamer::stream::{self, Faults, Geometry, Options};
-use integration_tests::isolated;
+use gossamer::stream::{self, Error, Faults, Geometry, Key, Length, Options, Receiver, Sender};
+use integration_tests::{in_child, isolated};
+use std::collections::BTreeSet;
 use std::fs::File;
+use std::io::Read;
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixStream};
 use std::ptr::null;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 
 /// Gives up what root may do, in all threads.
 fn become_nobody() {
@@ -41,5 +47,105 @@ fn a_user_who_is_not_root_has_windows_over_every_way() {
             let error = window(Faults::Userfault).unwrap_err().to_string();
             assert!(error.contains("/dev/userfaultfd") && error.contains("`Faults::Signal`"), "{error}");
         }
+    });
+}
+
+/// Makes this thread, and those it starts, another user's. The C library would do so to all of them.
+fn this_thread_becomes_nobody() {
+    const NOBODY: u32 = 65534;
+    // SAFETY: a system call, which reads no memory.
+    let done = unsafe { libc::syscall(libc::SYS_setresuid, NOBODY, NOBODY, NOBODY) };
+    assert_eq!(done, 0);
+}
+
+fn is_root(what: &str) -> bool {
+    // SAFETY: a system call.
+    let is_root = unsafe { libc::geteuid() } == 0;
+    if !is_root {
+        eprintln!("\n!!! SKIPPED: {what} takes root !!!\n");
+    }
+    is_root
+}
+
+/// The rings that this process has mapped.
+fn rings() -> usize {
+    let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+    let rings = maps.lines().filter(|line| line.contains("memfd:gossamer-stream"));
+    rings.map(|line| line.split_whitespace().nth(4).unwrap()).collect::<BTreeSet<_>>().len()
+}
+
+/// Sends from another user to this one, or within one; how many rings that takes.
+fn rings_of(two_users: bool) -> Result<usize, Error> {
+    let key = Key::from_hex(&"5a".repeat(32))?;
+    let options = Options::from(small()).key(key);
+    let listener = Receiver::bind("127.0.0.1:0", options.clone())?;
+    let address = listener.local_addr()?;
+    let sending = thread::spawn(move || {
+        if two_users {
+            this_thread_becomes_nobody();
+        }
+        let mut sender = Sender::connect(address, Length::Open, options)?;
+        sender.write_everything(b"bytes")?;
+        sender.finish()
+    });
+    let received = listener.accept().and_then(|mut receiver| {
+        let mut text = [0; 5];
+        receiver.read_exact(&mut text).unwrap();
+        let rings = rings();
+        receiver.finish().map(|()| rings)
+    });
+    sending.join().unwrap()?;
+    received
+}
+
+#[test]
+fn ends_of_two_users_share_memory_only_where_nothing_else_is_allowed() {
+    if !is_root("a second user") {
+        return;
+    }
+    for (fabric, two_users, expected) in
+        [("auto", false, 1), ("auto", true, 2), ("tcp", true, 2), ("shm", true, 1)]
+    {
+        let ended = in_child(
+            |command| {
+                command
+                    .env("GOSSAMER_FABRIC", fabric)
+                    .env("EXPECTED_RINGS", format!("{two_users} {expected}"));
+            },
+            || {
+                let expected = std::env::var("EXPECTED_RINGS").unwrap();
+                let (two_users, rings) = expected.split_once(' ').unwrap();
+                assert_eq!(rings_of(two_users == "true").unwrap(), rings.parse::<usize>().unwrap());
+            },
+        );
+        assert!(ended.status.success(), "{fabric} {two_users}: {}", ended.errors);
+    }
+}
+
+#[test]
+fn a_stranger_at_the_name_of_a_stream_holds_up_nobody() {
+    if !is_root("a second user") {
+        return;
+    }
+    isolated(|| {
+        static DONE: AtomicBool = AtomicBool::new(false);
+        let squatting = thread::spawn(|| {
+            this_thread_becomes_nobody();
+            let mut held = Vec::new();
+            while !DONE.load(Ordering::Relaxed) {
+                let names = std::fs::read_to_string("/proc/net/unix").unwrap_or_default();
+                for name in names.lines().filter_map(|line| line.split_once(" @gossamer-stream-")) {
+                    let name = format!("gossamer-stream-{}", name.1);
+                    let address = SocketAddr::from_abstract_name(name).unwrap();
+                    held.extend((0..20).filter_map(|_| UnixStream::connect_addr(&address).ok()));
+                }
+            }
+            drop(held);
+        });
+        for _ in 0..200 {
+            rings_of(false).unwrap();
+        }
+        DONE.store(true, Ordering::Relaxed);
+        squatting.join().unwrap();
     });
 }

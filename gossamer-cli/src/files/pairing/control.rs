@@ -1,17 +1,18 @@
 //! The control connection: encrypted, between a sender and a receiver that know the same code or key.
 
+use crate::secure::channel::{self, PATIENCE, Reader, Writer};
 use crate::secure::codec::{decode, encode};
 use crate::secure::key::Key;
-use crate::secure::noise::{Frames, HANDSHAKE, Handshake, Sealer};
+use crate::secure::knock::{KnockError, knock};
+use crate::secure::noise::{Frames, Sealer};
 use rustix::net::sockopt;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
-use std::time::{Duration, Instant};
+use std::net::{SocketAddr, TcpStream};
+use std::time::Duration;
+use tokio::time::timeout;
 
-/// How long the other side may take to prove that it knows the key.
-const PATIENCE: Duration = Duration::from_secs(5);
 /// How often a silent machine is asked whether it is there, in seconds, and how many questions may be lost.
 const ASKED: Duration = Duration::from_secs(5);
 const UNANSWERED: u32 = 6;
@@ -24,65 +25,37 @@ pub struct ControlConnection {
     frames: Frames,
 }
 
-/// Why a connection was not made.
-#[derive(Debug)]
-pub enum ControlError {
-    /// Nobody is there.
-    Connect(io::Error),
-    /// Whoever is there does not know the key, or is something else.
-    Handshake(io::Error),
-}
-
 impl ControlConnection {
-    /// To who listens at an address: `first` is the first message.
+    /// To who listens at an address: `first` is the first message, and with the connection comes the answer to it.
     ///
     /// # Errors
     /// If nobody is there, or has another key.
-    pub fn connect(address: &str, key: &Key, first: &impl Serialize) -> Result<Self, ControlError> {
-        let addresses = address.to_socket_addrs().map_err(ControlError::Connect)?;
-        let mut last = io::Error::new(ErrorKind::NotFound, "the name has no address");
-        for address in addresses {
-            match TcpStream::connect_timeout(&address, PATIENCE) {
-                Ok(socket) => return Self::initiate(socket, key, first).map_err(ControlError::Handshake),
-                Err(error) => last = error,
-            }
-        }
-        Err(ControlError::Connect(last))
+    pub fn connect<T: DeserializeOwned>(
+        address: &str,
+        key: &Key,
+        first: &impl Serialize,
+    ) -> Result<(Self, T), KnockError> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        runtime.map_err(KnockError::Connect)?.block_on(async {
+            let knocking = knock(|| initiate(address, key, first));
+            let (reader, writer, answer) =
+                timeout(PATIENCE, knocking).await.map_err(|_| KnockError::Connect(no_answer()))??;
+            let control = Self::new(reader, writer).map_err(KnockError::Connect)?;
+            Ok((control, decode(&answer).map_err(KnockError::Handshake)?))
+        })
     }
 
-    fn initiate(mut socket: TcpStream, key: &Key, first: &impl Serialize) -> io::Result<Self> {
-        let mut handshake = Handshake::initiator(key)?;
-        socket.write_all(&handshake.write()?)?;
-        read_handshake(&mut handshake, &mut socket)?;
-        let mut control = Self::new(socket, handshake)?;
-        control.send(first)?;
-        Ok(control)
-    }
-
-    /// From who connects. Only its first message proves that it knows the key.
+    /// Of a connection whose other side has proved that it knows the key.
     ///
     /// # Errors
-    /// `PermissionDenied` if it has another key, others if it is something else.
-    pub fn accept<T: DeserializeOwned>(mut socket: TcpStream, key: &Key) -> io::Result<(Self, T)> {
-        let mut handshake = Handshake::responder(key)?;
-        read_handshake(&mut handshake, &mut socket)?;
-        socket.write_all(&handshake.write()?)?;
-        let mut control = Self::new(socket, handshake)?;
-        control.socket.set_read_timeout(Some(PATIENCE))?;
-        let first = control.receive()?;
-        control.socket.set_read_timeout(None)?;
-        Ok((control, first))
-    }
-
-    fn new(socket: TcpStream, handshake: Handshake) -> io::Result<Self> {
-        socket.set_nodelay(true)?;
-        socket.set_read_timeout(None)?;
+    /// If the system refuses.
+    pub fn new(reader: Reader, writer: Writer) -> io::Result<Self> {
+        let (socket, sealer, frames) = channel::into_blocking(reader, writer)?;
         sockopt::set_socket_keepalive(&socket, true)?;
         sockopt::set_tcp_keepidle(&socket, ASKED)?;
         sockopt::set_tcp_keepintvl(&socket, ASKED)?;
         sockopt::set_tcp_keepcnt(&socket, UNANSWERED)?;
         sockopt::set_tcp_user_timeout(&socket, UNANSWERED * ASKED.as_millis() as u32)?;
-        let (sealer, frames) = handshake.finish()?;
         Ok(Self { socket, sealer, frames })
     }
 
@@ -125,22 +98,21 @@ impl ControlConnection {
     }
 }
 
-/// Reads the other side's message of the handshake, however few bytes come at a time.
-fn read_handshake(handshake: &mut Handshake, socket: &mut TcpStream) -> io::Result<()> {
-    let due = Instant::now() + PATIENCE;
-    let (mut message, mut filled) = ([0; HANDSHAKE], 0);
-    while let Some(rest) = message.get_mut(filled..).filter(|rest| !rest.is_empty()) {
-        let left = due.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return Err(ErrorKind::TimedOut.into());
-        }
-        socket.set_read_timeout(Some(left))?;
-        match socket.read(rest) {
-            Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
-            Ok(count) => filled += count,
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    handshake.read(&message).map_err(|error| io::Error::new(ErrorKind::PermissionDenied, error))
+fn no_answer() -> io::Error {
+    io::Error::new(ErrorKind::TimedOut, format!("no answer in {} s", PATIENCE.as_secs()))
+}
+
+async fn initiate(
+    address: &str,
+    key: &Key,
+    first: &impl Serialize,
+) -> Result<(Reader, Writer, Vec<u8>), KnockError> {
+    let stream = tokio::net::TcpStream::connect(address).await.map_err(KnockError::Connect)?;
+    let exchange = async {
+        let (mut reader, mut writer) = channel::initiate(stream, key).await?;
+        writer.send(&encode(first)?).await?;
+        let answer = reader.receive().await?.ok_or(ErrorKind::UnexpectedEof)?;
+        Ok((reader, writer, answer))
+    };
+    exchange.await.map_err(KnockError::Handshake)
 }

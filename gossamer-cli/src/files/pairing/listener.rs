@@ -3,33 +3,35 @@
 use crate::exit::{Failure, UNREACHABLE, USAGE};
 use crate::files::pairing::control::ControlConnection;
 use crate::files::protocol::message::Offer;
+use crate::secure::channel::{self, PATIENCE, Reader, Writer};
+use crate::secure::codec::decode;
+use crate::secure::gate::{Gate, Ticket};
 use crate::secure::key::Key;
 use std::io::{self, ErrorKind};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, Sender, channel};
-use std::thread;
+use std::time::Duration;
+use tokio::net::TcpStream;
+use tokio::sync::mpsc::unbounded_channel;
+use tokio::task::JoinSet;
+use tokio::time::{sleep, timeout};
 
-/// So many wrong codes, and the receiver gives up.
-const MOST_WRONG: usize = 10;
-/// So many connections may be in the handshake at a time.
-const MOST_HANDSHAKES: usize = 16;
+/// How long nobody is accepted after that has failed.
+const PAUSE: Duration = Duration::from_millis(100);
 
 /// A listening socket.
 #[derive(Debug)]
 pub struct Listener {
-    listener: Arc<TcpListener>,
+    listener: TcpListener,
     address: SocketAddr,
 }
 
 /// Who has connected.
 enum Arrival {
     /// A sender with the same key.
-    Authenticated(ControlConnection, Offer),
+    Authenticated(Reader, Writer, Offer),
     /// One with another key.
     WrongKey(SocketAddr),
-    /// Nobody can connect any more.
-    Closed(io::Error),
 }
 
 impl Listener {
@@ -49,7 +51,7 @@ impl Listener {
         };
         let listener = TcpListener::bind(address).map_err(wrong)?;
         let address = listener.local_addr().map_err(wrong)?;
-        Ok(Self { listener: Arc::new(listener), address })
+        Ok(Self { listener, address })
     }
 
     /// Where it listens, with the port that the kernel has chosen.
@@ -58,75 +60,68 @@ impl Listener {
         self.address
     }
 
-    /// Waits for who knows the key, and listens no more. `turned_away` hears of each wrong code, and how many more may come.
+    /// Waits for who knows the key, however many others come; `turned_away` hears of those that have another one. The port stays this
+    /// receiver's: with the connection comes the socket that goes on listening.
     ///
     /// # Errors
-    /// After too many wrong codes.
+    /// If the system refuses.
     pub fn wait(
         self,
         key: &Key,
-        mut turned_away: impl FnMut(SocketAddr, usize),
-    ) -> Result<(ControlConnection, Offer), Failure> {
-        let (tell, arrivals) = channel();
-        let (listener, key) = (Arc::clone(&self.listener), Arc::new(key.clone()));
-        let accepting =
-            thread::Builder::new().spawn(move || accept(&listener, &key, &tell)).map_err(cannot_wait)?;
-        let outcome = choose(&arrivals, &mut turned_away);
-        // The port is needed again: for the stream.
-        let _ended = rustix::net::shutdown(&self.listener, rustix::net::Shutdown::Both);
-        let _ended = accepting.join();
-        outcome
+        turned_away: impl FnMut(SocketAddr),
+    ) -> Result<(ControlConnection, Offer, TcpListener), Failure> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let outcome = runtime.and_then(|runtime| runtime.block_on(find(self.listener, key, turned_away)));
+        outcome.map_err(|error| Failure::new(UNREACHABLE, format!("cannot wait for a sender: {error}")))
     }
-}
-
-fn cannot_wait(error: io::Error) -> Failure {
-    Failure::new(UNREACHABLE, format!("cannot wait for a sender: {error}"))
 }
 
 /// The first sender with the same key.
-fn choose(
-    arrivals: &Receiver<Arrival>,
-    turned_away: &mut dyn FnMut(SocketAddr, usize),
-) -> Result<(ControlConnection, Offer), Failure> {
-    for left in (0..MOST_WRONG).rev() {
-        match arrivals.recv() {
-            Ok(Arrival::Authenticated(control, offer)) => return Ok((control, offer)),
-            Ok(Arrival::WrongKey(from)) => turned_away(from, left),
-            Ok(Arrival::Closed(error)) => return Err(cannot_wait(error)),
-            Err(_) => return Err(cannot_wait(io::Error::other("nobody listens any more"))),
+async fn find(
+    listener: TcpListener,
+    key: &Key,
+    mut turned_away: impl FnMut(SocketAddr),
+) -> io::Result<(ControlConnection, Offer, TcpListener)> {
+    listener.set_nonblocking(true)?;
+    let listener = tokio::net::TcpListener::from_std(listener)?;
+    // Those that are left in it are closed with it.
+    let (gate, mut sessions) = (Arc::new(Gate::default()), JoinSet::new());
+    let (tell, mut arrivals) = unbounded_channel();
+    let (reader, writer, offer) = loop {
+        tokio::select! {
+            accepted = listener.accept() => match accepted {
+                Ok((stream, from)) => {
+                    let (key, tell) = (key.clone(), tell.clone());
+                    let session = |ticket| async move {
+                        // Nobody hears it if a sender was found.
+                        let _heard = authenticate(stream, from, &key, ticket).await.map(|it| tell.send(it).is_ok());
+                    };
+                    gate.admit(&mut sessions, session).await;
+                }
+                // No descriptor is left, say: until some are closed.
+                Err(_) => sleep(PAUSE).await,
+            },
+            Some(_) = sessions.join_next() => {}
+            Some(arrival) = arrivals.recv() => match arrival {
+                Arrival::Authenticated(reader, writer, offer) => break (reader, writer, offer),
+                Arrival::WrongKey(from) => turned_away(from),
+            },
         }
-    }
-    let what = format!("gave up after {MOST_WRONG} senders with a wrong code; start again with a new one");
-    Err(Failure::new(UNREACHABLE, what))
-}
-
-/// Accepts connections, and starts a thread for the handshake of each.
-fn accept(listener: &TcpListener, key: &Arc<Key>, tell: &Sender<Arrival>) {
-    loop {
-        match listener.accept() {
-            // One count is this thread's. Whoever connects while there are too many is closed without a word.
-            Ok(connection) if Arc::strong_count(key) <= MOST_HANDSHAKES => {
-                let (key, tell) = (Arc::clone(key), tell.clone());
-                // Without a thread the connection is closed, too.
-                let _thread = thread::Builder::new().spawn(move || authenticate(connection, &key, &tell));
-            }
-            Ok(_) => {}
-            Err(error) if matches!(error.kind(), ErrorKind::ConnectionAborted | ErrorKind::Interrupted) => {}
-            Err(error) => {
-                // Nobody hears it if a sender was found.
-                let _heard = tell.send(Arrival::Closed(error));
-                return;
-            }
-        }
-    }
-}
-
-fn authenticate((socket, from): (TcpStream, SocketAddr), key: &Key, tell: &Sender<Arrival>) {
-    let seen = match ControlConnection::accept(socket, key) {
-        Ok((control, offer)) => Arrival::Authenticated(control, offer),
-        Err(error) if error.kind() == ErrorKind::PermissionDenied => Arrival::WrongKey(from),
-        // No sender, or one that has gone again.
-        Err(_) => return,
     };
-    let _heard = tell.send(seen);
+    Ok((ControlConnection::new(reader, writer)?, offer, listener.into_std()?))
+}
+
+/// What a connection turns out to be, unless it is no sender, or one that has gone again. One deadline is for all of it, and only its first
+/// message proves that it knows the key, and has not just recorded the handshake of one who does.
+async fn authenticate(stream: TcpStream, from: SocketAddr, key: &Key, ticket: Ticket) -> Option<Arrival> {
+    let proof = async {
+        let (mut reader, writer) = channel::respond(stream, key, |message| ticket.heard(message)).await?;
+        let offer = reader.receive().await?.ok_or(ErrorKind::UnexpectedEof)?;
+        Ok(Arrival::Authenticated(reader, writer, decode(&offer)?))
+    };
+    match timeout(PATIENCE, proof).await {
+        Ok(Ok(arrival)) => Some(arrival),
+        Ok(Err(error)) if io::Error::kind(&error) == ErrorKind::InvalidData => Some(Arrival::WrongKey(from)),
+        _ => None,
+    }
 }

@@ -5,7 +5,7 @@ use crate::files::protocol::manifest::Entry;
 use serde::{Deserialize, Serialize};
 
 /// Changes with anything that is said, on the control connection or in the stream.
-pub const PROTOCOL: u32 = 2;
+pub const PROTOCOL: u32 = 3;
 /// Entries, or answers, in one message: so few that the longest ones fit.
 pub const BATCH: usize = 256;
 
@@ -35,6 +35,8 @@ pub enum SenderMessage {
 /// The receiver to the sender.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ReceiverMessage {
+    /// It waits for this sender only from now on; its first message.
+    Welcome,
     /// The next answers, in the order of the entries.
     Answers(Vec<Answer>),
     /// These were all: the stream can come.

@@ -4,6 +4,8 @@ use crate::exit::Failure;
 use crate::files::arguments::RecvArguments;
 use crate::files::protocol::manifest::Entry;
 use crate::files::protocol::message::Answer;
+use crate::files::receiver::incomplete::is_still;
+use crate::files::receiver::location::{EXCHANGED, Identity};
 use crate::files::receiver::output::Output;
 use crate::files::receiver::partial_file::finish_file;
 use crate::files::receiver::tree::{Found, Tree};
@@ -39,13 +41,16 @@ impl Destination {
         }
     }
 
-    /// The file that is there already gets the time and permissions of the sender's.
+    /// The file that is there already, and was `seen`, gets the time and permissions of the sender's.
     ///
     /// # Errors
     /// If the file system refuses.
-    pub fn confirm(&self, entry: &Entry) -> Result<(), Errno> {
+    pub fn confirm(&self, entry: &Entry, seen: Option<Identity>) -> Result<(), Errno> {
         match self {
-            Self::Tree(tree) => finish_file(&tree.locate(entry)?.open(OFlags::RDONLY)?, entry),
+            Self::Tree(tree) => {
+                let file = tree.locate(entry)?.open(OFlags::RDONLY)?;
+                if is_still(&file, seen)? { finish_file(&file, entry) } else { Err(EXCHANGED) }
+            }
             Self::Output(_) => Ok(()),
         }
     }

@@ -82,7 +82,8 @@ impl<'a> Incoming<'a> {
             (Destination::Output(_), Some(hasher)) => Ok(Current::Output(hasher)),
             (Destination::Tree(tree), Some(hasher)) => {
                 let location = tree.locate(entry).map_err(WriteError::from);
-                location.and_then(|location| PartialFile::begin(location, hasher)).map(Current::PartialFile)
+                let begun = location.and_then(|location| PartialFile::begin(location, hasher, found.seen));
+                begun.map(Current::PartialFile)
             }
         };
         let current = match begun {
@@ -163,7 +164,10 @@ impl<'a> Incoming<'a> {
         }
         let outcome = match (current, &mut self.destination) {
             (Current::Discard, _) => return Ok(()),
-            (Current::Same, destination) => destination.confirm(entry).map_err(WriteError::from),
+            (Current::Same, destination) => {
+                let seen = self.found.get(index).and_then(|found| found.seen);
+                destination.confirm(entry, seen).map_err(WriteError::from)
+            }
             (Current::PartialFile(file), Destination::Tree(tree)) if bytes >= file.at() => {
                 file.finish(entry, bytes, digest, tree.overwrites())
             }
@@ -198,14 +202,14 @@ impl<'a> Incoming<'a> {
     /// The stream has ended well: makes links, finishes directories. Returns how many files there are.
     #[must_use]
     pub fn finish(self) -> usize {
-        let Self { destination, mut ledger, .. } = self;
+        let Self { destination, found, mut ledger, .. } = self;
         for index in 0..ledger.count() {
             if ledger.is_open(index) {
                 ledger.fail_here(index, "was not sent");
             }
         }
         if let Destination::Tree(tree) = &destination {
-            finish_tree(tree, &mut ledger);
+            finish_tree(tree, &found, &mut ledger);
         }
         ledger.files()
     }
@@ -224,12 +228,12 @@ fn start(found: &mut Found, entry: &Entry, at: u64) -> Result<Option<Box<Hasher>
 }
 
 /// Links last, so that nothing is written through them; a directory behind all that is in it.
-fn finish_tree(tree: &Tree, ledger: &mut Ledger<'_>) {
+fn finish_tree(tree: &Tree, found: &[Found], ledger: &mut Ledger<'_>) {
     for index in (0..ledger.count()).rev() {
         let (Some(entry), Some(true)) = (ledger.entry(index), ledger.outcome(index)) else { continue };
         let outcome = match &entry.kind {
             Kind::Link(target) => tree.make_link(entry, target),
-            Kind::Directory => tree.finish_directory(entry),
+            Kind::Directory => tree.finish_directory(entry, found.get(index).and_then(|found| found.seen)),
             Kind::File(_) | Kind::Pipe => Ok(()),
         };
         if let Err(error) = outcome {

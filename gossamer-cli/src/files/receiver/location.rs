@@ -11,6 +11,20 @@ use std::os::unix::ffi::OsStrExt;
 use xxhash_rust::xxh3::xxh3_64;
 
 const MOST_NAME: usize = 255;
+/// Something else is there than was looked at.
+pub const EXCHANGED: Errno = Errno::STALE;
+
+/// Which file it is, whatever it is called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Identity(u64, u64);
+
+impl Identity {
+    /// The file's of which this was said.
+    #[must_use]
+    pub fn of(there: &Stat) -> Self {
+        Self(there.st_dev, there.st_ino)
+    }
+}
 
 /// Where an entry goes.
 #[derive(Debug)]
@@ -22,26 +36,31 @@ pub struct Location {
 }
 
 impl Location {
-    /// The name while it is incomplete.
+    /// The names while it is incomplete: the second is for where somebody else has the first.
     #[must_use]
-    pub fn partial_name(&self) -> OsString {
-        let name = self.name.as_bytes();
+    pub fn partial_names(&self) -> [OsString; 2] {
+        ["".into(), format!(".{}", rustix::process::geteuid().as_raw())]
+            .map(|mark: String| self.partial_name(&mark))
+    }
+
+    fn partial_name(&self, mark: &str) -> OsString {
+        let (name, end) = (self.name.as_bytes(), [mark.as_bytes(), PART].concat());
         let mut partial = name.to_vec();
-        if name.len() + PART.len() > MOST_NAME {
-            partial.truncate(MOST_NAME - PART.len() - 17);
+        if name.len() + end.len() > MOST_NAME {
+            partial.truncate(MOST_NAME - end.len() - 17);
             partial.extend_from_slice(format!("-{:016x}", xxh3_64(name)).as_bytes());
         }
-        partial.extend_from_slice(PART);
+        partial.extend_from_slice(&end);
         OsStr::from_bytes(&partial).to_owned()
     }
 
-    /// The same place under the name while it is incomplete.
+    /// Another name in the same directory.
     ///
     /// # Errors
     /// If there are too many open files.
-    pub fn partial(&self) -> Result<Self, Errno> {
+    pub fn renamed(&self, name: OsString) -> Result<Self, Errno> {
         let directory = self.directory.as_fd().try_clone_to_owned().map_err(errno)?;
-        Ok(Self { directory, name: self.partial_name() })
+        Ok(Self { directory, name })
     }
 
     /// What is there, if anything.
@@ -56,7 +75,7 @@ impl Location {
         }
     }
 
-    /// Opens the file there, or the incomplete one with [`partial_name`](Self::partial_name) as its name; never a link, and never waits.
+    /// Opens the file there; never a link, and never waits.
     ///
     /// # Errors
     /// If it is not there, or no regular file.
@@ -77,19 +96,19 @@ impl Location {
             .is_ok_and(|found| found.as_bytes() == target)
     }
 
-    /// Gives what is complete its name.
+    /// Gives what is complete, and was called `partial`, its name.
     ///
     /// # Errors
     /// `EXIST` if something has it, unless that is to be replaced.
-    pub fn put(&self, overwrite: bool) -> Result<(), Errno> {
-        let (directory, partial) = (&self.directory, self.partial_name());
+    pub fn put(&self, partial: &OsStr, overwrite: bool) -> Result<(), Errno> {
+        let directory = &self.directory;
         if overwrite {
-            return rustix::fs::renameat(directory, &partial, directory, &self.name);
+            return rustix::fs::renameat(directory, partial, directory, &self.name);
         }
-        match rustix::fs::renameat_with(directory, &partial, directory, &self.name, RenameFlags::NOREPLACE) {
+        match rustix::fs::renameat_with(directory, partial, directory, &self.name, RenameFlags::NOREPLACE) {
             // A file system without that.
             Err(Errno::INVAL) if self.stat()?.is_none() => {
-                rustix::fs::renameat(directory, &partial, directory, &self.name)
+                rustix::fs::renameat(directory, partial, directory, &self.name)
             }
             outcome => outcome,
         }
@@ -113,6 +132,7 @@ pub fn explain(error: Errno) -> String {
         Errno::LOOP | Errno::XDEV => "its path leads through a symbolic link, which is not followed".into(),
         Errno::NOSYS => "this kernel is older than Linux 5.6".into(),
         Errno::EXIST => "exists".into(),
+        EXCHANGED => "was exchanged by somebody meanwhile".into(),
         Errno::FBIG => {
             "File too large for the file system, or for the limit of the receiver (`ulimit -f`)".into()
         }

@@ -7,7 +7,8 @@
 //!
 //! | part | |
 //! |---|---|
-//! | [`location`], [`tree`] | where an entry goes; the directory that all go into |
+//! | [`location`], [`incomplete`] | where an entry goes; which file is its own meanwhile |
+//! | [`tree`] | the directory that all go into |
 //! | [`writeback`], [`partial_file`], [`output`] | a file's way to disk; a file until it is complete; standard output |
 //! | [`destination`] | a directory or standard output |
 //! | [`ledger`], [`incoming`] | which entries are done; records become files |
@@ -15,6 +16,7 @@
 
 pub mod destination;
 pub mod incoming;
+pub mod incomplete;
 pub mod ledger;
 pub mod location;
 pub mod negotiation;

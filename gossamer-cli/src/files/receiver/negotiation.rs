@@ -1,6 +1,7 @@
 //! Up to the open stream: what the sender has, and what of that is taken.
 
-use crate::exit::{FAILED, Failure, LOST, UNREACHABLE};
+use crate::exit::{FAILED, Failure, UNREACHABLE};
+use crate::files::interruption::{self, stream_lost};
 use crate::files::pairing::code::stream_key;
 use crate::files::pairing::control::ControlConnection;
 use crate::files::protocol::block::{BLOCKS, geometry};
@@ -11,7 +12,7 @@ use crate::files::receiver::tree::Found;
 use crate::files::reporter::Reporter;
 use crate::secure::key::Key;
 use gossamer::stream::{self, Options};
-use std::net::SocketAddr;
+use std::net::TcpListener;
 use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
@@ -21,9 +22,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The sender cannot be reached any more.
 pub fn lost(error: &dyn std::fmt::Display) -> Failure {
-    let what =
-        format!("the sender was lost ({error}); what has arrived is kept: run both commands again to go on");
-    Failure::new(LOST, what)
+    interruption::lost("sender", error)
 }
 
 /// The size of blocks that the sender offers.
@@ -93,12 +92,12 @@ pub fn look_and_answer(
     Ok(found)
 }
 
-/// Listens for the stream where the sender has connected to, and tells the sender to come.
+/// Waits for the stream where the sender has connected to, and tells the sender to come.
 ///
 /// # Errors
 /// If it does not come.
 pub fn open_stream(
-    address: SocketAddr,
+    socket: TcpListener,
     key: &Key,
     block: usize,
     control: &mut ControlConnection,
@@ -109,14 +108,14 @@ pub fn open_stream(
     let doing = |error: stream::Error| Failure::new(UNREACHABLE, format!("cannot receive: {error}"));
     let key = stream::Key::from_hex(&stream_key(key, &nonce)).map_err(doing)?;
     let options = Options::from(geometry(block)).key(key);
-    let listener = stream::Receiver::bind(address, options).map_err(doing)?;
+    let listener = stream::Receiver::listen_on(socket, options).map_err(doing)?;
     control.send(&ReceiverMessage::Ready { nonce }).map_err(|error| lost(&error))?;
     let (tell, told) = mpsc::channel();
     // In a thread of its own, because the wait has no end.
     let waiting = thread::Builder::new().spawn(move || tell.send(listener.accept()));
     waiting.map_err(|error| Failure::new(UNREACHABLE, format!("cannot receive: {error}")))?;
     match told.recv_timeout(PATIENCE) {
-        Ok(stream) => stream.map_err(|error| lost(&error)),
+        Ok(stream) => stream.map_err(|error| stream_lost("sender", &error)),
         Err(_) => Err(lost(&"its stream did not come")),
     }
 }

@@ -2,16 +2,20 @@
 
 use crate::files::content::digest::{Digest, Hasher};
 use crate::files::protocol::manifest::Entry;
-use crate::files::receiver::location::{Location, explain, times};
+use crate::files::receiver::incomplete::{Incomplete, TAKEN, is_still};
+use crate::files::receiver::location::{Identity, Location, explain, times};
 use crate::files::receiver::writeback::{Writeback, synced};
-use rustix::fs::{FlockOperation, Mode, OFlags};
+use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
+use std::ffi::OsString;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
 /// An incomplete file.
 pub struct PartialFile {
     location: Location,
+    /// Its name as long as it is incomplete.
+    partial: OsString,
     file: File,
     hasher: Box<Hasher>,
     writeback: Writeback,
@@ -42,24 +46,34 @@ impl From<std::io::Error> for WriteError {
 }
 
 impl PartialFile {
-    /// Goes on behind what `hasher` has taken, or begins.
+    /// Goes on behind what `hasher` has taken of the file that was `seen`, or begins.
     ///
     /// # Errors
     /// If it cannot be written, or another receiver writes it.
-    pub fn begin(location: Location, hasher: Box<Hasher>) -> Result<Self, WriteError> {
-        let name = location.partial_name();
-        let incomplete = Location { directory: location.directory, name };
-        let file = incomplete.open(OFlags::RDWR | OFlags::CREATE)?;
-        match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
-            Err(Errno::WOULDBLOCK) => {
-                return Err(WriteError::ThisFile("another receiver writes it now".into()));
+    pub fn begin(
+        location: Location,
+        hasher: Box<Hasher>,
+        seen: Option<Identity>,
+    ) -> Result<Self, WriteError> {
+        let found = Incomplete::find(&location)?;
+        let (partial, file) = match found.ok_or_else(|| WriteError::ThisFile(TAKEN.into()))? {
+            Incomplete::Ours(partial, file) => (partial, file),
+            Incomplete::Exposed(partial, file) => {
+                lock(&file)?;
+                rustix::fs::unlinkat(&partial.directory, &partial.name, AtFlags::empty())?;
+                create(partial)?
             }
-            outcome => outcome?,
+            Incomplete::Free(partial) => create(partial)?,
+        };
+        lock(&file)?;
+        if hasher.at() > 0 && !is_still(&file, seen)? {
+            return Err(WriteError::ThisFile(
+                "what was there of it has been exchanged; send it again".into(),
+            ));
         }
         // What is behind that was not checked.
         file.set_len(hasher.at())?;
-        let location = Location { directory: incomplete.directory, name: location.name };
-        Ok(Self { location, file, hasher, writeback: Writeback::default() })
+        Ok(Self { location, partial: partial.name, file, hasher, writeback: Writeback::default() })
     }
 
     /// What is complete up to here.
@@ -90,9 +104,9 @@ impl PartialFile {
         digest: Digest,
         overwrite: bool,
     ) -> Result<(), WriteError> {
-        let Self { location, file, hasher, writeback } = self;
+        let Self { location, partial, file, hasher, writeback } = self;
         if hasher.finish(bytes) != digest {
-            rustix::fs::unlinkat(&location.directory, location.partial_name(), rustix::fs::AtFlags::empty())?;
+            rustix::fs::unlinkat(&location.directory, partial, AtFlags::empty())?;
             let what = "arrived with other contents than were sent; send it again, and check the memory of both machines";
             return Err(WriteError::ThisFile(what.into()));
         }
@@ -100,7 +114,23 @@ impl PartialFile {
         file.set_len(bytes)?;
         finish_file(&file, entry)?;
         synced(&file, file.sync_all())?;
-        Ok(location.put(overwrite)?)
+        location.put(&partial, overwrite).map_err(|error| {
+            // Nobody else has access to what is incomplete. If this fails, the next transfer starts over.
+            let _closed = rustix::fs::fchmod(&file, Mode::RUSR | Mode::WUSR);
+            error.into()
+        })
+    }
+}
+
+fn create(partial: Location) -> Result<(Location, File), WriteError> {
+    let file = partial.open(OFlags::RDWR | OFlags::CREATE | OFlags::EXCL)?;
+    Ok((partial, file))
+}
+
+fn lock(file: &File) -> Result<(), WriteError> {
+    match rustix::fs::flock(file, FlockOperation::NonBlockingLockExclusive) {
+        Err(Errno::WOULDBLOCK) => Err(WriteError::ThisFile("another receiver writes it now".into())),
+        outcome => Ok(outcome?),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::exit::{FAILED, Failure};
 use crate::files::arguments::RecvArguments;
+use crate::files::interruption::stream_lost;
 use crate::files::pairing::code::Code;
 use crate::files::pairing::control::ControlConnection;
 use crate::files::pairing::listener::Listener;
@@ -15,9 +16,11 @@ use crate::files::receiver::negotiation::{
 };
 use crate::files::reporter::Reporter;
 use crate::secure::key::Key;
+use crate::terminal::flood::Flood;
 use nix::sys::signal::{SigSet, Signal};
 use serde_json::json;
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpListener};
+use std::time::Instant;
 
 /// Does what the command line says.
 ///
@@ -67,15 +70,13 @@ fn receive(
     key: &Key,
     reporter: &mut Reporter,
 ) -> Result<usize, Failure> {
-    let address = listener.address();
-    let (mut control, offer) = listener.wait(key, |from, left| {
-        let event = json!({ "event": "turned away", "from": from.to_string(), "left": left });
-        reporter.tell(
-            &event,
-            &format!("gossamer: {from} has a wrong code and was turned away; {left} more may come"),
-        );
+    let turned_away = Flood::default();
+    let (mut control, offer, socket) = listener.wait(key, |from| {
+        if let Some(more) = turned_away.turn(Instant::now()) {
+            tell_turned_away(reporter, from, more);
+        }
     })?;
-    let outcome = take(destination, address, key, &mut control, &offer, reporter);
+    let outcome = take(destination, socket, key, &mut control, &offer, reporter);
     // If all is in its place, it is whether or not the sender hears that.
     let _told = control.send(&match &outcome {
         Ok(_) => ReceiverMessage::Finished,
@@ -86,32 +87,54 @@ fn receive(
     outcome
 }
 
+fn tell_turned_away(reporter: &Reporter, from: SocketAddr, more: u64) {
+    let event = json!({ "event": "turned away", "from": from.to_string(), "more": more });
+    let others = match more {
+        0 => String::new(),
+        more => format!(", as {more} others before"),
+    };
+    reporter.tell(&event, &format!("gossamer: {from} has a wrong code and was turned away{others}"));
+}
+
 /// Takes what the sender sends, and says how many files that were.
 fn take(
     destination: Destination,
-    address: SocketAddr,
+    socket: TcpListener,
     key: &Key,
     control: &mut ControlConnection,
     offer: &Offer,
     reporter: &mut Reporter,
 ) -> Result<usize, Failure> {
     let block = check_offer(offer)?;
+    control.send(&ReceiverMessage::Welcome).map_err(|error| lost(&error))?;
     let (entries, missing) = receive_manifest(control)?;
     check_fits(&destination, &entries)?;
     let found = look_and_answer(&destination, &entries, control, reporter)?;
     let sizes = entries.iter().all(|entry| entry.kind != Kind::Pipe);
     reporter.begin(sizes.then(|| entries.iter().map(Entry::bytes).sum()));
-    let mut stream = open_stream(address, key, block, control)?;
+    let mut stream = open_stream(socket, key, block, control)?;
     let ledger = Ledger::new(entries, &found, control, reporter);
     let mut incoming = Incoming::new(destination, found, ledger, block);
-    while let Some(block) = stream.next_block().map_err(|error| lost(&error))? {
-        incoming.take(&block)?;
+    // Read once: a sender of this machine could change what is in the memory of both while it is looked at.
+    let mut own = vec![0; block];
+    loop {
+        let filled = match stream.next_block().map_err(|error| stream_lost("sender", &error))? {
+            Some(block) => copied(&block, &mut own),
+            None => break,
+        };
+        incoming.take(filled)?;
     }
     let files = incoming.finish();
     if missing > 0 {
         reporter.fail("the sender", &format!("could not read {missing} of its files"));
     }
     Ok(files)
+}
+
+fn copied<'a>(block: &[u8], own: &'a mut [u8]) -> &'a [u8] {
+    let own = own.get_mut(..block.len()).unwrap_or_default();
+    own.copy_from_slice(block);
+    own
 }
 
 /// Standard output takes one file.

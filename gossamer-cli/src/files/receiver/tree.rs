@@ -5,7 +5,8 @@ use crate::files::content::digest::Hasher;
 use crate::files::content::file::hash_start;
 use crate::files::protocol::manifest::{Entry, Kind};
 use crate::files::protocol::message::Answer;
-use crate::files::receiver::location::{Location, errno, explain, is, times};
+use crate::files::receiver::incomplete::{Incomplete, TAKEN, own_user};
+use crate::files::receiver::location::{EXCHANGED, Identity, Location, errno, explain, is, times};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 use std::ffi::OsStr;
@@ -27,11 +28,13 @@ pub struct Found {
     pub answer: Answer,
     /// Has taken what is there.
     pub hasher: Option<Box<Hasher>>,
+    /// Which file or directory that is.
+    pub seen: Option<Identity>,
 }
 
 impl From<Answer> for Found {
     fn from(answer: Answer) -> Self {
-        Self { answer, hasher: None }
+        Self { answer, hasher: None, seen: None }
     }
 }
 
@@ -77,7 +80,7 @@ impl Tree {
     /// Looks what is there of an entry. Makes directories.
     pub fn look(&self, entry: &Entry, each: &mut dyn FnMut(u64)) -> Found {
         let found = self.locate(entry).and_then(|location| match &entry.kind {
-            Kind::Directory => make_directory(&location).map(Found::from),
+            Kind::Directory => make_directory(&location),
             Kind::Link(target) => self.look_for_link(&location, target, entry).map(Found::from),
             Kind::File(bytes) => self.look_for_file(&location, *bytes, entry, each),
             Kind::Pipe => self.look_for_file(&location, u64::MAX, entry, each),
@@ -97,7 +100,12 @@ impl Tree {
             Some(there) if !is(&there, FileType::RegularFile) => {
                 return Ok(Answer::Refused("exists and is no regular file; move it away".into()).into());
             }
-            Some(there) if there.st_size as u64 == bytes => {
+            // Its owner could change it afterwards.
+            Some(there) if there.st_uid != own_user() && !self.overwrite => {
+                let why = "exists, and belongs to another user; --overwrite replaces it";
+                return Ok(Answer::Refused(why.into()).into());
+            }
+            Some(there) if there.st_size as u64 == bytes && there.st_uid == own_user() => {
                 return match (there.st_mtime, there.st_mtime_nsec as u32) == entry.changed {
                     true => Ok(Answer::Done.into()),
                     false => self.look_into_file(location, bytes, each),
@@ -112,7 +120,7 @@ impl Tree {
         match entry.kind {
             // What a pipe brings cannot be compared with what it brought before.
             Kind::Pipe => Ok(Answer::Send.into()),
-            _ => look_for_partial_file(&location.partial()?, bytes, each),
+            _ => look_for_partial_file(location, bytes, each),
         }
     }
 
@@ -123,9 +131,11 @@ impl Tree {
         bytes: u64,
         each: &mut dyn FnMut(u64),
     ) -> Result<Found, Errno> {
-        let hasher = hash_start(&location.open(OFlags::RDONLY)?, bytes, each).map_err(errno)?;
+        let file = location.open(OFlags::RDONLY)?;
+        let seen = Some(Identity::of(&rustix::fs::fstat(&file)?));
+        let hasher = hash_start(&file, bytes, each).map_err(errno)?;
         let answer = Answer::Compare { digest: hasher.clone().finish(bytes), replace: self.overwrite };
-        Ok(Found { answer, hasher: Some(Box::new(hasher)) })
+        Ok(Found { answer, hasher: Some(Box::new(hasher)), seen })
     }
 
     fn look_for_link(&self, location: &Location, target: &[u8], entry: &Entry) -> Result<Answer, Errno> {
@@ -153,19 +163,24 @@ impl Tree {
         if location.leads_to(target) {
             return Ok(());
         }
-        let partial = location.partial_name();
-        let _left = rustix::fs::unlinkat(&location.directory, &partial, AtFlags::empty());
-        rustix::fs::symlinkat(target, &location.directory, &partial)?;
+        let [partial, other] = location.partial_names();
+        let partial = match new_link(&location, target, &partial) {
+            Err(Errno::EXIST) => new_link(&location, target, &other).map(|()| other),
+            outcome => outcome.map(|()| partial),
+        }?;
         rustix::fs::utimensat(&location.directory, &partial, &times(entry), AtFlags::SYMLINK_NOFOLLOW)?;
-        location.put(self.overwrite)
+        location.put(&partial, self.overwrite)
     }
 
     /// Gives a directory its permissions and time, once all is in it, and has its names written to disk.
     ///
     /// # Errors
     /// If the file system refuses.
-    pub fn finish_directory(&self, entry: &Entry) -> Result<(), Errno> {
+    pub fn finish_directory(&self, entry: &Entry, seen: Option<Identity>) -> Result<(), Errno> {
         let directory = self.directory(Path::new(OsStr::from_bytes(&entry.path)), OFlags::RDONLY)?;
+        if seen != Some(Identity::of(&rustix::fs::fstat(&directory)?)) {
+            return Err(EXCHANGED);
+        }
         rustix::fs::fchmod(&directory, Mode::from_raw_mode(entry.mode & 0o777))?;
         rustix::fs::futimens(&directory, &times(entry))?;
         rustix::fs::fsync(&directory)
@@ -181,22 +196,37 @@ impl Tree {
 }
 
 /// What is there of a file that did not come whole.
-fn look_for_partial_file(partial: &Location, bytes: u64, each: &mut dyn FnMut(u64)) -> Result<Found, Errno> {
-    let there = partial.stat()?.map_or(0, |there| (there.st_size as u64).min(bytes));
+fn look_for_partial_file(location: &Location, bytes: u64, each: &mut dyn FnMut(u64)) -> Result<Found, Errno> {
+    let file = match Incomplete::find(location)? {
+        Some(Incomplete::Ours(_, file)) => file,
+        Some(_) => return Ok(Answer::Send.into()),
+        None => return Ok(Answer::Refused(TAKEN.into()).into()),
+    };
+    let state = rustix::fs::fstat(&file)?;
+    let there = (state.st_size as u64).min(bytes);
     if there == 0 {
         return Ok(Answer::Send.into());
     }
-    let hasher = hash_start(&partial.open(OFlags::RDONLY)?, there, each).map_err(errno)?;
+    let hasher = hash_start(&file, there, each).map_err(errno)?;
     let answer = Answer::Have { bytes: there, digest: hasher.clone().finish(there) };
-    Ok(Found { answer, hasher: Some(Box::new(hasher)) })
+    Ok(Found { answer, hasher: Some(Box::new(hasher)), seen: Some(Identity::of(&state)) })
 }
 
-fn make_directory(location: &Location) -> Result<Answer, Errno> {
+/// A link under a name of what is incomplete, in the place of one that was left.
+fn new_link(location: &Location, target: &[u8], partial: &OsStr) -> Result<(), Errno> {
+    let _left = rustix::fs::unlinkat(&location.directory, partial, AtFlags::empty());
+    rustix::fs::symlinkat(target, &location.directory, partial)
+}
+
+fn make_directory(location: &Location) -> Result<Found, Errno> {
     match rustix::fs::mkdirat(&location.directory, &location.name, Mode::RWXU) {
-        Err(Errno::EXIST) => match location.stat()? {
-            Some(there) if is(&there, FileType::Directory) => Ok(Answer::Done),
-            _ => Ok(Answer::Refused("exists and is no directory".into())),
-        },
-        outcome => outcome.map(|()| Answer::Done),
+        Ok(()) | Err(Errno::EXIST) => {}
+        Err(error) => return Err(error),
     }
+    Ok(match location.stat()? {
+        Some(there) if is(&there, FileType::Directory) => {
+            Found { seen: Some(Identity::of(&there)), ..Answer::Done.into() }
+        }
+        _ => Answer::Refused("exists and is no directory".into()).into(),
+    })
 }

@@ -1,6 +1,7 @@
 //! What the receiver says while files are sent, up to its last word.
 
 use crate::exit::{FAILED, Failure, LOST, OUTPUT, SIGNALLED, UNREACHABLE};
+use crate::files::interruption;
 use crate::files::pairing::control::ControlConnection;
 use crate::files::protocol::message::ReceiverMessage;
 use crate::files::sender::tally::Tally;
@@ -79,10 +80,7 @@ impl Feedback {
 
 /// The receiver cannot be reached any more.
 pub fn lost(error: &dyn std::fmt::Display) -> Failure {
-    let what = format!(
-        "the receiver was lost ({error}); what has arrived is kept: run both commands again to go on"
-    );
-    Failure::new(LOST, what)
+    interruption::lost("receiver", error)
 }
 
 /// The receiver has given up.

@@ -3,14 +3,17 @@
 use crate::exit::{FAILED, Failure, UNREACHABLE};
 use crate::files::arguments::SendArguments;
 use crate::files::pairing::code::stream_key;
-use crate::files::pairing::control::{ControlConnection, ControlError};
+use crate::files::pairing::control::ControlConnection;
 use crate::files::protocol::block::{BLOCKS, geometry};
 use crate::files::protocol::message::{Answer, BATCH, Offer, PROTOCOL, ReceiverMessage, SenderMessage};
 use crate::files::sender::feedback::{lost, stopped};
 use crate::files::sender::listing::Listing;
 use crate::files::sender::outgoing::Outgoing;
 use crate::secure::key::Key;
+use crate::secure::knock::{self, KnockError};
 use gossamer::stream::{self, Error, Length, Options, Route};
+use std::net::SocketAddr;
+use std::thread;
 
 /// What the receiver has answered.
 #[derive(Debug)]
@@ -33,20 +36,34 @@ pub fn block_size(rate: Option<u64>) -> u32 {
 ///
 /// # Errors
 /// If nobody waits there, or with another code.
-pub fn connect(address: &str, key: &Key, block: u32) -> Result<ControlConnection, Failure> {
+pub fn connect(arguments: &SendArguments, key: &Key, block: u32) -> Result<ControlConnection, Failure> {
+    let address = &arguments.to;
     let offer = Offer { protocol: PROTOCOL, version: env!("CARGO_PKG_VERSION").into(), block };
-    ControlConnection::connect(address, key, &offer).map_err(|error| {
+    let (control, answer) = ControlConnection::connect(address, key, &offer).map_err(|error| {
         let what = match error {
-            ControlError::Connect(error) => {
+            KnockError::Connect(error) => {
                 format!("{error}; --to takes the host and the port at which `gossamer recv` says that it waits")
             }
-            ControlError::Handshake(error) => format!(
+            KnockError::Handshake(error) if arguments.secret.rack => format!(
+                "whoever listens there does not take the rack's key ({error}): both machines need the same key file, and \
+                 the receiver --rack"
+            ),
+            KnockError::Handshake(error) => format!(
                 "the receiver does not take the code ({error}): look whether it is the one that it has printed, which \
                  works once"
             ),
         };
         Failure::new(UNREACHABLE, format!("cannot send to {address}: {what}"))
-    })
+    })?;
+    match answer {
+        ReceiverMessage::Welcome => Ok(control),
+        ReceiverMessage::Stopped { status, why } => Err(stopped(status, &why)),
+        _ => Err(malformed()),
+    }
+}
+
+fn malformed() -> Failure {
+    Failure::new(FAILED, "what the receiver says makes no sense: run one version on both sides")
 }
 
 /// Sends the manifest, and waits for the answers.
@@ -76,12 +93,7 @@ fn receive_answers(control: &mut ControlConnection, count: usize) -> Result<Agre
                 return Ok(Agreement { answers, nonce });
             }
             ReceiverMessage::Stopped { status, why } => return Err(stopped(status, &why)),
-            _ => {
-                return Err(Failure::new(
-                    FAILED,
-                    "what the receiver says makes no sense: run one version on both sides",
-                ));
-            }
+            _ => return Err(malformed()),
         }
     }
 }
@@ -104,7 +116,19 @@ pub fn open_stream(
         options = options.route(Route::Tcp).connections(streams.into());
     }
     let address = control.peer().map_err(|error| lost(&error))?;
-    let stream = stream::Sender::connect(address, Length::Open, options).map_err(doing)?;
+    let stream = knock_for_stream(address, &options).map_err(doing)?;
     Outgoing::new(stream, block as usize, arguments.compress, arguments.limit_rate)
         .map_err(|error| Failure::new(FAILED, format!("cannot compress: {error}")))
+}
+
+/// Among strangers the stream may be turned away, as the control connection.
+fn knock_for_stream(address: SocketAddr, options: &Options) -> Result<stream::Sender, Error> {
+    let connect = || stream::Sender::connect(address, Length::Open, options.clone());
+    for pause in knock::pauses() {
+        match connect() {
+            Err(Error::Io { kind, .. }) if knock::is_end(kind) => thread::sleep(pause),
+            outcome => return outcome,
+        }
+    }
+    connect()
 }

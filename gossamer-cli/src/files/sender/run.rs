@@ -37,7 +37,7 @@ fn send(
     reporter: &mut Reporter,
 ) -> Result<usize, Failure> {
     let block = block_size(arguments.limit_rate);
-    let mut control = connect(&arguments.to, key, block)?;
+    let mut control = connect(arguments, key, block)?;
     let Agreement { answers, nonce } = agree(&mut control, listing)?;
     let out = open_stream(arguments, key, &nonce, block, &control)?;
     let feedback = Feedback::listen(control)?;

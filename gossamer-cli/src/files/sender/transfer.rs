@@ -1,6 +1,7 @@
 //! All entries, one after the other, up to the receiver's last word.
 
 use crate::exit::Failure;
+use crate::files::interruption::stream_lost;
 use crate::files::protocol::manifest::{Entry, Kind};
 use crate::files::protocol::message::{Answer, ReceiverMessage};
 use crate::files::protocol::record::Record;
@@ -81,7 +82,7 @@ fn conclude(channels: Channels<'_>, sent: Result<(), Error>) -> Result<usize, Fa
     match (last, ended) {
         (Ok(ReceiverMessage::Finished), Ok(())) => Ok(tally.files()),
         (Ok(ReceiverMessage::Stopped { status, why }), _) => Err(stopped(status, &why)),
-        (_, Err(error)) => Err(lost(&error)),
+        (_, Err(error)) => Err(stream_lost("receiver", &error)),
         (Err(error), _) => Err(lost(&error)),
         _ => Err(lost(&"its last word makes no sense")),
     }

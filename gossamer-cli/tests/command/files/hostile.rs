@@ -30,6 +30,8 @@ fn file(path: &str, bytes: u64) -> Entry {
 /// A sender that says what it likes.
 struct Hostile {
     control: ControlConnection,
+    /// What the receiver has said first.
+    answer: ReceiverMessage,
     key: Key,
     address: String,
 }
@@ -38,7 +40,8 @@ impl Hostile {
     fn new(receiver: &Waiting, offer: &Offer) -> Self {
         let key = Code::parse(&receiver.code).unwrap().key();
         let address = receiver.address.clone();
-        Self { control: ControlConnection::connect(&address, &key, offer).unwrap(), key, address }
+        let (control, answer) = ControlConnection::connect(&address, &key, offer).unwrap();
+        Self { control, answer, key, address }
     }
 
     fn offer() -> Offer {
@@ -211,8 +214,8 @@ fn another_version_is_told_so() {
         (Offer { block: 100_000, ..Hostile::offer() }, 1, "impossible blocks"),
     ] {
         let receiver = recv(&scratch.0, &[]);
-        let mut hostile = Hostile::new(&receiver, &offer);
-        assert!(matches!(hostile.control.receive().unwrap(), ReceiverMessage::Stopped { .. }));
+        let hostile = Hostile::new(&receiver, &offer);
+        assert!(matches!(hostile.answer, ReceiverMessage::Stopped { .. }));
         receiver.started.finish().ended_with(status).said(words);
     }
 }

@@ -3,5 +3,7 @@
 mod hostile;
 mod network;
 mod resume;
+mod shared_directory;
+mod strangers;
 mod transfers;
 mod trouble;

@@ -3,6 +3,7 @@
 use crate::common::files::{all_well, assert_same, noise, recv, sparse, transfer};
 use crate::common::{Scratch, eventually, start};
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::Duration;
 
@@ -76,7 +77,9 @@ fn interrupted(name: &str) -> (Scratch, std::path::PathBuf, std::path::PathBuf) 
     let (from, to, part) = (scratch.path("file"), scratch.path("to"), scratch.path("to/file.gossamer-part"));
     fs::write(&from, noise(1, LENGTH)).unwrap();
     fs::create_dir(&to).unwrap();
-    fs::write(part, noise(1, LENGTH / 2)).unwrap();
+    fs::write(&part, noise(1, LENGTH / 2)).unwrap();
+    // As the receiver leaves it.
+    fs::set_permissions(&part, fs::Permissions::from_mode(0o600)).unwrap();
     (scratch, from, to)
 }
 

@@ -19,9 +19,11 @@
 //!   the consumer may read them. So a byte is one party's to change at a time.
 //! - U4: the label of a slot is set by the producer when it takes a block, and by U3 stays until the consumer has released that.
 //!   A block below `written` whose slot has another label was passed over by the producer: it is a hole, and has no memory.
-//! - U5: a party in another process has proven the key of the stream and runs this library, which obeys U3 and has no mapping
-//!   in a window of what it has handed over. A reference into a slot relies on that: shared memory cannot enforce it.
+//! - U5: a party in another process has proven the key of the stream, is of this user unless nothing but memory is allowed, and runs this
+//!   library, which obeys U3 and has no mapping in a window of what it has handed over. A reference into a slot relies on that: shared
+//!   memory cannot enforce it.
 
+use crate::stream::blocks::peer::Peer;
 use crate::stream::error::End;
 use crate::stream::geometry::MOST_SLOTS;
 use crate::stream::{Error, Geometry};
@@ -291,27 +293,49 @@ impl Flow {
         }
     }
 
-    /// Sleeps until `ready`. Neither allocates nor locks: it is called in handlers of signals, too.
+    /// As somebody would who can write here: how many sleep is forgotten.
+    #[cfg(test)]
+    pub(crate) fn lose_sleepers(&self) -> u32 {
+        // Relaxed: nothing depends on it.
+        self.sleepers.swap(0, Ordering::Relaxed)
+    }
+
+    /// Wakes all who wait, also if nobody is said to.
+    pub(crate) fn wake_unasked(&self) {
+        // SeqCst: as in `wake_all`.
+        self.wakeups.fetch_add(1, Ordering::SeqCst);
+        futex::wake_all(self.wakeups.as_ptr());
+    }
+
+    /// Sleeps until `ready`, or until the peer is gone. Neither allocates nor locks: it is called in handlers of signals, too.
     ///
     /// # Errors
     /// The failure of the stream, once there is one and it is not ready; `Timeout` after `patience`.
     pub(crate) fn wait(
         &self,
+        peer: &Peer,
         patience: Option<Duration>,
         ready: impl Fn(&Self) -> bool,
     ) -> Result<(), Failure> {
         if ready(self) {
             return Ok(());
         }
+        peer.enter();
         // SeqCst: as in `wake_all`.
         self.sleepers.fetch_add(1, Ordering::SeqCst);
-        let outcome = self.sleep(patience, ready);
+        let outcome = self.sleep(peer, patience, ready);
+        peer.leave();
         // Relaxed: one too many only costs a call.
         self.sleepers.fetch_sub(1, Ordering::Relaxed);
         outcome
     }
 
-    fn sleep(&self, patience: Option<Duration>, ready: impl Fn(&Self) -> bool) -> Result<(), Failure> {
+    fn sleep(
+        &self,
+        peer: &Peer,
+        patience: Option<Duration>,
+        ready: impl Fn(&Self) -> bool,
+    ) -> Result<(), Failure> {
         let due = patience.and_then(|patience| Instant::now().checked_add(patience));
         loop {
             // SeqCst: with that in `wake_all`. Before the look, so that what changes behind it is heard: the word is not `seen` any more.
@@ -321,6 +345,9 @@ impl Flow {
             }
             if let Some(failure) = self.failure() {
                 return Err(failure);
+            }
+            if peer.is_gone() {
+                return if ready(self) { Ok(()) } else { Err(Failure::PeerLost) };
             }
             let left = due.map(|due| due.saturating_duration_since(Instant::now()));
             if futex::wait(self.wakeups.as_ptr(), seen, left).is_err() && !ready(self) {

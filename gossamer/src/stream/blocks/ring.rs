@@ -9,6 +9,7 @@
 
 use crate::fabric::verbs::memory::RegisteredMemory;
 use crate::stream::blocks::flow::{Failure, Flow};
+use crate::stream::blocks::peer::Peer;
 use crate::stream::{Error, Geometry};
 use crate::sys::memory::range::{Access, FilePart, Range};
 use crate::sys::memory::segment::{checked_file, sealed_file};
@@ -17,6 +18,7 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::ptr::NonNull;
 use std::sync::OnceLock;
+use std::time::Duration;
 
 const PAGE: usize = 4096;
 const _: () = assert!(size_of::<Flow>() <= PAGE);
@@ -29,6 +31,7 @@ pub(crate) struct Ring {
     file: File,
     home: Range,
     pub(crate) geometry: Geometry,
+    pub(crate) peer: Peer,
     /// Why its fabric has failed, in words.
     trouble: OnceLock<String>,
 }
@@ -61,7 +64,7 @@ impl Ring {
     fn map(file: File, geometry: Geometry) -> io::Result<Self> {
         let bytes = geometry.ring_bytes() + PAGE;
         let home = mapped(&file, bytes, Access::Write)?;
-        Ok(Self { file, home, geometry, trouble: OnceLock::new() })
+        Ok(Self { file, home, geometry, peer: Peer::default(), trouble: OnceLock::new() })
     }
 
     /// Its slots once more, for parts of it to be mapped elsewhere.
@@ -81,6 +84,24 @@ impl Ring {
         let flow = self.home.at(self.geometry.ring_bytes()).cast::<Flow>();
         // SAFETY: U6: mapped as long as the ring, aligned to a page, and zeros are a valid flow; it is atomics throughout.
         unsafe { &*flow }
+    }
+
+    /// What has ended the stream before its time.
+    pub(crate) fn failure(&self) -> Option<Failure> {
+        let lost = || (self.peer.is_gone() && !self.flow().is_taken()).then_some(Failure::PeerLost);
+        self.flow().failure().or_else(lost)
+    }
+
+    /// Sleeps until `ready`, as the flow does.
+    ///
+    /// # Errors
+    /// As there.
+    pub(crate) fn wait(
+        &self,
+        patience: Option<Duration>,
+        ready: impl Fn(&Flow) -> bool,
+    ) -> Result<(), Failure> {
+        self.flow().wait(&self.peer, patience, ready)
     }
 
     /// Says why its fabric fails, before the flow does.

@@ -30,12 +30,32 @@ struct Newcomers(Mutex<Queues>);
 
 #[derive(Default)]
 struct Queues {
-    /// Those in their handshake, by number.
-    unproven: VecDeque<(u64, Socket)>,
+    /// Those in their handshake.
+    unproven: VecDeque<Unproven>,
     /// How many there have been.
     count: u64,
     proven: VecDeque<(Socket, StreamParameters)>,
     waiters: Vec<Arc<AcceptWaiter>>,
+}
+
+/// A connection in its handshake.
+struct Unproven {
+    number: u64,
+    socket: Socket,
+    /// It has said something.
+    talks: bool,
+}
+
+impl Queues {
+    /// Has one make room if there are too many: the oldest that says nothing, or else the oldest.
+    fn make_room(&mut self) {
+        if self.unproven.len() == MOST {
+            let silent = self.unproven.iter().position(|other| !other.talks);
+            if let Some(first) = self.unproven.remove(silent.unwrap_or_default()) {
+                first.socket.shutdown(Shutdown::Both);
+            }
+        }
+    }
 }
 
 /// A caller of `Acceptor::wait`.
@@ -71,12 +91,16 @@ impl Newcomers {
 
     /// Has the other end of a connection prove the key, and reads its parameters.
     fn authenticate(&self, number: u64, mut socket: Socket, token: &Token) {
-        let parameters = handshake::accept(&mut socket, token)
+        let talks = || {
+            let mut queues = self.queues();
+            queues.unproven.iter_mut().filter(|other| other.number == number).for_each(|it| it.talks = true);
+        };
+        let parameters = handshake::accept_talking(&mut socket, token, talks)
             .and_then(|()| socket.set_patience(PATIENCE))
             .and_then(|()| StreamParameters::read(&mut socket));
         let mut queues = self.queues();
         let count = queues.unproven.len();
-        queues.unproven.retain(|(other, _)| *other != number);
+        queues.unproven.retain(|other| other.number != number);
         // A stranger is dropped without a word. One that had to make room has been closed already.
         if let Ok(parameters) = parameters
             && queues.unproven.len() < count
@@ -158,20 +182,16 @@ impl Acceptor {
         }
     }
 
-    /// Starts the handshake of a new connection. Whoever knows the key proves it at once, so if there are too many, the oldest is a stranger.
+    /// Starts the handshake of a new connection. Whoever knows the key proves it at once, so if there are too many, some are strangers.
     fn start_handshake(&self, socket: TcpStream) -> io::Result<()> {
         socket.set_nodelay(true)?;
         let socket = Socket::Tcp(socket);
         let Ok(handle) = socket.try_clone() else { return Ok(()) };
         let mut queues = self.newcomers.queues();
-        if queues.unproven.len() == MOST
-            && let Some((_, first)) = queues.unproven.pop_front()
-        {
-            first.shutdown(Shutdown::Both);
-        }
+        queues.make_room();
         let number = queues.count;
         queues.count += 1;
-        queues.unproven.push_back((number, handle));
+        queues.unproven.push_back(Unproven { number, socket: handle, talks: false });
         drop(queues);
         let (newcomers, token) = (Arc::clone(&self.newcomers), self.token.clone());
         thread::Builder::new()
@@ -183,6 +203,6 @@ impl Acceptor {
 
 impl Drop for Acceptor {
     fn drop(&mut self) {
-        self.newcomers.queues().unproven.iter().for_each(|(_, socket)| socket.shutdown(Shutdown::Both));
+        self.newcomers.queues().unproven.iter().for_each(|other| other.socket.shutdown(Shutdown::Both));
     }
 }

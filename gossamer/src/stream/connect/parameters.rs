@@ -11,7 +11,7 @@ use std::io::{self, Read, Write};
 /// Bytes of the message without its checksum.
 pub(crate) const TEXT: usize = 80;
 const BYTES: usize = TEXT + CHECKSUM;
-const MAGIC: [u8; 8] = *b"gossstr\x04";
+const MAGIC: [u8; 8] = *b"gossstr\x05";
 /// The length of a stream whose length is open, or not this end's to say.
 const OPEN: u64 = u64::MAX;
 
@@ -30,22 +30,15 @@ pub(crate) struct StreamParameters {
     pub(crate) geometry: Geometry,
     pub(crate) length: Option<u64>,
     pub(crate) machine: Name,
+    /// Whose process it is.
+    pub(crate) user: u32,
     /// Given by the end that accepts.
     pub(crate) stream: Name,
 }
 
 impl StreamParameters {
     pub(crate) fn to_bytes(self) -> [u8; BYTES] {
-        let small = [
-            u8::from(self.end == End::Sender),
-            self.routes.to_bits(),
-            self.connections,
-            self.index,
-            0,
-            0,
-            0,
-            0,
-        ];
+        let small = [u8::from(self.end == End::Sender), self.routes.to_bits(), self.connections, self.index];
         let geometry = &self.geometry;
         let numbers = [
             geometry.block_bytes() as u64,
@@ -54,7 +47,8 @@ impl StreamParameters {
             self.length.unwrap_or(OPEN),
         ];
         let numbers = numbers.map(u64::to_le_bytes);
-        let parts = [&MAGIC[..], &small, numbers.as_flattened(), &self.machine, &self.stream];
+        let user = self.user.to_le_bytes();
+        let parts = [&MAGIC[..], &small, &user, numbers.as_flattened(), &self.machine, &self.stream];
         let mut text = [0; TEXT];
         for (place, byte) in text.iter_mut().zip(parts.into_iter().flatten()) {
             *place = *byte;
@@ -80,6 +74,7 @@ impl StreamParameters {
             routes: Routes::from_bits(bytes[9])?,
             connections: bytes[10],
             index: bytes[11],
+            user: bytes.get(12..)?.first_chunk().copied().map(u32::from_le_bytes)?,
             geometry,
             length,
             machine: name(48)?,
@@ -163,6 +158,7 @@ mod tests {
                 geometry,
                 length,
                 machine,
+                user: 1000,
                 stream,
             };
             assert_eq!(StreamParameters::from_bytes(parameters.to_bytes()), Some(parameters));

@@ -70,6 +70,7 @@ impl Party {
             geometry: self.options.geometry,
             length: self.length,
             machine: machine().map_err(doing())?,
+            user: rustix::process::geteuid().as_raw(),
             stream: new_name().map_err(doing())?,
         })
     }
@@ -84,7 +85,8 @@ impl Party {
         let theirs = StreamParameters::read(&mut socket).map_err(doing())?;
         ours.check(&theirs)?;
         let shared =
-            may_share(&ours, &theirs).then(|| Socket::connect(&unix(&theirs), PATIENCE).ok()).flatten();
+            self.may_share(&ours, &theirs).then(|| Socket::connect(&unix(&theirs), PATIENCE).ok()).flatten();
+        let shared = shared.filter(|shared| self.trusts_peer(shared));
         socket.write_all(&[u8::from(shared.is_some())]).map_err(doing())?;
         if let Some(mut shared) = shared {
             handshake::connect(&mut shared, &self.token).map_err(doing())?;
@@ -124,7 +126,7 @@ impl Party {
                     _ => Error::io("waiting for the other end")(error),
                 }
             })?;
-        let shares = may_share(&ours, &theirs);
+        let shares = self.may_share(&ours, &theirs);
         // Before the parameters are sent, so that the other end finds it.
         let back = shares.then(|| SocketListener::bind(&unix(&ours))).transpose().map_err(doing())?;
         ours.write(&mut socket).map_err(doing())?;
@@ -135,7 +137,7 @@ impl Party {
             let due = Instant::now() + FURTHER;
             loop {
                 let mut shared = back.accept_until(due).map_err(doing())?;
-                if handshake::accept(&mut shared, &self.token).is_ok() {
+                if self.trusts_peer(&shared) && handshake::accept(&mut shared, &self.token).is_ok() {
                     return self.share(shared, &theirs);
                 }
             }
@@ -158,6 +160,23 @@ impl Party {
         self.move_blocks(sockets, &ring, &theirs)
     }
 
+    /// Whether two ends use one ring, if they get at it.
+    fn may_share(&self, ours: &StreamParameters, theirs: &StreamParameters) -> bool {
+        let both = ours.routes.and(theirs.routes).memory && ours.machine == theirs.machine;
+        both && self.trusts(theirs.user)
+    }
+
+    /// Whether this end takes memory that a process of this user can write, too: of its own, or of any if it may use nothing else.
+    fn trusts(&self, user: u32) -> bool {
+        let Routes { memory, rdma, tcp } = self.routes;
+        memory && (!rdma && !tcp || user == rustix::process::geteuid().as_raw())
+    }
+
+    /// The same, of the process that has the other end of a socket, by the word of the system.
+    fn trusts_peer(&self, socket: &Socket) -> bool {
+        socket.peer_user().is_ok_and(|user| self.trusts(user))
+    }
+
     fn length_with(&self, theirs: &StreamParameters) -> Option<u64> {
         self.length.or(theirs.length)
     }
@@ -178,7 +197,10 @@ impl Party {
         let both = self.routes.and(theirs.routes);
         let mut reasons = Vec::new();
         if both.memory {
-            reasons.push("the other end is on another machine, or its memory cannot be had".to_owned());
+            reasons.push(
+                "the other end is on another machine or another user's, or its memory cannot be had"
+                    .to_owned(),
+            );
         }
         if both.rdma {
             let prepared = rdma::prepare(&mut socket, number, self.end, ring);
@@ -231,11 +253,6 @@ impl Party {
         let (length, connection) = (self.length_with(theirs), Some(PeerConnection::Threads));
         Ok(StreamEnd::new(Arc::clone(ring), self.end, length, &self.options, connection))
     }
-}
-
-/// Whether two ends use one ring, if they get at it.
-fn may_share(ours: &StreamParameters, theirs: &StreamParameters) -> bool {
-    ours.routes.and(theirs.routes).memory && ours.machine == theirs.machine
 }
 
 /// None of the routes that are allowed can be had: why not.

@@ -125,7 +125,7 @@ impl Receiver {
         // So far the sender comes without a release: its own comeback stays with it until it wants to go on.
         let reach = |receiver: &Self| {
             let slots = geometry.slots() as u64 - geometry.comeback_blocks();
-            geometry.start_of(receiver.stream.flow().released() + slots)
+            geometry.start_of(receiver.stream.flow().released().saturating_add(slots))
         };
         let end = offset
             .checked_add(buffer.len() as u64)

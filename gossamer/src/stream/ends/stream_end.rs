@@ -70,7 +70,7 @@ impl StreamEnd {
     /// # Errors
     /// What has ended it before its time.
     pub(crate) fn check_failure(&self) -> Result<(), Error> {
-        let failure = self.flow().failure();
+        let failure = self.ring.failure();
         failure.map_or(Ok(()), |failure| Err(self.ring.error(failure)))
     }
 
@@ -88,7 +88,7 @@ impl StreamEnd {
         }
         // The flow may be another process's, which cannot wake a fiber.
         let (ring, patience) = (Arc::clone(&self.ring), self.patience);
-        let outcome = run_blocking("stream", move || ring.flow().wait(patience, ready))?;
+        let outcome = run_blocking("stream", move || ring.wait(patience, ready))?;
         outcome.map_err(|failure| self.ring.error(failure))
     }
 

@@ -128,7 +128,7 @@ impl Receiving {
             // It would wait for itself. A credit never allows it.
             return Err(malformed().into());
         }
-        flow.wait(None, is_free).map_err(PumpError::Failed)?;
+        self.ring.wait(None, is_free).map_err(PumpError::Failed)?;
         flow.label(block, geometry);
         // SAFETY: the bytes lie in the block's slot: `start` is less than a block, and no more than the rest of it comes (see above). U3:
         // the slot is free, as the wait above has seen, and these bytes were neither handed over nor flushed; each comes once (U5).
@@ -197,7 +197,7 @@ impl Receiving {
         let gone = |flow: &Flow| flow.released().min(flow.written());
         let mut told = 0;
         loop {
-            let waited = flow.wait(None, |flow| gone(flow) > told || flow.is_taken());
+            let waited = self.ring.wait(None, |flow| gone(flow) > told || flow.is_taken());
             let failure = flow.failure().filter(|_| !flow.is_taken());
             let Some(first) = pumps.first_mut() else { return };
             let sent = if let Some(failure) = waited.err().or(failure) {

@@ -1,7 +1,7 @@
 //! The sender's pump: consumes its ring and sends what was in it.
 #![expect(unsafe_code, reason = "blocks are sent from their slots")]
 
-use crate::stream::blocks::flow::Failure;
+use crate::stream::blocks::flow::{Failure, Flow};
 use crate::stream::blocks::ring::Ring;
 use crate::stream::pump::frame::PumpFrame;
 use crate::stream::pump::{Arrival, Pump, PumpError, lost, start};
@@ -102,7 +102,8 @@ impl Sending {
         }
         loop {
             let from = next.offset(geometry);
-            flow.wait(None, |flow| flow.written() > next.block || flow.flushed() > from || flow.is_ended())?;
+            let more = |flow: &Flow| flow.written() > next.block || flow.flushed() > from || flow.is_ended();
+            self.ring.wait(None, more)?;
             if let Some(failure) = flow.failure() {
                 return Err(failure);
             }

@@ -57,4 +57,33 @@ fn watch(mut socket: &UnixStream, end: End, ring: &Ring) {
     if !enough {
         ring.flow().fail(Failure::PeerLost);
     }
+    // What it has left in the ring may be anything.
+    ring.peer.end(ring.flow());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::thread;
+
+    #[test]
+    fn nobody_waits_for_one_that_is_gone_whatever_it_has_left_in_the_ring() {
+        let geometry = Geometry::new().block(4096).ahead(2).comeback(0);
+        let theirs = Ring::create(geometry).unwrap();
+        let descriptor = theirs.as_fd().try_clone_to_owned().unwrap();
+        let ours = Arc::new(Ring::attach(descriptor, geometry).unwrap());
+        let (near, far) = UnixStream::pair().unwrap();
+        let ring = Arc::clone(&ours);
+        let watching = thread::spawn(move || watch(&near, End::Receiver, &ring));
+        let waiting = thread::spawn(move || ours.wait(None, |flow| flow.written() > 0));
+        // It pretends that all is over, and that nobody sleeps.
+        theirs.flow().end();
+        theirs.flow().take();
+        while theirs.flow().lose_sleepers() == 0 {
+            thread::yield_now();
+        }
+        drop(far);
+        assert_eq!(waiting.join().unwrap(), Err(Failure::PeerLost));
+        watching.join().unwrap();
+    }
 }

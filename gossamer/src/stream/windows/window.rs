@@ -214,7 +214,7 @@ impl Window {
             return Err(TouchError::Overrun { offset, end: self.length });
         }
         self.pass(block.saturating_sub(geometry.comeback_blocks()))?;
-        flow.wait(self.patience, |_| self.has_come(block)).map_err(TouchError::Failed)?;
+        self.ring.wait(self.patience, |_| self.has_come(block)).map_err(TouchError::Failed)?;
         let _turn = self.state();
         if block < self.first() {
             return Err(behind(self.first()));
@@ -223,7 +223,11 @@ impl Window {
             End::Sender => {
                 let follows = block == 0 || flow.is_labelled(block - 1, geometry);
                 let batch = if follows { batch } else { 1 };
-                let end = (flow.released() + geometry.slots() as u64).min(block + batch).min(self.blocks());
+                let end = flow
+                    .released()
+                    .saturating_add(geometry.slots() as u64)
+                    .min(block + batch)
+                    .min(self.blocks());
                 (block..end).for_each(|block| flow.label(block, geometry));
                 self.map(block, end)?;
                 Ok(end)

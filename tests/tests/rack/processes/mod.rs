@@ -9,7 +9,7 @@ use integration_tests::{fabrics, is_tested, watched, with_rdma};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::os::linux::net::SocketAddrExt;
-use std::os::unix::net::{SocketAddr, UnixStream};
+use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
@@ -284,6 +284,39 @@ fn strangers_at_the_door_of_shared_memory_do_not_hold_up_the_start() {
         let ended = wait(&mut nodes);
         assert!(ended.iter().all(|node| node.status.success()), "{}", ended[0].errors);
         drop(strangers);
+    });
+}
+
+#[test]
+fn a_stranger_who_sees_the_names_of_some_nodes_cannot_take_those_of_others() {
+    watched(|| {
+        let (addresses, token) = (addresses(3, Shm), token());
+        let waiting: Vec<_> =
+            (0..2).map(|index| node(PROGRAM, "sum", index, &addresses, &token).spawn().unwrap()).collect();
+        let names = || -> Vec<String> {
+            let sockets = std::fs::read_to_string("/proc/net/unix").unwrap();
+            let names = sockets.lines().filter_map(|line| line.split_once(" @gossamer-"));
+            names.map(|(_, name)| format!("gossamer-{name}")).collect()
+        };
+        let due = Instant::now() + Duration::from_secs(20);
+        while names().len() < 2 && Instant::now() < due {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let siblings = |name: String| {
+            let stem = name.rsplit_once('-').map_or(name.clone(), |(stem, _)| stem.to_owned());
+            (1..8).map(move |node| format!("{stem}-{node}"))
+        };
+        let taken: Vec<_> = names()
+            .into_iter()
+            .flat_map(siblings)
+            .filter_map(|name| UnixListener::bind_addr(&SocketAddr::from_abstract_name(name).unwrap()).ok())
+            .collect();
+        let last = node(PROGRAM, "sum", 2, &addresses, &token).spawn().unwrap();
+        let mut nodes = Nodes(waiting);
+        nodes.0.push(last);
+        let ended = wait(&mut nodes);
+        assert!(ended.iter().all(|node| node.status.success()), "{}{}", ended[0].errors, ended[2].errors);
+        drop(taken);
     });
 }
 

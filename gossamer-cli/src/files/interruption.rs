@@ -1,0 +1,39 @@
+//! What the user hears of a transfer that has ended before its time: what was lost, and the one thing to do.
+
+use crate::exit::{Failure, LOST};
+use gossamer::stream::Error;
+use std::fmt::Display;
+
+/// The other side, a `sender` or a `receiver`, cannot be reached any more.
+pub fn lost(other: &str, why: &dyn Display) -> Failure {
+    let what =
+        format!("the {other} was lost ({why}); what has arrived is kept: run both commands again to go on");
+    Failure::new(LOST, what)
+}
+
+/// The other side's end of the stream is gone, or has failed. What a program would do about its stream is no advice here.
+pub fn stream_lost(other: &str, error: &Error) -> Failure {
+    match error {
+        Error::PeerLost { .. } => lost(other, &"its connection has ended"),
+        Error::Aborted { .. } => lost(other, &"it has given up"),
+        Error::Timeout { .. } => lost(other, &"nothing comes from it any more"),
+        error => lost(other, error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gossamer::stream::End;
+
+    #[test]
+    fn there_is_one_thing_to_do() {
+        for error in
+            [Error::PeerLost { at: 1 }, Error::Aborted { by: End::Sender, at: 1 }, Error::Timeout { at: 1 }]
+        {
+            let said = stream_lost("sender", &error).message;
+            assert!(said.ends_with("run both commands again to go on"), "{said}");
+            assert!(!said.contains("start the stream") && !said.contains('`'), "{said}");
+        }
+    }
+}

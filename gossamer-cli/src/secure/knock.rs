@@ -1,0 +1,53 @@
+//! How one who knows the key gets through a gate at which many strangers knock: a gate turns away whoever is not through at once, so an
+//! end of the handshake is no answer yet.
+
+use std::io::{self, ErrorKind};
+use std::time::Duration;
+
+/// How often a connection is tried again that ends before the other side has said who it is.
+const AGAIN: u32 = 6;
+/// How long is waited before that; each further time, twice as long.
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// How long is waited before each further try.
+pub fn pauses() -> impl Iterator<Item = Duration> {
+    (0..AGAIN).map(|tried| PAUSE * 2_u32.pow(tried))
+}
+
+/// Whether a handshake has ended without an answer.
+#[must_use]
+pub fn is_end(error: ErrorKind) -> bool {
+    matches!(
+        error,
+        ErrorKind::UnexpectedEof
+            | ErrorKind::ConnectionReset
+            | ErrorKind::ConnectionAborted
+            | ErrorKind::BrokenPipe
+    )
+}
+
+/// What can go wrong on the way in.
+#[derive(Debug)]
+pub enum KnockError {
+    /// Nobody is there.
+    Connect(io::Error),
+    /// Whoever is there does not know the key, or is something else.
+    Handshake(io::Error),
+}
+
+/// Opens a connection, again if it is turned away.
+///
+/// # Errors
+/// Of the last try.
+pub async fn knock<T, F>(open: impl Fn() -> F) -> Result<T, KnockError>
+where
+    F: Future<Output = Result<T, KnockError>>,
+{
+    for pause in pauses() {
+        match open().await {
+            Err(KnockError::Handshake(error)) if is_end(error.kind()) => tokio::time::sleep(pause).await,
+            opened => return opened,
+        }
+    }
+    open().await
+}
