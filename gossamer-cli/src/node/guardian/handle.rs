@@ -134,8 +134,11 @@ impl Guarded {
         let sent = send_order(&ours, program, &NodeOrder::new(variables, &files, path), &files);
         ours.set_nonblocking(true)?;
         let (news, to) = tokio::net::UnixStream::from_std(ours)?.into_split();
-        let guardian = Guardian { process, to, cgroup };
+        if let (Err(_), Some(cgroup)) = (&sent, &cgroup) {
+            cgroup.remove();
+        }
         sent?;
+        let guardian = Guardian { process, to, cgroup };
         Ok(Self { guardian, news, pipes: NodePipes { input, out, err, report } })
     }
 }
