@@ -5,6 +5,7 @@ use crate::cli::arguments::{
 };
 use crate::exit::{self, Failure};
 use crate::launcher::{local, remote};
+use crate::node::guardian::process as guardian;
 use crate::program::settings::NodeSettings;
 use crate::query::{applications, check_rdma, logs, status};
 use crate::secure::key;
@@ -17,6 +18,9 @@ use std::path::Path;
 
 /// Does what the command line says, and ends the process.
 pub fn main() -> ! {
+    if guardian::is_called() {
+        guardian::main();
+    }
     let result = act(Arguments::parse().command);
     let status = result.unwrap_or_else(|failure| {
         // There is nobody else to tell if that fails.

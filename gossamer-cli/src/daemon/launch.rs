@@ -5,6 +5,7 @@ use crate::daemon::log::log;
 use crate::daemon::prepare::{PreparedLaunch, invocation, prepare};
 use crate::daemon::registry::Registration;
 use crate::daemon::state::Daemon;
+use crate::node::ending::How;
 use crate::node::host::host;
 use crate::node::message::{Command, Event};
 use crate::node::signal::{INTERRUPTED, KILL, TERMINATE};
@@ -40,7 +41,14 @@ pub async fn serve(daemon: &Arc<Daemon>, mut reader: Reader, mut writer: Writer,
     let (replies, outgoing) = unbounded_channel();
     let host = tokio::spawn(async move { host(&invocation, nodes, orders, tell).await });
     let mut speaker = tokio::spawn(speak(writer, outgoing));
-    let mut running = Running { registration: &registration, commands, replies, kill_at: None };
+    let mut running = Running {
+        name: &name,
+        registration: &registration,
+        commands,
+        replies,
+        kill_at: None,
+        are_signalled: false,
+    };
     let why = running.watch(&mut reader, &mut events, &mut ends, &mut speaker, daemon.stopping.clone()).await;
     let Running { commands, replies, .. } = running;
     drop(commands);
@@ -68,6 +76,8 @@ async fn refuse(reader: &mut Reader, writer: &mut Writer, why: String) {
 
 /// A launch whose nodes run.
 struct Running<'a> {
+    /// For the log.
+    name: &'a str,
     registration: &'a Registration,
     /// To the host.
     commands: UnboundedSender<Command>,
@@ -75,6 +85,8 @@ struct Running<'a> {
     replies: UnboundedSender<Reply>,
     /// When the nodes are killed because somebody has ended the application.
     kill_at: Option<Instant>,
+    /// Whether the nodes that are left have been told to end.
+    are_signalled: bool,
 }
 
 impl Running<'_> {
@@ -99,6 +111,7 @@ impl Running<'_> {
                 }
                 Some(event) = events.recv() => {
                     self.registration.note(&event);
+                    self.note_failure(&event);
                     self.reply(event);
                 }
                 Some(by) = ends.recv() => self.end(&by),
@@ -116,8 +129,18 @@ impl Running<'_> {
         }
     }
 
+    /// Has log and `gossamer logs` say how a node has failed, but not of those that were told to end.
+    fn note_failure(&self, event: &Event) {
+        let Event::Ended { node, end } = event else { return };
+        if end.how != How::Exited(0) && !self.are_signalled {
+            let how = end.how.sentence();
+            log(&format!("{}: node {node} {how}", self.name));
+            self.registration.say(*node, &format!("gossamer: node {node} {how}"));
+        }
+    }
+
     /// Does what the launcher says; an error if that ends the launch.
-    fn request(&self, request: io::Result<Request>) -> Result<(), String> {
+    fn request(&mut self, request: io::Result<Request>) -> Result<(), String> {
         match request {
             Ok(Request::Command(command)) => self.command(command),
             Ok(Request::Heartbeat) => {}
@@ -134,7 +157,8 @@ impl Running<'_> {
         self.kill_at.get_or_insert(Instant::now() + INTERRUPTED);
     }
 
-    fn command(&self, command: Command) {
+    fn command(&mut self, command: Command) {
+        self.are_signalled |= matches!(command, Command::Signal(_));
         // A host that is gone has said so.
         let _ = self.commands.send(command);
     }

@@ -4,6 +4,7 @@ use crate::daemon::log::log;
 use crate::daemon::session;
 use crate::daemon::state::Daemon;
 use crate::exit::{Failure, UNREACHABLE};
+use crate::node::guardian::handle::Containment;
 use crate::node::resource_limits;
 use crate::rack::config::Rack;
 use crate::secure::gate::Gate;
@@ -35,6 +36,7 @@ pub async fn run(config: &Path) -> Result<u8, Failure> {
     let listener =
         TcpListener::bind(&address).await.map_err(cannot(format!("cannot listen on {address}")))?;
     log(&format!("gossamer {} listens on {address}", env!("CARGO_PKG_VERSION")));
+    log(&format!("its nodes are contained by {}", Containment::of_host().description()));
     let mut sessions = JoinSet::new();
     accept(&daemon, listener, &mut sessions, terminate, interrupt).await;
     tell_stopping.send_replace(true);

@@ -13,7 +13,7 @@ use std::io;
 use std::net::TcpListener;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStringExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::time::Instant;
@@ -130,12 +130,12 @@ fn plan(launch: &Launch, addresses: &str, listeners: Vec<TcpListener>) -> Vec<No
 /// What the nodes of a launch execute.
 pub fn invocation(daemon: &Daemon, launch: &Launch, file: PathBuf) -> Invocation {
     let text = |bytes: &Vec<u8>| OsString::from_vec(bytes.clone());
-    let directory = PathBuf::from(text(&launch.directory));
+    let directory = text(&launch.directory);
     Invocation {
-        file,
+        file: file.into(),
         arguments: launch.arguments.iter().map(text).collect(),
         environment: Some(launch.environment.iter().map(|(name, value)| (text(name), text(value))).collect()),
-        directory: Some(if directory.is_dir() { directory } else { "/".into() }),
+        directory: Some(if Path::new(&directory).is_dir() { directory } else { "/".into() }),
         mask: Some(launch.mask),
         limits: launch.limits,
         user: daemon.user.clone(),

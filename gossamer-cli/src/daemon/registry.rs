@@ -3,6 +3,7 @@
 use crate::node::message::{Event, cost};
 use crate::rack::config::Limits;
 use crate::rack::protocol::{ApplicationSummary, Launch, LoggedOutput};
+use crate::terminal::stream::Stream;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
@@ -115,6 +116,19 @@ impl Registry {
     }
 }
 
+impl RegisteredApplication {
+    /// Keeps output, and forgets the oldest if there are more than `most` bytes.
+    fn keep(&mut self, node: u32, stream: Stream, bytes: Vec<u8>, most: usize) {
+        self.log_bytes += cost(&bytes);
+        self.log.push_back(LoggedOutput { node, stream, bytes });
+        while self.log_bytes > most
+            && let Some(oldest) = self.log.pop_front()
+        {
+            self.log_bytes -= cost(&oldest.bytes);
+        }
+    }
+}
+
 impl Registration {
     /// Takes note of what happens to the application's nodes.
     pub fn note(&self, event: &Event) {
@@ -129,20 +143,23 @@ impl Registration {
                 }
             }
             Event::Output { node, stream, bytes } => {
-                application.log_bytes += cost(bytes);
-                application.log.push_back(LoggedOutput {
-                    node: *node,
-                    stream: *stream,
-                    bytes: bytes.clone(),
-                });
-                while application.log_bytes > self.registry.log_bytes
-                    && let Some(oldest) = application.log.pop_front()
-                {
-                    application.log_bytes -= cost(&oldest.bytes);
-                }
+                application.keep(*node, *stream, bytes.clone(), self.registry.log_bytes);
             }
             _ => {}
         }
+    }
+
+    /// Keeps a line about a node among what it printed.
+    pub fn say(&self, node: u32, line: &str) {
+        let mut applications = self.registry.lock();
+        let known = |known: &&mut RegisteredApplication| known.listed.application == self.application;
+        let Some(application) = applications.iter_mut().find(known) else { return };
+        let mut of_node = application.log.iter().rev().filter(|kept| kept.node == node);
+        let last = of_node.find(|kept| kept.stream == Stream::Err);
+        // The node may not have ended its last line.
+        let begin = if last.is_none_or(|last| last.bytes.ends_with(b"\n")) { "" } else { "\n" };
+        let line = format!("{begin}{line}\n").into_bytes();
+        application.keep(node, Stream::Err, line, self.registry.log_bytes);
     }
 
     /// The nodes that run.

@@ -33,7 +33,7 @@ pub async fn run(run: LocalRun) -> Result<u8, Failure> {
     let limits = ResourceLimits::own();
     resource_limits::raise_open_files();
     let program = Invocation {
-        file: command.first().cloned().unwrap_or_default().into(),
+        file: command.first().cloned().unwrap_or_default(),
         arguments: command,
         environment: None,
         directory: None,
@@ -45,8 +45,6 @@ pub async fn run(run: LocalRun) -> Result<u8, Failure> {
     let (commands, orders) = unbounded_channel();
     let (tell, mut told) = unbounded_channel();
     let (tell_launcher, events) = unbounded_channel();
-    // Processes die with the thread that has started them: these tasks run in the launcher's main thread, its only one that
-    // runs tasks.
     let host = tokio::spawn(async move { host(&program, planned, orders, tell).await });
     tokio::spawn(async move {
         while let Some(event) = told.recv().await {

@@ -1,34 +1,46 @@
 //! The nodes of one machine: starts them, passes on what they write, tells how they end, does what the launcher says.
 //! When the launcher is gone, they are killed.
 
-use crate::exit::{self, Failure};
+use crate::exit::Failure;
 use crate::node::ending::{self, End, How};
+use crate::node::guardian::failure::{lacking, not_started};
+use crate::node::guardian::handle::{Containment, Guarded, Guardian, NodePipes, Orphans, next_news};
+use crate::node::guardian::protocol::News;
 use crate::node::invocation::{Invocation, NodeSpec};
 use crate::node::message::{Command, Event};
 use crate::node::output::{forward, last_words};
 use crate::node::signal::GIVE_UP;
-use crate::node::spawn::{self, Spawned};
 use crate::node::standard_input::StandardInput;
 use crate::node::window::Window;
 use crate::terminal::stream::Stream;
-use rustix::process::{Pid, Signal};
+use rustix::process::Signal;
 use std::io;
 use std::os::fd::OwnedFd;
-use std::process::Child;
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::net::unix::pipe::{Receiver, Sender};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, sleep, sleep_until, timeout};
+
+/// How often is looked for what killed guardians have left, as long as there is something.
+const SWEEP: Duration = Duration::from_millis(2);
+/// How long a guardian may take to start its node.
+const START: Duration = Duration::from_secs(60);
+/// How long a guardian may take to end once it is killed.
+const LAST: Duration = Duration::from_secs(1);
 
 /// A node that was started.
 struct NodeProcess {
     index: u32,
-    /// The process, until it was reaped; only until then its number is its own.
-    child: Option<Child>,
+    /// Its guardian, until that has ended.
+    guardian: Option<Guardian>,
     ended: watch::Sender<bool>,
+    /// Until its end was told.
     words: Option<JoinHandle<Vec<u8>>>,
 }
 
@@ -39,9 +51,10 @@ struct Host {
     window: Arc<Window>,
     tasks: JoinSet<()>,
     events: UnboundedSender<Event>,
-    /// To [`exited`](Self::exited): the indices of nodes whose process has ended.
-    exits: UnboundedSender<u32>,
-    exited: UnboundedReceiver<u32>,
+    orphans: Orphans,
+    /// To [`exited`](Self::exited): the indices of nodes that have ended, with how they have; and then of those whose guardian has.
+    exits: UnboundedSender<(u32, Option<How>)>,
+    exited: UnboundedReceiver<(u32, Option<How>)>,
 }
 
 /// Starts the nodes and serves them until the launcher drops its end of `commands`; then kills those that are left.
@@ -54,7 +67,7 @@ pub async fn host(
     // Whoever started this process may have it ignore SIGCHLD; then no process could be waited for.
     let _children = signal(SignalKind::child());
     let mut host = Host::new(nodes.len(), events);
-    match host.start_all(program, nodes) {
+    match host.start_all(program, nodes).await {
         Ok(()) => {
             host.serve(commands).await;
             host.end_all().await;
@@ -75,46 +88,84 @@ impl Host {
             window: Arc::default(),
             tasks: JoinSet::new(),
             events,
+            orphans: Orphans::default(),
             exits,
             exited,
         }
     }
 
-    fn start_all(&mut self, program: &Invocation, nodes: Vec<NodeSpec>) -> Result<(), Failure> {
+    /// Starts all guardians first: they start their nodes at the same time.
+    async fn start_all(&mut self, program: &Invocation, nodes: Vec<NodeSpec>) -> Result<(), Failure> {
+        let containment = Containment::of_host();
+        let mut starting = Vec::with_capacity(nodes.len());
+        let mut result = Ok(());
         for node in nodes {
-            let spawned = spawn::spawn(program, &node)?;
-            let started = self
-                .watch(node.index, spawned)
-                .map_err(|error| Failure::new(exit::UNREACHABLE, format!("cannot watch a node: {error}")))?;
-            self.running.push(started);
+            let index = node.index;
+            match Guarded::start(program, node, &containment) {
+                Ok(guarded) => starting.push((index, guarded)),
+                Err(failure) => {
+                    result = Err(failure);
+                    break;
+                }
+            }
         }
-        Ok(())
+        for (index, guarded) in starting {
+            let started = self.watch(program, index, guarded).await;
+            result = result.and(started);
+        }
+        result
     }
 
-    /// Sets up what follows a node that was just started. If that fails, the drop of [`NodeProcess`] kills the node.
-    fn watch(&mut self, index: u32, spawned: Spawned) -> io::Result<NodeProcess> {
-        let Spawned { child, ended, input, out, err, report } = spawned;
-        let pid = child.id();
-        let (tell_ended, is_ended) = watch::channel(false);
-        let mut node = NodeProcess { index, child: Some(child), ended: tell_ended, words: None };
+    /// Waits until a guardian has started its node, and sets up what follows.
+    async fn watch(&mut self, program: &Invocation, index: u32, guarded: Guarded) -> Result<(), Failure> {
+        let Guarded { guardian, mut news, pipes } = guarded;
+        let (ended, is_ended) = watch::channel(false);
+        let first = timeout(START, next_news(&mut news)).await;
+        let started = match first {
+            Ok(Some(News::Started(pid))) => {
+                let _ = self.events.send(Event::Started { node: index, pid: pid.cast_unsigned() });
+                self.follow(index, pipes, is_ended).map_err(|error| lacking(index, error))
+            }
+            Ok(Some(News::NotStarted(error))) => {
+                Err(not_started(program, &io::Error::from_raw_os_error(error)))
+            }
+            _ => Err(lacking(index, "its guardian does not answer")),
+        };
+        let (words, result) = match started {
+            Ok(words) => (Some(words), Ok(())),
+            Err(failure) => (None, Err(failure)),
+        };
+        self.running.push(NodeProcess { index, guardian: Some(guardian), ended, words });
+        let exits = self.exits.clone();
+        self.tasks.spawn(async move {
+            while let Some(said) = next_news(&mut news).await {
+                if let News::Ended(status) = said {
+                    let _ = exits.send((index, Some(How::of(ExitStatus::from_raw(status)))));
+                }
+            }
+            let _ = exits.send((index, None));
+        });
+        result
+    }
+
+    /// Passes on what goes to a node and what comes from it, and reads its last words.
+    fn follow(
+        &mut self,
+        index: u32,
+        pipes: NodePipes,
+        is_ended: watch::Receiver<bool>,
+    ) -> io::Result<JoinHandle<Vec<u8>>> {
+        let NodePipes { input, out, err, report } = pipes;
         if let Some(input) = input {
             let input = Sender::from_owned_fd(OwnedFd::from(input))?;
             self.input = StandardInput::to(input, self.events.clone(), &mut self.tasks);
         }
         let report = Receiver::from_owned_fd(OwnedFd::from(report))?;
-        node.words = Some(tokio::spawn(last_words(report, is_ended.clone())));
+        let words = tokio::spawn(last_words(report, is_ended.clone()));
         let out = Receiver::from_owned_fd(OwnedFd::from(out))?;
         let err = Receiver::from_owned_fd(OwnedFd::from(err))?;
         self.pass_on(index, out, err, is_ended);
-        let exits = self.exits.clone();
-        self.tasks.spawn(async move {
-            // An error would mean that the descriptor is no longer polled; then the process is looked after at once, which
-            // waits for it.
-            let _ = ended.readable().await;
-            let _ = exits.send(index);
-        });
-        let _ = self.events.send(Event::Started { node: index, pid });
-        Ok(node)
+        Ok(words)
     }
 
     /// Passes on what a node writes, and tells when that was all.
@@ -135,7 +186,8 @@ impl Host {
                     Some(command) => self.obey(command),
                     None => return,
                 },
-                Some(index) = self.exited.recv() => self.reap(index),
+                Some((index, how)) = self.exited.recv() => self.exit(index, how),
+                () = sleep(SWEEP), if self.orphans.are_there() => self.orphans.end(),
             }
         }
     }
@@ -155,38 +207,52 @@ impl Host {
         }
     }
 
-    /// A node has ended: what it left running ends too, and the launcher is told.
-    fn reap(&mut self, index: u32) {
+    /// A node has ended, or its guardian, and the node with it.
+    fn exit(&mut self, index: u32, how: Option<How>) {
+        let how = how.or_else(|| self.close(index).map(How::Lost));
+        if let Some(how) = how {
+            self.tell_end(index, how);
+        }
+    }
+
+    /// A guardian has ended: how, if that was not by itself. Then what it has left ends, too.
+    fn close(&mut self, index: u32) -> Option<String> {
+        let node = self.running.iter_mut().find(|node| node.index == index)?;
+        let how = node.guardian.take()?.wait(&mut self.orphans);
+        self.orphans.end();
+        how
+    }
+
+    /// Tells how a node has ended, once.
+    fn tell_end(&mut self, index: u32, how: How) {
         let Some(node) = self.running.iter_mut().find(|node| node.index == index) else { return };
-        node.signal(Signal::KILL);
-        let Some(mut child) = node.child.take() else { return };
-        let how = match child.wait() {
-            Ok(status) => How::of(status),
-            Err(error) => How::Lost(format!("the kernel does not tell how it ended: {error}")),
-        };
+        let Some(words) = node.words.take() else { return };
         node.ended.send_replace(true);
-        let (words, events) = (node.words.take(), self.events.clone());
+        let events = self.events.clone();
         self.tasks.spawn(async move {
-            let written = match words {
-                Some(words) => words.await.unwrap_or_default(),
-                None => Vec::new(),
-            };
-            let _ =
-                events.send(Event::Ended { node: index, end: End { how, words: ending::words(&written) } });
+            let words = ending::words(&words.await.unwrap_or_default());
+            let _ = events.send(Event::Ended { node: index, end: End { how, words } });
         });
     }
 
-    /// Kills the nodes that are left, and waits for their ends.
+    /// Kills the nodes that are left, and waits until nothing of them is there.
     async fn end_all(&mut self) {
         self.running.iter().for_each(|node| node.signal(Signal::KILL));
-        let patience = Instant::now() + GIVE_UP;
-        while self.running.iter().any(|node| node.child.is_some()) {
-            // A process that the kernel does not let go is left to init.
-            let Ok(Some(index)) = timeout_at(patience, self.exited.recv()).await else { return };
-            for node in self.running.iter_mut().filter(|node| node.index == index) {
-                if let Some(mut child) = node.child.take() {
-                    let _ = child.wait();
-                }
+        self.wait_all(Instant::now() + GIVE_UP).await;
+        // A guardian is left whose processes the kernel does not let go, or that was stopped again and again.
+        self.running.iter().filter_map(|node| node.guardian.as_ref()).for_each(Guardian::kill);
+        self.wait_all(Instant::now() + LAST).await;
+    }
+
+    /// Waits for guardians, which end when all of their nodes has, and ends what killed ones have left.
+    async fn wait_all(&mut self, patience: Instant) {
+        while self.orphans.are_there() || self.running.iter().any(|node| node.guardian.is_some()) {
+            tokio::select! {
+                Some((index, how)) = self.exited.recv() => if how.is_none() {
+                    self.close(index);
+                },
+                () = sleep(SWEEP), if self.orphans.are_there() => self.orphans.end(),
+                () = sleep_until(patience) => return,
             }
         }
     }
@@ -195,18 +261,8 @@ impl Host {
 impl NodeProcess {
     /// Sends a signal to all processes of the node.
     fn signal(&self, signal: Signal) {
-        if let Some(group) = self.child.as_ref().and_then(|child| Pid::from_raw(child.id().cast_signed())) {
-            // It may have ended already.
-            let _ = rustix::process::kill_process_group(group, signal);
-        }
-    }
-}
-
-impl Drop for NodeProcess {
-    fn drop(&mut self) {
-        self.signal(Signal::KILL);
-        if let Some(child) = &mut self.child {
-            let _ = child.try_wait();
+        if let Some(guardian) = &self.guardian {
+            guardian.signal(signal);
         }
     }
 }

@@ -2,23 +2,22 @@
 
 use crate::node::resource_limits::ResourceLimits;
 use rustix::process::{Gid, Uid};
+use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
 use std::io;
 use std::os::fd::OwnedFd;
-use std::path::PathBuf;
-use std::sync::Arc;
 
 /// What all nodes of an application run.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Invocation {
     /// The file to execute; without a slash it is looked for in `PATH`.
-    pub file: PathBuf,
+    pub file: OsString,
     /// How the program is called, and its arguments.
     pub arguments: Vec<OsString>,
     /// The environment, or this process's.
     pub environment: Option<Vec<(OsString, OsString)>>,
     /// The working directory, or this process's.
-    pub directory: Option<PathBuf>,
+    pub directory: Option<OsString>,
     /// The mask for new files, or this process's.
     pub mask: Option<u32>,
     /// The limits.
@@ -28,14 +27,32 @@ pub struct Invocation {
 }
 
 /// Who a node runs as.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(from = "UserNumbers", into = "UserNumbers")]
 pub struct User {
     /// The number of the user.
     pub user: Uid,
     /// The user's own group.
     pub group: Gid,
     /// All groups of the user, if this process may change its own.
-    pub groups: Option<Arc<[Gid]>>,
+    pub groups: Option<Vec<Gid>>,
+}
+
+/// The numbers of a user, of its own group, and of all its groups.
+type UserNumbers = (u32, u32, Option<Vec<u32>>);
+
+impl From<UserNumbers> for User {
+    fn from((user, group, groups): UserNumbers) -> Self {
+        let groups = groups.map(|groups| groups.into_iter().map(Gid::from_raw).collect());
+        Self { user: Uid::from_raw(user), group: Gid::from_raw(group), groups }
+    }
+}
+
+impl From<User> for UserNumbers {
+    fn from(User { user, group, groups }: User) -> Self {
+        let groups = groups.map(|groups| groups.into_iter().map(Gid::as_raw).collect());
+        (user.as_raw(), group.as_raw(), groups)
+    }
 }
 
 impl User {

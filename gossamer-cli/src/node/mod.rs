@@ -8,9 +8,11 @@
 //! | [`signal`], [`ending`] | signals to nodes; how a node ended |
 //! | [`message`], [`window`] | what launcher and host tell each other; how much may be on its way |
 //! | [`resource_limits`], [`invocation`], [`spawn`] | the limits of a process; what is to be started; one process of a node |
+//! | [`guardian`] | what contains a node with all that it starts |
 //! | [`standard_input`], [`output`], [`host`] | input for node 0; what nodes write; all nodes of the machine |
 
 pub mod ending;
+pub mod guardian;
 pub mod host;
 pub mod invocation;
 pub mod message;

@@ -2,7 +2,7 @@
 
 use crate::exit::{FAILED, Failure, USAGE};
 use crate::secure::random;
-use std::fs::{File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{ErrorKind, Read, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
@@ -90,7 +90,7 @@ impl Key {
     }
 }
 
-/// Writes a new key file that only its owner can read.
+/// Writes a new key file that only its owner can read, in a directory that is made if only that is missing.
 ///
 /// # Errors
 /// If the file exists already, or cannot be written.
@@ -103,6 +103,12 @@ pub fn generate(path: &Path) -> Result<(), Failure> {
         Failure::new(FAILED, format!("cannot write the key file {}: {error}{advice}", path.display()))
     };
     let key = random::hexadecimal::<LENGTH>()?;
+    if let Some(directory) = path.parent().filter(|directory| !directory.as_os_str().is_empty()) {
+        match fs::create_dir(directory) {
+            Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(wrong(error)),
+            _ => {}
+        }
+    }
     let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path).map_err(wrong)?;
     writeln!(file, "{key}").and_then(|()| file.sync_all()).map_err(wrong)
 }

@@ -31,6 +31,26 @@ fn an_application_can_be_listed_read_and_killed_by_others() {
 }
 
 #[test]
+fn log_and_kept_output_say_which_node_was_killed_and_by_what() {
+    let rack = Rack::new("says-who", 1);
+    let script =
+        "[ $GOSSAMER_NODE = 1 ] || exec sleep 1000; printf unfinished >&2; read line <$WAIT; kill -KILL $$";
+    let fifo = rack.scratch.path("wait");
+    finish(std::process::Command::new("mkfifo").arg(&fifo)).ended_with(0);
+    let started = start(rack.launch(2, script).env("WAIT", &fifo));
+    let application = rack.application();
+    std::fs::write(&fifo, "\n").unwrap();
+    started.finish().ended_with(137);
+    rack.daemons[0].says("node 1 was killed by SIGKILL");
+    let logs = rack.ask("logs", &[&application]);
+    assert_eq!(
+        logs.ended_with(0).lines(),
+        ["[node 1] gossamer: node 1 was killed by SIGKILL", "[node 1] unfinished"]
+    );
+    assert!(!rack.daemons[0].log().contains("node 0 was"), "{}", rack.daemons[0].log());
+}
+
+#[test]
 fn kept_output_is_bounded() {
     let rack = Rack::without_daemons("bounded", 1);
     rack.configure(0, "[limits]\nlog_kibibytes = 64\n");

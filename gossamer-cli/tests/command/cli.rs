@@ -65,6 +65,7 @@ fn keygen_says_where_the_key_is_but_not_what_it_is() {
     let key = std::fs::read_to_string(&path).unwrap();
     assert_eq!(key.trim().len(), 64);
     assert!(!finished.out.contains(key.trim()));
+    finish(&mut gossamer(&["keygen", scratch.path("etc/key").to_str().unwrap()])).ended_with(0);
     finish(&mut gossamer(&["keygen", "/no/such/directory/key"])).ended_with(1).said("/no/such/directory/key");
 }
 

@@ -4,6 +4,7 @@
 mod administration;
 mod cli;
 mod common;
+mod containment;
 mod decoders;
 mod fate;
 mod files;

@@ -1,0 +1,128 @@
+//! A cgroup of version 2 for a node: all that the node starts is in it, and is killed at one stroke.
+
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+
+/// A cgroup that was made here.
+#[derive(Clone, Debug)]
+pub struct Cgroup(PathBuf);
+
+impl Cgroup {
+    /// Makes one.
+    ///
+    /// # Errors
+    /// If this process may not, or the kernel cannot kill a cgroup.
+    pub fn make(parent: &Path, name: &str) -> io::Result<Self> {
+        let path = parent.join(name);
+        fs::create_dir(&path)?;
+        let made = Self(path);
+        if made.0.join("cgroup.kill").exists() && made.entrance().is_ok() {
+            return Ok(made);
+        }
+        made.remove();
+        Err(io::Error::new(ErrorKind::Unsupported, "it has no cgroup.kill (Linux 5.14) that may be written"))
+    }
+
+    /// One that was made by another process.
+    #[must_use]
+    pub fn at(path: &OsStr) -> Self {
+        Self(path.into())
+    }
+
+    /// Where it is.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// Whoever writes `0` to this file is in it from then on, with all that it starts.
+    ///
+    /// # Errors
+    /// If it may not be written.
+    pub fn entrance(&self) -> io::Result<File> {
+        let may_move = File::options().write(true).open(self.0.join("cgroup.procs"));
+        // To move a process, one must be allowed to write this file of the parent of both cgroups, too.
+        let parent = self.0.parent().unwrap_or(&self.0);
+        File::options().write(true).open(parent.join("cgroup.procs"))?;
+        may_move
+    }
+
+    /// Kills all that is in it or below it.
+    pub fn kill(&self) {
+        // If not, it is for want of a right, or because it is gone.
+        let _ = fs::write(self.0.join("cgroup.kill"), "1");
+    }
+
+    /// Removes it, with those that its processes have made below it; whether that was done. Where something still runs, it stays.
+    pub fn remove(&self) -> bool {
+        remove(&self.0)
+    }
+}
+
+fn remove(path: &Path) -> bool {
+    for entry in fs::read_dir(path).into_iter().flatten().flatten() {
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            remove(&entry.path());
+        }
+    }
+    matches!(fs::remove_dir(path).map_err(|error| error.kind()), Ok(()) | Err(ErrorKind::NotFound))
+}
+
+/// The cgroup of this process, below which those of its nodes are made.
+///
+/// # Errors
+/// Why there is none, as a clause.
+pub fn own() -> Result<PathBuf, String> {
+    let read = |file: &str| fs::read_to_string(file).map_err(|error| format!("{file}: {error}"));
+    let groups = read("/proc/self/cgroup")?;
+    let group = groups.lines().find_map(|line| line.strip_prefix("0::"));
+    let group = group.ok_or("the kernel has no cgroups of version 2")?;
+    let path = beneath_mount(&read("/proc/self/mountinfo")?, group);
+    let path = path.ok_or("cgroups of version 2 are not mounted")?;
+    match fs::exists("/run/systemd/system").unwrap_or(false) && rustix::process::geteuid().is_root() {
+        true if !is_delegated(&path) => Err("systemd has not delegated its cgroup (`Delegate=yes`)".into()),
+        _ => Ok(path),
+    }
+}
+
+/// Where a cgroup is in the file system.
+fn beneath_mount(mounts: &str, group: &str) -> Option<PathBuf> {
+    let mut found = mounts.lines().filter_map(|line| {
+        let (mount, file_system) = line.split_once(" - ")?;
+        let mut fields = mount.split(' ').skip(3);
+        let (root, at) = (fields.next()?, fields.next()?);
+        let rest = Path::new(group).strip_prefix(root).ok()?;
+        (file_system.starts_with("cgroup2 ") && !group.contains("..")).then(|| Path::new(at).join(rest))
+    });
+    found.next()
+}
+
+/// Whether systemd leaves a cgroup, or one above it, to its processes: root could write to all of them.
+fn is_delegated(path: &Path) -> bool {
+    let says = |path: &Path, name: &str| {
+        let mut value = [0; 8];
+        let length = rustix::fs::getxattr(path, name, &mut value).unwrap_or(0);
+        value.get(..length) == Some(b"1")
+    };
+    path.ancestors().any(|path| says(path, "trusted.delegate") || says(path, "user.delegate"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cgroup_is_found_below_its_mount() {
+        let hybrid = "41 31 0:38 / /sys/fs/cgroup/unified rw,relatime - cgroup2 cgroup2 rw\n\
+                      33 31 0:30 / /sys/fs/cgroup/cpuacct rw - cgroup cgroup rw,cpuacct";
+        let of = |mounts, group| beneath_mount(mounts, group).map(|path| path.display().to_string());
+        assert_eq!(of(hybrid, "/a/b"), Some("/sys/fs/cgroup/unified/a/b".into()));
+        let container = "29 23 0:26 /docker/7 /sys/fs/cgroup ro,nosuid shared:9 - cgroup2 cgroup rw";
+        assert_eq!(of(container, "/docker/7/x"), Some("/sys/fs/cgroup/x".into()));
+        assert_eq!(of(container, "/docker/8"), None);
+        assert_eq!(of(hybrid, "/../outside"), None);
+        assert_eq!(of("30 23 0:27 / /proc rw - proc proc rw", "/"), None);
+    }
+}

@@ -1,0 +1,189 @@
+//! The process that is a node's guardian: it starts the node, passes signals on to it, and ends what the node has started when the
+//! node or the host is gone. Then it ends, too: with status 0 if nothing is left.
+
+use crate::exit;
+use crate::node::guardian::cgroup::Cgroup;
+use crate::node::guardian::descendants;
+use crate::node::guardian::protocol::{News, receive_order};
+use crate::node::spawn::spawn;
+use nix::sys::signal::{SigSet, SigmaskHow};
+use nix::sys::signalfd::{SfdFlags, SignalFd};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, WaitOptions, WaitStatus};
+use std::collections::HashSet;
+use std::io::{self, Read, Write};
+use std::os::fd::AsFd;
+use std::os::unix::net::UnixStream;
+use std::time::Duration;
+
+/// How a guardian is called: the first of its arguments. It is no subcommand, since nobody calls it but a host.
+pub const NAME: &str = "gossamer-guardian";
+
+/// How often is looked for what is left: soon at first, since processes end in less than a millisecond.
+const SOONEST: Duration = Duration::from_micros(200);
+const LATEST: Duration = Duration::from_millis(100);
+
+/// A guardian whose node runs.
+struct RunningNode {
+    host: UnixStream,
+    children: SignalFd,
+    cgroup: Option<Cgroup>,
+    node: Pid,
+    /// How the node has ended, once it is reaped.
+    status: Option<WaitStatus>,
+}
+
+/// Whether this process was started as a guardian.
+#[must_use]
+pub fn is_called() -> bool {
+    std::env::args_os().next().is_some_and(|name| name == NAME)
+}
+
+/// Is a guardian, to the end.
+pub fn main() -> ! {
+    let status = match guard() {
+        Ok(()) => 0,
+        Err(error) => {
+            // It has no other output, when a host has started it.
+            let _ =
+                writeln!(io::stderr(), "{NAME} is started by `gossamer run` and `gossamer daemon`: {error}");
+            exit::USAGE
+        }
+    };
+    std::process::exit(status.into())
+}
+
+fn guard() -> io::Result<()> {
+    let host = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
+    // Signals to all processes of a terminal, or of a service, are the host's business.
+    let inherited = SigSet::all().thread_swap_mask(SigmaskHow::SIG_BLOCK)?;
+    let mut child = SigSet::empty();
+    child.add(nix::sys::signal::SIGCHLD);
+    let children = SignalFd::with_flags(&child, SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC)?;
+    rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
+    // What it executes has no better name.
+    let _ = rustix::thread::set_name(c"gossamer-guard");
+    let (program, order, files) = receive_order(&host)?;
+    let cgroup = order.cgroup.as_ref().map(|path| Cgroup::at(path));
+    match spawn(&program, &order, files, inherited) {
+        Ok(node) => {
+            let pid = node.id().cast_signed();
+            tell(&host, News::Started(pid));
+            let node = Pid::from_raw(pid).ok_or(Errno::SRCH)?;
+            drop((program, order));
+            RunningNode { host, children, cgroup, node, status: None }.watch()
+        }
+        Err(error) => {
+            if let Some(cgroup) = cgroup {
+                remove(&cgroup);
+            }
+            tell(&host, News::NotStarted(error.raw_os_error().unwrap_or(0)));
+        }
+    }
+    Ok(())
+}
+
+/// Tells the host something. If it is gone, nobody wants to know.
+fn tell(mut host: &UnixStream, news: News) {
+    let _ = host.write_all(&news.to_bytes());
+}
+
+impl RunningNode {
+    /// Passes on signals until node or host are gone; then ends what is left.
+    fn watch(mut self) {
+        while self.status.is_none() && self.is_wanted() {}
+        if let Some(status) = self.status {
+            tell(&self.host, News::Ended(status.as_raw()));
+        }
+        let has_ended = self.status.is_some();
+        self.end_all();
+        if let Some(status) = self.status.filter(|_| !has_ended) {
+            tell(&self.host, News::Ended(status.as_raw()));
+        }
+    }
+
+    /// Waits for what happens next; whether the host is still there.
+    fn is_wanted(&mut self) -> bool {
+        let mut events = [PollFd::new(&self.children, PollFlags::IN), PollFd::new(&self.host, PollFlags::IN)];
+        // It fails if a signal interrupts it; none does.
+        let _ = poll(&mut events, None);
+        let [ended, said] = events.map(|event| !event.revents().is_empty());
+        if ended {
+            while let Ok(Some(_)) = self.children.read_signal() {}
+            self.reap();
+        }
+        // The node cannot be signalled any more once it is reaped: its number may be another process's.
+        self.status.is_some() || !said || self.obey()
+    }
+
+    /// Passes signals on to the node; whether the host is still there.
+    fn obey(&mut self) -> bool {
+        let mut signals = [0; 64];
+        match (&self.host).read(&mut signals) {
+            Ok(0) => false,
+            Ok(count) => {
+                let signals = signals.iter().take(count);
+                for signal in signals.filter_map(|&signal| Signal::from_named_raw(i32::from(signal))) {
+                    // All of its group may have ended.
+                    let _ = rustix::process::kill_process_group(self.node, signal);
+                }
+                true
+            }
+            Err(error) => error.kind() == io::ErrorKind::Interrupted,
+        }
+    }
+
+    /// Takes note of children that have ended: the node, and those that came here because their parent had ended. Whether there are
+    /// children still.
+    fn reap(&mut self) -> bool {
+        loop {
+            match rustix::process::wait(WaitOptions::NOHANG) {
+                Ok(Some((child, status))) if child == self.node => self.status = Some(status),
+                Ok(Some(_)) | Err(Errno::INTR) => {}
+                Ok(None) => return true,
+                Err(_) => return false,
+            }
+        }
+    }
+
+    /// Kills all that the node has started, and the node, until nothing is left.
+    fn end_all(&mut self) {
+        let mut pause = SOONEST;
+        while self.kill() {
+            std::thread::sleep(pause);
+            pause = (pause * 2).min(LATEST);
+        }
+        if let Some(cgroup) = &self.cgroup {
+            remove(cgroup);
+        }
+    }
+
+    /// Whether there was something to kill.
+    fn kill(&mut self) -> bool {
+        if let Some(cgroup) = &self.cgroup {
+            cgroup.kill();
+        }
+        let node = self.node;
+        let mut ended = None;
+        descendants::end(&HashSet::new(), |child, status| {
+            if child == node {
+                ended = Some(status);
+            }
+        });
+        self.status = self.status.or(ended);
+        // The kernel's word that there are none counts: a list of children may have been read while one came.
+        self.reap()
+    }
+}
+
+/// Removes a cgroup in which everything has ended, though the kernel may not have let go of all.
+fn remove(cgroup: &Cgroup) {
+    for _ in 0..50 {
+        cgroup.kill();
+        if cgroup.remove() {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}

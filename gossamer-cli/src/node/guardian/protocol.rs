@@ -1,0 +1,141 @@
+//! What host and guardian tell each other, over a socket of their own: first what to start, with the open files of the node; then
+//! signals for it, a byte each, and news of it.
+
+use crate::node::invocation::Invocation;
+use crate::secure::codec::{decode, encode};
+use rustix::net::{
+    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage,
+    SendFlags,
+};
+use serde::{Deserialize, Serialize};
+use std::ffi::OsString;
+use std::io::{self, ErrorKind, IoSlice, IoSliceMut, Read, Write};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+
+/// The most files that go with an order.
+const FILES: usize = 5;
+
+/// What a guardian is to start, beside the program.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct NodeOrder {
+    /// Variables of the node's environment.
+    pub variables: Vec<(String, String)>,
+    /// The cgroup that the node is to enter, if there is one.
+    pub cgroup: Option<OsString>,
+    has_input: bool,
+    has_listener: bool,
+}
+
+/// The open files that a node gets.
+#[derive(Debug)]
+pub struct NodeFiles {
+    /// Its standard input, if it is node 0.
+    pub input: Option<OwnedFd>,
+    /// Its standard output.
+    pub out: OwnedFd,
+    /// Its standard error.
+    pub err: OwnedFd,
+    /// Where it writes its last words.
+    pub report: OwnedFd,
+    /// The socket on which it listens already.
+    pub listener: Option<OwnedFd>,
+}
+
+/// What a guardian tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum News {
+    /// The node runs, as this process.
+    Started(i32),
+    /// The node could not be started: the number of the error.
+    NotStarted(i32),
+    /// The node has ended: its status, as the kernel gives it.
+    Ended(i32),
+}
+
+impl NodeOrder {
+    /// For a node with these variables, files and cgroup.
+    #[must_use]
+    pub fn new(variables: Vec<(String, String)>, files: &NodeFiles, cgroup: Option<OsString>) -> Self {
+        Self { variables, cgroup, has_input: files.input.is_some(), has_listener: files.listener.is_some() }
+    }
+}
+
+impl News {
+    /// The length of the encoding.
+    pub const LENGTH: usize = 5;
+
+    /// The encoding.
+    #[must_use]
+    pub fn to_bytes(self) -> [u8; Self::LENGTH] {
+        let (kind, number) = match self {
+            Self::Started(number) => (0, number),
+            Self::NotStarted(number) => (1, number),
+            Self::Ended(number) => (2, number),
+        };
+        let [a, b, c, d] = number.to_le_bytes();
+        [kind, a, b, c, d]
+    }
+
+    /// What these bytes mean.
+    #[must_use]
+    pub fn from_bytes([kind, a, b, c, d]: [u8; Self::LENGTH]) -> Self {
+        let number = i32::from_le_bytes([a, b, c, d]);
+        match kind {
+            0 => Self::Started(number),
+            1 => Self::NotStarted(number),
+            _ => Self::Ended(number),
+        }
+    }
+}
+
+/// Sends an order to a guardian that has got nothing yet.
+///
+/// # Errors
+/// If it is gone, or does not take it.
+pub fn send_order(
+    mut socket: &UnixStream,
+    program: &Invocation,
+    order: &NodeOrder,
+    files: &NodeFiles,
+) -> io::Result<()> {
+    let body = encode(&(program, order))?;
+    let length = u32::try_from(body.len()).map_err(|_| ErrorKind::InvalidInput)?.to_le_bytes();
+    let NodeFiles { input, out, err, report, listener } = files;
+    let mut open: Vec<BorrowedFd<'_>> = vec![out.as_fd(), err.as_fd(), report.as_fd()];
+    open.extend([input, listener].into_iter().flatten().map(AsFd::as_fd));
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(FILES))];
+    let mut control = SendAncillaryBuffer::new(&mut space);
+    control.push(SendAncillaryMessage::ScmRights(&open));
+    // The socket is empty, and takes that as a whole.
+    rustix::net::sendmsg(socket, &[IoSlice::new(&length)], &mut control, SendFlags::NOSIGNAL)?;
+    socket.write_all(&body)
+}
+
+/// Receives the order.
+///
+/// # Errors
+/// If the host is gone.
+pub fn receive_order(mut socket: &UnixStream) -> io::Result<(Invocation, NodeOrder, NodeFiles)> {
+    let mut length = [0; 4];
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(FILES))];
+    let mut control = RecvAncillaryBuffer::new(&mut space);
+    let mut parts = [IoSliceMut::new(&mut length)];
+    let received = rustix::net::recvmsg(socket, &mut parts, &mut control, RecvFlags::CMSG_CLOEXEC)?;
+    if received.bytes != length.len() {
+        return Err(ErrorKind::UnexpectedEof.into());
+    }
+    let mut files = control.drain().flat_map(|message| match message {
+        RecvAncillaryMessage::ScmRights(files) => files.collect::<Vec<OwnedFd>>(),
+        _ => Vec::new(),
+    });
+    let mut body = vec![0; usize::try_from(u32::from_le_bytes(length)).unwrap_or(0)];
+    socket.read_exact(&mut body)?;
+    let (program, order): (Invocation, NodeOrder) = decode(&body)?;
+    let mut file = || files.next().ok_or(ErrorKind::InvalidData);
+    let (out, err, report) = (file()?, file()?, file()?);
+    let input = order.has_input.then(&mut file).transpose()?;
+    let listener = order.has_listener.then(&mut file).transpose()?;
+    Ok((program, order, NodeFiles { input, out, err, report, listener }))
+}
