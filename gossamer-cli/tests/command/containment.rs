@@ -212,8 +212,10 @@ fn children_that_a_node_does_not_wait_for_are_no_zombies() {
 #[test]
 fn a_node_that_forks_without_end_is_ended() {
     let mark = Mark::new();
-    // Each of these processes lives for a moment, and leaves the next one in a session of its own.
-    let script = "echo $$; hop() { setsid sh -c \"$HOP\" & }; export HOP='setsid sh -c \"$HOP\" & exit'; hop; hop; hop; sleep 1000";
+    // Each of these processes lives for a moment, and leaves the next one in a session of its own: for half a minute, if nobody ends them.
+    let script = "echo $$; hop() { setsid sh -c \"$HOP\" & }
+        export n=0 HOP='n=$((n + 1)); [ $n -gt 20000 ] || setsid sh -c \"$HOP\" & exit'
+        hop; hop; hop; sleep 1000";
     let mut started = start(mark.on(&mut local(2, script)));
     let nodes = read_numbers(started.child(), 2);
     signal(nodes[1], "KILL");
