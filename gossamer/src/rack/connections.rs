@@ -157,7 +157,8 @@ impl Joining<'_> {
     /// If nothing else is allowed.
     fn fall_back(&self, other: usize, why: &str, fabric: FabricChoice) -> Result<(), StartError> {
         let node = self.membership.node;
-        let text = format!("node {node} and node {other} cannot be joined by RDMA: {why}");
+        let (first, second) = (node.min(other), node.max(other));
+        let text = format!("node {first} and node {second} cannot be joined by RDMA: {why}");
         if fabric == FabricChoice::Verbs {
             return Err(problem(format!("{text} (GOSSAMER_FABRIC=verbs)")));
         }

@@ -81,7 +81,7 @@ fn what_is_missing_for_rdma_is_told_at_the_start_with_what_to_do() {
             (vec![("VERBS_SIM", "sim0 max_qp=3 port=1 gid=0:v2:192.0.2.1")], "ibv_create_qp"),
             (
                 vec![("VERBS_SIM", "sim0 port=1 gid=0:v2:192.0.2.1 unreachable=192.0.2.1")],
-                "node 1 and node 0 cannot be joined by RDMA: ",
+                "node 0 and node 1 cannot be joined by RDMA: ",
             ),
             (
                 vec![("GOSSAMER_VERBS", "sim9:1")],
