@@ -37,7 +37,7 @@ struct Preparation {
     inherited: [Option<RawFd>; 2],
 }
 
-/// Starts the process of a node, which blocks these signals.
+/// Starts the process of a node, in this cgroup, if there is one; it blocks these signals.
 ///
 /// # Errors
 /// Of the kernel.
@@ -45,6 +45,7 @@ pub fn spawn(
     program: &Invocation,
     order: &NodeOrder,
     files: NodeFiles,
+    cgroup: Option<&Cgroup>,
     signals: SigSet,
 ) -> io::Result<Child> {
     let NodeFiles { input, out, err, report, listener } = files;
@@ -61,7 +62,7 @@ pub fn spawn(
         mask: program.mask,
         signals,
         // Without it, the guardian contains the node all the same.
-        entrance: order.cgroup.as_ref().and_then(|path| Cgroup::at(path).entrance().ok()),
+        entrance: cgroup.and_then(|cgroup| cgroup.entrance().ok()),
         inherited: [Some(report.as_raw_fd()), listener.as_ref().map(AsRawFd::as_raw_fd)],
     };
     // SAFETY: `run` makes system calls only, and reads its captures (X1).

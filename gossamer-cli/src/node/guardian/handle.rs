@@ -127,26 +127,30 @@ impl Guarded {
         };
         let (ours, theirs) = UnixStream::pair()?;
         ours.set_write_timeout(Some(PATIENCE))?;
-        let process = start_process(index, theirs)?;
         let cgroup = containment.cgroup();
-        let path = cgroup.as_ref().map(|cgroup| cgroup.path().into());
+        let process = start_process(index, theirs, cgroup.as_ref())?;
         let variables = variables.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
-        let sent = send_order(&ours, program, &NodeOrder::new(variables, &files, path), &files);
+        let sent = send_order(&ours, program, &NodeOrder::new(variables, &files), &files);
         ours.set_nonblocking(true)?;
         let (news, to) = tokio::net::UnixStream::from_std(ours)?.into_split();
-        if let (Err(_), Some(cgroup)) = (&sent, &cgroup) {
-            cgroup.remove();
+        let guardian = Guardian { process, to, cgroup: cgroup.clone() };
+        if let Err(error) = sent {
+            // It has started nothing.
+            guardian.kill();
+            guardian.wait(&mut Orphans::default());
+            if let Some(cgroup) = cgroup {
+                cgroup.remove();
+            }
+            return Err(error);
         }
-        sent?;
-        let guardian = Guardian { process, to, cgroup };
         Ok(Self { guardian, news, pipes: NodePipes { input, out, err, report } })
     }
 }
 
 /// Starts a guardian: this program, in a process group of its own, which a terminal's signals do not reach.
-fn start_process(index: u32, host: UnixStream) -> io::Result<Child> {
+fn start_process(index: u32, host: UnixStream, cgroup: Option<&Cgroup>) -> io::Result<Child> {
     let mut command = Command::new("/proc/self/exe");
-    command.arg0(NAME).arg(index.to_string()).process_group(0);
+    command.arg0(NAME).arg(index.to_string()).args(cgroup.map(Cgroup::path)).process_group(0);
     command.stdin(OwnedFd::from(host)).stdout(Stdio::null()).stderr(Stdio::null());
     let mut known = known();
     let process = command.spawn()?;

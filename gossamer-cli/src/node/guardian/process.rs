@@ -64,9 +64,14 @@ fn guard() -> io::Result<()> {
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
     // What it executes has no better name.
     let _ = rustix::thread::set_name(c"gossamer-guard");
-    let (program, order, files) = receive_order(&host)?;
-    let cgroup = order.cgroup.as_ref().map(|path| Cgroup::at(path));
-    match spawn(&program, &order, files, inherited) {
+    // After its node's index. It is told at once, and removed if the host is gone before it has said what to start.
+    let cgroup = std::env::args_os().nth(2).map(|path| Cgroup::at(&path));
+    let received = receive_order(&host);
+    if let (Err(_), Some(cgroup)) = (&received, &cgroup) {
+        remove(cgroup);
+    }
+    let (program, order, files) = received?;
+    match spawn(&program, &order, files, cgroup.as_ref(), inherited) {
         Ok(node) => {
             let pid = node.id().cast_signed();
             tell(&host, News::Started(pid));

@@ -8,7 +8,6 @@ use rustix::net::{
     SendFlags,
 };
 use serde::{Deserialize, Serialize};
-use std::ffi::OsString;
 use std::io::{self, ErrorKind, IoSlice, IoSliceMut, Read, Write};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -22,8 +21,6 @@ const FILES: usize = 5;
 pub struct NodeOrder {
     /// Variables of the node's environment.
     pub variables: Vec<(String, String)>,
-    /// The cgroup that the node is to enter, if there is one.
-    pub cgroup: Option<OsString>,
     has_input: bool,
     has_listener: bool,
 }
@@ -55,10 +52,10 @@ pub enum News {
 }
 
 impl NodeOrder {
-    /// For a node with these variables, files and cgroup.
+    /// For a node with these variables and files.
     #[must_use]
-    pub fn new(variables: Vec<(String, String)>, files: &NodeFiles, cgroup: Option<OsString>) -> Self {
-        Self { variables, cgroup, has_input: files.input.is_some(), has_listener: files.listener.is_some() }
+    pub fn new(variables: Vec<(String, String)>, files: &NodeFiles) -> Self {
+        Self { variables, has_input: files.input.is_some(), has_listener: files.listener.is_some() }
     }
 }
 
