@@ -132,6 +132,8 @@ pub(crate) struct Leader {
     seen: Vec<mpsc::Receiver<Option<u64>>>,
     /// The application ends: nodes may go.
     ending: Arc<AtomicBool>,
+    /// All nodes have started.
+    started: Arc<AtomicBool>,
 }
 
 impl Leader {
@@ -142,15 +144,15 @@ impl Leader {
     pub(crate) fn start(sockets: Vec<Socket>, members: &[Member]) -> io::Result<Self> {
         let readers = sockets.iter().map(Socket::try_clone).collect::<io::Result<Vec<_>>>()?;
         let others = Arc::new(sockets.into_iter().map(Mutex::new).collect::<Vec<_>>());
-        let ending = Arc::new(AtomicBool::new(false));
+        let (ending, started) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
         let mut seen = Vec::new();
         let (is_ready, ready) = mpsc::channel();
         for (index, reader) in readers.into_iter().enumerate() {
             let (answer, answers) = mpsc::channel();
             seen.push(answers);
             let is_ready = is_ready.clone();
-            let (others, ending, member) =
-                (Arc::clone(&others), Arc::clone(&ending), members[index + 1].clone());
+            let (others, member) = (Arc::clone(&others), members[index + 1].clone());
+            let (ending, started) = (Arc::clone(&ending), Arc::clone(&started));
             thread::Builder::new().name(format!("gossamer-node-{}", index + 1)).spawn(move || {
                 let take = |message| {
                     let heard = match message {
@@ -161,6 +163,10 @@ impl Leader {
                     if heard { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
                 };
                 let outcome = watch(reader, &others[index], silence(), take);
+                if outcome.is_err() && !started.load(Ordering::Relaxed) {
+                    // It may have given up for a reason that this node is about to find, too, and tells.
+                    thread::sleep(LINGER);
+                }
                 // AcqRel: the first loss is the cause; those that follow from it, or from the end, are no news.
                 if let Err(error) = outcome
                     && !ending.swap(true, Ordering::AcqRel)
@@ -170,7 +176,7 @@ impl Leader {
                 }
             })?;
         }
-        Ok(Self { others, ready, seen, ending })
+        Ok(Self { others, ready, seen, ending, started })
     }
 
     /// Waits until all other nodes are ready. One that is lost meanwhile ends the process.
@@ -179,6 +185,7 @@ impl Leader {
             // Their watchers hold the other ends for as long as the process lives.
             let _ready = self.ready.recv();
         }
+        self.started.store(true, Ordering::Relaxed);
     }
 
     /// Has all other nodes say when they are quiet, or not any more.
@@ -232,6 +239,14 @@ impl Leader {
     }
 }
 
+impl Drop for Leader {
+    /// A node that could not start says why, and may go on: the others are no concern of its.
+    fn drop(&mut self) {
+        // Release: pairs with the AcqRel of the watchers.
+        self.ending.store(true, Ordering::Release);
+    }
+}
+
 fn abort(others: &[Mutex<Socket>]) {
     for other in others {
         // Whoever holds the lock writes to a node that does not read.
@@ -270,6 +285,15 @@ pub(crate) struct Follower {
     /// Set once the runtime has started: node 0 leads it after all are ready.
     runtime: Arc<OnceLock<Arc<Shared>>>,
     ended: mpsc::Receiver<()>,
+    /// This node could not start.
+    gave_up: Arc<AtomicBool>,
+}
+
+impl Drop for Follower {
+    /// As that of `Leader`.
+    fn drop(&mut self) {
+        self.gave_up.store(true, Ordering::Relaxed);
+    }
 }
 
 impl Follower {
@@ -281,7 +305,13 @@ impl Follower {
         let writer = Arc::new(Mutex::new(socket.try_clone()?));
         let runtime = Arc::new(OnceLock::<Arc<Shared>>::new());
         let (end, ended) = mpsc::channel();
-        let follower = Self { writer: Arc::clone(&writer), runtime: Arc::clone(&runtime), ended };
+        let gave_up = Arc::new(AtomicBool::new(false));
+        let follower = Self {
+            writer: Arc::clone(&writer),
+            runtime: Arc::clone(&runtime),
+            ended,
+            gave_up: Arc::clone(&gave_up),
+        };
         thread::Builder::new().name("gossamer-node-0".to_owned()).spawn(move || {
             let take = |message| {
                 match (message, runtime.get()) {
@@ -297,7 +327,15 @@ impl Follower {
                 }
                 ControlFlow::Continue(())
             };
-            match watch(socket, &writer, silence(), take) {
+            let outcome = watch(socket, &writer, silence(), take);
+            if outcome.is_err() && runtime.get().is_none() {
+                // As in `Leader::start`.
+                thread::sleep(LINGER);
+                if gave_up.load(Ordering::Relaxed) {
+                    return;
+                }
+            }
+            match outcome {
                 // Whoever waits for it is there, or has ended the process.
                 Ok(()) => drop(end.send(())),
                 // That it is silent maybe this node alone sees; that it has ended, all.
