@@ -9,6 +9,8 @@ use std::process::Stdio;
 fn on_a_terminal(shell: &str) -> Ended {
     let path = file("shows", "text", b"a word or two");
     let line = shell.replace("$0", env!("CARGO_BIN_EXE_word_count")).replace("$1", path.to_str().unwrap());
+    // `script` may lose what is written just before the end.
+    let line = format!("{line}; status=$?; sleep 0.2; exit $status");
     let mut command = command("script");
     // `script` is in bsdutils, which every Debian has. `TERM` says what the terminal can do.
     run(command.args(["--quiet", "--return", "--command", &line, "/dev/null"]).env("TERM", "xterm"))
