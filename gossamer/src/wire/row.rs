@@ -14,6 +14,9 @@ use std::ptr::NonNull;
 /// Bytes from which a row of plain values is not copied to others of its message.
 pub(crate) const LONG: usize = 16 * 1024;
 
+/// No type has a larger alignment (Rust Reference, "The alignment modifiers").
+const LARGEST_ALIGN: usize = 1 << 29;
+
 /// Bytes that own their memory.
 pub(crate) struct Row {
     start: NonNull<u8>,
@@ -148,7 +151,7 @@ impl RowLayout {
 
     /// Memory for it. `None` if there is none, or it is no layout.
     pub(crate) fn allocate(self) -> Option<Row> {
-        let align = 1_usize.checked_shl(self.align.into())?;
+        let align = 1_usize.checked_shl(self.align.into()).filter(|align| *align <= LARGEST_ALIGN)?;
         let bytes = usize::try_from(self.bytes).ok()?;
         Row::with_room(Layout::from_size_align(bytes, align).ok()?)
     }
@@ -174,6 +177,7 @@ mod tests {
         assert!(Row::of(vec![7_u32; LONG]).into_vec::<u64>().is_err());
         assert!(RowLayout { bytes: u64::MAX, align: 0 }.allocate().is_none());
         assert!(RowLayout { bytes: 8, align: 77 }.allocate().is_none());
+        assert!(RowLayout { bytes: 8, align: 30 }.allocate().is_none(), "no type is aligned so");
         assert!(RowLayout { bytes: 1, align: 0 }.allocate().unwrap().extend(&[1, 2]).is_err());
         let mut half = Row::with_room(Layout::array::<u64>(2).unwrap()).unwrap();
         assert_eq!(half.extend(&[1; 12]), Ok(()));
