@@ -256,6 +256,13 @@ fn strangers_at_the_door_of_node_0_do_no_harm() {
     });
 }
 
+/// The names of nodes' sockets on this machine, which all may read.
+fn socket_names() -> Vec<String> {
+    let sockets = std::fs::read_to_string("/proc/net/unix").unwrap();
+    let names = sockets.lines().filter_map(|line| line.split_once(" @gossamer-"));
+    names.map(|(_, name)| format!("gossamer-{name}")).collect()
+}
+
 #[test]
 fn strangers_at_the_door_of_shared_memory_do_not_hold_up_the_start() {
     watched(|| {
@@ -263,17 +270,11 @@ fn strangers_at_the_door_of_shared_memory_do_not_hold_up_the_start() {
         // Node 0 and node 1 open their doors and wait; the name of a door is in /proc/net/unix for all to read.
         let waiting: Vec<_> =
             (0..2).map(|index| node(PROGRAM, "sum", index, &addresses, &token).spawn().unwrap()).collect();
-        let doors = || -> Vec<String> {
-            let sockets = std::fs::read_to_string("/proc/net/unix").unwrap();
-            let names =
-                sockets.lines().filter_map(|line| line.rsplit_once('@').map(|(_, name)| name.to_owned()));
-            names.filter(|name| name.starts_with("gossamer-")).collect()
-        };
         let due = Instant::now() + Duration::from_secs(20);
-        while doors().len() < 2 && Instant::now() < due {
+        while socket_names().len() < 2 && Instant::now() < due {
             std::thread::sleep(Duration::from_millis(5));
         }
-        let strangers: Vec<_> = doors()
+        let strangers: Vec<_> = socket_names()
             .iter()
             .flat_map(|name| std::iter::repeat_n(name.clone(), 20))
             .filter_map(|name| UnixStream::connect_addr(&SocketAddr::from_abstract_name(name).unwrap()).ok())
@@ -293,20 +294,15 @@ fn a_stranger_who_sees_the_names_of_some_nodes_cannot_take_those_of_others() {
         let (addresses, token) = (addresses(3, Shm), token());
         let waiting: Vec<_> =
             (0..2).map(|index| node(PROGRAM, "sum", index, &addresses, &token).spawn().unwrap()).collect();
-        let names = || -> Vec<String> {
-            let sockets = std::fs::read_to_string("/proc/net/unix").unwrap();
-            let names = sockets.lines().filter_map(|line| line.split_once(" @gossamer-"));
-            names.map(|(_, name)| format!("gossamer-{name}")).collect()
-        };
         let due = Instant::now() + Duration::from_secs(20);
-        while names().len() < 2 && Instant::now() < due {
+        while socket_names().len() < 2 && Instant::now() < due {
             std::thread::sleep(Duration::from_millis(5));
         }
         let siblings = |name: String| {
             let stem = name.rsplit_once('-').map_or(name.clone(), |(stem, _)| stem.to_owned());
             (1..8).map(move |node| format!("{stem}-{node}"))
         };
-        let taken: Vec<_> = names()
+        let taken: Vec<_> = socket_names()
             .into_iter()
             .flat_map(siblings)
             .filter_map(|name| UnixListener::bind_addr(&SocketAddr::from_abstract_name(name).unwrap()).ok())
