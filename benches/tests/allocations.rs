@@ -1,9 +1,12 @@
-//! Allocations of a request to another node, counted by an allocator, over each fabric.
+//! Allocations of a request to another node, over each fabric, and of one of a socket, counted by an allocator.
 #![expect(unsafe_code, reason = "an allocator is unsafe to be one; this one leaves all to the system's")]
+#![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
+use gossamer::net::{TcpListener, TcpStream};
 use gossamer::{Config, FabricChoice, Trust, rack};
 use integration_tests::{isolated, simulate_rdma, watched};
 use std::alloc::{GlobalAlloc, Layout, System};
+use std::io::{Read, Write};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 struct Counting;
@@ -60,6 +63,49 @@ fn a_small_request_to_another_node_allocates_nothing_over_any_fabric() {
                 simulate_rdma();
                 let config = Config::default().threads(1).pin(false).fabric(fabric);
                 assert_eq!(rack::run_in_process(2, config, fewest), 0, "{fabric:?}");
+            });
+        });
+    }
+}
+
+/// The fewest allocations of so many requests of a socket, with their answers, between two fibers.
+fn fewest_of_a_socket() -> u64 {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let mut asking = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    let (answering, _) = listener.accept().unwrap();
+    let server = gossamer::spawn_with(
+        |mut answering: TcpStream| {
+            let mut buffer = [0; 64];
+            while let Ok(length @ 1..) = answering.read(&mut buffer) {
+                answering.write_all(&buffer[..length]).unwrap();
+            }
+        },
+        answering,
+    );
+    let mut ask = || {
+        asking.write_all(&[7; 32]).unwrap();
+        asking.read_exact(&mut [0; 32]).unwrap();
+    };
+    // Whatever grows, grows now.
+    (0..REQUESTS).for_each(|_| ask());
+    let window = |_| {
+        let before = ALLOCATIONS.load(Relaxed);
+        (0..REQUESTS).for_each(|_| ask());
+        ALLOCATIONS.load(Relaxed) - before
+    };
+    let fewest = (0..WINDOWS).map(window).min().unwrap_or(u64::MAX);
+    drop(asking);
+    server.join();
+    fewest
+}
+
+#[test]
+fn a_request_of_a_socket_and_its_answer_allocate_nothing() {
+    for workers in [1, 2] {
+        watched(move || {
+            isolated(move || {
+                let config = Config::default().threads(workers).pin(false);
+                assert_eq!(gossamer::run(config, fewest_of_a_socket), 0, "{workers} workers");
             });
         });
     }

@@ -10,6 +10,7 @@
 //! | 3 | a machine could not be reached, or could not start its nodes |
 //! | 74 | the output could not be written, on a full disk for example |
 //! | 75 | a machine was lost, or a node gave up because its peer was lost and nobody knows why |
+//! | 124 | its time was up (`--timeout`) |
 //! | 126, 127 | the program is not executable, is not there |
 //! | 130, 143 | after Ctrl-C, after SIGTERM or `gossamer kill` |
 //! | 141 | whoever read standard output has closed it |
@@ -22,10 +23,11 @@
 //! | 3 | the other side was not reached, or has another code |
 //! | 74 | the receiver could not write any more |
 //! | 75 | the other side was lost |
+//! | 124 | not all was sent in time |
 //! | 141 | whoever read the receiver's standard output has closed it |
 //!
-//! The other commands end with 0, or with 2 or 3 as above. `kill` and `logs` end with 1 if no such application runs, `check-rdma`
-//! if RDMA cannot be used.
+//! `gossamer status --health` ends with 0 if the daemon of this machine lives, else with 3. The other commands end with 0, or with
+//! 2 or 3 as above. `kill` and `logs` end with 1 if no such application runs, `check-rdma` if RDMA cannot be used.
 
 use std::fmt;
 
@@ -39,6 +41,8 @@ pub const UNREACHABLE: u8 = 3;
 pub const OUTPUT: u8 = 74;
 /// A machine was lost, or the other side of a transfer; also how a node ends that has lost a peer.
 pub const LOST: u8 = 75;
+/// The application has run for as long as it may.
+pub const TIMED_OUT: u8 = 124;
 /// The program is there, but cannot be executed.
 pub const NOT_EXECUTABLE: u8 = 126;
 /// The program is not there.

@@ -6,6 +6,7 @@
 //! | room | |
 //! |---|---|
 //! | [`exit`] | what each exit status means |
+//! | [`values`] | values of options, as users write them |
 //! | [`terminal`] | standard input and output |
 //! | [`secure`] | encrypted connections between those who know a key |
 //! | [`node`] | the nodes of one machine |
@@ -28,3 +29,4 @@ pub mod query;
 pub mod rack;
 pub mod secure;
 pub mod terminal;
+pub mod values;

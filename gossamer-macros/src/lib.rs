@@ -19,7 +19,12 @@ use proc_macro::TokenStream;
 
 /// Starts the runtime and runs the function's body in it, as a fiber.
 ///
-/// The function takes no parameters; its result, if it has one, is given back as it is. `#[gossamer::main(threads = N)]` sets
+/// The function takes no parameters; its result, if it has one, is given back as it is. It may be whatever `main` may return, also a
+/// `Result<(), Box<dyn Error>>`: such an error cannot leave the worker's thread, so another one comes back, with its texts and without
+/// its type and its sources. Of any other `Result` whose error is not `Send`, the error is printed, as `main` does, and the process ends
+/// with status 1.
+///
+/// `#[gossamer::main(threads = N)]` sets
 /// the number of workers, by any constant expression; without it there is one per core. The environment variable
 /// `GOSSAMER_THREADS` overrides both. Delegated closures in the body may capture variables, as under [`macro@delegate`].
 ///
@@ -43,13 +48,17 @@ pub fn main(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// The closures themselves become constants: they are put in `const { … }` blocks, in which rustc lets them capture nothing. Only such
 /// closures, and `fn`s, go to other nodes. So it is done to all closures that are written in the call itself: those that capture
 /// nothing, and those of the forms with explicit arguments (`apply_with` and its like, `entrust_with`, `spawn_with`, `spawn_on_with`,
-/// `spawn_many_with`, `rack::on_each_node`, `apply_archived`, `Sharded::with`, `map_all`). One that is put into a variable first can
+/// `spawn_many_with`, `rack::on_each_node`, `apply_archived`, `Sharded::with`, `Sharded::on`). One that is put into a variable first can
 /// be written as a constant there: `let add = const { |sum: &mut u64, n: u64| *sum += n };`.
+///
+/// A closure that is put into a variable may capture too, if that is all that the variable is for: `let add = move |sum: &mut u64| *sum
+/// += n;`, `trust.apply(add)`. It says that its first parameter is a `&mut` (or has none, for `spawn`), and nothing but delegating calls
+/// uses it. The variable holds the captures then: it can be delegated as often as they can be copied.
 ///
 /// The macro sees names, not types, so it goes by these rules:
 ///
 /// - `x.apply(|…| …)` with captures is a delegation, whatever `x` is. For a method of that name on a type of your own write
-///   `Type::apply(&x, |…| …)`, or put the closure in a variable. So is `x.apply_with(|…| …, arguments)`.
+///   `Type::apply(&x, |…| …)`, or put the closure in a variable (if its first parameter is no `&mut`). So is `x.apply_with(|…| …, arguments)`.
 /// - A bare `spawn`, `spawn_on` or `spawn_…with` is gossamer's (rustc checks that it is); `std::thread::spawn` is not.
 /// - `x.spawn(|…| …)` is a delegation where `x` visibly is a trustee: `Trustee::here()`, an element of `Trustee::all()`,
 ///   `trust.trustee()`, a variable made from these, or one declared as `Trustee`.

@@ -5,7 +5,7 @@ use quote::{ToTokens, quote, quote_spanned};
 use syn::parse::Parser;
 use syn::punctuated::Punctuated;
 use syn::spanned::Spanned;
-use syn::{Expr, ExprLit, ItemFn, Lit, Meta, ReturnType, Safety, Signature, Token};
+use syn::{Expr, ExprLit, ItemFn, Lit, Meta, ReturnType, Safety, Signature, Token, Type};
 
 use crate::captures::{gossamer_span, rewrite_function};
 use crate::messages;
@@ -109,12 +109,21 @@ fn run_in_runtime(function: &ItemFn, threads: Option<&Expr>) -> TokenStream {
         }
         None => quote!(::core::option::Option::None),
     };
-    let result = match &sig.output {
-        ReturnType::Default => quote!(()),
-        ReturnType::Type(_, result) => result.to_token_stream(),
-    };
-    let body = quote_spanned! {Span::mixed_site()=>
-        ::gossamer::__private::main(#threads, || -> #result #block)
+    let body = match &sig.output {
+        ReturnType::Default => quote_spanned! {Span::mixed_site()=>
+            ::gossamer::__private::main(#threads, || -> () #block)
+        },
+        // Stable Rust does not take it for a type.
+        ReturnType::Type(_, never) if matches!(**never, Type::Never(_)) => {
+            quote_spanned! {Span::mixed_site()=>
+                ::gossamer::__private::main(#threads, || -> #never #block)
+            }
+        }
+        ReturnType::Type(_, result) => quote_spanned! {Span::mixed_site()=>
+            #[allow(unused_imports)]
+            use ::gossamer::__private::{AsItIs as _, AsText as _, OrExit as _};
+            (&&&&::gossamer::__private::Program::<#result>::new()).run_program(#threads, || -> #result #block)
+        },
     };
     quote!(#(#attrs)* #vis #sig { #body })
 }

@@ -36,6 +36,10 @@ catalogue! {
         "a delegated closure cannot capture `self`",
         help "bind what the closure needs to a local variable first, for example `let name = self.name.clone();`";
 
+    CAPTURE_BESIDE_ARGUMENTS in "capture_beside_explicit_arguments":
+        "the closure of `{call}` is handed its arguments, and `{name}` is none of them",
+        help "hand it over with the others: `{call}(…, |…, ({name}, …)| …, ({name}, …))`";
+
     // #[gossamer::main].
     MAIN_NOT_A_FUNCTION in "main_on_struct":
         "#[gossamer::main] goes on a function",

@@ -22,16 +22,21 @@
 //! ```
 //!
 //! # Where to begin
-//! - [`#[gossamer::main]`](macro@main) or [`run`] starts a runtime.
+//! - [`#[gossamer::main]`](macro@main) or [`run`] starts a runtime, a [`Runtime`] is one to hold.
 //! - [`entrust`] makes a property here, [`Trustee::entrust`] on another worker, [`Sharded`] on all of them.
+//! - [`Replicated`] is for data that all read and few replace: each node has a copy, and reads need no request.
 //! - [`Trust`] has the ways to delegate: [`apply`](Trust::apply) waits, [`apply_then`](Trust::apply_then) calls back,
-//!   [`apply_async`](Trust::apply_async) gives a [`Pending`].
+//!   [`apply_async`](Trust::apply_async) gives a [`Pending`], [`Replies`] gather the results of many.
 //! - [`#[gossamer::delegate]`](macro@delegate) lets delegated closures of a function capture variables, and makes the methods
 //!   of a property methods of its trusts.
 //! - [`NoRef`] says what may travel: owned data, without references.
 //! - [`Latch`] is for closures that have to wait themselves.
 //! - [`rack`] is about nodes: several processes that are one program.
-//! - [`spawn`] starts a fiber, [`net`] has sockets for fibers.
+//! - [`spawn`] starts a fiber, [`spawn_local`] one of the same worker, which may hold what is not `Send`; in a [`scope`] fibers borrow.
+//! - [`block_on`] waits for a future, [`select!`] for the first of several, [`timeout`] not for ever; [`sync`] has channels,
+//!   semaphores, locks and notifications.
+//! - [`unblock`] is for calls that block.
+//! - [`net`] has sockets for fibers, [`io`] moves bytes between them and files.
 //! - [`stream`] has streams that are written and read as memory.
 //!
 //! # What may block
@@ -70,34 +75,45 @@ pub use gossamer_macros::{NoRef, delegate, main};
 pub mod glossary {}
 
 mod atomic;
+mod blocking;
 mod fabric;
+mod kernel;
 mod lane;
 pub mod net;
 pub mod rack;
 mod runtime;
 pub mod stream;
 mod structures;
+pub mod sync;
 mod sys;
 mod transport;
 mod trust;
+mod waiting;
 mod wire;
 mod worker;
 
+pub use blocking::{Unblocked, unblock, unblock_async};
 pub use fabric::choice::FabricChoice;
+pub use kernel::{fs, io, process, signal};
 pub use lane::error::{DelegationError, Reason};
 #[cfg(fuzzing)]
 #[doc(hidden)]
 pub use rack::fuzzing;
 pub use rack::run::{run, try_run};
 pub use runtime::StartError;
+pub use runtime::embedded::Runtime;
+pub use transport::seal::protection::Protection;
 #[cfg(feature = "rkyv")]
 pub use trust::Archive;
 #[cfg(feature = "may")]
 pub use trust::spawn_may;
 pub use trust::{
-    FiberLocal, JoinHandle, JoinMany, Latch, NoRef, Pending, Sharded, Trust, Trustee, entrust, sleep, spawn,
-    spawn_many_with, spawn_on, spawn_on_with, spawn_with, without_suspending, yield_now,
+    FiberLocal, JoinHandle, JoinMany, Latch, NameError, NoRef, Pending, PendingOutcome, Replicated, Replies,
+    Returned, Scope, ScopedJoinHandle, Sharded, Snapshot, Trust, Trustee, WeakTrust, entrust, entrust_as,
+    forget_name, scope, sleep, spawn, spawn_local, spawn_many_with, spawn_on, spawn_on_with, spawn_with,
+    without_suspending, yield_now,
 };
+pub use waiting::{Elapsed, JoinSet, Sleep, block_on, join_all, sleep_async, timeout, timeout_async};
 #[cfg(feature = "serde")]
 pub use wire::Serde;
 pub use wire::decoder::Decoder;
@@ -111,9 +127,11 @@ pub mod __private {
     pub use crate::__place as place;
     pub use crate::lane::place::{GOSSAMER_PLACES, Place};
     pub use crate::rack::collective::on_each_node_with_arguments_first as on_each_node;
+    pub use crate::rack::program::{AsItIs, AsText, OrExit, Program};
     pub use crate::rack::run::main;
     pub use crate::trust::arguments_first::{spawn_many_with, spawn_on_with, spawn_with};
     pub use crate::trust::delegate::Delegate;
+    pub use crate::waiting::select;
     pub use crate::wire::field::Field;
     pub use crate::wire::shape::Shape;
     pub use linkme;
@@ -171,6 +189,11 @@ macro_rules! __place {
 #[cfg(doctest)]
 #[doc = include_str!("../../README.md")]
 pub struct Readme;
+
+/// The programs of the page about servers compile.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/servers.md")]
+pub struct Servers;
 
 /// What the documents say of constants is what these are.
 #[cfg(all(test, not(loom)))]

@@ -1,17 +1,20 @@
 //! Starting a runtime, running a program in it, ending it.
 
+pub(crate) mod embedded;
+
+use crate::blocking::pool;
 use crate::lane::catch;
 use crate::structures::inline_closure::InlineClosure;
-use crate::sys::fibers::fiber::Job;
+use crate::sys::fibers::job::{Job, NotStarted};
 use crate::sys::signals::fault_handler;
 use crate::sys::sync::doorbell::Doorbell;
-use crate::sys::threads::affinity;
+use crate::sys::threads::{affinity, ownership};
 use crate::trust::fiber_local::drop_locals;
 use crate::worker;
 use crate::worker::config::Config;
 use crate::worker::end::last_words;
 use crate::worker::end::quiet::wait_until_quiet;
-use crate::worker::fibers::readiness::{Sources, WAKE};
+use crate::worker::fibers::sources::{Sources, WAKE};
 use crate::worker::mailbox::Mailbox;
 use crate::worker::mailbox::inbox::{Inbox, Message};
 use crate::worker::nodes::peers::Peers;
@@ -84,8 +87,8 @@ pub(crate) fn run_alone<R: Send + 'static>(
     f: impl FnOnce() -> R + Send + 'static,
     spawned_at: &'static Location<'static>,
 ) -> Result<R, StartError> {
-    let runtime = Runtime::start(config, None, None)?;
-    let outcome = Runtime::run_first(slice::from_ref(&runtime), f, spawned_at);
+    let runtime = NodeThreads::start(config, None, None)?;
+    let outcome = NodeThreads::run_first(slice::from_ref(&runtime), f, spawned_at);
     runtime.end();
     Ok(outcome.unwrap_or_else(|payload| panic::resume_unwind(payload)))
 }
@@ -106,24 +109,26 @@ pub(crate) struct Placement {
 impl Placement {
     /// That of the only node of this machine.
     pub(crate) fn alone(config: &Config) -> Self {
-        Self::among(config, affinity::allowed().unwrap_or_default())
+        let processors = affinity::allowed().unwrap_or_default();
+        let are_own = ownership::are_own(&processors);
+        Self::among(config, processors, are_own)
     }
 
-    /// That of a node which has these processors to itself.
-    pub(crate) fn among(config: &Config, processors: Vec<usize>) -> Self {
+    /// That of a node which shares these processors with no other node, and with nobody else if they `are_own`.
+    pub(crate) fn among(config: &Config, processors: Vec<usize>, are_own: bool) -> Self {
         let workers = config.worker_count(processors.len());
-        let pinned = config.pins(workers, processors.len());
+        let pinned = config.pins(workers, processors.len(), are_own);
         Self { workers, processors: Some(processors).filter(|processors| pinned && !processors.is_empty()) }
     }
 }
 
 /// The threads of a runtime.
-pub(crate) struct Runtime {
+pub(crate) struct NodeThreads {
     shared: Arc<Shared>,
     threads: Vec<JoinHandle<()>>,
 }
 
-impl Runtime {
+impl NodeThreads {
     /// Starts the workers of a runtime, or, with `peers`, of one node of one.
     pub(crate) fn start(
         config: Config,
@@ -131,6 +136,7 @@ impl Runtime {
         peers: Option<Peers>,
     ) -> Result<Self, StartError> {
         let system = |step| move |source| StartError::System { step, source };
+        config.blocking_threads.into_iter().for_each(pool::bound_to);
         let placement = placement.unwrap_or_else(|| Placement::alone(&config));
         let count = placement.workers;
         let (mut polls, mut mailboxes) = (Vec::new(), Vec::new());
@@ -199,17 +205,16 @@ impl Runtime {
     ) -> Result<R, Box<dyn Any + Send>> {
         let (sender, receiver) = mpsc::sync_channel(1);
         let first = Box::new(move |here: &worker::Worker| {
-            let start =
-                InlineClosure::new(move |start: Result<(), crate::sys::fibers::stack::StackError>| {
-                    let outcome = match start {
-                        Ok(()) => panic::catch_unwind(AssertUnwindSafe(f)),
-                        Err(error) => Err(Box::new(error.to_string()) as Box<dyn Any + Send>),
-                    };
-                    drop_locals();
-                    // The receiver waits below until it has this.
-                    let _received = sender.send(outcome);
-                });
-            here.fibers.scheduler.submit_main(Job { start, spawned_at }, THREAD_STACK);
+            let start = InlineClosure::new(move |start: Result<(), NotStarted>| {
+                let outcome = match start {
+                    Ok(()) => panic::catch_unwind(AssertUnwindSafe(f)),
+                    Err(why) => Err(Box::new(why.to_string()) as Box<dyn Any + Send>),
+                };
+                drop_locals();
+                // The receiver waits below until it has this.
+                let _received = sender.send(outcome);
+            });
+            here.fibers.scheduler.submit_main(Job { start, spawned_at, id: 0 }, THREAD_STACK);
         });
         // If it is refused, the sender goes with it.
         let _refused = nodes[0].shared.mailboxes[0].send(Message::Request(first));
@@ -226,7 +231,7 @@ impl Runtime {
     }
 
     /// Cancels fibers, serves what is in flight, drops the properties, joins the workers.
-    fn end(self) {
+    pub(crate) fn end(self) {
         for phase in [Phase::Draining, Phase::Dropping] {
             self.shared.advance_to(phase);
             wait_until_quiet(iter::once(&*self.shared), || self.shared.look(), String::new);

@@ -5,17 +5,28 @@ export GOSSAMER_TEST_DEVICE=installed GOSSAMER_FABRIC=verbs
     --skip channels::two_ends || exit
 check_packets 1000
 
-echo "--- 64 MiB between two processes"
+# Between two processes: how `send` ends.
+transfer() {
+    rm -f /tmp/receiver
+    ./gossamer recv --listen "$ADDRESS:4000" --json --overwrite --output /tmp/received >/tmp/receiver 2>&1 &
+    receiver=$!
+    await grep -q waiting /tmp/receiver
+    code=$(sed -n 's/.*"code":"\([^"]*\)".*/\1/p' /tmp/receiver)
+    ./gossamer send --to "$ADDRESS:4000" --code "$code" --json /tmp/sent >/tmp/sender 2>&1
+    sent=$?
+    wait $receiver
+}
+
+echo "--- a file, whose contents are sealed, goes by TCP, or says that it may not"
 dd if=/dev/urandom of=/tmp/sent bs=1M count=64 2>/dev/null
 mkdir /tmp/received
-./gossamer recv --listen "$ADDRESS:4000" --json --output /tmp/received >/tmp/receiver 2>&1 &
-receiver=$!
-await grep -q waiting /tmp/receiver
-code=$(sed -n 's/.*"code":"\([^"]*\)".*/\1/p' /tmp/receiver)
-./gossamer send --to "$ADDRESS:4000" --code "$code" --json /tmp/sent >/tmp/sender 2>&1 || { cat /tmp/sender; fail "send"; }
-wait $receiver || { cat /tmp/receiver; fail "recv"; }
-tail -n 1 /tmp/receiver
+transfer && fail "recv"
+[ $sent = 3 ] || { cat /tmp/sender; fail "send has ended with $sent"; }
+grep -q "does not go by RDMA" /tmp/sender || { cat /tmp/sender; fail "why is not told"; }
+unset GOSSAMER_FABRIC
+transfer || { cat /tmp/receiver; fail "recv"; }
+[ $sent = 0 ] || { cat /tmp/sender; fail "send"; }
 cmp /tmp/sent /tmp/received/sent || fail "something else was received"
-# Blocks are read, in packets of 4096 bytes.
-check_packets 16384
+check_packets 0
+[ "$found" = 0 ] || fail "there was RDMA"
 check_receives

@@ -1,7 +1,7 @@
 //! A file from one process to another.
 
 use super::{Against, Aim, Group, Table, Unit, row};
-use crate::contenders::files::{MIB, gossamer, mbuffer, nc, rsync, socat};
+use crate::contenders::files::{MIB, gossamer, gossamer_plain, mbuffer, nc, rsync, socat};
 use crate::measure::{Setting, Way};
 
 pub(super) fn group() -> Group {
@@ -23,6 +23,7 @@ fn table(name: &str, title: &str, setting: Setting) -> Table {
     let mut rows = vec![
         row("gossamer send, shared memory", gossamer, over(Way::Memory)),
         row("gossamer send, TCP", gossamer, over(Way::Tcp)).leads(),
+        row("gossamer send --plain, TCP", gossamer_plain, over(Way::Tcp)),
         row("nc", nc, setting).needs("nc").aim(ahead),
         row("socat", socat, setting).needs("socat").aim(ahead),
         row("mbuffer", mbuffer, setting).needs("mbuffer").aim(ahead),

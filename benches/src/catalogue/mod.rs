@@ -3,6 +3,7 @@
 mod delegation;
 mod files;
 mod growth;
+mod http;
 mod local;
 mod map;
 mod nodes;
@@ -103,6 +104,7 @@ pub fn groups() -> Vec<Group> {
         rack::group(),
         streams::group(),
         files::group(),
+        http::group(),
     ]
 }
 

@@ -2,8 +2,8 @@
 
 use super::{Against, Aim, Group, Row, Table, Unit, row};
 use crate::contenders::streams::{
-    BLOCK, blocks, channel, iperf, iperf_zero_copy, malloc, pipe, pipe_between, plain, remapped,
-    windows_by_signal, windows_by_userfault,
+    BLOCK, blocks, blocks_authenticated, blocks_encrypted, channel, iperf, iperf_zero_copy, malloc, pipe,
+    pipe_between, plain, remapped, windows_by_signal, windows_by_userfault,
 };
 use crate::measure::{Setting, Way};
 
@@ -29,6 +29,18 @@ pub(super) fn group() -> Group {
             ]
         })
     };
+    let setting = Setting { way: Way::Tcp, bytes: BLOCK, ..Setting::PLAIN };
+    let levels = Table {
+        name: "stream-levels".into(),
+        title: "two processes over TCP over loopback, by `Options::protection`".into(),
+        unit: Unit::Bytes(BLOCK),
+        against: Against::First,
+        rows: vec![
+            row("encrypted", blocks_encrypted, setting).leads(),
+            row("authenticated", blocks_authenticated, setting),
+            row("checked", blocks, setting).aim(Aim::AtLeast(0.6)),
+        ],
+    };
     Group {
         name: "streams",
         about: "One end writes consecutive 64-bit numbers, the other adds them up and checks them; each has a processor. Blocks of \
@@ -38,6 +50,7 @@ pub(super) fn group() -> Group {
             process,
             memory,
             tcp("stream-tcp", "two processes over TCP over loopback", Way::Tcp, Aim::AtLeast(1.0)),
+            levels,
             tcp("stream-gigabit", "two processes over a link of 1 Gbit/s", Way::Gigabit, Aim::AtLeast(0.986)),
         ],
     }

@@ -3,6 +3,7 @@
 pub mod actors;
 pub mod files;
 pub mod gossamer;
+pub mod http;
 pub mod locks;
 pub mod maps;
 pub mod memory;

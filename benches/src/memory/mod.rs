@@ -82,22 +82,22 @@ impl Shape {
             Over::Verbs => 2 * near * inside + FAR_ENDS * between + self.pinned(),
         };
         let (connections, descriptors) = match over {
-            // Node 0 and each other are connected. Each node has memory of its own, and shares more with each other, whose workers
-            // it can wake.
+            // Node 0 and each other are connected, and so are the others, to see who lives when node 0 does not. Each node has memory of
+            // its own, and shares more with each other, whose workers it can wake.
             Over::Memory => {
-                let controls = if node == 0 { others } else { 1 };
-                (controls, 2 * controls + others * (2 + workers))
+                let (controls, watched) = if node == 0 { (others, 0) } else { (1, others - 1) };
+                (controls + watched, 2 * controls + watched + others * (2 + workers))
             }
             // One for each worker, and one to watch each other, which is read and written by two descriptors.
             Over::Tcp => (others * (workers + 1), others * (workers + 2)),
             // As with shared memory; and the device's two, a completion channel of each worker, and what ends the watch of the device.
             Over::Verbs => (others, 2 * others + workers + 3),
         };
-        // Each worker has a poller, by two descriptors, what wakes it, and what other nodes wake it with. Each node has a listener.
+        // Each worker has a poller, by two descriptors, what wakes it, and what other nodes wake it with.
         Figures {
             lanes: slots + ENDS * (inside + between),
             connections,
-            descriptors: descriptors + 4 * workers + 2,
+            descriptors: descriptors + 4 * workers + 1,
         }
     }
 }

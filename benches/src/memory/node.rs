@@ -11,14 +11,11 @@ pub(super) const MARK: &str = "memory of a node:";
 /// What a process has.
 #[derive(Clone, Copy, Debug, Default)]
 struct State {
-    /// Bytes; shared ones are divided among those who share them.
+    /// Bytes, but for pages of files; shared ones are divided among those who share them.
     resident: u64,
     sockets: u64,
     descriptors: u64,
 }
-
-/// The socket at which its neighbours meet a node, which is no connection.
-const LISTENER: u64 = 1;
 
 /// What this process had last before a lane was made.
 static BEFORE: Mutex<State> = Mutex::new(State { resident: 0, sockets: 0, descriptors: 0 });
@@ -39,17 +36,17 @@ fn lock(state: &Mutex<State>) -> std::sync::MutexGuard<'_, State> {
 impl State {
     fn now() -> Self {
         let rollup = std::fs::read_to_string("/proc/self/smaps_rollup").unwrap_or_default();
-        let line = rollup.lines().find_map(|line| line.strip_prefix("Pss:"));
-        let kibibytes = line.and_then(|line| line.trim().strip_suffix(" kB")?.parse::<u64>().ok());
+        // Not that of files: how much of it is a process's own depends on what other processes run.
+        let of_a_kind = |kind: &str| {
+            let line = rollup.lines().find_map(|line| line.strip_prefix(kind));
+            line.and_then(|line| line.trim().strip_suffix(" kB")?.parse::<u64>().ok()).unwrap_or(0)
+        };
+        let kibibytes = of_a_kind("Pss_Anon:") + of_a_kind("Pss_Shmem:");
         let links = std::fs::read_dir("/proc/self/fd").into_iter().flatten().flatten();
         let links: Vec<_> = links.filter_map(|entry| std::fs::read_link(entry.path()).ok()).collect();
         let is_socket = |link: &&std::path::PathBuf| link.to_string_lossy().starts_with("socket:");
         let sockets: HashSet<_> = links.iter().filter(is_socket).collect();
-        Self {
-            resident: kibibytes.unwrap_or(0) << 10,
-            sockets: sockets.len() as u64,
-            descriptors: links.len() as u64,
-        }
+        Self { resident: kibibytes << 10, sockets: sockets.len() as u64, descriptors: links.len() as u64 }
     }
 }
 
@@ -105,7 +102,7 @@ fn figures() -> String {
         "{} {} {} {}",
         before.resident,
         now.resident.saturating_sub(before.resident),
-        now.sockets - start.sockets - LISTENER,
+        now.sockets - start.sockets,
         now.descriptors - start.descriptors
     )
 }

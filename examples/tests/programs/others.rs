@@ -1,9 +1,9 @@
 //! The small programs.
 
 use crate::child::{Watched, command, run};
-use std::io::{BufRead, BufReader, Write};
-use std::net::TcpStream;
-use std::time::Duration;
+use crate::client::Client;
+use std::io::{BufRead, BufReader};
+use std::process::Command;
 
 /// Runs a program with every small number of threads, and expects the same output from all.
 fn prints(program: &str, expected: &str) {
@@ -30,31 +30,46 @@ fn the_bank_loses_no_coin() {
     prints(env!("CARGO_BIN_EXE_bank"), expected);
 }
 
-/// A client of the counter server.
-struct Client(BufReader<TcpStream>);
+/// Where a counter server says that it listens.
+fn address_of(server: &mut Watched) -> String {
+    let mut line = String::new();
+    BufReader::new(server.0.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    line.trim_end().strip_prefix("listening on ").expect("it says where it listens").to_owned()
+}
 
-impl Client {
-    fn connect(address: &str) -> Self {
-        let stream = TcpStream::connect(address).unwrap();
-        stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
-        Self(BufReader::new(stream))
-    }
+fn counter_server() -> Command {
+    let mut command = command(env!("CARGO_BIN_EXE_counter_server"));
+    command.arg("127.0.0.1:0").env("GOSSAMER_THREADS", "2");
+    command
+}
 
-    fn answer(&mut self, line: &str) -> String {
-        self.0.get_mut().write_all(line.as_bytes()).unwrap();
-        let mut answer = String::new();
-        self.0.read_line(&mut answer).unwrap();
-        answer
+#[test]
+fn the_counter_server_answers_every_connection_also_on_several_nodes() {
+    for nodes in [2, 4] {
+        let token = format!("{:064x}", u64::from(std::process::id()) << 8 | nodes);
+        let names: Vec<_> =
+            (0..nodes).map(|node| format!("unix:counter-{}-{nodes}-{node}", std::process::id())).collect();
+        let start = |node: u64| {
+            let mut command = counter_server();
+            command.env("GOSSAMER_NODES", names.join(",")).env("GOSSAMER_NODE", node.to_string());
+            Watched::start(command.env("GOSSAMER_TOKEN", &token).env("GOSSAMER_FABRIC", "shm"))
+        };
+        let mut servers: Vec<_> = (0..nodes).map(start).collect();
+        let address = address_of(&mut servers[0]);
+        for round in 0..10 {
+            let mut clients: Vec<_> = (0..100).map(|_| Client::connect(&address)).collect();
+            for (index, client) in clients.iter_mut().enumerate() {
+                let count = 100 * round + index + 1;
+                assert_eq!(client.answer("everybody\n"), format!("{count}\n"), "on {nodes} nodes");
+            }
+        }
     }
 }
 
 #[test]
 fn the_counter_server_counts_over_all_its_clients() {
-    let mut command = command(env!("CARGO_BIN_EXE_counter_server"));
-    let mut server = Watched::start(command.arg("127.0.0.1:0").env("GOSSAMER_THREADS", "2"));
-    let mut line = String::new();
-    BufReader::new(server.0.stdout.take().unwrap()).read_line(&mut line).unwrap();
-    let address = line.trim_end().strip_prefix("listening on ").expect("it says where it listens");
+    let mut server = Watched::start(&mut counter_server());
+    let address = &address_of(&mut server);
 
     let mut clients: Vec<Client> = (0..20).map(|_| Client::connect(address)).collect();
     for (index, client) in clients.iter_mut().enumerate() {

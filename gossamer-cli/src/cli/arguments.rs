@@ -1,13 +1,22 @@
 //! The grammar of the command line, and its help.
 
+use crate::daemon::log::LogFormat;
 use crate::files;
+use crate::launcher::mapping::Mapping;
+use crate::launcher::options::RunOptions;
+use crate::launcher::output::{FilePattern, OutputOptions};
+use crate::launcher::timeout::TimeLimit;
+use crate::node::allowance::Allowance;
+use crate::program::settings::NodeSettings;
 use crate::rack::config;
+use crate::values;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Parser, Subcommand};
 use clap_complete::Shell;
-use gossamer::FabricChoice;
+use gossamer::{FabricChoice, Protection};
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// Launch and watch the nodes of Gossamer applications; send files from machine to machine
 #[derive(Debug, Parser)]
@@ -20,16 +29,8 @@ pub struct Arguments {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Action {
     Run(RunArguments),
-    /// Start nodes on this machine for launchers that know the rack's key
-    ///
-    /// Runs in the foreground, until SIGTERM or SIGINT; then it ends the nodes that it has started. Whoever knows the key
-    /// can run programs on this machine: as the user that the configuration names, or as the one who runs the daemon.
-    Daemon {
-        #[command(flatten)]
-        config: ConfigArguments,
-    },
-    /// List the applications that run on the rack
-    Ps(QueryArguments),
+    Daemon(DaemonArguments),
+    Ps(PsArguments),
     /// End an application
     ///
     /// Its nodes get SIGTERM, and after 5 s SIGKILL. Its launcher ends with status 143.
@@ -38,11 +39,7 @@ pub(crate) enum Action {
     ///
     /// The daemons keep that of the applications that run, and for a while of those that have ended.
     Logs(ApplicationArguments),
-    /// Show the machines of the rack: whether they can be reached, their versions, their load, their RDMA
-    ///
-    /// Below the machines it says what would join nodes of each two of them (`auto` of `gossamer run --fabric`), by which ports, or
-    /// why not by RDMA. Variables GOSSAMER_VERBS... count as they do for `gossamer run`.
-    Status(QueryArguments),
+    Status(StatusArguments),
     CheckRdma(CheckRdmaArguments),
     Send(files::arguments::SendArguments),
     Recv(files::arguments::RecvArguments),
@@ -84,6 +81,54 @@ pub(crate) struct QueryArguments {
     pub(crate) json: bool,
 }
 
+/// Start nodes on this machine for launchers that know the rack's key
+///
+/// Runs in the foreground, until SIGTERM or SIGINT; then it ends the nodes that it has started. Whoever knows the key
+/// can run programs on this machine: as the user that the configuration names, or as the one who runs the daemon.
+///
+/// For `gossamer run --mem` and `--cpus` it makes cgroups of version 2 below its own, which must have the controllers `memory` and
+/// `cpu` and no other processes: as in a service of systemd with Delegate=yes, or by `systemd-run --scope -p Delegate=yes`.
+///
+/// If systemd has started it, it tells when it is ready (Type=notify), what it does, and that it is alive (WatchdogSec=).
+/// `gossamer status --health` asks whether it is.
+#[derive(Debug, clap::Args)]
+pub(crate) struct DaemonArguments {
+    #[command(flatten)]
+    pub(crate) config: ConfigArguments,
+    /// How the log is written
+    #[arg(long, value_name = "FORMAT", value_enum, default_value_t = LogFormat::Auto)]
+    pub(crate) log: LogFormat,
+}
+
+/// Show the machines of the rack: whether they can be reached, their versions, their load, their RDMA
+///
+/// Below the machines it says what would join nodes of each two of them (`auto` of `gossamer run --fabric`), by which ports, or
+/// why not by RDMA. Variables GOSSAMER_VERBS... count as they do for `gossamer run`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct StatusArguments {
+    /// Only ask whether the daemon of this machine lives, for probes: status 0 if it does, 3 if not
+    ///
+    /// It is asked where the configuration says that it listens. An answer means that it serves its connections, knows the key,
+    /// and would take launches.
+    #[arg(long)]
+    pub(crate) health: bool,
+    #[command(flatten)]
+    pub(crate) query: QueryArguments,
+}
+
+/// List the applications that run on the rack
+///
+/// With --all also those that have ended, a line for each node: how it has ended, when, after what time, by whom it was ended, and
+/// what it said last. A daemon remembers the last 256 applications (of 4096 nodes together) for a day, and forgets them when it ends.
+#[derive(Debug, clap::Args)]
+pub(crate) struct PsArguments {
+    /// List the nodes of all applications, also of those that have ended
+    #[arg(short, long)]
+    pub(crate) all: bool,
+    #[command(flatten)]
+    pub(crate) query: QueryArguments,
+}
+
 #[derive(Debug, clap::Args)]
 pub(crate) struct ApplicationArguments {
     /// The application, as `gossamer ps` lists it
@@ -115,26 +160,46 @@ pub(crate) struct CheckRdmaArguments {
 /// node 0. What the nodes print is passed on line by line. As soon as one node fails, all others are ended, and one
 /// report says which node it was and how it ended.
 ///
-/// With --local, all nodes run on this machine, without any configuration. Without it, they are dealt out in turn to the
-/// machines of the rack, whose daemons get the program from here if they do not have it.
+/// With --local, all nodes run on this machine, without any configuration. Without it, they are mapped to the machines of
+/// the rack (in turn, if nothing else is said), whose daemons get the program from here if they do not have it.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = RUN_HELP)]
 pub(crate) struct RunArguments {
     /// Start so many nodes on this machine, without any daemon
     #[arg(long, value_name = "NODES", value_parser = clap::value_parser!(u32).range(1..=4096),
-        conflicts_with_all = ["nodes", "hosts", "config"])]
+        conflicts_with_all = ["nodes", "hosts", "config", "per_machine", "map"])]
     pub(crate) local: Option<u32>,
-    /// Start so many nodes on the machines of the rack [default: one on each]
+    /// Start so many nodes on the machines of the rack [default: one on each, or what the mapping has room for]
     #[arg(short, long, value_parser = clap::value_parser!(u32).range(1..=4096))]
     pub(crate) nodes: Option<u32>,
     /// Use only these machines, in this order
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub(crate) hosts: Vec<String>,
+    /// Start so many nodes on each machine, one machine after the other
+    #[arg(long, value_name = "NODES", value_parser = clap::value_parser!(u32).range(1..=4096), conflicts_with = "map")]
+    pub(crate) per_machine: Option<u32>,
+    /// Which machine each node is on [default: turns]
+    ///
+    /// `turns` deals nodes out to the machines in turn. `slots` fills the slots of one machine (`slots` in its [[machine]]) before
+    /// those of the next. A list has the machine of each node: `a,a,b`, or `a:2,b`.
+    #[arg(long, value_name = "turns|slots|LIST")]
+    pub(crate) map: Option<Mapping>,
     #[command(flatten)]
     pub(crate) config: ConfigArguments,
     /// How many workers each node has [default: one per processor]
     #[arg(long, value_name = "WORKERS", value_parser = clap::value_parser!(u32).range(1..=65536))]
     pub(crate) threads: Option<u32>,
+    /// Let each node use so much memory at most, such as 512M or 4G (powers of 1024)
+    ///
+    /// The kernel kills a node that needs more, as a whole. It takes a cgroup of version 2, see `gossamer daemon --help`.
+    #[arg(long, value_name = "SIZE", value_parser = values::memory)]
+    pub(crate) mem: Option<u64>,
+    /// Let each node use so many processors at most, such as 2 or 0.5
+    ///
+    /// In processor time, on whichever processors. It has as many workers then, if --threads or GOSSAMER_THREADS do not say
+    /// otherwise. It takes a cgroup of version 2, see `gossamer daemon --help`.
+    #[arg(long, value_name = "N", value_parser = values::millicpus)]
+    pub(crate) cpus: Option<u32>,
     /// What joins the nodes [default: GOSSAMER_FABRIC, or auto]
     ///
     /// `auto` takes for each two nodes the best there is: shared memory inside a machine, else RDMA, else TCP. `shm` (shared
@@ -142,6 +207,33 @@ pub(crate) struct RunArguments {
     /// had. It is told to the nodes as GOSSAMER_FABRIC.
     #[arg(long, value_parser = fabric_parser())]
     pub(crate) fabric: Option<FabricChoice>,
+    /// How all is protected that nodes of different machines send each other [default: GOSSAMER_PROTECTION, or checked]
+    ///
+    /// `checked` finds what a broken network has changed; `authenticated` also what somebody on the way has; `encrypted` keeps it secret,
+    /// too. The latter two go over TCP, not by RDMA. It is told to the nodes as GOSSAMER_PROTECTION.
+    #[arg(long, value_parser = protection_parser())]
+    pub(crate) protection: Option<Protection>,
+    /// End the nodes after this time, such as 90 (seconds), 5m or "1h 30m", with status 124
+    ///
+    /// It begins when all machines are ready. The nodes get SIGTERM, and after 5 s SIGKILL.
+    #[arg(long, value_name = "DURATION", value_parser = values::duration)]
+    pub(crate) timeout: Option<Duration>,
+    /// Say what each node does when its time is up
+    ///
+    /// That is, for each of its processes and threads: its name (workers are `gossamer-N`), its state, the function of the kernel in
+    /// which it waits, and how much of a processor it uses.
+    #[arg(long, requires = "timeout")]
+    pub(crate) report_on_timeout: bool,
+    /// Write the nodes' output to files: %n is the node, %h its machine, %a the application, %s `out` or `err`
+    ///
+    /// Both outputs of a node go to the file of that name, or to two with %s. Names are relative to the directory where the
+    /// launcher runs. Files that exist are emptied first; missing directories are made. Nodes that have the same file share it line
+    /// by line, each line marked. %% is a percent sign.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) output: Option<FilePattern>,
+    /// Put the time before each line, in UTC, as the launcher got it
+    #[arg(long)]
+    pub(crate) timestamps: bool,
     /// Pass on output as it is, without `[node N]` before each line
     #[arg(long)]
     pub(crate) no_prefix: bool,
@@ -150,9 +242,49 @@ pub(crate) struct RunArguments {
     pub(crate) command: Vec<OsString>,
 }
 
+impl RunArguments {
+    /// Which machine each node is on.
+    pub(crate) fn mapping(&self) -> Mapping {
+        let per_machine = self.per_machine.and_then(|nodes| usize::try_from(nodes).ok());
+        per_machine.map_or_else(|| self.map.clone().unwrap_or_default(), Mapping::PerMachine)
+    }
+
+    /// How many workers each node has, if something is said of that.
+    fn workers(&self) -> Option<u32> {
+        let is_said = std::env::var_os("GOSSAMER_THREADS").is_some_and(|value| !value.is_empty());
+        let cpus = self.cpus.filter(|_| !is_said).map(|millicpus| millicpus.div_ceil(1000));
+        self.threads.or(cpus)
+    }
+
+    /// What concerns nodes wherever they are.
+    pub(crate) fn options(&self) -> RunOptions {
+        let reports = self.report_on_timeout;
+        RunOptions {
+            settings: NodeSettings {
+                threads: self.workers(),
+                fabric: self.fabric,
+                protection: self.protection,
+            },
+            allowance: Allowance { memory: self.mem, millicpus: self.cpus },
+            output: OutputOptions {
+                prefix: !self.no_prefix,
+                timestamps: self.timestamps,
+                files: self.output.clone(),
+            },
+            time_limit: self.timeout.map(|duration| TimeLimit { duration, reports }),
+            command: self.command.clone(),
+        }
+    }
+}
+
 /// The fabrics that the library knows.
 fn fabric_parser() -> impl TypedValueParser<Value = FabricChoice> {
     PossibleValuesParser::new(FabricChoice::names()).try_map(|name| name.parse::<FabricChoice>())
+}
+
+/// How the library can protect connections.
+fn protection_parser() -> impl TypedValueParser<Value = Protection> {
+    PossibleValuesParser::new(Protection::names()).try_map(|name| name.parse::<Protection>())
 }
 
 const HELP: &str = "\
@@ -161,6 +293,7 @@ Examples:
   gossamer run -n 8 -- ./app input.txt           eight nodes on the machines of the rack
   gossamer status                                the machines, and what joins them
   gossamer ps                                    what runs on them
+  gossamer ps --all                              how nodes that ran on them have ended
   gossamer check-rdma --with b                   tries RDMA to the machine b
   gossamer recv                                  waits for files, and says how to send them
 
@@ -186,7 +319,14 @@ Examples:
   gossamer run --local 1 --no-prefix -- ./app    one node, at the terminal
   gossamer run -- ./app                          one node on each machine of the rack
   gossamer run -n 8 --hosts a,b -- ./app         eight nodes, four on each of two machines
+  gossamer run --per-machine 4 -- ./app          four nodes on each machine, 0 to 3 on the first one
+  gossamer run --map a:4,b,c -- ./app            four nodes on a, then one on b and one on c
   gossamer run --fabric verbs -- ./app           by RDMA, or not at all; see gossamer check-rdma
+  gossamer run --mem 4G --cpus 2 -- ./app        so much for each node, and no more
+  gossamer run --output 'log.%n' -- ./app        what node 3 prints goes to the file log.3
+  gossamer run --timeout 1h --report-on-timeout -- ./app
+                                                 ends after an hour, and says what the nodes did then
+  gossamer run --protection encrypted -- ./app   nobody between the machines can read or change what the nodes say
   ./produce | gossamer run --local 2 -- ./app | less
 
 Ctrl-C is passed on to all nodes, which then have 5 s to end; a second Ctrl-C kills them.
@@ -196,8 +336,9 @@ Exit status:
   1    a node ended with status 0, but before node 0
   2    mistake on the command line or in a configuration file
   3    a machine could not be reached, or could not start its nodes
-  74   the output could not be written
+  74   the output, or a file of --output, could not be written
   75   a machine was lost, or a node lost its peer and nobody knows why
+  124  the time of --timeout was up
   126  the program cannot be executed
   127  there is no such program
   130  Ctrl-C;  143  SIGTERM;  141  whoever read standard output has closed it";

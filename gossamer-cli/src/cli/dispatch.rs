@@ -1,13 +1,14 @@
 //! Starts what the command line says, and ends the process with its status.
 
 use crate::cli::arguments::{
-    Action, ApplicationArguments, Arguments, CheckRdmaArguments, QueryArguments, RunArguments,
+    Action, ApplicationArguments, Arguments, CheckRdmaArguments, DaemonArguments, PsArguments,
+    QueryArguments, RunArguments, StatusArguments,
 };
+use crate::cli::manual;
 use crate::exit::{self, Failure};
 use crate::launcher::{local, remote};
 use crate::node::guardian::process as guardian;
-use crate::program::settings::NodeSettings;
-use crate::query::{applications, check_rdma, logs, status};
+use crate::query::{applications, check_rdma, health, logs, status};
 use crate::secure::key;
 use crate::terminal::printable::printable;
 use crate::{daemon, files};
@@ -34,9 +35,14 @@ pub fn main() -> ! {
 fn act(command: Action) -> Result<u8, Failure> {
     match command {
         Action::Run(run) => block_on(launch(run)),
-        Action::Daemon { config } => block_on(daemon::listen::run(&config.config)),
-        Action::Ps(QueryArguments { config, json }) => block_on(applications::list(&config.config, json)),
-        Action::Status(QueryArguments { config, json }) => block_on(status::status(&config.config, json)),
+        Action::Daemon(DaemonArguments { config, log }) => block_on(daemon::listen::run(&config.config, log)),
+        Action::Ps(PsArguments { all, query: QueryArguments { config, json } }) => {
+            block_on(applications::list(&config.config, all, json))
+        }
+        Action::Status(StatusArguments { health, query: QueryArguments { config, json } }) => match health {
+            true => block_on(health::health(&config.config, json)),
+            false => block_on(status::status(&config.config, json)),
+        },
         Action::Kill(ApplicationArguments { id, query: QueryArguments { config, json } }) => {
             block_on(applications::kill(&config.config, &id, json))
         }
@@ -54,18 +60,18 @@ fn act(command: Action) -> Result<u8, Failure> {
             clap_complete::generate(shell, &mut Arguments::command(), "gossamer", &mut script);
             print(&script)
         }
-        Action::Man { directory } => manual(directory.as_deref()),
+        Action::Man { directory } => write_manual(directory.as_deref()),
     }
 }
 
 async fn launch(run: RunArguments) -> Result<u8, Failure> {
-    let RunArguments { local, nodes, hosts, config, threads, fabric, no_prefix, command } = run;
-    let (prefix, settings) = (!no_prefix, NodeSettings { threads, fabric });
+    let (mapping, options) = (run.mapping(), run.options());
+    let RunArguments { local, nodes, hosts, config, .. } = run;
     match local {
-        Some(nodes) => local::run(local::LocalRun { nodes, settings, prefix, command }).await,
+        Some(nodes) => local::run(local::LocalRun { nodes, options }).await,
         None => {
-            remote::run(remote::RemoteRun { config: config.config, nodes, hosts, settings, prefix, command })
-                .await
+            let config = config.config;
+            remote::run(remote::RemoteRun { config, nodes, mapping, hosts, options }).await
         }
     }
 }
@@ -76,14 +82,13 @@ fn print(text: &[u8]) -> Result<u8, Failure> {
     written.map(|()| 0).map_err(|error| Failure::new(exit::OUTPUT, format!("cannot write: {error}")))
 }
 
-fn manual(directory: Option<&Path>) -> Result<u8, Failure> {
+fn write_manual(directory: Option<&Path>) -> Result<u8, Failure> {
     let written = match directory {
-        Some(directory) => clap_mangen::generate_to(Arguments::command(), directory),
-        None => {
-            let mut page = Vec::new();
-            let rendered = clap_mangen::Man::new(Arguments::command()).render(&mut page);
-            rendered.and_then(|()| print(&page).map(drop).map_err(std::io::Error::other))
-        }
+        Some(directory) => manual::write(Arguments::command(), directory),
+        None => match manual::page(Arguments::command()) {
+            Ok(page) => return print(&page),
+            Err(error) => Err(error),
+        },
     };
     written.map(|()| 0).map_err(|error| Failure::new(exit::OUTPUT, format!("cannot write: {error}")))
 }

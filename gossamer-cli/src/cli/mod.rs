@@ -4,3 +4,4 @@
 
 pub mod arguments;
 pub mod dispatch;
+pub mod manual;

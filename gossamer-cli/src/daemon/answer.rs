@@ -1,7 +1,7 @@
 //! The answers to all requests but launches and checks of RDMA.
 
 use crate::daemon::state::Daemon;
-use crate::rack::protocol::{Reply, Request, Status};
+use crate::rack::protocol::{Health, Reply, Request, Status};
 use std::fs;
 
 impl Daemon {
@@ -17,7 +17,8 @@ impl Daemon {
                 let rdma = self.rdma.report(variables).await.map(|report| report.to_bytes());
                 Reply::Status(self.status(rdma))
             }
-            Request::List => Reply::List(self.registry.list()),
+            Request::Health => Reply::Health(self.health()),
+            Request::List { ended } => Reply::List(self.registry.list(ended)),
             Request::Kill { application, by } => Reply::Killed(self.registry.kill(&application, &by)),
             Request::Logs { application } => Reply::Logs(self.registry.logs(&application)),
             Request::Launch(_)
@@ -31,9 +32,13 @@ impl Daemon {
         }
     }
 
+    fn health(&self) -> Health {
+        let (applications, nodes) = self.registry.running();
+        Health { up_seconds: self.started.elapsed().as_secs(), applications, nodes }
+    }
+
     fn status(&self, rdma: Result<Vec<u8>, String>) -> Status {
-        let listed = self.registry.list();
-        let nodes = listed.iter().flat_map(|application| &application.nodes);
+        let (applications, nodes) = self.registry.running();
         let load = fs::read_to_string("/proc/loadavg").unwrap_or_default();
         let load: f64 = load.split(' ').next().and_then(|load| load.parse().ok()).unwrap_or(0.0);
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
@@ -42,8 +47,8 @@ impl Daemon {
             processors: u32::try_from(processors).unwrap_or(u32::MAX),
             load_hundredths: (load * 100.0) as u64,
             memory: memory(&fs::read_to_string("/proc/meminfo").unwrap_or_default()),
-            applications: u32::try_from(listed.len()).unwrap_or(u32::MAX),
-            nodes: u32::try_from(nodes.filter(|node| node.2.is_none()).count()).unwrap_or(u32::MAX),
+            applications: u32::try_from(applications).unwrap_or(u32::MAX),
+            nodes: u32::try_from(nodes).unwrap_or(u32::MAX),
             cache: self.cache.room(),
             machines: self
                 .rack

@@ -2,15 +2,16 @@
 
 use crate::daemon::exchange::{next, send};
 use crate::daemon::state::Daemon;
-use crate::rack::protocol::{RdmaReply, RdmaStep, Reply, Request, SILENCE};
+use crate::rack::protocol::{RdmaReply, RdmaStep, Reply, Request};
 use crate::rack::rdma::{Variables, settings};
+use crate::rack::silence::Silence;
 use crate::secure::channel::{Reader, Writer};
 use gossamer::rack::rdma::{CheckParameters, MachineReport, RdmaCheck};
 use std::io;
 use std::time::Duration;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::task::spawn_blocking;
-use tokio::time::{Instant, timeout};
+use tokio::time::timeout;
 
 /// How long a check may take.
 const LONGEST: Duration = Duration::from_secs(60);
@@ -65,7 +66,7 @@ async fn check(
     };
     send(writer, &Reply::Rdma(RdmaReply::Machine(own.to_bytes()))).await?;
     loop {
-        let Request::RdmaStep(step) = next(reader, Instant::now() + SILENCE).await? else {
+        let Request::RdmaStep(step) = next(reader, &mut Silence::begin()).await? else {
             return send(writer, &Reply::Refused("this belongs to no check of RDMA".into())).await;
         };
         let done = spawn_blocking(move || {

@@ -1,15 +1,17 @@
 //! The daemon's side of a launch. The connection is the launch: when it ends, the nodes are killed.
 
+use crate::daemon::events::LaunchLog;
 use crate::daemon::exchange::{next, send};
-use crate::daemon::log::log;
 use crate::daemon::prepare::{PreparedLaunch, invocation, prepare};
 use crate::daemon::registry::Registration;
+use crate::daemon::service_manager;
 use crate::daemon::state::Daemon;
 use crate::node::ending::How;
 use crate::node::host::host;
 use crate::node::message::{Command, Event};
-use crate::node::signal::{INTERRUPTED, KILL, TERMINATE};
-use crate::rack::protocol::{HEARTBEAT, Launch, Reply, Request, SILENCE};
+use crate::node::signal::{INTERRUPTED, KILL, TERMINATE, signal_name};
+use crate::rack::protocol::{HEARTBEAT, Launch, Reply, Request};
+use crate::rack::silence::Silence;
 use crate::secure::channel::{Reader, Writer};
 use std::io;
 use std::sync::Arc;
@@ -24,16 +26,17 @@ const LAST: Duration = Duration::from_secs(1);
 
 /// Serves a launch to its end.
 pub async fn serve(daemon: &Arc<Daemon>, mut reader: Reader, mut writer: Writer, launch: Launch) {
-    let name = format!("application {} of {}", launch.application, launch.owner);
+    let log = LaunchLog::new(&launch);
     let (end, mut ends) = unbounded_channel();
     let prepared = match prepare(daemon, &mut reader, &mut writer, &launch, end).await {
         Ok(prepared) => prepared,
         Err(why) => {
-            log(&format!("{name}: not started: {why}"));
+            log.not_started(&why);
             return refuse(&mut reader, &mut writer, why).await;
         }
     };
-    log(&format!("{name}: starts nodes {:?}", launch.nodes));
+    log.starting(&launch.nodes);
+    service_manager::status(daemon.registry.running().0);
     let PreparedLaunch { registration, program, nodes } = prepared;
     let invocation = invocation(daemon, &launch, program.path());
     let (commands, orders) = unbounded_channel();
@@ -42,7 +45,7 @@ pub async fn serve(daemon: &Arc<Daemon>, mut reader: Reader, mut writer: Writer,
     let host = tokio::spawn(async move { host(&invocation, nodes, orders, tell).await });
     let mut speaker = tokio::spawn(speak(writer, outgoing));
     let mut running = Running {
-        name: &name,
+        log: &log,
         registration: &registration,
         commands,
         replies,
@@ -50,17 +53,27 @@ pub async fn serve(daemon: &Arc<Daemon>, mut reader: Reader, mut writer: Writer,
         are_signalled: false,
     };
     let why = running.watch(&mut reader, &mut events, &mut ends, &mut speaker, daemon.stopping.clone()).await;
+    let note_all = |events: &mut UnboundedReceiver<Event>| {
+        while let Ok(event) = events.try_recv() {
+            registration.note(&event);
+        }
+    };
+    note_all(&mut events);
+    registration.note_cause(&why);
     let Running { commands, replies, .. } = running;
     drop(commands);
     let _ = host.await;
+    note_all(&mut events);
     drop(replies);
     if !speaker.is_finished() && timeout(LAST, &mut speaker).await.is_err() {
         speaker.abort();
     }
     match registration.running() {
-        running if running.is_empty() => log(&format!("{name}: ended")),
-        running => log(&format!("{name}: killed nodes {running:?}: {why}")),
+        running if running.is_empty() => log.ended(),
+        running => log.killed(&running, &why),
     }
+    drop(registration);
+    service_manager::status(daemon.registry.running().0);
 }
 
 /// Tells the launcher why nothing was started.
@@ -76,8 +89,7 @@ async fn refuse(reader: &mut Reader, writer: &mut Writer, why: String) {
 
 /// A launch whose nodes run.
 struct Running<'a> {
-    /// For the log.
-    name: &'a str,
+    log: &'a LaunchLog,
     registration: &'a Registration,
     /// To the host.
     commands: UnboundedSender<Command>,
@@ -99,12 +111,11 @@ impl Running<'_> {
         speaker: &mut JoinHandle<()>,
         mut stopping: watch::Receiver<bool>,
     ) -> String {
-        let mut heard = Instant::now();
+        let mut silence = Silence::begin();
         loop {
             let kill_at = self.kill_at;
             tokio::select! {
-                request = next(reader, heard + SILENCE) => {
-                    heard = Instant::now();
+                request = next(reader, &mut silence) => {
                     if let Err(why) = self.request(request) {
                         return why;
                     }
@@ -131,11 +142,13 @@ impl Running<'_> {
 
     /// Has log and `gossamer logs` say how a node has failed, but not of those that were told to end.
     fn note_failure(&self, event: &Event) {
-        let Event::Ended { node, end } = event else { return };
-        if end.how != How::Exited(0) && !self.are_signalled {
-            let how = end.how.sentence();
-            log(&format!("{}: node {node} {how}", self.name));
-            self.registration.say(*node, &format!("gossamer: node {node} {how}"));
+        match event {
+            Event::NotStarted { message, .. } => self.log.not_started(message),
+            Event::Ended { node, end } if end.how != How::Exited(0) && !self.are_signalled => {
+                self.log.node_failed(*node, end);
+                self.registration.say(*node, &format!("gossamer: node {node} {}", end.how.sentence()));
+            }
+            _ => {}
         }
     }
 
@@ -152,13 +165,18 @@ impl Running<'_> {
 
     /// Ends the application, because somebody wants that.
     fn end(&mut self, by: &str) {
-        self.reply(Event::Stopping(format!("ended by `gossamer kill` of {by}")));
+        let cause = format!("ended by `gossamer kill` of {by}");
+        self.registration.note_cause(&cause);
+        self.reply(Event::Stopping(cause));
         self.command(Command::Signal(TERMINATE));
         self.kill_at.get_or_insert(Instant::now() + INTERRUPTED);
     }
 
     fn command(&mut self, command: Command) {
-        self.are_signalled |= matches!(command, Command::Signal(_));
+        if let Command::Signal(signal) = command {
+            self.are_signalled = true;
+            self.registration.note_cause(&format!("ended by its launcher ({})", signal_name(signal)));
+        }
         // A host that is gone has said so.
         let _ = self.commands.send(command);
     }

@@ -1,6 +1,8 @@
 //! `gossamer daemon`: serves connections until it is told to stop.
 
-use crate::daemon::log::log;
+use crate::daemon::events;
+use crate::daemon::log::{self, LogFormat};
+use crate::daemon::service_manager::{self, Watchdog};
 use crate::daemon::session;
 use crate::daemon::state::Daemon;
 use crate::exit::{Failure, UNREACHABLE};
@@ -24,7 +26,8 @@ const SHUTDOWN: Duration = Duration::from_secs(7);
 ///
 /// # Errors
 /// If the configuration is wrong, or the daemon cannot listen.
-pub async fn run(config: &Path) -> Result<u8, Failure> {
+pub async fn run(config: &Path, format: LogFormat) -> Result<u8, Failure> {
+    log::start(format)?;
     let rack = Rack::read(config)?;
     let (tell_stopping, stopping) = watch::channel(false);
     let daemon = Arc::new(Daemon::new(rack, stopping)?);
@@ -35,16 +38,19 @@ pub async fn run(config: &Path) -> Result<u8, Failure> {
     let address = daemon.rack.listen().to_owned();
     let listener =
         TcpListener::bind(&address).await.map_err(cannot(format!("cannot listen on {address}")))?;
-    log(&format!("gossamer {} listens on {address}", env!("CARGO_PKG_VERSION")));
-    log(&format!("its nodes are contained by {}", Containment::of_host().description()));
+    events::listening(&address);
+    events::contained(&Containment::of_host().description());
+    service_manager::ready(&address);
     let mut sessions = JoinSet::new();
     accept(&daemon, listener, &mut sessions, terminate, interrupt).await;
+    service_manager::stopping();
+    events::stopping(daemon.registry.running().0);
     tell_stopping.send_replace(true);
     let ended = async { while sessions.join_next().await.is_some() {} };
     if timeout(SHUTDOWN, ended).await.is_err() {
-        log("some sessions did not end in time");
+        events::hanging();
     }
-    log("stopped");
+    events::stopped();
     Ok(0)
 }
 
@@ -57,6 +63,7 @@ async fn accept(
     mut interrupt: Signal,
 ) {
     let gate = Arc::new(Gate::default());
+    let mut watchdog = Watchdog::of_service();
     loop {
         tokio::select! {
             accepted = listener.accept() => match accepted {
@@ -65,12 +72,13 @@ async fn accept(
                     gate.admit(sessions, |ticket| session::serve(daemon, stream, peer, ticket)).await;
                 }
                 Err(error) => {
-                    daemon.refusals.add(&format!("cannot accept connections: {error}"));
+                    daemon.refusals.unaccepted(&error);
                     // Of files, say: until some are closed.
                     tokio::time::sleep(Duration::from_millis(100)).await;
                 }
             },
             Some(_) = sessions.join_next() => {}
+            () = watchdog.next() => service_manager::alive(),
             _ = terminate.recv() => return,
             _ = interrupt.recv() => return,
         }

@@ -5,7 +5,9 @@
 //!
 //! | part | |
 //! |---|---|
-//! | `log`, `registry`, `state` | the journal; the applications here; what all sessions share |
+//! | [`log`], `events` | how the log is written; what is written there |
+//! | `record`, `registry`, `state` | one application; all applications here; what all sessions share |
+//! | `service_manager` | what systemd is told |
 //! | `rdma` | the RDMA devices, at which a few look at a time |
 //! | `exchange`, `answer` | requests in, replies out; the answers to most requests |
 //! | `check` | a check of RDMA between this machine and a client's |
@@ -14,12 +16,15 @@
 
 mod answer;
 mod check;
+mod events;
 mod exchange;
 mod launch;
 pub mod listen;
-mod log;
+pub mod log;
 mod prepare;
 mod rdma;
+mod record;
 mod registry;
+mod service_manager;
 mod session;
 mod state;

@@ -6,7 +6,8 @@ use crate::daemon::state::Daemon;
 use crate::node::invocation::{Invocation, NodeSpec};
 use crate::program::cache::CachedProgram;
 use crate::program::upload::Upload;
-use crate::rack::protocol::{Launch, Reply, Request, SILENCE};
+use crate::rack::protocol::{Launch, Reply, Request};
+use crate::rack::silence::Silence;
 use crate::secure::channel::{Reader, Writer};
 use std::ffi::OsString;
 use std::io;
@@ -16,7 +17,6 @@ use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tokio::sync::mpsc::UnboundedSender;
-use tokio::time::Instant;
 
 /// What is there when nodes can be started.
 pub struct PreparedLaunch {
@@ -93,7 +93,7 @@ async fn find(daemon: &Daemon, launch: &Launch) -> io::Result<Option<CachedProgr
 async fn store(daemon: &Daemon, reader: &mut Reader, launch: &Launch) -> io::Result<CachedProgram> {
     let mut upload = Upload::begin(&daemon.cache, launch.hash, launch.length)?;
     while !upload.is_whole() {
-        match next(reader, Instant::now() + SILENCE).await? {
+        match next(reader, &mut Silence::begin()).await? {
             Request::Binary(bytes) => upload.write(&bytes)?,
             Request::Heartbeat => {}
             _ => return Err(io::Error::other("the launcher does not keep to the protocol")),
@@ -105,7 +105,7 @@ async fn store(daemon: &Daemon, reader: &mut Reader, launch: &Launch) -> io::Res
 /// Waits until all machines are ready: the addresses of all nodes.
 async fn addresses(reader: &mut Reader) -> Result<String, String> {
     loop {
-        match next(reader, Instant::now() + SILENCE).await.map_err(text("the launcher is gone"))? {
+        match next(reader, &mut Silence::begin()).await.map_err(text("the launcher is gone"))? {
             Request::Start { addresses } => return Ok(addresses),
             Request::Heartbeat => {}
             _ => return Err("the launcher does not keep to the protocol".into()),
@@ -138,6 +138,7 @@ pub fn invocation(daemon: &Daemon, launch: &Launch, file: PathBuf) -> Invocation
         directory: Some(if Path::new(&directory).is_dir() { directory } else { "/".into() }),
         mask: Some(launch.mask),
         limits: launch.limits,
+        allowance: launch.allowance,
         user: daemon.user.clone(),
     }
 }

@@ -5,6 +5,7 @@ use crate::daemon::exchange::send;
 use crate::daemon::launch;
 use crate::daemon::state::Daemon;
 use crate::rack::protocol::{Hello, PROTOCOL, Reply, Request};
+use crate::rack::silence::within;
 use crate::secure::channel::{self, PATIENCE, Reader, Writer};
 use crate::secure::codec::{decode, encode};
 use crate::secure::gate::Ticket;
@@ -12,36 +13,41 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use tokio::net::TcpStream;
-use tokio::time::timeout;
 
 /// Serves a connection to its end.
 pub async fn serve(daemon: Arc<Daemon>, stream: TcpStream, peer: SocketAddr, ticket: Ticket) {
-    let opened = match timeout(PATIENCE, open(&daemon, stream, &ticket)).await {
-        Ok(opened) => opened,
-        Err(_) => Err(io::Error::from(io::ErrorKind::TimedOut)),
-    };
+    let opened = within(PATIENCE, open(&daemon, stream, &ticket)).await;
+    let opened = opened.unwrap_or_else(|| Err(io::ErrorKind::TimedOut.into()));
     drop(ticket);
     match opened {
-        Ok((_, mut writer, Request::Launch(launch))) if daemon.stopping_now() => {
+        Ok(None) => {}
+        Ok(Some((_, mut writer, Request::Launch(launch)))) if daemon.stopping_now() => {
             let _ = (launch, send(&mut writer, &Reply::Refused("the daemon is being stopped".into())).await);
         }
-        Ok((reader, writer, Request::Launch(launch))) => {
+        Ok(Some((reader, writer, Request::Launch(launch)))) => {
             launch::serve(&daemon, reader, writer, *launch).await
         }
-        Ok((reader, writer, Request::CheckRdma { variables, report })) => {
+        Ok(Some((reader, writer, Request::CheckRdma { variables, report }))) => {
             check::serve(&daemon, reader, writer, variables, report).await
         }
-        Ok((_, mut writer, request)) => {
+        Ok(Some((_, mut writer, request))) => {
             let reply = daemon.answer(request).await;
-            let _ = timeout(PATIENCE, send(&mut writer, &reply)).await;
+            let _ = within(PATIENCE, send(&mut writer, &reply)).await;
         }
-        Err(error) => daemon.refusals.add(&format!("refused {}: {error}", peer.ip())),
+        Err(error) => daemon.refusals.refused(peer.ip(), &error),
     }
 }
 
 /// What both sides say first. Only its first message proves that the peer knows the key, and has not just recorded the
-/// handshake of one who does.
-async fn open(daemon: &Daemon, stream: TcpStream, ticket: &Ticket) -> io::Result<(Reader, Writer, Request)> {
+/// handshake of one who does. Nothing, if it says nothing and goes: so do probes, which look whether somebody listens.
+async fn open(
+    daemon: &Daemon,
+    stream: TcpStream,
+    ticket: &Ticket,
+) -> io::Result<Option<(Reader, Writer, Request)>> {
+    if matches!(stream.peek(&mut [0]).await, Ok(0) | Err(_)) {
+        return Ok(None);
+    }
     let (mut reader, mut writer) =
         channel::respond(stream, &daemon.key, |message| ticket.heard(message)).await?;
     let hello: Hello = decode(&receive(&mut reader).await?)?;
@@ -51,7 +57,7 @@ async fn open(daemon: &Daemon, stream: TcpStream, ticket: &Ticket) -> io::Result
         return Err(io::Error::other(what));
     }
     let request = decode(&receive(&mut reader).await?)?;
-    Ok((reader, writer, request))
+    Ok(Some((reader, writer, request)))
 }
 
 async fn receive(reader: &mut Reader) -> io::Result<Vec<u8>> {

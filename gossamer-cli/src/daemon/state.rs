@@ -1,6 +1,6 @@
 //! What all sessions of a daemon share.
 
-use crate::daemon::log::Log;
+use crate::daemon::events::Refusals;
 use crate::daemon::rdma::RdmaDevices;
 use crate::daemon::registry::Registry;
 use crate::exit::{Failure, USAGE};
@@ -33,7 +33,7 @@ pub struct Daemon {
     /// Set when the daemon ends.
     pub stopping: watch::Receiver<bool>,
     /// What is said of refused connections.
-    pub refusals: Log,
+    pub refusals: Refusals,
 }
 
 impl Daemon {
@@ -57,7 +57,7 @@ impl Daemon {
             rdma: RdmaDevices::default(),
             started: Instant::now(),
             stopping,
-            refusals: Log::default(),
+            refusals: Refusals::default(),
             rack,
         })
     }

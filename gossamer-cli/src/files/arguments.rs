@@ -5,13 +5,15 @@ use crate::files::pairing::code::{Code, key_of_rack};
 use crate::files::reporter::Reporter;
 use crate::rack::config::{self, Rack};
 use crate::secure::key::Key;
+use crate::values;
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// Send files, directories or standard input to `gossamer recv` on another machine
 ///
-/// Contents are checked on arrival, and files get their names only once they are complete. Whatever interrupts a transfer:
+/// Contents are encrypted, and checked on arrival, and files get their names only once they are complete. Whatever interrupts a transfer:
 /// run both commands again, and it goes on where it was.
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 #[command(after_long_help = help(SEND_EXAMPLES))]
 pub struct SendArguments {
     /// What to send: files, directories with all that is in them, or `-` for standard input
@@ -25,12 +27,25 @@ pub struct SendArguments {
     pub code: Option<String>,
     #[command(flatten)]
     pub secret: Secret,
+    /// Do not encrypt contents: whoever is on the way can read them, but change nothing
+    #[arg(long)]
+    pub plain: bool,
     /// Send contents over so many TCP connections [default: one, or shared memory inside a machine]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=64))]
     pub streams: Option<u8>,
     /// Send so many bytes a second at most; K, M and G are powers of 1024
     #[arg(long, value_name = "RATE", value_parser = rate)]
     pub limit_rate: Option<u64>,
+    /// Go on by itself when the receiver is lost, after pauses of 1 s, 2 s, 4 s … 60 s: so many tries that move nothing
+    ///
+    /// What has arrived is not sent again. The receiver stays meanwhile, with its port and its code; one that was started again
+    /// at the same port is found if both use the key of the rack. Standard input cannot be sent again.
+    #[arg(long, value_name = "TRIES", num_args = 0..=1, require_equals = true, default_missing_value = "10",
+        value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub retry: Option<u32>,
+    /// End when all that has taken so long, with status 124: 90, 30s, 5m, 1h 30m
+    #[arg(long, value_name = "DURATION", value_parser = values::duration)]
+    pub timeout: Option<Duration>,
     /// Compress contents, with a level from 1 (the default) to 19
     #[arg(long, value_name = "zstd[:LEVEL]", value_parser = level)]
     pub compress: Option<i32>,
@@ -61,7 +76,7 @@ pub struct RecvArguments {
 
 // Without documentation: `clap` would take that for the text of the command.
 // What both sides know.
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 pub struct Secret {
     /// Use the key of the rack instead of a code
     #[arg(long)]
@@ -72,7 +87,7 @@ pub struct Secret {
 }
 
 // What the user wants to see.
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 pub struct OutputArguments {
     /// Tell everything as lines of JSON, on standard error
     #[arg(long)]
@@ -90,6 +105,7 @@ Exit status:
   3    the other side was not reached, or has another code
   74   the receiver could not write any more, on a full disk for example
   75   the other side was lost; what has arrived is kept for the next try
+  124  not all was sent in time (--timeout)
   141  whoever read standard output has closed it";
 
 fn help(examples: &str) -> String {
@@ -101,9 +117,11 @@ Examples:
   gossamer send disk.img results/ --to node7:40123 --code 7m2k-…
   pg_dump db | gossamer send - --to node7:40123 --code 7m2k-…
   gossamer send big.tar --to node7:7412 --rack        with the rack's key, without a code
+  gossamer send --retry --timeout 6h big.tar --to …   over a bad line, or across reboots
 
 Links are sent as links; what is named here is sent itself. Mode and time of change are
-kept, owners are not. Holes stay holes. Names and the code are encrypted, contents are not.";
+kept, owners are not. Holes stay holes. Everything is encrypted between machines, and
+nothing that was changed on the way gets a name; with --plain contents can be read there.";
 
 const RECV_EXAMPLES: &str = "\
 Examples:
@@ -139,6 +157,19 @@ impl Secret {
 }
 
 impl SendArguments {
+    /// How often to try again.
+    ///
+    /// # Errors
+    /// If that cannot be done.
+    pub fn tries(&self) -> Result<u32, Failure> {
+        match self.retry {
+            Some(_) if self.files.iter().any(|file| file.as_os_str() == "-") => {
+                Err(Failure::new(USAGE, "--retry: what was read from standard input cannot be sent again"))
+            }
+            tries => Ok(tries.unwrap_or(0)),
+        }
+    }
+
     /// What proves to the receiver who this is.
     ///
     /// # Errors

@@ -4,11 +4,18 @@ use crate::exit::{Failure, LOST};
 use gossamer::stream::Error;
 use std::fmt::Display;
 
+/// What the user is to do.
+const ADVICE: &str = "; what has arrived is kept: run both commands again to go on";
+
+/// What has happened, without what the user is to do about it.
+#[must_use]
+pub fn cause(message: &str) -> &str {
+    message.strip_suffix(ADVICE).unwrap_or(message)
+}
+
 /// The other side, a `sender` or a `receiver`, cannot be reached any more.
 pub fn lost(other: &str, why: &dyn Display) -> Failure {
-    let what =
-        format!("the {other} was lost ({why}); what has arrived is kept: run both commands again to go on");
-    Failure::new(LOST, what)
+    Failure::new(LOST, format!("the {other} was lost ({why}){ADVICE}"))
 }
 
 /// The other side's end of the stream is gone, or has failed. What a program would do about its stream is no advice here.

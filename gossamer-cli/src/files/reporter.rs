@@ -87,6 +87,18 @@ impl Reporter {
         self.moved += bytes as u64;
     }
 
+    /// How many that were.
+    #[must_use]
+    pub fn bytes_moved(&self) -> u64 {
+        self.moved
+    }
+
+    /// The transfer was cut, and is tried again as a whole: what failed may not fail then.
+    pub fn begin_again(&mut self) {
+        self.bar.finish_and_clear();
+        self.failures = 0;
+    }
+
     /// So many of all bytes are dealt with.
     pub fn reach(&mut self, at: u64) {
         self.at = at;

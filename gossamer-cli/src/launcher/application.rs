@@ -1,8 +1,10 @@
 //! What the launcher knows of an application: its hosts and its nodes.
 
+use crate::launcher::output::{NodeOutputFiles, OutputOptions};
+use crate::launcher::timeout::TimeLimit;
 use crate::node::message::{Command, Event};
-use crate::terminal::lines::{Lines, PrefixStyle};
-use std::io::IsTerminal;
+use crate::terminal::lines::Lines;
+use crate::terminal::stream::Stream;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
@@ -33,8 +35,12 @@ pub struct Application {
     pub nodes: Vec<usize>,
     /// What the hosts tell, each with its machine's index.
     pub events: UnboundedReceiver<(usize, Event)>,
-    /// Whether lines are marked with the node's name.
-    pub prefix: bool,
+    /// How their output is passed on.
+    pub output: OutputOptions,
+    /// The files that it goes to, if not to the launcher's own.
+    pub files: Option<NodeOutputFiles>,
+    /// How long they may run.
+    pub time_limit: Option<TimeLimit>,
 }
 
 /// What the launcher knows of a node.
@@ -63,29 +69,21 @@ pub struct Members {
 
 impl NodeState {
     /// Node `index`, which is on this machine.
-    pub fn new(index: usize, machine: usize, prefix: bool) -> Self {
-        let coloured = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-        let style = |terminal: bool| match (prefix, terminal && coloured) {
-            (false, _) => PrefixStyle::Raw,
-            (true, false) => PrefixStyle::Plain,
-            (true, true) => PrefixStyle::Coloured,
+    pub fn new(index: usize, machine: usize, output: &OutputOptions) -> Self {
+        let lines = |stream| {
+            let lines = Lines::new(index, output.style(stream));
+            if output.timestamps { lines.with_times() } else { lines }
         };
-        Self {
-            machine,
-            pid: None,
-            out: Lines::new(index, style(std::io::stdout().is_terminal())),
-            err: Lines::new(index, style(std::io::stderr().is_terminal())),
-            drained: false,
-        }
+        Self { machine, pid: None, out: lines(Stream::Out), err: lines(Stream::Err), drained: false }
     }
 }
 
 impl Members {
-    /// Hosts, and nodes on these machines, whose lines are marked if `prefix`.
+    /// Hosts, and nodes on these machines.
     #[must_use]
-    pub fn new(machines: Vec<HostHandle>, nodes: Vec<usize>, prefix: bool) -> Self {
+    pub fn new(machines: Vec<HostHandle>, nodes: Vec<usize>, output: &OutputOptions) -> Self {
         let nodes = nodes.into_iter().enumerate();
-        Self { machines, nodes: nodes.map(|(index, at)| NodeState::new(index, at, prefix)).collect() }
+        Self { machines, nodes: nodes.map(|(index, at)| NodeState::new(index, at, output)).collect() }
     }
 
     /// Sends a command to all hosts.

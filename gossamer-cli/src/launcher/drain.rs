@@ -5,6 +5,7 @@ use crate::node::signal::PIPE;
 use crate::terminal::printer::PrinterEvent;
 use crate::terminal::stream::Stream;
 use std::io::{self, ErrorKind};
+use std::path::Path;
 use std::time::Duration;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::timeout;
@@ -12,31 +13,44 @@ use tokio::time::timeout;
 /// How long a user who wants the end waits for output that cannot be written.
 pub const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Waits for both printers. If standard output cannot be written, and `matters` since all else went well, that is how the
-/// launcher ends; otherwise nothing.
+/// Waits for so many printers. If one of them cannot write, and that `matters` since all else went well, that is how the launcher
+/// ends; otherwise nothing. Standard error does not matter.
 pub async fn drain(
     printers: UnboundedReceiver<PrinterEvent>,
+    count: usize,
     matters: bool,
     is_hurried: bool,
 ) -> Option<Result<u8, Failure>> {
-    let failure = match is_hurried {
-        true => timeout(PATIENCE, failure(printers, matters)).await.ok().flatten(),
-        false => failure(printers, matters).await,
-    };
-    failure.map(unwritable)
+    match is_hurried {
+        true => timeout(PATIENCE, failure(printers, count, matters)).await.ok().flatten(),
+        false => failure(printers, count, matters).await,
+    }
 }
 
-/// The failure of standard output, or nothing once both printers have ended.
-async fn failure(mut printers: UnboundedReceiver<PrinterEvent>, matters: bool) -> Option<io::Error> {
-    let mut running = 2;
+/// The failure of a printer, or nothing once all have ended.
+async fn failure(
+    mut printers: UnboundedReceiver<PrinterEvent>,
+    count: usize,
+    matters: bool,
+) -> Option<Result<u8, Failure>> {
+    let mut running = count;
     while running > 0 {
         match printers.recv().await? {
             PrinterEvent::Finished => running -= 1,
-            PrinterEvent::Failed(Stream::Out, error) if matters => return Some(error),
-            PrinterEvent::Failed(..) | PrinterEvent::Printed { .. } => {}
+            PrinterEvent::Failed(Stream::Out, error) if matters => return Some(unwritable(error)),
+            PrinterEvent::FileFailed(path, error) if matters => {
+                return Some(Err(Failure::new(exit::OUTPUT, file_failed(&path, &error))));
+            }
+            PrinterEvent::Failed(..) | PrinterEvent::FileFailed(..) | PrinterEvent::Printed { .. } => {}
         }
     }
     None
+}
+
+/// What is said of the first file that cannot be written any more.
+#[must_use]
+pub fn file_failed(path: &Path, error: &io::Error) -> String {
+    format!("{} cannot be written: {error}; the rest of the output that is for it is lost", path.display())
 }
 
 /// The launcher's end if standard output cannot be written.

@@ -1,10 +1,11 @@
 //! Fate sharing: from what happens to the nodes, what the launcher does with the others, and what it reports. No I/O, and
 //! no clock of its own.
 //!
-//! The first failure ends the application. But a node that loses its peer ends itself with status 75, and word of that
-//! can come before word of the peer; so a failure waits for a grace, in which one that explains more takes its place.
+//! The first failure ends the application. But a node that loses its peer ends itself, and word of that can come before word of the
+//! peer; so a failure waits for a grace, and [`fault`] says of all that was heard what explains it.
 
 use crate::exit;
+use crate::launcher::fault::{Fault, fault, is_cause, is_consequence};
 use crate::node::ending::{End, How, RELEASED};
 use crate::node::signal::{GIVE_UP, INTERRUPTED, KILL, PIPE, TERMINATE};
 use std::time::{Duration, Instant};
@@ -14,17 +15,6 @@ pub const GRACE: Duration = Duration::from_millis(500);
 /// How long nodes have to end by themselves after node 0 has ended well.
 pub const FAREWELL: Duration = Duration::from_secs(2);
 
-/// How much a failure explains; a greater one takes the place of a smaller one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Weight {
-    /// It ended well, but too early.
-    Early,
-    /// It had lost a peer.
-    Peer,
-    /// It failed by itself.
-    Own,
-}
-
 /// Why the application ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Cause {
@@ -32,14 +22,16 @@ enum Cause {
     None,
     /// Node 0 has ended well.
     Finished,
-    /// A node has failed.
-    Failed { node: usize, weight: Weight },
+    /// A node has failed, or more.
+    Failed,
     /// A signal to the launcher.
     Interrupted { signal: u8 },
     /// Somebody else ends it: who and why.
     Asked { signal: u8, why: String },
     /// Its output cannot be written: why, or nothing if the reader has closed it.
     Unwritable(Option<String>),
+    /// Its time is up, as is said here.
+    TimedOut(String),
 }
 
 /// What the launcher is to tell the user at the end.
@@ -47,7 +39,9 @@ enum Cause {
 pub struct Verdict {
     /// The exit status of the launcher.
     pub status: u8,
-    /// The node whose failure ended the application, and its end.
+    /// Who is at fault that the application has failed.
+    pub fault: Option<Fault>,
+    /// How that node has ended, if it has failed; or else the first that has lost another.
     pub failed: Option<(usize, End)>,
     /// What other nodes said of the peers that they lost, if that is all there is to explain the end.
     pub witnesses: Vec<(usize, String)>,
@@ -63,6 +57,8 @@ pub struct Verdict {
 #[derive(Debug)]
 pub struct Fate {
     ends: Vec<Option<End>>,
+    /// Nodes that have failed, in the order in which that was heard.
+    failed: Vec<usize>,
     cause: Cause,
     /// When the nodes that are left are killed.
     kill_at: Option<Instant>,
@@ -79,6 +75,7 @@ impl Fate {
     pub fn new(nodes: usize) -> Self {
         Self {
             ends: vec![None; nodes],
+            failed: Vec::new(),
             cause: Cause::None,
             kill_at: None,
             killed_at: None,
@@ -89,41 +86,38 @@ impl Fate {
 
     /// A node has ended.
     pub fn ended(&mut self, now: Instant, node: usize, end: End) {
-        let (how, is_released) = (end.how.clone(), end.words.as_deref() == Some(RELEASED));
         match self.ends.get_mut(node) {
-            Some(known @ None) => *known = Some(end),
+            Some(known @ None) => *known = Some(end.clone()),
             _ => return,
         }
         if self.killed_at.is_some() {
             return;
         }
-        let finished = matches!(self.cause, Cause::Finished);
-        match how {
+        match end.how {
             How::Exited(0) if node == 0 => self.finish(now),
-            How::Exited(0 | exit::LOST) if finished => {}
-            How::Exited(0) if is_released => {}
-            How::Exited(0) => self.fail(now, node, Weight::Early),
-            How::Exited(exit::LOST) => self.fail(now, node, Weight::Peer),
-            How::Exited(_) | How::Killed { .. } | How::Lost(_) => self.fail(now, node, Weight::Own),
+            How::Exited(0 | exit::LOST) if matches!(self.cause, Cause::Finished) => {}
+            How::Exited(0) if end.words.as_deref() == Some(RELEASED) => {}
+            _ => self.fail(now, node),
         }
     }
 
     /// Node 0 has ended well; nodes that saw it go, and ended before that was known here, have not failed.
     fn finish(&mut self, now: Instant) {
-        if matches!(self.cause, Cause::None | Cause::Failed { weight: Weight::Early | Weight::Peer, .. }) {
+        let is_cause =
+            |node: &usize| self.ends.get(*node).is_some_and(|end| end.as_ref().is_some_and(is_cause));
+        if matches!(self.cause, Cause::None | Cause::Failed) && !self.failed.iter().any(is_cause) {
+            self.failed.clear();
             self.cause = Cause::Finished;
             self.kill_at = Some(now + FAREWELL);
         }
     }
 
-    fn fail(&mut self, now: Instant, node: usize, weight: Weight) {
-        match self.cause {
-            Cause::None | Cause::Finished => {}
-            Cause::Failed { weight: known, .. } if known < weight => {}
-            _ => return,
+    fn fail(&mut self, now: Instant, node: usize) {
+        if matches!(self.cause, Cause::None | Cause::Finished | Cause::Failed) {
+            self.failed.push(node);
+            self.cause = Cause::Failed;
+            self.kill_by(now + GRACE);
         }
-        self.cause = Cause::Failed { node, weight };
-        self.kill_by(now + GRACE);
     }
 
     fn kill_by(&mut self, time: Instant) {
@@ -146,6 +140,15 @@ impl Fate {
     pub fn asked(&mut self, now: Instant, why: String) {
         if matches!(self.cause, Cause::None | Cause::Finished) {
             self.cause = Cause::Asked { signal: TERMINATE, why };
+            self.signals.push(TERMINATE);
+            self.kill_at = Some(now + INTERRUPTED);
+        }
+    }
+
+    /// The application has run for as long as it may, as is said here.
+    pub fn timed_out(&mut self, now: Instant, why: String) {
+        if matches!(self.cause, Cause::None) {
+            self.cause = Cause::TimedOut(why);
             self.signals.push(TERMINATE);
             self.kill_at = Some(now + INTERRUPTED);
         }
@@ -176,7 +179,8 @@ impl Fate {
         }
     }
 
-    fn running(&self) -> impl Iterator<Item = usize> {
+    /// The nodes of which no end is known.
+    pub fn running(&self) -> impl Iterator<Item = usize> {
         self.ends.iter().enumerate().filter(|(_, end)| end.is_none()).map(|(node, _)| node)
     }
 
@@ -209,15 +213,30 @@ impl Fate {
     /// Whether the user wants the end more than the rest of the output.
     #[must_use]
     pub fn is_impatient(&self) -> bool {
-        matches!(self.cause, Cause::Interrupted { .. } | Cause::Unwritable(_))
+        matches!(self.cause, Cause::Interrupted { .. } | Cause::Unwritable(_) | Cause::TimedOut(_))
     }
 
-    /// The words of nodes that had lost a peer, other than this one.
-    fn witnesses(&self, but: usize) -> Vec<(usize, String)> {
-        let ends = self.ends.iter().enumerate().filter(|(node, _)| *node != but);
-        let lost = ends.filter_map(|(node, end)| Some((node, end.as_ref()?)));
-        let lost = lost.filter(|(_, end)| end.how == How::Exited(exit::LOST));
-        lost.filter_map(|(node, end)| Some((node, end.words.clone()?))).collect()
+    /// How nodes have failed, in the order in which that was heard.
+    fn failures(&self) -> Vec<(usize, &End)> {
+        let end = |node: &usize| Some((*node, self.ends.get(*node)?.as_ref()?));
+        self.failed.iter().filter_map(end).collect()
+    }
+
+    /// Who has failed, and what others say.
+    fn blame(&self, verdict: &mut Verdict) {
+        let failures = self.failures();
+        verdict.fault = fault(&failures);
+        let at_fault = match verdict.fault {
+            Some(Fault::Failed(node)) => failures.iter().find(|(failed, _)| *failed == node),
+            _ => failures.first(),
+        };
+        let Some(&(failed, end)) = at_fault else { return };
+        verdict.status = end.how.status();
+        verdict.failed = Some((failed, end.clone()));
+        if is_consequence(end) {
+            let others = failures.iter().filter(|(node, _)| *node != failed);
+            verdict.witnesses = others.filter_map(|(node, end)| Some((*node, end.words.clone()?))).collect();
+        }
     }
 
     /// What to report, once it is over.
@@ -225,6 +244,7 @@ impl Fate {
     pub fn verdict(&self) -> Verdict {
         let mut verdict = Verdict {
             status: 0,
+            fault: None,
             failed: None,
             witnesses: Vec::new(),
             why: None,
@@ -233,18 +253,14 @@ impl Fate {
         };
         match &self.cause {
             Cause::None | Cause::Finished => {}
-            Cause::Failed { node, weight } => {
-                if let Some(Some(end)) = self.ends.get(*node) {
-                    verdict.status = end.how.status();
-                    verdict.failed = Some((*node, end.clone()));
-                }
-                if *weight == Weight::Peer {
-                    verdict.witnesses = self.witnesses(*node);
-                }
-            }
+            Cause::Failed => self.blame(&mut verdict),
             Cause::Interrupted { signal } => verdict.status = exit::SIGNALLED + signal,
             Cause::Asked { signal, why } => {
                 verdict.status = exit::SIGNALLED + signal;
+                verdict.why = Some(why.clone());
+            }
+            Cause::TimedOut(why) => {
+                verdict.status = exit::TIMED_OUT;
                 verdict.why = Some(why.clone());
             }
             Cause::Unwritable(None) => verdict.status = exit::SIGNALLED + PIPE,

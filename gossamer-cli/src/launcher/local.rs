@@ -2,13 +2,13 @@
 
 use crate::exit::Failure;
 use crate::launcher::application::{Application, HostHandle, LastHeard};
+use crate::launcher::options::RunOptions;
 use crate::launcher::supervise::supervise;
 use crate::node::host::host;
 use crate::node::invocation::{Invocation, NodeSpec};
 use crate::node::resource_limits::{self, ResourceLimits};
 use crate::program::settings::NodeSettings;
 use crate::secure::random;
-use std::ffi::OsString;
 use tokio::sync::mpsc::unbounded_channel;
 
 /// What the user asked for.
@@ -16,12 +16,8 @@ use tokio::sync::mpsc::unbounded_channel;
 pub struct LocalRun {
     /// How many nodes.
     pub nodes: u32,
-    /// What nodes are told besides the environment.
-    pub settings: NodeSettings,
-    /// Whether lines are marked with the node's name.
-    pub prefix: bool,
-    /// The program and its arguments.
-    pub command: Vec<OsString>,
+    /// The rest.
+    pub options: RunOptions,
 }
 
 /// Runs an application to its end, and gives the exit status.
@@ -29,7 +25,8 @@ pub struct LocalRun {
 /// # Errors
 /// If it cannot be started.
 pub async fn run(run: LocalRun) -> Result<u8, Failure> {
-    let LocalRun { nodes, settings, prefix, command } = run;
+    let LocalRun { nodes, options } = run;
+    let RunOptions { settings, allowance, output, time_limit, command } = options;
     let limits = ResourceLimits::own();
     resource_limits::raise_open_files();
     let program = Invocation {
@@ -39,9 +36,15 @@ pub async fn run(run: LocalRun) -> Result<u8, Failure> {
         directory: None,
         mask: None,
         limits,
+        allowance,
         user: None,
     };
-    let planned = plan(nodes, settings)?;
+    let name = random::hexadecimal::<8>()?;
+    let planned = plan(nodes, &name, settings)?;
+    let nodes = vec![0; planned.len()];
+    let this_machine = rustix::system::uname();
+    let machines = vec![this_machine.nodename().to_str().unwrap_or("localhost"); nodes.len()];
+    let files = output.files.as_ref().map(|pattern| pattern.open(&machines, &name)).transpose()?;
     let (commands, orders) = unbounded_channel();
     let (tell, mut told) = unbounded_channel();
     let (tell_launcher, events) = unbounded_channel();
@@ -52,16 +55,14 @@ pub async fn run(run: LocalRun) -> Result<u8, Failure> {
         }
     });
     let machines = vec![HostHandle { name: None, commands, heard: LastHeard::default() }];
-    let nodes = vec![0; usize::try_from(nodes).unwrap_or(0)];
-    let result = supervise(Application { machines, nodes, events, prefix }).await;
+    let result = supervise(Application { machines, nodes, events, output, files, time_limit }).await;
     // With the way to it gone, the host kills what may be left.
     let _ = host.await;
     result
 }
 
-/// The nodes, and how they find each other.
-fn plan(nodes: u32, settings: NodeSettings) -> Result<Vec<NodeSpec>, Failure> {
-    let name = random::hexadecimal::<8>()?;
+/// The nodes of the application of this name, and how they find each other.
+fn plan(nodes: u32, name: &str, settings: NodeSettings) -> Result<Vec<NodeSpec>, Failure> {
     let token = random::hexadecimal::<32>()?;
     let addresses: Vec<String> = (0..nodes).map(|node| format!("unix:gossamer-{name}-{node}")).collect();
     let addresses = addresses.join(",");

@@ -5,19 +5,27 @@
 //!
 //! | part | |
 //! |---|---|
-//! | [`fate`], [`report`], [`signals`] | decisions; the report of how it ended; signals of the user |
-//! | [`application`], [`supervise`](mod@supervise), [`drain`] | what is known of hosts and nodes; the loop; the output that is left after it |
+//! | [`options`] | what the user asked for |
+//! | [`fate`], [`fault`], [`timeout`], [`report`], [`signals`] | decisions; who is at fault; the time that is left; the report of how it ended; signals of the user |
+//! | [`output`], [`outlets`], [`drain`] | where output goes; what is written to; what is left to write at the end |
+//! | [`application`], [`supervise`](mod@supervise) | what is known of hosts and nodes; the loop |
 //! | [`local`] | with a host in this process |
-//! | [`addresses`], [`prepare`], [`relay`], [`remote`] | over daemons: where nodes find each other, up to the start of a machine, what is passed on after it; all machines |
+//! | [`mapping`], [`addresses`], [`prepare`], [`relay`], [`remote`] | over daemons: which machine a node is on, where nodes find each other, up to the start of a machine, what is passed on after it; all machines |
 
 pub mod addresses;
 pub mod application;
 pub mod drain;
 pub mod fate;
+pub mod fault;
 pub mod local;
+pub mod mapping;
+pub mod options;
+pub mod outlets;
+pub mod output;
 pub mod prepare;
 pub mod relay;
 pub mod remote;
 pub mod report;
 pub mod signals;
 pub mod supervise;
+pub mod timeout;

@@ -4,13 +4,15 @@ use crate::launcher::application::LastHeard;
 use crate::node::message::{Command, Event};
 use crate::rack::connect::Connection;
 use crate::rack::protocol::{HEARTBEAT, Reply, Request, SILENCE};
+use crate::rack::silence::Silence;
 use crate::secure::channel::{Reader, Writer};
 use crate::secure::codec::{decode, encode};
 use std::io;
 use std::sync::PoisonError;
+use std::time::Instant;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::watch;
-use tokio::time::{Instant, timeout, timeout_at};
+use tokio::time::timeout;
 
 /// Starts the nodes as soon as all machines are ready, and passes on what daemon and launcher tell each other, until one of
 /// them is gone.
@@ -74,14 +76,14 @@ async fn serve(
 
 /// Passes on events until the daemon is lost, and says why it is.
 async fn listen(mut reader: Reader, heard: &LastHeard, tell: &impl Fn(Event) -> bool) -> String {
+    let mut silence = Silence::begin();
     loop {
-        let now = Instant::now();
-        *heard.lock().unwrap_or_else(PoisonError::into_inner) = Some(now.into_std());
-        let message = match timeout_at(now + SILENCE, reader.receive()).await {
-            Ok(Ok(Some(message))) => message,
-            Ok(Ok(None)) => return "its daemon has closed the connection".into(),
-            Ok(Err(error)) => return format!("the connection to its daemon is broken: {error}"),
-            Err(_) => return format!("nothing was heard of its daemon for {} s", SILENCE.as_secs()),
+        *heard.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+        let message = match silence.until(reader.receive()).await {
+            Some(Ok(Some(message))) => message,
+            Some(Ok(None)) => return "its daemon has closed the connection".into(),
+            Some(Err(error)) => return format!("the connection to its daemon is broken: {error}"),
+            None => return format!("nothing was heard of its daemon for {} s", SILENCE.as_secs()),
         };
         match decode(&message) {
             Ok(Reply::Event(event)) => {

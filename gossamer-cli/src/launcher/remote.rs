@@ -4,16 +4,18 @@
 use crate::exit::Failure;
 use crate::launcher::addresses::{NodeAddresses, local_addresses, node_addresses};
 use crate::launcher::application::{Application, HostHandle, LastHeard};
+use crate::launcher::mapping::{Mapping, only_used};
+use crate::launcher::options::RunOptions;
+use crate::launcher::output::{NodeOutputFiles, OutputOptions};
 use crate::launcher::prepare::MachineLaunch;
 use crate::launcher::relay::relay;
 use crate::launcher::supervise::supervise;
 use crate::node::message::{Command, Event};
+use crate::node::resource_limits::raise_open_files;
 use crate::program::find::Program;
-use crate::program::settings::NodeSettings;
 use crate::rack::config::{Machine, Rack};
 use crate::rack::protocol::{HEARTBEAT, Launch};
 use crate::secure::key::Key;
-use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
@@ -26,16 +28,14 @@ use tokio::time::timeout;
 pub struct RemoteRun {
     /// The configuration.
     pub config: PathBuf,
-    /// How many nodes: one on each machine, if not said.
+    /// How many nodes: as many as the mapping has room for, if not said.
     pub nodes: Option<u32>,
+    /// Which machine each of them is on.
+    pub mapping: Mapping,
     /// On which machines: all, if empty.
     pub hosts: Vec<String>,
-    /// What nodes are told besides the environment.
-    pub settings: NodeSettings,
-    /// Whether lines are marked with the node's name.
-    pub prefix: bool,
-    /// The program and its arguments.
-    pub command: Vec<OsString>,
+    /// The rest.
+    pub options: RunOptions,
 }
 
 /// What a machine says once it is prepared: its index, and where its nodes will listen.
@@ -58,12 +58,14 @@ struct MachineEnds {
 pub async fn run(run: RemoteRun) -> Result<u8, Failure> {
     let rack = Rack::read(&run.config)?;
     let key = Key::read(&rack.key)?;
-    let mut machines = rack.choose(&run.hosts)?;
-    let program = Program::find(run.command, run.settings)?;
-    let count = run.nodes.map_or(machines.len(), |nodes| usize::try_from(nodes).unwrap_or(usize::MAX));
-    machines.truncate(count);
-    // Nodes are dealt out to the machines in turn.
-    let assignment: Vec<usize> = (0..count).map(|node| node % machines.len()).collect();
+    let named = if run.hosts.is_empty() { run.mapping.machines() } else { run.hosts };
+    let machines = rack.choose(&named)?;
+    let RunOptions { settings, allowance, output, time_limit, command } = run.options;
+    let program = Program::find(command, settings, allowance)?;
+    let count = run.nodes.map(|nodes| usize::try_from(nodes).unwrap_or(usize::MAX));
+    let assignment = run.mapping.assign(&machines, count)?;
+    let (machines, assignment) = only_used(machines, &assignment);
+    let files = open_files(&output, &machines, &assignment, &program.launch.application)?;
     let (tell, events) = unbounded_channel();
     let (tell_addresses, addresses) = watch::channel(None);
     let (tell_ready, ready) = unbounded_channel();
@@ -87,11 +89,25 @@ pub async fn run(run: RemoteRun) -> Result<u8, Failure> {
     drop(tell_ready);
     let found = all_ready(ready, machines.len()).await?;
     tell_addresses.send_replace(Some(list(&machines, &assignment, found, &program.launch.application)?));
-    let application = Application { machines: hosts, nodes: assignment, events, prefix: run.prefix };
+    let application = Application { machines: hosts, nodes: assignment, events, output, files, time_limit };
     let result = supervise(application).await;
     // With the ways to them gone, the tasks say what is left to say, and close their connections.
     let _ = timeout(HEARTBEAT, async { while tasks.join_next().await.is_some() {} }).await;
     result
+}
+
+/// The files that the nodes' output goes to, if it goes to some.
+fn open_files(
+    output: &OutputOptions,
+    machines: &[Machine],
+    assignment: &[usize],
+    application: &str,
+) -> Result<Option<NodeOutputFiles>, Failure> {
+    let Some(pattern) = &output.files else { return Ok(None) };
+    raise_open_files();
+    let name = |&machine: &usize| machines.get(machine).map_or("", |machine| machine.name.as_str());
+    let names: Vec<&str> = assignment.iter().map(name).collect();
+    pattern.open(&names, application).map(Some)
 }
 
 /// The nodes of a machine.

@@ -2,6 +2,7 @@
 
 use crate::exit;
 use crate::launcher::fate::Verdict;
+use crate::launcher::fault::{Fault, said};
 use crate::node::ending::{End, How};
 use crate::terminal::printable::printable;
 use std::time::Duration;
@@ -19,7 +20,8 @@ pub fn text(
 ) -> String {
     let mut text = String::new();
     if let Some((node, end)) = &verdict.failed {
-        text += &failure(*node, end, &place(*node), &verdict.witnesses, silent);
+        text += &headline(verdict, *node, end, &place);
+        text += &explanation(*node, end, &verdict.witnesses, silent);
         if nodes > 1 {
             let others = if nodes == 2 { "the other node was" } else { "the other nodes were" };
             text += &format!("gossamer: {others} ended with it\n");
@@ -43,20 +45,46 @@ pub fn text(
     printable(&text)
 }
 
-/// How the node ended that ended the application, and what may explain it.
-fn failure(
+/// What a node does whose time is up: `place` is its machine and process, after a space.
+#[must_use]
+pub fn activity(node: usize, place: &str, text: &str) -> String {
+    let mut report = format!("gossamer: node {node}{place}, when its time was up:\n");
+    for line in text.lines() {
+        report += &format!("gossamer:   {line}\n");
+    }
+    printable(&report)
+}
+
+/// Who is at fault, and how.
+fn headline(verdict: &Verdict, failed: usize, end: &End, place: impl Fn(usize) -> String) -> String {
+    let named = |node: usize| format!("node {node}{}", place(node));
+    match &verdict.fault {
+        Some(Fault::Lost { node, by }) => format!(
+            "gossamer: {} is lost to {}, and nothing else explains it: it was stopped, or the link to it is cut\n",
+            named(*node),
+            list(by)
+        ),
+        Some(Fault::LostEachOther(one, other)) => format!(
+            "gossamer: {} and {} have lost each other, and nothing else explains it: the link between them is cut\n",
+            named(*one),
+            named(*other)
+        ),
+        Some(Fault::Failed(_)) | None => format!("gossamer: {} {}\n", named(failed), end.how.sentence()),
+    }
+}
+
+/// What nodes have said, and which machines were silent.
+fn explanation(
     node: usize,
     end: &End,
-    place: &str,
     witnesses: &[(usize, String)],
     silent: &[(String, Duration)],
 ) -> String {
-    let mut text = format!("gossamer: node {node}{place} {}\n", end.how.sentence());
-    if let Some(words) = &end.words {
-        text += &format!("gossamer:   node {node} said: {words}\n");
-    }
-    for (witness, words) in witnesses.iter().take(WITNESSES) {
-        text += &format!("gossamer:   node {witness} said: {words}\n");
+    let mut text = String::new();
+    let own = end.words.iter().map(|words| (node, words));
+    let others = witnesses.iter().map(|(witness, words)| (*witness, words));
+    for (witness, words) in own.chain(others.take(WITNESSES)) {
+        text += &format!("gossamer:   node {witness} said: {}\n", said(words));
     }
     for (machine, silence) in silent.iter().filter(|_| end.how == How::Exited(exit::LOST)) {
         text += &format!("gossamer:   nothing was heard of {machine} for {} s\n", silence.as_secs());
@@ -75,7 +103,15 @@ mod tests {
     use super::*;
 
     fn verdict() -> Verdict {
-        Verdict { status: 0, failed: None, witnesses: vec![], why: None, stragglers: vec![], unknown: vec![] }
+        Verdict {
+            status: 0,
+            fault: None,
+            failed: None,
+            witnesses: vec![],
+            why: None,
+            stragglers: vec![],
+            unknown: vec![],
+        }
     }
 
     #[test]
@@ -92,6 +128,24 @@ mod tests {
             "gossamer: node 2 on b (pid 7) was killed by SIGSEGV (core dumped)\n\
              gossamer:   node 2 said: worker 1\n\
              gossamer: the other nodes were ended with it\n"
+        );
+    }
+
+    #[test]
+    fn a_node_that_was_lost_and_a_link_that_was_cut_are_in_the_first_line() {
+        let failed =
+            Some((1, End { how: How::Exited(75), words: Some("because of node 2: it is silent".into()) }));
+        let said = |fault| {
+            let verdict = Verdict { fault: Some(fault), failed: failed.clone(), ..verdict() };
+            text(&verdict, 4, &[], |node| format!(" (pid {node}0)"))
+        };
+        let lost = said(Fault::Lost { node: 2, by: vec![0, 1] });
+        assert!(lost.starts_with("gossamer: node 2 (pid 20) is lost to nodes 0, 1, and nothing"), "{lost}");
+        assert!(lost.contains("\ngossamer:   node 1 said: it is silent\n"), "{lost}");
+        let cut = said(Fault::LostEachOther(1, 2));
+        assert!(
+            cut.starts_with("gossamer: node 1 (pid 10) and node 2 (pid 20) have lost each other"),
+            "{cut}"
         );
     }
 

@@ -3,26 +3,29 @@
 
 use crate::exit::{self, Failure};
 use crate::launcher::application::{Application, Members};
-use crate::launcher::drain::{PATIENCE, drain};
+use crate::launcher::drain::{PATIENCE, drain, file_failed};
 use crate::launcher::fate::Fate;
+use crate::launcher::outlets::Outlets;
 use crate::launcher::report;
 use crate::launcher::signals::Signals;
+use crate::launcher::timeout::{Step, Timeout};
 use crate::node::ending::{End, How};
 use crate::node::message::{CHUNK, Command, Event, cost};
 use crate::node::window::WINDOW;
 use crate::terminal::input;
-use crate::terminal::printer::{Printer, PrinterEvent};
+use crate::terminal::printable::printable;
+use crate::terminal::printer::PrinterEvent;
 use crate::terminal::stream::Stream;
 use std::io::ErrorKind;
 use std::time::{Duration, Instant};
-use tokio::sync::mpsc::{Receiver, UnboundedReceiver, unbounded_channel};
+use tokio::sync::mpsc::{Receiver, UnboundedReceiver};
 use tokio::time::sleep_until;
 
 struct Supervisor {
     members: Members,
     fate: Fate,
-    out: Printer,
-    err: Printer,
+    timeout: Option<Timeout>,
+    outlets: Outlets,
     /// Bytes of input that may still be sent.
     credit: usize,
     not_started: Option<Failure>,
@@ -30,6 +33,8 @@ struct Supervisor {
     over_since: Option<Instant>,
     /// Whether the user does not want to wait for output that cannot be written.
     hurry: bool,
+    /// Whether output is lost since a file could not be written.
+    has_lost_output: bool,
 }
 
 /// Where news comes from.
@@ -46,25 +51,25 @@ struct Sources {
 /// # Errors
 /// If the nodes could not be started, or the launcher lacks threads or the like.
 pub async fn supervise(application: Application) -> Result<u8, Failure> {
-    let Application { machines, nodes, events, prefix } = application;
+    let Application { machines, nodes, events, output, files, time_limit } = application;
     let lacking = |error| Failure::new(exit::UNREACHABLE, format!("the launcher cannot start: {error}"));
-    let (tell, printers) = unbounded_channel();
     let signals = Signals::new().map_err(lacking)?;
-    let out = Printer::start(Stream::Out, tell.clone()).map_err(lacking)?;
-    let err = Printer::start(Stream::Err, tell).map_err(lacking)?;
+    let (outlets, printers) = Outlets::start(files).map_err(lacking)?;
     let input = Some(input::start(CHUNK).map_err(lacking)?);
     let fate = Fate::new(nodes.len());
-    let members = Members::new(machines, nodes, prefix);
+    let timeout = time_limit.map(|limit| Timeout::new(limit, Instant::now()));
+    let members = Members::new(machines, nodes, &output);
     let mut sources = Sources { events, input, printers, signals };
     let mut supervisor = Supervisor {
         members,
         fate,
-        out,
-        err,
+        timeout,
+        outlets,
         credit: WINDOW,
         not_started: None,
         over_since: None,
         hurry: false,
+        has_lost_output: false,
     };
     supervisor.watch(&mut sources).await;
     supervisor.finish(sources).await
@@ -76,6 +81,7 @@ impl Supervisor {
         while self.not_started.is_none() && !self.hurry {
             let now = Instant::now();
             self.fate.tick(now);
+            self.tick_timeout(now);
             for signal in self.fate.signals() {
                 self.members.tell_all(&Command::Signal(signal));
             }
@@ -83,6 +89,16 @@ impl Supervisor {
                 return;
             }
             self.next(sources, self.wake(now)).await;
+        }
+    }
+
+    /// Ends the application when its time is up, unless it ends already.
+    fn tick_timeout(&mut self, now: Instant) {
+        let Some(timeout) = self.timeout.as_mut().filter(|_| self.fate.deadline().is_none()) else { return };
+        match timeout.tick(now, self.fate.running().collect()) {
+            Step::None => {}
+            Step::Ask => self.members.tell_all(&Command::Describe),
+            Step::End(why) => self.fate.timed_out(now, why),
         }
     }
 
@@ -101,7 +117,7 @@ impl Supervisor {
     fn wake(&self, now: Instant) -> Instant {
         let deadline = match self.over_since {
             Some(since) if self.fate.is_over(now) => self.fate.is_impatient().then_some(since + PATIENCE),
-            _ => self.fate.deadline(),
+            _ => self.fate.deadline().or_else(|| self.timeout.as_ref().and_then(Timeout::deadline)),
         };
         deadline.unwrap_or(now + Duration::from_secs(3600))
     }
@@ -149,6 +165,10 @@ impl Supervisor {
                     .then(|| format!("standard output cannot be written: {error}"));
                 self.fate.unwritable(Instant::now(), why);
             }
+            PrinterEvent::FileFailed(path, error) => {
+                self.has_lost_output = true;
+                self.outlets.say(&format!("gossamer: {}\n", printable(&file_failed(&path, &error))));
+            }
             // Nobody is left who could be told.
             PrinterEvent::Failed(Stream::Err, _) | PrinterEvent::Finished => {}
         }
@@ -182,32 +202,35 @@ impl Supervisor {
             Event::Drained { node } => self.drained(machine, node),
             Event::Stopping(why) => self.fate.asked(now, why),
             Event::Lost(why) => self.lost(now, machine, &why),
+            Event::Described { node, text } => self.described(machine, node, &text),
         }
     }
 
     fn output(&mut self, machine: usize, node: u32, stream: Stream, bytes: &[u8]) {
-        let Some((_, node)) = self.members.node(machine, node) else { return };
+        let Some((index, node)) = self.members.node(machine, node) else { return };
         let lines = match stream {
             Stream::Out => &mut node.out,
             Stream::Err => &mut node.err,
         };
         let text = lines.push(bytes);
-        self.printer(stream).print(text, machine, cost(bytes));
+        self.outlets.print(index, stream, text, machine, cost(bytes));
     }
 
-    fn printer(&self, stream: Stream) -> &Printer {
-        match stream {
-            Stream::Out => &self.out,
-            Stream::Err => &self.err,
+    /// Says what a node does whose time is up.
+    fn described(&mut self, machine: usize, node: u32, text: &str) {
+        let Some((index, _)) = self.members.node(machine, node) else { return };
+        self.outlets.say(&report::activity(index, &self.members.place(index), text));
+        if let Some(timeout) = &mut self.timeout {
+            timeout.heard(index);
         }
     }
 
     fn drained(&mut self, machine: usize, node: u32) {
-        let Some((_, node)) = self.members.node(machine, node) else { return };
+        let Some((index, node)) = self.members.node(machine, node) else { return };
         node.drained = true;
         let (out, err) = (node.out.finish(), node.err.finish());
-        self.out.print(out, machine, 0);
-        self.err.print(err, machine, 0);
+        self.outlets.print(index, Stream::Out, out, machine, 0);
+        self.outlets.print(index, Stream::Err, err, machine, 0);
     }
 
     /// The machine cannot be reached: its nodes count as ended.
@@ -223,22 +246,23 @@ impl Supervisor {
 
     /// Says what there is to say, after all output.
     async fn finish(self, sources: Sources) -> Result<u8, Failure> {
-        let Self { members, fate, out, err, not_started, hurry, .. } = self;
+        let Self { members, fate, outlets, not_started, hurry, has_lost_output, .. } = self;
         let verdict = fate.verdict();
         let is_hurried = hurry || fate.is_impatient();
         let result = match not_started {
             Some(failure) => Err(failure),
             None => {
                 let place = |node| members.place(node);
-                err.say(&report::text(&verdict, members.nodes.len(), &members.silent(), place));
-                Ok(verdict.status)
+                outlets.say(&report::text(&verdict, members.nodes.len(), &members.silent(), place));
+                Ok(if verdict.status == 0 && has_lost_output { exit::OUTPUT } else { verdict.status })
             }
         };
-        drop((out, err));
+        let printing = outlets.count();
+        drop(outlets);
         let Sources { printers, mut signals, input, .. } = sources;
         drop(input);
         tokio::select! {
-            written = drain(printers, verdict.status == 0, is_hurried) => written.unwrap_or(result),
+            written = drain(printers, printing, verdict.status == 0, is_hurried) => written.unwrap_or(result),
             _ = signals.next() => result,
         }
     }

@@ -1,8 +1,9 @@
 //! How a node ended, and how that is said.
 
 use crate::exit;
-use crate::node::signal::signal_name;
+use crate::node::signal::{KILL, signal_name};
 use crate::terminal::printable::printable;
+use crate::terminal::table::bytes;
 use serde::{Deserialize, Serialize};
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
@@ -27,6 +28,35 @@ pub enum How {
     },
     /// Nobody can tell, since its machine cannot be reached any more: why.
     Lost(String),
+    /// By SIGKILL of the kernel, for want of memory.
+    OutOfMemory(OutOfMemory),
+}
+
+/// What is known of a node that the kernel has killed for want of memory; all sizes are in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum OutOfMemory {
+    /// It needed more than is allowed to it.
+    OfNode {
+        /// The most that it had used, if the kernel tells.
+        used: Option<u64>,
+        /// What is allowed.
+        allowed: u64,
+    },
+    /// What a cgroup around it may have was used up.
+    OfCgroup {
+        /// What it had used.
+        used: u64,
+    },
+    /// The machine had no more.
+    OfMachine {
+        /// What it had used.
+        used: u64,
+    },
+    /// It was killed by SIGKILL, and the kernel has killed processes for that since the node was started.
+    Perhaps {
+        /// So many of them, on this machine.
+        kills: u64,
+    },
 }
 
 /// The end of a node.
@@ -57,6 +87,7 @@ impl How {
             Self::Exited(0) => exit::FAILED,
             Self::Exited(status) => *status,
             Self::Killed { signal, .. } => exit::SIGNALLED.saturating_add(*signal),
+            Self::OutOfMemory(_) => exit::SIGNALLED.saturating_add(KILL),
             Self::Lost(_) => exit::LOST,
         }
     }
@@ -73,7 +104,36 @@ impl How {
             Self::Killed { signal, core } => {
                 format!("was killed by {}{}", signal_name(*signal), if *core { " (core dumped)" } else { "" })
             }
+            Self::OutOfMemory(known) => format!("was killed by SIGKILL, {}", known.clause()),
             Self::Lost(why) => format!("is lost: {why}"),
+        }
+    }
+}
+
+impl OutOfMemory {
+    /// Why the kernel has killed the node.
+    fn clause(self) -> String {
+        let because = |what: String| format!("by the kernel, for want of memory{what}");
+        match self {
+            Self::OfNode { used, allowed } => {
+                let used = used.map_or_else(String::new, |used| format!("it had used {}; ", bytes(used)));
+                because(format!(": {used}{} are allowed to each node (--mem)", bytes(allowed)))
+            }
+            Self::OfCgroup { used } => because(format!(
+                " in a cgroup around it, of a service or a container: it had used {}",
+                bytes(used)
+            )),
+            Self::OfMachine { used } => {
+                because(format!(" on the whole machine: it had used {}", bytes(used)))
+            }
+            Self::Perhaps { kills } => {
+                let processes =
+                    if kills == 1 { "a process".to_owned() } else { format!("{kills} processes") };
+                format!(
+                    "perhaps by the kernel: since the node was started, it has killed {processes} of this machine for want of \
+                     memory (dmesg says which)"
+                )
+            }
         }
     }
 }
@@ -90,6 +150,17 @@ pub fn words(written: &[u8]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_node_that_lacked_memory_is_told_what_it_had_and_what_it_might_have() {
+        let of = |known| How::OutOfMemory(known).sentence();
+        let limited = of(OutOfMemory::OfNode { used: Some(63 << 20), allowed: 64 << 20 });
+        assert!(limited.ends_with("memory: it had used 63.0 MiB; 64.0 MiB are allowed to each node (--mem)"));
+        assert!(of(OutOfMemory::OfCgroup { used: 1 << 30 }).ends_with("a container: it had used 1.0 GiB"));
+        assert!(of(OutOfMemory::OfMachine { used: 1 << 30 }).ends_with("whole machine: it had used 1.0 GiB"));
+        assert!(of(OutOfMemory::Perhaps { kills: 2 }).contains("perhaps by the kernel"));
+        assert_eq!(How::OutOfMemory(OutOfMemory::Perhaps { kills: 1 }).status(), 137);
+    }
 
     #[test]
     fn the_words_of_a_node_are_one_line_without_control_characters() {

@@ -2,6 +2,7 @@
 //! When the launcher is gone, they are killed.
 
 use crate::exit::Failure;
+use crate::node::activity;
 use crate::node::ending::{self, End, How};
 use crate::node::guardian::failure::{lacking, not_started};
 use crate::node::guardian::handle::{Containment, Guarded, Guardian, NodePipes, Orphans, next_news};
@@ -17,6 +18,7 @@ use rustix::process::Signal;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::process::ExitStatusExt;
+use std::pin::pin;
 use std::process::ExitStatus;
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,18 +27,22 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
-use tokio::time::{Instant, sleep, sleep_until, timeout};
+use tokio::time::{Instant, interval, sleep, sleep_until, timeout};
 
 /// How often is looked for what killed guardians have left, as long as there is something.
 const SWEEP: Duration = Duration::from_millis(2);
 /// How long a guardian may take to start its node.
 const START: Duration = Duration::from_secs(60);
+/// How often guardians are woken, which somebody may have stopped: who waits for one would wait for ever.
+const WAKE: Duration = Duration::from_secs(1);
 /// How long a guardian may take to end once it is killed.
 const LAST: Duration = Duration::from_secs(1);
 
 /// A node that was started.
 struct NodeProcess {
     index: u32,
+    /// Its process, if it was started.
+    pid: Option<u32>,
     /// Its guardian, until that has ended.
     guardian: Option<Guardian>,
     ended: watch::Sender<bool>,
@@ -75,6 +81,17 @@ pub async fn host(
         Err(Failure { status, message }) => {
             host.end_all().await;
             let _ = host.events.send(Event::NotStarted { status, message });
+        }
+    }
+}
+
+/// What comes of a guardian, which is woken until it does.
+async fn while_awake<T>(guardian: &Guardian, what: impl Future<Output = T>) -> T {
+    let mut what = pin!(what);
+    loop {
+        match timeout(WAKE, &mut what).await {
+            Ok(value) => return value,
+            Err(_) => guardian.wake(),
         }
     }
 }
@@ -120,27 +137,31 @@ impl Host {
     async fn watch(&mut self, program: &Invocation, index: u32, guarded: Guarded) -> Result<(), Failure> {
         let Guarded { guardian, mut news, pipes } = guarded;
         let (ended, is_ended) = watch::channel(false);
-        let first = timeout(START, next_news(&mut news)).await;
+        let first = timeout(START, while_awake(&guardian, next_news(&mut news))).await;
         let started = match first {
             Ok(Some(News::Started(pid))) => {
-                let _ = self.events.send(Event::Started { node: index, pid: pid.cast_unsigned() });
-                self.follow(index, pipes, is_ended).map_err(|error| lacking(index, error))
+                let pid = pid.cast_unsigned();
+                let _ = self.events.send(Event::Started { node: index, pid });
+                let followed = self.follow(index, pipes, is_ended).map_err(|error| lacking(index, error));
+                followed.map(|words| (pid, words))
             }
             Ok(Some(News::NotStarted(error))) => {
                 Err(not_started(program, &io::Error::from_raw_os_error(error)))
             }
             _ => Err(lacking(index, "its guardian does not answer")),
         };
-        let (words, result) = match started {
-            Ok(words) => (Some(words), Ok(())),
+        let (started, result) = match started {
+            Ok(started) => (Some(started), Ok(())),
             Err(failure) => (None, Err(failure)),
         };
-        self.running.push(NodeProcess { index, guardian: Some(guardian), ended, words });
+        let (pid, words) = started.unzip();
+        self.running.push(NodeProcess { index, pid, guardian: Some(guardian), ended, words });
         let exits = self.exits.clone();
         self.tasks.spawn(async move {
             while let Some(said) = next_news(&mut news).await {
-                if let News::Ended(status) = said {
-                    let _ = exits.send((index, Some(How::of(ExitStatus::from_raw(status)))));
+                if let News::Ended { status, out_of_memory } = said {
+                    let how = How::of(ExitStatus::from_raw(status));
+                    let _ = exits.send((index, Some(out_of_memory.map_or(how, How::OutOfMemory))));
                 }
             }
             let _ = exits.send((index, None));
@@ -180,6 +201,7 @@ impl Host {
 
     /// Does what the launcher says, until it is gone.
     async fn serve(&mut self, mut commands: UnboundedReceiver<Command>) {
+        let mut wake = interval(WAKE);
         loop {
             tokio::select! {
                 command = commands.recv() => match command {
@@ -187,9 +209,14 @@ impl Host {
                     None => return,
                 },
                 Some((index, how)) = self.exited.recv() => self.exit(index, how),
+                _ = wake.tick() => self.wake_guardians(),
                 () = sleep(SWEEP), if self.orphans.are_there() => self.orphans.end(),
             }
         }
+    }
+
+    fn wake_guardians(&self) {
+        self.running.iter().filter_map(|node| node.guardian.as_ref()).for_each(Guardian::wake);
     }
 
     fn obey(&mut self, command: Command) {
@@ -198,7 +225,22 @@ impl Host {
             Command::Input(bytes) => self.input.push(bytes),
             Command::InputEnd => self.input.end(),
             Command::Printed(bytes) => self.window.give(usize::try_from(bytes).unwrap_or(0)),
+            Command::Describe => self.describe(),
         }
+    }
+
+    /// Tells what the nodes that run do.
+    fn describe(&mut self) {
+        let running = self.running.iter().filter(|node| node.words.is_some());
+        let (nodes, pids): (Vec<u32>, Vec<u32>) =
+            running.filter_map(|node| Some((node.index, node.pid?))).unzip();
+        let events = self.events.clone();
+        // It looks at all of them twice, and pauses between.
+        self.tasks.spawn_blocking(move || {
+            for (node, text) in nodes.into_iter().zip(activity::describe(&pids)) {
+                let _ = events.send(Event::Described { node, text });
+            }
+        });
     }
 
     fn signal(&self, signal: u8) {

@@ -1,5 +1,6 @@
 //! What is to be started: the program, its surroundings, and what single nodes get beside that.
 
+use crate::node::allowance::Allowance;
 use crate::node::resource_limits::ResourceLimits;
 use rustix::process::{Gid, Uid};
 use serde::{Deserialize, Serialize};
@@ -22,6 +23,8 @@ pub struct Invocation {
     pub mask: Option<u32>,
     /// The limits.
     pub limits: ResourceLimits,
+    /// What each node may use of its machine.
+    pub allowance: Allowance,
     /// The user, or this process's.
     pub user: Option<User>,
 }

@@ -25,6 +25,8 @@ pub enum Command {
     InputEnd,
     /// Output of this cost was printed; as much may be sent.
     Printed(u32),
+    /// Say what the nodes do at this moment.
+    Describe,
 }
 
 /// A host to the launcher.
@@ -71,4 +73,11 @@ pub enum Event {
     Stopping(String),
     /// The machine cannot be reached any more: why.
     Lost(String),
+    /// What a node does, in answer to `Describe`.
+    Described {
+        /// Which node.
+        node: u32,
+        /// Lines.
+        text: String,
+    },
 }

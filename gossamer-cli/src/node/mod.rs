@@ -7,10 +7,13 @@
 //! |---|---|
 //! | [`signal`], [`ending`] | signals to nodes; how a node ended |
 //! | [`message`], [`window`] | what launcher and host tell each other; how much may be on its way |
-//! | [`resource_limits`], [`invocation`], [`spawn`] | the limits of a process; what is to be started; one process of a node |
+//! | [`allowance`], [`resource_limits`], [`invocation`], [`spawn`] | what a node may use of its machine; the limits of a process; what is to be started; one process of a node |
 //! | [`guardian`] | what contains a node with all that it starts |
+//! | [`activity`] | what the processes of a node do at a moment |
 //! | [`standard_input`], [`output`], [`host`] | input for node 0; what nodes write; all nodes of the machine |
 
+pub mod activity;
+pub mod allowance;
 pub mod ending;
 pub mod guardian;
 pub mod host;

@@ -3,24 +3,32 @@
 //! Invariants, by which each `unsafe` block is proved:
 //! - X1: what runs between fork and exec makes system calls only. It allocates nothing, takes no lock and touches no
 //!   memory but what it has captured by value.
+//! - X2: guardians only start nodes, and a guardian has one thread. So a copy of it finds no lock taken and no allocation half done,
+//!   and may do what the guardian may.
 
 use crate::node::guardian::cgroup::Cgroup;
 use crate::node::guardian::protocol::{NodeFiles, NodeOrder};
 use crate::node::invocation::{Invocation, User};
 use crate::node::resource_limits::ResourceLimits;
+use nix::libc;
 use nix::sys::signal::{SigSet, SigmaskHow, sigprocmask};
-use rustix::io::FdFlags;
-use rustix::process::Signal;
+use rustix::io::{Errno, FdFlags};
+use rustix::process::{Pid, Signal, WaitOptions};
 use std::fs::File;
-use std::io::{self, ErrorKind};
-use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
+use std::io::{self, ErrorKind, Read, Write};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::os::unix::process::CommandExt;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// The variables of a node, which it does not inherit if the launcher is a node itself.
 const OURS: [&str; 5] =
     ["GOSSAMER_NODES", "GOSSAMER_NODE", "GOSSAMER_TOKEN", "GOSSAMER_LISTEN_FD", "GOSSAMER_REPORT_FD"];
+
+/// Of the kernel's `linux/sched.h`: that of `libc` is too narrow for it.
+const CLONE_INTO_CGROUP: u64 = 0x2_0000_0000;
 
 /// What the new process does before it becomes the program.
 struct Preparation {
@@ -31,8 +39,12 @@ struct Preparation {
     mask: Option<u32>,
     /// The signals that are blocked for it.
     signals: SigSet,
-    /// The way into its cgroup.
+    /// The way into its cgroup, unless it is made there.
     entrance: Option<File>,
+    /// Whether it is limited there.
+    is_limited: bool,
+    /// Whether it was made there.
+    is_inside: Arc<AtomicBool>,
     /// The files that it keeps.
     inherited: [Option<RawFd>; 2],
 }
@@ -47,7 +59,7 @@ pub fn spawn(
     files: NodeFiles,
     cgroup: Option<&Cgroup>,
     signals: SigSet,
-) -> io::Result<Child> {
+) -> io::Result<Pid> {
     let NodeFiles { input, out, err, report, listener } = files;
     let mut command = command(program, order);
     command.stdin(input.map_or_else(Stdio::null, Stdio::from)).stdout(out).stderr(err);
@@ -55,6 +67,7 @@ pub fn spawn(
     if let Some(listener) = &listener {
         command.env("GOSSAMER_LISTEN_FD", listener.as_raw_fd().to_string());
     }
+    let is_inside = Arc::new(AtomicBool::new(false));
     let preparation = Preparation {
         parent: std::process::id(),
         user: program.user.clone(),
@@ -63,25 +76,104 @@ pub fn spawn(
         signals,
         // Without it, the guardian contains the node all the same.
         entrance: cgroup.and_then(|cgroup| cgroup.entrance().ok()),
+        is_limited: !program.allowance.is_all(),
+        is_inside: Arc::clone(&is_inside),
         inherited: [Some(report.as_raw_fd()), listener.as_ref().map(AsRawFd::as_raw_fd)],
     };
     // SAFETY: `run` makes system calls only, and reads its captures (X1).
     unsafe { command.pre_exec(move || preparation.run()) };
-    execute(&mut command)
+    let cgroup =
+        cgroup.and_then(|cgroup| cgroup.open().ok()).map(|directory| OpenCgroup { directory, is_inside });
+    execute(&mut command, cgroup.as_ref())
+}
+
+/// A cgroup in which processes are made.
+struct OpenCgroup {
+    directory: OwnedFd,
+    /// Set in a process that was made there.
+    is_inside: Arc<AtomicBool>,
 }
 
 /// Executes the program. A daemon may just have written it: as long as another new process, not yet the program that it
 /// will be, has the file of the writer still open, the kernel does not execute it.
-fn execute(command: &mut Command) -> io::Result<Child> {
+fn execute(command: &mut Command, cgroup: Option<&OpenCgroup>) -> io::Result<Pid> {
     for _ in 0..100 {
-        match command.spawn() {
+        match start(command, cgroup) {
             Err(error) if error.kind() == ErrorKind::ExecutableFileBusy => {
                 std::thread::sleep(Duration::from_millis(5));
             }
             result => return result,
         }
     }
-    command.spawn()
+    start(command, cgroup)
+}
+
+/// Starts the process in the cgroup, if that can be: to be moved there later, a process waits for milliseconds until the kernel knows
+/// that nobody looks at it (a grace period of RCU).
+fn start(command: &mut Command, cgroup: Option<&OpenCgroup>) -> io::Result<Pid> {
+    match cgroup.map(|cgroup| start_in(command, cgroup)) {
+        Some(Ok(started)) => started,
+        // Before Linux 5.7, and where a container's rules know no such call: it goes there itself.
+        _ => Pid::from_raw(command.spawn()?.id().cast_signed()).ok_or(ErrorKind::InvalidData.into()),
+    }
+}
+
+/// Starts the process in the cgroup; an error if the kernel does not do that, and within it, one of the program.
+fn start_in(command: &mut Command, cgroup: &OpenCgroup) -> io::Result<io::Result<Pid>> {
+    // Closed by the kernel when the program runs.
+    let (mut failure, mut tell) = io::pipe()?;
+    let Some(child) = fork_into(&cgroup.directory)? else {
+        // Relaxed: there is no other thread.
+        cgroup.is_inside.store(true, Ordering::Relaxed);
+        let error = command.exec();
+        let _ = tell.write_all(&error.raw_os_error().unwrap_or(libc::EIO).to_ne_bytes());
+        // SAFETY: it ends this process, and nothing else (X2).
+        unsafe { libc::_exit(1) }
+    };
+    drop(tell);
+    let mut error = [0; 4];
+    Ok(match failure.read_exact(&mut error) {
+        Ok(()) => {
+            // It has ended, and was not the node.
+            let _ = rustix::process::waitpid(Some(child), WaitOptions::empty());
+            Err(io::Error::from_raw_os_error(i32::from_ne_bytes(error)))
+        }
+        Err(_) => Ok(child),
+    })
+}
+
+/// Makes a copy of this process, in a cgroup: nothing in the copy, its number in the other one.
+fn fork_into(cgroup: &OwnedFd) -> io::Result<Option<Pid>> {
+    /// `struct clone_args` of the kernel, up to the cgroup.
+    #[repr(C)]
+    #[derive(Default)]
+    struct CloneArguments {
+        flags: u64,
+        pidfd: u64,
+        child_tid: u64,
+        parent_tid: u64,
+        exit_signal: u64,
+        stack: u64,
+        stack_size: u64,
+        tls: u64,
+        set_tid: u64,
+        set_tid_size: u64,
+        cgroup: u64,
+    }
+    let arguments = CloneArguments {
+        // This process waits until the program runs, since it would copy pages meanwhile that are the copy's as well.
+        flags: CLONE_INTO_CGROUP | libc::CLONE_VFORK as u64,
+        exit_signal: libc::SIGCHLD as u64,
+        cgroup: u64::try_from(cgroup.as_fd().as_raw_fd()).unwrap_or_default(),
+        ..CloneArguments::default()
+    };
+    // SAFETY: the kernel reads the arguments, which outlive the call, and writes nothing: no flag asks for that. The copy has its own
+    // memory, since no flag shares it, and goes on as this thread, the only one (X2).
+    let pid = unsafe { libc::syscall(libc::SYS_clone3, &raw const arguments, size_of::<CloneArguments>()) };
+    match pid {
+        ..0 => Err(io::Error::last_os_error()),
+        pid => Ok(i32::try_from(pid).ok().and_then(Pid::from_raw)),
+    }
 }
 
 fn command(program: &Invocation, order: &NodeOrder) -> Command {
@@ -107,9 +199,14 @@ fn command(program: &Invocation, order: &NodeOrder) -> Command {
 
 impl Preparation {
     fn run(&self) -> io::Result<()> {
-        if let Some(entrance) = &self.entrance {
+        // Relaxed: as above.
+        if !self.is_inside.load(Ordering::Relaxed) {
             // As this user: the node's may have no right to.
-            let _ = rustix::io::write(entrance, b"0");
+            let entered = self.entrance.as_ref().ok_or(Errno::NOENT);
+            let entered = entered.and_then(|entrance| rustix::io::write(entrance, b"0"));
+            if self.is_limited {
+                entered?;
+            }
         }
         // The standard library would leave it no group but its own.
         self.user.as_ref().map_or(Ok(()), User::assume)?;

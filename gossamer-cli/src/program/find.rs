@@ -1,6 +1,7 @@
 //! The program that is launched: its file, what it is called with, and what it gets from the launcher's surroundings.
 
 use crate::exit::{FAILED, Failure, NOT_EXECUTABLE, NOT_FOUND};
+use crate::node::allowance::Allowance;
 use crate::node::resource_limits::ResourceLimits;
 use crate::program::cache;
 use crate::program::settings::NodeSettings;
@@ -27,7 +28,11 @@ impl Program {
     ///
     /// # Errors
     /// If it is not there (127), or cannot be executed (126).
-    pub fn find(command: Vec<OsString>, settings: NodeSettings) -> Result<Self, Failure> {
+    pub fn find(
+        command: Vec<OsString>,
+        settings: NodeSettings,
+        allowance: Allowance,
+    ) -> Result<Self, Failure> {
         let path = search(Path::new(command.first().map_or("".as_ref(), OsString::as_os_str)))?;
         let hashed = File::open(&path).and_then(cache::hash);
         let (hash, length) = hashed.map_err(|error| {
@@ -48,6 +53,7 @@ impl Program {
             directory: directory.into_os_string().into_vec(),
             mask: mask(),
             limits: ResourceLimits::own(),
+            allowance,
         };
         Ok(Self { path, launch })
     }

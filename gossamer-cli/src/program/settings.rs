@@ -1,6 +1,6 @@
 //! What the command line says of nodes, as variables of their environment.
 
-use gossamer::FabricChoice;
+use gossamer::{FabricChoice, Protection};
 
 /// What nodes are told besides the environment of the launcher.
 #[derive(Clone, Copy, Debug, Default)]
@@ -9,6 +9,8 @@ pub struct NodeSettings {
     pub threads: Option<u32>,
     /// What joins them.
     pub fabric: Option<FabricChoice>,
+    /// How what they send each other is protected.
+    pub protection: Option<Protection>,
 }
 
 impl NodeSettings {
@@ -16,6 +18,7 @@ impl NodeSettings {
     pub fn variables(self) -> impl Iterator<Item = (&'static str, String)> {
         let threads = self.threads.map(|threads| ("GOSSAMER_THREADS", threads.to_string()));
         let fabric = self.fabric.map(|fabric| ("GOSSAMER_FABRIC", fabric.to_string()));
-        threads.into_iter().chain(fabric)
+        let protection = self.protection.map(|protection| ("GOSSAMER_PROTECTION", protection.to_string()));
+        threads.into_iter().chain(fabric).chain(protection)
     }
 }

@@ -5,12 +5,12 @@ use crate::query::output::complain;
 use crate::rack::config::{Machine, Rack};
 use crate::rack::connect::Connection;
 use crate::rack::protocol::{Reply, Request};
+use crate::rack::silence::within;
 use crate::secure::codec::decode;
 use crate::secure::key::Key;
 use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant};
-use tokio::time::timeout;
 
 /// How long a daemon may take to answer.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -28,7 +28,8 @@ pub struct MachineAnswer {
     pub reply: Result<Reply, Failure>,
 }
 
-async fn ask(machine: Machine, rack: Rack, key: Key, request: Request) -> MachineAnswer {
+/// Asks the daemon of one machine.
+pub async fn ask(machine: Machine, rack: Rack, key: Key, request: Request) -> MachineAnswer {
     let begin = Instant::now();
     let (version, reply) = match Connection::open(&machine, &rack, &key).await {
         Ok(connection) => {
@@ -48,9 +49,9 @@ async fn exchange(mut connection: Connection, request: &Request) -> Result<Reply
         connection.send(request).await?;
         connection.reader.receive().await?.ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
     };
-    match timeout(PATIENCE, reply).await {
-        Ok(reply) => reply.and_then(|reply| decode(&reply)).map_err(|error: io::Error| error.to_string()),
-        Err(_) => Err(format!("it is silent for {} s", PATIENCE.as_secs())),
+    match within(PATIENCE, reply).await {
+        Some(reply) => reply.and_then(|reply| decode(&reply)).map_err(|error: io::Error| error.to_string()),
+        None => Err(format!("it is silent for {} s", PATIENCE.as_secs())),
     }
 }
 

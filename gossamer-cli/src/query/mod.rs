@@ -2,12 +2,13 @@
 //!
 //! Each is handed the configuration's path, and gives the exit status. [`ask`] collects what the machines say, [`output`] writes.
 //! [`rdma`] has reports of RDMA as text and JSON, [`pairs`] what joins each two machines; [`check_rdma`] looks at this machine,
-//! [`check_with`] tries a queue pair to another.
+//! [`check_with`] tries a queue pair to another. [`health`] is for probes.
 
 pub mod applications;
 pub mod ask;
 pub mod check_rdma;
 pub mod check_with;
+pub mod health;
 pub mod logs;
 pub mod output;
 pub mod pairs;

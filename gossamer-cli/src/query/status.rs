@@ -56,7 +56,7 @@ pub async fn status(config: &Path, as_json: bool) -> Result<u8, Failure> {
                     Err(failure) => failure.message,
                     Ok(_) => "its daemon does not keep to the protocol".into(),
                 };
-                let Machine { name, address } = machine;
+                let Machine { name, address, .. } = machine;
                 values.push(json!({ "machine": name, "address": address, "reachable": false, "error": why }));
                 table.add(vec![name, address, version, "unreachable".into()]);
                 complain(&why);
@@ -108,7 +108,7 @@ impl Reached<'_> {
     }
 
     fn json(&self, (_, report): &NamedReport) -> Value {
-        let Self { machine: Machine { name, address }, version, seconds, status, agrees } = self;
+        let Self { machine: Machine { name, address, .. }, version, seconds, status, agrees } = self;
         json!({
             "machine": name, "address": address, "version": version, "reachable": true,
             "same_configuration": agrees, "milliseconds": seconds * 1000.0, "up_seconds": status.up_seconds,

@@ -3,6 +3,7 @@
 use crate::exit::{Failure, USAGE};
 use serde::Deserialize;
 use std::net::SocketAddr;
+use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use toml::Spanned;
 
@@ -39,6 +40,8 @@ pub struct Machine {
     pub name: String,
     /// Where launchers reach its daemon: a host and a port.
     pub address: String,
+    /// How many nodes `--map slots` puts there.
+    pub slots: u32,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -46,6 +49,8 @@ pub struct Machine {
 struct RawMachine {
     name: Spanned<String>,
     address: Spanned<String>,
+    #[serde(default = "default_slots")]
+    slots: NonZeroU32,
 }
 
 /// The programs that were shipped.
@@ -88,6 +93,10 @@ fn default_key() -> PathBuf {
 
 fn default_listen() -> Spanned<String> {
     Spanned::new(0..0, "0.0.0.0:7411".into())
+}
+
+fn default_slots() -> NonZeroU32 {
+    NonZeroU32::MIN
 }
 
 impl Rack {
@@ -172,6 +181,7 @@ impl Rack {
         let machine = |raw: &RawMachine| Machine {
             name: raw.name.get_ref().clone(),
             address: raw.address.get_ref().clone(),
+            slots: raw.slots.get(),
         };
         self.machines.iter().map(machine).collect()
     }
@@ -216,7 +226,8 @@ mod tests {
     fn what_is_left_out_has_defaults() {
         let rack = Rack::parse(GOOD, "rack.toml").unwrap();
         assert_eq!(rack.listen(), "0.0.0.0:7411");
-        assert_eq!(rack.machines(), [Machine { name: "a".into(), address: "10.0.0.1:7411".into() }]);
+        let machine = Machine { name: "a".into(), address: "10.0.0.1:7411".into(), slots: 1 };
+        assert_eq!(rack.machines(), [machine]);
         assert_eq!((rack.limits.applications, rack.cache.mebibytes), (64, 4096));
     }
 
@@ -243,6 +254,7 @@ mod tests {
             (machine("a b", "b:1"), "rack.toml:7:", "name"),
             (machine("b", "10.0.0.1:7411"), "rack.toml:8:", "address"),
             (machine("b", "b"), "rack.toml:8:", "address"),
+            (format!("{GOOD}slots = 0"), "line 5", "slots"),
             (machine("b", "b:0"), "rack.toml:8:", "address"),
             (machine("b", ":1"), "rack.toml:8:", "address"),
             (machine("b", "b:99999"), "rack.toml:8:", "address"),

@@ -3,6 +3,7 @@
 use crate::exit::{Failure, UNREACHABLE};
 use crate::rack::config::{Machine, Rack};
 use crate::rack::protocol::{Hello, PROTOCOL, Request};
+use crate::rack::silence::within;
 use crate::secure::channel::{self, PATIENCE, Reader, Writer};
 use crate::secure::codec::{decode, encode};
 use crate::secure::key::Key;
@@ -10,7 +11,6 @@ use crate::secure::knock::{KnockError, knock};
 use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
 use tokio::net::TcpStream;
-use tokio::time::timeout;
 
 /// A connection to a daemon that knows the key.
 #[derive(Debug)]
@@ -31,13 +31,11 @@ impl Connection {
     /// # Errors
     /// If it cannot be reached, has another key, or is of another version.
     pub async fn open(machine: &Machine, rack: &Rack, key: &Key) -> Result<Self, Failure> {
-        let Machine { name, address } = machine;
+        let Machine { name, address, .. } = machine;
         let failure =
             |what: String| Failure::new(UNREACHABLE, format!("cannot reach {name} ({address}): {what}"));
-        let opened = match timeout(PATIENCE, knock(|| open(address, key))).await {
-            Ok(opened) => opened,
-            Err(_) => Err(KnockError::Connect(ErrorKind::TimedOut.into())),
-        };
+        let opened = within(PATIENCE, knock(|| open(address, key))).await;
+        let opened = opened.unwrap_or_else(|| Err(KnockError::Connect(ErrorKind::TimedOut.into())));
         let connection = opened.map_err(|error| failure(text(error, rack)))?;
         let hello = &connection.hello;
         if hello.protocol != PROTOCOL {

@@ -8,9 +8,11 @@
 //! | [`config`] | `rack.toml` |
 //! | [`owner`], [`rdma`] | who asks; what is said of RDMA |
 //! | [`protocol`], [`connect`] | what is said; a client's connection to a daemon |
+//! | [`silence`] | how long nothing was heard of the other end |
 
 pub mod config;
 pub mod connect;
 pub mod owner;
 pub mod protocol;
 pub mod rdma;
+pub mod silence;

@@ -15,6 +15,7 @@
 //! A check of RDMA goes on, too: each [`RdmaStep`] of the client is answered by one [`RdmaReply`], `Answer` when the client has
 //! measured. Both sides know by their reports which pairs of ports there are.
 
+use crate::node::allowance::Allowance;
 use crate::node::ending::End;
 use crate::node::message::{Command, Event};
 use crate::node::resource_limits::ResourceLimits;
@@ -24,7 +25,7 @@ use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// The number of this protocol. [`Hello`] itself never changes.
-pub const PROTOCOL: u16 = 2;
+pub const PROTOCOL: u16 = 3;
 /// How often both sides of a launch say something.
 pub const HEARTBEAT: Duration = Duration::from_secs(1);
 /// After so much silence the other side is lost.
@@ -52,8 +53,13 @@ impl Hello {
 pub enum Request {
     /// How is this machine, and what RDMA would nodes with these variables have there?
     Status(Variables),
+    /// Is the daemon there, and how much runs?
+    Health,
     /// Which applications have nodes here?
-    List,
+    List {
+        /// Also: which had some, and have ended?
+        ended: bool,
+    },
     /// End an application.
     Kill {
         /// Its id.
@@ -150,6 +156,8 @@ pub struct Launch {
     pub mask: u32,
     /// The limits.
     pub limits: ResourceLimits,
+    /// What each node may use of its machine.
+    pub allowance: Allowance,
 }
 
 /// A daemon to a client.
@@ -159,6 +167,8 @@ pub enum Reply {
     Refused(String),
     /// How this machine is.
     Status(Status),
+    /// The daemon is there.
+    Health(Health),
     /// The applications that have nodes here.
     List(Vec<ApplicationSummary>),
     /// Whether there was such an application.
@@ -180,6 +190,17 @@ pub enum Reply {
     Event(Event),
     /// The daemon is there.
     Heartbeat,
+}
+
+/// How a daemon is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Health {
+    /// How long it has run, in seconds.
+    pub up_seconds: u64,
+    /// Applications that run.
+    pub applications: usize,
+    /// Nodes that run.
+    pub nodes: usize,
 }
 
 /// How a machine is.
@@ -212,12 +233,42 @@ pub struct ApplicationSummary {
     pub application: String,
     /// Who launched it, from where.
     pub owner: String,
-    /// How long ago it was started, in seconds.
+    /// How long it has run, in seconds.
     pub seconds: u64,
     /// The program and its arguments.
     pub command: String,
-    /// Its nodes on this machine: index, process, end.
-    pub nodes: Vec<(u32, u32, Option<End>)>,
+    /// Its nodes on this machine.
+    pub nodes: Vec<NodeSummary>,
+    /// How long ago it has ended here, if it has.
+    pub ended_seconds_ago: Option<u64>,
+    /// By whom or what it was ended, or why it was not started.
+    pub cause: Option<String>,
+    /// Whether not all of its nodes here could be started.
+    pub was_not_started: bool,
+}
+
+/// A node, as its machine sees it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NodeSummary {
+    /// Its index.
+    pub node: u32,
+    /// Its process.
+    pub pid: u32,
+    /// How long it has run.
+    pub milliseconds: u64,
+    /// Its end, if it has ended.
+    pub end: Option<NodeEnd>,
+}
+
+/// The end of a node, as its machine remembers it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NodeEnd {
+    /// How it has ended.
+    pub end: End,
+    /// Whether it was ended, for the application's cause.
+    pub was_ended: bool,
+    /// How long ago.
+    pub seconds_ago: u64,
 }
 
 /// A piece of output.

@@ -1,4 +1,6 @@
-//! Cuts what nodes write into lines, and puts the node's name before each.
+//! Cuts what nodes write into lines, and puts the time and the node's name before each.
+
+use std::time::SystemTime;
 
 /// The longest line; a longer one is cut, since the nodes' lines take turns and each is held until it is complete.
 pub const LONGEST: usize = 64 * 1024;
@@ -18,6 +20,7 @@ pub enum PrefixStyle {
 #[derive(Debug)]
 pub struct Lines {
     prefix: Option<String>,
+    has_times: bool,
     partial: Vec<u8>,
 }
 
@@ -35,13 +38,30 @@ impl Lines {
                 Some(format!("\x1b[{colour}m[node {node}]\x1b[0m "))
             }
         };
-        Self { prefix, partial: Vec::new() }
+        Self { prefix, has_times: false, partial: Vec::new() }
+    }
+
+    /// With the time before each line, also where they are not marked.
+    #[must_use]
+    pub fn with_times(mut self) -> Self {
+        self.prefix.get_or_insert_default();
+        self.has_times = true;
+        self
+    }
+
+    /// What is put before a line that is complete now.
+    fn mark(&self) -> Option<String> {
+        let prefix = self.prefix.as_ref()?;
+        match self.has_times {
+            true => Some(format!("{} {prefix}", humantime::format_rfc3339_millis(SystemTime::now()))),
+            false => Some(prefix.clone()),
+        }
     }
 
     /// Takes bytes, and gives what can be printed.
     #[must_use]
     pub fn push(&mut self, bytes: &[u8]) -> Vec<u8> {
-        let Some(prefix) = &self.prefix else { return bytes.to_vec() };
+        let Some(prefix) = &self.mark() else { return bytes.to_vec() };
         let mut printable = Vec::with_capacity(bytes.len() + prefix.len());
         for piece in bytes.split_inclusive(|&byte| byte == b'\n') {
             let mut rest = piece;
@@ -63,10 +83,10 @@ impl Lines {
     #[must_use]
     pub fn finish(&mut self) -> Vec<u8> {
         let mut printable = Vec::new();
-        if let Some(prefix) = &self.prefix
+        if let Some(prefix) = self.mark()
             && !self.partial.is_empty()
         {
-            print(prefix, &mut self.partial, &mut printable);
+            print(&prefix, &mut self.partial, &mut printable);
         }
         printable
     }
@@ -84,6 +104,23 @@ fn print(prefix: &str, line: &mut Vec<u8>, printable: &mut Vec<u8>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn each_line_begins_with_the_time_if_that_is_wanted() {
+        let mut lines = Lines::new(2, PrefixStyle::Raw).with_times();
+        let printed = text(lines.push(b"a\nb")) + &text(lines.finish());
+        let mut marked = Lines::new(2, PrefixStyle::Plain).with_times();
+        let printed = printed + &text(marked.push(b"c\n"));
+        let ends: Vec<&str> = printed
+            .lines()
+            .map(|line| {
+                let (time, rest) = line.split_once(' ').unwrap();
+                humantime::parse_rfc3339(time).unwrap();
+                rest
+            })
+            .collect();
+        assert_eq!(ends, ["a", "b", "[node 2] c"]);
+    }
 
     fn text(bytes: Vec<u8>) -> String {
         String::from_utf8(bytes).unwrap()

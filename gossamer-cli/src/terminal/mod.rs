@@ -5,10 +5,11 @@
 //! | part | |
 //! |---|---|
 //! | [`stream`] | which of the two outputs |
-//! | [`input`], [`printer`] | threads that read standard input, that write to an output |
+//! | [`input`], [`printer`], [`file_printer`] | threads that read standard input, that write to an output, to files |
 //! | [`lines`], [`table`], [`printable`] | output cut into marked lines; tables; text from elsewhere |
 //! | [`flood`] | lines that others can provoke |
 
+pub mod file_printer;
 pub mod flood;
 pub mod input;
 pub mod lines;

@@ -3,6 +3,7 @@
 
 use crate::terminal::stream::Stream;
 use std::io::{self, ErrorKind, Write};
+use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use tokio::sync::mpsc::UnboundedSender;
@@ -19,6 +20,8 @@ pub enum PrinterEvent {
     },
     /// It cannot write any more.
     Failed(Stream, io::Error),
+    /// The first file that cannot be written any more.
+    FileFailed(PathBuf, io::Error),
     /// All that was handed to it has been written, and it has ended.
     Finished,
 }
@@ -83,7 +86,10 @@ fn run(
 }
 
 /// Writes all, also where somebody else has made the file non-blocking.
-fn write(output: &mut dyn Write, mut text: &[u8]) -> io::Result<()> {
+///
+/// # Errors
+/// If that cannot be.
+pub fn write(output: &mut dyn Write, mut text: &[u8]) -> io::Result<()> {
     while !text.is_empty() {
         match output.write(text) {
             Ok(0) => return Err(ErrorKind::WriteZero.into()),

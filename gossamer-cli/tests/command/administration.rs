@@ -11,7 +11,8 @@ fn an_application_can_be_listed_read_and_killed_by_others() {
     let rack = Rack::new("others", 2);
     let mut started = start(&mut rack.launch(3, "echo word $GOSSAMER_NODE; exec sleep 1000"));
     let application = rack.application();
-    let mut seen = [0; 30];
+    // A line of each node.
+    let mut seen = [0; 48];
     started.child().stdout.as_mut().unwrap().read_exact(&mut seen).unwrap();
     rack.ask("ps", &[]).ended_with(0).was_quiet();
     let list: serde_json::Value = serde_json::from_str(&rack.ask("ps", &["--json"]).out).unwrap();

@@ -38,7 +38,22 @@ fn every_shell_has_completions() {
         let script = finish(&mut gossamer(&["completions", shell]));
         let script = &script.ended_with(0).out;
         assert!(script.contains("keygen") && script.contains("check-rdma"), "{shell}");
-        assert!(script.contains("fabric"), "{shell}");
+        for option in [
+            "fabric",
+            "health",
+            "log",
+            "retry",
+            "timeout",
+            "report-on-timeout",
+            "mem",
+            "cpus",
+            "output",
+            "timestamps",
+            "per-machine",
+            "map",
+        ] {
+            assert!(script.contains(option), "{shell}: {option}");
+        }
     }
 }
 
@@ -51,8 +66,38 @@ fn every_command_has_a_manual_page() {
         let page = std::fs::read_to_string(scratch.path(&format!("gossamer-{command}.1"))).unwrap();
         assert!(page.contains(".SH NAME"), "{command}");
     }
+    assert_eq!(std::fs::read_dir(&scratch.0).unwrap().count(), 1 + COMMANDS.len());
     assert!(finish(&mut gossamer(&["man"])).ended_with(0).out.contains(".TH gossamer 1"));
     finish(&mut gossamer(&["man", "/no/such/directory"])).ended_with(74);
+}
+
+/// The lines of a section of a manual page, without its fonts.
+fn section(page: &str, title: &str) -> String {
+    let text = page.split(".SH ").find(|section| section.starts_with(title)).unwrap();
+    ["\\fB", "\\fI", "\\fR", "\\"].iter().fold(text.to_owned(), |text, mark| text.replace(mark, ""))
+}
+
+#[test]
+fn a_synopsis_has_the_value_of_each_option_that_takes_one() {
+    let scratch = Scratch::new("synopsis");
+    finish(&mut gossamer(&["man", scratch.0.to_str().unwrap()])).ended_with(0);
+    let mut options = 0;
+    for command in COMMANDS {
+        let page = std::fs::read_to_string(scratch.path(&format!("gossamer-{command}.1"))).unwrap();
+        let synopsis = section(&page, "SYNOPSIS");
+        for line in section(&page, "OPTIONS").lines().filter(|line| line.starts_with('-')) {
+            let (names, value) = line.split_once(" <").unwrap_or((line, ""));
+            let name = names.rsplit(", ").next().unwrap().split(' ').next().unwrap();
+            let value = value.split_once('>').map_or(String::new(), |(value, _)| format!(" <{value}>"));
+            assert!(
+                synopsis.contains(&format!("{name}{value}]"))
+                    || synopsis.contains(&format!("{name}{value} ")),
+                "{name}{value}: {synopsis}"
+            );
+            options += usize::from(!value.is_empty());
+        }
+    }
+    assert!(options > 15, "{options} options with values");
 }
 
 #[test]

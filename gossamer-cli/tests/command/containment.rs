@@ -107,7 +107,7 @@ fn family(mark: &Mark, command: &mut Command) -> (Started, Vec<u32>) {
 }
 
 /// The command, in a mount namespace without cgroups of version 2.
-fn without_cgroups(command: &Command) -> Command {
+pub fn without_cgroups(command: &Command) -> Command {
     let script = "for at in $(sed -n 's/^[^ ]* [^ ]* [^ ]* [^ ]* \\([^ ]*\\) .* - cgroup2 .*/\\1/p' /proc/self/mountinfo); do
         umount -l $at || exit 99; done; exec \"$@\"";
     let mut all = Command::new("unshare");
@@ -116,7 +116,7 @@ fn without_cgroups(command: &Command) -> Command {
     all
 }
 
-fn is_root() -> bool {
+pub fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
@@ -233,6 +233,13 @@ fn a_stopped_guardian_holds_up_neither_its_launcher_nor_the_end_after_it() {
     started.signal("KILL");
     started.finish();
     mark.nothing_is_left();
+}
+
+#[test]
+fn a_guardian_that_somebody_stops_tells_how_its_node_ends() {
+    let mark = Mark::new();
+    let started = start(mark.on(&mut local(2, "kill -STOP $PPID; exit 3")));
+    started.finish().ended_with(3);
 }
 
 #[test]

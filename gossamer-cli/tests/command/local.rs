@@ -64,6 +64,20 @@ fn the_fabric_is_passed_on_in_place_of_the_variable_and_is_one_that_there_is() {
 }
 
 #[test]
+fn the_protection_is_passed_on_in_place_of_the_variable_and_is_one_that_there_is() {
+    let protection = |options: &[&str]| {
+        let mut command = gossamer(&["run", "--local", "1"]);
+        command.args(options).args(["--", "/bin/sh", "-c", "echo $GOSSAMER_PROTECTION"]);
+        finish(command.env("GOSSAMER_PROTECTION", "checked"))
+    };
+    assert_eq!(protection(&["--protection", "encrypted"]).ended_with(0).out, "[node 0] encrypted\n");
+    assert_eq!(protection(&[]).ended_with(0).out, "[node 0] checked\n");
+    protection(&["--protection", "secret"])
+        .ended_with(2)
+        .said("[possible values: checked, authenticated, encrypted]");
+}
+
+#[test]
 fn arguments_reach_the_program_as_they_are() {
     let arguments = ["run", "--local", "1", "--", "/bin/echo", "--local", "a  b", "-n", "--", "*"];
     assert_eq!(finish(&mut gossamer(&arguments)).out, "[node 0] --local a  b -n -- *\n");

@@ -2,6 +2,7 @@
 
 use crate::common::rack::Rack;
 use crate::common::{WATCHDOG, finish};
+use gossamer_cli::node::allowance::Allowance;
 use gossamer_cli::node::message::{Command, Event};
 use gossamer_cli::node::resource_limits::ResourceLimits;
 use gossamer_cli::rack::protocol::{Hello, Launch, PROTOCOL, Reply, Request};
@@ -76,6 +77,7 @@ fn launch(content: &[u8]) -> Launch {
         directory: b"/".to_vec(),
         mask: 0o022,
         limits: ResourceLimits::own(),
+        allowance: Allowance::default(),
     }
 }
 

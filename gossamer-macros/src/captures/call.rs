@@ -2,7 +2,7 @@
 
 use syn::{Expr, ExprCall, ExprClosure, ExprMethodCall, Path};
 
-use super::scope::Scopes;
+use super::scope::{Meaning, Scopes};
 use super::trustee::Trustees;
 
 /// What a delegating call hands to its closure.
@@ -17,19 +17,29 @@ pub(crate) enum Arguments {
 }
 
 /// The methods of a trust that delegate a closure.
-const TRUST_METHODS: [(&str, Arguments); 13] = [
+const TRUST_METHODS: [(&str, Arguments); 23] = [
     ("apply", Arguments::Captures("apply_with")),
     ("apply_then", Arguments::Captures("apply_with_then")),
     ("apply_async", Arguments::Captures("apply_with_async")),
     ("try_apply", Arguments::Captures("try_apply_with")),
     ("launch", Arguments::Captures("launch_with")),
     ("launch_then", Arguments::Captures("launch_with_then")),
+    ("launch_async", Arguments::Captures("launch_with_async")),
+    ("launch_read", Arguments::Captures("launch_read_with")),
+    ("launch_all", Arguments::Captures("launch_all_with")),
+    ("try_launch", Arguments::Captures("try_launch_with")),
+    ("apply_into", Arguments::Captures("apply_with_into")),
     ("apply_with", Arguments::Explicit),
     ("apply_with_then", Arguments::Explicit),
     ("apply_with_async", Arguments::Explicit),
     ("try_apply_with", Arguments::Explicit),
     ("launch_with", Arguments::Explicit),
     ("launch_with_then", Arguments::Explicit),
+    ("launch_with_async", Arguments::Explicit),
+    ("launch_read_with", Arguments::Explicit),
+    ("launch_all_with", Arguments::Explicit),
+    ("try_launch_with", Arguments::Explicit),
+    ("apply_with_into", Arguments::Explicit),
     ("apply_archived", Arguments::Explicit),
 ];
 
@@ -41,8 +51,17 @@ const TRUSTEE_METHODS: [(&str, Arguments); 3] = [
 ];
 
 /// Those of a `Sharded`. Other types have them, too; there is no harm in a constant closure.
-const SHARDED_METHODS: [(&str, Arguments); 2] =
-    [("map_all", Arguments::Nothing), ("with", Arguments::Nothing)];
+const SHARDED_METHODS: [(&str, Arguments); 6] = [
+    ("map_all", Arguments::Captures("map_all_with")),
+    ("apply_batch", Arguments::Captures("apply_batch_with")),
+    ("map_all_with", Arguments::Explicit),
+    ("apply_batch_with", Arguments::Explicit),
+    ("with", Arguments::Nothing),
+    ("on", Arguments::Nothing),
+];
+
+/// Those of them that are called on a value. Many other types have a `with` and an `on`.
+const SHARDED_CALLS: usize = 4;
 
 /// The functions that do.
 const FUNCTIONS: [(&str, Arguments); 5] = [
@@ -67,9 +86,11 @@ pub(crate) enum Callee {
     Imported,
 }
 
-/// A call that delegates a closure literal.
+/// A call that delegates a closure.
 #[derive(Clone, Copy)]
 pub(crate) struct Delegation {
+    /// The name of what is called.
+    pub(crate) call: &'static str,
     /// The position of the closure among the arguments.
     pub(crate) closure: usize,
     /// What the closure is handed.
@@ -83,38 +104,67 @@ impl Delegation {
     pub(crate) fn of_method(call: &ExprMethodCall, scopes: &Scopes) -> Option<Self> {
         let name = call.method.to_string();
         let on_trustee = || Trustees::of_expr(&call.receiver, scopes) == Some(Trustees::One);
-        let arguments = find(&TRUST_METHODS, &name)
-            .or_else(|| (name == "map_all").then_some(Arguments::Nothing))
+        let called = find(&TRUST_METHODS, &name)
+            .or_else(|| find(&SHARDED_METHODS[..SHARDED_CALLS], &name))
             .or_else(|| find(&TRUSTEE_METHODS, &name).filter(|_| name != "spawn" || on_trustee()))?;
-        Self::of_literal(&name, arguments, Callee::Method, call.args.iter())
+        Self::of_closure(called, Callee::Method, call.args.iter(), scopes)
     }
 
     /// The delegation that a function call makes, if it makes one.
     pub(crate) fn of_function(call: &ExprCall, scopes: &Scopes) -> Option<Self> {
         let Expr::Path(function) = &*call.func else { return None };
-        let (name, arguments, callee) = match function.qself {
+        let (called, callee) = match function.qself {
             None => delegating_function(&function.path, scopes)?,
             Some(_) => return None,
         };
-        Self::of_literal(&name, arguments, callee, call.args.iter())
+        Self::of_closure(called, callee, call.args.iter(), scopes)
     }
 
-    /// The delegation of a closure, if a literal stands where the delegated argument does.
-    fn of_literal<'a>(
-        name: &str,
-        arguments: Arguments,
+    /// The delegation of a closure, if a literal stands where the delegated argument does, or a variable that was to hold one.
+    fn of_closure<'a>(
+        (call, arguments): (&'static str, Arguments),
         callee: Callee,
         mut given: impl ExactSizeIterator<Item = &'a Expr>,
+        scopes: &Scopes,
     ) -> Option<Self> {
-        let callback = usize::from(name.ends_with("_then"));
-        let explicit = usize::from(arguments == Arguments::Explicit);
-        let closure = given.len().checked_sub(1 + callback + explicit)?;
-        is_closure(given.nth(closure)?).then_some(Self { closure, arguments, callee })
+        let closure = position(call, arguments, given.len())?;
+        let argument = given.nth(closure)?;
+        let delegates = is_closure(argument) || stored_in(argument, scopes).is_some();
+        delegates.then_some(Self { call, closure, arguments, callee })
+    }
+}
+
+/// Where the closure stands among so many arguments.
+fn position(call: &str, arguments: Arguments, given: usize) -> Option<usize> {
+    let callback = usize::from(call.ends_with("_then"));
+    let explicit = usize::from(arguments == Arguments::Explicit);
+    given.checked_sub(1 + callback + explicit)
+}
+
+/// Where a trust's method takes a closure that may capture.
+pub(super) fn position_in_method(name: &str, given: usize) -> Option<usize> {
+    let (call, arguments) = find(&TRUST_METHODS, name)?;
+    matches!(arguments, Arguments::Captures(_)).then(|| position(call, arguments, given))?
+}
+
+/// Where `spawn`, `gossamer::spawn` and the like take one.
+pub(super) fn position_in_function(path: &Path, given: usize) -> Option<usize> {
+    let ours = path.segments.len() == 1 || path.segments.first()?.ident == "gossamer";
+    let (call, arguments) = find(&FUNCTIONS, &path.segments.last()?.ident.to_string())?;
+    (ours && matches!(arguments, Arguments::Captures(_))).then(|| position(call, arguments, given))?
+}
+
+/// The number of the closure whose captures a variable holds instead of it.
+pub(super) fn stored_in(expr: &Expr, scopes: &Scopes) -> Option<usize> {
+    let Expr::Path(variable) = expr else { return None };
+    match scopes.resolve_ident(variable.path.get_ident()?)?.1.meaning {
+        Meaning::Local { stored, .. } => stored,
+        _ => None,
     }
 }
 
 /// `spawn`, `gossamer::spawn`, `rack::on_each_node`, `Trust::apply`, `Trustee::spawn`, `Sharded::with` and their like.
-fn delegating_function(path: &Path, scopes: &Scopes) -> Option<(String, Arguments, Callee)> {
+fn delegating_function(path: &Path, scopes: &Scopes) -> Option<((&'static str, Arguments), Callee)> {
     let mut names = path.segments.iter().rev().map(|segment| segment.ident.to_string());
     let (name, parent) = (names.next()?, names.next());
     let (table, callee): (&[_], _) = match parent.as_deref() {
@@ -126,11 +176,11 @@ fn delegating_function(path: &Path, scopes: &Scopes) -> Option<(String, Argument
         Some("Sharded") => (&SHARDED_METHODS, Callee::Method),
         _ => return None,
     };
-    Some((name.clone(), find(table, &name)?, callee))
+    Some((find(table, &name)?, callee))
 }
 
-fn find(table: &[(&str, Arguments)], name: &str) -> Option<Arguments> {
-    table.iter().find(|(delegating, _)| *delegating == name).map(|(_, arguments)| *arguments)
+fn find(table: &[(&'static str, Arguments)], name: &str) -> Option<(&'static str, Arguments)> {
+    table.iter().find(|(delegating, _)| *delegating == name).copied()
 }
 
 fn is_closure(expr: &Expr) -> bool {

@@ -26,6 +26,21 @@ pub(crate) struct Capture {
     pub(crate) seen: Seen,
 }
 
+/// What goes along with a delegated closure.
+pub(crate) enum Taken {
+    /// What it captures.
+    Captures(Vec<Capture>),
+    /// What this variable holds: the captures of a closure that was to be stored in it.
+    Stored(Ident),
+}
+
+impl Taken {
+    /// Whether it is nothing.
+    pub(crate) fn is_empty(&self) -> bool {
+        matches!(self, Self::Captures(captures) if captures.is_empty())
+    }
+}
+
 /// A delegated closure.
 pub(crate) struct Frame {
     /// The number of scopes that were open around it: a local of one of those is a capture.

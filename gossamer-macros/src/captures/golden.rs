@@ -45,6 +45,25 @@ fn a_closure_that_captures_nothing_becomes_a_constant_and_its_call_stays() {
 }
 
 #[test]
+fn captures_come_before_the_closure_whatever_other_arguments_there_are() {
+    assert_rewritten(
+        "fn add(t: Trust<u64>, r: &Replies<u8, u64>, a: u64) { t.apply_into(r, 7, |t| *t + a); }",
+        "fn add(t: Trust<u64>, r: &Replies<u8, u64>, a: u64) { t.__apply_with_into(r, 7, (a,), const { |t, (a,)| { place!{} *t + a } }); }",
+    );
+    assert_rewritten(
+        "fn add(l: &[Trust<Latch<u64>>], a: u64) { Trust::launch_all(l, |l| *l[0] + a); }",
+        "fn add(l: &[Trust<Latch<u64>>], a: u64) { Trust::__launch_all_with(l, (a,), const { |l, (a,)| { place!{} *l[0] + a } }); }",
+    );
+    assert_rewritten(
+        "fn add(s: &Sharded<u8, u64>, i: Vec<(u8, u64)>, a: u64) { s.apply_batch(i, |s, _, n| *s += n + a); s.map_all(|s| *s + a); }",
+        "fn add(s: &Sharded<u8, u64>, i: Vec<(u8, u64)>, a: u64) {
+            s.__apply_batch_with(i, (a,), const { |s, _, n, (a,)| { place!{} *s += n + a } });
+            s.__map_all_with((a,), const { |s, (a,)| { place!{} *s + a } });
+        }",
+    );
+}
+
+#[test]
 fn a_callback_comes_after_the_captures() {
     assert_rewritten(
         "fn add(total: Trust<u64>, a: u64) { total.apply_then(|total| *total += a, |()| ()); }",
@@ -149,11 +168,13 @@ fn a_constant_of_the_user_sees_no_variables_and_its_closures_may_delegate() {
 }
 
 #[test]
-fn a_closure_that_captures_beside_its_arguments_stays_as_it_is() {
-    assert_rewritten(
-        "fn add(total: &Trust<u64>, n: u64, by: u64) { total.apply_with(|total, n| *total += n * by, n); }",
-        "fn add(total: &Trust<u64>, n: u64, by: u64) { total.apply_with(|total, n| { place!{} *total += n * by }, n); }",
-    );
+fn a_closure_that_captures_beside_its_arguments_is_an_error() {
+    let mut function =
+        parse("fn add(t: &Trust<u64>, n: u64, by: u64) { t.apply_with(|t, n| *t += n * by, n); }");
+    rewrite_function(&mut function);
+    let rewritten = function.into_token_stream().to_string();
+    assert!(rewritten.contains("compile_error") && rewritten.contains("`by` is none of them"), "{rewritten}");
+    assert!(!rewritten.contains("const {"), "{rewritten}");
 }
 
 #[test]
@@ -185,4 +206,32 @@ fn mistakes_become_errors_inside_the_body() {
     let body = function.block.to_token_stream().to_string();
     assert_eq!(body.matches("compile_error").count(), 2, "{body}");
     assert!(body.contains("place ! { } * t + self . 0"), "{body}");
+}
+
+#[test]
+fn a_stored_closure_that_is_only_delegated_leaves_its_captures_in_its_variable() {
+    assert_rewritten(
+        "fn add(t: &Trust<u64>, a: u64) { let add = move |t: &mut u64| *t += a; t.apply(add); t.apply_then(add, drop); }",
+        "fn add(t: &Trust<u64>, a: u64) {
+            let add = (a,);
+            t.__apply_with(add, const { move |t: &mut u64, (a,)| { place!{} *t += a } });
+            t.__apply_with_then(add, const { move |t: &mut u64, (a,)| { place!{} *t += a } }, drop);
+        }",
+    );
+    assert_rewritten(
+        "fn reset(t: &Trust<u64>) { let reset = |t: &mut u64| *t = 0; t.apply(reset); }",
+        "fn reset(t: &Trust<u64>) { let reset = const { |t: &mut u64| { place!{} *t = 0 } }; t.apply(reset); }",
+    );
+}
+
+#[test]
+fn a_stored_closure_that_is_used_otherwise_stays() {
+    for source in [
+        "fn f(t: &Trust<u64>, a: u64) { let add = move |t: &mut u64| *t += a; t.apply(add); add(&mut 1); }",
+        "fn f(t: &Trust<u64>, a: u64) { let add = move |t: &mut u64| *t += a; t.apply(add); println!(\"{}\", g(add)); }",
+        "fn f(t: &Number, a: u64) { let add = move |t| t + a; t.apply(add); }",
+        "fn f(t: &Number, a: u64) { let add = move || a; add(); }",
+    ] {
+        assert_rewritten(source, source);
+    }
 }

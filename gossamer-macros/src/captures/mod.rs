@@ -23,6 +23,7 @@ mod macros;
 mod pattern;
 mod rewrite;
 mod scope;
+mod stored;
 mod trustee;
 mod walk;
 

@@ -45,7 +45,7 @@ fn bind_ident(scopes: &mut Scopes, pat: &PatIdent, matching: Match, trustees: Op
         bind(scopes, inner, matching, None);
     }
     if is_binding(scopes, pat, matching) {
-        scopes.bind(&pat.ident, Meaning::Local { mutable: pat.mutability.is_some(), trustees });
+        scopes.bind(&pat.ident, Meaning::Local { mutable: pat.mutability.is_some(), trustees, stored: None });
     }
 }
 

@@ -10,7 +10,7 @@ use syn::{
 };
 
 use super::call::{Arguments, Callee, Delegation, closure_mut};
-use super::frame::{Capture, Seen};
+use super::frame::{Capture, Seen, Taken};
 
 /// The largest tuple that is `NoRef`; more captures travel as a tuple of tuples.
 const LARGEST_TUPLE: usize = 12;
@@ -29,27 +29,23 @@ pub(crate) fn bundle(elements: Vec<TokenStream>) -> TokenStream {
 }
 
 /// `trust.apply(closure)` becomes `trust.__apply_with(captures, const { closure })`.
-pub(super) fn method_call(call: &mut ExprMethodCall, delegation: &Delegation, captures: &[Capture]) {
-    make_constant(&mut call.args, delegation, captures);
-    let Some(name) = arguments_first(&call.method, delegation, captures) else { return };
+pub(super) fn method_call(call: &mut ExprMethodCall, delegation: &Delegation, taken: &Taken) {
+    make_constant(&mut call.args, delegation, taken);
+    let Some(name) = arguments_first(&call.method, delegation, taken) else { return };
     call.method = format_ident!("__{}", name);
-    if let (Some(turbofish), false) = (&mut call.turbofish, captures.is_empty()) {
+    if let (Some(turbofish), false) = (&mut call.turbofish, taken.is_empty()) {
         turbofish.args.insert(0, inferred());
     }
 }
 
 /// `gossamer::spawn(closure)` becomes `gossamer::__private::spawn_with(captures, const { closure })`.
-pub(super) fn function_call(
-    call: &mut ExprCall,
-    delegation: &Delegation,
-    captures: &[Capture],
-) -> Option<Expr> {
-    make_constant(&mut call.args, delegation, captures);
+pub(super) fn function_call(call: &mut ExprCall, delegation: &Delegation, taken: &Taken) -> Option<Expr> {
+    make_constant(&mut call.args, delegation, taken);
     let Expr::Path(function) = &mut *call.func else { return None };
     let last = function.path.segments.last_mut()?;
     let plain = last.ident.clone();
-    last.ident = arguments_first(&plain, delegation, captures)?;
-    if let (PathArguments::AngleBracketed(types), false) = (&mut last.arguments, captures.is_empty()) {
+    last.ident = arguments_first(&plain, delegation, taken)?;
+    if let (PathArguments::AngleBracketed(types), false) = (&mut last.arguments, taken.is_empty()) {
         types.args.insert(0, inferred());
     }
     if delegation.callee == Callee::Method {
@@ -67,9 +63,9 @@ pub(super) fn function_call(
 }
 
 /// The name of the form with explicit arguments, if the call is to become one that takes them first.
-fn arguments_first(plain: &Ident, delegation: &Delegation, captures: &[Capture]) -> Option<Ident> {
+fn arguments_first(plain: &Ident, delegation: &Delegation, taken: &Taken) -> Option<Ident> {
     match delegation.arguments {
-        Arguments::Captures(explicit) => (!captures.is_empty()).then(|| Ident::new(explicit, plain.span())),
+        Arguments::Captures(explicit) => (!taken.is_empty()).then(|| Ident::new(explicit, plain.span())),
         Arguments::Explicit => Some(plain.clone()),
         Arguments::Nothing => None,
     }
@@ -127,22 +123,36 @@ fn check_of_import(plain: &Ident) -> TokenStream {
 }
 
 /// Makes the closure a constant, its captures parameters of it, and their values an argument before it.
-fn make_constant(arguments: &mut Punctuated<Expr, Token![,]>, delegation: &Delegation, captures: &[Capture]) {
+fn make_constant(arguments: &mut Punctuated<Expr, Token![,]>, delegation: &Delegation, taken: &Taken) {
     let position = delegation.closure;
     let Some(argument) = arguments.get_mut(position) else { return };
-    let span = gossamer_span(argument.span());
-    match closure_mut(argument) {
-        Some(closure) if !captures.is_empty() => closure.inputs.push(pattern(captures)),
-        _ => {}
+    if let (Some(closure), Taken::Captures(captures)) = (closure_mut(argument), taken) {
+        take_captures(closure, captures);
     }
-    *argument = Expr::Verbatim(quote_spanned!(span=> const { #argument }));
+    *argument = constant(argument);
     if delegation.arguments == Arguments::Explicit {
         let mut swapped: Vec<Expr> = std::mem::take(arguments).into_iter().collect();
         swapped.swap(position, position + 1);
         *arguments = swapped.into_iter().collect();
-    } else if !captures.is_empty() {
-        arguments.insert(position, values(captures));
+    } else if !taken.is_empty() {
+        let taken = match taken {
+            Taken::Captures(captures) => values(captures),
+            Taken::Stored(variable) => parse_quote!(#variable),
+        };
+        arguments.insert(position, taken);
     }
+}
+
+/// Makes the captures a parameter of their closure.
+pub(super) fn take_captures(closure: &mut ExprClosure, captures: &[Capture]) {
+    if !captures.is_empty() {
+        closure.inputs.push(pattern(captures));
+    }
+}
+
+/// A closure as a constant.
+pub(super) fn constant(closure: &Expr) -> Expr {
+    Expr::Verbatim(quote_spanned!(gossamer_span(closure.span())=> const { #closure }))
 }
 
 /// The parameter that takes the captures, each under its own name.
@@ -161,7 +171,7 @@ fn pattern(captures: &[Capture]) -> Pat {
 
 /// The argument that carries the captures. Each has the span of its first use, so that rustc blames that for a bound which
 /// the capture does not satisfy.
-fn values(captures: &[Capture]) -> Expr {
+pub(super) fn values(captures: &[Capture]) -> Expr {
     let elements = captures.iter().map(|capture| capture.ident.to_token_stream());
     Expr::Verbatim(bundle(elements.collect()))
 }

@@ -16,6 +16,8 @@ pub(crate) enum Meaning {
         mutable: bool,
         /// Whether it visibly holds one trustee, or a row of them.
         trustees: Option<Trustees>,
+        /// What it holds the captures of, if it was a closure that is only delegated: its number among those.
+        stored: Option<usize>,
     },
     /// The receiver of the enclosing method.
     Receiver,

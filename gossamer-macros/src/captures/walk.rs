@@ -6,12 +6,12 @@ use syn::visit_mut::{self, VisitMut};
 use syn::*;
 
 use super::assignment::{assigned_variables, is_assignment};
-use super::call::{Arguments, Delegation, closure_mut};
-use super::frame::{Capture, Frame, Seen};
+use super::call::{Arguments, Callee, Delegation, closure_mut, stored_in};
+use super::frame::{Capture, Frame, Seen, Taken};
 use super::pattern::{self, Match};
 use super::scope::{Binding, Meaning, Scopes};
 use super::trustee::Trustees;
-use super::{items, macros, rewrite};
+use super::{items, macros, rewrite, stored};
 use crate::messages;
 use crate::report::Report;
 
@@ -52,6 +52,10 @@ pub(super) struct Walker {
     pub(super) rewritten: usize,
     /// Whether a delegated closure captures a variable that is bound by `mut`, and may change its copy.
     captures_mutably: bool,
+    /// Closures whose captures a variable holds instead of them.
+    stored: Vec<ExprClosure>,
+    /// What the last closure with explicit arguments has captured beside them.
+    beside: Option<Capture>,
     report: Report,
 }
 
@@ -88,7 +92,31 @@ impl Walker {
                 items::bind(&mut self.scopes, item);
             }
         }
-        statements.iter_mut().for_each(|statement| self.visit_stmt_mut(statement));
+        let mut rest = statements;
+        while let [statement, behind @ ..] = rest {
+            match statement {
+                Stmt::Local(local) if stored::is_only_delegated(local, behind) => self.stored_closure(local),
+                statement => self.visit_stmt_mut(statement),
+            }
+            rest = behind;
+        }
+    }
+
+    /// Has a variable hold the captures of the closure that was to be stored in it.
+    fn stored_closure(&mut self, local: &mut Local) {
+        let (Pat::Ident(variable), Some(init)) = (&local.pat, &mut local.init) else { return };
+        let Expr::Closure(closure) = &mut *init.expr else { return };
+        let captures = self.delegated_closure(closure, Arguments::Captures("")).unwrap_or_default();
+        let mut stored = None;
+        if captures.is_empty() {
+            *init.expr = rewrite::constant(&init.expr);
+        } else {
+            rewrite::take_captures(closure, &captures);
+            stored = Some(self.stored.len());
+            self.stored.push(closure.clone());
+            *init.expr = rewrite::values(&captures);
+        }
+        self.scopes.bind(&variable.ident, Meaning::Local { mutable: false, trustees: None, stored });
     }
 
     fn use_receiver(&mut self, depth: usize, span: Span) {
@@ -119,23 +147,48 @@ impl Walker {
         &mut self,
         arguments: &mut Punctuated<Expr, Token![,]>,
         delegation: &Delegation,
-    ) -> Option<Vec<Capture>> {
-        let mut captures = None;
+    ) -> Option<Taken> {
+        let mut taken = None;
         for (position, argument) in arguments.iter_mut().enumerate() {
-            match closure_mut(argument) {
-                Some(closure) if position == delegation.closure => {
-                    captures = self.delegated_closure(closure, delegation.arguments);
+            let is_delegated = position == delegation.closure;
+            let stored = stored_in(argument, &self.scopes);
+            match (closure_mut(argument), stored) {
+                (Some(closure), _) if is_delegated => {
+                    let captures = self.delegated_closure(closure, delegation.arguments);
+                    self.refuse_captures_beside(delegation);
+                    taken = captures.map(Taken::Captures);
                 }
+                (None, Some(stored)) if is_delegated => taken = self.stored_argument(argument, stored),
                 _ => self.visit_expr_mut(argument),
             }
         }
-        captures
+        taken
+    }
+
+    /// Puts a closure into the call again to which its captures are handed.
+    fn stored_argument(&mut self, argument: &mut Expr, stored: usize) -> Option<Taken> {
+        self.visit_expr_mut(argument);
+        self.rewritten += 1;
+        let closure = Expr::Closure(self.stored.get(stored)?.clone());
+        let Expr::Path(variable) = std::mem::replace(argument, closure) else { return None };
+        variable.path.get_ident().cloned().map(Taken::Stored)
+    }
+
+    /// Reports what the closure of the last call has captured beside its arguments.
+    fn refuse_captures_beside(&mut self, delegation: &Delegation) {
+        let Some(Capture { ident, .. }) = self.beside.take() else { return };
+        // Without arguments any type may have such a method, and types with a `spawn_with` are many.
+        let surely = delegation.callee != Callee::Method || delegation.call != "spawn_with";
+        if delegation.arguments == Arguments::Explicit && surely {
+            let parts = [("call", delegation.call), ("name", &ident.to_string())];
+            self.report.add(&ident, &messages::CAPTURE_BESIDE_ARGUMENTS, &parts);
+        }
     }
 
     fn delegating_function_call(&mut self, expr: &mut Expr, delegation: &Delegation) {
         let Expr::Call(call) = expr else { return };
-        if let Some(captures) = self.delegated_arguments(&mut call.args, delegation)
-            && let Some(rewritten) = rewrite::function_call(call, delegation, &captures)
+        if let Some(taken) = self.delegated_arguments(&mut call.args, delegation)
+            && let Some(rewritten) = rewrite::function_call(call, delegation, &taken)
         {
             *expr = rewritten;
         }
@@ -150,8 +203,8 @@ impl Walker {
         self.rewritten += 1;
         if !matches!(arguments, Arguments::Captures(_)) {
             // It has its arguments. If it captures all the same, the library says so; in a constant rustc would, in other words.
-            let captures = frame.captures.iter().any(|capture| capture.seen == Seen::Surely);
-            return (!captures && !frame.uses_receiver).then(Vec::new);
+            self.beside = frame.captures.into_iter().find(|capture| capture.seen == Seen::Surely);
+            return (self.beside.is_none() && !frame.uses_receiver).then(Vec::new);
         }
         self.captures_mutably |= frame.captures.iter().any(|capture| capture.mutable);
         (!frame.uses_receiver).then_some(frame.captures)
@@ -231,8 +284,8 @@ impl VisitMut for Walker {
             return visit_mut::visit_expr_method_call_mut(self, call);
         };
         self.visit_expr_mut(&mut call.receiver);
-        if let Some(captures) = self.delegated_arguments(&mut call.args, &delegation) {
-            rewrite::method_call(call, &delegation, &captures);
+        if let Some(taken) = self.delegated_arguments(&mut call.args, &delegation) {
+            rewrite::method_call(call, &delegation, &taken);
         }
     }
 

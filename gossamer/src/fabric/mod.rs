@@ -115,7 +115,8 @@ pub(crate) trait Endpoint {
     /// where a fabric has to hear of them. Whether anything had.
     ///
     /// # Errors
-    /// If the peer is lost; `InvalidData`, with a `Malformed`, if it has sent what no node of this program sends.
+    /// If the peer is lost; `InvalidData`, with a `Malformed`, if it has sent what no node of this program sends, or with a `Damage`, if
+    /// that was changed on the way. Nothing of it was landed.
     fn poll(&self, told: impl FnMut(Event<'_>) -> Result<(), Malformed>) -> io::Result<bool>;
 
     /// Whether `poll` is sure to find something, as far as can be told without a system call.

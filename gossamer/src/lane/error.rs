@@ -7,16 +7,18 @@ use crate::wire::encoder::Encoder;
 use crate::wire::refusal::Malformed;
 use std::error::Error;
 use std::fmt;
+use std::io::Write;
+use std::mem;
 use std::panic::Location;
 
 /// Why a request, a fiber or a launch gave no result: what happened, where, and who asked.
 ///
 /// It is what [`Trust::try_apply`](crate::Trust::try_apply) and [`JoinHandle::try_join`](crate::JoinHandle::try_join)
 /// return, and what the panic of their plain forms prints.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct DelegationError(Box<Inner>);
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 struct Inner {
     reason: Reason,
     /// Path of the closure.
@@ -24,6 +26,35 @@ struct Inner {
     /// Index of the worker it ran on, or would have.
     worker: u32,
     sent_from: Option<&'static Location<'static>>,
+    untaken: Untaken,
+}
+
+/// Whether an error is still on its way to whoever may never ask for it.
+#[derive(Default)]
+struct Untaken(bool);
+
+impl Clone for Untaken {
+    /// The copy is in somebody's hands.
+    fn clone(&self) -> Self {
+        Self(false)
+    }
+}
+
+impl PartialEq for Untaken {
+    /// How an error got here is no part of it.
+    fn eq(&self, _other: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for Untaken {}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        if self.untaken.0 {
+            self.print_untaken();
+        }
+    }
 }
 
 /// The kind of a [`DelegationError`].
@@ -40,7 +71,7 @@ pub enum Reason {
     },
     /// The property, its trustee or the whole runtime ended before the request was served.
     Ended,
-    /// The fiber was cancelled because `main` returned, or panicked on a rack, before it ended.
+    /// The fiber was cancelled before it ended: by its handle, or because `main` returned, or panicked on a rack.
     Cancelled,
     /// An argument or a result cannot leave the node that made it, and the text names its type; or the closure cannot, since
     /// gossamer's macros have not seen it.
@@ -65,13 +96,23 @@ impl DelegationError {
             operation: ClosurePath(operation).to_string(),
             worker,
             sent_from: None,
+            untaken: Untaken(false),
         }))
     }
 
-    /// The same error, with the place that sent the closure.
+    /// The same error, in the hands of whoever sent the closure, at this place.
     #[cold]
     pub(crate) fn with_sender(mut self, place: &'static Location<'static>) -> Self {
         self.0.sent_from.get_or_insert(place);
+        self.0.untaken.0 = false;
+        self
+    }
+
+    /// The same error of a fiber, which is printed where it is dropped, unless somebody has taken it by then
+    /// ([`with_sender`](Self::with_sender)). What the end of a runtime does to fibers is no news.
+    #[cold]
+    pub(crate) fn printed_unless_taken(mut self) -> Self {
+        self.0.untaken.0 = !matches!(self.0.reason, Reason::Ended | Reason::Cancelled);
         self
     }
 
@@ -138,7 +179,33 @@ impl Origin {
 
 impl fmt::Display for DelegationError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let inner = &*self.0;
+        fmt::Display::fmt(&*self.0, f)
+    }
+}
+
+/// Reads as [`Display`](fmt::Display): it is what `unwrap` and `main` print.
+impl fmt::Debug for DelegationError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&*self.0, f)
+    }
+}
+
+/// Prints whole lines at once, so that what other threads print does not come in between.
+pub(crate) fn print(lines: &str) {
+    // Nothing can be done about a closed stderr.
+    let _unheard = std::io::stderr().write_all(lines.as_bytes());
+}
+
+impl Inner {
+    #[cold]
+    fn print_untaken(&self) {
+        print(&format!("gossamer: a fiber whose handle was dropped has failed: {self}\n"));
+    }
+}
+
+impl fmt::Display for Inner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let inner = self;
         match &inner.reason {
             Reason::Panicked { message, place } => {
                 let place = place.as_deref().unwrap_or("an unknown place");
@@ -152,7 +219,7 @@ impl fmt::Display for DelegationError {
             )?,
             Reason::Cancelled => write!(
                 f,
-                "the fiber of `{}` on worker {} was cancelled because main ended; join it first",
+                "the fiber of `{}` on worker {} was cancelled, by its handle or because main ended; join it first",
                 inner.operation, inner.worker
             )?,
             Reason::Stays { message } => write!(f, "`{}` was not answered: {message}", inner.operation)?,
@@ -176,8 +243,11 @@ impl Error for DelegationError {}
 // SAFETY: it owns its texts. The place that sent the closure is a static of the program; it stays with the sender, which
 // knows it.
 unsafe impl NoRef for DelegationError {
-    fn encode(self, to: &mut Encoder) {
-        let Inner { reason, operation, worker, .. } = *self.0;
+    fn encode(mut self, to: &mut Encoder) {
+        let Inner { reason, operation, worker, .. } = &mut *self.0;
+        let (reason, operation, worker) =
+            (mem::replace(reason, Reason::Ended), mem::take(operation), *worker);
+        self.0.untaken.0 = false;
         let (kind, message, place) = match reason {
             Reason::Panicked { message, place } => (0, message, place),
             Reason::Ended => (1, String::new(), None),
@@ -199,6 +269,6 @@ unsafe impl NoRef for DelegationError {
             4 => Reason::NoStack { message },
             _ => return Err(Malformed::instead_of::<Self>()),
         };
-        Ok(Self(Box::new(Inner { reason, operation, worker, sent_from: None })))
+        Ok(Self(Box::new(Inner { reason, operation, worker, sent_from: None, untaken: Untaken(false) })))
     }
 }

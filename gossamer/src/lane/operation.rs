@@ -244,22 +244,18 @@ impl<T, C: NoRef, U: NoRef, F: FnOnce(&mut T, C) -> U, N> Instance<T, C, U, F, N
 }
 
 /// Refuses, at compile time, a closure type that captures anything by itself: of size, or that would have to be dropped if
-/// nobody conjured the closure. A macro, because the compiler points
-/// at the call of the function that it stands in: it belongs into every public one.
-macro_rules! refuse_captures {
-    ($closure:ty) => {
-        const {
-            assert!(
-                size_of::<$closure>() == 0 && !std::mem::needs_drop::<$closure>(),
-                "this delegated closure captures variables that gossamer's macros do not send along: \
-                 put #[gossamer::delegate] (or #[gossamer::main]) on the enclosing function, or hand the captures over \
-                 with `apply_with(|property, captures| …, captures)`, `spawn_with(|captures| …, captures)` and the like"
-            )
-        }
-    };
+/// nobody conjured the closure. It belongs into a `const` block of every public function that takes such a closure: the compiler points
+/// at the call of that. `cargo check` does not come to it: only what is built has the size of its closures.
+#[track_caller]
+pub(crate) const fn refuse_captures<F>() {
+    assert!(
+        size_of::<F>() == 0 && !std::mem::needs_drop::<F>(),
+        "this delegated closure captures variables that gossamer's macros do not send along: write it in the call itself, \
+         in a function marked #[gossamer::delegate] (or #[gossamer::main]), or hand the captures over with \
+         `apply_with(|property, captures| …, captures)`, `spawn_with(|captures| …, captures)` and the like. \
+         A `fn` pointer does not travel: name the function instead"
+    );
 }
-
-pub(crate) use refuse_captures;
 
 impl<T, C, U> Delegated<T, C, U> {
     /// The operation of a closure. The closure itself is forgotten here and conjured at the trustee. Reports name the

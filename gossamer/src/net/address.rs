@@ -1,19 +1,15 @@
 //! [`ToSocketAddrs`]: what `bind`, `connect` and `send_to` take as an address.
 
-use crate::lane::context::{self, Context};
-use crate::net::fiber_socket::refused_while_unwinding;
-use crate::structures::oneshot;
-use crate::worker;
-use crate::worker::fibers::wake::block_on;
+use crate::blocking::{hand_over, unblock_as};
+use crate::net::unwinding::refuse_while_unwinding;
 use lookup::{Lookup, Resolvable};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
-use std::thread;
 
 /// An address, or a name that stands for some: as `std::net::ToSocketAddrs`, for the same types.
 ///
-/// A name is looked up on a thread of its own, since the system's resolver blocks, and takes more stack than a fiber
-/// has. No name has to be looked up for `"127.0.0.1:80"`, `("::1", 80)` and the like.
+/// A name is looked up by the pool for blocking work ([`unblock`](crate::unblock)), since the system's resolver blocks, and takes
+/// more stack than a fiber has. No name has to be looked up for `"127.0.0.1:80"`, `("::1", 80)` and the like.
 pub trait ToSocketAddrs: lookup::Resolvable {}
 
 impl<A: lookup::Resolvable + ?Sized> ToSocketAddrs for A {}
@@ -45,23 +41,29 @@ pub(crate) fn resolve(address: impl ToSocketAddrs, call: &'static str) -> io::Re
         Lookup::Addresses(addresses) => return Ok(addresses),
         Lookup::Name(name, port) => (name, port),
     };
-    let in_fiber = worker::with(|worker| worker.is_some()) && context::current() != Context::Outside;
-    if !in_fiber {
-        return look_up(&name, port);
+    refuse_while_unwinding(call)?;
+    unblock_as(call, move || look_up(&name, port))?
+}
+
+/// As `resolve`, as a future for any executor.
+///
+/// # Errors
+/// If it is malformed, or cannot be looked up.
+pub(crate) async fn resolve_async(address: impl ToSocketAddrs) -> io::Result<Vec<SocketAddr>> {
+    match address.lookup()? {
+        Lookup::Addresses(addresses) => Ok(addresses),
+        Lookup::Name(name, port) => hand_over(move || look_up(&name, port))?.await,
     }
-    if thread::panicking() {
-        return Err(refused_while_unwinding(call));
-    }
-    let (sender, receiver) = oneshot::channel();
-    let resolver = thread::Builder::new().name("gossamer-resolver".into());
-    resolver.spawn(move || sender.send(look_up(&name, port)))?;
-    block_on(receiver, call).unwrap_or_else(|_closed| Err(io::Error::other("the resolver's thread failed")))
 }
 
 fn look_up(name: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
     let found = std::net::ToSocketAddrs::to_socket_addrs(&(name, port));
     let describe = |error: io::Error| io::Error::new(error.kind(), format!("looking up {name:?}: {error}"));
     Ok(found.map_err(describe)?.collect())
+}
+
+pub(crate) fn no_address() -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, "an empty list of addresses")
 }
 
 /// Tries one address after the other, and returns the first success or the last error.
@@ -72,7 +74,7 @@ pub(crate) fn first_of<R>(
     addresses: &[SocketAddr],
     attempt: impl Fn(SocketAddr) -> io::Result<R>,
 ) -> io::Result<R> {
-    let none = Err(io::Error::new(io::ErrorKind::InvalidInput, "an empty list of addresses"));
+    let none = Err(no_address());
     addresses.iter().fold(none, |outcome, &address| outcome.or_else(|_| attempt(address)))
 }
 

@@ -1,6 +1,6 @@
 //! What sockets have alike: addresses, descriptors, time limits, and their ways from and to the standard library.
 
-use crate::net::fiber_socket::{Call, FiberSocket};
+use crate::net::fiber_socket::{Call, FiberSocket, is_ready};
 use crate::net::limit::Limit;
 use crate::worker::fibers::readiness::Direction;
 use std::io;
@@ -54,6 +54,20 @@ impl<S: AsFd> LimitedSocket<S> {
         self.source.wait(Call { name, direction: Direction::Read, limit }, attempt)
     }
 
+    /// As `FiberSocket::wait_for_bytes`.
+    ///
+    /// # Errors
+    /// As `FiberSocket::wait`.
+    pub(crate) fn read_bytes(
+        &self,
+        name: &'static str,
+        capacity: usize,
+        attempt: impl FnMut(&S) -> io::Result<usize>,
+    ) -> io::Result<usize> {
+        let limit = self.read_limit.get();
+        self.source.wait_for_bytes(Call { name, direction: Direction::Read, limit }, capacity, attempt)
+    }
+
     /// As `FiberSocket::wait`, for a call that writes.
     ///
     /// # Errors
@@ -78,17 +92,62 @@ impl<S: AsFd> LimitedSocket<S> {
     ) -> io::Result<R> {
         self.source.wait(Call { name, direction: Direction::Write, limit }, attempt)
     }
+
+    /// Waits until an operation in this direction would not block.
+    ///
+    /// # Errors
+    /// As `FiberSocket::wait`.
+    pub(crate) fn wait_until_ready(&self, name: &'static str, direction: Direction) -> io::Result<()> {
+        let limit = self.limit(direction).get();
+        self.source.wait(Call { name, direction, limit }, |io| is_ready(io, direction))
+    }
+
+    /// As `wait_until_ready`, in any executor, and without a limit.
+    ///
+    /// # Errors
+    /// As `FiberSocket::wait_async`.
+    pub(crate) async fn ready_async(&self, direction: Direction) -> io::Result<()> {
+        self.source.wait_async(direction, |io| is_ready(io, direction)).await
+    }
+
+    /// As `FiberSocket::wait_async`, for a call that reads.
+    ///
+    /// # Errors
+    /// As `FiberSocket::wait_async`.
+    pub(crate) async fn read_async<R>(&self, attempt: impl FnMut(&S) -> io::Result<R>) -> io::Result<R> {
+        self.source.wait_async(Direction::Read, attempt).await
+    }
+
+    /// As `FiberSocket::wait_for_bytes_async`.
+    ///
+    /// # Errors
+    /// As `FiberSocket::wait_async`.
+    pub(crate) async fn read_bytes_async(
+        &self,
+        capacity: usize,
+        attempt: impl FnMut(&S) -> io::Result<usize>,
+    ) -> io::Result<usize> {
+        self.source.wait_for_bytes_async(capacity, attempt).await
+    }
+
+    /// As `FiberSocket::wait_async`, for a call that writes.
+    ///
+    /// # Errors
+    /// As `FiberSocket::wait_async`.
+    pub(crate) async fn write_async<R>(&self, attempt: impl FnMut(&S) -> io::Result<R>) -> io::Result<R> {
+        self.source.wait_async(Direction::Write, attempt).await
+    }
 }
 
-/// What every socket has whose only field is a socket.
+/// What every socket has whose only field is a socket, with addresses of a type.
 macro_rules! every_socket {
-    ($socket:ident) => {
+    ($socket:ident, $address:ty) => {
         impl $socket {
             /// The address of this end.
             ///
             /// # Errors
             /// The system's.
-            pub fn local_addr(&self) -> std::io::Result<std::net::SocketAddr> {
+            pub fn local_addr(&self) -> std::io::Result<$address> {
                 self.0.io().local_addr()
             }
 
@@ -127,15 +186,15 @@ macro_rules! every_socket {
     };
 }
 
-/// What a socket has whose only field is a `LimitedSocket`, beside `every_socket`.
+/// What a socket has whose only field is a `LimitedSocket` around one of the standard library, beside `every_socket`.
 macro_rules! limited_socket {
-    ($socket:ident) => {
+    ($socket:ident, $address:ty, $std:ty) => {
         impl $socket {
             /// The address of the other end.
             ///
             /// # Errors
             /// The system's, for example because the socket is not connected.
-            pub fn peer_addr(&self) -> std::io::Result<std::net::SocketAddr> {
+            pub fn peer_addr(&self) -> std::io::Result<$address> {
                 self.0.io().peer_addr()
             }
 
@@ -145,6 +204,49 @@ macro_rules! limited_socket {
             /// The system's, for example because the process has too many open files.
             pub fn try_clone(&self) -> std::io::Result<Self> {
                 Ok(Self(LimitedSocket::with_limits_of(self.0.io().try_clone()?, &self.0)))
+            }
+
+            /// Waits until a read or a receive would not block: because something has come, the other end has closed, or there is
+            /// an error. So who waits for a peer that is mostly silent needs no buffer meanwhile.
+            ///
+            /// Another fiber may be faster and take what has come.
+            ///
+            /// # Errors
+            /// `TimedOut` after the limit of [`set_read_timeout`](Self::set_read_timeout), or the system's.
+            ///
+            /// # Panics
+            /// In a delegated closure or a callback, which cannot wait.
+            pub fn readable(&self) -> std::io::Result<()> {
+                let name = concat!(stringify!($socket), "::readable");
+                self.0.wait_until_ready(name, crate::worker::fibers::readiness::Direction::Read)
+            }
+
+            /// Waits until a write or a send would not block, or would fail.
+            ///
+            /// # Errors
+            /// `TimedOut` after the limit of [`set_write_timeout`](Self::set_write_timeout), or the system's.
+            ///
+            /// # Panics
+            /// In a delegated closure or a callback, which cannot wait.
+            pub fn writable(&self) -> std::io::Result<()> {
+                let name = concat!(stringify!($socket), "::writable");
+                self.0.wait_until_ready(name, crate::worker::fibers::readiness::Direction::Write)
+            }
+
+            /// As [`readable`](Self::readable), as a future for any executor, without a time limit.
+            ///
+            /// # Errors
+            /// The system's.
+            pub async fn readable_async(&self) -> std::io::Result<()> {
+                self.0.ready_async(crate::worker::fibers::readiness::Direction::Read).await
+            }
+
+            /// As [`writable`](Self::writable), as a future for any executor, without a time limit.
+            ///
+            /// # Errors
+            /// The system's.
+            pub async fn writable_async(&self) -> std::io::Result<()> {
+                self.0.ready_async(crate::worker::fibers::readiness::Direction::Write).await
             }
 
             /// How long a read or a receive by this handle waits before it fails with `TimedOut`; `None`, the default, for
@@ -165,12 +267,28 @@ macro_rules! limited_socket {
                 self.0.limit(crate::worker::fibers::readiness::Direction::Write).set(limit)
             }
 
+            /// What [`set_read_timeout`](Self::set_read_timeout) has set.
+            ///
+            /// # Errors
+            /// None; a `Result` as in std.
+            pub fn read_timeout(&self) -> std::io::Result<Option<std::time::Duration>> {
+                Ok(self.0.limit(crate::worker::fibers::readiness::Direction::Read).get())
+            }
+
+            /// What [`set_write_timeout`](Self::set_write_timeout) has set.
+            ///
+            /// # Errors
+            /// None; a `Result` as in std.
+            pub fn write_timeout(&self) -> std::io::Result<Option<std::time::Duration>> {
+                Ok(self.0.limit(crate::worker::fibers::readiness::Direction::Write).get())
+            }
+
             /// Takes over a socket of the standard library and makes it non-blocking, clones of it included. Its time
             /// limits are not taken over.
             ///
             /// # Errors
             /// If it cannot be made non-blocking.
-            pub fn from_std(socket: std::net::$socket) -> std::io::Result<Self> {
+            pub fn from_std(socket: $std) -> std::io::Result<Self> {
                 socket.set_nonblocking(true)?;
                 Ok(Self(LimitedSocket::new(socket)))
             }
@@ -179,7 +297,7 @@ macro_rules! limited_socket {
             ///
             /// # Errors
             /// If it cannot be made blocking.
-            pub fn into_std(self) -> std::io::Result<std::net::$socket> {
+            pub fn into_std(self) -> std::io::Result<$std> {
                 let socket = self.0.into_io();
                 socket.set_nonblocking(false)?;
                 Ok(socket)

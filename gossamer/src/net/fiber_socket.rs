@@ -1,20 +1,17 @@
 //! A socket with what is needed to wait for it: a fiber waits for its worker's poller, any other thread for the kernel.
 
-use crate::lane::context::{self, Context};
+use crate::net::registrations::{Registrations, WatchedSource, with_caller};
 use crate::sys::sync::poll;
 use crate::sys::threads::outside;
 use crate::worker::fibers::readiness::{Direction, Readiness};
 use crate::worker::fibers::timer::Timer;
-use crate::worker::fibers::wake::block_on;
-use crate::worker::shared::Shared;
+use crate::worker::fibers::wake::{awaited, block_on};
 use crate::worker::{self, Worker};
-use mio::Token;
 use std::cell::Cell;
 use std::future::{Future, poll_fn};
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, RawFd};
+use std::os::fd::AsFd;
 use std::pin::pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
@@ -26,29 +23,11 @@ thread_local! {
     static CALLS: Cell<u32> = const { Cell::new(0) };
 }
 
-/// A non-blocking socket.
+/// A non-blocking socket, or another descriptor that a poller can watch.
 pub(crate) struct FiberSocket<S> {
-    /// Before `io`, so that the descriptor is deregistered while it is open. One for each living runtime that had to
-    /// wait for it.
-    registrations: Mutex<Vec<Registration>>,
+    /// Before `io`, so that the descriptor is deregistered while it is open.
+    registrations: Registrations,
     io: S,
-}
-
-/// The socket's entry in the poller of one worker.
-struct Registration {
-    runtime: Weak<Shared>,
-    worker: usize,
-    token: Token,
-    readiness: Arc<Readiness>,
-    descriptor: RawFd,
-}
-
-impl Drop for Registration {
-    fn drop(&mut self) {
-        if let Some(runtime) = self.runtime.upgrade() {
-            runtime.mailbox(self.worker).sources.deregister(self.descriptor, self.token);
-        }
-    }
 }
 
 /// One call that may have to wait.
@@ -64,7 +43,7 @@ pub(crate) struct Call {
 impl<S: AsFd> FiberSocket<S> {
     /// `io` is in non-blocking mode.
     pub(crate) fn new(io: S) -> Self {
-        Self { registrations: Mutex::default(), io }
+        Self { registrations: Registrations::default(), io }
     }
 
     pub(crate) fn io(&self) -> &S {
@@ -83,16 +62,47 @@ impl<S: AsFd> FiberSocket<S> {
     ///
     /// # Panics
     /// In a delegated closure or a callback.
-    pub(crate) fn wait<R>(&self, call: Call, mut attempt: impl FnMut(&S) -> io::Result<R>) -> io::Result<R> {
+    pub(crate) fn wait<R>(&self, call: Call, attempt: impl FnMut(&S) -> io::Result<R>) -> io::Result<R> {
+        self.wait_noting(call, attempt, |_| false)
+    }
+
+    /// As `wait`, for a read of a stream into so many bytes, if a read that takes fewer has taken all there was: see
+    /// `readiness`, which says of what streams that is true.
+    ///
+    /// # Errors
+    /// As `wait`.
+    ///
+    /// # Panics
+    /// As `wait`.
+    pub(crate) fn wait_for_bytes(
+        &self,
+        call: Call,
+        capacity: usize,
+        attempt: impl FnMut(&S) -> io::Result<usize>,
+    ) -> io::Result<usize> {
+        self.wait_noting(call, attempt, |&count| has_drained(count, capacity))
+    }
+
+    fn wait_noting<R>(
+        &self,
+        call: Call,
+        mut attempt: impl FnMut(&S) -> io::Result<R>,
+        has_drained: impl Fn(&R) -> bool,
+    ) -> io::Result<R> {
         check_may_wait(call.name);
+        let mut registered = self.registrations.find();
         let (mut due, mut timed_out) = (None, false);
+        // Who cannot wait is told what there is, also if its poller has not been asked for a while.
+        let mut is_drained =
+            self.is_drained(registered.as_deref(), call.direction) && !std::thread::panicking();
         loop {
             // Before the attempt: see `readiness`.
-            let seen = self.events(call.direction);
-            match attempt(&self.io) {
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                outcome => return outcome,
+            let seen = registered.as_deref().map_or(0, |readiness| readiness.events(call.direction));
+            if !is_drained && let Some(outcome) = unless_it_blocks(attempt(&self.io)) {
+                note_if_drained(registered.as_deref(), seen, outcome.as_ref().is_ok_and(&has_drained));
+                return outcome;
             }
+            is_drained = false;
             if timed_out {
                 return Err(call.timed_out());
             }
@@ -100,17 +110,28 @@ impl<S: AsFd> FiberSocket<S> {
                 due = call.limit.and_then(|limit| Instant::now().checked_add(limit));
             }
             // One more attempt after the last moment: a busy worker's poller may be late.
-            timed_out = !self.wait_for_event(call, seen, due)?;
+            timed_out = !self.wait_for_event(call, &mut registered, seen, due)?;
         }
     }
 
+    fn is_drained(&self, registered: Option<&Readiness>, direction: Direction) -> bool {
+        direction == Direction::Read
+            && registered.is_some_and(|readiness| readiness.is_drained(readiness.events(direction)))
+    }
+
     /// Waits until there may have been an event that was not `seen`; false once `due` has come.
-    fn wait_for_event(&self, call: Call, seen: u64, due: Option<Instant>) -> io::Result<bool> {
-        worker::with(|worker| match worker.filter(|_| is_on_worker()) {
+    fn wait_for_event<'a>(
+        &'a self,
+        call: Call,
+        registered: &mut Option<WatchedSource<'a>>,
+        seen: u64,
+        due: Option<Instant>,
+    ) -> io::Result<bool> {
+        with_caller(|caller| match caller {
             Some(_) if std::thread::panicking() => Err(refused_while_unwinding(call.name)),
             Some(here) => {
-                let readiness = self.register(here)?;
-                Ok(wait_in_fiber(here, &readiness, call, seen, due))
+                let readiness = self.registered(registered)?;
+                Ok(wait_in_fiber(here, readiness, call, seen, due))
             }
             None => {
                 let write = call.direction == Direction::Write;
@@ -121,48 +142,92 @@ impl<S: AsFd> FiberSocket<S> {
         })
     }
 
-    fn registrations(&self) -> MutexGuard<'_, Vec<Registration>> {
-        // No user code runs under the lock, so it cannot be poisoned by one.
-        self.registrations.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// The events that this runtime's poller has reported: none if the socket is not registered there.
-    fn events(&self, direction: Direction) -> u64 {
-        worker::with(|worker| {
-            let here = worker?;
-            let registrations = self.registrations();
-            let registration = registrations.iter().find(|registration| registration.is_of(&here.shared))?;
-            Some(registration.readiness.events(direction))
-        })
-        .unwrap_or(0)
-    }
-
-    /// The socket's entry with a poller of this runtime: of this worker, unless another was first.
-    fn register(&self, here: &Worker) -> io::Result<Arc<Readiness>> {
-        let mut registrations = self.registrations();
-        if let Some(registration) = registrations.iter().find(|registration| registration.is_of(&here.shared))
-        {
-            return Ok(Arc::clone(&registration.readiness));
-        }
-        registrations.retain(|registration| registration.runtime.strong_count() > 0);
-        let descriptor = self.io.as_fd().as_raw_fd();
-        let (token, readiness) = here.shared.mailbox(here.index).sources.register(descriptor)?;
-        let runtime = Arc::downgrade(&here.shared);
-        let registration = Registration {
-            runtime,
-            worker: here.index,
-            token,
-            readiness: Arc::clone(&readiness),
-            descriptor,
+    /// The caller's entry, which is made if there was none.
+    ///
+    /// # Errors
+    /// If the kernel refuses.
+    fn registered<'a, 'b>(&'a self, known: &'b mut Option<WatchedSource<'a>>) -> io::Result<&'b Readiness> {
+        let entry = match known.take() {
+            Some(entry) => entry,
+            None => self.registrations.register(self.io.as_fd())?,
         };
-        registrations.push(registration);
-        Ok(readiness)
+        Ok(known.insert(entry))
+    }
+
+    /// Tries an operation until it would not block: as `wait`, for whoever polls, in any executor, and without a limit.
+    ///
+    /// # Errors
+    /// The operation's.
+    pub(crate) async fn wait_async<R>(
+        &self,
+        direction: Direction,
+        attempt: impl FnMut(&S) -> io::Result<R>,
+    ) -> io::Result<R> {
+        self.wait_async_noting(direction, attempt, |_| false).await
+    }
+
+    /// As `wait_for_bytes`, for whoever polls.
+    ///
+    /// # Errors
+    /// The operation's.
+    pub(crate) async fn wait_for_bytes_async(
+        &self,
+        capacity: usize,
+        attempt: impl FnMut(&S) -> io::Result<usize>,
+    ) -> io::Result<usize> {
+        self.wait_async_noting(Direction::Read, attempt, |&count| has_drained(count, capacity)).await
+    }
+
+    async fn wait_async_noting<R>(
+        &self,
+        direction: Direction,
+        mut attempt: impl FnMut(&S) -> io::Result<R>,
+        has_drained: impl Fn(&R) -> bool,
+    ) -> io::Result<R> {
+        // Whoever has polled first, the same poller from here on.
+        let mut registered = self.registrations.find();
+        let mut is_drained = self.is_drained(registered.as_deref(), direction);
+        loop {
+            // Before the attempt: see `readiness`.
+            let seen = registered.as_deref().map_or(0, |readiness| readiness.events(direction));
+            if !is_drained && let Some(outcome) = unless_it_blocks(attempt(&self.io)) {
+                note_if_drained(registered.as_deref(), seen, outcome.as_ref().is_ok_and(&has_drained));
+                return outcome;
+            }
+            is_drained = false;
+            let readiness = self.registered(&mut registered)?;
+            awaited(readiness.event_after(direction, seen), "await").await;
+        }
     }
 }
 
-impl Registration {
-    fn is_of(&self, runtime: &Arc<Shared>) -> bool {
-        self.runtime.as_ptr() == Arc::as_ptr(runtime)
+/// What an attempt has come to; none if it would block.
+fn unless_it_blocks<R>(outcome: io::Result<R>) -> Option<io::Result<R>> {
+    match outcome {
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => None,
+        outcome => Some(outcome),
+    }
+}
+
+fn note_if_drained(registered: Option<&Readiness>, seen: u64, is_drained: bool) {
+    if let Some(readiness) = registered.filter(|_| is_drained) {
+        readiness.note_drained(seen);
+    }
+}
+
+/// Whether a read of a stream has taken all there was.
+fn has_drained(count: usize, capacity: usize) -> bool {
+    0 < count && count < capacity
+}
+
+/// Whether an operation in this direction would not block now, as an attempt.
+///
+/// # Errors
+/// `WouldBlock` if it would.
+pub(crate) fn is_ready(io: &impl AsFd, direction: Direction) -> io::Result<()> {
+    match poll::wait_for(io.as_fd(), direction == Direction::Write, Some(Duration::ZERO))? {
+        true => Ok(()),
+        false => Err(io::ErrorKind::WouldBlock.into()),
     }
 }
 
@@ -181,18 +246,13 @@ pub(crate) fn refused_while_unwinding(call: &str) -> io::Error {
     io::Error::new(io::ErrorKind::WouldBlock, text)
 }
 
-/// Whether the calling code is a worker's, and not just on its thread.
-fn is_on_worker() -> bool {
-    context::current() != Context::Outside
-}
-
 /// Checks that the calling code may wait, whether or not it will have to, and lets others run now and then.
 ///
 /// # Panics
 /// In a delegated closure or a callback.
 pub(crate) fn check_may_wait(call: &str) {
-    worker::with(|worker| {
-        let Some(here) = worker.filter(|_| is_on_worker()) else { return outside::require_thread(call) };
+    with_caller(|caller| {
+        let Some(here) = caller else { return outside::require_thread(call) };
         here.require_fiber(call);
         let calls = CALLS.get().wrapping_add(1);
         CALLS.set(calls);

@@ -1,6 +1,8 @@
 //! [`TcpListener`]: waiting for connections.
 
 use crate::net::address::{first_of, resolve};
+use crate::net::builder::TcpListenerBuilder;
+use crate::net::closing::{accept_error, end_listening};
 use crate::net::common::every_socket;
 use crate::net::fiber_socket::{Call, FiberSocket, check_may_wait};
 use crate::net::{TcpStream, ToSocketAddrs};
@@ -16,16 +18,18 @@ use std::time::Duration;
 /// It closes when it is dropped, so what is connected but not accepted is then reset.
 pub struct TcpListener(FiberSocket<mio::net::TcpListener>);
 
-every_socket!(TcpListener);
+every_socket!(TcpListener, SocketAddr);
 
 impl TcpListener {
-    fn wrap(listener: std::net::TcpListener) -> io::Result<Self> {
+    pub(crate) fn wrap(listener: std::net::TcpListener) -> io::Result<Self> {
         listener.set_nonblocking(true)?;
         Ok(Self(FiberSocket::new(mio::net::TcpListener::from_std(listener))))
     }
 
     /// Binds a socket to an address, the first of several that works, and listens. Port 0 asks the system for a
     /// free one: see [`local_addr`](Self::local_addr).
+    ///
+    /// 4096 connections may wait to be accepted, or as many as the system allows (`net.core.somaxconn`).
     ///
     /// # Errors
     /// If the address is malformed, unknown or taken, or the system refuses.
@@ -35,13 +39,20 @@ impl TcpListener {
     pub fn bind<A: ToSocketAddrs>(address: A) -> io::Result<Self> {
         check_may_wait("TcpListener::bind");
         let addresses = resolve(address, "TcpListener::bind")?;
-        first_of(&addresses, |address| Self::wrap(std::net::TcpListener::bind(address)?))
+        let with_defaults = TcpListenerBuilder::new();
+        first_of(&addresses, |address| with_defaults.bind_to(address))
+    }
+
+    /// Settings for a listener that is to be bound: [`TcpListenerBuilder`].
+    pub fn builder() -> TcpListenerBuilder {
+        TcpListenerBuilder::new()
     }
 
     /// Waits for the next connection; any number of fibers may wait at once.
     ///
     /// # Errors
-    /// The system's, for example because the process has too many open files.
+    /// `NotConnected` once the listener is [closed](Self::close), or the system's, for example because the process has too many
+    /// open files.
     ///
     /// # Panics
     /// In a delegated closure or a callback, which cannot wait.
@@ -52,7 +63,7 @@ impl TcpListener {
     /// As [`accept`](Self::accept), for at most `limit`.
     ///
     /// # Errors
-    /// `TimedOut` if there was no connection within the limit, or the system's.
+    /// `TimedOut` if there was no connection within the limit, or as [`accept`](Self::accept).
     ///
     /// # Panics
     /// In a delegated closure or a callback, which cannot wait.
@@ -60,17 +71,47 @@ impl TcpListener {
         self.accept_within("TcpListener::accept_timeout", Some(limit))
     }
 
+    /// As [`accept`](Self::accept), as a future for any executor. Dropping it loses no connection.
+    ///
+    /// # Errors
+    /// As [`accept`](Self::accept).
+    pub async fn accept_async(&self) -> io::Result<(TcpStream, SocketAddr)> {
+        self.0.wait_async(Direction::Read, accept_from).await
+    }
+
     fn accept_within(
         &self,
         name: &'static str,
         limit: Option<Duration>,
     ) -> io::Result<(TcpStream, SocketAddr)> {
-        let call = Call { name, direction: Direction::Read, limit };
-        let (stream, peer) = self.0.wait(call, mio::net::TcpListener::accept)?;
-        Ok((TcpStream::of_nonblocking(stream.into()), peer))
+        self.0.wait(Call { name, direction: Direction::Read, limit }, accept_from)
     }
 
-    /// The connections to come, one `accept` each; it never ends by itself.
+    /// Ends listening, on every handle of the socket: whoever waits in [`accept`](Self::accept) gets an error of kind `NotConnected`
+    /// at once, whoever connects is refused, and what is connected but not accepted is reset.
+    ///
+    /// ```
+    /// # use gossamer::net::TcpListener;
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    /// let listener = TcpListener::bind("127.0.0.1:0")?;
+    /// gossamer::scope(|s| {
+    ///     let waiting = s.spawn(|| listener.accept().unwrap_err());
+    ///     gossamer::yield_now();
+    ///     listener.close().expect("it listens");
+    ///     assert_eq!(waiting.join().kind(), std::io::ErrorKind::NotConnected);
+    /// });
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn close(&self) -> io::Result<()> {
+        end_listening(self)
+    }
+
+    /// The connections to come, one `accept` each. It never ends by itself: once the listener is [closed](Self::close), each is an
+    /// error.
     pub fn incoming(&self) -> Incoming<'_> {
         Incoming { listener: self }
     }
@@ -100,6 +141,11 @@ impl TcpListener {
         listener.set_nonblocking(false)?;
         Ok(listener)
     }
+}
+
+fn accept_from(listener: &mio::net::TcpListener) -> io::Result<(TcpStream, SocketAddr)> {
+    let (stream, peer) = listener.accept().map_err(accept_error)?;
+    Ok((TcpStream::of_nonblocking(stream.into()), peer))
 }
 
 /// The connections to come: what [`TcpListener::incoming`] returns.

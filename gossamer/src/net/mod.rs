@@ -1,5 +1,5 @@
-//! Sockets whose calls block the calling fiber only: [`TcpListener`], [`TcpStream`] and [`UdpSocket`], with the methods
-//! of their namesakes in `std::net`.
+//! Sockets whose calls block the calling fiber only: [`TcpListener`], [`TcpStream`], [`UdpSocket`], [`UnixListener`], [`UnixStream`]
+//! and [`UnixDatagram`], with the methods of their namesakes in `std`.
 //!
 //! - In a fiber, a call that would block suspends the fiber; the worker goes on with its other fibers and its
 //!   trustee, and wakes the fiber when the socket is ready. When `main` returns, fibers that wait are cancelled.
@@ -8,6 +8,13 @@
 //!   not have blocked this time.
 //! - In a destructor that runs while its fiber unwinds from a panic, a call that would block returns an error of kind
 //!   [`WouldBlock`](std::io::ErrorKind::WouldBlock) instead.
+//!
+//! - In an async task, under any executor, use the calls that end in `_async`, whose futures are dropped without harm, as in a
+//!   `select!` or after a time limit: what was not read or written yet stays. Those that wait are woken by the worker on which they
+//!   were polled, or else by a thread of the process; they stay with the executor that has polled them first.
+//!
+//! A fiber that waits for a socket takes 8 KiB of memory at most, beside its own buffers: what it has used more for its last
+//! request goes back to the system after some seconds. `readable` and `writable`, and their futures, wait without a buffer, for connections that are idle most of their time.
 //!
 //! A socket may be used from any number of fibers and threads at once, and may be given to a fiber of any worker of
 //! the process. It is watched by the poller of the worker on which it first has to wait.
@@ -40,16 +47,67 @@
 //! ```
 #![deny(unsafe_code)]
 
+mod acceptors;
 mod address;
+mod builder;
+mod closing;
 mod common;
-mod fiber_socket;
+pub(crate) mod fiber_socket;
+mod keepalive;
 mod limit;
 mod listener;
+mod outside_poller;
+mod registrations;
+mod split;
 mod stream;
+mod stream_calls;
+mod stream_options;
+#[cfg(feature = "tls")]
+pub mod tls;
 mod travel;
 mod udp;
+mod unix_credentials;
+mod unix_datagram;
+mod unix_listener;
+mod unix_stream;
+mod unwinding;
 
+pub use acceptors::{Acceptors, serve};
 pub use address::ToSocketAddrs;
+pub use builder::TcpListenerBuilder;
+pub use keepalive::TcpKeepalive;
 pub use listener::{Incoming, TcpListener};
+pub use split::{ReadHalf, ReuniteError, WriteHalf};
 pub use stream::TcpStream;
 pub use udp::UdpSocket;
+pub use unix_credentials::UCred;
+pub use unix_datagram::UnixDatagram;
+pub use unix_listener::{UnixIncoming, UnixListener};
+pub use unix_stream::UnixStream;
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use crate::worker::fibers::wake::block_on;
+    use gossamer::{Config, run, spawn_with};
+
+    #[test]
+    fn a_fiber_waits_for_the_futures_of_sockets() {
+        run(Config::default().threads(2).pin(false), || {
+            let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+            let address = listener.local_addr().unwrap();
+            let client = |address| {
+                let stream = block_on(TcpStream::connect_async(address), "a test").unwrap();
+                assert_eq!(block_on(stream.write_async(b"12"), "a test").unwrap(), 2);
+                block_on(stream.readable_async(), "a test").unwrap();
+            };
+            let clients: Vec<_> = (0..10).map(|_| spawn_with(client, address)).collect();
+            let streams: Vec<_> =
+                (0..10).map(|_| block_on(listener.accept_async(), "a test").unwrap().0).collect();
+            for stream in streams {
+                assert_eq!(block_on(stream.read_async(&mut [0; 3]), "a test").unwrap(), 2);
+            }
+            clients.into_iter().for_each(|client| client.join());
+        });
+    }
+}

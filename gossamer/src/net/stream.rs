@@ -1,12 +1,12 @@
 //! [`TcpStream`]: one connection.
 
 use crate::net::ToSocketAddrs;
-use crate::net::address::{first_of, resolve};
+use crate::net::address::{first_of, no_address, resolve, resolve_async};
 use crate::net::common::{LimitedSocket, every_socket, limited_socket};
 use crate::net::fiber_socket::check_may_wait;
 use crate::net::limit::Limit;
-use crate::worker::fibers::readiness::Direction;
-use std::io::{self, IoSlice, IoSliceMut, Read, Write};
+use crate::net::stream_calls::stream_calls;
+use std::io::{self, IoSliceMut, Read, Write};
 use std::net::{Shutdown, SocketAddr};
 use std::time::Duration;
 
@@ -16,8 +16,9 @@ use std::time::Duration;
 /// connection.
 pub struct TcpStream(LimitedSocket<std::net::TcpStream>);
 
-every_socket!(TcpStream);
-limited_socket!(TcpStream);
+every_socket!(TcpStream, SocketAddr);
+limited_socket!(TcpStream, SocketAddr, std::net::TcpStream);
+stream_calls!(TcpStream);
 
 impl TcpStream {
     /// `stream` is in non-blocking mode.
@@ -53,18 +54,46 @@ impl TcpStream {
     fn connect_within(name: &'static str, address: SocketAddr, limit: Option<Duration>) -> io::Result<Self> {
         check_may_wait(name);
         let stream = Self::of_nonblocking(mio::net::TcpStream::connect(address)?.into());
-        stream.0.write_within(name, limit, |stream| {
-            if let Some(error) = stream.take_error()? {
-                return Err(error);
-            }
-            match stream.peer_addr() {
-                Err(error) if error.kind() == io::ErrorKind::NotConnected => {
-                    Err(io::ErrorKind::WouldBlock.into())
-                }
-                outcome => outcome,
-            }
-        })?;
+        stream.0.write_within(name, limit, outcome_of_connecting)?;
         Ok(stream)
+    }
+
+    /// As [`connect`](Self::connect), as a future for any executor.
+    ///
+    /// # Errors
+    /// As [`connect`](Self::connect).
+    pub async fn connect_async<A: ToSocketAddrs>(address: A) -> io::Result<Self> {
+        let mut outcome = Err(no_address());
+        for address in resolve_async(address).await? {
+            outcome = Self::connect_to(address).await;
+            if outcome.is_ok() {
+                break;
+            }
+        }
+        outcome
+    }
+
+    async fn connect_to(address: SocketAddr) -> io::Result<Self> {
+        let stream = Self::of_nonblocking(mio::net::TcpStream::connect(address)?.into());
+        stream.0.write_async(outcome_of_connecting).await?;
+        Ok(stream)
+    }
+
+    /// As `read`, as a future for any executor: some of what has come, or 0 bytes at the end. Dropping it loses nothing.
+    ///
+    /// # Errors
+    /// As for `read`; time limits do not hold here.
+    pub async fn read_async(&self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.0.read_bytes_async(buffer.len(), |mut stream| stream.read(buffer)).await
+    }
+
+    /// As `write`, as a future for any executor: returns how many bytes the system has taken. If it is dropped before it is ready,
+    /// none.
+    ///
+    /// # Errors
+    /// As for `write`; time limits do not hold here.
+    pub async fn write_async(&self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write_async(|mut stream| stream.write(bytes)).await
     }
 
     /// Reads what has come, without taking it: the next read gives it again.
@@ -86,100 +115,26 @@ impl TcpStream {
     pub fn shutdown(&self, how: Shutdown) -> io::Result<()> {
         self.0.io().shutdown(how)
     }
+}
 
-    /// What [`set_read_timeout`](Self::set_read_timeout) has set.
-    ///
-    /// # Errors
-    /// None; a `Result` as in std.
-    pub fn read_timeout(&self) -> io::Result<Option<Duration>> {
-        Ok(self.0.limit(Direction::Read).get())
+/// What has become of a connection that is being made, as an attempt.
+fn outcome_of_connecting(stream: &std::net::TcpStream) -> io::Result<SocketAddr> {
+    if let Some(error) = stream.take_error()? {
+        return Err(error);
     }
-
-    /// What [`set_write_timeout`](Self::set_write_timeout) has set.
-    ///
-    /// # Errors
-    /// None; a `Result` as in std.
-    pub fn write_timeout(&self) -> io::Result<Option<Duration>> {
-        Ok(self.0.limit(Direction::Write).get())
-    }
-
-    /// Whether small writes are sent at once instead of being gathered (`TCP_NODELAY`).
-    ///
-    /// # Errors
-    /// The system's.
-    pub fn set_nodelay(&self, nodelay: bool) -> io::Result<()> {
-        self.0.io().set_nodelay(nodelay)
-    }
-
-    /// What [`set_nodelay`](Self::set_nodelay) has set.
-    ///
-    /// # Errors
-    /// The system's.
-    pub fn nodelay(&self) -> io::Result<bool> {
-        self.0.io().nodelay()
-    }
-
-    /// How many routers a packet may pass (`IP_TTL`).
-    ///
-    /// # Errors
-    /// The system's.
-    pub fn set_ttl(&self, ttl: u32) -> io::Result<()> {
-        self.0.io().set_ttl(ttl)
-    }
-
-    /// What [`set_ttl`](Self::set_ttl) has set.
-    ///
-    /// # Errors
-    /// The system's.
-    pub fn ttl(&self) -> io::Result<u32> {
-        self.0.io().ttl()
+    match stream.peer_addr() {
+        Err(error) if error.kind() == io::ErrorKind::NotConnected => Err(io::ErrorKind::WouldBlock.into()),
+        outcome => outcome,
     }
 }
 
 impl Read for &TcpStream {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.0.read("TcpStream::read", |mut stream| stream.read(buffer))
+        self.0.read_bytes("TcpStream::read", buffer.len(), |mut stream| stream.read(buffer))
     }
 
     fn read_vectored(&mut self, buffers: &mut [IoSliceMut<'_>]) -> io::Result<usize> {
-        self.0.read("TcpStream::read", |mut stream| stream.read_vectored(buffers))
-    }
-}
-
-impl Write for &TcpStream {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.write("TcpStream::write", |mut stream| stream.write(bytes))
-    }
-
-    fn write_vectored(&mut self, buffers: &[IoSlice<'_>]) -> io::Result<usize> {
-        self.0.write("TcpStream::write", |mut stream| stream.write_vectored(buffers))
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-impl Read for TcpStream {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        (&*self).read(buffer)
-    }
-
-    fn read_vectored(&mut self, buffers: &mut [IoSliceMut<'_>]) -> io::Result<usize> {
-        (&*self).read_vectored(buffers)
-    }
-}
-
-impl Write for TcpStream {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        (&*self).write(bytes)
-    }
-
-    fn write_vectored(&mut self, buffers: &[IoSlice<'_>]) -> io::Result<usize> {
-        (&*self).write_vectored(buffers)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
+        let capacity = buffers.iter().map(|buffer| buffer.len()).sum();
+        self.0.read_bytes("TcpStream::read", capacity, |mut stream| stream.read_vectored(buffers))
     }
 }

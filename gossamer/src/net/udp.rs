@@ -1,7 +1,7 @@
 //! [`UdpSocket`]: datagrams.
 
 use crate::net::ToSocketAddrs;
-use crate::net::address::{first_of, resolve};
+use crate::net::address::{first_of, no_address, resolve};
 use crate::net::common::{LimitedSocket, every_socket, limited_socket};
 use crate::net::fiber_socket::check_may_wait;
 use std::io;
@@ -13,11 +13,12 @@ use std::net::SocketAddr;
 /// [`from_std`](Self::from_std).
 ///
 /// # Panics
-/// All calls that send, receive, bind or connect panic in a delegated closure or a callback, which cannot wait.
+/// All calls that send, receive, bind or connect panic in a delegated closure or a callback, which cannot wait; those that begin
+/// with `try_` do not.
 pub struct UdpSocket(LimitedSocket<std::net::UdpSocket>);
 
-every_socket!(UdpSocket);
-limited_socket!(UdpSocket);
+every_socket!(UdpSocket, SocketAddr);
+limited_socket!(UdpSocket, SocketAddr, std::net::UdpSocket);
 
 impl UdpSocket {
     /// Binds a socket to an address, the first of several that works. Port 0 asks the system for a free one.
@@ -63,8 +64,7 @@ impl UdpSocket {
     pub fn send_to<A: ToSocketAddrs>(&self, bytes: &[u8], address: A) -> io::Result<usize> {
         check_may_wait("UdpSocket::send_to");
         let addresses = resolve(address, "UdpSocket::send_to")?;
-        let none = || io::Error::new(io::ErrorKind::InvalidInput, "an empty list of addresses");
-        let address = *addresses.first().ok_or_else(none)?;
+        let address = *addresses.first().ok_or_else(no_address)?;
         self.0.write("UdpSocket::send_to", |socket| socket.send_to(bytes, address))
     }
 
@@ -82,6 +82,70 @@ impl UdpSocket {
     /// If the socket is not connected, the datagram is too long, or the system refuses.
     pub fn send(&self, bytes: &[u8]) -> io::Result<usize> {
         self.0.write("UdpSocket::send", |socket| socket.send(bytes))
+    }
+
+    /// As [`recv_from`](Self::recv_from), without ever waiting.
+    ///
+    /// # Errors
+    /// [`WouldBlock`](io::ErrorKind::WouldBlock) if there is no datagram now, or the system's.
+    pub fn try_recv_from(&self, buffer: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
+        self.0.io().recv_from(buffer)
+    }
+
+    /// As [`recv`](Self::recv), without ever waiting.
+    ///
+    /// # Errors
+    /// [`WouldBlock`](io::ErrorKind::WouldBlock) if there is no datagram now, or the system's.
+    pub fn try_recv(&self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.0.io().recv(buffer)
+    }
+
+    /// As [`send_to`](Self::send_to), to one address, without ever waiting.
+    ///
+    /// # Errors
+    /// [`WouldBlock`](io::ErrorKind::WouldBlock) if the system takes no datagram now, or as [`send_to`](Self::send_to).
+    pub fn try_send_to(&self, bytes: &[u8], address: SocketAddr) -> io::Result<usize> {
+        self.0.io().send_to(bytes, address)
+    }
+
+    /// As [`send`](Self::send), without ever waiting.
+    ///
+    /// # Errors
+    /// [`WouldBlock`](io::ErrorKind::WouldBlock) if the system takes no datagram now, or as [`send`](Self::send).
+    pub fn try_send(&self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.io().send(bytes)
+    }
+
+    /// As [`recv_from`](Self::recv_from), as a future for any executor, without a time limit. Dropping it loses no datagram.
+    ///
+    /// # Errors
+    /// The system's.
+    pub async fn recv_from_async(&self, buffer: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
+        self.0.read_async(|socket| socket.recv_from(buffer)).await
+    }
+
+    /// As [`recv`](Self::recv), as a future for any executor, without a time limit. Dropping it loses no datagram.
+    ///
+    /// # Errors
+    /// The system's.
+    pub async fn recv_async(&self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.0.read_async(|socket| socket.recv(buffer)).await
+    }
+
+    /// As [`send_to`](Self::send_to), to one address, as a future for any executor, without a time limit.
+    ///
+    /// # Errors
+    /// As [`send_to`](Self::send_to).
+    pub async fn send_to_async(&self, bytes: &[u8], address: SocketAddr) -> io::Result<usize> {
+        self.0.write_async(|socket| socket.send_to(bytes, address)).await
+    }
+
+    /// As [`send`](Self::send), as a future for any executor, without a time limit.
+    ///
+    /// # Errors
+    /// As [`send`](Self::send).
+    pub async fn send_async(&self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write_async(|socket| socket.send(bytes)).await
     }
 
     /// Whether datagrams may be sent to a broadcast address.

@@ -6,15 +6,18 @@ use crate::fabric::verbs::availability::Unavailable;
 use crate::fabric::verbs::choice::settings::VerbsSettings;
 use crate::fabric::verbs::survey::{Survey, survey_machine};
 use crate::lane::registry::{Described, Registry};
+use crate::rack::absence::{self, lost, problem_with};
 use crate::rack::connections::Port;
 use crate::rack::environment::Membership;
-use crate::rack::greeting::{HANDSHAKES, check_user, greet, problem};
+use crate::rack::greeting::{Greeted, HANDSHAKES, go_to_door, greet, problem};
 use crate::rack::hello::{Hello, Member, Reply, difference, lay_out};
-use crate::rack::message::{receive, send};
+use crate::rack::message::MessageSocket;
 use crate::rack::neighbours::LOCALHOST;
 use crate::rack::pair_fabric;
 use crate::runtime::StartError;
 use crate::transport::handshake;
+use crate::transport::purpose::{Door, Purpose};
+use crate::transport::seal::protection::Protection;
 use crate::transport::socket::{Socket, SocketListener};
 use crate::worker::config::Config;
 use std::io;
@@ -29,7 +32,7 @@ const RETRY: Duration = Duration::from_millis(20);
 pub(crate) struct Met {
     pub(crate) members: Vec<Member>,
     /// To every other node, if this is node 0; otherwise to node 0.
-    pub(crate) controls: Vec<Socket>,
+    pub(crate) controls: Vec<MessageSocket>,
     /// Where this node waits for connections of other machines, if there may be any.
     pub(crate) port: Option<Port>,
     /// What may join nodes, as node 0 says.
@@ -71,6 +74,9 @@ fn survey_own_ports(
     if !fabric.may_use_verbs() {
         return Ok(Err(format!("it was started with GOSSAMER_FABRIC={fabric}")));
     }
+    if membership.protection != Protection::Checked {
+        return Ok(Err(format!("GOSSAMER_PROTECTION={} is not to be had by RDMA", membership.protection)));
+    }
     if fabric == FabricChoice::Auto && membership.rendezvous.host().is_none() {
         return Ok(Err("all nodes are of this machine".to_owned()));
     }
@@ -104,25 +110,33 @@ fn receive_all(
     let listener = inherited.map_or_else(|| SocketListener::bind(address), Ok).map_err(|error| {
         problem(format!("node 0 cannot listen at {address}, where the others look for it: {error}"))
     })?;
-    let mut there: Vec<Option<(Hello, Socket)>> = (0..membership.nodes).map(|_| None).collect();
-    let (arrived, arrivals) = mpsc::sync_channel(HANDSHAKES);
+    let mut there: Vec<Option<Greeted<Hello>>> = (0..membership.nodes).map(|_| None).collect();
+    let (arrived, arrivals) = mpsc::sync_channel::<io::Result<Greeted<Hello>>>(HANDSHAKES);
     while there.iter().skip(1).any(Option::is_none) {
-        while let Ok((hello, socket)) = arrivals.try_recv() {
+        while let Ok(greeted) = arrivals.try_recv() {
+            let (hello, socket) = greeted
+                .map_err(|error| problem(format!("a node was not understood at {address}: {error}")))?;
             admit(&own, &mut there, hello, socket)?;
         }
         // Short, since those who came must be looked at.
         match listener.accept_until(due.min(Instant::now() + RETRY)) {
-            Ok(socket) => greet(socket, membership, arrived.clone()),
+            Ok(socket) => {
+                // Also one that is protected otherwise, which is told.
+                let takes = |purpose: Purpose| purpose.door == Door::Control && purpose.to == 0;
+                greet(socket, membership, takes, hear_hello, arrived.clone());
+            }
             Err(_) if Instant::now() < due => {}
             Err(error) => {
                 let missing = there.iter().enumerate().skip(1).filter(|(_, node)| node.is_none());
-                let missing: Vec<_> = missing.map(|(node, _)| node.to_string()).collect();
-                return Err(problem(format!(
+                let missing: Vec<usize> = missing.map(|(node, _)| node).collect();
+                let names: Vec<_> = missing.iter().map(usize::to_string).collect();
+                let text = format!(
                     "node {} of {} did not come to {address} in time ({error}): was it started, and can it reach this \
                      address? GOSSAMER_START_SECONDS sets how long to wait",
-                    missing.join(", "),
+                    names.join(", "),
                     membership.nodes
-                )));
+                );
+                return Err(absence::missing(&missing, text));
             }
         }
     }
@@ -138,18 +152,30 @@ fn receive_all(
         return Err(problem(complaint));
     }
     for (index, socket) in controls.iter_mut().enumerate() {
-        send(socket, Reply::Welcome(members.clone(), config.fabric))
+        socket
+            .send(Reply::Welcome(members.clone(), config.fabric))
             .map_err(|error| lost(index + 1, &error))?;
     }
     Ok(Met { members, controls, port, fabric: config.fabric, survey: None })
 }
 
+/// What a node says of itself, which has to be the one that it has proved to be.
+fn hear_hello(purpose: Purpose, socket: &mut MessageSocket) -> io::Result<Hello> {
+    let hello: Hello = socket.receive()?;
+    if hello.node == purpose.from as usize {
+        Ok(hello)
+    } else {
+        let text = format!("it came as node {}, and says that it is node {}", purpose.from, hello.node);
+        Err(io::Error::new(io::ErrorKind::InvalidData, text))
+    }
+}
+
 /// Takes a node in, if it is one that is missing and runs this program.
 fn admit(
     own: &Hello,
-    there: &mut [Option<(Hello, Socket)>],
+    there: &mut [Option<Greeted<Hello>>],
     hello: Hello,
-    mut socket: Socket,
+    mut socket: MessageSocket,
 ) -> Result<(), StartError> {
     let node = hello.node;
     let complaint = if hello.nodes != own.nodes {
@@ -162,9 +188,13 @@ fn admit(
             "two processes were started as node {node}: one of them on {} (process {})",
             hello.host, hello.pid
         ))
+    } else if hello.protection != own.protection {
+        Some(format!(
+            "node {node} on {} was started with GOSSAMER_PROTECTION={}, node 0 with {}: all nodes need the same",
+            hello.host, hello.protection, own.protection
+        ))
     } else if !own.is_same_program(&hello) {
-        let theirs: io::Result<Vec<Described>> =
-            send(&mut socket, Reply::Explain).and_then(|()| receive(&mut socket));
+        let theirs: io::Result<Vec<Described>> = socket.send(Reply::Explain).and_then(|()| socket.receive());
         let difference = theirs.map(|theirs| difference(&Registry::get().describe(), &theirs));
         Some(format!(
             "node {node} on {} runs another program than node 0, or another build of it: {}; start the same file everywhere",
@@ -183,10 +213,10 @@ fn admit(
 }
 
 /// Tells nodes why they cannot start.
-fn refuse<'a>(nodes: impl Iterator<Item = &'a mut Socket>, complaint: &str) {
+fn refuse<'a>(nodes: impl Iterator<Item = &'a mut MessageSocket>, complaint: &str) {
     for socket in nodes {
         // It will be told by the end of the connection otherwise.
-        let _told = send(socket, Reply::Refused(complaint.to_owned()));
+        let _told = socket.send(Reply::Refused(complaint.to_owned()));
     }
 }
 
@@ -194,35 +224,34 @@ fn refuse<'a>(nodes: impl Iterator<Item = &'a mut Socket>, complaint: &str) {
 fn join(membership: &Membership, mut hello: Hello, config: &Config, due: Instant) -> Result<Met, StartError> {
     let address = &membership.rendezvous;
     let mut socket = reach(membership, due)?;
-    let port = open_port(&mut hello, socket.local_host().as_deref(), config)?;
-    let unreachable = |error: io::Error| problem(format!("node 0 at {address} did not answer: {error}"));
-    send(&mut socket, hello).map_err(unreachable)?;
+    let port = open_port(&mut hello, socket.socket().local_host().as_deref(), config)?;
+    let unreachable =
+        |error: io::Error| problem_with(0, &error, format!("node 0 at {address} did not answer: {error}"));
+    socket.send(hello).map_err(unreachable)?;
     // The last node may come late.
     socket
         .set_patience(due.saturating_duration_since(Instant::now()) + handshake::PATIENCE)
         .map_err(unreachable)?;
     loop {
-        match receive(&mut socket).map_err(unreachable)? {
+        match socket.receive().map_err(unreachable)? {
             Reply::Welcome(members, fabric) => {
                 return Ok(Met { members, controls: vec![socket], port, fabric, survey: None });
             }
             Reply::Refused(complaint) => return Err(problem(complaint)),
             Reply::Explain => {
-                send(&mut socket, Registry::get().describe()).map_err(unreachable)?;
+                socket.send(Registry::get().describe()).map_err(unreachable)?;
             }
         }
     }
 }
 
 /// Connects to node 0, which may not have started yet.
-fn reach(membership: &Membership, due: Instant) -> Result<Socket, StartError> {
+fn reach(membership: &Membership, due: Instant) -> Result<MessageSocket, StartError> {
     let address = &membership.rendezvous;
+    let purpose = membership.purpose(Door::Control, 0, 0);
     loop {
-        let attempt = Socket::connect(address, handshake::PATIENCE).and_then(|mut socket| {
-            check_user(&socket)?;
-            handshake::connect(&mut socket, &membership.token)?;
-            Ok(socket)
-        });
+        let attempt = Socket::connect(address, handshake::PATIENCE)
+            .and_then(|socket| go_to_door(socket, membership, purpose));
         match attempt {
             Ok(socket) => return Ok(socket),
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
@@ -231,16 +260,13 @@ fn reach(membership: &Membership, due: Instant) -> Result<Socket, StartError> {
                 )));
             }
             Err(error) if Instant::now() + RETRY >= due => {
-                return Err(problem(format!(
+                let text = format!(
                     "node {} does not reach node 0 at {address}: {error}; was node 0 started, and is it there?",
                     membership.node
-                )));
+                );
+                return Err(problem_with(0, &error, text));
             }
             Err(_) => thread::sleep(RETRY),
         }
     }
-}
-
-fn lost(node: usize, error: &io::Error) -> StartError {
-    problem(format!("node {node} was lost while the application started: {error}"))
 }

@@ -5,6 +5,7 @@ use crate::NoRef;
 use crate::rack::topology::{nodes, on_worker, this_node};
 use crate::structures::oneshot;
 use crate::trust::{refuse_while_unwinding, spawn_on_with};
+use crate::wire::captured::Captured;
 use crate::wire::decoder::Decoder;
 use crate::wire::encoder::Encoder;
 use crate::worker::fibers::wake::block_on;
@@ -52,7 +53,7 @@ where
 #[doc(hidden)]
 #[inline(always)]
 #[track_caller]
-pub fn on_each_node_with_arguments_first<C: NoRef + Clone, U: NoRef, F>(arguments: C, f: F) -> Vec<U>
+pub fn on_each_node_with_arguments_first<C: Captured + Clone, U: NoRef, F>(arguments: C, f: F) -> Vec<U>
 where
     F: FnOnce(C) -> U + Send + Copy + 'static,
 {
@@ -120,7 +121,8 @@ fn meet<U: NoRef + Clone>(call: &str, value: U) -> Vec<U> {
     let own = Brought {
         call: format!("rack::{call}::<{}>", type_name::<U>()),
         kind: FixedState::with_seed(0).hash_one((TypeId::of::<U>(), call)),
-        values: encode_for(nodes().len(), value),
+        values: Encoder::encoded_for(nodes().len(), &value)
+            .unwrap_or_else(|refused| panic!("`rack`: {}", refused.into_refusal())),
     };
     let (own_call, kind) = (own.call.clone(), own.kind);
     let bytes = Encoder::encoded(own).unwrap_or_else(|refused| panic!("{}", refused.into_refusal()));
@@ -139,21 +141,9 @@ fn meet<U: NoRef + Clone>(call: &str, value: U) -> Vec<U> {
     gather_bytes(bytes).into_iter().enumerate().map(decode).collect()
 }
 
-/// Encodes a value for each node, or once if it may be decoded by all: a trust is lent to one.
-fn encode_for<U: NoRef + Clone>(nodes: usize, value: U) -> Vec<Vec<u8>> {
-    let marshal = |value| {
-        Encoder::marshal(value).unwrap_or_else(|refused| panic!("`rack`: {}", refused.into_refusal()))
-    };
-    let mut all = vec![marshal(value.clone())];
-    if all[0].is_unique() {
-        all.extend((1..nodes).map(|_| marshal(value.clone())));
-    }
-    all.into_iter().map(|marshalled| marshalled.send().into_bytes()).collect()
-}
-
 fn gather_bytes(bytes: Vec<u8>) -> Vec<Vec<u8>> {
     let (sender, receiver) = oneshot::channel();
-    on_worker("gather", |here| {
+    on_worker("rack::gather", |here| {
         here.require_fiber("rack::gather");
         here.meet_all(bytes, move |outcome| sender.send(outcome));
     });

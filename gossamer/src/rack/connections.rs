@@ -3,25 +3,31 @@
 
 use crate::fabric;
 use crate::fabric::choice::FabricChoice;
+use crate::fabric::tcp::Proved;
 use crate::fabric::verbs::link::setup::ReachedNode;
 use crate::fabric::verbs::survey::Survey;
+use crate::rack::absence::{self, lost, problem_with};
 use crate::rack::control::watch_peer;
 use crate::rack::environment::Membership;
-use crate::rack::greeting::{HANDSHAKES, greet, problem};
+use crate::rack::greeting::{Greeted, HANDSHAKES, go_to_door, greet, problem};
 use crate::rack::hello::Member;
-use crate::rack::message::send;
+use crate::rack::message::MessageSocket;
 use crate::rack::neighbours::workers_of;
 use crate::rack::pair_fabric::{self, PairFabric};
 use crate::rack::queue_pairs::{self, Connected};
 use crate::rack::survivors::Survivors;
 use crate::runtime::StartError;
 use crate::transport::handshake;
+use crate::transport::purpose::{Door, Purpose};
+use crate::transport::records::within_process;
+use crate::transport::seal::protection::Protection;
 use crate::transport::socket::{Address, Socket, SocketListener};
 use crate::worker::nodes::peers::RemoteLinks;
 use std::io;
 use std::net::TcpStream;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, mpsc};
+use std::thread;
 use std::time::{Duration, Instant};
 
 /// Time between two looks for connections that have proved themselves.
@@ -45,9 +51,6 @@ impl Port {
     }
 }
 
-/// What is said first on a connection: the node that made it, and which of its connections it is.
-type Introduction = (usize, usize);
-
 /// A node that joins those of other machines.
 pub(crate) struct Joining<'a> {
     pub(crate) membership: &'a Membership,
@@ -59,7 +62,7 @@ pub(crate) struct Joining<'a> {
 }
 
 /// Connections to each node, by their numbers.
-type OpenedConnections = Vec<Vec<Socket>>;
+type OpenedConnections = Vec<Vec<MessageSocket>>;
 
 impl Joining<'_> {
     /// Connects the workers of this node to those of all nodes on other machines: by RDMA where there is a way, else by TCP, if
@@ -81,7 +84,7 @@ impl Joining<'_> {
             PairFabric::Tcp(_) => 0..self.workers(other) + usize::from(is_watched(other)),
         };
         let mut opened = self.open(first, self.due)?;
-        let mut watches: Vec<Option<Socket>> = opened
+        let mut watches: Vec<Option<MessageSocket>> = opened
             .iter_mut()
             .enumerate()
             .map(|(other, sockets)| match &fabrics[other] {
@@ -123,11 +126,16 @@ impl Joining<'_> {
         fabric::connections(self.members[self.membership.node].workers, self.members[other].workers)
     }
 
+    /// The door for the connection of this number with another node: those of workers come first.
+    fn door(&self, other: usize, index: usize) -> Door {
+        if index < self.workers(other) { Door::Lanes } else { Door::Watch }
+    }
+
     fn connect_queue_pairs(
         &self,
         fabrics: &[PairFabric],
         survey: Option<Survey>,
-        watches: &mut [Option<Socket>],
+        watches: &mut [Option<MessageSocket>],
     ) -> Result<Connected, StartError> {
         let node = self.membership.node;
         let reached: Vec<ReachedNode> = fabrics
@@ -176,13 +184,16 @@ impl Joining<'_> {
     ) -> Result<OpenedConnections, StartError> {
         let node = self.membership.node;
         let wanted = |other: usize| if other == node { 0..0 } else { wanted(other) };
-        let mut opened: Vec<Vec<Option<Socket>>> =
+        let mut opened: Vec<Vec<Option<MessageSocket>>> =
             (0..self.members.len()).map(|other| wanted(other).map(|_| None).collect()).collect();
         for (other, places) in opened.iter_mut().enumerate().take(node) {
             for (index, place) in wanted(other).zip(places) {
                 let Member { host, data, .. } = &self.members[other];
-                let socket = reach(self.membership, data, (node, index), due).map_err(|error| {
-                    problem(format!("node {node} does not reach node {other} on {host} at {data}: {error}"))
+                let purpose = self.membership.purpose(self.door(other, index), other, index);
+                let socket = reach(self.membership, data, purpose, due).map_err(|error| {
+                    let text =
+                        format!("node {node} does not reach node {other} on {host} at {data}: {error}");
+                    problem_with(other, &error, text)
                 })?;
                 *place = Some(socket);
             }
@@ -198,30 +209,43 @@ impl Joining<'_> {
     fn accept(
         &self,
         port: &Port,
-        opened: &mut [Vec<Option<Socket>>],
+        opened: &mut [Vec<Option<MessageSocket>>],
         first: impl Fn(usize) -> usize,
         (mut expected, due): (usize, Instant),
     ) -> Result<(), StartError> {
         let node = self.membership.node;
-        let (arrived, arrivals) = mpsc::sync_channel::<(Introduction, Socket)>(HANDSHAKES);
+        let (arrived, arrivals) = mpsc::sync_channel::<io::Result<Greeted<Purpose>>>(HANDSHAKES);
         while expected > 0 {
-            while let Ok(((other, index), socket)) = arrivals.try_recv() {
-                let place = opened.get_mut(other).filter(|_| other > node).and_then(|places| {
+            while let Ok(greeted) = arrivals.try_recv() {
+                let (purpose, socket) = greeted.map_err(|error| problem(error.to_string()))?;
+                let (other, index) = (purpose.from as usize, purpose.index as usize);
+                let place = opened.get_mut(other).and_then(|places| {
                     places.get_mut(index.checked_sub(first(other))?).filter(|place| place.is_none())
                 });
-                let place = place
-                    .ok_or_else(|| problem(format!("node {other} connects its worker {index} twice")))?;
+                let place = place.filter(|_| purpose.door == self.door(other, index));
+                let place =
+                    place.ok_or_else(|| problem(format!("{purpose} is made twice, or not wanted")))?;
                 *place = Some(socket);
                 expected -= 1;
             }
             match port.listener.accept_until(due.min(Instant::now() + LOOK)) {
-                Ok(socket) => greet(socket, self.membership, arrived.clone()),
+                Ok(socket) => {
+                    let own = self.membership.protection;
+                    let takes = move |Purpose { door, protection, from, to, .. }: Purpose| {
+                        let is_here = matches!(door, Door::Lanes | Door::Watch) && to as usize == node;
+                        is_here && from > to && protection == own
+                    };
+                    greet(socket, self.membership, takes, |purpose, _| Ok(purpose), arrived.clone());
+                }
                 Err(_) if Instant::now() < due => {}
                 Err(error) => {
                     let text = format!(
                         "{expected} connections of other nodes did not come to node {node} in time ({error})"
                     );
-                    return Err(problem(text));
+                    let is_missing =
+                        |other: &usize| *other > node && opened[*other].iter().any(Option::is_none);
+                    let missing: Vec<usize> = (0..opened.len()).filter(is_missing).collect();
+                    return Err(absence::missing(&missing, text));
                 }
             }
         }
@@ -234,45 +258,60 @@ pub(crate) fn at_least_a_moment(due: Instant) -> Instant {
     due.max(Instant::now() + handshake::PATIENCE)
 }
 
-fn lost(node: usize, error: &io::Error) -> StartError {
-    problem(format!("node {node} was lost while the application started: {error}"))
-}
-
+/// Goes to the port of a node, more than once if that is busy with strangers.
 fn reach(
     membership: &Membership,
     address: &str,
-    introduction: Introduction,
+    purpose: Purpose,
     due: Instant,
-) -> io::Result<Socket> {
-    let patience = due.saturating_duration_since(Instant::now()).min(handshake::PATIENCE);
-    let mut socket = Socket::connect(&Address::Tcp(address.to_owned()), patience)?;
-    handshake::connect(&mut socket, &membership.token)?;
-    send(&mut socket, introduction)?;
-    Ok(socket)
+) -> io::Result<MessageSocket> {
+    let address = Address::Tcp(address.to_owned());
+    loop {
+        let patience = due.saturating_duration_since(Instant::now()).min(handshake::PATIENCE);
+        let attempt =
+            Socket::connect(&address, patience).and_then(|socket| go_to_door(socket, membership, purpose));
+        match attempt {
+            // It listened before it told node 0: it has ended, or somebody else has the port.
+            Err(error)
+                if Instant::now() + LOOK < due
+                    && !matches!(
+                        error.kind(),
+                        io::ErrorKind::PermissionDenied | io::ErrorKind::ConnectionRefused
+                    ) =>
+            {
+                thread::sleep(LOOK);
+            }
+            outcome => return outcome,
+        }
+    }
 }
 
 /// A connection of workers. The kernel is not to give up a peer that is silent: it may be computing for long, and not reading.
 /// Who is lost is seen on other connections.
-fn of_workers(socket: Socket) -> io::Result<TcpStream> {
-    let Socket::Tcp(socket) = socket else { return Err(io::ErrorKind::InvalidInput.into()) };
+fn of_workers(socket: MessageSocket) -> io::Result<Proved> {
+    let (Socket::Tcp(socket), records) = socket.into_parts() else {
+        return Err(io::ErrorKind::InvalidInput.into());
+    };
     socket.set_read_timeout(None)?;
     socket.set_write_timeout(None)?;
-    Ok(socket)
+    Ok((socket, records))
 }
 
 /// The connections of each node to all others, of a rack inside one process, over loopback.
 ///
 /// # Errors
 /// If the system gives no sockets.
-pub(crate) fn loopback(nodes: usize, workers: usize) -> io::Result<Vec<RemoteLinks>> {
+pub(crate) fn loopback(nodes: usize, workers: usize, protection: Protection) -> io::Result<Vec<RemoteLinks>> {
     let mut all: Vec<RemoteLinks> = (0..nodes).map(|_| RemoteLinks::none(nodes)).collect();
     let listener = std::net::TcpListener::bind("127.0.0.1:0")?;
     let pairs = (0..nodes).flat_map(|first| (first + 1..nodes).map(move |second| (first, second)));
     for (first, second) in pairs {
         let (mut these, mut those) = (Vec::new(), Vec::new());
-        for _ in 0..workers {
-            these.push(Some(TcpStream::connect(listener.local_addr()?)?));
-            those.push(Some(listener.accept()?.0));
+        for index in 0..workers {
+            let purpose = Purpose::of_nodes(Door::Lanes, protection, (first, second), index);
+            let [connects, accepts] = within_process(purpose)?;
+            these.push(Some((TcpStream::connect(listener.local_addr()?)?, connects)));
+            those.push(Some((listener.accept()?.0, accepts)));
         }
         all[first].sockets[second] = Mutex::new(these);
         all[second].sockets[first] = Mutex::new(those);

@@ -2,10 +2,11 @@
 //! other, so that none outlives one that is lost.
 
 use crate::NoRef;
+use crate::rack::heartbeat::{limit, watch};
 use crate::rack::hello::Member;
-use crate::rack::message::{receive, send};
-use crate::rack::survivors::{LINGER, Survivors};
-use crate::transport::socket::Socket;
+use crate::rack::loss::{is_seen_by_one, loss};
+use crate::rack::message::{MessageSocket, MessageWriter};
+use crate::rack::survivors::{self, Survivors};
 use crate::worker::end::fate;
 use crate::worker::end::quiet;
 use crate::worker::end::settle::AllNodes;
@@ -18,10 +19,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-/// Time between two signs of life.
-const BEAT: Duration = Duration::from_secs(1);
 /// Time to tell others of an end; who does not hear it sees the connection closed.
 const LAST_WORDS: Duration = Duration::from_millis(200);
 
@@ -46,63 +45,8 @@ pub(super) enum Control {
     Abort,
 }
 
-/// Silence after which a node counts as lost.
-pub(crate) fn silence() -> Duration {
-    let seconds = std::env::var("GOSSAMER_SILENCE_SECONDS").ok().and_then(|text| text.parse().ok());
-    Duration::from_secs(seconds.filter(|seconds| *seconds > 0).unwrap_or(10))
-}
-
-/// Reads what comes, and shows life meanwhile, until `take` breaks.
-///
-/// # Errors
-/// If the other side is lost: with `TimedOut` if only silence tells, maybe in the middle of a message.
-fn watch(
-    mut socket: Socket,
-    writer: &Mutex<Socket>,
-    silence: Duration,
-    mut take: impl FnMut(Control) -> ControlFlow<()>,
-) -> io::Result<()> {
-    let silent =
-        || io::Error::new(io::ErrorKind::TimedOut, format!("it was silent for {} s", silence.as_secs()));
-    // The kernel says that it would have to wait.
-    let stalled = |error: io::Error| if error.kind() == io::ErrorKind::WouldBlock { silent() } else { error };
-    socket.set_patience(silence)?;
-    let (mut heard, mut beaten) = (Instant::now(), Instant::now());
-    loop {
-        match socket.wait_until_readable(beaten + BEAT) {
-            Ok(()) => {
-                let message = receive(&mut socket).map_err(stalled)?;
-                heard = Instant::now();
-                if take(message).is_break() {
-                    return Ok(());
-                }
-            }
-            Err(error) if error.kind() == io::ErrorKind::TimedOut => {}
-            Err(error) => return Err(error),
-        }
-        if beaten.elapsed() >= BEAT {
-            send(&mut lock(writer), Control::Alive).map_err(stalled)?;
-            beaten = Instant::now();
-        }
-        if heard.elapsed() > silence {
-            return Err(silent());
-        }
-    }
-}
-
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Says what is known of a node that is lost.
-fn loss(node: usize, member: &Member, error: &io::Error) -> String {
-    let how = match error.kind() {
-        io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe => {
-            "its process ended".to_owned()
-        }
-        _ => error.to_string(),
-    };
-    format!("node {node} (process {} on {}) is lost: {how}", member.pid, member.host)
 }
 
 /// All nodes of a rack, for whoever waits until all work is done.
@@ -125,7 +69,7 @@ impl AllNodes for Rack {
 
 /// Node 0's side.
 pub(crate) struct Leader {
-    others: Arc<Vec<Mutex<Socket>>>,
+    others: Arc<Vec<Mutex<MessageWriter>>>,
     /// A sign of each node that is ready.
     ready: mpsc::Receiver<()>,
     /// What the nodes saw, in turn.
@@ -141,9 +85,10 @@ impl Leader {
     ///
     /// # Errors
     /// If no thread can be started.
-    pub(crate) fn start(sockets: Vec<Socket>, members: &[Member]) -> io::Result<Self> {
-        let readers = sockets.iter().map(Socket::try_clone).collect::<io::Result<Vec<_>>>()?;
-        let others = Arc::new(sockets.into_iter().map(Mutex::new).collect::<Vec<_>>());
+    pub(crate) fn start(sockets: Vec<MessageSocket>, members: &[Member]) -> io::Result<Self> {
+        let halves = sockets.into_iter().map(MessageSocket::split).collect::<io::Result<Vec<_>>>()?;
+        let (readers, writers): (Vec<_>, Vec<_>) = halves.into_iter().unzip();
+        let others = Arc::new(writers.into_iter().map(Mutex::new).collect::<Vec<_>>());
         let (ending, started) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
         let mut seen = Vec::new();
         let (is_ready, ready) = mpsc::channel();
@@ -162,17 +107,16 @@ impl Leader {
                     };
                     if heard { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
                 };
-                let outcome = watch(reader, &others[index], silence(), take);
+                let outcome = watch(reader, &others[index], limit(), take);
                 if outcome.is_err() && !started.load(Ordering::Relaxed) {
-                    // It may have given up for a reason that this node is about to find, too, and tells.
-                    thread::sleep(LINGER);
+                    survivors::wait_for_own_reason();
                 }
                 // AcqRel: the first loss is the cause; those that follow from it, or from the end, are no news.
                 if let Err(error) = outcome
                     && !ending.swap(true, Ordering::AcqRel)
                 {
                     abort(&others);
-                    fate::end(&loss(index + 1, &member, &error), true);
+                    fate::end_for(index + 1, &loss(index + 1, &member, &error));
                 }
             })?;
         }
@@ -201,7 +145,7 @@ impl Leader {
     fn tell(&self, message: &Control) {
         for other in self.others.iter() {
             // Its watcher sees that it is lost.
-            let _lost = send(&mut lock(other), message.clone());
+            let _lost = lock(other).send(message.clone());
         }
     }
 
@@ -247,11 +191,12 @@ impl Drop for Leader {
     }
 }
 
-fn abort(others: &[Mutex<Socket>]) {
+fn abort(others: &[Mutex<MessageWriter>]) {
     for other in others {
         // Whoever holds the lock writes to a node that does not read.
-        if let Ok(mut socket) = other.try_lock() {
-            let _unheard = socket.set_patience(LAST_WORDS).and_then(|()| send(&mut socket, Control::Abort));
+        if let Ok(mut writer) = other.try_lock() {
+            let patient = writer.socket().set_patience(LAST_WORDS);
+            let _unheard = patient.and_then(|()| writer.send(Control::Abort));
         }
     }
 }
@@ -262,16 +207,17 @@ fn abort(others: &[Mutex<Socket>]) {
 /// # Errors
 /// If no thread can be started.
 pub(crate) fn watch_peer(
-    socket: Socket,
+    socket: MessageSocket,
     node: usize,
     member: Member,
     survivors: Arc<Survivors>,
 ) -> io::Result<()> {
-    let writer = Mutex::new(socket.try_clone()?);
+    let (reader, writer) = socket.split()?;
+    let writer = Mutex::new(writer);
     thread::Builder::new().name(format!("gossamer-node-{node}")).spawn(move || {
-        if let Err(error) = watch(socket, &writer, silence(), |_| ControlFlow::Continue(())) {
-            if error.kind() == io::ErrorKind::TimedOut {
-                fate::end(&loss(node, &member, &error), true);
+        if let Err(error) = watch(reader, &writer, limit(), |_| ControlFlow::Continue(())) {
+            if is_seen_by_one(&error) {
+                fate::end_for(node, &loss(node, &member, &error));
             }
             survivors.lose(node);
         }
@@ -281,7 +227,7 @@ pub(crate) fn watch_peer(
 
 /// Another node's side.
 pub(crate) struct Follower {
-    writer: Arc<Mutex<Socket>>,
+    writer: Arc<Mutex<MessageWriter>>,
     /// Set once the runtime has started: node 0 leads it after all are ready.
     runtime: Arc<OnceLock<Arc<Shared>>>,
     ended: mpsc::Receiver<()>,
@@ -301,8 +247,13 @@ impl Follower {
     ///
     /// # Errors
     /// If no thread can be started.
-    pub(crate) fn start(socket: Socket, leader: Member, survivors: Arc<Survivors>) -> io::Result<Self> {
-        let writer = Arc::new(Mutex::new(socket.try_clone()?));
+    pub(crate) fn start(
+        socket: MessageSocket,
+        leader: Member,
+        survivors: Arc<Survivors>,
+    ) -> io::Result<Self> {
+        let (reader, writer) = socket.split()?;
+        let writer = Arc::new(Mutex::new(writer));
         let runtime = Arc::new(OnceLock::<Arc<Shared>>::new());
         let (end, ended) = mpsc::channel();
         let gave_up = Arc::new(AtomicBool::new(false));
@@ -319,36 +270,34 @@ impl Follower {
                     (Control::Settle(settling), Some(shared)) => shared.settle(settling),
                     (Control::Look, Some(shared)) => {
                         // Node 0 is lost otherwise, which the next read sees.
-                        let _lost = send(&mut lock(&writer), Control::Seen(shared.look()));
+                        let _lost = lock(&writer).send(Control::Seen(shared.look()));
                     }
                     (Control::End, _) => return ControlFlow::Break(()),
-                    (Control::Abort, _) => fate::end("another node is lost", false),
+                    (Control::Abort, _) => fate::end_quietly(),
                     _ => {}
                 }
                 ControlFlow::Continue(())
             };
-            let outcome = watch(socket, &writer, silence(), take);
+            let outcome = watch(reader, &writer, limit(), take);
             if outcome.is_err() && runtime.get().is_none() {
-                // As in `Leader::start`.
-                thread::sleep(LINGER);
+                survivors::wait_for_own_reason();
                 if gave_up.load(Ordering::Relaxed) {
                     return;
                 }
             }
-            match outcome {
+            let Err(error) = outcome else {
                 // Whoever waits for it is there, or has ended the process.
-                Ok(()) => drop(end.send(())),
-                // That it is silent maybe this node alone sees; that it has ended, all.
-                Err(error) if error.kind() == io::ErrorKind::TimedOut => {
-                    fate::end(&loss(0, &leader, &error), true)
+                let _waited_for = end.send(());
+                return;
+            };
+            let is_seen_by_one = is_seen_by_one(&error);
+            if is_seen_by_one || fate::is_watched() || survivors.are_none() {
+                fate::report_loss(0, &loss(0, &leader, &error));
+                if !is_seen_by_one && !fate::is_watched() {
+                    survivors::linger();
                 }
-                Err(error) if survivors.are_none() => {
-                    fate::report(&loss(0, &leader, &error));
-                    thread::sleep(LINGER);
-                    fate::end("", false)
-                }
-                Err(_) => fate::end("", false),
             }
+            fate::end_quietly()
         })?;
         Ok(follower)
     }
@@ -358,7 +307,7 @@ impl Follower {
         let (mut watch, mut overdue) = (StallWatch::of([&shared]), None);
         let _first = self.runtime.set(Arc::clone(&shared));
         // Node 0 is lost otherwise, which the watcher sees.
-        let _lost = send(&mut lock(&self.writer), Control::Ready);
+        let _lost = lock(&self.writer).send(Control::Ready);
         while self.ended.recv_timeout(stall::LOOK) == Err(RecvTimeoutError::Timeout) {
             watch.look();
             let ending = Some(shared.phase()).filter(|phase| *phase != Phase::Running);
@@ -367,22 +316,5 @@ impl Follower {
                 quiet::report(lasted, &quiet::what_keeps(&shared));
             }
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::io::Write;
-    use std::os::unix::net::UnixStream;
-
-    #[test]
-    fn a_peer_that_falls_silent_in_the_middle_of_a_message_is_silent() {
-        let (ours, mut theirs) = UnixStream::pair().unwrap();
-        theirs.write_all(&[9, 0, 0, 0, 1]).unwrap();
-        let socket = Socket::Unix(ours);
-        let writer = Mutex::new(socket.try_clone().unwrap());
-        let lost = watch(socket, &writer, Duration::from_millis(50), |_| ControlFlow::Continue(()));
-        assert_eq!(lost.unwrap_err().kind(), io::ErrorKind::TimedOut);
     }
 }

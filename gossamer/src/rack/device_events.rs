@@ -81,7 +81,7 @@ fn act(device: &DeviceContext, event: AsyncEvent, node: &Weak<Shared>) {
 /// Ends the application, unless it has ended: then queue pairs of other nodes go as they like.
 fn end(node: &Weak<Shared>, why: &str) {
     if node.upgrade().is_some_and(|node| node.phase() != Phase::Ended) {
-        fate::end(&format!("{} cannot go on: {why}", name(node)), true);
+        fate::end(&format!("{} cannot go on: {why}", name(node)));
     }
 }
 

@@ -1,6 +1,8 @@
 //! What the environment says of the rack: who started this process, as which node of how many, and where the others are.
 
 use crate::transport::handshake::Token;
+use crate::transport::purpose::{Door, Purpose};
+use crate::transport::seal::protection::Protection;
 use crate::transport::socket::Address;
 
 /// This process as a node.
@@ -13,9 +15,32 @@ pub(crate) struct Membership {
     /// Where node 0 listens.
     pub(crate) rendezvous: Address,
     pub(crate) token: Token,
+    /// Whether nobody else can know the token.
+    has_secret: bool,
+    /// How what nodes send each other is protected.
+    pub(crate) protection: Protection,
 }
 
 impl Membership {
+    /// A rack whose connections are protected so.
+    ///
+    /// # Errors
+    /// Its token is no secret, with which nothing can be sealed.
+    pub(crate) fn protected(self, protection: Protection) -> Result<Self, String> {
+        if protection == Protection::Checked || self.has_secret {
+            return Ok(Self { protection, ..self });
+        }
+        Err(format!(
+            "GOSSAMER_PROTECTION={protection} needs a secret: set GOSSAMER_TOKEN to 64 hexadecimal digits, the same for all nodes \
+             (`openssl rand -hex 32`); the name of the job, which is used instead, can be guessed"
+        ))
+    }
+
+    /// What a connection of this node to another one is for.
+    pub(crate) fn purpose(&self, door: Door, other: usize, index: usize) -> Purpose {
+        Purpose::of_nodes(door, self.protection, (self.node, other), index)
+    }
+
     /// What the environment says; `None` if it speaks of no other node.
     ///
     /// # Errors
@@ -64,7 +89,7 @@ fn listed(list: &str, variable: &dyn Fn(&str) -> Option<String>) -> Result<Membe
         }
     };
     let rendezvous = addresses.into_iter().next().ok_or("GOSSAMER_NODES lists no node")?;
-    Ok(Membership { node, nodes, rendezvous, token })
+    Ok(Membership { node, nodes, rendezvous, token, has_secret: true, protection: Protection::Checked })
 }
 
 /// The number behind the last dash of a host's name, without its domain.
@@ -150,7 +175,9 @@ fn membership(
     if node >= nodes {
         return Err(format!("this is process {node} of {nodes}, the launcher says: the first is 0"));
     }
-    let token = match variable("GOSSAMER_TOKEN") {
+    let given = variable("GOSSAMER_TOKEN");
+    let has_secret = given.is_some();
+    let token = match given {
         Some(text) => Token::from_hex(text.trim()).ok_or("GOSSAMER_TOKEN must be 64 hexadecimal digits")?,
         None => Token::derived_from(job),
     };
@@ -163,7 +190,7 @@ fn membership(
             Address::Tcp(format!("{host}:{}", 20_000 + spread % 12_000))
         }
     };
-    Ok(Membership { node, nodes, rendezvous, token })
+    Ok(Membership { node, nodes, rendezvous, token, has_secret, protection: Protection::Checked })
 }
 
 #[cfg(test)]
@@ -235,6 +262,30 @@ mod tests {
         assert!(found(&process).is_ok_and(|found| found.is_some_and(|(node, nodes, at)| {
             (node, nodes) == (3, 4) && at.starts_with("unix:gossamer-")
         })));
+    }
+
+    #[test]
+    fn nothing_is_sealed_with_a_token_that_can_be_guessed() {
+        let step = [
+            ("SLURM_PROCID", "0"),
+            ("SLURM_STEP_NUM_TASKS", "2"),
+            ("SLURM_STEP_ID", "0"),
+            ("SLURM_STEP_NODELIST", "a,b"),
+        ];
+        let protected = |variables: &[(&str, &str)], protection| {
+            let variable = |asked: &str| {
+                variables.iter().find(|(name, _)| *name == asked).map(|(_, value)| (*value).to_owned())
+            };
+            Membership::find(&variable).unwrap().unwrap().protected(protection).map(|found| found.protection)
+        };
+        assert_eq!(protected(&step, Protection::Checked), Ok(Protection::Checked));
+        let error = protected(&step, Protection::Encrypted).unwrap_err();
+        assert!(
+            error.contains("GOSSAMER_PROTECTION=encrypted needs a secret: set GOSSAMER_TOKEN"),
+            "{error}"
+        );
+        let with_token = [&step[..], &[TOKEN]].concat();
+        assert_eq!(protected(&with_token, Protection::Encrypted), Ok(Protection::Encrypted));
     }
 
     #[test]

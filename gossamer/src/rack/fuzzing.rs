@@ -7,6 +7,7 @@ use crate::lane::large::Arrivals;
 use crate::rack::control::Control;
 use crate::rack::hello::{Hello, Reply};
 pub use crate::stream::fuzzing::streams;
+use crate::transport::purpose::Purpose;
 use crate::transport::socket::Address;
 use crate::wire::decoder::Decoder;
 use crate::wire::encoder::Encoder;
@@ -84,7 +85,9 @@ fn decode_messages(bytes: &[u8]) {
     let _refused = Decoder::decoded::<Control>(bytes);
     let _refused = Decoder::decoded::<Hello>(bytes);
     let _refused = Decoder::decoded::<Reply>(bytes);
-    let _refused = Decoder::decoded::<(usize, usize)>(bytes);
+    if let Some(purpose) = bytes.first_chunk().and_then(|bytes| Purpose::from_bytes(*bytes)) {
+        assert_eq!(Some(&purpose.to_bytes()), bytes.first_chunk());
+    }
     if let Ok(text) = std::str::from_utf8(bytes) {
         let _refused = text.parse::<Address>();
     }

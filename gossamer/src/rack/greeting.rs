@@ -1,17 +1,19 @@
 //! What a connection to this node has to say first, if it knows the rack's key.
 
 use crate::rack::environment::Membership;
-use crate::rack::message::receive;
+use crate::rack::message::MessageSocket;
 use crate::runtime::StartError;
 use crate::transport::handshake;
+use crate::transport::purpose::Purpose;
+use crate::transport::records::agreed;
+use crate::transport::seal::agreement::ConnectionSide;
 use crate::transport::socket::Socket;
-use crate::wire::NoRef;
+use crate::transport::unproven::Unproven;
 use std::io;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::thread;
 
-/// Connections that may be in a handshake at once: more wait.
+/// Connections that may be in a handshake at once: of more, one is closed.
 pub(super) const HANDSHAKES: usize = 256;
 
 pub(super) fn problem(text: String) -> StartError {
@@ -29,39 +31,52 @@ pub(super) fn check_user(socket: &Socket) -> io::Result<()> {
     }
 }
 
-/// Reads what a connection has to say, on a thread of its own: it may be a stranger, who takes his time.
-pub(super) fn greet<M: NoRef>(
+/// Goes to the door of a node, and proves the token there.
+///
+/// # Errors
+/// If somebody else waits there.
+pub(super) fn go_to_door(
+    mut socket: Socket,
+    membership: &Membership,
+    purpose: Purpose,
+) -> io::Result<MessageSocket> {
+    check_user(&socket)?;
+    let agreement = handshake::connect_for(&mut socket, &membership.token, purpose)?;
+    Ok(MessageSocket::new(socket, agreed(purpose, ConnectionSide::Connects, &agreement)?))
+}
+
+/// A connection that has proved itself, with what it has said first.
+pub(super) type Greeted<M> = (M, MessageSocket);
+
+/// Has a connection prove itself and `hear`s what it has to say, on a thread of its own: it may be a stranger, who takes his time.
+pub(super) fn greet<M: Send + 'static>(
     socket: Socket,
     membership: &Membership,
-    arrived: mpsc::SyncSender<(M, Socket)>,
+    takes: impl FnOnce(Purpose) -> bool + Send + 'static,
+    hear: impl FnOnce(Purpose, &mut MessageSocket) -> io::Result<M> + Send + 'static,
+    arrived: mpsc::SyncSender<io::Result<Greeted<M>>>,
 ) {
-    /// Those that are being read: strangers may come by the thousand.
-    static GREETED: AtomicUsize = AtomicUsize::new(0);
-    /// Gives the place of one back.
-    struct Place;
-    impl Drop for Place {
-        fn drop(&mut self) {
-            GREETED.fetch_sub(1, Ordering::Relaxed);
-        }
-    }
+    static UNPROVEN: Unproven = Unproven::new(HANDSHAKES);
     if !socket.is_of_this_user() {
         return;
     }
-    let (token, mut socket, place) = (membership.token.clone(), socket, Place);
-    if GREETED.fetch_add(1, Ordering::Relaxed) >= HANDSHAKES {
-        // Dropped; a node comes again.
-        return;
-    }
+    let (token, mut socket) = (membership.token.clone(), socket);
+    // Dropped; a node comes again.
+    let Ok(number) = UNPROVEN.enter(&socket) else { return };
     let greeting = thread::Builder::new().name("gossamer-greeting".to_owned()).spawn(move || {
-        let _place = place;
-        // A stranger is dropped without a word. A node that is lost here comes again, or is missed in the end.
-        if handshake::accept(&mut socket, &token).is_ok()
-            && let Ok(hello) = receive(&mut socket)
-        {
-            let _nobody_waits_any_more = arrived.send((hello, socket));
+        let accepted = handshake::accept_for(&mut socket, &token, takes, || UNPROVEN.talks(number));
+        let is_open = UNPROVEN.leave(number);
+        // A stranger is dropped without a word. A node that is lost here, or had to make room, comes again, or is missed in the end.
+        let Some((purpose, agreement)) = accepted.ok().filter(|_| is_open) else { return };
+        let Ok(records) = agreed(purpose, ConnectionSide::Accepts, &agreement) else { return };
+        let mut socket = MessageSocket::new(socket, records);
+        let greeted = hear(purpose, &mut socket).map(|heard| (heard, socket));
+        if greeted.as_ref().err().is_none_or(|error| error.kind() == io::ErrorKind::InvalidData) {
+            let _nobody_waits_any_more = arrived.send(greeted);
         }
     });
     if let Err(error) = greeting {
+        UNPROVEN.leave(number);
         eprintln!("gossamer: a connection is not answered, since no thread can be started: {error}");
     }
 }

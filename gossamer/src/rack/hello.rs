@@ -5,7 +5,8 @@ use crate::fabric::choice::FabricChoice;
 use crate::fabric::verbs::choice::offer::PortOffer;
 use crate::lane::registry::{Described, Registry};
 use crate::runtime::{Placement, StartError};
-use crate::sys::threads::affinity;
+use crate::sys::threads::{affinity, ownership};
+use crate::transport::seal::protection::Protection;
 use crate::worker::config::Config;
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -30,9 +31,12 @@ pub(crate) struct Hello {
     pub(crate) ports: Result<Vec<PortOffer>, String>,
     /// Those that it may use.
     processors: Vec<usize>,
+    /// Whether nobody else but nodes of this rack may.
+    are_own: bool,
     /// Workers, if the program or the environment says how many.
     threads: Option<usize>,
     pin: Option<bool>,
+    pub(crate) protection: Protection,
 }
 
 /// What node 0 answers.
@@ -67,6 +71,7 @@ impl Hello {
     /// If it cannot read its own executable, or does not know its machine.
     pub(crate) fn of_this_process(node: usize, nodes: usize, config: &Config) -> Result<Self, StartError> {
         let system = |step| move |source| StartError::System { step, source };
+        let processors = affinity::allowed().unwrap_or_default();
         Ok(Self {
             node,
             nodes,
@@ -77,9 +82,11 @@ impl Hello {
             pid: std::process::id(),
             data: String::new(),
             ports: Err(String::new()),
-            processors: affinity::allowed().unwrap_or_default(),
+            are_own: ownership::are_own(&processors),
+            processors,
             threads: config.chosen_threads(),
             pin: config.chosen_pin(),
+            protection: config.protection,
         })
     }
 
@@ -122,7 +129,7 @@ pub(crate) fn lay_out(hellos: &[Hello], config: &Config) -> Vec<Member> {
         let processors = share(&hello.processors, place, count);
         let config =
             Config::default().or_threads(hello.threads).or_pin(hello.pin).or_threads(config.chosen_threads());
-        let mut placement = Placement::among(&config, processors);
+        let mut placement = Placement::among(&config, processors, hello.are_own);
         if count > hello.processors.len() && hello.pin != Some(true) {
             // Two workers that are pinned to one processor would wait for each other's time slice.
             placement.processors = None;
@@ -211,8 +218,10 @@ mod tests {
             data: String::new(),
             ports: Err(String::new()),
             processors: processors.to_vec(),
+            are_own: true,
             threads: None,
             pin: None,
+            protection: Protection::Checked,
         }
     }
 
@@ -236,6 +245,14 @@ mod tests {
             placements(&[hello("a", &[0, 1]), hello("a", &[2])]),
             [(2, Some(vec![0, 1])), (1, Some(vec![2]))]
         );
+    }
+
+    #[test]
+    fn on_processors_of_others_workers_are_pinned_only_if_that_was_said() {
+        let shared = Hello { are_own: false, ..hello("a", &[0, 1]) };
+        assert_eq!(placements(std::slice::from_ref(&shared)), [(2, None)]);
+        let told = Hello { pin: Some(true), ..shared };
+        assert_eq!(placements(&[told]), [(2, Some(vec![0, 1]))]);
     }
 
     #[test]

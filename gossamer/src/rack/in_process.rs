@@ -6,7 +6,7 @@ use crate::rack::connections;
 use crate::rack::device_events::DeviceWatch;
 use crate::rack::neighbours::LOCALHOST;
 use crate::rack::queue_pairs;
-use crate::runtime::{self, Placement, Runtime, StartError};
+use crate::runtime::{self, NodeThreads, Placement, StartError};
 use crate::sys::image::address;
 use crate::sys::sync::eventfd::EventFd;
 use crate::worker::config::Config;
@@ -55,12 +55,12 @@ pub fn run_in_process<R: Send + 'static>(
     let _watches = watches.unwrap_or_else(|error| panic!("cannot start: watching RDMA devices: {error}"));
     let all = InProcess(runtimes.iter().map(|node| Arc::downgrade(node.shared())).collect());
     let _first = runtimes[0].shared().all_nodes.set(Box::new(all.clone()));
-    let outcome = Runtime::run_first(&runtimes, f, Location::caller());
+    let outcome = NodeThreads::run_first(&runtimes, f, Location::caller());
     for phase in [Phase::Draining, Phase::Dropping] {
         runtimes.iter().for_each(|node| node.shared().advance_to(phase));
         wait_until_quiet(runtimes.iter().map(|node| &**node.shared()), || all.look(), String::new);
     }
-    runtimes.into_iter().for_each(Runtime::leave);
+    runtimes.into_iter().for_each(NodeThreads::leave);
     outcome.unwrap_or_else(|payload| panic::resume_unwind(payload))
 }
 
@@ -82,26 +82,27 @@ impl AllNodes for InProcess {
     }
 }
 
-fn start(nodes: usize, config: &Config) -> Result<Vec<Runtime>, StartError> {
+fn start(nodes: usize, config: &Config) -> Result<Vec<NodeThreads>, StartError> {
     let workers = config.worker_count(1);
-    let peers = connect(nodes, workers, config.fabric)
+    let peers = connect(nodes, workers, config)
         .map_err(|source| StartError::System { step: "joining nodes", source })?;
     let placement = Placement { workers, processors: None };
     peers
         .into_iter()
-        .map(|peers| Runtime::start(config.clone(), Some(placement.clone()), Some(peers)))
+        .map(|peers| NodeThreads::start(config.clone(), Some(placement.clone()), Some(peers)))
         .collect()
 }
 
 /// What every node knows of the others.
-fn connect(nodes: usize, workers: usize, fabric: FabricChoice) -> io::Result<Vec<Peers>> {
+fn connect(nodes: usize, workers: usize, config: &Config) -> io::Result<Vec<Peers>> {
+    let fabric = config.fabric;
     let all = nodes * workers;
     let notifiers = (0..nodes).map(|_| Notifiers::create(workers, all)).collect::<io::Result<Vec<_>>>()?;
     let eventfd = |_| EventFd::new();
     let eventfds =
         (0..nodes).map(|_| (0..workers).map(eventfd).collect()).collect::<io::Result<Vec<Vec<_>>>>()?;
     let remote: Vec<RemoteLinks> = match fabric {
-        FabricChoice::Tcp => connections::loopback(nodes, workers)?,
+        FabricChoice::Tcp => connections::loopback(nodes, workers, config.protection)?,
         FabricChoice::Verbs => queue_pairs::within_process(nodes, workers)?,
         _ => (0..nodes).map(|_| RemoteLinks::none(nodes)).collect(),
     };

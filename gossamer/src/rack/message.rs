@@ -1,47 +1,150 @@
-//! Messages between nodes beside their lanes: a length of 32 bits, then an encoded value.
+//! Messages between nodes beside their lanes: a length, then an encoded value, in records.
 
+use crate::transport::records::{HEAD, RecordReader, RecordWriter, Records};
 use crate::transport::socket::Socket;
 use crate::wire::NoRef;
 use crate::wire::decoder::Decoder;
 use crate::wire::encoder::Encoder;
+use crate::wire::refusal::Malformed;
 use std::io::{self, Read, Write};
+use std::time::Duration;
 
 /// Bytes of a message at the most: the names of all operations of a program go in one.
-const LARGEST: usize = 64 << 20;
+const LARGEST: u64 = 64 << 20;
+/// Bytes of the length of a message.
+const LENGTH: usize = size_of::<u64>();
+/// Bytes of a message in one record.
+const PIECE: usize = 256 * 1024;
 
-/// # Errors
-/// If the connection is lost.
-pub(crate) fn send<M: NoRef>(socket: &mut Socket, message: M) -> io::Result<()> {
-    let bytes =
+/// A connection on which two nodes have proved themselves, and tell each other messages.
+pub(crate) struct MessageSocket {
+    socket: Socket,
+    writer: RecordWriter,
+    reader: RecordReader,
+}
+
+/// The half of a connection that sends.
+pub(crate) struct MessageWriter {
+    socket: Socket,
+    writer: RecordWriter,
+}
+
+/// The half of a connection that receives.
+pub(crate) struct MessageReader {
+    socket: Socket,
+    reader: RecordReader,
+}
+
+/// Sends the length of a message, and the message, in as many records as it takes.
+fn send<M: NoRef>(socket: &mut Socket, writer: &mut RecordWriter, message: M) -> io::Result<()> {
+    let message =
         Encoder::encoded(message).map_err(|refused| io::Error::other(refused.into_refusal().to_string()))?;
-    let mut frame = Vec::with_capacity(4 + bytes.len());
-    frame.extend((bytes.len() as u32).to_le_bytes());
-    frame.extend(bytes);
-    socket.write_all(&frame)
+    let text = [&(message.len() as u64).to_le_bytes()[..], &message].concat();
+    let mut records = Vec::with_capacity(HEAD + text.len() + writer.trailer());
+    for piece in text.chunks(PIECE) {
+        let start = records.len();
+        records.resize(start + HEAD, 0);
+        records.extend_from_slice(piece);
+        records.resize(records.len() + writer.trailer(), 0);
+        writer.seal(&mut records[start..])?;
+    }
+    socket.write_all(&records)
 }
 
-/// # Errors
-/// If the connection is lost, nothing comes for too long, or something else comes.
-pub(crate) fn receive<M: NoRef>(socket: &mut Socket) -> io::Result<M> {
-    let mut length = [0; 4];
-    socket.read_exact(&mut length)?;
-    receive_rest(socket, length)
-}
-
-/// As `receive`, when the length has been read.
+/// A message of the other end, from its socket or what reads that.
 ///
 /// # Errors
-/// As `receive`.
-pub(crate) fn receive_rest<M: NoRef>(socket: &mut Socket, length: [u8; 4]) -> io::Result<M> {
-    let length = u32::from_le_bytes(length) as usize;
+/// If the connection is lost, nothing comes for too long, or something else comes.
+pub(super) fn receive<M: NoRef>(source: &mut impl Read, reader: &mut RecordReader) -> io::Result<M> {
+    let malformed = |malformed| io::Error::new(io::ErrorKind::InvalidData, malformed);
+    let mut message = Vec::new();
+    receive_piece(source, reader, &mut message)?;
+    let length = message.first_chunk().map(|length| u64::from_le_bytes(*length));
+    let length = length.ok_or_else(|| malformed(Malformed::instead_of::<M>()))?;
     if length > LARGEST {
         return Err(io::Error::new(io::ErrorKind::InvalidData, format!("a message of {length} bytes")));
     }
     // As much as comes, not as much as is promised.
-    let mut bytes = Vec::new();
-    socket.take(length as u64).read_to_end(&mut bytes)?;
-    if bytes.len() < length {
-        return Err(io::ErrorKind::UnexpectedEof.into());
+    while ((message.len() - LENGTH) as u64) < length {
+        receive_piece(source, reader, &mut message)?;
     }
-    Decoder::decoded(&bytes).map_err(|malformed| io::Error::new(io::ErrorKind::InvalidData, malformed))
+    Decoder::decoded(&message[LENGTH..]).map_err(malformed)
+}
+
+/// Adds what is in the next record.
+fn receive_piece(source: &mut impl Read, reader: &mut RecordReader, to: &mut Vec<u8>) -> io::Result<()> {
+    let mut head = [0; HEAD];
+    source.read_exact(&mut head)?;
+    let length = reader.length(head)?;
+    if length > HEAD + PIECE + reader.trailer() {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, format!("a record of {length} bytes")));
+    }
+    let mut record = vec![0; length];
+    record[..HEAD].copy_from_slice(&head);
+    source.read_exact(&mut record[HEAD..])?;
+    to.extend_from_slice(reader.open(&mut record)?);
+    Ok(())
+}
+
+impl MessageSocket {
+    pub(crate) fn new(socket: Socket, (writer, reader): Records) -> Self {
+        Self { socket, writer, reader }
+    }
+
+    /// # Errors
+    /// If the connection is lost.
+    pub(crate) fn send<M: NoRef>(&mut self, message: M) -> io::Result<()> {
+        send(&mut self.socket, &mut self.writer, message)
+    }
+
+    /// # Errors
+    /// If the connection is lost, nothing comes for too long, or something else comes.
+    pub(crate) fn receive<M: NoRef>(&mut self) -> io::Result<M> {
+        receive(&mut self.socket, &mut self.reader)
+    }
+
+    /// The time after which a read or a write gives up.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub(crate) fn set_patience(&self, patience: Duration) -> io::Result<()> {
+        self.socket.set_patience(patience)
+    }
+
+    pub(crate) fn socket(&self) -> &Socket {
+        &self.socket
+    }
+
+    /// The socket, and what records are made with and taken apart from now on.
+    pub(crate) fn into_parts(self) -> (Socket, Records) {
+        (self.socket, (self.writer, self.reader))
+    }
+
+    /// Halves that are used by different threads.
+    ///
+    /// # Errors
+    /// If no descriptor is left.
+    pub(crate) fn split(self) -> io::Result<(MessageReader, MessageWriter)> {
+        let writer = MessageWriter { socket: self.socket.try_clone()?, writer: self.writer };
+        Ok((MessageReader { socket: self.socket, reader: self.reader }, writer))
+    }
+}
+
+impl MessageWriter {
+    /// # Errors
+    /// As `MessageSocket::send`.
+    pub(crate) fn send<M: NoRef>(&mut self, message: M) -> io::Result<()> {
+        send(&mut self.socket, &mut self.writer, message)
+    }
+
+    pub(crate) fn socket(&self) -> &Socket {
+        &self.socket
+    }
+}
+
+impl MessageReader {
+    /// The socket, and what takes its records apart.
+    pub(super) fn into_parts(self) -> (Socket, RecordReader) {
+        (self.socket, self.reader)
+    }
 }

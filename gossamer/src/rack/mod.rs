@@ -6,6 +6,7 @@
 //!
 //! What is sent to another node is encoded, unless it is plain data: see [`NoRef`](crate::NoRef). If a node dies, all end.
 
+mod absence;
 mod bootstrap;
 pub(crate) mod collective;
 mod connections;
@@ -16,11 +17,14 @@ mod environment;
 #[doc(hidden)]
 pub mod fuzzing;
 mod greeting;
+mod heartbeat;
 mod hello;
 mod in_process;
+mod loss;
 mod message;
 mod neighbours;
 mod pair_fabric;
+pub(crate) mod program;
 mod queue_pairs;
 #[doc(hidden)]
 pub mod rdma;

@@ -1,15 +1,19 @@
 //! How nodes of one machine come to share memory: each pair of them exchanges descriptors over a Unix socket of its own.
 
 use crate::fabric::shm::{Neighbour, Notifiers, Pair};
+use crate::rack::absence::problem_with;
 use crate::rack::environment::Membership;
-use crate::rack::greeting::{check_user, greet, problem};
+use crate::rack::greeting::{go_to_door, greet, problem};
 use crate::rack::hello::Member;
-use crate::rack::message::send;
+use crate::rack::message::MessageSocket;
+use crate::rack::survivors::Survivors;
 use crate::runtime::StartError;
 use crate::sys::process::descriptors;
 use crate::sys::sync::eventfd::EventFd;
 use crate::transport::handshake;
+use crate::transport::purpose::{Door, Purpose};
 use crate::transport::socket::{Address, Socket, SocketListener};
+use crate::worker::end::fate;
 use crate::worker::nodes::peers::{Peers, RemoteLinks};
 use std::io;
 use std::ops::Range;
@@ -24,58 +28,61 @@ const RETRY: Duration = Duration::from_millis(5);
 /// Where nodes of one machine reach each other.
 pub(super) const LOCALHOST: &str = "127.0.0.1";
 
-/// Where a node waits for its neighbours. It does so before it tells node 0 that it is there.
-pub(crate) struct NeighbourListener(SocketListener);
-
-impl NeighbourListener {
-    /// # Errors
-    /// If the name is taken.
-    pub(crate) fn open(membership: &Membership) -> Result<Self, StartError> {
-        let address = address(membership, membership.node);
-        let listener = SocketListener::bind(&address);
-        listener.map(Self).map_err(|error| {
-            problem(format!(
-                "node {} cannot wait for others at {address}: {error}; does another application use its token?",
-                membership.node
-            ))
-        })
-    }
-}
-
-/// The name of a node's listener, which is there as long as the node lives.
-pub(super) fn listener_name(membership: &Membership, node: usize) -> String {
-    format!("gossamer-{}", membership.token.public_name(&format!("node {node}")))
+/// Where a node waits for others of its machine while all start. The name follows from the token, so who has not seen it cannot take it
+/// before.
+fn listen(membership: &Membership) -> Result<SocketListener, StartError> {
+    let address = address(membership, membership.node);
+    SocketListener::bind(&address).map_err(|error| {
+        problem(format!(
+            "node {} cannot wait for others at {address}: {error}; does another application use its token?",
+            membership.node
+        ))
+    })
 }
 
 fn address(membership: &Membership, node: usize) -> Address {
-    Address::Unix(listener_name(membership, node))
+    Address::Unix(format!("gossamer-{}", membership.token.public_name(&format!("node {node}"))))
 }
 
-/// Shares memory with all other nodes of this machine. `remote`: the ways to nodes of others.
+/// Shares memory with all other nodes of this machine, if there are any. `remote`: the ways to nodes of others.
 ///
 /// # Errors
 /// If one of them is lost meanwhile, or there is not so much memory.
 pub(crate) fn connect(
     membership: &Membership,
-    listener: &NeighbourListener,
     members: &[Member],
+    survivors: &Survivors,
     remote: RemoteLinks,
     due: Instant,
 ) -> Result<Peers, StartError> {
     let node = membership.node;
-    share(membership, listener, members, remote, due).map_err(|(other, error)| {
-        problem(format!("node {node} and node {other} cannot share memory: {error}"))
-    })
+    let has_neighbours = members.iter().filter(|other| other.machine == members[node].machine).count() > 1;
+    let listener = has_neighbours.then(|| listen(membership)).transpose()?;
+    let (peers, mut sockets) =
+        share(membership, listener.as_ref(), members, remote, due).map_err(|(other, error)| {
+            let text = format!("node {node} and node {other} cannot share memory: {error}");
+            if other == node { problem(text) } else { problem_with(other, &error, text) }
+        })?;
+    // A launcher sees itself who has ended; and node 0, which tells the others of it, each sees by another connection.
+    if !fate::is_watched() && node > 0 {
+        sockets.retain(|(other, _)| *other > 0);
+        survivors.keep(sockets);
+    }
+    Ok(peers)
 }
+
+/// The connections that memory was shared on, with the nodes at their other ends.
+type NeighbourSockets = Vec<(usize, Socket)>;
 
 fn share(
     membership: &Membership,
-    listener: &NeighbourListener,
+    listener: Option<&SocketListener>,
     members: &[Member],
     remote: RemoteLinks,
     due: Instant,
-) -> Result<Peers, (usize, io::Error)> {
+) -> Result<(Peers, NeighbourSockets), (usize, io::Error)> {
     let node = membership.node;
+    let mut sockets = NeighbourSockets::new();
     let ours = members[node].workers;
     let on_this = |error| (node, error);
     let all = workers_of(members, members.len() - 1).end;
@@ -87,27 +94,37 @@ fn share(
     for other in (0..node).filter(|other| is_neighbour(*other)) {
         let on_that = |error| (other, error);
         let theirs = workers_of(members, other);
-        let mut socket = reach(membership, other, due).map_err(on_that)?;
-        send(&mut socket, node).map_err(on_that)?;
+        let (socket, _) = reach(membership, other, due).map_err(on_that)?.into_parts();
         hand_over(&socket, &notifiers, &eventfds, None).map_err(on_that)?;
         let (theirs_shared, lanes) = take_over(&socket, (theirs.len(), all), true).map_err(on_that)?;
         let pair = lanes.ok_or_else(|| on_that(io::ErrorKind::InvalidData.into()))?;
         let pair = Pair::attach(pair, workers_of(members, node), theirs.clone()).map_err(on_that)?;
         let (notifiers, eventfds) = theirs_shared;
         neighbours[other] = Some(Neighbour { workers: theirs, pair, notifiers, eventfds });
+        sockets.push((other, socket));
     }
     let mut missing = (node + 1..members.len()).filter(|other| is_neighbour(*other)).count();
     let (arrived, arrivals) = mpsc::sync_channel(members.len());
-    while missing > 0 {
-        let Ok((other, socket)) = arrivals.try_recv() else {
-            match listener.0.accept_until(due.min(Instant::now() + RETRY)) {
-                Ok(socket) => greet::<usize>(socket, membership, arrived.clone()),
+    while let Some(listener) = listener.filter(|_| missing > 0) {
+        let Ok(greeted) = arrivals.try_recv() else {
+            match listener.accept_until(due.min(Instant::now() + RETRY)) {
+                Ok(socket) => {
+                    let own = membership.protection;
+                    let takes = move |Purpose { door, protection, to, .. }: Purpose| {
+                        door == Door::Memory && to as usize == node && protection == own
+                    };
+                    greet(socket, membership, takes, |purpose, _| Ok(purpose.from as usize), arrived.clone());
+                }
                 Err(_) if Instant::now() < due => {}
-                Err(error) => return Err(on_this(error)),
+                Err(error) => {
+                    let is_missing = |other: &usize| is_neighbour(*other) && neighbours[*other].is_none();
+                    return Err(((0..members.len()).find(is_missing).unwrap_or(node), error));
+                }
             }
             continue;
         };
-        let on_that = |error| (other, error);
+        let (other, socket): (usize, MessageSocket) = greeted.map_err(on_this)?;
+        let (on_that, (socket, _)) = (|error| (other, error), socket.into_parts());
         if other >= members.len() || !is_neighbour(other) || neighbours[other].is_some() {
             return Err(on_that(io::Error::other("it has come twice, or is none of this machine")));
         }
@@ -116,13 +133,15 @@ fn share(
         let (theirs, _) = take_over(&socket, (workers.len(), all), false).map_err(on_that)?;
         hand_over(&socket, &notifiers, &eventfds, Some(&pair)).map_err(on_that)?;
         neighbours[other] = Some(Neighbour { workers, pair, notifiers: theirs.0, eventfds: theirs.1 });
+        sockets.push((other, socket));
         missing -= 1;
     }
     let workers: Vec<usize> = members.iter().map(|member| member.workers).collect();
     // Who has no such port has all others on its machine.
     let host = members[node].data.rsplit_once(':').map_or(LOCALHOST, |(host, _)| host);
     let neighbours = neighbours.into_iter().flatten().collect();
-    Ok(Peers::new((node, host.to_owned()), &workers, neighbours, remote, (notifiers, eventfds)))
+    let peers = Peers::new((node, host.to_owned()), &workers, neighbours, remote, (notifiers, eventfds));
+    Ok((peers, sockets))
 }
 
 /// The workers of a node among all.
@@ -131,24 +150,14 @@ pub(super) fn workers_of(members: &[Member], node: usize) -> Range<usize> {
     first..first + members[node].workers
 }
 
-fn reach(membership: &Membership, other: usize, due: Instant) -> io::Result<Socket> {
+fn reach(membership: &Membership, other: usize, due: Instant) -> io::Result<MessageSocket> {
+    let purpose = membership.purpose(Door::Memory, other, 0);
     loop {
-        let attempt =
-            Socket::connect(&address(membership, other), handshake::PATIENCE).and_then(|mut socket| {
-                check_user(&socket)?;
-                handshake::connect(&mut socket, &membership.token)?;
-                Ok(socket)
-            });
+        let attempt = Socket::connect(&address(membership, other), handshake::PATIENCE)
+            .and_then(|socket| go_to_door(socket, membership, purpose));
         match attempt {
-            // It listens, or it has ended: it listened before it told node 0. Another end of the attempt means that it is
-            // busy with strangers, or ends, which the next attempt tells.
-            Err(error)
-                if Instant::now() + RETRY < due
-                    && !matches!(
-                        error.kind(),
-                        io::ErrorKind::PermissionDenied | io::ErrorKind::ConnectionRefused
-                    ) =>
-            {
+            // It does not listen yet, is busy with strangers, or ends, which node 0 sees.
+            Err(error) if Instant::now() + RETRY < due && error.kind() != io::ErrorKind::PermissionDenied => {
                 thread::sleep(RETRY);
             }
             outcome => return outcome,

@@ -7,8 +7,11 @@ use crate::fabric::verbs::context::DeviceContext;
 use crate::fabric::verbs::link::setup::{OfferedQueuePairs, ReachedNode, VerbsSetup};
 use crate::fabric::verbs::link::unconnected::UnconnectedEndpoint;
 use crate::fabric::verbs::survey::{Survey, survey_machine};
-use crate::rack::message::{receive, send};
+use crate::rack::message::MessageSocket;
 use crate::transport::handshake;
+use crate::transport::purpose::{Door, Purpose};
+use crate::transport::records::within_process as records_within_process;
+use crate::transport::seal::protection::Protection;
 use crate::transport::socket::Socket;
 use crate::wire::NoRef;
 use crate::worker::nodes::peers::RemoteLinks;
@@ -43,7 +46,7 @@ type Step<T> = Result<T, String>;
 type Steps<T> = BTreeMap<usize, Step<T>>;
 
 /// Connections to nodes, by their numbers.
-pub(crate) type Controls<'a> = BTreeMap<usize, &'a mut Socket>;
+pub(crate) type Controls<'a> = BTreeMap<usize, &'a mut MessageSocket>;
 
 /// Connects the queue pairs of this node's `workers`.
 ///
@@ -103,10 +106,10 @@ fn exchange<T: NoRef>(
     for (node, control) in controls.iter_mut() {
         let step = step(*node);
         own.insert(*node, step.as_ref().err().cloned());
-        send(control, step).map_err(|error| (*node, error))?;
+        control.send(step).map_err(|error| (*node, error))?;
     }
     for (node, control) in controls.iter_mut() {
-        let theirs: Step<T> = receive(control).map_err(|error| (*node, error))?;
+        let theirs: Step<T> = control.receive().map_err(|error| (*node, error))?;
         both.insert(
             *node,
             match own.remove(node).flatten() {
@@ -127,11 +130,13 @@ pub(crate) fn within_process(nodes: usize, workers: usize) -> io::Result<Vec<Rem
     let own = || survey_machine(&settings).map_err(|why| io::Error::other(why.to_string()));
     let due = Instant::now() + IN_PROCESS;
     let surveys = (0..nodes).map(|_| own()).collect::<io::Result<Vec<_>>>()?;
-    let mut controls: Vec<BTreeMap<usize, Socket>> = (0..nodes).map(|_| BTreeMap::new()).collect();
+    let mut controls: Vec<BTreeMap<usize, MessageSocket>> = (0..nodes).map(|_| BTreeMap::new()).collect();
     for (one, other) in (0..nodes).flat_map(|one| (0..one).map(move |other| (one, other))) {
         let (here, there) = UnixStream::pair()?;
-        controls[one].insert(other, Socket::Unix(here));
-        controls[other].insert(one, Socket::Unix(there));
+        let purpose = Purpose::of_nodes(Door::Watch, Protection::Checked, (one, other), 0);
+        let [connects, accepts] = records_within_process(purpose)?;
+        controls[one].insert(other, MessageSocket::new(Socket::Unix(here), connects));
+        controls[other].insert(one, MessageSocket::new(Socket::Unix(there), accepts));
     }
     let of = |node: usize| node * workers..(node + 1) * workers;
     let ports = pairs(&surveys[0].offers, &surveys[0].offers).map_err(io::Error::other)?;

@@ -6,9 +6,9 @@ use crate::rack::control::{Follower, Leader, Rack, lock};
 use crate::rack::device_events::DeviceWatch;
 use crate::rack::environment::Membership;
 use crate::rack::greeting::problem;
-use crate::rack::neighbours::{self, NeighbourListener};
+use crate::rack::neighbours;
 use crate::rack::survivors::Survivors;
-use crate::runtime::{CANNOT_START, Placement, Runtime, StartError, from_environment, run_alone};
+use crate::runtime::{CANNOT_START, NodeThreads, Placement, StartError, from_environment, run_alone};
 use crate::sys::image::address;
 use crate::worker;
 use crate::worker::config::Config;
@@ -50,7 +50,8 @@ const START: u64 = 60;
 /// ```
 ///
 /// # Panics
-/// If `f` panics, with its payload; if the runtime cannot start (see [`try_run`]); and when called from a fiber.
+/// If `f` panics, with its payload; if the runtime cannot start (see [`try_run`]), after the reason is printed; and when called from a
+/// fiber.
 ///
 /// If `f` panics on a rack of several processes, the other nodes end. Should the program catch that panic, it goes on without them:
 /// the properties of this node are dropped, and whoever waits for an answer is told that the runtime has ended. Fibers of this node that
@@ -60,7 +61,11 @@ const START: u64 = 60;
 pub fn run<R: Send + 'static>(config: Config, f: impl FnOnce() -> R + Send + 'static) -> R {
     match try_run(config, f) {
         Ok(result) => result,
-        Err(error) => panic!("{error}"),
+        Err(error) => {
+            // Not by the hook: where this is called from is no news, nor is a backtrace.
+            eprintln!("gossamer: {error}");
+            panic::resume_unwind(Box::new(error.to_string()))
+        }
     }
 }
 
@@ -86,7 +91,10 @@ pub fn try_run<R: Send + 'static>(
     let (config, started_at) = (from_environment(config)?, Location::caller());
     let membership = Membership::find(&|name| std::env::var(name).ok()).map_err(StartError::Config)?;
     match membership.filter(|_| !JOINED.swap(true, Ordering::Relaxed)) {
-        Some(membership) => run_node(&membership, config, f, started_at),
+        Some(membership) => {
+            let membership = membership.protected(config.protection).map_err(StartError::Config)?;
+            run_node(&membership, config, f, started_at)
+        }
         None => run_alone(config, f, started_at),
     }
 }
@@ -110,11 +118,10 @@ fn run_node<R: Send + 'static>(
     started_at: &'static Location<'static>,
 ) -> Result<R, StartError> {
     let due = Instant::now() + start_time()?;
-    let listener = NeighbourListener::open(membership)?;
     let Met { members, mut controls, port, fabric, survey } = bootstrap::meet(membership, &config, due)?;
     let system =
         |source| StartError::System { step: "starting a thread that watches a node or a device", source };
-    let survivors = Arc::new(Survivors::new(membership, &members));
+    let survivors = Arc::new(Survivors::new(membership.node, &members));
     let watcher = match controls.pop() {
         Some(socket) if membership.node > 0 => {
             let follower = Follower::start(socket, members[0].clone(), Arc::clone(&survivors));
@@ -127,12 +134,11 @@ fn run_node<R: Send + 'static>(
     };
     let joining = Joining { membership, port: port.as_ref(), members: &members, survivors: &survivors, due };
     let remote = joining.connect(fabric, survey)?;
-    let peers = neighbours::connect(membership, &listener, &members, remote, at_least_a_moment(due))?;
-    // The listener stays: by it others see whether this node lives.
+    let peers = neighbours::connect(membership, &members, &survivors, remote, at_least_a_moment(due))?;
     drop(port);
     let member = &members[membership.node];
     let placement = Placement { workers: member.workers, processors: member.processors.clone() };
-    let runtime = Runtime::start(config, Some(placement), Some(peers))?;
+    let runtime = NodeThreads::start(config, Some(placement), Some(peers))?;
     let _watch = DeviceWatch::of(runtime.shared()).map_err(system)?;
     let leader = match watcher {
         Watcher::Leader(leader) => leader,
@@ -147,7 +153,7 @@ fn run_node<R: Send + 'static>(
     let leader = Arc::new(Mutex::new(leader));
     let all = Rack { leader: Arc::clone(&leader), here: Arc::downgrade(runtime.shared()) };
     let _first = runtime.shared().all_nodes.set(Box::new(all));
-    let outcome = Runtime::run_first(slice::from_ref(&runtime), f, started_at);
+    let outcome = NodeThreads::run_first(slice::from_ref(&runtime), f, started_at);
     let result = match outcome {
         Ok(result) => result,
         Err(payload) => {

@@ -34,7 +34,7 @@ use crate::worker::{self, Worker};
 pub fn wait_all() {
     refuse_while_unwinding("waits until all work is done", "wait before");
     let (sender, receiver) = oneshot::channel();
-    let _waits = on_worker("wait_all", |here| {
+    let _waits = on_worker("rack::wait_all", |here| {
         here.require_fiber("rack::wait_all");
         here.when_settled(move |outcome| sender.send(outcome));
         Waits::here(here)

@@ -4,7 +4,7 @@ use crate::trust::{NoRef, Trustee};
 use crate::wire::decoder::Decoder;
 use crate::wire::encoder::Encoder;
 use crate::wire::refusal::Malformed;
-use crate::worker::{self, Worker};
+use crate::worker::{self, Worker, no_runtime};
 
 /// One process of an application. Alone, a program is node 0 of one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -33,7 +33,7 @@ impl Node {
     /// # Panics
     /// On a thread that is no worker.
     pub fn workers(self) -> Vec<Trustee> {
-        on_worker("Node::workers", |here| match &here.shared.peers {
+        on_worker("rack::Node::workers", |here| match &here.shared.peers {
             Some(peers) if self.index() < peers.nodes() => trustees(here, peers.workers_of(self.index())),
             None if self.0 == 0 => trustees(here, 0..here.shared.workers()),
             _ => Vec::new(),
@@ -57,8 +57,9 @@ fn trustees(here: &Worker, workers: std::ops::Range<usize>) -> Vec<Trustee> {
 ///
 /// # Panics
 /// On a thread that is no worker.
+#[track_caller]
 pub fn nodes() -> Vec<Node> {
-    on_worker("nodes", |here| {
+    on_worker("rack::nodes", |here| {
         let nodes = here.shared.peers.as_ref().map_or(1, |peers| peers.nodes());
         (0..nodes as u32).map(Node).collect()
     })
@@ -68,14 +69,18 @@ pub fn nodes() -> Vec<Node> {
 ///
 /// # Panics
 /// On a thread that is no worker.
+#[track_caller]
 pub fn this_node() -> Node {
-    on_worker("this_node", |here| Node(here.shared.peers.as_ref().map_or(0, |peers| peers.node()) as u32))
+    on_worker("rack::this_node", |here| {
+        Node(here.shared.peers.as_ref().map_or(0, |peers| peers.node()) as u32)
+    })
 }
 
 /// The workers of all nodes, in order, as [`Trustee::all`] gives them.
 ///
 /// # Panics
 /// On a thread that is no worker.
+#[track_caller]
 pub fn workers() -> Vec<Trustee> {
     Trustee::all()
 }
@@ -85,6 +90,7 @@ impl Trustee {
     ///
     /// # Panics
     /// On a thread that is no worker.
+    #[track_caller]
     pub fn node(&self) -> Node {
         let index = self.index();
         on_worker("Trustee::node", |here| {
@@ -93,9 +99,10 @@ impl Trustee {
     }
 }
 
+#[track_caller]
 pub(super) fn on_worker<R>(call: &str, f: impl FnOnce(&Worker) -> R) -> R {
-    worker::with(|worker| match worker {
-        Some(here) => f(here),
-        None => panic!("`rack::{call}` on a thread that is no worker of a runtime"),
-    })
+    match worker::with(|worker| worker.map(f)) {
+        Some(result) => result,
+        None => no_runtime(call, ""),
+    }
 }

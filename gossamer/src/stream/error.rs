@@ -1,5 +1,6 @@
 //! [`Error`]: what can end a stream, or stand against one.
 
+use crate::Protection;
 use crate::stream::Geometry;
 use std::fmt;
 use std::io;
@@ -54,6 +55,12 @@ pub enum Error {
         /// Where the block begins.
         at: u64,
     },
+    /// What came over a connection that is [authenticated or encrypted](crate::Protection) is not what the other end has sent: it was
+    /// changed on the way, repeated, left out, or put elsewhere.
+    Tampered {
+        /// What had been handed over until then. All of that is as it was sent.
+        at: u64,
+    },
     /// The other end did nothing for as long as [`Options::patience`](crate::stream::Options::patience) says.
     Timeout {
         /// What had been handed over until then.
@@ -85,11 +92,29 @@ pub enum Error {
         /// The other's.
         theirs: Geometry,
     },
+    /// The ends want different levels of protection.
+    Protection {
+        /// This end's.
+        ours: Protection,
+        /// The other's.
+        theirs: Protection,
+    },
     /// Both ends send, or both receive.
     Role(
         /// What both are.
         End,
     ),
+    /// The other end of a channel could not be opened.
+    NotOpened {
+        /// Which one.
+        end: End,
+        /// Where it was to be opened: the line, and the worker.
+        there: String,
+        /// Where this end was opened.
+        here: String,
+        /// What stood against it.
+        why: String,
+    },
     /// Behind the end of the window, or of the stream.
     Overrun {
         /// The byte that was asked for.
@@ -145,6 +170,11 @@ impl fmt::Display for Error {
                 "the block at byte {at} arrived with other bytes than were sent: check the network and the memory \
                  of both machines"
             ),
+            Self::Tampered { at } => write!(
+                f,
+                "what came after {at} bytes is not what the other end has sent: somebody on the way changes it, or a network or memory \
+                 breaks it"
+            ),
             Self::Timeout { at } => write!(
                 f,
                 "the other end did nothing for too long, after {at} bytes: look what it does, or give \
@@ -163,7 +193,15 @@ impl fmt::Display for Error {
             Self::Geometry { ours, theirs } => {
                 write!(f, "this end has {ours}, and the other {theirs}: give both the same geometry")
             }
+            Self::Protection { ours, theirs } => write!(
+                f,
+                "this end wants a stream that is {ours}, and the other one that is {theirs}: give both the same \
+                 `Options::protection`"
+            ),
             Self::Role(end) => write!(f, "both ends are a {end}: one must be a {}", end.other()),
+            Self::NotOpened { end, there, here, why } => {
+                write!(f, "the {end} of this channel could not be opened at {there}: {why}; its {} was opened at {here}", end.other())
+            }
             Self::Overrun { offset, end } => {
                 write!(f, "byte {offset} is behind the end of the stream at {end}")
             }
@@ -191,8 +229,10 @@ impl From<Error> for io::Error {
     fn from(error: Error) -> Self {
         let kind = match &error {
             Error::PeerLost { .. } | Error::Rdma { .. } => io::ErrorKind::ConnectionReset,
-            Error::Aborted { .. } => io::ErrorKind::ConnectionAborted,
-            Error::Checksum { .. } | Error::Protocol { .. } => io::ErrorKind::InvalidData,
+            Error::Aborted { .. } | Error::NotOpened { .. } => io::ErrorKind::ConnectionAborted,
+            Error::Checksum { .. } | Error::Tampered { .. } | Error::Protocol { .. } => {
+                io::ErrorKind::InvalidData
+            }
             Error::Timeout { .. } => io::ErrorKind::TimedOut,
             Error::Io { kind, .. } => *kind,
             Error::Overrun { .. } => io::ErrorKind::WriteZero,

@@ -7,6 +7,7 @@
 //! and the other connects, and both prove a [`Key`]. Ends of one machine and one user share one ring, and nothing is copied; between
 //! machines the receiver reads blocks by RDMA, where both have a port for it, which copies nothing either, or else they go over TCP; each
 //! has its checksum.
+//! [`Options::protection`] has what goes over TCP authenticated, or encrypted.
 //! `GOSSAMER_FABRIC` in the environment allows one way only: `shm`, `tcp` or `verbs` (RDMA), instead of `auto`.
 //!
 //! ```

@@ -1,8 +1,8 @@
 //! [`Options`]: what a stream needs beside its length. [`Key`]: what both ends know.
 
-use crate::NoRef;
 use crate::stream::{Error, Geometry};
 use crate::transport::handshake::Token;
+use crate::{NoRef, Protection};
 use std::fmt;
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ const KEY: &str = "GOSSAMER_STREAM_KEY";
 
 /// A secret that both ends of a stream know: each proves it to the other before anything else is read.
 ///
-/// What is sent is not encrypted.
+/// What is sent after that is encrypted if [`Options::protection`] says so.
 #[derive(NoRef, Clone)]
 pub struct Key(pub(crate) Token);
 
@@ -80,6 +80,7 @@ pub struct Options {
     pub(crate) key: Option<Key>,
     pub(crate) faults: Faults,
     pub(crate) route: Route,
+    pub(crate) protection: Protection,
     pub(crate) connections: usize,
     pub(crate) congestion: Option<String>,
     pub(crate) patience: Option<Duration>,
@@ -98,6 +99,7 @@ impl From<Geometry> for Options {
             key: None,
             faults: Faults::Auto,
             route: Route::Auto,
+            protection: Protection::Checked,
             connections: 1,
             congestion: None,
             patience: None,
@@ -133,6 +135,18 @@ impl Options {
     #[must_use]
     pub fn route(self, route: Route) -> Self {
         Self { route, ..self }
+    }
+
+    /// Against whom what goes between machines is protected: by default against broken networks only. Both ends have to say the same, or
+    /// they do not come together ([`Error::Protection`]).
+    ///
+    /// Over TCP on loopback, what is authenticated came at the rate of what is checked, and what is encrypted at 0.74 of it
+    /// or more (`docs/benchmarks-streams.md`). Blocks that are to be protected do not go by RDMA, whose
+    /// devices would not know how; they go by TCP then. In shared memory nothing is sealed: both ends are processes of one user there,
+    /// which can read and write each other's memory anyhow.
+    #[must_use]
+    pub fn protection(self, protection: Protection) -> Self {
+        Self { protection, ..self }
     }
 
     /// TCP connections, from 1 to 64, if blocks go by TCP. The end that connects decides.

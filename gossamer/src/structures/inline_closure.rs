@@ -21,6 +21,16 @@ pub(crate) struct InlineClosure<A> {
 impl<A> InlineClosure<A> {
     #[inline(always)]
     pub(crate) fn new<F: FnOnce(A) + 'static>(closure: F) -> Self {
+        // SAFETY: it borrows nothing that ends.
+        unsafe { Self::borrowing(closure) }
+    }
+
+    /// As `new`, of a closure that may borrow.
+    ///
+    /// # Safety
+    /// It is called or dropped before anything that it has borrowed ends.
+    #[inline(always)]
+    pub(crate) unsafe fn borrowing<F: FnOnce(A)>(closure: F) -> Self {
         let mut captures: Captures = [MaybeUninit::uninit(); _];
         if fits::<F>() {
             // SAFETY: size and alignment fit (checked); the memory is ours.

@@ -1,4 +1,4 @@
-//! Small data structures that need nothing of the operating system: a queue, a one-shot channel, a pool of places, a closure with its
+//! Small data structures that need nothing of the operating system: a queue, a one-shot channel, a pool of places, a table of slots, a closure with its
 //! type erased, and values that belong to a thread or a fiber.
 //!
 //! Nothing here knows who uses it. What is shared between threads takes its atomics from `atomic`, so that the model checker runs it.
@@ -10,4 +10,5 @@ pub(crate) mod oneshot;
 #[cfg_attr(loom, allow(dead_code, reason = "what uses it is not modelled"))]
 pub(crate) mod place_pool;
 pub(crate) mod scoped;
+pub(crate) mod slot_table;
 pub(crate) mod static_ref;

@@ -1,21 +1,29 @@
 //! Two nodes prove to each other that they know the token of the application, before either reads anything else.
 //!
 //! ```text
-//! who connects     magic (8), nonce (32)
-//! who accepts      nonce (32), proof (32)      keyed BLAKE3 of "accepts", both nonces
-//! who connects     proof (32)                  keyed BLAKE3 of "connects", both nonces
+//! who connects     magic (8), nonce (32), purpose (16)
+//! who accepts      nonce (32), proof (32)      keyed BLAKE3 of "accepts", both nonces, the purpose
+//! who connects     proof (32)                  keyed BLAKE3 of "connects", both nonces, the purpose
 //! ```
 //!
-//! A proof holds for its two nonces only, so none can be used again. What follows is not encrypted.
+//! The purpose says what the connection is for, and between which nodes. Who accepts takes those of its own door only: whoever stands
+//! in between can join only ends that want each other.
+//!
+//! A proof holds for its two nonces only, so none can be used again. A nonce is a public key that was made for this connection, so both
+//! ends can have keys that only they know, if what follows is to be sealed (`transport::seal`).
 
+use crate::transport::purpose::{PURPOSE_BYTES, Purpose};
 use crate::transport::random::random;
+use crate::transport::seal::agreement::{Agreement, ConnectionSide, Ephemeral};
+use crate::transport::silence::Patience;
 use crate::transport::socket::Socket;
 use gossamer_macros::NoRef;
+use rustix::event::{PollFd, PollFlags};
 use std::io::{self, Read, Write};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// What comes first, so that a stranger is told from a node of another version.
-const MAGIC: &[u8; 8] = b"gossam\0\x01";
+const MAGIC: &[u8; 8] = b"gossam\0\x02";
 /// How long a handshake may take.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -63,37 +71,45 @@ impl Token {
         name[..8].iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
-    fn proof(&self, role: &[u8], nonces: &[[u8; 32]; 2]) -> blake3::Hash {
-        blake3::keyed_hash(&self.0, &[role, &nonces[0], &nonces[1]].concat())
+    fn proof(&self, role: &[u8], nonces: &[[u8; 32]; 2], purpose: Purpose) -> blake3::Hash {
+        blake3::keyed_hash(&self.0, &[role, &nonces[0], &nonces[1], &purpose.to_bytes()].concat())
     }
 }
 
-/// Proves the token to who accepted the connection, and has it prove that it knows it, too.
+/// As `connect_for`, for a stream.
+///
+/// # Errors
+/// As `connect_for`.
+pub(crate) fn connect(socket: &mut Socket, token: &Token) -> io::Result<Agreement> {
+    connect_for(socket, token, Purpose::STREAM)
+}
+
+/// Proves the token to who accepted a connection for this purpose, and has it prove that it knows it, too.
 ///
 /// # Errors
 /// If it does not know the token, is no node, or takes too long.
-pub(crate) fn connect(socket: &mut Socket, token: &Token) -> io::Result<()> {
-    let due = Instant::now() + PATIENCE;
+pub(crate) fn connect_for(socket: &mut Socket, token: &Token, purpose: Purpose) -> io::Result<Agreement> {
+    let mut patience = Patience::new(PATIENCE);
     socket.set_patience(PATIENCE)?;
-    let ours: [u8; 32] = random()?;
-    socket.write_all(&[&MAGIC[..], &ours].concat())?;
+    let ours = Ephemeral::new()?;
+    socket.write_all(&[&MAGIC[..], &ours.public(), &purpose.to_bytes()].concat())?;
     let (mut theirs, mut proof) = ([0; 32], [0; 32]);
-    read(socket, &mut theirs, due)?;
-    read(socket, &mut proof, due)?;
-    let nonces = [ours, theirs];
+    read(socket, &mut theirs, &mut patience)?;
+    read(socket, &mut proof, &mut patience)?;
+    let nonces = [ours.public(), theirs];
     // `Hash` compares in constant time.
-    if token.proof(b"accepts", &nonces) != blake3::Hash::from_bytes(proof) {
+    if token.proof(b"accepts", &nonces, purpose) != blake3::Hash::from_bytes(proof) {
         return Err(stranger());
     }
-    socket.set_patience(PATIENCE)?;
-    socket.write_all(token.proof(b"connects", &nonces).as_bytes())
+    socket.write_all(token.proof(b"connects", &nonces, purpose).as_bytes())?;
+    Ok(Agreement::new(token.0, ours, theirs, ConnectionSide::Connects))
 }
 
-/// Has who connected prove that it knows the token, and proves the same to it.
+/// Has who connected for a stream prove that it knows the token, and proves the same to it.
 ///
 /// # Errors
 /// If it does not know the token, is no node, or takes too long.
-pub(crate) fn accept(socket: &mut Socket, token: &Token) -> io::Result<()> {
+pub(crate) fn accept(socket: &mut Socket, token: &Token) -> io::Result<Agreement> {
     accept_talking(socket, token, || ())
 }
 
@@ -101,35 +117,53 @@ pub(crate) fn accept(socket: &mut Socket, token: &Token) -> io::Result<()> {
 ///
 /// # Errors
 /// As `accept`.
-pub(crate) fn accept_talking(socket: &mut Socket, token: &Token, talks: impl FnOnce()) -> io::Result<()> {
-    let due = Instant::now() + PATIENCE;
+pub(crate) fn accept_talking(
+    socket: &mut Socket,
+    token: &Token,
+    talks: impl FnOnce(),
+) -> io::Result<Agreement> {
+    accept_for(socket, token, |purpose| purpose == Purpose::STREAM, talks).map(|(_, agreement)| agreement)
+}
+
+/// Has who connected prove that it knows the token, and proves the same to it: what it has come for, which this door `takes`. `talks`
+/// hears when the other end has said what ends of connections say first.
+///
+/// # Errors
+/// If it does not know the token, has come to the wrong door, is no node, or takes too long.
+pub(crate) fn accept_for(
+    socket: &mut Socket,
+    token: &Token,
+    takes: impl FnOnce(Purpose) -> bool,
+    talks: impl FnOnce(),
+) -> io::Result<(Purpose, Agreement)> {
+    let mut patience = Patience::new(PATIENCE);
+    socket.set_patience(PATIENCE)?;
     let (mut magic, mut theirs, mut proof) = ([0; 8], [0; 32], [0; 32]);
-    read(socket, &mut magic, due)?;
+    read(socket, &mut magic, &mut patience)?;
     if &magic != MAGIC {
         return Err(stranger());
     }
-    read(socket, &mut theirs, due)?;
+    read(socket, &mut theirs, &mut patience)?;
+    let mut purpose = [0; PURPOSE_BYTES];
+    read(socket, &mut purpose, &mut patience)?;
     talks();
-    let ours: [u8; 32] = random()?;
-    let nonces = [theirs, ours];
-    socket.write_all(&[&ours[..], token.proof(b"accepts", &nonces).as_bytes()].concat())?;
-    read(socket, &mut proof, due)?;
-    if token.proof(b"connects", &nonces) == blake3::Hash::from_bytes(proof) {
-        Ok(())
+    let purpose = Purpose::from_bytes(purpose).filter(|purpose| takes(*purpose)).ok_or_else(wrong_door)?;
+    let ours = Ephemeral::new()?;
+    let nonces = [theirs, ours.public()];
+    socket.write_all(&[&nonces[1][..], token.proof(b"accepts", &nonces, purpose).as_bytes()].concat())?;
+    read(socket, &mut proof, &mut patience)?;
+    if token.proof(b"connects", &nonces, purpose) == blake3::Hash::from_bytes(proof) {
+        Ok((purpose, Agreement::new(token.0, ours, theirs, ConnectionSide::Accepts)))
     } else {
         Err(stranger())
     }
 }
 
-/// Fills `buffer` before `due`, however few bytes come at a time.
-fn read(socket: &mut Socket, buffer: &mut [u8], due: Instant) -> io::Result<()> {
+/// Fills `buffer` while there is patience, however few bytes come at a time.
+fn read(socket: &mut Socket, buffer: &mut [u8], patience: &mut Patience) -> io::Result<()> {
     let mut filled = 0;
     while filled < buffer.len() {
-        let left = due.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return Err(io::Error::new(io::ErrorKind::TimedOut, "nothing came in time"));
-        }
-        socket.set_patience(left)?;
+        patience.wait(&mut [PollFd::new(&*socket, PollFlags::IN)])?;
         match socket.read(&mut buffer[filled..]) {
             Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
             Ok(count) => filled += count,
@@ -140,6 +174,10 @@ fn read(socket: &mut Socket, buffer: &mut [u8], due: Instant) -> io::Result<()> 
     Ok(())
 }
 
+fn wrong_door() -> io::Error {
+    io::Error::new(io::ErrorKind::PermissionDenied, "it wants something else, or another node")
+}
+
 fn stranger() -> io::Error {
     io::Error::new(io::ErrorKind::PermissionDenied, "it does not know the token of this application")
 }
@@ -147,8 +185,13 @@ fn stranger() -> io::Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::transport::purpose::Door;
+    use crate::transport::seal::protection::Protection;
     use std::os::unix::net::UnixStream;
     use std::thread;
+
+    const WATCH: Purpose =
+        Purpose { door: Door::Watch, protection: Protection::Checked, from: 2, to: 1, index: 4 };
 
     fn ends() -> (Socket, Socket) {
         let (one, other) = UnixStream::pair().unwrap();
@@ -170,6 +213,43 @@ mod tests {
         }
     }
 
+    /// Has somebody in between carry all that both say, who says another purpose in the first message.
+    fn relayed(said: Purpose, told: Purpose) -> (bool, bool) {
+        let ((mut one, mut near), (mut far, mut other)) = (ends(), ends());
+        let connecting = thread::spawn(move || connect_for(&mut one, &token('a'), said).is_ok());
+        let accepting = thread::spawn(move || {
+            accept_for(&mut other, &token('a'), |purpose| purpose == told, || ()).is_ok()
+        });
+        let mut carried = || -> io::Result<()> {
+            let (mut first, mut answer, mut proof) = ([0; 56], [0; 64], [0; 32]);
+            near.read_exact(&mut first)?;
+            first[40..].copy_from_slice(&told.to_bytes());
+            far.write_all(&first)?;
+            far.read_exact(&mut answer)?;
+            near.write_all(&answer)?;
+            near.read_exact(&mut proof)?;
+            far.write_all(&proof)
+        };
+        let _cut = carried();
+        drop((near, far));
+        (connecting.join().unwrap(), accepting.join().unwrap())
+    }
+
+    #[test]
+    fn who_stands_in_between_joins_only_ends_that_want_each_other() {
+        assert_eq!(relayed(WATCH, WATCH), (true, true));
+        for other in [
+            Purpose { to: 0, ..WATCH },
+            Purpose { from: 3, ..WATCH },
+            Purpose { index: 0, ..WATCH },
+            Purpose { door: Door::Lanes, ..WATCH },
+            Purpose { protection: Protection::Encrypted, ..WATCH },
+            Purpose::STREAM,
+        ] {
+            assert_eq!(relayed(WATCH, other), (false, false), "{other:?}");
+        }
+    }
+
     #[test]
     fn names_of_sockets_do_not_tell_each_other() {
         let name = |digit, socket: &str| token(digit).public_name(socket);
@@ -181,7 +261,7 @@ mod tests {
     fn what_was_heard_once_proves_nothing() {
         let (mut one, mut other) = ends();
         let heard = thread::spawn(move || {
-            let mut first = [0; 40];
+            let mut first = [0; 56];
             other.read_exact(&mut first).unwrap();
             other.write_all(&[0; 64]).unwrap();
             first

@@ -1,8 +1,13 @@
-//! Connections between processes of an application, for nodes and streams: sockets of either kind, and the proof that both ends know
-//! one key.
+//! Connections between processes of an application, for nodes and streams: sockets of either kind, the proof that both ends know
+//! one key, and records that nobody on the way can change.
 //!
 //! What goes over a connection is its users' matter.
 
 pub(crate) mod handshake;
+pub(crate) mod purpose;
 pub(crate) mod random;
+pub(crate) mod records;
+pub(crate) mod seal;
+pub(crate) mod silence;
 pub(crate) mod socket;
+pub(crate) mod unproven;

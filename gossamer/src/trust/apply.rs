@@ -3,12 +3,10 @@
 use crate::lane::error::{DelegationError, Origin};
 use crate::lane::operation::refuse_captures;
 use crate::structures::oneshot;
-use crate::trust::call::{Target, report_unawaited};
+use crate::trust::call::{Target, or_report};
 use crate::trust::handle::Handle;
 use crate::trust::{NoRef, Pending, Trustee};
-use crate::wire::decoder::Decoder;
-use crate::wire::encoder::Encoder;
-use crate::wire::refusal::{Malformed, Why};
+use crate::wire::captured::Captured;
 use std::fmt;
 use std::marker::PhantomData;
 use std::panic::Location;
@@ -31,6 +29,30 @@ use std::sync::Arc;
 /// this process only, so such closures stay inside their process: to a trustee of another node goes a `fn` (but no generic one of the standard
 /// library, which looks like a wrapper of a closure), or a closure in a `const { |…| … }` block, which captures nothing. The macros write that block; any other closure is refused there, with
 /// [`Reason::Stays`](crate::Reason::Stays).
+///
+/// A function of your own that takes any closure and delegates it takes the captures apart from it, as the `_with` forms do, since of a
+/// closure in a parameter nobody sees what it captures:
+///
+/// ```
+/// use gossamer::{NoRef, Trust};
+///
+/// fn twice<T, A: NoRef + Clone, F>(trust: &Trust<T>, f: F, arguments: A)
+/// where
+///     F: FnOnce(&mut T, A) + Send + Copy,
+/// {
+///     trust.apply_with(f, arguments.clone());
+///     trust.apply_with(f, arguments);
+/// }
+///
+/// # gossamer::run(gossamer::Config::default().threads(1), || {
+/// let count = gossamer::entrust(0_u64);
+/// // `const` for other nodes.
+/// twice(&count, const { |count: &mut u64, by| *count += by }, 3);
+/// assert_eq!(count.apply(|count| *count), 6);
+/// # });
+/// ```
+///
+/// That a closure captures what it must not is found when the program is built: `cargo check` does not come to it.
 ///
 /// While a fiber of its worker unwinds from a panic, [`std::thread::panicking`] is true in a delegated closure or a
 /// callback too: the standard library counts panics by thread.
@@ -68,13 +90,27 @@ pub struct Trust<T: 'static> {
 impl<T: 'static> Trust<T> {
     /// A trust of a property that was just stored, with type `T`, where `handle` says.
     pub(crate) fn new(handle: Handle) -> Self {
-        let (number, property) = (handle.shared.base + handle.trustee, handle.property);
-        Self { handle: Arc::new(handle), number, property, of: PhantomData }
+        Self::of_handle(Arc::new(handle))
     }
 
     #[inline(always)]
     pub(crate) fn target(&self) -> Target<'_, T> {
         Target { shared: &self.handle.shared, number: self.number, property: self.property, of: PhantomData }
+    }
+
+    pub(super) fn handle(&self) -> &Arc<Handle> {
+        &self.handle
+    }
+
+    /// A trust of the property that a handle of this type names.
+    pub(super) fn of_handle(handle: Arc<Handle>) -> Self {
+        let (number, property) = (handle.shared.base + handle.trustee, handle.property);
+        Self { handle, number, property, of: PhantomData }
+    }
+
+    /// The index of the property at its trustee.
+    pub(super) fn property(&self) -> u32 {
+        self.property
     }
 
     /// The trustee that holds the property.
@@ -86,6 +122,18 @@ impl<T: 'static> Trust<T> {
     ///
     /// The fiber waits; the others of its worker run meanwhile. On the trustee's own worker the closure runs at once.
     ///
+    /// For no longer than a time one waits with [`timeout`](crate::timeout) and [`apply_async`](Self::apply_async); the request is served
+    /// all the same:
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// let list = gossamer::Trustee::all()[1].entrust(vec![1, 2]);
+    /// let length = gossamer::timeout(Duration::from_secs(60), list.apply_async(|list| list.len()));
+    /// assert_eq!(length, Ok(2)); // or `Err(Elapsed)`
+    /// # });
+    /// ```
+    ///
     /// # Panics
     /// If the closure panics, with its message and both places; and as said in [Panics](Self#panics).
     #[inline]
@@ -94,7 +142,7 @@ impl<T: 'static> Trust<T> {
     where
         F: FnOnce(&mut T) -> U + Send,
     {
-        refuse_captures!(F);
+        const { refuse_captures::<F>() };
         match self.target().call::<F, _, _, _>("apply", |property, ()| closure(property), ()) {
             Ok(result) => result,
             Err(error) => rethrow(error, Location::caller()),
@@ -111,7 +159,7 @@ impl<T: 'static> Trust<T> {
     where
         F: FnOnce(&mut T, C) -> U + Send,
     {
-        refuse_captures!(F);
+        const { refuse_captures::<F>() };
         match self.target().call::<F, _, _, _>("apply", closure, arguments) {
             Ok(result) => result,
             Err(error) => rethrow(error, Location::caller()),
@@ -140,7 +188,7 @@ impl<T: 'static> Trust<T> {
     where
         F: FnOnce(&mut T) -> U + Send,
     {
-        refuse_captures!(F);
+        const { refuse_captures::<F>() };
         let sent_from = Location::caller();
         self.target()
             .call::<F, _, _, _>("try_apply", |property, ()| closure(property), ())
@@ -164,7 +212,7 @@ impl<T: 'static> Trust<T> {
     where
         F: FnOnce(&mut T, C) -> U + Send,
     {
-        refuse_captures!(F);
+        const { refuse_captures::<F>() };
         let sent_from = Location::caller();
         self.target()
             .call::<F, _, _, _>("try_apply", closure, arguments)
@@ -179,6 +227,23 @@ impl<T: 'static> Trust<T> {
     /// [`Config::backlog`](crate::Config::backlog). On a thread that is no worker this waits for the result, since
     /// there is no loop that could call `then` later; use [`apply_async`](Self::apply_async) there.
     ///
+    /// `then` runs after this call has returned, so it borrows nothing. The compiler's advice is `move`, which takes the variable
+    /// away; share it instead, since callbacks run on this very worker:
+    ///
+    /// ```
+    /// use std::{cell::RefCell, rc::Rc};
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// let count = gossamer::Trustee::all()[1].entrust(0_u64);
+    /// let seen = Rc::new(RefCell::new(Vec::new()));
+    /// for _ in 0..3 {
+    ///     let seen = Rc::clone(&seen);
+    ///     count.apply_then(|count| { *count += 1; *count }, move |now| seen.borrow_mut().push(now));
+    /// }
+    /// count.apply(|_| ()); // behind them, so the callbacks have run
+    /// assert_eq!(*seen.borrow(), [1, 2, 3]);
+    /// # });
+    /// ```
+    ///
     /// # Panics
     /// If the backlog is full.
     #[inline]
@@ -188,7 +253,7 @@ impl<T: 'static> Trust<T> {
         F: FnOnce(&mut T) -> U + Send + 'static,
         R: FnOnce(U) + 'static,
     {
-        refuse_captures!(F);
+        const { refuse_captures::<F>() };
         let sent_from = Location::caller();
         self.target().call_then::<F, _, _, _, _>(
             |property, ()| closure(property),
@@ -208,7 +273,7 @@ impl<T: 'static> Trust<T> {
         F: FnOnce(&mut T, C) -> U + Send + 'static,
         R: FnOnce(U) + 'static,
     {
-        refuse_captures!(F);
+        const { refuse_captures::<F>() };
         let sent_from = Location::caller();
         self.target().call_then::<F, _, _, _, _>(closure, arguments, or_report(then, sent_from));
     }
@@ -223,7 +288,7 @@ impl<T: 'static> Trust<T> {
     where
         F: FnOnce(&mut T) -> U + Send + 'static,
     {
-        refuse_captures!(F);
+        const { refuse_captures::<F>() };
         self.send::<F, _, _, _>(|property, ()| closure(property), (), Location::caller())
     }
 
@@ -236,11 +301,11 @@ impl<T: 'static> Trust<T> {
     where
         F: FnOnce(&mut T, C) -> U + Send + 'static,
     {
-        refuse_captures!(F);
+        const { refuse_captures::<F>() };
         self.send::<F, _, _, _>(closure, arguments, Location::caller())
     }
 
-    fn send<N, C: NoRef, U: NoRef, F>(
+    pub(super) fn send<N, C: NoRef, U: NoRef, F>(
         &self,
         closure: F,
         arguments: C,
@@ -260,7 +325,7 @@ impl<T: 'static> Trust<T> {
 impl<T: 'static> Trust<T> {
     #[inline(always)]
     #[track_caller]
-    pub fn __apply_with<C: NoRef, U: NoRef, F>(&self, arguments: C, closure: F) -> U
+    pub fn __apply_with<C: Captured, U: NoRef, F>(&self, arguments: C, closure: F) -> U
     where
         F: FnOnce(&mut T, C) -> U + Send,
     {
@@ -269,7 +334,7 @@ impl<T: 'static> Trust<T> {
 
     #[inline(always)]
     #[track_caller]
-    pub fn __try_apply_with<C: NoRef, U: NoRef, F>(
+    pub fn __try_apply_with<C: Captured, U: NoRef, F>(
         &self,
         arguments: C,
         closure: F,
@@ -282,7 +347,7 @@ impl<T: 'static> Trust<T> {
 
     #[inline(always)]
     #[track_caller]
-    pub fn __apply_with_then<C: NoRef, U: NoRef, F, R>(&self, arguments: C, closure: F, then: R)
+    pub fn __apply_with_then<C: Captured, U: NoRef, F, R>(&self, arguments: C, closure: F, then: R)
     where
         F: FnOnce(&mut T, C) -> U + Send + 'static,
         R: FnOnce(U) + 'static,
@@ -292,23 +357,11 @@ impl<T: 'static> Trust<T> {
 
     #[inline(always)]
     #[track_caller]
-    pub fn __apply_with_async<C: NoRef, U: NoRef, F>(&self, arguments: C, closure: F) -> Pending<U>
+    pub fn __apply_with_async<C: Captured, U: NoRef, F>(&self, arguments: C, closure: F) -> Pending<U>
     where
         F: FnOnce(&mut T, C) -> U + Send + 'static,
     {
         self.apply_with_async(closure, arguments)
-    }
-}
-
-/// The completion of a request whose error nobody takes: prints it.
-#[inline(always)]
-fn or_report<U>(
-    then: impl FnOnce(U) + 'static,
-    sent_from: &'static Location<'static>,
-) -> impl FnOnce(Result<U, DelegationError>) + 'static {
-    move |outcome| match outcome {
-        Ok(result) => then(result),
-        Err(error) => report_unawaited(error, sent_from),
     }
 }
 
@@ -336,19 +389,5 @@ impl<T> fmt::Debug for Trust<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = std::any::type_name::<T>();
         write!(f, "Trust<{name}>(property {} of worker {})", self.property, self.handle.trustee)
-    }
-}
-
-// SAFETY: a trust holds no reference that its receiver could not use: inside a process its counted handle is valid
-// on every thread, and another node is lent one of its own.
-unsafe impl<T> NoRef for Trust<T> {
-    fn encode(self, to: &mut Encoder) {
-        if !Handle::lend(&self.handle, to) {
-            to.refuse_because(self, Why::OtherRuntime);
-        }
-    }
-
-    fn decode(from: &mut Decoder<'_>) -> Result<Self, Malformed> {
-        from.given_back().map_or_else(|| Handle::decode(from).map(Self::new), Ok)
     }
 }

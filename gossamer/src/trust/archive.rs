@@ -117,7 +117,7 @@ impl<T: 'static> Trust<T> {
         C::Archived: for<'a> CheckBytes<HighValidator<'a, rancor::Error>>,
         F: FnOnce(&mut T, &C::Archived) -> U + Send,
     {
-        refuse_captures!(F);
+        const { refuse_captures::<F>() };
         let archive = Archive::of(argument).unwrap_or_else(|error| panic!("`apply_archived`: {error}"));
         let read = move |property: &mut T, archive: Archive<C>| match archive.get() {
             Ok(archived) => closure(property, archived),

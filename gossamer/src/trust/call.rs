@@ -13,7 +13,7 @@
 
 use crate::lane::catch::{self, Caught};
 use crate::lane::context;
-use crate::lane::error::{DelegationError, Reason};
+use crate::lane::error::{DelegationError, Reason, print};
 use crate::lane::operation::Delegated;
 use crate::structures::oneshot;
 use crate::sys::fibers::fiber::Fiber;
@@ -70,6 +70,7 @@ impl<T: 'static> Target<'_, T> {
     /// Applies a closure and waits for its result. Reports name the type `N`, here and below: the user's closure, where
     /// `closure` only wraps it.
     #[inline(always)]
+    #[track_caller]
     pub(crate) fn call<N, C, U, F>(
         &self,
         call: &'static str,
@@ -100,6 +101,7 @@ impl<T: 'static> Target<'_, T> {
     /// As `call`, where something stands against doing it at once.
     #[cold]
     #[inline(never)]
+    #[track_caller]
     fn call_slowly<N, C, U, F>(
         self,
         from: From<'_>,
@@ -113,7 +115,9 @@ impl<T: 'static> Target<'_, T> {
         U: NoRef,
         F: FnOnce(&mut T, C) -> U + Send,
     {
-        current.into_iter().for_each(|here| here.require_fiber(call));
+        if let Some(here) = current {
+            here.require_fiber(call);
+        }
         match from {
             From::Trustee(here) => {
                 here.take_turn();
@@ -331,8 +335,20 @@ fn unpark(fiber: Rc<Fiber>) {
     }
 }
 
+/// The completion of a request whose error nobody takes: prints it.
+#[inline(always)]
+pub(super) fn or_report<U>(
+    then: impl FnOnce(U) + 'static,
+    sent_from: &'static Location<'static>,
+) -> impl FnOnce(Result<U, DelegationError>) + 'static {
+    move |outcome| match outcome {
+        Ok(result) => then(result),
+        Err(error) => report_unawaited(error, sent_from),
+    }
+}
+
 /// Reports an error that nobody waits for.
 #[cold]
 pub(crate) fn report_unawaited(error: DelegationError, sent_from: &'static Location<'static>) {
-    eprintln!("gossamer: {}; its callback is not called", error.with_sender(sent_from));
+    print(&format!("gossamer: {}; its callback is not called\n", error.with_sender(sent_from)));
 }

@@ -10,10 +10,11 @@ use crate::wire::decoder::Decoder;
 use crate::wire::encoder::Encoder;
 use crate::wire::refusal::Malformed;
 use crate::worker::mailbox::inbox::Message;
+use crate::worker::nodes::lending::{AnyHandle, PropertyKey};
 use crate::worker::shared::Shared;
 use crate::worker::{self, Worker, with_worker};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// Where a property is. Alive as long as one trust of it is in this node.
 pub(crate) struct Handle {
@@ -22,17 +23,24 @@ pub(crate) struct Handle {
     pub(crate) trustee: u32,
     /// Index of the property in the trustee's table.
     pub(crate) property: u32,
-    /// The worker of another node that lent it, and under which number.
-    lender: Option<(u32, u64)>,
+    /// Who lent it to this node.
+    loan: Option<Loan>,
     /// Whether another node has known the property.
     travelled: AtomicBool,
+}
+
+/// What a handle was lent by a worker of another node.
+struct Loan {
+    lender: u32,
+    /// How often: all of them are given back together.
+    times: AtomicU64,
 }
 
 impl Handle {
     /// The first handle of a property.
     pub(crate) fn new(shared: Arc<Shared>, trustee: u32, property: u32) -> Self {
         let travelled = AtomicBool::new(!shared.is_here(trustee as usize));
-        Self { shared, trustee, property, lender: None, travelled }
+        Self { shared, trustee, property, loan: None, travelled }
     }
 
     /// Lends a handle to the node that it is sent to, if that is of its own runtime: the numbers that it names mean something else in
@@ -44,56 +52,93 @@ impl Handle {
             };
             // Relaxed: the last to drop a handle comes after all that were done with it.
             this.travelled.store(true, Ordering::Relaxed);
-            let number = here.nodes.lending.lend(Arc::clone(this));
-            to.undo(move || with_worker(|here| here.nodes.lending.give_back(number)));
-            (this.trustee, this.property, here.index as u32, number).encode(to);
+            let property = (this.trustee, this.property);
+            here.nodes.lending.lend(property, this);
+            to.undo(move || with_worker(|here| here.nodes.lending.give_back(property, 1)));
+            (this.trustee, this.property, here.index as u32).encode(to);
             true
         })
     }
 
-    /// A handle that another node has lent.
-    pub(crate) fn decode(from: &mut Decoder<'_>) -> Result<Self, Malformed> {
-        let (trustee, property, lender, number) = <(u32, u32, u32, u64)>::decode(from)?;
-        let shared = worker::with(|worker| worker.map(|here| Arc::clone(&here.shared)));
-        let shared = shared.filter(|shared| (trustee as usize) < shared.workers());
-        let shared = shared.ok_or_else(Malformed::instead_of::<Self>)?;
-        let travelled = AtomicBool::new(true);
-        Ok(Self { shared, trustee, property, lender: Some((lender, number)), travelled })
+    /// A handle that another node has lent, or this one, if what it had lent did not leave it.
+    pub(crate) fn decode(from: &mut Decoder<'_>) -> Result<Arc<Self>, Malformed> {
+        let (trustee, property, lender) = <(u32, u32, u32)>::decode(from)?;
+        let handle = worker::with(|worker| {
+            let here = worker.filter(|here| (trustee.max(lender) as usize) < here.shared.workers())?;
+            Some(Self::borrowed(here, (trustee, property), lender))
+        });
+        handle.ok_or_else(Malformed::instead_of::<Self>)
+    }
+
+    /// The handle of a property that `lender` has just lent to this node.
+    fn borrowed(here: &Worker, property: PropertyKey, lender: u32) -> Arc<Self> {
+        let lending = &here.nodes.lending;
+        if let Some(known) = lending.known::<Self>(property) {
+            match &known.loan {
+                // Relaxed: whoever drops the last clone comes after all that were made.
+                Some(loan) if loan.lender == lender => drop(loan.times.fetch_add(1, Ordering::Relaxed)),
+                _ => give_back(here, property, lender, 1),
+            }
+            return known;
+        }
+        let handle = Arc::new(Self {
+            shared: Arc::clone(&here.shared),
+            trustee: property.0,
+            property: property.1,
+            loan: Some(Loan { lender, times: AtomicU64::new(1) }),
+            travelled: AtomicBool::new(true),
+        });
+        let any: Arc<AnyHandle> = Arc::<Self>::clone(&handle);
+        lending.know(property, &any);
+        handle
     }
 }
 
 impl Drop for Handle {
     fn drop(&mut self) {
-        let (trustee, property, lender) = (self.trustee as usize, self.property, self.lender);
+        let (trustee, property) = (self.trustee as usize, self.property);
         let travelled = *self.travelled.get_mut();
+        let loan = self.loan.take().map(|loan| (loan.lender, loan.times.into_inner()));
         worker::with(|current| match current {
             Some(here) if Arc::ptr_eq(&here.shared, &self.shared) => {
-                give_up(here, trustee, property, lender, travelled);
+                give_up(here, trustee, property, loan, travelled);
             }
-            _ if lender.is_none() && self.shared.is_here(trustee) => {
+            _ if loan.is_none() && self.shared.is_here(trustee) => {
                 // Refused only once the runtime has ended, and the property with it.
                 let _ended = self.shared.mailbox(trustee).send(Message::Retire { property, travelled });
             }
             // By the worker that sends the requests of threads, behind those.
             _ => {
-                let give_up = move |here: &Worker| give_up(here, trustee, property, lender, travelled);
+                let give_up = move |here: &Worker| give_up(here, trustee, property, loan, travelled);
                 let _ended = self.shared.mailbox_towards(trustee).send(Message::Act(Box::new(give_up)));
             }
         });
     }
 }
 
-fn give_up(here: &Worker, trustee: usize, property: u32, lender: Option<(u32, u64)>, travelled: bool) {
+fn give_up(here: &Worker, trustee: usize, property: u32, loan: Option<(u32, u64)>, travelled: bool) {
     let retire = |_: &mut Root, (property, travelled): (u32, bool)| {
         with_worker(|here| here.retire(property, travelled));
     };
-    match lender {
-        Some((lender, number)) => {
-            let give_back =
-                |_: &mut Root, number: u64| with_worker(|here| here.nodes.lending.give_back(number));
-            here.tell_worker(lender as usize, Delegated::travelling::<Root, _>(give_back), number);
-        }
+    match loan {
+        Some((lender, times)) => give_back(here, (trustee as u32, property), lender, times),
         None if trustee == here.index => here.retire(property, travelled),
         None => here.tell_worker(trustee, Delegated::travelling::<Root, _>(retire), (property, travelled)),
     }
+}
+
+/// Gives a lender back what it has lent so many times.
+fn give_back(here: &Worker, property: PropertyKey, lender: u32, times: u64) {
+    if lender as usize == here.index {
+        return here.nodes.lending.give_back(property, times);
+    }
+    let give_back = |_: &mut Root, (trustee, property, times): (u32, u32, u64)| {
+        with_worker(|here| here.nodes.lending.give_back((trustee, property), times));
+    };
+    let (trustee, property) = property;
+    here.tell_worker(
+        lender as usize,
+        Delegated::travelling::<Root, _>(give_back),
+        (trustee, property, times),
+    );
 }

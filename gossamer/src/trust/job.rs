@@ -3,16 +3,21 @@
 use crate::lane::catch;
 use crate::lane::error::{DelegationError, Origin, Reason};
 use crate::sys::fibers::fiber::Fiber;
-use crate::sys::fibers::stack::StackError;
+use crate::sys::fibers::job::NotStarted;
 use crate::trust::fiber_local::drop_locals;
 use crate::trust::join::reason_of;
 use std::cell::Cell;
 use std::panic::{self, AssertUnwindSafe};
 
+/// The outcome of a fiber on its way to a handle: its error is printed if nobody takes it.
+pub(super) fn or_printed<U>(outcome: Result<U, DelegationError>) -> Result<U, DelegationError> {
+    outcome.map_err(DelegationError::printed_unless_taken)
+}
+
 /// Runs the body of a fiber and sends its outcome.
 pub(super) fn run_job<U>(
     body: impl FnOnce() -> U,
-    start: Result<(), StackError>,
+    start: Result<(), NotStarted>,
     origin: Origin,
     to: impl FnOnce(Result<U, DelegationError>),
 ) {
@@ -25,7 +30,8 @@ pub(super) fn run_job<U>(
     // A fiber must not unwind: not by the destructors of a body that cannot start, nor of a result nobody receives.
     let job = || {
         let outcome = match start {
-            Err(error) => Err(Reason::NoStack { message: error.to_string() }),
+            Err(NotStarted::NoStack(error)) => Err(Reason::NoStack { message: error.to_string() }),
+            Err(NotStarted::Cancelled) => Err(Reason::Cancelled),
             Ok(()) => panic::catch_unwind(AssertUnwindSafe(body)).map_err(reason_of),
         };
         drop_locals();

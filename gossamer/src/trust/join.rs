@@ -3,6 +3,7 @@
 use crate::lane::error::{DelegationError, Origin, Reason};
 use crate::structures::oneshot::OneshotReceiver;
 use crate::trust::Pending;
+use crate::trust::cancel::Canceller;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
@@ -10,16 +11,36 @@ use std::task::{Context, Poll};
 
 /// A running fiber: what [`spawn`](crate::spawn) returns. Dropping it detaches the fiber.
 ///
+/// A panic of a detached fiber is printed, with the line that started it, and changes no exit status: the others go on, and the process
+/// ends with what `main` returns. Join the fibers on which that is to depend: a panic of `main` gives status 101.
+///
 /// It is a future too, so that other runtimes can `.await` a fiber.
 #[must_use = "a fiber that nobody joins is cancelled when main returns"]
-pub struct JoinHandle<U>(Pending<U>);
+pub struct JoinHandle<U>(Pending<U>, Option<Canceller>);
 
 impl<U> JoinHandle<U> {
-    pub(crate) fn new(receiver: OneshotReceiver<Result<U, DelegationError>>, origin: Origin) -> Self {
-        Self(Pending::new(receiver, origin))
+    pub(crate) fn new(
+        receiver: OneshotReceiver<Result<U, DelegationError>>,
+        origin: Origin,
+        canceller: Option<Canceller>,
+    ) -> Self {
+        Self(Pending::new(receiver, origin), canceller)
     }
 
     /// Waits until the fiber ends and returns its result.
+    ///
+    /// For no longer than a time one waits with [`timeout`](crate::timeout); the fiber goes on, unless it is [cancelled](Self::cancel):
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// # gossamer::run(gossamer::Config::default().threads(1), || {
+    /// let mut slow = gossamer::spawn(|| gossamer::sleep(Duration::from_secs(3600)));
+    /// if gossamer::timeout(Duration::from_millis(5), &mut slow).is_err() {
+    ///     slow.cancel();
+    /// }
+    /// assert!(slow.try_join().is_err()); // has ended
+    /// # });
+    /// ```
     ///
     /// # Panics
     /// If the fiber panicked (with its message), could not get a stack, or was cancelled; in a delegated closure or a
@@ -41,6 +62,29 @@ impl<U> JoinHandle<U> {
     pub fn try_join(self) -> Result<U, DelegationError> {
         refuse_while_unwinding("joins a fiber", "join it before, or detach it");
         self.0.try_wait()
+    }
+
+    /// Cancels the fiber, on whichever node it is: its next blocking call unwinds it, also the one in which it waits now, as the end of
+    /// the runtime does. One that has not begun never begins: its worker drops what it captures, where no destructor can wait. Joining it
+    /// gives [`Reason::Cancelled`](crate::Reason::Cancelled), unless it ends by itself before.
+    ///
+    /// Never waits, so the fiber may go on for a while: join it to know that it has ended. A call that waits for a trustee's answer is
+    /// not left before that is there. Destructors run; a fiber that catches the panic is unwound again at the next blocking call, and
+    /// the process ends if it keeps doing so. It costs a message, and the fiber's worker looks at all its fibers once for all that are
+    /// cancelled in a turn. A coroutine of the crate `may` is not cancelled.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::Reason;
+    /// let sleeper = gossamer::spawn(|| gossamer::sleep(std::time::Duration::from_secs(3600)));
+    /// sleeper.cancel();
+    /// assert_eq!(*sleeper.try_join().unwrap_err().reason(), Reason::Cancelled);
+    /// # });
+    /// ```
+    pub fn cancel(&self) {
+        if let Some(canceller) = self.1.as_ref().filter(|_| !self.is_finished()) {
+            canceller.cancel();
+        }
     }
 
     /// Whether the fiber has ended.

@@ -70,7 +70,7 @@ where
     let origin = Origin::of::<F>(index as u32, Location::caller());
     // SAFETY: the caller's.
     match unsafe { coroutine::spawn(move || run_job(f, Ok(()), origin, |outcome| sender.send(outcome))) } {
-        Ok(()) => JoinHandle::new(receiver, origin),
+        Ok(()) => JoinHandle::new(receiver, origin, None),
         Err(error) => panic!("`spawn_may`: {error}"),
     }
 }

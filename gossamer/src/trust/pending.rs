@@ -4,7 +4,7 @@ use crate::lane::error::{DelegationError, Origin, Reason};
 use crate::structures::oneshot::OneshotReceiver;
 use crate::trust::apply::rethrow;
 use crate::worker;
-use crate::worker::fibers::wake::block_on;
+use crate::worker::fibers::wake::{block_on, poll_or_wait};
 use std::fmt;
 use std::future::Future;
 use std::panic::Location;
@@ -15,6 +15,10 @@ use std::task::{Context, Poll, ready};
 ///
 /// [`wait`](Self::wait) for it in a fiber or on a thread, or `.await` it in any async runtime: whoever answers wakes
 /// whoever waits. Dropping it does not stop the request.
+///
+/// In a fiber use [`block_on`](crate::block_on) to await several of them. Another executor that runs in a fiber (`block_on` of
+/// the crates `futures` or `tokio`) knows nothing of fibers and would block the whole worker, so there the future waits when it is
+/// polled, as [`wait`](Self::wait) does.
 ///
 /// # Panics
 /// The future panics as [`wait`](Self::wait) does.
@@ -29,6 +33,11 @@ impl<U> Pending<U> {
         Self { receiver, origin }
     }
 
+    /// What a report says of the request.
+    pub(super) fn origin(&self) -> Origin {
+        self.origin
+    }
+
     /// Waits for the result. A fiber lets others run meanwhile; a thread that is no worker sleeps.
     ///
     /// # Panics
@@ -41,6 +50,14 @@ impl<U> Pending<U> {
         }
     }
 
+    pub(super) fn poll_outcome(&mut self, context: &mut Context<'_>) -> Poll<Result<U, DelegationError>> {
+        let origin = self.origin;
+        match ready!(poll_or_wait(Pin::new(&mut self.receiver), context, "await")) {
+            Ok(outcome) => Poll::Ready(outcome.map_err(|error| origin.complete(error))),
+            Err(_closed) => Poll::Ready(Err(origin.error(Reason::Ended))),
+        }
+    }
+
     /// As [`wait`](Self::wait), but returns why there is no result.
     ///
     /// # Errors
@@ -48,9 +65,10 @@ impl<U> Pending<U> {
     ///
     /// # Panics
     /// In a delegated closure or a callback.
+    #[track_caller]
     pub fn try_wait(self) -> Result<U, DelegationError> {
         let origin = self.origin;
-        worker::with(|worker| worker.map(|here| here.require_fiber("wait")));
+        worker::require_fiber("wait");
         // Often it is there already; then neither a waker nor a future is needed.
         let outcome = match self.receiver.try_take() {
             Some(outcome) => outcome,
@@ -60,6 +78,20 @@ impl<U> Pending<U> {
             Ok(outcome) => outcome.map_err(|error| origin.complete(error)),
             Err(_closed) => Err(origin.error(Reason::Ended)),
         }
+    }
+
+    /// A future of the result, or of why there is none, which does not panic: [`try_wait`](Self::try_wait) for async code.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || {
+    /// let list = gossamer::entrust(vec![1, 2]);
+    /// let pending = list.apply_async(|list| list[7]);
+    /// let outcome = gossamer::block_on(pending.outcome());
+    /// assert!(outcome.unwrap_err().to_string().contains("index out of bounds"));
+    /// # });
+    /// ```
+    pub fn outcome(self) -> PendingOutcome<U> {
+        PendingOutcome(self)
     }
 
     /// Whether waiting would return at once.
@@ -72,12 +104,23 @@ impl<U> Future for Pending<U> {
     type Output = U;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<U> {
-        let origin = self.origin;
-        match ready!(Pin::new(&mut self.receiver).poll(context)) {
-            Ok(Ok(result)) => Poll::Ready(result),
-            Ok(Err(error)) => panic!("{}", origin.complete(error)),
-            Err(_closed) => panic!("{}", origin.error(Reason::Ended)),
+        match ready!(self.poll_outcome(context)) {
+            Ok(result) => Poll::Ready(result),
+            Err(error) => panic!("{error}"),
         }
+    }
+}
+
+/// The result of a [`Pending`] or why there is none, as a future: what [`Pending::outcome`] returns.
+#[must_use = "futures do nothing unless they are polled"]
+#[derive(Debug)]
+pub struct PendingOutcome<U>(Pending<U>);
+
+impl<U> Future for PendingOutcome<U> {
+    type Output = Result<U, DelegationError>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        self.0.poll_outcome(context)
     }
 }
 

@@ -10,17 +10,21 @@ use crate::lane::operation::Delegated;
 use crate::lane::property::{ROOT, Root};
 use crate::structures::inline_closure::InlineClosure;
 use crate::structures::oneshot::OneshotSender;
-use crate::sys::fibers::fiber::Job;
+use crate::sys::fibers::job::{Job, JobId};
 use crate::sys::image::location::PortableLocation;
-use crate::trust::NoRef;
 use crate::trust::call::Target;
-use crate::trust::job::run_job;
+use crate::trust::cancel;
+use crate::trust::job::{or_printed, run_job};
+use crate::trust::spawn::Else;
+use crate::trust::{NoRef, Returned};
 use crate::wire::decoder::Decoder;
 use crate::wire::encoder::{Encoder, Refused};
 use crate::wire::refusal::Malformed;
+use crate::worker::fibers::cancel::job_of_ticket;
 use crate::worker::nodes::answers::Outcome;
 use crate::worker::{self, Worker, with_worker};
 use std::panic::Location;
+use std::sync::atomic::AtomicU64;
 
 impl<T: 'static> Target<'_, T> {
     /// Applies a closure at a trustee of another node, and has `then` called with the outcome, on this worker. A fiber
@@ -210,6 +214,11 @@ impl Asked {
         Origin::of::<N>(worker as u32, self.at())
     }
 
+    /// The number of the job that it becomes, or of those.
+    pub(super) fn job_id(&self) -> JobId {
+        job_of_ticket(self.ticket)
+    }
+
     /// The request was read whole: from here on whoever drops this tells who asked.
     pub(super) fn accept(mut self) -> Self {
         self.accepted = true;
@@ -223,14 +232,14 @@ impl Asked {
     }
 
     /// A job of a fiber that runs `body` and sends its result to who asked.
-    pub(super) fn job<N, U: NoRef>(self, here: &Worker, body: impl FnOnce() -> U + 'static) -> Job {
-        let spawned_at = self.at();
+    pub(super) fn job<N, U: Returned>(self, here: &Worker, body: impl FnOnce() -> U + 'static) -> Job {
+        let (spawned_at, id) = (self.at(), self.job_id());
         let origin = Origin::of::<N>(here.index as u32, spawned_at);
         let asked = self.accept();
         let answer = move |outcome: Result<U, DelegationError>| {
-            asked.send(outcome.and_then(|result| encoded(result, origin)));
+            asked.send(outcome.and_then(|result| encoded(result.into_sent(), origin)));
         };
-        Job { start: InlineClosure::new(move |start| run_job(body, start, origin, answer)), spawned_at }
+        Job { start: InlineClosure::new(move |start| run_job(body, start, origin, answer)), spawned_at, id }
     }
 }
 
@@ -246,18 +255,41 @@ pub(super) fn encoded<U: NoRef>(result: U, origin: Origin) -> Outcome {
     }
 }
 
-/// Sends a request to a trustee of another node whose result comes from a fiber there, to `sender`. The user's closure is `N`.
-pub(super) fn ask<N, T: 'static, C: NoRef, U: NoRef>(
+/// Sends a request to a trustee of another node whose result comes from a fiber there, to `answer`; `note` gets the number of its job.
+/// The user's closure is `N`.
+pub(super) fn ask<N, T: 'static, C: NoRef, U: Returned>(
+    here: &Worker,
+    to: (usize, Target<'_, T>),
+    delegated: Delegated<T, (Asked, C), ()>,
+    arguments: C,
+    (origin, answer): (Origin, impl FnOnce(Result<U, DelegationError>) + 'static),
+    note: impl FnOnce(JobId),
+) {
+    if let Err((Refused { refusal, value }, failed)) =
+        try_ask::<N, _, _, _>(here, to, delegated, arguments, (origin, answer), note)
+    {
+        catch::contained(|| drop(value));
+        failed(Err(origin.error(Reason::Stays { message: refusal.to_string() })));
+    }
+}
+
+/// As `ask`; `note` gets the number of the job that the fiber will have. Gives back what cannot leave this node, and what tells that
+/// to `answer`.
+fn try_ask<N, T: 'static, C: NoRef, U: Returned>(
     here: &Worker,
     (trustee, target): (usize, Target<'_, T>),
     delegated: Delegated<T, (Asked, C), ()>,
     arguments: C,
-    (origin, sender): (Origin, OneshotSender<Result<U, DelegationError>>),
-) {
+    (origin, answer): (Origin, impl FnOnce(Result<U, DelegationError>) + 'static),
+    note: impl FnOnce(JobId),
+) -> Result<(), (Refused<(Asked, C)>, impl FnOnce(Result<(), DelegationError>) + 'static)> {
     if !travels::<N>() {
-        return sender.send(Err(origin.error(Reason::Stays { message: STAYS.into() })));
+        answer(Err(origin.error(Reason::Stays { message: STAYS.into() })));
+        return Ok(());
     }
-    let ticket = here.expect_new(Box::new(move |outcome| sender.send(decoded(outcome))));
+    let ticket =
+        here.expect_new(Box::new(move |outcome| answer(decoded::<U::Sent>(outcome).map(U::from_sent))));
+    note(job_of_ticket(ticket));
     let at = PortableLocation::of(origin.sent_from());
     let asked = Asked { client: here.index as u32, ticket, at, accepted: false };
     let failed = move |outcome: Result<(), DelegationError>| {
@@ -268,10 +300,7 @@ pub(super) fn ask<N, T: 'static, C: NoRef, U: NoRef>(
     let withdraw = Withdraw { here, ticket };
     let pushed = target.try_push(here, trustee, delegated, (asked, arguments), failed);
     std::mem::forget(withdraw);
-    if let Err((Refused { refusal, value }, failed)) = pushed {
-        catch::contained(|| drop(value));
-        failed(Err(origin.error(Reason::Stays { message: refusal.to_string() })));
-    }
+    pushed
 }
 
 /// Takes back who waits for an answer, if what asks for it panics on the way: the encoding of an argument, or a full backlog.
@@ -287,12 +316,13 @@ impl Drop for Withdraw<'_> {
 }
 
 /// Starts a fiber on a worker of another node.
-pub(super) fn start<N, C: NoRef, U: NoRef, F>(
+pub(super) fn start<N, C: NoRef, U: Returned, F>(
     here: &Worker,
-    trustee: usize,
+    (trustee, or_else): (usize, Else),
     f: F,
     arguments: C,
-    to: (Origin, OneshotSender<Result<U, DelegationError>>),
+    (origin, sender): (Origin, OneshotSender<Result<U, DelegationError>>),
+    job: &AtomicU64,
 ) where
     F: FnOnce(C) -> U + Send + 'static,
 {
@@ -305,5 +335,18 @@ pub(super) fn start<N, C: NoRef, U: NoRef, F>(
         property: ROOT,
         of: std::marker::PhantomData,
     };
-    ask::<N, _, _, _>(here, (trustee, target), Delegated::travelling::<N, _>(arrive), arguments, to);
+    let (delegated, to) = (Delegated::travelling::<N, _>(arrive), (trustee, target));
+    let answer = move |outcome| sender.send(or_printed(outcome));
+    let note = |id| cancel::note(job, id);
+    match try_ask::<N, _, _, _>(here, to, delegated, arguments, (origin, answer), note) {
+        Ok(()) => {}
+        // Nobody has said where it is to run.
+        Err((Refused { value: Some((asked, arguments)), .. }, _)) if matches!(or_else, Else::Here) => {
+            here.tell(here.next_spawn_here(), delegated, (asked.accept(), arguments));
+        }
+        Err((Refused { refusal, value }, failed)) => {
+            catch::contained(|| drop(value));
+            failed(Err(origin.error(Reason::Stays { message: refusal.to_string() })));
+        }
+    }
 }

@@ -2,6 +2,7 @@
 
 use crate::lane::operation::refuse_captures;
 use crate::trust::{NoRef, Trust, Trustee};
+use crate::wire::captured::Captured;
 use crate::wire::decoder::Decoder;
 use crate::wire::encoder::Encoder;
 use crate::wire::refusal::Malformed;
@@ -61,10 +62,32 @@ impl<K: Hash + ?Sized, T: 'static> Sharded<K, T> {
     /// Where the caller cannot wait, and on a thread that is no worker.
     #[track_caller]
     pub fn with<F: Fn() -> T + Send + Copy>(make: F) -> Self {
-        refuse_captures!(F);
+        const { refuse_captures::<F>() };
+        Self::on(&Trustee::all(), make)
+    }
+
+    /// As [`with`](Self::with), with a shard on each of these trustees, in this order: workers that are kept for it, say. One that is
+    /// there twice has two.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(3), || {
+    /// use gossamer::{Sharded, Trustee};
+    /// let dedicated = &Trustee::all()[1..]; // fibers are spawned on worker 0, with `spawn_on`
+    /// let counts = Sharded::<str, u64>::on(dedicated, || 0);
+    /// counts.shard("a").apply(|count| *count += 1);
+    /// assert_eq!(counts.shards().len(), 2);
+    /// # });
+    /// ```
+    ///
+    /// # Panics
+    /// If there are no trustees, one's runtime has ended, or `make` panics; and where the caller cannot wait.
+    #[track_caller]
+    pub fn on<F: Fn() -> T + Send + Copy>(trustees: &[Trustee], make: F) -> Self {
+        const { refuse_captures::<F>() };
+        assert!(!trustees.is_empty(), "a `Sharded` on no trustees has no shard for a key");
         let mut shards = Vec::new();
         // Not `map`, whose closure would stand for the caller in the report of a panic.
-        for trustee in Trustee::all() {
+        for trustee in trustees {
             shards.push(trustee.make::<F, _, _, _>(move |()| make(), ()));
         }
         Self { shards: shards.into(), keys: PhantomData }
@@ -73,10 +96,29 @@ impl<K: Hash + ?Sized, T: 'static> Sharded<K, T> {
     /// The shard of a key. The same key always has the same shard.
     #[inline]
     pub fn shard(&self, key: &K) -> &Trust<T> {
-        let hash = HASHER.hash_one(key);
+        &self.shards[self.index_of(key)]
+    }
+
+    /// The place of a key's shard in [`shards`](Self::shards).
+    #[inline]
+    pub fn index_of(&self, key: &K) -> usize {
+        self.index_of_hash(Self::hash_of(key))
+    }
+
+    /// The hash by which keys are spread, the same on every node and in every run of a program: for whoever sorts keys by shards, or
+    /// hashes them once for the shard and for a table in it.
+    ///
+    /// A shard is picked by its upper bits, so a table may use the lower ones. It does not withstand keys that an attacker has chosen.
+    #[inline]
+    pub fn hash_of(key: &K) -> u64 {
+        HASHER.hash_one(key)
+    }
+
+    /// As [`index_of`](Self::index_of), of a key with this [hash](Self::hash_of).
+    #[inline]
+    pub fn index_of_hash(&self, hash: u64) -> usize {
         // The high half of a product spreads as a remainder does, without the division.
-        let index = (u128::from(hash) * self.shards.len() as u128) >> 64;
-        &self.shards[index as usize]
+        ((u128::from(hash) * self.shards.len() as u128) >> 64) as usize
     }
 
     /// All shards, in the order of [`Trustee::all`].
@@ -102,6 +144,36 @@ impl<K: Hash + ?Sized, T: 'static> Sharded<K, T> {
             results.push(pending.wait());
         }
         results
+    }
+
+    /// As [`map_all`](Self::map_all), with a clone of `arguments` handed to the closure at each shard.
+    ///
+    /// # Panics
+    /// As [`map_all`](Self::map_all).
+    #[track_caller]
+    pub fn map_all_with<C: NoRef + Clone, U: NoRef, F>(&self, closure: F, arguments: C) -> Vec<U>
+    where
+        F: FnOnce(&mut T, C) -> U + Send + Copy + 'static,
+    {
+        let (mut pending, mut results) = (Vec::new(), Vec::new());
+        for shard in self.shards.iter() {
+            pending.push(shard.apply_with_async(closure, arguments.clone()));
+        }
+        for pending in pending {
+            results.push(pending.wait());
+        }
+        results
+    }
+
+    /// As the macros write it (`arguments_first`).
+    #[doc(hidden)]
+    #[inline(always)]
+    #[track_caller]
+    pub fn __map_all_with<C: Captured + Clone, U: NoRef, F>(&self, arguments: C, closure: F) -> Vec<U>
+    where
+        F: FnOnce(&mut T, C) -> U + Send + Copy + 'static,
+    {
+        self.map_all_with(closure, arguments)
     }
 }
 

@@ -1,27 +1,40 @@
 //! Starting fibers, and what every fiber may call.
 
+use crate::lane::constant::travels;
 use crate::lane::context::{self, Context};
 use crate::lane::error::Origin;
 use crate::lane::operation::{Delegated, refuse_captures};
 use crate::lane::property::Root;
 use crate::structures::inline_closure::SendInlineClosure;
 use crate::structures::oneshot;
-use crate::sys::fibers::fiber::{Fiber, Job};
-use crate::sys::fibers::stack::StackError;
+use crate::sys::fibers::fiber::Fiber;
+use crate::sys::fibers::job::{Job, JobId, NotStarted};
 use crate::sys::threads::outside;
-use crate::trust::job::run_job;
-use crate::trust::{JoinHandle, NoRef, Trustee, remote};
+use crate::trust::cancel::Canceller;
+use crate::trust::job::{or_printed, run_job};
+use crate::trust::{JoinHandle, NoRef, Returned, Trustee, remote};
 use crate::worker::mailbox::inbox::Message;
 use crate::worker::shared::Shared;
-use crate::worker::{self, Worker};
+use crate::worker::{self, Worker, no_runtime};
 use std::panic::Location;
 use std::time::{Duration, Instant};
 
 /// Starts a fiber on one of the workers, each in turn, and returns at once.
 ///
 /// Like [delegated closures](crate::Trust#delegated-closures), `f` captures nothing by itself: the macros send its captures along
-/// inside a marked function, [`spawn_with`] takes them elsewhere. On another node it starts only if it is a constant: in a marked
-/// function, in a `const` block, or a `fn`.
+/// inside a marked function, [`spawn_with`] takes them elsewhere.
+///
+/// # On a rack
+/// Fibers are spread over the workers of all nodes. One that cannot leave its node starts on a worker of this one: if it captures
+/// something that stays, as a socket, or may return such a thing, and if the closure is no constant (in a marked function, in a `const`
+/// block, or a `fn`).
+///
+/// A closure that loops for ever, or always panics, may be spawned too: its handle is a `JoinHandle<!>`.
+///
+/// # Errors that nobody takes
+/// If the handle is dropped, the fiber goes on. Should it panic, or not start, that is printed on standard error, with the line that
+/// called `spawn`. It changes neither the other fibers nor the exit status: as a thread of `std` or a task of tokio, a fiber
+/// tells how it ended to whoever joins it.
 ///
 /// # Thread-locals
 /// Fibers of one worker share its thread and take turns in every blocking call of this crate. `std`, and crates that know nothing of
@@ -46,12 +59,12 @@ use std::time::{Duration, Instant};
 /// # Panics
 /// On a thread that is no worker: use [`Trustee::spawn`] there.
 #[track_caller]
-pub fn spawn<U: NoRef, F>(f: F) -> JoinHandle<U>
+pub fn spawn<U: Returned, F>(f: F) -> JoinHandle<U>
 where
     F: FnOnce() -> U + Send + 'static,
 {
-    refuse_captures!(F);
-    start::<F, _, _, _>(next_trustee(), |()| f(), (), Location::caller())
+    const { refuse_captures::<F>() };
+    start_anywhere::<F, _, _, _>(|()| f(), (), Location::caller())
 }
 
 /// As [`spawn`], with arguments handed to the closure.
@@ -59,21 +72,48 @@ where
 /// # Panics
 /// On a thread that is no worker.
 #[track_caller]
-pub fn spawn_with<C: NoRef, U: NoRef, F>(f: F, arguments: C) -> JoinHandle<U>
+pub fn spawn_with<C: NoRef, U: Returned, F>(f: F, arguments: C) -> JoinHandle<U>
 where
     F: FnOnce(C) -> U + Send + 'static,
 {
-    refuse_captures!(F);
-    start::<F, _, _, _>(next_trustee(), f, arguments, Location::caller())
+    const { refuse_captures::<F>() };
+    start_anywhere::<F, _, _, _>(f, arguments, Location::caller())
 }
 
-/// The worker whose turn it is to get a fiber.
-fn next_trustee() -> Trustee {
-    let next = worker::with(|worker| worker.map(|here| here.shared.base + here.next_spawn() as u32));
+/// Starts a fiber on the worker whose turn it is.
+#[track_caller]
+fn start_anywhere<N, C: NoRef, U: Returned, F>(
+    f: F,
+    arguments: C,
+    spawned_at: &'static Location<'static>,
+) -> JoinHandle<U>
+where
+    F: FnOnce(C) -> U + Send + 'static,
+{
+    let next = worker::with(|worker| {
+        let here = worker?;
+        let index = if stays::<N, C, U>() { here.next_spawn_here() } else { here.next_spawn() };
+        Some(here.shared.base + index as u32)
+    });
     match next {
-        Some(number) => Trustee::numbered(number),
-        None => panic!("`spawn` on a thread that is no worker of a runtime: use `Trustee::spawn`"),
+        Some(number) => start::<N, _, _, _>(Trustee::numbered(number), Else::Here, f, arguments, spawned_at),
+        None => no_runtime("spawn", "; another thread uses `Trustee::spawn`"),
     }
+}
+
+/// Whether a fiber has to stay on its node, as far as types tell.
+#[inline(always)]
+fn stays<N, C: NoRef, U: Returned>() -> bool {
+    C::SHAPE.stays() || <U::Sent as NoRef>::SHAPE.stays() || !travels::<N>()
+}
+
+/// What becomes of a fiber whose arguments turn out to be unable to leave this node.
+#[derive(Clone, Copy)]
+pub(super) enum Else {
+    /// It starts on a worker of this node.
+    Here,
+    /// Whoever joins it is told.
+    Nowhere,
 }
 
 /// Starts a fiber on the worker of a trustee.
@@ -81,12 +121,12 @@ fn next_trustee() -> Trustee {
 /// # Panics
 /// If the runtime of the trustee has ended.
 #[track_caller]
-pub fn spawn_on<U: NoRef, F>(trustee: Trustee, f: F) -> JoinHandle<U>
+pub fn spawn_on<U: Returned, F>(trustee: Trustee, f: F) -> JoinHandle<U>
 where
     F: FnOnce() -> U + Send + 'static,
 {
-    refuse_captures!(F);
-    start::<F, _, _, _>(trustee, |()| f(), (), Location::caller())
+    const { refuse_captures::<F>() };
+    start::<F, _, _, _>(trustee, Else::Nowhere, |()| f(), (), Location::caller())
 }
 
 /// As [`spawn_on`], with arguments handed to the closure.
@@ -94,17 +134,32 @@ where
 /// # Panics
 /// If the runtime of the trustee has ended.
 #[track_caller]
-pub fn spawn_on_with<C: NoRef, U: NoRef, F>(trustee: Trustee, f: F, arguments: C) -> JoinHandle<U>
+pub fn spawn_on_with<C: NoRef, U: Returned, F>(trustee: Trustee, f: F, arguments: C) -> JoinHandle<U>
 where
     F: FnOnce(C) -> U + Send + 'static,
 {
-    refuse_captures!(F);
-    start::<F, _, _, _>(trustee, f, arguments, Location::caller())
+    const { refuse_captures::<F>() };
+    start::<F, _, _, _>(trustee, Else::Nowhere, f, arguments, Location::caller())
+}
+
+/// As `spawn_on_with`, of a closure of this crate around one of the user, of type `N`: that says whether it travels.
+pub(crate) fn spawn_around<N, C: NoRef, U: Returned, F>(
+    trustee: Trustee,
+    f: F,
+    arguments: C,
+    spawned_at: &'static Location<'static>,
+) -> JoinHandle<U>
+where
+    F: FnOnce(C) -> U + Send + 'static,
+{
+    const { refuse_captures::<N>() };
+    start::<N, _, _, _>(trustee, Else::Nowhere, f, arguments, spawned_at)
 }
 
 /// Starts a fiber. Reports name the type `N`: the user's closure, where `f` only wraps it.
-fn start<N, C: NoRef, U: NoRef, F>(
+pub(super) fn start<N, C: NoRef, U: Returned, F>(
     trustee: Trustee,
+    or_else: Else,
     f: F,
     arguments: C,
     spawned_at: &'static Location<'static>,
@@ -115,17 +170,45 @@ where
     let (sender, receiver) = oneshot::channel();
     let index = trustee.index();
     let origin = Origin::of::<N>(index as u32, spawned_at);
-    if is_here(trustee) {
+    let canceller = if is_here(trustee) {
+        let (canceller, id) = Canceller::of_neighbour(trustee, index as u32);
         let start = SendInlineClosure::new(move |start| {
-            run_job(|| f(arguments), start, origin, |outcome| sender.send(outcome))
+            run_job(|| f(arguments), start, origin, |outcome| sender.send(or_printed(outcome)))
         });
-        send(trustee, SendJob { start, spawned_at });
-    } else if !refuses_fibers() {
-        let start =
-            move |here: &Worker| remote::start::<N, C, U, F>(here, index, f, arguments, (origin, sender));
-        do_on_a_worker(trustee, start);
-    }
-    JoinHandle::new(receiver, origin)
+        send(trustee, SendJob { start, spawned_at, id });
+        canceller
+    } else {
+        let (canceller, job) = Canceller::of_another_node(trustee, index as u32);
+        let start = move |here: &Worker| {
+            remote::start::<N, C, U, F>(here, (index, or_else), f, arguments, (origin, sender), &job);
+        };
+        if !refuses_fibers() {
+            do_on_a_worker(trustee, start);
+        }
+        canceller
+    };
+    JoinHandle::new(receiver, origin, Some(canceller))
+}
+
+/// Starts a fiber on a worker of this process, of which nothing travels to another.
+pub(crate) fn start_in_process<U, F>(
+    trustee: Trustee,
+    f: F,
+    spawned_at: &'static Location<'static>,
+) -> JoinHandle<U>
+where
+    U: Send + 'static,
+    F: FnOnce() -> U + Send + 'static,
+{
+    let (sender, receiver) = oneshot::channel();
+    let index = trustee.index() as u32;
+    let origin = Origin::of::<F>(index, spawned_at);
+    let (canceller, id) = Canceller::of_neighbour(trustee, index);
+    let start = SendInlineClosure::new(move |start| {
+        run_job(f, start, origin, |outcome| sender.send(or_printed(outcome)))
+    });
+    send(trustee, SendJob { start, spawned_at, id });
+    JoinHandle::new(receiver, origin, Some(canceller))
 }
 
 /// Whether a trustee is of this node, or of none.
@@ -159,13 +242,15 @@ pub(super) fn refuses_fibers() -> bool {
 
 /// A job on its way to another worker.
 pub(crate) struct SendJob {
-    pub(crate) start: SendInlineClosure<Result<(), StackError>>,
+    pub(crate) start: SendInlineClosure<Result<(), NotStarted>>,
     pub(crate) spawned_at: &'static Location<'static>,
+    pub(crate) id: JobId,
 }
 
 impl SendJob {
     fn arrive(self, here: &Worker) {
-        here.fibers.scheduler.submit(Job { start: self.start.into_local(), spawned_at: self.spawned_at });
+        let Self { start, spawned_at, id } = self;
+        here.fibers.scheduler.submit(Job { start: start.into_local(), spawned_at, id });
     }
 }
 
@@ -213,12 +298,11 @@ fn arrive_here(job: SendJob) {
 ///
 /// # Panics
 /// In a delegated closure or a callback, which cannot wait.
+#[track_caller]
 pub fn yield_now() {
+    worker::require_fiber("yield_now");
     worker::with(|worker| match worker {
-        Some(here) => {
-            here.require_fiber("yield_now");
-            here.yield_now();
-        }
+        Some(here) => here.yield_now(),
         None => outside::yield_now(),
     });
 }
@@ -252,10 +336,11 @@ pub fn without_suspending<R>(f: impl FnOnce() -> R) -> R {
 ///
 /// # Panics
 /// In a delegated closure or a callback, which cannot wait.
+#[track_caller]
 pub fn sleep(duration: Duration) {
+    worker::require_fiber("sleep");
     worker::with(|worker| match worker {
         Some(here) => {
-            here.require_fiber("sleep");
             let _noted = Fiber::note_wait("sleep");
             match Instant::now().checked_add(duration) {
                 Some(due) => here.sleep_until(due),

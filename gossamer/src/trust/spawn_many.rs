@@ -5,20 +5,25 @@ use crate::lane::operation::{Delegated, refuse_captures};
 use crate::lane::property::{ROOT, Root};
 use crate::structures::inline_closure::InlineClosure;
 use crate::structures::oneshot;
-use crate::sys::fibers::fiber::Job;
+use crate::sys::fibers::job::{Job, JobId};
 use crate::trust::apply::rethrow;
 use crate::trust::call::Target;
-use crate::trust::job::run_job;
+use crate::trust::cancel::Canceller;
+use crate::trust::job::{or_printed, run_job};
 use crate::trust::join::refuse_while_unwinding;
 use crate::trust::remote::{self, Asked};
 use crate::trust::spawn::refuses_fibers;
 use crate::trust::{NoRef, Pending};
-use crate::worker::{self, Worker, with_worker};
+use crate::worker::{self, Worker, no_runtime, with_worker};
 use std::fmt;
+use std::future::Future;
 use std::marker::PhantomData;
+use std::mem;
 use std::ops::Range;
 use std::panic::Location;
+use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, ready};
 
 /// What each fiber of a range returned, or why it did not.
 type Results<U> = Vec<Result<U, DelegationError>>;
@@ -40,27 +45,89 @@ pub fn spawn_many_with<C: NoRef + Clone, U: NoRef, F>(count: usize, f: F, argume
 where
     F: FnOnce(usize, C) -> U + Send + Copy + 'static,
 {
-    refuse_captures!(F);
+    const { refuse_captures::<F>() };
     let spawned_at = Location::caller();
-    worker::with(|worker| match worker {
+    let parts = worker::with(|worker| match worker {
         // Joining what is not started any more says that the runtime has ended.
         Some(_) if refuses_fibers() => {
             let (_closed, receiver) = oneshot::channel();
-            JoinMany { parts: vec![(count, Pending::new(receiver, Origin::of::<F>(0, spawned_at)))] }
+            Some(vec![Part::new(count, Pending::new(receiver, Origin::of::<F>(0, spawned_at)), None)])
         }
-        Some(here) => JoinMany { parts: start::<C, U, F>(here, count, f, &arguments, spawned_at) },
-        None => panic!("`spawn_many_with` on a thread that is no worker of a runtime"),
-    })
+        Some(here) => Some(start::<C, U, F>(here, count, f, &arguments, spawned_at)),
+        None => None,
+    });
+    match parts {
+        Some(parts) => JoinMany { parts },
+        None => no_runtime("spawn_many_with", ""),
+    }
 }
 
 /// The fibers that [`spawn_many_with`] started. Dropping it detaches them.
+///
+/// It is a future too, of what [`join`](Self::join) returns, and panics as that does:
+///
+/// ```
+/// # gossamer::run(gossamer::Config::default().threads(2), || {
+/// use std::time::Duration;
+/// let mut sleepers = gossamer::spawn_many_with(100, |_, ()| gossamer::sleep(Duration::from_secs(3600)), ());
+/// if gossamer::timeout(Duration::from_millis(5), &mut sleepers).is_err() {
+///     sleepers.cancel();
+/// }
+/// assert!(sleepers.try_join().iter().all(|outcome| outcome.is_err()));
+/// # });
+/// ```
 #[must_use = "fibers that nobody joins are cancelled when main returns"]
 pub struct JoinMany<U> {
-    /// Of each node: how many fibers, and their results.
     parts: Vec<Part<U>>,
 }
 
-type Part<U> = (usize, Pending<Results<U>>);
+/// The fibers of a node.
+struct Part<U> {
+    count: usize,
+    state: PartState<U>,
+    canceller: Option<Canceller>,
+}
+
+enum PartState<U> {
+    Awaited(Pending<Results<U>>),
+    Ended(Results<U>),
+}
+
+impl<U> Part<U> {
+    fn new(count: usize, pending: Pending<Results<U>>, canceller: Option<Canceller>) -> Self {
+        Self { count, state: PartState::Awaited(pending), canceller }
+    }
+
+    fn wait(self) -> Results<U> {
+        match self.state {
+            PartState::Ended(results) => results,
+            PartState::Awaited(pending) => {
+                let origin = pending.origin();
+                of_each(self.count, origin, pending.try_wait())
+            }
+        }
+    }
+
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        if let PartState::Awaited(pending) = &mut self.state {
+            let origin = pending.origin();
+            let outcome = ready!(pending.poll_outcome(context));
+            self.state = PartState::Ended(of_each(self.count, origin, outcome));
+        }
+        Poll::Ready(())
+    }
+}
+
+/// What each of so many fibers has come to.
+fn of_each<U>(count: usize, origin: Origin, outcome: Result<Results<U>, DelegationError>) -> Results<U> {
+    match outcome {
+        Ok(results) => {
+            results.into_iter().map(|result| result.map_err(|error| origin.complete(error))).collect()
+        }
+        // Of all of them nothing is known but this.
+        Err(error) => (0..count).map(|_| Err(error.clone())).collect(),
+    }
+}
 
 impl<U> JoinMany<U> {
     /// Waits until all have ended, and returns their results in the order of their numbers.
@@ -90,22 +157,39 @@ impl<U> JoinMany<U> {
     #[track_caller]
     pub fn try_join(self) -> Vec<Result<U, DelegationError>> {
         refuse_while_unwinding("joins fibers", "join them before, or detach them");
-        let mut results = Vec::new();
-        for (count, part) in self.parts {
-            match part.try_wait() {
-                Ok(part) => results.extend(part),
-                // Of all of them nothing is known but this.
-                Err(error) => results.extend((0..count).map(|_| Err(error.clone()))),
-            }
-        }
-        results
+        self.parts.into_iter().flat_map(Part::wait).collect()
+    }
+
+    /// Cancels those that have not ended, on whichever nodes they are, as [`JoinHandle::cancel`](crate::JoinHandle::cancel) does: it does
+    /// not wait for that. A message for each worker.
+    pub fn cancel(&self) {
+        let awaited = self.parts.iter().filter(|part| matches!(part.state, PartState::Awaited(_)));
+        awaited.filter_map(|part| part.canceller.as_ref()).for_each(Canceller::cancel);
     }
 }
+
+impl<U> Future for JoinMany<U> {
+    type Output = Vec<U>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Vec<U>> {
+        for part in &mut self.parts {
+            ready!(part.poll(context));
+        }
+        let results = mem::take(&mut self.parts).into_iter().flat_map(Part::wait);
+        Poll::Ready(results.map(|result| result.unwrap_or_else(|error| panic!("{error}"))).collect())
+    }
+}
+
+impl<U> Unpin for JoinMany<U> {}
 
 impl<U> fmt::Debug for JoinMany<U> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("JoinMany").field("nodes", &self.parts.len()).finish_non_exhaustive()
     }
+}
+
+fn all_or_printed<U>(results: Results<U>) -> Results<U> {
+    results.into_iter().map(or_printed).collect()
 }
 
 /// The numbers of the fibers that some workers of `all` get.
@@ -137,29 +221,31 @@ where
         }
         let (sender, receiver) = oneshot::channel();
         let origin = Origin::of::<F>(first as u32, spawned_at);
-        parts.push((numbers.len(), Pending::new(receiver, origin)));
+        let pending = Pending::new(receiver, origin);
         if here.is_neighbour(first) {
-            let done = move |results| sender.send(Ok(results));
-            start_here::<C, U, F>(here, count, f, arguments.clone(), spawned_at, done);
+            let (done, id) =
+                (move |results: Results<U>| sender.send(Ok(all_or_printed(results))), here.new_job());
+            start_here::<C, U, F>(here, (count, arguments.clone()), f, (spawned_at, id), done);
+            let canceller = Canceller::of_many(here, first, id);
+            parts.push(Part::new(numbers.len(), pending, Some(canceller)));
             continue;
         }
         let arrive = move |_: &mut Root, (asked, (count, arguments)): (Asked, (usize, C))| {
             with_worker(|here| {
-                let (spawned_at, asked) = (asked.at(), asked.accept());
-                start_here::<C, U, F>(here, count, f, arguments, spawned_at, move |results| {
-                    asked.answer(results)
-                });
+                let (origin, asked) = ((asked.at(), asked.job_id()), asked.accept());
+                let done = move |results| asked.answer(results);
+                start_here::<C, U, F>(here, (count, arguments), f, origin, done);
             });
         };
         let target = Target { shared, number: shared.base + first as u32, property: ROOT, of: PhantomData };
         let delegated = Delegated::travelling::<F, _>(arrive);
-        remote::ask::<F, _, _, _>(
-            here,
-            (first, target),
-            delegated,
-            (count, arguments.clone()),
-            (origin, sender),
-        );
+        let answer = move |outcome: Result<Results<U>, DelegationError>| {
+            sender.send(or_printed(outcome.map(all_or_printed)));
+        };
+        let (arguments, mut canceller) = ((count, arguments.clone()), None);
+        let note = |id| canceller = Some(Canceller::of_many(here, first, id));
+        remote::ask::<F, _, _, _>(here, (first, target), delegated, arguments, (origin, answer), note);
+        parts.push(Part::new(numbers.len(), pending, canceller));
     }
     parts
 }
@@ -201,10 +287,9 @@ impl<U> Batch<U> {
 /// Starts this node's share of `count` fibers on its workers.
 fn start_here<C: NoRef + Clone, U: NoRef, F>(
     here: &Worker,
-    count: usize,
+    (count, arguments): (usize, C),
     f: F,
-    arguments: C,
-    spawned_at: &'static Location<'static>,
+    (spawned_at, id): (&'static Location<'static>, JobId),
     done: impl FnOnce(Results<U>) + Send + 'static,
 ) where
     F: FnOnce(usize, C) -> U + Send + Copy + 'static,
@@ -221,7 +306,7 @@ fn start_here<C: NoRef + Clone, U: NoRef, F>(
         let numbers = share(count, &(worker..worker + 1), all);
         // Here, where `clone` cannot wait: it is the program's.
         let arguments = vec![arguments.clone(); numbers.len()];
-        let share = Share { numbers, arguments, batch: Arc::clone(&batch), f, spawned_at };
+        let share = Share { numbers, arguments, batch: Arc::clone(&batch), f, spawned_at, id };
         if worker == here.index {
             share.arrive(here);
         } else {
@@ -238,6 +323,7 @@ struct Share<C, U, F> {
     batch: Arc<Batch<U>>,
     f: F,
     spawned_at: &'static Location<'static>,
+    id: JobId,
 }
 
 impl<C: NoRef + Clone, U: NoRef, F> Share<C, U, F>
@@ -245,14 +331,14 @@ where
     F: FnOnce(usize, C) -> U + Send + Copy + 'static,
 {
     fn arrive(self, here: &Worker) {
-        let Self { numbers, arguments, batch, f, spawned_at } = self;
+        let Self { numbers, arguments, batch, f, spawned_at, id } = self;
         let origin = Origin::of::<F>(here.index as u32, spawned_at);
         for (number, arguments) in numbers.zip(arguments) {
             let batch = Arc::clone(&batch);
             let start = InlineClosure::new(move |start| {
                 run_job(move || f(number, arguments), start, origin, |outcome| batch.finish(number, outcome));
             });
-            here.fibers.scheduler.submit(Job { start, spawned_at });
+            here.fibers.scheduler.submit(Job { start, spawned_at, id });
         }
     }
 }

@@ -7,12 +7,13 @@ use crate::lane::property::{ROOT, Root};
 use crate::trust::apply::rethrow;
 use crate::trust::call::Target;
 use crate::trust::handle::Handle;
-use crate::trust::{JoinHandle, NoRef, Trust, spawn};
+use crate::trust::{JoinHandle, NoRef, Returned, Trust, spawn};
+use crate::wire::captured::Captured;
 use crate::wire::decoder::Decoder;
 use crate::wire::encoder::Encoder;
 use crate::wire::refusal::{Malformed, Why};
-use crate::worker;
 use crate::worker::shared::Shared;
+use crate::worker::{self, no_runtime};
 use std::fmt;
 use std::marker::PhantomData;
 use std::panic::Location;
@@ -57,24 +58,28 @@ impl Trustee {
     ///
     /// # Panics
     /// On a thread that is no worker.
+    #[track_caller]
     pub fn here() -> Self {
         let number = worker::with(|worker| worker.map(|here| here.shared.base + here.index as u32));
-        Self::numbered(
-            number.unwrap_or_else(|| panic!("`Trustee::here` on a thread that is no worker of a runtime")),
-        )
+        match number {
+            Some(number) => Self::numbered(number),
+            None => no_runtime("Trustee::here", ""),
+        }
     }
 
     /// All workers of the caller's runtime, of all nodes, in order.
     ///
     /// # Panics
     /// On a thread that is no worker.
+    #[track_caller]
     pub fn all() -> Vec<Self> {
         let numbers = worker::with(|worker| {
             worker.map(|here| (here.shared.base, here.shared.base + here.shared.workers() as u32))
         });
-        let (first, end) =
-            numbers.unwrap_or_else(|| panic!("`Trustee::all` on a thread that is no worker of a runtime"));
-        (first..end).map(Self::numbered).collect()
+        match numbers {
+            Some((first, end)) => (first..end).map(Self::numbered).collect(),
+            None => no_runtime("Trustee::all", ""),
+        }
     }
 
     /// The place of this worker in [`Trustee::all`].
@@ -114,7 +119,7 @@ impl Trustee {
     where
         F: FnOnce(C) -> T + Send,
     {
-        refuse_captures!(F);
+        const { refuse_captures::<F>() };
         self.make::<F, _, _, _>(make, arguments)
     }
 
@@ -142,7 +147,7 @@ impl Trustee {
     /// # Panics
     /// If the runtime has ended.
     #[track_caller]
-    pub fn spawn<U: NoRef, F>(&self, f: F) -> JoinHandle<U>
+    pub fn spawn<U: Returned, F>(&self, f: F) -> JoinHandle<U>
     where
         F: FnOnce() -> U + Send + 'static,
     {
@@ -154,7 +159,7 @@ impl Trustee {
     /// # Panics
     /// If the runtime has ended.
     #[track_caller]
-    pub fn spawn_with<C: NoRef, U: NoRef, F>(&self, f: F, arguments: C) -> JoinHandle<U>
+    pub fn spawn_with<C: NoRef, U: Returned, F>(&self, f: F, arguments: C) -> JoinHandle<U>
     where
         F: FnOnce(C) -> U + Send + 'static,
     {
@@ -182,7 +187,7 @@ impl Trustee {
 impl Trustee {
     #[inline(always)]
     #[track_caller]
-    pub fn __entrust_with<C: NoRef, T: 'static, F>(&self, arguments: C, make: F) -> Trust<T>
+    pub fn __entrust_with<C: Captured, T: 'static, F>(&self, arguments: C, make: F) -> Trust<T>
     where
         F: FnOnce(C) -> T + Send,
     {
@@ -191,7 +196,7 @@ impl Trustee {
 
     #[inline(always)]
     #[track_caller]
-    pub fn __spawn_with<C: NoRef, U: NoRef, F>(&self, arguments: C, f: F) -> JoinHandle<U>
+    pub fn __spawn_with<C: Captured, U: Returned, F>(&self, arguments: C, f: F) -> JoinHandle<U>
     where
         F: FnOnce(C) -> U + Send + 'static,
     {
@@ -216,6 +221,8 @@ fn insert_here<T: 'static>(value: T) -> u32 {
 /// Gives a value to the trustee of this worker. Never waits, so it may be called in a delegated closure too. In a fiber
 /// it lets others run now and then.
 ///
+/// The value stays on this worker, so it need not be `Send`: an `Rc`, or a `dyn` type in a box, may be a property.
+///
 /// ```
 /// # gossamer::run(gossamer::Config::default().threads(1), || {
 /// let greetings = gossamer::entrust(Vec::<String>::new());
@@ -225,15 +232,18 @@ fn insert_here<T: 'static>(value: T) -> u32 {
 ///
 /// # Panics
 /// On a thread that is no worker: use [`Trustee::entrust`] there.
-pub fn entrust<T: Send + 'static>(value: T) -> Trust<T> {
-    worker::with(|worker| match worker {
-        Some(here) => {
-            if context::current() == Context::Fiber {
-                here.take_turn();
-            }
-            let (shared, trustee) = (Arc::clone(&here.shared), here.index as u32);
-            Trust::new(Handle::new(shared, trustee, here.properties.insert(value)))
+#[track_caller]
+pub fn entrust<T: 'static>(value: T) -> Trust<T> {
+    let handle = worker::with(|worker| {
+        let here = worker?;
+        if context::current() == Context::Fiber {
+            here.take_turn();
         }
-        None => panic!("`entrust` on a thread that is no worker of a runtime: use `Trustee::entrust`"),
-    })
+        let (shared, trustee) = (Arc::clone(&here.shared), here.index as u32);
+        Some(Handle::new(shared, trustee, here.properties.insert(value)))
+    });
+    match handle {
+        Some(handle) => Trust::new(handle),
+        None => no_runtime("entrust", "; another thread uses `Trustee::entrust`"),
+    }
 }

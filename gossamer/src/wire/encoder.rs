@@ -219,6 +219,20 @@ impl Encoder {
     pub(crate) fn encoded<T: NoRef>(value: T) -> Result<Vec<u8>, Refused<T>> {
         Self::marshal(value).map(|marshalled| marshalled.send().into_bytes())
     }
+
+    /// Encodes one value for so many nodes: once if all may decode the same bytes, else for each, since a trust is lent to one.
+    ///
+    /// # Errors
+    /// If there is something in it that cannot leave; then nothing does.
+    pub(crate) fn encoded_for<T: NoRef + Clone>(nodes: usize, value: &T) -> Result<Vec<Vec<u8>>, Refused<T>> {
+        let mut all = vec![Self::marshal(value.clone())?];
+        if all[0].is_unique() {
+            for _ in 1..nodes {
+                all.push(Self::marshal(value.clone())?);
+            }
+        }
+        Ok(all.into_iter().map(|marshalled| marshalled.send().into_bytes()).collect())
+    }
 }
 
 /// A value that cannot leave its node.

@@ -2,6 +2,7 @@
 #![deny(unsafe_code)]
 
 pub(crate) mod batch;
+pub(crate) mod captured;
 pub(crate) mod decoder;
 pub(crate) mod encoder;
 mod failures;

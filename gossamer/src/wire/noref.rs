@@ -56,10 +56,11 @@ use crate::wire::shape::Shape;
     message = "`{Self}` cannot travel to a trustee: it is not known to be free of references (`NoRef`)",
     label = "this value would have to travel",
     note = "references (`&'static` too), pointers, `Rc`, `Arc`, guards and `dyn` types never travel: send owned data, such as a clone, or a `Trust`",
+    note = "what stays on one worker need not travel: `gossamer::spawn_local` starts a fiber beside the caller, `Trustee::entrust_with` makes a property where it will live",
     note = "a type of your own travels with `#[derive(gossamer::NoRef)]`, a type parameter with the bound `gossamer::NoRef`"
 )]
 pub unsafe trait NoRef: Sized + Send + 'static {
-    /// How a value may be copied to another process of this program. Anything but [`Shape::Unbounded`] is a promise.
+    /// How a value may be copied to another process of this program. [`Shape::Unbounded`] and [`Shape::Stays`] promise nothing.
     #[doc(hidden)]
     const SHAPE: Shape = Shape::Unbounded;
 

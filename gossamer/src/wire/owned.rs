@@ -2,6 +2,7 @@
 #![expect(unsafe_code, reason = "`NoRef` is an unsafe trait; no memory is touched here")]
 
 use crate::wire::NoRef;
+use crate::wire::captured::Travels;
 use crate::wire::decoder::Decoder;
 use crate::wire::encoder::Encoder;
 use crate::wire::refusal::Malformed;
@@ -186,7 +187,7 @@ macro_rules! tuples {
     () => {};
     ($first:ident $($rest:ident)*) => {
         // SAFETY: (1) a tuple holds its elements and nothing else, and each of them is `NoRef`.
-        unsafe impl<$first: NoRef, $($rest: NoRef),*> NoRef for ($first, $($rest,)*) {
+        unsafe impl<$first: Travels, $($rest: Travels),*> NoRef for ($first, $($rest,)*) {
             const SHAPE: Shape =
                 Component::all(size_of::<Self>(), &[Component::of::<$first>(), $(Component::of::<$rest>()),*]);
 

@@ -14,6 +14,8 @@ pub enum Shape {
     Bounded(usize),
     /// By `NoRef::encode`.
     Unbounded,
+    /// Not at all, or not every value: something in it stays in the process that made it.
+    Stays,
 }
 
 /// A part of a value: a field, or an element of a tuple.
@@ -38,6 +40,9 @@ impl Component {
         let (mut are_dense, mut bytes, mut most, mut index) = (true, 0, Some(0), 0);
         while index < components.len() {
             let Self { shape, size } = components[index];
+            if shape.stays() {
+                return Shape::Stays;
+            }
             are_dense &= matches!(shape, Shape::Plain | Shape::Dense);
             bytes += size;
             most = sum(most, shape.most(size));
@@ -60,7 +65,7 @@ impl Component {
                 Some(most) => Shape::Bounded(most),
                 None => Shape::Unbounded,
             },
-            Shape::Unbounded => Shape::Unbounded,
+            other => other,
         }
     }
 
@@ -68,6 +73,9 @@ impl Component {
     pub(crate) const fn any(tag: usize, components: &[Self]) -> Shape {
         let (mut most, mut index) = (Some(0), 0);
         while index < components.len() {
+            if components[index].shape.stays() {
+                return Shape::Stays;
+            }
             most = max(most, components[index].shape.most(components[index].size));
             index += 1;
         }
@@ -84,8 +92,13 @@ impl Shape {
         match self {
             Self::Plain | Self::Dense => Some(size),
             Self::Bounded(most) => Some(most),
-            Self::Unbounded => None,
+            Self::Unbounded | Self::Stays => None,
         }
+    }
+
+    /// Whether a value may have to stay in the process that made it.
+    pub(crate) const fn stays(self) -> bool {
+        matches!(self, Self::Stays)
     }
 
     pub(crate) const fn is_plain(self) -> bool {

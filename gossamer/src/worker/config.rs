@@ -1,6 +1,7 @@
 //! How a runtime is set up, from the program and from the environment.
 
 use crate::fabric::choice::FabricChoice;
+use crate::transport::seal::protection::Protection;
 use std::num::NonZeroUsize;
 
 /// How a runtime is set up. The environment overrides what the program sets, so that a user can change it without
@@ -9,9 +10,11 @@ use std::num::NonZeroUsize;
 /// | setting | variable | default |
 /// |---|---|---|
 /// | [`threads`](Config::threads) | `GOSSAMER_THREADS` | one per processor this process may use |
-/// | [`stack_size`](Config::stack_size) | `GOSSAMER_STACK_KIB` | 64 KiB |
+/// | [`stack_size`](Config::stack_size) | `GOSSAMER_STACK_KIB` | 256 KiB |
 /// | [`fabric`](Config::fabric) | `GOSSAMER_FABRIC` (`auto`, `shm`, `tcp` or `verbs`) | the best there is for each two nodes |
-/// | [`pin`](Config::pin) | `GOSSAMER_PIN` (`0` or `1`) | on, unless there are more workers than processors |
+/// | [`protection`](Config::protection) | `GOSSAMER_PROTECTION` (`checked`, `authenticated` or `encrypted`) | `checked` |
+/// | [`blocking_threads`](Config::blocking_threads) | `GOSSAMER_BLOCKING_THREADS` | 512 |
+/// | [`pin`](Config::pin) | `GOSSAMER_PIN` (`0` or `1`) | on, if the processors are the program's own |
 ///
 /// ```
 /// let sum = gossamer::run(gossamer::Config::default().threads(2), || 1 + 1);
@@ -24,12 +27,22 @@ pub struct Config {
     stack: usize,
     pin: Option<bool>,
     pub(crate) fabric: FabricChoice,
+    pub(crate) protection: Protection,
     pub(crate) backlog: usize,
+    pub(crate) blocking_threads: Option<usize>,
 }
 
 impl Default for Config {
     fn default() -> Self {
-        Self { threads: None, stack: 64 * 1024, pin: None, fabric: FabricChoice::Auto, backlog: 1 << 20 }
+        Self {
+            threads: None,
+            stack: 256 * 1024,
+            pin: None,
+            fabric: FabricChoice::Auto,
+            protection: Protection::Checked,
+            backlog: 1 << 20,
+            blocking_threads: None,
+        }
     }
 }
 
@@ -49,6 +62,10 @@ impl Config {
     }
 
     /// Whether each worker stays on one processor.
+    ///
+    /// Unless this is said, they do if there are not more of them than processors, and if the processors are the program's own:
+    /// an exclusive cpuset, isolated processors, those of a Slurm job. Elsewhere the kernel places them, since a worker that
+    /// stays waits for whoever else runs on its processor, while another is idle.
     pub fn pin(mut self, pin: bool) -> Self {
         self.pin = Some(pin);
         self
@@ -57,6 +74,16 @@ impl Config {
     /// What joins nodes: shared memory, RDMA or TCP. What node 0 says holds for all.
     pub fn fabric(mut self, fabric: FabricChoice) -> Self {
         self.fabric = fabric;
+        self
+    }
+
+    /// How all is protected that nodes of different machines send each other: requests, results and what keeps them together. All nodes
+    /// need the same. What is authenticated or encrypted goes over TCP, not by RDMA, whose devices would write it past all checks.
+    ///
+    /// Nodes of one machine share memory as before: only processes of the same user get at it, and those can read and change a node's
+    /// own memory anyway.
+    pub fn protection(mut self, protection: Protection) -> Self {
+        self.protection = protection;
         self
     }
 
@@ -73,6 +100,13 @@ impl Config {
     /// panics. Also how many messages of threads that are no workers may wait for one trustee; the next thread waits.
     pub fn backlog(mut self, requests: usize) -> Self {
         self.backlog = requests;
+        self
+    }
+
+    /// How many threads there may be for blocking work ([`unblock`](crate::unblock)), of the whole process: what the runtime that
+    /// started last has said, or else 512.
+    pub fn blocking_threads(mut self, threads: usize) -> Self {
+        self.blocking_threads = Some(threads);
         self
     }
 
@@ -107,8 +141,9 @@ impl Config {
         self.threads.unwrap_or(processors.max(1))
     }
 
-    pub(crate) fn pins(&self, workers: usize, processors: usize) -> bool {
-        self.pin.unwrap_or(workers <= processors)
+    /// Whether workers stay on one processor, given how many there are, and whether they are the program's own.
+    pub(crate) fn pins(&self, workers: usize, processors: usize, are_own: bool) -> bool {
+        self.pin.unwrap_or(are_own && workers <= processors)
     }
 
     /// This configuration with what the environment says put over it.
@@ -125,6 +160,7 @@ impl Config {
         };
         self.threads = number("GOSSAMER_THREADS")?.or(self.threads);
         self.stack = number("GOSSAMER_STACK_KIB")?.map_or(self.stack, |kib| kib.saturating_mul(1024));
+        self.blocking_threads = number("GOSSAMER_BLOCKING_THREADS")?.or(self.blocking_threads);
         let switch = |name: &str| match variable(name).as_deref().map(str::trim) {
             None => Ok(None),
             Some("0") => Ok(Some(false)),
@@ -133,6 +169,9 @@ impl Config {
         };
         self.pin = switch("GOSSAMER_PIN")?.or(self.pin);
         self.fabric = FabricChoice::find(&variable)?.unwrap_or(self.fabric);
+        if let Some(text) = variable("GOSSAMER_PROTECTION") {
+            self.protection = text.parse().map_err(|why| format!("GOSSAMER_PROTECTION={why}"))?;
+        }
         self.validate()?;
         Ok(self)
     }
@@ -147,8 +186,18 @@ impl Config {
             _ if self.stack > LARGEST_STACK => {
                 Err(format!("{} bytes of stack: a fiber has at most {LARGEST_STACK}", self.stack))
             }
+            _ if self.fabric == FabricChoice::Verbs && self.protection != Protection::Checked => {
+                Err(format!(
+                    "RDMA (GOSSAMER_FABRIC=verbs) cannot be {} (GOSSAMER_PROTECTION): its devices write past all that seals; leave the \
+                 choice to GOSSAMER_FABRIC=auto, which takes TCP between machines then",
+                    self.protection
+                ))
+            }
             _ if self.backlog == 0 => {
                 Err("a backlog of 0 requests: threads that are no workers could never send one".to_owned())
+            }
+            _ if self.blocking_threads == Some(0) => {
+                Err("0 threads for blocking work: it would wait for ever".to_owned())
             }
             _ => Ok(()),
         }
@@ -171,15 +220,28 @@ mod tests {
     }
 
     #[test]
+    fn what_is_sealed_does_not_go_by_rdma() {
+        let sealed = |fabric: FabricChoice| {
+            let config = Config::default().fabric(fabric).protection(Protection::Authenticated);
+            config.overridden_by(|_| None).map(drop)
+        };
+        let error = sealed(FabricChoice::Verbs).unwrap_err();
+        assert!(error.contains("GOSSAMER_FABRIC=verbs") && error.contains("authenticated"), "{error}");
+        assert_eq!((sealed(FabricChoice::Auto), sealed(FabricChoice::Tcp)), (Ok(()), Ok(())));
+    }
+
+    #[test]
     fn a_bad_variable_is_named_with_its_value() {
         for (name, value) in [
             ("GOSSAMER_THREADS", "0"),
             ("GOSSAMER_THREADS", "many"),
             ("GOSSAMER_THREADS", "99999"),
             ("GOSSAMER_STACK_KIB", "-1"),
+            ("GOSSAMER_BLOCKING_THREADS", "0"),
             ("GOSSAMER_PIN", "yes"),
             ("GOSSAMER_FABRIC", "rdma"),
             ("GOSSAMER_SHARE_MEMORY", "2"),
+            ("GOSSAMER_PROTECTION", "secret"),
         ] {
             let error = with(name, value).err().unwrap_or_default();
             assert!(error.contains(value.trim_start_matches('-')), "{name}: {error:?}");

@@ -27,6 +27,7 @@ pub(crate) mod end;
 pub(crate) mod fibers;
 mod lanes;
 pub(crate) mod mailbox;
+mod names;
 pub(crate) mod nodes;
 mod run;
 pub(crate) mod shared;
@@ -39,6 +40,7 @@ use crate::worker::end::Ending;
 use crate::worker::fibers::Fibers;
 use crate::worker::lanes::Lanes;
 use crate::worker::mailbox::HeldMessages;
+use crate::worker::names::Names;
 use crate::worker::nodes::Nodes;
 use crate::worker::nodes::connections::Connections;
 use crate::worker::shared::Shared;
@@ -80,8 +82,11 @@ pub(crate) struct Worker {
     /// Out of the mailbox.
     held: HeldMessages,
     pub(crate) end: Ending,
+    pub(crate) names: Names,
     /// Where `spawn` sends the next fiber.
     next_spawn: Cell<usize>,
+    /// The same, counted from the first worker of this node, for those that have to stay on it.
+    next_spawn_here: Cell<usize>,
 }
 
 impl Worker {
@@ -95,7 +100,9 @@ impl Worker {
             nodes: Nodes::new(connections, &mailbox.incoming),
             held: HeldMessages::default(),
             end: Ending::default(),
+            names: Names::default(),
             next_spawn: Cell::new(index),
+            next_spawn_here: Cell::new(index - shared.first),
             number: shared.base + index as u32,
             first: shared.first,
             neighbours: shared.mailboxes.len(),
@@ -124,11 +131,18 @@ impl Worker {
         next
     }
 
+    /// As `next_spawn`, of the workers of this node.
+    pub(crate) fn next_spawn_here(&self) -> usize {
+        let next = (self.next_spawn_here.get() + 1) % self.neighbours;
+        self.next_spawn_here.set(next);
+        self.first + next
+    }
+
     /// Whether the calling code may block, as far as can be said at once: it is the body of a fiber, and the runtime is not
     /// ending. If not, `require_fiber` says why.
     #[inline(always)]
     pub(crate) fn may_block(&self) -> bool {
-        context::current() == Context::Fiber && !self.fibers.is_cancelling()
+        context::current() == Context::Fiber && !self.fibers.interrupt()
     }
 
     /// Checks that the calling code may block: it is the body of a fiber.
@@ -136,12 +150,35 @@ impl Worker {
     /// # Panics
     /// If it is a delegated closure or a callback. If the runtime is ending, the fiber is unwound.
     #[inline(always)]
+    #[track_caller]
     pub(crate) fn require_fiber(&self, call: &str) {
         if context::current() != Context::Fiber {
             cannot_block(call);
         }
         self.unwind_if_cancelled();
     }
+}
+
+/// Checks that the calling code may block, if it runs on a worker: [`Worker::require_fiber`].
+#[inline(always)]
+#[track_caller]
+pub(crate) fn require_fiber(call: &str) {
+    let suspends = with(|worker| worker.is_none()) || context::current() == Context::Fiber;
+    if !suspends {
+        cannot_block(call);
+    }
+    with_worker(Worker::unwind_if_cancelled);
+}
+
+/// Says that a call needs a runtime, and what starts one.
+#[cold]
+#[inline(never)]
+#[track_caller]
+pub(crate) fn no_runtime(call: &str, from_a_thread: &str) -> ! {
+    panic!(
+        "`{call}` on a thread that is no worker of a runtime: call it in a function marked #[gossamer::main], inside of \
+         `gossamer::run`, or in what these start{from_a_thread}"
+    )
 }
 
 #[cold]

@@ -6,7 +6,8 @@ use crate::lane::context::{self, Context};
 use crate::sys::fibers::fiber::Fiber;
 use crate::sys::signals::fault_handler;
 use crate::worker::end::fate;
-use crate::worker::fibers::sleep::Idleness;
+use crate::worker::fibers::idleness::Idleness;
+use crate::worker::fibers::sleep::PollClock;
 use crate::worker::mailbox::inbox::Message;
 use crate::worker::nodes::connections::Connections;
 use crate::worker::shared::{BUSY, Phase, Shared};
@@ -16,17 +17,11 @@ use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Turns between two looks at the sockets while the worker is busy.
-const POLL_EVERY: u64 = 64;
-/// Time between two looks, for turns that are long.
-const POLL_INTERVAL: Duration = Duration::from_micros(200);
-
 /// Runs a worker on the calling thread until its runtime ends.
 pub(crate) fn start(shared: Arc<Shared>, index: usize, poll: mio::Poll) {
     let _stack = fault_handler::prepare_thread();
-    let connections = Connections::of(&shared, index, &poll).unwrap_or_else(|error| {
-        fate::end(&format!("worker {index} cannot use its connections: {error}"), true)
-    });
+    let connections = Connections::of(&shared, index, &poll)
+        .unwrap_or_else(|error| fate::end(&format!("worker {index} cannot use its connections: {error}")));
     shared.mailbox(index).view.begin();
     let worker = Worker::new(shared, index, poll, connections);
     let _restore = context::enter(Context::Loop);
@@ -42,21 +37,20 @@ pub(crate) fn start(shared: Arc<Shared>, index: usize, poll: mio::Poll) {
 impl Worker {
     fn run(&self) {
         let idleness = Idleness::default();
-        let (mut polled, mut turn) = (Instant::now(), 0_u64);
+        let (mut clock, mut turn) = (PollClock::default(), 0_u64);
         loop {
             turn += 1;
             self.shared.mailbox(self.index).view.note_turn(turn);
-            if self.fibers.is_cancelling() || self.shared.is_settling() {
+            if self.fibers.are_cancelled() || self.shared.is_settling() {
                 // Before this turn answers anything: who hears the answer may be quiet from then on, while the turn
                 // still sends what the answered closure asked for.
                 self.note_activity();
             }
             let mut busy = self.turn();
-            if self.shared.mailbox(self.index).sources.any()
-                && (turn.is_multiple_of(POLL_EVERY) || polled.elapsed() >= POLL_INTERVAL)
-            {
-                self.poll_sources(Some(Duration::ZERO));
-                polled = Instant::now();
+            let has_sockets = self.shared.mailbox(self.index).sources.any();
+            if has_sockets && clock.is_due(busy) {
+                idleness.note_poll(self.poll_sources(Some(Duration::ZERO)));
+                clock.restart();
             }
             match self.shared.phase() {
                 Phase::Running if self.shared.is_settling() => self.note_settled(),
@@ -66,8 +60,10 @@ impl Worker {
             }
             if busy {
                 idleness.reset();
-            } else if idleness.is_time_to_sleep(self.nodes.connections.sockets()) {
-                self.sleep();
+            } else if idleness.is_time_to_sleep(self.nodes.connections.sockets(), has_sockets) {
+                idleness.note_poll(self.sleep());
+                idleness.note_sleep();
+                clock.restart();
             }
         }
     }
@@ -181,13 +177,14 @@ impl Worker {
     /// What is left to do after `main` has returned; whether anything was done. It is not to be asked again while it
     /// only waits for others: the worker sleeps meanwhile.
     fn wind_down(&self, phase: Phase) -> bool {
-        let mut busy = !self.fibers.is_cancelling();
+        let mut busy = !self.fibers.are_cancelled();
         if busy {
             self.note_activity();
             self.fibers.cancel();
         }
-        if phase == Phase::Dropping && !self.properties.indices().is_empty() {
+        if phase == Phase::Dropping && !(self.names.is_empty() && self.properties.indices().is_empty()) {
             self.note_activity();
+            self.names.clear();
             self.drop_all_properties();
             busy = true;
         }
@@ -217,7 +214,12 @@ impl Worker {
         while let Some(message) = self.held.pop() {
             catch::contained(|| drop(message));
         }
+        self.names.clear();
         self.drop_all_properties();
+        // Those whose handles were still there when the runtime ended.
+        for copy in self.shared.replicas.take_all() {
+            catch::contained(|| drop(copy));
+        }
         self.fibers.scheduler.drop_jobs();
         self.close_lanes();
         self.nodes.answers.close();

@@ -4,6 +4,7 @@ use crate::worker::config::Config;
 use crate::worker::end::settle::AllNodes;
 use crate::worker::mailbox::Mailbox;
 use crate::worker::nodes::peers::Peers;
+use crate::worker::nodes::replicas::Replicas;
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::time::Duration;
@@ -58,6 +59,8 @@ pub(crate) struct Shared {
     pub(crate) first: usize,
     /// The other nodes, if there are any.
     pub(crate) peers: Option<Peers>,
+    /// The copies that this node has of replicated values.
+    pub(crate) replicas: Replicas,
     /// Rounds of collectives that this node has come to.
     rounds: AtomicU64,
     /// How many wait until all is quiet.
@@ -95,6 +98,7 @@ impl Shared {
             mailboxes,
             first,
             peers,
+            replicas: Replicas::default(),
             rounds: AtomicU64::new(0),
             settling: AtomicUsize::new(0),
             all_nodes: OnceLock::new(),

@@ -36,7 +36,9 @@ fn work(what: &str) {
             sum();
         },
         "requests" => requests(std::env::var("REQUESTS").unwrap().parse().unwrap()),
+        "say" => say(&std::env::var("SAID").unwrap()),
         "stream" => stream_around(),
+        "no descriptors" => stream_without_descriptors(),
         "panic" => panic!("as asked for"),
         "sleep" => {
             println!("{} nodes are up", nodes.len());
@@ -95,6 +97,17 @@ fn requests(count: u64) {
         sum.apply_with(|sum, number| *sum += number, number);
     }
     println!("{}", sum.apply(|sum| *sum));
+}
+
+/// Tells the last node a text, again and again.
+#[gossamer::delegate]
+fn say(text: &str) {
+    let nodes = rack::nodes();
+    let all = nodes[nodes.len() - 1].workers()[0].entrust(String::new());
+    for _ in 0..20 {
+        all.apply_with(|all, text: String| all.push_str(&text), text.to_owned());
+    }
+    println!("{}", all.apply(|all| all.len()));
 }
 
 /// Reads what nobody may.
@@ -163,4 +176,29 @@ fn stream_around() {
         streams.into_iter().map(|(sending, receiving)| (sending.join(), receiving.join()).1).collect();
     let are_right = sums.iter().all(|sum| *sum == COUNT * (COUNT - 1) / 2);
     println!("{} streams, all are right: {are_right}", sums.len());
+}
+
+/// Streams of which one end cannot be opened, since its node has no descriptor left: that one comes first, and second.
+#[gossamer::delegate]
+fn stream_without_descriptors() {
+    let nodes = rack::nodes();
+    let [here, there] = [nodes[0].workers()[0], nodes[nodes.len() - 1].workers()[0]];
+    for delay in [Duration::ZERO, Duration::from_millis(300)] {
+        let (send, receive) = stream::channel(here, there, 8_u64, Geometry::default()).unwrap();
+        let receiving = spawn_on_with(
+            there,
+            |(receive, delay): (ReceiveEnd, Duration)| {
+                gossamer::sleep(delay);
+                let few = libc::rlimit { rlim_cur: 64, rlim_max: 64 };
+                // SAFETY: `few` is a valid limit, of this process alone.
+                assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &raw const few) }, 0);
+                let _all: Vec<_> = std::iter::from_fn(|| std::fs::File::open("/dev/null").ok()).collect();
+                receive.open().unwrap_err().to_string()
+            },
+            (receive, delay),
+        );
+        gossamer::sleep(Duration::from_millis(300).saturating_sub(delay));
+        println!("sender: {}", send.open().unwrap_err());
+        println!("receiver: {}", receiving.join());
+    }
 }

@@ -9,6 +9,9 @@ use std::collections::BTreeMap;
 const REPLACED: &[&str] =
     &["ahead", "bell", "bulk", "cable", "half", "landing", "parcel", "piece", "porch", "post", "way"];
 
+/// Names that users of tokio know, with a word that was replaced elsewhere.
+const KNOWN: &[&str] = &["ReadHalf", "WriteHalf"];
+
 /// A type, or a module, that is declared outside of functions.
 struct Declared {
     kind: Kind,
@@ -128,14 +131,17 @@ fn words(name: &str) -> Vec<String> {
 
 #[test]
 fn a_name_of_the_library_means_one_type() {
-    let several = ambiguous(&library()).into_iter();
+    // A channel has a sender and a receiver, as in every library; its module says which.
+    let of_channels = |name: &str| ["Receiver", "Sender"].contains(&name);
+    let several = ambiguous(&library()).into_iter().filter(|(name, _)| !of_channels(name));
     assert_none(several.map(|(name, places)| format!("`{name}` is a type in {places:?}")).collect());
 }
 
 #[test]
 fn a_term_that_the_glossary_has_replaced_names_nothing() {
     let files = library();
-    let wrong = shipped(&files).into_iter().filter_map(|(file, Declared { name, line, .. })| {
+    let named = shipped(&files).into_iter().filter(|(_, named)| !KNOWN.contains(&named.name.as_str()));
+    let wrong = named.filter_map(|(file, Declared { name, line, .. })| {
         let word = words(&name).into_iter().find(|word| REPLACED.contains(&word.as_str()))?;
         Some(format!("gossamer/src/{file}:{line}: `{name}`: GLOSSARY.md has another word for `{word}`"))
     });

@@ -7,6 +7,7 @@ mod large;
 mod launchers;
 mod nodes;
 mod processes;
+mod staying;
 
 /// The program of nodes that are processes.
 const PROGRAM: &str = env!("CARGO_BIN_EXE_rack_program");

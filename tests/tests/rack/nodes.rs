@@ -233,6 +233,28 @@ fn a_property_is_dropped_once_when_the_last_trust_on_any_node_is_gone() {
 
 #[gossamer::delegate]
 #[test]
+fn trusts_that_go_to_and_fro_among_nodes_are_dropped_once_and_stay_usable() {
+    on_nodes(3, 2, || {
+        let all = Trustee::all();
+        let counts: Vec<_> = (0..200).map(|count| all[count as usize % 6].entrust(count)).collect();
+        let posts: Vec<_> = all.iter().map(|there| there.entrust(0_u64)).collect();
+        let mut travelling = counts.clone();
+        for hop in 0..60_usize {
+            let post = &posts[(hop * 5 + hop / 7) % 6];
+            travelling = post.apply(move |_| {
+                travelling.rotate_left(1);
+                travelling
+            });
+        }
+        travelling.iter().for_each(|count| count.apply_then(|count| *count += 1000, drop));
+        drop(travelling);
+        let sum: u64 = counts.iter().map(|count| count.apply(|count| *count)).sum();
+        assert_eq!(sum, 200 * 199 / 2 + 200 * 1000);
+    });
+}
+
+#[gossamer::delegate]
+#[test]
 fn a_latch_on_another_node_may_wait_for_others() {
     on_nodes(3, 1, || {
         let all = Trustee::all();

@@ -2,7 +2,7 @@
 
 use crate::dig;
 use gossamer::{Config, JoinHandle, Latch, Reason, Trust, Trustee, entrust};
-use integration_tests::{Ended, Tally, in_child, workers};
+use integration_tests::{Ended, Tally, in_child, in_runtime, workers};
 use std::ops::RangeInclusive;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::Command;
@@ -213,4 +213,42 @@ fn a_fiber_that_can_have_no_stack_says_which_limits_to_raise_and_nothing_hangs()
         });
     });
     assert!(ended.status.success(), "{}", ended.errors);
+}
+
+/// What of a log line is wanted, as people write it.
+const LOG_LINE: &str = r"(?ix)
+    ^(?<host>\S+)\s+\S+\s+(?<user>[\p{L}\d._-]+)\s+\[(?<time>\d{1,2}/\w{3}/\d{4}(?::\d{2}){3}\s[+-]\d{4})\]\s+
+    \x22(?<method>GET|HEAD|POST|PUT|DELETE|PATCH|OPTIONS)\s+(?<path>(?:/[\p{L}\p{N}%._~!$&'()*+,;=:@-]*)+)
+    (?:\?(?<query>[^\s\x22]*))?\s+HTTP/(?<version>\d\.\d)\x22\s+(?<status>[1-5]\d{2})\s+(?<bytes>\d+|-)
+    (?:\s+\x22(?<referrer>(?:https?://(?:[\p{Alphabetic}\d-]+\.)+\p{Alphabetic}{2,}[^\x22]*)?)\x22\s+\x22(?<agent>[^\x22]*)\x22)?$";
+
+#[test]
+fn a_regular_expression_is_compiled_and_matched_on_a_default_stack() {
+    in_runtime(2, || {
+        let host = |()| {
+            let pattern = regex::Regex::new(LOG_LINE).unwrap();
+            let line =
+                "example.org - zoë [10/Oct/2026:13:55:36 +0000] \"GET /index.html?q=1 HTTP/1.1\" 200 2326";
+            pattern.captures(line).map(|found| (found["user"].to_owned(), found["status"].to_owned()))
+        };
+        let found = gossamer::spawn_on_with(Trustee::all()[1], host, ()).join();
+        assert_eq!(found, Some(("zoë".to_owned(), "200".to_owned())));
+        // A delegated closure runs on its worker's stack, or on that of the fiber that calls it.
+        let here = entrust(false);
+        assert!(here.apply(|_| regex::Regex::new(LOG_LINE).is_ok()));
+    });
+}
+
+#[test]
+fn json_that_is_nested_a_hundred_deep_is_read_and_written_on_a_default_stack() {
+    in_runtime(2, || {
+        let depth = |()| {
+            let text = "{\"a\":[".repeat(50) + "1" + &"]}".repeat(50);
+            let value: serde_json::Value = serde_json::from_str(&text).unwrap();
+            assert_eq!(serde_json::to_string_pretty(&value.clone()).unwrap().lines().count(), 2 * 100 + 1);
+            assert_eq!(value.to_string(), text);
+            format!("{value:?}").len() > text.len()
+        };
+        assert!(gossamer::spawn_on_with(Trustee::all()[1], depth, ()).join());
+    });
 }

@@ -1,10 +1,11 @@
-//! Memory streams: `gossamer::stream`, inside a process, in shared memory, over TCP, and over a simulated RDMA device.
+//! Memory streams: `gossamer::stream`, inside a process, in shared memory, over TCP, sealed, and over a simulated RDMA device.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by it")]
 
 mod attacked;
 mod calls;
 mod channels;
 mod fibers;
+mod flood;
 mod flushed;
 mod forking;
 mod forks;
@@ -15,6 +16,7 @@ mod random_windows;
 mod raw;
 mod rdma;
 mod safe;
+mod sealed;
 mod sizes;
 mod sparse;
 mod together;
@@ -22,6 +24,7 @@ mod trouble;
 mod unprivileged;
 mod wire;
 
+use gossamer::Protection;
 use gossamer::stream::{self, Faults, Geometry, Key, Length, Options, Receiver, Route, Sender};
 use std::thread;
 
@@ -42,6 +45,8 @@ enum Join {
     Tcp,
     Tcp6,
     ThreeConnections,
+    Authenticated,
+    Encrypted,
 }
 
 /// Those of this process: where the environment asks for RDMA, what takes that.
@@ -49,7 +54,8 @@ fn joins() -> Vec<Join> {
     if rdma::is_asked_for() {
         return vec![Join::Shared];
     }
-    vec![Join::Pair, Join::Shared, Join::Tcp, Join::Tcp6, Join::ThreeConnections]
+    use Join::*;
+    vec![Pair, Shared, Tcp, Tcp6, ThreeConnections, Authenticated, Encrypted]
 }
 
 impl Join {
@@ -59,6 +65,8 @@ impl Join {
             Self::Pair | Self::Shared => options,
             Self::Tcp | Self::Tcp6 => options.route(Route::Tcp),
             Self::ThreeConnections => options.route(Route::Tcp).connections(3),
+            Self::Authenticated => options.route(Route::Tcp).protection(Protection::Authenticated),
+            Self::Encrypted => options.route(Route::Tcp).connections(2).protection(Protection::Encrypted),
         }
     }
 
@@ -74,7 +82,7 @@ impl Join {
                 let receiver = thread::spawn(move || Receiver::connect(address, options).unwrap());
                 (listener.accept().unwrap(), receiver.join().unwrap())
             }
-            Self::Tcp | Self::ThreeConnections => {
+            Self::Tcp | Self::ThreeConnections | Self::Authenticated | Self::Encrypted => {
                 let listener = Receiver::bind(any, options.clone()).unwrap();
                 let address = listener.local_addr().unwrap();
                 let sender = thread::spawn(move || Sender::connect(address, length, options).unwrap());

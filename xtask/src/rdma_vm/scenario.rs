@@ -62,7 +62,7 @@ pub(crate) const ALL: &[Scenario] = &[
     },
     Scenario {
         name: "streams",
-        about: "tests of streams over the kernel's device, and files that are sent over it",
+        about: "tests of streams over the kernel's device, and a file, which goes by TCP",
         script: include_str!("../../scenarios/streams.sh"),
         peer: None,
         programs: &[Program::Tests("integration-tests", "stream"), GOSSAMER],
@@ -90,6 +90,14 @@ pub(crate) const ALL: &[Scenario] = &[
         script: include_str!("../../scenarios/trouble.sh"),
         peer: None,
         programs: &[RACK_PROGRAM],
+        status: 0,
+    },
+    Scenario {
+        name: "limits",
+        about: "`gossamer run --mem` and `--cpus`: cgroups of version 2, which machines with those of version 1 lack",
+        script: include_str!("../../scenarios/limits.sh"),
+        peer: None,
+        programs: &[Program::Tests("gossamer-cli", "command"), GOSSAMER],
         status: 0,
     },
     Scenario {

@@ -7,13 +7,22 @@ use std::fs::File;
 use std::io::{BufRead as _, BufReader};
 use std::process::{Command, Stdio};
 
+/// As `gossamer`, over TCP without encryption.
+pub fn gossamer_plain(setting: &Setting) -> Sample {
+    measure(setting, &["--streams", "1", "--plain"])
+}
+
 /// To a file it is checked, given its name and put on disk; to `/dev/null` it is checked. Blocks go over TCP, if the setting says
 /// so, or else by shared memory.
 pub fn gossamer(setting: &Setting) -> Sample {
+    let options: &[&str] = if setting.way == Way::Tcp { &["--streams", "1"] } else { &[] };
+    measure(setting, options)
+}
+
+fn measure(setting: &Setting, options: &[&str]) -> Sample {
     let own = std::env::current_exe().unwrap_or_else(|error| panic!("no program: {error}"));
     let program = own.with_file_name("gossamer");
     assert!(program.is_file(), "build the command first: cargo build --release -p gossamer-cli");
-    let tcp = setting.way == Way::Tcp;
     timed(setting, |place, _| {
         let into = if setting.to_disk { place.path("into") } else { "-".to_owned() };
         let mut server = Command::new(&program);
@@ -39,9 +48,7 @@ pub fn gossamer(setting: &Setting) -> Sample {
             "--code",
             &value("code"),
         ]);
-        if tcp {
-            client.args(["--streams", "1"]);
-        }
+        client.args(options);
         let status = client.stdin(Stdio::null()).stdout(Stdio::null()).status();
         assert!(status.as_ref().is_ok_and(|status| status.success()), "send: {status:?}");
         server.join();

@@ -4,7 +4,7 @@ mod copies;
 mod gossamer;
 
 pub use copies::{mbuffer, nc, rsync, socat};
-pub use gossamer::gossamer;
+pub use gossamer::{gossamer, gossamer_plain};
 
 use crate::measure::{Sample, Setting};
 use std::fs::File;

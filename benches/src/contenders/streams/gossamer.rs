@@ -4,6 +4,7 @@ use super::apart::between;
 use super::iperf::CONGESTION;
 use super::{AHEAD, BLOCK, NUMBERS, Sink, Source, on_two_threads};
 use crate::measure::{Sample, Setting, Way};
+use gossamer::Protection;
 use gossamer::stream::{self, Faults, Geometry, Key, Options, Receiver, Route, Sender};
 
 /// Longer than any measurement.
@@ -22,6 +23,18 @@ pub fn windows_by_userfault(setting: &Setting) -> Sample {
 /// Blocks, by guards: no faults.
 pub fn blocks(setting: &Setting) -> Sample {
     measure(setting, |setting| options(setting, Faults::Auto), fill_blocks, sum_blocks)
+}
+
+/// As `blocks`, authenticated.
+pub fn blocks_authenticated(setting: &Setting) -> Sample {
+    let options = |setting: &Setting| options(setting, Faults::Auto).protection(Protection::Authenticated);
+    measure(setting, options, fill_blocks, sum_blocks)
+}
+
+/// As `blocks`, encrypted.
+pub fn blocks_encrypted(setting: &Setting) -> Sample {
+    let options = |setting: &Setting| options(setting, Faults::Auto).protection(Protection::Encrypted);
+    measure(setting, options, fill_blocks, sum_blocks)
 }
 
 fn options(setting: &Setting, faults: Faults) -> Options {

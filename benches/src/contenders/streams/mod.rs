@@ -13,7 +13,7 @@ mod remapped;
 
 pub use apart::plain;
 pub use channel::{channel, malloc};
-pub use gossamer::{blocks, windows_by_signal, windows_by_userfault};
+pub use gossamer::{blocks, blocks_authenticated, blocks_encrypted, windows_by_signal, windows_by_userfault};
 pub use iperf::{iperf, iperf_zero_copy};
 pub use pipe::{pipe, pipe_between};
 pub use remapped::remapped;

@@ -1,5 +1,6 @@
 //! The control connection: encrypted, between a sender and a receiver that know the same code or key.
 
+use crate::rack::silence::within;
 use crate::secure::channel::{self, PATIENCE, Reader, Writer};
 use crate::secure::codec::{decode, encode};
 use crate::secure::key::Key;
@@ -11,17 +12,31 @@ use serde::de::DeserializeOwned;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
-use tokio::time::timeout;
 
 /// How often a silent machine is asked whether it is there, in seconds, and how many questions may be lost.
 const ASKED: Duration = Duration::from_secs(5);
 const UNANSWERED: u32 = 6;
 
-/// A control connection.
+/// A control connection: what one side says, and what the other one does.
 #[derive(Debug)]
 pub struct ControlConnection {
+    /// To the other side.
+    pub sender: ControlSender,
+    /// From it.
+    pub receiver: ControlReceiver,
+}
+
+/// What this side says.
+#[derive(Debug)]
+pub struct ControlSender {
     socket: TcpStream,
     sealer: Sealer,
+}
+
+/// What the other side says.
+#[derive(Debug)]
+pub struct ControlReceiver {
+    socket: TcpStream,
     frames: Frames,
 }
 
@@ -39,7 +54,7 @@ impl ControlConnection {
         runtime.map_err(KnockError::Connect)?.block_on(async {
             let knocking = knock(|| initiate(address, key, first));
             let (reader, writer, answer) =
-                timeout(PATIENCE, knocking).await.map_err(|_| KnockError::Connect(no_answer()))??;
+                within(PATIENCE, knocking).await.ok_or_else(|| KnockError::Connect(no_answer()))??;
             let control = Self::new(reader, writer).map_err(KnockError::Connect)?;
             Ok((control, decode(&answer).map_err(KnockError::Handshake)?))
         })
@@ -56,9 +71,20 @@ impl ControlConnection {
         sockopt::set_tcp_keepintvl(&socket, ASKED)?;
         sockopt::set_tcp_keepcnt(&socket, UNANSWERED)?;
         sockopt::set_tcp_user_timeout(&socket, UNANSWERED * ASKED.as_millis() as u32)?;
-        Ok(Self { socket, sealer, frames })
+        let receiver = ControlReceiver { socket: socket.try_clone()?, frames };
+        Ok(Self { sender: ControlSender { socket, sealer }, receiver })
     }
 
+    /// Where the other side is.
+    ///
+    /// # Errors
+    /// If it is gone.
+    pub fn peer(&self) -> io::Result<SocketAddr> {
+        self.sender.socket.peer_addr()
+    }
+}
+
+impl ControlSender {
     /// Sends a message.
     ///
     /// # Errors
@@ -67,7 +93,9 @@ impl ControlConnection {
         let frames = self.sealer.seal(&encode(message)?)?;
         self.socket.write_all(&frames)
     }
+}
 
+impl ControlReceiver {
     /// Waits for a message.
     ///
     /// # Errors
@@ -87,14 +115,6 @@ impl ControlConnection {
                 Err(error) => return Err(error),
             }
         }
-    }
-
-    /// Where the other side is.
-    ///
-    /// # Errors
-    /// If it is gone.
-    pub fn peer(&self) -> io::Result<SocketAddr> {
-        self.socket.peer_addr()
     }
 }
 

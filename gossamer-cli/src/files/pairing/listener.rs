@@ -3,6 +3,7 @@
 use crate::exit::{Failure, UNREACHABLE, USAGE};
 use crate::files::pairing::control::ControlConnection;
 use crate::files::protocol::message::Offer;
+use crate::rack::silence::within;
 use crate::secure::channel::{self, PATIENCE, Reader, Writer};
 use crate::secure::codec::decode;
 use crate::secure::gate::{Gate, Ticket};
@@ -60,18 +61,34 @@ impl Listener {
         self.address
     }
 
-    /// Waits for who knows the key, however many others come; `turned_away` hears of those that have another one. The port stays this
+    /// The same port, once more.
+    ///
+    /// # Errors
+    /// If no descriptor is left.
+    pub fn share(&self) -> Result<Self, Failure> {
+        let listener = self.listener.try_clone();
+        listener
+            .map(|listener| Self { listener, address: self.address })
+            .map_err(|error| Failure::new(UNREACHABLE, format!("cannot wait for a sender: {error}")))
+    }
+
+    /// Waits for who knows the key, for so long at most, however many others come; `turned_away` hears of those that have another one. The port stays this
     /// receiver's: with the connection comes the socket that goes on listening.
     ///
     /// # Errors
-    /// If the system refuses.
+    /// If the system refuses, or nobody comes.
     pub fn wait(
         self,
         key: &Key,
+        patience: Option<Duration>,
         turned_away: impl FnMut(SocketAddr),
     ) -> Result<(ControlConnection, Offer, TcpListener), Failure> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        let outcome = runtime.and_then(|runtime| runtime.block_on(find(self.listener, key, turned_away)));
+        let find = async {
+            let found = find(self.listener, key, turned_away);
+            timeout(patience.unwrap_or(Duration::MAX), found).await?
+        };
+        let outcome = runtime.and_then(|runtime| runtime.block_on(find));
         outcome.map_err(|error| Failure::new(UNREACHABLE, format!("cannot wait for a sender: {error}")))
     }
 }
@@ -119,9 +136,11 @@ async fn authenticate(stream: TcpStream, from: SocketAddr, key: &Key, ticket: Ti
         let offer = reader.receive().await?.ok_or(ErrorKind::UnexpectedEof)?;
         Ok(Arrival::Authenticated(reader, writer, decode(&offer)?))
     };
-    match timeout(PATIENCE, proof).await {
-        Ok(Ok(arrival)) => Some(arrival),
-        Ok(Err(error)) if io::Error::kind(&error) == ErrorKind::InvalidData => Some(Arrival::WrongKey(from)),
+    match within(PATIENCE, proof).await {
+        Some(Ok(arrival)) => Some(arrival),
+        Some(Err(error)) if io::Error::kind(&error) == ErrorKind::InvalidData => {
+            Some(Arrival::WrongKey(from))
+        }
         _ => None,
     }
 }

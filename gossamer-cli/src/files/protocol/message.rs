@@ -5,7 +5,7 @@ use crate::files::protocol::manifest::Entry;
 use serde::{Deserialize, Serialize};
 
 /// Changes with anything that is said, on the control connection or in the stream.
-pub const PROTOCOL: u32 = 3;
+pub const PROTOCOL: u32 = 4;
 /// Entries, or answers, in one message: so few that the longest ones fit.
 pub const BATCH: usize = 256;
 
@@ -16,8 +16,12 @@ pub struct Offer {
     pub protocol: u32,
     /// The version of its program.
     pub version: String,
+    /// For so many seconds it will try to come again if it is cut off.
+    pub retry_seconds: u32,
     /// Bytes of a block of the stream.
     pub block: u32,
+    /// Contents are authenticated, but not encrypted.
+    pub plain: bool,
 }
 
 /// The sender to the receiver.
@@ -29,6 +33,15 @@ pub enum SenderMessage {
     All {
         /// What was to be sent and could not be read.
         missing: u32,
+    },
+    /// All of an entry is in the stream. It is said here, since what decides whether contents are right does not come with them.
+    Sent {
+        /// Its place in the manifest.
+        entry: u32,
+        /// How many bytes it has.
+        bytes: u64,
+        /// Their digest.
+        digest: Digest,
     },
 }
 

@@ -34,13 +34,8 @@ pub enum Record<'a> {
         /// A frame of zstd.
         bytes: &'a [u8],
     },
-    /// All of the entry was sent.
-    End {
-        /// How many bytes it has.
-        bytes: u64,
-        /// Their digest.
-        digest: u128,
-    },
+    /// All of the entry was sent: what it should be then is said on the control connection.
+    End,
     /// The entry cannot be sent.
     Fail {
         /// Its place in the manifest.
@@ -58,7 +53,7 @@ impl<'a> Record<'a> {
             Self::Begin { entry, at } => ([1, entry.into(), at, 0], &[]),
             Self::Data { at, bytes } => ([2, bytes.len() as u64, at, 0], bytes),
             Self::Compressed { at, plain, bytes } => ([3, bytes.len() as u64, at, plain as u64], bytes),
-            Self::End { bytes, digest } => ([4, bytes, digest as u64, (digest >> 64) as u64], &[]),
+            Self::End => ([4, 0, 0, 0], &[]),
             Self::Fail { entry, why } => {
                 let why = why.get(..why.floor_char_boundary(MOST_WORDS)).unwrap_or_default();
                 ([5, why.len() as u64, entry.into(), 0], why.as_bytes())
@@ -103,7 +98,7 @@ impl<'a> Records<'a> {
             [3, count, at, plain] => {
                 Record::Compressed { at, plain: plain.try_into().ok()?, bytes: follows(count)? }
             }
-            [4, bytes, low, high] => Record::End { bytes, digest: u128::from(high) << 64 | u128::from(low) },
+            [4, 0, 0, 0] => Record::End,
             [5, count, entry, 0] if count <= MOST_WORDS as u64 => Record::Fail {
                 entry: entry.try_into().ok()?,
                 why: std::str::from_utf8(follows(count)?).ok()?,
@@ -141,7 +136,7 @@ mod tests {
             Record::Begin { entry: 7, at: 1 << 40 },
             Record::Data { at: 1 << 40, bytes: b"abc" },
             Record::Compressed { at: 5, plain: 100, bytes: b"xyz" },
-            Record::End { bytes: 9, digest: u128::MAX - 5 },
+            Record::End,
             Record::Fail { entry: 3, why: "it is gone" },
         ];
         let mut block = Vec::new();

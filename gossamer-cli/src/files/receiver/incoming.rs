@@ -1,11 +1,12 @@
 //! The receiver's end of the stream: records become files. What is in them is from outside.
 
 use crate::exit::{self, Failure};
-use crate::files::content::digest::{Digest, Hasher};
+use crate::files::content::digest::Hasher;
 use crate::files::content::file::SLICE;
 use crate::files::protocol::manifest::{Entry, Kind};
 use crate::files::protocol::message::Answer;
 use crate::files::protocol::record::{Record, Records};
+use crate::files::receiver::announcements::Announcements;
 use crate::files::receiver::destination::Destination;
 use crate::files::receiver::ledger::Ledger;
 use crate::files::receiver::location::explain;
@@ -17,6 +18,7 @@ pub struct Incoming<'a> {
     destination: Destination,
     found: Vec<Found>,
     ledger: Ledger<'a>,
+    announcements: Announcements,
     current: Option<(usize, Current)>,
     unpacked: Vec<u8>,
 }
@@ -31,7 +33,7 @@ enum Current {
     Discard,
 }
 
-fn malformed(what: &str) -> Failure {
+pub(super) fn malformed(what: &str) -> Failure {
     Failure::new(
         exit::FAILED,
         format!("what the sender says makes no sense ({what}); run one version on both sides"),
@@ -41,8 +43,14 @@ fn malformed(what: &str) -> Failure {
 impl<'a> Incoming<'a> {
     /// A transfer of the ledger's entries, for which this was found.
     #[must_use]
-    pub fn new(destination: Destination, found: Vec<Found>, ledger: Ledger<'a>, block: usize) -> Self {
-        Self { destination, found, ledger, current: None, unpacked: vec![0; block] }
+    pub fn new(
+        destination: Destination,
+        found: Vec<Found>,
+        ledger: Ledger<'a>,
+        announcements: Announcements,
+        block: usize,
+    ) -> Self {
+        Self { destination, found, ledger, announcements, current: None, unpacked: vec![0; block] }
     }
 
     /// A block has come.
@@ -61,7 +69,7 @@ impl<'a> Incoming<'a> {
                     self.ledger.moved(bytes.len());
                     self.compressed(at, plain, bytes)?;
                 }
-                Record::End { bytes, digest } => self.end(bytes, digest)?,
+                Record::End => self.end()?,
                 Record::Fail { entry, why } => self.failed_there(entry as usize, why)?,
             }
         }
@@ -156,8 +164,9 @@ impl<'a> Incoming<'a> {
         Ok(Ok(()))
     }
 
-    fn end(&mut self, bytes: u64, digest: Digest) -> Result<(), Failure> {
+    fn end(&mut self) -> Result<(), Failure> {
         let Some((index, current)) = self.current.take() else { return Err(malformed("an end of nothing")) };
+        let (bytes, digest) = self.announcements.of(index)?;
         let Some(entry) = self.ledger.entry(index) else { return Err(malformed("an end of nothing")) };
         if entry.kind != Kind::Pipe && bytes != entry.bytes() {
             return Err(malformed("an end at another length"));

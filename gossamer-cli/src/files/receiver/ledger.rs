@@ -1,7 +1,7 @@
 //! Which entries are done, and which have failed: the user is told, and so is the sender.
 
 use crate::exit::{Failure, OUTPUT};
-use crate::files::pairing::control::ControlConnection;
+use crate::files::pairing::control::ControlSender;
 use crate::files::protocol::manifest::{Entry, Kind};
 use crate::files::protocol::message::{Answer, ReceiverMessage};
 use crate::files::receiver::partial_file::WriteError;
@@ -16,7 +16,7 @@ pub struct Ledger<'a> {
     settled: Vec<Option<bool>>,
     /// Bytes of the entries that are settled.
     behind: u64,
-    control: &'a mut ControlConnection,
+    control: &'a mut ControlSender,
     reporter: &'a mut Reporter,
 }
 
@@ -25,7 +25,7 @@ impl<'a> Ledger<'a> {
     pub fn new(
         entries: Vec<Entry>,
         found: &[Found],
-        control: &'a mut ControlConnection,
+        control: &'a mut ControlSender,
         reporter: &'a mut Reporter,
     ) -> Self {
         let settled = vec![None; entries.len()];

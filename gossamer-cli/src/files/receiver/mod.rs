@@ -11,9 +11,12 @@
 //! | [`tree`] | the directory that all go into |
 //! | [`writeback`], [`partial_file`], [`output`] | a file's way to disk; a file until it is complete; standard output |
 //! | [`destination`] | a directory or standard output |
-//! | [`ledger`], [`incoming`] | which entries are done; records become files |
-//! | [`negotiation`], [`run`] | up to the open stream; the whole |
+//! | [`ledger`], [`announcements`] | which entries are done; what the sender says of them on the control connection |
+//! | [`incoming`] | records become files |
+//! | [`negotiation`], [`run`], [`again`] | up to the open stream; the whole; once more, if the sender comes again |
 
+pub mod again;
+pub mod announcements;
 pub mod destination;
 pub mod incoming;
 pub mod incomplete;

@@ -3,13 +3,15 @@
 use crate::exit::{FAILED, Failure, UNREACHABLE};
 use crate::files::interruption::{self, stream_lost};
 use crate::files::pairing::code::stream_key;
-use crate::files::pairing::control::ControlConnection;
-use crate::files::protocol::block::{BLOCKS, geometry};
+use crate::files::pairing::control::{ControlReceiver, ControlSender};
+use crate::files::protocol::block::BLOCKS;
 use crate::files::protocol::manifest::{Entry, Manifest};
 use crate::files::protocol::message::{BATCH, Offer, PROTOCOL, ReceiverMessage, SenderMessage};
 use crate::files::receiver::destination::Destination;
+use crate::files::receiver::incoming::malformed;
 use crate::files::receiver::tree::Found;
 use crate::files::reporter::Reporter;
+use crate::rack::silence::told_within;
 use crate::secure::key::Key;
 use gossamer::stream::{self, Options};
 use std::net::TcpListener;
@@ -30,7 +32,7 @@ pub fn lost(error: &dyn std::fmt::Display) -> Failure {
 /// # Errors
 /// If it is another version, or the size is none.
 pub fn check_offer(offer: &Offer) -> Result<usize, Failure> {
-    let Offer { protocol, version, block } = offer;
+    let Offer { protocol, version, block, .. } = offer;
     if *protocol != PROTOCOL {
         let what = format!(
             "the sender is gossamer {version} (protocol {protocol}), the receiver is {} (protocol {PROTOCOL}); install \
@@ -51,7 +53,7 @@ pub fn check_offer(offer: &Offer) -> Result<usize, Failure> {
 ///
 /// # Errors
 /// If the list is refused, or the sender is lost.
-pub fn receive_manifest(control: &mut ControlConnection) -> Result<(Vec<Entry>, u32), Failure> {
+pub fn receive_manifest(control: &mut ControlReceiver) -> Result<(Vec<Entry>, u32), Failure> {
     let mut manifest = Manifest::default();
     loop {
         match control.receive().map_err(|error| lost(&error))? {
@@ -59,6 +61,7 @@ pub fn receive_manifest(control: &mut ControlConnection) -> Result<(Vec<Entry>, 
                 Failure::new(FAILED, format!("the sender's list of files is refused: {what}"))
             })?,
             SenderMessage::All { missing } => return Ok((manifest.into_entries(), missing)),
+            SenderMessage::Sent { .. } => return Err(malformed("contents before its list")),
         }
     }
 }
@@ -70,7 +73,7 @@ pub fn receive_manifest(control: &mut ControlConnection) -> Result<(Vec<Entry>, 
 pub fn look_and_answer(
     destination: &Destination,
     entries: &[Entry],
-    control: &mut ControlConnection,
+    control: &mut ControlSender,
     reporter: &mut Reporter,
 ) -> Result<Vec<Found>, Failure> {
     let (mut found, mut behind) = (Vec::with_capacity(entries.len()), 0);
@@ -92,30 +95,34 @@ pub fn look_and_answer(
     Ok(found)
 }
 
-/// Waits for the stream where the sender has connected to, and tells the sender to come.
+/// Waits for the stream where the sender has connected to, and tells the sender to come. If it does not come, it cannot come again.
 ///
 /// # Errors
 /// If it does not come.
 pub fn open_stream(
     socket: TcpListener,
     key: &Key,
-    block: usize,
-    control: &mut ControlConnection,
+    options: Options,
+    control: &mut ControlSender,
+    comes_again: &mut Option<Duration>,
 ) -> Result<stream::Receiver, Failure> {
     let mut nonce = [0; 32];
     getrandom::fill(&mut nonce)
         .map_err(|error| Failure::new(FAILED, format!("the kernel gives no random bytes: {error}")))?;
     let doing = |error: stream::Error| Failure::new(UNREACHABLE, format!("cannot receive: {error}"));
     let key = stream::Key::from_hex(&stream_key(key, &nonce)).map_err(doing)?;
-    let options = Options::from(geometry(block)).key(key);
-    let listener = stream::Receiver::listen_on(socket, options).map_err(doing)?;
+    let listener = stream::Receiver::listen_on(socket, options.key(key)).map_err(doing)?;
     control.send(&ReceiverMessage::Ready { nonce }).map_err(|error| lost(&error))?;
     let (tell, told) = mpsc::channel();
     // In a thread of its own, because the wait has no end.
     let waiting = thread::Builder::new().spawn(move || tell.send(listener.accept()));
     waiting.map_err(|error| Failure::new(UNREACHABLE, format!("cannot receive: {error}")))?;
-    match told.recv_timeout(PATIENCE) {
-        Ok(stream) => stream.map_err(|error| stream_lost("sender", &error)),
-        Err(_) => Err(lost(&"its stream did not come")),
+    match told_within(PATIENCE, &told) {
+        Some(stream) => stream.map_err(|error| stream_lost("sender", &error)),
+        None => {
+            // The thread goes on to take connections.
+            *comes_again = Some(Duration::ZERO);
+            Err(lost(&"its stream did not come"))
+        }
     }
 }

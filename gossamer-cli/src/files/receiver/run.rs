@@ -4,10 +4,13 @@ use crate::exit::{FAILED, Failure};
 use crate::files::arguments::RecvArguments;
 use crate::files::interruption::stream_lost;
 use crate::files::pairing::code::Code;
-use crate::files::pairing::control::ControlConnection;
+use crate::files::pairing::control::{ControlConnection, ControlReceiver, ControlSender};
 use crate::files::pairing::listener::Listener;
+use crate::files::protocol::block;
 use crate::files::protocol::manifest::{Entry, Kind};
 use crate::files::protocol::message::{Offer, ReceiverMessage};
+use crate::files::receiver::again::receive_again;
+use crate::files::receiver::announcements::Announcements;
 use crate::files::receiver::destination::Destination;
 use crate::files::receiver::incoming::Incoming;
 use crate::files::receiver::ledger::Ledger;
@@ -20,7 +23,7 @@ use crate::terminal::flood::Flood;
 use nix::sys::signal::{SigSet, Signal};
 use serde_json::json;
 use std::net::{SocketAddr, TcpListener};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Does what the command line says.
 ///
@@ -31,12 +34,13 @@ pub fn run(arguments: &RecvArguments) -> Result<u8, Failure> {
     let mut limit = SigSet::empty();
     limit.add(Signal::SIGXFSZ);
     limit.thread_block().map_err(|error| Failure::new(FAILED, format!("cannot block a signal: {error}")))?;
-    let destination = Destination::open(arguments)?;
+    // Whether it can be used is known before anybody is told to send.
+    drop(Destination::open(arguments)?);
     let key = arguments.secret.key()?;
     let listener = Listener::open(&arguments.listen)?;
     let mut reporter = arguments.output_format.reporter();
     let key = announce(listener.address(), key, &reporter)?;
-    let outcome = receive(destination, listener, &key, &mut reporter);
+    let outcome = receive_again(arguments, &listener, &key, &mut reporter);
     reporter.conclude("received", outcome)
 }
 
@@ -63,22 +67,27 @@ fn announce(address: SocketAddr, key: Option<Key>, reporter: &Reporter) -> Resul
     }
 }
 
-/// Waits for the sender, takes what it sends, and tells it the outcome.
-fn receive(
+/// Waits for the sender, takes what it sends, and tells it the outcome. If one has come: for how long it tries to come again when it
+/// is cut off.
+pub(super) fn receive(
     destination: Destination,
     listener: Listener,
     key: &Key,
+    patience: Option<Duration>,
+    comes_again: &mut Option<Duration>,
     reporter: &mut Reporter,
 ) -> Result<usize, Failure> {
     let turned_away = Flood::default();
-    let (mut control, offer, socket) = listener.wait(key, |from| {
+    let (control, offer, socket) = listener.wait(key, patience, |from| {
         if let Some(more) = turned_away.turn(Instant::now()) {
             tell_turned_away(reporter, from, more);
         }
     })?;
-    let outcome = take(destination, socket, key, &mut control, &offer, reporter);
+    *comes_again = Some(Duration::from_secs(offer.retry_seconds.into()));
+    let ControlConnection { mut sender, receiver } = control;
+    let outcome = take(destination, socket, key, (&mut sender, receiver), (&offer, comes_again), reporter);
     // If all is in its place, it is whether or not the sender hears that.
-    let _told = control.send(&match &outcome {
+    let _told = sender.send(&match &outcome {
         Ok(_) => ReceiverMessage::Finished,
         Err(Failure { status, message }) => {
             ReceiverMessage::Stopped { status: *status, why: message.clone() }
@@ -101,20 +110,21 @@ fn take(
     destination: Destination,
     socket: TcpListener,
     key: &Key,
-    control: &mut ControlConnection,
-    offer: &Offer,
+    (control, mut said): (&mut ControlSender, ControlReceiver),
+    (offer, comes_again): (&Offer, &mut Option<Duration>),
     reporter: &mut Reporter,
 ) -> Result<usize, Failure> {
     let block = check_offer(offer)?;
     control.send(&ReceiverMessage::Welcome).map_err(|error| lost(&error))?;
-    let (entries, missing) = receive_manifest(control)?;
+    let (entries, missing) = receive_manifest(&mut said)?;
     check_fits(&destination, &entries)?;
     let found = look_and_answer(&destination, &entries, control, reporter)?;
     let sizes = entries.iter().all(|entry| entry.kind != Kind::Pipe);
     reporter.begin(sizes.then(|| entries.iter().map(Entry::bytes).sum()));
-    let mut stream = open_stream(socket, key, block, control)?;
+    let mut stream = open_stream(socket, key, block::options(block, offer.plain), control, comes_again)?;
+    let announcements = Announcements::listen(said, entries.len())?;
     let ledger = Ledger::new(entries, &found, control, reporter);
-    let mut incoming = Incoming::new(destination, found, ledger, block);
+    let mut incoming = Incoming::new(destination, found, ledger, announcements, block);
     // Read once: a sender of this machine could change what is in the memory of both while it is looked at.
     let mut own = vec![0; block];
     loop {

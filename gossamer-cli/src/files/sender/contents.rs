@@ -2,6 +2,8 @@
 
 use crate::files::content::digest::Hasher;
 use crate::files::content::file::SLICE;
+use crate::files::pairing::control::ControlSender;
+use crate::files::protocol::message::SenderMessage;
 use crate::files::protocol::record::Record;
 use crate::files::sender::feedback::Feedback;
 use crate::files::sender::outgoing::{ContentError, Outgoing};
@@ -13,6 +15,8 @@ use std::io;
 pub struct Channels<'a> {
     /// The stream.
     pub out: Outgoing,
+    /// What is said beside it.
+    pub control: ControlSender,
     /// What the receiver says meanwhile.
     pub feedback: Feedback,
     /// What the user is told.
@@ -126,10 +130,12 @@ impl<'c, 'a> Contents<'c, 'a> {
     /// All was sent: an entry of so many bytes.
     ///
     /// # Errors
-    /// If the stream has ended.
+    /// If the receiver is lost.
     pub fn end(self, bytes: u64) -> Result<(), Unsent> {
-        let digest = self.hasher.finish(bytes);
-        Ok(self.channels.out.put(Record::End { bytes, digest })?)
+        let (entry, digest) = (entry_number(self.index), self.hasher.finish(bytes));
+        let said = self.channels.control.send(&SenderMessage::Sent { entry, bytes, digest });
+        said.map_err(|_| Unsent::Stream(Error::PeerLost { at: bytes }))?;
+        Ok(self.channels.out.put(Record::End)?)
     }
 }
 

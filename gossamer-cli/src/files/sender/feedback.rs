@@ -2,7 +2,7 @@
 
 use crate::exit::{FAILED, Failure, LOST, OUTPUT, SIGNALLED, UNREACHABLE};
 use crate::files::interruption;
-use crate::files::pairing::control::ControlConnection;
+use crate::files::pairing::control::ControlReceiver;
 use crate::files::protocol::message::ReceiverMessage;
 use crate::files::sender::tally::Tally;
 use std::io;
@@ -22,7 +22,7 @@ impl Feedback {
     ///
     /// # Errors
     /// If the system has no more threads.
-    pub fn listen(mut control: ControlConnection) -> Result<Self, Failure> {
+    pub fn listen(mut control: ControlReceiver) -> Result<Self, Failure> {
         let (tell, messages) = mpsc::channel();
         let listening = thread::Builder::new().spawn(move || {
             loop {

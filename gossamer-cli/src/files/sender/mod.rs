@@ -12,6 +12,7 @@
 //! | [`negotiation`] | up to the open stream: offer, manifest, answers |
 //! | [`tally`], [`feedback`] | which entries have failed; what the receiver says meanwhile |
 //! | [`contents`], [`entry`] | what is handed from step to step of one entry; those steps |
+//! | [`retry`] | when it is tried again |
 //! | [`transfer`], [`run`] | all entries, up to the receiver's last word; the whole |
 
 pub mod compression;
@@ -23,6 +24,7 @@ pub mod listing;
 pub mod negotiation;
 pub mod outgoing;
 pub mod rate_limit;
+pub mod retry;
 pub mod run;
 pub mod source;
 pub mod tally;

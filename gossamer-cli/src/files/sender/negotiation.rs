@@ -3,12 +3,13 @@
 use crate::exit::{FAILED, Failure, UNREACHABLE};
 use crate::files::arguments::SendArguments;
 use crate::files::pairing::code::stream_key;
-use crate::files::pairing::control::ControlConnection;
-use crate::files::protocol::block::{BLOCKS, geometry};
+use crate::files::pairing::control::{ControlConnection, ControlReceiver, ControlSender};
+use crate::files::protocol::block::{self, BLOCKS};
 use crate::files::protocol::message::{Answer, BATCH, Offer, PROTOCOL, ReceiverMessage, SenderMessage};
 use crate::files::sender::feedback::{lost, stopped};
 use crate::files::sender::listing::Listing;
 use crate::files::sender::outgoing::Outgoing;
+use crate::files::sender::retry::seconds_of_patience;
 use crate::secure::key::Key;
 use crate::secure::knock::{self, KnockError};
 use gossamer::stream::{self, Error, Length, Options, Route};
@@ -38,7 +39,9 @@ pub fn block_size(rate: Option<u64>) -> u32 {
 /// If nobody waits there, or with another code.
 pub fn connect(arguments: &SendArguments, key: &Key, block: u32) -> Result<ControlConnection, Failure> {
     let address = &arguments.to;
-    let offer = Offer { protocol: PROTOCOL, version: env!("CARGO_PKG_VERSION").into(), block };
+    let version = env!("CARGO_PKG_VERSION").into();
+    let retry_seconds = seconds_of_patience(arguments);
+    let offer = Offer { protocol: PROTOCOL, version, retry_seconds, block, plain: arguments.plain };
     let (control, answer) = ControlConnection::connect(address, key, &offer).map_err(|error| {
         let what = match error {
             KnockError::Connect(error) => {
@@ -72,11 +75,11 @@ fn malformed() -> Failure {
 /// If the receiver gives up, or is lost.
 pub fn agree(control: &mut ControlConnection, listing: &Listing) -> Result<Agreement, Failure> {
     // If the receiver is gone, what it has said last says why.
-    let _told = send_manifest(control, listing);
-    receive_answers(control, listing.entries.len())
+    let _told = send_manifest(&mut control.sender, listing);
+    receive_answers(&mut control.receiver, listing.entries.len())
 }
 
-fn send_manifest(control: &mut ControlConnection, listing: &Listing) -> std::io::Result<()> {
+fn send_manifest(control: &mut ControlSender, listing: &Listing) -> std::io::Result<()> {
     for batch in listing.entries.chunks(BATCH) {
         control.send(&SenderMessage::Entries(batch.to_vec()))?;
     }
@@ -84,7 +87,7 @@ fn send_manifest(control: &mut ControlConnection, listing: &Listing) -> std::io:
     control.send(&SenderMessage::All { missing })
 }
 
-fn receive_answers(control: &mut ControlConnection, count: usize) -> Result<Agreement, Failure> {
+fn receive_answers(control: &mut ControlReceiver, count: usize) -> Result<Agreement, Failure> {
     let mut answers = Vec::new();
     loop {
         match control.receive().map_err(|error| lost(&error))? {
@@ -111,7 +114,7 @@ pub fn open_stream(
 ) -> Result<Outgoing, Failure> {
     let doing = |error: Error| Failure::new(UNREACHABLE, format!("cannot send: {error}"));
     let key = stream::Key::from_hex(&stream_key(key, nonce)).map_err(doing)?;
-    let mut options = Options::from(geometry(block as usize)).key(key);
+    let mut options = block::options(block as usize, arguments.plain).key(key);
     if let Some(streams) = arguments.streams {
         options = options.route(Route::Tcp).connections(streams.into());
     }

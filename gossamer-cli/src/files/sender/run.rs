@@ -1,32 +1,71 @@
 //! `gossamer send`, from the command line to the exit status.
 
-use crate::exit::Failure;
+use crate::exit::{FAILED, Failure, TIMED_OUT};
 use crate::files::arguments::SendArguments;
+use crate::files::pairing::control::ControlConnection;
 use crate::files::reporter::Reporter;
 use crate::files::sender::contents::Channels;
 use crate::files::sender::feedback::Feedback;
 use crate::files::sender::listing::{self, Listing};
 use crate::files::sender::negotiation::{Agreement, agree, block_size, connect, open_stream};
+use crate::files::sender::retry::Retries;
 use crate::files::sender::tally::Tally;
 use crate::files::sender::transfer::transfer;
 use crate::secure::key::Key;
+use std::sync::mpsc;
+use std::thread;
 
 /// Does what the command line says.
 ///
 /// # Errors
 /// What stands against it.
 pub fn run(arguments: &SendArguments) -> Result<u8, Failure> {
+    let Some(limit) = arguments.timeout else { return send_all(arguments) };
+    let (tell, told) = mpsc::channel();
+    let own = arguments.clone();
+    // In a thread of its own, which ends with the process: nothing that it waits for has an end by itself.
+    let working = thread::Builder::new().spawn(move || tell.send(send_all(&own)));
+    working.map_err(|error| Failure::new(FAILED, format!("no thread can be started: {error}")))?;
+    told.recv_timeout(limit).unwrap_or_else(|_| {
+        let limit = humantime::format_duration(limit);
+        let what = format!(
+            "not all was sent within {limit}; what has arrived is kept: run both commands again to go on"
+        );
+        arguments.output_format.reporter().conclude("sent", Err(Failure::new(TIMED_OUT, what)))
+    })
+}
+
+/// Sends, and again if the receiver was lost, as often as was asked for.
+fn send_all(arguments: &SendArguments) -> Result<u8, Failure> {
     let key = arguments.key()?;
-    let listing = listing::list(&arguments.files)?;
+    let mut listing = listing::list(&arguments.files)?;
     let mut reporter = arguments.output_format.reporter();
+    let mut retries = Retries::new(arguments.tries()?);
+    let outcome = loop {
+        let outcome = send_listed(arguments, &key, &listing, &mut reporter);
+        let pause = outcome.as_ref().err().and_then(|failure| retries.next(failure, &reporter));
+        let Some(pause) = pause else { break outcome };
+        thread::sleep(pause);
+        reporter.begin_again();
+        // Files may have changed meanwhile.
+        listing = listing::list(&arguments.files)?;
+    };
+    reporter.conclude("sent", outcome)
+}
+
+fn send_listed(
+    arguments: &SendArguments,
+    key: &Key,
+    listing: &Listing,
+    reporter: &mut Reporter,
+) -> Result<usize, Failure> {
     for (path, why) in &listing.missing {
         reporter.fail(path, why);
     }
-    let outcome = match listing.entries.is_empty() {
+    match listing.entries.is_empty() {
         true => Ok(0),
-        false => send(arguments, &key, &listing, &mut reporter),
-    };
-    reporter.conclude("sent", outcome)
+        false => send(arguments, key, listing, reporter),
+    }
 }
 
 /// Sends what is listed, and says how many files the receiver has then.
@@ -40,7 +79,8 @@ fn send(
     let mut control = connect(arguments, key, block)?;
     let Agreement { answers, nonce } = agree(&mut control, listing)?;
     let out = open_stream(arguments, key, &nonce, block, &control)?;
-    let feedback = Feedback::listen(control)?;
+    let ControlConnection { sender: control, receiver } = control;
+    let feedback = Feedback::listen(receiver)?;
     let tally = Tally::begin(listing, reporter);
-    transfer(Channels { out, feedback, tally }, &answers)
+    transfer(Channels { out, control, feedback, tally }, &answers)
 }

@@ -74,7 +74,7 @@ fn settle(
 
 /// Ends the stream, and waits for the receiver's last word.
 fn conclude(channels: Channels<'_>, sent: Result<(), Error>) -> Result<usize, Failure> {
-    let Channels { out, feedback, mut tally } = channels;
+    let Channels { out, feedback, mut tally, .. } = channels;
     // A stream that has not ended well is dropped here, which tells the receiver.
     let ended = sent.and_then(|()| out.finish());
     let due = ended.is_err().then(|| Instant::now() + REASON);

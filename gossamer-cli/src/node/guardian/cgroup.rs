@@ -1,8 +1,11 @@
 //! A cgroup of version 2 for a node: all that the node starts is in it, and is killed at one stroke.
 
+use crate::node::guardian::controllers;
+use rustix::fs::{Mode, OFlags};
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, ErrorKind};
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 /// A cgroup that was made here.
@@ -35,6 +38,15 @@ impl Cgroup {
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.0
+    }
+
+    /// The directory, with which a process can be made in it.
+    ///
+    /// # Errors
+    /// If it is gone.
+    pub fn open(&self) -> io::Result<OwnedFd> {
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        Ok(rustix::fs::open(&self.0, flags, Mode::empty())?)
     }
 
     /// Whoever writes `0` to this file is in it from then on, with all that it starts.
@@ -70,7 +82,7 @@ fn remove(path: &Path) -> bool {
     matches!(fs::remove_dir(path).map_err(|error| error.kind()), Ok(()) | Err(ErrorKind::NotFound))
 }
 
-/// The cgroup of this process, below which those of its nodes are made.
+/// The cgroup of this process, below which those of its nodes are made: that above the one which it has made for itself, if there is one.
 ///
 /// # Errors
 /// Why there is none, as a clause.
@@ -81,6 +93,8 @@ pub fn own() -> Result<PathBuf, String> {
     let group = group.ok_or("the kernel has no cgroups of version 2")?;
     let path = beneath_mount(&read("/proc/self/mountinfo")?, group);
     let path = path.ok_or("cgroups of version 2 are not mounted")?;
+    let path =
+        if path.ends_with(controllers::HOST) { path.parent().unwrap_or(&path).to_owned() } else { path };
     match fs::exists("/run/systemd/system").unwrap_or(false) && rustix::process::geteuid().is_root() {
         true if !is_delegated(&path) => Err("systemd has not delegated its cgroup (`Delegate=yes`)".into()),
         _ => Ok(path),

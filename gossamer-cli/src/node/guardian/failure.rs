@@ -11,6 +11,18 @@ pub fn lacking(node: u32, what: impl Display) -> Failure {
     Failure::new(exit::UNREACHABLE, format!("cannot start node {node}: {what}"))
 }
 
+/// The machine cannot keep a node within what it may use.
+pub fn unlimited(node: u32, why: &str) -> Failure {
+    lacking(
+        node,
+        format_args!(
+            "--mem and --cpus take a cgroup of version 2 for it, and there is none: {why}.\nStart `gossamer run --local`, or the daemon, \
+             in a cgroup of its own: as a service with Delegate=yes, or by `systemd-run --scope -p Delegate=yes` (and --user, if \
+             not as root)"
+        ),
+    )
+}
+
 /// Why a program could not be executed.
 pub fn not_started(program: &Invocation, error: &io::Error) -> Failure {
     let name = program.arguments.first().map_or(Path::new(""), Path::new).display().to_string();

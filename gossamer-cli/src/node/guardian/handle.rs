@@ -1,13 +1,16 @@
 //! The host's side of a guardian: starts it, passes signals on, and ends what is left after one that was killed.
 
 use crate::exit::Failure;
+use crate::node::allowance::Allowance;
 use crate::node::ending::How;
 use crate::node::guardian::cgroup::{self, Cgroup};
+use crate::node::guardian::controllers;
 use crate::node::guardian::descendants;
-use crate::node::guardian::failure::lacking;
+use crate::node::guardian::failure::{lacking, unlimited};
 use crate::node::guardian::process::NAME;
 use crate::node::guardian::protocol::{News, NodeFiles, NodeOrder, send_order};
 use crate::node::invocation::{Invocation, NodeSpec, User};
+use crate::secure::codec::decode;
 use crate::secure::random;
 use rustix::process::{Pid, Signal};
 use std::collections::HashSet;
@@ -95,10 +98,30 @@ impl Containment {
         }
     }
 
-    /// A cgroup for a node, if one can be made.
-    fn cgroup(&self) -> Option<Cgroup> {
-        let name = format!("gossamer-node-{}", random::hexadecimal::<8>().ok()?);
-        Cgroup::make(self.0.as_ref().ok()?, &name).ok()
+    /// A cgroup for a node that may use this; none if none can be made, and nothing is limited.
+    ///
+    /// # Errors
+    /// Why a limit cannot be kept, as a clause.
+    fn cgroup(&self, allowance: &Allowance) -> Result<Option<Cgroup>, String> {
+        match self.limited(allowance) {
+            Err(_) if allowance.is_all() => Ok(None),
+            made => made.map(Some),
+        }
+    }
+
+    fn limited(&self, allowance: &Allowance) -> Result<Cgroup, String> {
+        let parent = self.0.as_ref().map_err(Clone::clone)?;
+        let name = random::hexadecimal::<8>().map_err(|failure| failure.message)?;
+        controllers::enable(parent, allowance)?;
+        let made = Cgroup::make(parent, &format!("gossamer-node-{name}"));
+        let made = made.map_err(|error| format!("no cgroup below {}: {error}", parent.display()))?;
+        match controllers::limit(made.path(), allowance) {
+            Ok(()) => Ok(made),
+            Err(why) => {
+                made.remove();
+                Err(why)
+            }
+        }
     }
 }
 
@@ -109,11 +132,12 @@ impl Guarded {
     /// If the machine lacks something.
     pub fn start(program: &Invocation, node: NodeSpec, containment: &Containment) -> Result<Self, Failure> {
         let index = node.index;
-        Self::try_start(program, node, containment)
+        let cgroup = containment.cgroup(&program.allowance).map_err(|why| unlimited(index, &why))?;
+        Self::try_start(program, node, cgroup)
             .map_err(|error| lacking(index, format_args!("no guardian for it: {error}")))
     }
 
-    fn try_start(program: &Invocation, node: NodeSpec, containment: &Containment) -> io::Result<Self> {
+    fn try_start(program: &Invocation, node: NodeSpec, cgroup: Option<Cgroup>) -> io::Result<Self> {
         let NodeSpec { index, variables, listener } = node;
         let user = program.user.as_ref();
         let ((report, report_end), (out, out_end), (err, err_end)) = (pipe(user)?, pipe(user)?, pipe(user)?);
@@ -127,7 +151,6 @@ impl Guarded {
         };
         let (ours, theirs) = UnixStream::pair()?;
         ours.set_write_timeout(Some(PATIENCE))?;
-        let cgroup = containment.cgroup();
         let process = start_process(index, theirs, cgroup.as_ref())?;
         let variables = variables.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
         let sent = send_order(&ours, program, &NodeOrder::new(variables, &files), &files);
@@ -184,7 +207,7 @@ impl Guardian {
     }
 
     /// Lets the guardian run if somebody has stopped it.
-    fn wake(&self) {
+    pub fn wake(&self) {
         self.send(Signal::CONT);
     }
 
@@ -243,7 +266,7 @@ impl Orphans {
 
 /// The next news of a node; nothing once its guardian is gone.
 pub async fn next_news(from: &mut OwnedReadHalf) -> Option<News> {
-    let mut bytes = [0; News::LENGTH];
+    let mut bytes = vec![0; from.read_u8().await.ok()?.into()];
     from.read_exact(&mut bytes).await.ok()?;
-    Some(News::from_bytes(bytes))
+    decode(&bytes).ok()
 }

@@ -11,7 +11,7 @@
 //! | the guardian | the node, by its death signal; the host, to which the rest has come |
 //!
 //! Where this process may make cgroups of version 2, each node has one, too: it also holds what the guardian must not signal (a
-//! program of another user, such as `sudo`), and is killed at one stroke.
+//! program of another user, such as `sudo`), and is killed at one stroke. It also limits what the node may use of its machine.
 //!
 //! | part | |
 //! |---|---|
@@ -20,10 +20,13 @@
 //! | [`process`] | the guardian |
 //! | [`failure`] | why a node could not be started |
 //! | [`descendants`], [`cgroup`] | how what is left is found, and killed |
+//! | [`controllers`], [`memory_watch`] | limits of a cgroup; whether a node was killed for want of memory |
 
 pub mod cgroup;
+pub mod controllers;
 pub mod descendants;
 pub mod failure;
 pub mod handle;
+pub mod memory_watch;
 pub mod process;
 pub mod protocol;

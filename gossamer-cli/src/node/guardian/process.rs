@@ -4,6 +4,7 @@
 use crate::exit;
 use crate::node::guardian::cgroup::Cgroup;
 use crate::node::guardian::descendants;
+use crate::node::guardian::memory_watch::MemoryWatch;
 use crate::node::guardian::protocol::{News, receive_order};
 use crate::node::spawn::spawn;
 use nix::sys::signal::{SigSet, SigmaskHow};
@@ -15,7 +16,7 @@ use std::collections::HashSet;
 use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How a guardian is called: the first of its arguments. It is no subcommand, since nobody calls it but a host.
 pub const NAME: &str = "gossamer-guardian";
@@ -24,12 +25,16 @@ pub const NAME: &str = "gossamer-guardian";
 const SOONEST: Duration = Duration::from_micros(200);
 const LATEST: Duration = Duration::from_millis(100);
 
+/// How long the kernel may take to let go of processes that have ended.
+const LET_GO: Duration = Duration::from_secs(10);
+
 /// A guardian whose node runs.
 struct RunningNode {
     host: UnixStream,
     children: SignalFd,
     cgroup: Option<Cgroup>,
     node: Pid,
+    memory: MemoryWatch,
     /// How the node has ended, once it is reaped.
     status: Option<WaitStatus>,
 }
@@ -71,13 +76,12 @@ fn guard() -> io::Result<()> {
         remove(cgroup);
     }
     let (program, order, files) = received?;
+    let memory = MemoryWatch::start();
     match spawn(&program, &order, files, cgroup.as_ref(), inherited) {
         Ok(node) => {
-            let pid = node.id().cast_signed();
-            tell(&host, News::Started(pid));
-            let node = Pid::from_raw(pid).ok_or(Errno::SRCH)?;
+            tell(&host, News::Started(node.as_raw_nonzero().get()));
             drop((program, order));
-            RunningNode { host, children, cgroup, node, status: None }.watch()
+            RunningNode { host, children, cgroup, node, memory, status: None }.watch()
         }
         Err(error) => {
             if let Some(cgroup) = cgroup {
@@ -99,12 +103,16 @@ impl RunningNode {
     fn watch(mut self) {
         while self.status.is_none() && self.is_wanted() {}
         if let Some(status) = self.status {
-            tell(&self.host, News::Ended(status.as_raw()));
+            // Before its cgroup is removed.
+            let is_killed = status.terminating_signal() == Some(Signal::KILL.as_raw());
+            let look = || self.memory.look(self.node, self.cgroup.as_ref());
+            let out_of_memory = is_killed.then(look).flatten();
+            tell(&self.host, News::Ended { status: status.as_raw(), out_of_memory });
         }
         let has_ended = self.status.is_some();
         self.end_all();
         if let Some(status) = self.status.filter(|_| !has_ended) {
-            tell(&self.host, News::Ended(status.as_raw()));
+            tell(&self.host, News::Ended { status: status.as_raw(), out_of_memory: None });
         }
     }
 
@@ -182,13 +190,13 @@ impl RunningNode {
     }
 }
 
-/// Removes a cgroup in which everything has ended, though the kernel may not have let go of all.
+/// Removes a cgroup in which everything has ended, though the kernel may not have let go of all: a process leaves it when it gives up its
+/// processor for the last time, which takes a while on a busy machine.
 fn remove(cgroup: &Cgroup) {
-    for _ in 0..50 {
+    let (begin, mut pause) = (Instant::now(), SOONEST);
+    while !cgroup.remove() && begin.elapsed() < LET_GO {
+        std::thread::sleep(pause);
+        pause = (pause * 2).min(LATEST);
         cgroup.kill();
-        if cgroup.remove() {
-            return;
-        }
-        std::thread::sleep(Duration::from_millis(2));
     }
 }

@@ -1,6 +1,7 @@
 //! What host and guardian tell each other, over a socket of their own: first what to start, with the open files of the node; then
 //! signals for it, a byte each, and news of it.
 
+use crate::node::ending::OutOfMemory;
 use crate::node::invocation::Invocation;
 use crate::secure::codec::{decode, encode};
 use rustix::net::{
@@ -41,14 +42,19 @@ pub struct NodeFiles {
 }
 
 /// What a guardian tells.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum News {
     /// The node runs, as this process.
     Started(i32),
     /// The node could not be started: the number of the error.
     NotStarted(i32),
-    /// The node has ended: its status, as the kernel gives it.
-    Ended(i32),
+    /// The node has ended.
+    Ended {
+        /// Its status, as the kernel gives it.
+        status: i32,
+        /// What is known of it if it was killed for want of memory.
+        out_of_memory: Option<OutOfMemory>,
+    },
 }
 
 impl NodeOrder {
@@ -60,30 +66,14 @@ impl NodeOrder {
 }
 
 impl News {
-    /// The length of the encoding.
-    pub const LENGTH: usize = 5;
-
-    /// The encoding.
+    /// The encoding, after its length.
     #[must_use]
-    pub fn to_bytes(self) -> [u8; Self::LENGTH] {
-        let (kind, number) = match self {
-            Self::Started(number) => (0, number),
-            Self::NotStarted(number) => (1, number),
-            Self::Ended(number) => (2, number),
-        };
-        let [a, b, c, d] = number.to_le_bytes();
-        [kind, a, b, c, d]
-    }
-
-    /// What these bytes mean.
-    #[must_use]
-    pub fn from_bytes([kind, a, b, c, d]: [u8; Self::LENGTH]) -> Self {
-        let number = i32::from_le_bytes([a, b, c, d]);
-        match kind {
-            0 => Self::Started(number),
-            1 => Self::NotStarted(number),
-            _ => Self::Ended(number),
-        }
+    pub fn to_bytes(self) -> Vec<u8> {
+        let body = encode(&self).unwrap_or_default();
+        // It is far shorter.
+        let mut bytes = vec![u8::try_from(body.len()).unwrap_or(u8::MAX)];
+        bytes.extend(body);
+        bytes
     }
 }
 

@@ -3,11 +3,11 @@
 
 use crate::common::files::{Waiting, event, noise, recv};
 use crate::common::{Finished, Scratch, finish, gossamer};
-use gossamer::stream::{self, Length, Options};
-use gossamer_cli::files::content::digest::Hasher;
+use gossamer::stream::{self, Length};
+use gossamer_cli::files::content::digest::{Digest, Hasher};
 use gossamer_cli::files::pairing::code::{Code, stream_key};
 use gossamer_cli::files::pairing::control::ControlConnection;
-use gossamer_cli::files::protocol::block::geometry;
+use gossamer_cli::files::protocol::block::options;
 use gossamer_cli::files::protocol::manifest::{Entry, Kind, Manifest};
 use gossamer_cli::files::protocol::message::{Answer, Offer, PROTOCOL, ReceiverMessage, SenderMessage};
 use gossamer_cli::files::protocol::record::{Record, Records};
@@ -45,23 +45,23 @@ impl Hostile {
     }
 
     fn offer() -> Offer {
-        Offer { protocol: PROTOCOL, version: "0".into(), block: BLOCK }
+        Offer { protocol: PROTOCOL, version: "0".into(), retry_seconds: 0, block: BLOCK, plain: false }
     }
 
     fn list(&mut self, entries: &[Entry]) {
-        self.control.send(&SenderMessage::Entries(entries.to_vec())).unwrap();
-        self.control.send(&SenderMessage::All { missing: 0 }).unwrap();
+        self.control.sender.send(&SenderMessage::Entries(entries.to_vec())).unwrap();
+        self.control.sender.send(&SenderMessage::All { missing: 0 }).unwrap();
     }
 
     /// The answers, and the stream.
     fn stream(&mut self) -> (Vec<Answer>, stream::Sender) {
         let mut answers = Vec::new();
         loop {
-            match self.control.receive().unwrap() {
+            match self.control.receiver.receive().unwrap() {
                 ReceiverMessage::Answers(more) => answers.extend(more),
                 ReceiverMessage::Ready { nonce } => {
                     let key = stream::Key::from_hex(&stream_key(&self.key, &nonce)).unwrap();
-                    let options = Options::from(geometry(BLOCK as usize)).key(key);
+                    let options = options(BLOCK as usize, false).key(key);
                     return (
                         answers,
                         stream::Sender::connect(&*self.address, Length::Open, options).unwrap(),
@@ -75,10 +75,23 @@ impl Hostile {
 
 /// Lists these entries and sends these records; how the receiver ends.
 fn attack(output: &Path, entries: &[Entry], records: &[Record]) -> (Vec<Answer>, Finished) {
+    attack_saying(output, entries, records, &[])
+}
+
+/// As `attack`; these are said on the link of entries that were sent: which, how long they are, and their digests.
+fn attack_saying(
+    output: &Path,
+    entries: &[Entry],
+    records: &[Record],
+    said: &[(u32, u64, Digest)],
+) -> (Vec<Answer>, Finished) {
     let receiver = recv(output, &[]);
     let mut hostile = Hostile::new(&receiver, &Hostile::offer());
     hostile.list(entries);
     let (answers, mut stream) = hostile.stream();
+    for &(entry, bytes, digest) in said {
+        hostile.control.sender.send(&SenderMessage::Sent { entry, bytes, digest }).unwrap();
+    }
     for record in records {
         let (head, bytes) = record.parts();
         stream.write_everything(&head).unwrap();
@@ -111,7 +124,10 @@ fn lists_that_lead_out_are_refused_as_a_whole() {
         let receiver = recv(&to, &[]);
         let mut hostile = Hostile::new(&receiver, &Hostile::offer());
         hostile.list(&list.iter().map(|path| file(path, 1)).collect::<Vec<_>>());
-        assert!(matches!(hostile.control.receive().unwrap(), ReceiverMessage::Stopped { .. }), "{list:?}");
+        assert!(
+            matches!(hostile.control.receiver.receive().unwrap(), ReceiverMessage::Stopped { .. }),
+            "{list:?}"
+        );
         receiver.started.finish().ended_with(1).said("is refused");
     }
     assert_eq!(fs::read_dir(&to).unwrap().count(), 0);
@@ -156,9 +172,8 @@ fn a_link_of_the_transfer_is_not_written_through() {
     let list = [entry("d", Kind::Directory), entry("d/l", Kind::Link(b"../f".into())), file("f", 1)];
     let mut hasher = Hasher::default();
     hasher.update(0, b"x");
-    let end = Record::End { bytes: 1, digest: hasher.finish(1) };
-    let records = [Record::Begin { entry: 2, at: 0 }, Record::Data { at: 0, bytes: b"x" }, end];
-    attack(&to, &list, &records).1.ended_with(0);
+    let records = [Record::Begin { entry: 2, at: 0 }, Record::Data { at: 0, bytes: b"x" }, Record::End];
+    attack_saying(&to, &list, &records, &[(2, 1, hasher.finish(1))]).1.ended_with(0);
     assert_eq!(fs::read(to.join("d/l")).unwrap(), b"x");
 }
 
@@ -179,13 +194,13 @@ fn records_that_make_no_sense_end_the_transfer() {
         &[begin(0, 0), data(8)],
         &[begin(0, 0), data(u64::MAX)],
         &[begin(0, 0), data(3), data(0)],
-        &[Record::End { bytes: 0, digest: 0 }],
-        &[begin(0, 0), Record::End { bytes: 9, digest: 0 }],
+        &[Record::End],
+        &[begin(0, 0), Record::End],
         &[begin(0, 0), Record::Compressed { at: 0, plain: 5, bytes: b"no zstd" }],
         &[begin(0, 0), Record::Compressed { at: 0, plain: usize::MAX, bytes: b"" }],
         &[Record::Fail { entry: 9, why: "" }],
     ] {
-        attack(&to, &list, records).1.ended_with(1).said("makes no sense");
+        attack_saying(&to, &list, records, &[(0, 9, 0)]).1.ended_with(1).said("makes no sense");
         assert!(!to.join("a").exists() && !to.join("b").exists(), "{records:?}");
     }
 }
@@ -193,12 +208,8 @@ fn records_that_make_no_sense_end_the_transfer() {
 #[test]
 fn contents_with_another_digest_get_no_name() {
     let scratch = Scratch::new("hostile-digest");
-    let records = [
-        Record::Begin { entry: 0, at: 0 },
-        Record::Data { at: 0, bytes: b"abc" },
-        Record::End { bytes: 3, digest: 1 },
-    ];
-    let (_, received) = attack(&scratch.0, &[file("a", 3), file("never", 1)], &records);
+    let records = [Record::Begin { entry: 0, at: 0 }, Record::Data { at: 0, bytes: b"abc" }, Record::End];
+    let (_, received) = attack_saying(&scratch.0, &[file("a", 3), file("never", 1)], &records, &[(0, 3, 1)]);
     received.ended_with(1).said("other contents than were sent").said("was not sent");
     assert_eq!(event(&received, "done")["failed"], 2);
     assert_eq!(fs::read_dir(&scratch.0).unwrap().count(), 0);

@@ -1,45 +1,39 @@
-//! One end of a connection: frames that wait for the socket to take them, and bytes that wait to be whole frames.
+//! One end of a connection: a socket, what waits for it, and what has come of it.
 
-use crate::fabric::tcp::frame::{Frame, decode, encode_fragment, encode_write};
+use crate::fabric::tcp::frame::Frame;
+use crate::fabric::tcp::incoming::IncomingRecords;
+use crate::fabric::tcp::outgoing::OutgoingRecords;
 use crate::fabric::{Busy, FRAGMENT_BYTES, Fabric, Fragment, Slots};
+use crate::transport::records::Records;
 use crate::wire::refusal::Malformed;
-use crate::wire::word::{Word, bytes_of, bytes_of_mut};
-use std::cell::{Cell, RefCell};
-use std::io::{self, ErrorKind, Read, Write};
+use crate::wire::word::Word;
+use std::cell::RefCell;
+use std::io;
 use std::net::TcpStream;
 use std::os::fd::{AsRawFd, RawFd};
 use std::rc::Rc;
 
-/// Words of a connection's buffer for what arrives.
-const BUFFER: usize = 32 * 1024;
 /// Bytes that may wait before a fragment.
 const MUCH: usize = 4 * FRAGMENT_BYTES;
 
+/// A socket that joins workers, and what both ends make records with.
+pub(crate) type Proved = (TcpStream, Records);
+
 /// One end of a connection. Used by one worker.
-#[derive(Debug)]
 pub(crate) struct Connection {
     socket: TcpStream,
-    out: RefCell<Vec<u64>>,
-    /// Bytes of `out` that the socket has taken.
-    sent: Cell<usize>,
-    arrived: RefCell<Box<[u64]>>,
-    /// Bytes of `arrived` in use.
-    filled: Cell<usize>,
+    outgoing: RefCell<OutgoingRecords>,
+    incoming: RefCell<IncomingRecords>,
 }
 
 impl Connection {
     /// # Errors
     /// If the socket cannot be had not to block.
-    pub(crate) fn new(socket: TcpStream) -> io::Result<Rc<Self>> {
+    pub(crate) fn new((socket, (writer, reader)): Proved) -> io::Result<Rc<Self>> {
         socket.set_nonblocking(true)?;
         socket.set_nodelay(true)?;
-        Ok(Rc::new(Self {
-            socket,
-            out: RefCell::default(),
-            sent: Cell::new(0),
-            arrived: RefCell::new(vec![0; BUFFER].into()),
-            filled: Cell::new(0),
-        }))
+        let (outgoing, incoming) = (OutgoingRecords::new(writer), IncomingRecords::new(reader));
+        Ok(Rc::new(Self { socket, outgoing: RefCell::new(outgoing), incoming: RefCell::new(incoming) }))
     }
 
     pub(crate) fn descriptor(&self) -> RawFd {
@@ -52,65 +46,27 @@ impl Connection {
     /// If the connection is lost.
     #[inline]
     pub(crate) fn flush(&self) -> io::Result<()> {
-        let mut out = self.out.borrow_mut();
-        if out.is_empty() {
-            return Ok(());
-        }
-        let bytes = bytes_of(&out);
-        while self.sent.get() < bytes.len() {
-            match (&self.socket).write(&bytes[self.sent.get()..]) {
-                Ok(taken) => self.sent.set(self.sent.get() + taken),
-                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
-            }
-        }
-        out.clear();
-        self.sent.set(0);
-        Ok(())
+        self.outgoing.borrow_mut().flush(&self.socket)
     }
 
     /// Bytes that wait for the socket to take them.
+    #[inline]
     pub(crate) fn unsent(&self) -> usize {
-        self.out.borrow().len() * size_of::<u64>() - self.sent.get()
+        self.outgoing.borrow().unsent()
     }
 
     /// Reads what has arrived, once, and hands over its frames. Whether anything had.
     ///
     /// # Errors
-    /// If the connection is lost, or something else than frames arrives.
+    /// If the connection is lost, or something else than the records of the other end arrives.
     #[inline]
-    pub(super) fn receive(
-        &self,
-        mut land: impl FnMut(Frame<'_>) -> Result<(), Malformed>,
-    ) -> io::Result<bool> {
-        let refused = |malformed| io::Error::new(ErrorKind::InvalidData, malformed);
-        let mut arrived = self.arrived.borrow_mut();
-        let room = &mut bytes_of_mut(&mut arrived)[self.filled.get()..];
-        let count = match (&self.socket).read(room) {
-            Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
-            Ok(count) => count,
-            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {
-                return Ok(false);
-            }
-            Err(error) => return Err(error),
-        };
-        let filled = self.filled.get() + count;
-        let words = &arrived[..filled / size_of::<u64>()];
-        let mut at = 0;
-        while let Some((frame, length)) = decode(&words[at..]).map_err(refused)? {
-            land(frame).map_err(refused)?;
-            at += length;
-        }
-        let taken = at * size_of::<u64>();
-        bytes_of_mut(&mut arrived).copy_within(taken..filled, 0);
-        self.filled.set(filled - taken);
-        Ok(true)
+    pub(super) fn receive(&self, land: impl FnMut(Frame<'_>) -> Result<(), Malformed>) -> io::Result<bool> {
+        self.incoming.borrow_mut().receive(&self.socket, land)
     }
 }
 
 /// The way to the slots of one lane of a worker of another node.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(crate) struct TcpWriter {
     pub(crate) connection: Rc<Connection>,
     pub(crate) worker: u32,
@@ -121,9 +77,9 @@ impl Fabric for TcpWriter {
     #[inline]
     // SAFETY: no slot is touched here; the contract holds for the slots of the peer, which lands what it gets.
     unsafe fn write(&self, slot: usize, header: u64, body: &[Word]) {
-        let mut out = self.connection.out.borrow_mut();
+        let mut outgoing = self.connection.outgoing.borrow_mut();
         // SAFETY: W6: the caller's.
-        unsafe { encode_write(&mut out, (self.worker, self.slots), slot, header, body) };
+        unsafe { outgoing.write((self.worker, self.slots), slot, header, body) };
     }
 
     #[inline]
@@ -133,7 +89,7 @@ impl Fabric for TcpWriter {
         if !self.has_room() {
             return Err(Busy);
         }
-        encode_fragment(&mut self.connection.out.borrow_mut(), self.worker, fragment);
+        self.connection.outgoing.borrow_mut().send(self.worker, fragment);
         Ok(())
     }
 

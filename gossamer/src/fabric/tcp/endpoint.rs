@@ -1,14 +1,13 @@
 //! The endpoint of a connection to another machine: what arrives on it is landed in the slots of the lanes that it is for.
 
 use crate::fabric::tcp::frame::{Content, Frame, SlotWrite};
-use crate::fabric::tcp::{Connection, TcpWriter};
+use crate::fabric::tcp::{Connection, Proved, TcpWriter};
 use crate::fabric::{Endpoint, Event, Lane, SlotMemory, Slots};
 use crate::wire::refusal::Malformed;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::io;
-use std::net::TcpStream;
 use std::ops::Range;
 use std::os::fd::RawFd;
 use std::rc::Rc;
@@ -60,8 +59,8 @@ pub(crate) struct TcpEndpoint {
 impl TcpEndpoint {
     /// # Errors
     /// If the socket cannot be had not to block.
-    pub(crate) fn new(socket: TcpStream, writer: usize, registered: &Arc<Registered>) -> io::Result<Self> {
-        let connection = Connection::new(socket)?;
+    pub(crate) fn new(proved: Proved, writer: usize, registered: &Arc<Registered>) -> io::Result<Self> {
+        let connection = Connection::new(proved)?;
         Ok(Self { connection, writer, registered: Arc::clone(registered), known: RefCell::default() })
     }
 
@@ -142,10 +141,13 @@ impl Endpoint for TcpEndpoint {
 mod tests {
     use super::*;
     use crate::fabric::conformance::{LANE, Subject, conformance, conformance_of_fragments};
+    use crate::transport::purpose::{Door, Purpose};
+    use crate::transport::records::within_process;
+    use crate::transport::seal::protection::Protection;
     use rustix::io::ioctl_fionread;
     use rustix::ioctl::{Getter, Opcode, ioctl};
     use std::ffi::c_int;
-    use std::net::TcpListener;
+    use std::net::{TcpListener, TcpStream};
 
     /// Two ends of a connection over loopback.
     struct Loopback {
@@ -168,17 +170,21 @@ mod tests {
     impl Subject for Loopback {
         type Endpoint = TcpEndpoint;
 
-        fn new(_seed: u64) -> Self {
+        /// The seed says how it is protected.
+        fn new(seed: u64) -> Self {
+            let protection = Protection::from_byte((seed % 3) as u8).unwrap();
             let listener = TcpListener::bind("127.0.0.1:0").unwrap();
             let here = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
             let (there, _) = listener.accept().unwrap();
             let sockets = [&there, &here].map(|socket| socket.try_clone().unwrap());
-            let end = |socket, writer, readers| {
-                TcpEndpoint::new(socket, writer, &Arc::new(Registered::new(readers)))
+            let purpose = Purpose::of_nodes(Door::Lanes, protection, (1, 0), 0);
+            let [connects, accepts] = within_process(purpose).unwrap();
+            let end = |proved, writer, readers| {
+                TcpEndpoint::new(proved, writer, &Arc::new(Registered::new(readers)))
             };
             Self {
-                reader: end(there, LANE.writer, 0..LANE.reader + 1).unwrap(),
-                writer: end(here, LANE.reader, LANE.writer..LANE.writer + 1).unwrap(),
+                reader: end((there, accepts), LANE.writer, 0..LANE.reader + 1).unwrap(),
+                writer: end((here, connects), LANE.reader, LANE.writer..LANE.writer + 1).unwrap(),
                 sockets,
             }
         }

@@ -1,4 +1,4 @@
-//! What goes over a connection.
+//! What goes over a connection, in records.
 //!
 //! ```text
 //! write       worker (32) | what (8) | slot (8) | mark (16)      the worker whose slots are written, and which of them
@@ -11,7 +11,7 @@ use crate::fabric::{FAR_SLOTS, FRAGMENT_BYTES, Fragment, SlotMemory, Slots};
 use crate::wire::batch::{FAR_BODY_WORDS, Header};
 use crate::wire::refusal::Malformed;
 use crate::wire::row::RowLayout;
-use crate::wire::word::{Word, bytes_of, bytes_of_mut, initialised, words_of};
+use crate::wire::word::{Word, bytes_of, initialised, words_of};
 
 /// Tells a frame from what else might come.
 const MARK: u64 = 0x673a;
@@ -19,6 +19,12 @@ const MARK: u64 = 0x673a;
 const HEAD: usize = 2;
 /// Words before the bytes of a fragment.
 const FRAGMENT_HEAD: usize = 4;
+/// Bytes of the longest frame.
+pub(super) const LONGEST: usize = {
+    let (write, fragment) =
+        (8 * (HEAD + FAR_BODY_WORDS), 8 * FRAGMENT_HEAD + FRAGMENT_BYTES.next_multiple_of(8));
+    if write > fragment { write } else { fragment }
+};
 /// Says that a fragment comes, in the place of which slots.
 const FRAGMENT: u64 = 2;
 
@@ -114,9 +120,13 @@ pub(super) fn encode_fragment(out: &mut Vec<u64>, worker: u32, fragment: Fragmen
     let Fragment { ticket, row, bytes } = fragment;
     let head = u64::from(worker) << 32 | FRAGMENT << 24 | u64::from(row.align) << 16 | MARK;
     out.extend_from_slice(&[head, bytes.len() as u64, ticket, row.bytes]);
-    let start = out.len();
-    out.resize(start + bytes.len().div_ceil(size_of::<u64>()), 0);
-    bytes_of_mut(&mut out[start..])[..bytes.len()].copy_from_slice(bytes);
+    let (words, rest) = bytes.as_chunks::<8>();
+    out.extend(words.iter().map(|word| u64::from_ne_bytes(*word)));
+    if !rest.is_empty() {
+        let mut last = [0; 8];
+        last[..rest.len()].copy_from_slice(rest);
+        out.push(u64::from_ne_bytes(last));
+    }
 }
 
 #[cfg(all(test, not(loom)))]

@@ -1,12 +1,17 @@
 //! Lane memory of a node on another machine: writes go over a TCP connection, and whoever reads it lands them.
 //!
-//! One connection per worker and remote node carries the frames of all its lanes there. A connection keeps its order, and the
+//! One connection per worker and remote node carries the frames of all its lanes there, in records (`transport::records`): nothing is
+//! landed that is not as it was sent, or that is not in its place. A connection keeps its order, and the
 //! reader lands a header behind its body, so the contract holds (W1, W2, W7); frames wait in memory while the socket takes no more,
 //! and lanes have no more under way than slots (W3).
 
+#[cfg(all(test, not(loom)))]
+mod attacked;
 mod connection;
 mod endpoint;
 pub(crate) mod frame;
+mod incoming;
+mod outgoing;
 
-pub(crate) use connection::{Connection, TcpWriter};
+pub(crate) use connection::{Connection, Proved, TcpWriter};
 pub(crate) use endpoint::{Registered, TcpEndpoint};

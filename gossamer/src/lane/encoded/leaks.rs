@@ -8,6 +8,9 @@ use crate::lane::client::Client;
 use crate::lane::encoded::{Answer, Argument, Fixed, Packed};
 use crate::lane::operation::Delegated;
 use crate::lane::property::{ROOT, Root};
+use crate::transport::purpose::Purpose;
+use crate::transport::records::checked;
+use crate::transport::seal::agreement::ConnectionSide;
 use crate::wire::NoRef;
 use crate::wire::word::{Word, initialised};
 use gossamer_macros::NoRef;
@@ -37,7 +40,8 @@ fn soil() {
 fn client() -> (Client<TcpWriter>, TcpStream) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let socket = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-    let connection = Connection::new(socket).unwrap();
+    let records = checked(Purpose::STREAM, ConnectionSide::Connects);
+    let connection = Connection::new((socket, records)).unwrap();
     let writer = TcpWriter { connection, worker: 0, slots: Slots::Requests };
     (Client::new(writer, SlotMemory::far()), listener.accept().unwrap().0)
 }
@@ -51,14 +55,18 @@ fn sent<C: NoRef>(client: &Client<TcpWriter>, peer: &mut TcpStream, argument: im
     unsafe { client.push_encoded((delegated, encoded), ROOT, argument, |_| ()) };
     client.publish();
     client.fabric().connection.flush().unwrap();
-    let mut words = Vec::new();
+    let (mut words, mut word) = (Vec::new(), [0; 8]);
+    // The head of the record.
+    peer.read_exact(&mut word).unwrap();
     loop {
-        let mut word = [0; 8];
         peer.read_exact(&mut word).unwrap();
         words.push(u64::from_ne_bytes(word));
         if let Some((Frame { content: Content::Write(write), .. }, _)) = decode(&words).unwrap() {
             // Behind the request's header.
-            return write.body[1..].iter().flat_map(|word| word.to_ne_bytes()).collect();
+            let words = write.body[1..].iter().flat_map(|word| word.to_ne_bytes()).collect();
+            // What is behind the body of the record.
+            peer.read_exact(&mut word).unwrap();
+            return words;
         }
     }
 }

@@ -28,6 +28,7 @@ use crate::stream::error::End;
 use crate::stream::geometry::MOST_SLOTS;
 use crate::stream::{Error, Geometry};
 use crate::sys::sync::futex;
+use crate::transport::silence::{LOOK, Silence};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -71,6 +72,8 @@ pub(crate) enum Failure {
     Checksum(u64),
     /// Of RDMA: the status of a completion, or zero.
     Rdma(u32),
+    /// What came was not sealed by the other end.
+    Tampered,
 }
 
 impl Failure {
@@ -90,6 +93,7 @@ impl Failure {
             Self::Protocol => 5,
             Self::Checksum(block) => 6 | block << 8,
             Self::Rdma(status) => 7 | u64::from(status) << 8,
+            Self::Tampered => 8,
         }
     }
 
@@ -102,6 +106,7 @@ impl Failure {
             4 => Self::Timeout,
             6 => Self::Checksum(number >> 8),
             7 => Self::Rdma((number >> 8) as u32),
+            8 => Self::Tampered,
             _ => Self::Protocol,
         })
     }
@@ -281,6 +286,7 @@ impl Flow {
             Failure::Protocol => Error::Protocol { at },
             Failure::Checksum(block) => Error::Checksum { at: geometry.start_of(block) },
             Failure::Rdma(_) => Error::Rdma { at, why: String::new() },
+            Failure::Tampered => Error::Tampered { at },
         }
     }
 
@@ -336,7 +342,7 @@ impl Flow {
         patience: Option<Duration>,
         ready: impl Fn(&Self) -> bool,
     ) -> Result<(), Failure> {
-        let due = patience.and_then(|patience| Instant::now().checked_add(patience));
+        let mut silence = Silence::new(Instant::now());
         loop {
             // SeqCst: with that in `wake_all`. Before the look, so that what changes behind it is heard: the word is not `seen` any more.
             let seen = self.wakeups.load(Ordering::SeqCst);
@@ -349,10 +355,13 @@ impl Flow {
             if peer.is_gone() {
                 return if ready(self) { Ok(()) } else { Err(Failure::PeerLost) };
             }
-            let left = due.map(|due| due.saturating_duration_since(Instant::now()));
-            if futex::wait(self.wakeups.as_ptr(), seen, left).is_err() && !ready(self) {
+            let left = patience.map(|patience| patience.saturating_sub(silence.lasted(Instant::now())));
+            if left == Some(Duration::ZERO) {
                 self.fail(Failure::Timeout);
+                continue;
             }
+            // Over in time or not, it looks again.
+            let _timed_out = futex::wait(self.wakeups.as_ptr(), seen, left.map(|left| left.min(LOOK)));
         }
     }
 }

@@ -4,18 +4,23 @@
 use crate::stream::connect::parameters::StreamParameters;
 use crate::sys::sync::eventfd::EventFd;
 use crate::transport::handshake::{self, PATIENCE, Token};
+use crate::transport::seal::agreement::Agreement;
+use crate::transport::silence::Patience;
 use crate::transport::socket::Socket;
-use rustix::event::{PollFd, PollFlags, poll};
+use crate::transport::unproven::Unproven;
+use rustix::event::{PollFd, PollFlags};
 use std::collections::VecDeque;
 use std::io;
-use std::net::{Shutdown, TcpListener, TcpStream};
+use std::net::{TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
-use std::time::Instant;
+use std::time::Duration;
 
 /// Connections in their handshake at once, and those that wait to be fetched: of more, the oldest is closed.
 const MOST: usize = 64;
+/// Connections that the kernel keeps until they are accepted, if it allows as many.
+const BACKLOG: i32 = 4096;
 
 /// A listening socket, and the connections that have come to it.
 pub(crate) struct Acceptor {
@@ -25,37 +30,23 @@ pub(crate) struct Acceptor {
 }
 
 /// Connections that nobody has fetched yet.
-#[derive(Default)]
-struct Newcomers(Mutex<Queues>);
+struct Newcomers {
+    /// Those in their handshake.
+    unproven: Unproven,
+    queues: Mutex<Queues>,
+}
 
 #[derive(Default)]
 struct Queues {
-    /// Those in their handshake.
-    unproven: VecDeque<Unproven>,
-    /// How many there have been.
-    count: u64,
-    proven: VecDeque<(Socket, StreamParameters)>,
+    proven: VecDeque<ProvenConnection>,
     waiters: Vec<Arc<AcceptWaiter>>,
 }
 
-/// A connection in its handshake.
-struct Unproven {
-    number: u64,
-    socket: Socket,
-    /// It has said something.
-    talks: bool,
-}
-
-impl Queues {
-    /// Has one make room if there are too many: the oldest that says nothing, or else the oldest.
-    fn make_room(&mut self) {
-        if self.unproven.len() == MOST {
-            let silent = self.unproven.iter().position(|other| !other.talks);
-            if let Some(first) = self.unproven.remove(silent.unwrap_or_default()) {
-                first.socket.shutdown(Shutdown::Both);
-            }
-        }
-    }
+/// A connection whose other end knows the key.
+pub(crate) struct ProvenConnection {
+    pub(crate) socket: Socket,
+    pub(crate) parameters: StreamParameters,
+    pub(crate) agreement: Agreement,
 }
 
 /// A caller of `Acceptor::wait`.
@@ -86,29 +77,24 @@ impl AcceptWaiter {
 
 impl Newcomers {
     fn queues(&self) -> MutexGuard<'_, Queues> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.queues.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Has the other end of a connection prove the key, and reads its parameters.
     fn authenticate(&self, number: u64, mut socket: Socket, token: &Token) {
-        let talks = || {
-            let mut queues = self.queues();
-            queues.unproven.iter_mut().filter(|other| other.number == number).for_each(|it| it.talks = true);
-        };
-        let parameters = handshake::accept_talking(&mut socket, token, talks)
-            .and_then(|()| socket.set_patience(PATIENCE))
-            .and_then(|()| StreamParameters::read(&mut socket));
-        let mut queues = self.queues();
-        let count = queues.unproven.len();
-        queues.unproven.retain(|other| other.number != number);
+        let talks = || self.unproven.talks(number);
+        let proof = handshake::accept_talking(&mut socket, token, talks);
+        // Before it says more: who knows the key makes no room for strangers.
+        let is_open = self.unproven.leave(number);
         // A stranger is dropped without a word. One that had to make room has been closed already.
-        if let Ok(parameters) = parameters
-            && queues.unproven.len() < count
-        {
+        let Some(agreement) = proof.ok().filter(|_| is_open) else { return };
+        let parameters = socket.set_patience(PATIENCE).and_then(|()| StreamParameters::read(&mut socket));
+        if let Ok(parameters) = parameters {
+            let mut queues = self.queues();
             if queues.proven.len() == MOST {
                 queues.proven.pop_front();
             }
-            queues.proven.push_back((socket, parameters));
+            queues.proven.push_back(ProvenConnection { socket, parameters, agreement });
             queues.waiters.iter().for_each(|waiter| waiter.wake());
         }
     }
@@ -119,7 +105,10 @@ impl Acceptor {
     /// If the system refuses.
     pub(crate) fn new(listener: TcpListener, token: Token) -> io::Result<Self> {
         listener.set_nonblocking(true)?;
-        Ok(Self { listener, token, newcomers: Arc::default() })
+        // That of the standard library is 128, which strangers fill at once. A second call changes it.
+        rustix::net::listen(&listener, BACKLOG)?;
+        let newcomers = Newcomers { unproven: Unproven::new(MOST), queues: Mutex::default() };
+        Ok(Self { listener, token, newcomers: Arc::new(newcomers) })
     }
 
     pub(crate) fn listener(&self) -> &TcpListener {
@@ -129,15 +118,15 @@ impl Acceptor {
     /// Waits for a connection whose end knows the key and is `wanted`; the others stay for those who want them.
     ///
     /// # Errors
-    /// If none comes before `due`, or the waiter has left.
+    /// If none comes while there is patience, or the waiter has left.
     pub(crate) fn wait(
         &self,
         waiter: &Arc<AcceptWaiter>,
-        due: Option<Instant>,
+        patience: Option<Duration>,
         wanted: impl Fn(&StreamParameters) -> bool,
-    ) -> io::Result<(Socket, StreamParameters)> {
+    ) -> io::Result<ProvenConnection> {
         self.newcomers.queues().waiters.push(Arc::clone(waiter));
-        let outcome = self.watch(waiter, due, wanted);
+        let outcome = self.watch(waiter, patience.unwrap_or(Duration::MAX), wanted);
         self.newcomers.queues().waiters.retain(|other| !Arc::ptr_eq(other, waiter));
         outcome
     }
@@ -145,9 +134,10 @@ impl Acceptor {
     fn watch(
         &self,
         waiter: &AcceptWaiter,
-        due: Option<Instant>,
+        patience: Duration,
         wanted: impl Fn(&StreamParameters) -> bool,
-    ) -> io::Result<(Socket, StreamParameters)> {
+    ) -> io::Result<ProvenConnection> {
+        let mut patience = Patience::new(patience);
         loop {
             waiter.eventfd.clear();
             // Acquire: pairs with the Release in `leave`.
@@ -155,7 +145,7 @@ impl Acceptor {
                 return Err(io::ErrorKind::ConnectionAborted.into());
             }
             let mut queues = self.newcomers.queues();
-            if let Some(place) = queues.proven.iter().position(|(_, parameters)| wanted(parameters)) {
+            if let Some(place) = queues.proven.iter().position(|other| wanted(&other.parameters)) {
                 return queues.proven.remove(place).ok_or_else(|| io::ErrorKind::NotFound.into());
             }
             drop(queues);
@@ -170,39 +160,31 @@ impl Acceptor {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 Err(error) => return Err(error),
             }
-            let mut awaited =
-                [PollFd::new(&self.listener, PollFlags::IN), PollFd::new(&waiter.eventfd, PollFlags::IN)];
-            let left = due.map(|due| due.saturating_duration_since(Instant::now()));
-            let limit = left.map(TryInto::try_into).transpose().map_err(io::Error::other)?;
-            match poll(&mut awaited, limit.as_ref()) {
-                Ok(0) => return Err(io::ErrorKind::TimedOut.into()),
-                Ok(_) | Err(rustix::io::Errno::INTR) => {}
-                Err(error) => return Err(error.into()),
-            }
+            patience.wait(&mut [
+                PollFd::new(&self.listener, PollFlags::IN),
+                PollFd::new(&waiter.eventfd, PollFlags::IN),
+            ])?;
         }
     }
 
-    /// Starts the handshake of a new connection. Whoever knows the key proves it at once, so if there are too many, some are strangers.
+    /// Starts the handshake of a new connection.
     fn start_handshake(&self, socket: TcpStream) -> io::Result<()> {
         socket.set_nodelay(true)?;
         let socket = Socket::Tcp(socket);
-        let Ok(handle) = socket.try_clone() else { return Ok(()) };
-        let mut queues = self.newcomers.queues();
-        queues.make_room();
-        let number = queues.count;
-        queues.count += 1;
-        queues.unproven.push_back(Unproven { number, socket: handle, talks: false });
-        drop(queues);
+        let Ok(number) = self.newcomers.unproven.enter(&socket) else { return Ok(()) };
         let (newcomers, token) = (Arc::clone(&self.newcomers), self.token.clone());
         thread::Builder::new()
             .name("gossamer-greeting".into())
             .spawn(move || newcomers.authenticate(number, socket, &token))
             .map(drop)
+            .inspect_err(|_| {
+                self.newcomers.unproven.leave(number);
+            })
     }
 }
 
 impl Drop for Acceptor {
     fn drop(&mut self) {
-        self.newcomers.queues().unproven.iter().for_each(|other| other.socket.shutdown(Shutdown::Both));
+        self.newcomers.unproven.close();
     }
 }

@@ -1,15 +1,17 @@
 //! [`channel`]: a stream between two workers of an application, whichever nodes they are on.
 //!
 //! Each end, when it is opened, listens at its own node and offers its address to the other. The second to come finds the address of
-//! the first, and goes there. So neither waits for the other to be opened first, and the ends of one machine find each other's memory
+//! the first, and goes there ([`meeting`](super::meeting)). So neither waits for the other to be opened first, and the ends of one machine find each other's memory
 //! as those of two programs do.
 
 use crate::NoRef;
+use crate::stream::connect::meeting::{Comer, Meeting};
 use crate::stream::error::End;
 use crate::stream::limits::check;
 use crate::stream::options::Key;
 use crate::stream::{Error, Length, Options, Receiver, Sender};
 use crate::transport::handshake::Token;
+use crate::transport::silence::{LOOK, Silence};
 use crate::trust::{Trust, Trustee, spawn_on_with};
 use crate::wire::decoder::Decoder;
 use crate::wire::encoder::Encoder;
@@ -18,13 +20,12 @@ use crate::worker;
 use std::fmt;
 use std::marker::PhantomData;
 use std::panic::Location;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// After so long a wait for the other end is reported.
 const LONG: Duration = Duration::from_secs(10);
-
-/// The address of the end that was opened first.
-type Meeting = Option<String>;
+/// How soon, and then how often, an end that waits looks whether the other one could not be opened.
+const FIRST_LOOK: Duration = Duration::from_millis(20);
 
 /// How both ends find each other.
 #[derive(NoRef)]
@@ -64,6 +65,8 @@ struct Rendezvous {
 /// assert_eq!(rack::run_in_process(2, gossamer::Config::default().threads(1), add_up), 499_500);
 /// ```
 ///
+/// It is protected as the rack is ([`Config::protection`](crate::Config::protection)), if its options ask for no more.
+///
 /// The key is made for this stream and goes with its ends. An end that is dropped before it was opened aborts the stream: the other
 /// one hears of it when it is opened and used.
 ///
@@ -81,10 +84,17 @@ pub fn channel(
     let (length, options) = (length.into(), options.into());
     check(length, &options)?;
     let key = Token::random().map_err(Error::io("making a key"))?;
-    let options = options.key(Key(key));
-    let meeting = to.entrust(Meeting::None);
+    let options = protected(options.key(Key(key)));
+    let meeting = to.entrust(Meeting::Empty);
     let rendezvous = |at| Rendezvous { at, meeting: meeting.clone(), length, options: options.clone() };
     Ok((SendEnd(Unopened::new(rendezvous(from))), ReceiveEnd(Unopened::new(rendezvous(to)))))
+}
+
+/// Protected at least as all else that the nodes of this rack send each other.
+fn protected(options: Options) -> Options {
+    let rack = worker::with(|worker| worker.map(|here| here.shared.config.protection));
+    let stronger = rack.filter(|rack| rack.to_byte() > options.protection.to_byte());
+    stronger.into_iter().fold(options, Options::protection)
 }
 
 /// The sending end of a [`channel`], until it is opened.
@@ -107,7 +117,7 @@ impl SendEnd {
     /// however long that takes. A wait of ten seconds is reported, with the line that waits.
     ///
     /// # Errors
-    /// If this is not its node, or the other end is gone, or does not come.
+    /// If this is not its node, or the other end is gone, does not come, or [cannot be opened](Error::NotOpened).
     ///
     /// # Panics
     /// In a delegated closure or a callback, which cannot wait.
@@ -127,7 +137,7 @@ impl ReceiveEnd {
     /// however long that takes. A wait of ten seconds is reported, with the line that waits.
     ///
     /// # Errors
-    /// If this is not its node, or the other end is gone, or does not come.
+    /// If this is not its node, or the other end is gone, does not come, or [cannot be opened](Error::NotOpened).
     ///
     /// # Panics
     /// In a delegated closure or a callback, which cannot wait.
@@ -139,59 +149,70 @@ impl ReceiveEnd {
 
 /// What an end becomes.
 trait Opened: Sized + 'static {
-    /// `place` opens it, unless it was dropped.
-    fn open(rendezvous: &Rendezvous, place: Option<&Location<'_>>) -> Result<Self, Error>;
+    const END: End;
+
+    /// Listens, and then meets the other end: waits for it, unless it waits already.
+    fn meet(rendezvous: &Rendezvous, host: &str, comer: &Comer<'_>) -> Result<Self, Error>;
 }
 
-/// Waits for the end that comes second.
+/// `place` opens an end, unless it was dropped. If that fails on its own node, the other end hears of it.
+fn open<E: Opened>(rendezvous: &Rendezvous, place: Option<&Location<'_>>) -> Result<E, Error> {
+    let Rendezvous { at, meeting, .. } = rendezvous;
+    let host = host_of(*at)?;
+    let place = place.map_or("where it was dropped".to_owned(), ToString::to_string);
+    let comer = Comer { meeting, end: E::END, here: format!("{place}, worker {}", at.index()) };
+    E::meet(rendezvous, &host, &comer).map_err(|error| comer.fail(error))
+}
+
+/// Waits for the end that comes second, and looks now and then whether it cannot be opened.
 fn come<E>(
-    end: End,
+    comer: &Comer<'_>,
     patience: Option<Duration>,
-    place: Option<&Location<'_>>,
     accept: impl Fn(Option<Duration>) -> Result<E, Error>,
 ) -> Result<E, Error> {
-    let Some(place) = place.filter(|_| patience.is_none_or(|patience| patience > LONG)) else {
-        return accept(patience);
-    };
-    match accept(Some(LONG)) {
-        Err(Error::Timeout { .. }) => {
-            let (other, long) = (end.other(), LONG.as_secs());
+    let (mut look, mut is_reported) = (FIRST_LOOK, false);
+    let mut wait = Silence::new(Instant::now());
+    loop {
+        let waited = wait.lasted(Instant::now());
+        if waited >= LONG && !is_reported {
+            is_reported = true;
+            let (Comer { end, here, .. }, other, long) = (comer, comer.end.other(), LONG.as_secs());
             eprintln!(
-                "gossamer: at {place} the {end} of a channel has waited {long} s for the {other} to be opened, which takes another \
+                "gossamer: at {here} the {end} of a channel has waited {long} s for the {other} to be opened, which takes another \
                  fiber; it goes on waiting"
             );
-            accept(patience.map(|patience| patience - LONG))
         }
-        outcome => outcome,
+        let left = patience.map(|patience| patience.saturating_sub(waited));
+        match accept(Some(left.map_or(look, |left| left.min(look)))) {
+            Err(Error::Timeout { .. }) if left.is_none_or(|left| left > look) => comer.check()?,
+            outcome => return outcome,
+        }
+        look = (2 * look).min(LOOK);
     }
 }
 
 impl Opened for Sender {
-    fn open(
-        Rendezvous { at, meeting, length, options }: &Rendezvous,
-        place: Option<&Location<'_>>,
-    ) -> Result<Self, Error> {
-        let host = host_of(*at)?;
-        let listener = Self::bind((host.as_str(), 0), *length, options.clone())?;
-        match offer(meeting, &host, listener.local_addr()?.port())? {
-            Some(theirs) => {
-                give_back(meeting, theirs.clone(), Self::connect(theirs, *length, options.clone()))
-            }
-            None => come(End::Sender, options.patience, place, |patience| listener.accept_within(patience)),
+    const END: End = End::Sender;
+
+    fn meet(rendezvous: &Rendezvous, host: &str, comer: &Comer<'_>) -> Result<Self, Error> {
+        let Rendezvous { length, options, .. } = rendezvous;
+        let listener = Self::bind((host, 0), *length, options.clone())?;
+        match comer.offer(format!("{host}:{}", listener.local_addr()?.port()))? {
+            Some(theirs) => Self::connect(theirs, *length, options.clone()),
+            None => come(comer, options.patience, |patience| listener.accept_within(patience)),
         }
     }
 }
 
 impl Opened for Receiver {
-    fn open(
-        Rendezvous { at, meeting, options, .. }: &Rendezvous,
-        place: Option<&Location<'_>>,
-    ) -> Result<Self, Error> {
-        let host = host_of(*at)?;
-        let listener = Self::bind((host.as_str(), 0), options.clone())?;
-        match offer(meeting, &host, listener.local_addr()?.port())? {
-            Some(theirs) => give_back(meeting, theirs.clone(), Self::connect(theirs, options.clone())),
-            None => come(End::Receiver, options.patience, place, |patience| listener.accept_within(patience)),
+    const END: End = End::Receiver;
+
+    fn meet(rendezvous: &Rendezvous, host: &str, comer: &Comer<'_>) -> Result<Self, Error> {
+        let options = &rendezvous.options;
+        let listener = Self::bind((host, 0), options.clone())?;
+        match comer.offer(format!("{host}:{}", listener.local_addr()?.port()))? {
+            Some(theirs) => Self::connect(theirs, options.clone()),
+            None => come(comer, options.patience, |patience| listener.accept_within(patience)),
         }
     }
 }
@@ -209,34 +230,6 @@ fn host_of(at: Trustee) -> Result<String, Error> {
             here.index
         )))
     })
-}
-
-/// Offers an address to the other end, or takes that which it has offered.
-fn offer(meeting: &Trust<Meeting>, host: &str, port: u16) -> Result<Option<String>, Error> {
-    let offered = meeting.try_apply_with(exchange, format!("{host}:{port}"));
-    offered.map_err(|error| Error::Refused(format!("the other end cannot be found: {error}")))
-}
-
-fn exchange(meeting: &mut Meeting, ours: String) -> Option<String> {
-    match meeting.take() {
-        Some(theirs) => Some(theirs),
-        None => {
-            *meeting = Some(ours);
-            None
-        }
-    }
-}
-
-/// If the other end was not reached, its address goes back: whoever drops this end can still tell it.
-fn give_back<E>(meeting: &Trust<Meeting>, theirs: String, reached: Result<E, Error>) -> Result<E, Error> {
-    reached.inspect_err(|_| {
-        // If that fails, too, the application ends.
-        let _gone = meeting.try_apply_with(put_back, theirs);
-    })
-}
-
-fn put_back(meeting: &mut Meeting, theirs: String) {
-    *meeting = Some(theirs);
 }
 
 /// An end that was not opened yet. Dropped, it is opened and dropped at its worker, so that the other end hears of it.
@@ -258,11 +251,12 @@ impl<E: Opened> Unopened<E> {
         self.rendezvous().at
     }
 
-    /// If that fails, the end is dropped.
+    /// If that fails since this is another node, the end is dropped; in other cases the other end has been told.
     fn open(mut self, place: &Location<'_>) -> Result<E, Error> {
-        let opened = E::open(self.rendezvous(), Some(place))?;
+        host_of(self.at())?;
+        let opened = open(self.rendezvous(), Some(place));
         self.0 = None;
-        Ok(opened)
+        opened
     }
 }
 
@@ -272,7 +266,7 @@ impl<E: Opened> Drop for Unopened<E> {
             // If the runtime ends the other end does, too.
             drop(spawn_on_with(
                 rendezvous.at,
-                const { |rendezvous: Rendezvous| drop(E::open(&rendezvous, None)) },
+                const { |rendezvous: Rendezvous| drop(open::<E>(&rendezvous, None)) },
                 rendezvous,
             ));
         }

@@ -3,6 +3,7 @@
 mod acceptor;
 pub(crate) mod channel;
 pub(crate) mod listener;
+mod meeting;
 pub(crate) mod pair;
 pub(crate) mod parameters;
 mod party;

@@ -6,12 +6,13 @@ use crate::stream::error::End;
 use crate::stream::geometry::MOST_BYTES;
 use crate::stream::{Error, Geometry};
 use crate::transport::random::random;
+use crate::transport::seal::protection::Protection;
 use std::io::{self, Read, Write};
 
 /// Bytes of the message without its checksum.
-pub(crate) const TEXT: usize = 80;
+pub(crate) const TEXT: usize = 81;
 const BYTES: usize = TEXT + CHECKSUM;
-const MAGIC: [u8; 8] = *b"gossstr\x05";
+const MAGIC: [u8; 8] = *b"gossstr\x06";
 /// The length of a stream whose length is open, or not this end's to say.
 const OPEN: u64 = u64::MAX;
 
@@ -34,6 +35,7 @@ pub(crate) struct StreamParameters {
     pub(crate) user: u32,
     /// Given by the end that accepts.
     pub(crate) stream: Name,
+    pub(crate) protection: Protection,
 }
 
 impl StreamParameters {
@@ -48,7 +50,9 @@ impl StreamParameters {
         ];
         let numbers = numbers.map(u64::to_le_bytes);
         let user = self.user.to_le_bytes();
-        let parts = [&MAGIC[..], &small, &user, numbers.as_flattened(), &self.machine, &self.stream];
+        let protection = [self.protection.to_byte()];
+        let parts =
+            [&MAGIC[..], &small, &user, numbers.as_flattened(), &self.machine, &self.stream, &protection];
         let mut text = [0; TEXT];
         for (place, byte) in text.iter_mut().zip(parts.into_iter().flatten()) {
             *place = *byte;
@@ -79,6 +83,7 @@ impl StreamParameters {
             length,
             machine: name(48)?,
             stream: name(64)?,
+            protection: Protection::from_byte(bytes[80])?,
         })
     }
 
@@ -104,6 +109,9 @@ impl StreamParameters {
         }
         if self.geometry != theirs.geometry {
             return Err(Error::Geometry { ours: self.geometry, theirs: theirs.geometry });
+        }
+        if self.protection != theirs.protection {
+            return Err(Error::Protection { ours: self.protection, theirs: theirs.protection });
         }
         if self.routes.and(theirs.routes).is_none() {
             return Err(Error::Refused(format!(
@@ -160,6 +168,7 @@ mod tests {
                 machine,
                 user: 1000,
                 stream,
+                protection: Protection::Encrypted,
             };
             assert_eq!(StreamParameters::from_bytes(parameters.to_bytes()), Some(parameters));
         }

@@ -10,9 +10,12 @@
 //!   else, if both may use RDMA: what that takes (`rdma`), and it is used if both can
 //!   else:   further connections, each with hand-shake and parameters
 //! ```
+//!
+//! If connections are to be sealed, that begins here; the keys are bound to what was said on a connection before (its parameters, which
+//! have the name of the stream and the number of the connection). What was changed on the way opens nothing.
 
 use crate::stream::blocks::ring::Ring;
-use crate::stream::connect::acceptor::{AcceptWaiter, Acceptor};
+use crate::stream::connect::acceptor::{AcceptWaiter, Acceptor, ProvenConnection};
 use crate::stream::connect::parameters::{StreamParameters, machine, new_name, text_of};
 use crate::stream::connect::rdma::{self, Prepared};
 use crate::stream::connect::routes::Routes;
@@ -20,21 +23,27 @@ use crate::stream::ends::stream_end::StreamEnd;
 use crate::stream::error::End;
 use crate::stream::limits::check;
 use crate::stream::options::Options;
+use crate::stream::pump::seal::ConnectionSeal;
 use crate::stream::pump::tcp::Tcp;
 use crate::stream::pump::verbs::Verbs;
 use crate::stream::pump::{PeerConnection, Pump, incoming, outgoing, shm};
 use crate::stream::{Error, Length};
 use crate::transport::handshake::{self, PATIENCE, Token};
+use crate::transport::seal::agreement::Agreement;
 use crate::transport::socket::{Address, Socket, SocketListener};
 use std::io;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::ops::ControlFlow;
 use std::sync::Arc;
+use std::thread;
 use std::time::{Duration, Instant};
 
-/// How long the further connections of a stream may take.
+/// How long a further connection of a stream may take.
 const FURTHER: Duration = Duration::from_secs(10);
+/// How often an end comes again that was closed before the other one has proved itself, and after which time.
+const AGAIN: u32 = 50;
+const PAUSE: Duration = Duration::from_millis(10);
 
 /// What one end brings to a meeting.
 #[derive(Clone)]
@@ -51,6 +60,14 @@ impl Party {
         check(length, &options)?;
         let token = options.token()?;
         let routes = Routes::find(options.route)?;
+        let protection = options.protection;
+        let routes = Routes { rdma: routes.rdma && !protection.is_sealed(), ..routes };
+        if routes.is_none() {
+            return Err(Error::Refused(format!(
+                "a stream that is to be {protection} does not go by RDMA, and GOSSAMER_FABRIC=verbs allows nothing else: leave that \
+                 out, and it goes by TCP"
+            )));
+        }
         if routes.rdma {
             rdma::settings().map_err(Error::Refused)?;
             if !routes.memory && !routes.tcp {
@@ -72,15 +89,15 @@ impl Party {
             machine: machine().map_err(doing())?,
             user: rustix::process::geteuid().as_raw(),
             stream: new_name().map_err(doing())?,
+            protection: self.options.protection,
         })
     }
 
     /// Goes to an end that listens.
     pub(crate) fn connect(&self, addresses: &[SocketAddr]) -> Result<StreamEnd, Error> {
         let ours = self.parameters()?;
-        let (mut socket, address) = first_of(addresses)?;
+        let (mut socket, address, agreement) = self.reach(addresses)?;
         let doing = || Error::io(format!("meeting the other end at {address}"));
-        handshake::connect(&mut socket, &self.token).map_err(doing())?;
         ours.write(&mut socket).map_err(doing())?;
         let theirs = StreamParameters::read(&mut socket).map_err(doing())?;
         ours.check(&theirs)?;
@@ -97,15 +114,28 @@ impl Party {
             ControlFlow::Break(stream) => return Ok(stream),
             ControlFlow::Continue(socket) => socket,
         };
-        let mut sockets = vec![socket];
+        let mut connections = vec![self.connection(socket, &agreement, [&ours, &theirs])?];
         for index in 1..ours.connections {
-            let (mut socket, _) = first_of(&[address])?;
-            handshake::connect(&mut socket, &self.token).map_err(doing())?;
+            let (mut socket, _, agreement) = self.reach(&[address])?;
             let parameters = StreamParameters { index, stream: theirs.stream, ..ours };
             parameters.write(&mut socket).map_err(doing())?;
-            sockets.push(socket);
+            connections.push(self.connection(socket, &agreement, [&parameters, &theirs])?);
         }
-        self.move_blocks(sockets, &ring, &theirs)
+        self.run(connections, &ring, &theirs)
+    }
+
+    /// A connection whose other end knows the key. It comes again to a door that strangers fill, who make room for each other and for it.
+    fn reach(&self, addresses: &[SocketAddr]) -> Result<(Socket, SocketAddr, Agreement), Error> {
+        let mut again = AGAIN;
+        loop {
+            let (mut socket, address) = first_of(addresses)?;
+            match handshake::connect(&mut socket, &self.token) {
+                Ok(agreement) => return Ok((socket, address, agreement)),
+                Err(error) if again > 0 && is_closed(&error) => thread::sleep(PAUSE),
+                Err(error) => return Err(Error::io(format!("meeting the other end at {address}"))(error)),
+            }
+            again -= 1;
+        }
     }
 
     /// Waits for the end that connects.
@@ -118,13 +148,11 @@ impl Party {
         let ours = self.parameters()?;
         let doing = || Error::io("meeting the other end");
         // Whoever does not know the key is no reason to stop waiting.
-        let due = patience.and_then(|patience| Instant::now().checked_add(patience));
-        let (mut socket, theirs) =
-            acceptor.wait(waiter, due, |parameters| parameters.index == 0).map_err(|error| {
-                match error.kind() {
-                    io::ErrorKind::TimedOut => Error::Timeout { at: 0 },
-                    _ => Error::io("waiting for the other end")(error),
-                }
+        let ProvenConnection { mut socket, parameters: theirs, agreement } = acceptor
+            .wait(waiter, patience, |parameters| parameters.index == 0)
+            .map_err(|error| match error.kind() {
+                io::ErrorKind::TimedOut => Error::Timeout { at: 0 },
+                _ => Error::io("waiting for the other end")(error),
             })?;
         let shares = self.may_share(&ours, &theirs);
         // Before the parameters are sent, so that the other end finds it.
@@ -147,17 +175,17 @@ impl Party {
             ControlFlow::Break(stream) => return Ok(stream),
             ControlFlow::Continue(socket) => socket,
         };
-        let due = Instant::now() + FURTHER;
-        let mut sockets = vec![socket];
-        while sockets.len() < usize::from(theirs.connections.max(1)) {
+        let mut connections = vec![self.connection(socket, &agreement, [&theirs, &ours])?];
+        while connections.len() < usize::from(theirs.connections.max(1)) {
             let further = acceptor
-                .wait(waiter, Some(due), |parameters| {
+                .wait(waiter, Some(FURTHER), |parameters| {
                     parameters.index > 0 && parameters.stream == ours.stream
                 })
                 .map_err(Error::io("waiting for the further connections of the other end"))?;
-            sockets.push(further.0);
+            let ProvenConnection { socket, parameters, agreement } = further;
+            connections.push(self.connection(socket, &agreement, [&parameters, &ours])?);
         }
-        self.move_blocks(sockets, &ring, &theirs)
+        self.run(connections, &ring, &theirs)
     }
 
     /// Whether two ends use one ring, if they get at it.
@@ -221,7 +249,7 @@ impl Party {
         prepared: Prepared,
         theirs: &StreamParameters,
     ) -> Result<StreamEnd, Error> {
-        let tcp = Tcp::new(socket, self.options.congestion.as_deref())?;
+        let tcp = Tcp::new(socket, self.options.congestion.as_deref(), None)?;
         let pump = match prepared {
             Prepared::Source(end) => Verbs::source(tcp, ring, end),
             Prepared::Target(reads) => Verbs::target(tcp, ring, reads),
@@ -229,15 +257,17 @@ impl Party {
         self.run(vec![pump], ring, theirs)
     }
 
-    fn move_blocks(
+    /// A connection for blocks, on which who connects and who accepts have said this. From here on it is sealed, if it is to be.
+    fn connection(
         &self,
-        sockets: Vec<Socket>,
-        ring: &Arc<Ring>,
-        theirs: &StreamParameters,
-    ) -> Result<StreamEnd, Error> {
-        let congestion = self.options.congestion.as_deref();
-        let pumps = sockets.into_iter().map(|socket| Tcp::new(socket, congestion));
-        self.run(pumps.collect::<Result<_, _>>()?, ring, theirs)
+        socket: Socket,
+        agreement: &Agreement,
+        said: [&StreamParameters; 2],
+    ) -> Result<Tcp, Error> {
+        let binding = said.map(|parameters| parameters.to_bytes()).concat();
+        let channel = agreement.channel(self.options.protection, "gossamer stream", &binding);
+        let seal = channel.map_err(Error::io("sealing a connection"))?.map(ConnectionSeal::new);
+        Tcp::new(socket, self.options.congestion.as_deref(), seal)
     }
 
     fn run<P: Pump>(
@@ -266,6 +296,12 @@ fn no_route(allowed: Routes, reasons: &[String]) -> Error {
 /// Where two ends of one machine meet: a name that lives in memory only.
 fn unix(parameters: &StreamParameters) -> Address {
     Address::Unix(format!("gossamer-stream-{}", text_of(&parameters.stream)))
+}
+
+/// Whether the other end has closed a connection.
+fn is_closed(error: &io::Error) -> bool {
+    use io::ErrorKind::{BrokenPipe, ConnectionReset, UnexpectedEof};
+    matches!(error.kind(), BrokenPipe | ConnectionReset | UnexpectedEof)
 }
 
 /// A connection to the first address of several that answers.

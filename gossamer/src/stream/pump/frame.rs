@@ -31,6 +31,11 @@ pub(crate) enum PumpFrame {
 
 impl PumpFrame {
     pub(crate) fn to_bytes(self) -> [u8; BYTES] {
+        with_checksum(self.to_text())
+    }
+
+    /// Without its checksum.
+    pub(crate) fn to_text(self) -> [u8; TEXT] {
         let words = match self {
             Self::Bytes { turn, offset, bytes, hash } => [1, turn, offset, bytes.into(), hash],
             Self::Passed { turn, blocks } => [2, turn, blocks, 0, 0],
@@ -44,13 +49,18 @@ impl PumpFrame {
         for (place, word) in text.chunks_exact_mut(8).zip(words) {
             place.copy_from_slice(&word.to_le_bytes());
         }
-        with_checksum(text)
+        text
     }
 
     /// # Errors
     /// If it is none, or not as it was sent.
     pub(crate) fn from_bytes(bytes: [u8; BYTES]) -> io::Result<Self> {
-        let text = checked(&bytes).ok_or_else(malformed)?;
+        Self::from_text(checked(&bytes).ok_or_else(malformed)?)
+    }
+
+    /// # Errors
+    /// If it is none.
+    pub(crate) fn from_text(text: &[u8]) -> io::Result<Self> {
         let mut words = [0; WORDS];
         for (word, place) in words.iter_mut().zip(text.chunks_exact(8)) {
             *word = u64::from_le_bytes(place.try_into().unwrap_or_default());

@@ -15,6 +15,7 @@ use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 /// What the threads of all connections share.
 struct Receiving {
     ring: Arc<Ring>,
+    sealed: bool,
     arrived: Mutex<Received>,
 }
 
@@ -46,7 +47,8 @@ enum Action {
 /// If no thread can be started.
 pub(crate) fn run<P: Pump>(ring: &Arc<Ring>, pumps: Vec<P>) -> Result<(), Error> {
     let arrived = Received { order: Order::new(), digest: Xxh3::new() };
-    let receiving = Arc::new(Receiving { ring: Arc::clone(ring), arrived: Mutex::new(arrived) });
+    let sealed = pumps.iter().all(P::is_sealed);
+    let receiving = Arc::new(Receiving { ring: Arc::clone(ring), sealed, arrived: Mutex::new(arrived) });
     let mut answers = Vec::new();
     for pump in &pumps {
         answers.push(pump.try_clone().map_err(Error::io("another handle of a connection"))?);
@@ -146,6 +148,11 @@ impl Receiving {
     /// Bytes are in their slot: it is their turn, if they are what was sent.
     fn check(&self, part: BlockPart) -> Result<(), PumpError> {
         let BlockPart { turn, offset, bytes, hash } = part;
+        if self.sealed {
+            // The pump has found that they are.
+            self.done(turn, Action::Bytes { offset, bytes, hash });
+            return Ok(());
+        }
         let (block, start) = self.place_of(part);
         // SAFETY: as in `receive_part`; they are there, so nobody writes them any more.
         let place =
@@ -240,7 +247,7 @@ mod tests {
         for (passed, length) in [(0, u64::MAX), (0, LONGEST + 1), (9, 5), (9, 8 * 4096)] {
             let ring = Ring::create(Geometry::new().block(4096).ahead(2)).unwrap();
             let arrived = Mutex::new(Received { order: Order::new(), digest: Xxh3::new() });
-            let receiving = Receiving { ring: Arc::new(ring), arrived };
+            let receiving = Receiving { ring: Arc::new(ring), sealed: false, arrived };
             receiving.done(0, Action::Passed { blocks: passed });
             let digest = receiving.arrived().digest.digest();
             receiving.done(1, Action::End { length, digest });

@@ -11,6 +11,9 @@
 //! Over TCP the bytes of a block follow their frame. Over RDMA the receiver's pump reads them from the sender's ring, into the same place of
 //! its own, and several blocks are under way at once.
 //!
+//! A connection by TCP can be sealed (`seal`): then every frame and every block is a record that opens only as the next one of the other
+//! end, and ends, credits and failures are as safe as contents.
+//!
 //! A credit says that blocks have arrived and were given up. Only then does the sender's pump release them: what is sent may be
 //! the slot itself, not a copy, and the receiver has a free slot for every block that the sender's ring can hold, so that whoever
 //! receives never waits for memory.
@@ -19,6 +22,7 @@ pub(crate) mod frame;
 pub(crate) mod incoming;
 mod order;
 pub(crate) mod outgoing;
+pub(crate) mod seal;
 pub(crate) mod shm;
 pub(crate) mod tcp;
 pub(crate) mod verbs;
@@ -27,6 +31,7 @@ use crate::stream::Error;
 use crate::stream::blocks::flow::{Failure, Flow};
 use crate::sys::process::close_on_fork::CloseOnFork;
 use crate::sys::threads::affinity;
+use crate::transport::seal::record::SealError;
 use frame::PumpFrame;
 use std::io;
 use std::os::unix::net::UnixStream;
@@ -64,6 +69,9 @@ pub(crate) trait Pump: Send + Sized + 'static {
     /// If the other end is gone.
     fn receive_bytes(&mut self, place: usize, slot: &mut [u8]) -> Result<bool, PumpError>;
 
+    /// Whether it finds by itself what is not as it was sent: then bytes have no hash.
+    fn is_sealed(&self) -> bool;
+
     /// No more is sent: the other end reads what there is, and then the end.
     fn hang_up(&self);
 
@@ -94,7 +102,10 @@ pub(crate) enum PumpError {
 
 impl From<io::Error> for PumpError {
     fn from(error: io::Error) -> Self {
-        Self::Lost(error)
+        match error.get_ref().and_then(|inner| inner.downcast_ref()) {
+            Some(SealError::Forged) => Self::Failed(Failure::Tampered),
+            _ => Self::Lost(error),
+        }
     }
 }
 

@@ -1,8 +1,9 @@
-//! A connection by TCP: blocks are sent from their slots, without a copy, and read into their slots.
+//! A connection by TCP: blocks are sent from their slots, without a copy, and read into their slots. Unless they are encrypted on the way.
 #![expect(unsafe_code, reason = "pages of slots are sent, not copies of them")]
 
 use crate::stream::Error;
 use crate::stream::pump::frame::{BYTES, PumpFrame};
+use crate::stream::pump::seal::{ConnectionSeal, SEALED_FRAME};
 use crate::stream::pump::{Arrival, Pump, PumpError};
 use crate::sys::process::close_on_fork::{CloseOnFork, close_on_fork};
 use crate::sys::process::splice::Splice;
@@ -32,6 +33,7 @@ pub(crate) struct Tcp {
     socket: Socket,
     /// Made when the first block is sent; none if there are no descriptors for it.
     splice: OnceCell<Option<Splice>>,
+    seal: Option<ConnectionSeal>,
 }
 
 impl Tcp {
@@ -39,7 +41,11 @@ impl Tcp {
     ///
     /// # Errors
     /// If the system refuses, or has no such congestion control.
-    pub(crate) fn new(socket: Socket, congestion: Option<&str>) -> Result<Self, Error> {
+    pub(crate) fn new(
+        socket: Socket,
+        congestion: Option<&str>,
+        seal: Option<ConnectionSeal>,
+    ) -> Result<Self, Error> {
         let set_up = || {
             socket.set_no_limit()?;
             sockopt::set_tcp_user_timeout(&socket, SILENCE.as_millis() as u32)?;
@@ -54,11 +60,11 @@ impl Tcp {
             sockopt::set_tcp_congestion(&socket, name)
                 .map_err(|error| Error::io(format!("the congestion control `{name}`"))(error.into()))?;
         }
-        Ok(Self::of(socket))
+        Ok(Self::of(socket, seal))
     }
 
-    fn of(socket: Socket) -> Self {
-        Self { _close_on_fork: close_on_fork(socket.as_fd()), socket, splice: OnceCell::new() }
+    fn of(socket: Socket, seal: Option<ConnectionSeal>) -> Self {
+        Self { _close_on_fork: close_on_fork(socket.as_fd()), socket, splice: OnceCell::new(), seal }
     }
 
     /// Waits for the next frame.
@@ -66,6 +72,11 @@ impl Tcp {
     /// # Errors
     /// If the other end is gone, or sends something else.
     pub(crate) fn receive_frame(&mut self) -> io::Result<PumpFrame> {
+        if let Some(seal) = &self.seal {
+            let mut record = [0; SEALED_FRAME];
+            self.socket.read_exact(&mut record)?;
+            return seal.open_frame(record);
+        }
         let mut header = [0; BYTES];
         self.socket.read_exact(&mut header)?;
         PumpFrame::from_bytes(header)
@@ -73,6 +84,26 @@ impl Tcp {
 
     pub(crate) fn socket(&self) -> &Socket {
         &self.socket
+    }
+
+    /// Sends a header, and bytes behind it: not a copy, if that is faster.
+    ///
+    /// # Safety
+    /// As `Pump::send_bytes`.
+    unsafe fn send_parts(&mut self, header: &[u8], bytes: &[u8]) -> io::Result<()> {
+        if bytes.len() < WORTH_SPLICING {
+            return self.send_copy(header, bytes);
+        }
+        let Some(splice) = self.splice.get_or_init(|| Splice::new().ok()) else {
+            return self.send_copy(header, bytes);
+        };
+        let mut left = header;
+        while !left.is_empty() {
+            let flags = SendFlags::MORE | SendFlags::NOSIGNAL;
+            left = &left[retry_on_intr(|| send(&self.socket, left, flags))?..];
+        }
+        // SAFETY: the caller's: the bytes stay until the receiver has said that it has them.
+        unsafe { splice.send(bytes, &self.socket) }
     }
 
     fn send_copy(&mut self, header: &[u8], bytes: &[u8]) -> io::Result<()> {
@@ -92,25 +123,26 @@ impl Tcp {
 
 impl Pump for Tcp {
     fn send(&mut self, frame: PumpFrame) -> io::Result<()> {
-        self.send_copy(&frame.to_bytes(), &[])
+        match &self.seal {
+            Some(seal) => self.send_copy(&seal.frame(frame)?, &[]),
+            None => self.send_copy(&frame.to_bytes(), &[]),
+        }
     }
 
     // SAFETY: what the trait says.
     unsafe fn send_bytes(&mut self, frame: PumpFrame, bytes: &[u8]) -> io::Result<()> {
-        let header = frame.to_bytes();
-        if bytes.len() < WORTH_SPLICING {
-            return self.send_copy(&header, bytes);
-        }
-        let Some(splice) = self.splice.get_or_init(|| Splice::new().ok()) else {
-            return self.send_copy(&header, bytes);
+        let Some(mut seal) = self.seal.take() else {
+            // SAFETY: the caller's.
+            return unsafe { self.send_parts(&frame.to_bytes(), bytes) };
         };
-        let mut left = &header[..];
-        while !left.is_empty() {
-            let flags = SendFlags::MORE | SendFlags::NOSIGNAL;
-            left = &left[retry_on_intr(|| send(&self.socket, left, flags))?..];
-        }
-        // SAFETY: the caller's: the bytes stay until the receiver has said that it has them.
-        unsafe { splice.send(bytes, &self.socket) }
+        let sent = if seal.is_secret() {
+            seal.send_secret(frame, bytes, |header, record| self.send_copy(header, record))
+        } else {
+            // SAFETY: the caller's.
+            seal.headed(frame, bytes).and_then(|header| unsafe { self.send_parts(&header, bytes) })
+        };
+        self.seal = Some(seal);
+        sent
     }
 
     fn receive(&mut self) -> Result<Arrival, PumpError> {
@@ -118,8 +150,15 @@ impl Pump for Tcp {
     }
 
     fn receive_bytes(&mut self, _place: usize, slot: &mut [u8]) -> Result<bool, PumpError> {
-        self.socket.read_exact(slot)?;
+        match &mut self.seal {
+            Some(seal) => seal.receive(slot, |bytes| self.socket.read_exact(bytes))?,
+            None => self.socket.read_exact(slot)?,
+        }
         Ok(true)
+    }
+
+    fn is_sealed(&self) -> bool {
+        self.seal.is_some()
     }
 
     fn hang_up(&self) {
@@ -135,6 +174,7 @@ impl Pump for Tcp {
     }
 
     fn try_clone(&self) -> io::Result<Self> {
-        self.socket.try_clone().map(Self::of)
+        let seal = self.seal.as_ref().map(ConnectionSeal::another);
+        self.socket.try_clone().map(|socket| Self::of(socket, seal))
     }
 }

@@ -161,6 +161,10 @@ impl Pump for Verbs {
         }
     }
 
+    fn is_sealed(&self) -> bool {
+        false
+    }
+
     fn hang_up(&self) {
         self.tcp.hang_up();
     }

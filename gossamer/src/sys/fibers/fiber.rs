@@ -10,11 +10,13 @@
 //!   own stack; `resume` owns that `Rc` meanwhile.
 //! - F3: `yielder` is set by the fiber's first frame, which lives as long as the coroutine is not dropped.
 //! - F4: `farewell` is none, or refers into a frame of the fiber's job, which takes it back before it is left.
+//! - F5: `frame` of a suspended fiber is the stack pointer of the function that has suspended it. Below are the frames of the
+//!   switch alone, which take less than `frame::SWITCH_BYTES`: `Yielder::suspend` has no locals, and the switch saves three words.
 
-use crate::structures::inline_closure::InlineClosure;
 use crate::structures::locals::Locals;
-use crate::sys::fibers::stack::{PAGE, Stack, StackError};
-use crate::sys::memory::prefetch;
+use crate::sys::fibers::frame;
+use crate::sys::fibers::job::{Description, Job, JobId};
+use crate::sys::fibers::stack::{PAGE, Stack};
 use corosensei::{Coroutine, Yielder};
 use std::cell::{Cell, OnceCell, UnsafeCell};
 use std::mem::ManuallyDrop;
@@ -23,28 +25,9 @@ use std::ptr::{NonNull, null};
 use std::rc::Rc;
 use std::task::Waker;
 
-/// Cache lines of a suspended frame that a resume reads at once.
-const FRAME_LINES: usize = 3;
-/// Cache lines of what a resume touches of the fiber itself.
-const SELF_LINES: usize = 2;
-
 thread_local! {
     /// F2. Read by the fault handler, so it must need no initialisation.
     static RUNNING: Cell<*const Fiber> = const { Cell::new(null()) };
-}
-
-/// What a fiber runs. It is told if it cannot have a stack; it must not unwind.
-pub(crate) struct Job {
-    pub(crate) start: InlineClosure<Result<(), StackError>>,
-    pub(crate) spawned_at: &'static Location<'static>,
-}
-
-/// What a report says about a fiber.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Description {
-    pub(crate) worker: u32,
-    pub(crate) serial: u64,
-    pub(crate) spawned_at: &'static Location<'static>,
 }
 
 /// Whether a fiber can go on.
@@ -70,8 +53,12 @@ pub(crate) struct Fiber {
     notified: Cell<bool>,
     /// Parked by a call that unwinds when the runtime ends.
     cancellable: Cell<bool>,
-    /// Times its job was told that the runtime ends.
+    /// Times its job was told that it is to end.
     cancellations: Cell<u32>,
+    /// Its job is cancelled, though the runtime goes on.
+    cancelled: Cell<bool>,
+    /// Of its job.
+    id: Cell<JobId>,
     /// Index in its worker's table.
     pub(crate) index: u32,
     job: Cell<Option<Job>>,
@@ -84,9 +71,11 @@ pub(crate) struct Fiber {
     farewell: Cell<Option<NonNull<dyn Fn()>>>,
     /// Its job's own values.
     pub(crate) locals: Locals,
-    /// An address in the frame that suspended it, where the next resume will read.
-    frame: Cell<*const u64>,
-    guard: usize,
+    /// F5. Where the next resume will read.
+    pub(super) frame: Cell<*const u64>,
+    /// Looks of `age` since its last resume, up to those that count.
+    pub(super) age: Cell<u8>,
+    pub(super) guard: usize,
     usable: usize,
 }
 
@@ -117,6 +106,8 @@ impl Fiber {
             notified: Cell::new(false),
             cancellable: Cell::new(false),
             cancellations: Cell::new(0),
+            cancelled: Cell::new(false),
+            id: Cell::new(0),
             index,
             job: Cell::new(None),
             waker: OnceCell::new(),
@@ -125,6 +116,7 @@ impl Fiber {
             farewell: Cell::new(None),
             locals: Locals::new(),
             frame: Cell::new(null()),
+            age: Cell::new(0),
             guard,
             usable,
         })
@@ -132,13 +124,14 @@ impl Fiber {
 
     /// Gives an idle fiber a job; it runs at the next `resume`.
     pub(crate) fn assign(&self, job: Job, description: Description) {
-        self.describe(description);
+        self.describe(description, job.id);
         self.job.set(Some(job));
     }
 
     /// Prepares for a job of this description.
-    pub(crate) fn describe(&self, description: Description) {
+    pub(crate) fn describe(&self, description: Description, id: JobId) {
         self.description.set(description);
+        self.id.set(id);
         self.notified.set(false);
         self.cancellations.set(0);
     }
@@ -209,6 +202,27 @@ impl Fiber {
         self.state.get() == FiberState::Parked
     }
 
+    /// The job that it runs.
+    pub(crate) fn job_id(&self) -> JobId {
+        self.id.get()
+    }
+
+    /// Cancels its job; whether that was not so already.
+    pub(crate) fn cancel(&self) -> bool {
+        !self.cancelled.replace(true)
+    }
+
+    /// Whether its job is cancelled, though the runtime goes on.
+    pub(crate) fn is_cancelled(&self) -> bool {
+        self.cancelled.get()
+    }
+
+    /// Its job is over; whether it was cancelled.
+    #[inline(always)]
+    pub(crate) fn take_cancellation(&self) -> bool {
+        self.cancelled.take()
+    }
+
     /// Whether it waits in a call that unwinds when the runtime ends.
     pub(crate) fn is_cancellable(&self) -> bool {
         self.is_parked() && self.cancellable.get()
@@ -237,28 +251,13 @@ impl Fiber {
         assert!(RUNNING.get().is_null(), "a fiber cannot resume another fiber");
         RUNNING.set(Rc::as_ptr(&self));
         self.state.set(FiberState::Running);
+        self.age.set(0);
         // SAFETY: F1 and the assertion: no other frame of this thread is inside a `resume`, so this is the only
         // reference to the coroutine; it is suspended, since it can only be running below a `resume`.
         let coroutine = unsafe { &mut *self.coroutine.get() };
         coroutine.resume(());
         RUNNING.set(null());
         self
-    }
-
-    /// Hints that this fiber will be resumed soon, after `prefetch_self` was called for it a while ago.
-    #[inline(always)]
-    pub(crate) fn prefetch_frame(&self) {
-        for line in 0..FRAME_LINES {
-            prefetch::read(self.frame.get().wrapping_add(8 * line));
-        }
-    }
-
-    /// Hints that this fiber will be looked at soon.
-    #[inline(always)]
-    pub(crate) fn prefetch_self(self: &Rc<Self>) {
-        for line in 0..SELF_LINES {
-            prefetch::read(Rc::as_ptr(self).cast::<u64>().wrapping_add(8 * line));
-        }
     }
 
     /// The fiber this thread runs, if it runs one.
@@ -287,7 +286,7 @@ impl Fiber {
         Self::with_running(|fiber| fiber.notified.take())
     }
 
-    /// Takes note, on the running fiber, that its job is told that the runtime ends; how often it was.
+    /// Takes note, on the running fiber, that its job is told that it is to end; how often it was.
     pub(crate) fn count_cancellation() -> u32 {
         Self::with_running(|fiber| {
             fiber.cancellations.set(fiber.cancellations.get() + 1);
@@ -330,8 +329,7 @@ impl Fiber {
     #[inline(always)]
     fn suspend(&self, state: FiberState) {
         self.state.set(state);
-        let here = 0_u64;
-        self.frame.set(&raw const here);
+        self.frame.set(frame::stack_pointer());
         // SAFETY: F3: this is the running fiber, so it has set its yielder, and its first frame is below this one.
         unsafe { (*self.yielder.get()).suspend(()) };
     }

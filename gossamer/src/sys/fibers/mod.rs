@@ -3,4 +3,6 @@
 //! Which fiber runs when is decided elsewhere; here is only what it takes to suspend one and to resume another.
 
 pub(crate) mod fiber;
+mod frame;
+pub(crate) mod job;
 pub(crate) mod stack;

@@ -133,6 +133,19 @@ fn install_guard(address: usize) -> io::Result<()> {
     }
 }
 
+/// Gives the memory of a stack back to the kernel that lies in whole pages below `used`, down to the guard page at `guard`. What
+/// is read there next is zero.
+///
+/// # Safety
+/// The guard page is that of a live `Stack` on which nothing runs, and nothing below `used` will be read before it is written.
+pub(crate) unsafe fn give_back_below(guard: usize, used: usize) {
+    let (first, end) = (guard + PAGE, used / PAGE * PAGE);
+    if first < end {
+        // SAFETY: S1: the range is one stack's alone, and the caller's promise. A refusal costs only memory.
+        unsafe { libc::madvise(first as *mut _, end - first, libc::MADV_DONTNEED) };
+    }
+}
+
 /// One stack; dropping it returns its memory to the kernel and its address to the pool.
 #[derive(Debug)]
 pub(crate) struct Stack {

@@ -1,5 +1,5 @@
 //! Processes and their descriptors: how one ends, what a forked child is and what it closes, how descriptors go to another process and
-//! memory goes to a socket.
+//! memory goes to a socket, and options of sockets.
 
 pub(crate) mod close_on_fork;
 pub(crate) mod descriptors;
@@ -7,4 +7,5 @@ pub(crate) mod exit;
 #[cfg(all(test, not(loom)))]
 pub(crate) mod fork;
 pub(crate) mod forked;
+pub(crate) mod socket_options;
 pub(crate) mod splice;

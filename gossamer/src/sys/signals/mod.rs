@@ -6,3 +6,4 @@ pub(crate) mod fatal;
 pub(crate) mod fault_handler;
 pub(crate) mod faults;
 pub(crate) mod line;
+pub(crate) mod own_stack;

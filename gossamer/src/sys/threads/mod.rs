@@ -2,4 +2,5 @@
 
 pub(crate) mod affinity;
 pub(crate) mod outside;
+pub(crate) mod ownership;
 pub(crate) mod procfs;

@@ -84,6 +84,16 @@ pub(crate) fn yield_now() {
     thread::yield_now();
 }
 
+/// Whether the caller may block its thread: it is no coroutine of may, whose thread has others to run.
+#[inline(never)]
+pub(crate) fn may_block_thread() -> bool {
+    #[cfg(feature = "may")]
+    if may::coroutine::is_coroutine() {
+        return false;
+    }
+    true
+}
+
 /// Checks that the caller may block its thread.
 ///
 /// # Panics

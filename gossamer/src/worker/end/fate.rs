@@ -4,7 +4,7 @@
 //! |---|---|
 //! | the program's | all went well, or `main` returned an error (node 0) |
 //! | 2 | it could not start |
-//! | 70 | it got what no node of its program sends |
+//! | 70 | it got what no node of its program sends, or what was changed on the way |
 //! | 75 | another node was lost |
 //! | 101 | `main` panicked (node 0), or a fiber would not end |
 
@@ -24,7 +24,7 @@ pub(crate) fn launcher() -> Option<i32> {
 }
 
 /// Whether a launcher watches this node and reports what happened to any of them.
-fn is_watched() -> bool {
+pub(crate) fn is_watched() -> bool {
     std::env::var_os("GOSSAMER_REPORT_FD").is_some()
 }
 
@@ -46,20 +46,41 @@ pub(crate) fn tell_release() {
     tell_launcher(RELEASED);
 }
 
-/// Says why the application ends: to the launcher, if there is one.
-pub(crate) fn report(text: &str) {
-    if is_watched() {
-        tell_launcher(text);
-    } else {
-        // Nothing can be done about a closed stderr.
-        let _unheard = writeln!(std::io::stderr(), "gossamer: {text}; the application is ended on all nodes");
-    }
+/// Tells the launcher, if there is one, that this node is about to end because of others, of which it hears how they have ended: that
+/// explains more.
+pub(crate) fn tell_because_of(nodes: &[usize], text: &str) {
+    let list = nodes.iter().map(usize::to_string).collect::<Vec<_>>().join(", ");
+    tell_launcher(&format!("because of node {list}: {text}"));
 }
 
-/// Another node is lost: ends this one. Of all nodes one `reports` so.
-pub(crate) fn end(text: &str, reports: bool) -> ! {
-    if reports {
-        report(text);
-    }
+/// Says that the application ends since a node is lost: to the launcher, if there is one.
+pub(crate) fn report_loss(node: usize, text: &str) {
+    if is_watched() { tell_because_of(&[node], text) } else { say(text) }
+}
+
+fn say(text: &str) {
+    // Nothing can be done about a closed stderr.
+    let _unheard = writeln!(std::io::stderr(), "gossamer: {text}; the application is ended on all nodes");
+}
+
+/// Another node is lost: says so, and ends this one.
+pub(crate) fn end_for(node: usize, text: &str) -> ! {
+    report_loss(node, text);
+    end_quietly()
+}
+
+/// Says why the application ends, for which this node is the one to ask: to the launcher, if there is one.
+pub(crate) fn report(text: &str) {
+    if is_watched() { tell_launcher(text) } else { say(text) }
+}
+
+/// This node cannot go on with the others: says why, and ends.
+pub(crate) fn end(text: &str) -> ! {
+    report(text);
+    end_quietly()
+}
+
+/// Ends this node; another says why.
+pub(crate) fn end_quietly() -> ! {
     exit::silently(PEER_LOST)
 }

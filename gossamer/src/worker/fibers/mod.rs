@@ -1,11 +1,16 @@
 //! The fibers of a worker: which can go on, what they wait for, and how the worker sleeps when none can.
 
+pub(crate) mod cancel;
+pub(crate) mod idleness;
 pub(crate) mod readiness;
 pub(crate) mod scheduler;
 pub(crate) mod sleep;
+pub(crate) mod sources;
 mod suspend;
+mod sweep;
 pub(crate) mod timer;
 mod turn;
+mod waiters;
 pub(crate) mod wake;
 #[cfg(all(test, not(loom)))]
 mod wake_count;
@@ -15,7 +20,6 @@ pub(crate) use suspend::Cancelled;
 use crate::worker::watch::view::View;
 use scheduler::Scheduler;
 use sleep::Poller;
-use std::cell::Cell;
 use std::sync::Arc;
 use timer::Timers;
 use turn::TurnBudget;
@@ -26,8 +30,6 @@ pub(crate) struct Fibers {
     pub(crate) timers: Timers,
     poller: Poller,
     turn: TurnBudget,
-    /// Set once `main` has returned: blocking calls unwind their fiber.
-    cancelling: Cell<bool>,
 }
 
 impl Fibers {
@@ -37,18 +39,23 @@ impl Fibers {
             timers: Timers::default(),
             poller: Poller::new(poll),
             turn: TurnBudget::default(),
-            cancelling: Cell::new(false),
         }
     }
 
+    /// Whether blocking calls unwind every fiber, since `main` has returned.
+    pub(super) fn are_cancelled(&self) -> bool {
+        self.scheduler.cancellations.cancels_all()
+    }
+
+    /// Whether a blocking call has to look whether it is to unwind its fiber.
     #[inline(always)]
-    pub(super) fn is_cancelling(&self) -> bool {
-        self.cancelling.get()
+    pub(super) fn interrupt(&self) -> bool {
+        self.scheduler.cancellations.interrupt()
     }
 
     /// From now on blocking calls unwind their fiber, and so do those that wait now. Once is enough: none begins such a wait later.
     pub(super) fn cancel(&self) {
-        self.cancelling.set(true);
+        self.scheduler.cancellations.cancel_all();
         self.scheduler.wake_cancellable();
     }
 }

@@ -1,4 +1,4 @@
-//! Who waits for which socket of a worker's poller.
+//! What happened to a descriptor that a poller watches, and who waits for more.
 //!
 //! # No wake-up is lost
 //! Sources are edge-triggered: the kernel tells of a change once. Each direction of a source counts the events it
@@ -6,41 +6,40 @@
 //! differ from what it took ([`Readiness::event_after`]).
 //!
 //! - What arrives before the attempt is seen by the attempt. What arrives after it makes an event after it, hence a
-//!   count that differs; the count is compared and the waker stored under one lock, which the event takes too.
+//!   count that differs. The count and the flag that says that somebody waits are one word, whose changes have one
+//!   order: either the waiter's flag comes before the event, which then takes the list of waiters, or the waiter sees
+//!   the event. The list is behind a lock, which an event takes only if the flag is set. Counting an event is a `Release`
+//!   and taking the count an `Acquire`: an attempt sees what the events that were counted before it told of.
 //! - Nobody consumes an event: with any number of readers each compares with a count of its own, and all are woken.
 //!   One of them that takes half of the data leaves the other half to those that try after it.
 //! - Events that were counted late (for what an attempt saw already) cost one more attempt.
 //! - Registering reports what is there already, so a source may be registered after its first attempt.
+//!
+//! # No second read after one that has taken all
+//! A read of a stream that does not fill its buffer has taken all there was. Who did notes the count that it took before
+//! ([`Readiness::note_drained`]); as long as the count is the same, a read would block, and is not tried
+//! ([`Readiness::is_drained`]).
+//!
+//! - What arrives after that read makes an event after it, and an event whose count the note does not have.
+//! - **The end** may be told by the same event as the last data: if it came before that event was taken from the kernel, no
+//!   other follows. But then the event says so (EPOLLRDHUP, EPOLLHUP), as one with an error does (EPOLLERR). An end that
+//!   comes later is a change, and makes an event. So after an event that tells of an end or of an error a note counts no more.
+//! - **Urgent data** of TCP ends a read before its mark, whatever is behind it. The event that tells of its arrival says so
+//!   (EPOLLPRI); it counts as an end does. One that is still to come has another count than the note.
+//! - A descriptor of another kind, whose reads end early for other reasons (a Unix socket's where a message with descriptors
+//!   begins), has nobody note anything.
 
-use mio::event::Event;
-use mio::unix::SourceFd;
-use mio::{Events, Interest, Registry, Token};
-use std::collections::HashMap;
+use crate::atomic::{AtomicU64, Ordering};
+use crate::worker::fibers::waiters::Waiters;
 use std::future::Future;
-use std::io;
-use std::os::fd::RawFd;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::sync::PoisonError;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll, Waker};
 
 #[cfg(loom)]
 use loom::sync::{Mutex, MutexGuard};
 #[cfg(not(loom))]
 use std::sync::{Mutex, MutexGuard};
-
-/// The token of the worker's own waker; sources have others.
-pub(crate) const WAKE: Token = Token(usize::MAX);
-
-/// The sources registered with one worker's poller. Usable from any thread.
-pub(crate) struct Sources {
-    registry: Registry,
-    waiting: std::sync::Mutex<HashMap<Token, Arc<Readiness>>>,
-    next: AtomicUsize,
-    /// Number of entries, to look at without the lock.
-    count: AtomicUsize,
-}
 
 /// Which directions of a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,69 +49,138 @@ pub(crate) enum Direction {
 }
 
 /// What happened to one source, and who waits for more.
+#[derive(Default)]
 pub(crate) struct Readiness {
-    read: Mutex<Side>,
-    write: Mutex<Side>,
+    read: Side,
+    write: Side,
+    /// The state of `read` before a read that has taken all.
+    drained: AtomicU64,
 }
 
+/// One direction.
 #[derive(Default)]
 struct Side {
-    events: u64,
-    waiting: Vec<Waker>,
+    /// The flags below, and above them how many events there were.
+    state: AtomicU64,
+    waiting: Mutex<Waiters>,
 }
 
+/// Somebody waits: set and cleared under the lock of the list, and set when the list is not empty.
+const IS_AWAITED: u64 = 1;
+/// An event told of an end, an error or urgent data.
+const IS_SPECIAL: u64 = 2;
+/// One event.
+const EVENT: u64 = 4;
+
 impl Readiness {
-    fn new() -> Self {
-        Self { read: Mutex::new(Side::default()), write: Mutex::new(Side::default()) }
+    /// A new source, and nobody else uses this.
+    pub(crate) fn begin(&self) {
+        self.read.state.store(0, Ordering::Relaxed);
+        self.write.state.store(0, Ordering::Relaxed);
+        self.drained.store(u64::MAX, Ordering::Relaxed);
     }
 
-    fn side(&self, direction: Direction) -> MutexGuard<'_, Side> {
-        let side = match direction {
+    #[inline]
+    fn side(&self, direction: Direction) -> &Side {
+        match direction {
             Direction::Read => &self.read,
             Direction::Write => &self.write,
-        };
-        // No user code runs under the lock, so it cannot be poisoned by one.
-        side.lock().unwrap_or_else(PoisonError::into_inner)
+        }
     }
 
     /// How many events there were: to be taken before an operation is tried.
+    #[inline]
     pub(crate) fn events(&self, direction: Direction) -> u64 {
-        self.side(direction).events
+        self.side(direction).events()
     }
 
     /// Ready once there was an event that `events` had not counted yet when it returned `seen`.
     pub(crate) fn event_after(&self, direction: Direction, seen: u64) -> EventAfter<'_> {
-        EventAfter { readiness: self, direction, seen, waker: None }
+        EventAfter { side: self.side(direction), seen, number: None }
     }
 
-    /// Counts an event and wakes all who wait for one.
-    fn count_event(&self, direction: Direction) {
-        let waiting = {
-            let mut side = self.side(direction);
-            side.events += 1;
-            std::mem::take(&mut side.waiting)
+    /// A read of a stream, before which `events` had returned `seen`, has taken all there was.
+    #[inline]
+    pub(crate) fn note_drained(&self, seen: u64) {
+        self.drained.store(seen * EVENT, Ordering::Relaxed);
+    }
+
+    /// Whether a read would block for sure; `events` has returned `seen`.
+    #[inline]
+    pub(crate) fn is_drained(&self, seen: u64) -> bool {
+        let unawaited = self.read.state.load(Ordering::Relaxed) & !IS_AWAITED;
+        unawaited == seen * EVENT && unawaited == self.drained.load(Ordering::Relaxed)
+    }
+
+    /// Counts an event and wakes all who wait to read. `is_special`: it tells of an end, an error or urgent data.
+    #[inline]
+    pub(crate) fn count_readable(&self, is_special: bool) {
+        if is_special {
+            self.read.state.fetch_or(IS_SPECIAL, Ordering::Relaxed);
+        }
+        self.read.count_event();
+    }
+
+    /// Counts an event and wakes all who wait to write.
+    #[inline]
+    pub(crate) fn count_writable(&self) {
+        self.write.count_event();
+    }
+}
+
+impl Side {
+    #[inline]
+    fn events(&self) -> u64 {
+        // Acquire: pairs with the Release in `count_event`.
+        self.state.load(Ordering::Acquire) / EVENT
+    }
+
+    fn list(&self) -> MutexGuard<'_, Waiters> {
+        // No user code runs under the lock, so it cannot be poisoned by one.
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    #[inline]
+    fn count_event(&self) {
+        // Release: pairs with the Acquire in `events`.
+        if self.state.fetch_add(EVENT, Ordering::Release) & IS_AWAITED != 0 {
+            self.wake_all();
+        }
+    }
+
+    fn wake_all(&self) {
+        let all = {
+            let mut list = self.list();
+            self.state.fetch_and(!IS_AWAITED, Ordering::Relaxed);
+            list.take_all()
         };
-        waiting.into_iter().for_each(Waker::wake);
+        all.for_each(Waker::wake);
     }
 
-    fn note(&self, event: &Event) {
-        if event.is_readable() || event.is_read_closed() || event.is_error() {
-            self.count_event(Direction::Read);
+    /// Takes an entry off the list, if an event has not done so.
+    fn forget(&self, number: u32) {
+        // An event that took the list has cleared the flag after this entry had set it.
+        if self.state.load(Ordering::Relaxed) & IS_AWAITED == 0 {
+            return;
         }
-        if event.is_writable() || event.is_write_closed() || event.is_error() {
-            self.count_event(Direction::Write);
+        let mut list = self.list();
+        let entry = list.take(number);
+        if list.is_empty() {
+            self.state.fetch_and(!IS_AWAITED, Ordering::Relaxed);
         }
+        drop(list);
+        // Its destructor may be a user's.
+        drop(entry);
     }
 }
 
 /// The future of [`Readiness::event_after`]. Dropping it leaves nothing behind.
 #[must_use]
 pub(crate) struct EventAfter<'a> {
-    readiness: &'a Readiness,
-    direction: Direction,
+    side: &'a Side,
     seen: u64,
-    /// What `poll` has put on the list.
-    waker: Option<Waker>,
+    /// Of what `poll` has put on the list.
+    number: Option<u32>,
 }
 
 impl Future for EventAfter<'_> {
@@ -120,95 +188,28 @@ impl Future for EventAfter<'_> {
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
         let this = &mut *self;
-        let mut side = this.readiness.side(this.direction);
-        if side.events != this.seen {
+        if this.side.events() != this.seen {
             return Poll::Ready(());
         }
-        let waker = context.waker();
-        if this.waker.as_ref().is_none_or(|stored| !stored.will_wake(waker)) {
-            side.forget(this.waker.take());
-            side.waiting.push(waker.clone());
-            this.waker = Some(waker.clone());
+        let waker = context.waker().clone();
+        // Dropped after the lock, since its destructor may be a user's.
+        let mut replaced = None;
+        let mut list = this.side.list();
+        match this.number.and_then(|number| list.find(number)) {
+            Some(listed) => replaced = Some(std::mem::replace(listed, waker)),
+            None => this.number = Some(list.add(waker)),
         }
-        Poll::Pending
+        let state = this.side.state.fetch_or(IS_AWAITED, Ordering::Relaxed);
+        drop(list);
+        drop(replaced);
+        if state / EVENT == this.seen { Poll::Pending } else { Poll::Ready(()) }
     }
 }
 
 impl Drop for EventAfter<'_> {
     fn drop(&mut self) {
-        if self.waker.is_some() {
-            self.readiness.side(self.direction).forget(self.waker.take());
-        }
-    }
-}
-
-impl Side {
-    /// Takes one entry of `waker` off the list, if an event has not done so.
-    fn forget(&mut self, waker: Option<Waker>) {
-        let place = waker.and_then(|waker| self.waiting.iter().position(|other| other.will_wake(&waker)));
-        if let Some(place) = place {
-            self.waiting.swap_remove(place);
-        }
-    }
-}
-
-impl Sources {
-    pub(crate) fn new(registry: Registry) -> Self {
-        Self {
-            registry,
-            waiting: std::sync::Mutex::default(),
-            next: AtomicUsize::new(0),
-            count: AtomicUsize::new(0),
-        }
-    }
-
-    fn waiting(&self) -> std::sync::MutexGuard<'_, HashMap<Token, Arc<Readiness>>> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Whether any source is registered.
-    #[inline]
-    pub(crate) fn any(&self) -> bool {
-        self.count.load(Ordering::Relaxed) > 0
-    }
-
-    /// Registers a descriptor for both directions, edge-triggered. What it is ready for already counts as an event.
-    ///
-    /// # Errors
-    /// If the kernel refuses, for example because the user has too many.
-    pub(crate) fn register(&self, descriptor: RawFd) -> io::Result<(Token, Arc<Readiness>)> {
-        let token = Token(self.next.fetch_add(1, Ordering::Relaxed));
-        let readiness = Arc::new(Readiness::new());
-        self.waiting().insert(token, Arc::clone(&readiness));
-        self.count.fetch_add(1, Ordering::Relaxed);
-        let both = Interest::READABLE | Interest::WRITABLE;
-        if let Err(error) = self.registry.register(&mut SourceFd(&descriptor), token, both) {
-            self.forget(token);
-            return Err(error);
-        }
-        Ok((token, readiness))
-    }
-
-    /// Undoes `register`. The descriptor is still open.
-    pub(crate) fn deregister(&self, descriptor: RawFd, token: Token) {
-        self.forget(token);
-        // A refusal is of no concern: an event of a forgotten token wakes nobody.
-        let _closing = self.registry.deregister(&mut SourceFd(&descriptor));
-    }
-
-    fn forget(&self, token: Token) {
-        if self.waiting().remove(&token).is_some() {
-            self.count.fetch_sub(1, Ordering::Relaxed);
-        }
-    }
-
-    /// Wakes those who wait for one of `events`.
-    pub(crate) fn dispatch(&self, events: &Events) {
-        for event in events.iter().filter(|event| event.token() != WAKE) {
-            let readiness = self.waiting().get(&event.token()).cloned();
-            if let Some(readiness) = readiness {
-                readiness.note(event);
-            }
+        if let Some(number) = self.number {
+            self.side.forget(number);
         }
     }
 }
@@ -218,10 +219,11 @@ mod tests {
     use super::*;
     use crate::worker::fibers::wake_count::WakeCount;
     use std::pin::pin;
+    use std::sync::Arc;
 
     #[test]
     fn one_event_reaches_every_reader_and_a_dropped_wait_leaves_no_waker() {
-        let readiness = Readiness::new();
+        let readiness = Readiness::default();
         let counts: Vec<_> = (0..3).map(|_| Arc::new(WakeCount::default())).collect();
         let wakers: Vec<_> = counts.iter().map(|count| Waker::from(Arc::clone(count))).collect();
         let seen = readiness.events(Direction::Read);
@@ -233,49 +235,138 @@ mod tests {
             let mut third = pin!(readiness.event_after(Direction::Read, seen));
             assert!(third.as_mut().poll(&mut Context::from_waker(&wakers[2])).is_pending());
         }
-        readiness.count_event(Direction::Write);
+        readiness.count_writable();
         assert!(first.as_mut().poll(&mut Context::from_waker(&wakers[0])).is_pending());
-        readiness.count_event(Direction::Read);
+        readiness.count_readable(false);
         assert!(first.as_mut().poll(&mut Context::from_waker(&wakers[0])).is_ready());
         assert!(second.as_mut().poll(&mut Context::from_waker(&wakers[1])).is_ready());
         let woken: Vec<_> = counts.iter().map(|count| count.wakes()).collect();
         assert_eq!(woken, [1, 1, 0]);
-        assert!(readiness.side(Direction::Read).waiting.is_empty());
+        assert_eq!(readiness.read.state.load(Ordering::Relaxed), EVENT, "nobody waits any more");
+        assert!(counts.iter().zip(wakers).all(|(count, waker)| {
+            drop(waker);
+            Arc::strong_count(count) == 1
+        }));
+    }
+
+    #[test]
+    fn a_wait_that_another_task_goes_on_with_wakes_that_one() {
+        let readiness = Readiness::default();
+        let counts = [(); 2].map(|()| Arc::new(WakeCount::default()));
+        let mut wait = pin!(readiness.event_after(Direction::Write, 0));
+        for count in &counts {
+            let waker = Waker::from(Arc::clone(count));
+            assert!(wait.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+        }
+        readiness.count_writable();
+        assert_eq!(counts.map(|count| count.wakes()), [0, 1]);
+    }
+
+    #[test]
+    fn a_note_counts_until_the_next_event_and_not_at_all_once_an_end_was_told() {
+        let readiness = Readiness::default();
+        readiness.begin();
+        assert!(!readiness.is_drained(0), "nobody has read");
+        readiness.note_drained(0);
+        assert!(readiness.is_drained(0));
+        readiness.count_writable();
+        assert!(readiness.is_drained(0));
+        readiness.count_readable(false);
+        assert!(!readiness.is_drained(0) && !readiness.is_drained(1));
+        // A read that began before the event and ended after it.
+        readiness.note_drained(0);
+        assert!(!readiness.is_drained(1));
+        readiness.count_readable(true);
+        readiness.note_drained(2);
+        assert!(!readiness.is_drained(2), "the end may be all that is left to read");
+        readiness.begin();
+        assert!(!readiness.is_drained(0), "another source");
     }
 }
 
 #[cfg(all(test, loom))]
 mod tests {
     use super::*;
-    use crate::atomic::{AtomicU64, Ordering::Relaxed};
+    use crate::atomic::Ordering::Relaxed;
     use loom::future::block_on;
     use loom::sync::Arc;
+    use loom::thread::spawn;
+
+    /// A socket: the bytes in the kernel's buffer, and whether the end has come.
+    #[derive(Default)]
+    struct Socket {
+        readiness: Readiness,
+        bytes: AtomicU64,
+        ended: AtomicU64,
+    }
 
     #[test]
     fn two_readers_of_one_source_miss_no_event() {
         loom::model(|| {
-            // The bytes in the kernel's buffer.
-            let shared = Arc::new((Readiness::new(), AtomicU64::new(0)));
-            let reader = |shared: Arc<(Readiness, AtomicU64)>| {
-                let (readiness, bytes) = &*shared;
+            let shared = Arc::new(Socket::default());
+            let reader = |socket: Arc<Socket>| {
                 loop {
-                    let seen = readiness.events(Direction::Read);
-                    if bytes.fetch_update(Relaxed, Relaxed, |bytes| bytes.checked_sub(1)).is_ok() {
+                    let seen = socket.readiness.events(Direction::Read);
+                    if socket.bytes.fetch_update(Relaxed, Relaxed, |bytes| bytes.checked_sub(1)).is_ok() {
                         return;
                     }
-                    block_on(readiness.event_after(Direction::Read, seen));
+                    block_on(socket.readiness.event_after(Direction::Read, seen));
                 }
             };
             let other = Arc::clone(&shared);
-            let other = loom::thread::spawn(move || reader(other));
+            let other = spawn(move || reader(other));
             let kernel = Arc::clone(&shared);
-            let kernel = loom::thread::spawn(move || {
-                kernel.1.fetch_add(2, Relaxed);
-                kernel.0.count_event(Direction::Read);
+            let kernel = spawn(move || {
+                kernel.bytes.fetch_add(2, Relaxed);
+                kernel.readiness.count_readable(false);
             });
             reader(shared);
             other.join().unwrap();
             kernel.join().unwrap();
         });
+    }
+
+    /// Reads until the end, without a second attempt after one that has taken all; how many bytes.
+    fn read_to_end(socket: &Socket) -> u64 {
+        let mut total = 0;
+        loop {
+            let seen = socket.readiness.events(Direction::Read);
+            if !socket.readiness.is_drained(seen) {
+                // An update, so that it is the latest, as under the socket's lock.
+                let ended = socket.ended.fetch_add(0, Relaxed);
+                match socket.bytes.swap(0, Relaxed) {
+                    0 if ended != 0 => return total,
+                    0 => {}
+                    bytes => {
+                        total += bytes;
+                        socket.readiness.note_drained(seen);
+                        continue;
+                    }
+                }
+            }
+            block_on(socket.readiness.event_after(Direction::Read, seen));
+        }
+    }
+
+    #[test]
+    fn a_reader_that_skips_attempts_misses_neither_bytes_nor_the_end() {
+        for one_event in [false, true] {
+            loom::model(move || {
+                let shared = Arc::new(Socket::default());
+                shared.readiness.begin();
+                let kernel = Arc::clone(&shared);
+                let kernel = spawn(move || {
+                    kernel.bytes.fetch_add(1, Relaxed);
+                    if !one_event {
+                        kernel.readiness.count_readable(false);
+                    }
+                    kernel.bytes.fetch_add(1, Relaxed);
+                    kernel.ended.fetch_add(1, Relaxed);
+                    kernel.readiness.count_readable(true);
+                });
+                assert_eq!(read_to_end(&shared), 2);
+                kernel.join().unwrap();
+            });
+        }
     }
 }

@@ -3,8 +3,10 @@
 use crate::lane::catch;
 use crate::lane::context::{self, Context};
 use crate::structures::local_queue::LocalQueue;
-use crate::sys::fibers::fiber::{Description, Fiber, Job};
+use crate::sys::fibers::fiber::Fiber;
+use crate::sys::fibers::job::{Description, Job, NotStarted};
 use crate::sys::fibers::stack::{Stack, StackPool};
+use crate::worker::fibers::cancel::Cancellations;
 use crate::worker::watch::overdue::Overdue;
 use crate::worker::watch::view::View;
 use crate::worker::{self, Worker};
@@ -21,9 +23,11 @@ pub(crate) struct Scheduler {
     worker: u32,
     view: Arc<View>,
     stacks: Rc<StackPool>,
-    fibers: RefCell<Vec<Option<Rc<Fiber>>>>,
+    pub(super) fibers: RefCell<Vec<Option<Rc<Fiber>>>>,
     vacant: RefCell<Vec<u32>>,
-    idle: RefCell<Vec<Rc<Fiber>>>,
+    pub(super) idle: RefCell<Vec<Rc<Fiber>>>,
+    /// The fewest of them since the last look for memory that is not used.
+    pub(super) fewest_idle: Cell<usize>,
     ready: LocalQueue<Rc<Fiber>>,
     jobs: LocalQueue<Job>,
     /// Jobs that may still start in this turn.
@@ -31,6 +35,7 @@ pub(crate) struct Scheduler {
     /// Fibers with a job.
     live: Cell<usize>,
     serial: Cell<u64>,
+    pub(super) cancellations: Cancellations,
 }
 
 impl Scheduler {
@@ -42,11 +47,13 @@ impl Scheduler {
             fibers: RefCell::default(),
             vacant: RefCell::default(),
             idle: RefCell::default(),
+            fewest_idle: Cell::new(0),
             ready: LocalQueue::with_capacity(64),
             jobs: LocalQueue::with_capacity(64),
             startable: Cell::new(0),
             live: Cell::new(0),
             serial: Cell::new(0),
+            cancellations: Cancellations::default(),
         }
     }
 
@@ -55,23 +62,24 @@ impl Scheduler {
         self.jobs.push(job);
     }
 
-    /// Queues the first job of a runtime, which gets a stack of `bytes` instead of a fiber's.
+    /// Queues a job that gets a stack of `bytes` instead of a fiber's: the first of a runtime.
     pub(crate) fn submit_main(&self, job: Job, bytes: usize) {
         let description = Description { worker: self.worker, serial: 0, spawned_at: job.spawned_at };
         match StackPool::new(bytes).take() {
             Ok(stack) => {
                 let fiber = self.add(stack, description);
-                self.idle.borrow_mut().push(fiber);
-                self.submit(job);
+                fiber.assign(job, description);
+                self.live.set(self.live.get() + 1);
+                self.ready.push(fiber);
             }
-            Err(error) => job.start.call(Err(error)),
+            Err(error) => job.start.call(Err(NotStarted::NoStack(error))),
         }
     }
 
     /// Whether some fiber can go on or start.
     #[inline]
     pub(crate) fn has_ready(&self) -> bool {
-        self.ready.len() > 0 || self.jobs.len() > 0
+        self.ready.len() > 0 || self.jobs.len() > 0 || self.cancellations.are_requested()
     }
 
     /// Whether there is any fiber with a job, or a job without a fiber.
@@ -119,8 +127,12 @@ impl Scheduler {
 
     /// Runs the fibers that could go on when the call began, and starts jobs. Whether there was any.
     pub(crate) fn run(&self) -> bool {
+        if self.cancellations.are_requested() {
+            self.cancel_requested();
+        }
         let (ready, jobs) = (self.ready.len(), self.jobs.len());
         if ready + jobs == 0 {
+            self.cancellations.forget_jobs();
             return false;
         }
         let _restore = context::enter(Context::Fiber);
@@ -134,7 +146,9 @@ impl Scheduler {
         while let Some((job, description)) = self.next_job() {
             self.start(job, description);
         }
+        self.cancellations.forget_jobs();
         self.view.note_running(None);
+        self.view.note_unswept();
         true
     }
 
@@ -149,8 +163,14 @@ impl Scheduler {
 
     /// The next job that may start in this turn.
     fn next_job(&self) -> Option<(Job, Description)> {
-        self.startable.set(self.startable.get().checked_sub(1)?);
-        let job = self.jobs.pop()?;
+        let job = loop {
+            self.startable.set(self.startable.get().checked_sub(1)?);
+            let job = self.jobs.pop()?;
+            if !self.cancellations.has_job(job.id) {
+                break job;
+            }
+            refuse(job, NotStarted::Cancelled);
+        };
         self.serial.set(self.serial.get() + 1);
         let description =
             Description { worker: self.worker, serial: self.serial.get(), spawned_at: job.spawned_at };
@@ -159,18 +179,22 @@ impl Scheduler {
 
     /// Starts a job on an idle fiber, or on a new one.
     fn start(&self, job: Job, description: Description) {
-        let idle = self.idle.borrow_mut().pop();
+        let idle = self.take_idle();
         let new = || self.stacks.take().map(|stack| self.add(stack, description));
         let fiber = match idle.map_or_else(new, Ok) {
             Ok(fiber) => fiber,
-            Err(error) => {
-                let _restore = context::enter(Context::Loop);
-                return job.start.call(Err(error));
-            }
+            Err(error) => return refuse(job, NotStarted::NoStack(error)),
         };
         fiber.assign(job, description);
         self.live.set(self.live.get() + 1);
         self.resume(fiber);
+    }
+
+    fn take_idle(&self) -> Option<Rc<Fiber>> {
+        let mut idle = self.idle.borrow_mut();
+        let fiber = idle.pop()?;
+        self.fewest_idle.set(self.fewest_idle.get().min(idle.len()));
+        Some(fiber)
     }
 
     fn add(&self, stack: Stack, description: Description) -> Rc<Fiber> {
@@ -221,12 +245,31 @@ impl Scheduler {
             return;
         }
         self.live.set(self.live.get() - 1);
+        self.cancellations.job_is_over(&fiber);
         let mut idle = self.idle.borrow_mut();
         if idle.len() < IDLE_FIBERS {
             idle.push(fiber);
         } else {
-            self.fibers.borrow_mut()[fiber.index as usize] = None;
-            self.vacant.borrow_mut().push(fiber.index);
+            drop(idle);
+            self.release(fiber);
+        }
+    }
+
+    /// Gives the memory of an idle fiber back.
+    pub(super) fn release(&self, fiber: Rc<Fiber>) {
+        self.fibers.borrow_mut()[fiber.index as usize] = None;
+        self.vacant.borrow_mut().push(fiber.index);
+    }
+
+    /// Cancels the fibers of which that was requested.
+    #[cold]
+    fn cancel_requested(&self) {
+        self.cancellations.begin();
+        for fiber in self.in_a_job() {
+            if self.cancellations.has_job(fiber.job_id()) && self.cancellations.cancel(&fiber) {
+                // Whatever it waits for: that of a scope has to tell its fibers, others look again.
+                self.unpark(fiber);
+            }
         }
     }
 
@@ -246,14 +289,22 @@ impl Scheduler {
     }
 }
 
+/// Tells a job that it cannot start.
+#[cold]
+fn refuse(job: Job, why: NotStarted) {
+    let _restore = context::enter(Context::Loop);
+    job.start.call(Err(why));
+}
+
 /// What a fiber of this worker does next when its job has ended.
 fn next_job_of_worker(fiber: &Fiber) -> Option<Job> {
     let (job, description) = worker::with(|worker| {
         let scheduler = &worker?.fibers.scheduler;
+        scheduler.cancellations.job_is_over(fiber);
         let next = scheduler.next_job()?;
         scheduler.view.note_running(Some(next.1.spawned_at));
         Some(next)
     })?;
-    fiber.describe(description);
+    fiber.describe(description, job.id);
     Some(job)
 }

@@ -1,69 +1,17 @@
-//! What a worker does when a turn found nothing: spin a little, offer the processor, sleep until something happens.
+//! How a worker sleeps until something happens, and how it looks at its sockets while it is busy.
 
 use crate::worker::Worker;
-use crate::worker::fibers::readiness::Sources;
+use crate::worker::fibers::sources::Sources;
 use std::cell::{Cell, RefCell};
 use std::io;
 use std::time::{Duration, Instant};
 
-/// Turns without work before the worker offers its processor to others: about the time a peer takes to answer. A look at a
-/// connection counts as so many.
-const SPINS: u32 = 400;
-const SPINS_PER_CONNECTION: u32 = 3;
-/// The same as a time, for turns that are long: where there are many lanes, or an RDMA device in software, which needs the processor.
-const SPIN_TIME: Duration = Duration::from_micros(50);
-/// Turns between two looks at the clock.
-const CLOCK_EVERY: u32 = 32;
-/// Offers before it sleeps.
-const OFFERS: u32 = 20;
-
 /// Socket events taken from the kernel at once.
 const EVENTS: usize = 256;
 
-/// How long a worker has been idle.
-#[derive(Default)]
-pub(crate) struct Idleness {
-    turns: Cell<u32>,
-    /// Since about when.
-    since: Cell<Option<Instant>>,
-}
-
-impl Idleness {
-    #[inline(always)]
-    pub(crate) fn reset(&self) {
-        self.turns.set(0);
-    }
-
-    /// One turn found nothing, with so many connections looked at; whether it is time to sleep.
-    pub(crate) fn is_time_to_sleep(&self, connections: usize) -> bool {
-        let mut turns = self.turns.get();
-        let look = 1 + SPINS_PER_CONNECTION * connections as u32;
-        if turns < SPINS && turns % CLOCK_EVERY < look && self.is_long(turns == 0) {
-            turns = SPINS;
-        }
-        // Offers are counted one by one.
-        let weight = if turns < SPINS { look } else { 1 };
-        self.turns.set(turns.saturating_add(weight).min(SPINS.max(turns + 1)));
-        if turns < SPINS {
-            std::hint::spin_loop();
-        } else if turns < SPINS + OFFERS {
-            std::thread::yield_now();
-        }
-        turns >= SPINS + OFFERS
-    }
-
-    /// Whether it has been idle for as long as it is to spin, if it has not just begun to be.
-    fn is_long(&self, begins: bool) -> bool {
-        let now = Instant::now();
-        let since = self.since.get().filter(|_| !begins).unwrap_or(now);
-        self.since.set(Some(since));
-        now - since >= SPIN_TIME
-    }
-}
-
 impl Worker {
-    /// Sleeps until a request, a response, a message, a timer or a socket needs the worker.
-    pub(crate) fn sleep(&self) {
+    /// Sleeps until a request, a response, a message, a timer or a socket needs the worker. Whether a socket did.
+    pub(crate) fn sleep(&self) -> bool {
         // An event of a socket may have woken a fiber of another worker after this turn published.
         self.publish();
         self.flush_connections(false);
@@ -74,18 +22,62 @@ impl Worker {
         self.arm_connections();
         // The poller tells of changes, and one may have been taken for another's: so a last look, after the flags are up.
         let heard = self.hear_nodes() || !mailbox.inbox.is_empty();
+        let mut by_socket = false;
         if !heard && !self.has_landed() && !self.fibers.scheduler.has_ready() && !self.can_send_arguments() {
-            let now = Instant::now();
-            let (timer, patience) = (self.fibers.timers.next(now), self.nodes.connections.patience());
-            self.poll_sources(timer.into_iter().chain(patience).min());
+            by_socket = self.poll_sources(self.time_to_sleep());
         }
         mailbox.doorbell.awake();
         notifier.into_iter().for_each(|notifier| notifier.doorbell().awake());
+        by_socket
     }
 
-    /// Looks for socket events for at most `timeout` (`None`: until woken) and wakes who waits for them.
-    pub(crate) fn poll_sources(&self, timeout: Option<Duration>) {
-        self.fibers.poller.poll(timeout, &self.shared.mailbox(self.index).sources);
+    /// Until when there is nothing to do, if nobody wakes the worker (`None`: for ever).
+    fn time_to_sleep(&self) -> Option<Duration> {
+        let patience = self.nodes.connections.patience();
+        // The clock is read only if there is a timer.
+        let timer = Some(&self.fibers.timers).filter(|timers| !timers.is_empty());
+        timer.and_then(|timers| timers.next(Instant::now())).into_iter().chain(patience).min()
+    }
+
+    /// Looks for socket events for at most `timeout` (`None`: until woken) and wakes who waits for them. Whether there was one.
+    pub(crate) fn poll_sources(&self, timeout: Option<Duration>) -> bool {
+        self.fibers.poller.poll(timeout, &self.shared.mailbox(self.index).sources)
+    }
+}
+
+/// Turns between two looks at the sockets while the worker is busy.
+const POLL_EVERY: u32 = 64;
+/// Time between two looks, for turns that are long.
+const POLL_INTERVAL: Duration = Duration::from_micros(200);
+/// Turns between two looks at the clock.
+const CLOCK_EVERY: u32 = 8;
+
+/// When a worker that does not sleep looks at its sockets.
+#[derive(Default)]
+pub(crate) struct PollClock {
+    /// Turns since it has last asked.
+    turns: u32,
+    since: Option<Instant>,
+}
+
+impl PollClock {
+    /// A turn is over; whether it is time to ask.
+    #[inline]
+    pub(crate) fn is_due(&mut self, busy: bool) -> bool {
+        self.turns += 1;
+        // Turns without work are short.
+        let looks = busy && self.turns.is_multiple_of(CLOCK_EVERY);
+        self.turns >= POLL_EVERY || (looks && self.is_long())
+    }
+
+    fn is_long(&mut self) -> bool {
+        self.since.get_or_insert_with(Instant::now).elapsed() >= POLL_INTERVAL
+    }
+
+    /// The poller has been asked.
+    #[inline]
+    pub(crate) fn restart(&mut self) {
+        *self = Self::default();
     }
 }
 
@@ -101,19 +93,20 @@ impl Poller {
         Self { poll: RefCell::new(poll), events: Cell::new(None) }
     }
 
-    fn poll(&self, timeout: Option<Duration>, sources: &Sources) {
+    fn poll(&self, timeout: Option<Duration>, sources: &Sources) -> bool {
         // Taken for the length of the call: a waker may be a user's, and lead back here.
         let mut events = self.events.take().unwrap_or_else(|| mio::Events::with_capacity(EVENTS));
         let outcome = self.poll.borrow_mut().poll(&mut events, timeout);
-        match outcome {
+        let found = match outcome {
             Ok(()) => sources.dispatch(&events),
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => false,
             Err(error) => {
                 // Without its poller a worker would miss every wake-up: end, do not hang.
                 eprintln!("gossamer: a worker cannot poll: {error}");
                 std::process::abort();
             }
-        }
+        };
         self.events.set(Some(events));
+        found
     }
 }

@@ -3,6 +3,7 @@
 use crate::lane::context::{self, Context};
 use crate::sys::fibers::fiber::Fiber;
 use crate::worker::Worker;
+use crate::worker::fibers::timer::Timer;
 use crate::worker::fibers::wake::WakeHandle;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -12,7 +13,7 @@ use std::time::Instant;
 /// Times a fiber may swallow its cancellation before the process ends.
 const CANCELLATIONS: u32 = 1000;
 
-/// What unwinds a fiber whose runtime ends.
+/// What unwinds a fiber that is cancelled.
 pub(crate) struct Cancelled;
 
 impl Worker {
@@ -38,7 +39,7 @@ impl Worker {
         }
     }
 
-    /// Suspends the running fiber until it is woken, maybe spuriously; unwinds it if the runtime ends.
+    /// Suspends the running fiber until it is woken, maybe spuriously; unwinds it if it is cancelled.
     pub(crate) fn park(&self) {
         self.unwind_if_cancelled();
         self.park_as(true);
@@ -99,18 +100,24 @@ impl Worker {
 
     #[inline(always)]
     pub(crate) fn unwind_if_cancelled(&self) {
-        if self.fibers.cancelling.get() && !std::thread::panicking() {
-            self.unwind();
+        if self.fibers.interrupt() && !std::thread::panicking() {
+            self.unwind_if_meant();
         }
     }
 
     #[cold]
     #[inline(never)]
+    fn unwind_if_meant(&self) {
+        if self.fibers.are_cancelled() || self.running().is_cancelled() {
+            self.unwind();
+        }
+    }
+
     fn unwind(&self) {
         if Fiber::count_cancellation() > CANCELLATIONS {
             let place = self.running().spawned_at();
             eprintln!(
-                "gossamer: the fiber spawned at {place} keeps catching its cancellation after main returned; exiting"
+                "gossamer: the fiber spawned at {place} keeps catching its cancellation, after main returned or by its handle; exiting"
             );
             std::process::exit(101);
         }
@@ -127,12 +134,19 @@ impl Worker {
 
     /// Wakes a fiber that sleeps until `due`, now and then spuriously.
     pub(crate) fn sleep_until(&self, due: Instant) {
-        let timer = self.fibers.timers.register(due, self.fiber_waker());
+        /// A fiber that is cancelled leaves no timer behind.
+        struct Registered<'a>(&'a Worker, Timer);
+        impl Drop for Registered<'_> {
+            fn drop(&mut self) {
+                self.0.fibers.timers.cancel(self.1);
+            }
+        }
+        let _registered = Registered(self, self.fibers.timers.register(due, self.fiber_waker()));
         loop {
             // At least once, however short the time: others run meanwhile.
             self.park();
             if Instant::now() >= due {
-                return self.fibers.timers.cancel(timer);
+                return;
             }
         }
     }
@@ -143,6 +157,6 @@ impl Worker {
         if context::current() == Context::Fiber {
             self.unwind_if_cancelled();
         }
-        self.fibers.cancelling.get()
+        self.fibers.are_cancelled()
     }
 }

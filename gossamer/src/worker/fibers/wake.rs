@@ -69,6 +69,44 @@ pub(crate) fn block_on_to_the_end<F: Future>(future: F, call: &'static str) -> F
     wait_for(future, call, Worker::park_to_the_end)
 }
 
+/// Polls a future of this crate. If it is not ready, and its poller is another executor that runs in a fiber, the fiber waits for it
+/// here: that executor would block the thread, and with it the worker that has to make the future ready.
+///
+/// # Panics
+/// Where such an executor runs in a delegated closure or a callback, which cannot wait; `call` is named in the message.
+pub(crate) fn poll_or_wait<F: Future>(
+    mut future: Pin<&mut F>,
+    context: &mut std::task::Context<'_>,
+    call: &'static str,
+) -> Poll<F::Output> {
+    match future.as_mut().poll(context) {
+        Poll::Pending if is_polled_by_a_stranger() => Poll::Ready(block_on(future, call)),
+        polled => polled,
+    }
+}
+
+/// A future of this crate for any executor, as `poll_or_wait` polls it.
+pub(crate) async fn awaited<F: Future>(future: F, call: &'static str) -> F::Output {
+    let mut future = pin!(future);
+    std::future::poll_fn(|context| poll_or_wait(future.as_mut(), context, call)).await
+}
+
+/// Whether the calling code is a worker's, and it is not `block_on` that polls.
+fn is_polled_by_a_stranger() -> bool {
+    match context::current() {
+        Context::Outside => false,
+        Context::Fiber => Fiber::running().is_none_or(|fiber| fiber.waits_in().is_none()),
+        Context::Loop | Context::Steady | Context::Delegated => true,
+    }
+}
+
+/// As `block_on`, for calls that often need not wait: now and then the fiber lets others run all the same.
+pub(crate) fn block_on_in_turn<F: Future>(future: F, call: &'static str) -> F::Output {
+    let output = block_on(future, call);
+    worker::with(|worker| worker.filter(|_| context::current() == Context::Fiber).map(Worker::take_turn));
+    output
+}
+
 fn wait_for<F: Future>(future: F, call: &'static str, park: fn(&Worker)) -> F::Output {
     let future = pin!(future);
     let fiber = worker::with(|worker| {

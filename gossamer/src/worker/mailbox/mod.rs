@@ -5,7 +5,7 @@ pub(crate) mod inbox;
 
 use crate::lane::large::Arrivals;
 use crate::sys::sync::doorbell::Doorbell;
-use crate::worker::fibers::readiness::Sources;
+use crate::worker::fibers::sources::Sources;
 use crate::worker::watch::view::View;
 use inbox::{Inbox, Message};
 use std::sync::Arc;

@@ -3,10 +3,11 @@
 
 use crate::fabric::link::LinkEndpoint;
 use crate::fabric::{Endpoint, Event};
+use crate::transport::records::Damage;
 use crate::wire::refusal::Malformed;
 use crate::worker::Worker;
 use crate::worker::end::fate;
-use crate::worker::fibers::readiness::WAKE;
+use crate::worker::fibers::sources::WAKE;
 use crate::worker::mailbox::inbox::Message;
 use crate::worker::nodes::peers::{Joined, Peers};
 use crate::worker::shared::{Phase, Shared};
@@ -183,6 +184,9 @@ impl Worker {
 
     #[cold]
     fn lose(&self, connection: &NodeConnection, error: io::Error) {
+        if let Some(damage) = error.get_ref().and_then(|error| error.downcast_ref::<Damage>()) {
+            self.damaged(damage);
+        }
         if error.kind() == io::ErrorKind::InvalidData {
             self.not_understood(connection, &error);
         }
@@ -198,7 +202,7 @@ impl Worker {
         let Some((when, error)) = lost.as_ref() else { return };
         if when.elapsed() > OUTLIVES && self.shared.phase() != Phase::Ended {
             let node = self.shared.peers.as_ref().map_or(0, Peers::node);
-            fate::end(&format!("node {node} has lost its connection to {connection}: {error}"), true);
+            fate::end(&format!("node {node} has lost its connection to {connection}: {error}"));
         }
     }
 }

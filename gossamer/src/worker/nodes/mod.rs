@@ -5,6 +5,7 @@ pub(crate) mod connections;
 pub(crate) mod large;
 pub(crate) mod lending;
 pub(crate) mod peers;
+pub(crate) mod replicas;
 pub(crate) mod requests;
 pub(crate) mod rounds;
 

@@ -2,13 +2,12 @@
 
 use crate::fabric::link::LinkEndpoint;
 use crate::fabric::shm::{Neighbour, Neighbours, Notifier, Notifiers, ShmEndpoint};
-use crate::fabric::tcp::{Registered, TcpEndpoint};
+use crate::fabric::tcp::{Proved, Registered, TcpEndpoint};
 use crate::fabric::verbs::context::DeviceContext;
 use crate::fabric::verbs::link::endpoint::VerbsEndpoint;
 use crate::fabric::verbs::link::unconnected::UnconnectedEndpoint;
 use crate::sys::sync::eventfd::EventFd;
 use std::io;
-use std::net::TcpStream;
 use std::ops::Range;
 use std::os::fd::AsFd;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -32,7 +31,7 @@ pub(crate) struct Peers {
 
 /// Connections to a node of another machine, none to others. The `n`th has worker `n` of each side, modulo their number, at its ends, and
 /// carries what worker `n` writes.
-pub(crate) type Sockets = Mutex<Vec<Option<TcpStream>>>;
+pub(crate) type Sockets = Mutex<Vec<Option<Proved>>>;
 
 /// Ways to nodes of other machines.
 pub(crate) struct RemoteLinks {

@@ -9,14 +9,16 @@ use crate::lane::operation::Delegated;
 use crate::lane::property::Root;
 use crate::lane::server::Server;
 use crate::sys::process::exit;
+use crate::transport::records::Damage;
 use crate::wire::NoRef;
 use crate::wire::refusal::Malformed;
+use crate::worker::end::fate;
 use crate::worker::nodes::answers::{Outcome, Then};
 use crate::worker::nodes::peers::Peers;
 use crate::worker::{Worker, with_worker};
 use std::fmt;
 
-/// Exit status of a node that got what no node of its program sends.
+/// Exit status of a node that got what no node of its program sends, or what was changed on the way.
 const NOT_UNDERSTOOD: i32 = 70;
 
 impl Worker {
@@ -90,6 +92,14 @@ impl Worker {
             &format!("gossamer: worker {} of node {here} does not understand {other}: {what}", self.index),
             NOT_UNDERSTOOD,
         )
+    }
+
+    /// Ends the process: what another node sent was changed on the way.
+    #[cold]
+    pub(in crate::worker) fn damaged(&self, damage: &Damage) -> ! {
+        let here = self.shared.peers.as_ref().map_or(0, Peers::node);
+        fate::report(&format!("worker {} of node {here}: {damage}", self.index));
+        exit::silently(NOT_UNDERSTOOD)
     }
 
     /// Answers a worker of any node under a ticket that it made, or that this one made for it.

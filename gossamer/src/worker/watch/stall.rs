@@ -1,6 +1,9 @@
-//! Seeing that a worker stands still: something outside of this library has blocked its thread.
+//! Seeing that a worker stands still: something outside of this library has blocked its thread. Who looks has the workers look
+//! for memory, too, that they do not use any more.
 
+use crate::worker::Worker;
 use crate::worker::mailbox::Mailbox;
+use crate::worker::mailbox::inbox::Message;
 use crate::worker::shared::Shared;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -52,6 +55,10 @@ impl StallWatch {
         }
         self.looked = Instant::now();
         for worker in &mut self.workers {
+            if worker.mailbox().view.take_unswept() {
+                // Refused only when the runtime has ended.
+                let _ended = worker.mailbox().send(Message::Act(Box::new(Worker::sweep)));
+            }
             worker.look();
             if worker.still == LOOKS {
                 worker.report();

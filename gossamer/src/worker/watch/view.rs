@@ -4,12 +4,14 @@ use crate::structures::static_ref::StaticRef;
 use crate::sys::threads::procfs::ThreadFiles;
 use std::panic::Location;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// A cache line that the worker alone writes, and that is read every few seconds.
+/// A cache line that the worker alone writes, but for one flag, and that is read every few seconds.
 #[repr(align(128))]
 pub(crate) struct View {
     turns: AtomicU64,
+    /// Fibers have run since memory was looked for that is not used any more.
+    is_unswept: AtomicBool,
     /// Where the fiber was spawned that runs.
     running: StaticRef<Location<'static>>,
     thread: OnceLock<ThreadFiles>,
@@ -17,7 +19,12 @@ pub(crate) struct View {
 
 impl View {
     pub(crate) const fn new() -> Self {
-        Self { turns: AtomicU64::new(0), running: StaticRef::none(), thread: OnceLock::new() }
+        Self {
+            turns: AtomicU64::new(0),
+            is_unswept: AtomicBool::new(false),
+            running: StaticRef::none(),
+            thread: OnceLock::new(),
+        }
     }
 
     /// By the worker, on its thread.
@@ -37,6 +44,18 @@ impl View {
     #[inline(always)]
     pub(crate) fn note_running(&self, spawned_at: Option<&'static Location<'static>>) {
         self.running.set(spawned_at);
+    }
+
+    /// By the worker: a look for memory that is not used may find some.
+    #[inline(always)]
+    pub(crate) fn note_unswept(&self) {
+        // It stands for itself.
+        self.is_unswept.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether a look for memory that is not used may find some; if so, it is to be asked for.
+    pub(crate) fn take_unswept(&self) -> bool {
+        self.is_unswept.load(Ordering::Relaxed) && self.is_unswept.swap(false, Ordering::Relaxed)
     }
 
     pub(crate) fn turns(&self) -> u64 {

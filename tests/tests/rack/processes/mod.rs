@@ -1,7 +1,13 @@
 //! Nodes as processes, as a launcher or a list starts them: they find each other, agree on what they run, and end together.
 
 mod fate;
+mod flood;
+mod harmed;
+mod protection;
 mod rdma;
+mod relayed;
+mod squatters;
+mod streams;
 
 use crate::PROGRAM;
 use gossamer::FabricChoice::{self, Shm, Tcp, Verbs};
@@ -11,7 +17,7 @@ use std::net::{TcpListener, TcpStream};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 const TOKEN: &str = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
@@ -263,57 +269,55 @@ fn socket_names() -> Vec<String> {
     names.map(|(_, name)| format!("gossamer-{name}")).collect()
 }
 
+/// Comes to the sockets of these names, often.
+fn come(names: Vec<String>, strangers: &mut Vec<UnixStream>) {
+    let names = names.into_iter().flat_map(|name| std::iter::repeat_n(name, 20));
+    let connect = |name: String| UnixStream::connect_addr(&SocketAddr::from_abstract_name(name).ok()?).ok();
+    strangers.extend(names.filter_map(connect));
+    strangers.drain(..strangers.len().saturating_sub(200));
+}
+
+/// Binds names like these.
+fn take_siblings(names: Vec<String>, taken: &mut Vec<UnixListener>) {
+    let siblings = |name: String| {
+        let stem = name.rsplit_once('-').map_or(name.clone(), |(stem, _)| stem.to_owned());
+        (1..8).map(move |node| format!("{stem}-{node}"))
+    };
+    let bind = |name: String| UnixListener::bind_addr(&SocketAddr::from_abstract_name(name).ok()?).ok();
+    taken.extend(names.into_iter().flat_map(siblings).filter_map(bind));
+}
+
+/// Starts three nodes while somebody does something as soon as their sockets have names, which they have for some milliseconds.
+fn start_beside<T: 'static>(attack: fn(Vec<String>, &mut Vec<T>)) {
+    let has_attacked = move |_round| {
+        let (ends, attacked) = (AtomicBool::new(false), AtomicBool::new(false));
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let mut held = Vec::new();
+                while !ends.load(Ordering::Relaxed) {
+                    attack(socket_names(), &mut held);
+                    attacked.fetch_or(!held.is_empty(), Ordering::Relaxed);
+                }
+            });
+            let (addresses, token) = (addresses(3, Shm), token());
+            let start = |index| node(PROGRAM, "sum", index, &addresses, &token).spawn().unwrap();
+            let ended = wait(&mut Nodes((0..3).map(start).collect()));
+            ends.store(true, Ordering::Relaxed);
+            assert!(ended.iter().all(|node| node.status.success()), "{}{}", ended[0].errors, ended[2].errors);
+        });
+        attacked.into_inner()
+    };
+    watched(move || assert!((0..20).any(has_attacked), "no stranger came in time"));
+}
+
 #[test]
 fn strangers_at_the_door_of_shared_memory_do_not_hold_up_the_start() {
-    watched(|| {
-        let (addresses, token) = (addresses(3, Shm), token());
-        // Node 0 and node 1 open their doors and wait; the name of a door is in /proc/net/unix for all to read.
-        let waiting: Vec<_> =
-            (0..2).map(|index| node(PROGRAM, "sum", index, &addresses, &token).spawn().unwrap()).collect();
-        let due = Instant::now() + Duration::from_secs(20);
-        while socket_names().len() < 2 && Instant::now() < due {
-            std::thread::sleep(Duration::from_millis(5));
-        }
-        let strangers: Vec<_> = socket_names()
-            .iter()
-            .flat_map(|name| std::iter::repeat_n(name.clone(), 20))
-            .filter_map(|name| UnixStream::connect_addr(&SocketAddr::from_abstract_name(name).unwrap()).ok())
-            .collect();
-        let last = node(PROGRAM, "sum", 2, &addresses, &token).spawn().unwrap();
-        let mut nodes = Nodes(waiting);
-        nodes.0.push(last);
-        let ended = wait(&mut nodes);
-        assert!(ended.iter().all(|node| node.status.success()), "{}", ended[0].errors);
-        drop(strangers);
-    });
+    start_beside(come);
 }
 
 #[test]
 fn a_stranger_who_sees_the_names_of_some_nodes_cannot_take_those_of_others() {
-    watched(|| {
-        let (addresses, token) = (addresses(3, Shm), token());
-        let waiting: Vec<_> =
-            (0..2).map(|index| node(PROGRAM, "sum", index, &addresses, &token).spawn().unwrap()).collect();
-        let due = Instant::now() + Duration::from_secs(20);
-        while socket_names().len() < 2 && Instant::now() < due {
-            std::thread::sleep(Duration::from_millis(5));
-        }
-        let siblings = |name: String| {
-            let stem = name.rsplit_once('-').map_or(name.clone(), |(stem, _)| stem.to_owned());
-            (1..8).map(move |node| format!("{stem}-{node}"))
-        };
-        let taken: Vec<_> = socket_names()
-            .into_iter()
-            .flat_map(siblings)
-            .filter_map(|name| UnixListener::bind_addr(&SocketAddr::from_abstract_name(name).unwrap()).ok())
-            .collect();
-        let last = node(PROGRAM, "sum", 2, &addresses, &token).spawn().unwrap();
-        let mut nodes = Nodes(waiting);
-        nodes.0.push(last);
-        let ended = wait(&mut nodes);
-        assert!(ended.iter().all(|node| node.status.success()), "{}{}", ended[0].errors, ended[2].errors);
-        drop(taken);
-    });
+    start_beside(take_siblings);
 }
 
 #[test]

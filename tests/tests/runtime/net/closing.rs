@@ -6,6 +6,7 @@ use gossamer::{JoinHandle, spawn_on_with, spawn_with};
 use integration_tests::{descriptors, in_runtime, isolated, workers};
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr};
+use std::os::fd::AsRawFd;
 use std::sync::OnceLock;
 use std::time::Duration;
 
@@ -83,5 +84,123 @@ fn every_descriptor_is_given_back() {
             (0..10).for_each(|_| round(100));
             assert_eq!(descriptors(), before);
         });
+    });
+}
+
+/// Reads with a buffer that no read fills until the end or an error; what came.
+fn read_to_the_end(mut stream: TcpStream) -> (Vec<u8>, Option<ErrorKind>) {
+    let (mut buffer, mut all) = ([0; 100], Vec::new());
+    loop {
+        match stream.read(&mut buffer) {
+            Ok(0) => return (all, None),
+            Ok(length) => all.extend_from_slice(&buffer[..length]),
+            Err(error) => return (all, Some(error.kind())),
+        }
+    }
+}
+
+/// A pair whose second end has been read from once, in a fiber that goes on with `read_to_the_end`.
+fn pair_with_reader() -> (TcpStream, JoinHandle<(Vec<u8>, Option<ErrorKind>)>) {
+    let (mut near, far) = pair();
+    let reader = spawn_on_with(other(), read_to_the_end, far);
+    near.write_all(b"hello ").unwrap();
+    (near, reader)
+}
+
+#[test]
+fn a_peer_that_writes_and_closes_at_once_is_heard_to_its_end() {
+    in_runtime(2, || {
+        for round in 0..500_u64 {
+            let (mut near, reader) = pair_with_reader();
+            // Sometimes the reader waits by now, sometimes all comes at once.
+            if round % 3 > 0 {
+                gossamer::sleep(Duration::from_micros(round));
+            }
+            near.write_all(b"and goodbye").unwrap();
+            if round % 2 > 0 {
+                gossamer::yield_now();
+            }
+            drop(near);
+            assert_eq!(reader.join(), (b"hello and goodbye".to_vec(), None));
+        }
+    });
+}
+
+#[test]
+fn a_peer_that_closes_one_direction_is_heard_to_its_end_and_answered() {
+    in_runtime(2, || {
+        for round in 0..100 {
+            let (mut near, mut far) = pair();
+            let server = spawn_with(
+                |far: TcpStream| {
+                    let mut answering = far.try_clone().unwrap();
+                    let (all, error) = read_to_the_end(far);
+                    assert_eq!(error, None);
+                    answering.write_all(&all).unwrap();
+                },
+                far.try_clone().unwrap(),
+            );
+            near.write_all(b"one ").unwrap();
+            if round % 2 > 0 {
+                gossamer::sleep(Duration::from_micros(100));
+            }
+            near.write_all(b"two").unwrap();
+            near.shutdown(Shutdown::Write).unwrap();
+            server.join();
+            far.shutdown(Shutdown::Both).unwrap();
+            assert_eq!(read_to_the_end(near), (b"one two".to_vec(), None));
+            assert_eq!(far.read(&mut [0; 10]).unwrap(), 0);
+        }
+    });
+}
+
+#[test]
+fn a_peer_that_resets_the_connection_is_noticed_behind_what_it_wrote() {
+    in_runtime(2, || {
+        for round in 0..100 {
+            let (near, mut far) = pair();
+            // What it has not read makes the kernel reset the connection when it closes.
+            far.write_all(b"unread").unwrap();
+            near.readable().unwrap();
+            let mut writing = near.try_clone().unwrap();
+            let reader = spawn_on_with(other(), read_to_the_end, far);
+            writing.write_all(b"written").unwrap();
+            if round % 2 > 0 {
+                gossamer::sleep(Duration::from_micros(200));
+            }
+            drop((near, writing));
+            let (came, error) = reader.join();
+            assert!(error.is_some_and(|kind| kind == ErrorKind::ConnectionReset), "{error:?}");
+            assert!(b"written".starts_with(&came), "{came:?}");
+        }
+    });
+}
+
+#[test]
+fn what_comes_behind_urgent_data_is_read_though_the_mark_ends_a_read() {
+    in_runtime(2, || {
+        let (mut near, far) = pair();
+        let reader = spawn_on_with(
+            other(),
+            |mut far: TcpStream| {
+                let (mut buffer, mut all) = ([0; 100], Vec::new());
+                while all.last() != Some(&b'!') {
+                    let length = far.read(&mut buffer).unwrap();
+                    all.extend_from_slice(&buffer[..length]);
+                    // All of the next has come before it is read.
+                    gossamer::sleep(A_WHILE);
+                }
+                all
+            },
+            far,
+        );
+        near.write_all(b"a").unwrap();
+        gossamer::sleep(A_WHILE / 2);
+        near.write_all(b"b").unwrap();
+        // SAFETY: the address and the length are those of a live array.
+        let sent = unsafe { libc::send(near.as_raw_fd(), b"c".as_ptr().cast(), 1, libc::MSG_OOB) };
+        assert_eq!(sent, 1);
+        near.write_all(b"d!").unwrap();
+        assert_eq!(reader.join(), b"abd!");
     });
 }

@@ -6,6 +6,7 @@ mod ending;
 mod exchange;
 mod limits;
 mod misuse;
+mod price;
 mod threads;
 mod udp;
 

@@ -1,0 +1,66 @@
+//! The small programs that compute, on one process and on four nodes.
+
+use crate::nodes::Nodes;
+use std::collections::HashSet;
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpListener;
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+#[test]
+fn the_auditor_finds_every_coin() {
+    for nodes in [1, 4] {
+        let ended = Nodes::start(env!("CARGO_BIN_EXE_audited_bank"), nodes, &[]).wait();
+        assert_eq!(ended.status, Some(0), "{}", ended.errors);
+        assert_eq!(ended.text(), "40000 coins in 40 accounts, 0 on the way\n");
+    }
+}
+
+#[test]
+fn the_pipeline_squares_and_adds_up_each_number_once() {
+    const COUNT: u64 = 3_000_001;
+    let sum = (0..COUNT).fold(0_u64, |sum, number| sum.wrapping_add(number * number));
+    for nodes in [1, 2, 4] {
+        let ended = Nodes::start(env!("CARGO_BIN_EXE_pipeline"), nodes, &[&COUNT.to_string()]).wait();
+        assert_eq!((ended.text(), ended.errors.as_str()), (format!("{sum}\n").as_str(), ""));
+    }
+}
+
+/// A site whose page of number N has links to those of 2 N and 2 N + 1, to itself, to page 1, and to another site; pages above 200
+/// are not there. Returns its address, and which pages were asked for.
+fn site() -> (String, Arc<Mutex<Vec<u64>>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let (address, asked) = (listener.local_addr().unwrap(), Arc::new(Mutex::new(Vec::new())));
+    let asked_too = Arc::clone(&asked);
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            let (mut stream, mut request) = (stream.unwrap(), String::new());
+            let mut head = BufReader::new(stream.try_clone().unwrap());
+            head.read_line(&mut request).unwrap();
+            while head.read_line(&mut String::new()).unwrap() > 2 {}
+            let number: u64 = request.split(['/', ' ']).nth(2).unwrap().parse().unwrap();
+            asked_too.lock().unwrap().push(number);
+            let link = |to: u64| format!("<a href=\"/{to}\">");
+            let links: String = [2 * number, 2 * number + 1, number, 1].map(link).concat();
+            let answer = match number {
+                1..=200 => format!("HTTP/1.0 200 OK\r\n\r\n{links}<a href=\"http://elsewhere.invalid/\">"),
+                _ => "HTTP/1.0 404 Not Found\r\n\r\n".to_owned(),
+            };
+            stream.write_all(answer.as_bytes()).unwrap();
+        }
+    });
+    (address.to_string(), asked)
+}
+
+#[test]
+fn the_crawler_fetches_each_page_of_a_site_once() {
+    for nodes in [1, 4] {
+        let (address, asked) = site();
+        let ended = Nodes::start(env!("CARGO_BIN_EXE_crawler"), nodes, &[&address, "/1"]).wait();
+        assert_eq!(ended.text(), "200 pages\n", "{}", ended.errors);
+        assert!(ended.errors.contains("/401: HTTP/1.0 404 Not Found"), "{}", ended.errors);
+        let asked = asked.lock().unwrap();
+        assert_eq!(asked.len(), 401);
+        assert_eq!(asked.iter().collect::<HashSet<_>>().len(), 401);
+    }
+}

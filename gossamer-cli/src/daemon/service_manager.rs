@@ -1,0 +1,55 @@
+//! What systemd is told, if it has started the daemon: that it is ready, what it does, that it lives, and that it ends.
+
+use sd_notify::NotifyState;
+use std::future::pending;
+use tokio::time::{Interval, MissedTickBehavior, interval};
+
+/// The watchdog of the service, if it has one. It is told that the daemon lives by the loop that serves all.
+#[derive(Debug)]
+pub struct Watchdog(Option<Interval>);
+
+impl Watchdog {
+    /// As systemd says (`WatchdogSec`).
+    pub fn of_service() -> Self {
+        // Twice as often as it has to be.
+        let interval =
+            sd_notify::watchdog_enabled().filter(|most| !most.is_zero()).map(|most| interval(most / 2));
+        Self(interval.map(|mut interval| {
+            interval.set_missed_tick_behavior(MissedTickBehavior::Delay);
+            interval
+        }))
+    }
+
+    /// Waits until it is to be told again; for ever if there is none.
+    pub async fn next(&mut self) {
+        match &mut self.0 {
+            Some(interval) => drop(interval.tick().await),
+            None => pending().await,
+        }
+    }
+}
+
+/// The daemon lives.
+pub fn alive() {
+    tell(&[NotifyState::Watchdog]);
+}
+
+/// The daemon takes launches.
+pub fn ready(address: &str) {
+    tell(&[NotifyState::Ready, NotifyState::Status(&format!("listens on {address}"))]);
+}
+
+/// What runs here now.
+pub fn status(applications: usize) {
+    tell(&[NotifyState::Status(&format!("applications: {applications}"))]);
+}
+
+/// The daemon ends.
+pub fn stopping() {
+    tell(&[NotifyState::Stopping]);
+}
+
+fn tell(state: &[NotifyState<'_>]) {
+    // It does nothing without systemd, which does without single messages.
+    let _ = sd_notify::notify(state);
+}

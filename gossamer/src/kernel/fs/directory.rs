@@ -1,0 +1,110 @@
+//! [`read_dir`]: what is in a directory, many entries a call.
+
+use crate::blocking::unblock_as;
+use std::collections::VecDeque;
+use std::ffi::OsString;
+use std::fmt;
+use std::fs::{FileType, Metadata};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Entries that one call reads.
+const AT_ONCE: usize = 256;
+
+/// What is in a directory, in no order; `.` and `..` are left out.
+///
+/// # Errors
+/// As [`std::fs::read_dir`].
+pub fn read_dir(path: impl AsRef<Path>) -> io::Result<ReadDir> {
+    let path = path.as_ref().to_owned();
+    unblock_as("fs::read_dir", move || {
+        std::fs::read_dir(path).map(|mut inner| {
+            let ready = next_entries(&mut inner);
+            ReadDir { ready, inner: Some(inner) }
+        })
+    })?
+}
+
+/// The next entries: fewer than `AT_ONCE` only at the end.
+fn next_entries(directory: &mut std::fs::ReadDir) -> VecDeque<io::Result<DirEntry>> {
+    directory.take(AT_ONCE).map(|entry| entry.map(DirEntry::new)).collect()
+}
+
+/// The entries of a directory: what [`read_dir`] returns.
+pub struct ReadDir {
+    ready: VecDeque<io::Result<DirEntry>>,
+    /// None at its end.
+    inner: Option<std::fs::ReadDir>,
+}
+
+impl Iterator for ReadDir {
+    type Item = io::Result<DirEntry>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.ready.is_empty() {
+            let mut inner = self.inner.take()?;
+            let read = unblock_as("ReadDir::next", move || (next_entries(&mut inner), inner));
+            match read {
+                Ok((ready, inner)) => {
+                    self.inner = (ready.len() == AT_ONCE).then_some(inner);
+                    self.ready = ready;
+                }
+                Err(error) => return Some(Err(error)),
+            }
+        }
+        self.ready.pop_front()
+    }
+}
+
+impl fmt::Debug for ReadDir {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ReadDir").finish_non_exhaustive()
+    }
+}
+
+/// One entry of a directory.
+#[derive(Clone, Debug)]
+pub struct DirEntry {
+    inner: Arc<std::fs::DirEntry>,
+    /// Most file systems say it with the name.
+    file_type: Option<FileType>,
+}
+
+impl DirEntry {
+    fn new(inner: std::fs::DirEntry) -> Self {
+        Self { file_type: inner.file_type().ok(), inner: Arc::new(inner) }
+    }
+
+    /// Its path: that of the directory, and its name.
+    #[must_use]
+    pub fn path(&self) -> PathBuf {
+        self.inner.path()
+    }
+
+    /// Its name.
+    #[must_use]
+    pub fn file_name(&self) -> OsString {
+        self.inner.file_name()
+    }
+
+    /// What it is: a file, a directory, a symbolic link, something else. It was read with its name.
+    ///
+    /// # Errors
+    /// As [`std::fs::DirEntry::file_type`].
+    pub fn file_type(&self) -> io::Result<FileType> {
+        match self.file_type {
+            Some(file_type) => Ok(file_type),
+            None => self.metadata().map(|metadata| metadata.file_type()),
+        }
+    }
+
+    /// What is known of it; of a symbolic link itself.
+    ///
+    /// # Errors
+    /// As [`std::fs::DirEntry::metadata`].
+    pub fn metadata(&self) -> io::Result<Metadata> {
+        let inner = Arc::clone(&self.inner);
+        unblock_as("DirEntry::metadata", move || inner.metadata())?
+    }
+}

@@ -1,0 +1,283 @@
+//! [`File`]: an open file that reads ahead.
+
+use crate::blocking::unblock_as;
+use crate::kernel::fs::OpenOptions;
+use std::fmt;
+use std::fs::{Metadata, Permissions};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Bytes that a small read takes from the kernel, for those that follow.
+const READ_AHEAD: usize = 64 * 1024;
+/// Bytes of one call at most: they are copied on their way.
+const LARGEST: usize = 1 << 20;
+
+/// An open file, as [`std::fs::File`]; its calls block the fiber only.
+///
+/// Reads of less than 64 KiB are served from what was read ahead, so that not each of them waits for another thread. Every write goes to the
+/// kernel at once, and none is lost when the file is dropped; for many small ones there is [`BufWriter`](std::io::BufWriter).
+/// What another handle of the file writes may be missed by what was read ahead.
+pub struct File {
+    inner: Arc<std::fs::File>,
+    /// What was read ahead; the kernel's position is behind it.
+    buffer: Vec<u8>,
+    /// How much of it has been read.
+    taken: usize,
+}
+
+impl File {
+    /// Takes over a file of the standard library.
+    #[must_use]
+    pub fn from_std(file: std::fs::File) -> Self {
+        Self { inner: Arc::new(file), buffer: Vec::new(), taken: 0 }
+    }
+
+    /// The file for the standard library, at the position at which this one is.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn into_std(mut self) -> io::Result<std::fs::File> {
+        self.go_back("File::into_std")?;
+        Arc::try_unwrap(self.inner).or_else(|shared| shared.try_clone())
+    }
+
+    /// Opens a file for reading.
+    ///
+    /// # Errors
+    /// As [`std::fs::File::open`].
+    pub fn open(path: impl AsRef<Path>) -> io::Result<Self> {
+        let path = path.as_ref().to_owned();
+        unblock_as("File::open", move || std::fs::File::open(path))?.map(Self::from_std)
+    }
+
+    /// Opens a file for writing; makes it if it is not there, and empties it if it is.
+    ///
+    /// # Errors
+    /// As [`std::fs::File::create`].
+    pub fn create(path: impl AsRef<Path>) -> io::Result<Self> {
+        let path = path.as_ref().to_owned();
+        unblock_as("File::create", move || std::fs::File::create(path))?.map(Self::from_std)
+    }
+
+    /// How else to open one.
+    #[must_use]
+    pub fn options() -> OpenOptions {
+        OpenOptions::new()
+    }
+
+    /// What is known of it.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn metadata(&self) -> io::Result<Metadata> {
+        self.call("File::metadata", |file| file.metadata())
+    }
+
+    /// Sets who may do what with it.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn set_permissions(&self, permissions: Permissions) -> io::Result<()> {
+        self.call("File::set_permissions", move |file| file.set_permissions(permissions))
+    }
+
+    /// Has it have so many bytes: cuts it, or fills it up with zeroes.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn set_len(&mut self, length: u64) -> io::Result<()> {
+        self.go_back("File::set_len")?;
+        self.call("File::set_len", move |file| file.set_len(length))
+    }
+
+    /// Waits until what was written, and what is known of the file, is on the disk.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn sync_all(&self) -> io::Result<()> {
+        self.call("File::sync_all", |file| file.sync_all())
+    }
+
+    /// Waits until what was written is on the disk.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn sync_data(&self) -> io::Result<()> {
+        self.call("File::sync_data", |file| file.sync_data())
+    }
+
+    /// Reads at a place of the file, up to 1 MiB, whatever its position; returns how much.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        let mut bytes = vec![0; buffer.len().min(LARGEST)];
+        let bytes = self.call("File::read_at", move |file| {
+            let length = file.read_at(&mut bytes, offset)?;
+            bytes.truncate(length);
+            Ok(bytes)
+        })?;
+        buffer[..bytes.len()].copy_from_slice(&bytes);
+        Ok(bytes.len())
+    }
+
+    /// Writes at a place of the file, up to 1 MiB, whatever its position; returns how much.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize> {
+        let bytes = bytes[..bytes.len().min(LARGEST)].to_owned();
+        self.call("File::write_at", move |file| file.write_at(&bytes, offset))
+    }
+
+    /// Another handle of the file, which shares its position.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn try_clone(&mut self) -> io::Result<Self> {
+        self.go_back("File::try_clone")?;
+        self.call("File::try_clone", |file| file.try_clone()).map(Self::from_std)
+    }
+
+    pub(in crate::kernel) fn call<R: Send + 'static>(
+        &self,
+        name: &'static str,
+        f: impl FnOnce(&std::fs::File) -> io::Result<R> + Send + 'static,
+    ) -> io::Result<R> {
+        let file = Arc::clone(&self.inner);
+        unblock_as(name, move || f(&file))?
+    }
+
+    /// The file for another thread: its kernel position is behind what was read ahead.
+    pub(in crate::kernel) fn shared(&self) -> Arc<std::fs::File> {
+        Arc::clone(&self.inner)
+    }
+
+    /// What was read ahead.
+    fn rest(&self) -> &[u8] {
+        &self.buffer[self.taken..]
+    }
+
+    fn forget_rest(&mut self) {
+        self.buffer.clear();
+        self.taken = 0;
+    }
+
+    /// Has the kernel's position be this file's again.
+    pub(in crate::kernel) fn go_back(&mut self, name: &'static str) -> io::Result<()> {
+        let ahead = self.rest().len();
+        if ahead > 0 {
+            self.call(name, move |file| step_back(file, ahead))?;
+            self.forget_rest();
+        }
+        Ok(())
+    }
+
+    fn read_rest_into(&mut self, buffer: &mut [u8]) -> usize {
+        let length = self.rest().len().min(buffer.len());
+        buffer[..length].copy_from_slice(&self.rest()[..length]);
+        self.taken += length;
+        length
+    }
+
+    /// Reads so much from the kernel into `bytes`, whose memory it uses.
+    fn read_kernel(&self, mut bytes: Vec<u8>, length: usize) -> io::Result<Vec<u8>> {
+        bytes.resize(length, 0);
+        self.call("File::read", move |mut file| {
+            let length = file.read(&mut bytes)?;
+            bytes.truncate(length);
+            Ok(bytes)
+        })
+    }
+}
+
+/// Moves the position back by what was read ahead.
+fn step_back(mut file: &std::fs::File, ahead: usize) -> io::Result<()> {
+    file.seek(SeekFrom::Current(-(ahead as i64))).map(drop)
+}
+
+impl Read for File {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.rest().is_empty() && !buffer.is_empty() {
+            if buffer.len() >= READ_AHEAD {
+                let bytes = self.read_kernel(Vec::new(), buffer.len().min(LARGEST))?;
+                buffer[..bytes.len()].copy_from_slice(&bytes);
+                return Ok(bytes.len());
+            }
+            let memory = std::mem::take(&mut self.buffer);
+            self.taken = 0;
+            self.buffer = self.read_kernel(memory, READ_AHEAD)?;
+        }
+        Ok(self.read_rest_into(buffer))
+    }
+
+    fn read_to_end(&mut self, all: &mut Vec<u8>) -> io::Result<usize> {
+        let more = self.call("File::read_to_end", |mut file| {
+            let mut more = Vec::new();
+            file.read_to_end(&mut more).map(|_length| more)
+        })?;
+        let ahead = self.rest().len();
+        all.extend_from_slice(self.rest());
+        self.forget_rest();
+        all.extend_from_slice(&more);
+        Ok(ahead + more.len())
+    }
+
+    fn read_to_string(&mut self, text: &mut String) -> io::Result<usize> {
+        let mut bytes = Vec::new();
+        self.read_to_end(&mut bytes)?;
+        let read =
+            std::str::from_utf8(&bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
+        text.push_str(read);
+        Ok(read.len())
+    }
+}
+
+impl Write for File {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let (bytes, ahead) = (bytes[..bytes.len().min(LARGEST)].to_owned(), self.rest().len());
+        let (length, is_back) = self.call("File::write", move |mut file| {
+            // A pipe or a terminal has no position, and its two directions nothing to do with each other.
+            let is_back = ahead > 0 && step_back(file, ahead).is_ok();
+            Ok((file.write(&bytes), is_back))
+        })?;
+        if is_back {
+            self.forget_rest();
+        }
+        length
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Seek for File {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        let to = match to {
+            SeekFrom::Current(by) => {
+                let by = by.checked_sub(self.rest().len() as i64);
+                let too_far =
+                    || io::Error::new(io::ErrorKind::InvalidInput, "before the beginning of the file");
+                SeekFrom::Current(by.ok_or_else(too_far)?)
+            }
+            other => other,
+        };
+        let position = self.call("File::seek", move |mut file| file.seek(to))?;
+        self.forget_rest();
+        Ok(position)
+    }
+
+    fn stream_position(&mut self) -> io::Result<u64> {
+        let position = self.call("File::stream_position", |mut file| file.stream_position())?;
+        Ok(position.saturating_sub(self.rest().len() as u64))
+    }
+}
+
+impl fmt::Debug for File {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.inner.fmt(f)
+    }
+}

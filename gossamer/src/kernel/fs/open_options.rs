@@ -1,0 +1,56 @@
+//! [`OpenOptions`]: how a file is opened.
+
+use crate::blocking::unblock_as;
+use crate::kernel::fs::File;
+use std::io;
+use std::path::Path;
+
+/// How a file is opened, as [`std::fs::OpenOptions`]; one of `std`, with what is not here, converts into this one.
+#[derive(Clone, Debug)]
+pub struct OpenOptions(std::fs::OpenOptions);
+
+/// A setting that is on or off, as in `std`.
+macro_rules! switch {
+    ($(#[$doc:meta] $name:ident),+) => {
+        $(
+            #[$doc]
+            pub fn $name(&mut self, on: bool) -> &mut Self {
+                self.0.$name(on);
+                self
+            }
+        )+
+    };
+}
+
+impl OpenOptions {
+    /// Nothing is set.
+    #[expect(clippy::new_without_default, reason = "as in std")]
+    #[must_use]
+    pub fn new() -> Self {
+        Self(std::fs::OpenOptions::new())
+    }
+
+    switch! {
+        #[doc = "Whether it may be read."] read,
+        #[doc = "Whether it may be written."] write,
+        #[doc = "Whether each write goes to its end."] append,
+        #[doc = "Whether it is emptied."] truncate,
+        #[doc = "Whether it is made if it is not there."] create,
+        #[doc = "Whether it is made, and must not be there yet."] create_new
+    }
+
+    /// Opens a file.
+    ///
+    /// # Errors
+    /// As [`std::fs::OpenOptions::open`].
+    pub fn open(&self, path: impl AsRef<Path>) -> io::Result<File> {
+        let (options, path) = (self.0.clone(), path.as_ref().to_owned());
+        unblock_as("OpenOptions::open", move || options.open(path))?.map(File::from_std)
+    }
+}
+
+impl From<std::fs::OpenOptions> for OpenOptions {
+    fn from(options: std::fs::OpenOptions) -> Self {
+        Self(options)
+    }
+}

@@ -1,0 +1,157 @@
+//! Bytes from one socket or file to another, which the program does not look at: [`copy()`], [`copy_bidirectional`], [`send_file`].
+//!
+//! The kernel moves them where it can, by `splice` and `sendfile`, and they never come into the memory of the program. What a program does
+//! look at goes by `Read`, `BufRead` (a [`BufReader`](std::io::BufReader)) and `Write`, and by `std::io::copy`.
+//!
+//! ```
+//! use gossamer::net::{TcpListener, TcpStream};
+//! use gossamer::{fs, io};
+//!
+//! # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+//! # let path = std::env::temp_dir().join(format!("gossamer-io-{}", std::process::id()));
+//! # fs::write(&path, "all of a file")?;
+//! # let listener = TcpListener::bind("127.0.0.1:0")?;
+//! # let mut stream = TcpStream::connect(listener.local_addr()?)?;
+//! # let (mut peer, _address) = listener.accept()?;
+//! let sent = io::copy(&mut fs::File::open(&path)?, &mut stream)?;
+//! assert_eq!(sent, 13);
+//! # drop(stream);
+//! # assert_eq!(std::io::read_to_string(&mut peer)?, "all of a file");
+//! # fs::remove_file(&path)
+//! # }).unwrap();
+//! ```
+//!
+//! # Panics
+//! All calls do in a delegated closure or a callback, which cannot wait; those that are awaited do not.
+
+mod end;
+mod files;
+mod pipe;
+
+pub use end::CopyEnd;
+pub use files::send_file;
+
+use crate::net::fiber_socket::check_may_wait;
+use crate::waiting::block_on;
+use end::{CopyPlace, StreamSocket};
+use futures_util::future::try_join;
+use pipe::SplicePipe;
+use std::io::{self, Read, Write};
+use std::net::Shutdown;
+
+/// Copies all that is left of a socket or a file to another; returns how many bytes those were.
+///
+/// It is for [`TcpStream`](crate::net::TcpStream), [`UnixStream`](crate::net::UnixStream), their halves and [`File`](crate::fs::File).
+/// Between sockets, and from a socket to a file, bytes go through a pipe by `splice`; from a file to a socket by `sendfile`; between files by
+/// what `std::io::copy` has for them. What of that a file system refuses goes by reads and writes. Time limits of sockets hold for
+/// each wait.
+///
+/// # Cost
+/// A pipe, of two descriptors, for as long as it takes; two system calls for up to 64 KiB between sockets. With a file each step is made by
+/// a thread of the pool for blocking work ([`fs`](crate::fs#cost)).
+///
+/// # Errors
+/// What reading or writing gives; what was read but not written is lost then.
+///
+/// # Panics
+/// In a delegated closure or a callback, which cannot wait.
+pub fn copy<R, W>(from: &mut R, to: &mut W) -> io::Result<u64>
+where
+    R: Read + CopyEnd + ?Sized,
+    W: Write + CopyEnd + ?Sized,
+{
+    check_may_wait("io::copy");
+    let moved = match (from.place(), to.place()) {
+        (CopyPlace::Socket(from), CopyPlace::Socket(to)) => between_sockets(from, to)?,
+        (CopyPlace::File(from), CopyPlace::Socket(to)) => files::to_socket(from, to)?,
+        (CopyPlace::Socket(from), CopyPlace::File(to)) => files::from_socket(from, to)?,
+        (CopyPlace::File(from), CopyPlace::File(to)) => return files::to_file(from, to),
+    };
+    match moved {
+        Moved::All(bytes) => Ok(bytes),
+        Moved::Some(bytes) => Ok(bytes + io::copy(from, to)?),
+    }
+}
+
+/// How far the kernel has moved bytes.
+enum Moved {
+    /// To the end.
+    All(u64),
+    /// So many; it refuses to move more.
+    Some(u64),
+}
+
+fn between_sockets(from: StreamSocket<'_>, to: StreamSocket<'_>) -> io::Result<Moved> {
+    let (pipe, mut total) = (SplicePipe::new()?, 0);
+    loop {
+        let mut left = match from.read_by("io::copy", |socket| pipe.fill(socket)) {
+            Ok(0) => return Ok(Moved::All(total)),
+            Ok(bytes) => bytes,
+            Err(error) if is_refusal(&error) => return Ok(Moved::Some(total)),
+            Err(error) => return Err(error),
+        };
+        while left > 0 {
+            let bytes = to.write_by("io::copy", |socket| pipe.drain(socket, left))?;
+            (left, total) = (left - bytes, total + bytes as u64);
+        }
+    }
+}
+
+/// Copies both ways between two sockets until both have ended; returns how many bytes went from the first to the second, and back. The end of
+/// each is passed on to the other, while what comes the other way goes on: a proxy.
+///
+/// One fiber does both. Time limits do not hold here: see [`copy_bidirectional_async`].
+///
+/// # Errors
+/// The first of either way, which ends the other.
+///
+/// # Panics
+/// In a delegated closure or a callback, which cannot wait.
+pub fn copy_bidirectional<A, B>(one: &mut A, other: &mut B) -> io::Result<(u64, u64)>
+where
+    A: Read + Write + CopyEnd,
+    B: Read + Write + CopyEnd,
+{
+    block_on(copy_bidirectional_async(one, other))
+}
+
+/// As [`copy_bidirectional`], as a future for any executor; [`timeout`](crate::timeout) bounds its time.
+///
+/// # Errors
+/// As [`copy_bidirectional`], and `InvalidInput` for a file.
+pub async fn copy_bidirectional_async<A, B>(one: &mut A, other: &mut B) -> io::Result<(u64, u64)>
+where
+    A: Read + Write + CopyEnd,
+    B: Read + Write + CopyEnd,
+{
+    match (one.place(), other.place()) {
+        (CopyPlace::Socket(one), CopyPlace::Socket(other)) => {
+            try_join(one_way(one, other), one_way(other, one)).await
+        }
+        _ => Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "`copy_bidirectional` is for two sockets, and this is a file",
+        )),
+    }
+}
+
+async fn one_way(from: StreamSocket<'_>, to: StreamSocket<'_>) -> io::Result<u64> {
+    let (pipe, mut total) = (SplicePipe::new()?, 0);
+    loop {
+        let mut left = from.read_by_async(|socket| pipe.fill(socket)).await?;
+        if left == 0 {
+            // A connection that is gone has ended.
+            let _gone = to.shut_down(Shutdown::Write);
+            return Ok(total);
+        }
+        while left > 0 {
+            let bytes = to.write_by_async(|socket| pipe.drain(socket, left)).await?;
+            (left, total) = (left - bytes, total + bytes as u64);
+        }
+    }
+}
+
+/// Whether the kernel does not move bytes in this way between these two.
+fn is_refusal(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported)
+}

@@ -1,0 +1,179 @@
+//! Other programs: [`Command`] starts them, and a fiber waits for their output and their end, as in `std::process`.
+//!
+//! ```
+//! use gossamer::process::Command;
+//!
+//! # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+//! let output = Command::new("echo").arg("hello").output()?; // blocks this fiber only
+//! assert_eq!(output.stdout, b"hello\n");
+//! # Ok(())
+//! # }).unwrap();
+//! ```
+//!
+//! A program is started by a thread of the pool for blocking work ([`unblock`](crate::unblock)), so that it does not inherit the
+//! processor to which a worker is pinned. Its end is an event of its worker's poller (a pidfd, Linux 5.3 or newer; on older ones a
+//! thread of the pool waits). A [`Child`] that is dropped goes on, as in `std`; so does one whose fiber is cancelled.
+
+mod child;
+mod pipe;
+
+pub use child::Child;
+pub use pipe::{ChildStderr, ChildStdin, ChildStdout};
+
+use crate::blocking::unblock_as;
+use crate::worker::fibers::wake::block_on;
+use std::ffi::OsStr;
+use std::fmt;
+use std::io;
+use std::path::Path;
+use std::process::{ExitStatus, Output, Stdio};
+
+/// A program to be started, as [`std::process::Command`].
+///
+/// What is not here (`pre_exec`, user, group) is set on one of `std`, which converts into this one.
+pub struct Command {
+    inner: std::process::Command,
+    /// Whether the user has said what these are to be: if not, `output` chooses.
+    has_stdin: bool,
+    has_stdout: bool,
+    has_stderr: bool,
+}
+
+impl Command {
+    /// The program of this name, looked for in `PATH`, or of this path.
+    pub fn new(program: impl AsRef<OsStr>) -> Self {
+        std::process::Command::new(program).into()
+    }
+
+    /// Adds an argument.
+    pub fn arg(&mut self, argument: impl AsRef<OsStr>) -> &mut Self {
+        self.inner.arg(argument);
+        self
+    }
+
+    /// Adds several arguments.
+    pub fn args(&mut self, arguments: impl IntoIterator<Item = impl AsRef<OsStr>>) -> &mut Self {
+        self.inner.args(arguments);
+        self
+    }
+
+    /// Sets a variable of its environment.
+    pub fn env(&mut self, name: impl AsRef<OsStr>, value: impl AsRef<OsStr>) -> &mut Self {
+        self.inner.env(name, value);
+        self
+    }
+
+    /// Has it not inherit a variable.
+    pub fn env_remove(&mut self, name: impl AsRef<OsStr>) -> &mut Self {
+        self.inner.env_remove(name);
+        self
+    }
+
+    /// Has it inherit no variable.
+    pub fn env_clear(&mut self) -> &mut Self {
+        self.inner.env_clear();
+        self
+    }
+
+    /// The directory that it starts in.
+    pub fn current_dir(&mut self, directory: impl AsRef<Path>) -> &mut Self {
+        self.inner.current_dir(directory);
+        self
+    }
+
+    /// Its standard input: inherited by default, nothing for [`output`](Self::output).
+    pub fn stdin(&mut self, stdin: impl Into<Stdio>) -> &mut Self {
+        self.inner.stdin(stdin);
+        self.has_stdin = true;
+        self
+    }
+
+    /// Its standard output: inherited by default, a pipe for [`output`](Self::output).
+    pub fn stdout(&mut self, stdout: impl Into<Stdio>) -> &mut Self {
+        self.inner.stdout(stdout);
+        self.has_stdout = true;
+        self
+    }
+
+    /// Its standard error: inherited by default, a pipe for [`output`](Self::output).
+    pub fn stderr(&mut self, stderr: impl Into<Stdio>) -> &mut Self {
+        self.inner.stderr(stderr);
+        self.has_stderr = true;
+        self
+    }
+
+    /// Starts it.
+    ///
+    /// # Errors
+    /// If there is no such program, or the system refuses.
+    ///
+    /// # Panics
+    /// In a delegated closure or a callback, which cannot wait.
+    pub fn spawn(&mut self) -> io::Result<Child> {
+        self.spawn_as("Command::spawn")
+    }
+
+    /// Starts it and waits for its end.
+    ///
+    /// # Errors
+    /// As [`spawn`](Self::spawn).
+    ///
+    /// # Panics
+    /// In a delegated closure or a callback, which cannot wait.
+    pub fn status(&mut self) -> io::Result<ExitStatus> {
+        self.spawn_as("Command::status")?.wait()
+    }
+
+    /// Starts it and waits for its end, and for all of its output and errors, which are in memory then.
+    ///
+    /// # Errors
+    /// As [`spawn`](Self::spawn).
+    ///
+    /// # Panics
+    /// In a delegated closure or a callback, which cannot wait.
+    pub fn output(&mut self) -> io::Result<Output> {
+        let chosen = [self.has_stdin, self.has_stdout, self.has_stderr];
+        self.choose(chosen, Stdio::null, Stdio::piped);
+        let child = self.spawn_as("Command::output");
+        self.choose(chosen, Stdio::inherit, Stdio::inherit);
+        block_on(child?.wait_with_output_async(), "Command::output")
+    }
+
+    /// Sets those of the three that the user has not `chosen`.
+    fn choose(&mut self, chosen: [bool; 3], input: fn() -> Stdio, output: fn() -> Stdio) {
+        let [has_stdin, has_stdout, has_stderr] = chosen;
+        if !has_stdin {
+            self.inner.stdin(input());
+        }
+        if !has_stdout {
+            self.inner.stdout(output());
+        }
+        if !has_stderr {
+            self.inner.stderr(output());
+        }
+    }
+
+    fn spawn_as(&mut self, call: &'static str) -> io::Result<Child> {
+        // It comes back, unless the fiber is cancelled.
+        let mut command = std::mem::replace(&mut self.inner, std::process::Command::new(""));
+        let (command, child) = unblock_as(call, move || {
+            let child = command.spawn();
+            (command, child)
+        })?;
+        self.inner = command;
+        Child::new(child?)
+    }
+}
+
+impl From<std::process::Command> for Command {
+    /// [`output`](Command::output) chooses input and outputs anew, unless they are set on this one.
+    fn from(inner: std::process::Command) -> Self {
+        Self { inner, has_stdin: false, has_stdout: false, has_stderr: false }
+    }
+}
+
+impl fmt::Debug for Command {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.inner.fmt(f)
+    }
+}

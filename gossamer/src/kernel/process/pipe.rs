@@ -1,0 +1,126 @@
+//! The pipes to a program that was started: [`ChildStdin`], [`ChildStdout`], [`ChildStderr`].
+
+use crate::net::fiber_socket::{Call, FiberSocket};
+use crate::worker::fibers::readiness::Direction;
+use std::fmt;
+use std::io::{self, Read, Write};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::process::Stdio;
+
+/// One end of a pipe, whose calls do not block.
+pub(crate) struct Pipe<P>(FiberSocket<P>);
+
+impl<P: AsFd> Pipe<P> {
+    /// # Errors
+    /// If the kernel refuses to have it not block.
+    pub(crate) fn new(end: P) -> io::Result<Self> {
+        rustix::io::ioctl_fionbio(&end, true)?;
+        Ok(Self(FiberSocket::new(end)))
+    }
+
+    fn into_blocking(self) -> io::Result<P> {
+        let end = self.0.into_io();
+        rustix::io::ioctl_fionbio(&end, false)?;
+        Ok(end)
+    }
+
+    fn read(&self, name: &'static str, buffer: &mut [u8]) -> io::Result<usize> {
+        let call = Call { name, direction: Direction::Read, limit: None };
+        self.0.wait(call, |end| Ok(rustix::io::read(end, &mut *buffer)?))
+    }
+
+    fn write(&self, name: &'static str, bytes: &[u8]) -> io::Result<usize> {
+        let call = Call { name, direction: Direction::Write, limit: None };
+        self.0.wait(call, |end| Ok(rustix::io::write(end, bytes)?))
+    }
+
+    pub(crate) async fn read_async(&self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.0.wait_async(Direction::Read, |end| Ok(rustix::io::read(end, &mut *buffer)?)).await
+    }
+
+    async fn write_async(&self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.wait_async(Direction::Write, |end| Ok(rustix::io::write(end, bytes)?)).await
+    }
+}
+
+/// The standard input of a [`Child`](crate::process::Child): writing waits as a fiber while the pipe is full. Dropping it closes it.
+pub struct ChildStdin(pub(crate) Pipe<std::process::ChildStdin>);
+
+impl ChildStdin {
+    /// As `write`, as a future for any executor: how many bytes the pipe has taken; none if the future is dropped before.
+    ///
+    /// # Errors
+    /// `BrokenPipe` if the other end is closed, or the system's.
+    pub async fn write_async(&self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write_async(bytes).await
+    }
+}
+
+impl Write for ChildStdin {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write("ChildStdin::write", bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// The standard output of a [`Child`](crate::process::Child): reading waits as a fiber while the pipe is empty.
+pub struct ChildStdout(pub(crate) Pipe<std::process::ChildStdout>);
+
+/// The standard error of a [`Child`](crate::process::Child): reading waits as a fiber while the pipe is empty.
+pub struct ChildStderr(pub(crate) Pipe<std::process::ChildStderr>);
+
+/// What both outputs have.
+macro_rules! child_output {
+    ($output:ident) => {
+        impl $output {
+            /// As `read`, as a future for any executor; dropping it loses nothing.
+            ///
+            /// # Errors
+            /// The system's.
+            pub async fn read_async(&self, buffer: &mut [u8]) -> io::Result<usize> {
+                self.0.read_async(buffer).await
+            }
+
+            /// The pipe as the standard input of another program.
+            ///
+            /// # Errors
+            /// If the system refuses to have it block again.
+            pub fn into_stdio(self) -> io::Result<Stdio> {
+                Ok(self.0.into_blocking()?.into())
+            }
+        }
+
+        impl Read for $output {
+            fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+                self.0.read(concat!(stringify!($output), "::read"), buffer)
+            }
+        }
+    };
+}
+
+child_output! { ChildStdout }
+child_output! { ChildStderr }
+
+/// What all three have.
+macro_rules! child_pipe {
+    ($($pipe:ident),+) => {
+        $(
+            impl AsFd for $pipe {
+                fn as_fd(&self) -> BorrowedFd<'_> {
+                    self.0.0.io().as_fd()
+                }
+            }
+
+            impl fmt::Debug for $pipe {
+                fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                    self.0.0.io().fmt(f)
+                }
+            }
+        )+
+    };
+}
+
+child_pipe! { ChildStdin, ChildStdout, ChildStderr }

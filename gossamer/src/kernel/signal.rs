@@ -1,0 +1,223 @@
+//! Signals as events: fibers wait for Ctrl-C, for SIGTERM and others, so that a program ends well.
+//!
+//! ```no_run
+//! use gossamer::signal::{SignalKind, Signals};
+//!
+//! # fn serve() {}
+//! #[gossamer::main]
+//! fn main() -> std::io::Result<()> {
+//!     let ending = Signals::new([SignalKind::INTERRUPT, SignalKind::TERMINATE])?;
+//!     drop(gossamer::spawn(serve)); // cancelled when `main` returns
+//!     println!("{} ends it", ending.recv()?);
+//!     Ok(())
+//! }
+//! ```
+//!
+//! The first [`Signals`] of a kind takes it over for the whole process, until its end: what the kernel does by default, mostly to
+//! end the process, does not happen any more, also when nobody waits for it. Handlers that were there before are called as well.
+//!
+//! # On a rack
+//! `gossamer run`, `srun` and `mpirun` send such a signal to all nodes, which it would end in the middle of their work. So when a
+//! fiber of node 0 makes [`Signals`], the other nodes leave those kinds to node 0 from then on, and end with it. Launchers are not
+//! patient for ever: `gossamer run` kills what is left after five seconds, and when it gets a second signal.
+//! Elsewhere than on node 0 they are the signals of that process.
+
+use crate::NoRef;
+use crate::net::fiber_socket::{Call, FiberSocket};
+use crate::sys::signals::own_stack::move_handler_to_own_stack;
+use crate::trust::{Trustee, spawn_on_with};
+use crate::worker;
+use crate::worker::fibers::readiness::Direction;
+use signal_hook::consts;
+use signal_hook::{SigId, flag, low_level};
+use std::fmt;
+use std::io::{self, Read};
+use std::os::unix::net::UnixStream;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Which signal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, NoRef)]
+pub struct SignalKind(i32);
+
+impl SignalKind {
+    /// SIGINT: Ctrl-C on the terminal.
+    pub const INTERRUPT: Self = Self(consts::SIGINT);
+    /// SIGTERM: what `kill`, service managers and containers send to end a process.
+    pub const TERMINATE: Self = Self(consts::SIGTERM);
+    /// SIGHUP: the terminal has gone; servers often read their configuration again.
+    pub const HANGUP: Self = Self(consts::SIGHUP);
+    /// SIGQUIT: Ctrl-\ on the terminal.
+    pub const QUIT: Self = Self(consts::SIGQUIT);
+    /// SIGUSR1, of no meaning but the program's.
+    pub const USER1: Self = Self(consts::SIGUSR1);
+    /// SIGUSR2, of no meaning but the program's.
+    pub const USER2: Self = Self(consts::SIGUSR2);
+    /// SIGCHLD: a child has ended or stopped. [`Child::wait`](crate::process::Child::wait) does not need it.
+    pub const CHILD: Self = Self(consts::SIGCHLD);
+    /// SIGWINCH: the terminal has another size.
+    pub const WINDOW: Self = Self(consts::SIGWINCH);
+
+    /// The signal's number.
+    #[must_use]
+    pub fn number(self) -> i32 {
+        self.0
+    }
+}
+
+impl fmt::Display for SignalKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match low_level::signal_name(self.0) {
+            Some(name) => f.write_str(name),
+            None => write!(f, "signal {}", self.0),
+        }
+    }
+}
+
+/// Signals of some kinds, as they come: from when this is made, until it is dropped.
+///
+/// Signals of one kind that come before the first is received are one, as in the kernel. Each `Signals` has all of them.
+pub struct Signals {
+    arrivals: Vec<(SignalKind, Arc<AtomicBool>)>,
+    /// Has a byte to read when something has arrived.
+    arrived: FiberSocket<UnixStream>,
+    handlers: Vec<SigId>,
+}
+
+impl Signals {
+    /// Hears signals of these kinds from now on.
+    ///
+    /// # Errors
+    /// `InvalidInput` if there are no kinds; if the system refuses; and on node 0 of a rack if another node does, or is lost.
+    ///
+    /// # Panics
+    /// On node 0 of a rack, in a delegated closure or a callback, which cannot wait.
+    pub fn new(kinds: impl IntoIterator<Item = SignalKind>) -> io::Result<Self> {
+        let (arrived, arrives) = UnixStream::pair()?;
+        arrived.set_nonblocking(true)?;
+        let mut signals =
+            Self { arrivals: Vec::new(), arrived: FiberSocket::new(arrived), handlers: Vec::new() };
+        for kind in kinds {
+            let flag = Arc::new(AtomicBool::new(false));
+            // In this order: who is woken finds the flag.
+            signals.handlers.push(flag::register(kind.0, Arc::clone(&flag))?);
+            signals.handlers.push(low_level::pipe::register(kind.0, arrives.try_clone()?)?);
+            move_handler_to_own_stack(kind.0)?;
+            signals.arrivals.push((kind, flag));
+        }
+        if signals.arrivals.is_empty() {
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                "signals of no kind: none would ever come",
+            ));
+        }
+        have_others_leave_them(signals.arrivals.iter().map(|(kind, _)| kind.0).collect())?;
+        Ok(signals)
+    }
+
+    /// Waits for the next one; a fiber lets others run meanwhile.
+    ///
+    /// # Errors
+    /// The system's, for example because the process has too many open files.
+    ///
+    /// # Panics
+    /// In a delegated closure or a callback, which cannot wait.
+    pub fn recv(&self) -> io::Result<SignalKind> {
+        let call = Call { name: "Signals::recv", direction: Direction::Read, limit: None };
+        self.arrived.wait(call, |arrived| self.next(arrived))
+    }
+
+    /// As [`recv`](Self::recv), as a future for any executor. Dropping it loses no signal.
+    ///
+    /// # Errors
+    /// As [`recv`](Self::recv).
+    pub async fn recv_async(&self) -> io::Result<SignalKind> {
+        self.arrived.wait_async(Direction::Read, |arrived| self.next(arrived)).await
+    }
+
+    /// One that has arrived, as an attempt.
+    fn next(&self, mut arrived: &UnixStream) -> io::Result<SignalKind> {
+        loop {
+            // Relaxed: it stands for itself; a handler's write to the socket, which follows, is ordered by the kernel.
+            let found = self.arrivals.iter().find(|(_, flag)| flag.swap(false, Ordering::Relaxed));
+            if let Some((kind, _)) = found {
+                return Ok(*kind);
+            }
+            // Bytes of signals that may have been found already; so look again.
+            let _stale = arrived.read(&mut [0; 64])?;
+        }
+    }
+}
+
+impl Drop for Signals {
+    fn drop(&mut self) {
+        for handler in self.handlers.drain(..) {
+            low_level::unregister(handler);
+        }
+    }
+}
+
+impl fmt::Debug for Signals {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.arrivals.iter().map(|(kind, _)| kind)).finish()
+    }
+}
+
+/// Waits for Ctrl-C (SIGINT), from now on. For several, or to miss none between two calls, make [`Signals`].
+///
+/// # Errors
+/// As [`Signals::new`] and [`Signals::recv`].
+///
+/// # Panics
+/// In a delegated closure or a callback, which cannot wait.
+pub fn ctrl_c() -> io::Result<()> {
+    Signals::new([SignalKind::INTERRUPT])?.recv().map(drop)
+}
+
+/// Waits for SIGTERM, from now on. For several, or to miss none between two calls, make [`Signals`].
+///
+/// # Errors
+/// As [`Signals::new`] and [`Signals::recv`].
+///
+/// # Panics
+/// In a delegated closure or a callback, which cannot wait.
+pub fn terminate() -> io::Result<()> {
+    Signals::new([SignalKind::TERMINATE])?.recv().map(drop)
+}
+
+/// On node 0: has the other nodes leave these signals to it.
+fn have_others_leave_them(kinds: Vec<i32>) -> io::Result<()> {
+    let others: Vec<Trustee> = worker::with(|worker| {
+        let Some((here, peers)) =
+            worker.and_then(|here| here.shared.peers.as_ref().map(|peers| (here, peers)))
+        else {
+            return Vec::new();
+        };
+        let first_of = |node| Trustee::numbered(here.shared.base + peers.workers_of(node).start as u32);
+        if peers.node() == 0 { (1..peers.nodes()).map(first_of).collect() } else { Vec::new() }
+    });
+    let told: Vec<_> =
+        others.into_iter().map(|other| spawn_on_with(other, leave_to_node_0, kinds.clone())).collect();
+    for told in told {
+        let refusal = told.try_join().map_err(io::Error::other)?;
+        refusal.map_or(Ok(()), |text| Err(io::Error::other(text)))?;
+    }
+    Ok(())
+}
+
+/// Has signals of these kinds do nothing to this process from now on; says what the system refused.
+fn leave_to_node_0(kinds: Vec<i32>) -> Option<String> {
+    static LEFT: Mutex<Vec<i32>> = Mutex::new(Vec::new());
+    let mut left = LEFT.lock().unwrap_or_else(PoisonError::into_inner);
+    for kind in kinds {
+        if left.contains(&kind) {
+            continue;
+        }
+        let taken = flag::register(kind, Arc::new(AtomicBool::new(false)));
+        if let Err(error) = taken.and_then(|_handler| move_handler_to_own_stack(kind)) {
+            return Some(format!("another node cannot leave {} to node 0: {error}", SignalKind(kind)));
+        }
+        left.push(kind);
+    }
+    None
+}

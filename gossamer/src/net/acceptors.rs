@@ -1,0 +1,180 @@
+//! [`serve`]: a listener on each worker of each node.
+
+use crate::net::address::{first_of, resolve};
+use crate::net::fiber_socket::check_may_wait;
+use crate::net::{TcpListener, TcpStream, ToSocketAddrs};
+use crate::trust::{NoRef, Trust, Trustee, entrust, spawn_around, spawn_local};
+use crate::waiting::{block_on, sleep_async};
+use std::fmt;
+use std::io;
+use std::net::SocketAddr;
+use std::panic::Location;
+use std::time::Duration;
+
+/// How long a worker accepts nothing at first when the system refuses a connection, for example for want of descriptors; and at most.
+const PAUSES: [Duration; 2] = [Duration::from_millis(5), Duration::from_secs(1)];
+
+/// Listens at one address on each worker of each node, and runs `serve` in a fiber for each connection, on the worker that has accepted it:
+/// no connection goes from worker to worker. Returns once all listen.
+///
+/// `serve` is a `fn`, or a closure in a `const` block, as all that goes to other nodes; `state` is cloned for each connection, and is where
+/// it gets trusts from.
+///
+/// ```
+/// use gossamer::net::{self, TcpStream};
+/// use gossamer::{Config, Trust, rack};
+/// use std::io::{Read, Write};
+///
+/// #[gossamer::delegate]
+/// fn greet(mut stream: TcpStream, greetings: Trust<u64>) {
+///     let number = greetings.apply(|greetings| {
+///         *greetings += 1;
+///         *greetings
+///     });
+///     write!(stream, "greeting {number}").expect("a client that listens");
+/// }
+///
+/// // Two nodes, in one process as in a test: four listeners.
+/// rack::run_in_process(2, Config::default().threads(2), || {
+///     let acceptors = net::serve("127.0.0.1:0", greet, gossamer::entrust(0)).expect("a free port");
+///     assert_eq!(acceptors.listeners().len(), 4);
+///     let mut greeting = String::new();
+///     TcpStream::connect(acceptors.local_addr()).unwrap().read_to_string(&mut greeting).unwrap();
+///     assert_eq!(greeting, "greeting 1");
+///     acceptors.close().expect("all of them listen");
+/// });
+/// ```
+///
+/// # Nodes
+/// The listeners of one machine share the port, by `SO_REUSEPORT`, and its kernel spreads connections over them by address: many
+/// connections evenly, few by chance. Each machine listens at the same address, so `0.0.0.0` or `[::]` suits several; who connects spreads
+/// itself over the machines, by a load balancer or by names. With port 0 the first node's system chooses the port for all.
+///
+/// # The end
+/// Workers accept until [`Acceptors::close`], or until `main` returns. If the system refuses a connection for want of descriptors or memory,
+/// its worker says so on standard error and goes on after a pause of up to a second.
+///
+/// # Errors
+/// If the address is malformed or unknown, or a worker cannot listen there: the error names it. Then none listens.
+///
+/// # Panics
+/// If `serve` captures; on a thread that is no worker; and in a delegated closure or a callback, which cannot wait.
+#[track_caller]
+pub fn serve<A: ToSocketAddrs, C: NoRef + Clone, F>(address: A, serve: F, state: C) -> io::Result<Acceptors>
+where
+    F: FnOnce(TcpStream, C) + Send + Copy + 'static,
+{
+    check_may_wait("net::serve");
+    let called_at = Location::caller();
+    let builder = TcpListener::builder().reuse_port(true);
+    // Has the port until all listen there, and takes no connection.
+    let reserved = first_of(&resolve(address, "net::serve")?, |address| builder.bound(address))?;
+    let address = reserved.local_addr()?;
+    let mut fibers = Vec::new();
+    for trustee in Trustee::all() {
+        let begin = move |(address, state): (SocketAddr, C)| begin(address, state, serve);
+        fibers
+            .push((trustee, spawn_around::<F, _, _, _>(trustee, begin, (address, state.clone()), called_at)));
+    }
+    let (mut listeners, mut refused) = (Vec::new(), None);
+    for (trustee, fiber) in fibers {
+        match fiber.join() {
+            Ok(listener) => listeners.push(listener),
+            Err(refusal) => {
+                refused =
+                    Some(io::Error::other(format!("worker {} cannot listen: {refusal}", trustee.index())));
+            }
+        }
+    }
+    let acceptors = Acceptors { address, listeners };
+    match refused {
+        None => Ok(acceptors),
+        Some(error) => {
+            acceptors.close()?;
+            Err(error)
+        }
+    }
+}
+
+/// The listeners of all workers: what [`serve`] returns. Dropping it leaves them listening.
+#[must_use = "only this can end them before the program does"]
+pub struct Acceptors {
+    address: SocketAddr,
+    listeners: Vec<Trust<TcpListener>>,
+}
+
+impl Acceptors {
+    /// The address at which all of them listen.
+    pub fn local_addr(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The listener of each worker, in the order of [`Trustee::all`].
+    pub fn listeners(&self) -> &[Trust<TcpListener>] {
+        &self.listeners
+    }
+
+    /// Ends listening on all workers; connections that were accepted go on.
+    ///
+    /// # Errors
+    /// The first of the system's.
+    ///
+    /// # Panics
+    /// In a delegated closure or a callback, which cannot wait.
+    pub fn close(&self) -> io::Result<()> {
+        let close =
+            const { |listener: &mut TcpListener| listener.close().map_err(|error| error.to_string()) };
+        let mut outcome = Ok(());
+        for listener in &self.listeners {
+            outcome = outcome.and(listener.apply(close));
+        }
+        outcome.map_err(io::Error::other)
+    }
+}
+
+impl fmt::Debug for Acceptors {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Acceptors").field("address", &self.address).finish_non_exhaustive()
+    }
+}
+
+/// Has this worker listen, and accept in a fiber of its own.
+fn begin<C: NoRef + Clone, F>(address: SocketAddr, state: C, serve: F) -> Result<Trust<TcpListener>, String>
+where
+    F: FnOnce(TcpStream, C) + Send + Copy + 'static,
+{
+    let listen = || {
+        let listener = TcpListener::builder().reuse_port(true).bind(address)?;
+        listener.try_clone().map(|other| (listener, other))
+    };
+    let (listener, other) = listen().map_err(|error| format!("{address}: {error}"))?;
+    // Nobody joins it: it ends when its listener is closed.
+    drop(spawn_local(move || accept(&listener, &state, serve)));
+    Ok(entrust(other))
+}
+
+fn accept<C: NoRef + Clone, F>(listener: &TcpListener, state: &C, serve: F)
+where
+    F: FnOnce(TcpStream, C) + Send + Copy + 'static,
+{
+    let mut pause = None;
+    loop {
+        match listener.accept() {
+            Ok((stream, _peer)) => {
+                pause = None;
+                let state = state.clone();
+                drop(spawn_local(move || serve(stream, state)));
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotConnected => return,
+            Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
+            Err(error) => {
+                if pause.is_none() {
+                    eprintln!("gossamer: a connection cannot be accepted: {error}");
+                }
+                let next = pause.map_or(PAUSES[0], |pause: Duration| (2 * pause).min(PAUSES[1]));
+                block_on(sleep_async(next));
+                pause = Some(next);
+            }
+        }
+    }
+}

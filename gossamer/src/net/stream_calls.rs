@@ -1,0 +1,132 @@
+//! What connections of every kind have alike: writes, calls that never wait, halves, futures.
+
+/// What a connection has whose only field is a `LimitedSocket`, and which implements `Read` by reference, beside `limited_socket`.
+macro_rules! stream_calls {
+    ($stream:ident) => {
+        impl $stream {
+            /// Reads what has come, without ever waiting: 0 bytes at the end. So it may be called in a delegated closure, too.
+            ///
+            /// # Errors
+            /// [`WouldBlock`](std::io::ErrorKind::WouldBlock) if nothing has come yet, or the system's.
+            pub fn try_read(&self, buffer: &mut [u8]) -> std::io::Result<usize> {
+                std::io::Read::read(&mut self.0.io(), buffer)
+            }
+
+            /// As [`try_read`](Self::try_read), into one buffer after the other.
+            ///
+            /// # Errors
+            /// As [`try_read`](Self::try_read).
+            pub fn try_read_vectored(
+                &self,
+                buffers: &mut [std::io::IoSliceMut<'_>],
+            ) -> std::io::Result<usize> {
+                std::io::Read::read_vectored(&mut self.0.io(), buffers)
+            }
+
+            /// Writes as much as the system takes at once, without ever waiting; returns how much that was.
+            ///
+            /// # Errors
+            /// [`WouldBlock`](std::io::ErrorKind::WouldBlock) if it takes nothing now, or the system's.
+            pub fn try_write(&self, bytes: &[u8]) -> std::io::Result<usize> {
+                std::io::Write::write(&mut self.0.io(), bytes)
+            }
+
+            /// As [`try_write`](Self::try_write), of one buffer after the other.
+            ///
+            /// # Errors
+            /// As [`try_write`](Self::try_write).
+            pub fn try_write_vectored(&self, buffers: &[std::io::IoSlice<'_>]) -> std::io::Result<usize> {
+                std::io::Write::write_vectored(&mut self.0.io(), buffers)
+            }
+
+            /// The reading and the writing half, each for a fiber of its own. They share the connection, without a second descriptor.
+            ///
+            /// `Read` and `Write` are there for references, too: where fibers may borrow ([`scope`](crate::scope)), two of those are
+            /// enough.
+            pub fn into_split(self) -> (crate::net::ReadHalf<Self>, crate::net::WriteHalf<Self>) {
+                crate::net::split::split(self)
+            }
+        }
+
+        impl crate::net::split::Duplex for $stream {
+            fn shut_down(&self, how: std::net::Shutdown) -> std::io::Result<()> {
+                self.shutdown(how)
+            }
+        }
+
+        impl std::io::Write for &$stream {
+            fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+                let name = concat!(stringify!($stream), "::write");
+                self.0.write(name, |mut stream| std::io::Write::write(&mut stream, bytes))
+            }
+
+            fn write_vectored(&mut self, buffers: &[std::io::IoSlice<'_>]) -> std::io::Result<usize> {
+                let name = concat!(stringify!($stream), "::write");
+                self.0.write(name, |mut stream| std::io::Write::write_vectored(&mut stream, buffers))
+            }
+
+            fn flush(&mut self) -> std::io::Result<()> {
+                Ok(())
+            }
+        }
+
+        impl std::io::Read for $stream {
+            fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+                (&*self).read(buffer)
+            }
+
+            fn read_vectored(&mut self, buffers: &mut [std::io::IoSliceMut<'_>]) -> std::io::Result<usize> {
+                (&*self).read_vectored(buffers)
+            }
+        }
+
+        impl std::io::Write for $stream {
+            fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+                (&*self).write(bytes)
+            }
+
+            fn write_vectored(&mut self, buffers: &[std::io::IoSlice<'_>]) -> std::io::Result<usize> {
+                (&*self).write_vectored(buffers)
+            }
+
+            fn flush(&mut self) -> std::io::Result<()> {
+                Ok(())
+            }
+        }
+
+        /// For whoever moves bytes without seeing them.
+        impl $stream {
+            pub(crate) fn read_by<R>(
+                &self,
+                name: &'static str,
+                mut attempt: impl FnMut(std::os::fd::BorrowedFd<'_>) -> std::io::Result<R>,
+            ) -> std::io::Result<R> {
+                self.0.read(name, |stream| attempt(std::os::fd::AsFd::as_fd(stream)))
+            }
+
+            pub(crate) fn write_by<R>(
+                &self,
+                name: &'static str,
+                mut attempt: impl FnMut(std::os::fd::BorrowedFd<'_>) -> std::io::Result<R>,
+            ) -> std::io::Result<R> {
+                self.0.write(name, |stream| attempt(std::os::fd::AsFd::as_fd(stream)))
+            }
+
+            pub(crate) async fn read_by_async<R>(
+                &self,
+                mut attempt: impl FnMut(std::os::fd::BorrowedFd<'_>) -> std::io::Result<R>,
+            ) -> std::io::Result<R> {
+                self.0.read_async(|stream| attempt(std::os::fd::AsFd::as_fd(stream))).await
+            }
+
+            pub(crate) async fn write_by_async<R>(
+                &self,
+                mut attempt: impl FnMut(std::os::fd::BorrowedFd<'_>) -> std::io::Result<R>,
+            ) -> std::io::Result<R> {
+                self.0.write_async(|stream| attempt(std::os::fd::AsFd::as_fd(stream))).await
+            }
+        }
+    };
+}
+
+pub(crate) use stream_calls;

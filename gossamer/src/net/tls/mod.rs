@@ -1,0 +1,33 @@
+//! TLS by [`rustls`], with the feature `tls`: [`TlsAcceptor`] and [`TlsConnector`] make a [`TlsStream`] of a connection.
+//!
+//! A [`TlsStream`] is `Read`, `BufRead` and `Write` over any stream that is so, as a [`TcpStream`](crate::net::TcpStream), whose fiber it has wait as
+//! ever: time limits of the stream below hold. Certificates, ALPN, resumption and versions are those of the configuration, which is
+//! rustls's own; the cryptography is aws-lc's, which nodes use, too. Servers that keep rustls's defaults resume sessions, in TLS 1.3 by
+//! tickets, in 1.2 by their numbers; connectors that share a configuration do.
+//!
+//! ```
+//! use gossamer::net::tls::{TlsAcceptor, rustls};
+//! use rustls::pki_types::pem::PemObject;
+//! use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+//! use std::{error::Error, path::Path, sync::Arc};
+//!
+//! fn acceptor(certificates: &Path, key: &Path) -> Result<TlsAcceptor, Box<dyn Error>> {
+//!     let certificates = CertificateDer::pem_file_iter(certificates)?.collect::<Result<Vec<_>, _>>()?;
+//!     let mut config = rustls::ServerConfig::builder()
+//!         .with_no_client_auth()
+//!         .with_single_cert(certificates, PrivateKeyDer::from_pem_file(key)?)?;
+//!     config.alpn_protocols = vec![b"http/1.1".to_vec()];
+//!     Ok(TlsAcceptor::new(Arc::new(config)))
+//! }
+//! # assert!(acceptor(Path::new("/nowhere"), Path::new("/nowhere")).is_err());
+//! ```
+//!
+//! # Cost
+//! A handshake is computed in its fiber, and meanwhile its worker serves nobody else; one that resumes a session has less to compute.
+
+mod handshake;
+mod stream;
+
+pub use handshake::{TlsAcceptor, TlsConnector};
+pub use rustls;
+pub use stream::TlsStream;

@@ -1,0 +1,143 @@
+//! [`TlsStream`]: a connection whose bytes nobody else can read.
+
+use rustls::pki_types::CertificateDer;
+use rustls::{ClientConnection, CommonState, HandshakeKind, ServerConnection, StreamOwned};
+use std::fmt;
+use std::io::{self, BufRead, IoSlice, Read, Write};
+
+/// A connection under TLS, over a stream of any kind: what [`TlsAcceptor`](crate::net::tls::TlsAcceptor) and
+/// [`TlsConnector`](crate::net::tls::TlsConnector) make.
+///
+/// Reading and writing both change what it knows, so one fiber does both. What is written goes out at once, in records of up to 16 KiB: a
+/// [`BufWriter`](std::io::BufWriter) gathers small writes.
+///
+/// The end: [`shutdown`](Self::shutdown) tells the peer that nothing more comes, who then reads 0 bytes. If a connection ends without that, reading gives
+/// `UnexpectedEof`, since somebody on the way may have cut it. Dropping a stream tells nothing.
+pub struct TlsStream<S: Read + Write>(TlsSide<S>);
+
+pub(super) enum TlsSide<S: Read + Write> {
+    Client(StreamOwned<ClientConnection, S>),
+    Server(StreamOwned<ServerConnection, S>),
+}
+
+/// Does something with whichever side it is.
+macro_rules! of_either {
+    ($side:expr, $stream:ident => $call:expr) => {
+        match $side {
+            TlsSide::Client($stream) => $call,
+            TlsSide::Server($stream) => $call,
+        }
+    };
+}
+
+impl<S: Read + Write> TlsStream<S> {
+    /// # Errors
+    /// As of `TlsAcceptor::accept`.
+    pub(super) fn after_handshake(mut side: TlsSide<S>) -> io::Result<Self> {
+        of_either!(&mut side, stream => while stream.conn.is_handshaking() {
+            if stream.conn.complete_io(&mut stream.sock)? == (0, 0) {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+        });
+        // What the handshake has left to say.
+        of_either!(&mut side, stream => while stream.conn.wants_write() {
+            stream.conn.write_tls(&mut stream.sock)?;
+        });
+        Ok(Self(side))
+    }
+
+    fn state(&self) -> &CommonState {
+        match &self.0 {
+            TlsSide::Client(stream) => &stream.conn,
+            TlsSide::Server(stream) => &stream.conn,
+        }
+    }
+
+    /// The stream below.
+    pub fn get_ref(&self) -> &S {
+        of_either!(&self.0, stream => &stream.sock)
+    }
+
+    /// The stream below. What is read from it or written to it by this is lost to TLS.
+    pub fn get_mut(&mut self) -> &mut S {
+        of_either!(&mut self.0, stream => &mut stream.sock)
+    }
+
+    /// The protocol that both ends have agreed on (ALPN), for example `b"h2"`; `None` if they have not talked about it.
+    pub fn alpn_protocol(&self) -> Option<&[u8]> {
+        self.state().alpn_protocol()
+    }
+
+    /// Whether the handshake was a short one, by what an earlier connection has left.
+    pub fn is_resumed(&self) -> bool {
+        self.state().handshake_kind() == Some(HandshakeKind::Resumed)
+    }
+
+    /// The version of TLS.
+    pub fn protocol_version(&self) -> Option<rustls::ProtocolVersion> {
+        self.state().protocol_version()
+    }
+
+    /// The certificates of the peer, its own first; `None` if it was not asked for them.
+    pub fn peer_certificates(&self) -> Option<&[CertificateDer<'static>]> {
+        self.state().peer_certificates()
+    }
+
+    /// The name under which the client looked for this server; `None` if it did not say, and on the client.
+    pub fn server_name(&self) -> Option<&str> {
+        match &self.0 {
+            TlsSide::Client(_) => None,
+            TlsSide::Server(stream) => stream.conn.server_name(),
+        }
+    }
+
+    /// Tells the peer that nothing more comes, and leaves the stream below open.
+    ///
+    /// # Errors
+    /// What the stream gives.
+    pub fn shutdown(&mut self) -> io::Result<()> {
+        of_either!(&mut self.0, stream => {
+            stream.conn.send_close_notify();
+            while stream.conn.wants_write() {
+                stream.conn.write_tls(&mut stream.sock)?;
+            }
+            stream.sock.flush()
+        })
+    }
+}
+
+impl<S: Read + Write> Read for TlsStream<S> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        of_either!(&mut self.0, stream => stream.read(buffer))
+    }
+}
+
+impl<S: Read + Write> BufRead for TlsStream<S> {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        of_either!(&mut self.0, stream => stream.fill_buf())
+    }
+
+    fn consume(&mut self, bytes: usize) {
+        of_either!(&mut self.0, stream => stream.consume(bytes));
+    }
+}
+
+impl<S: Read + Write> Write for TlsStream<S> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        of_either!(&mut self.0, stream => stream.write(bytes))
+    }
+
+    fn write_vectored(&mut self, buffers: &[IoSlice<'_>]) -> io::Result<usize> {
+        of_either!(&mut self.0, stream => stream.write_vectored(buffers))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        of_either!(&mut self.0, stream => stream.flush())
+    }
+}
+
+impl<S: Read + Write + fmt::Debug> fmt::Debug for TlsStream<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("TlsStream").field(self.get_ref()).finish()
+    }
+}

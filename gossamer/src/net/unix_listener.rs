@@ -1,0 +1,179 @@
+//! [`UnixListener`]: waiting for connections from inside the machine.
+
+use crate::net::UnixStream;
+use crate::net::closing::{end_listening, unix_accept_error};
+use crate::net::common::every_socket;
+use crate::net::fiber_socket::{Call, FiberSocket, check_may_wait};
+use crate::worker::fibers::readiness::Direction;
+use std::io;
+use std::iter::FusedIterator;
+use std::os::fd::AsFd;
+use std::os::unix::net::SocketAddr;
+use std::path::Path;
+use std::time::Duration;
+
+type StdUnixListener = std::os::unix::net::UnixListener;
+
+/// A Unix socket that waits for connections, as [`std::os::unix::net::UnixListener`]; waiting suspends the fiber only.
+///
+/// Dropping it closes it, and leaves the file of its path there: remove that before the next `bind`. An abstract name has no file.
+///
+/// ```
+/// use gossamer::net::{UnixListener, UnixStream};
+/// use std::os::linux::net::SocketAddrExt;
+/// use std::os::unix::net::SocketAddr;
+///
+/// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+/// let name = SocketAddr::from_abstract_name(format!("gossamer-{}", std::process::id()))?;
+/// let listener = UnixListener::bind_addr(&name)?;
+/// let _client = UnixStream::connect_addr(&name)?;
+/// let (stream, _peer) = listener.accept()?;
+/// assert_eq!(stream.local_addr()?.as_abstract_name(), name.as_abstract_name());
+/// # Ok(())
+/// # }).unwrap();
+/// ```
+pub struct UnixListener(FiberSocket<mio::net::UnixListener>);
+
+every_socket!(UnixListener, SocketAddr);
+
+impl UnixListener {
+    fn wrap(listener: StdUnixListener) -> io::Result<Self> {
+        listener.set_nonblocking(true)?;
+        Ok(Self(FiberSocket::new(mio::net::UnixListener::from_std(listener))))
+    }
+
+    /// Makes a socket of this path, and listens.
+    ///
+    /// # Errors
+    /// If there is a file of that path, the path is too long, or the system refuses.
+    ///
+    /// # Panics
+    /// In a delegated closure or a callback, which cannot wait.
+    pub fn bind(path: impl AsRef<Path>) -> io::Result<Self> {
+        Self::bind_addr(&SocketAddr::from_pathname(path)?)
+    }
+
+    /// As [`bind`](Self::bind), at an address, which may be an abstract name
+    /// ([`from_abstract_name`](std::os::linux::net::SocketAddrExt::from_abstract_name)).
+    ///
+    /// # Errors
+    /// If the name is taken, or the system refuses.
+    ///
+    /// # Panics
+    /// In a delegated closure or a callback, which cannot wait.
+    pub fn bind_addr(address: &SocketAddr) -> io::Result<Self> {
+        check_may_wait("UnixListener::bind");
+        Self::wrap(StdUnixListener::bind_addr(address)?)
+    }
+
+    /// Waits for the next connection; any number of fibers may wait at once.
+    ///
+    /// # Errors
+    /// `NotConnected` once the listener is [closed](Self::close), or the system's, for example because the process has too many
+    /// open files.
+    ///
+    /// # Panics
+    /// In a delegated closure or a callback, which cannot wait.
+    pub fn accept(&self) -> io::Result<(UnixStream, SocketAddr)> {
+        self.accept_within("UnixListener::accept", None)
+    }
+
+    /// As [`accept`](Self::accept), for at most `limit`.
+    ///
+    /// # Errors
+    /// `TimedOut` if there was no connection within the limit, or as [`accept`](Self::accept).
+    ///
+    /// # Panics
+    /// In a delegated closure or a callback, which cannot wait.
+    pub fn accept_timeout(&self, limit: Duration) -> io::Result<(UnixStream, SocketAddr)> {
+        self.accept_within("UnixListener::accept_timeout", Some(limit))
+    }
+
+    /// As [`accept`](Self::accept), as a future for any executor. Dropping it loses no connection.
+    ///
+    /// # Errors
+    /// As [`accept`](Self::accept).
+    pub async fn accept_async(&self) -> io::Result<(UnixStream, SocketAddr)> {
+        self.0.wait_async(Direction::Read, accept_from).await
+    }
+
+    fn accept_within(
+        &self,
+        name: &'static str,
+        limit: Option<Duration>,
+    ) -> io::Result<(UnixStream, SocketAddr)> {
+        self.0.wait(Call { name, direction: Direction::Read, limit }, accept_from)
+    }
+
+    /// Ends listening, on every handle of the socket: whoever waits in [`accept`](Self::accept) gets an error of kind `NotConnected`
+    /// at once, and whoever connects is refused. Connections that wait already can still be accepted before that.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn close(&self) -> io::Result<()> {
+        end_listening(self)
+    }
+
+    /// The connections to come, one `accept` each. It never ends by itself: once the listener is [closed](Self::close), each is an
+    /// error.
+    pub fn incoming(&self) -> UnixIncoming<'_> {
+        UnixIncoming { listener: self }
+    }
+
+    /// Another handle of the same socket: each connection is accepted by one of them.
+    ///
+    /// # Errors
+    /// The system's, for example because the process has too many open files.
+    pub fn try_clone(&self) -> io::Result<Self> {
+        Self::wrap(self.as_fd().try_clone_to_owned()?.into())
+    }
+
+    /// Takes over a listener of the standard library and makes it non-blocking, clones of it included.
+    ///
+    /// # Errors
+    /// If it cannot be made non-blocking.
+    pub fn from_std(listener: StdUnixListener) -> io::Result<Self> {
+        Self::wrap(listener)
+    }
+
+    /// Gives the socket to the standard library, in blocking mode.
+    ///
+    /// # Errors
+    /// If it cannot be made blocking.
+    pub fn into_std(self) -> io::Result<StdUnixListener> {
+        let listener = StdUnixListener::from(self.0.into_io());
+        listener.set_nonblocking(false)?;
+        Ok(listener)
+    }
+}
+
+fn accept_from(listener: &mio::net::UnixListener) -> io::Result<(UnixStream, SocketAddr)> {
+    let (stream, peer) = listener.accept().map_err(|error| unix_accept_error(listener, error))?;
+    Ok((UnixStream::of_nonblocking(stream.into()), peer))
+}
+
+/// The connections to come: what [`UnixListener::incoming`] returns.
+#[derive(Debug)]
+#[must_use = "iterators do nothing unless consumed"]
+pub struct UnixIncoming<'a> {
+    listener: &'a UnixListener,
+}
+
+impl Iterator for UnixIncoming<'_> {
+    type Item = io::Result<UnixStream>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        Some(self.listener.accept().map(|(stream, _peer)| stream))
+    }
+}
+
+impl FusedIterator for UnixIncoming<'_> {}
+
+impl<'a> IntoIterator for &'a UnixListener {
+    type Item = io::Result<UnixStream>;
+    type IntoIter = UnixIncoming<'a>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.incoming()
+    }
+}

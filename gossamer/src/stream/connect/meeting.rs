@@ -1,0 +1,103 @@
+//! Where the two ends of a channel find each other, and hear that one cannot be opened: a property that both have a trust of.
+
+use crate::NoRef;
+use crate::stream::Error;
+use crate::stream::error::End;
+use crate::trust::Trust;
+
+/// What is known of the end that came first.
+#[derive(NoRef)]
+pub(super) enum Meeting {
+    /// Neither was opened, or both.
+    Empty,
+    /// It waits at this address.
+    Waits(String),
+    /// It could not be opened.
+    Failed(OpenFailure),
+}
+
+/// Why an end was not opened.
+#[derive(NoRef, Clone)]
+pub(super) struct OpenFailure {
+    /// Where it was opened: the line, and the worker.
+    pub(super) place: String,
+    pub(super) why: String,
+}
+
+impl OpenFailure {
+    /// As the other end, which was opened `here`, is told.
+    fn of(self, end: End, here: &str) -> Error {
+        Error::NotOpened { end, there: self.place, here: here.to_owned(), why: self.why }
+    }
+}
+
+/// One end, as it comes to the meeting.
+pub(super) struct Comer<'a> {
+    pub(super) meeting: &'a Trust<Meeting>,
+    pub(super) end: End,
+    /// Where it is opened.
+    pub(super) here: String,
+}
+
+impl Comer<'_> {
+    /// Offers an address to the other end, or takes that which it has offered.
+    ///
+    /// # Errors
+    /// If the other one could not be opened.
+    pub(super) fn offer(&self, address: String) -> Result<Option<String>, Error> {
+        match self.meeting.try_apply_with(exchange, address).map_err(not_found)? {
+            Meeting::Empty => Ok(None),
+            Meeting::Waits(theirs) => Ok(Some(theirs)),
+            Meeting::Failed(failure) => Err(failure.of(self.end.other(), &self.here)),
+        }
+    }
+
+    /// Whether the other end can still come.
+    ///
+    /// # Errors
+    /// If it could not be opened.
+    pub(super) fn check(&self) -> Result<(), Error> {
+        let failure = self.meeting.try_apply(failure).map_err(not_found)?;
+        failure.map_or(Ok(()), |failure| Err(failure.of(self.end.other(), &self.here)))
+    }
+
+    /// Has the other end hear that this one cannot be opened, unless that is why it cannot.
+    pub(super) fn fail(&self, error: Error) -> Error {
+        if matches!(error, Error::NotOpened { .. }) {
+            return error;
+        }
+        // What the other end could not do explains more.
+        if let Err(other @ Error::NotOpened { .. }) = self.check() {
+            return other;
+        }
+        let failure = OpenFailure { place: self.here.clone(), why: error.to_string() };
+        // If that cannot be said, the application ends.
+        let _unheard = self.meeting.try_apply_with(give_up, failure);
+        error
+    }
+}
+
+fn not_found(error: impl std::fmt::Display) -> Error {
+    Error::Refused(format!("the other end cannot be found: {error}"))
+}
+
+fn exchange(meeting: &mut Meeting, ours: String) -> Meeting {
+    match std::mem::replace(meeting, Meeting::Empty) {
+        Meeting::Empty => {
+            *meeting = Meeting::Waits(ours);
+            Meeting::Empty
+        }
+        theirs => theirs,
+    }
+}
+
+fn failure(meeting: &mut Meeting) -> Option<OpenFailure> {
+    match meeting {
+        Meeting::Failed(failure) => Some(failure.clone()),
+        _ => None,
+    }
+}
+
+fn give_up(meeting: &mut Meeting, failure: OpenFailure) {
+    *meeting = Meeting::Failed(failure);
+}

@@ -1,0 +1,44 @@
+//! [`Barrier`]: all go on when all have come.
+
+use crate::sync::{awaited, wait};
+use std::future::Future;
+use std::sync::Arc;
+
+pub use tokio::sync::BarrierWaitResult;
+
+/// A number of fibers, threads or tasks of one node wait here until all of them have come; then again. A clone is the same.
+///
+/// Between nodes there is [`rack::barrier`](crate::rack::barrier).
+///
+/// ```
+/// use gossamer::sync::Barrier;
+/// # gossamer::run(gossamer::Config::default().threads(2), || {
+/// let both = Barrier::new(2);
+/// let other = gossamer::spawn_with(|both| both.wait().is_leader(), both.clone());
+/// let leads = both.wait().is_leader();
+/// assert!(leads ^ other.join()); // one of them
+/// # });
+/// ```
+#[derive(Clone, Debug)]
+pub struct Barrier(Arc<tokio::sync::Barrier>);
+
+impl Barrier {
+    /// For this many; none counts as one.
+    pub fn new(parties: usize) -> Self {
+        Self(Arc::new(tokio::sync::Barrier::new(parties)))
+    }
+
+    /// Waits until as many as there are have come. One of them is the leader.
+    ///
+    /// # Panics
+    /// In a delegated closure or a callback.
+    pub fn wait(&self) -> BarrierWaitResult {
+        wait(self.0.wait(), "wait")
+    }
+
+    /// As [`wait`](Self::wait), to be awaited. Once polled it has come, also if it is dropped after that.
+    pub fn wait_async(&self) -> impl Future<Output = BarrierWaitResult> + Send + use<> {
+        let barrier = Arc::clone(&self.0);
+        async move { awaited(barrier.wait(), "wait").await }
+    }
+}

@@ -1,0 +1,108 @@
+//! A queue of which every receiver gets every value.
+//!
+//! ```
+//! use gossamer::sync::broadcast;
+//! # gossamer::run(gossamer::Config::default().threads(2), || {
+//! let (news, mut reader) = broadcast::channel(16);
+//! let other = gossamer::spawn_with(|mut reader: broadcast::Receiver<u64>| reader.recv().unwrap(), news.subscribe());
+//! news.send(7).unwrap();
+//! assert_eq!((reader.recv(), other.join()), (Ok(7), 7));
+//! # });
+//! ```
+//!
+//! Senders never wait: who is more than the capacity behind loses the oldest values, and is told how many by
+//! [`error::RecvError::Lagged`].
+
+use crate::sync::{awaited, wait};
+use crate::trust::without_suspending;
+use error::{RecvError, SendError, TryRecvError};
+use std::fmt;
+use std::future::Future;
+
+pub use tokio::sync::broadcast::error;
+
+/// The end that sends. A clone is another sender.
+pub struct Sender<T>(tokio::sync::broadcast::Sender<T>);
+
+/// One that receives what is sent from its making on.
+pub struct Receiver<T>(tokio::sync::broadcast::Receiver<T>);
+
+/// A queue that keeps the latest `capacity` values (rounded up to a power of two), and its first receiver.
+///
+/// # Panics
+/// Without room for one, or for more than half of `usize::MAX`.
+pub fn channel<T: Clone>(capacity: usize) -> (Sender<T>, Receiver<T>) {
+    let (sender, receiver) = tokio::sync::broadcast::channel(capacity);
+    (Sender(sender), Receiver(receiver))
+}
+
+impl<T> Sender<T> {
+    /// Sends a value to all receivers; how many these are. Never waits.
+    ///
+    /// # Errors
+    /// If there is no receiver: the value comes back.
+    pub fn send(&self, value: T) -> Result<usize, SendError<T>> {
+        // The oldest value may be dropped under a lock.
+        without_suspending(|| self.0.send(value))
+    }
+
+    /// A further receiver, of what is sent from now on.
+    pub fn subscribe(&self) -> Receiver<T> {
+        Receiver(self.0.subscribe())
+    }
+
+    /// How many receivers there are.
+    pub fn receiver_count(&self) -> usize {
+        self.0.receiver_count()
+    }
+}
+
+impl<T: Clone> Receiver<T> {
+    /// Waits for the next value.
+    ///
+    /// # Errors
+    /// If values were lost because this receiver was too slow (the next call goes on behind them), or all senders are gone.
+    ///
+    /// # Panics
+    /// In a delegated closure or a callback.
+    pub fn recv(&mut self) -> Result<T, RecvError> {
+        wait(self.0.recv(), "recv")
+    }
+
+    /// As [`recv`](Self::recv), to be awaited. Dropped before it is ready, it has taken nothing.
+    pub fn recv_async(&mut self) -> impl Future<Output = Result<T, RecvError>> {
+        awaited(self.0.recv(), "recv")
+    }
+
+    /// The next value, if it is there.
+    ///
+    /// # Errors
+    /// If none is, values were lost, or all senders are gone.
+    pub fn try_recv(&mut self) -> Result<T, TryRecvError> {
+        without_suspending(|| self.0.try_recv())
+    }
+
+    /// A further receiver, of what is sent from now on.
+    #[must_use]
+    pub fn resubscribe(&self) -> Self {
+        Self(self.0.resubscribe())
+    }
+}
+
+impl<T> Clone for Sender<T> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+
+impl<T> fmt::Debug for Sender<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sender").field("receiver_count", &self.receiver_count()).finish_non_exhaustive()
+    }
+}
+
+impl<T> fmt::Debug for Receiver<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Receiver").field("len", &self.0.len()).finish_non_exhaustive()
+    }
+}

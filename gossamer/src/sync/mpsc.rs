@@ -1,0 +1,187 @@
+//! A queue of values with many senders and one receiver.
+//!
+//! ```
+//! use gossamer::sync::mpsc;
+//! # gossamer::run(gossamer::Config::default().threads(2), || {
+//! let (sender, receiver) = mpsc::channel(16); // the seventeenth waits
+//! for number in 0..4 {
+//!     let _detached = gossamer::spawn_with(|(sender, number)| sender.send(number).unwrap(), (sender.clone(), number));
+//! }
+//! drop(sender); // the loop ends when all senders are gone
+//! let mut numbers: Vec<i32> = receiver.collect();
+//! numbers.sort_unstable();
+//! assert_eq!(numbers, [0, 1, 2, 3]);
+//! # });
+//! ```
+//!
+//! Values of one sender come in their order. A bounded queue holds its senders back; one without a bound grows as long as its
+//! receiver is slower than they are.
+
+use crate::sync::{awaited, wait};
+use error::{SendError, TryRecvError, TrySendError};
+use std::fmt;
+use std::future::Future;
+
+pub use tokio::sync::mpsc::error;
+
+/// The end that sends, of a queue with a bound. A clone is another sender.
+pub struct Sender<T>(tokio::sync::mpsc::Sender<T>);
+
+/// The end that receives, of a queue with a bound; as an iterator it ends when all senders are gone.
+pub struct Receiver<T>(tokio::sync::mpsc::Receiver<T>);
+
+/// The end that sends, of a queue without a bound. A clone is another sender.
+pub struct UnboundedSender<T>(tokio::sync::mpsc::UnboundedSender<T>);
+
+/// The end that receives, of a queue without a bound; as an iterator it ends when all senders are gone.
+pub struct UnboundedReceiver<T>(tokio::sync::mpsc::UnboundedReceiver<T>);
+
+/// A queue of at most `capacity` values.
+///
+/// # Panics
+/// Without room for one.
+pub fn channel<T>(capacity: usize) -> (Sender<T>, Receiver<T>) {
+    let (sender, receiver) = tokio::sync::mpsc::channel(capacity);
+    (Sender(sender), Receiver(receiver))
+}
+
+/// A queue without a bound.
+pub fn unbounded_channel<T>() -> (UnboundedSender<T>, UnboundedReceiver<T>) {
+    let (sender, receiver) = tokio::sync::mpsc::unbounded_channel();
+    (UnboundedSender(sender), UnboundedReceiver(receiver))
+}
+
+impl<T> Sender<T> {
+    /// Sends a value, once there is room.
+    ///
+    /// # Errors
+    /// If the receiver is gone: the value comes back.
+    ///
+    /// # Panics
+    /// In a delegated closure or a callback; [`try_send`](Self::try_send) is for there.
+    pub fn send(&self, value: T) -> Result<(), SendError<T>> {
+        wait(self.0.send(value), "send")
+    }
+
+    /// As [`send`](Self::send), to be awaited. Dropped before it is ready, the value is dropped and was not sent.
+    pub fn send_async(&self, value: T) -> impl Future<Output = Result<(), SendError<T>>> {
+        awaited(self.0.send(value), "send")
+    }
+
+    /// Sends a value if there is room at once.
+    ///
+    /// # Errors
+    /// If there is none, or the receiver is gone: the value comes back.
+    pub fn try_send(&self, value: T) -> Result<(), TrySendError<T>> {
+        self.0.try_send(value)
+    }
+
+    /// Waits until the receiver is gone.
+    pub fn closed_async(&self) -> impl Future<Output = ()> {
+        awaited(self.0.closed(), "closed")
+    }
+
+    /// Whether the receiver is gone.
+    pub fn is_closed(&self) -> bool {
+        self.0.is_closed()
+    }
+
+    /// For how many values there is room now.
+    pub fn capacity(&self) -> usize {
+        self.0.capacity()
+    }
+}
+
+impl<T> UnboundedSender<T> {
+    /// Sends a value. Never waits.
+    ///
+    /// # Errors
+    /// If the receiver is gone: the value comes back.
+    pub fn send(&self, value: T) -> Result<(), SendError<T>> {
+        self.0.send(value)
+    }
+
+    /// Waits until the receiver is gone.
+    pub fn closed_async(&self) -> impl Future<Output = ()> {
+        awaited(self.0.closed(), "closed")
+    }
+
+    /// Whether the receiver is gone.
+    pub fn is_closed(&self) -> bool {
+        self.0.is_closed()
+    }
+}
+
+/// What both kinds of queues have in common.
+macro_rules! ends {
+    ($sender:ident, $receiver:ident) => {
+        impl<T> Clone for $sender<T> {
+            fn clone(&self) -> Self {
+                Self(self.0.clone())
+            }
+        }
+
+        impl<T> fmt::Debug for $sender<T> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.debug_struct(stringify!($sender))
+                    .field("is_closed", &self.is_closed())
+                    .finish_non_exhaustive()
+            }
+        }
+
+        impl<T> fmt::Debug for $receiver<T> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.debug_struct(stringify!($receiver)).field("len", &self.len()).finish_non_exhaustive()
+            }
+        }
+
+        impl<T> $receiver<T> {
+            /// Waits for the next value; none if all senders are gone and all they sent has come.
+            ///
+            /// # Panics
+            /// In a delegated closure or a callback.
+            pub fn recv(&mut self) -> Option<T> {
+                wait(self.0.recv(), "recv")
+            }
+
+            /// As [`recv`](Self::recv), to be awaited. Dropped before it is ready, it has taken nothing.
+            pub fn recv_async(&mut self) -> impl Future<Output = Option<T>> {
+                awaited(self.0.recv(), "recv")
+            }
+
+            /// The next value, if it is there.
+            ///
+            /// # Errors
+            /// If none is, or all senders are gone as well.
+            pub fn try_recv(&mut self) -> Result<T, TryRecvError> {
+                self.0.try_recv()
+            }
+
+            /// From now on nothing can be sent. What has been sent still comes.
+            pub fn close(&mut self) {
+                self.0.close();
+            }
+
+            /// How many values wait.
+            pub fn len(&self) -> usize {
+                self.0.len()
+            }
+
+            /// Whether no value waits.
+            pub fn is_empty(&self) -> bool {
+                self.0.is_empty()
+            }
+        }
+
+        impl<T> Iterator for $receiver<T> {
+            type Item = T;
+
+            fn next(&mut self) -> Option<T> {
+                self.recv()
+            }
+        }
+    };
+}
+
+ends!(Sender, Receiver);
+ends!(UnboundedSender, UnboundedReceiver);

@@ -1,0 +1,74 @@
+//! [`Mutex`]: a value for one at a time.
+
+use crate::sync::{MutexGuard, TryLockError, awaited, wait};
+use std::fmt;
+use std::future::Future;
+use std::sync::Arc;
+
+/// A value that fibers of one node, threads and tasks use one at a time, first come, first served. A clone is the same.
+///
+/// The guard may be held over blocking calls, which a guard of `std` must not. A panic under it does not poison the value. Of a value
+/// that is used by several workers a [`Trust`](crate::Trust) makes more: see [`sync`](crate::sync).
+///
+/// ```
+/// use gossamer::sync::Mutex;
+/// # gossamer::run(gossamer::Config::default().threads(2), || {
+/// let log = Mutex::new(Vec::new());
+/// let other = gossamer::spawn_with(|log| log.lock().push("other"), log.clone());
+/// {
+///     let mut log = log.lock();
+///     log.push("begins");
+///     gossamer::yield_now(); // nobody comes in between
+///     log.push("ends");
+/// }
+/// other.join();
+/// assert_eq!(log.lock().len(), 3);
+/// # });
+/// ```
+#[derive(Default)]
+pub struct Mutex<T>(Arc<tokio::sync::Mutex<T>>);
+
+impl<T> Mutex<T> {
+    /// Around a value.
+    pub fn new(value: T) -> Self {
+        Self(Arc::new(tokio::sync::Mutex::new(value)))
+    }
+
+    /// Waits until nobody holds the value, and holds it until the guard is dropped.
+    ///
+    /// # Panics
+    /// In a delegated closure or a callback. One who holds the value already and calls this waits for ever.
+    pub fn lock(&self) -> MutexGuard<'_, T> {
+        wait(self.0.lock(), "lock")
+    }
+
+    /// As [`lock`](Self::lock), to be awaited. Dropped, it loses its place in the queue and nothing else.
+    pub fn lock_async(&self) -> impl Future<Output = MutexGuard<'_, T>> {
+        awaited(self.0.lock(), "lock")
+    }
+
+    /// Holds the value if nobody does.
+    ///
+    /// # Errors
+    /// If somebody does.
+    pub fn try_lock(&self) -> Result<MutexGuard<'_, T>, TryLockError> {
+        self.0.try_lock()
+    }
+
+    /// The value, if this is the last clone.
+    pub fn into_inner(self) -> Option<T> {
+        Arc::into_inner(self.0).map(tokio::sync::Mutex::into_inner)
+    }
+}
+
+impl<T> Clone for Mutex<T> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for Mutex<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}

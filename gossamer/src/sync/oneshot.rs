@@ -1,0 +1,75 @@
+//! One value, once, from one to another.
+//!
+//! ```
+//! use gossamer::sync::oneshot;
+//! # gossamer::run(gossamer::Config::default().threads(2), || {
+//! let (answer, question) = oneshot::channel();
+//! gossamer::spawn_with(|answer| answer.send(42), answer).join().unwrap();
+//! assert_eq!(question.recv(), Ok(42));
+//! # });
+//! ```
+
+use crate::sync::wait;
+use crate::worker::fibers::wake::poll_or_wait;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+pub use tokio::sync::oneshot::error;
+
+/// The end that gives the value.
+#[derive(Debug)]
+pub struct Sender<T>(tokio::sync::oneshot::Sender<T>);
+
+/// The end that waits for it; also a future.
+#[derive(Debug)]
+pub struct Receiver<T>(tokio::sync::oneshot::Receiver<T>);
+
+/// Both ends.
+pub fn channel<T>() -> (Sender<T>, Receiver<T>) {
+    let (sender, receiver) = tokio::sync::oneshot::channel();
+    (Sender(sender), Receiver(receiver))
+}
+
+impl<T> Sender<T> {
+    /// Gives the value. Never waits.
+    ///
+    /// # Errors
+    /// If the receiver is gone: the value comes back.
+    pub fn send(self, value: T) -> Result<(), T> {
+        self.0.send(value)
+    }
+
+    /// Whether the receiver is gone.
+    pub fn is_closed(&self) -> bool {
+        self.0.is_closed()
+    }
+}
+
+impl<T> Receiver<T> {
+    /// Waits for the value.
+    ///
+    /// # Errors
+    /// If the sender is gone without giving one.
+    ///
+    /// # Panics
+    /// In a delegated closure or a callback.
+    pub fn recv(self) -> Result<T, error::RecvError> {
+        wait(self.0, "recv")
+    }
+
+    /// The value, if it is there.
+    ///
+    /// # Errors
+    /// If it is not, or the sender is gone.
+    pub fn try_recv(&mut self) -> Result<T, error::TryRecvError> {
+        self.0.try_recv()
+    }
+}
+
+impl<T> Future for Receiver<T> {
+    type Output = Result<T, error::RecvError>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        poll_or_wait(Pin::new(&mut self.0), context, "recv")
+    }
+}

@@ -1,0 +1,84 @@
+//! [`RwLock`]: a value for many who read or one who writes.
+
+use crate::sync::{RwLockReadGuard, RwLockWriteGuard, TryLockError, awaited, wait};
+use std::fmt;
+use std::future::Future;
+use std::sync::Arc;
+
+/// A value that many read at once or one writes, first come, first served, so that readers do not keep a writer out. A clone is the
+/// same. As with a [`Mutex`](crate::sync::Mutex), guards may be held over blocking calls, and nothing is poisoned.
+///
+/// ```
+/// use gossamer::sync::RwLock;
+/// # gossamer::run(gossamer::Config::default().threads(1), || {
+/// let settings = RwLock::new(String::from("old"));
+/// {
+///     let (one, another) = (settings.read(), settings.read());
+///     assert_eq!(*one, *another);
+/// }
+/// *settings.write() = String::from("new");
+/// # });
+/// ```
+#[derive(Default)]
+pub struct RwLock<T>(Arc<tokio::sync::RwLock<T>>);
+
+impl<T> RwLock<T> {
+    /// Around a value.
+    pub fn new(value: T) -> Self {
+        Self(Arc::new(tokio::sync::RwLock::new(value)))
+    }
+
+    /// Waits until nobody writes, nor waits to.
+    ///
+    /// # Panics
+    /// In a delegated closure or a callback. One who reads already and calls this waits for ever if a writer waits in between.
+    pub fn read(&self) -> RwLockReadGuard<'_, T> {
+        wait(self.0.read(), "read")
+    }
+
+    /// As [`read`](Self::read), to be awaited. Dropped, it loses its place in the queue and nothing else.
+    pub fn read_async(&self) -> impl Future<Output = RwLockReadGuard<'_, T>> {
+        awaited(self.0.read(), "read")
+    }
+
+    /// Reads if nobody writes, nor waits to.
+    ///
+    /// # Errors
+    /// If somebody does.
+    pub fn try_read(&self) -> Result<RwLockReadGuard<'_, T>, TryLockError> {
+        self.0.try_read()
+    }
+
+    /// Waits until nobody reads or writes.
+    ///
+    /// # Panics
+    /// In a delegated closure or a callback. One who reads or writes already and calls this waits for ever.
+    pub fn write(&self) -> RwLockWriteGuard<'_, T> {
+        wait(self.0.write(), "write")
+    }
+
+    /// As [`write`](Self::write), to be awaited. Dropped, it loses its place in the queue and nothing else.
+    pub fn write_async(&self) -> impl Future<Output = RwLockWriteGuard<'_, T>> {
+        awaited(self.0.write(), "write")
+    }
+
+    /// Writes if nobody reads or writes.
+    ///
+    /// # Errors
+    /// If somebody does.
+    pub fn try_write(&self) -> Result<RwLockWriteGuard<'_, T>, TryLockError> {
+        self.0.try_write()
+    }
+}
+
+impl<T> Clone for RwLock<T> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for RwLock<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}

@@ -1,0 +1,99 @@
+//! [`Semaphore`]: at most so many at once.
+
+use crate::sync::{AcquireError, TryAcquireError, awaited, wait};
+use std::future::Future;
+use std::sync::Arc;
+use tokio::sync::OwnedSemaphorePermit;
+
+/// A number of permits, given out first come, first served. A clone is the same.
+///
+/// ```
+/// use gossamer::sync::Semaphore;
+/// # gossamer::run(gossamer::Config::default().threads(2), || {
+/// let slots = Semaphore::new(2);
+/// for _ in 0..10 {
+///     let slot = slots.acquire().unwrap(); // waits while two are at work
+///     let _detached = gossamer::spawn_with(|_slot| gossamer::yield_now(), slot);
+/// }
+/// let _both = slots.acquire_many(2).unwrap();
+/// assert_eq!(slots.available_permits(), 0);
+/// # });
+/// ```
+#[derive(Clone, Debug)]
+pub struct Semaphore(Arc<tokio::sync::Semaphore>);
+
+/// One or more permits of a [`Semaphore`], given back when it is dropped.
+#[derive(Debug)]
+#[must_use = "a permit that is dropped is given back"]
+pub struct Permit(OwnedSemaphorePermit);
+
+impl Semaphore {
+    /// With this many permits.
+    ///
+    /// # Panics
+    /// With more than `usize::MAX >> 3`.
+    pub fn new(permits: usize) -> Self {
+        Self(Arc::new(tokio::sync::Semaphore::new(permits)))
+    }
+
+    /// Waits for a permit.
+    ///
+    /// # Errors
+    /// If the semaphore is [closed](Self::close).
+    ///
+    /// # Panics
+    /// In a delegated closure or a callback.
+    pub fn acquire(&self) -> Result<Permit, AcquireError> {
+        self.acquire_many(1)
+    }
+
+    /// Waits for `permits` at once. Those who come later get none before.
+    ///
+    /// # Errors
+    /// If the semaphore is [closed](Self::close).
+    ///
+    /// # Panics
+    /// In a delegated closure or a callback.
+    pub fn acquire_many(&self, permits: u32) -> Result<Permit, AcquireError> {
+        wait(Arc::clone(&self.0).acquire_many_owned(permits), "acquire").map(Permit)
+    }
+
+    /// As [`acquire`](Self::acquire), to be awaited. Dropped, it loses its place in the queue and nothing else.
+    pub fn acquire_async(&self) -> impl Future<Output = Result<Permit, AcquireError>> + Send + use<> {
+        let permit = awaited(Arc::clone(&self.0).acquire_owned(), "acquire");
+        async { permit.await.map(Permit) }
+    }
+
+    /// A permit, if there is one and nobody waits for it.
+    ///
+    /// # Errors
+    /// If there is none, or the semaphore is closed.
+    pub fn try_acquire(&self) -> Result<Permit, TryAcquireError> {
+        Arc::clone(&self.0).try_acquire_owned().map(Permit)
+    }
+
+    /// How many permits are there to be taken.
+    pub fn available_permits(&self) -> usize {
+        self.0.available_permits()
+    }
+
+    /// Adds permits.
+    ///
+    /// # Panics
+    /// If there would be more than `usize::MAX >> 3`.
+    pub fn add_permits(&self, permits: usize) {
+        self.0.add_permits(permits);
+    }
+
+    /// From now on nobody gets a permit, and who waits for one gets the error.
+    pub fn close(&self) {
+        self.0.close();
+    }
+}
+
+impl Permit {
+    /// Takes the permits away from the semaphore: they are not given back.
+    pub fn forget(self) {
+        self.0.forget();
+    }
+}

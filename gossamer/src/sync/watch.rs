@@ -1,0 +1,135 @@
+//! The latest value, and that it has changed.
+//!
+//! ```
+//! use gossamer::sync::watch;
+//! # gossamer::run(gossamer::Config::default().threads(2), || {
+//! let (running, mut is_running) = watch::channel(true);
+//! let server = gossamer::spawn_with(
+//!     |mut is_running| is_running.wait_for(|running| !running).is_ok(), // a server's last fiber
+//!     is_running.clone(),
+//! );
+//! running.send(false).unwrap();
+//! assert!(server.join());
+//! assert!(is_running.changed().is_ok());
+//! # });
+//! ```
+//!
+//! A receiver sees the latest value only, not each one in between.
+
+use crate::sync::{awaited, wait};
+use crate::trust::without_suspending;
+use error::{RecvError, SendError};
+use std::fmt;
+use std::future::Future;
+
+pub use tokio::sync::watch::error;
+
+/// The end that changes the value.
+pub struct Sender<T>(tokio::sync::watch::Sender<T>);
+
+/// One that looks at it. A clone has seen what this one has seen.
+pub struct Receiver<T>(tokio::sync::watch::Receiver<T>);
+
+/// A value that is watched, and its first receiver.
+pub fn channel<T>(value: T) -> (Sender<T>, Receiver<T>) {
+    let (sender, receiver) = tokio::sync::watch::channel(value);
+    (Sender(sender), Receiver(receiver))
+}
+
+impl<T> Sender<T> {
+    /// Replaces the value, and wakes who waits for that.
+    ///
+    /// # Errors
+    /// If there is no receiver: the value comes back.
+    pub fn send(&self, value: T) -> Result<(), SendError<T>> {
+        self.0.send(value)
+    }
+
+    /// Changes the value in its place, whether or not there is a receiver. `change` must not suspend its fiber.
+    pub fn send_modify(&self, change: impl FnOnce(&mut T)) {
+        without_suspending(|| self.0.send_modify(change));
+    }
+
+    /// Looks at the value. `look` must not suspend its fiber.
+    pub fn with<R>(&self, look: impl FnOnce(&T) -> R) -> R {
+        without_suspending(|| look(&self.0.borrow()))
+    }
+
+    /// A further receiver, which has seen the value as it is.
+    pub fn subscribe(&self) -> Receiver<T> {
+        Receiver(self.0.subscribe())
+    }
+
+    /// Whether there is no receiver.
+    pub fn is_closed(&self) -> bool {
+        self.0.is_closed()
+    }
+}
+
+impl<T> Receiver<T> {
+    /// Waits until there is a value that this receiver has not seen, which counts as seen then.
+    ///
+    /// # Errors
+    /// If the sender is gone, and the latest value was seen.
+    ///
+    /// # Panics
+    /// In a delegated closure or a callback.
+    pub fn changed(&mut self) -> Result<(), RecvError> {
+        wait(self.0.changed(), "changed")
+    }
+
+    /// As [`changed`](Self::changed), to be awaited. Dropped before it is ready, nothing counts as seen.
+    pub fn changed_async(&mut self) -> impl Future<Output = Result<(), RecvError>> {
+        awaited(self.0.changed(), "changed")
+    }
+
+    /// Waits until the value is as `is_it` says; at once if it is. `is_it` must not suspend its fiber.
+    ///
+    /// # Errors
+    /// If the sender is gone, and the value is not as it should be.
+    ///
+    /// # Panics
+    /// In a delegated closure or a callback.
+    pub fn wait_for(&mut self, is_it: impl FnMut(&T) -> bool) -> Result<(), RecvError> {
+        wait(self.0.wait_for(is_it), "wait_for").map(drop)
+    }
+
+    /// Whether there is a value that this receiver has not seen.
+    ///
+    /// # Errors
+    /// If the sender is gone.
+    pub fn has_changed(&self) -> Result<bool, RecvError> {
+        self.0.has_changed()
+    }
+
+    /// Looks at the value. `look` must not suspend its fiber.
+    pub fn with<R>(&self, look: impl FnOnce(&T) -> R) -> R {
+        without_suspending(|| look(&self.0.borrow()))
+    }
+
+    /// A copy of the value.
+    pub fn get(&self) -> T
+    where
+        T: Clone,
+    {
+        self.with(T::clone)
+    }
+}
+
+impl<T> Clone for Receiver<T> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for Sender<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.with(|value| f.debug_tuple("Sender").field(value).finish())
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for Receiver<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.with(|value| f.debug_tuple("Receiver").field(value).finish())
+    }
+}

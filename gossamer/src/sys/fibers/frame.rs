@@ -1,0 +1,66 @@
+//! How much of its stack a suspended fiber uses: where a resume reads first, and what is left, which goes back to the kernel.
+
+use crate::sys::fibers::fiber::Fiber;
+use crate::sys::fibers::stack::give_back_below;
+use crate::sys::memory::prefetch;
+use std::ptr::null;
+use std::rc::Rc;
+
+/// F5.
+const SWITCH_BYTES: usize = 512;
+/// Cache lines of a suspended frame that a resume reads at once.
+const FRAME_LINES: usize = 3;
+/// Cache lines of what a resume touches of the fiber itself.
+const SELF_LINES: usize = 2;
+
+/// The stack pointer of the function that calls this. Where it is not known how to read it, null.
+#[inline(always)]
+pub(super) fn stack_pointer() -> *const u64 {
+    let mut here = null();
+    // SAFETY: a register is read, and nothing else.
+    #[cfg(target_arch = "x86_64")]
+    unsafe {
+        core::arch::asm!("mov {}, rsp", out(reg) here, options(nomem, nostack, preserves_flags));
+    }
+    // SAFETY: as above.
+    #[cfg(target_arch = "aarch64")]
+    unsafe {
+        core::arch::asm!("mov {}, sp", out(reg) here, options(nomem, nostack, preserves_flags));
+    }
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+    let _unknown = &mut here;
+    here
+}
+
+impl Fiber {
+    /// By a look that comes now and then: a fiber that is parked since the last one gives back the memory of its stack that it
+    /// does not use. Whether the next look may find something to do.
+    pub(crate) fn age(&self) -> bool {
+        if !self.is_parked() {
+            return true;
+        }
+        let age = self.age.get();
+        if age == 1 {
+            // SAFETY: F5, and it is suspended; the guard page is that of the stack which its coroutine owns.
+            unsafe { give_back_below(self.guard, self.frame.get().addr().saturating_sub(SWITCH_BYTES)) };
+        }
+        self.age.set(2.min(age + 1));
+        age == 0
+    }
+
+    /// Hints that this fiber will be resumed soon, after `prefetch_self` was called for it a while ago.
+    #[inline(always)]
+    pub(crate) fn prefetch_frame(&self) {
+        for line in 0..FRAME_LINES {
+            prefetch::read(self.frame.get().wrapping_add(8 * line));
+        }
+    }
+
+    /// Hints that this fiber will be looked at soon.
+    #[inline(always)]
+    pub(crate) fn prefetch_self(self: &Rc<Self>) {
+        for line in 0..SELF_LINES {
+            prefetch::read(Rc::as_ptr(self).cast::<u64>().wrapping_add(8 * line));
+        }
+    }
+}

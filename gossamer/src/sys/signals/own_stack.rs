@@ -1,0 +1,23 @@
+//! Handlers of others, moved to the stack that each thread has for handlers: a fiber's stack may have no room for one.
+
+use std::io;
+use std::mem::MaybeUninit;
+use std::ptr::{null, null_mut};
+
+/// Has the handler of a signal, whoever installed it, run on the thread's stack for handlers from now on.
+///
+/// # Errors
+/// If the kernel refuses.
+pub(crate) fn move_handler_to_own_stack(signal: i32) -> io::Result<()> {
+    let mut action = MaybeUninit::<libc::sigaction>::zeroed();
+    // SAFETY: asks only; `action` is writable.
+    let asked = unsafe { libc::sigaction(signal, null(), action.as_mut_ptr()) };
+    // SAFETY: zeroes are a valid `sigaction`, so it is initialised whatever the call did.
+    let mut action = unsafe { action.assume_init() };
+    action.sa_flags |= libc::SA_ONSTACK;
+    // SAFETY: what the kernel has just told, but for the stack, which every thread of Rust has.
+    if asked == 0 && unsafe { libc::sigaction(signal, &action, null_mut()) } == 0 {
+        return Ok(());
+    }
+    Err(io::Error::last_os_error())
+}

@@ -1,0 +1,165 @@
+//! Launching beside others that only read, and over several latches at once.
+
+use crate::lane::operation::refuse_captures;
+use crate::trust::hold::{HeldCell, hold, hold_to_read};
+use crate::trust::latch::Launch;
+use crate::trust::spawn::{self, Else};
+use crate::trust::{Latch, NoRef, Trust};
+use crate::wire::encoder::Encoder;
+use crate::worker::fibers::wake::block_on;
+use std::panic::Location;
+use std::sync::Arc;
+
+impl<T: Send + Sync + 'static> Trust<Latch<T>> {
+    /// As [`launch`](Self::launch), for a closure that only reads: several hold the latch at the same time.
+    ///
+    /// It is fair: one that comes behind a closure which waits for the value alone waits, too, so that none waits for ever.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// let prices = gossamer::entrust(gossamer::Latch::new(vec![3_u64, 5, 8]));
+    /// let sum: u64 = prices.launch_read(|prices| {
+    ///     gossamer::sleep(std::time::Duration::from_millis(1)); // others read meanwhile
+    ///     prices.iter().sum()
+    /// });
+    /// assert_eq!(sum, 16);
+    /// # });
+    /// ```
+    ///
+    /// # Panics
+    /// As [`launch`](Self::launch).
+    #[track_caller]
+    pub fn launch_read<U: NoRef, F>(&self, closure: F) -> U
+    where
+        F: FnOnce(&T) -> U + Send + 'static,
+    {
+        const { refuse_captures::<F>() };
+        self.launch_and_wait::<F, _, _, _>(Reading(|value: &T, ()| closure(value)), (), Location::caller())
+    }
+
+    /// As [`launch_read`](Self::launch_read), with arguments handed to the closure.
+    ///
+    /// # Panics
+    /// As [`launch`](Self::launch).
+    #[track_caller]
+    pub fn launch_read_with<C: NoRef, U: NoRef, F>(&self, closure: F, arguments: C) -> U
+    where
+        F: FnOnce(&T, C) -> U + Send + 'static,
+    {
+        const { refuse_captures::<F>() };
+        self.launch_and_wait::<F, _, _, _>(Reading(closure), arguments, Location::caller())
+    }
+}
+
+/// A closure that reads beside others.
+struct Reading<F>(F);
+
+impl<T: Sync, C, U, F> Launch<T, C, U> for Reading<F>
+where
+    F: FnOnce(&T, C) -> U + Send + 'static,
+{
+    fn run(self, cell: Arc<HeldCell<T>>, arguments: C) -> U {
+        let held = block_on(hold_to_read(cell), "launch_read");
+        (self.0)(held.value(), arguments)
+    }
+}
+
+impl<T: Send + 'static> Trust<Latch<T>> {
+    /// Runs a closure with several latches of one trustee held, in a fiber there, and returns its result.
+    ///
+    /// They are taken in one order, whatever the order of `latches`, so two such closures never wait for each other. The values come in
+    /// the order of `latches`. It costs one request, as [`launch`](Self::launch), and a list at the trustee.
+    ///
+    /// Latches of several trustees cannot be held at once, since the values do not leave their trustee: entrust what has to change
+    /// together to one trustee, or launch from a launched closure, always in the same order.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::{Latch, Trust, Trustee};
+    /// let bank = Trustee::all()[1];
+    /// let accounts = [100_u64, 5].map(|coins| bank.entrust(Latch::new(coins)));
+    /// let moved = |balances: &mut [&mut u64], coins: u64| {
+    ///     *balances[0] -= coins;
+    ///     *balances[1] += coins;
+    ///     (*balances[0], *balances[1])
+    /// };
+    /// assert_eq!(Trust::launch_all_with(&accounts, moved, 30), (70, 35));
+    /// # });
+    /// ```
+    ///
+    /// # Panics
+    /// If there are no latches, one is there twice, or they are of several trustees; and as [`launch`](Self::launch).
+    #[track_caller]
+    pub fn launch_all<U: NoRef, F>(latches: &[Self], closure: F) -> U
+    where
+        F: FnOnce(&mut [&mut T]) -> U + Send + 'static,
+    {
+        const { refuse_captures::<F>() };
+        Self::launch_on_all::<F, _, _, _>(latches, |values, ()| closure(values), ())
+    }
+
+    /// As [`launch_all`](Self::launch_all), with arguments handed to the closure.
+    ///
+    /// # Panics
+    /// As [`launch_all`](Self::launch_all).
+    #[track_caller]
+    pub fn launch_all_with<C: NoRef, U: NoRef, F>(latches: &[Self], closure: F, arguments: C) -> U
+    where
+        F: FnOnce(&mut [&mut T], C) -> U + Send + 'static,
+    {
+        const { refuse_captures::<F>() };
+        Self::launch_on_all::<F, _, _, _>(latches, closure, arguments)
+    }
+
+    #[track_caller]
+    fn launch_on_all<N, C: NoRef, U: NoRef, F>(latches: &[Self], closure: F, arguments: C) -> U
+    where
+        F: FnOnce(&mut [&mut T], C) -> U + Send + 'static,
+    {
+        let trustee = match latches {
+            [] => panic!("`launch_all` of no latches"),
+            [first, ..] => first.trustee(),
+        };
+        assert!(
+            latches.iter().all(|latch| latch.trustee() == trustee),
+            "`launch_all` of latches of several trustees, whose values cannot be in one place: entrust them to one"
+        );
+        for pair in in_order(latches).windows(2) {
+            let (one, other) = (pair[0].min(pair[1]), pair[0].max(pair[1]));
+            assert!(
+                latches[one].property() != latches[other].property(),
+                "`launch_all` with the same latch in places {one} and {other}, which would wait for itself"
+            );
+        }
+        let body = |(latches, arguments): (Vec<Self>, C)| {
+            let mut held: Vec<_> = latches.iter().map(|_| None).collect();
+            for place in in_order(&latches) {
+                // The fiber is the trustee's, so this runs at once.
+                let cell =
+                    latches[place].apply(const { |latch: &mut Latch<T>| LatchCell(Arc::clone(&latch.0)) });
+                held[place] = Some(block_on(hold(cell.0), "launch_all"));
+            }
+            let mut values: Vec<&mut T> = held.iter_mut().flatten().map(|held| held.value()).collect();
+            closure(&mut values, arguments)
+        };
+        let arguments = (latches.to_vec(), arguments);
+        spawn::start::<N, _, _, _>(trustee, Else::Nowhere, body, arguments, Location::caller()).join()
+    }
+}
+
+/// The places of latches of one trustee, in the order in which they are taken.
+fn in_order<T>(latches: &[Trust<T>]) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..latches.len()).collect();
+    order.sort_unstable_by_key(|place| latches[*place].property());
+    order
+}
+
+/// The value of a latch for a fiber of its trustee.
+struct LatchCell<T>(Arc<HeldCell<T>>);
+
+// SAFETY: it is a result at the trustee's own worker only, and refuses to be encoded.
+unsafe impl<T: Send + 'static> NoRef for LatchCell<T> {
+    fn encode(self, to: &mut Encoder) {
+        to.refuse(self);
+    }
+}

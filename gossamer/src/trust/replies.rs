@@ -1,0 +1,237 @@
+//! [`Replies`]: the results of many requests, in the order in which they come.
+
+use crate::lane::error::DelegationError;
+use crate::lane::operation::refuse_captures;
+use crate::structures::local_queue::LocalQueue;
+use crate::sys::fibers::fiber::Fiber;
+use crate::trust::{NoRef, Trust};
+use crate::wire::captured::Captured;
+use crate::worker::{self, with_worker};
+use std::cell::{Cell, RefCell};
+use std::fmt;
+use std::panic::Location;
+use std::rc::{Rc, Weak};
+
+/// The results of many requests, each under a key, in the order in which they come.
+///
+/// One fiber sends any number of requests with [`apply_into`](Trust::apply_into), to any trustees, and takes the results one by one as
+/// they come, or why there is none. Nothing is allocated for a request inside of one process, once the lists have grown to the number of
+/// those that are under way. It stays with its worker, as do fibers; on a thread that is no worker each request is waited for.
+///
+/// ```
+/// # gossamer::run(gossamer::Config::default().threads(2), || {
+/// use gossamer::{Replies, Trustee};
+/// let shards: Vec<_> = Trustee::all().iter().map(|there| there.entrust(21_u64)).collect();
+/// let mut replies = Replies::new();
+/// for (number, shard) in shards.iter().enumerate() {
+///     shard.apply_into(&replies, number, |value| *value * 2);
+/// }
+/// while let Some((number, result)) = replies.next() {
+///     assert_eq!(result, Ok(42), "of shard {number}");
+/// }
+/// # });
+/// ```
+///
+/// Dropping it does not stop the requests; their results are dropped where they come.
+pub struct Replies<K, U> {
+    queue: Rc<ReplyQueue<K, U>>,
+}
+
+struct ReplyQueue<K, U> {
+    arrived: LocalQueue<(K, Result<U, DelegationError>)>,
+    /// The keys of requests under way, each in a place of its own: a completion of three words needs no box.
+    keys: RefCell<Vec<Option<K>>>,
+    vacant: RefCell<Vec<usize>>,
+    under_way: Cell<usize>,
+    waiting: Cell<Option<Rc<Fiber>>>,
+}
+
+impl<K: 'static, U: 'static> Replies<K, U> {
+    /// Without a request.
+    pub fn new() -> Self {
+        let queue = ReplyQueue {
+            arrived: LocalQueue::with_capacity(16),
+            keys: RefCell::default(),
+            vacant: RefCell::default(),
+            under_way: Cell::new(0),
+            waiting: Cell::new(None),
+        };
+        Self { queue: Rc::new(queue) }
+    }
+
+    /// Waits for the next result; `None` if there is none to come.
+    ///
+    /// # Errors
+    /// In the pair: if the closure panicked, or its trustee has ended.
+    ///
+    /// # Panics
+    /// In a delegated closure or a callback, which cannot wait.
+    #[track_caller]
+    #[expect(clippy::should_implement_trait, reason = "more requests may be sent while it is used")]
+    pub fn next(&mut self) -> Option<(K, Result<U, DelegationError>)> {
+        worker::require_fiber("Replies::next");
+        loop {
+            let arrived = self.try_next();
+            if arrived.is_some() || self.queue.under_way.get() == 0 {
+                return arrived;
+            }
+            let _noted = Fiber::note_wait("Replies::next");
+            with_worker(|here| {
+                self.queue.waiting.set(Some(here.running()));
+                here.park();
+            });
+        }
+    }
+
+    /// The next result, if it has come.
+    pub fn try_next(&mut self) -> Option<(K, Result<U, DelegationError>)> {
+        self.queue.arrived.pop()
+    }
+
+    /// Results to come, and those that have and were not taken.
+    pub fn len(&self) -> usize {
+        self.queue.under_way.get() + self.queue.arrived.len()
+    }
+
+    /// Whether there is no result to come or to take.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    fn expect(&self, key: K) -> Expected<K, U> {
+        let queue = &self.queue;
+        queue.under_way.set(queue.under_way.get() + 1);
+        let mut keys = queue.keys.borrow_mut();
+        let place = queue.vacant.borrow_mut().pop().unwrap_or_else(|| {
+            keys.push(None);
+            keys.len() - 1
+        });
+        keys[place] = Some(key);
+        Expected { queue: Rc::downgrade(queue), place }
+    }
+}
+
+/// A result to come.
+struct Expected<K, U> {
+    queue: Weak<ReplyQueue<K, U>>,
+    place: usize,
+}
+
+impl<K, U> Expected<K, U> {
+    fn arrive(self, outcome: Result<U, DelegationError>) {
+        if let Some(queue) = self.queue.upgrade()
+            && let Some(key) = queue.take_key(self.place)
+        {
+            queue.arrived.push((key, outcome));
+        }
+    }
+}
+
+impl<K, U> Drop for Expected<K, U> {
+    fn drop(&mut self) {
+        if let Some(queue) = self.queue.upgrade() {
+            let key = queue.take_key(self.place);
+            queue.vacant.borrow_mut().push(self.place);
+            queue.under_way.set(queue.under_way.get() - 1);
+            if let Some(fiber) = queue.waiting.take() {
+                with_worker(|here| here.fibers.scheduler.unpark(fiber));
+            }
+            // Last, since it may run code of the program: of a request that was not sent.
+            drop(key);
+        }
+    }
+}
+
+impl<K, U> ReplyQueue<K, U> {
+    fn take_key(&self, place: usize) -> Option<K> {
+        self.keys.borrow_mut()[place].take()
+    }
+}
+
+impl<T: 'static> Trust<T> {
+    /// Applies a closure without waiting; its result comes to `replies`, under `key`.
+    ///
+    /// A fiber that sends faster than the trustee serves waits for room on the lane, as with [`apply_then`](Self::apply_then).
+    ///
+    /// # Panics
+    /// If the backlog is full, as for [`apply_then`](Self::apply_then).
+    #[inline]
+    #[track_caller]
+    pub fn apply_into<K: 'static, U: NoRef, F>(&self, replies: &Replies<K, U>, key: K, closure: F)
+    where
+        F: FnOnce(&mut T) -> U + Send + 'static,
+    {
+        const { refuse_captures::<F>() };
+        self.send_into::<F, _, _, _, _>(
+            replies,
+            key,
+            |property, ()| closure(property),
+            (),
+            Location::caller(),
+        );
+    }
+
+    /// As [`apply_into`](Self::apply_into), with arguments handed to the closure.
+    ///
+    /// # Panics
+    /// As [`apply_into`](Self::apply_into).
+    #[inline]
+    #[track_caller]
+    pub fn apply_with_into<K: 'static, C: NoRef, U: NoRef, F>(
+        &self,
+        replies: &Replies<K, U>,
+        key: K,
+        closure: F,
+        arguments: C,
+    ) where
+        F: FnOnce(&mut T, C) -> U + Send + 'static,
+    {
+        const { refuse_captures::<F>() };
+        self.send_into::<F, _, _, _, _>(replies, key, closure, arguments, Location::caller());
+    }
+
+    /// As the macros write it (`arguments_first`).
+    #[doc(hidden)]
+    #[inline(always)]
+    #[track_caller]
+    pub fn __apply_with_into<K: 'static, C: Captured, U: NoRef, F>(
+        &self,
+        replies: &Replies<K, U>,
+        key: K,
+        arguments: C,
+        closure: F,
+    ) where
+        F: FnOnce(&mut T, C) -> U + Send + 'static,
+    {
+        self.apply_with_into(replies, key, closure, arguments);
+    }
+
+    fn send_into<N, K: 'static, C: NoRef, U: NoRef, F>(
+        &self,
+        replies: &Replies<K, U>,
+        key: K,
+        closure: F,
+        arguments: C,
+        sent_from: &'static Location<'static>,
+    ) where
+        F: FnOnce(&mut T, C) -> U + Send + 'static,
+    {
+        let expected = replies.expect(key);
+        self.target().call_then::<N, _, _, _, _>(closure, arguments, move |outcome| {
+            expected.arrive(outcome.map_err(|error| error.with_sender(sent_from)));
+        });
+    }
+}
+
+impl<K: 'static, U: 'static> Default for Replies<K, U> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<K, U> fmt::Debug for Replies<K, U> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (under_way, arrived) = (self.queue.under_way.get(), self.queue.arrived.len());
+        f.debug_struct("Replies").field("under_way", &under_way).field("arrived", &arrived).finish()
+    }
+}

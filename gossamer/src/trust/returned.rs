@@ -1,0 +1,57 @@
+//! [`Returned`]: what a fiber may return.
+
+use crate::trust::NoRef;
+use std::convert::Infallible;
+
+/// What a fiber may return: whatever is [`NoRef`], and `!`, the result of a fiber that loops for ever or always panics.
+///
+/// It is implemented for just these types.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot travel to who joins the fiber: it is not known to be free of references (`NoRef`)",
+    label = "the fiber would return this",
+    note = "references (`&'static` too), pointers, `Rc`, `Arc`, guards and `dyn` types never travel: return owned data, or a `Trust`",
+    note = "a type of your own travels with `#[derive(gossamer::NoRef)]`, a type parameter with the bound `gossamer::NoRef`"
+)]
+pub trait Returned: Sized + Send + 'static {
+    /// As what it travels.
+    #[doc(hidden)]
+    type Sent: NoRef;
+
+    #[doc(hidden)]
+    fn into_sent(self) -> Self::Sent;
+
+    #[doc(hidden)]
+    fn from_sent(sent: Self::Sent) -> Self;
+}
+
+impl<T: NoRef> Returned for T {
+    type Sent = T;
+
+    #[inline(always)]
+    fn into_sent(self) -> T {
+        self
+    }
+
+    #[inline(always)]
+    fn from_sent(sent: T) -> T {
+        sent
+    }
+}
+
+/// This is `!`: stable Rust cannot name it, but as what a function that never returns returns. (It is no `NoRef`: with two
+/// implementations that might be meant, the compiler would not say any more which part of a tuple does not travel.)
+#[diagnostic::do_not_recommend]
+impl<T: Send + 'static> Returned for T
+where
+    fn() -> !: FnOnce() -> T,
+{
+    type Sent = Infallible;
+
+    fn into_sent(self) -> Infallible {
+        unreachable!("`!` has no values")
+    }
+
+    fn from_sent(sent: Infallible) -> T {
+        match sent {}
+    }
+}

@@ -1,0 +1,317 @@
+//! [`scope`]: fibers of one worker that may borrow.
+//!
+//! Invariants
+//! - A5: `Children` has the fibers of a scope whose job is neither over nor dropped. What takes one out (`Running`) goes
+//!   last: after the body with its captures, and after a result that nobody awaits.
+//! - A6: `scope` is not left while it has such a fiber, neither by returning nor by unwinding. A panic of its body is caught first;
+//!   the wait is one that no cancellation unwinds (`wait_until`); a panic in the wait would abort the process.
+//! - A7: the fibers of a scope are of the worker of the fiber that opened it, since `Scope` is neither `Send` nor `Sync`. If this worker
+//!   stops with fibers in the middle of their jobs (X5), none of them is resumed, unwound or freed. So what they have borrowed from
+//!   the stack of another stays, and jobs that have not begun are dropped while it is there.
+
+use crate::lane::error::{DelegationError, Origin, Reason};
+use crate::structures::inline_closure::InlineClosure;
+use crate::structures::oneshot;
+use crate::sys::fibers::fiber::Fiber;
+use crate::sys::fibers::job::{Job, JobId};
+use crate::trust::Pending;
+use crate::trust::apply::rethrow;
+use crate::trust::cancel::Canceller;
+use crate::trust::job::run_job;
+use crate::trust::join::refuse_while_unwinding;
+use crate::trust::local::{on_worker, submit};
+use crate::trust::spawn::refuses_fibers;
+use crate::worker::{Worker, with_worker};
+use std::cell::{Cell, RefCell};
+use std::convert::identity;
+use std::fmt;
+use std::marker::PhantomData;
+use std::panic::{self, AssertUnwindSafe, Location};
+use std::process;
+use std::rc::Rc;
+
+/// Lets fibers borrow: they are of the caller's worker, and all of them have ended when this returns.
+///
+/// It is what [`std::thread::scope`] is for threads. It waits also if `f` panics, or is cancelled, and then goes on with that; if the caller is
+/// [cancelled](crate::JoinHandle::cancel), its fibers are. A fiber
+/// that was not joined and panicked makes `scope` panic. Nothing of a fiber travels, so it may capture and return anything that
+/// lives as long as the scope, also an `Rc`, and needs no macro.
+///
+/// The fibers take turns on one worker: they wait at the same time, but do not compute at the same time. Starting one costs what
+/// [`spawn_local`](crate::spawn_local) costs.
+///
+/// ```
+/// # gossamer::run(gossamer::Config::default().threads(2), || {
+/// use gossamer::{Trust, Trustee};
+/// let counters: Vec<Trust<u64>> = Trustee::all().iter().map(|there| there.entrust(20)).collect();
+/// let mut sums = vec![0; counters.len()];
+/// gossamer::scope(|s| {
+///     for (sum, counter) in sums.iter_mut().zip(&counters) {
+///         s.spawn(move || *sum = counter.apply(|count| *count + 1)); // all of them wait at once
+///     }
+/// });
+/// assert_eq!(sums, [21, 21]);
+/// # });
+/// ```
+///
+/// # Panics
+/// If `f` panics, with its payload; else if a fiber panicked, or could not get a stack, that was not joined; on a thread that is no
+/// worker; in a delegated closure or a callback, which cannot wait; and while the caller unwinds from a panic.
+#[track_caller]
+pub fn scope<'env, F, R>(f: F) -> R
+where
+    F: for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> R,
+{
+    let fiber = on_worker("scope", "use `std::thread::scope`", |here| {
+        here.require_fiber("scope");
+        here.running()
+    });
+    refuse_while_unwinding("opens a scope", "open it before");
+    let (children, failed) = (RefCell::default(), RefCell::default());
+    let state = Rc::new(ScopeState { fiber, children, cancelled: Cell::new(false), failed });
+    let scope = Scope { state, scope: PhantomData, env: PhantomData };
+    let outcome = panic::catch_unwind(AssertUnwindSafe(|| f(&scope)));
+    scope.state.wait();
+    match (outcome, scope.state.take_failure()) {
+        (Err(payload), _) => panic::resume_unwind(payload),
+        (Ok(_), Some(error)) => panic!("{error}"),
+        (Ok(result), None) => result,
+    }
+}
+
+/// Where fibers are started that may borrow: what [`scope`] hands to its closure.
+pub struct Scope<'scope, 'env: 'scope> {
+    /// `Rc`, so that it stays with its thread (A7).
+    state: Rc<ScopeState>,
+    /// Invariant, as that of `std` is: or `'scope` could shrink to what ends before the fibers do.
+    scope: PhantomData<&'scope mut &'scope ()>,
+    env: PhantomData<&'env mut &'env ()>,
+}
+
+/// What the fibers of a scope share with the fiber that waits for them.
+struct ScopeState {
+    /// The one that waits.
+    fiber: Rc<Fiber>,
+    children: RefCell<Children>,
+    /// The fibers were told that the one that waits is cancelled.
+    cancelled: Cell<bool>,
+    /// Fibers that panicked, or could not start, and were not joined.
+    failed: RefCell<Vec<(JobId, DelegationError)>>,
+}
+
+/// The fibers of a scope whose job is neither over nor dropped (A5), each in a place of its own.
+#[derive(Default)]
+struct Children {
+    /// 0 where there is none.
+    jobs: Vec<JobId>,
+    vacant: Vec<usize>,
+}
+
+impl Children {
+    fn add(&mut self, job: JobId) -> usize {
+        let place = self.vacant.pop().unwrap_or_else(|| {
+            self.jobs.push(0);
+            self.jobs.len() - 1
+        });
+        self.jobs[place] = job;
+        place
+    }
+
+    fn remove(&mut self, place: usize) {
+        self.jobs[place] = 0;
+        self.vacant.push(place);
+    }
+
+    fn count(&self) -> usize {
+        self.jobs.len() - self.vacant.len()
+    }
+}
+
+impl<'scope> Scope<'scope, '_> {
+    /// Starts a fiber on this worker, which may borrow whatever lives as long as the scope.
+    ///
+    /// Fibers of the scope may start others in it.
+    #[track_caller]
+    pub fn spawn<U: 'scope, F>(&'scope self, f: F) -> ScopedJoinHandle<'scope, U>
+    where
+        F: FnOnce() -> U + 'scope,
+    {
+        let spawned_at = Location::caller();
+        let (sender, receiver) = oneshot::channel();
+        on_worker("Scope::spawn", "use `std::thread::scope`", |here| {
+            let origin = Origin::of::<F>(here.index as u32, spawned_at);
+            let (id, state) = (here.new_job(), Rc::clone(&self.state));
+            if !refuses_fibers() {
+                let parts = (f, sender, Running::new(&self.state, id));
+                let start = move |start| {
+                    // Captured as one: of a job that never begins they are dropped in this order, too (A5).
+                    let (f, sender, running) = identity(parts);
+                    let tell = |outcome: Result<U, DelegationError>| {
+                        running.state.note(id, outcome.as_ref().err());
+                        sender.send(outcome);
+                    };
+                    run_job(f, start, origin, tell);
+                    // A5: `run_job` has taken all that was borrowed.
+                    drop(running);
+                };
+                // SAFETY: A5, A6 and A7: what it has borrowed outlives the scope, which does not end before `running` is dropped.
+                let start = unsafe { InlineClosure::borrowing(start) };
+                submit(here, Job { start, spawned_at, id });
+            }
+            if state.cancelled.get() {
+                here.cancel_job(here.index, id);
+            }
+            let pending = Pending::new(receiver, origin);
+            ScopedJoinHandle { pending, canceller: Canceller::here(here, id), id, state, scope: PhantomData }
+        })
+    }
+}
+
+impl ScopeState {
+    fn is_empty(&self) -> bool {
+        self.children.borrow().count() == 0
+    }
+
+    /// Whether the fibers have to be told that the one that waits is cancelled.
+    fn has_to_cancel(&self) -> bool {
+        self.fiber.is_cancelled() && !self.cancelled.get()
+    }
+
+    fn cancel_fibers(&self, here: &Worker) {
+        self.cancelled.set(true);
+        self.children
+            .borrow()
+            .jobs
+            .iter()
+            .filter(|job| **job > 0)
+            .for_each(|job| here.cancel_job(here.index, *job));
+    }
+
+    /// Waits for all fibers of the scope. If the one that waits is cancelled, they are.
+    fn wait(&self) {
+        /// A6: there is nowhere to go while fibers borrow what unwinding would end.
+        struct Abort;
+        impl Drop for Abort {
+            fn drop(&mut self) {
+                eprintln!(
+                    "gossamer: waiting for the fibers of a scope panicked: this is a bug in gossamer; the process ends"
+                );
+                process::abort();
+            }
+        }
+        if self.is_empty() {
+            return;
+        }
+        let abort = Abort;
+        let noted = Fiber::note_wait("scope");
+        while !self.is_empty() {
+            with_worker(|here| {
+                if self.has_to_cancel() {
+                    self.cancel_fibers(here);
+                }
+                here.wait_until(|| self.is_empty() || self.has_to_cancel());
+            });
+        }
+        drop(noted);
+        std::mem::forget(abort);
+    }
+
+    /// Notes what a fiber came to, for whoever does not join it.
+    fn note(&self, job: JobId, error: Option<&DelegationError>) {
+        let failure = error.filter(|error| *error.reason() != Reason::Cancelled);
+        self.failed.borrow_mut().extend(failure.map(|error| (job, error.clone())));
+    }
+
+    /// The fiber was joined: whoever did knows.
+    fn forget(&self, job: JobId) {
+        self.failed.borrow_mut().retain(|(other, _)| *other != job);
+    }
+
+    fn take_failure(&self) -> Option<DelegationError> {
+        self.failed.take().into_iter().next().map(|(_, error)| error)
+    }
+}
+
+/// A fiber of a scope whose job is not over (A5).
+struct Running {
+    state: Rc<ScopeState>,
+    place: usize,
+}
+
+impl Running {
+    fn new(state: &Rc<ScopeState>, job: JobId) -> Self {
+        let place = state.children.borrow_mut().add(job);
+        Self { state: Rc::clone(state), place }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.state.children.borrow_mut().remove(self.place);
+        if self.state.is_empty() {
+            with_worker(|here| here.fibers.scheduler.unpark(Rc::clone(&self.state.fiber)));
+        }
+    }
+}
+
+/// A fiber of a [`scope`]: what [`Scope::spawn`] returns. Dropping it leaves the fiber to the scope, which waits for it.
+pub struct ScopedJoinHandle<'scope, U> {
+    pending: Pending<U>,
+    canceller: Canceller,
+    id: JobId,
+    state: Rc<ScopeState>,
+    scope: PhantomData<&'scope ()>,
+}
+
+impl<U> ScopedJoinHandle<'_, U> {
+    /// Waits until the fiber ends and returns its result.
+    ///
+    /// # Panics
+    /// As [`JoinHandle::join`](crate::JoinHandle::join).
+    #[track_caller]
+    pub fn join(self) -> U {
+        match self.try_join() {
+            Ok(result) => result,
+            Err(error) => rethrow(error, Location::caller()),
+        }
+    }
+
+    /// As [`join`](Self::join), but returns why there is no result. The scope does not panic because of it then.
+    ///
+    /// # Errors
+    /// As [`JoinHandle::try_join`](crate::JoinHandle::try_join).
+    ///
+    /// # Panics
+    /// Where it cannot wait.
+    #[track_caller]
+    pub fn try_join(self) -> Result<U, DelegationError> {
+        refuse_while_unwinding("joins a fiber", "join it before");
+        let outcome = self.pending.try_wait();
+        self.state.forget(self.id);
+        outcome
+    }
+
+    /// Cancels the fiber, as [`JoinHandle::cancel`](crate::JoinHandle::cancel) does. The scope does not panic because of that.
+    pub fn cancel(&self) {
+        if !self.is_finished() {
+            self.canceller.cancel();
+        }
+    }
+
+    /// Whether the fiber has ended.
+    pub fn is_finished(&self) -> bool {
+        self.pending.is_finished()
+    }
+}
+
+impl fmt::Debug for Scope<'_, '_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Scope").field("fibers", &self.state.children.borrow().count()).finish_non_exhaustive()
+    }
+}
+
+impl<U> fmt::Debug for ScopedJoinHandle<'_, U> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("ScopedJoinHandle").field(&self.pending).finish()
+    }
+}

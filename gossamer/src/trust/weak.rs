@@ -1,0 +1,70 @@
+//! [`WeakTrust`]: a trust that does not keep its property.
+
+use crate::trust::handle::Handle;
+use crate::trust::{NoRef, Trust};
+use std::fmt;
+use std::marker::PhantomData;
+use std::sync::{Arc, Weak};
+
+/// A trust that does not keep its property: what [`Trust::downgrade`] returns.
+///
+/// Trusts in a cycle keep each other's properties until the runtime ends; with a weak one in each cycle they do not. It is about the
+/// trusts of its own node: it can be [upgraded](Self::upgrade) as long as there is another trust of the property on the node on which
+/// it was made. So it travels between workers of a node, and does not leave it: send a trust, and weaken it there.
+///
+/// ```
+/// # gossamer::run(gossamer::Config::default().threads(1), || {
+/// let list = gossamer::entrust(vec![1, 2, 3]);
+/// let weak = list.downgrade();
+/// assert_eq!(weak.upgrade().map(|list| list.apply(|list| list.len())), Some(3));
+/// drop(list);
+/// assert!(weak.upgrade().is_none());
+/// # });
+/// ```
+pub struct WeakTrust<T: 'static> {
+    handle: Weak<Handle>,
+    of: PhantomData<fn(&mut T)>,
+}
+
+impl<T: 'static> Trust<T> {
+    /// A trust of the same property that does not keep it. Costs what a clone costs.
+    pub fn downgrade(&self) -> WeakTrust<T> {
+        WeakTrust { handle: Arc::downgrade(self.handle()), of: PhantomData }
+    }
+}
+
+impl<T: 'static> WeakTrust<T> {
+    /// One that no property belongs to: it is never upgraded.
+    pub const fn new() -> Self {
+        Self { handle: Weak::new(), of: PhantomData }
+    }
+
+    /// A trust of the property, unless the last one of this node is gone.
+    pub fn upgrade(&self) -> Option<Trust<T>> {
+        self.handle.upgrade().map(Trust::of_handle)
+    }
+}
+
+impl<T> Default for WeakTrust<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<T> Clone for WeakTrust<T> {
+    fn clone(&self) -> Self {
+        Self { handle: Weak::clone(&self.handle), of: PhantomData }
+    }
+}
+
+impl<T> fmt::Debug for WeakTrust<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.upgrade() {
+            Some(trust) => write!(f, "Weak{trust:?}"),
+            None => write!(f, "WeakTrust<{}>(gone)", std::any::type_name::<T>()),
+        }
+    }
+}
+
+// SAFETY: inside a process its handle is valid on every thread; it is not encoded.
+unsafe impl<T> NoRef for WeakTrust<T> {}

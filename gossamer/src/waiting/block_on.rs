@@ -1,0 +1,27 @@
+//! [`block_on`]: the way from futures to fibers.
+
+use crate::worker::fibers::wake;
+use std::future::Future;
+
+/// Waits for a future: a fiber lets the others of its worker run meanwhile, a thread that is no worker sleeps.
+///
+/// So a fiber can call libraries that are written with futures, as long as these do not need the reactor of another runtime (the
+/// sockets and timers of tokio do). The future is polled on the stack of its caller, so it need not be `Send` and may borrow.
+///
+/// ```
+/// # gossamer::run(gossamer::Config::default().threads(1), || {
+/// let numbers = gossamer::entrust(vec![1, 2, 3]);
+/// let (first, sum) = gossamer::block_on(async {
+///     let first = numbers.apply_async(|numbers| numbers[0]);
+///     let sum = numbers.apply_async(|numbers| numbers.iter().sum::<i32>());
+///     (first.await, sum.await)
+/// });
+/// assert_eq!((first, sum), (1, 6));
+/// # });
+/// ```
+///
+/// # Panics
+/// In a delegated closure or a callback, which cannot wait; and if the future does.
+pub fn block_on<F: Future>(future: F) -> F::Output {
+    wake::block_on_in_turn(future, "block_on")
+}

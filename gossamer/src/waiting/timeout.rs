@@ -1,0 +1,73 @@
+//! [`timeout`]: waiting no longer than a time.
+
+use crate::waiting::{block_on, sleep_async};
+use std::fmt;
+use std::future::{Future, IntoFuture, poll_fn};
+use std::pin::{Pin, pin};
+use std::task::Poll;
+use std::time::Duration;
+
+/// The time of a [`timeout`] has passed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Elapsed(Duration);
+
+impl Elapsed {
+    /// How long was waited.
+    pub fn duration(&self) -> Duration {
+        self.0
+    }
+}
+
+impl fmt::Display for Elapsed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "not ready after {:?}", self.0)
+    }
+}
+
+impl std::error::Error for Elapsed {}
+
+impl From<Elapsed> for std::io::Error {
+    fn from(elapsed: Elapsed) -> Self {
+        Self::new(std::io::ErrorKind::TimedOut, elapsed)
+    }
+}
+
+/// Waits for a future, but for `duration` at most; a fiber lets others run meanwhile.
+///
+/// The future is any: a [`Pending`](crate::Pending), a [`JoinHandle`](crate::JoinHandle), what [`sync`](crate::sync) and sockets
+/// have, an `async` block. It is dropped when the time has passed, or handed over as `&mut` and asked again. That stops neither a
+/// request nor a fiber: what was sent is served, only nobody waits for the answer.
+///
+/// ```
+/// use std::time::Duration;
+/// # gossamer::run(gossamer::Config::default().threads(1), || {
+/// let slow = gossamer::spawn(|| gossamer::sleep(Duration::from_secs(3600)));
+/// let outcome = gossamer::timeout(Duration::from_millis(5), slow);
+/// assert_eq!(outcome.unwrap_err().to_string(), "not ready after 5ms");
+/// # });
+/// ```
+///
+/// # Errors
+/// If the time has passed and the future is still not ready.
+///
+/// # Panics
+/// In a delegated closure or a callback, which cannot wait; and if the future does.
+pub fn timeout<F: IntoFuture>(duration: Duration, future: F) -> Result<F::Output, Elapsed> {
+    block_on(timeout_async(duration, future))
+}
+
+/// As [`timeout`], to be awaited.
+///
+/// # Errors
+/// If the time has passed and the future is still not ready.
+pub async fn timeout_async<F: IntoFuture>(duration: Duration, future: F) -> Result<F::Output, Elapsed> {
+    let (mut future, mut sleep) = (pin!(future.into_future()), sleep_async(duration));
+    poll_fn(|context| {
+        // The future first: one that is ready has not timed out, however late its waiter comes.
+        if let Poll::Ready(output) = future.as_mut().poll(context) {
+            return Poll::Ready(Ok(output));
+        }
+        Pin::new(&mut sleep).poll(context).map(|()| Err(Elapsed(duration)))
+    })
+    .await
+}

@@ -1,0 +1,285 @@
+//! What a worker does when a turn found nothing: spin, offer its processor to others, or sleep; and how it learns which.
+//!
+//! To spin is worth it if work comes sooner than a sleep and a wake-up take, and if nobody else wants the processor. A worker whose
+//! work comes from other workers always spins for a while: if two that answer each other slept, each would make the other's work come
+//! late. One that watches sockets of the program serves clients, which may want its processor, so it goes by what has happened:
+//!
+//! - **What ended its idle times.** If a socket did, it has half the patience the next time: a poller that is asked in vain and
+//!   one that sleeps cost a system call alike. If other work did that spinning finds, within the time it may take ([`SPIN_TIME`]), it has
+//!   more. So a worker of which all work comes from sockets sleeps at once, and one that answers another worker spins.
+//! - **Whether others want the processor.** An offer (`sched_yield`) that takes longer than one to nobody has run somebody else.
+//!   If that was short, those who run beside the worker soon wait for it, such as clients of a server. Then it does not spin, but
+//!   offers once before it sleeps: they go on, nobody has to be woken, and the poller tells of many events at once. If it was
+//!   long, the processor is somebody's who does not wait ([`LONG`]), and a worker that offers comes late; then it sleeps at once,
+//!   since who wakes up comes before those who never sleep.
+//!
+//! What was learned of others is forgotten after so many idle times ([`MEMORY`]) in which nobody has accepted an offer. A worker
+//! that does not spin offers now and then to learn of it ([`PROBE_EVERY`]).
+
+use std::cell::Cell;
+use std::time::{Duration, Instant};
+
+/// Turns without work before the worker offers its processor to others, at most: about the time a peer takes to answer. A look
+/// at a connection counts as so many.
+const SPINS: u32 = 400;
+const SPINS_PER_CONNECTION: u32 = 3;
+/// The same as a time, for turns that are long: where there are many lanes, or an RDMA device in software, which needs the processor.
+const SPIN_TIME: Duration = Duration::from_micros(50);
+/// Turns between two looks at the clock.
+const CLOCK_EVERY: u32 = 32;
+/// Offers before it sleeps, at most.
+const OFFERS: u32 = 20;
+/// What an offer takes that nobody has accepted: less than this.
+const OFFER_TIME: Duration = Duration::from_micros(5);
+/// What one takes that somebody has accepted who does not wait for the worker: more than this.
+const LONG: Duration = Duration::from_micros(500);
+/// Idle times for which it remembers that somebody has accepted an offer.
+const MEMORY: u32 = 64;
+/// Idle times without an offer, of a worker that is not patient enough to make one.
+const PROBE_EVERY: u32 = 16;
+/// What patience grows by, beside what there is.
+const GROWTH: u32 = 32;
+
+/// How long a worker has been idle, and what it has learned.
+pub(crate) struct Idleness {
+    /// Since when; none while it is busy.
+    since: Cell<Option<Instant>>,
+    turns: Cell<u32>,
+    offers: Cell<u32>,
+    /// It has slept since.
+    has_slept: Cell<bool>,
+    /// A socket has had something since.
+    by_socket: Cell<bool>,
+    /// It watches sockets of the program, and so goes by what it has learned.
+    learns: Cell<bool>,
+    /// Turns that it spins.
+    patience: Cell<u32>,
+    company: Cell<Company>,
+    /// Idle times to come in which it remembers its company.
+    memory: Cell<u32>,
+    /// Idle times since the last offer.
+    unoffered: Cell<u32>,
+}
+
+/// Who wants the processor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Company {
+    Nobody,
+    /// They run for a short time.
+    Brief,
+    Long,
+}
+
+impl Default for Idleness {
+    fn default() -> Self {
+        Self {
+            since: Cell::default(),
+            turns: Cell::default(),
+            offers: Cell::default(),
+            has_slept: Cell::default(),
+            by_socket: Cell::default(),
+            learns: Cell::default(),
+            patience: Cell::new(SPINS),
+            company: Cell::new(Company::Nobody),
+            memory: Cell::default(),
+            unoffered: Cell::default(),
+        }
+    }
+}
+
+impl Idleness {
+    /// A turn found something.
+    #[inline(always)]
+    pub(crate) fn reset(&self) {
+        if let Some(since) = self.since.take() {
+            self.learn(since);
+        }
+    }
+
+    /// The worker has asked its poller; whether a socket had something.
+    #[inline(always)]
+    pub(crate) fn note_poll(&self, by_socket: bool) {
+        self.by_socket.set(self.by_socket.get() || by_socket);
+    }
+
+    /// The worker has slept.
+    pub(crate) fn note_sleep(&self) {
+        self.has_slept.set(true);
+    }
+
+    fn learn(&self, since: Instant) {
+        let patience = self.patience.get();
+        let has_slept = self.has_slept.replace(false);
+        if self.by_socket.take() {
+            self.patience.set(patience / 2);
+        } else if !has_slept || since.elapsed() < SPIN_TIME {
+            self.patience.set(SPINS.min(2 * patience + GROWTH));
+        }
+        let memory = self.memory.get().saturating_sub(1);
+        self.memory.set(memory);
+        if memory == 0 {
+            self.company.set(Company::Nobody);
+        }
+        self.unoffered.set(if self.offers.take() > 0 { 0 } else { self.unoffered.get() + 1 });
+        self.turns.set(0);
+    }
+
+    /// One turn found nothing, with so many connections to nodes looked at; whether it is time to sleep. `learns`: it watches sockets of
+    /// the program.
+    pub(crate) fn is_time_to_sleep(&self, connections: usize, learns: bool) -> bool {
+        self.learns.set(learns);
+        let Some(since) = self.since.get() else {
+            self.since.set(Some(Instant::now()));
+            // What a socket had before was the work of the turns before.
+            self.by_socket.set(false);
+            return self.spins() == 0 && self.most_offers() == 0;
+        };
+        if self.has_slept.get() {
+            return true;
+        }
+        let turns = self.turns.get();
+        if turns < self.spins() {
+            self.spin(turns, since, 1 + SPINS_PER_CONNECTION * connections as u32);
+            return false;
+        }
+        if self.offers.get() < self.most_offers() {
+            self.offer();
+            return false;
+        }
+        true
+    }
+
+    /// Turns that it spins this time.
+    fn spins(&self) -> u32 {
+        match self.company.get() {
+            _ if !self.learns.get() => SPINS,
+            Company::Nobody => self.patience.get(),
+            Company::Brief | Company::Long => 0,
+        }
+    }
+
+    /// Offers that it makes this time.
+    fn most_offers(&self) -> u32 {
+        match self.company.get() {
+            _ if !self.learns.get() => OFFERS,
+            Company::Nobody => {
+                let probes = u32::from(self.unoffered.get() >= PROBE_EVERY);
+                probes.max(OFFERS * self.patience.get() / SPINS)
+            }
+            Company::Brief => 1,
+            Company::Long => 0,
+        }
+    }
+
+    fn spin(&self, turns: u32, since: Instant, look: u32) {
+        let is_long = turns % CLOCK_EVERY < look && since.elapsed() >= SPIN_TIME;
+        self.turns.set(if is_long { SPINS } else { turns.saturating_add(look) });
+        std::hint::spin_loop();
+    }
+
+    fn offer(&self) {
+        let before = Instant::now();
+        std::thread::yield_now();
+        self.offers.set(self.offers.get() + 1);
+        self.note_offer(before.elapsed());
+    }
+
+    /// An offer has taken so long.
+    fn note_offer(&self, time: Duration) {
+        if time >= OFFER_TIME {
+            self.company.set(if time >= LONG { Company::Long } else { Company::Brief });
+            self.memory.set(MEMORY);
+        }
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    /// Turns that find nothing until it is time to sleep.
+    fn turns_until_sleep(idleness: &Idleness) -> u32 {
+        let mut turns = 1;
+        while !idleness.is_time_to_sleep(0, true) {
+            turns += 1;
+        }
+        idleness.note_sleep();
+        turns
+    }
+
+    /// An idle time that a socket ends.
+    fn wait_for_socket(idleness: &Idleness) -> u32 {
+        let turns = turns_until_sleep(idleness);
+        idleness.note_poll(true);
+        idleness.reset();
+        turns
+    }
+
+    #[test]
+    fn a_worker_whose_work_comes_from_sockets_comes_to_sleep_at_once() {
+        let idleness = Idleness::default();
+        for _ in 0..10 {
+            wait_for_socket(&idleness);
+        }
+        assert_eq!(idleness.patience.get(), 0);
+        idleness.note_offer(LONG);
+        assert_eq!(turns_until_sleep(&idleness), 1);
+        assert!(idleness.is_time_to_sleep(0, true), "it has been woken for nothing");
+    }
+
+    #[test]
+    fn a_worker_that_is_answered_soon_spins_again() {
+        let idleness = Idleness::default();
+        for _ in 0..10 {
+            wait_for_socket(&idleness);
+        }
+        for _ in 0..10 {
+            // Woken sooner than it would have fallen asleep, or while it spins: some of these at least, on any machine.
+            while idleness.patience.get() == 0 {
+                turns_until_sleep(&idleness);
+                idleness.reset();
+            }
+            idleness.is_time_to_sleep(0, true);
+            idleness.reset();
+        }
+        assert_eq!(idleness.patience.get(), SPINS);
+    }
+
+    #[test]
+    fn a_worker_beside_others_does_not_spin_for_a_while() {
+        for (time, offers) in [(OFFER_TIME, 1), (LONG, 0)] {
+            let idleness = Idleness::default();
+            idleness.learns.set(true);
+            idleness.note_offer(time);
+            for _ in 0..MEMORY {
+                assert_eq!((idleness.spins(), idleness.most_offers()), (0, offers));
+                idleness.learn(Instant::now());
+            }
+            assert_eq!((idleness.spins(), idleness.most_offers()), (SPINS, OFFERS));
+        }
+    }
+
+    #[test]
+    fn a_worker_that_does_not_spin_offers_now_and_then_all_the_same() {
+        let idleness = Idleness::default();
+        idleness.learns.set(true);
+        idleness.patience.set(0);
+        for _ in 0..PROBE_EVERY {
+            assert_eq!(idleness.most_offers(), 0);
+            idleness.note_poll(true);
+            idleness.learn(Instant::now());
+        }
+        assert_eq!(idleness.most_offers(), 1);
+    }
+
+    #[test]
+    fn a_worker_without_sockets_spins_whatever_others_do() {
+        let idleness = Idleness::default();
+        for _ in 0..10 {
+            wait_for_socket(&idleness);
+        }
+        idleness.note_offer(LONG);
+        idleness.is_time_to_sleep(0, false);
+        assert_eq!((idleness.spins(), idleness.most_offers()), (SPINS, OFFERS));
+    }
+}

@@ -1,0 +1,40 @@
+//! The same calls with closures that capture, inside marked functions, on several nodes.
+
+use gossamer::{Latch, Replies, Sharded, Trust, Trustee, delegate};
+use integration_tests::{far, on_nodes};
+use std::collections::HashMap;
+
+#[test]
+fn closures_that_capture_are_launched_sent_and_batched() {
+    #[delegate]
+    fn body() {
+        let (more, text) = (5_u64, String::from("text"));
+        let latch = far().entrust(Latch::new(10_u64));
+        assert_eq!(latch.try_launch(move |value| *value + more), Ok(15));
+        assert_eq!(latch.launch_async(move |value| *value + more).wait(), 15);
+        assert_eq!(latch.launch_read(move |value| *value * more), 50);
+        let latches = [latch.clone(), far().entrust(Latch::new(1))];
+        let sum =
+            Trust::launch_all(&latches, move |values| values.iter().map(|value| **value).sum::<u64>() + more);
+        assert_eq!(sum, 16);
+        let mut replies = Replies::new();
+        for (number, trustee) in Trustee::all().into_iter().enumerate() {
+            let property = trustee.entrust(number);
+            let text = text.clone();
+            property.apply_into(&replies, number, move |number| format!("{text} {number}"));
+        }
+        while let Some((number, reply)) = replies.next() {
+            assert_eq!(reply, Ok(format!("text {number}")));
+        }
+        let table = Sharded::<u64, HashMap<u64, u64>>::on(&Trustee::all(), || HashMap::new());
+        let items = (0..100).map(|key| (key, key));
+        let stored = table.apply_batch(items, move |shard, key, value| {
+            shard.insert(key, value + more);
+            value + more
+        });
+        assert_eq!(stored[7], 12);
+        let lengths = table.map_all(move |shard| shard.len() as u64 + more);
+        assert_eq!(lengths.iter().sum::<u64>(), 100 + 5 * lengths.len() as u64);
+    }
+    on_nodes(2, 2, body);
+}

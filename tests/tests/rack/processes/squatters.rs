@@ -1,0 +1,120 @@
+//! Names of sockets of one machine, which every user can see, and take when they are free.
+
+use super::{Nodes, start, wait};
+use gossamer::FabricChoice::{self, Shm, Tcp, Verbs};
+use integration_tests::{is_tested, watched};
+use std::collections::{BTreeMap, HashSet};
+use std::io::{BufRead, BufReader};
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixListener};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+/// The names that a process listens at.
+fn names(process: u32) -> HashSet<String> {
+    let Ok(descriptors) = std::fs::read_dir(format!("/proc/{process}/fd")) else { return HashSet::new() };
+    let links = descriptors.flatten().filter_map(|descriptor| std::fs::read_link(descriptor.path()).ok());
+    let own: HashSet<String> = links.map(|link| link.to_string_lossy().into_owned()).collect();
+    let table = std::fs::read_to_string("/proc/net/unix").unwrap();
+    let named = table.lines().filter_map(|line| {
+        let columns: Vec<&str> = line.split_whitespace().collect();
+        // Accepted connections have the name of their listener, too.
+        let is_listening = columns[3] == "00010000";
+        let name = columns.get(7)?.strip_prefix('@').filter(|_| is_listening)?;
+        own.contains(&format!("socket:[{}]", columns[6])).then(|| name.to_owned())
+    });
+    named.collect()
+}
+
+/// Sees all names that processes have at any time, and takes each as soon as it is free.
+struct Squatter {
+    ends: Arc<AtomicBool>,
+    thread: JoinHandle<BTreeMap<String, Option<UnixListener>>>,
+}
+
+impl Squatter {
+    fn watch(nodes: &Nodes) -> Self {
+        let processes: Vec<u32> = nodes.0.iter().map(std::process::Child::id).collect();
+        let ends = Arc::new(AtomicBool::new(false));
+        let has_ended = Arc::clone(&ends);
+        let thread = thread::spawn(move || {
+            let mut taken = BTreeMap::new();
+            while !has_ended.load(Ordering::Relaxed) {
+                for name in processes.iter().flat_map(|process| names(*process)) {
+                    taken.entry(name).or_insert(None);
+                }
+                for (name, listener) in taken.iter_mut().filter(|(_, listener)| listener.is_none()) {
+                    *listener = UnixListener::bind_addr(&SocketAddr::from_abstract_name(name).unwrap()).ok();
+                }
+                thread::sleep(Duration::from_millis(1));
+            }
+            taken
+        });
+        Self { ends, thread }
+    }
+
+    /// The names that were seen, and who has taken them meanwhile.
+    fn end(self) -> BTreeMap<String, Option<UnixListener>> {
+        self.ends.store(true, Ordering::Relaxed);
+        self.thread.join().unwrap()
+    }
+}
+
+fn started(nodes: usize, fabric: FabricChoice) -> (Nodes, Squatter) {
+    let mut all = start("sleep", nodes, fabric);
+    let squatter = Squatter::watch(&all);
+    let mut line = String::new();
+    BufReader::new(all.0[0].stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+    assert_eq!(line, format!("{nodes} nodes are up\n"));
+    (all, squatter)
+}
+
+#[test]
+fn nodes_that_share_no_memory_have_no_socket_with_a_name() {
+    watched(|| {
+        for fabric in [Tcp, Verbs].into_iter().filter(|fabric| is_tested(*fabric)) {
+            let (nodes, squatter) = started(3, fabric);
+            let seen = squatter.end();
+            // The simulated device has some.
+            let nodes_own = seen.keys().filter(|name| !name.starts_with("verbs-sim")).collect::<Vec<_>>();
+            assert!(nodes_own.is_empty(), "{fabric}: {nodes_own:?}");
+            drop(nodes);
+        }
+    });
+}
+
+#[test]
+fn a_node_that_runs_waits_at_no_name_for_others() {
+    watched(|| {
+        let (nodes, squatter) = started(3, Shm);
+        squatter.end();
+        let left: Vec<_> = nodes.0.iter().flat_map(|node| names(node.id())).collect();
+        assert!(left.is_empty(), "{left:?}");
+    });
+}
+
+#[test]
+fn who_takes_the_names_of_nodes_that_have_ended_does_not_keep_the_report_back() {
+    watched(|| {
+        let (mut nodes, squatter) = started(4, Shm);
+        let signal = |node: &std::process::Child, signal| {
+            let process = i32::try_from(node.id()).unwrap();
+            // SAFETY: sends a signal to a child that nobody has waited for.
+            assert_eq!(unsafe { libc::kill(process, signal) }, 0);
+        };
+        // So that node 0 cannot report that node 1 has ended.
+        signal(&nodes.0[0], libc::SIGSTOP);
+        nodes.0[1].kill().unwrap();
+        thread::sleep(Duration::from_millis(200));
+        nodes.0[0].kill().unwrap();
+        let ended = wait(&mut nodes);
+        let taken = squatter.end();
+        assert!(taken.values().any(Option::is_some), "nothing was to be taken: {taken:?}");
+        let reports: Vec<&str> =
+            ended.iter().map(|node| node.errors.as_str()).filter(|errors| !errors.is_empty()).collect();
+        assert_eq!(reports.len(), 1, "{reports:?}");
+        assert!(reports[0].contains("node 0 (process ") && !ended[2].errors.is_empty(), "{reports:?}");
+    });
+}

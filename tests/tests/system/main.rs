@@ -1,0 +1,13 @@
+//! What a program has others do for it, while its fibers wait: threads that may block, files, processes, signals.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by it")]
+
+mod copying;
+mod files;
+mod halves;
+mod listeners;
+mod processes;
+mod serving;
+mod signals;
+mod sockets;
+mod unblock;
+mod unix;

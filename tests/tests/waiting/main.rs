@@ -1,0 +1,8 @@
+//! Waiting for anything: futures in fibers, the first of several, all of several, for a time; and what `gossamer::sync` has to
+//! wait for.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by it")]
+
+mod futures;
+mod select;
+mod sync;
+mod timeouts;

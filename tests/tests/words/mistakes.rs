@@ -1,0 +1,127 @@
+//! The line that a message names is the user's, and its advice fits.
+
+use gossamer::{Config, Latch, Reason, Trustee, entrust, spawn};
+use integration_tests::{in_child, in_runtime, panic_text, workers};
+use std::panic;
+use std::rc::Rc;
+use std::sync::Mutex;
+
+/// The panic of `body`: its text, and where it came from.
+fn panic_of(body: impl FnOnce()) -> (String, String) {
+    static PLACE: Mutex<String> = Mutex::new(String::new());
+    panic::set_hook(Box::new(|info| {
+        *PLACE.lock().unwrap() = info.location().map(ToString::to_string).unwrap_or_default();
+    }));
+    let text = panic_text(body);
+    let _ours = panic::take_hook();
+    (text, PLACE.lock().unwrap().clone())
+}
+
+#[test]
+fn outside_of_a_runtime_the_callers_line_is_named_and_what_starts_one() {
+    let calls: [(&str, fn()); 6] = [
+        ("entrust", || drop(entrust(1))),
+        ("spawn", || drop(spawn(|| ()))),
+        ("spawn_many_with", || drop(gossamer::spawn_many_with(1, |_, ()| (), ()))),
+        ("Trustee::here", || _ = Trustee::here()),
+        ("Trustee::all", || drop(Trustee::all())),
+        ("rack::nodes", || drop(gossamer::rack::nodes())),
+    ];
+    let ended = in_child(
+        |_| (),
+        move || {
+            for (call, body) in calls {
+                let (text, place) = panic_of(body);
+                assert!(text.starts_with(&format!("`{call}` on a thread")), "{text}");
+                assert!(text.contains("#[gossamer::main]") && text.contains("`gossamer::run`"), "{text}");
+                assert!(place.contains("words/mistakes.rs"), "{call}: {place}");
+            }
+        },
+    );
+    assert!(ended.status.success(), "{}", ended.errors);
+}
+
+#[gossamer::delegate]
+#[test]
+fn a_blocking_call_in_a_delegated_closure_is_named_by_its_own_line() {
+    in_runtime(2, || {
+        for trustee in Trustee::all() {
+            let (outer, inner) = (trustee.entrust(1_u64), entrust(2_u64));
+            let latch = entrust(Latch::new(0_u64));
+            let (line, twin) = (line!() + 1, inner.clone());
+            let apply = outer.try_apply(move |_| twin.apply(|inner| *inner));
+            let wait = outer.try_apply(move |_| inner.apply_async(|inner| *inner).wait());
+            let launch = outer.try_apply(move |_| latch.launch(|inner| *inner));
+            let sleep = outer.try_apply(|_| gossamer::sleep(std::time::Duration::ZERO));
+            let errors = [apply.map(drop), wait.map(drop), launch.map(drop), sleep];
+            for (error, line) in errors.into_iter().zip(line..) {
+                let Err(error) = error else { panic!("it has blocked") };
+                let Reason::Panicked { message, place, .. } = error.reason() else { panic!("{error}") };
+                assert!(message.starts_with("blocking "), "{message}");
+                let place = place.as_deref().unwrap();
+                assert!(place.contains(&format!("words/mistakes.rs:{line}:")), "{place} is not line {line}");
+            }
+        }
+    });
+}
+
+#[test]
+fn what_is_no_send_is_entrusted_on_its_own_worker() {
+    in_runtime(1, || {
+        let list = entrust(Rc::new(7_u64));
+        assert_eq!(list.apply(|list| **list), 7);
+        let boxed = entrust(Box::new(|| 8_u64) as Box<dyn Fn() -> u64>);
+        assert_eq!(boxed.apply(|boxed| boxed()), 8);
+    });
+}
+
+#[test]
+fn an_error_that_is_debugged_reads_as_it_is_displayed() {
+    in_runtime(1, || {
+        let error = entrust(0_u64).try_apply(|_| -> () { panic!("as asked for") }).unwrap_err();
+        assert_eq!(format!("{error:?}"), format!("{error}"));
+        assert!(error.to_string().contains("as asked for"));
+    });
+}
+
+#[test]
+fn a_runtime_that_cannot_start_says_why_and_nothing_else() {
+    let ended = in_child(
+        |command| {
+            command.env("GOSSAMER_THREADS", "none").env("RUST_BACKTRACE", "1");
+        },
+        || {
+            if panic::catch_unwind(|| gossamer::run(Config::default(), || ())).is_ok() {
+                std::process::exit(9);
+            }
+        },
+    );
+    assert!(ended.status.success(), "{}", ended.errors);
+    let said: Vec<_> = ended.errors.lines().collect();
+    assert!(said.len() == 1 && said[0].contains("gossamer: cannot start: GOSSAMER_THREADS"), "{said:?}");
+}
+
+#[test]
+fn a_panic_of_a_fiber_that_nobody_joins_is_printed_and_changes_no_exit_status() {
+    let ended = in_child(
+        |_| (),
+        || {
+            gossamer::run(workers(1), || {
+                drop(spawn(|| {
+                    let cell = std::cell::RefCell::new(1);
+                    let _one = cell.borrow_mut();
+                    drop(cell.borrow_mut());
+                }));
+                gossamer::yield_now();
+            });
+        },
+    );
+    assert!(ended.status.success(), "{}", ended.errors);
+    let line =
+        ended.errors.lines().find(|line| line.starts_with("gossamer: a fiber whose handle was dropped"));
+    assert!(
+        line.is_some_and(|line| line.contains("borrowed") && line.contains("sent from")),
+        "{}",
+        ended.errors
+    );
+}
