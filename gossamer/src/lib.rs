@@ -76,6 +76,7 @@ pub mod glossary {}
 
 mod atomic;
 mod blocking;
+pub mod collections;
 mod fabric;
 mod kernel;
 mod lane;

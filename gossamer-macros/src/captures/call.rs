@@ -63,6 +63,22 @@ const SHARDED_METHODS: [(&str, Arguments); 6] = [
 /// Those of them that are called on a value. Many other types have a `with` and an `on`.
 const SHARDED_CALLS: usize = 4;
 
+/// Those of a `DistVec` that are called on a value. Many other types have an `update`, of a closure alone.
+const DIST_VEC_METHODS: [(&str, Arguments); 8] = [
+    ("update", Arguments::Captures("update_with")),
+    ("update_then", Arguments::Captures("update_with_then")),
+    ("update_async", Arguments::Captures("update_with_async")),
+    ("updates", Arguments::Captures("updates_with")),
+    ("update_with", Arguments::Explicit),
+    ("update_with_then", Arguments::Explicit),
+    ("update_with_async", Arguments::Explicit),
+    ("updates_with", Arguments::Explicit),
+];
+
+/// Those of its type.
+const DIST_VEC_FUNCTIONS: [(&str, Arguments); 2] =
+    [("from_fn", Arguments::Captures("from_fn_with")), ("from_fn_with", Arguments::Explicit)];
+
 /// The functions that do.
 const FUNCTIONS: [(&str, Arguments); 5] = [
     ("spawn", Arguments::Captures("spawn_with")),
@@ -106,6 +122,10 @@ impl Delegation {
         let on_trustee = || Trustees::of_expr(&call.receiver, scopes) == Some(Trustees::One);
         let called = find(&TRUST_METHODS, &name)
             .or_else(|| find(&SHARDED_METHODS[..SHARDED_CALLS], &name))
+            .or_else(|| {
+                find(&DIST_VEC_METHODS, &name)
+                    .filter(|(called, _)| *called != "update" || call.args.len() > 1)
+            })
             .or_else(|| find(&TRUSTEE_METHODS, &name).filter(|_| name != "spawn" || on_trustee()))?;
         Self::of_closure(called, Callee::Method, call.args.iter(), scopes)
     }
@@ -174,6 +194,7 @@ fn delegating_function(path: &Path, scopes: &Scopes) -> Option<((&'static str, A
         Some("Trust") => (&TRUST_METHODS, Callee::Method),
         Some("Trustee") => (&TRUSTEE_METHODS, Callee::Method),
         Some("Sharded") => (&SHARDED_METHODS, Callee::Method),
+        Some("DistVec") => (&DIST_VEC_FUNCTIONS, Callee::Method),
         _ => return None,
     };
     Some((find(table, &name)?, callee))

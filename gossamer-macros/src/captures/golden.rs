@@ -64,6 +64,28 @@ fn captures_come_before_the_closure_whatever_other_arguments_there_are() {
 }
 
 #[test]
+fn closures_for_elements_are_known_by_their_calls() {
+    assert_rewritten(
+        "fn add(v: &DistVec<u64>, a: u64) { v.update(3, |n| *n += a); v.update_then(3, |n| *n + a, drop); v.updates(|n, b: u64| *n += a * b); }",
+        "fn add(v: &DistVec<u64>, a: u64) {
+            v.__update_with(3, (a,), const { |n, (a,)| { place!{} *n += a } });
+            v.__update_with_then(3, (a,), const { |n, (a,)| { place!{} *n + a } }, drop);
+            v.__updates_with((a,), const { |n, b: u64, (a,)| { place!{} *n += a * b } });
+        }",
+    );
+    assert_rewritten(
+        "fn make(a: usize) { DistVec::from_fn(9, |i| i + a); collections::DistVec::<usize>::from_fn(9, |i| i); }",
+        "fn make(a: usize) {
+            DistVec::__from_fn_with(9, (a,), const { |i, (a,)| { place!{} i + a } });
+            collections::DistVec::<usize>::from_fn(9, const { |i| { place!{} i } });
+        }",
+    );
+    let source =
+        "fn not_ours(c: &Cell<u64>, a: u64) { c.update(|n| n + a); std::array::from_fn(|i| i + a); }";
+    assert_rewritten(source, source);
+}
+
+#[test]
 fn a_callback_comes_after_the_captures() {
     assert_rewritten(
         "fn add(total: Trust<u64>, a: u64) { total.apply_then(|total| *total += a, |()| ()); }",

@@ -87,6 +87,18 @@ pub(crate) fn caught(payload: Box<dyn Any + Send>) -> Caught {
     Caught { message, place }
 }
 
+/// Goes on with a caught panic, whose message says more from here on.
+#[cold]
+#[inline(never)]
+pub(crate) fn resume_saying(payload: Box<dyn Any + Send>, more: impl FnOnce(String) -> String) -> ! {
+    let Caught { message, place } = caught(payload);
+    let message = more(message);
+    if let Some(place) = place {
+        note(message.clone(), place);
+    }
+    panic::resume_unwind(Box::new(message))
+}
+
 #[cold]
 fn message(payload: Box<dyn Any + Send>) -> String {
     let payload = match payload.downcast::<String>() {

@@ -1,8 +1,7 @@
 //! [`Trust`]: the handle of a property, and the ways to delegate to it.
 
-use crate::lane::error::{DelegationError, Origin};
+use crate::lane::error::DelegationError;
 use crate::lane::operation::refuse_captures;
-use crate::structures::oneshot;
 use crate::trust::call::{Target, or_report};
 use crate::trust::handle::Handle;
 use crate::trust::{NoRef, Pending, Trustee};
@@ -303,20 +302,6 @@ impl<T: 'static> Trust<T> {
     {
         const { refuse_captures::<F>() };
         self.send::<F, _, _, _>(closure, arguments, Location::caller())
-    }
-
-    pub(super) fn send<N, C: NoRef, U: NoRef, F>(
-        &self,
-        closure: F,
-        arguments: C,
-        sent_from: &'static Location<'static>,
-    ) -> Pending<U>
-    where
-        F: FnOnce(&mut T, C) -> U + Send + 'static,
-    {
-        let (sender, receiver) = oneshot::channel();
-        self.target().call_to::<N, _, _, _>(closure, arguments, sender);
-        Pending::new(receiver, Origin::of::<N>(self.handle.trustee, sent_from))
     }
 }
 

@@ -157,6 +157,32 @@ impl<T: 'static> Target<'_, T> {
         outcome.map_err(|Caught { message, place }| self.error::<N>(Reason::Panicked { message, place }))
     }
 
+    /// Applies a closure of any kind to a property of the caller's own worker, in this very call.
+    #[track_caller]
+    pub(super) fn call_at_hand<U, F>(&self, closure: F) -> Result<U, DelegationError>
+    where
+        F: FnOnce(&mut T) -> U,
+    {
+        // SAFETY: the reference is given up in this frame, which may be suspended meanwhile: A4.
+        let From::Trustee(here) = self.from(unsafe { worker::get() }) else {
+            panic!("`apply_here` for a property of another worker: use `apply`")
+        };
+        here.require_fiber("apply_here");
+        here.take_turn();
+        let nothing = |_: &mut T, ()| ();
+        if here.has_outstanding_here() {
+            // Behind what this fiber may have sent without waiting, as in `call_slowly`.
+            self.call_by_lane(here, here.index, Delegated::of::<F, _>(nothing), ())?;
+        }
+        let Some(property) = here.properties.get(self.property) else { return Err(self.ended::<F>()) };
+        context::note_operation(Delegated::that_is::<F, _>(&nothing).operation());
+        let outcome = catch::delegated(|| {
+            // SAFETY: as in `call_here`.
+            closure(unsafe { &mut *property.cast::<T>() })
+        });
+        outcome.map_err(|Caught { message, place }| self.error::<F>(Reason::Panicked { message, place }))
+    }
+
     /// The frame, its completion and the wait are written out here and in `call_node`: behind a common function that gets the sending as
     /// a closure, calls to a trustee on the caller's own worker take twice as long (bench `fibers-1`).
     #[inline(always)]

@@ -4,11 +4,13 @@ mod apply;
 #[cfg(feature = "rkyv")]
 mod archive;
 pub(crate) mod arguments_first;
+mod around;
 mod call;
 mod cancel;
 pub(crate) mod delegate;
 pub(crate) mod fiber_local;
 mod handle;
+mod here;
 mod hold;
 mod job;
 mod join;
@@ -35,6 +37,7 @@ mod weak;
 
 pub use crate::wire::NoRef;
 pub use apply::Trust;
+pub(crate) use apply::rethrow;
 #[cfg(feature = "rkyv")]
 pub use archive::Archive;
 pub use fiber_local::FiberLocal;

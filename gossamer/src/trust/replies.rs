@@ -1,6 +1,6 @@
 //! [`Replies`]: the results of many requests, in the order in which they come.
 
-use crate::lane::error::DelegationError;
+use crate::lane::error::{DelegationError, Reason, print};
 use crate::lane::operation::refuse_captures;
 use crate::structures::local_queue::LocalQueue;
 use crate::sys::fibers::fiber::Fiber;
@@ -32,7 +32,7 @@ use std::rc::{Rc, Weak};
 /// # });
 /// ```
 ///
-/// Dropping it does not stop the requests; their results are dropped where they come.
+/// Dropping it does not stop the requests; their results are dropped where they come, and a panic of one of them is printed.
 pub struct Replies<K, U> {
     queue: Rc<ReplyQueue<K, U>>,
 }
@@ -119,10 +119,14 @@ struct Expected<K, U> {
 
 impl<K, U> Expected<K, U> {
     fn arrive(self, outcome: Result<U, DelegationError>) {
-        if let Some(queue) = self.queue.upgrade()
-            && let Some(key) = queue.take_key(self.place)
+        if let Some(queue) = self.queue.upgrade() {
+            if let Some(key) = queue.take_key(self.place) {
+                queue.arrived.push((key, outcome));
+            }
+        } else if let Err(error) = outcome
+            && !matches!(error.reason(), Reason::Ended | Reason::Cancelled)
         {
-            queue.arrived.push((key, outcome));
+            print(&format!("gossamer: {error}; its reply was awaited by nobody\n"));
         }
     }
 }
@@ -206,7 +210,7 @@ impl<T: 'static> Trust<T> {
         self.apply_with_into(replies, key, closure, arguments);
     }
 
-    fn send_into<N, K: 'static, C: NoRef, U: NoRef, F>(
+    pub(crate) fn send_into<N, K: 'static, C: NoRef, U: NoRef, F>(
         &self,
         replies: &Replies<K, U>,
         key: K,

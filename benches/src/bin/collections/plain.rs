@@ -1,0 +1,90 @@
+//! Plain pinned threads that share a vector of atomics; one of them has a plain vector, and no atomics.
+
+use crate::indices;
+use benches::machine::pinned;
+use std::hint::{black_box, spin_loop};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::Instant;
+
+/// Threads wait for each other by spinning: a lock would cost what is measured.
+#[derive(Default)]
+struct Barrier {
+    come: AtomicUsize,
+    round: AtomicUsize,
+}
+
+impl Barrier {
+    fn wait(&self, threads: usize) {
+        let round = self.round.load(Ordering::Acquire);
+        if self.come.fetch_add(1, Ordering::AcqRel) + 1 == threads {
+            self.come.store(0, Ordering::Relaxed);
+            self.round.store(round + 1, Ordering::Release);
+        } else {
+            while self.round.load(Ordering::Acquire) == round {
+                spin_loop();
+            }
+        }
+    }
+}
+
+/// The vector, all of whose pages are there.
+pub fn table(len: usize) -> Arc<Vec<AtomicU64>> {
+    Arc::new((0..len).map(|_| AtomicU64::new(black_box(0))).collect())
+}
+
+/// Seconds of a histogram and of a gather, of the slowest thread.
+pub fn run(table: &Arc<Vec<AtomicU64>>, threads: usize) -> (f64, f64) {
+    // A fiber of the runtime calls this: its workers are idle meanwhile, and asleep.
+    let table = Arc::clone(table);
+    gossamer::unblock(move || {
+        if threads == 1 { pinned(0, move || alone(&table)).join() } else { Ok(together(&table, threads)) }
+    })
+    .unwrap_or_else(|payload| std::panic::resume_unwind(payload))
+}
+
+fn together(table: &Arc<Vec<AtomicU64>>, threads: usize) -> (f64, f64) {
+    let barrier = Arc::new(Barrier::default());
+    let one = |thread| {
+        let (table, barrier) = (Arc::clone(table), Arc::clone(&barrier));
+        pinned(thread, move || {
+            let indices = indices(thread, table.len());
+            let mut found = vec![0; indices.len()];
+            barrier.wait(threads);
+            let start = Instant::now();
+            for index in &indices {
+                table[*index].fetch_add(1, Ordering::Relaxed);
+            }
+            barrier.wait(threads);
+            let histogram = start.elapsed().as_secs_f64();
+            let start = Instant::now();
+            for (found, index) in found.iter_mut().zip(&indices) {
+                *found = table[*index].load(Ordering::Relaxed);
+            }
+            barrier.wait(threads);
+            black_box(found);
+            (histogram, start.elapsed().as_secs_f64())
+        })
+    };
+    let threads: Vec<_> = (0..threads).map(one).collect();
+    let slowest = |slowest: (f64, f64), one: (f64, f64)| (slowest.0.max(one.0), slowest.1.max(one.1));
+    threads.into_iter().filter_map(|thread| thread.join().ok()).fold((0.0, 0.0), slowest)
+}
+
+fn alone(table: &[AtomicU64]) -> (f64, f64) {
+    let indices = indices(0, table.len());
+    let mut plain: Vec<u64> = table.iter().map(|element| element.load(Ordering::Relaxed)).collect();
+    let mut found = vec![0; indices.len()];
+    let start = Instant::now();
+    for index in &indices {
+        plain[*index] += 1;
+    }
+    let histogram = start.elapsed().as_secs_f64();
+    black_box(&mut plain);
+    let start = Instant::now();
+    for (found, index) in found.iter_mut().zip(&indices) {
+        *found = plain[*index];
+    }
+    black_box(found);
+    (histogram, start.elapsed().as_secs_f64())
+}

@@ -1,0 +1,345 @@
+//! [`DistVec`]: a vector whose elements are spread over workers.
+
+use crate::collections::Elements;
+use crate::collections::layout::Spread;
+use crate::lane::operation::refuse_captures;
+use crate::trust::rethrow;
+use crate::{NoRef, Pending, Trust, Trustee};
+use std::panic::Location;
+use std::sync::Arc;
+
+/// A vector whose elements are spread over workers: of this process, of all nodes, or chosen ones ([`Layout`](crate::collections::Layout)).
+///
+/// Its length is fixed. A handle is cloned and sent anywhere as a trust is, and all of them mean the same elements, which are dropped
+/// with the last. Elements need not be [`NoRef`] to be changed where they are, only to be sent.
+///
+/// ```
+/// use gossamer::collections::{DistVec, Layout};
+///
+/// #[gossamer::delegate]
+/// fn squares(count: usize, add: u64) -> Vec<u64> {
+///     let squares = DistVec::from_fn(Layout::cyclic(count), |index| (index * index) as u64);
+///     squares.update(3, |square| *square += add);
+///     squares.to_vec()
+/// }
+///
+/// let squares = gossamer::run(gossamer::Config::default().threads(2), || squares(5, 100));
+/// assert_eq!(squares, [0, 1, 4, 109, 16]);
+/// ```
+///
+/// # What to use
+/// | you want | use | requests |
+/// |---|---|---|
+/// | one element | [`get`](Self::get), [`set`](Self::set), [`update`](Self::update) | one each |
+/// | many elements, anywhere | [`gather`](Self::gather), [`scatter`](Self::scatter) | one for some thousands |
+/// | many small changes, anywhere | [`updates`](Self::updates) | one for some thousands |
+/// | neighbours | [`range`](Self::range), [`set_range`](Self::set_range) | one for each worker that has any |
+/// | each element, where it is | [`par_for_each`](Self::par_for_each), [`map_all`](Self::map_all) | a few for each worker |
+/// | this worker's own elements | [`local`](Self::local) | none |
+///
+/// Requests of one fiber to elements of one worker are served in the order in which they were sent; nothing is promised between
+/// elements of different workers, nor between fibers.
+///
+/// # Panics
+/// A closure that panics ends its request, as with [`Trust::apply`]: the panic reaches the caller, with the line that called. The element
+/// stays as the closure has left it. An index that is out of range is a panic of the caller. All methods that wait panic in delegated
+/// closures and callbacks, which cannot.
+pub struct DistVec<T: 'static> {
+    pub(super) parts: Arc<[Trust<Elements<T>>]>,
+    pub(super) spread: Spread,
+}
+
+impl<T> Clone for DistVec<T> {
+    fn clone(&self) -> Self {
+        Self { parts: Arc::clone(&self.parts), spread: self.spread }
+    }
+}
+
+impl<T: 'static> DistVec<T> {
+    /// How many elements there are.
+    pub fn len(&self) -> usize {
+        self.spread.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The workers that have the elements, in the order of its layout. One may be there twice.
+    pub fn trustees(&self) -> Vec<Trustee> {
+        self.parts.iter().map(Trust::trustee).collect()
+    }
+
+    /// The worker that has an element.
+    ///
+    /// # Panics
+    /// If there is no such element.
+    #[track_caller]
+    pub fn trustee_of(&self, index: usize) -> Trustee {
+        self.at(index).0.trustee()
+    }
+
+    /// The part that has an element, and its place there.
+    #[inline]
+    #[track_caller]
+    pub(super) fn at(&self, index: usize) -> (&Trust<Elements<T>>, usize) {
+        match self.spread.find(index) {
+            Some((part, offset)) => (&self.parts[part], offset.get()),
+            None => out_of_range(index, self.spread),
+        }
+    }
+
+    /// Applies a closure to an element and returns its result. One request.
+    ///
+    /// # Panics
+    /// If there is no such element, or the closure panics ([Panics](Self#panics)).
+    #[inline]
+    #[track_caller]
+    pub fn update<U: NoRef, F>(&self, index: usize, closure: F) -> U
+    where
+        F: FnOnce(&mut T) -> U + Send + Copy + 'static,
+    {
+        const { refuse_captures::<F>() };
+        self.call_at::<F, _, _, _>(index, move |element, ()| closure(element), ())
+    }
+
+    /// As [`update`](Self::update), with arguments handed to the closure.
+    ///
+    /// # Panics
+    /// As [`update`](Self::update).
+    #[inline]
+    #[track_caller]
+    pub fn update_with<C: NoRef, U: NoRef, F>(&self, index: usize, closure: F, arguments: C) -> U
+    where
+        F: FnOnce(&mut T, C) -> U + Send + Copy + 'static,
+    {
+        const { refuse_captures::<F>() };
+        self.call_at::<F, _, _, _>(index, closure, arguments)
+    }
+
+    /// Applies a closure to an element without waiting; the result is had from the [`Pending`]. One request.
+    ///
+    /// # Panics
+    /// If there is no such element; if the backlog is full, as for [`Trust::apply_then`].
+    #[inline]
+    #[track_caller]
+    pub fn update_async<U: NoRef, F>(&self, index: usize, closure: F) -> Pending<U>
+    where
+        F: FnOnce(&mut T) -> U + Send + Copy + 'static,
+    {
+        const { refuse_captures::<F>() };
+        self.send_at::<F, _, _, _>(index, move |element, ()| closure(element), ())
+    }
+
+    /// As [`update_async`](Self::update_async), with arguments handed to the closure.
+    ///
+    /// # Panics
+    /// As [`update_async`](Self::update_async).
+    #[inline]
+    #[track_caller]
+    pub fn update_with_async<C: NoRef, U: NoRef, F>(
+        &self,
+        index: usize,
+        closure: F,
+        arguments: C,
+    ) -> Pending<U>
+    where
+        F: FnOnce(&mut T, C) -> U + Send + Copy + 'static,
+    {
+        const { refuse_captures::<F>() };
+        self.send_at::<F, _, _, _>(index, closure, arguments)
+    }
+
+    /// Applies a closure to an element without waiting; `then` is called with its result, on this worker, as by
+    /// [`Trust::apply_then`]. One request.
+    ///
+    /// # Panics
+    /// As [`update_async`](Self::update_async).
+    #[inline]
+    #[track_caller]
+    pub fn update_then<U: NoRef, F, R>(&self, index: usize, closure: F, then: R)
+    where
+        F: FnOnce(&mut T) -> U + Send + Copy + 'static,
+        R: FnOnce(U) + 'static,
+    {
+        const { refuse_captures::<F>() };
+        self.call_at_then::<F, _, _, _, _>(index, move |element, ()| closure(element), (), then);
+    }
+
+    /// As [`update_then`](Self::update_then), with arguments handed to the closure.
+    ///
+    /// # Panics
+    /// As [`update_async`](Self::update_async).
+    #[inline]
+    #[track_caller]
+    pub fn update_with_then<C: NoRef, U: NoRef, F, R>(&self, index: usize, closure: F, arguments: C, then: R)
+    where
+        F: FnOnce(&mut T, C) -> U + Send + Copy + 'static,
+        R: FnOnce(U) + 'static,
+    {
+        const { refuse_captures::<F>() };
+        self.call_at_then::<F, _, _, _, _>(index, closure, arguments, then);
+    }
+
+    #[inline]
+    #[track_caller]
+    fn call_at<N, C: NoRef, U: NoRef, F>(&self, index: usize, closure: F, arguments: C) -> U
+    where
+        F: FnOnce(&mut T, C) -> U + Send + Copy + 'static,
+    {
+        let (part, offset) = self.at(index);
+        let closure = move |elements: &mut Elements<T>, (offset, arguments): (usize, C)| {
+            closure(&mut elements[offset], arguments)
+        };
+        match part.target().call::<N, _, _, _>("update", closure, (offset, arguments)) {
+            Ok(result) => result,
+            Err(error) => rethrow(error, Location::caller()),
+        }
+    }
+
+    #[inline]
+    #[track_caller]
+    fn send_at<N, C: NoRef, U: NoRef, F>(&self, index: usize, closure: F, arguments: C) -> Pending<U>
+    where
+        F: FnOnce(&mut T, C) -> U + Send + Copy + 'static,
+    {
+        let (part, offset) = self.at(index);
+        let closure = move |elements: &mut Elements<T>, (offset, arguments): (usize, C)| {
+            closure(&mut elements[offset], arguments)
+        };
+        part.send::<N, _, _, _>(closure, (offset, arguments), Location::caller())
+    }
+
+    #[inline]
+    #[track_caller]
+    fn call_at_then<N, C: NoRef, U: NoRef, F, R>(&self, index: usize, closure: F, arguments: C, then: R)
+    where
+        F: FnOnce(&mut T, C) -> U + Send + Copy + 'static,
+        R: FnOnce(U) + 'static,
+    {
+        let (part, offset) = self.at(index);
+        let closure = move |elements: &mut Elements<T>, (offset, arguments): (usize, C)| {
+            closure(&mut elements[offset], arguments)
+        };
+        part.send_then::<N, _, _, _>(closure, (offset, arguments), then, Location::caller());
+    }
+}
+
+/// As the macros write them (`trust::arguments_first`).
+#[doc(hidden)]
+impl<T: 'static> DistVec<T> {
+    #[inline(always)]
+    #[track_caller]
+    pub fn __update_with<C: NoRef, U: NoRef, F>(&self, index: usize, arguments: C, closure: F) -> U
+    where
+        F: FnOnce(&mut T, C) -> U + Send + Copy + 'static,
+    {
+        self.update_with(index, closure, arguments)
+    }
+
+    #[inline(always)]
+    #[track_caller]
+    pub fn __update_with_async<C: NoRef, U: NoRef, F>(
+        &self,
+        index: usize,
+        arguments: C,
+        closure: F,
+    ) -> Pending<U>
+    where
+        F: FnOnce(&mut T, C) -> U + Send + Copy + 'static,
+    {
+        self.update_with_async(index, closure, arguments)
+    }
+
+    #[inline(always)]
+    #[track_caller]
+    pub fn __update_with_then<C: NoRef, U: NoRef, F, R>(
+        &self,
+        index: usize,
+        arguments: C,
+        closure: F,
+        then: R,
+    ) where
+        F: FnOnce(&mut T, C) -> U + Send + Copy + 'static,
+        R: FnOnce(U) + 'static,
+    {
+        self.update_with_then(index, closure, arguments, then);
+    }
+}
+
+impl<T: NoRef> DistVec<T> {
+    /// A copy of an element. One request.
+    ///
+    /// # Panics
+    /// If there is no such element ([Panics](Self#panics)).
+    #[track_caller]
+    pub fn get(&self, index: usize) -> T
+    where
+        T: Clone,
+    {
+        let (part, offset) = self.at(index);
+        part.apply_with(
+            const { |elements: &mut Elements<T>, offset: usize| elements[offset].clone() },
+            offset,
+        )
+    }
+
+    /// Puts a value in the place of an element, which is dropped where it is. One request.
+    ///
+    /// # Panics
+    /// If there is no such element ([Panics](Self#panics)).
+    #[track_caller]
+    pub fn set(&self, index: usize, value: T) {
+        let (part, offset) = self.at(index);
+        let set =
+            const { |elements: &mut Elements<T>, (offset, value): (usize, T)| elements[offset] = value };
+        part.apply_with(set, (offset, value));
+    }
+
+    /// Puts a value in the place of an element, and returns that. One request.
+    ///
+    /// # Panics
+    /// If there is no such element ([Panics](Self#panics)).
+    #[track_caller]
+    pub fn replace(&self, index: usize, value: T) -> T {
+        let (part, offset) = self.at(index);
+        let replace = const {
+            |elements: &mut Elements<T>, (offset, value): (usize, T)| {
+                std::mem::replace(&mut elements[offset], value)
+            }
+        };
+        part.apply_with(replace, (offset, value))
+    }
+
+    /// Exchanges two elements. One request if one worker has both, else three, between which others may see and change either: whoever
+    /// needs more keeps what belongs together in one element.
+    ///
+    /// # Panics
+    /// If one of them does not exist ([Panics](Self#panics)).
+    #[track_caller]
+    pub fn swap(&self, one: usize, other: usize)
+    where
+        T: Clone,
+    {
+        let ((part, offset), (other_part, other_offset)) = (self.at(one), self.at(other));
+        if std::ptr::eq(part, other_part) {
+            let swap = const {
+                |elements: &mut Elements<T>, (one, other): (usize, usize)| elements.swap(one, other)
+            };
+            part.apply_with(swap, (offset, other_offset));
+        } else {
+            let value = self.get(one);
+            let value = self.replace(other, value);
+            self.set(one, value);
+        }
+    }
+}
+
+/// An index is out of range.
+#[cold]
+#[inline(never)]
+#[track_caller]
+pub(super) fn out_of_range(index: usize, spread: Spread) -> ! {
+    panic!("index {index} is out of range of a `DistVec` with {} elements", spread.len())
+}

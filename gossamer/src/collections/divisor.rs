@@ -1,0 +1,57 @@
+//! Division by a number that stays the same, by a multiplication.
+
+use crate::NoRef;
+
+/// A divisor, with what a division by it multiplies by (Lemire, Kaser and Kurz, "Faster remainder by direct computation", 2019).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, NoRef)]
+pub(super) struct Divisor {
+    by: u64,
+    /// 2^64 / `by`, rounded up.
+    inverse: u64,
+    /// Numbers below this are divided by multiplying.
+    limit: u64,
+}
+
+impl Divisor {
+    /// # Panics
+    /// If it is zero.
+    pub(super) fn new(by: usize) -> Self {
+        let by = by as u64;
+        // 2^64 is no number of 64 bits, and what is above 2^32 leaves too few bits of the quotient.
+        let limit = if (2..=1 << 32).contains(&by) { 1 << 32 } else { 0 };
+        Self { by, inverse: (u64::MAX / by).wrapping_add(1), limit }
+    }
+
+    /// Quotient and remainder.
+    #[inline(always)]
+    pub(super) fn divide(self, number: usize) -> (usize, usize) {
+        let number = number as u64;
+        let quotient = if number < self.limit {
+            ((u128::from(number) * u128::from(self.inverse)) >> 64) as u64
+        } else {
+            number / self.by
+        };
+        (quotient as usize, (number - quotient * self.by) as usize)
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::Divisor;
+
+    #[test]
+    fn a_quotient_is_that_of_the_processor() {
+        let edges =
+            [1, 2, 3, 5, 7, 64, 1000, 65_535, 65_536, (1 << 32) - 1, 1 << 32, (1 << 32) + 1, usize::MAX];
+        let mut random = fastrand::Rng::with_seed(7);
+        let mut numbers: Vec<usize> = edges.to_vec();
+        numbers.extend((0..1000).map(|bits| random.usize(1..=usize::MAX >> (bits % 64))));
+        for by in &numbers {
+            let divisor = Divisor::new(*by);
+            let near = [0, by - 1, by.saturating_add(1), by.saturating_mul(3) - 1, by.saturating_mul(3)];
+            for number in near.iter().chain(&numbers) {
+                assert_eq!(divisor.divide(*number), (number / by, number % by), "{number} / {by}");
+            }
+        }
+    }
+}

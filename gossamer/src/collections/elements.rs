@@ -1,0 +1,72 @@
+//! [`Elements`]: what one worker has of a collection.
+
+use crate::collections::layout::Spread;
+use std::fmt;
+use std::ops::{Deref, DerefMut};
+
+/// The elements of a [`DistVec`](crate::collections::DistVec) on one worker, as a slice: what closures get that are applied to a part as a
+/// whole.
+///
+/// Element `i` of the slice is element [`index_of(i)`](Self::index_of) of the whole.
+pub struct Elements<T> {
+    values: Vec<T>,
+    part: usize,
+    spread: Spread,
+}
+
+impl<T> Elements<T> {
+    pub(super) fn new(part: usize, spread: Spread, values: Vec<T>) -> Self {
+        assert_eq!(values.len(), spread.len_of(part), "a part has its elements");
+        Self { values, part, spread }
+    }
+
+    /// The index, in the whole, of an element of this slice.
+    ///
+    /// # Panics
+    /// If there is no such element.
+    #[track_caller]
+    pub fn index_of(&self, offset: usize) -> usize {
+        assert!(offset < self.values.len(), "element {offset} of the {} that are here", self.values.len());
+        self.spread.index(self.part, offset)
+    }
+
+    /// The place in this slice of an element of the whole, if it is here.
+    pub fn offset_of(&self, index: usize) -> Option<usize> {
+        let (part, offset) = self.spread.find(index)?;
+        (part == self.part).then_some(offset.get())
+    }
+
+    /// The elements, each with its index in the whole.
+    pub fn indexed(&self) -> impl Iterator<Item = (usize, &T)> {
+        let (part, spread) = (self.part, self.spread);
+        self.values.iter().enumerate().map(move |(offset, value)| (spread.index(part, offset), value))
+    }
+
+    /// As [`indexed`](Self::indexed), to be changed.
+    pub fn indexed_mut(&mut self) -> impl Iterator<Item = (usize, &mut T)> {
+        let (part, spread) = (self.part, self.spread);
+        self.values.iter_mut().enumerate().map(move |(offset, value)| (spread.index(part, offset), value))
+    }
+}
+
+impl<T> Deref for Elements<T> {
+    type Target = [T];
+
+    #[inline(always)]
+    fn deref(&self) -> &[T] {
+        &self.values
+    }
+}
+
+impl<T> DerefMut for Elements<T> {
+    #[inline(always)]
+    fn deref_mut(&mut self) -> &mut [T] {
+        &mut self.values
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for Elements<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_map().entries(self.indexed()).finish()
+    }
+}

@@ -1,0 +1,160 @@
+//! Many elements by their indices: a batch for each worker that has any.
+
+use crate::collections::dist_vec::out_of_range;
+use crate::collections::{DistVec, Elements};
+use crate::sys::memory::prefetch;
+use crate::trust::rethrow;
+use crate::{DelegationError, NoRef, Replies};
+use std::collections::VecDeque;
+use std::panic::Location;
+
+/// Indices that are looked up together, for each worker: as many are gathered for them on average, and all are on their way at once.
+const GATHERED: usize = 4096;
+/// For no more workers than this, so that what is gathered is bounded.
+const MOST_PARTS: usize = 64;
+/// How many elements before its turn one is fetched into the cache.
+pub(super) const FETCHED_BEFORE: usize = 16;
+
+/// Places of elements in their part, and room for copies of them: both come back, to be used again.
+type Wanted<T> = (Vec<u32>, Vec<T>);
+
+impl<T: NoRef + Clone> DistVec<T> {
+    /// Copies of the elements with these indices, in their order.
+    ///
+    /// Of 4096 indices for each worker (of 64 at most, if there are more), one request goes to each worker that has any of them, with 4 bytes for an index and the bytes
+    /// of the copies back. Two such rounds are under way at a time, and nothing more is kept besides the result.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// let letters: gossamer::collections::DistVec<_> = ('a'..='z').collect();
+    /// assert_eq!(letters.gather([25, 0, 0, 12]), ['z', 'a', 'a', 'm']);
+    /// # });
+    /// ```
+    ///
+    /// # Panics
+    /// If there is no element of some index ([Panics](Self#panics)).
+    #[track_caller]
+    pub fn gather(&self, indices: impl IntoIterator<Item = usize>) -> Vec<T> {
+        let mut indices = indices.into_iter();
+        let mut rounds = LookUps::of(self);
+        let mut found = Vec::with_capacity(indices.size_hint().0);
+        let most = GATHERED * self.parts.len().min(MOST_PARTS);
+        loop {
+            let mut round = rounds.spare.pop().unwrap_or_else(|| Round::new(self.parts.len()));
+            // Not `for_each`, whose closure would stand for the caller in the report of a panic.
+            for index in indices.by_ref().take(most) {
+                let Some((part, offset)) = self.spread.find(index) else { out_of_range(index, self.spread) };
+                round.order.push(part as u32);
+                round.wanted[part].0.push(offset.number());
+            }
+            let is_last = round.order.len() < most;
+            rounds.send(round);
+            while rounds.sent.len() > if is_last { 0 } else { 1 } {
+                if let Err(error) = rounds.take(&mut found) {
+                    rethrow(error, Location::caller());
+                }
+            }
+            if is_last {
+                return found;
+            }
+        }
+    }
+
+    /// Puts values in the places of elements, by their indices; these are dropped where they are. Of equal indices the last counts.
+    ///
+    /// As [`updates`](Self::updates) of a closure that assigns: one request for some thousands, with 4 bytes for an index and
+    /// those of the values.
+    ///
+    /// # Panics
+    /// If there is no element of some index; what was before it is set all the same ([Panics](Self#panics)).
+    #[track_caller]
+    pub fn scatter(&self, pairs: impl IntoIterator<Item = (usize, T)>) {
+        let mut updates = self.updates(const { |element: &mut T, value: T| *element = value });
+        for (index, value) in pairs {
+            updates.push(index, value);
+        }
+        updates.finish();
+    }
+}
+
+/// Indices that were asked for together.
+struct Round<T> {
+    /// The part that has each, in the order in which they were asked for.
+    order: Vec<u32>,
+    /// For each part.
+    wanted: Vec<Wanted<T>>,
+    /// Replies to come.
+    missing: usize,
+}
+
+impl<T> Round<T> {
+    fn new(parts: usize) -> Self {
+        let wanted = (0..parts).map(|_| (Vec::new(), Vec::new())).collect();
+        Self { order: Vec::new(), wanted, missing: 0 }
+    }
+}
+
+/// LookUps under way, in their order.
+struct LookUps<'a, T: NoRef> {
+    vector: &'a DistVec<T>,
+    sent: VecDeque<Round<T>>,
+    /// By the number of a round, and the part.
+    replies: Replies<(usize, usize), Wanted<T>>,
+    /// The number of the first round in `sent`.
+    first: usize,
+    spare: Vec<Round<T>>,
+}
+
+impl<'a, T: NoRef + Clone> LookUps<'a, T> {
+    fn of(vector: &'a DistVec<T>) -> Self {
+        Self { vector, sent: VecDeque::new(), replies: Replies::new(), first: 0, spare: Vec::new() }
+    }
+
+    #[track_caller]
+    fn send(&mut self, mut round: Round<T>) {
+        let look_up = const { |elements: &mut Elements<T>, wanted: Wanted<T>| look_up(elements, wanted) };
+        let number = self.first + self.sent.len();
+        for (part, wanted) in round.wanted.iter_mut().enumerate().filter(|(_, wanted)| !wanted.0.is_empty()) {
+            round.missing += 1;
+            let (trust, wanted) = (&self.vector.parts[part], std::mem::take(wanted));
+            trust.apply_with_into(&self.replies, (number, part), look_up, wanted);
+        }
+        self.sent.push_back(round);
+    }
+
+    /// Waits for the first round, and takes what was found.
+    #[track_caller]
+    fn take(&mut self, found: &mut Vec<T>) -> Result<(), DelegationError> {
+        while self.sent.front().is_some_and(|round| round.missing > 0) {
+            let Some(((number, part), reply)) = self.replies.next() else { break };
+            let round = &mut self.sent[number - self.first];
+            round.wanted[part] = reply?;
+            round.missing -= 1;
+        }
+        let Some(mut round) = self.sent.pop_front() else { return Ok(()) };
+        self.first += 1;
+        let mut parts: Vec<_> = round.wanted.iter_mut().map(|(_, values)| values.drain(..)).collect();
+        found.extend(round.order.drain(..).filter_map(|part| parts[part as usize].next()));
+        drop(parts);
+        self.spare.push(round);
+        Ok(())
+    }
+}
+
+fn look_up<T: Clone>(elements: &[T], (mut offsets, mut values): Wanted<T>) -> Wanted<T> {
+    values.reserve_exact(offsets.len());
+    values.extend(offsets.iter().enumerate().map(|(at, offset)| {
+        fetch(elements, offsets.get(at + FETCHED_BEFORE));
+        elements[*offset as usize].clone()
+    }));
+    offsets.clear();
+    (offsets, values)
+}
+
+/// Has an element that will be used soon fetched into the cache.
+#[inline(always)]
+pub(super) fn fetch<T>(elements: &[T], offset: Option<&u32>) {
+    if let Some(element) = offset.and_then(|offset| elements.get(*offset as usize)) {
+        prefetch::write(element);
+    }
+}

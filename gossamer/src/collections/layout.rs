@@ -1,0 +1,203 @@
+//! [`Layout`]: which worker has which element.
+
+use crate::collections::divisor::Divisor;
+use crate::collections::offset::{self, Offset};
+use crate::{NoRef, Trustee};
+use std::ops::Range;
+
+/// How many elements a collection has, and which worker has which of them: what its constructors take.
+///
+/// A number stands for the layout that is right for most: so many elements in blocks, over all workers of all nodes.
+///
+/// ```
+/// # gossamer::run(gossamer::Config::default().threads(3), || {
+/// use gossamer::collections::{DistVec, Layout};
+/// use gossamer::Trustee;
+///
+/// let blocks = DistVec::filled(10, 0_u8); // 4, 4 and 2 elements
+/// let turns = DistVec::filled(Layout::cyclic(10), 0_u8); // 4, 3 and 3
+/// let apart = DistVec::filled(Layout::block(10).on(&Trustee::all()[1..]), 0_u8); // 0, 5 and 5
+/// assert_eq!(turns.trustee_of(4), Trustee::all()[1]);
+/// # });
+/// ```
+#[derive(Clone, Debug)]
+pub struct Layout {
+    len: usize,
+    is_cyclic: bool,
+    trustees: Option<Vec<Trustee>>,
+}
+
+impl Layout {
+    /// So many elements, the first of which belong to the first worker, and so on: all have as many, but for the last ones.
+    ///
+    /// Neighbours are on one worker, so that ranges take few requests.
+    pub fn block(len: usize) -> Self {
+        Self { len, is_cyclic: false, trustees: None }
+    }
+
+    /// So many elements, which the workers have in turn: element `i` of `w` workers is on worker `i % w`.
+    ///
+    /// It spreads work that comes in ranges.
+    pub fn cyclic(len: usize) -> Self {
+        Self { len, is_cyclic: true, trustees: None }
+    }
+
+    /// The same over these workers, in this order, instead of all of all nodes. One that is there twice has two parts.
+    ///
+    /// # Panics
+    /// If there are none.
+    #[must_use]
+    #[track_caller]
+    pub fn on(mut self, trustees: &[Trustee]) -> Self {
+        assert!(!trustees.is_empty(), "a layout on no workers has no place for an element");
+        self.trustees = Some(trustees.to_vec());
+        self
+    }
+
+    /// Where its elements are: the workers, and what each has.
+    #[track_caller]
+    pub(super) fn spread(self) -> (Vec<Trustee>, Spread) {
+        let Self { len, is_cyclic, trustees } = self;
+        let trustees = trustees.unwrap_or_else(|| Trustee::all());
+        let spread = Spread::new(len, trustees.len(), is_cyclic);
+        let most = (0..trustees.len()).map(|part| spread.len_of(part)).max().unwrap_or(0);
+        assert!(
+            most <= offset::MOST,
+            "a layout with {most} elements on one worker: there may be {}; spread it over more",
+            offset::MOST
+        );
+        (trustees, spread)
+    }
+}
+
+impl From<usize> for Layout {
+    fn from(len: usize) -> Self {
+        Self::block(len)
+    }
+}
+
+/// Which part has which element, and where in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, NoRef)]
+pub(super) struct Spread {
+    len: usize,
+    parts: usize,
+    is_cyclic: bool,
+    /// The elements of a block, or the parts.
+    divisor: Divisor,
+}
+
+impl Spread {
+    fn new(len: usize, parts: usize, is_cyclic: bool) -> Self {
+        // One part is one block, for which there is nothing to compute.
+        let is_cyclic = is_cyclic && parts > 1;
+        let divisor = Divisor::new(if is_cyclic { parts } else { Self::block_of(len, parts) });
+        Self { len, parts, is_cyclic, divisor }
+    }
+
+    fn block_of(len: usize, parts: usize) -> usize {
+        len.div_ceil(parts).max(1)
+    }
+
+    pub(super) fn len(self) -> usize {
+        self.len
+    }
+
+    pub(super) fn parts(self) -> usize {
+        self.parts
+    }
+
+    /// The part that has an element, and the element's place in it.
+    #[inline(always)]
+    pub(super) fn find(self, index: usize) -> Option<(usize, Offset)> {
+        if index >= self.len {
+            return None;
+        }
+        let (quotient, remainder) = self.divisor.divide(index);
+        let (part, offset) = if self.is_cyclic { (remainder, quotient) } else { (quotient, remainder) };
+        Some((part, Offset::new(offset)))
+    }
+
+    /// The index of an element, by its place in a part.
+    #[inline(always)]
+    pub(super) fn index(self, part: usize, offset: usize) -> usize {
+        if self.is_cyclic {
+            offset * self.parts + part
+        } else {
+            part * Self::block_of(self.len, self.parts) + offset
+        }
+    }
+
+    /// How many elements a part has.
+    pub(super) fn len_of(self, part: usize) -> usize {
+        self.before(part, self.len)
+    }
+
+    /// Which of a part's places are in a range.
+    pub(super) fn within(self, part: usize, range: &Range<usize>) -> Range<usize> {
+        self.before(part, range.start)..self.before(part, range.end)
+    }
+
+    /// How many elements of a part come before an index.
+    fn before(self, part: usize, index: usize) -> usize {
+        if self.is_cyclic {
+            return (index + self.parts - 1 - part) / self.parts;
+        }
+        let block = Self::block_of(self.len, self.parts);
+        let len = block.min(self.len.saturating_sub(part * block));
+        index.saturating_sub(part * block).min(len)
+    }
+
+    /// How it is told: `blocks of 4 over 3 workers`.
+    pub(super) fn words(self) -> String {
+        let workers = if self.parts == 1 { "worker" } else { "workers" };
+        match self.is_cyclic {
+            true => format!("in turn over {} {workers}", self.parts),
+            false => {
+                format!("in blocks of {} over {} {workers}", Self::block_of(self.len, self.parts), self.parts)
+            }
+        }
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::Spread;
+
+    #[test]
+    fn each_element_has_one_place_and_each_place_one_element() {
+        for (len, parts, is_cyclic) in
+            (0..30).flat_map(|len| (1..6).flat_map(move |parts| [(len, parts, false), (len, parts, true)]))
+        {
+            let spread = Spread::new(len, parts, is_cyclic);
+            let mut all = Vec::new();
+            for part in 0..parts {
+                for offset in 0..spread.len_of(part) {
+                    let index = spread.index(part, offset);
+                    assert_eq!(spread.find(index).map(|(part, at)| (part, at.get())), Some((part, offset)));
+                    all.push(index);
+                }
+            }
+            all.sort_unstable();
+            assert!(all.into_iter().eq(0..len), "{spread:?}");
+            assert_eq!(spread.find(len), None);
+        }
+    }
+
+    #[test]
+    fn a_range_is_found_in_each_part() {
+        for (len, parts, is_cyclic) in
+            [(17, 4, false), (17, 4, true), (3, 5, false), (3, 5, true), (16, 4, false)]
+        {
+            let spread = Spread::new(len, parts, is_cyclic);
+            for range in (0..=len).flat_map(|start| (start..=len).map(move |end| start..end)) {
+                for part in 0..parts {
+                    let within = spread.within(part, &range);
+                    for offset in 0..spread.len_of(part) {
+                        let is_in = range.contains(&spread.index(part, offset));
+                        assert_eq!(within.contains(&offset), is_in, "{spread:?} {range:?} {part} {offset}");
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! Making a [`DistVec`]: each worker makes its own elements.
+
+use crate::collections::layout::Spread;
+use crate::collections::{DistVec, Elements, Layout};
+use crate::lane::operation::refuse_captures;
+use crate::trust::spawn_around;
+use crate::wire::captured::Captured;
+use crate::{NoRef, Trust, entrust};
+use std::panic::Location;
+
+impl<T: 'static> DistVec<T> {
+    /// A vector whose elements are made of their indices, each where it will be, in one fiber on each worker.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// let doubled = gossamer::collections::DistVec::from_fn(4, |index| 2 * index);
+    /// assert_eq!(doubled.to_vec(), [0, 2, 4, 6]);
+    /// # });
+    /// ```
+    ///
+    /// # Panics
+    /// If `make` panics; where the caller cannot wait; on a thread that is no worker, unless the layout says [on](Layout::on) which
+    /// workers it is; and if one of them had more than 2^32 - 1 elements.
+    #[track_caller]
+    pub fn from_fn<F>(layout: impl Into<Layout>, make: F) -> Self
+    where
+        F: FnOnce(usize) -> T + Send + Copy + 'static,
+    {
+        const { refuse_captures::<F>() };
+        Self::made::<F, _, _>(layout.into(), move |index, ()| make(index), ())
+    }
+
+    /// As [`from_fn`](Self::from_fn), with a clone of `arguments` for each element.
+    ///
+    /// # Panics
+    /// As [`from_fn`](Self::from_fn).
+    #[track_caller]
+    pub fn from_fn_with<C: NoRef + Clone, F>(layout: impl Into<Layout>, make: F, arguments: C) -> Self
+    where
+        F: FnOnce(usize, C) -> T + Send + Copy + 'static,
+    {
+        const { refuse_captures::<F>() };
+        Self::made::<F, _, _>(layout.into(), make, arguments)
+    }
+
+    /// As the macros write it (`trust::arguments_first`).
+    #[doc(hidden)]
+    #[track_caller]
+    pub fn __from_fn_with<C: Captured + Clone, F>(layout: impl Into<Layout>, arguments: C, make: F) -> Self
+    where
+        F: FnOnce(usize, C) -> T + Send + Copy + 'static,
+    {
+        Self::from_fn_with(layout, make, arguments)
+    }
+
+    #[track_caller]
+    fn made<N, C: NoRef + Clone, F>(layout: Layout, make: F, arguments: C) -> Self
+    where
+        F: FnOnce(usize, C) -> T + Send + Copy + 'static,
+    {
+        let (trustees, spread) = layout.spread();
+        let make_part = move |(part, spread, arguments): (usize, Spread, C)| -> Trust<Elements<T>> {
+            let indices = (0..spread.len_of(part)).map(|offset| spread.index(part, offset));
+            let values = indices.map(|index| make(index, arguments.clone())).collect();
+            entrust(Elements::new(part, spread, values))
+        };
+        let mut fibers = Vec::new();
+        // Not `map`, whose closure would stand for the caller in the report of a panic.
+        for (part, trustee) in trustees.into_iter().enumerate() {
+            let arguments = (part, spread, arguments.clone());
+            fibers.push(spawn_around::<N, _, _, _>(trustee, make_part, arguments, Location::caller()));
+        }
+        let mut parts = Vec::new();
+        for fiber in fibers {
+            parts.push(fiber.join());
+        }
+        Self { parts: parts.into(), spread }
+    }
+}
+
+impl<T: NoRef + Clone> DistVec<T> {
+    /// A vector of clones of one value, which each worker makes of its own. One fiber on each worker.
+    ///
+    /// # Panics
+    /// As [`from_fn`](Self::from_fn).
+    #[track_caller]
+    pub fn filled(layout: impl Into<Layout>, value: T) -> Self {
+        Self::from_fn_with(layout, const { |_, value: T| value }, value)
+    }
+
+    /// A vector of clones of these values, in blocks over all workers: [`from_vec`](Self::from_vec) of them.
+    ///
+    /// # Panics
+    /// As [`from_vec`](Self::from_vec).
+    #[track_caller]
+    pub fn from_slice(values: &[T]) -> Self {
+        Self::from_vec(values.len(), values.to_vec())
+    }
+}
+
+impl<T: NoRef> DistVec<T> {
+    /// A vector of these values: one fiber on each worker, which is sent its elements.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::collections::{DistVec, Layout};
+    /// let names = vec!["Ada".to_owned(), "Alan".to_owned(), "Grace".to_owned()];
+    /// let names = DistVec::from_vec(Layout::cyclic(names.len()), names);
+    /// assert_eq!(names.get(2), "Grace");
+    /// # });
+    /// ```
+    ///
+    /// # Panics
+    /// If there are not as many as the layout says; and as [`from_fn`](Self::from_fn).
+    #[track_caller]
+    pub fn from_vec(layout: impl Into<Layout>, values: Vec<T>) -> Self {
+        let (trustees, spread) = layout.into().spread();
+        let (len, there) = (spread.len(), values.len());
+        assert!(len == there, "a layout of {len} elements for {there} of them");
+        let mut parts: Vec<Vec<T>> =
+            (0..spread.parts()).map(|part| Vec::with_capacity(spread.len_of(part))).collect();
+        for (index, value) in values.into_iter().enumerate() {
+            if let Some((part, _)) = spread.find(index) {
+                parts[part].push(value);
+            }
+        }
+        let keep = const {
+            |(part, spread, values): (usize, Spread, Vec<T>)| entrust(Elements::new(part, spread, values))
+        };
+        let mut fibers = Vec::new();
+        for (part, (trustee, values)) in trustees.into_iter().zip(parts).enumerate() {
+            fibers.push(crate::spawn_on_with(trustee, keep, (part, spread, values)));
+        }
+        let mut parts = Vec::new();
+        for fiber in fibers {
+            parts.push(fiber.join());
+        }
+        Self { parts: parts.into(), spread }
+    }
+}
+
+impl<T: NoRef> From<Vec<T>> for DistVec<T> {
+    /// In blocks over all workers: [`DistVec::from_vec`].
+    #[track_caller]
+    fn from(values: Vec<T>) -> Self {
+        Self::from_vec(values.len(), values)
+    }
+}
+
+impl<T: NoRef> FromIterator<T> for DistVec<T> {
+    /// In blocks over all workers. How many there are is known at the end only, so they are collected here before they are sent.
+    #[track_caller]
+    fn from_iter<I: IntoIterator<Item = T>>(values: I) -> Self {
+        Self::from(values.into_iter().collect::<Vec<_>>())
+    }
+}

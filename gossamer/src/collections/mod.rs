@@ -1,0 +1,44 @@
+//! Collections whose elements are spread over workers, and loops over them.
+//!
+//! A collection is a property on each of some workers, and a handle that knows which of them has what. Handles are cloned and sent
+//! like trusts, are [`NoRef`](crate::NoRef), and share their elements: the last one drops them. Closures that are applied to elements are
+//! [delegated closures](crate::Trust#delegated-closures): inside a marked function they capture what they need, elsewhere
+//! it is handed over by the `_with` forms.
+//!
+//! ```
+//! use gossamer::collections::DistVec;
+//!
+//! #[gossamer::delegate]
+//! fn histogram(bins: usize, samples: u64, seed: u64) -> Vec<u64> {
+//!     let counts = DistVec::filled(bins, 0_u64);
+//!     let mut updates = counts.updates(|count, by: u64| *count += by);
+//!     for sample in 0..samples {
+//!         updates.push((sample * seed) as usize % bins, 1);
+//!     }
+//!     updates.finish();
+//!     counts.to_vec()
+//! }
+//!
+//! let counts = gossamer::run(gossamer::Config::default().threads(2), || histogram(10, 1000, 7));
+//! assert_eq!(counts, [100; 10]);
+//! ```
+//!
+//! What it costs is said in requests: one is a closure and its arguments, some tens of nanoseconds in a process and about a microsecond
+//! there and back, more between nodes. What goes by batches costs a few nanoseconds for an element.
+
+mod debug;
+mod dist_vec;
+mod divisor;
+mod elements;
+mod gather;
+mod layout;
+mod make;
+mod offset;
+mod ranges;
+mod travel;
+mod updates;
+
+pub use dist_vec::DistVec;
+pub use elements::Elements;
+pub use layout::Layout;
+pub use updates::Updates;

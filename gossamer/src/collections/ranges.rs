@@ -1,0 +1,197 @@
+//! Neighbours, and parts as a whole: one request for each worker that has any.
+
+use crate::collections::{DistVec, Elements};
+use crate::lane::operation::refuse_captures;
+use crate::trust::rethrow;
+use crate::wire::captured::Captured;
+use crate::{NoRef, Trust};
+use std::ops::{Bound, Range, RangeBounds};
+use std::panic::Location;
+
+impl<T: NoRef + Clone> DistVec<T> {
+    /// Copies of the elements of a range, in order. One request for each worker that has any, all at once.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// let letters: gossamer::collections::DistVec<_> = ('a'..='f').collect();
+    /// assert_eq!(letters.range(2..5), ['c', 'd', 'e']);
+    /// # });
+    /// ```
+    ///
+    /// # Panics
+    /// If the range is not within the vector ([Panics](Self#panics)).
+    #[track_caller]
+    pub fn range(&self, range: impl RangeBounds<usize>) -> Vec<T> {
+        let range = self.checked(&range);
+        let copy = const {
+            |elements: &mut Elements<T>, (start, end): (usize, usize)| elements[start..end].to_vec()
+        };
+        let mut pending = Vec::new();
+        for (part, trust) in self.parts.iter().enumerate() {
+            let within = self.spread.within(part, &range);
+            let is_sent = !within.is_empty();
+            pending.push(is_sent.then(|| trust.apply_with_async(copy, (within.start, within.end))));
+        }
+        let mut parts = Vec::new();
+        for pending in pending {
+            parts.push(pending.map_or_else(Vec::new, |pending| pending.wait()).into_iter());
+        }
+        let part_of = |index| self.spread.find(index).map(|(part, _)| part);
+        let mut all = Vec::with_capacity(range.len());
+        all.extend(range.filter_map(|index| parts[part_of(index)?].next()));
+        all
+    }
+
+    /// Copies of all elements, in order: the [`range`](Self::range) of them.
+    ///
+    /// # Panics
+    /// As [`range`](Self::range).
+    #[track_caller]
+    pub fn to_vec(&self) -> Vec<T> {
+        self.range(..)
+    }
+}
+
+impl<T: NoRef> DistVec<T> {
+    /// Puts values in the places of elements, from `start` on; these are dropped where they are. One request for each worker that has
+    /// any, all at once.
+    ///
+    /// # Panics
+    /// If they do not fit the vector ([Panics](Self#panics)).
+    #[track_caller]
+    pub fn set_range(&self, start: usize, values: Vec<T>) {
+        let range = self.checked(&(start..start.saturating_add(values.len())));
+        let mut parts: Vec<Vec<T>> = self.parts.iter().map(|_| Vec::new()).collect();
+        for (index, value) in range.clone().zip(values) {
+            if let Some((part, _)) = self.spread.find(index) {
+                parts[part].push(value);
+            }
+        }
+        let set = const {
+            |elements: &mut Elements<T>, (start, values): (usize, Vec<T>)| {
+                elements[start..].iter_mut().zip(values).for_each(|(element, value)| *element = value);
+            }
+        };
+        let mut pending = Vec::new();
+        for (part, values) in parts.into_iter().enumerate().filter(|(_, values)| !values.is_empty()) {
+            let start = self.spread.within(part, &range).start;
+            pending.push(self.parts[part].apply_with_async(set, (start, values)));
+        }
+        for pending in pending {
+            pending.wait();
+        }
+    }
+}
+
+impl<T: 'static> DistVec<T> {
+    /// Applies a closure to the elements that this fiber's worker has, at once, and returns its result; `None` if it has none of the
+    /// vector. No request, and no copy.
+    ///
+    /// The closure runs in this very call, so it captures and returns whatever it likes, references too; as a delegated closure it
+    /// cannot wait. If the layout names the worker twice, these are its first elements.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::collections::DistVec;
+    /// let squares = DistVec::from_fn(10, |index| index * index);
+    /// let mut seen = Vec::new();
+    /// squares.local(|elements| seen.extend_from_slice(elements));
+    /// assert_eq!(seen, [0, 1, 4, 9, 16]); // on worker 0
+    /// # });
+    /// ```
+    ///
+    /// # Panics
+    /// If the closure panics; in a delegated closure or a callback.
+    #[track_caller]
+    pub fn local<R>(&self, closure: impl FnOnce(&mut Elements<T>) -> R) -> Option<R> {
+        let here = crate::Trustee::here();
+        let part = self.parts.iter().find(|part| part.trustee() == here)?;
+        Some(part.apply_here(closure))
+    }
+
+    /// Applies a closure to the elements of each worker, all at once, and returns the results in the order of the layout. One request for
+    /// each worker.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::collections::DistVec;
+    /// let numbers = DistVec::from_fn(100, |index| index as u64);
+    /// let sums = numbers.map_all(|elements| elements.iter().sum::<u64>());
+    /// assert_eq!(sums.into_iter().sum::<u64>(), 4950);
+    /// # });
+    /// ```
+    ///
+    /// # Panics
+    /// If the closure panics ([Panics](Self#panics)).
+    #[track_caller]
+    pub fn map_all<U: NoRef, F>(&self, closure: F) -> Vec<U>
+    where
+        F: FnOnce(&mut Elements<T>) -> U + Send + Copy + 'static,
+    {
+        const { refuse_captures::<F>() };
+        self.map_parts::<F, _, _, _>(move |elements, ()| closure(elements), ())
+    }
+
+    /// As [`map_all`](Self::map_all), with a clone of `arguments` handed to the closure at each worker.
+    ///
+    /// # Panics
+    /// As [`map_all`](Self::map_all).
+    #[track_caller]
+    pub fn map_all_with<C: NoRef + Clone, U: NoRef, F>(&self, closure: F, arguments: C) -> Vec<U>
+    where
+        F: FnOnce(&mut Elements<T>, C) -> U + Send + Copy + 'static,
+    {
+        const { refuse_captures::<F>() };
+        self.map_parts::<F, _, _, _>(closure, arguments)
+    }
+
+    /// As the macros write it (`trust::arguments_first`).
+    #[doc(hidden)]
+    #[inline(always)]
+    #[track_caller]
+    pub fn __map_all_with<C: Captured + Clone, U: NoRef, F>(&self, arguments: C, closure: F) -> Vec<U>
+    where
+        F: FnOnce(&mut Elements<T>, C) -> U + Send + Copy + 'static,
+    {
+        self.map_all_with(closure, arguments)
+    }
+
+    #[track_caller]
+    fn map_parts<N, C: NoRef + Clone, U: NoRef, F>(&self, closure: F, arguments: C) -> Vec<U>
+    where
+        F: FnOnce(&mut Elements<T>, C) -> U + Send + Copy + 'static,
+    {
+        let caller = Location::caller();
+        let send = |part: &Trust<Elements<T>>| part.send::<N, _, _, _>(closure, arguments.clone(), caller);
+        let pending: Vec<_> = self.parts.iter().map(send).collect();
+        let mut results = Vec::new();
+        for pending in pending {
+            match pending.try_wait() {
+                Ok(result) => results.push(result),
+                Err(error) => rethrow(error, caller),
+            }
+        }
+        results
+    }
+
+    /// A range as numbers.
+    #[track_caller]
+    pub(super) fn checked(&self, range: &impl RangeBounds<usize>) -> Range<usize> {
+        let start = match range.start_bound() {
+            Bound::Included(start) => *start,
+            Bound::Excluded(before) => before.saturating_add(1),
+            Bound::Unbounded => 0,
+        };
+        let end = match range.end_bound() {
+            Bound::Included(last) => last.saturating_add(1),
+            Bound::Excluded(end) => *end,
+            Bound::Unbounded => self.len(),
+        };
+        assert!(
+            start <= end && end <= self.len(),
+            "range {start}..{end} is out of range of a `DistVec` with {} elements",
+            self.len()
+        );
+        start..end
+    }
+}

@@ -1,0 +1,17 @@
+//! [`NoRef`] of the handles of collections.
+#![expect(unsafe_code, reason = "`NoRef` is an unsafe trait; no memory is touched here")]
+
+use crate::collections::DistVec;
+use crate::{Decoder, Encoder, Malformed, NoRef};
+
+// SAFETY: it is trusts and numbers, which are `NoRef`, and is read as it was written.
+unsafe impl<T: 'static> NoRef for DistVec<T> {
+    fn encode(self, to: &mut Encoder) {
+        (self.parts.to_vec(), self.spread).encode(to);
+    }
+
+    fn decode(from: &mut Decoder<'_>) -> Result<Self, Malformed> {
+        let (parts, spread) = <(Vec<_>, _)>::decode(from)?;
+        Ok(Self { parts: parts.into(), spread })
+    }
+}

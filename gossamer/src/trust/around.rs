@@ -1,0 +1,40 @@
+//! Delegating a closure of this crate around one of the user.
+
+use crate::lane::error::Origin;
+use crate::structures::oneshot;
+use crate::trust::call::or_report;
+use crate::trust::{NoRef, Pending, Trust};
+use std::panic::Location;
+
+/// Reports name the type `N`, which also says whether the closure travels: the user's closure, where `closure` only wraps it. Whoever
+/// calls these sees to it that `closure` captures that one and nothing else, which is why they are no public calls.
+impl<T: 'static> Trust<T> {
+    /// As `apply_with_async`.
+    pub(crate) fn send<N, C: NoRef, U: NoRef, F>(
+        &self,
+        closure: F,
+        arguments: C,
+        sent_from: &'static Location<'static>,
+    ) -> Pending<U>
+    where
+        F: FnOnce(&mut T, C) -> U + Send + 'static,
+    {
+        let (sender, receiver) = oneshot::channel();
+        self.target().call_to::<N, _, _, _>(closure, arguments, sender);
+        Pending::new(receiver, Origin::of::<N>(self.handle().trustee, sent_from))
+    }
+
+    /// As `apply_with_then`.
+    #[inline(always)]
+    pub(crate) fn send_then<N, C: NoRef, U: NoRef, F>(
+        &self,
+        closure: F,
+        arguments: C,
+        then: impl FnOnce(U) + 'static,
+        sent_from: &'static Location<'static>,
+    ) where
+        F: FnOnce(&mut T, C) -> U + Send + 'static,
+    {
+        self.target().call_then::<N, _, _, _, _>(closure, arguments, or_report(then, sent_from));
+    }
+}

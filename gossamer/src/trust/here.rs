@@ -1,0 +1,32 @@
+//! Using a property of the fiber's own worker, without a request.
+
+use crate::trust::Trust;
+use crate::trust::apply::rethrow;
+use std::panic::Location;
+
+impl<T: 'static> Trust<T> {
+    /// Applies a closure to a property of the fiber's own worker, in this very call, and returns its result.
+    ///
+    /// The closure is not sent anywhere, so it captures and returns whatever it likes, references too; the macros leave it alone. As a
+    /// delegated closure it cannot wait. What this fiber has sent to its own worker is served before.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || {
+    /// let numbers = gossamer::entrust(vec![1, 2, 3]);
+    /// let mut sum = 0;
+    /// numbers.apply_here(|numbers| numbers.iter().for_each(|number| sum += number));
+    /// assert_eq!(sum, 6);
+    /// # });
+    /// ```
+    ///
+    /// # Panics
+    /// If the property is of another worker; if the closure panics, with its message and both places; and as said in
+    /// [Panics](Self#panics).
+    #[track_caller]
+    pub fn apply_here<U>(&self, closure: impl FnOnce(&mut T) -> U) -> U {
+        match self.target().call_at_hand(closure) {
+            Ok(result) => result,
+            Err(error) => rethrow(error, Location::caller()),
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! Making vectors, where their elements are, and handles that are sent.
+
+use crate::layouts;
+use gossamer::collections::{DistVec, Layout};
+use gossamer::{Trustee, rack, spawn_on, spawn_on_with};
+use integration_tests::{Tally, in_runtime, on_nodes, panic_text, wait_until};
+use std::rc::Rc;
+
+#[test]
+fn elements_lie_where_the_layout_says() {
+    in_runtime(3, || {
+        let all = Trustee::all();
+        let of = |layout| {
+            let vector = DistVec::filled(layout, 0_u8);
+            (0..vector.len()).map(|index| vector.trustee_of(index).index()).collect::<Vec<_>>()
+        };
+        assert_eq!(of(Layout::block(7)), [0, 0, 0, 1, 1, 1, 2]);
+        assert_eq!(of(Layout::cyclic(7)), [0, 1, 2, 0, 1, 2, 0]);
+        assert_eq!(of(Layout::block(4).on(&[all[2], all[1]])), [2, 2, 1, 1]);
+        assert_eq!(of(Layout::cyclic(4).on(&[all[2], all[1]])), [2, 1, 2, 1]);
+        assert_eq!(of(Layout::block(3).on(&all[1..2])), [1, 1, 1]);
+        assert!(panic_text(|| Layout::block(1).on(&[])).contains("on no workers"));
+    });
+}
+
+#[test]
+fn a_vector_is_made_of_indices_of_a_value_of_a_slice_and_of_an_iterator() {
+    on_nodes(2, 2, make_vectors);
+}
+
+#[gossamer::delegate]
+fn make_vectors() {
+    let (by, text) = (3, String::from("n"));
+    assert_eq!(DistVec::from_fn(5, |index| index * by).to_vec(), [0, 3, 6, 9, 12]);
+    let texts = DistVec::from_fn(Layout::cyclic(3), |index| format!("{text}{index}"));
+    assert_eq!(texts.to_vec(), ["n0", "n1", "n2"]);
+    assert_eq!(DistVec::filled(3, "n".to_owned()).to_vec(), ["n", "n", "n"]);
+    for layout in layouts(100) {
+        assert!(DistVec::from_vec(layout, (0..100).collect()).to_vec().into_iter().eq(0..100));
+    }
+    assert_eq!(DistVec::from_slice(&[5, 6, 7]).to_vec(), [5, 6, 7]);
+    assert_eq!(('a'..='e').collect::<DistVec<_>>().to_vec(), ['a', 'b', 'c', 'd', 'e']);
+    for layout in layouts(0) {
+        let empty = DistVec::<String>::from_vec(layout, Vec::new());
+        assert!(empty.is_empty() && empty.to_vec().is_empty() && empty.gather([]).is_empty());
+        empty.scatter([]);
+    }
+}
+
+#[test]
+fn elements_that_cannot_travel_are_changed_where_they_are() {
+    in_runtime(2, || {
+        let lists = DistVec::from_fn(4, |index| Rc::new(vec![index]));
+        lists.update(3, |list| Rc::make_mut(list).push(7));
+        assert_eq!(lists.map_all(|lists| lists.iter().map(|list| list.len()).sum::<usize>()), [2, 3]);
+        assert!(format!("{lists:?}").ends_with("[[0], [1], [2], [3, 7]]"), "{lists:?}");
+    });
+}
+
+#[test]
+fn a_handle_is_used_wherever_it_is_sent() {
+    on_nodes(2, 2, send_handles);
+}
+
+#[gossamer::delegate]
+fn send_handles() {
+    let vector = DistVec::filled(Layout::cyclic(40), 0_u64);
+    let mut fibers = Vec::new();
+    for (number, trustee) in Trustee::all().into_iter().enumerate() {
+        let vector = vector.clone();
+        fibers.push(spawn_on(trustee, move || {
+            let mut updates = vector.updates(|element, by: u64| *element += by);
+            (0..vector.len()).for_each(|index| updates.push(index, 1));
+            updates.finish();
+            vector.update(number, |element| *element += 100);
+            vector.local(|elements| elements.len())
+        }));
+    }
+    assert!(fibers.into_iter().all(|fiber| fiber.join() == Some(10)));
+    let expected = (0..40).map(|index| if index < 4 { 104 } else { 4 });
+    assert!(vector.to_vec().into_iter().eq(expected));
+    // In a property, and in another vector.
+    let vectors = DistVec::filled(2, vector.clone());
+    drop(vector);
+    assert_eq!(vectors.update(1, |vector| vector.len()), 40);
+    assert_eq!(vectors.get(1).get(0), 104);
+}
+
+#[test]
+fn elements_are_dropped_with_the_last_handle() {
+    on_nodes(2, 1, || {
+        let tally = Tally::new();
+        let all = Trustee::all();
+        // Those of another node cannot be counted: such values stay.
+        let vector =
+            DistVec::from_vec(Layout::block(10).on(&all[..1]), (0..10).map(|_| tally.value()).collect());
+        let other = vector.clone();
+        drop(vector);
+        assert_eq!(
+            other.map_all(const { |elements: &mut gossamer::collections::Elements<_>| elements.len() }),
+            [10]
+        );
+        assert_eq!(tally.dropped(), 0);
+        drop(other);
+        wait_until(|| tally.is_even());
+    });
+}
+
+#[test]
+fn the_elements_at_hand_are_a_slice_and_the_closure_borrows() {
+    in_runtime(2, || {
+        let vector = DistVec::from_fn(Layout::cyclic(6), |index| index as u64);
+        let mut seen = Vec::new();
+        let len = vector.local(|elements| {
+            elements.iter_mut().for_each(|element| *element += 10);
+            seen.extend(elements.indexed().map(|(index, element)| (index, *element)));
+            assert_eq!(
+                (elements.offset_of(4), elements.offset_of(5), elements.index_of(2)),
+                (Some(2), None, 4)
+            );
+            elements.len()
+        });
+        assert_eq!((len, seen), (Some(3), vec![(0, 10), (2, 12), (4, 14)]));
+        let there = Trustee::all()[1];
+        let last =
+            spawn_on_with(there, |vector: DistVec<u64>| vector.local(|elements| elements[2]), vector.clone());
+        let last = last.join();
+        assert_eq!(last, Some(5));
+        let elsewhere = DistVec::filled(Layout::block(3).on(&Trustee::all()[1..]), 0_u8);
+        assert_eq!(elsewhere.local(|elements| elements.len()), None);
+    });
+}
+
+#[test]
+fn what_was_sent_before_is_seen_in_the_elements_at_hand() {
+    in_runtime(2, || {
+        let vector = DistVec::filled(4, 0_u64);
+        vector.update_then(0, |element| *element += 1, drop);
+        assert_eq!(vector.local(|elements| elements[0]), Some(1));
+    });
+}
+
+#[test]
+fn a_vector_is_printed_with_its_layout_and_first_elements() {
+    in_runtime(2, || {
+        let vector = DistVec::from_fn(20, |index| index);
+        assert_eq!(
+            format!("{vector:?}"),
+            "DistVec(20 elements in blocks of 10 over 2 workers)[0, 1, 2, 3, 4, 5, 6, 7, ..]"
+        );
+        let vector = DistVec::from_slice(&["a".to_owned()]);
+        assert_eq!(format!("{vector:?}"), "DistVec(1 elements in blocks of 1 over 2 workers)[\"a\"]");
+        let vector = DistVec::filled(Layout::cyclic(3), 1.5);
+        let property = gossamer::entrust(vector);
+        let text = property.apply(|vector| format!("{vector:?}"));
+        assert_eq!(text, "DistVec(3 elements in turn over 2 workers)", "where it cannot ask");
+    });
+}
+
+#[test]
+fn a_thread_that_is_no_worker_uses_a_vector() {
+    in_runtime(2, || {
+        let vector = DistVec::from_fn(10, |index| index as u64);
+        let there = vector.clone();
+        let thread = std::thread::spawn(move || {
+            there.set(9, 90);
+            let mut updates = there.updates(|element, by: u64| *element += by);
+            (0..10).for_each(|index| updates.push(index, 1));
+            updates.finish();
+            (there.gather([9, 0]), there.range(1..3))
+        });
+        wait_until(|| thread.is_finished());
+        assert_eq!(thread.join().unwrap(), (vec![91, 1], vec![2, 3]));
+    });
+}
+
+#[test]
+fn the_workers_of_a_node_are_a_layout() {
+    on_nodes(2, 2, || {
+        let second = rack::nodes()[1].workers();
+        let vector = DistVec::filled(Layout::block(4).on(&second), 1_u8);
+        assert_eq!(vector.trustees(), second);
+        assert_eq!(vector.to_vec(), [1; 4]);
+    });
+}

@@ -1,0 +1,23 @@
+//! Collections: vectors whose elements are spread over workers, against `Vec`.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by it")]
+
+mod handles;
+mod oracle;
+mod trouble;
+mod updates;
+
+use gossamer::Trustee;
+use gossamer::collections::Layout;
+
+/// Layouts of so many elements: both kinds, over all workers, and over some.
+fn layouts(len: usize) -> Vec<Layout> {
+    let all = Trustee::all();
+    let twice: Vec<_> = all.iter().rev().chain(&all[..1]).copied().collect();
+    vec![
+        Layout::block(len),
+        Layout::cyclic(len),
+        Layout::block(len).on(&twice),
+        Layout::cyclic(len).on(&twice),
+        Layout::cyclic(len).on(&all[all.len() - 1..]),
+    ]
+}

@@ -1,0 +1,124 @@
+//! Indices out of range, closures that panic, closures that stay.
+
+use gossamer::collections::{DistVec, Layout};
+use gossamer::{Reason, entrust};
+use integration_tests::{in_runtime, isolated, on_nodes, panic_text, workers};
+use std::panic::{self, Location};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// The panic of `body`, and the line where it was raised. Takes the place of the hook of the process.
+fn panic_at(body: impl FnOnce()) -> (String, u32) {
+    static LINE: AtomicU32 = AtomicU32::new(0);
+    panic::set_hook(Box::new(|info| {
+        LINE.store(info.location().map_or(0, Location::line), Ordering::SeqCst);
+    }));
+    (panic_text(body), LINE.load(Ordering::SeqCst))
+}
+
+#[test]
+fn an_index_out_of_range_is_a_panic_of_the_caller() {
+    in_runtime(2, || {
+        let vector = DistVec::filled(10, 0_u64);
+        let calls: [fn(&DistVec<u64>); 8] = [
+            |vector| _ = vector.get(10),
+            |vector| vector.set(10, 1),
+            |vector| vector.update(10, |element| *element += 1),
+            |vector| vector.swap(3, 10),
+            |vector| drop(vector.gather([0, 10, 1])),
+            |vector| vector.scatter([(10, 1)]),
+            |vector| vector.updates(|element, by: u64| *element += by).push(10, 1),
+            |vector| _ = vector.trustee_of(10),
+        ];
+        for call in calls {
+            let text = panic_text(|| call(&vector));
+            assert_eq!(text, "index 10 is out of range of a `DistVec` with 10 elements");
+        }
+        let text = panic_text(|| vector.range(3..11));
+        assert_eq!(text, "range 3..11 is out of range of a `DistVec` with 10 elements");
+        let text = panic_text(|| vector.set_range(9, vec![1, 2]));
+        assert_eq!(text, "range 9..11 is out of range of a `DistVec` with 10 elements");
+        let text = panic_text(|| DistVec::from_vec(Layout::block(3), vec![1]));
+        assert_eq!(text, "a layout of 3 elements for 1 of them");
+        assert_eq!(vector.to_vec(), [0; 10]);
+    });
+}
+
+#[test]
+fn a_panic_names_the_line_that_called() {
+    let body = || {
+        let vector = DistVec::filled(10, 0_u64);
+        let (_, line) = panic_at(|| _ = vector.get(10));
+        assert_eq!(line, line!() - 1);
+        let (text, line) = panic_at(|| vector.update(9, |_| panic!("nine")));
+        assert_eq!(line, line!() - 1);
+        assert!(text.contains("nine") && text.contains(&format!("(sent from {}:{line}:", file!())), "{text}");
+        let (text, line) = panic_at(|| drop(DistVec::from_fn(10, |index| 10 / (5 - index))));
+        assert!(text.contains("divide by zero") && text.contains(&format!("{}:{line}:", file!())), "{text}");
+        assert_eq!(line, line!() - 2);
+    };
+    isolated(move || gossamer::run(workers(2), body));
+}
+
+#[test]
+fn a_panic_in_one_elements_closure_spares_the_others() {
+    in_runtime(2, || {
+        let vector = DistVec::from_fn(10, |index| index as u64);
+        for index in 0..10 {
+            let text = panic_text(|| vector.update(index, |element| *element = 100 / (*element - *element)));
+            assert!(text.contains("divide by zero") && text.contains("trouble.rs"), "{text}");
+        }
+        assert!(vector.to_vec().into_iter().eq(0..10));
+        let text =
+            panic_text(|| vector.map_all(|elements| assert_ne!(elements.index_of(0), 5, "the second")));
+        assert!(text.contains("the second"), "{text}");
+        vector.update_then(3, |_| panic!("printed"), |()| unreachable!());
+        assert_eq!(vector.get(3), 3);
+    });
+}
+
+#[test]
+fn a_panic_in_one_update_names_the_element_and_the_others_are_served() {
+    on_nodes(2, 2, panics_in_updates);
+}
+
+#[gossamer::delegate]
+fn panics_in_updates() {
+    for layout in [Layout::block(1000), Layout::cyclic(1000)] {
+        let vector = DistVec::filled(layout, 0_u64);
+        let mut updates = vector.updates(|element, by: u64| {
+            assert!(by != 7, "seven");
+            *element += by;
+        });
+        for index in 0..100_000 {
+            updates.push(index % 1000, if index == 54_321 { 7 } else { 1 });
+        }
+        let error = updates.try_finish().unwrap_err();
+        assert!(matches!(error.reason(), Reason::Panicked { .. }));
+        let text = error.to_string();
+        assert!(text.contains("element 321: seven") && text.contains("trouble.rs"), "{text}");
+        let expected = (0..1000).map(|index| if index == 321 { 99 } else { 100 });
+        assert!(vector.to_vec().into_iter().eq(expected));
+    }
+}
+
+#[test]
+fn a_vector_that_waits_where_nothing_can_says_so() {
+    in_runtime(2, || {
+        let property = entrust(DistVec::filled(10, 0_u64));
+        let text = panic_text(|| property.apply(|vector| vector.get(9)));
+        assert!(text.contains("inside a delegated closure"), "{text}");
+        let text = panic_text(|| property.apply(|vector| vector.local(|elements| elements.len())));
+        assert!(text.contains("inside a delegated closure"), "{text}");
+    });
+}
+
+#[test]
+fn a_closure_that_is_no_constant_stays_in_its_node() {
+    on_nodes(2, 1, || {
+        let vector = DistVec::filled(2, 0_u64);
+        vector.update(0, |element| *element += 1);
+        let text = panic_text(|| vector.update(1, |element| *element += 1));
+        assert!(text.contains("delegate"), "{text}");
+        assert_eq!(vector.to_vec(), [1, 0]);
+    });
+}

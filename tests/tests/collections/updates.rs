@@ -1,0 +1,182 @@
+//! Many updates: by batches, from several handles, finished or dropped.
+
+use crate::layouts;
+use gossamer::collections::{DistVec, Layout};
+use gossamer::{Trustee, spawn_local, spawn_on, yield_now};
+use integration_tests::{Tally, in_child, in_runtime, on_nodes, panic_text, wait_until};
+
+#[test]
+fn each_update_is_served_once_whatever_the_layout() {
+    on_nodes(2, 2, || {
+        for layout in layouts(1000) {
+            count(layout, 50_000);
+        }
+    });
+}
+
+#[gossamer::delegate]
+fn count(layout: Layout, each: usize) {
+    let vector = DistVec::filled(layout, 0_u64);
+    let mut fibers = Vec::new();
+    for trustee in Trustee::all() {
+        let vector = vector.clone();
+        fibers.push(spawn_on(trustee, move || {
+            let mut updates = vector.updates(|count, ()| *count += 1);
+            updates.extend((0..each).map(|number| (number * 7919 % 1000, ())));
+            updates.finish();
+        }));
+    }
+    fibers.into_iter().for_each(|fiber| fiber.join());
+    assert_eq!(vector.to_vec(), [(each / 1000 * Trustee::all().len()) as u64; 1000]);
+}
+
+#[test]
+fn updates_of_one_worker_are_served_in_their_order() {
+    on_nodes(2, 2, || {
+        let vector = DistVec::from_fn(Layout::cyclic(10), const { |_| (0_u64, true) });
+        let mut updates = vector.updates(
+            const {
+                |(last, is_ordered): &mut (u64, bool), number: u64| {
+                    *is_ordered &= *last < number;
+                    *last = number;
+                }
+            },
+        );
+        (1..100_000_u64).for_each(|number| updates.push(number as usize * 3 % 10, number));
+        updates.finish();
+        assert!(vector.to_vec().into_iter().all(|(last, is_ordered)| is_ordered && last > 99_980));
+    });
+}
+
+#[test]
+fn arguments_of_any_size_are_moved_to_their_elements() {
+    on_nodes(2, 1, || {
+        let texts = DistVec::filled(7, String::new());
+        let mut updates =
+            texts.updates(const { |text: &mut String, more: Option<String>| text.extend(more.as_deref()) });
+        let mut expected = vec![String::new(); 7];
+        for number in 0..5000_usize {
+            let more = (number % 3 > 0).then(|| number.to_string());
+            expected[number % 7].extend(more.as_deref());
+            updates.push(number % 7, more);
+        }
+        updates.finish();
+        assert_eq!(texts.to_vec(), expected);
+
+        let large = DistVec::filled(3, 0_u8);
+        let mut updates =
+            large.updates(const { |element: &mut u8, large: [[u8; 1000]; 100]| *element += large[99][999] });
+        (0..50).for_each(|number| updates.push(number % 3, [[1; 1000]; 100]));
+        updates.finish();
+        assert_eq!(large.to_vec(), [17, 17, 16]);
+    });
+}
+
+#[test]
+fn arguments_are_dropped_once() {
+    in_runtime(2, || {
+        let tally = Tally::new();
+        let vector = DistVec::filled(10, 0_u64);
+        let mut updates = vector.updates(|count, value: integration_tests::Counted| {
+            drop(value);
+            assert_ne!(*count, 50, "a panic in the middle");
+            *count += 1;
+        });
+        (0..10_000).for_each(|number| updates.push(number % 10, tally.value()));
+        assert!(updates.try_finish().is_err());
+        assert_eq!(tally.made(), 10_000);
+        wait_until(|| tally.is_even());
+        assert_eq!(vector.to_vec(), [50; 10]);
+    });
+}
+
+#[test]
+fn what_is_flushed_comes_before_what_is_sent_after() {
+    in_runtime(2, || {
+        let vector = DistVec::filled(2, 0_u64);
+        let mut updates = vector.updates(|element, by: u64| *element += by);
+        updates.push(1, 5);
+        updates.flush();
+        assert_eq!(vector.get(1), 5);
+        updates.push(1, 5);
+        updates.finish();
+        assert_eq!(vector.get(1), 10);
+    });
+}
+
+#[test]
+fn a_handle_that_is_dropped_loses_nothing() {
+    on_nodes(2, 2, || {
+        let vector = DistVec::filled(Layout::cyclic(100), 0_u64);
+        for count in [1, 100, 30_000] {
+            let mut updates = vector.updates(const { |element: &mut u64, ()| *element += 1 });
+            (0..count).for_each(|number| updates.push(number % 100, ()));
+            drop(updates);
+        }
+        wait_until(|| vector.to_vec().into_iter().sum::<u64>() == 30_101);
+        // The vector itself is gone before they are served.
+        let mut updates = vector.updates(const { |element: &mut u64, ()| *element += 1 });
+        (0..30_000).for_each(|number| updates.push(number % 100, ()));
+        drop(vector);
+        drop(updates);
+    });
+}
+
+#[test]
+fn a_handle_whose_fiber_unwinds_or_is_cancelled_hangs_nothing() {
+    in_runtime(2, || {
+        let vector = DistVec::filled(100, 0_u64);
+        let text = panic_text(|| {
+            let mut updates = vector.updates(|element, ()| *element += 1);
+            (0..20_000).for_each(|number| updates.push(number % 100, ()));
+            updates.push(100, ());
+        });
+        assert!(text.contains("index 100"), "{text}");
+        wait_until(|| vector.to_vec() == [200; 100]);
+        let there = vector.clone();
+        let fiber = spawn_local(move || {
+            let mut updates = there.updates(|element, ()| *element += 1);
+            loop {
+                updates.push(3, ());
+            }
+        });
+        yield_now();
+        fiber.cancel();
+        let outcome: Result<(), _> = fiber.try_join();
+        assert!(outcome.is_err());
+        assert!(vector.get(3) >= 200);
+    });
+}
+
+#[test]
+fn a_panic_in_an_update_of_a_dropped_handle_is_printed() {
+    let body = || {
+        in_runtime(2, || {
+            let vector = DistVec::filled(2, 0_u64);
+            let mut updates = vector.updates(|_, ()| panic!("unheard of"));
+            updates.push(1, ());
+            drop(updates);
+            vector.get(1);
+        });
+    };
+    let ended = in_child(|_| (), body);
+    assert!(ended.status.success(), "{}", ended.errors);
+    let expected = ["element 1: unheard of", "its reply was awaited by nobody", "updates.rs"];
+    assert!(expected.iter().all(|text| ended.errors.contains(text)), "{}", ended.errors);
+}
+
+#[test]
+fn two_handles_of_one_fiber_do_not_wait_for_each_other() {
+    in_runtime(1, || {
+        let vector = DistVec::filled(10, 0_i64);
+        let mut up = vector.updates(|element, ()| *element += 1);
+        let mut down = vector.updates(|element, ()| *element -= 1);
+        for number in 0..100_000 {
+            up.push(number % 10, ());
+            down.push(number % 10, ());
+        }
+        up.finish();
+        down.finish();
+        assert_eq!(vector.to_vec(), [0; 10]);
+    });
+}
