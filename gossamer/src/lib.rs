@@ -126,6 +126,7 @@ pub use worker::config::Config;
 #[doc(hidden)]
 pub mod __private {
     pub use crate::__place as place;
+    pub use crate::collections::par_for_each::par_for_each_with_arguments_first as par_for_each_with;
     pub use crate::lane::place::{GOSSAMER_PLACES, Place};
     pub use crate::rack::collective::on_each_node_with_arguments_first as on_each_node;
     pub use crate::rack::program::{AsItIs, AsText, OrExit, Program};

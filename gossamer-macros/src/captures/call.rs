@@ -64,15 +64,17 @@ const SHARDED_METHODS: [(&str, Arguments); 6] = [
 const SHARDED_CALLS: usize = 4;
 
 /// Those of a `DistVec` that are called on a value. Many other types have an `update`, of a closure alone.
-const DIST_VEC_METHODS: [(&str, Arguments); 8] = [
+const DIST_VEC_METHODS: [(&str, Arguments); 10] = [
     ("update", Arguments::Captures("update_with")),
     ("update_then", Arguments::Captures("update_with_then")),
     ("update_async", Arguments::Captures("update_with_async")),
     ("updates", Arguments::Captures("updates_with")),
+    ("par_for_each", Arguments::Captures("par_for_each_with")),
     ("update_with", Arguments::Explicit),
     ("update_with_then", Arguments::Explicit),
     ("update_with_async", Arguments::Explicit),
     ("updates_with", Arguments::Explicit),
+    ("par_for_each_with", Arguments::Explicit),
 ];
 
 /// Those of its type.
@@ -90,6 +92,10 @@ const FUNCTIONS: [(&str, Arguments); 5] = [
 
 /// Those in `gossamer::rack`.
 const RACK_FUNCTIONS: [(&str, Arguments); 1] = [("on_each_node", Arguments::Explicit)];
+
+/// Those in `gossamer::collections`.
+const COLLECTIONS_FUNCTIONS: [(&str, Arguments); 2] =
+    [("par_for_each", Arguments::Captures("par_for_each_with")), ("par_for_each_with", Arguments::Explicit)];
 
 /// How the called function is written, which says how to write the one that takes the arguments first.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -191,6 +197,7 @@ fn delegating_function(path: &Path, scopes: &Scopes) -> Option<((&'static str, A
         None if scopes.resolve(&name).is_none() => (&FUNCTIONS, Callee::Imported),
         Some("gossamer") if names.next().is_none() => (&FUNCTIONS, Callee::Function),
         Some("rack") => (&RACK_FUNCTIONS, Callee::Function),
+        Some("collections") => (&COLLECTIONS_FUNCTIONS, Callee::Function),
         Some("Trust") => (&TRUST_METHODS, Callee::Method),
         Some("Trustee") => (&TRUSTEE_METHODS, Callee::Method),
         Some("Sharded") => (&SHARDED_METHODS, Callee::Method),

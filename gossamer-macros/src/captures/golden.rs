@@ -74,6 +74,13 @@ fn closures_for_elements_are_known_by_their_calls() {
         }",
     );
     assert_rewritten(
+        "fn all(v: &DistVec<u64>, a: u64) { v.par_for_each(|i, n| *n += i + a); collections::par_for_each(0..9, |i| f(i, a)); }",
+        "fn all(v: &DistVec<u64>, a: u64) {
+            v.__par_for_each_with((a,), const { |i, n, (a,)| { place!{} *n += i + a } });
+            ::gossamer::__private::par_for_each_with(0..9, (a,), const { |i, (a,)| { place!{} f(i, a) } });
+        }",
+    );
+    assert_rewritten(
         "fn make(a: usize) { DistVec::from_fn(9, |i| i + a); collections::DistVec::<usize>::from_fn(9, |i| i); }",
         "fn make(a: usize) {
             DistVec::__from_fn_with(9, (a,), const { |i, (a,)| { place!{} i + a } });

@@ -37,13 +37,13 @@ impl<T> Elements<T> {
     }
 
     /// The elements, each with its index in the whole.
-    pub fn indexed(&self) -> impl Iterator<Item = (usize, &T)> {
+    pub fn indexed(&self) -> impl ExactSizeIterator<Item = (usize, &T)> {
         let (part, spread) = (self.part, self.spread);
         self.values.iter().enumerate().map(move |(offset, value)| (spread.index(part, offset), value))
     }
 
     /// As [`indexed`](Self::indexed), to be changed.
-    pub fn indexed_mut(&mut self) -> impl Iterator<Item = (usize, &mut T)> {
+    pub fn indexed_mut(&mut self) -> impl ExactSizeIterator<Item = (usize, &mut T)> {
         let (part, spread) = (self.part, self.spread);
         self.values.iter_mut().enumerate().map(move |(offset, value)| (spread.index(part, offset), value))
     }

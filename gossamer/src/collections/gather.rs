@@ -144,17 +144,12 @@ impl<'a, T: NoRef + Clone> LookUps<'a, T> {
 fn look_up<T: Clone>(elements: &[T], (mut offsets, mut values): Wanted<T>) -> Wanted<T> {
     values.reserve_exact(offsets.len());
     values.extend(offsets.iter().enumerate().map(|(at, offset)| {
-        fetch(elements, offsets.get(at + FETCHED_BEFORE));
+        if let Some(soon) = offsets.get(at + FETCHED_BEFORE).and_then(|offset| elements.get(*offset as usize))
+        {
+            prefetch::read(soon);
+        }
         elements[*offset as usize].clone()
     }));
     offsets.clear();
     (offsets, values)
-}
-
-/// Has an element that will be used soon fetched into the cache.
-#[inline(always)]
-pub(super) fn fetch<T>(elements: &[T], offset: Option<&u32>) {
-    if let Some(element) = offset.and_then(|offset| elements.get(*offset as usize)) {
-        prefetch::write(element);
-    }
 }

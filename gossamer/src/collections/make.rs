@@ -3,6 +3,7 @@
 use crate::collections::layout::Spread;
 use crate::collections::{DistVec, Elements, Layout};
 use crate::lane::operation::refuse_captures;
+use crate::sys::memory::large_pages;
 use crate::trust::spawn_around;
 use crate::wire::captured::Captured;
 use crate::{NoRef, Trust, entrust};
@@ -61,7 +62,8 @@ impl<T: 'static> DistVec<T> {
         let (trustees, spread) = layout.spread();
         let make_part = move |(part, spread, arguments): (usize, Spread, C)| -> Trust<Elements<T>> {
             let indices = (0..spread.len_of(part)).map(|offset| spread.index(part, offset));
-            let values = indices.map(|index| make(index, arguments.clone())).collect();
+            let mut values = large_pages::with_capacity(spread.len_of(part));
+            values.extend(indices.map(|index| make(index, arguments.clone())));
             entrust(Elements::new(part, spread, values))
         };
         let mut fibers = Vec::new();
@@ -118,7 +120,7 @@ impl<T: NoRef> DistVec<T> {
         let (len, there) = (spread.len(), values.len());
         assert!(len == there, "a layout of {len} elements for {there} of them");
         let mut parts: Vec<Vec<T>> =
-            (0..spread.parts()).map(|part| Vec::with_capacity(spread.len_of(part))).collect();
+            (0..spread.parts()).map(|part| large_pages::with_capacity(spread.len_of(part))).collect();
         for (index, value) in values.into_iter().enumerate() {
             if let Some((part, _)) = spread.find(index) {
                 parts[part].push(value);

@@ -1,12 +1,13 @@
 //! [`Updates`]: many small changes, sent by batches.
 
 use crate::collections::dist_vec::out_of_range;
-use crate::collections::gather::{FETCHED_BEFORE, fetch};
+use crate::collections::gather::FETCHED_BEFORE;
 use crate::collections::layout::Spread;
 use crate::collections::{DistVec, Elements};
 use crate::lane::catch::resume_saying;
 use crate::lane::context::{self, Context};
 use crate::lane::operation::refuse_captures;
+use crate::sys::memory::prefetch;
 use crate::trust::rethrow;
 use crate::wire::captured::Captured;
 use crate::{DelegationError, NoRef, Replies, yield_now};
@@ -285,7 +286,11 @@ fn serve<T, A>(
         while let Err(payload) = catch_unwind(AssertUnwindSafe(|| {
             for (at, (offset, argument)) in updates.by_ref() {
                 served = at;
-                fetch(elements, offsets.get(at + FETCHED_BEFORE));
+                if let Some(soon) =
+                    offsets.get(at + FETCHED_BEFORE).and_then(|offset| elements.get(*offset as usize))
+                {
+                    prefetch::write(soon);
+                }
                 closure(&mut elements[*offset as usize], argument);
             }
         })) {

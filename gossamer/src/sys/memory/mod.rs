@@ -1,6 +1,7 @@
 //! Memory as the kernel and the processor have it: ranges of addresses, memory that several processes map, faults of pages, prefetches.
 
 pub(crate) mod device_memory;
+pub(crate) mod large_pages;
 pub(crate) mod prefetch;
 pub(crate) mod range;
 pub(crate) mod segment;

@@ -1,0 +1,167 @@
+//! [`par_for_each`]: a loop over numbers, on all workers.
+
+use crate::lane::catch::resume_saying;
+use crate::lane::operation::refuse_captures;
+use crate::trust::{rethrow, spawn_around};
+use crate::wire::captured::Captured;
+use crate::worker::Cancelled;
+use crate::{NoRef, Trust, Trustee, entrust, yield_now};
+use std::ops::Range;
+use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
+use std::time::{Duration, Instant};
+
+/// A chunk is this part of what is left, for each worker: so the last ones are small, and all end together
+/// (guided self-scheduling, Polychronopoulos and Kuck, 1987).
+const SHARE: usize = 4;
+/// How long a fiber goes on before others of its worker, and its trustee, get a turn.
+const TURN: Duration = Duration::from_micros(50);
+/// The clock is read after twice as many iterations each time, until they take a turn.
+const MOST_BETWEEN: usize = 1 << 16;
+
+/// Calls a closure for each number of a range, on all workers of all nodes, and waits until that is done.
+///
+/// Workers ask for numbers as they need more, in chunks that become smaller towards the end, so that it does not matter if some take longer
+/// than others. The closure runs in a fiber, so it may wait. In which order, and where, is not promised.
+///
+/// ```
+/// use gossamer::collections::{self, DistVec};
+///
+/// #[gossamer::delegate]
+/// fn divisors(most: usize) -> Vec<u64> {
+///     let counts = DistVec::filled(most + 1, 0_u64);
+///     let by = counts.clone();
+///     collections::par_for_each(1..most + 1, move |divisor| {
+///         (divisor..=most).step_by(divisor).for_each(|number| by.update(number, |count| *count += 1));
+///     });
+///     counts.to_vec()
+/// }
+///
+/// let counts = gossamer::run(gossamer::Config::default().threads(2), || divisors(6));
+/// assert_eq!(counts, [0, 1, 2, 2, 3, 2, 4]);
+/// ```
+///
+/// # Cost
+/// A fiber on each worker, and a request of 8 bytes there and 16 back for each chunk: of `n` numbers and `w` workers there are about `4 w ln n`.
+/// What the closure captures is cloned for each number.
+///
+/// # Panics
+/// If the closure panics, with the number for which it did: the chunks that have begun are done, no others begin. Where the caller cannot
+/// wait; on a thread that is no worker.
+#[track_caller]
+pub fn par_for_each<F>(range: Range<usize>, closure: F)
+where
+    F: FnOnce(usize) + Send + Copy + 'static,
+{
+    const { refuse_captures::<F>() };
+    for_each_around::<F, _, _>(range, move |number, ()| closure(number), ());
+}
+
+/// As [`par_for_each`], with a clone of `arguments` for each number.
+///
+/// # Panics
+/// As [`par_for_each`].
+#[track_caller]
+pub fn par_for_each_with<C: NoRef + Clone, F>(range: Range<usize>, closure: F, arguments: C)
+where
+    F: FnOnce(usize, C) + Send + Copy + 'static,
+{
+    const { refuse_captures::<F>() };
+    for_each_around::<F, _, _>(range, closure, arguments);
+}
+
+/// As the macros write it (`trust::arguments_first`).
+#[doc(hidden)]
+#[track_caller]
+pub fn par_for_each_with_arguments_first<C: Captured + Clone, F>(
+    range: Range<usize>,
+    arguments: C,
+    closure: F,
+) where
+    F: FnOnce(usize, C) + Send + Copy + 'static,
+{
+    par_for_each_with(range, closure, arguments);
+}
+
+/// The numbers that no worker has yet.
+struct Remaining {
+    left: Range<usize>,
+    /// A chunk is a part of what is left, by this.
+    divisor: usize,
+}
+
+impl Remaining {
+    fn take(&mut self) -> (usize, usize) {
+        let Range { start, end } = self.left;
+        let chunk = (self.left.len() / self.divisor).max(1).min(self.left.len());
+        self.left = start + chunk..end;
+        (start, start + chunk)
+    }
+}
+
+#[track_caller]
+fn for_each_around<N, C: NoRef + Clone, F>(range: Range<usize>, closure: F, arguments: C)
+where
+    F: FnOnce(usize, C) + Send + Copy + 'static,
+{
+    let trustees = Trustee::all();
+    let remaining = Remaining { left: range, divisor: SHARE * trustees.len() };
+    let remaining = entrust(remaining);
+    let body = move |(remaining, arguments): (Trust<Remaining>, C)| {
+        run_chunks(&remaining, |number| closure(number, arguments.clone()));
+    };
+    let mut fibers = Vec::new();
+    // Not `map`, whose closure would stand for the caller in the report of a panic.
+    for trustee in trustees {
+        let arguments = (remaining.clone(), arguments.clone());
+        fibers.push(spawn_around::<N, _, _, _>(trustee, body, arguments, Location::caller()));
+    }
+    let mut first = None;
+    for fiber in fibers {
+        if let Err(error) = fiber.try_join() {
+            first.get_or_insert(error);
+        }
+    }
+    if let Some(error) = first {
+        rethrow(error, Location::caller());
+    }
+}
+
+/// Runs chunk after chunk, until there are none. After a panic nobody begins another.
+fn run_chunks(remaining: &Trust<Remaining>, mut closure: impl FnMut(usize)) {
+    let mut at = 0;
+    let run = AssertUnwindSafe(|| {
+        each_taken(remaining, |number| {
+            at = number;
+            closure(number);
+        });
+    });
+    if let Err(payload) = catch_unwind(run) {
+        if payload.is::<Cancelled>() {
+            resume_unwind(payload);
+        }
+        remaining.apply_then(const { |remaining: &mut Remaining| remaining.left = 0..0 }, drop);
+        resume_saying(payload, |message| format!("iteration {at}: {message}"));
+    }
+}
+
+/// Calls the closure for each number that this fiber takes. The next chunk is asked for while one is gone through.
+fn each_taken(remaining: &Trust<Remaining>, mut closure: impl FnMut(usize)) {
+    let take = const { |remaining: &mut Remaining| remaining.take() };
+    let mut between = 1;
+    let mut next = remaining.apply_async(take);
+    loop {
+        let (start, end) = next.wait();
+        if start == end {
+            return;
+        }
+        next = remaining.apply_async(take);
+        let mut numbers = start..end;
+        while !numbers.is_empty() {
+            let begun = Instant::now();
+            numbers.by_ref().take(between).for_each(&mut closure);
+            between =
+                if begun.elapsed() < TURN { (between * 2).min(MOST_BETWEEN) } else { (between / 2).max(1) };
+            yield_now();
+        }
+    }
+}
