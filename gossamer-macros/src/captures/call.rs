@@ -64,16 +64,18 @@ const SHARDED_METHODS: [(&str, Arguments); 6] = [
 const SHARDED_CALLS: usize = 4;
 
 /// Those of a `DistVec` that are called on a value. Many other types have an `update`, of a closure alone.
-const DIST_VEC_METHODS: [(&str, Arguments); 10] = [
+const DIST_VEC_METHODS: [(&str, Arguments); 12] = [
     ("update", Arguments::Captures("update_with")),
     ("update_then", Arguments::Captures("update_with_then")),
     ("update_async", Arguments::Captures("update_with_async")),
     ("updates", Arguments::Captures("updates_with")),
+    ("updates_marking", Arguments::Captures("updates_marking_with")),
     ("par_for_each", Arguments::Captures("par_for_each_with")),
     ("update_with", Arguments::Explicit),
     ("update_with_then", Arguments::Explicit),
     ("update_with_async", Arguments::Explicit),
     ("updates_with", Arguments::Explicit),
+    ("updates_marking_with", Arguments::Explicit),
     ("par_for_each_with", Arguments::Explicit),
 ];
 

@@ -12,12 +12,14 @@ pub struct Elements<T> {
     values: Vec<T>,
     part: usize,
     spread: Spread,
+    /// Places of elements.
+    marked: Vec<u32>,
 }
 
 impl<T> Elements<T> {
     pub(super) fn new(part: usize, spread: Spread, values: Vec<T>) -> Self {
         assert_eq!(values.len(), spread.len_of(part), "a part has its elements");
-        Self { values, part, spread }
+        Self { values, part, spread, marked: Vec::new() }
     }
 
     /// The index, in the whole, of an element of this slice.
@@ -34,6 +36,28 @@ impl<T> Elements<T> {
     pub fn offset_of(&self, index: usize) -> Option<usize> {
         let (part, offset) = self.spread.find(index)?;
         (part == self.part).then_some(offset.get())
+    }
+
+    /// Takes the indices of the elements that updates have marked for the next round ([`DistVec::updates_marking`]), in the order in
+    /// which they were.
+    ///
+    /// [`DistVec::updates_marking`]: crate::collections::DistVec::updates_marking
+    pub fn take_marked(&mut self) -> Vec<usize> {
+        let index = |offset: u32| self.spread.index(self.part, offset as usize);
+        let marked = self.marked.iter().map(|offset| index(*offset)).collect();
+        self.marked.clear();
+        marked
+    }
+
+    /// How many elements are marked.
+    pub fn marked(&self) -> usize {
+        self.marked.len()
+    }
+
+    /// The elements, and the list of the places of those that are marked.
+    #[inline]
+    pub(super) fn with_marked(&mut self) -> (&mut [T], &mut Vec<u32>) {
+        (&mut self.values, &mut self.marked)
     }
 
     /// The elements, each with its index in the whole.

@@ -1,6 +1,7 @@
 //! Many elements by their indices: a batch for each worker that has any.
 
 use crate::collections::dist_vec::out_of_range;
+use crate::collections::near::Near;
 use crate::collections::{DistVec, Elements};
 use crate::sys::memory::prefetch;
 use crate::trust::rethrow;
@@ -9,11 +10,13 @@ use std::collections::VecDeque;
 use std::panic::Location;
 
 /// Indices that are looked up together, for each worker: as many are gathered for them on average, and all are on their way at once.
-const GATHERED: usize = 4096;
+const GATHERED: usize = 1024;
+/// Rounds on their way at a time.
+const UNDER_WAY: usize = 4;
 /// For no more workers than this, so that what is gathered is bounded.
 const MOST_PARTS: usize = 64;
 /// How many elements before its turn one is fetched into the cache.
-pub(super) const FETCHED_BEFORE: usize = 16;
+pub(super) const FETCHED_BEFORE: usize = 32;
 
 /// Places of elements in their part, and room for copies of them: both come back, to be used again.
 type Wanted<T> = (Vec<u32>, Vec<T>);
@@ -21,8 +24,9 @@ type Wanted<T> = (Vec<u32>, Vec<T>);
 impl<T: NoRef + Clone> DistVec<T> {
     /// Copies of the elements with these indices, in their order.
     ///
-    /// Of 4096 indices for each worker (of 64 at most, if there are more), one request goes to each worker that has any of them, with 4 bytes for an index and the bytes
-    /// of the copies back. Two such rounds are under way at a time, and nothing more is kept besides the result.
+    /// Of 1024 indices for each worker (of 65,536, if there are more than 64 workers) one request goes to each worker that has any of
+    /// them, with 4 bytes for an index, and brings back the bytes of the copies. Four such rounds are under way at a time; nothing more
+    /// is kept besides the result.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
@@ -36,7 +40,7 @@ impl<T: NoRef + Clone> DistVec<T> {
     #[track_caller]
     pub fn gather(&self, indices: impl IntoIterator<Item = usize>) -> Vec<T> {
         let mut indices = indices.into_iter();
-        let mut rounds = LookUps::of(self);
+        let (mut rounds, near) = (LookUps::of(self), Near::of(self));
         let mut found = Vec::with_capacity(indices.size_hint().0);
         let most = GATHERED * self.parts.len().min(MOST_PARTS);
         loop {
@@ -44,12 +48,13 @@ impl<T: NoRef + Clone> DistVec<T> {
             // Not `for_each`, whose closure would stand for the caller in the report of a panic.
             for index in indices.by_ref().take(most) {
                 let Some((part, offset)) = self.spread.find(index) else { out_of_range(index, self.spread) };
+                near.fetch(part, offset.get());
                 round.order.push(part as u32);
                 round.wanted[part].0.push(offset.number());
             }
             let is_last = round.order.len() < most;
             rounds.send(round);
-            while rounds.sent.len() > if is_last { 0 } else { 1 } {
+            while rounds.sent.len() > if is_last { 0 } else { UNDER_WAY - 1 } {
                 if let Err(error) = rounds.take(&mut found) {
                     rethrow(error, Location::caller());
                 }
@@ -133,9 +138,13 @@ impl<'a, T: NoRef + Clone> LookUps<'a, T> {
         }
         let Some(mut round) = self.sent.pop_front() else { return Ok(()) };
         self.first += 1;
-        let mut parts: Vec<_> = round.wanted.iter_mut().map(|(_, values)| values.drain(..)).collect();
-        found.extend(round.order.drain(..).filter_map(|part| parts[part as usize].next()));
-        drop(parts);
+        if let [(_, values)] = &mut round.wanted[..] {
+            round.order.clear();
+            found.append(values);
+        } else {
+            let mut parts: Vec<_> = round.wanted.iter_mut().map(|(_, values)| values.drain(..)).collect();
+            found.extend(round.order.drain(..).filter_map(|part| parts[part as usize].next()));
+        }
         self.spare.push(round);
         Ok(())
     }

@@ -34,10 +34,12 @@ mod elements;
 mod gather;
 mod layout;
 mod make;
+mod near;
 mod offset;
 pub(crate) mod par_for_each;
 mod ranges;
 mod travel;
+mod update_batches;
 mod updates;
 
 pub use dist_vec::DistVec;

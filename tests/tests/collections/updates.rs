@@ -180,3 +180,62 @@ fn two_handles_of_one_fiber_do_not_wait_for_each_other() {
         assert_eq!(vector.to_vec(), [0; 10]);
     });
 }
+
+#[test]
+fn work_that_follows_is_marked_where_it_is() {
+    in_runtime(1, || search(500));
+    in_runtime(4, || search(500));
+    on_nodes(2, 2, || search(200));
+}
+
+/// A breadth-first search in a graph that is random, but the same each time: rounds of fibers on all workers.
+#[gossamer::delegate]
+fn search(vertices: usize) {
+    let rows = |vertex: usize| {
+        (1..4).map(move |edge| (vertex * 31 + edge * edge * 17 + vertex * vertex * edge) % vertices)
+    };
+    let mut expected = vec![u32::MAX; vertices];
+    let (mut front, mut round) = (vec![0], 0);
+    expected[0] = 0;
+    while !front.is_empty() {
+        round += 1;
+        let reached: Vec<_> = front.into_iter().flat_map(rows).collect();
+        front = Vec::new();
+        for vertex in reached {
+            if expected[vertex] == u32::MAX {
+                expected[vertex] = round;
+                front.push(vertex);
+            }
+        }
+    }
+
+    for layout in [Layout::block(vertices), Layout::cyclic(vertices)] {
+        let distances = DistVec::filled(layout, u32::MAX);
+        let mut start =
+            distances.updates_marking(|distance, round: u32| std::mem::replace(distance, round) == u32::MAX);
+        start.push(0, 0);
+        start.finish();
+        let mut round = 0;
+        while distances.marked() > 0 {
+            round += 1;
+            let fronts = distances.map_all(|distances| distances.take_marked());
+            let mut fibers = Vec::new();
+            for (trustee, front) in distances.trustees().into_iter().zip(fronts) {
+                let distances = distances.clone();
+                fibers.push(spawn_on(trustee, move || {
+                    let mut reached = distances.updates_marking(|distance, ()| {
+                        std::mem::replace(distance, round.min(*distance)) == u32::MAX
+                    });
+                    for vertex in front {
+                        let edges = (1..4)
+                            .map(|edge| (vertex * 31 + edge * edge * 17 + vertex * vertex * edge) % vertices);
+                        edges.for_each(|next| reached.push(next, ()));
+                    }
+                    reached.finish();
+                }));
+            }
+            fibers.into_iter().for_each(|fiber| fiber.join());
+        }
+        assert_eq!(distances.to_vec(), expected);
+    }
+}

@@ -1,0 +1,193 @@
+//! [`DistVec::updates`] and its like: which closure is applied to the elements of a batch, and how.
+
+use crate::collections::gather::FETCHED_BEFORE;
+use crate::collections::updates::Gathered;
+use crate::collections::{DistVec, Elements, Updates};
+use crate::lane::catch::resume_saying;
+use crate::lane::operation::refuse_captures;
+use crate::sys::memory::prefetch;
+use crate::wire::captured::Captured;
+use crate::{NoRef, Replies};
+use std::panic::{AssertUnwindSafe, Location, catch_unwind};
+
+impl<T: 'static> DistVec<T> {
+    /// A handle for many updates: it takes indices and arguments one by one, and `closure` is applied to each of these elements, with its
+    /// argument, where it is.
+    ///
+    /// ```
+    /// use gossamer::collections::DistVec;
+    ///
+    /// #[gossamer::delegate]
+    /// fn count_remainders(count: usize, weight: u64) -> Vec<u64> {
+    ///     let counts = DistVec::filled(7, 0_u64);
+    ///     let mut updates = counts.updates(|count, ()| *count += weight);
+    ///     (0..count).for_each(|number| updates.push(number * number % 7, ()));
+    ///     updates.finish();
+    ///     counts.to_vec()
+    /// }
+    ///
+    /// let counts = gossamer::run(gossamer::Config::default().threads(2), || count_remainders(7, 3));
+    /// assert_eq!(counts, [3, 6, 6, 0, 6, 0, 0]);
+    /// ```
+    #[track_caller]
+    pub fn updates<A: NoRef, F>(&self, closure: F) -> Updates<A>
+    where
+        F: FnOnce(&mut T, A) + Send + Copy + 'static,
+    {
+        const { refuse_captures::<F>() };
+        let unmarked = move |element: &mut T, argument, ()| {
+            closure(element, argument);
+            false
+        };
+        self.updates_around::<F, _, _, _>(unmarked, ())
+    }
+
+    /// As [`updates`](Self::updates), with a clone of `shared` handed to the closure for each update; it is sent once with each batch.
+    #[track_caller]
+    pub fn updates_with<A: NoRef, C: NoRef + Clone, F>(&self, closure: F, shared: C) -> Updates<A>
+    where
+        F: FnOnce(&mut T, A, C) + Send + Copy + 'static,
+    {
+        const { refuse_captures::<F>() };
+        let unmarked = move |element: &mut T, argument, shared| {
+            closure(element, argument, shared);
+            false
+        };
+        self.updates_around::<F, _, _, _>(unmarked, shared)
+    }
+
+    /// As the macros write it (`trust::arguments_first`).
+    #[doc(hidden)]
+    #[track_caller]
+    pub fn __updates_with<A: NoRef, C: Captured + Clone, F>(&self, shared: C, closure: F) -> Updates<A>
+    where
+        F: FnOnce(&mut T, A, C) + Send + Copy + 'static,
+    {
+        self.updates_with(closure, shared)
+    }
+
+    /// As [`updates`](Self::updates), of a closure that says, for each update, whether the element is to be visited in the next round: work
+    /// that follows, as in a search that goes from a vertex to its neighbours.
+    ///
+    /// The element is marked where it is, as often as the closure says so, for 4 bytes. When all handles are finished, each worker takes
+    /// its marked ones with [`Elements::take_marked`]; [`marked`](Self::marked) says whether there are any. A vector has one list of marks on
+    /// each worker, whoever makes them.
+    ///
+    /// ```
+    /// use gossamer::collections::DistVec;
+    /// # gossamer::run(gossamer::Config::default().threads(1), || {
+    /// // How far each number is from 1, by steps that double a number or add 3 to it.
+    /// let steps = DistVec::filled(20, u32::MAX);
+    /// steps.set(1, 0);
+    /// let (mut front, mut round) = (vec![1], 0);
+    /// while !front.is_empty() {
+    ///     round += 1;
+    ///     let mut reached = steps.updates_marking(|steps, round| {
+    ///         let is_new = *steps == u32::MAX;
+    ///         if is_new {
+    ///             *steps = round;
+    ///         }
+    ///         is_new
+    ///     });
+    ///     for number in front.into_iter().flat_map(|number| [2 * number, number + 3]).filter(|next| *next < 20) {
+    ///         reached.push(number, round);
+    ///     }
+    ///     reached.finish();
+    ///     front = steps.map_all(|steps| steps.take_marked()).concat();
+    /// }
+    /// assert_eq!(steps.range(..9), [u32::MAX, 0, 1, u32::MAX, 1, 2, u32::MAX, 2, 2]);
+    /// # });
+    /// ```
+    #[track_caller]
+    pub fn updates_marking<A: NoRef, F>(&self, closure: F) -> Updates<A>
+    where
+        F: FnOnce(&mut T, A) -> bool + Send + Copy + 'static,
+    {
+        const { refuse_captures::<F>() };
+        self.updates_around::<F, _, _, _>(move |element, argument, ()| closure(element, argument), ())
+    }
+
+    /// As [`updates_marking`](Self::updates_marking), with a clone of `shared` handed to the closure for each update; it is sent once with
+    /// each batch.
+    #[track_caller]
+    pub fn updates_marking_with<A: NoRef, C: NoRef + Clone, F>(&self, closure: F, shared: C) -> Updates<A>
+    where
+        F: FnOnce(&mut T, A, C) -> bool + Send + Copy + 'static,
+    {
+        const { refuse_captures::<F>() };
+        self.updates_around::<F, _, _, _>(closure, shared)
+    }
+
+    /// As the macros write it (`trust::arguments_first`).
+    #[doc(hidden)]
+    #[track_caller]
+    pub fn __updates_marking_with<A: NoRef, C: Captured + Clone, F>(
+        &self,
+        shared: C,
+        closure: F,
+    ) -> Updates<A>
+    where
+        F: FnOnce(&mut T, A, C) -> bool + Send + Copy + 'static,
+    {
+        self.updates_marking_with(closure, shared)
+    }
+
+    /// How many elements are marked, on all workers. One request for each.
+    ///
+    /// # Panics
+    /// Where the caller cannot wait.
+    #[track_caller]
+    pub fn marked(&self) -> usize {
+        self.map_all(const { |elements: &mut Elements<T>| elements.marked() }).into_iter().sum()
+    }
+
+    #[track_caller]
+    fn updates_around<N, A: NoRef, C: NoRef + Clone, F>(&self, closure: F, shared: C) -> Updates<A>
+    where
+        F: FnOnce(&mut T, A, C) -> bool + Send + Copy + 'static,
+    {
+        let made_at = Location::caller();
+        let parts = self.parts.clone();
+        let serve = move |elements: &mut Elements<T>, (gathered, shared): (Gathered<A>, C)| {
+            serve(elements, gathered, |element, argument| closure(element, argument, shared.clone()))
+        };
+        let send = move |replies: &Replies<usize, Gathered<A>>, part: usize, gathered| {
+            let arguments = (gathered, shared.clone());
+            parts[part].send_into::<N, _, _, _, _>(replies, part, serve, arguments, made_at);
+        };
+        Updates::new(self, Box::new(send), made_at)
+    }
+}
+
+/// Applies a closure to each of these elements, marks those for which it says so, and gives the memory back. A panic is passed on when the
+/// others have been served.
+fn serve<T, A>(
+    elements: &mut Elements<T>,
+    (mut offsets, mut arguments): Gathered<A>,
+    mut closure: impl FnMut(&mut T, A) -> bool,
+) -> Gathered<A> {
+    let (mut served, mut panicked) = (0, None);
+    let mut updates = offsets.iter().zip(arguments.drain(..)).enumerate();
+    let (values, marked) = elements.with_marked();
+    while let Err(payload) = catch_unwind(AssertUnwindSafe(|| {
+        for (at, (offset, argument)) in updates.by_ref() {
+            served = at;
+            let soon = offsets.get(at + FETCHED_BEFORE).and_then(|offset| values.get(*offset as usize));
+            if let Some(soon) = soon {
+                prefetch::write(soon);
+            }
+            if closure(&mut values[*offset as usize], argument) {
+                marked.push(*offset);
+            }
+        }
+    })) {
+        panicked.get_or_insert((offsets[served] as usize, payload));
+    }
+    drop(updates);
+    if let Some((offset, payload)) = panicked {
+        let index = elements.index_of(offset);
+        resume_saying(payload, |message| format!("element {index}: {message}"));
+    }
+    offsets.clear();
+    (offsets, arguments)
+}
