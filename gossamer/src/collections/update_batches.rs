@@ -3,7 +3,7 @@
 use crate::collections::gather::FETCHED_BEFORE;
 use crate::collections::updates::Gathered;
 use crate::collections::{DistVec, Elements, Updates};
-use crate::lane::catch::resume_saying;
+use crate::lane::catch::{caught, resume_saying};
 use crate::lane::operation::refuse_captures;
 use crate::sys::memory::prefetch;
 use crate::wire::captured::Captured;
@@ -181,7 +181,11 @@ fn serve<T, A>(
             }
         }
     })) {
-        panicked.get_or_insert((offsets[served] as usize, payload));
+        match panicked {
+            None => panicked = Some((offsets[served] as usize, payload)),
+            // One is told. The payload of another may panic when it is dropped.
+            Some(_) => drop(caught(payload)),
+        }
     }
     drop(updates);
     if let Some((offset, payload)) = panicked {

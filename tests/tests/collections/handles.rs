@@ -3,7 +3,9 @@
 use crate::layouts;
 use gossamer::collections::{DistVec, Layout};
 use gossamer::{Trustee, rack, spawn_on, spawn_on_with};
-use integration_tests::{Tally, in_runtime, on_nodes, panic_text, wait_until};
+use integration_tests::{
+    Tally, in_runtime, isolated, on_nodes, panic_text, resident_bytes, wait_until, workers,
+};
 use std::rc::Rc;
 
 #[test]
@@ -181,5 +183,22 @@ fn the_workers_of_a_node_are_a_layout() {
         let vector = DistVec::filled(Layout::block(4).on(&second), 1_u8);
         assert_eq!(vector.trustees(), second);
         assert_eq!(vector.to_vec(), [1; 4]);
+    });
+}
+
+#[test]
+fn a_vector_takes_little_more_memory_than_its_elements() {
+    isolated(|| {
+        gossamer::run(workers(2), || {
+            const ELEMENTS: usize = 10_000_000;
+            let before = resident_bytes();
+            let vector = DistVec::filled(ELEMENTS, 7_u64);
+            let mut updates = vector.updates(|element, ()| *element += 1);
+            (0..1_000_000).for_each(|number| updates.push(number * 7919 % ELEMENTS, ()));
+            updates.finish();
+            let (taken, needed) = (resident_bytes() - before, ELEMENTS * size_of::<u64>());
+            assert!(taken > needed / 2 && taken < needed / 10 * 11, "{taken} bytes for {needed}");
+            assert_eq!(vector.get(7919), 8);
+        });
     });
 }

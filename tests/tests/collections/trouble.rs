@@ -122,3 +122,27 @@ fn a_closure_that_is_no_constant_stays_in_its_node() {
         assert_eq!(vector.to_vec(), [1, 0]);
     });
 }
+
+#[test]
+fn panics_whose_payload_panics_when_it_is_dropped_spare_the_others_too() {
+    struct Spiteful;
+    impl Drop for Spiteful {
+        fn drop(&mut self) {
+            panic!("and once more");
+        }
+    }
+    in_runtime(2, || {
+        let vector = DistVec::filled(100, 0_u64);
+        let mut updates = vector.updates(|element, by: u64| {
+            *element += by;
+            if by == 2 {
+                panic::panic_any(Spiteful);
+            }
+        });
+        (0..1000).for_each(|number| updates.push(number % 100, 1 + number as u64 % 2));
+        let text = updates.try_finish().unwrap_err().to_string();
+        assert!(text.contains("a panic whose payload is no text"), "{text}");
+        let expected = (0..100).map(|index| 10 * (1 + index % 2));
+        assert!(vector.to_vec().into_iter().eq(expected));
+    });
+}

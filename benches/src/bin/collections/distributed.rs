@@ -1,7 +1,7 @@
 //! The kernels on a `DistVec`, from a fiber on each worker.
 
 use crate::{EACH, indices};
-use gossamer::collections::{DistVec, Layout};
+use gossamer::collections::{self, DistVec, Layout};
 use gossamer::{Trustee, spawn_on};
 use std::time::Instant;
 
@@ -46,4 +46,13 @@ pub fn run(len: usize) -> (f64, f64) {
     let sums = table.map_all(|elements| elements.iter().sum::<u64>());
     assert_eq!(sums.into_iter().sum::<u64>(), (workers * EACH) as u64);
     slowest
+}
+
+/// Nanoseconds, of one worker, for each number of a loop that does nothing.
+pub fn empty_loop(len: usize) -> f64 {
+    let start = Instant::now();
+    collections::par_for_each(0..len, |number| {
+        std::hint::black_box(number);
+    });
+    start.elapsed().as_secs_f64() * 1e9 * Trustee::all().len() as f64 / len as f64
 }

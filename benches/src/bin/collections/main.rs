@@ -97,6 +97,8 @@ fn rows(options: &Options) {
         "ratio".to_owned(),
     ];
     names.iter().zip(&figures).for_each(|(name, figures)| line(name, figures));
+    let empty: Vec<_> = (0..options.rounds).map(|_| distributed::empty_loop(options.len)).collect();
+    line("`par_for_each` of nothing, ns for a number on one worker", &empty);
 }
 
 fn main() -> ExitCode {
