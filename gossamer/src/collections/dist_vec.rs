@@ -31,7 +31,7 @@ use std::sync::Arc;
 /// | you want | use | requests |
 /// |---|---|---|
 /// | one element | [`get`](Self::get), [`set`](Self::set), [`update`](Self::update) | one each |
-/// | many elements, anywhere | [`gather`](Self::gather), [`scatter`](Self::scatter) | one for some thousands |
+/// | many elements, anywhere | [`gather`](Self::gather), [`gather_into`](Self::gather_into), [`scatter`](Self::scatter) | one for some thousands |
 /// | many small changes, anywhere | [`updates`](Self::updates) | one for some thousands |
 /// | neighbours | [`range`](Self::range), [`set_range`](Self::set_range) | one for each worker that has any |
 /// | each element, where it is | [`par_for_each`](Self::par_for_each), [`map_all`](Self::map_all) | a few for each worker |

@@ -3,7 +3,7 @@
 use crate::collections::dist_vec::out_of_range;
 use crate::collections::near::Near;
 use crate::collections::{DistVec, Elements};
-use crate::sys::memory::prefetch;
+use crate::sys::memory::{large_pages, prefetch};
 use crate::trust::rethrow;
 use crate::{DelegationError, NoRef, Replies};
 use std::collections::VecDeque;
@@ -12,7 +12,7 @@ use std::panic::Location;
 /// Indices that are looked up together, for each worker: as many are gathered for them on average, and all are on their way at once.
 const GATHERED: usize = 1024;
 /// Rounds on their way at a time.
-const UNDER_WAY: usize = 4;
+const UNDER_WAY: usize = 2;
 /// For no more workers than this, so that what is gathered is bounded.
 const MOST_PARTS: usize = 64;
 /// How many elements before its turn one is fetched into the cache.
@@ -25,7 +25,7 @@ impl<T: NoRef + Clone> DistVec<T> {
     /// Copies of the elements with these indices, in their order.
     ///
     /// Of 1024 indices for each worker (of 65,536, if there are more than 64 workers) one request goes to each worker that has any of
-    /// them, with 4 bytes for an index, and brings back the bytes of the copies. Four such rounds are under way at a time; nothing more
+    /// them, with 4 bytes for an index, and brings back the bytes of the copies. Two such rounds are under way at a time; nothing more
     /// is kept besides the result.
     ///
     /// ```
@@ -39,9 +39,22 @@ impl<T: NoRef + Clone> DistVec<T> {
     /// If there is no element of some index ([Panics](Self#panics)).
     #[track_caller]
     pub fn gather(&self, indices: impl IntoIterator<Item = usize>) -> Vec<T> {
+        let indices = indices.into_iter();
+        let mut found = large_pages::with_capacity(indices.size_hint().0);
+        self.gather_into(indices, &mut found);
+        found
+    }
+
+    /// As [`gather`](Self::gather), into a vector that is there: they are put behind what it has. New memory costs as much as what is
+    /// looked up, so whoever gathers often keeps it.
+    ///
+    /// # Panics
+    /// As [`gather`](Self::gather); what was found before is in the vector.
+    #[track_caller]
+    pub fn gather_into(&self, indices: impl IntoIterator<Item = usize>, found: &mut Vec<T>) {
         let mut indices = indices.into_iter();
+        found.reserve(indices.size_hint().0);
         let (mut rounds, near) = (LookUps::of(self), Near::of(self));
-        let mut found = Vec::with_capacity(indices.size_hint().0);
         let most = GATHERED * self.parts.len().min(MOST_PARTS);
         loop {
             let mut round = rounds.spare.pop().unwrap_or_else(|| Round::new(self.parts.len()));
@@ -55,12 +68,12 @@ impl<T: NoRef + Clone> DistVec<T> {
             let is_last = round.order.len() < most;
             rounds.send(round);
             while rounds.sent.len() > if is_last { 0 } else { UNDER_WAY - 1 } {
-                if let Err(error) = rounds.take(&mut found) {
+                if let Err(error) = rounds.take(found) {
                     rethrow(error, Location::caller());
                 }
             }
             if is_last {
-                return found;
+                return;
             }
         }
     }

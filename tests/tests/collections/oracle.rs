@@ -52,6 +52,9 @@ fn step(random: &mut Rng, vector: &DistVec<u64>, oracle: &mut [u64]) {
         82..88 => {
             let indices: Vec<_> = range(random, 100).map(|_| random.usize(0..len)).collect();
             let expected: Vec<_> = indices.iter().map(|index| oracle[*index]).collect();
+            let mut found = vec![7];
+            vector.gather_into(indices.iter().copied(), &mut found);
+            assert!(found[0] == 7 && found[1..] == expected);
             assert_eq!(vector.gather(indices), expected);
         }
         88..92 => {

@@ -49,7 +49,7 @@ fn together(table: &Arc<Vec<AtomicU64>>, threads: usize) -> (f64, f64) {
         let (table, barrier) = (Arc::clone(table), Arc::clone(&barrier));
         pinned(thread, move || {
             let indices = indices(thread, table.len());
-            let mut found = vec![0; indices.len()];
+            let mut found = vec![1; indices.len()];
             barrier.wait(threads);
             let start = Instant::now();
             for index in &indices {
@@ -74,7 +74,7 @@ fn together(table: &Arc<Vec<AtomicU64>>, threads: usize) -> (f64, f64) {
 fn alone(table: &[AtomicU64]) -> (f64, f64) {
     let indices = indices(0, table.len());
     let mut plain: Vec<u64> = table.iter().map(|element| element.load(Ordering::Relaxed)).collect();
-    let mut found = vec![0; indices.len()];
+    let mut found = vec![1; indices.len()];
     let start = Instant::now();
     for index in &indices {
         plain[*index] += 1;
