@@ -15,6 +15,7 @@ use crate::rack::message::MessageSocket;
 use crate::rack::neighbours::LOCALHOST;
 use crate::rack::pair_fabric;
 use crate::runtime::StartError;
+use crate::transport::entrance::Entrance;
 use crate::transport::handshake;
 use crate::transport::purpose::{Door, Purpose};
 use crate::transport::seal::protection::Protection;
@@ -110,6 +111,8 @@ fn receive_all(
     let listener = inherited.map_or_else(|| SocketListener::bind(address), Ok).map_err(|error| {
         problem(format!("node 0 cannot listen at {address}, where the others look for it: {error}"))
     })?;
+    let entrance =
+        Entrance::new(listener).map_err(|source| StartError::System { step: "listening", source })?;
     let mut there: Vec<Option<Greeted<Hello>>> = (0..membership.nodes).map(|_| None).collect();
     let (arrived, arrivals) = mpsc::sync_channel::<io::Result<Greeted<Hello>>>(HANDSHAKES);
     while there.iter().skip(1).any(Option::is_none) {
@@ -119,12 +122,12 @@ fn receive_all(
             admit(&own, &mut there, hello, socket)?;
         }
         // Short, since those who came must be looked at.
-        match listener.accept_until(due.min(Instant::now() + RETRY)) {
-            Ok(socket) => {
+        match entrance.take_until(due.min(Instant::now() + RETRY)) {
+            Ok(visitors) => visitors.into_iter().for_each(|visitor| {
                 // Also one that is protected otherwise, which is told.
                 let takes = |purpose: Purpose| purpose.door == Door::Control && purpose.to == 0;
-                greet(socket, membership, takes, hear_hello, arrived.clone());
-            }
+                greet(visitor, membership, takes, hear_hello, arrived.clone());
+            }),
             Err(_) if Instant::now() < due => {}
             Err(error) => {
                 let missing = there.iter().enumerate().skip(1).filter(|(_, node)| node.is_none());

@@ -17,6 +17,7 @@ use crate::rack::pair_fabric::{self, PairFabric};
 use crate::rack::queue_pairs::{self, Connected};
 use crate::rack::survivors::Survivors;
 use crate::runtime::StartError;
+use crate::transport::entrance::Entrance;
 use crate::transport::handshake;
 use crate::transport::purpose::{Door, Purpose};
 use crate::transport::records::within_process;
@@ -215,6 +216,8 @@ impl Joining<'_> {
     ) -> Result<(), StartError> {
         let node = self.membership.node;
         let (arrived, arrivals) = mpsc::sync_channel::<io::Result<Greeted<Purpose>>>(HANDSHAKES);
+        let entrance = Entrance::new(&port.listener)
+            .map_err(|source| StartError::System { step: "listening to other nodes", source })?;
         while expected > 0 {
             while let Ok(greeted) = arrivals.try_recv() {
                 let (purpose, socket) = greeted.map_err(|error| problem(error.to_string()))?;
@@ -228,15 +231,15 @@ impl Joining<'_> {
                 *place = Some(socket);
                 expected -= 1;
             }
-            match port.listener.accept_until(due.min(Instant::now() + LOOK)) {
-                Ok(socket) => {
+            match entrance.take_until(due.min(Instant::now() + LOOK)) {
+                Ok(visitors) => visitors.into_iter().for_each(|visitor| {
                     let own = self.membership.protection;
                     let takes = move |Purpose { door, protection, from, to, .. }: Purpose| {
                         let is_here = matches!(door, Door::Lanes | Door::Watch) && to as usize == node;
                         is_here && from > to && protection == own
                     };
-                    greet(socket, self.membership, takes, |purpose, _| Ok(purpose), arrived.clone());
-                }
+                    greet(visitor, self.membership, takes, |purpose, _| Ok(purpose), arrived.clone());
+                }),
                 Err(_) if Instant::now() < due => {}
                 Err(error) => {
                     let text = format!(

@@ -3,6 +3,7 @@
 use crate::rack::environment::Membership;
 use crate::rack::message::MessageSocket;
 use crate::runtime::StartError;
+use crate::transport::entrance::Visitor;
 use crate::transport::handshake;
 use crate::transport::purpose::Purpose;
 use crate::transport::records::agreed;
@@ -48,23 +49,20 @@ pub(super) fn go_to_door(
 /// A connection that has proved itself, with what it has said first.
 pub(super) type Greeted<M> = (M, MessageSocket);
 
-/// Has a connection prove itself and `hear`s what it has to say, on a thread of its own: it may be a stranger, who takes his time.
+/// Has who came prove himself and `hear`s what he has to say, on a thread of its own: he may be a stranger, who takes his time.
 pub(super) fn greet<M: Send + 'static>(
-    socket: Socket,
+    (mut socket, first): Visitor,
     membership: &Membership,
     takes: impl FnOnce(Purpose) -> bool + Send + 'static,
     hear: impl FnOnce(Purpose, &mut MessageSocket) -> io::Result<M> + Send + 'static,
     arrived: mpsc::SyncSender<io::Result<Greeted<M>>>,
 ) {
     static UNPROVEN: Unproven = Unproven::new(HANDSHAKES);
-    if !socket.is_of_this_user() {
-        return;
-    }
-    let (token, mut socket) = (membership.token.clone(), socket);
+    let token = membership.token.clone();
     // Dropped; a node comes again.
     let Ok(number) = UNPROVEN.enter(&socket) else { return };
     let greeting = thread::Builder::new().name("gossamer-greeting".to_owned()).spawn(move || {
-        let accepted = handshake::accept_for(&mut socket, &token, takes, || UNPROVEN.talks(number));
+        let accepted = handshake::accept_for(&mut socket, &token, &first, takes);
         let is_open = UNPROVEN.leave(number);
         // A stranger is dropped without a word. A node that is lost here, or had to make room, comes again, or is missed in the end.
         let Some((purpose, agreement)) = accepted.ok().filter(|_| is_open) else { return };

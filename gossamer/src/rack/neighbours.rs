@@ -10,6 +10,7 @@ use crate::rack::survivors::Survivors;
 use crate::runtime::StartError;
 use crate::sys::process::descriptors;
 use crate::sys::sync::eventfd::EventFd;
+use crate::transport::entrance::Entrance;
 use crate::transport::handshake;
 use crate::transport::purpose::{Door, Purpose};
 use crate::transport::socket::{Address, Socket, SocketListener};
@@ -105,16 +106,18 @@ fn share(
     }
     let mut missing = (node + 1..members.len()).filter(|other| is_neighbour(*other)).count();
     let (arrived, arrivals) = mpsc::sync_channel(members.len());
-    while let Some(listener) = listener.filter(|_| missing > 0) {
+    let entrance = listener.map(Entrance::new).transpose().map_err(on_this)?;
+    while let Some(entrance) = entrance.as_ref().filter(|_| missing > 0) {
         let Ok(greeted) = arrivals.try_recv() else {
-            match listener.accept_until(due.min(Instant::now() + RETRY)) {
-                Ok(socket) => {
+            match entrance.take_until(due.min(Instant::now() + RETRY)) {
+                Ok(visitors) => visitors.into_iter().for_each(|visitor| {
                     let own = membership.protection;
                     let takes = move |Purpose { door, protection, to, .. }: Purpose| {
                         door == Door::Memory && to as usize == node && protection == own
                     };
-                    greet(socket, membership, takes, |purpose, _| Ok(purpose.from as usize), arrived.clone());
-                }
+                    let hear = |purpose: Purpose, _: &mut MessageSocket| Ok(purpose.from as usize);
+                    greet(visitor, membership, takes, hear, arrived.clone());
+                }),
                 Err(_) if Instant::now() < due => {}
                 Err(error) => {
                     let is_missing = |other: &usize| is_neighbour(*other) && neighbours[*other].is_none();

@@ -19,11 +19,15 @@ use crate::transport::silence::Patience;
 use crate::transport::socket::Socket;
 use gossamer_macros::NoRef;
 use rustix::event::{PollFd, PollFlags};
+use rustix::io::Errno;
+use rustix::net::RecvFlags;
 use std::io::{self, Read, Write};
 use std::time::Duration;
 
 /// What comes first, so that a stranger is told from a node of another version.
-const MAGIC: &[u8; 8] = b"gossam\0\x02";
+pub(super) const MAGIC: &[u8; 8] = b"gossam\0\x02";
+/// Bytes of the first message: the magic, a nonce, a purpose.
+pub(super) const FIRST_MESSAGE: usize = MAGIC.len() + 32 + PURPOSE_BYTES;
 /// How long a handshake may take.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -105,48 +109,93 @@ pub(crate) fn connect_for(socket: &mut Socket, token: &Token, purpose: Purpose) 
     Ok(Agreement::new(token.0, ours, theirs, ConnectionSide::Connects))
 }
 
+/// What who connects says first, as far as it has come.
+#[derive(Debug)]
+pub(crate) struct FirstMessage {
+    bytes: [u8; FIRST_MESSAGE],
+    filled: usize,
+}
+
+impl Default for FirstMessage {
+    fn default() -> Self {
+        Self { bytes: [0; FIRST_MESSAGE], filled: 0 }
+    }
+}
+
+impl FirstMessage {
+    /// Reads what has come of it, and does not wait for more; whether it is whole.
+    ///
+    /// # Errors
+    /// If the other end says something else, or nothing more.
+    pub(super) fn receive(&mut self, socket: &Socket) -> io::Result<bool> {
+        while self.filled < FIRST_MESSAGE {
+            match rustix::net::recv(socket, &mut self.bytes[self.filled..], RecvFlags::DONTWAIT) {
+                Ok((0, _)) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                Ok((count, _)) => self.filled += count,
+                Err(Errno::AGAIN) => return Ok(false),
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+            if !self.bytes[..self.filled].iter().zip(MAGIC).all(|(said, magic)| said == magic) {
+                return Err(stranger());
+            }
+        }
+        Ok(true)
+    }
+
+    /// The nonce and the purpose.
+    fn parts(&self) -> ([u8; 32], [u8; PURPOSE_BYTES]) {
+        let (mut nonce, mut purpose) = ([0; 32], [0; PURPOSE_BYTES]);
+        let (_, said) = self.bytes.split_at(MAGIC.len());
+        nonce.copy_from_slice(&said[..32]);
+        purpose.copy_from_slice(&said[32..]);
+        (nonce, purpose)
+    }
+
+    #[cfg(test)]
+    pub(super) fn bytes(&self) -> &[u8; FIRST_MESSAGE] {
+        &self.bytes
+    }
+}
+
 /// Has who connected for a stream prove that it knows the token, and proves the same to it.
 ///
 /// # Errors
 /// If it does not know the token, is no node, or takes too long.
 pub(crate) fn accept(socket: &mut Socket, token: &Token) -> io::Result<Agreement> {
-    accept_talking(socket, token, || ())
+    let (mut first, mut patience) = (FirstMessage::default(), Patience::new(PATIENCE));
+    while !first.receive(socket)? {
+        patience.wait(&mut [PollFd::new(&*socket, PollFlags::IN)])?;
+    }
+    accept_stream(socket, token, &first)
 }
 
-/// As `accept`; `talks` hears when the other end has said what ends of connections say first.
+/// As `accept`, of one who has said the first message.
 ///
 /// # Errors
 /// As `accept`.
-pub(crate) fn accept_talking(
+pub(crate) fn accept_stream(
     socket: &mut Socket,
     token: &Token,
-    talks: impl FnOnce(),
+    first: &FirstMessage,
 ) -> io::Result<Agreement> {
-    accept_for(socket, token, |purpose| purpose == Purpose::STREAM, talks).map(|(_, agreement)| agreement)
+    accept_for(socket, token, first, |purpose| purpose == Purpose::STREAM).map(|(_, agreement)| agreement)
 }
 
-/// Has who connected prove that it knows the token, and proves the same to it: what it has come for, which this door `takes`. `talks`
-/// hears when the other end has said what ends of connections say first.
+/// Has who connected, and has said the first message, prove that it knows the token, and proves the same to it: what it has come for,
+/// which this door `takes`.
 ///
 /// # Errors
-/// If it does not know the token, has come to the wrong door, is no node, or takes too long.
+/// If it does not know the token, has come to the wrong door, or takes too long.
 pub(crate) fn accept_for(
     socket: &mut Socket,
     token: &Token,
+    first: &FirstMessage,
     takes: impl FnOnce(Purpose) -> bool,
-    talks: impl FnOnce(),
 ) -> io::Result<(Purpose, Agreement)> {
     let mut patience = Patience::new(PATIENCE);
     socket.set_patience(PATIENCE)?;
-    let (mut magic, mut theirs, mut proof) = ([0; 8], [0; 32], [0; 32]);
-    read(socket, &mut magic, &mut patience)?;
-    if &magic != MAGIC {
-        return Err(stranger());
-    }
-    read(socket, &mut theirs, &mut patience)?;
-    let mut purpose = [0; PURPOSE_BYTES];
-    read(socket, &mut purpose, &mut patience)?;
-    talks();
+    let ((theirs, purpose), mut proof) = (first.parts(), [0; 32]);
     let purpose = Purpose::from_bytes(purpose).filter(|purpose| takes(*purpose)).ok_or_else(wrong_door)?;
     let ours = Ephemeral::new()?;
     let nonces = [theirs, ours.public()];
@@ -218,7 +267,11 @@ mod tests {
         let ((mut one, mut near), (mut far, mut other)) = (ends(), ends());
         let connecting = thread::spawn(move || connect_for(&mut one, &token('a'), said).is_ok());
         let accepting = thread::spawn(move || {
-            accept_for(&mut other, &token('a'), |purpose| purpose == told, || ()).is_ok()
+            let mut first = FirstMessage::default();
+            while first.receive(&other).is_ok_and(|is_whole| !is_whole) {
+                thread::yield_now();
+            }
+            accept_for(&mut other, &token('a'), &first, |purpose| purpose == told).is_ok()
         });
         let mut carried = || -> io::Result<()> {
             let (mut first, mut answer, mut proof) = ([0; 56], [0; 64], [0; 32]);

@@ -3,6 +3,7 @@
 //!
 //! What goes over a connection is its users' matter.
 
+pub(crate) mod entrance;
 pub(crate) mod handshake;
 pub(crate) mod purpose;
 pub(crate) mod random;

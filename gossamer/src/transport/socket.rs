@@ -100,9 +100,17 @@ impl SocketListener {
     /// # Errors
     /// If it is none of TCP.
     pub(crate) fn port(&self) -> io::Result<u16> {
+        self.local_addr().map(|address| address.port())
+    }
+
+    /// The address it has, if it is one of TCP.
+    ///
+    /// # Errors
+    /// If it is none of TCP.
+    pub(crate) fn local_addr(&self) -> io::Result<std::net::SocketAddr> {
         match self {
             Self::Unix(_) => Err(io::ErrorKind::Unsupported.into()),
-            Self::Tcp(listener) => listener.local_addr().map(|address| address.port()),
+            Self::Tcp(listener) => listener.local_addr(),
         }
     }
 
@@ -111,11 +119,15 @@ impl SocketListener {
     /// # Errors
     /// If none does.
     pub(crate) fn accept_until(&self, due: Instant) -> io::Result<Socket> {
-        let descriptor = match self {
-            Self::Unix(listener) => listener.as_fd(),
-            Self::Tcp(listener) => listener.as_fd(),
-        };
-        wait_until_readable(descriptor, due)?;
+        wait_until_readable(self, due)?;
+        self.accept()
+    }
+
+    /// The next connection.
+    ///
+    /// # Errors
+    /// If the system refuses, or none has come and the listener is not to wait for one.
+    pub(crate) fn accept(&self) -> io::Result<Socket> {
         match self {
             Self::Unix(listener) => listener.accept().map(|(socket, _)| Socket::Unix(socket)),
             Self::Tcp(listener) => {
@@ -123,6 +135,26 @@ impl SocketListener {
                 socket.set_nodelay(true)?;
                 Ok(Socket::Tcp(socket))
             }
+        }
+    }
+
+    /// Has `accept` not wait.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub(crate) fn set_nonblocking(&self) -> io::Result<()> {
+        match self {
+            Self::Unix(listener) => listener.set_nonblocking(true),
+            Self::Tcp(listener) => listener.set_nonblocking(true),
+        }
+    }
+}
+
+impl AsFd for SocketListener {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match self {
+            Self::Unix(listener) => listener.as_fd(),
+            Self::Tcp(listener) => listener.as_fd(),
         }
     }
 }

@@ -1,5 +1,5 @@
-//! Connections to a door that have not proved themselves yet. Whoever knows the key proves it at once, so if there are too many, some are
-//! strangers, and make room for others.
+//! Connections that have come through a door and have not proved themselves yet. Whoever knows the key proves it at once, so if there are
+//! too many, some are strangers, and make room for others.
 
 use crate::transport::socket::Socket;
 use std::collections::VecDeque;
@@ -23,8 +23,6 @@ struct Queue {
 struct UnprovenConnection {
     number: u64,
     socket: Socket,
-    /// It has said something.
-    talks: bool,
 }
 
 impl Unproven {
@@ -37,29 +35,22 @@ impl Unproven {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// One more, which is known by the number. If there are too many, the oldest that says nothing is closed, or else the oldest.
+    /// One more, which is known by the number. If there are too many, the oldest is closed.
     ///
     /// # Errors
     /// If no descriptor is left.
     pub(crate) fn enter(&self, socket: &Socket) -> io::Result<u64> {
         let socket = socket.try_clone()?;
         let mut queue = self.queue();
-        if queue.connections.len() == self.most {
-            let silent = queue.connections.iter().position(|other| !other.talks);
-            if let Some(first) = queue.connections.remove(silent.unwrap_or_default()) {
-                first.socket.shutdown(Shutdown::Both);
-            }
+        if queue.connections.len() == self.most
+            && let Some(first) = queue.connections.pop_front()
+        {
+            first.socket.shutdown(Shutdown::Both);
         }
         let number = queue.count;
         queue.count += 1;
-        queue.connections.push_back(UnprovenConnection { number, socket, talks: false });
+        queue.connections.push_back(UnprovenConnection { number, socket });
         Ok(number)
-    }
-
-    /// It has said what ends of connections say first.
-    pub(crate) fn talks(&self, number: u64) {
-        let mut queue = self.queue();
-        queue.connections.iter_mut().filter(|other| other.number == number).for_each(|it| it.talks = true);
     }
 
     /// It has proved itself, or will not. Whether it is open: it had not to make room.
@@ -82,7 +73,7 @@ mod tests {
     use std::os::unix::net::UnixStream;
 
     #[test]
-    fn the_oldest_that_says_nothing_makes_room_or_else_the_oldest() {
+    fn the_oldest_makes_room() {
         let unproven = Unproven::new(2);
         let mut ends = Vec::new();
         let mut enter = || {
@@ -91,13 +82,8 @@ mod tests {
             ends.push(there);
             unproven.enter(&Socket::Unix(here)).unwrap()
         };
-        let first = enter();
-        unproven.talks(first);
-        let [second, third] = [enter(), enter()];
-        assert!(!unproven.leave(second));
-        unproven.talks(third);
-        let fourth = enter();
-        assert!(!unproven.leave(first) && unproven.leave(fourth));
+        let [first, second, third] = [enter(), enter(), enter()];
+        assert!(!unproven.leave(first) && unproven.leave(second));
         unproven.close();
         assert!(!unproven.leave(third));
         let mut closed = ends.iter_mut().map(|end| end.read(&mut [0]).is_ok());

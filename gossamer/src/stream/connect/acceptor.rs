@@ -1,17 +1,18 @@
-//! Accepts connections for an end that listens. Each one proves the key on a thread of its own, so that a stranger who takes his time
-//! holds up nobody.
+//! Accepts connections for an end that listens. Each one that has said its first message proves the key on a thread of its own, so that
+//! a stranger who takes his time holds up nobody.
 
 use crate::stream::connect::parameters::StreamParameters;
 use crate::sys::sync::eventfd::EventFd;
+use crate::transport::entrance::{Entrance, Visitor};
 use crate::transport::handshake::{self, PATIENCE, Token};
 use crate::transport::seal::agreement::Agreement;
 use crate::transport::silence::Patience;
-use crate::transport::socket::Socket;
+use crate::transport::socket::{Socket, SocketListener};
 use crate::transport::unproven::Unproven;
 use rustix::event::{PollFd, PollFlags};
 use std::collections::VecDeque;
 use std::io;
-use std::net::{TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpListener};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -24,7 +25,7 @@ const BACKLOG: i32 = 4096;
 
 /// A listening socket, and the connections that have come to it.
 pub(crate) struct Acceptor {
-    listener: TcpListener,
+    entrance: Entrance,
     token: Token,
     newcomers: Arc<Newcomers>,
 }
@@ -81,9 +82,8 @@ impl Newcomers {
     }
 
     /// Has the other end of a connection prove the key, and reads its parameters.
-    fn authenticate(&self, number: u64, mut socket: Socket, token: &Token) {
-        let talks = || self.unproven.talks(number);
-        let proof = handshake::accept_talking(&mut socket, token, talks);
+    fn authenticate(&self, number: u64, (mut socket, first): Visitor, token: &Token) {
+        let proof = handshake::accept_stream(&mut socket, token, &first);
         // Before it says more: who knows the key makes no room for strangers.
         let is_open = self.unproven.leave(number);
         // A stranger is dropped without a word. One that had to make room has been closed already.
@@ -104,15 +104,17 @@ impl Acceptor {
     /// # Errors
     /// If the system refuses.
     pub(crate) fn new(listener: TcpListener, token: Token) -> io::Result<Self> {
-        listener.set_nonblocking(true)?;
         // That of the standard library is 128, which strangers fill at once. A second call changes it.
         rustix::net::listen(&listener, BACKLOG)?;
         let newcomers = Newcomers { unproven: Unproven::new(MOST), queues: Mutex::default() };
-        Ok(Self { listener, token, newcomers: Arc::new(newcomers) })
+        let entrance = Entrance::new(SocketListener::Tcp(listener))?;
+        Ok(Self { entrance, token, newcomers: Arc::new(newcomers) })
     }
 
-    pub(crate) fn listener(&self) -> &TcpListener {
-        &self.listener
+    /// # Errors
+    /// If the system does not tell.
+    pub(crate) fn local_addr(&self) -> io::Result<SocketAddr> {
+        self.entrance.listener().local_addr()
     }
 
     /// Waits for a connection whose end knows the key and is `wanted`; the others stay for those who want them.
@@ -149,33 +151,25 @@ impl Acceptor {
                 return queues.proven.remove(place).ok_or_else(|| io::ErrorKind::NotFound.into());
             }
             drop(queues);
-            match self.listener.accept() {
-                Ok((socket, _)) => {
-                    self.start_handshake(socket)?;
-                    continue;
-                }
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                // It has been closed again.
-                Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => continue,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                Err(error) => return Err(error),
+            let visitors = self.entrance.take()?;
+            if !visitors.is_empty() {
+                visitors.into_iter().try_for_each(|visitor| self.start_handshake(visitor))?;
+                continue;
             }
             patience.wait(&mut [
-                PollFd::new(&self.listener, PollFlags::IN),
+                PollFd::new(&self.entrance, PollFlags::IN),
                 PollFd::new(&waiter.eventfd, PollFlags::IN),
             ])?;
         }
     }
 
     /// Starts the handshake of a new connection.
-    fn start_handshake(&self, socket: TcpStream) -> io::Result<()> {
-        socket.set_nodelay(true)?;
-        let socket = Socket::Tcp(socket);
-        let Ok(number) = self.newcomers.unproven.enter(&socket) else { return Ok(()) };
+    fn start_handshake(&self, visitor: Visitor) -> io::Result<()> {
+        let Ok(number) = self.newcomers.unproven.enter(&visitor.0) else { return Ok(()) };
         let (newcomers, token) = (Arc::clone(&self.newcomers), self.token.clone());
         thread::Builder::new()
             .name("gossamer-greeting".into())
-            .spawn(move || newcomers.authenticate(number, socket, &token))
+            .spawn(move || newcomers.authenticate(number, visitor, &token))
             .map(drop)
             .inspect_err(|_| {
                 self.newcomers.unproven.leave(number);

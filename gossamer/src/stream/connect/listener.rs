@@ -44,7 +44,7 @@ impl<E> Listener<E> {
     /// # Errors
     /// If the system does not tell.
     pub fn local_addr(&self) -> Result<SocketAddr, Error> {
-        self.acceptor.listener().local_addr().map_err(Error::io("the address of a listener"))
+        self.acceptor.local_addr().map_err(Error::io("the address of a listener"))
     }
 
     fn meet(&self, call: &'static str, patience: Option<Duration>) -> Result<StreamEnd, Error> {
@@ -65,7 +65,7 @@ impl<E> Listener<E> {
 
 impl<E> fmt::Debug for Listener<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Listener").field("socket", self.acceptor.listener()).finish_non_exhaustive()
+        f.debug_struct("Listener").field("address", &self.acceptor.local_addr().ok()).finish_non_exhaustive()
     }
 }
 

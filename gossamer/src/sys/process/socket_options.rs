@@ -31,14 +31,27 @@ pub(crate) fn peer_credentials(socket: BorrowedFd<'_>) -> io::Result<libc::ucred
 /// # Errors
 /// The system's.
 pub(crate) fn set_fast_open(socket: impl AsFd, pending: u32) -> io::Result<()> {
-    let pending = c_int::try_from(pending).unwrap_or(c_int::MAX);
+    set_tcp(socket, libc::TCP_FASTOPEN, pending)
+}
+
+/// Has a listening socket hand over connections only once their peers have said something, or after about so many seconds
+/// (`TCP_DEFER_ACCEPT`).
+///
+/// # Errors
+/// The system's.
+pub(crate) fn set_defer_accept(socket: impl AsFd, seconds: u32) -> io::Result<()> {
+    set_tcp(socket, libc::TCP_DEFER_ACCEPT, seconds)
+}
+
+fn set_tcp(socket: impl AsFd, option: c_int, value: u32) -> io::Result<()> {
+    let value = c_int::try_from(value).unwrap_or(c_int::MAX);
     // SAFETY: the value is ours, and as long as the length says.
     let outcome = unsafe {
         libc::setsockopt(
             socket.as_fd().as_raw_fd(),
             libc::IPPROTO_TCP,
-            libc::TCP_FASTOPEN,
-            (&raw const pending).cast(),
+            option,
+            (&raw const value).cast(),
             size_of::<c_int>() as libc::socklen_t,
         )
     };
