@@ -7,6 +7,7 @@ mod large;
 mod launchers;
 mod nodes;
 mod processes;
+mod settling;
 mod staying;
 
 /// The program of nodes that are processes.
