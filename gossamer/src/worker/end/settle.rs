@@ -1,4 +1,4 @@
-//! Waiting until all work is done, while the runtime goes on.
+//! Settler until all work is done, while the runtime goes on.
 //!
 //! Worker 0 of node 0, the *coordinator*, knows who waits. In one process it looks at all workers (`activity`) when it is passive
 //! itself, and answers them. Of several nodes each has a *reporter*, its first worker, and the coordinator, which is that of
@@ -66,9 +66,9 @@ impl Wave {
 }
 
 /// A fiber that waits until all work is done: it is none that is waited for.
-pub(crate) struct Waiting(Rc<Cell<bool>>);
+pub(crate) struct Settler(Rc<Cell<bool>>);
 
-impl Waiting {
+impl Settler {
     fn end(here: &Worker, over: &Cell<bool>) {
         if !over.replace(true) {
             here.end.settling.waiting.set(here.end.settling.waiting.get() - 1);
@@ -76,7 +76,7 @@ impl Waiting {
     }
 }
 
-impl Drop for Waiting {
+impl Drop for Settler {
     fn drop(&mut self) {
         with_worker(|here| Self::end(here, &self.0));
     }
@@ -110,14 +110,14 @@ impl Shared {
 impl Worker {
     /// Calls `then` when no worker of any node has anything to do but to wait for this. The running fiber waits for it, until what this
     /// returns is dropped.
-    pub(crate) fn when_settled(&self, then: impl FnOnce(Outcome) + 'static) -> Waiting {
+    pub(crate) fn when_settled(&self, then: impl FnOnce(Outcome) + 'static) -> Settler {
         type Asked = (u32, (u32, u64));
         let waiting = Rc::new(Cell::new(false));
         self.end.settling.waiting.set(self.end.settling.waiting.get() + 1);
         let over = Rc::clone(&waiting);
         let ticket = self.expect_new(Box::new(move |outcome| {
             // From here on it is a fiber that has not ended.
-            with_worker(|here| Waiting::end(here, &over));
+            with_worker(|here| Settler::end(here, &over));
             then(outcome);
         }));
         if self.index == COORDINATOR {
@@ -132,7 +132,7 @@ impl Worker {
                 (self.index as u32, ticket),
             );
         }
-        Waiting(waiting)
+        Settler(waiting)
     }
 
     fn start_settling(&self, client: u32, ticket: (u32, u64)) {
@@ -148,7 +148,7 @@ impl Worker {
         self.end.settling.passive.get().is_some() && !self.is_called()
     }
 
-    /// Whether a passive worker has to become active; it is when this returns so (A1).
+    /// Whether a passive worker has to become active; it is when this returns so (Q1).
     fn is_called(&self) -> bool {
         let has_something = self.has_landed()
             || !self.shared.mailbox(self.index).inbox.is_empty()
@@ -162,7 +162,7 @@ impl Worker {
         has_something
     }
 
-    /// This worker is about to do something (A1).
+    /// This worker is about to do something (Q1).
     pub(in crate::worker) fn begin_activity(&self) {
         if self.end.settling.passive.take().is_some() {
             self.shared.mailbox(self.index).activity.begin();
@@ -175,7 +175,7 @@ impl Worker {
         self.end.settling.events.set(self.end.settling.events.get().wrapping_add(1));
     }
 
-    /// Shows that this worker is passive in a phase, if it is (A2); whether it is.
+    /// Shows that this worker is passive in a phase, if it is (Q2); whether it is.
     pub(in crate::worker) fn rest(&self, phase: Phase) -> bool {
         if self.end.settling.passive.get() == Some(phase) {
             return true;
