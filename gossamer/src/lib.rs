@@ -100,6 +100,7 @@ pub use lane::error::{DelegationError, Reason};
 #[doc(hidden)]
 pub use rack::fuzzing;
 pub use rack::run::{run, try_run};
+pub use rack::team::{Member, Workers};
 pub use runtime::StartError;
 pub use runtime::embedded::Runtime;
 pub use transport::seal::protection::Protection;

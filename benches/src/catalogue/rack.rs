@@ -32,13 +32,30 @@ pub(super) fn group() -> Group {
                 .aim(Aim::Nanoseconds(15_000.0)),
         ],
     };
+    let team = Table {
+        name: "team".into(),
+        title: "collectives of workers; per round of all members".into(),
+        unit: Unit::Time,
+        against: Against::Growth,
+        rows: vec![
+            row("barrier, two workers", gossamer::team_barrier, Setting::PLAIN)
+                .aim(Aim::Nanoseconds(1_000.0)),
+            row("all_reduce, two workers", gossamer::team_all_reduce, Setting::PLAIN)
+                .aim(Aim::Nanoseconds(1_000.0)),
+            row("barrier, two nodes", gossamer::team_barrier_on_nodes, Setting::PLAIN)
+                .aim(Aim::Nanoseconds(5_000.0)),
+            row("all_reduce, two nodes", gossamer::team_all_reduce_on_nodes, Setting::PLAIN)
+                .aim(Aim::Nanoseconds(5_000.0)),
+        ],
+    };
     Group {
         name: "rack",
         about: "Nodes with one worker each, all in one process, over shared memory, on the processors there are: so many nodes \
-                take turns, and a round of more nodes than processors costs their turns.",
+                take turns, and a round of more nodes than processors costs their turns. `two workers` are those of one node.",
         tables: vec![
             spawn,
             settle,
+            team,
             growing("rack-barrier", "barriers; per round of all nodes", gossamer::barrier),
             growing(
                 "rack-all-reduce",

@@ -31,6 +31,7 @@ pub mod rdma;
 pub(crate) mod run;
 mod settle;
 mod survivors;
+pub(crate) mod team;
 mod topology;
 
 pub use collective::{all_reduce, barrier, broadcast, gather, on_each_node};

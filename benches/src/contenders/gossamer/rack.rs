@@ -2,7 +2,7 @@
 
 use super::timed_inside;
 use crate::measure::{Sample, Setting, timed};
-use gossamer::{Config, Trustee, rack, spawn_many_with, spawn_with};
+use gossamer::{Config, Member, Trustee, Workers, rack, spawn_many_with, spawn_with};
 use std::hint::black_box;
 
 /// Runs `body` as the main fiber of a rack with as many nodes as the setting has workers; it measures itself.
@@ -93,4 +93,40 @@ pub fn settle_idle_nodes(setting: &Setting) -> Sample {
 /// The same, with a request to each worker.
 pub fn settle_requests_on_nodes(setting: &Setting) -> Sample {
     on_nodes(setting, wait_for_requests)
+}
+
+/// Members on all workers that wait for each other.
+fn meet(setting: &Setting) -> Sample {
+    let meet = const { |member: &Member, count: u64| (0..count).for_each(|_| member.barrier()) };
+    timed(setting, |count| drop(black_box(Workers::all().each_with(meet, count))))
+}
+
+/// Members on all workers that add up what each has.
+fn add_up(setting: &Setting) -> Sample {
+    let add = const {
+        |member: &Member, count: u64| {
+            (0..count).map(|number| member.all_reduce(number, |one, other| one + other)).sum::<u64>()
+        }
+    };
+    timed(setting, |count| drop(black_box(Workers::all().each_with(add, count))))
+}
+
+/// Barriers of as many workers as the setting says, in one process.
+pub fn team_barrier(setting: &Setting) -> Sample {
+    timed_inside(setting, meet)
+}
+
+/// Reductions over as many workers as the setting says, in one process.
+pub fn team_all_reduce(setting: &Setting) -> Sample {
+    timed_inside(setting, add_up)
+}
+
+/// Barriers of a worker on each node.
+pub fn team_barrier_on_nodes(setting: &Setting) -> Sample {
+    on_nodes(setting, meet)
+}
+
+/// Reductions over a worker on each node.
+pub fn team_all_reduce_on_nodes(setting: &Setting) -> Sample {
+    on_nodes(setting, add_up)
 }
