@@ -51,3 +51,23 @@ fn a_delegated_closure_that_blocks_a_worker_of_another_node_is_named() {
         },
     );
 }
+
+#[test]
+fn the_join_of_a_thread_that_uses_a_trust_is_named_with_what_to_use_instead() {
+    let texts = &[
+        "worker 0 has stood still for",
+        "the `join` of a thread",
+        "Give what blocks to `gossamer::unblock`",
+    ];
+    until_it_says(
+        |_| (),
+        texts,
+        || {
+            gossamer::run(workers(1), || {
+                let number = gossamer::entrust(5_u64);
+                let thread = std::thread::spawn(move || number.apply(|number| *number));
+                assert_eq!(thread.join().unwrap(), 5);
+            });
+        },
+    );
+}

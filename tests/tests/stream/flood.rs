@@ -1,11 +1,12 @@
 //! Strangers who come by thousands to the door of a stream.
 
 use crate::wire::options;
+use gossamer::net::TcpStream;
 use gossamer::stream::{Receiver, Sender};
 use integration_tests::isolated;
 use std::collections::VecDeque;
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::{self, JoinHandle};
@@ -35,6 +36,8 @@ impl Flood {
                     else {
                         continue;
                     };
+                    // Closed without a rest, which would keep the port from others for a minute.
+                    stranger.set_linger(Some(Duration::ZERO)).unwrap();
                     let _unheard = stranger.write_all(says);
                     held.push_back(stranger);
                     came.fetch_add(1, Ordering::Relaxed);

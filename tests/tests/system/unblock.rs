@@ -92,15 +92,20 @@ fn there_are_no_more_threads_than_the_bound_and_none_after_a_while_without_work(
         gossamer::run(workers(2).blocking_threads(3), || {
             static RUNNING: AtomicUsize = AtomicUsize::new(0);
             static MOST: AtomicUsize = AtomicUsize::new(0);
+            static GOES_ON: AtomicBool = AtomicBool::new(false);
             let work = |_: usize| {
                 unblock(|| {
                     MOST.fetch_max(RUNNING.fetch_add(1, Ordering::Relaxed) + 1, Ordering::Relaxed);
-                    thread::sleep(Duration::from_millis(5));
+                    while !GOES_ON.load(Ordering::Relaxed) {
+                        thread::sleep(Duration::from_millis(5));
+                    }
                     RUNNING.fetch_sub(1, Ordering::Relaxed);
                 });
             };
             let fibers: Vec<_> = (0..30).map(|number| spawn_with(work, number)).collect();
-            wait_until(|| pool_threads() == 3);
+            wait_until(|| RUNNING.load(Ordering::Relaxed) == 3);
+            assert_eq!(pool_threads(), 3);
+            GOES_ON.store(true, Ordering::Relaxed);
             fibers.into_iter().for_each(|fiber| fiber.join());
             assert_eq!(MOST.load(Ordering::Relaxed), 3);
             wait_until(|| pool_threads() == 0);

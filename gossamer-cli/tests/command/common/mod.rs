@@ -12,7 +12,7 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 /// After so long, a test fails instead of hanging.
-pub const WATCHDOG: Duration = Duration::from_secs(60);
+pub const WATCHDOG: Duration = Duration::from_secs(120);
 
 /// `gossamer` with these arguments, all streams piped.
 pub fn gossamer(arguments: &[&str]) -> Command {

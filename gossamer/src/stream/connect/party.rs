@@ -33,7 +33,7 @@ use crate::transport::seal::agreement::Agreement;
 use crate::transport::socket::{Address, Socket, SocketListener};
 use std::io;
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::SocketAddr;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::thread;
@@ -308,9 +308,8 @@ fn is_closed(error: &io::Error) -> bool {
 fn first_of(addresses: &[SocketAddr]) -> Result<(Socket, SocketAddr), Error> {
     let mut last = Error::Refused("an address without a host".into());
     for address in addresses {
-        let connected = TcpStream::connect_timeout(address, PATIENCE);
-        match connected.and_then(|socket| socket.set_nodelay(true).map(|()| socket)) {
-            Ok(socket) => return Ok((Socket::Tcp(socket), *address)),
+        match Socket::connect_tcp(address, PATIENCE) {
+            Ok(socket) => return Ok((socket, *address)),
             Err(error) => last = Error::io(format!("connecting to {address}"))(error),
         }
     }

@@ -94,9 +94,9 @@ impl Seen {
     fn report(&self) {
         eprintln!(
             "gossamer: worker {} has stood still for {} s, in {}: something outside of gossamer blocks its thread, such as a \
-             lock of `std`, a `OnceLock` or `LazyLock` whose initialiser has suspended its fiber, a file, or \
-             `std::thread::sleep`. No other fiber of this worker runs meanwhile, and no request to it is served. Give what \
-             blocks to a thread, use `gossamer::sleep` and `gossamer::net`, and wrap initialisers in \
+             lock of `std`, a `OnceLock` or `LazyLock` whose initialiser has suspended its fiber, a file, the `join` of a \
+             thread, or `std::thread::sleep`. No other fiber of this worker runs meanwhile, and no request to it is served. \
+             Give what blocks to `gossamer::unblock`, use `gossamer::sleep`, `sync`, `net` and `fs`, and wrap initialisers in \
              `gossamer::without_suspending`.",
             self.index,
             self.since.elapsed().as_secs(),
