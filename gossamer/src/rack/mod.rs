@@ -32,6 +32,7 @@ pub(crate) mod run;
 mod settle;
 mod survivors;
 pub(crate) mod team;
+pub(crate) mod team_member;
 mod topology;
 
 pub use collective::{all_reduce, barrier, broadcast, gather, on_each_node};

@@ -1,13 +1,13 @@
 //! `Workers`: what a fiber on each of some workers does together with the others.
 
-use gossamer::{Config, Member, Reason, Trust, Trustee, Workers, entrust, rack, spawn_on_with};
+use gossamer::{Config, Reason, TeamMember, Trust, Trustee, Workers, entrust, rack, spawn_on_with};
 use integration_tests::{in_runtime, on_nodes, watched, workers};
 use std::panic::{self, AssertUnwindSafe};
 use std::time::Duration;
 
 /// Collectives of every kind, in a row, with an oracle.
 #[gossamer::delegate]
-fn rounds(member: &Member, rounds: usize) -> Vec<usize> {
+fn rounds(member: &TeamMember, rounds: usize) -> Vec<usize> {
     let (me, count) = (member.index(), member.count());
     assert_eq!(member.workers().trustees()[me], Trustee::here());
     let mut sums = Vec::new();
@@ -56,7 +56,7 @@ fn members_on_any_workers_combine_what_they_bring() {
 fn hold() {
     let come = entrust(0_usize);
     let visit = const {
-        |member: &Member, come: Trust<usize>| {
+        |member: &TeamMember, come: Trust<usize>| {
             for round in 1..=30 {
                 come.apply(|come| *come += 1);
                 member.barrier();
@@ -111,7 +111,7 @@ fn misuses() {
     let different = || {
         Workers::all().each(
             const {
-                |member: &Member| {
+                |member: &TeamMember| {
                     if member.index() == 0 {
                         member.gather(1_u64);
                     } else {
@@ -122,12 +122,12 @@ fn misuses() {
         );
     };
     let message = panic_of(different);
-    assert!(message.contains("came to `Member::"), "{message}");
+    assert!(message.contains("came to `TeamMember::"), "{message}");
     assert!(message.contains("all members call the same"), "{message}");
     let returns = || {
         Workers::all().each(
             const {
-                |member: &Member| {
+                |member: &TeamMember| {
                     member.barrier();
                     if member.index() == 0 {
                         member.barrier();
@@ -137,12 +137,12 @@ fn misuses() {
         );
     };
     let message = panic_of(returns);
-    assert!(message.contains("member 0 waits in `Member::barrier` for member 1"), "{message}");
+    assert!(message.contains("member 0 waits in `TeamMember::barrier` for member 1"), "{message}");
     assert!(message.contains("after 1 collectives"), "{message}");
     let panics = || {
         Workers::all().each(
             const {
-                |member: &Member| -> () {
+                |member: &TeamMember| -> () {
                     assert!(member.index() != 1, "as asked for");
                     loop {
                         member.barrier();
@@ -153,7 +153,8 @@ fn misuses() {
     };
     assert!(panic_of(panics).contains("as asked for"));
     let combines = || {
-        Workers::all().each(const { |member: &Member| member.all_reduce(1, |_, _| panic!("not combined")) });
+        Workers::all()
+            .each(const { |member: &TeamMember| member.all_reduce(1, |_, _| panic!("not combined")) });
     };
     assert!(panic_of(combines).contains("not combined"));
     // And all goes on.
@@ -175,7 +176,7 @@ fn cancel_one_who_waits() {
             |()| -> () {
                 Workers::all().each(
                     const {
-                        |member: &Member| {
+                        |member: &TeamMember| {
                             if member.index() == 0 {
                                 gossamer::sleep(Duration::from_secs(3600));
                             }
@@ -206,7 +207,7 @@ fn wait_for_ever() {
         |()| {
             Workers::all().each(
                 const {
-                    |member: &Member| {
+                    |member: &TeamMember| {
                         if member.index() > 0 {
                             member.barrier();
                         }

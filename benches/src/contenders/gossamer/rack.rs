@@ -2,7 +2,7 @@
 
 use super::timed_inside;
 use crate::measure::{Sample, Setting, timed};
-use gossamer::{Config, Member, Trustee, Workers, rack, spawn_many_with, spawn_with};
+use gossamer::{Config, TeamMember, Trustee, Workers, rack, spawn_many_with, spawn_with};
 use std::hint::black_box;
 
 /// Runs `body` as the main fiber of a rack with as many nodes as the setting has workers; it measures itself.
@@ -97,14 +97,14 @@ pub fn settle_requests_on_nodes(setting: &Setting) -> Sample {
 
 /// Members on all workers that wait for each other.
 fn meet(setting: &Setting) -> Sample {
-    let meet = const { |member: &Member, count: u64| (0..count).for_each(|_| member.barrier()) };
+    let meet = const { |member: &TeamMember, count: u64| (0..count).for_each(|_| member.barrier()) };
     timed(setting, |count| drop(black_box(Workers::all().each_with(meet, count))))
 }
 
 /// Members on all workers that add up what each has.
 fn add_up(setting: &Setting) -> Sample {
     let add = const {
-        |member: &Member, count: u64| {
+        |member: &TeamMember, count: u64| {
             (0..count).map(|number| member.all_reduce(number, |one, other| one + other)).sum::<u64>()
         }
     };

@@ -5,17 +5,17 @@
 //! shows it in one word: zero while it is active, and while it is passive how much it was ever asked to do (*work*: requests served,
 //! messages taken, timers and sockets that woke somebody).
 //!
-//! - J1: a passive worker shows that it is active before it serves, takes or runs anything, and so before others can see what
+//! - Q3: a passive worker shows that it is active before it serves, takes or runs anything, and so before others can see what
 //!   comes of that: an answer is written, and a message looks taken, after it.
-//! - J2: it shows that it is passive at the end of a turn, when all that the turn has sent lies on the lanes or is counted as
+//! - Q4: it shows that it is passive at the end of a turn, when all that the turn has sent lies on the lanes or is counted as
 //!   unanswered.
-//! - J3: what it has done between two such words is in the work of the later one, so both are the same only if it has done nothing.
+//! - Q5: what it has done between two such words is in the work of the later one, so both are the same only if it has done nothing.
 //!
 //! [`look`] reads all words, then all inboxes, then all words again. Suppose that it finds all passive and the work unchanged. By
-//! J3 nobody has done anything between the two looks at it, so at the moment between the two rounds all were passive. A request under way
+//! Q5 nobody has done anything between the two looks at it, so at the moment between the two rounds all were passive. A request under way
 //! then would have a client which waits for its answer, and is active; a message in an inbox that is not seen there was pushed
 //! behind that moment, and by no worker of these, none of which has done anything. Who answers a request is active before its client
-//! can be passive (J1), and the reader who sees the one sees the other, since it reads the server's word again. So
+//! can be passive (Q3), and the reader who sees the one sees the other, since it reads the server's word again. So
 //! nothing is left that could start anything: quiescence, which only threads outside can end.
 //!
 //! Somebody has to look when the last worker becomes passive (`settle`). One worker of a node looks, at the end of each of its own turns. Every
@@ -39,13 +39,13 @@ impl Activity {
         Self(AtomicU64::new(ACTIVE))
     }
 
-    /// The worker is about to do something (J1).
+    /// The worker is about to do something (Q3).
     pub(in crate::worker) fn begin(&self) {
         // Release: with that of what it does, which others acquire before they become passive themselves, or look at its inbox.
         self.0.store(ACTIVE, Ordering::Release);
     }
 
-    /// The worker has nothing to do in this phase, and has done so much in all (J2, J3).
+    /// The worker has nothing to do in this phase, and has done so much in all (Q4, Q5).
     pub(in crate::worker) fn end(&self, phase: u8, work: u64) {
         // Release: with all that the worker has done; pairs with the Acquire in `work`.
         self.0.store(work << PHASE_BITS | u64::from(phase + 1), Ordering::Release);

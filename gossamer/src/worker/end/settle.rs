@@ -148,7 +148,7 @@ impl Worker {
         self.end.settling.passive.get().is_some() && !self.is_called()
     }
 
-    /// Whether a passive worker has to become active; it is when this returns so (J1).
+    /// Whether a passive worker has to become active; it is when this returns so (Q3).
     fn is_called(&self) -> bool {
         let has_something = self.has_landed()
             || !self.shared.mailbox(self.index).inbox.is_empty()
@@ -162,7 +162,7 @@ impl Worker {
         has_something
     }
 
-    /// This worker is about to do something (J1).
+    /// This worker is about to do something (Q3).
     pub(in crate::worker) fn begin_activity(&self) {
         if self.end.settling.passive.take().is_some() {
             self.shared.mailbox(self.index).activity.begin();
@@ -175,7 +175,7 @@ impl Worker {
         self.end.settling.events.set(self.end.settling.events.get().wrapping_add(1));
     }
 
-    /// Shows that this worker is passive in a phase, if it is (J2); whether it is.
+    /// Shows that this worker is passive in a phase, if it is (Q4); whether it is.
     pub(in crate::worker) fn rest(&self, phase: Phase) -> bool {
         if self.end.settling.passive.get() == Some(phase) {
             return true;

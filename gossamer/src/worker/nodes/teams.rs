@@ -1,11 +1,11 @@
-//! What the members of a team bring each other: fibers on some workers that do collectives together (`rack/team.rs`).
+//! What the members of a team bring each other: fibers on some workers that do collectives together (`rack/team_member.rs`).
 //!
-//! A value is known by its *place*: the team, from whom to whom, and in which round of the team. So rounds are never mixed up, however
-//! many teams there are, and whether a value comes before it is awaited or after. A member says when it ends, and how many
+//! A contribution is known by its edge, which is from one member of one team to another, and by its round. So rounds are never mixed up,
+//! however many teams there are, and whether a contribution comes before it is awaited or after. A member says when it ends, and how many
 //! rounds it has come to; who waits for it in a later one is told.
 //!
-//! Nothing is left behind: of two members that may bring each other something, the one that ends first leaves a note with the other, and
-//! the other takes it away when it ends itself.
+//! Nothing is left behind: of two members at the ends of an edge, the one that ends first leaves a note with the other, and the other takes
+//! it away when it ends itself.
 
 use crate::lane::catch;
 use crate::lane::operation::Delegated;
@@ -22,22 +22,22 @@ pub(crate) type TeamId = (u32, u64);
 
 /// Two members of a team, by their numbers in it: who brings, and to whom.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct Way {
+pub(crate) struct Edge {
     pub(crate) team: TeamId,
     pub(crate) from: u32,
     pub(crate) to: u32,
 }
 
 /// What a member brings to a round.
-pub(crate) struct Brought {
+pub(crate) struct Contribution {
     /// What it has called, and with values of which type.
     pub(crate) call: Cow<'static, str>,
     pub(crate) type_name: Cow<'static, str>,
-    pub(crate) value: BroughtValue,
+    pub(crate) value: ContributionValue,
 }
 
 /// A value from the same node, or from another.
-pub(crate) enum BroughtValue {
+pub(crate) enum ContributionValue {
     Here(Box<dyn Any>),
     /// With a number that is the same only for the same call with the same type.
     Encoded(u64, Vec<u8>),
@@ -54,13 +54,13 @@ pub(crate) struct Farewell {
 
 /// What is under way to members on one worker.
 #[derive(Default)]
-pub(crate) struct Teams(RefCell<HashMap<Way, Arrivals, FixedState>>);
+pub(crate) struct Teams(RefCell<HashMap<Edge, Contributions, FixedState>>);
 
-/// What has come on one way, to a member here.
+/// What has come on one edge, to a member here.
 #[derive(Default)]
-struct Arrivals {
+struct Contributions {
     /// By round, which nobody has taken yet.
-    values: VecDeque<(u64, Brought)>,
+    values: VecDeque<(u64, Contribution)>,
     /// Fibers that wait for a round.
     awaited: Vec<(u64, u32)>,
     /// The other end has ended.
@@ -71,9 +71,9 @@ struct Arrivals {
 
 impl Teams {
     /// A value has come; the fiber that waits for it. If nobody comes for it any more it is given back, to be dropped.
-    fn arrive(&self, way: Way, round: u64, brought: Brought) -> Result<Option<u32>, Brought> {
+    fn arrive(&self, edge: Edge, round: u64, brought: Contribution) -> Result<Option<u32>, Contribution> {
         let mut all = self.0.borrow_mut();
-        let arrivals = all.entry(way).or_default();
+        let arrivals = all.entry(edge).or_default();
         if arrivals.is_closed {
             return Err(brought);
         }
@@ -83,9 +83,9 @@ impl Teams {
     }
 
     /// The value of a round, if it has come; or how the one who should have brought it has ended. Otherwise notes who waits.
-    fn take(&self, way: Way, round: u64, fiber: u32) -> Option<Result<Brought, Farewell>> {
+    fn take(&self, edge: Edge, round: u64, fiber: u32) -> Option<Result<Contribution, Farewell>> {
         let mut all = self.0.borrow_mut();
-        let arrivals = all.entry(way).or_default();
+        let arrivals = all.entry(edge).or_default();
         if let Some(place) = arrivals.values.iter().position(|(come, _)| *come == round) {
             return arrivals.values.remove(place).map(|(_, brought)| Ok(brought));
         }
@@ -97,25 +97,25 @@ impl Teams {
         None
     }
 
-    /// The other end of a way has ended; the fibers that wait for it.
-    fn take_farewell(&self, way: Way, farewell: Farewell) -> Vec<(u64, u32)> {
+    /// The other end of an edge has ended; the fibers that wait for it.
+    fn take_farewell(&self, edge: Edge, farewell: Farewell) -> Vec<(u64, u32)> {
         let mut all = self.0.borrow_mut();
-        let arrivals = all.entry(way).or_default();
+        let arrivals = all.entry(edge).or_default();
         if arrivals.is_closed {
-            all.remove(&way);
+            all.remove(&edge);
             return Vec::new();
         }
         arrivals.farewell = Some(farewell);
         std::mem::take(&mut arrivals.awaited)
     }
 
-    /// The member here has ended, and takes nothing more on this way. What had come for it is given back, to be dropped.
-    fn close(&self, way: Way) -> VecDeque<(u64, Brought)> {
+    /// The member here has ended, and takes nothing more on this edge. What had come for it is given back, to be dropped.
+    fn close(&self, edge: Edge) -> VecDeque<(u64, Contribution)> {
         let mut all = self.0.borrow_mut();
-        let arrivals = all.entry(way).or_default();
+        let arrivals = all.entry(edge).or_default();
         let values = std::mem::take(&mut arrivals.values);
         if arrivals.farewell.is_some() {
-            all.remove(&way);
+            all.remove(&edge);
         } else {
             arrivals.is_closed = true;
         }
@@ -124,77 +124,77 @@ impl Teams {
 }
 
 impl Worker {
-    /// Brings a value to a round of the member at the other end of `way`, on worker `to` of this node.
+    /// Brings a value to a round of the member at the other end of an edge, on worker `to` of this node.
     pub(crate) fn bring_here<U: Send + 'static>(
         &self,
         to: usize,
-        (way, round): (Way, u64),
+        (edge, round): (Edge, u64),
         call: &'static str,
         value: U,
     ) {
-        let arrive = |_: &mut Root, (way, round, call, value): (Way, u64, &'static str, U)| {
+        let arrive = |_: &mut Root, (edge, round, call, value): (Edge, u64, &'static str, U)| {
             // In a box that the one who takes it out frees where it was made.
-            let (type_name, value) = (type_name::<U>().into(), BroughtValue::Here(Box::new(value)));
-            let brought = Brought { call: call.into(), type_name, value };
-            with_worker(|here| here.take_brought(way, round, brought));
+            let (type_name, value) = (type_name::<U>().into(), ContributionValue::Here(Box::new(value)));
+            let brought = Contribution { call: call.into(), type_name, value };
+            with_worker(|here| here.take_brought(edge, round, brought));
         };
-        self.tell(to, Delegated::of::<Root, _>(arrive), (way, round, call, value));
+        self.tell(to, Delegated::of::<Root, _>(arrive), (edge, round, call, value));
     }
 
     /// As `bring_here`, for a worker of another node: a value of the type with this name, encoded, and the number of call and type.
     pub(crate) fn bring_encoded(
         &self,
         to: usize,
-        (way, round): (Way, u64),
+        (edge, round): (Edge, u64),
         (call, type_name, kind): (&str, &str, u64),
         bytes: Vec<u8>,
     ) {
         type Sent = ((TeamId, u32, u32, u64), (String, String, u64), Vec<u8>);
         let arrive = |_: &mut Root, ((team, from, to, round), (call, type_name, kind), bytes): Sent| {
-            let value = BroughtValue::Encoded(kind, bytes);
-            let brought = Brought { call: call.into(), type_name: type_name.into(), value };
-            with_worker(|here| here.take_brought(Way { team, from, to }, round, brought));
+            let value = ContributionValue::Encoded(kind, bytes);
+            let brought = Contribution { call: call.into(), type_name: type_name.into(), value };
+            with_worker(|here| here.take_brought(Edge { team, from, to }, round, brought));
         };
-        let place = (way.team, way.from, way.to, round);
+        let place = (edge.team, edge.from, edge.to, round);
         let kind = (call.to_owned(), type_name.to_owned(), kind);
         self.tell_worker(to, Delegated::travelling::<Root, _>(arrive), (place, kind, bytes));
     }
 
-    fn take_brought(&self, way: Way, round: u64, brought: Brought) {
-        match self.nodes.teams.arrive(way, round, brought) {
+    fn take_brought(&self, edge: Edge, round: u64, brought: Contribution) {
+        match self.nodes.teams.arrive(edge, round, brought) {
             Ok(waiting) => waiting.into_iter().for_each(|fiber| self.fibers.scheduler.unpark_index(fiber)),
             // Outside of the borrow: a destructor may come back here.
             Err(unwanted) => drop(unwanted),
         }
     }
 
-    /// Waits in the running fiber, which can be cancelled meanwhile, for what comes to a round on a way.
+    /// Waits in the running fiber, which can be cancelled meanwhile, for what comes to a round on an edge.
     ///
     /// # Errors
     /// If the other end has ended before that round.
-    pub(crate) fn await_brought(&self, way: Way, round: u64) -> Result<Brought, Farewell> {
+    pub(crate) fn await_brought(&self, edge: Edge, round: u64) -> Result<Contribution, Farewell> {
         loop {
-            if let Some(outcome) = self.nodes.teams.take(way, round, self.running().index) {
+            if let Some(outcome) = self.nodes.teams.take(edge, round, self.running().index) {
                 return outcome;
             }
             self.park();
         }
     }
 
-    /// A member on this worker has ended: tells the one at the other end of `way`, on worker `to`.
-    pub(crate) fn leave_team(&self, to: usize, way: Way, farewell: Farewell) {
+    /// A member on this worker has ended: tells the one at the other end of an edge, on worker `to`.
+    pub(crate) fn leave_team(&self, to: usize, edge: Edge, farewell: Farewell) {
         type Sent = (TeamId, (u32, u32), (u64, bool));
         let leave = |_: &mut Root, (team, (from, to), (rounds, has_returned)): Sent| {
             with_worker(|here| {
                 let farewell = Farewell { rounds, has_returned };
-                for (_, fiber) in here.nodes.teams.take_farewell(Way { team, from, to }, farewell) {
+                for (_, fiber) in here.nodes.teams.take_farewell(Edge { team, from, to }, farewell) {
                     here.fibers.scheduler.unpark_index(fiber);
                 }
             });
         };
-        let left = (way.team, (way.from, way.to), (farewell.rounds, farewell.has_returned));
+        let left = (edge.team, (edge.from, edge.to), (farewell.rounds, farewell.has_returned));
         self.tell_worker(to, Delegated::travelling::<Root, _>(leave), left);
-        let back = Way { team: way.team, from: way.to, to: way.from };
+        let back = Edge { team: edge.team, from: edge.to, to: edge.from };
         for unwanted in self.nodes.teams.close(back) {
             catch::contained(|| drop(unwanted));
         }
