@@ -101,6 +101,8 @@ pub use lane::error::{DelegationError, Reason};
 #[doc(hidden)]
 pub use rack::fuzzing;
 pub use rack::run::{run, try_run};
+pub use rack::team::Workers;
+pub use rack::team_member::TeamMember;
 pub use runtime::StartError;
 pub use runtime::embedded::Runtime;
 pub use transport::seal::protection::Protection;

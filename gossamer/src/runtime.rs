@@ -12,13 +12,14 @@ use crate::sys::threads::{affinity, ownership};
 use crate::trust::fiber_local::drop_locals;
 use crate::worker;
 use crate::worker::config::Config;
+use crate::worker::end::activity::Activity;
 use crate::worker::end::last_words;
 use crate::worker::end::quiet::wait_until_quiet;
 use crate::worker::fibers::sources::{Sources, WAKE};
 use crate::worker::mailbox::Mailbox;
 use crate::worker::mailbox::inbox::{Inbox, Message};
 use crate::worker::nodes::peers::Peers;
-use crate::worker::shared::{BUSY, Phase, Shared};
+use crate::worker::shared::{Phase, Shared};
 use crate::worker::watch::stall::{self, StallWatch};
 use crate::worker::watch::view::View;
 use mio::Interest;
@@ -32,7 +33,6 @@ use std::panic::{self, AssertUnwindSafe, Location};
 use std::process;
 use std::slice;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, AtomicU64};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread::{self, JoinHandle};
 
@@ -263,7 +263,6 @@ fn mailbox(poll: &mio::Poll) -> io::Result<Mailbox> {
         waker: mio::Waker::new(poll.registry(), WAKE)?,
         sources: Sources::new(poll.registry().try_clone()?),
         view: Arc::new(View::new()),
-        activity: AtomicU64::new(0),
-        quiet: AtomicU8::new(BUSY),
+        activity: Activity::new(),
     })
 }

@@ -1,6 +1,6 @@
 //! What all nodes of a rack do together, as their number grows.
 
-use super::{Against, Group, Row, Table, Unit, row};
+use super::{Against, Aim, Group, Row, Table, Unit, row};
 use crate::contenders::gossamer;
 use crate::measure::{Measure, Setting};
 
@@ -16,12 +16,46 @@ pub(super) fn group() -> Group {
             row("gossamer spawn_with, one by one", gossamer::spawn_one_by_one, four),
         ],
     };
+    let settle = Table {
+        name: "settle".into(),
+        title: "wait_all; per call".into(),
+        unit: Unit::Time,
+        against: Against::Growth,
+        rows: vec![
+            row("two workers, nothing to do", gossamer::settle_idle, Setting::PLAIN)
+                .aim(Aim::Nanoseconds(5_000.0)),
+            row("two workers, a request to each", gossamer::settle_requests, Setting::PLAIN)
+                .aim(Aim::Nanoseconds(5_000.0)),
+            row("two nodes, nothing to do", gossamer::settle_idle_nodes, Setting::PLAIN)
+                .aim(Aim::Nanoseconds(15_000.0)),
+            row("two nodes, a request to each", gossamer::settle_requests_on_nodes, Setting::PLAIN)
+                .aim(Aim::Nanoseconds(15_000.0)),
+        ],
+    };
+    let team = Table {
+        name: "team".into(),
+        title: "collectives of workers; per round of all members".into(),
+        unit: Unit::Time,
+        against: Against::Growth,
+        rows: vec![
+            row("barrier, two workers", gossamer::team_barrier, Setting::PLAIN)
+                .aim(Aim::Nanoseconds(1_000.0)),
+            row("all_reduce, two workers", gossamer::team_all_reduce, Setting::PLAIN)
+                .aim(Aim::Nanoseconds(1_000.0)),
+            row("barrier, two nodes", gossamer::team_barrier_on_nodes, Setting::PLAIN)
+                .aim(Aim::Nanoseconds(5_000.0)),
+            row("all_reduce, two nodes", gossamer::team_all_reduce_on_nodes, Setting::PLAIN)
+                .aim(Aim::Nanoseconds(5_000.0)),
+        ],
+    };
     Group {
         name: "rack",
         about: "Nodes with one worker each, all in one process, over shared memory, on the processors there are: so many nodes \
-                take turns, and a round of more nodes than processors costs their turns.",
+                take turns, and a round of more nodes than processors costs their turns. `two workers` are those of one node.",
         tables: vec![
             spawn,
+            settle,
+            team,
             growing("rack-barrier", "barriers; per round of all nodes", gossamer::barrier),
             growing(
                 "rack-all-reduce",

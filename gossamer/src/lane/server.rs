@@ -22,18 +22,30 @@ pub(crate) struct Server<F> {
     pub(super) fabric: F,
     /// Batches served, wrapping.
     pub(super) served: u32,
+    pub(super) requests_served: u64,
     pub(super) answer: Box<[Word]>,
 }
 
 impl<F: Fabric> Server<F> {
     pub(crate) fn new(requests: Arc<SlotMemory>, fabric: F) -> Self {
-        Self { answer: vec![Word::new(0); requests.words()].into(), requests, fabric, served: 0 }
+        Self {
+            answer: vec![Word::new(0); requests.words()].into(),
+            requests,
+            fabric,
+            served: 0,
+            requests_served: 0,
+        }
     }
 
     /// Where the batch that is next will be, and its response.
     #[inline(always)]
     pub(super) fn slot(&self) -> usize {
         (self.served & (self.requests.slots() - 1)) as usize
+    }
+
+    /// Requests served so far.
+    pub(crate) fn requests_served(&self) -> u64 {
+        self.requests_served
     }
 
     /// Whether a batch waits to be served.
@@ -85,6 +97,7 @@ impl<F: Fabric> Server<F> {
         // so it is done with the response that was in this slot before.
         unsafe { self.fabric.write(slot, header.pack(), &self.answer[..used]) };
         self.served = sequence;
+        self.requests_served += u64::from(header.count);
         true
     }
 }

@@ -9,7 +9,6 @@ use crate::rack::message::{MessageSocket, MessageWriter};
 use crate::rack::survivors::{self, Survivors};
 use crate::worker::end::fate;
 use crate::worker::end::quiet;
-use crate::worker::end::settle::AllNodes;
 use crate::worker::shared::{Phase, Shared};
 use crate::worker::watch::overdue::Overdue;
 use crate::worker::watch::stall::{self, StallWatch};
@@ -17,7 +16,7 @@ use std::io;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -33,8 +32,6 @@ pub(super) enum Control {
     Ready,
     /// From node 0: the runtime has come so far.
     Enter(u8),
-    /// From node 0: say when all is quiet, or not any more.
-    Settle(bool),
     /// From node 0: is all quiet?
     Look,
     /// To node 0: how much was done so far, if all is quiet.
@@ -47,24 +44,6 @@ pub(super) enum Control {
 
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// All nodes of a rack, for whoever waits until all work is done.
-pub(crate) struct Rack {
-    pub(crate) leader: Arc<Mutex<Leader>>,
-    pub(crate) here: Weak<Shared>,
-}
-
-impl AllNodes for Rack {
-    fn settle(&self, settling: bool) {
-        lock(&self.leader).settle(settling);
-        self.here.upgrade().into_iter().for_each(|here| here.settle(settling));
-    }
-
-    fn look(&self) -> Option<u64> {
-        let here = self.here.upgrade().map_or(Some(0), |here| here.look())?;
-        Some(lock(&self.leader).look()?.wrapping_add(here))
-    }
 }
 
 /// Node 0's side.
@@ -130,11 +109,6 @@ impl Leader {
             let _ready = self.ready.recv();
         }
         self.started.store(true, Ordering::Relaxed);
-    }
-
-    /// Has all other nodes say when they are quiet, or not any more.
-    fn settle(&self, settling: bool) {
-        self.tell(&Control::Settle(settling));
     }
 
     /// Has all other nodes enter a phase.
@@ -267,7 +241,6 @@ impl Follower {
             let take = |message| {
                 match (message, runtime.get()) {
                     (Control::Enter(phase), Some(shared)) => shared.advance_to(Phase::numbered(phase)),
-                    (Control::Settle(settling), Some(shared)) => shared.settle(settling),
                     (Control::Look, Some(shared)) => {
                         // Node 0 is lost otherwise, which the next read sees.
                         let _lost = lock(&writer).send(Control::Seen(shared.look()));

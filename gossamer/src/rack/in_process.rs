@@ -11,13 +11,11 @@ use crate::sys::image::address;
 use crate::sys::sync::eventfd::EventFd;
 use crate::worker::config::Config;
 use crate::worker::end::quiet::wait_until_quiet;
-use crate::worker::end::settle::AllNodes;
 use crate::worker::nodes::peers::{Peers, RemoteLinks};
-use crate::worker::shared::{Phase, Shared};
+use crate::worker::shared::Phase;
 use std::io;
 use std::os::fd::AsFd;
 use std::panic::{self, Location};
-use std::sync::{Arc, Weak};
 
 /// Runs `f` as [`run`](crate::run) does, on `nodes` nodes that all live in this process, each with the workers that `config`
 /// says (one, if it says nothing). Between them values are encoded, lanes lie in shared memory (or go over
@@ -53,33 +51,15 @@ pub fn run_in_process<R: Send + 'static>(
     let runtimes = runtimes.unwrap_or_else(|error| panic!("{error}"));
     let watches = runtimes.iter().map(|node| DeviceWatch::of(node.shared())).collect::<io::Result<Vec<_>>>();
     let _watches = watches.unwrap_or_else(|error| panic!("cannot start: watching RDMA devices: {error}"));
-    let all = InProcess(runtimes.iter().map(|node| Arc::downgrade(node.shared())).collect());
-    let _first = runtimes[0].shared().all_nodes.set(Box::new(all.clone()));
     let outcome = NodeThreads::run_first(&runtimes, f, Location::caller());
     for phase in [Phase::Draining, Phase::Dropping] {
         runtimes.iter().for_each(|node| node.shared().advance_to(phase));
-        wait_until_quiet(runtimes.iter().map(|node| &**node.shared()), || all.look(), String::new);
+        let shared = runtimes.iter().map(|node| &**node.shared());
+        let look = || shared.clone().try_fold(0_u64, |sum, node| Some(node.look()?.wrapping_add(sum)));
+        wait_until_quiet(shared.clone(), look, String::new);
     }
     runtimes.into_iter().for_each(NodeThreads::leave);
     outcome.unwrap_or_else(|payload| panic::resume_unwind(payload))
-}
-
-/// All nodes, for whoever waits until all work is done.
-#[derive(Clone)]
-struct InProcess(Vec<Weak<Shared>>);
-
-impl AllNodes for InProcess {
-    fn settle(&self, settling: bool) {
-        self.0.iter().filter_map(Weak::upgrade).for_each(|node| node.settle(settling));
-    }
-
-    fn look(&self) -> Option<u64> {
-        // One that is gone has nothing to do.
-        self.0
-            .iter()
-            .filter_map(Weak::upgrade)
-            .try_fold(0_u64, |sum, node| Some(node.look()?.wrapping_add(sum)))
-    }
 }
 
 fn start(nodes: usize, config: &Config) -> Result<Vec<NodeThreads>, StartError> {

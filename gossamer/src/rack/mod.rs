@@ -31,6 +31,8 @@ pub mod rdma;
 pub(crate) mod run;
 mod settle;
 mod survivors;
+pub(crate) mod team;
+pub(crate) mod team_member;
 mod topology;
 
 pub use collective::{all_reduce, barrier, broadcast, gather, on_each_node};

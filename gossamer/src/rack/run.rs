@@ -2,7 +2,7 @@
 
 use crate::rack::bootstrap::{self, Met};
 use crate::rack::connections::{Joining, at_least_a_moment};
-use crate::rack::control::{Follower, Leader, Rack, lock};
+use crate::rack::control::{Follower, Leader};
 use crate::rack::device_events::DeviceWatch;
 use crate::rack::environment::Membership;
 use crate::rack::greeting::problem;
@@ -19,8 +19,8 @@ use std::iter;
 use std::panic::{self, Location};
 use std::process;
 use std::slice;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 /// How long nodes wait for each other to start, unless `GOSSAMER_START_SECONDS` says.
@@ -150,9 +150,6 @@ fn run_node<R: Send + 'static>(
         }
     };
     leader.wait_until_ready();
-    let leader = Arc::new(Mutex::new(leader));
-    let all = Rack { leader: Arc::clone(&leader), here: Arc::downgrade(runtime.shared()) };
-    let _first = runtime.shared().all_nodes.set(Box::new(all));
     let outcome = NodeThreads::run_first(slice::from_ref(&runtime), f, started_at);
     let result = match outcome {
         Ok(result) => result,
@@ -161,19 +158,19 @@ fn run_node<R: Send + 'static>(
             let text =
                 text.or_else(|| payload.downcast_ref::<&str>().copied()).unwrap_or("a panic without a text");
             fate::tell_launcher(&format!("main panicked: {text}"));
-            lock(&leader).abort();
+            leader.abort();
             // The program may catch the panic, and go on without its rack.
             runtime.abandon();
             panic::resume_unwind(payload)
         }
     };
     for phase in [Phase::Draining, Phase::Dropping] {
-        lock(&leader).enter(phase);
+        leader.enter(phase);
         runtime.shared().advance_to(phase);
-        let look = || runtime.shared().all_nodes.get()?.look();
-        wait_until_quiet(iter::once(&**runtime.shared()), look, || lock(&leader).unquiet());
+        let look = || Some(runtime.shared().look()?.wrapping_add(leader.look()?));
+        wait_until_quiet(iter::once(&**runtime.shared()), look, || leader.unquiet());
     }
-    lock(&leader).end();
+    leader.end();
     runtime.leave();
     Ok(result)
 }

@@ -4,7 +4,6 @@ use crate::rack::topology::on_worker;
 use crate::structures::oneshot;
 use crate::trust::refuse_while_unwinding;
 use crate::worker::fibers::wake::block_on;
-use crate::worker::{self, Worker};
 
 /// Waits until all work is done, on all nodes: every fiber has ended, but those that wait here, and every request has been
 /// answered, also those that nobody waits for. For work that is sent off and not joined.
@@ -34,27 +33,10 @@ use crate::worker::{self, Worker};
 pub fn wait_all() {
     refuse_while_unwinding("waits until all work is done", "wait before");
     let (sender, receiver) = oneshot::channel();
-    let _waits = on_worker("rack::wait_all", |here| {
+    let _waiting = on_worker("rack::wait_all", |here| {
         here.require_fiber("rack::wait_all");
-        here.when_settled(move |outcome| sender.send(outcome));
-        Waits::here(here)
+        here.when_settled(move |outcome| sender.send(outcome))
     });
     // Closed only when the runtime ends, which unwinds this fiber.
     let _settled = block_on(receiver, "rack::wait_all");
-}
-
-/// A fiber that waits is not one to be waited for.
-struct Waits;
-
-impl Waits {
-    fn here(here: &Worker) -> Self {
-        here.end.settlers.set(here.end.settlers.get() + 1);
-        Self
-    }
-}
-
-impl Drop for Waits {
-    fn drop(&mut self) {
-        worker::with(|worker| worker.map(|here| here.end.settlers.set(here.end.settlers.get() - 1)));
-    }
 }

@@ -87,6 +87,11 @@ impl<U> JoinHandle<U> {
         }
     }
 
+    /// What waits for the fiber, and what cancels it.
+    pub(crate) fn into_parts(self) -> (Pending<U>, Option<Canceller>) {
+        (self.0, self.1)
+    }
+
     /// Whether the fiber has ended.
     pub fn is_finished(&self) -> bool {
         self.0.is_finished()

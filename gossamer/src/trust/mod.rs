@@ -40,6 +40,7 @@ pub use apply::Trust;
 pub(crate) use apply::rethrow;
 #[cfg(feature = "rkyv")]
 pub use archive::Archive;
+pub(crate) use cancel::Canceller;
 pub use fiber_local::FiberLocal;
 pub use join::JoinHandle;
 pub(crate) use join::refuse_while_unwinding;

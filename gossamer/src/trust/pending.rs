@@ -50,7 +50,8 @@ impl<U> Pending<U> {
         }
     }
 
-    pub(super) fn poll_outcome(&mut self, context: &mut Context<'_>) -> Poll<Result<U, DelegationError>> {
+    /// As the future, but says why there is no result.
+    pub(crate) fn poll_outcome(&mut self, context: &mut Context<'_>) -> Poll<Result<U, DelegationError>> {
         let origin = self.origin;
         match ready!(poll_or_wait(Pin::new(&mut self.receiver), context, "await")) {
             Ok(outcome) => Poll::Ready(outcome.map_err(|error| origin.complete(error))),

@@ -299,6 +299,12 @@ impl Worker {
         self.lane_to(trustee).client.backlog() > 0
     }
 
+    /// Requests that this worker has served.
+    pub(super) fn served(&self) -> u64 {
+        let lanes = self.lanes.inbound.borrow();
+        lanes.iter().fold(0, |sum, lane| sum.wrapping_add(lane.server.requests_served()))
+    }
+
     /// Requests of this worker that are not answered yet.
     pub(super) fn outstanding(&self) -> usize {
         self.lanes.connected.borrow().iter().map(|&trustee| self.lane_to(trustee).client.outstanding()).sum()

@@ -10,10 +10,9 @@ use crate::worker::fibers::idleness::Idleness;
 use crate::worker::fibers::sleep::PollClock;
 use crate::worker::mailbox::inbox::Message;
 use crate::worker::nodes::connections::Connections;
-use crate::worker::shared::{BUSY, Phase, Shared};
+use crate::worker::shared::{Phase, Shared};
 use crate::worker::{Worker, current};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -41,19 +40,14 @@ impl Worker {
         loop {
             turn += 1;
             self.shared.mailbox(self.index).view.note_turn(turn);
-            if self.fibers.are_cancelled() || self.shared.is_settling() {
-                // Before this turn answers anything: who hears the answer may be quiet from then on, while the turn
-                // still sends what the answered closure asked for.
-                self.note_activity();
-            }
-            let mut busy = self.turn();
+            let mut busy = if self.rests() { self.listen() } else { self.turn() };
             let has_sockets = self.shared.mailbox(self.index).sources.any();
             if has_sockets && clock.is_due(busy) {
                 idleness.note_poll(self.poll_sources(Some(Duration::ZERO)));
                 clock.restart();
             }
             match self.shared.phase() {
-                Phase::Running if self.shared.is_settling() => self.note_settled(),
+                Phase::Running if self.shared.is_settling() => busy |= self.settle(),
                 Phase::Running => {}
                 Phase::Ended => return,
                 phase => busy |= self.wind_down(phase),
@@ -76,13 +70,29 @@ impl Worker {
         busy |= self.take_responses();
         busy |= self.exchange_answers();
         busy |= self.read_inbox();
-        busy |= !self.fibers.timers.is_empty() && self.fibers.timers.fire(Instant::now());
+        busy |= self.fire_timers();
         self.wake_senders();
         busy |= self.fibers.scheduler.run();
         busy |= self.start_grace_round();
         self.publish();
         self.flush_connections(heard);
         busy
+    }
+
+    /// As `turn`, of a worker that has nothing to do, and shows that.
+    fn listen(&self) -> bool {
+        let heard = self.hear_nodes();
+        self.flush_connections(heard);
+        heard
+    }
+
+    #[inline(always)]
+    fn fire_timers(&self) -> bool {
+        let fired = !self.fibers.timers.is_empty() && self.fibers.timers.fire(Instant::now());
+        if fired {
+            self.note_event();
+        }
+        fired
     }
 
     /// Has the worker do its other work, but for fibers, until `done`: for a fiber that unwinds. Not on that fiber's stack,
@@ -123,7 +133,7 @@ impl Worker {
             return false;
         }
         // Before the inbox looks empty to `Shared::look`.
-        self.note_activity();
+        self.note_event();
         for message in mailbox.inbox.drain() {
             self.handle(message);
         }
@@ -179,30 +189,17 @@ impl Worker {
     fn wind_down(&self, phase: Phase) -> bool {
         let mut busy = !self.fibers.are_cancelled();
         if busy {
-            self.note_activity();
+            self.begin_activity();
             self.fibers.cancel();
         }
         if phase == Phase::Dropping && !(self.names.is_empty() && self.properties.indices().is_empty()) {
-            self.note_activity();
+            self.begin_activity();
             self.names.clear();
             self.drop_all_properties();
             busy = true;
         }
-        if self.fibers.scheduler.has_live() || self.has_outstanding() || self.end.grace.is_pending() {
-            self.note_activity();
-        } else {
-            // SeqCst: see `Shared::look`.
-            self.shared.mailbox(self.index).quiet.store(phase as u8, Ordering::SeqCst);
-        }
+        self.rest(phase);
         busy
-    }
-
-    /// Tells `Shared::look` that this worker is doing something.
-    pub(super) fn note_activity(&self) {
-        let mailbox = &self.shared.mailbox(self.index);
-        // SeqCst: see `Shared::look`.
-        mailbox.quiet.store(BUSY, Ordering::SeqCst);
-        mailbox.activity.fetch_add(1, Ordering::SeqCst);
     }
 
     /// Gives back what the worker holds, while it is still this thread's worker: destructors may ask for it. Whoever waits for

@@ -1,12 +1,11 @@
 //! What the threads of a runtime, and threads outside it, share.
 
 use crate::worker::config::Config;
-use crate::worker::end::settle::AllNodes;
 use crate::worker::mailbox::Mailbox;
 use crate::worker::nodes::peers::Peers;
 use crate::worker::nodes::replicas::Replicas;
-use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 /// How far a runtime has come.
@@ -34,16 +33,11 @@ impl Phase {
     }
 }
 
-/// Of a worker that has something to do, in the place of the phase in which it had nothing.
-pub(crate) const BUSY: u8 = u8::MAX;
-
 /// How often is looked whether all is quiet.
 pub(crate) const QUIET_LOOK: Duration = Duration::from_micros(50);
 
-/// Whether nothing is under way anywhere, in the present phase.
-///
-/// Two looks at all workers, each finding all quiet, and no activity between: at the moment between the looks every
-/// worker was idle with no request of its own unanswered, so no message existed that could start another.
+/// Whether nothing is under way on any node, in the present phase: two looks at each find it quiet (`end/activity.rs`), with nothing
+/// done between, so at the moment between the looks all were.
 pub(crate) fn is_quiescent(look: impl Fn() -> Option<u64>) -> bool {
     matches!((look(), look()), (Some(first), Some(second)) if first == second)
 }
@@ -63,10 +57,8 @@ pub(crate) struct Shared {
     pub(crate) replicas: Replicas,
     /// Rounds of collectives that this node has come to.
     rounds: AtomicU64,
-    /// How many wait until all is quiet.
-    pub(super) settling: AtomicUsize,
-    /// The other nodes to look at, if this is node 0 of several.
-    pub(crate) all_nodes: OnceLock<Box<dyn AllNodes>>,
+    /// Whether the first worker has to look until all is quiet.
+    pub(super) settling: AtomicBool,
     phase: AtomicU8,
 }
 
@@ -100,8 +92,7 @@ impl Shared {
             peers,
             replicas: Replicas::default(),
             rounds: AtomicU64::new(0),
-            settling: AtomicUsize::new(0),
-            all_nodes: OnceLock::new(),
+            settling: AtomicBool::new(false),
             phase,
         });
         let mut runtimes = runtimes();
@@ -172,21 +163,8 @@ impl Shared {
     }
 
     /// Wakes all workers to look at what is no work.
-    pub(super) fn wake_all(&self) {
+    fn wake_all(&self) {
         // Not `ring`: a worker about to sleep looks for work.
         self.mailboxes.iter().for_each(Mailbox::wake);
-    }
-
-    /// Looks at all workers of this node: how much they have done so far, if all are quiet in the present phase.
-    pub(crate) fn look(&self) -> Option<u64> {
-        let phase = self.phase() as u8;
-        // SeqCst: the stores of `Worker::note_activity` and these loads must have one order.
-        let quiet =
-            |mailbox: &Mailbox| mailbox.quiet.load(Ordering::SeqCst) == phase && mailbox.inbox.is_empty();
-        let activity = |mailbox: &Mailbox| mailbox.activity.load(Ordering::SeqCst);
-        // A sum will do: counts only grow.
-        self.mailboxes
-            .iter()
-            .try_fold(0, |sum, mailbox| quiet(mailbox).then(|| activity(mailbox).wrapping_add(sum)))
     }
 }

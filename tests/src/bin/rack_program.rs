@@ -73,6 +73,21 @@ fn work(what: &str) {
                 gossamer::sleep(Duration::from_millis(1));
             }
         }
+        // The last node is ended while all others wait.
+        "wait for all" => {
+            for node in &nodes[..nodes.len() - 1] {
+                let _detached = spawn_on_with(node.workers()[0], |()| rack::wait_all(), ());
+            }
+            let last = nodes[nodes.len() - 1].workers()[0];
+            let ends = const {
+                |()| -> () {
+                    gossamer::sleep(Duration::from_millis(50));
+                    process::exit(7)
+                }
+            };
+            let _detached = spawn_on_with(last, ends, ());
+            rack::wait_all();
+        }
         "exit" => {
             let last = nodes[nodes.len() - 1].workers()[0];
             spawn_on_with(last, |()| -> () { process::exit(7) }, ()).join();

@@ -7,7 +7,9 @@ mod large;
 mod launchers;
 mod nodes;
 mod processes;
+mod settling;
 mod staying;
+mod teams;
 
 /// The program of nodes that are processes.
 const PROGRAM: &str = env!("CARGO_BIN_EXE_rack_program");

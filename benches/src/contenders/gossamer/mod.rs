@@ -14,7 +14,10 @@ pub use local::{
 };
 pub use map::{map_blocking, map_callbacks};
 pub use nodes::{node_blocking, node_callbacks};
-pub use rack::{all_reduce, barrier, spawn_many, spawn_one_by_one};
+pub use rack::{
+    all_reduce, barrier, settle_idle, settle_idle_nodes, settle_requests, settle_requests_on_nodes,
+    spawn_many, spawn_one_by_one,
+};
 pub use remote::{blocking, callbacks, many_trusts};
 
 use crate::measure::{METER, Sample, Setting};

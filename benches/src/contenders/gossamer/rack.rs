@@ -1,7 +1,8 @@
 //! What all nodes of a rack do together. The nodes are in one process, with a worker each.
 
+use super::timed_inside;
 use crate::measure::{Sample, Setting, timed};
-use gossamer::{Config, rack, spawn_many_with, spawn_with};
+use gossamer::{Config, TeamMember, Trustee, Workers, rack, spawn_many_with, spawn_with};
 use std::hint::black_box;
 
 /// Runs `body` as the main fiber of a rack with as many nodes as the setting has workers; it measures itself.
@@ -54,4 +55,78 @@ pub fn all_reduce(setting: &Setting) -> Sample {
             black_box(rack::on_each_node(add, count));
         })
     })
+}
+
+/// Waits until all work is done, of which there is none.
+fn wait(setting: &Setting) -> Sample {
+    timed(setting, |count| (0..count).for_each(|_| rack::wait_all()))
+}
+
+/// Waits until all work is done, which is a request to each worker that nobody waits for.
+fn wait_for_requests(setting: &Setting) -> Sample {
+    let counts: Vec<_> = Trustee::all().iter().map(|there| there.entrust(0_u64)).collect();
+    timed(setting, |rounds| {
+        for _ in 0..rounds {
+            for count in &counts {
+                count.apply_then(const { |count: &mut u64| *count += 1 }, drop);
+            }
+            rack::wait_all();
+        }
+    })
+}
+
+/// As many workers as the setting says, in one process, with nothing to do.
+pub fn settle_idle(setting: &Setting) -> Sample {
+    timed_inside(setting, wait)
+}
+
+/// The same, with a request to each worker.
+pub fn settle_requests(setting: &Setting) -> Sample {
+    timed_inside(setting, wait_for_requests)
+}
+
+/// Nodes with nothing to do.
+pub fn settle_idle_nodes(setting: &Setting) -> Sample {
+    on_nodes(setting, wait)
+}
+
+/// The same, with a request to each worker.
+pub fn settle_requests_on_nodes(setting: &Setting) -> Sample {
+    on_nodes(setting, wait_for_requests)
+}
+
+/// Members on all workers that wait for each other.
+fn meet(setting: &Setting) -> Sample {
+    let meet = const { |member: &TeamMember, count: u64| (0..count).for_each(|_| member.barrier()) };
+    timed(setting, |count| drop(black_box(Workers::all().each_with(meet, count))))
+}
+
+/// Members on all workers that add up what each has.
+fn add_up(setting: &Setting) -> Sample {
+    let add = const {
+        |member: &TeamMember, count: u64| {
+            (0..count).map(|number| member.all_reduce(number, |one, other| one + other)).sum::<u64>()
+        }
+    };
+    timed(setting, |count| drop(black_box(Workers::all().each_with(add, count))))
+}
+
+/// Barriers of as many workers as the setting says, in one process.
+pub fn team_barrier(setting: &Setting) -> Sample {
+    timed_inside(setting, meet)
+}
+
+/// Reductions over as many workers as the setting says, in one process.
+pub fn team_all_reduce(setting: &Setting) -> Sample {
+    timed_inside(setting, add_up)
+}
+
+/// Barriers of a worker on each node.
+pub fn team_barrier_on_nodes(setting: &Setting) -> Sample {
+    on_nodes(setting, meet)
+}
+
+/// Reductions over a worker on each node.
+pub fn team_all_reduce_on_nodes(setting: &Setting) -> Sample {
+    on_nodes(setting, add_up)
 }

@@ -63,6 +63,7 @@ impl<F: Fabric> Server<F> {
         // done with the response that was in this slot before.
         unsafe { self.fabric.write(slot, header.pack(), &self.answer[..used]) };
         self.served = sequence;
+        self.requests_served += u64::from(header.count);
         Ok(true)
     }
 }

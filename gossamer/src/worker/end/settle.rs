@@ -1,93 +1,275 @@
-//! Waiting until all work is done, while the runtime goes on: the same look at all workers that its end takes (`Shared::look`),
-//! but for the fibers that wait for it.
+//! Settler until all work is done, while the runtime goes on.
+//!
+//! Worker 0 of node 0, the *coordinator*, knows who waits. In one process it looks at all workers (`activity`) when it is passive
+//! itself, and answers them. Of several nodes each has a *reporter*, its first worker, and the coordinator, which is that of
+//! node 0, asks them in waves, as F. Mattern does ("Algorithms for distributed termination detection", 1987):
+//!
+//! 1. The coordinator looks at its own node. If all is quiet there, it asks all reporters.
+//! 2. A reporter answers as soon as its look finds its node quiet, with the work that was done there.
+//! 3. When all have answered what they did in the wave before, none of them has done anything from that answer to this one, and each
+//!    was quiet at the moment of the coordinator's look, as node 0 was: all who waited then are answered. Otherwise there is another wave.
+//!
+//! A question is a request as any other, but is not counted as work. A node that is busy answers when it is quiet, so nobody asks again
+//! and again. Who begins to wait after the look is not answered by it.
 
 use crate::lane::operation::Delegated;
 use crate::lane::property::Root;
 use crate::wire::rows::Rows;
-use crate::worker::mailbox::inbox::Message;
+use crate::worker::end::activity::{look, sum};
 use crate::worker::nodes::answers::Outcome;
-use crate::worker::shared::{BUSY, Phase, QUIET_LOOK, Shared, is_quiescent};
+use crate::worker::nodes::peers::Peers;
+use crate::worker::shared::{Phase, Shared};
 use crate::worker::{Worker, with_worker};
-use std::sync::Arc;
-use std::sync::atomic::Ordering;
-use std::thread;
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::sync::atomic::{Ordering, fence};
 
-/// Where all nodes are looked at.
+/// Who knows who waits.
 const COORDINATOR: usize = 0;
 
-/// What it takes to look at all nodes. Node 0 has one.
-pub(crate) trait AllNodes: Send + Sync {
-    /// Has all workers say when they are quiet, or not any more.
-    fn settle(&self, settling: bool);
+/// What one worker keeps of that.
+#[derive(Default)]
+pub(crate) struct Settling {
+    /// The phase for which this worker has shown that it is passive.
+    passive: Cell<Option<Phase>>,
+    /// Messages taken, timers and sockets that woke somebody, less the questions among the requests served.
+    events: Cell<u64>,
+    /// Fibers that wait.
+    waiting: Cell<usize>,
+    /// At the coordinator: who asked to be told, in order.
+    waiters: RefCell<Vec<(u32, (u32, u64))>>,
+    wave: RefCell<Wave>,
+}
 
-    /// How much all have done so far, if all are quiet.
-    fn look(&self) -> Option<u64>;
+/// A round of questions to all other nodes.
+#[derive(Default)]
+struct Wave {
+    /// Of the waiters, those who waited when it began.
+    covered: usize,
+    /// Nodes that have not answered.
+    missing: usize,
+    /// Whether one has answered something else than in the wave before.
+    differs: bool,
+    /// By node: the work at its last answer.
+    work: Vec<Option<u64>>,
+}
+
+impl Wave {
+    /// A node has answered; whether the wave is over, and has found all quiet for as long as it took.
+    fn take(&mut self, node: usize, work: u64) -> Option<bool> {
+        if let Some(last) = self.work.get_mut(node) {
+            self.differs |= last.replace(work) != Some(work);
+        }
+        self.missing = self.missing.checked_sub(1)?;
+        (self.missing == 0).then_some(!self.differs)
+    }
+}
+
+/// A fiber that waits until all work is done: it is none that is waited for.
+pub(crate) struct Settler(Rc<Cell<bool>>);
+
+impl Settler {
+    fn end(here: &Worker, over: &Cell<bool>) {
+        if !over.replace(true) {
+            here.end.settling.waiting.set(here.end.settling.waiting.get() - 1);
+        }
+    }
+}
+
+impl Drop for Settler {
+    fn drop(&mut self) {
+        with_worker(|here| Self::end(here, &self.0));
+    }
 }
 
 impl Shared {
-    /// Has the workers of this node say when they are quiet, or not any more.
-    pub(crate) fn settle(&self, settling: bool) {
-        if settling {
-            // What was quiet once may not be so now.
-            self.mailboxes.iter().for_each(|mailbox| mailbox.quiet.store(BUSY, Ordering::SeqCst));
-            self.settling.fetch_add(1, Ordering::SeqCst);
-            self.wake_all();
-        } else {
-            self.settling.fetch_sub(1, Ordering::SeqCst);
-        }
-    }
-
-    /// Whether somebody waits until all is quiet.
+    /// Whether the reporter of this node has to look until all is quiet.
     #[inline]
     pub(crate) fn is_settling(&self) -> bool {
-        // Relaxed: `settle` wakes all workers behind it.
-        self.settling.load(Ordering::Relaxed) > 0
+        // Relaxed: who becomes passive reads it again, behind the fence in `Activity::end`.
+        self.settling.load(Ordering::Relaxed)
+    }
+
+    fn set_settling(&self, settling: bool) {
+        self.settling.store(settling, Ordering::Relaxed);
+        // Before the reporter looks: pairs with the fence in `Activity::end`.
+        fence(Ordering::SeqCst);
+    }
+
+    /// Looks at all workers of this node: how much they have done so far, if all were passive at one moment of the present phase.
+    pub(crate) fn look(&self) -> Option<u64> {
+        let activities = self.mailboxes.iter().map(|mailbox| &mailbox.activity);
+        look(
+            activities,
+            || self.mailboxes.iter().any(|mailbox| !mailbox.inbox.is_empty()),
+            self.phase() as u8,
+        )
     }
 }
 
 impl Worker {
-    /// Calls `then` when no worker of any node has anything to do but to wait for this.
-    pub(crate) fn when_settled(&self, then: impl FnOnce(Outcome) + 'static) {
+    /// Calls `then` when no worker of any node has anything to do but to wait for this. The running fiber waits for it, until what this
+    /// returns is dropped.
+    pub(crate) fn when_settled(&self, then: impl FnOnce(Outcome) + 'static) -> Settler {
         type Asked = (u32, (u32, u64));
-        let settle =
-            |_: &mut Root, (client, ticket): Asked| with_worker(|here| here.start_settling(client, ticket));
-        let ticket = self.expect_new(Box::new(then));
-        self.tell_worker(COORDINATOR, Delegated::travelling::<Root, _>(settle), (self.index as u32, ticket));
+        let waiting = Rc::new(Cell::new(false));
+        self.end.settling.waiting.set(self.end.settling.waiting.get() + 1);
+        let over = Rc::clone(&waiting);
+        let ticket = self.expect_new(Box::new(move |outcome| {
+            // From here on it is a fiber that has not ended.
+            with_worker(|here| Settler::end(here, &over));
+            then(outcome);
+        }));
+        if self.index == COORDINATOR {
+            self.start_settling(self.index as u32, ticket);
+        } else {
+            let settle = |_: &mut Root, (client, ticket): Asked| {
+                with_worker(|here| here.start_settling(client, ticket))
+            };
+            self.tell_worker(
+                COORDINATOR,
+                Delegated::travelling::<Root, _>(settle),
+                (self.index as u32, ticket),
+            );
+        }
+        Settler(waiting)
     }
 
-    /// Looks until all is quiet, on a thread of its own, since a worker that looks is not quiet; then answers.
     fn start_settling(&self, client: u32, ticket: (u32, u64)) {
-        let shared = Arc::clone(&self.shared);
-        let looking = thread::Builder::new().name("gossamer-settle".to_owned()).spawn(move || {
-            let all = shared.all_nodes.get();
-            let settle = |settling| all.map_or_else(|| shared.settle(settling), |all| all.settle(settling));
-            settle(true);
-            let look = || all.map_or_else(|| shared.look(), |all| all.look());
-            // A runtime that is abandoned is never quiet.
-            while shared.phase() != Phase::Ended && !is_quiescent(look) {
-                thread::sleep(QUIET_LOOK);
-            }
-            settle(false);
-            let answer = move |here: &Worker| here.answer(client as usize, ticket, Ok(Rows::default()));
-            // Refused only once the runtime has ended, and who waits with it.
-            let _ended = shared.mailbox(COORDINATOR).send(Message::Act(Box::new(answer)));
-        });
-        if let Err(error) = looking {
-            panic!("no thread can be started that waits until all work is done: {error}");
+        self.end.settling.waiters.borrow_mut().push((client, ticket));
+        if self.end.settling.wave.borrow().missing == 0 {
+            self.shared.set_settling(true);
         }
     }
 
-    /// Says whether this worker is quiet, while somebody waits for it: it has no fiber but those that wait, and nothing that it
-    /// sent is unanswered.
-    pub(in crate::worker) fn note_settled(&self) {
-        if self.fibers.scheduler.live() > self.end.settlers.get()
+    /// Whether this worker has shown that it is passive, and still is: nothing has come that a turn would take up.
+    #[inline(always)]
+    pub(in crate::worker) fn rests(&self) -> bool {
+        self.end.settling.passive.get().is_some() && !self.is_called()
+    }
+
+    /// Whether a passive worker has to become active; it is when this returns so (Q3).
+    fn is_called(&self) -> bool {
+        let has_something = self.has_landed()
+            || !self.shared.mailbox(self.index).inbox.is_empty()
+            || self.fibers.scheduler.has_ready()
+            || !self.fibers.timers.is_empty()
             || self.has_outstanding()
-            || self.end.grace.is_pending()
+            || self.end.grace.is_pending();
+        if has_something {
+            self.begin_activity();
+        }
+        has_something
+    }
+
+    /// This worker is about to do something (Q3).
+    pub(in crate::worker) fn begin_activity(&self) {
+        if self.end.settling.passive.take().is_some() {
+            self.shared.mailbox(self.index).activity.begin();
+        }
+    }
+
+    /// Something has come by another way than a lane, and is about to be taken.
+    pub(in crate::worker) fn note_event(&self) {
+        self.begin_activity();
+        self.end.settling.events.set(self.end.settling.events.get().wrapping_add(1));
+    }
+
+    /// Shows that this worker is passive in a phase, if it is (Q4); whether it is.
+    pub(in crate::worker) fn rest(&self, phase: Phase) -> bool {
+        if self.end.settling.passive.get() == Some(phase) {
+            return true;
+        }
+        let waiting = if phase == Phase::Running { self.end.settling.waiting.get() } else { 0 };
+        if self.fibers.scheduler.live() > waiting || self.has_outstanding() || self.end.grace.is_pending() {
+            return false;
+        }
+        let work = self.served().wrapping_add(self.end.settling.events.get());
+        self.shared.mailbox(self.index).activity.end(phase as u8, work);
+        self.end.settling.passive.set(Some(phase));
+        if phase == Phase::Running && !self.is_reporter() && self.shared.is_settling() {
+            let mut activities = self.shared.mailboxes.iter().map(|mailbox| &mailbox.activity);
+            if sum(&mut activities, phase as u8).is_some() {
+                self.shared.mailbox(self.shared.first).ring();
+            }
+        }
+        true
+    }
+
+    fn is_reporter(&self) -> bool {
+        self.index == self.shared.first
+    }
+
+    /// Whether the look finds all quiet for which this worker was asked.
+    pub(in crate::worker) fn finds_quiet(&self) -> bool {
+        let asked = self.is_reporter() && self.shared.is_settling() && self.shared.phase() == Phase::Running;
+        asked && self.shared.look().is_some()
+    }
+
+    /// At the end of a turn, while somebody waits: shows whether this worker is passive, and if it is the reporter and all is
+    /// quiet, says so. Whether it did.
+    pub(in crate::worker) fn settle(&self) -> bool {
+        let work = if self.rest(Phase::Running) && self.is_reporter() { self.shared.look() } else { None };
+        let Some(work) = work else { return false };
+        self.begin_activity();
+        self.shared.set_settling(false);
+        match &self.shared.peers {
+            Some(peers) if peers.node() > 0 => self.report_quiet(peers.node() as u32, work),
+            Some(peers) if peers.nodes() > 1 => self.begin_wave(peers),
+            _ => self.answer_waiters(usize::MAX),
+        }
+        true
+    }
+
+    fn begin_wave(&self, peers: &Peers) {
         {
-            self.note_activity();
-        } else {
-            // SeqCst: see `Shared::look`.
-            self.shared.mailbox(self.index).quiet.store(Phase::Running as u8, Ordering::SeqCst);
+            let mut wave = self.end.settling.wave.borrow_mut();
+            wave.covered = self.end.settling.waiters.borrow().len();
+            wave.missing = peers.nodes() - 1;
+            wave.differs = false;
+            wave.work.resize(peers.nodes(), None);
+        }
+        let ask = |_: &mut Root, ()| {
+            with_worker(|here| {
+                // This is counted among the requests served, and is no work.
+                here.end.settling.events.set(here.end.settling.events.get().wrapping_sub(1));
+                here.shared.set_settling(true);
+            });
+        };
+        for node in 1..peers.nodes() {
+            self.tell_worker(peers.workers_of(node).start, Delegated::travelling::<Root, _>(ask), ());
+        }
+        self.publish();
+        self.flush_connections(false);
+    }
+
+    fn report_quiet(&self, node: u32, work: u64) {
+        let seen = |_: &mut Root, (node, work): (u32, u64)| with_worker(|here| here.take_report(node, work));
+        self.tell_worker(COORDINATOR, Delegated::travelling::<Root, _>(seen), (node, work));
+        self.publish();
+        self.flush_connections(false);
+    }
+
+    fn take_report(&self, node: u32, work: u64) {
+        let (outcome, covered) = {
+            let mut wave = self.end.settling.wave.borrow_mut();
+            (wave.take(node as usize, work), wave.covered)
+        };
+        match outcome {
+            Some(true) => self.answer_waiters(covered),
+            Some(false) => self.shared.set_settling(true),
+            None => {}
+        }
+    }
+
+    /// All was quiet when the first so many already waited.
+    fn answer_waiters(&self, covered: usize) {
+        let mut waiters = self.end.settling.waiters.take();
+        let later = waiters.split_off(covered.min(waiters.len()));
+        self.shared.set_settling(!later.is_empty());
+        self.end.settling.waiters.replace(later);
+        for (client, ticket) in waiters {
+            self.answer(client as usize, ticket, Ok(Rows::default()));
         }
     }
 }

@@ -82,11 +82,6 @@ impl Scheduler {
         self.ready.len() > 0 || self.jobs.len() > 0 || self.cancellations.are_requested()
     }
 
-    /// Whether there is any fiber with a job, or a job without a fiber.
-    pub(crate) fn has_live(&self) -> bool {
-        self.live() > 0
-    }
-
     /// Whether some fiber is in the middle of a job.
     pub(crate) fn has_fibers(&self) -> bool {
         self.live.get() > 0

@@ -2,6 +2,7 @@
 
 use crate::worker::Worker;
 use crate::worker::fibers::sources::Sources;
+use crate::worker::shared::Phase;
 use std::cell::{Cell, RefCell};
 use std::io;
 use std::time::{Duration, Instant};
@@ -15,6 +16,10 @@ impl Worker {
         // An event of a socket may have woken a fiber of another worker after this turn published.
         self.publish();
         self.flush_connections(false);
+        if self.shared.phase() == Phase::Running {
+            // So nobody who waits until all work is done has to wake it.
+            self.rest(Phase::Running);
+        }
         let mailbox = &self.shared.mailbox(self.index);
         mailbox.doorbell.prepare_to_sleep();
         let notifier = self.shared.peers.as_ref().map(|peers| peers.notifier(self.index));
@@ -23,7 +28,9 @@ impl Worker {
         // The poller tells of changes, and one may have been taken for another's: so a last look, after the flags are up.
         let heard = self.hear_nodes() || !mailbox.inbox.is_empty();
         let mut by_socket = false;
-        if !heard && !self.has_landed() && !self.fibers.scheduler.has_ready() && !self.can_send_arguments() {
+        let has_work =
+            heard || self.has_landed() || self.fibers.scheduler.has_ready() || self.can_send_arguments();
+        if !has_work && !self.finds_quiet() {
             by_socket = self.poll_sources(self.time_to_sleep());
         }
         mailbox.doorbell.awake();
@@ -41,7 +48,11 @@ impl Worker {
 
     /// Looks for socket events for at most `timeout` (`None`: until woken) and wakes who waits for them. Whether there was one.
     pub(crate) fn poll_sources(&self, timeout: Option<Duration>) -> bool {
-        self.fibers.poller.poll(timeout, &self.shared.mailbox(self.index).sources)
+        let found = self.fibers.poller.poll(timeout, &self.shared.mailbox(self.index).sources);
+        if found {
+            self.note_event();
+        }
+        found
     }
 }
 

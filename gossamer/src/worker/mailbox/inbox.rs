@@ -96,7 +96,8 @@ impl Inbox {
             return VecDeque::new();
         }
         let mut queue = self.lock();
-        self.length.store(0, Ordering::Relaxed);
+        // Release: pairs with the Acquire in `len`; who sees it empty sees that the worker is active.
+        self.length.store(0, Ordering::Release);
         std::mem::take(&mut queue.messages)
     }
 

@@ -5,11 +5,11 @@ pub(crate) mod inbox;
 
 use crate::lane::large::Arrivals;
 use crate::sys::sync::doorbell::Doorbell;
+use crate::worker::end::activity::Activity;
 use crate::worker::fibers::sources::Sources;
 use crate::worker::watch::view::View;
 use inbox::{Inbox, Message};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, AtomicU64};
 
 pub(super) use held::HeldMessages;
 
@@ -22,10 +22,7 @@ pub(crate) struct Mailbox {
     pub(crate) waker: mio::Waker,
     pub(crate) sources: Sources,
     pub(crate) view: Arc<View>,
-    /// Raised whenever the worker did anything; see `look`.
-    pub(crate) activity: AtomicU64,
-    /// The phase in which the worker, at the end of its last turn, had nothing to do and nothing under way.
-    pub(crate) quiet: AtomicU8,
+    pub(crate) activity: Activity,
 }
 
 impl Mailbox {

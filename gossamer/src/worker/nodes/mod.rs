@@ -8,6 +8,7 @@ pub(crate) mod peers;
 pub(crate) mod replicas;
 pub(crate) mod requests;
 pub(crate) mod rounds;
+pub(crate) mod teams;
 
 use crate::lane::large::{Arrivals, Exchange};
 use answers::Answers;
@@ -16,6 +17,7 @@ use lending::Lending;
 use rounds::Rounds;
 use std::cell::Cell;
 use std::sync::Arc;
+use teams::Teams;
 
 /// What one worker keeps for other nodes.
 pub(crate) struct Nodes {
@@ -25,6 +27,7 @@ pub(crate) struct Nodes {
     pub(crate) answers: Answers,
     pub(crate) lending: Lending,
     rounds: Rounds,
+    teams: Teams,
     /// Fibers that send large arguments.
     senders: Cell<usize>,
 }
@@ -37,6 +40,7 @@ impl Nodes {
             answers: Answers::default(),
             lending: Lending::default(),
             rounds: Rounds::default(),
+            teams: Teams::default(),
             senders: Cell::new(0),
         }
     }

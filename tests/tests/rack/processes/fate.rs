@@ -2,7 +2,7 @@
 
 use super::{Ended, start, wait};
 use gossamer::FabricChoice::{Shm, Tcp, Verbs};
-use integration_tests::{is_tested, watched};
+use integration_tests::{fabrics, is_tested, watched};
 use std::io::{BufRead, BufReader};
 use std::os::unix::process::ExitStatusExt;
 
@@ -137,4 +137,17 @@ fn the_lowest_node_that_lives_reports_when_others_end_together_with_node_0() {
             }
         }
     });
+}
+
+#[test]
+fn a_node_that_ends_while_others_wait_for_all_work_ends_them() {
+    for fabric in fabrics() {
+        watched(move || {
+            let ended = wait(&mut start("wait for all", 3, fabric));
+            assert_eq!(ended[2].status.code(), Some(7), "{}", ended[2].errors);
+            for node in &ended[..2] {
+                assert_eq!(node.status.code(), Some(75), "{}", node.errors);
+            }
+        });
+    }
 }

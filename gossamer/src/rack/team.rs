@@ -1,0 +1,185 @@
+//! [`Workers`]: some workers, on each of which a fiber does its part of something.
+
+use crate::NoRef;
+use crate::lane::error::DelegationError;
+use crate::lane::operation::refuse_captures;
+use crate::rack::team_member::TeamMember;
+use crate::rack::topology::on_worker;
+use crate::trust::{Canceller, Trustee, refuse_while_unwinding, rethrow, spawn_around};
+use crate::worker::fibers::wake::block_on;
+use crate::worker::nodes::teams::TeamId;
+use futures_util::stream::{FuturesUnordered, StreamExt};
+use std::future::poll_fn;
+use std::panic::Location;
+
+/// Some workers, in an order: all of a rack, or those that are chosen for something. What is done on [`each`](Self::each) of them
+/// can be done together: see [`TeamMember`].
+///
+/// ```
+/// use gossamer::{Config, Trustee, Workers};
+/// # gossamer::run(Config::default().threads(3), || {
+/// assert_eq!(Workers::all().each(const { |member| member.index() }), [0, 1, 2]);
+/// let some = Workers::on(&Trustee::all()[1..]);
+/// assert_eq!(some.each(const { |_| Trustee::here().index() }), [1, 2]);
+/// # });
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, NoRef)]
+pub struct Workers {
+    trustees: Vec<Trustee>,
+}
+
+impl Workers {
+    /// All workers of all nodes, in the order of [`Trustee::all`].
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// assert_eq!(gossamer::Workers::all().trustees(), gossamer::Trustee::all());
+    /// # });
+    /// ```
+    ///
+    /// # Panics
+    /// On a thread that is no worker.
+    #[track_caller]
+    #[must_use]
+    pub fn all() -> Self {
+        Self { trustees: Trustee::all() }
+    }
+
+    /// These workers, in this order. One that is there twice has two members.
+    ///
+    /// ```
+    /// # use gossamer::{Config, Workers, rack};
+    /// rack::run_in_process(2, Config::default().threads(2), || {
+    ///     let of_one_node = Workers::on(&rack::nodes()[1].workers());
+    ///     assert_eq!(of_one_node.each(const { |_| rack::this_node().index() }), [1, 1]);
+    /// });
+    /// ```
+    ///
+    /// # Panics
+    /// If there are none.
+    #[track_caller]
+    #[must_use]
+    pub fn on(trustees: &[Trustee]) -> Self {
+        assert!(!trustees.is_empty(), "`Workers::on` no trustees: nobody would do anything");
+        Self { trustees: trustees.to_vec() }
+    }
+
+    /// The workers, in their order.
+    #[must_use]
+    pub fn trustees(&self) -> &[Trustee] {
+        &self.trustees
+    }
+
+    /// Runs `f` in a fiber on each worker, and returns the results in their order. The fibers are given a [`TeamMember`] by which they do
+    /// collectives together.
+    ///
+    /// It costs a request to each worker, of about four bytes for each that there is, and an answer.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// let sums = gossamer::Workers::all().each(const { |member| member.all_reduce(member.index(), |one, other| one + other) });
+    /// assert_eq!(sums, [1, 1]);
+    /// # });
+    /// ```
+    ///
+    /// # Panics
+    /// If `f` panics on one of them: with the first such panic, once all others have ended, which are cancelled: their next blocking
+    /// call unwinds them, and so does the one in which they wait for that member. If `f` captures, or does not go to other nodes
+    /// ([Delegated closures](crate::Trust#delegated-closures)); where the caller cannot wait; on a thread that is no worker; and while
+    /// the caller unwinds from a panic.
+    #[track_caller]
+    pub fn each<U: NoRef, F>(&self, f: F) -> Vec<U>
+    where
+        F: FnOnce(&TeamMember) -> U + Send + Copy + 'static,
+    {
+        const { refuse_captures::<F>() };
+        self.start::<F, _, _, _>(move |member, ()| f(member), ())
+    }
+
+    /// As [`each`](Self::each), with arguments, which are cloned for each.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// let all = gossamer::Workers::all().each_with(const { |member, base| base + member.index() }, 10);
+    /// assert_eq!(all, [10, 11]);
+    /// # });
+    /// ```
+    ///
+    /// # Panics
+    /// As [`each`](Self::each), and if the arguments cannot leave this node for another.
+    #[track_caller]
+    pub fn each_with<C: NoRef + Clone, U: NoRef, F>(&self, f: F, arguments: C) -> Vec<U>
+    where
+        F: FnOnce(&TeamMember, C) -> U + Send + Copy + 'static,
+    {
+        const { refuse_captures::<F>() };
+        self.start::<F, _, _, _>(f, arguments)
+    }
+
+    /// Reports name the type `N`: the user's closure, where `f` only wraps it.
+    #[track_caller]
+    fn start<N, C: NoRef + Clone, U: NoRef, F>(&self, f: F, arguments: C) -> Vec<U>
+    where
+        F: FnOnce(&TeamMember, C) -> U + Send + Copy + 'static,
+    {
+        refuse_while_unwinding("starts fibers on workers and waits for them", "do it before");
+        let (call, at) = ("Workers::each", Location::caller());
+        let id = on_worker(call, |here| {
+            here.require_fiber(call);
+            (here.index as u32, here.new_ticket())
+        });
+        let run = move |(id, number, workers, arguments): (TeamId, u32, Self, C)| {
+            let member = TeamMember::new(id, number, workers);
+            let result = f(&member, arguments);
+            member.note_return();
+            result
+        };
+        let (outcomes, mut cancellers) = (FuturesUnordered::new(), Cancellers(Vec::new()));
+        for (number, trustee) in self.trustees.iter().enumerate() {
+            let arguments = (id, number as u32, self.clone(), arguments.clone());
+            let (mut pending, canceller) =
+                spawn_around::<N, _, _, _>(*trustee, run, arguments, at).into_parts();
+            cancellers.0.push(canceller);
+            outcomes.push(async move { (number, poll_fn(|context| pending.poll_outcome(context)).await) });
+        }
+        let outcome = block_on(cancellers.collect(outcomes), call);
+        cancellers.0.clear();
+        outcome.unwrap_or_else(|error| rethrow(error, at))
+    }
+}
+
+/// What cancels the members of a team, if whoever waits for them is cancelled itself.
+struct Cancellers(Vec<Option<Canceller>>);
+
+impl Cancellers {
+    /// Waits for all. After the first error all others are cancelled.
+    async fn collect<U>(
+        &self,
+        mut outcomes: FuturesUnordered<impl Future<Output = (usize, Result<U, DelegationError>)>>,
+    ) -> Result<Vec<U>, DelegationError> {
+        let mut results: Vec<Option<U>> = self.0.iter().map(|_| None).collect();
+        let mut failed = None;
+        while let Some((number, outcome)) = outcomes.next().await {
+            match outcome {
+                Ok(result) => results[number] = Some(result),
+                // They have failed because of the first.
+                Err(_) if failed.is_some() => {}
+                Err(error) => {
+                    failed = Some(error);
+                    self.cancel();
+                }
+            }
+        }
+        failed.map_or_else(|| Ok(results.into_iter().flatten().collect()), Err)
+    }
+
+    fn cancel(&self) {
+        self.0.iter().flatten().for_each(Canceller::cancel);
+    }
+}
+
+impl Drop for Cancellers {
+    fn drop(&mut self) {
+        self.cancel();
+    }
+}

@@ -1,0 +1,202 @@
+//! What the members of a team bring each other: fibers on some workers that do collectives together (`rack/team_member.rs`).
+//!
+//! A contribution is known by its edge, which is from one member of one team to another, and by its round. So rounds are never mixed up,
+//! however many teams there are, and whether a contribution comes before it is awaited or after. A member says when it ends, and how many
+//! rounds it has come to; who waits for it in a later one is told.
+//!
+//! Nothing is left behind: of two members at the ends of an edge, the one that ends first leaves a note with the other, and the other takes
+//! it away when it ends itself.
+
+use crate::lane::catch;
+use crate::lane::operation::Delegated;
+use crate::lane::property::Root;
+use crate::worker::{Worker, with_worker};
+use foldhash::fast::FixedState;
+use std::any::{Any, type_name};
+use std::borrow::Cow;
+use std::cell::RefCell;
+use std::collections::{HashMap, VecDeque};
+
+/// Names a team: the worker that made the number, and the number, which is given once.
+pub(crate) type TeamId = (u32, u64);
+
+/// Two members of a team, by their numbers in it: who brings, and to whom.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Edge {
+    pub(crate) team: TeamId,
+    pub(crate) from: u32,
+    pub(crate) to: u32,
+}
+
+/// What a member brings to a round.
+pub(crate) struct Contribution {
+    /// What it has called, and with values of which type.
+    pub(crate) call: Cow<'static, str>,
+    pub(crate) type_name: Cow<'static, str>,
+    pub(crate) value: ContributionValue,
+}
+
+/// A value from the same node, or from another.
+pub(crate) enum ContributionValue {
+    Here(Box<dyn Any>),
+    /// With a number that is the same only for the same call with the same type.
+    Encoded(u64, Vec<u8>),
+}
+
+/// How a member has ended.
+#[derive(Clone, Copy)]
+pub(crate) struct Farewell {
+    /// The rounds it has come to.
+    pub(crate) rounds: u64,
+    /// By returning: what it has brought is all. Otherwise whoever has started the team ends it.
+    pub(crate) has_returned: bool,
+}
+
+/// What is under way to members on one worker.
+#[derive(Default)]
+pub(crate) struct Teams(RefCell<HashMap<Edge, Contributions, FixedState>>);
+
+/// What has come on one edge, to a member here.
+#[derive(Default)]
+struct Contributions {
+    /// By round, which nobody has taken yet.
+    values: VecDeque<(u64, Contribution)>,
+    /// Fibers that wait for a round.
+    awaited: Vec<(u64, u32)>,
+    /// The other end has ended.
+    farewell: Option<Farewell>,
+    /// The member here has ended.
+    is_closed: bool,
+}
+
+impl Teams {
+    /// A value has come; the fiber that waits for it. If nobody comes for it any more it is given back, to be dropped.
+    fn arrive(&self, edge: Edge, round: u64, brought: Contribution) -> Result<Option<u32>, Contribution> {
+        let mut all = self.0.borrow_mut();
+        let arrivals = all.entry(edge).or_default();
+        if arrivals.is_closed {
+            return Err(brought);
+        }
+        arrivals.values.push_back((round, brought));
+        let place = arrivals.awaited.iter().position(|(awaited, _)| *awaited == round);
+        Ok(place.map(|place| arrivals.awaited.swap_remove(place).1))
+    }
+
+    /// The value of a round, if it has come; or how the one who should have brought it has ended. Otherwise notes who waits.
+    fn take(&self, edge: Edge, round: u64, fiber: u32) -> Option<Result<Contribution, Farewell>> {
+        let mut all = self.0.borrow_mut();
+        let arrivals = all.entry(edge).or_default();
+        if let Some(place) = arrivals.values.iter().position(|(come, _)| *come == round) {
+            return arrivals.values.remove(place).map(|(_, brought)| Ok(brought));
+        }
+        if let Some(farewell) = arrivals.farewell.filter(|farewell| farewell.has_returned) {
+            return Some(Err(farewell));
+        }
+        arrivals.awaited.retain(|(_, waiting)| *waiting != fiber);
+        arrivals.awaited.push((round, fiber));
+        None
+    }
+
+    /// The other end of an edge has ended; the fibers that wait for it.
+    fn take_farewell(&self, edge: Edge, farewell: Farewell) -> Vec<(u64, u32)> {
+        let mut all = self.0.borrow_mut();
+        let arrivals = all.entry(edge).or_default();
+        if arrivals.is_closed {
+            all.remove(&edge);
+            return Vec::new();
+        }
+        arrivals.farewell = Some(farewell);
+        std::mem::take(&mut arrivals.awaited)
+    }
+
+    /// The member here has ended, and takes nothing more on this edge. What had come for it is given back, to be dropped.
+    fn close(&self, edge: Edge) -> VecDeque<(u64, Contribution)> {
+        let mut all = self.0.borrow_mut();
+        let arrivals = all.entry(edge).or_default();
+        let values = std::mem::take(&mut arrivals.values);
+        if arrivals.farewell.is_some() {
+            all.remove(&edge);
+        } else {
+            arrivals.is_closed = true;
+        }
+        values
+    }
+}
+
+impl Worker {
+    /// Brings a value to a round of the member at the other end of an edge, on worker `to` of this node.
+    pub(crate) fn bring_here<U: Send + 'static>(
+        &self,
+        to: usize,
+        (edge, round): (Edge, u64),
+        call: &'static str,
+        value: U,
+    ) {
+        let arrive = |_: &mut Root, (edge, round, call, value): (Edge, u64, &'static str, U)| {
+            // In a box that the one who takes it out frees where it was made.
+            let (type_name, value) = (type_name::<U>().into(), ContributionValue::Here(Box::new(value)));
+            let brought = Contribution { call: call.into(), type_name, value };
+            with_worker(|here| here.take_brought(edge, round, brought));
+        };
+        self.tell(to, Delegated::of::<Root, _>(arrive), (edge, round, call, value));
+    }
+
+    /// As `bring_here`, for a worker of another node: a value of the type with this name, encoded, and the number of call and type.
+    pub(crate) fn bring_encoded(
+        &self,
+        to: usize,
+        (edge, round): (Edge, u64),
+        (call, type_name, kind): (&str, &str, u64),
+        bytes: Vec<u8>,
+    ) {
+        type Sent = ((TeamId, u32, u32, u64), (String, String, u64), Vec<u8>);
+        let arrive = |_: &mut Root, ((team, from, to, round), (call, type_name, kind), bytes): Sent| {
+            let value = ContributionValue::Encoded(kind, bytes);
+            let brought = Contribution { call: call.into(), type_name: type_name.into(), value };
+            with_worker(|here| here.take_brought(Edge { team, from, to }, round, brought));
+        };
+        let place = (edge.team, edge.from, edge.to, round);
+        let kind = (call.to_owned(), type_name.to_owned(), kind);
+        self.tell_worker(to, Delegated::travelling::<Root, _>(arrive), (place, kind, bytes));
+    }
+
+    fn take_brought(&self, edge: Edge, round: u64, brought: Contribution) {
+        match self.nodes.teams.arrive(edge, round, brought) {
+            Ok(waiting) => waiting.into_iter().for_each(|fiber| self.fibers.scheduler.unpark_index(fiber)),
+            // Outside of the borrow: a destructor may come back here.
+            Err(unwanted) => drop(unwanted),
+        }
+    }
+
+    /// Waits in the running fiber, which can be cancelled meanwhile, for what comes to a round on an edge.
+    ///
+    /// # Errors
+    /// If the other end has ended before that round.
+    pub(crate) fn await_brought(&self, edge: Edge, round: u64) -> Result<Contribution, Farewell> {
+        loop {
+            if let Some(outcome) = self.nodes.teams.take(edge, round, self.running().index) {
+                return outcome;
+            }
+            self.park();
+        }
+    }
+
+    /// A member on this worker has ended: tells the one at the other end of an edge, on worker `to`.
+    pub(crate) fn leave_team(&self, to: usize, edge: Edge, farewell: Farewell) {
+        type Sent = (TeamId, (u32, u32), (u64, bool));
+        let leave = |_: &mut Root, (team, (from, to), (rounds, has_returned)): Sent| {
+            with_worker(|here| {
+                let farewell = Farewell { rounds, has_returned };
+                for (_, fiber) in here.nodes.teams.take_farewell(Edge { team, from, to }, farewell) {
+                    here.fibers.scheduler.unpark_index(fiber);
+                }
+            });
+        };
+        let left = (edge.team, (edge.from, edge.to), (farewell.rounds, farewell.has_returned));
+        self.tell_worker(to, Delegated::travelling::<Root, _>(leave), left);
+        let back = Edge { team: edge.team, from: edge.to, to: edge.from };
+        for unwanted in self.nodes.teams.close(back) {
+            catch::contained(|| drop(unwanted));
+        }
+    }
+}
