@@ -12,6 +12,9 @@ use std::time::{Duration, Instant};
 
 /// How long nodes have to end by themselves after another has failed.
 pub const GRACE: Duration = Duration::from_millis(500);
+/// How long they have after another has left, as if it were done: programs that do not use the library end when they like, and some
+/// start late on a busy machine.
+pub const LEFT: Duration = Duration::from_secs(10);
 /// How long nodes have to end by themselves after node 0 has ended well.
 pub const FAREWELL: Duration = Duration::from_secs(2);
 
@@ -97,7 +100,8 @@ impl Fate {
             How::Exited(0) if node == 0 => self.finish(now),
             How::Exited(0 | exit::LOST) if matches!(self.cause, Cause::Finished) => {}
             How::Exited(0) if end.words.as_deref() == Some(RELEASED) => {}
-            _ => self.fail(now, node),
+            How::Exited(0) => self.fail(now + LEFT, node),
+            _ => self.fail(now + GRACE, node),
         }
     }
 
@@ -112,11 +116,12 @@ impl Fate {
         }
     }
 
-    fn fail(&mut self, now: Instant, node: usize) {
+    /// A node has failed; the others are killed then, if not before.
+    fn fail(&mut self, kill_at: Instant, node: usize) {
         if matches!(self.cause, Cause::None | Cause::Finished | Cause::Failed) {
             self.failed.push(node);
             self.cause = Cause::Failed;
-            self.kill_by(now + GRACE);
+            self.kill_by(kill_at);
         }
     }
 

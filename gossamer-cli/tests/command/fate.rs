@@ -1,6 +1,6 @@
 //! The launcher's decisions, under a clock of the tests.
 
-use gossamer_cli::launcher::fate::{FAREWELL, Fate, GRACE};
+use gossamer_cli::launcher::fate::{FAREWELL, Fate, GRACE, LEFT};
 use gossamer_cli::node::ending::{End, How, RELEASED};
 use gossamer_cli::node::signal::{GIVE_UP, INTERRUPTED};
 use std::time::{Duration, Instant};
@@ -116,7 +116,7 @@ fn a_lost_machine_explains_lost_peers() {
 #[test]
 fn a_node_that_ends_well_but_long_before_node_0_has_failed() {
     let mut scene = Scene::of(2);
-    scene.ended(1, How::Exited(0)).later(GRACE).sends(&[9]);
+    scene.ended(1, How::Exited(0)).later(LEFT - INSTANT).sends(&[]).later(INSTANT).sends(&[9]);
     scene.ended(0, KILLED).over(1, Some(1));
 }
 
