@@ -16,7 +16,8 @@ pub use map::{map_blocking, map_callbacks};
 pub use nodes::{node_blocking, node_callbacks};
 pub use rack::{
     all_reduce, barrier, settle_idle, settle_idle_nodes, settle_requests, settle_requests_on_nodes,
-    spawn_many, spawn_one_by_one,
+    spawn_many, spawn_one_by_one, team_all_reduce, team_all_reduce_on_nodes, team_barrier,
+    team_barrier_on_nodes,
 };
 pub use remote::{blocking, callbacks, many_trusts};
 
