@@ -45,7 +45,8 @@ fn carry(mut from: &TcpStream, mut to: &TcpStream, harm: impl Fn(usize, Vec<u8>)
         let count = match from.read(&mut buffer) {
             Ok(count) => Some(count),
             Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => None,
-            Err(_) => break,
+            // What came before the connection was reset is passed on.
+            Err(_) => Some(0),
         };
         gathered.extend_from_slice(&buffer[..count.unwrap_or_default()]);
         if count.is_some_and(|count| count > 0) || gathered.is_empty() && count.is_none() {
