@@ -1,4 +1,4 @@
-//! Settler until all work is done, while the runtime goes on.
+//! Waiting until all work is done, while the runtime goes on.
 //!
 //! Worker 0 of node 0, the *coordinator*, knows who waits. In one process it looks at all workers (`activity`) when it is passive
 //! itself, and answers them. Of several nodes each has a *reporter*, its first worker, and the coordinator, which is that of
