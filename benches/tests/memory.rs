@@ -60,24 +60,23 @@ fn what_is_registered_for_rdma_is_exactly_as_computed() {
 }
 
 #[test]
-fn rdma_takes_hardly_more_than_tcp_and_three_mebibytes_for_each_remote_node() {
+fn rdma_takes_hardly_more_than_its_slots_and_three_mebibytes_for_each_remote_node() {
     for nodes in [2, 3, 4, 8, 16, 64] {
         for workers in [1, 2, 3, 4, 8, 16, 32, 64, 128] {
             let of = |over| Shape { nodes, workers, over }.predicted(0).lanes;
-            let (verbs, tcp) = (of(Over::Verbs), of(Over::Tcp));
-            assert!(
-                verbs <= tcp * 11 / 10 + (nodes - 1) * (3 << 20),
-                "{nodes} x {workers}: {verbs}, tcp {tcp}"
-            );
+            let slots = 2 * (56 << 10) * workers * workers * (nodes - 1);
+            let (verbs, most) = (of(Over::Verbs), of(Over::Tcp) + slots * 11 / 10 + (nodes - 1) * (3 << 20));
+            assert!(verbs <= most, "{nodes} x {workers}: {verbs} of {most}");
         }
     }
 }
 
 #[test]
 fn a_paper_rack_is_computed_as_a_reader_would() {
-    // 64 workers of a node and 960 others: 61,440 pairs, with 56 KiB for each way, and 18 KiB of ends; inside the node 4032 pairs
-    // with 32 KiB.
+    // 64 workers of a node and 960 others: 61,440 pairs, with 3 KiB of slots and 6 KiB of ends; inside the node 4032 pairs with 32 KiB
+    // of slots.
     let rack = Shape { nodes: 16, workers: 64, over: Over::Tcp }.predicted(0);
-    assert_eq!(rack.lanes >> 10, 61_440 * (112 + 18) + 4032 * (32 + 6));
+    assert_eq!(rack.lanes >> 10, 61_440 * (3 + 6) + 4032 * (32 + 6));
+    assert!(rack.lanes < 1 << 30);
     assert_eq!(rack.connections, 15 * 65);
 }

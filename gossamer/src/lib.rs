@@ -235,10 +235,7 @@ mod documents {
                 "{SLOTS} batches of up to {near} requests are in flight from a worker to a trustee (to another machine {FAR_SLOTS} of up to {far})"
             ),
         );
-        says(
-            README,
-            &format!("{} KiB for each pair of workers that talk, {} KiB between machines", lane.0, lane.1),
-        );
+        says(README, &format!("{} KiB for each pair of workers that talk, {} KiB over RDMA", lane.0, lane.1));
         says(README, &format!("those above {INLINE_BYTES} bytes are boxed"));
         says(README, &format!("{} KiB per fiber", kibibytes(Config::default().stack_bytes())));
         says(README, &format!("the first fiber has {} MiB", crate::runtime::THREAD_STACK >> 20));
@@ -248,7 +245,7 @@ mod documents {
                 "{SLOTS} batches of at most {near} requests (between machines {FAR_SLOTS} of at most {far})"
             ),
         );
-        says(WORKER, &format!("{} KiB ({} between machines)", lane.0, lane.1));
+        says(WORKER, &format!("{} KiB ({} over RDMA; over TCP", lane.0, lane.1));
         says(WORKER, &format!("{} KiB of a lane on one machine", kibibytes(QUEUE_ENTRIES * FRAGMENT_BYTES)));
         says(WORKER, &format!("{} s each", handshake::PATIENCE.as_secs()));
         says(

@@ -43,8 +43,9 @@ pub struct Figures {
 const SLOTS: [u64; 2] = [16 << 10, 56 << 10];
 /// Bytes of what a worker has beside the slots, for a lane that it uses and one that it serves together, as measured.
 const ENDS: u64 = 6 << 10;
-/// What both ends of a lane between machines have more than others, to gather batches of 7 KiB instead of 1.
-const FAR_ENDS: u64 = 12 << 10;
+/// Bytes of the slots of a lane over TCP, of both directions together, whose batches are small and one at a time. A batch under way takes
+/// what it needs, and gives it back.
+const TCP_SLOTS: u64 = 3 << 10;
 
 /// Bytes of a region from which slots are cut, and how many lanes' slots of one direction that are.
 const CHUNK: (u64, u64) = (2 << 20, (2 << 20) / SLOTS[1]);
@@ -73,13 +74,13 @@ impl Shape {
         let others = nodes - 1;
         // Ordered pairs of workers: inside the node; and between it and others, as many each way.
         let (inside, between) = (workers * (workers - 1), workers * workers * others);
-        let [near, far] = SLOTS;
+        let near = SLOTS[0];
         // Inside, both directions of a lane are the node's. Shared memory is half the node's and half the other's. Over TCP each
         // end has what it reads: the responses of lanes from here, the requests of lanes to here.
         let slots = match over {
             Over::Memory => 2 * near * inside + 2 * near * between,
-            Over::Tcp => 2 * near * inside + (2 * far + FAR_ENDS) * between,
-            Over::Verbs => 2 * near * inside + FAR_ENDS * between + self.pinned(),
+            Over::Tcp => 2 * near * inside + TCP_SLOTS * between,
+            Over::Verbs => 2 * near * inside + self.pinned(),
         };
         let (connections, descriptors) = match over {
             // Node 0 and each other are connected, and so are the others, to see who lives when node 0 does not. Each node has memory of

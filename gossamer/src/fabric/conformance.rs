@@ -112,17 +112,27 @@ pub(super) fn write(fabric: &impl Fabric, slot: usize, sequence: u32, words: usi
     unsafe { fabric.write(slot, header.pack(), words_of(&body(sequence, words))) };
 }
 
-/// The header of a slot, whose body must be there too.
+/// The header of a slot that holds a batch, whose body must be there too.
 fn landed(memory: &SlotMemory, slot: usize) -> Header {
     let header = Header::unpack(memory.header(slot));
-    let found: Vec<u64> = memory.read(slot, |body| {
+    let read = |body: *const u64| {
         let word = |index| {
             // SAFETY: a slot has the words that its header tells, and nothing is on its way into one whose header has come.
             unsafe { body.wrapping_add(index).read() }
         };
         (0..header.words.into()).map(word).collect()
-    });
+    };
+    // SAFETY: its header has come, and it was not given back.
+    let found: Vec<u64> = unsafe { memory.read(slot, read) };
     assert_eq!(found, body(header.sequence, header.words.into()), "the body of {header:?} in slot {slot}");
+    header
+}
+
+/// As `landed`; the slot may be written again.
+fn taken(memory: &SlotMemory, slot: usize) -> Header {
+    let header = landed(memory, slot);
+    // SAFETY: as in `landed`.
+    unsafe { memory.give_back(slot) };
     header
 }
 
@@ -136,7 +146,7 @@ pub(super) fn every_length<S: Subject>() {
         let before: Vec<u64> = others(slot).map(|other| memory.header(other)).collect();
         write(&fabric, slot, sequence, words);
         while step(&subject) {}
-        assert_eq!(landed(&memory, slot), Header { sequence, count: 1, words: words as u16 });
+        assert_eq!(taken(&memory, slot), Header { sequence, count: 1, words: words as u16 });
         let after: Vec<u64> = others(slot).map(|other| memory.header(other)).collect();
         assert_eq!(before, after, "a write into slot {slot} changed another");
     }
@@ -166,7 +176,7 @@ pub(super) fn header_last<S: Subject>() {
                     }
                 }
             }
-            let last = |slot| landed(&memory, slot).sequence;
+            let last = |slot| taken(&memory, slot).sequence;
             assert!(
                 (0..slots).all(|slot| last(slot) == round * slots as u32 + slot as u32 + 1),
                 "some never landed"
@@ -179,18 +189,23 @@ pub(super) fn in_order<S: Subject>() {
     for seed in 0..SEEDS {
         let subject = S::new(seed);
         let (memory, fabric) = (subject.reader().register(LANE), subject.writer().connect(LANE));
-        (1..=50).for_each(|sequence| write(&fabric, sequence as usize % 3, sequence, sequence as usize));
-        let mut newest = [0; 3];
-        let mut under_way = true;
-        while under_way {
-            under_way = step(&subject);
-            for (slot, newest) in newest.iter_mut().enumerate() {
-                let sequence = Header::unpack(memory.header(slot)).sequence;
-                assert!(sequence >= *newest, "{sequence} landed behind {newest}");
-                *newest = sequence;
+        for round in 0..20 {
+            let newest = |slot: usize| round * 3 + slot as u32 + 1;
+            (0..3).for_each(|slot| write(&fabric, slot, newest(slot), slot));
+            let mut under_way = true;
+            while under_way {
+                under_way = step(&subject);
+                for slot in 0..3 {
+                    let sequence = Header::unpack(memory.header(slot)).sequence;
+                    let before = newest(slot).saturating_sub(3) * u32::from(round > 0);
+                    assert!(
+                        [before, newest(slot)].contains(&sequence),
+                        "{sequence} in slot {slot} in round {round}"
+                    );
+                }
             }
+            assert!((0..3).all(|slot| taken(&memory, slot).sequence == newest(slot)));
         }
-        assert_eq!(newest, [48, 49, 50]);
     }
 }
 
@@ -272,6 +287,7 @@ pub(super) fn fragments_before_writes<S: Subject>() {
             // At the latest now.
             step_with(&subject, &mut took);
             assert_eq!(came, u64::from(sequence), "the write landed before its fragment");
+            taken(&memory, 0);
         }
     }
 }

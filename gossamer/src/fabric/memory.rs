@@ -7,15 +7,17 @@
 //! - M2: the body is read only after an Acquire load of `header` has returned the sequence awaited; that load
 //!   pairs with the Release store in `announce`.
 //! - M3: `slots` are valid for as long as `home` is: leaked from a box of this handle alone, or in a mapping that it keeps,
-//!   aligned (a page, and whole slots behind it). Each is a `Slot` of `words` words, `stride` bytes behind the one
-//!   before it.
+//!   aligned (a page, and whole slots behind it). Each is a `Slot` of `inside` words (none, if its body is in `bodies`), `stride` bytes
+//!   behind the one before it.
 
 use crate::atomic::{AtomicU64, Ordering, SharedCell};
+use crate::fabric::bodies::Bodies;
 use crate::fabric::{Busy, Fabric, Fragment};
 use crate::sys::memory::device_memory::DeviceMemory;
 use crate::sys::memory::prefetch;
 use crate::sys::memory::segment::Segment;
 use crate::wire::batch::{BODY_WORDS, FAR_BODY_WORDS};
+use crate::wire::refusal::Malformed;
 use crate::wire::word::Word;
 use std::mem::offset_of;
 use std::ptr::NonNull;
@@ -56,11 +58,15 @@ pub(crate) struct SlotMemory {
     slots: NonNull<u8>,
     /// One less than there are, a power of two.
     mask: usize,
-    /// Words of a slot's body.
+    /// Words that a body may have.
     words: usize,
+    /// Words of a slot.
+    inside: usize,
     /// Bytes from one slot to the next.
     stride: usize,
     home: Home,
+    /// In place of those of the slots, where there is one only while it is needed.
+    bodies: Option<Bodies>,
 }
 
 /// What keeps the slots where they are.
@@ -89,27 +95,22 @@ impl SlotMemory {
 
     /// Slots on the heap, for two workers of this process.
     pub(crate) fn new() -> Arc<Self> {
-        Self::on_the_heap::<BODY_WORDS>(SLOTS)
+        Arc::new(Self::on_the_heap::<BODY_WORDS>(SLOTS, BODY_WORDS, None))
     }
 
     /// Slots on the heap, that a worker of another machine writes by its frames.
     pub(crate) fn far() -> Arc<Self> {
-        Self::on_the_heap::<FAR_BODY_WORDS>(FAR_SLOTS)
+        Arc::new(Self::on_the_heap::<0>(FAR_SLOTS, FAR_BODY_WORDS, Some(Bodies::new(FAR_SLOTS))))
     }
 
-    fn on_the_heap<const WORDS: usize>(count: usize) -> Arc<Self> {
+    fn on_the_heap<const WORDS: usize>(count: usize, words: usize, bodies: Option<Bodies>) -> Self {
         assert!(count.is_power_of_two(), "{count} slots");
         // One by one: all of them at once would not fit the stack of the fiber that connects a lane.
         let slots: Box<[Slot<[Word; WORDS]>]> = (0..count).map(|_| Slot::empty()).collect();
         let slots = NonNull::from(Box::leak(slots)).cast();
         let home = Home::Heap { free: Slot::<[Word; WORDS]>::free };
-        Arc::new(Self {
-            slots,
-            mask: count - 1,
-            words: WORDS,
-            stride: size_of::<Slot<[Word; WORDS]>>(),
-            home,
-        })
+        let stride = size_of::<Slot<[Word; WORDS]>>();
+        Self { slots, mask: count - 1, words, inside: WORDS, stride, home, bodies }
     }
 
     /// The slots that begin `offset` bytes into a segment, for two workers that may be of two processes. All handles of one
@@ -124,7 +125,15 @@ impl SlotMemory {
         // SAFETY: inside the mapping (asserted).
         let slots = unsafe { segment.start().byte_add(offset) }.cast();
         let (home, stride) = (Home::Segment { _mapped: Arc::clone(segment) }, Self::BYTES / SLOTS);
-        Arc::new(Self { slots, mask: SLOTS - 1, words: BODY_WORDS, stride, home })
+        Arc::new(Self {
+            slots,
+            mask: SLOTS - 1,
+            words: BODY_WORDS,
+            inside: BODY_WORDS,
+            stride,
+            home,
+            bodies: None,
+        })
     }
 
     #[inline(always)]
@@ -132,12 +141,12 @@ impl SlotMemory {
         // SAFETY: M3: there are as many.
         let start = unsafe { self.slots.byte_add((index & self.mask) * self.stride) };
         // The length of a slot is that of its body.
-        let slot = std::ptr::slice_from_raw_parts(start.as_ptr().cast::<Word>(), self.words) as *const Slot;
+        let slot = std::ptr::slice_from_raw_parts(start.as_ptr().cast::<Word>(), self.inside) as *const Slot;
         // SAFETY: M3; what is shared of a slot is in cells.
         unsafe { &*slot }
     }
 
-    /// Words of a slot's body.
+    /// Words that a body may have.
     #[inline(always)]
     pub(crate) fn words(&self) -> usize {
         self.words
@@ -156,11 +165,29 @@ impl SlotMemory {
         self.slot(slot).header.load(Ordering::Acquire)
     }
 
-    /// Calls `read` with the address of a slot's body. To read from it takes M2, and that the slot is not given back
-    /// to its writer before.
+    /// Calls `read` with the address of a slot's body.
+    ///
+    /// # Safety
+    /// The caller is the reader of the slots, and the header of this one has the sequence awaited (M2); it was not given back.
     #[inline]
-    pub(crate) fn read<R>(&self, slot: usize, read: impl FnOnce(*const u64) -> R) -> R {
-        self.slot(slot).body.with(|body| read(body.cast()))
+    pub(crate) unsafe fn read<R>(&self, slot: usize, read: impl FnOnce(*const u64) -> R) -> R {
+        match &self.bodies {
+            None => self.slot(slot).body.with(|body| read(body.cast())),
+            // SAFETY: the caller's.
+            Some(bodies) => read(unsafe { bodies.start(slot & self.mask) }.cast()),
+        }
+    }
+
+    /// Nothing of a slot's body is read any more, and its writer does not know yet that the slot is free.
+    ///
+    /// # Safety
+    /// As `read`.
+    #[inline]
+    pub(crate) unsafe fn give_back(&self, slot: usize) {
+        if let Some(bodies) = &self.bodies {
+            // SAFETY: the caller's.
+            unsafe { bodies.give_back(slot & self.mask) };
+        }
     }
 
     /// Lands words of a slot's body, from the `offset`th on.
@@ -169,7 +196,7 @@ impl SlotMemory {
     /// M1.
     #[inline(always)]
     pub(super) unsafe fn land(&self, slot: usize, offset: usize, words: &[Word]) {
-        debug_assert!(offset + words.len() <= self.words);
+        debug_assert!(offset + words.len() <= self.inside);
         self.slot(slot).body.with_mut(|body| {
             let target = body.cast::<Word>().wrapping_add(offset);
             // SAFETY: M1: nobody else reads or writes the body; it has room (asserted above: both ends build batches of as
@@ -194,6 +221,33 @@ impl SlotMemory {
         // SAFETY: the caller's.
         unsafe { self.land(slot, 0, body) };
         self.announce(slot, header);
+    }
+
+    /// Lands a batch of a frame, which has no more words than a body may have.
+    ///
+    /// # Errors
+    /// If the slot still holds another one: no lane of this program writes that.
+    ///
+    /// # Safety
+    /// The frames of the lane are landed by one thread.
+    #[inline]
+    pub(super) unsafe fn land_frame(&self, slot: usize, header: u64, body: &[Word]) -> Result<(), Malformed> {
+        let Some(bodies) = &self.bodies else {
+            unreachable!("frames are for slots of another machine's lanes")
+        };
+        // SAFETY: the caller's.
+        unsafe { bodies.land(slot & self.mask, body) }?;
+        self.announce(slot, header);
+        Ok(())
+    }
+
+    /// Frees what an idle lane does not need. Whether a slot still holds a batch.
+    ///
+    /// # Safety
+    /// As `land_frame`.
+    pub(super) unsafe fn shrink(&self) -> bool {
+        // SAFETY: the caller's.
+        self.bodies.as_ref().is_some_and(|bodies| unsafe { bodies.shrink() })
     }
 
     /// Hints that `words` of a slot's body will be read.
@@ -230,8 +284,8 @@ impl SlotMemory {
         let start = memory.at(offset, Self::FAR_BYTES);
         let Some(slots) = NonNull::new(start) else { unreachable!("memory is never mapped at address zero") };
         let home = Home::Device { _mapped: Arc::clone(memory), _registered: registered };
-        let (mask, stride) = (FAR_SLOTS - 1, Self::FAR_STRIDE);
-        Arc::new(Self { slots, mask, words: FAR_BODY_WORDS, stride, home })
+        let (mask, stride, words) = (FAR_SLOTS - 1, Self::FAR_STRIDE, FAR_BODY_WORDS);
+        Arc::new(Self { slots, mask, words, inside: words, stride, home, bodies: None })
     }
 }
 

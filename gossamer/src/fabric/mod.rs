@@ -15,6 +15,7 @@
 //! - W7: the fragments and rows that one worker sends to another come in the order in which they were sent. When a write that the same
 //!   one made behind one of them has landed, the next `Endpoint::poll` of the reader tells of it, if none has before.
 
+mod bodies;
 pub(crate) mod choice;
 #[cfg(all(test, not(loom)))]
 mod conformance;

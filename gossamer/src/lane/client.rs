@@ -239,11 +239,13 @@ impl<F: Fabric> Client<F> {
         let Some(header) = self.landed() else { return false };
         let slot = self.answered.get() as usize;
         self.responses.prefetch(slot, header.words.into());
-        self.responses.read(slot, |body| {
+        let read = |body| {
             // SAFETY: L3: the header has the sequence awaited, so the batch is whole; it stays until `answered` moves on
             // and its slot is used for another request.
             unsafe { self.complete(body, header.count.into()) };
-        });
+        };
+        // SAFETY: the header was found.
+        unsafe { self.responses.read(slot, read) };
         self.answered.set(header.sequence);
         true
     }

@@ -23,18 +23,20 @@ pub(crate) struct Server<F> {
     /// Batches served, wrapping.
     pub(super) served: u32,
     pub(super) requests_served: u64,
-    pub(super) answer: Box<[Word]>,
+    /// Where responses are gathered, inside a process.
+    answer: Box<[Word]>,
 }
 
 impl<F: Fabric> Server<F> {
+    /// One whose client is of this process.
     pub(crate) fn new(requests: Arc<SlotMemory>, fabric: F) -> Self {
-        Self {
-            answer: vec![Word::new(0); requests.words()].into(),
-            requests,
-            fabric,
-            served: 0,
-            requests_served: 0,
-        }
+        let answer = vec![Word::new(0); requests.words()].into();
+        Self { answer, ..Self::of_another_process(requests, fabric) }
+    }
+
+    /// One whose client is of another process (`serve_encoded`).
+    pub(crate) fn of_another_process(requests: Arc<SlotMemory>, fabric: F) -> Self {
+        Self { requests, fabric, served: 0, requests_served: 0, answer: Box::default() }
     }
 
     /// Where the batch that is next will be, and its response.
@@ -75,7 +77,7 @@ impl<F: Fabric> Server<F> {
             failures: 0,
             index: 0,
         };
-        self.requests.read(slot, |body| {
+        let read = |body| {
             batch.at = body;
             if properties.outgrow_the_cache() {
                 // SAFETY: as below.
@@ -87,7 +89,9 @@ impl<F: Fabric> Server<F> {
             // is a worker of this runtime, in this process and of this very image (P1), which moved the arguments in: lanes of other
             // processes are served by `serve_encoded`.
             unsafe { batch.whole_batch(count, properties, worker) };
-        });
+        };
+        // SAFETY: the header was found.
+        unsafe { self.requests.read(slot, read) };
         let (used, failures) = (batch.used, batch.failures);
         for (index, word) in self.answer.iter_mut().take(FAILURE_WORDS).enumerate() {
             word.write((failures >> (64 * index)) as u64);

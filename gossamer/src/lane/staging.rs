@@ -10,12 +10,19 @@ use crate::wire::request::RequestHeader;
 use crate::wire::word::Word;
 use std::cell::{Cell, UnsafeCell};
 
+/// Batches in a row that would have fitted slots of the usual size, after which the memory for larger ones goes back.
+const SMALL_ONES: u32 = 64;
+
 /// Requests that wait to be published together. Used by one thread; no user code runs while it is borrowed.
 pub(crate) struct RequestBatch {
-    /// For slots of the usual size, which the compiler knows: a loaded one costs callbacks inside a process a tenth.
+    /// For as much as slots of the usual size hold, which the compiler knows: a loaded size costs callbacks inside a process a tenth.
     near: UnsafeCell<[Word; BODY_WORDS]>,
-    /// In their place for larger slots.
-    far: Option<Box<[UnsafeCell<Word>]>>,
+    /// In its place, for larger slots, from the first batch on that needs it.
+    far: UnsafeCell<Option<Box<[Word]>>>,
+    /// Words of a slot's body, for the requests as for the responses.
+    room: usize,
+    /// Batches since one needed `far`.
+    small: Cell<u32>,
     used: Cell<usize>,
     count: Cell<usize>,
     /// Words the responses will take at the most: the failures, and at least one word each.
@@ -27,23 +34,45 @@ impl RequestBatch {
     pub(crate) fn new(room: usize) -> Self {
         Self {
             near: UnsafeCell::new([Word::new(0); BODY_WORDS]),
-            far: (room > BODY_WORDS).then(|| (0..room).map(|_| UnsafeCell::new(Word::new(0))).collect()),
+            far: UnsafeCell::new(None),
+            room,
+            small: Cell::new(0),
             used: Cell::new(0),
             count: Cell::new(0),
             answer: Cell::new(failure_words(room)),
         }
     }
 
-    /// Words of a slot's body, for the requests as for the responses.
+    /// Where the words are, and for how many there is room.
     #[inline(always)]
-    fn room(&self) -> usize {
-        self.far.as_ref().map_or(BODY_WORDS, |far| far.len())
+    fn place(&self) -> (*mut Word, usize) {
+        // SAFETY: one thread, and no reference to it lives on (see above).
+        match unsafe { &mut *self.far.get() } {
+            None => (self.near.get().cast(), BODY_WORDS),
+            Some(far) => (far.as_mut_ptr(), far.len()),
+        }
     }
 
-    /// Where the words are.
-    #[inline(always)]
-    fn start(&self) -> *mut Word {
-        self.far.as_ref().map_or(self.near.get().cast(), |far| UnsafeCell::raw_get(far.as_ptr()))
+    /// Has room for as much as a slot.
+    #[cold]
+    #[inline(never)]
+    fn grow(&self) {
+        let mut far: Box<[Word]> = vec![Word::new(0); self.room].into();
+        let words = self.words();
+        far[..words.len()].copy_from_slice(words);
+        // SAFETY: one thread, and no reference to it lives on.
+        unsafe { *self.far.get() = Some(far) };
+    }
+
+    /// A batch had room in `near`, though there is `far`.
+    #[cold]
+    fn shrink(&self) {
+        let small = self.small.get() + 1;
+        self.small.set(small % SMALL_ONES);
+        if small == SMALL_ONES {
+            // SAFETY: as in `grow`. The batch is empty.
+            unsafe { *self.far.get() = None };
+        }
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -56,10 +85,13 @@ impl RequestBatch {
 
     /// Empties this batch into one of its own.
     pub(crate) fn take(&self) -> Box<Self> {
-        let taken = Box::new(Self::new(self.room()));
+        let taken = Box::new(Self::new(self.room));
         let words = self.words();
-        // SAFETY: as many words have room in a batch of the same size, which is nobody else's yet.
-        unsafe { std::ptr::copy_nonoverlapping(words.as_ptr(), taken.start(), words.len()) };
+        if words.len() > BODY_WORDS {
+            taken.grow();
+        }
+        // SAFETY: as many words have room there, which is nobody else's yet.
+        unsafe { std::ptr::copy_nonoverlapping(words.as_ptr(), taken.place().0, words.len()) };
         taken.used.set(self.used.get());
         taken.count.set(self.count.get());
         self.clear();
@@ -67,16 +99,23 @@ impl RequestBatch {
     }
 
     pub(crate) fn clear(&self) {
-        self.used.set(0);
+        let used = self.used.replace(0);
         self.count.set(0);
-        self.answer.set(failure_words(self.room()));
+        self.answer.set(failure_words(self.room));
+        if self.place().1 > BODY_WORDS {
+            if used > BODY_WORDS {
+                self.small.set(0);
+            } else {
+                self.shrink();
+            }
+        }
     }
 
     /// The words in use.
     fn words(&self) -> &[Word] {
         // SAFETY: so many words are in use. Only `push` writes, and it does not run while the reference lives: one thread, no
         // user code.
-        unsafe { std::slice::from_raw_parts(self.start(), self.used.get()) }
+        unsafe { std::slice::from_raw_parts(self.place().0, self.used.get()) }
     }
 
     /// Whether one more request of this operation, and its response, have room. For lanes inside a process.
@@ -93,7 +132,7 @@ impl RequestBatch {
     #[inline(always)]
     pub(crate) unsafe fn push<T, C, U>(&self, delegated: Delegated<T, C, U>, property: u32, arguments: C) {
         let operation = delegated.operation();
-        debug_assert!(self.fits(operation) && self.far.is_none());
+        debug_assert!(self.fits(operation) && self.room == BODY_WORDS);
         let used = self.used.get();
         let start = self.near.get().cast::<u64>().wrapping_add(used);
         let header = RequestHeader { property, operation: delegated.identity() };
@@ -109,8 +148,7 @@ impl RequestBatch {
     /// Whether a request of so many words in all, and its response, have room.
     #[inline(always)]
     pub(super) fn has_room(&self, request: usize, answer: usize) -> bool {
-        let room = self.room();
-        self.used.get() + request <= room && self.answer.get() + answer <= room
+        self.used.get() + request <= self.room && self.answer.get() + answer <= self.room
     }
 
     /// Adds a request whose arguments `write` moves to where they will lie.
@@ -125,7 +163,10 @@ impl RequestBatch {
         write: impl FnOnce(&mut [Word]),
     ) {
         let used = self.used.get();
-        let start = self.start().wrapping_add(used);
+        if used + 1 + words > self.place().1 {
+            self.grow();
+        }
+        let start = self.place().0.wrapping_add(used);
         // SAFETY: the caller's: there is room for the header.
         unsafe { start.write(Word::new(header.pack())) };
         // SAFETY: the caller's: there is room for so many words behind it, to which there is no other reference: one thread, and

@@ -98,7 +98,8 @@ impl Worker {
     }
 
     pub(crate) fn accept(&self, client: usize, requests: Local, responses: Link) {
-        let (remote, server) = (!self.shared.is_here(client), Server::new(requests, responses));
+        let remote = !self.shared.is_here(client);
+        let server = if remote { Server::of_another_process } else { Server::new }(requests, responses);
         self.lanes.inbound.borrow_mut().push(Inbound { client, remote, server });
     }
 

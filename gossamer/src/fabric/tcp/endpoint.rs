@@ -4,7 +4,7 @@ use crate::fabric::tcp::frame::{Content, Frame, SlotWrite};
 use crate::fabric::tcp::{Connection, Proved, TcpWriter};
 use crate::fabric::{Endpoint, Event, Lane, SlotMemory, Slots};
 use crate::wire::refusal::Malformed;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::io;
@@ -53,7 +53,16 @@ pub(crate) struct TcpEndpoint {
     writer: usize,
     registered: Arc<Registered>,
     /// Where frames were landed before.
-    known: RefCell<HashMap<Lane, Arc<SlotMemory>>>,
+    known: RefCell<HashMap<Lane, LaneSlots>>,
+    /// Where frames were landed since this worker was last idle.
+    busy: RefCell<Vec<LaneSlots>>,
+}
+
+/// Slots that frames are landed in.
+#[derive(Clone)]
+struct LaneSlots {
+    slots: Arc<SlotMemory>,
+    is_busy: Rc<Cell<bool>>,
 }
 
 impl TcpEndpoint {
@@ -61,7 +70,8 @@ impl TcpEndpoint {
     /// If the socket cannot be had not to block.
     pub(crate) fn new(proved: Proved, writer: usize, registered: &Arc<Registered>) -> io::Result<Self> {
         let connection = Connection::new(proved)?;
-        Ok(Self { connection, writer, registered: Arc::clone(registered), known: RefCell::default() })
+        let (registered, known, busy) = (Arc::clone(registered), RefCell::default(), RefCell::default());
+        Ok(Self { connection, writer, registered, known, busy })
     }
 
     #[inline]
@@ -73,19 +83,24 @@ impl TcpEndpoint {
     ) -> Result<(), Malformed> {
         let lane = Lane { reader, writer: self.writer, slots: write.slots };
         let known = self.known.borrow().get(&lane).cloned();
-        let slots = match known {
-            Some(slots) => slots,
+        let found = match known {
+            Some(found) => found,
             None => {
                 let (slots, is_new) =
                     self.registered.find(lane).ok_or_else(Malformed::instead_of::<SlotWrite<'_>>)?;
-                self.known.borrow_mut().insert(lane, Arc::clone(&slots));
+                let found = LaneSlots { slots: Arc::clone(&slots), is_busy: Rc::default() };
+                self.known.borrow_mut().insert(lane, found.clone());
                 if is_new {
-                    told(Event::Lane(lane, Arc::clone(&slots)))?;
+                    told(Event::Lane(lane, slots))?;
                 }
-                slots
+                found
             }
         };
-        write.land(&slots);
+        if !found.is_busy.replace(true) {
+            self.busy.borrow_mut().push(found.clone());
+        }
+        // SAFETY: the frames of this writer arrive on this connection, and this worker alone has its end (it is not `Sync`).
+        unsafe { write.land(&found.slots) }?;
         told(Event::Landed(reader))
     }
 }
@@ -131,7 +146,14 @@ impl Endpoint for TcpEndpoint {
         Some(self.connection.descriptor())
     }
 
+    /// Lanes that have nothing under way give back the memory that they had for it.
     fn arm(&self) -> io::Result<()> {
+        self.busy.borrow_mut().retain(|found| {
+            // SAFETY: as in `land`.
+            let is_busy = unsafe { found.slots.shrink() };
+            found.is_busy.set(is_busy);
+            is_busy
+        });
         Ok(())
     }
 }
@@ -205,6 +227,37 @@ mod tests {
 
     conformance!(Loopback);
     conformance_of_fragments!(Loopback);
+
+    #[test]
+    fn a_lane_gives_back_its_memory_once_its_reader_has_done_with_it() {
+        let ends = Loopback::new(0);
+        let (memory, fabric) = (ends.reader.register(LANE), ends.writer.connect(LANE));
+        let slots = memory.slots() as usize;
+        (0..slots).for_each(|slot| crate::fabric::conformance::write(&fabric, slot, 1, memory.words()));
+        ends.writer.flush().unwrap();
+        while (0..slots).any(|slot| memory.header(slot) == 0) {
+            ends.reader.poll(|_| Ok(())).unwrap();
+        }
+        for slot in 0..slots {
+            ends.reader.arm().unwrap();
+            assert_eq!(ends.reader.busy.borrow().len(), 1, "{slot} were given back");
+            // SAFETY: its header has come, and it is given back once.
+            unsafe { memory.give_back(slot) };
+        }
+        ends.reader.arm().unwrap();
+        assert!(ends.reader.busy.borrow().is_empty());
+        // A slot that holds a batch is not written again, whatever a peer sends.
+        for _ in 0..2 {
+            crate::fabric::conformance::write(&fabric, 0, 2, 1);
+        }
+        ends.writer.flush().unwrap();
+        let refused = loop {
+            if let Err(error) = ends.reader.poll(|_| Ok(())) {
+                break error;
+            }
+        };
+        assert_eq!(refused.kind(), io::ErrorKind::InvalidData);
+    }
 
     #[test]
     fn frames_for_slots_that_nobody_has_here_are_refused() {

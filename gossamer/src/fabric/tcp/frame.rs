@@ -53,10 +53,15 @@ pub(crate) struct SlotWrite<'a> {
 
 impl SlotWrite<'_> {
     /// Does it, into the slots it is for.
-    pub(super) fn land(&self, memory: &SlotMemory) {
-        // SAFETY: M1: the frames of one lane come from its one writer, in order, who follows the lane's protocol (L1, L2), as
-        // every node of this program does (B1).
-        unsafe { memory.land_batch(self.slot, self.header, words_of(self.body)) };
+    ///
+    /// # Errors
+    /// If the slot is not free.
+    ///
+    /// # Safety
+    /// The frames of the lane are landed by one thread.
+    pub(super) unsafe fn land(&self, memory: &SlotMemory) -> Result<(), Malformed> {
+        // SAFETY: the caller's.
+        unsafe { memory.land_frame(self.slot, self.header, words_of(self.body)) }
     }
 }
 

@@ -80,11 +80,15 @@ impl<F: Fabric> Client<F> {
         if !(failure_words(count)..=self.responses.words()).contains(&words) {
             return Err(Malformed::instead_of::<[u64]>());
         }
-        self.responses.read(slot, |body| {
-            // SAFETY: L3: the header has the sequence awaited, so the batch is whole; it stays until `answered` moves on and its
-            // slot is used for another request. A slot has room for as many words (checked).
+        let read = |body| {
+            // SAFETY: L3: the header has the sequence awaited, so the batch is whole; it stays until it is given back below. A slot has
+            // room for as many words (checked).
             self.complete_encoded(unsafe { std::slice::from_raw_parts(body, words) }, count)
-        })?;
+        };
+        // SAFETY: the header was found.
+        unsafe { self.responses.read(slot, read) }?;
+        // SAFETY: as above. The slot is not used for another request before `answered` moves on.
+        unsafe { self.responses.give_back(slot) };
         self.answered.set(header.sequence);
         Ok(true)
     }

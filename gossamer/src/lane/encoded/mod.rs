@@ -19,7 +19,7 @@ mod client;
 mod leaks;
 mod server;
 
-pub(crate) use server::Serving;
+pub(crate) use server::{AnswerRoom, Serving};
 
 use crate::lane::catch::{self, Caught};
 use crate::lane::payload::{self, INLINE_BYTES};

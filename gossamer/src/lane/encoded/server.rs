@@ -11,12 +11,13 @@ use crate::lane::operation::{Encoded, Operation};
 use crate::lane::property::Properties;
 use crate::lane::registry::Registry;
 use crate::lane::server::Server;
-use crate::wire::batch::{Header, failure_words};
+use crate::wire::batch::{FAR_BODY_WORDS, Header, failure_words};
 use crate::wire::length::LengthWord;
 use crate::wire::refusal::Malformed;
 use crate::wire::request::RequestHeader;
 use crate::wire::rows::Rows;
 use crate::wire::word::Word;
+use std::cell::RefCell;
 
 /// Who serves, and what for whom.
 #[derive(Clone, Copy)]
@@ -26,7 +27,12 @@ pub(crate) struct Serving<'a> {
     /// Index of the trustee, for reports.
     pub(crate) worker: u32,
     pub(crate) client: usize,
+    /// Where it gathers responses, of one batch at a time.
+    pub(crate) answers: &'a RefCell<AnswerRoom>,
 }
+
+/// Room for the responses of a batch of the largest slots.
+pub(crate) type AnswerRoom = [Word; FAR_BODY_WORDS];
 
 impl<F: Fabric> Server<F> {
     /// Serves one batch of another process, if one waits, and answers it. Returns whether there was one.
@@ -47,21 +53,24 @@ impl<F: Fabric> Server<F> {
             return Err(Malformed::instead_of::<Header>());
         }
         self.fabric.prepare(slot, count);
-        let answer = &mut self.answer;
-        let used = self.requests.read(slot, |body| {
-            // SAFETY: L3: the header has the sequence awaited, so the batch is whole; it stays until it is answered below. A
+        let answer = &mut serving.answers.borrow_mut()[..self.requests.words()];
+        let read = |body| {
+            // SAFETY: L3: the header has the sequence awaited, so the batch is whole; it stays until it is given back below. A
             // slot has room for as many words (checked).
             let body = unsafe { std::slice::from_raw_parts(body, words) };
             let used = failure_words(count);
-            let mut batch = EncodedBatch { serving, body, at: 0, answer, used, index: 0 };
+            let mut batch = EncodedBatch { serving, body, at: 0, answer: &mut *answer, used, index: 0 };
             batch.answer[..used].fill(Word::new(0));
-            batch.whole_batch(count)?;
-            Ok(batch.used)
-        })?;
+            batch.whole_batch(count).map(|()| batch.used)
+        };
+        // SAFETY: the header was found.
+        let used = unsafe { self.requests.read(slot, read) }?;
+        // SAFETY: as above. Its client learns that it is free by the answer.
+        unsafe { self.requests.give_back(slot) };
         let header = Header { sequence, count: header.count, words: used as u16 };
         // SAFETY: L1: this server is the only writer of the response slots. L4: the client reused this request slot, so it is
         // done with the response that was in this slot before.
-        unsafe { self.fabric.write(slot, header.pack(), &self.answer[..used]) };
+        unsafe { self.fabric.write(slot, header.pack(), &answer[..used]) };
         self.served = sequence;
         self.requests_served += u64::from(header.count);
         Ok(true)

@@ -10,12 +10,15 @@ pub(crate) mod requests;
 pub(crate) mod rounds;
 pub(crate) mod teams;
 
+use crate::lane::encoded::AnswerRoom;
 use crate::lane::large::{Arrivals, Exchange};
+use crate::wire::batch::FAR_BODY_WORDS;
+use crate::wire::word::Word;
 use answers::Answers;
 use connections::Connections;
 use lending::Lending;
 use rounds::Rounds;
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 use teams::Teams;
 
@@ -24,6 +27,8 @@ pub(crate) struct Nodes {
     pub(super) connections: Connections,
     /// Large values and answers under way.
     exchange: Exchange,
+    /// Where it gathers what it answers workers of other nodes.
+    answer_room: Box<RefCell<AnswerRoom>>,
     pub(crate) answers: Answers,
     pub(crate) lending: Lending,
     rounds: Rounds,
@@ -37,6 +42,7 @@ impl Nodes {
         Self {
             connections,
             exchange: Exchange::new(Arc::clone(arrivals)),
+            answer_room: Box::new(RefCell::new([Word::new(0); FAR_BODY_WORDS])),
             answers: Answers::default(),
             lending: Lending::default(),
             rounds: Rounds::default(),

@@ -68,7 +68,8 @@ impl Worker {
     #[inline(always)]
     pub(in crate::worker) fn serve_node<F: Fabric>(&self, client: usize, server: &mut Server<F>) -> bool {
         let (properties, exchange, worker) = (&self.properties, &self.nodes.exchange, self.index as u32);
-        let served = server.serve_encoded(Serving { properties, exchange, worker, client });
+        let answers = &self.nodes.answer_room;
+        let served = server.serve_encoded(Serving { properties, exchange, worker, client, answers });
         served.unwrap_or_else(|malformed| self.does_not_understand(client, &malformed))
     }
 

@@ -97,10 +97,12 @@ fn take(memory: &SlotMemory, last: u32) -> bool {
     if header.sequence != last + 1 {
         return false;
     }
-    let found: Vec<u64> = memory.read(slot, |start| {
+    let read = |start: *const u64| {
         // SAFETY: L3: the batch is there.
         (0..usize::from(header.words)).map(|word| unsafe { start.wrapping_add(word).read() }).collect()
-    });
+    };
+    // SAFETY: L3: likewise.
+    let found: Vec<u64> = unsafe { memory.read(slot, read) };
     assert_eq!(found, body(header.sequence, header.words.into()));
     true
 }
