@@ -22,6 +22,12 @@ impl<T> Elements<T> {
         Self { values, part, spread, marked: Vec::new() }
     }
 
+    /// Puts as many others in the place of all.
+    pub(super) fn replace(&mut self, values: Vec<T>) {
+        assert_eq!(values.len(), self.values.len(), "a part has its elements");
+        self.values = values;
+    }
+
     /// The index, in the whole, of an element of this slice.
     ///
     /// # Panics
