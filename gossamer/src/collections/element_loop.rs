@@ -116,7 +116,7 @@ pub(super) fn take_turn<T>(
 ) -> usize {
     let (begun, mut at) = (Instant::now(), first);
     let run = AssertUnwindSafe(|| {
-        let mut left = elements.indexed_mut().skip(first);
+        let mut left = elements.indexed_mut_from(first);
         loop {
             for (index, element) in left.by_ref().take(BETWEEN) {
                 closure(index, element);

@@ -1,7 +1,7 @@
 //! [`DistVec::par_chunks`]: some neighbours at a time.
 
 use crate::NoRef;
-use crate::collections::loops::parts::Part;
+use crate::collections::parts::Part;
 use crate::collections::{DistVec, Elements};
 use crate::lane::catch::resume_saying;
 use crate::lane::operation::refuse_captures;

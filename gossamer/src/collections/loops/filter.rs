@@ -2,8 +2,8 @@
 
 use crate::collections::DistVec;
 use crate::collections::Layout;
-use crate::collections::loops::exchange::balanced;
-use crate::collections::loops::parts::Part;
+use crate::collections::exchange::balanced;
+use crate::collections::parts::Part;
 use crate::lane::operation::refuse_captures;
 use crate::wire::captured::Captured;
 use crate::{NoRef, entrust};

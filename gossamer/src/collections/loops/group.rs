@@ -1,8 +1,8 @@
 //! [`DistVec::par_group_by`]: elements put together by a key.
 
 use crate::collections::DistVec;
-use crate::collections::loops::exchange::{Arrivals, arrivals, balanced, send_runs, take_runs};
-use crate::collections::loops::parts::Part;
+use crate::collections::exchange::{Arrivals, arrivals, balanced, send_runs, take_runs};
+use crate::collections::parts::Part;
 use crate::lane::operation::refuse_captures;
 use crate::wire::captured::Captured;
 use crate::{NoRef, entrust};

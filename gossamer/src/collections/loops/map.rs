@@ -1,6 +1,6 @@
 //! [`DistVec::par_map`]: a vector made of another, where that is.
 
-use crate::collections::loops::parts::Part;
+use crate::collections::parts::Part;
 use crate::collections::{DistVec, Elements};
 use crate::lane::operation::refuse_captures;
 use crate::sys::memory::large_pages;

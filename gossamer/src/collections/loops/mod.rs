@@ -1,12 +1,10 @@
 //! Loops over all elements of a [`DistVec`](crate::collections::DistVec): a fiber on the worker of each part goes through the elements there.
 
 mod chunks;
-mod exchange;
 mod filter;
 mod fold;
 mod group;
 mod map;
-mod parts;
 mod reduce;
 mod select;
 mod sort;

@@ -2,7 +2,7 @@
 
 use crate::NoRef;
 use crate::collections::DistVec;
-use crate::collections::loops::parts::Part;
+use crate::collections::parts::Part;
 use crate::lane::operation::refuse_captures;
 use crate::trust::require_constant;
 use crate::wire::captured::Captured;

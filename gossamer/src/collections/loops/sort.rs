@@ -2,9 +2,9 @@
 //!
 //! The sorts are those of the standard library. Its stable one finds rows that are sorted already, and merges them: so it is the merge, too.
 
-use crate::collections::loops::exchange::{Arrivals, arrivals, send_runs, take_runs};
-use crate::collections::loops::parts::Part;
+use crate::collections::exchange::{Arrivals, arrivals, send_runs, take_runs};
 use crate::collections::loops::select::waited;
+use crate::collections::parts::Part;
 use crate::collections::{DistVec, Elements, Layout};
 use crate::sys::memory::large_pages;
 use crate::{NoRef, Trust};
@@ -35,8 +35,10 @@ impl<T: NoRef + Clone> DistVec<T> {
             |part: &Part<T>, (splits, arrivals): (Splits, Arrivals<T>)| {
                 let others = (0..arrivals.len()).filter(|to| *to != part.number);
                 let run = |to: usize| {
-                    let run = splits[to][part.number]..splits[to + 1][part.number];
-                    (to, part.elements.apply_here(|elements| elements[run].to_vec()))
+                    let own = splits[to][part.number]..splits[to + 1][part.number];
+                    let mut run = large_pages::with_capacity(own.len());
+                    part.elements.apply_here(|elements| run.extend_from_slice(&elements[own]));
+                    (to, run)
                 };
                 send_runs(&arrivals, part.number, others.map(run));
             }
@@ -44,18 +46,12 @@ impl<T: NoRef + Clone> DistVec<T> {
         self.on_parts_as_is(send, (splits.clone(), arrivals.clone()));
         let merge = move |part: &Part<T>, (splits, arrivals, arguments): (Splits, Arrivals<T>, C)| {
             let own = splits[part.number][part.number]..splits[part.number + 1][part.number];
-            let runs = take_runs(&arrivals[part.number]);
+            let mut lower = take_runs(&arrivals[part.number]);
+            let upper = lower.split_off(part.number);
             part.elements.apply_here(|elements| {
-                let mut sorted = large_pages::with_capacity(elements.len());
-                for (from, mut run) in runs.into_iter().enumerate() {
-                    if from == part.number {
-                        sorted.extend_from_slice(&elements[own.clone()]);
-                    } else {
-                        sorted.append(&mut run);
-                    }
-                }
-                sorted.sort_by(|one, other| compare(one, other, arguments.clone()));
-                elements.replace(sorted);
+                // In the order of the parts, in which equal elements are.
+                elements.keep_between(own, lower, upper);
+                elements.sort_by(|one, other| compare(one, other, arguments.clone()));
             });
         };
         self.on_parts::<N, _, _, _>(merge, (splits, arrivals, arguments));

@@ -1,7 +1,7 @@
 //! [`DistVec::par_zip`]: two vectors whose elements lie side by side.
 
 use crate::collections::element_loop::take_turn;
-use crate::collections::loops::parts::Part;
+use crate::collections::parts::Part;
 use crate::collections::{DistVec, Elements};
 use crate::lane::operation::refuse_captures;
 use crate::wire::captured::Captured;

@@ -1,7 +1,7 @@
 //! Values that go from each of some workers to each of others, a run for each pair of them.
 
 use crate::collections::layout::Spread;
-use crate::collections::loops::parts::Part;
+use crate::collections::parts::Part;
 use crate::collections::{DistVec, Elements, Layout};
 use crate::sys::memory::large_pages;
 use crate::trust::rethrow;
