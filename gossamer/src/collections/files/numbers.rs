@@ -1,4 +1,4 @@
-//! Numbers in a file, as their bytes.
+//! Numbers, and what consists of them, in a file, as their bytes.
 
 use crate::collections::exchange::joined;
 use crate::collections::files::{FileFailure, all_done};
@@ -6,6 +6,7 @@ use crate::collections::layout::Spread;
 use crate::collections::parts::Part;
 use crate::collections::{DistVec, Elements, Layout};
 use crate::wire::row::Row;
+use crate::wire::shape::Shape;
 use crate::{NoRef, Trust, entrust, spawn_on_with, unblock};
 use std::fs::{self, File};
 use std::io::{self, ErrorKind};
@@ -16,7 +17,7 @@ use std::path::{Path, PathBuf};
 const PIECE: usize = 4 << 20;
 
 impl<T: NoRef + Clone> DistVec<T> {
-    /// The numbers of a file that has nothing but their bytes, in the order of this machine's, in blocks over all workers. What
+    /// The numbers (or rows of them, such as `[f64; 2]`) of a file that has nothing but their bytes, in the order of this machine's, in blocks over all workers. What
     /// [`to_file`](Self::to_file) has written, say.
     ///
     /// ```
@@ -30,7 +31,7 @@ impl<T: NoRef + Clone> DistVec<T> {
     /// # });
     /// ```
     ///
-    /// It does not compile for other types than `u8` to `u128`, `i8` to `i128`, `usize`, `isize`, `f32` and `f64`.
+    /// It compiles for `u8` to `u128`, `i8` to `i128`, `usize`, `isize`, `f32`, `f64`, and arrays of these.
     ///
     /// # Cost
     /// A fiber on each worker, which has its own part read by a thread of the [pool](crate::unblock), 4 MiB at a time, straight to where it
@@ -68,7 +69,7 @@ impl<T: NoRef + Clone> DistVec<T> {
         Ok(Self { parts: all_done(joined(fibers))?.into(), spread })
     }
 
-    /// Writes the elements, which are numbers, to a file, as their bytes and nothing else, in order; what it had before is gone.
+    /// Writes the elements, which are numbers or consist of them, to a file, as their bytes and nothing else, in order; what it had before is gone.
     ///
     /// It compiles for the types for which [`from_file`](Self::from_file) does.
     ///
@@ -100,11 +101,12 @@ impl<T: NoRef + Clone> DistVec<T> {
     }
 }
 
-/// Refuses, at compile time, what is no number: of other values not all bytes are one.
+/// Refuses, at compile time, what is no number, nor an array of them. Of other values not all bytes are one, or only the compiler knows where
+/// their parts lie.
 const fn assert_number<T: NoRef>() {
     assert!(
-        T::SHAPE.is_plain() && size_of::<T>() > 0,
-        "only numbers are read from files, and written to them, as their bytes"
+        matches!(T::SHAPE, Shape::Plain) && size_of::<T>() > 0,
+        "only numbers, and arrays of them, are read from files, and written to them, as their bytes"
     );
 }
 
