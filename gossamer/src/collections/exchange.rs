@@ -1,7 +1,7 @@
 //! Values that go from each of some workers to each of others, a run for each pair of them.
 
 use crate::collections::layout::Spread;
-use crate::collections::parts::Part;
+use crate::collections::parts::OwnPart;
 use crate::collections::{DistVec, Elements, Layout};
 use crate::sys::memory::large_pages;
 use crate::trust::rethrow;
@@ -9,10 +9,10 @@ use crate::{JoinHandle, NoRef, Trust, Trustee, entrust, spawn_on_with};
 use std::panic::Location;
 
 /// What has come to one worker: a run from each part.
-pub(super) type Arrived<T> = Vec<Vec<T>>;
+pub(super) type ArrivedRuns<T> = Vec<Vec<T>>;
 
 /// Where values arrive that are sent to each of some workers.
-pub(super) type Arrivals<T> = Vec<Trust<Arrived<T>>>;
+pub(super) type RunArrivals<T> = Vec<Trust<ArrivedRuns<T>>>;
 
 /// The results, in order, of fibers that have been started at once.
 #[track_caller]
@@ -29,19 +29,20 @@ pub(super) fn joined<U>(fibers: Vec<JoinHandle<U>>) -> Vec<U> {
 
 /// Makes room on each of some workers for a run from each of so many parts.
 #[track_caller]
-pub(super) fn arrivals<T: NoRef>(trustees: &[Trustee], parts: usize) -> Arrivals<T> {
-    let room =
-        const { |parts: usize| -> Trust<Arrived<T>> { entrust((0..parts).map(|_| Vec::new()).collect()) } };
+pub(super) fn arrivals<T: NoRef>(trustees: &[Trustee], parts: usize) -> RunArrivals<T> {
+    let room = const {
+        |parts: usize| -> Trust<ArrivedRuns<T>> { entrust((0..parts).map(|_| Vec::new()).collect()) }
+    };
     joined(trustees.iter().map(|trustee| spawn_on_with(*trustee, room, parts)).collect())
 }
 
 /// Sends what part `from` has for each worker, and waits until all of it is there. Inside a process a run is moved.
 pub(super) fn send_runs<T: NoRef>(
-    arrivals: &Arrivals<T>,
+    arrivals: &RunArrivals<T>,
     from: usize,
     runs: impl IntoIterator<Item = (usize, Vec<T>)>,
 ) {
-    let arrive = const { |arrived: &mut Arrived<T>, (from, run): (usize, Vec<T>)| arrived[from] = run };
+    let arrive = const { |arrived: &mut ArrivedRuns<T>, (from, run): (usize, Vec<T>)| arrived[from] = run };
     let send = |(to, run): (usize, Vec<T>)| arrivals[to].apply_with_async(arrive, (from, run));
     let runs = runs.into_iter().filter(|(_, run)| !run.is_empty());
     let pending: Vec<_> = runs.map(send).collect();
@@ -49,7 +50,7 @@ pub(super) fn send_runs<T: NoRef>(
 }
 
 /// What has arrived.
-pub(super) fn take_runs<T: NoRef>(arrived: &Trust<Arrived<T>>) -> Arrived<T> {
+pub(super) fn take_runs<T: NoRef>(arrived: &Trust<ArrivedRuns<T>>) -> ArrivedRuns<T> {
     arrived.apply_here(std::mem::take)
 }
 
@@ -61,7 +62,7 @@ pub(super) fn balanced<T: NoRef>(uneven: Vec<(Trust<Vec<T>>, usize)>) -> DistVec
     let (trustees, spread) = Layout::block(len).on(&trustees).spread();
     let arrivals = arrivals::<T>(&trustees, trustees.len());
     let send = const {
-        |(from, first, spread, values, arrivals): (usize, usize, Spread, Trust<Vec<T>>, Arrivals<T>)| {
+        |(from, first, spread, values, arrivals): (usize, usize, Spread, Trust<Vec<T>>, RunArrivals<T>)| {
             let mut values = values.apply_here(std::mem::take);
             let mut runs = Vec::new();
             // From the end, so that what stays is not moved.
@@ -80,13 +81,13 @@ pub(super) fn balanced<T: NoRef>(uneven: Vec<(Trust<Vec<T>>, usize)>) -> DistVec
     }
     joined(fibers);
     let keep = const {
-        |(part, spread, arrived): (usize, Spread, Trust<Arrived<T>>)| {
+        |(part, spread, arrived): (usize, Spread, Trust<ArrivedRuns<T>>)| {
             let mut values = large_pages::with_capacity(spread.len_of(part));
             take_runs(&arrived).iter_mut().for_each(|run| values.append(run));
             entrust(Elements::new(part, spread, values))
         }
     };
-    let start = |(part, arrived): (usize, Trust<Arrived<T>>)| {
+    let start = |(part, arrived): (usize, Trust<ArrivedRuns<T>>)| {
         spawn_on_with(trustees[part], keep, (part, spread, arrived))
     };
     let parts = joined(arrivals.into_iter().enumerate().map(start).collect());
@@ -120,11 +121,11 @@ impl<T: NoRef + Clone> DistVec<T> {
         assert!(len == there, "a layout of {len} elements for {there} of them");
         let arrivals = self.send_all(&trustees, spread);
         let keep = const {
-            |(part, from, spread, arrived): (usize, Spread, Spread, Trust<Arrived<T>>)| {
+            |(part, from, spread, arrived): (usize, Spread, Spread, Trust<ArrivedRuns<T>>)| {
                 entrust(Elements::new(part, spread, in_order(take_runs(&arrived), from, part, spread)))
             }
         };
-        let start = |(part, arrived): (usize, Trust<Arrived<T>>)| {
+        let start = |(part, arrived): (usize, Trust<ArrivedRuns<T>>)| {
             spawn_on_with(trustees[part], keep, (part, self.spread, spread, arrived))
         };
         let parts = joined(arrivals.into_iter().enumerate().map(start).collect());
@@ -136,7 +137,7 @@ impl<T: NoRef + Clone> DistVec<T> {
     pub(super) fn replace_all(&self, others: &DistVec<T>) {
         let arrivals = others.send_all(&self.trustees(), self.spread);
         let replace = const {
-            |part: &Part<T>, (from, arrivals): (Spread, Arrivals<T>)| {
+            |part: &OwnPart<T>, (from, arrivals): (Spread, RunArrivals<T>)| {
                 let values = in_order(take_runs(&arrivals[part.number]), from, part.number, part.spread);
                 part.elements.apply_here(|elements| elements.replace(values));
             }
@@ -146,11 +147,11 @@ impl<T: NoRef + Clone> DistVec<T> {
 
     /// Sends a clone of each element to where another layout has it.
     #[track_caller]
-    fn send_all(&self, trustees: &[Trustee], spread: Spread) -> Arrivals<T> {
+    fn send_all(&self, trustees: &[Trustee], spread: Spread) -> RunArrivals<T> {
         let arrivals = arrivals::<T>(trustees, self.parts.len());
         let send = const {
-            |part: &Part<T>, (to, arrivals): (Spread, Arrivals<T>)| {
-                let mut runs: Arrived<T> = arrivals.iter().map(|_| Vec::new()).collect();
+            |part: &OwnPart<T>, (to, arrivals): (Spread, RunArrivals<T>)| {
+                let mut runs: ArrivedRuns<T> = arrivals.iter().map(|_| Vec::new()).collect();
                 part.for_each(|index, element| {
                     if let Some((at, _)) = to.find(index) {
                         runs[at].push(element.clone());
@@ -165,7 +166,7 @@ impl<T: NoRef + Clone> DistVec<T> {
 }
 
 /// The elements of a part, of what each part of another layout has sent.
-fn in_order<T>(arrived: Arrived<T>, from: Spread, part: usize, spread: Spread) -> Vec<T> {
+fn in_order<T>(arrived: ArrivedRuns<T>, from: Spread, part: usize, spread: Spread) -> Vec<T> {
     let mut runs: Vec<_> = arrived.into_iter().map(Vec::into_iter).collect();
     let mut values = large_pages::with_capacity(spread.len_of(part));
     let source = |offset| from.find(spread.index(part, offset));

@@ -8,14 +8,14 @@ use crate::{NoRef, Trust, yield_now};
 use std::panic::Location;
 
 /// One part, to a fiber of its worker.
-pub(super) struct Part<T: 'static> {
+pub(super) struct OwnPart<T: 'static> {
     /// Its place in the layout.
     pub(super) number: usize,
     pub(super) spread: Spread,
     pub(super) elements: Trust<Elements<T>>,
 }
 
-impl<T> Part<T> {
+impl<T> OwnPart<T> {
     /// How many elements it has.
     pub(super) fn len(&self) -> usize {
         self.spread.len_of(self.number)
@@ -38,7 +38,7 @@ impl<T: 'static> DistVec<T> {
     #[track_caller]
     pub(super) fn on_parts_as_is<C: NoRef + Clone, U: NoRef, F>(&self, run: F, arguments: C) -> Vec<U>
     where
-        F: FnOnce(&Part<T>, C) -> U + Send + Copy + 'static,
+        F: FnOnce(&OwnPart<T>, C) -> U + Send + Copy + 'static,
     {
         self.on_parts::<F, _, _, _>(run, arguments)
     }
@@ -50,10 +50,10 @@ impl<T: 'static> DistVec<T> {
     #[track_caller]
     pub(super) fn on_parts<N, C: NoRef + Clone, U: NoRef, F>(&self, run: F, arguments: C) -> Vec<U>
     where
-        F: FnOnce(&Part<T>, C) -> U + Send + Copy + 'static,
+        F: FnOnce(&OwnPart<T>, C) -> U + Send + Copy + 'static,
     {
         let run = move |(number, spread, elements, arguments): (usize, Spread, Trust<Elements<T>>, C)| {
-            run(&Part { number, spread, elements }, arguments)
+            run(&OwnPart { number, spread, elements }, arguments)
         };
         let at = Location::caller();
         let start = |(number, elements): (usize, &Trust<Elements<T>>)| {

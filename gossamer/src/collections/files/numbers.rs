@@ -3,7 +3,7 @@
 use crate::collections::exchange::joined;
 use crate::collections::files::{FileFailure, all_done};
 use crate::collections::layout::Spread;
-use crate::collections::parts::Part;
+use crate::collections::parts::OwnPart;
 use crate::collections::{DistVec, Elements, Layout};
 use crate::wire::row::Row;
 use crate::wire::shape::Shape;
@@ -93,7 +93,7 @@ impl<T: NoRef + Clone> DistVec<T> {
             .and_then(|file| file.set_len((self.len() * size_of::<T>()) as u64))
             .map_err(|error| FileFailure::new("creating", path, &error).into_error())?;
         let write = const {
-            |part: &Part<T>, path: PathBuf| {
+            |part: &OwnPart<T>, path: PathBuf| {
                 write_numbers(part, &path).map_err(|error| FileFailure::new("writing", &path, &error))
             }
         };
@@ -129,7 +129,7 @@ fn read_numbers<T: NoRef>(path: &Path, first: usize, count: usize) -> io::Result
     row.into_vec().map_err(|malformed| io::Error::other(malformed.to_string()))
 }
 
-fn write_numbers<T: NoRef + Clone>(part: &Part<T>, path: &Path) -> io::Result<()> {
+fn write_numbers<T: NoRef + Clone>(part: &OwnPart<T>, path: &Path) -> io::Result<()> {
     let file = std::sync::Arc::new(File::options().write(true).open(path)?);
     let (first, at_once) = (part.spread.index(part.number, 0), PIECE / size_of::<T>());
     for start in (0..part.len()).step_by(at_once) {

@@ -1,7 +1,7 @@
 //! [`DistVec::par_chunks`]: some neighbours at a time.
 
 use crate::NoRef;
-use crate::collections::parts::Part;
+use crate::collections::parts::OwnPart;
 use crate::collections::{DistVec, Elements};
 use crate::lane::catch::resume_saying;
 use crate::lane::operation::refuse_captures;
@@ -74,7 +74,7 @@ impl<T: 'static> DistVec<T> {
         F: FnOnce(usize, &mut [T], C) + Send + Copy + 'static,
     {
         assert!(size > 0, "chunks of no elements would never end");
-        let chunks = move |part: &Part<T>, (size, arguments): (usize, C)| {
+        let chunks = move |part: &OwnPart<T>, (size, arguments): (usize, C)| {
             let mut start = 0;
             while start < part.len() {
                 let end = start.saturating_add(size).min(part.len());

@@ -3,7 +3,7 @@
 use crate::collections::DistVec;
 use crate::collections::Layout;
 use crate::collections::exchange::balanced;
-use crate::collections::parts::Part;
+use crate::collections::parts::OwnPart;
 use crate::lane::operation::refuse_captures;
 use crate::wire::captured::Captured;
 use crate::{NoRef, entrust};
@@ -75,7 +75,7 @@ impl<T: NoRef + Clone> DistVec<T> {
             let blocks = self.with_layout(Layout::block(self.len()).on(&self.trustees()));
             return blocks.filter_around::<N, _, _>(closure, arguments);
         }
-        let keep = move |part: &Part<T>, arguments: C| {
+        let keep = move |part: &OwnPart<T>, arguments: C| {
             let mut kept = Vec::new();
             part.for_each(|index, element| {
                 if closure(index, element, arguments.clone()) {

@@ -2,7 +2,7 @@
 
 use crate::NoRef;
 use crate::collections::DistVec;
-use crate::collections::parts::Part;
+use crate::collections::parts::OwnPart;
 use crate::lane::operation::refuse_captures;
 use crate::wire::captured::Captured;
 
@@ -84,7 +84,7 @@ impl<T: 'static> DistVec<T> {
     where
         F: FnOnce(A, usize, &T, C) -> A + Send + Copy + 'static,
     {
-        let fold = move |part: &Part<T>, (initial, arguments): (A, C)| {
+        let fold = move |part: &OwnPart<T>, (initial, arguments): (A, C)| {
             let mut folded = Some(initial);
             part.for_each(|index, element| {
                 // It is missing only while the closure has it.

@@ -1,8 +1,8 @@
 //! [`DistVec::par_group_by`]: elements put together by a key.
 
 use crate::collections::DistVec;
-use crate::collections::exchange::{Arrivals, arrivals, balanced, send_runs, take_runs};
-use crate::collections::parts::Part;
+use crate::collections::exchange::{RunArrivals, arrivals, balanced, send_runs, take_runs};
+use crate::collections::parts::OwnPart;
 use crate::lane::operation::refuse_captures;
 use crate::wire::captured::Captured;
 use crate::{NoRef, entrust};
@@ -88,7 +88,7 @@ impl<T: NoRef + Clone> DistVec<T> {
         F: FnOnce(usize, &T, C) -> K + Send + Copy + 'static,
     {
         let arrivals = arrivals::<(K, Vec<T>)>(&self.trustees(), self.parts.len());
-        let group = move |part: &Part<T>, (arrivals, arguments): (Arrivals<(K, Vec<T>)>, C)| {
+        let group = move |part: &OwnPart<T>, (arrivals, arguments): (RunArrivals<(K, Vec<T>)>, C)| {
             let mut groups = Groups::default();
             part.for_each(|index, element| {
                 groups.of(key(index, element, arguments.clone())).push(element.clone());
@@ -103,7 +103,7 @@ impl<T: NoRef + Clone> DistVec<T> {
         };
         self.on_parts::<N, _, _, _>(group, (arrivals.clone(), arguments));
         let merge = const {
-            |part: &Part<T>, arrivals: Arrivals<(K, Vec<T>)>| {
+            |part: &OwnPart<T>, arrivals: RunArrivals<(K, Vec<T>)>| {
                 let mut groups = Groups::default();
                 for (key, mut values) in take_runs(&arrivals[part.number]).into_iter().flatten() {
                     groups.of(key).append(&mut values);

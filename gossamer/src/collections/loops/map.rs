@@ -1,6 +1,6 @@
 //! [`DistVec::par_map`]: a vector made of another, where that is.
 
-use crate::collections::parts::Part;
+use crate::collections::parts::OwnPart;
 use crate::collections::{DistVec, Elements};
 use crate::lane::operation::refuse_captures;
 use crate::sys::memory::large_pages;
@@ -66,7 +66,7 @@ impl<T: 'static> DistVec<T> {
     where
         F: FnOnce(usize, &T, C) -> U + Send + Copy + 'static,
     {
-        let map = move |part: &Part<T>, arguments: C| {
+        let map = move |part: &OwnPart<T>, arguments: C| {
             let mut mapped = large_pages::with_capacity(part.len());
             part.for_each(|index, element| mapped.push(closure(index, element, arguments.clone())));
             entrust(Elements::new(part.number, part.spread, mapped))

@@ -2,7 +2,7 @@
 
 use crate::NoRef;
 use crate::collections::DistVec;
-use crate::collections::parts::Part;
+use crate::collections::parts::OwnPart;
 use crate::lane::operation::refuse_captures;
 use crate::trust::require_constant;
 use crate::wire::captured::Captured;
@@ -152,7 +152,7 @@ impl<T: 'static> DistVec<T> {
         F: FnOnce(usize, &T, C) -> U + Send + Copy + 'static,
         R: FnOnce(U, U, C) -> U + Send + Copy + 'static,
     {
-        let of_part = move |part: &Part<T>, arguments: C| {
+        let of_part = move |part: &OwnPart<T>, arguments: C| {
             let mut reduced: Option<U> = None;
             part.for_each(|index, element| {
                 let mapped = map(index, element, arguments.clone());

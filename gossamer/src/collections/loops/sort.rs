@@ -2,9 +2,9 @@
 //!
 //! The sorts are those of the standard library. Its stable one finds rows that are sorted already, and merges them: so it is the merge, too.
 
-use crate::collections::exchange::{Arrivals, arrivals, send_runs, take_runs};
+use crate::collections::exchange::{RunArrivals, arrivals, send_runs, take_runs};
 use crate::collections::loops::select::waited;
-use crate::collections::parts::Part;
+use crate::collections::parts::OwnPart;
 use crate::collections::{DistVec, Elements, Layout};
 use crate::sys::memory::large_pages;
 use crate::{NoRef, Trust};
@@ -32,7 +32,7 @@ impl<T: NoRef + Clone> DistVec<T> {
         let splits = self.cuts::<N, _, _>(compare, arguments.clone());
         let arrivals = arrivals::<T>(&self.trustees(), self.parts.len());
         let send = const {
-            |part: &Part<T>, (splits, arrivals): (Splits, Arrivals<T>)| {
+            |part: &OwnPart<T>, (splits, arrivals): (Splits, RunArrivals<T>)| {
                 let others = (0..arrivals.len()).filter(|to| *to != part.number);
                 let run = |to: usize| {
                     let own = splits[to][part.number]..splits[to + 1][part.number];
@@ -44,7 +44,7 @@ impl<T: NoRef + Clone> DistVec<T> {
             }
         };
         self.on_parts_as_is(send, (splits.clone(), arrivals.clone()));
-        let merge = move |part: &Part<T>, (splits, arrivals, arguments): (Splits, Arrivals<T>, C)| {
+        let merge = move |part: &OwnPart<T>, (splits, arrivals, arguments): (Splits, RunArrivals<T>, C)| {
             let own = splits[part.number][part.number]..splits[part.number + 1][part.number];
             let mut lower = take_runs(&arrivals[part.number]);
             let upper = lower.split_off(part.number);

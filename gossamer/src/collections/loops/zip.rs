@@ -1,7 +1,7 @@
 //! [`DistVec::par_zip`]: two vectors whose elements lie side by side.
 
 use crate::collections::element_loop::take_turn;
-use crate::collections::parts::Part;
+use crate::collections::parts::OwnPart;
 use crate::collections::{DistVec, Elements};
 use crate::lane::operation::refuse_captures;
 use crate::wire::captured::Captured;
@@ -80,7 +80,7 @@ impl<T: 'static> DistVec<T> {
             other.len(),
             other.spread.words(),
         );
-        let zip = move |part: &Part<T>, (other, arguments): (DistVec<U>, C)| {
+        let zip = move |part: &OwnPart<T>, (other, arguments): (DistVec<U>, C)| {
             let theirs: &Trust<Elements<U>> = &other.parts[part.number];
             let mut done = 0;
             while done < part.len() {
