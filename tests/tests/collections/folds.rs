@@ -261,3 +261,16 @@ fn vectors_that_lie_apart_are_not_zipped() {
         assert!(panic_text(|| blocks.par_zip(&blocks, |_, _, _| ())).contains("as two at once"));
     });
 }
+
+#[test]
+fn a_second_closure_goes_to_other_nodes_only_as_a_constant() {
+    on_nodes(2, 1, || {
+        let vector = DistVec::filled(4, 1_u64);
+        let itself = const { |_: usize, element: &u64| *element };
+        let text = panic_text(|| vector.par_map_reduce(itself, |one, other| one + other));
+        assert!(text.contains("`par_map_reduce` cannot send its last closure to another node"), "{text}");
+        assert_eq!(vector.par_map_reduce(itself, const { |one, other| one + other }), Some(4));
+        let here = DistVec::filled(Layout::block(4).on(&[Trustee::here()]), 1_u64);
+        assert_eq!(here.par_map_reduce(itself, |one, other| one + other), Some(4));
+    });
+}
