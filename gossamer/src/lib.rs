@@ -128,6 +128,10 @@ pub use worker::config::Config;
 #[doc(hidden)]
 pub mod __private {
     pub use crate::__place as place;
+    pub use crate::collections::par_fold::{
+        par_fold_with_arguments_first as par_fold_with,
+        par_map_reduce_with_arguments_first as par_map_reduce_with,
+    };
     pub use crate::collections::par_for_each::par_for_each_with_arguments_first as par_for_each_with;
     pub use crate::lane::place::{GOSSAMER_PLACES, Place};
     pub use crate::rack::collective::on_each_node_with_arguments_first as on_each_node;

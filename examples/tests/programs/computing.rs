@@ -64,3 +64,70 @@ fn the_crawler_fetches_each_page_of_a_site_once() {
         assert_eq!(asked.iter().collect::<HashSet<_>>().len(), 401);
     }
 }
+
+/// A file of data that an example makes, which is removed with it.
+struct Made(std::path::PathBuf);
+
+impl Made {
+    fn by(program: &str, count: &str) -> Self {
+        let name = std::path::Path::new(program).file_name().unwrap().to_str().unwrap();
+        let path = std::env::temp_dir().join(format!("gossamer-{name}-{}", std::process::id()));
+        let made = Self(path);
+        assert_eq!(Nodes::start(program, 1, &["make", made.path(), count]).wait().status, Some(0));
+        made
+    }
+
+    fn path(&self) -> &str {
+        self.0.to_str().unwrap()
+    }
+}
+
+impl Drop for Made {
+    fn drop(&mut self) {
+        _ = std::fs::remove_file(&self.0);
+    }
+}
+
+#[test]
+fn the_points_of_a_file_are_grouped_around_their_places() {
+    let program = env!("CARGO_BIN_EXE_kmeans");
+    let points = Made::by(program, "9000");
+    for nodes in [1, 2] {
+        let ended = Nodes::start(program, nodes, &[points.path(), "3"]).wait();
+        assert_eq!(ended.errors, "");
+        let text = ended.text();
+        let found: Vec<Vec<f64>> =
+            text.lines().map(|line| line.split(' ').filter_map(|word| word.parse().ok()).collect()).collect();
+        assert_eq!(found.len(), 3, "{text}");
+        for (place, found) in found.iter().enumerate() {
+            let expected = [3000.0, 10.0 * place as f64, 5.0 * place as f64];
+            assert!(
+                found.iter().zip(expected).all(|(found, expected)| (found - expected).abs() < 0.01),
+                "{text}"
+            );
+        }
+    }
+}
+
+#[test]
+fn the_pages_of_a_file_are_ranked_as_by_a_plain_loop() {
+    let program = env!("CARGO_BIN_EXE_pagerank");
+    let links = Made::by(program, "3000");
+    let pages: Vec<Vec<usize>> =
+        (0..3000_usize).map(|page| if page == 0 { vec![] } else { vec![page / 2, page / 3] }).collect();
+    let mut ranks = vec![1.0_f64 / 3000.0; 3000];
+    for _ in 0..50 {
+        let mut next = vec![(0.15 + 0.85 * ranks[0]) / 3000.0; 3000];
+        for (page, links) in pages.iter().enumerate() {
+            links.iter().for_each(|to| next[*to] += 0.85 * ranks[page] / 2.0);
+        }
+        ranks = next;
+    }
+    let mut expected: Vec<_> = ranks.into_iter().enumerate().collect();
+    expected.sort_by(|one, other| other.1.total_cmp(&one.1));
+    let expected: String = expected[..5].iter().map(|(page, rank)| format!("{page} {rank:.6}\n")).collect();
+    for nodes in [1, 2] {
+        let ended = Nodes::start(program, nodes, &[links.path()]).wait();
+        assert_eq!((ended.text(), ended.errors.as_str()), (expected.as_str(), ""));
+    }
+}

@@ -64,19 +64,47 @@ const SHARDED_METHODS: [(&str, Arguments); 6] = [
 const SHARDED_CALLS: usize = 4;
 
 /// Those of a `DistVec` that are called on a value. Many other types have an `update`, of a closure alone.
-const DIST_VEC_METHODS: [(&str, Arguments); 12] = [
+const DIST_VEC_METHODS: [(&str, Arguments); 10] = [
     ("update", Arguments::Captures("update_with")),
     ("update_then", Arguments::Captures("update_with_then")),
     ("update_async", Arguments::Captures("update_with_async")),
     ("updates", Arguments::Captures("updates_with")),
     ("updates_marking", Arguments::Captures("updates_marking_with")),
-    ("par_for_each", Arguments::Captures("par_for_each_with")),
     ("update_with", Arguments::Explicit),
     ("update_with_then", Arguments::Explicit),
     ("update_with_async", Arguments::Explicit),
     ("updates_with", Arguments::Explicit),
     ("updates_marking_with", Arguments::Explicit),
+];
+
+/// Those of its loops. Some of the names are known from rayon, where a closure that captures nothing may be a constant as well.
+const LOOP_METHODS: [(&str, Arguments); 26] = [
+    ("par_for_each", Arguments::Captures("par_for_each_with")),
+    ("par_map", Arguments::Captures("par_map_with")),
+    ("par_filter", Arguments::Captures("par_filter_with")),
+    ("par_fold", Arguments::Captures("par_fold_with")),
+    ("par_reduce", Arguments::Captures("par_reduce_with")),
+    ("par_map_reduce", Arguments::Captures("par_map_reduce_with")),
+    ("par_zip", Arguments::Captures("par_zip_with")),
+    ("par_chunks", Arguments::Captures("par_chunks_with")),
+    ("par_group_by", Arguments::Captures("par_group_by_with")),
+    ("par_sort_by", Arguments::Captures("par_sort_by_with")),
+    ("par_sort_by_key", Arguments::Captures("par_sort_by_key_with")),
+    ("par_sort_unstable_by", Arguments::Captures("par_sort_unstable_by_with")),
+    ("par_sort_unstable_by_key", Arguments::Captures("par_sort_unstable_by_key_with")),
     ("par_for_each_with", Arguments::Explicit),
+    ("par_map_with", Arguments::Explicit),
+    ("par_filter_with", Arguments::Explicit),
+    ("par_fold_with", Arguments::Explicit),
+    ("par_reduce_with", Arguments::Explicit),
+    ("par_map_reduce_with", Arguments::Explicit),
+    ("par_zip_with", Arguments::Explicit),
+    ("par_chunks_with", Arguments::Explicit),
+    ("par_group_by_with", Arguments::Explicit),
+    ("par_sort_by_with", Arguments::Explicit),
+    ("par_sort_by_key_with", Arguments::Explicit),
+    ("par_sort_unstable_by_with", Arguments::Explicit),
+    ("par_sort_unstable_by_key_with", Arguments::Explicit),
 ];
 
 /// Those of its type.
@@ -96,8 +124,14 @@ const FUNCTIONS: [(&str, Arguments); 5] = [
 const RACK_FUNCTIONS: [(&str, Arguments); 1] = [("on_each_node", Arguments::Explicit)];
 
 /// Those in `gossamer::collections`.
-const COLLECTIONS_FUNCTIONS: [(&str, Arguments); 2] =
-    [("par_for_each", Arguments::Captures("par_for_each_with")), ("par_for_each_with", Arguments::Explicit)];
+const COLLECTIONS_FUNCTIONS: [(&str, Arguments); 6] = [
+    ("par_for_each", Arguments::Captures("par_for_each_with")),
+    ("par_fold", Arguments::Captures("par_fold_with")),
+    ("par_map_reduce", Arguments::Captures("par_map_reduce_with")),
+    ("par_for_each_with", Arguments::Explicit),
+    ("par_fold_with", Arguments::Explicit),
+    ("par_map_reduce_with", Arguments::Explicit),
+];
 
 /// How the called function is written, which says how to write the one that takes the arguments first.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -134,6 +168,7 @@ impl Delegation {
                 find(&DIST_VEC_METHODS, &name)
                     .filter(|(called, _)| *called != "update" || call.args.len() > 1)
             })
+            .or_else(|| find(&LOOP_METHODS, &name))
             .or_else(|| find(&TRUSTEE_METHODS, &name).filter(|_| name != "spawn" || on_trustee()))?;
         Self::of_closure(called, Callee::Method, call.args.iter(), scopes)
     }
@@ -164,9 +199,14 @@ impl Delegation {
 
 /// Where the closure stands among so many arguments.
 fn position(call: &str, arguments: Arguments, given: usize) -> Option<usize> {
-    let callback = usize::from(call.ends_with("_then"));
+    let callback = usize::from(call.ends_with("_then") || is_two(call));
     let explicit = usize::from(arguments == Arguments::Explicit);
     given.checked_sub(1 + callback + explicit)
+}
+
+/// Whether a call delegates the argument at its end, too: a closure that captures nothing.
+pub(super) fn is_two(call: &str) -> bool {
+    call.starts_with("par_map_reduce")
 }
 
 /// Where a trust's method takes a closure that may capture.

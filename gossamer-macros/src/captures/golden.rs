@@ -81,6 +81,14 @@ fn closures_for_elements_are_known_by_their_calls() {
         }",
     );
     assert_rewritten(
+        "fn least(v: &DistVec<u64>, a: u64) { v.par_map_reduce(|_, n| n + a, |n, m| n.min(m)); v.par_sort_by_key(|n| *n); v.par_fold(0, |s, _, n| s + n * a); }",
+        "fn least(v: &DistVec<u64>, a: u64) {
+            v.__par_map_reduce_with((a,), const { |_, n, (a,)| { place!{} n + a } }, const { |n, m| n.min(m) });
+            v.par_sort_by_key(const { |n| { place!{} *n } });
+            v.__par_fold_with(0, (a,), const { |s, _, n, (a,)| { place!{} s + n * a } });
+        }",
+    );
+    assert_rewritten(
         "fn make(a: usize) { DistVec::from_fn(9, |i| i + a); collections::DistVec::<usize>::from_fn(9, |i| i); }",
         "fn make(a: usize) {
             DistVec::__from_fn_with(9, (a,), const { |i, (a,)| { place!{} i + a } });

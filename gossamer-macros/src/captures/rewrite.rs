@@ -9,7 +9,7 @@ use syn::{
     Token, parse_quote,
 };
 
-use super::call::{Arguments, Callee, Delegation, closure_mut};
+use super::call::{Arguments, Callee, Delegation, closure_mut, is_two};
 use super::frame::{Capture, Seen, Taken};
 
 /// The largest tuple that is `NoRef`; more captures travel as a tuple of tuples.
@@ -130,6 +130,12 @@ fn make_constant(arguments: &mut Punctuated<Expr, Token![,]>, delegation: &Deleg
         take_captures(closure, captures);
     }
     *argument = constant(argument);
+    if is_two(delegation.call)
+        && let Some(last) = arguments.last_mut()
+        && closure_mut(last).is_some()
+    {
+        *last = constant(last);
+    }
     if delegation.arguments == Arguments::Explicit {
         let mut swapped: Vec<Expr> = std::mem::take(arguments).into_iter().collect();
         swapped.swap(position, position + 1);

@@ -34,11 +34,18 @@ use std::sync::Arc;
 /// | many elements, anywhere | [`gather`](Self::gather), [`gather_into`](Self::gather_into), [`scatter`](Self::scatter) | one for some thousands |
 /// | many small changes, anywhere | [`updates`](Self::updates) | one for some thousands |
 /// | neighbours | [`range`](Self::range), [`set_range`](Self::set_range) | one for each worker that has any |
-/// | each element, where it is | [`par_for_each`](Self::par_for_each), [`map_all`](Self::map_all) | a few for each worker |
+/// | each element, where it is | [`par_for_each`](Self::par_for_each), [`map_all`](Self::map_all), [loops](Self#loops) | a few for each worker |
+/// | another order | [`par_sort`](Self::par_sort) and its like, [`par_group_by`](Self::par_group_by), [`with_layout`](Self::with_layout) | one for each pair of workers |
 /// | this worker's own elements | [`local`](Self::local) | none |
 ///
 /// Requests of one fiber to elements of one worker are served in the order in which they were sent; nothing is promised between
 /// elements of different workers, nor between fibers.
+///
+/// # Loops
+/// The methods that begin with `par_` go through all elements, on all workers of the layout at once, and wait until that is done. Their closures get
+/// the index of an element and the element. They run as delegated ones, which cannot wait; between two turns of some 100 us a worker does what
+/// others have sent. What depends on an order is the same each time for the same layout. If the closure panics the panic reaches the caller,
+/// with the index of the element: its worker goes no further, the others are stopped, the vector stays as it is by then.
 ///
 /// # Panics
 /// A closure that panics ends its request, as with [`Trust::apply`]: the panic reaches the caller, with the line that called. The element

@@ -109,10 +109,14 @@ impl<T: 'static> DistVec<T> {
 }
 
 /// Calls the closure for as many elements as fit a turn, from `first` on, and returns where to go on.
-fn take_turn<T>(elements: &mut Elements<T>, first: usize, mut closure: impl FnMut(usize, &mut T)) -> usize {
+pub(super) fn take_turn<T>(
+    elements: &mut Elements<T>,
+    first: usize,
+    mut closure: impl FnMut(usize, &mut T),
+) -> usize {
     let (begun, mut at) = (Instant::now(), first);
     let run = AssertUnwindSafe(|| {
-        let mut left = elements.indexed_mut().skip(first);
+        let mut left = elements.indexed_mut_from(first);
         loop {
             for (index, element) in left.by_ref().take(BETWEEN) {
                 closure(index, element);

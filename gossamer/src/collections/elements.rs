@@ -2,7 +2,7 @@
 
 use crate::collections::layout::Spread;
 use std::fmt;
-use std::ops::{Deref, DerefMut};
+use std::ops::{Deref, DerefMut, Range};
 
 /// The elements of a [`DistVec`](crate::collections::DistVec) on one worker, as a slice: what closures get that are applied to a part as a
 /// whole.
@@ -20,6 +20,22 @@ impl<T> Elements<T> {
     pub(super) fn new(part: usize, spread: Spread, values: Vec<T>) -> Self {
         assert_eq!(values.len(), spread.len_of(part), "a part has its elements");
         Self { values, part, spread, marked: Vec::new() }
+    }
+
+    /// Puts as many others in the place of all.
+    pub(super) fn replace(&mut self, values: Vec<T>) {
+        assert_eq!(values.len(), self.values.len(), "a part has its elements");
+        self.values = values;
+    }
+
+    /// Keeps the elements at these places, and puts others before and behind them, as many as are taken away: in the same memory.
+    pub(super) fn keep_between(&mut self, kept: Range<usize>, before: Vec<Vec<T>>, behind: Vec<Vec<T>>) {
+        let len = self.values.len();
+        let others: usize = before.iter().chain(&behind).map(Vec::len).sum();
+        assert_eq!(kept.len() + others, len, "a part has its elements");
+        self.values.truncate(kept.end);
+        drop(self.values.splice(..kept.start, before.into_iter().flatten()));
+        behind.into_iter().for_each(|mut run| self.values.append(&mut run));
     }
 
     /// The index, in the whole, of an element of this slice.
@@ -68,8 +84,17 @@ impl<T> Elements<T> {
 
     /// As [`indexed`](Self::indexed), to be changed.
     pub fn indexed_mut(&mut self) -> impl ExactSizeIterator<Item = (usize, &mut T)> {
+        self.indexed_mut_from(0)
+    }
+
+    /// Those from a place on. What is before it is not even passed over, as `skip` would.
+    pub(super) fn indexed_mut_from(
+        &mut self,
+        first: usize,
+    ) -> impl ExactSizeIterator<Item = (usize, &mut T)> {
         let (part, spread) = (self.part, self.spread);
-        self.values.iter_mut().enumerate().map(move |(offset, value)| (spread.index(part, offset), value))
+        let left = self.values[first..].iter_mut().enumerate();
+        left.map(move |(offset, value)| (spread.index(part, first + offset), value))
     }
 }
 

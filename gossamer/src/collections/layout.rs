@@ -106,6 +106,10 @@ impl Spread {
         self.parts
     }
 
+    pub(super) fn is_cyclic(self) -> bool {
+        self.is_cyclic
+    }
+
     /// The part that has an element, and the element's place in it.
     #[inline(always)]
     pub(super) fn find(self, index: usize) -> Option<(usize, Offset)> {

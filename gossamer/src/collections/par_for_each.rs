@@ -83,7 +83,7 @@ pub fn par_for_each_with_arguments_first<C: Captured + Clone, F>(
 }
 
 /// The numbers that no worker has yet.
-struct Remaining {
+pub(super) struct Remaining {
     left: Range<usize>,
     /// A chunk is a part of what is left, by this.
     divisor: usize,
@@ -103,36 +103,56 @@ fn for_each_around<N, C: NoRef + Clone, F>(range: Range<usize>, closure: F, argu
 where
     F: FnOnce(usize, C) + Send + Copy + 'static,
 {
+    let body = move |remaining: &Trust<Remaining>, arguments: C| {
+        run_chunks(remaining, |number, _| closure(number, arguments.clone()));
+    };
+    on_all_workers::<N, _, _, _>(range, body, arguments);
+}
+
+/// Runs a closure in a fiber on each worker, with the numbers that they share, and returns the results in the order of the workers. Of the
+/// user's closures it captures the one of type `N`, or one that was asked about (`require_constant`), and nothing else.
+#[track_caller]
+pub(super) fn on_all_workers<N, C: NoRef + Clone, U: NoRef, F>(
+    range: Range<usize>,
+    body: F,
+    arguments: C,
+) -> Vec<U>
+where
+    F: FnOnce(&Trust<Remaining>, C) -> U + Send + Copy + 'static,
+{
     let trustees = Trustee::all();
     let remaining = Remaining { left: range, divisor: SHARE * trustees.len() };
     let remaining = entrust(remaining);
-    let body = move |(remaining, arguments): (Trust<Remaining>, C)| {
-        run_chunks(&remaining, |number| closure(number, arguments.clone()));
-    };
+    let body = move |(remaining, arguments): (Trust<Remaining>, C)| body(&remaining, arguments);
     let mut fibers = Vec::new();
     // Not `map`, whose closure would stand for the caller in the report of a panic.
     for trustee in trustees {
         let arguments = (remaining.clone(), arguments.clone());
         fibers.push(spawn_around::<N, _, _, _>(trustee, body, arguments, Location::caller()));
     }
-    let mut first = None;
+    let (mut results, mut first) = (Vec::new(), None);
     for fiber in fibers {
-        if let Err(error) = fiber.try_join() {
-            first.get_or_insert(error);
+        match fiber.try_join() {
+            Ok(result) => results.push(result),
+            Err(error) => {
+                first.get_or_insert(error);
+            }
         }
     }
-    if let Some(error) = first {
-        rethrow(error, Location::caller());
+    match first {
+        None => results,
+        Some(error) => rethrow(error, Location::caller()),
     }
 }
 
-/// Runs chunk after chunk, until there are none. After a panic nobody begins another.
-fn run_chunks(remaining: &Trust<Remaining>, mut closure: impl FnMut(usize)) {
+/// Calls a closure for each number of chunk after chunk, until there are none, and says whether a chunk begins with it. After a panic nobody
+/// begins another.
+pub(super) fn run_chunks(remaining: &Trust<Remaining>, mut closure: impl FnMut(usize, bool)) {
     let mut at = 0;
     let run = AssertUnwindSafe(|| {
-        each_taken(remaining, |number| {
+        each_taken(remaining, |number, is_first| {
             at = number;
-            closure(number);
+            closure(number, is_first);
         });
     });
     if let Err(payload) = catch_unwind(run) {
@@ -145,7 +165,7 @@ fn run_chunks(remaining: &Trust<Remaining>, mut closure: impl FnMut(usize)) {
 }
 
 /// Calls the closure for each number that this fiber takes. The next chunk is asked for while one is gone through.
-fn each_taken(remaining: &Trust<Remaining>, mut closure: impl FnMut(usize)) {
+fn each_taken(remaining: &Trust<Remaining>, mut closure: impl FnMut(usize, bool)) {
     let take = const { |remaining: &mut Remaining| remaining.take() };
     let mut between = 1;
     let mut next = remaining.apply_async(take);
@@ -158,7 +178,7 @@ fn each_taken(remaining: &Trust<Remaining>, mut closure: impl FnMut(usize)) {
         let mut numbers = start..end;
         while !numbers.is_empty() {
             let begun = Instant::now();
-            numbers.by_ref().take(between).for_each(&mut closure);
+            numbers.by_ref().take(between).for_each(|number| closure(number, number == start));
             between =
                 if begun.elapsed() < TURN { (between * 2).min(MOST_BETWEEN) } else { (between / 2).max(1) };
             yield_now();

@@ -94,6 +94,15 @@ fn visit() {
 }
 
 #[test]
+fn a_loop_goes_on_where_its_last_turn_ended_however_many_elements_are_before() {
+    in_runtime(1, || {
+        let vector = DistVec::filled(3_000_000, 0_u8);
+        vector.par_for_each(|_, element| *element += 1);
+        assert_eq!(vector.par_fold(0, |sum, _, element| sum + usize::from(*element)), [3_000_000]);
+    });
+}
+
+#[test]
 fn a_loop_over_elements_lets_others_use_them() {
     in_runtime(2, || {
         // A turn of the loop, and an update, and so on: the loop ends when it has seen the update.

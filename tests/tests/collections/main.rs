@@ -1,9 +1,12 @@
 //! Collections: vectors whose elements are spread over workers, against `Vec`.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by it")]
 
+mod files;
+mod folds;
 mod handles;
 mod loops;
 mod oracle;
+mod sorts;
 mod trouble;
 mod updates;
 

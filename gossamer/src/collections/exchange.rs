@@ -1,0 +1,175 @@
+//! Values that go from each of some workers to each of others, a run for each pair of them.
+
+use crate::collections::layout::Spread;
+use crate::collections::parts::OwnPart;
+use crate::collections::{DistVec, Elements, Layout};
+use crate::sys::memory::large_pages;
+use crate::trust::rethrow;
+use crate::{JoinHandle, NoRef, Trust, Trustee, entrust, spawn_on_with};
+use std::panic::Location;
+
+/// What has come to one worker: a run from each part.
+pub(super) type ArrivedRuns<T> = Vec<Vec<T>>;
+
+/// Where values arrive that are sent to each of some workers.
+pub(super) type RunArrivals<T> = Vec<Trust<ArrivedRuns<T>>>;
+
+/// The results, in order, of fibers that have been started at once.
+#[track_caller]
+pub(super) fn joined<U>(fibers: Vec<JoinHandle<U>>) -> Vec<U> {
+    let (mut results, at) = (Vec::new(), Location::caller());
+    for fiber in fibers {
+        match fiber.try_join() {
+            Ok(result) => results.push(result),
+            Err(error) => rethrow(error, at),
+        }
+    }
+    results
+}
+
+/// Makes room on each of some workers for a run from each of so many parts.
+#[track_caller]
+pub(super) fn arrivals<T: NoRef>(trustees: &[Trustee], parts: usize) -> RunArrivals<T> {
+    let room = const {
+        |parts: usize| -> Trust<ArrivedRuns<T>> { entrust((0..parts).map(|_| Vec::new()).collect()) }
+    };
+    joined(trustees.iter().map(|trustee| spawn_on_with(*trustee, room, parts)).collect())
+}
+
+/// Sends what part `from` has for each worker, and waits until all of it is there. Inside a process a run is moved.
+pub(super) fn send_runs<T: NoRef>(
+    arrivals: &RunArrivals<T>,
+    from: usize,
+    runs: impl IntoIterator<Item = (usize, Vec<T>)>,
+) {
+    let arrive = const { |arrived: &mut ArrivedRuns<T>, (from, run): (usize, Vec<T>)| arrived[from] = run };
+    let send = |(to, run): (usize, Vec<T>)| arrivals[to].apply_with_async(arrive, (from, run));
+    let runs = runs.into_iter().filter(|(_, run)| !run.is_empty());
+    let pending: Vec<_> = runs.map(send).collect();
+    pending.into_iter().for_each(|pending| pending.wait());
+}
+
+/// What has arrived.
+pub(super) fn take_runs<T: NoRef>(arrived: &Trust<ArrivedRuns<T>>) -> ArrivedRuns<T> {
+    arrived.apply_here(std::mem::take)
+}
+
+/// A vector in blocks of what some workers have, one after another: of each a property, and how many it has.
+#[track_caller]
+pub(super) fn balanced<T: NoRef>(uneven: Vec<(Trust<Vec<T>>, usize)>) -> DistVec<T> {
+    let trustees: Vec<_> = uneven.iter().map(|(values, _)| values.trustee()).collect();
+    let len = uneven.iter().map(|(_, count)| count).sum();
+    let (trustees, spread) = Layout::block(len).on(&trustees).spread();
+    let arrivals = arrivals::<T>(&trustees, trustees.len());
+    let send = const {
+        |(from, first, spread, values, arrivals): (usize, usize, Spread, Trust<Vec<T>>, RunArrivals<T>)| {
+            let mut values = values.apply_here(std::mem::take);
+            let mut runs = Vec::new();
+            // From the end, so that what stays is not moved.
+            for to in (0..arrivals.len()).rev() {
+                let start = spread.index(to, 0).max(first).min(first + values.len());
+                runs.push((to, values.split_off(start - first)));
+            }
+            send_runs(&arrivals, from, runs);
+        }
+    };
+    let (mut fibers, mut first) = (Vec::new(), 0);
+    for (from, (values, count)) in uneven.into_iter().enumerate() {
+        let arguments = (from, first, spread, values, arrivals.clone());
+        fibers.push(spawn_on_with(trustees[from], send, arguments));
+        first += count;
+    }
+    joined(fibers);
+    let keep = const {
+        |(part, spread, arrived): (usize, Spread, Trust<ArrivedRuns<T>>)| {
+            let mut values = large_pages::with_capacity(spread.len_of(part));
+            take_runs(&arrived).iter_mut().for_each(|run| values.append(run));
+            entrust(Elements::new(part, spread, values))
+        }
+    };
+    let start = |(part, arrived): (usize, Trust<ArrivedRuns<T>>)| {
+        spawn_on_with(trustees[part], keep, (part, spread, arrived))
+    };
+    let parts = joined(arrivals.into_iter().enumerate().map(start).collect());
+    DistVec { parts: parts.into(), spread }
+}
+
+impl<T: NoRef + Clone> DistVec<T> {
+    /// A vector of clones of the elements, in another layout.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::collections::{DistVec, Layout};
+    /// let blocks = DistVec::from_fn(5, |index| index);
+    /// let turns = blocks.with_layout(Layout::cyclic(5));
+    /// assert_eq!(turns.to_vec(), blocks.to_vec());
+    /// assert_eq!(turns.local(|elements| elements.to_vec()), Some(vec![0, 2, 4]));
+    /// # });
+    /// ```
+    ///
+    /// # Cost
+    /// A request from each worker that has any to each that gets any, with all of them: some are on their way to their
+    /// worker for the second time in memory. Two fibers on each worker.
+    ///
+    /// # Panics
+    /// If it is a layout of another number of elements; as [`from_fn`](Self::from_fn).
+    #[track_caller]
+    #[must_use]
+    pub fn with_layout(&self, layout: impl Into<Layout>) -> DistVec<T> {
+        let (trustees, spread) = layout.into().spread();
+        let (len, there) = (spread.len(), self.len());
+        assert!(len == there, "a layout of {len} elements for {there} of them");
+        let arrivals = self.send_all(&trustees, spread);
+        let keep = const {
+            |(part, from, spread, arrived): (usize, Spread, Spread, Trust<ArrivedRuns<T>>)| {
+                entrust(Elements::new(part, spread, in_order(take_runs(&arrived), from, part, spread)))
+            }
+        };
+        let start = |(part, arrived): (usize, Trust<ArrivedRuns<T>>)| {
+            spawn_on_with(trustees[part], keep, (part, self.spread, spread, arrived))
+        };
+        let parts = joined(arrivals.into_iter().enumerate().map(start).collect());
+        DistVec { parts: parts.into(), spread }
+    }
+
+    /// Puts clones of the elements of another vector of this length in the place of these.
+    #[track_caller]
+    pub(super) fn replace_all(&self, others: &DistVec<T>) {
+        let arrivals = others.send_all(&self.trustees(), self.spread);
+        let replace = const {
+            |part: &OwnPart<T>, (from, arrivals): (Spread, RunArrivals<T>)| {
+                let values = in_order(take_runs(&arrivals[part.number]), from, part.number, part.spread);
+                part.elements.apply_here(|elements| elements.replace(values));
+            }
+        };
+        self.on_parts_as_is(replace, (others.spread, arrivals));
+    }
+
+    /// Sends a clone of each element to where another layout has it.
+    #[track_caller]
+    fn send_all(&self, trustees: &[Trustee], spread: Spread) -> RunArrivals<T> {
+        let arrivals = arrivals::<T>(trustees, self.parts.len());
+        let send = const {
+            |part: &OwnPart<T>, (to, arrivals): (Spread, RunArrivals<T>)| {
+                let mut runs: ArrivedRuns<T> = arrivals.iter().map(|_| Vec::new()).collect();
+                part.for_each(|index, element| {
+                    if let Some((at, _)) = to.find(index) {
+                        runs[at].push(element.clone());
+                    }
+                });
+                send_runs(&arrivals, part.number, runs.into_iter().enumerate());
+            }
+        };
+        self.on_parts_as_is(send, (spread, arrivals.clone()));
+        arrivals
+    }
+}
+
+/// The elements of a part, of what each part of another layout has sent.
+fn in_order<T>(arrived: ArrivedRuns<T>, from: Spread, part: usize, spread: Spread) -> Vec<T> {
+    let mut runs: Vec<_> = arrived.into_iter().map(Vec::into_iter).collect();
+    let mut values = large_pages::with_capacity(spread.len_of(part));
+    let source = |offset| from.find(spread.index(part, offset));
+    values.extend((0..spread.len_of(part)).filter_map(source).filter_map(|(source, _)| runs[source].next()));
+    values
+}

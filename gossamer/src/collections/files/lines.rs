@@ -1,0 +1,82 @@
+//! The lines of a text file as a [`DistVec`].
+
+use crate::collections::DistVec;
+use crate::collections::exchange::{balanced, joined};
+use crate::collections::files::{FileFailure, all_done};
+use crate::{Trust, Trustee, entrust, spawn_on_with, unblock};
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+
+impl DistVec<String> {
+    /// The lines of a text file, without what ends them (`\n`, or `\r\n`), in blocks over all workers.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// # let path = std::env::temp_dir().join(format!("gossamer-lines-{}", std::process::id()));
+    /// std::fs::write(&path, "one\ntwo\nthree\n").unwrap();
+    /// let lines = gossamer::collections::DistVec::from_lines(&path).unwrap();
+    /// assert_eq!(lines.to_vec(), ["one", "two", "three"]);
+    /// # std::fs::remove_file(path).unwrap();
+    /// # });
+    /// ```
+    ///
+    /// # Cost
+    /// Each worker has as many bytes of the file read, by a thread of the [pool](crate::unblock): the lines that begin in them. So all nodes
+    /// need the file under this path. Lines then move to a neighbour where each worker is to have as many. Four fibers on each worker.
+    ///
+    /// # Errors
+    /// If a node cannot read the file, or a line is not UTF-8. What is written to the file meanwhile may be there or not.
+    ///
+    /// # Panics
+    /// As [`from_fn`](Self::from_fn).
+    #[track_caller]
+    pub fn from_lines(path: impl AsRef<Path>) -> io::Result<Self> {
+        let read = const {
+            |(path, part, parts): (PathBuf, usize, usize)| -> Result<(Trust<Vec<String>>, usize), FileFailure> {
+                let file = path.clone();
+                let lines = unblock(move || read_lines(&file, part, parts));
+                let lines = lines.map_err(|error| FileFailure::new("reading lines of", &path, &error))?;
+                let count = lines.len();
+                Ok((entrust(lines), count))
+            }
+        };
+        let (path, trustees) = (path.as_ref().to_owned(), Trustee::all());
+        let start = |(part, trustee): (usize, &Trustee)| {
+            spawn_on_with(*trustee, read, (path.clone(), part, trustees.len()))
+        };
+        let fibers = trustees.iter().enumerate().map(start).collect();
+        Ok(balanced(all_done(joined(fibers))?))
+    }
+}
+
+/// The lines that begin in one of so many equal parts of a file.
+fn read_lines(path: &Path, part: usize, parts: usize) -> io::Result<Vec<String>> {
+    let file = File::open(path)?;
+    let len = u128::from(file.metadata()?.len());
+    let cut = |part: usize| (len * part as u128 / parts as u128) as u64;
+    let (mut at, end) = (cut(part), cut(part + 1));
+    let (mut reader, mut line, mut lines) = (BufReader::with_capacity(1 << 16, file), Vec::new(), Vec::new());
+    if at > 0 {
+        // The line to which the byte before belongs begins before this part.
+        reader.seek(SeekFrom::Start(at - 1))?;
+        at = at - 1 + reader.skip_until(b'\n')? as u64;
+    }
+    while at < end {
+        line.clear();
+        let read = reader.read_until(b'\n', &mut line)?;
+        if read == 0 {
+            break;
+        }
+        if line.last() == Some(&b'\n') {
+            line.pop();
+            line.pop_if(|last| *last == b'\r');
+        }
+        let text = std::str::from_utf8(&line).map_err(|error| {
+            io::Error::new(io::ErrorKind::InvalidData, format!("the line at byte {at} is not UTF-8: {error}"))
+        })?;
+        lines.push(text.to_owned());
+        at += read as u64;
+    }
+    Ok(lines)
+}

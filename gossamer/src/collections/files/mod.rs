@@ -1,0 +1,35 @@
+//! Vectors out of files, and into them: each worker reads, or writes, its own part.
+
+mod lines;
+mod numbers;
+
+use crate::{NoRef, rack};
+use std::io;
+use std::path::Path;
+
+/// An error of a file on some node, on its way to the caller.
+#[derive(NoRef)]
+struct FileFailure {
+    code: Option<i32>,
+    message: String,
+}
+
+impl FileFailure {
+    fn new(doing: &str, path: &Path, error: &io::Error) -> Self {
+        let node = rack::this_node().index();
+        let message = format!("{doing} {} on node {node}: {error}", path.display());
+        Self { code: error.raw_os_error(), message }
+    }
+
+    /// What the system has not said is said of what the file has in it.
+    fn into_error(self) -> io::Error {
+        let kind =
+            self.code.map_or(io::ErrorKind::InvalidData, |code| io::Error::from_raw_os_error(code).kind());
+        io::Error::new(kind, self.message)
+    }
+}
+
+/// All results, or the first failure.
+fn all_done<U>(results: Vec<Result<U, FileFailure>>) -> io::Result<Vec<U>> {
+    results.into_iter().collect::<Result<_, _>>().map_err(FileFailure::into_error)
+}

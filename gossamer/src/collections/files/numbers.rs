@@ -1,0 +1,142 @@
+//! Numbers, and what consists of them, in a file, as their bytes.
+
+use crate::collections::exchange::joined;
+use crate::collections::files::{FileFailure, all_done};
+use crate::collections::layout::Spread;
+use crate::collections::parts::OwnPart;
+use crate::collections::{DistVec, Elements, Layout};
+use crate::wire::row::Row;
+use crate::wire::shape::Shape;
+use crate::{NoRef, Trust, entrust, spawn_on_with, unblock};
+use std::fs::{self, File};
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+/// Bytes that are read or written at once.
+const PIECE: usize = 4 << 20;
+
+impl<T: NoRef + Clone> DistVec<T> {
+    /// The numbers (or rows of them, such as `[f64; 2]`) of a file that has nothing but their bytes, in the order of this machine's, in blocks over all workers. What
+    /// [`to_file`](Self::to_file) has written, say.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::collections::DistVec;
+    /// # let path = std::env::temp_dir().join(format!("gossamer-numbers-{}", std::process::id()));
+    /// DistVec::from_fn(1000, |index| index as u32).to_file(&path).unwrap();
+    /// let numbers = DistVec::<u32>::from_file(&path).unwrap();
+    /// assert_eq!(numbers.range(998..), [998, 999]);
+    /// # std::fs::remove_file(path).unwrap();
+    /// # });
+    /// ```
+    ///
+    /// It compiles for `u8` to `u128`, `i8` to `i128`, `usize`, `isize`, `f32`, `f64`, and arrays of these.
+    ///
+    /// # Cost
+    /// A fiber on each worker, which has its own part read by a thread of the [pool](crate::unblock), 4 MiB at a time, straight to where it
+    /// stays. All nodes need the file under this path.
+    ///
+    /// # Errors
+    /// If a node cannot read the file, or it ends within a number.
+    ///
+    /// # Panics
+    /// As [`from_fn`](Self::from_fn); if there is no memory for a part.
+    #[track_caller]
+    pub fn from_file(path: impl AsRef<Path>) -> io::Result<Self> {
+        const { assert_number::<T>() };
+        let path = path.as_ref();
+        let failed = |error: &io::Error| FileFailure::new("reading", path, error).into_error();
+        let bytes = fs::metadata(path).map_err(|error| failed(&error))?.len();
+        let len = usize::try_from(bytes).ok().filter(|bytes| bytes.is_multiple_of(size_of::<T>()));
+        let Some(len) = len.map(|bytes| bytes / size_of::<T>()) else {
+            let text = format!("{bytes} bytes are not whole values of {} each", size_of::<T>());
+            return Err(failed(&io::Error::new(ErrorKind::InvalidData, text)));
+        };
+        let (trustees, spread) = Layout::block(len).spread();
+        let read = const {
+            |(path, part, spread): (PathBuf, usize, Spread)| -> Result<Trust<Elements<T>>, FileFailure> {
+                let (file, first) = (path.clone(), spread.index(part, 0));
+                let values = unblock(move || read_numbers(&file, first, spread.len_of(part)));
+                let values = values.map_err(|error| FileFailure::new("reading", &path, &error))?;
+                Ok(entrust(Elements::new(part, spread, values)))
+            }
+        };
+        let mut fibers = Vec::new();
+        for (part, trustee) in trustees.into_iter().enumerate() {
+            fibers.push(spawn_on_with(trustee, read, (path.to_owned(), part, spread)));
+        }
+        Ok(Self { parts: all_done(joined(fibers))?.into(), spread })
+    }
+
+    /// Writes the elements, which are numbers or consist of them, to a file, as their bytes and nothing else, in order; what it had before is gone.
+    ///
+    /// It compiles for the types for which [`from_file`](Self::from_file) does.
+    ///
+    /// # Cost
+    /// A fiber on each worker, which copies 4 MiB at a time and has them written by a thread of the [pool](crate::unblock). All nodes
+    /// need the file under this path. A vector that is not in blocks is [put into blocks](Self::with_layout) before.
+    ///
+    /// # Errors
+    /// If a node cannot write the file. What it has then is not defined.
+    ///
+    /// # Panics
+    /// Where the caller cannot wait.
+    #[track_caller]
+    pub fn to_file(&self, path: impl AsRef<Path>) -> io::Result<()> {
+        const { assert_number::<T>() };
+        if self.spread.is_cyclic() {
+            return self.with_layout(Layout::block(self.len()).on(&self.trustees())).to_file(path);
+        }
+        let path = path.as_ref();
+        File::create(path)
+            .and_then(|file| file.set_len((self.len() * size_of::<T>()) as u64))
+            .map_err(|error| FileFailure::new("creating", path, &error).into_error())?;
+        let write = const {
+            |part: &OwnPart<T>, path: PathBuf| {
+                write_numbers(part, &path).map_err(|error| FileFailure::new("writing", &path, &error))
+            }
+        };
+        all_done(self.on_parts_as_is(write, path.to_owned())).map(drop)
+    }
+}
+
+/// Refuses, at compile time, what is no number, nor an array of them. Of other values not all bytes are one, or only the compiler knows where
+/// their parts lie.
+const fn assert_number<T: NoRef>() {
+    assert!(
+        matches!(T::SHAPE, Shape::Plain) && size_of::<T>() > 0,
+        "only numbers, and arrays of them, are read from files, and written to them, as their bytes"
+    );
+}
+
+/// So many values, from the one with this index on.
+fn read_numbers<T: NoRef>(path: &Path, first: usize, count: usize) -> io::Result<Vec<T>> {
+    if count == 0 {
+        return Ok(Vec::new());
+    }
+    let file = File::open(path)?;
+    let room = std::alloc::Layout::array::<T>(count).ok().and_then(Row::with_room);
+    let mut row = room.ok_or_else(|| io::Error::from(ErrorKind::OutOfMemory))?;
+    let mut piece = vec![0; PIECE.min(row.room())];
+    let (mut at, end) = (first * size_of::<T>(), (first + count) * size_of::<T>());
+    while at < end {
+        let piece = &mut piece[..PIECE.min(end - at)];
+        file.read_exact_at(piece, at as u64)?;
+        row.extend(piece).map_err(|malformed| io::Error::other(malformed.to_string()))?;
+        at += piece.len();
+    }
+    row.into_vec().map_err(|malformed| io::Error::other(malformed.to_string()))
+}
+
+fn write_numbers<T: NoRef + Clone>(part: &OwnPart<T>, path: &Path) -> io::Result<()> {
+    let file = std::sync::Arc::new(File::options().write(true).open(path)?);
+    let (first, at_once) = (part.spread.index(part.number, 0), PIECE / size_of::<T>());
+    for start in (0..part.len()).step_by(at_once) {
+        let end = part.len().min(start + at_once);
+        let values = part.elements.apply_here(|elements| elements[start..end].to_vec());
+        let (file, at) = (file.clone(), (first + start) * size_of::<T>());
+        unblock(move || file.write_all_at(Row::of(values).bytes(), at as u64))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,95 @@
+//! [`DistVec::par_chunks`]: some neighbours at a time.
+
+use crate::NoRef;
+use crate::collections::parts::OwnPart;
+use crate::collections::{DistVec, Elements};
+use crate::lane::catch::resume_saying;
+use crate::lane::operation::refuse_captures;
+use crate::wire::captured::Captured;
+use crate::yield_now;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+impl<T: 'static> DistVec<T> {
+    /// Calls a closure with so many elements of a worker at a time, as a slice, and the index of the first: the last chunk of each worker may be
+    /// shorter. In blocks they are neighbours, in turn each is as many further as there are workers.
+    ///
+    /// ```
+    /// use gossamer::collections::DistVec;
+    ///
+    /// #[gossamer::delegate]
+    /// fn smooth(samples: &DistVec<f64>, size: usize) {
+    ///     samples.par_chunks(size, |_, chunk| {
+    ///         let mean = chunk.iter().sum::<f64>() / chunk.len() as f64;
+    ///         chunk.fill(mean);
+    ///     });
+    /// }
+    ///
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// let samples = DistVec::from_vec(6, vec![1.0, 3.0, 7.0, 2.0, 4.0, 8.0]);
+    /// smooth(&samples, 2);
+    /// assert_eq!(samples.to_vec(), [2.0, 2.0, 7.0, 3.0, 3.0, 8.0]);
+    /// # });
+    /// ```
+    ///
+    /// # Cost
+    /// As [`par_map`](Self::par_map). A worker does what others have sent after each chunk; what the closure captures is cloned for each.
+    ///
+    /// # Panics
+    /// If the size is 0; if the closure panics, with the index of the first element ([Loops](Self#loops)).
+    #[track_caller]
+    pub fn par_chunks<F>(&self, size: usize, closure: F)
+    where
+        F: FnOnce(usize, &mut [T]) + Send + Copy + 'static,
+    {
+        const { refuse_captures::<F>() };
+        self.chunks_around::<F, _, _>(size, move |first, chunk, ()| closure(first, chunk), ());
+    }
+
+    /// As [`par_chunks`](Self::par_chunks), with a clone of `arguments` for each chunk.
+    ///
+    /// # Panics
+    /// As [`par_chunks`](Self::par_chunks).
+    #[track_caller]
+    pub fn par_chunks_with<C: NoRef + Clone, F>(&self, size: usize, closure: F, arguments: C)
+    where
+        F: FnOnce(usize, &mut [T], C) + Send + Copy + 'static,
+    {
+        const { refuse_captures::<F>() };
+        self.chunks_around::<F, _, _>(size, closure, arguments);
+    }
+
+    /// As the macros write it (`trust::arguments_first`).
+    #[doc(hidden)]
+    #[track_caller]
+    pub fn __par_chunks_with<C: Captured + Clone, F>(&self, size: usize, arguments: C, closure: F)
+    where
+        F: FnOnce(usize, &mut [T], C) + Send + Copy + 'static,
+    {
+        self.par_chunks_with(size, closure, arguments);
+    }
+
+    #[track_caller]
+    fn chunks_around<N, C: NoRef + Clone, F>(&self, size: usize, closure: F, arguments: C)
+    where
+        F: FnOnce(usize, &mut [T], C) + Send + Copy + 'static,
+    {
+        assert!(size > 0, "chunks of no elements would never end");
+        let chunks = move |part: &OwnPart<T>, (size, arguments): (usize, C)| {
+            let mut start = 0;
+            while start < part.len() {
+                let end = start.saturating_add(size).min(part.len());
+                let first = part.spread.index(part.number, start);
+                part.elements.apply_here(|elements: &mut Elements<T>| {
+                    let run =
+                        AssertUnwindSafe(|| closure(first, &mut elements[start..end], arguments.clone()));
+                    if let Err(payload) = catch_unwind(run) {
+                        resume_saying(payload, |message| format!("chunk from element {first}: {message}"));
+                    }
+                });
+                start = end;
+                yield_now();
+            }
+        };
+        self.on_parts::<N, _, _, _>(chunks, (size, arguments));
+    }
+}

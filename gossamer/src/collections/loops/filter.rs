@@ -1,0 +1,90 @@
+//! [`DistVec::par_filter`]: a vector of some elements of another.
+
+use crate::collections::DistVec;
+use crate::collections::Layout;
+use crate::collections::exchange::balanced;
+use crate::collections::parts::OwnPart;
+use crate::lane::operation::refuse_captures;
+use crate::wire::captured::Captured;
+use crate::{NoRef, entrust};
+
+impl<T: NoRef + Clone> DistVec<T> {
+    /// A vector of clones of those elements for which a closure says so, in their order: in blocks over the same workers, of which each has
+    /// as many.
+    ///
+    /// ```
+    /// use gossamer::collections::DistVec;
+    ///
+    /// #[gossamer::delegate]
+    /// fn multiples(numbers: &DistVec<u64>, of: u64) -> Vec<u64> {
+    ///     numbers.par_filter(|_, number| number % of == 0).to_vec()
+    /// }
+    ///
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// assert_eq!(multiples(&(0..20).collect(), 7), [0, 7, 14]);
+    /// # });
+    /// ```
+    ///
+    /// # Cost
+    /// Three fibers on each worker. Those that are kept move to a neighbour where it needs them to have as many: a request for each pair of
+    /// workers of which one gets something from the other. A vector that is not in blocks is [put into blocks](Self::with_layout) before.
+    ///
+    /// # Panics
+    /// If the closure panics, with the index for which it did ([Loops](Self#loops)).
+    #[track_caller]
+    #[must_use]
+    pub fn par_filter<F>(&self, closure: F) -> Self
+    where
+        F: FnOnce(usize, &T) -> bool + Send + Copy + 'static,
+    {
+        const { refuse_captures::<F>() };
+        self.filter_around::<F, _, _>(move |index, element, ()| closure(index, element), ())
+    }
+
+    /// As [`par_filter`](Self::par_filter), with a clone of `arguments` for each element.
+    ///
+    /// # Panics
+    /// As [`par_filter`](Self::par_filter).
+    #[track_caller]
+    #[must_use]
+    pub fn par_filter_with<C: NoRef + Clone, F>(&self, closure: F, arguments: C) -> Self
+    where
+        F: FnOnce(usize, &T, C) -> bool + Send + Copy + 'static,
+    {
+        const { refuse_captures::<F>() };
+        self.filter_around::<F, _, _>(closure, arguments)
+    }
+
+    /// As the macros write it (`trust::arguments_first`).
+    #[doc(hidden)]
+    #[track_caller]
+    #[must_use]
+    pub fn __par_filter_with<C: Captured + Clone, F>(&self, arguments: C, closure: F) -> Self
+    where
+        F: FnOnce(usize, &T, C) -> bool + Send + Copy + 'static,
+    {
+        self.par_filter_with(closure, arguments)
+    }
+
+    #[track_caller]
+    fn filter_around<N, C: NoRef + Clone, F>(&self, closure: F, arguments: C) -> Self
+    where
+        F: FnOnce(usize, &T, C) -> bool + Send + Copy + 'static,
+    {
+        if self.spread.is_cyclic() {
+            let blocks = self.with_layout(Layout::block(self.len()).on(&self.trustees()));
+            return blocks.filter_around::<N, _, _>(closure, arguments);
+        }
+        let keep = move |part: &OwnPart<T>, arguments: C| {
+            let mut kept = Vec::new();
+            part.for_each(|index, element| {
+                if closure(index, element, arguments.clone()) {
+                    kept.push(element.clone());
+                }
+            });
+            let count = kept.len();
+            (entrust(kept), count)
+        };
+        balanced(self.on_parts::<N, _, _, _>(keep, arguments))
+    }
+}

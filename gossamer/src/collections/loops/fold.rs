@@ -1,0 +1,98 @@
+//! [`DistVec::par_fold`]: all elements of a worker, made one value.
+
+use crate::NoRef;
+use crate::collections::DistVec;
+use crate::collections::parts::OwnPart;
+use crate::lane::operation::refuse_captures;
+use crate::wire::captured::Captured;
+
+impl<T: 'static> DistVec<T> {
+    /// Makes one value of the elements of each worker: of `initial` and the first a closure makes another, of that and the
+    /// next the next, and so on. Returns the last of each worker, in the order of the layout; what they are together is up to the caller.
+    ///
+    /// The same elements in the same layout give the same values, also where it matters how they are put together, as with floating-point numbers.
+    ///
+    /// ```
+    /// use gossamer::collections::DistVec;
+    ///
+    /// #[gossamer::delegate]
+    /// fn moment(masses: &DistVec<f64>, centre: f64) -> f64 {
+    ///     let moments = masses.par_fold(0.0, |moment, index, mass| moment + mass * (index as f64 - centre));
+    ///     moments.into_iter().sum()
+    /// }
+    ///
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// assert_eq!(moment(&DistVec::filled(5, 3.0), 2.0), 0.0);
+    /// # });
+    /// ```
+    ///
+    /// # Cost
+    /// As [`par_map`](Self::par_map); the value of each worker comes back.
+    ///
+    /// # Panics
+    /// If the closure panics, with the index for which it did ([Loops](Self#loops)).
+    #[track_caller]
+    pub fn par_fold<A: NoRef + Clone, F>(&self, initial: A, closure: F) -> Vec<A>
+    where
+        F: FnOnce(A, usize, &T) -> A + Send + Copy + 'static,
+    {
+        const { refuse_captures::<F>() };
+        let fold = move |before, index, element: &T, ()| closure(before, index, element);
+        self.fold_around::<F, _, _, _>(initial, fold, ())
+    }
+
+    /// As [`par_fold`](Self::par_fold), with a clone of `arguments` for each element.
+    ///
+    /// # Panics
+    /// As [`par_fold`](Self::par_fold).
+    #[track_caller]
+    pub fn par_fold_with<A: NoRef + Clone, C: NoRef + Clone, F>(
+        &self,
+        initial: A,
+        closure: F,
+        arguments: C,
+    ) -> Vec<A>
+    where
+        F: FnOnce(A, usize, &T, C) -> A + Send + Copy + 'static,
+    {
+        const { refuse_captures::<F>() };
+        self.fold_around::<F, _, _, _>(initial, closure, arguments)
+    }
+
+    /// As the macros write it (`trust::arguments_first`).
+    #[doc(hidden)]
+    #[track_caller]
+    pub fn __par_fold_with<A: NoRef + Clone, C: Captured + Clone, F>(
+        &self,
+        initial: A,
+        arguments: C,
+        closure: F,
+    ) -> Vec<A>
+    where
+        F: FnOnce(A, usize, &T, C) -> A + Send + Copy + 'static,
+    {
+        self.par_fold_with(initial, closure, arguments)
+    }
+
+    #[track_caller]
+    fn fold_around<N, A: NoRef + Clone, C: NoRef + Clone, F>(
+        &self,
+        initial: A,
+        closure: F,
+        arguments: C,
+    ) -> Vec<A>
+    where
+        F: FnOnce(A, usize, &T, C) -> A + Send + Copy + 'static,
+    {
+        let fold = move |part: &OwnPart<T>, (initial, arguments): (A, C)| {
+            let mut folded = Some(initial);
+            part.for_each(|index, element| {
+                // It is missing only while the closure has it.
+                let before = folded.take();
+                folded = before.map(|before| closure(before, index, element, arguments.clone()));
+            });
+            folded
+        };
+        self.on_parts::<N, _, _, _>(fold, (initial, arguments)).into_iter().flatten().collect()
+    }
+}

@@ -1,0 +1,77 @@
+//! [`DistVec::par_map`]: a vector made of another, where that is.
+
+use crate::collections::parts::OwnPart;
+use crate::collections::{DistVec, Elements};
+use crate::lane::operation::refuse_captures;
+use crate::sys::memory::large_pages;
+use crate::wire::captured::Captured;
+use crate::{NoRef, entrust};
+
+impl<T: 'static> DistVec<T> {
+    /// A vector with the same layout, of what a closure returns for the index of each element and the element itself.
+    ///
+    /// ```
+    /// use gossamer::collections::DistVec;
+    ///
+    /// #[gossamer::delegate]
+    /// fn scaled(numbers: &DistVec<u64>, by: u64) -> DistVec<u64> {
+    ///     numbers.par_map(|index, number| index as u64 + number * by)
+    /// }
+    ///
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// assert_eq!(scaled(&DistVec::filled(4, 10), 2).to_vec(), [20, 21, 22, 23]);
+    /// # });
+    /// ```
+    ///
+    /// # Cost
+    /// A fiber on each worker of the layout: two requests each, of some tens of bytes and what the closure captures. No element travels, so
+    /// the results need not be [`NoRef`].
+    ///
+    /// # Panics
+    /// If the closure panics, with the index for which it did ([Loops](Self#loops)).
+    #[track_caller]
+    pub fn par_map<U: 'static, F>(&self, closure: F) -> DistVec<U>
+    where
+        F: FnOnce(usize, &T) -> U + Send + Copy + 'static,
+    {
+        const { refuse_captures::<F>() };
+        self.map_around::<F, _, _, _>(move |index, element, ()| closure(index, element), ())
+    }
+
+    /// As [`par_map`](Self::par_map), with a clone of `arguments` for each element.
+    ///
+    /// # Panics
+    /// As [`par_map`](Self::par_map).
+    #[track_caller]
+    pub fn par_map_with<C: NoRef + Clone, U: 'static, F>(&self, closure: F, arguments: C) -> DistVec<U>
+    where
+        F: FnOnce(usize, &T, C) -> U + Send + Copy + 'static,
+    {
+        const { refuse_captures::<F>() };
+        self.map_around::<F, _, _, _>(closure, arguments)
+    }
+
+    /// As the macros write it (`trust::arguments_first`).
+    #[doc(hidden)]
+    #[track_caller]
+    pub fn __par_map_with<C: Captured + Clone, U: 'static, F>(&self, arguments: C, closure: F) -> DistVec<U>
+    where
+        F: FnOnce(usize, &T, C) -> U + Send + Copy + 'static,
+    {
+        self.par_map_with(closure, arguments)
+    }
+
+    #[track_caller]
+    fn map_around<N, C: NoRef + Clone, U: 'static, F>(&self, closure: F, arguments: C) -> DistVec<U>
+    where
+        F: FnOnce(usize, &T, C) -> U + Send + Copy + 'static,
+    {
+        let map = move |part: &OwnPart<T>, arguments: C| {
+            let mut mapped = large_pages::with_capacity(part.len());
+            part.for_each(|index, element| mapped.push(closure(index, element, arguments.clone())));
+            entrust(Elements::new(part.number, part.spread, mapped))
+        };
+        let parts = self.on_parts::<N, _, _, _>(map, arguments);
+        DistVec { parts: parts.into(), spread: self.spread }
+    }
+}

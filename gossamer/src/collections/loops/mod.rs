@@ -1,0 +1,12 @@
+//! Loops over all elements of a [`DistVec`](crate::collections::DistVec): a fiber on the worker of each part goes through the elements there.
+
+mod chunks;
+mod filter;
+mod fold;
+mod group;
+mod map;
+mod reduce;
+mod select;
+mod sort;
+mod sort_by;
+mod zip;

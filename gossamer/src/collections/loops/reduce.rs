@@ -1,0 +1,169 @@
+//! [`DistVec::par_reduce`] and [`DistVec::par_map_reduce`]: all elements made one value.
+
+use crate::NoRef;
+use crate::collections::DistVec;
+use crate::collections::parts::OwnPart;
+use crate::lane::operation::refuse_captures;
+use crate::trust::require_constant;
+use crate::wire::captured::Captured;
+
+impl<T: NoRef + Clone> DistVec<T> {
+    /// Makes one element of two neighbours, and so on until one is left; `None` if there are none.
+    ///
+    /// Each worker makes one of its own elements, and the caller one of those, in the order of the layout. So the closure is to be
+    /// associative and, unless the vector is in blocks, commutative. The same elements in the same layout give the same value, also where the closure
+    /// is neither.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::collections::DistVec;
+    /// assert_eq!(DistVec::from_fn(5, |index| index % 4).par_reduce(|one, other| one.max(other)), Some(3));
+    /// # });
+    /// ```
+    ///
+    /// # Cost
+    /// As [`par_map`](Self::par_map). Each element is cloned where it is, and one for each worker comes back.
+    ///
+    /// # Panics
+    /// If the closure panics, with the index of the second element where that is on a worker ([Loops](Self#loops)).
+    #[track_caller]
+    pub fn par_reduce<F>(&self, closure: F) -> Option<T>
+    where
+        F: FnOnce(T, T) -> T + Send + Copy + 'static,
+    {
+        const { refuse_captures::<F>() };
+        let itself = const { |_, element: &T, ()| element.clone() };
+        self.reduce_around::<F, _, _, _, _>(itself, move |one, other, ()| closure(one, other), ())
+    }
+
+    /// As [`par_reduce`](Self::par_reduce), with a clone of `arguments` for each pair.
+    ///
+    /// # Panics
+    /// As [`par_reduce`](Self::par_reduce).
+    #[track_caller]
+    pub fn par_reduce_with<C: NoRef + Clone, F>(&self, closure: F, arguments: C) -> Option<T>
+    where
+        F: FnOnce(T, T, C) -> T + Send + Copy + 'static,
+    {
+        const { refuse_captures::<F>() };
+        self.reduce_around::<F, _, _, _, _>(const { |_, element: &T, _| element.clone() }, closure, arguments)
+    }
+
+    /// As the macros write it (`trust::arguments_first`).
+    #[doc(hidden)]
+    #[track_caller]
+    pub fn __par_reduce_with<C: Captured + Clone, F>(&self, arguments: C, closure: F) -> Option<T>
+    where
+        F: FnOnce(T, T, C) -> T + Send + Copy + 'static,
+    {
+        self.par_reduce_with(closure, arguments)
+    }
+}
+
+impl<T: 'static> DistVec<T> {
+    /// Makes a value of each element and its index by one closure, and of these one by another, as [`par_reduce`](Self::par_reduce) does; `None` if
+    /// there are no elements.
+    ///
+    /// The second closure captures nothing. A marked function makes it a constant, as the first; elsewhere it goes to other nodes if it is
+    /// written `const { |one, other| … }`, or is a plain `fn`.
+    ///
+    /// ```
+    /// use gossamer::collections::DistVec;
+    ///
+    /// #[gossamer::delegate]
+    /// fn nearest(places: &DistVec<f64>, to: f64) -> Option<f64> {
+    ///     places.par_map_reduce(|_, place| (place - to).abs(), |one, other| one.min(other))
+    /// }
+    ///
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// assert_eq!(nearest(&DistVec::from_fn(9, |index| index as f64), 3.25), Some(0.25));
+    /// # });
+    /// ```
+    ///
+    /// # Cost
+    /// As [`par_map`](Self::par_map); one value for each worker comes back.
+    ///
+    /// # Panics
+    /// If a closure panics, with the index for which it did where that is on a worker ([Loops](Self#loops)).
+    #[track_caller]
+    pub fn par_map_reduce<U: NoRef, F, R>(&self, map: F, reduce: R) -> Option<U>
+    where
+        F: FnOnce(usize, &T) -> U + Send + Copy + 'static,
+        R: FnOnce(U, U) -> U + Send + Copy + 'static,
+    {
+        const { refuse_captures::<F>() };
+        self.map_reduce_around::<F, _, _, _, _>(move |index, element, ()| map(index, element), (), reduce)
+    }
+
+    /// As [`par_map_reduce`](Self::par_map_reduce), with a clone of `arguments` for each element.
+    ///
+    /// # Panics
+    /// As [`par_map_reduce`](Self::par_map_reduce).
+    #[track_caller]
+    pub fn par_map_reduce_with<C: NoRef + Clone, U: NoRef, F, R>(
+        &self,
+        map: F,
+        arguments: C,
+        reduce: R,
+    ) -> Option<U>
+    where
+        F: FnOnce(usize, &T, C) -> U + Send + Copy + 'static,
+        R: FnOnce(U, U) -> U + Send + Copy + 'static,
+    {
+        const { refuse_captures::<F>() };
+        self.map_reduce_around::<F, _, _, _, _>(map, arguments, reduce)
+    }
+
+    /// As the macros write it (`trust::arguments_first`).
+    #[doc(hidden)]
+    #[track_caller]
+    pub fn __par_map_reduce_with<C: Captured + Clone, U: NoRef, F, R>(
+        &self,
+        arguments: C,
+        map: F,
+        reduce: R,
+    ) -> Option<U>
+    where
+        F: FnOnce(usize, &T, C) -> U + Send + Copy + 'static,
+        R: FnOnce(U, U) -> U + Send + Copy + 'static,
+    {
+        self.par_map_reduce_with(map, arguments, reduce)
+    }
+
+    #[track_caller]
+    fn map_reduce_around<N, C: NoRef + Clone, U: NoRef, F, R>(
+        &self,
+        map: F,
+        arguments: C,
+        reduce: R,
+    ) -> Option<U>
+    where
+        F: FnOnce(usize, &T, C) -> U + Send + Copy + 'static,
+        R: FnOnce(U, U) -> U + Send + Copy + 'static,
+    {
+        const { refuse_captures::<R>() };
+        require_constant::<R>(self.parts.iter().map(|part| part.trustee()), "par_map_reduce");
+        self.reduce_around::<N, _, _, _, _>(map, move |one, other, _| reduce(one, other), arguments)
+    }
+
+    #[track_caller]
+    fn reduce_around<N, C: NoRef + Clone, U: NoRef, F, R>(&self, map: F, reduce: R, arguments: C) -> Option<U>
+    where
+        F: FnOnce(usize, &T, C) -> U + Send + Copy + 'static,
+        R: FnOnce(U, U, C) -> U + Send + Copy + 'static,
+    {
+        let of_part = move |part: &OwnPart<T>, arguments: C| {
+            let mut reduced: Option<U> = None;
+            part.for_each(|index, element| {
+                let mapped = map(index, element, arguments.clone());
+                reduced = Some(match reduced.take() {
+                    Some(before) => reduce(before, mapped, arguments.clone()),
+                    None => mapped,
+                });
+            });
+            reduced
+        };
+        let reduced = self.on_parts::<N, _, _, _>(of_part, arguments.clone());
+        reduced.into_iter().flatten().reduce(|one, other| reduce(one, other, arguments.clone()))
+    }
+}

@@ -1,0 +1,100 @@
+//! [`DistVec::par_zip`]: two vectors whose elements lie side by side.
+
+use crate::collections::element_loop::take_turn;
+use crate::collections::parts::OwnPart;
+use crate::collections::{DistVec, Elements};
+use crate::lane::operation::refuse_captures;
+use crate::wire::captured::Captured;
+use crate::{NoRef, Trust, yield_now};
+
+impl<T: 'static> DistVec<T> {
+    /// Calls a closure with each index, and the elements of both vectors with it: both may be changed.
+    ///
+    /// ```
+    /// use gossamer::collections::DistVec;
+    ///
+    /// #[gossamer::delegate]
+    /// fn step(places: &DistVec<f64>, speeds: &DistVec<f64>, seconds: f64) {
+    ///     places.par_zip(speeds, |_, place, speed| *place += *speed * seconds);
+    /// }
+    ///
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// let places = DistVec::filled(3, 1.0);
+    /// step(&places, &DistVec::filled(3, 2.0), 0.5);
+    /// assert_eq!(places.to_vec(), [2.0; 3]);
+    /// # });
+    /// ```
+    ///
+    /// # Cost
+    /// As [`par_map`](Self::par_map). No element travels.
+    ///
+    /// # Panics
+    /// If the vectors have not the same layout on the same workers, or are the same; if the closure panics, with the index for which it did
+    /// ([Loops](Self#loops)).
+    #[track_caller]
+    pub fn par_zip<U: 'static, F>(&self, other: &DistVec<U>, closure: F)
+    where
+        F: FnOnce(usize, &mut T, &mut U) + Send + Copy + 'static,
+    {
+        const { refuse_captures::<F>() };
+        self.zip_around::<F, _, _, _>(other, move |index, one, other, ()| closure(index, one, other), ());
+    }
+
+    /// As [`par_zip`](Self::par_zip), with a clone of `arguments` for each index.
+    ///
+    /// # Panics
+    /// As [`par_zip`](Self::par_zip).
+    #[track_caller]
+    pub fn par_zip_with<U: 'static, C: NoRef + Clone, F>(&self, other: &DistVec<U>, closure: F, arguments: C)
+    where
+        F: FnOnce(usize, &mut T, &mut U, C) + Send + Copy + 'static,
+    {
+        const { refuse_captures::<F>() };
+        self.zip_around::<F, _, _, _>(other, closure, arguments);
+    }
+
+    /// As the macros write it (`trust::arguments_first`).
+    #[doc(hidden)]
+    #[track_caller]
+    pub fn __par_zip_with<U: 'static, C: Captured + Clone, F>(
+        &self,
+        other: &DistVec<U>,
+        arguments: C,
+        closure: F,
+    ) where
+        F: FnOnce(usize, &mut T, &mut U, C) + Send + Copy + 'static,
+    {
+        self.par_zip_with(other, closure, arguments);
+    }
+
+    #[track_caller]
+    fn zip_around<N, U: 'static, C: NoRef + Clone, F>(&self, other: &DistVec<U>, closure: F, arguments: C)
+    where
+        F: FnOnce(usize, &mut T, &mut U, C) + Send + Copy + 'static,
+    {
+        assert!(
+            self.spread == other.spread && self.trustees() == other.trustees(),
+            "a `DistVec` with {} elements {} is zipped with one with {} {}: both are to have the same layout on the same workers",
+            self.len(),
+            self.spread.words(),
+            other.len(),
+            other.spread.words(),
+        );
+        let zip = move |part: &OwnPart<T>, (other, arguments): (DistVec<U>, C)| {
+            let theirs: &Trust<Elements<U>> = &other.parts[part.number];
+            let mut done = 0;
+            while done < part.len() {
+                done = part.elements.apply_both_here(theirs, |elements, theirs| {
+                    let mut theirs = theirs[done..].iter_mut();
+                    take_turn(elements, done, |index, element| {
+                        if let Some(other) = theirs.next() {
+                            closure(index, element, other, arguments.clone());
+                        }
+                    })
+                });
+                yield_now();
+            }
+        };
+        self.on_parts::<N, _, _, _>(zip, (other.clone(), arguments));
+    }
+}

@@ -1,0 +1,81 @@
+//! A fiber on the worker of each part of a [`DistVec`]: what all loops over its elements are made of.
+
+use crate::collections::element_loop::take_turn;
+use crate::collections::layout::Spread;
+use crate::collections::{DistVec, Elements};
+use crate::trust::{rethrow, spawn_around};
+use crate::{NoRef, Trust, yield_now};
+use std::panic::Location;
+
+/// One part, to a fiber of its worker.
+pub(super) struct OwnPart<T: 'static> {
+    /// Its place in the layout.
+    pub(super) number: usize,
+    pub(super) spread: Spread,
+    pub(super) elements: Trust<Elements<T>>,
+}
+
+impl<T> OwnPart<T> {
+    /// How many elements it has.
+    pub(super) fn len(&self) -> usize {
+        self.spread.len_of(self.number)
+    }
+
+    /// Calls a closure with the index of each element and the element itself, in order. Between two turns the worker does what others have
+    /// sent. A panic names the element.
+    #[track_caller]
+    pub(super) fn for_each(&self, mut closure: impl FnMut(usize, &mut T)) {
+        let mut done = 0;
+        while done < self.len() {
+            done = self.elements.apply_here(|elements| take_turn(elements, done, &mut closure));
+            yield_now();
+        }
+    }
+}
+
+impl<T: 'static> DistVec<T> {
+    /// As [`on_parts`](Self::on_parts), of a closure of this crate alone.
+    #[track_caller]
+    pub(super) fn on_parts_as_is<C: NoRef + Clone, U: NoRef, F>(&self, run: F, arguments: C) -> Vec<U>
+    where
+        F: FnOnce(&OwnPart<T>, C) -> U + Send + Copy + 'static,
+    {
+        self.on_parts::<F, _, _, _>(run, arguments)
+    }
+
+    /// Runs a closure in a fiber on the worker of each part, and returns the results in the order of the parts. Of the user's closures it
+    /// captures the one of type `N`, or one that was asked about (`require_constant`), and nothing else.
+    ///
+    /// After a panic the fibers of the other parts are cancelled.
+    #[track_caller]
+    pub(super) fn on_parts<N, C: NoRef + Clone, U: NoRef, F>(&self, run: F, arguments: C) -> Vec<U>
+    where
+        F: FnOnce(&OwnPart<T>, C) -> U + Send + Copy + 'static,
+    {
+        let run = move |(number, spread, elements, arguments): (usize, Spread, Trust<Elements<T>>, C)| {
+            run(&OwnPart { number, spread, elements }, arguments)
+        };
+        let at = Location::caller();
+        let start = |(number, elements): (usize, &Trust<Elements<T>>)| {
+            let arguments = (number, self.spread, elements.clone(), arguments.clone());
+            spawn_around::<N, _, _, _>(elements.trustee(), run, arguments, at)
+        };
+        let fibers: Vec<_> = self.parts.iter().enumerate().map(start).collect();
+        let (mut results, mut failed) = (Vec::new(), None);
+        for fiber in fibers {
+            if failed.is_some() {
+                fiber.cancel();
+            }
+            match fiber.try_join() {
+                Ok(result) => results.push(result),
+                Err(error) => {
+                    failed.get_or_insert(error);
+                }
+            }
+        }
+        match failed {
+            None => results,
+            Some(error) => rethrow(error, at),
+        }
+    }
+}

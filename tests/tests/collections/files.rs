@@ -1,0 +1,102 @@
+//! Vectors out of files and into them.
+
+use crate::layouts;
+use gossamer::collections::{DistVec, Layout};
+use integration_tests::{in_runtime, on_nodes};
+use std::io::ErrorKind;
+use std::path::PathBuf;
+use std::{env, fs, process};
+
+/// A file of this test, which is removed with it.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new(name: &str) -> Self {
+        Self(env::temp_dir().join(format!("gossamer-{}-{name}", process::id())))
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        _ = fs::remove_file(&self.0);
+    }
+}
+
+#[test]
+fn the_lines_of_a_file_are_each_read_once() {
+    let texts = [
+        "",
+        "\n",
+        "one",
+        "one\n",
+        "one\r\ntwo\n\nfour",
+        "\n\n\n\n\n",
+        "a line that is longer than all others are together\nb\nc\n",
+    ];
+    in_runtime(3, move || {
+        let file = Scratch::new("lines");
+        let many: String = (0..5000).map(|number| format!("{number}\n")).collect();
+        for text in texts.into_iter().chain([many.as_str()]) {
+            fs::write(&file.0, text).unwrap();
+            let lines = DistVec::from_lines(&file.0).unwrap();
+            assert!(lines.to_vec().iter().eq(text.lines().collect::<Vec<_>>().iter()), "{text:?}");
+        }
+    });
+}
+
+#[test]
+fn nodes_read_and_write_their_parts_of_a_file() {
+    on_nodes(2, 2, || {
+        let file = Scratch::new(&format!("nodes-{:?}", std::thread::current().id()));
+        for len in [0, 1, 7, 3_000_000] {
+            let numbers = DistVec::from_fn(len, const { |index: usize| index as u32 * 3 });
+            numbers.to_file(&file.0).unwrap();
+            assert_eq!(fs::metadata(&file.0).unwrap().len(), 4 * len as u64);
+            let read = DistVec::<u32>::from_file(&file.0).unwrap();
+            let wrong = const { |index: usize, number: &u32| usize::from(*number != index as u32 * 3) };
+            assert_eq!(read.par_map_reduce(wrong, const { |one, other| one + other }).unwrap_or(0), 0);
+        }
+        fs::write(&file.0, "one\ntwo\nthree\n").unwrap();
+        assert_eq!(DistVec::from_lines(&file.0).unwrap().to_vec(), ["one", "two", "three"]);
+    });
+}
+
+#[test]
+fn a_vector_in_any_layout_is_written_in_order() {
+    in_runtime(2, || {
+        let file = Scratch::new("layouts");
+        for layout in layouts(100) {
+            let numbers = DistVec::from_vec(layout, (0..100_u8).collect());
+            numbers.to_file(&file.0).unwrap();
+            assert!(fs::read(&file.0).unwrap().into_iter().eq(0..100));
+        }
+    });
+}
+
+#[test]
+fn what_a_file_cannot_be_is_said_with_its_name_and_node() {
+    in_runtime(2, || {
+        let file = Scratch::new("wrong");
+        for error in
+            [DistVec::from_lines(&file.0).unwrap_err(), DistVec::<u8>::from_file(&file.0).unwrap_err()]
+        {
+            let text = error.to_string();
+            assert!(
+                error.kind() == ErrorKind::NotFound && text.contains("-wrong on node 0: No such file"),
+                "{text}"
+            );
+        }
+        fs::write(&file.0, b"good\nbad \xff\n").unwrap();
+        let error = DistVec::from_lines(&file.0).unwrap_err();
+        assert!(
+            error.kind() == ErrorKind::InvalidData
+                && error.to_string().contains("the line at byte 5 is not UTF-8"),
+            "{error}"
+        );
+        let error = DistVec::<u32>::from_file(&file.0).unwrap_err();
+        assert!(error.to_string().contains("11 bytes are not whole values of 4 each"), "{error}");
+        let numbers = DistVec::filled(Layout::cyclic(3), 1_u64);
+        let error = numbers.to_file(file.0.join("below")).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::NotADirectory);
+    });
+}

@@ -1,0 +1,75 @@
+//! Sorting, against `Vec`.
+
+use crate::layouts;
+use fastrand::Rng;
+use gossamer::collections::DistVec;
+use integration_tests::{in_runtime, on_nodes};
+
+#[test]
+fn a_vector_is_sorted_as_a_vec_is() {
+    in_runtime(1, || sort(2000));
+    in_runtime(2, || sort(2000));
+    in_runtime(4, || sort(500));
+    on_nodes(2, 2, || sort(200));
+}
+
+/// Keys, many of them equal if there are few, with the place where each was.
+fn input(random: &mut Rng, len: usize, keys: u64) -> Vec<(u64, usize)> {
+    (0..len).map(|place| (random.u64(..keys), place)).collect()
+}
+
+#[gossamer::delegate]
+fn sort(most: usize) {
+    let mut random = Rng::with_seed(3);
+    for len in [0, 2, most] {
+        for keys in [5, u64::MAX] {
+            for layout in layouts(len) {
+                let mut oracle = input(&mut random, len, keys);
+                let vector = DistVec::from_vec(layout, oracle.clone());
+                let mask = u64::MAX / 2;
+                oracle.sort_by_key(|(key, _)| key & mask);
+                vector.par_sort_by_key(|(key, _)| key & mask);
+                assert_eq!(vector.to_vec(), oracle, "{len} {keys}");
+                oracle.sort_by_key(|(key, _)| std::cmp::Reverse(*key));
+                vector.par_sort_by(|one, other| other.0.cmp(&one.0));
+                assert_eq!(vector.to_vec(), oracle, "{len} {keys}");
+                oracle.sort_unstable_by_key(|(key, place)| (key & mask, *place));
+                vector.par_sort_unstable_by_key(|(key, place)| (key & mask, *place));
+                assert_eq!(vector.to_vec(), oracle, "{len} {keys}");
+                oracle.sort_unstable();
+                vector.par_sort_unstable();
+                assert_eq!(vector.to_vec(), oracle, "{len} {keys}");
+                oracle.sort_unstable_by(|one, other| other.cmp(one));
+                vector.par_sort_unstable_by(|one, other| other.cmp(one));
+                assert_eq!(vector.to_vec(), oracle, "{len} {keys}");
+            }
+        }
+    }
+}
+
+#[test]
+fn texts_are_sorted_and_none_is_lost() {
+    on_nodes(2, 2, || {
+        let mut oracle: Vec<String> = (0..300).map(|number| format!("{:03}", number * 7919 % 300)).collect();
+        let texts = DistVec::from_slice(&oracle);
+        texts.par_sort();
+        oracle.sort();
+        assert_eq!(texts.to_vec(), oracle);
+    });
+}
+
+#[test]
+fn an_order_that_is_none_ends_all_the_same() {
+    in_runtime(3, || {
+        let vector = DistVec::from_fn(1000, |index| index);
+        // Whatever comes of it: it ends, and each element is there once.
+        _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            vector.par_sort_by(
+                |one, other| if (one ^ other) % 3 == 0 { other.cmp(one) } else { one.cmp(other) },
+            );
+        }));
+        let mut left = vector.to_vec();
+        left.sort_unstable();
+        assert!(left.into_iter().eq(0..1000));
+    });
+}
