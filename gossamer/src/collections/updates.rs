@@ -14,7 +14,7 @@ use std::panic::Location;
 /// Bytes that are gathered for a worker before they are sent.
 const GATHERED_BYTES: usize = 64 * 1024;
 /// Updates, if these have fewer bytes.
-const MOST_GATHERED: usize = 2048;
+const MOST_GATHERED: usize = 4096;
 /// Batches on their way to one worker.
 const UNDER_WAY: usize = 4;
 
@@ -27,7 +27,7 @@ pub(super) type SendBatch<A> = Box<dyn Fn(&Replies<usize, Gathered<A>>, usize, G
 /// Updates of elements of a [`DistVec`], which are sent by batches: what [`DistVec::updates`] returns.
 ///
 /// # Cost
-/// An update is 4 bytes and its argument, and some nanoseconds at both ends. For each worker up to 2048 of them, in 64 KiB at most, are gathered, and
+/// An update is 4 bytes and its argument, and some nanoseconds at both ends. For each worker up to 4096 of them, in 64 KiB at most, are gathered, and
 /// then sent by one request, whose answer carries nothing but the memory back to be used again. No more than four such batches are
 /// on their way to one worker, so a handle holds 320 KiB for each worker at most (besides what arguments own); a fiber that is faster
 /// than they are served waits, and lets others run at each batch.
@@ -45,7 +45,7 @@ pub(super) type SendBatch<A> = Box<dyn Fn(&Replies<usize, Gathered<A>>, usize, G
 #[must_use = "updates that are not finished may be served at any later time"]
 pub struct Updates<A: NoRef> {
     spread: Spread,
-    near: Near,
+    near: Option<Near>,
     room: usize,
     gathered: Vec<Gathered<A>>,
     /// Batches on their way, for each part.
@@ -88,7 +88,9 @@ impl<A: NoRef> Updates<A> {
     #[track_caller]
     pub fn push(&mut self, index: usize, argument: A) {
         let Some((part, offset)) = self.spread.find(index) else { out_of_range(index, self.spread) };
-        self.near.fetch(part, offset.get());
+        if let Some(near) = self.near {
+            near.fetch(offset.get());
+        }
         let (offsets, arguments) = &mut self.gathered[part];
         offsets.push(offset.number());
         arguments.push(argument);
