@@ -26,11 +26,13 @@
 //! What it costs is said in requests: one is a closure and its arguments, some tens of nanoseconds in a process and about a microsecond
 //! there and back, more between nodes. What goes by batches costs a few nanoseconds for an element.
 
+mod combining;
 mod debug;
 mod dist_vec;
 mod divisor;
 mod element_loop;
 mod elements;
+mod frontier;
 mod gather;
 mod layout;
 mod make;
@@ -44,6 +46,7 @@ mod updates;
 
 pub use dist_vec::DistVec;
 pub use elements::Elements;
+pub use frontier::{Expansion, Frontier, Next, Outgoing};
 pub use layout::Layout;
 pub use par_for_each::{par_for_each, par_for_each_with};
 pub use updates::Updates;

@@ -183,6 +183,23 @@ impl<T: 'static> Target<'_, T> {
         outcome.map_err(|Caught { message, place }| self.error::<F>(Reason::Panicked { message, place }))
     }
 
+    /// As `call_at_hand`, to two properties at once.
+    #[track_caller]
+    pub(super) fn call_both_at_hand<V: 'static, U>(
+        &self,
+        other: Target<'_, V>,
+        closure: impl FnOnce(&mut T, &mut V) -> U,
+    ) -> Result<U, DelegationError> {
+        let are_two = self.number == other.number && self.property != other.property;
+        assert!(are_two, "a property cannot be changed as two at once");
+        let both = |property: &mut T| {
+            let theirs = worker::with(|here| here?.properties.get(other.property))?;
+            // SAFETY: A1: it is a `V`. R3: as in `call_here`, and it is not the property that `self` means.
+            Some(closure(property, unsafe { &mut *theirs.cast::<V>() }))
+        };
+        self.call_at_hand(both)?.ok_or_else(|| other.ended::<V>())
+    }
+
     /// The frame, its completion and the wait are written out here and in `call_node`: behind a common function that gets the sending as
     /// a closure, calls to a trustee on the caller's own worker take twice as long (bench `fibers-1`).
     #[inline(always)]

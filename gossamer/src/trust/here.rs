@@ -29,4 +29,20 @@ impl<T: 'static> Trust<T> {
             Err(error) => rethrow(error, Location::caller()),
         }
     }
+
+    /// As [`apply_here`](Self::apply_here), to two properties at once.
+    ///
+    /// # Panics
+    /// As [`apply_here`](Self::apply_here), and if both are the same.
+    #[track_caller]
+    pub(crate) fn apply_both_here<V: 'static, U>(
+        &self,
+        other: &Trust<V>,
+        closure: impl FnOnce(&mut T, &mut V) -> U,
+    ) -> U {
+        match self.target().call_both_at_hand(other.target(), closure) {
+            Ok(result) => result,
+            Err(error) => rethrow(error, Location::caller()),
+        }
+    }
 }

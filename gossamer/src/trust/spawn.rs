@@ -1,6 +1,6 @@
 //! Starting fibers, and what every fiber may call.
 
-use crate::lane::constant::travels;
+use crate::lane::constant::{STAYS, travels};
 use crate::lane::context::{self, Context};
 use crate::lane::error::Origin;
 use crate::lane::operation::{Delegated, refuse_captures};
@@ -209,6 +209,16 @@ where
     });
     send(trustee, SendJob { start, spawned_at, id });
     JoinHandle::new(receiver, origin, Some(canceller))
+}
+
+/// Panics if a closure may not go to all of these workers (`constant::travels`): for those that go inside of one of this crate, beside the one
+/// that gives it its name.
+#[track_caller]
+pub(crate) fn require_constant<N>(mut trustees: impl Iterator<Item = Trustee>, call: &str) {
+    assert!(
+        travels::<N>() || trustees.all(is_here),
+        "`{call}` cannot send its last closure to another node: {STAYS}"
+    );
 }
 
 /// Whether a trustee is of this node, or of none.

@@ -1,6 +1,7 @@
 //! Collections: vectors whose elements are spread over workers, against `Vec`.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by it")]
 
+mod frontier;
 mod handles;
 mod loops;
 mod oracle;
