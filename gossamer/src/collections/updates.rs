@@ -293,6 +293,11 @@ impl<A: NoRef> Updates<A> {
         (self.send)(&self.replies, part, gathered);
     }
 
+    /// How many elements the vector has.
+    pub(super) fn len(&self) -> usize {
+        self.spread.len()
+    }
+
     /// With what an earlier handle has sent [`once`](Self::once).
     pub(super) fn with_sent(mut self, sent: IndexSet) -> Self {
         self.sent = sent;

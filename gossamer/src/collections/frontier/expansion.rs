@@ -175,7 +175,7 @@ impl<T: 'static, R: 'static> Round<'_, T, R> {
             }
             yield_now();
         }
-        let sent = out.updates.take_sent();
+        let sent = out.take_sent();
         own.apply_here(|elements| elements.with_marks().1.sent = sent);
         out.updates.finish();
     }

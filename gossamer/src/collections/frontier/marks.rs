@@ -1,6 +1,7 @@
 //! [`Marks`]: which elements of a part are to be visited, now and later.
 
 use crate::collections::combining::IndexSet;
+use crate::collections::frontier::outgoing::Sent;
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -11,8 +12,8 @@ pub(in crate::collections) struct Marks {
     buckets: BTreeMap<usize, Vec<u32>>,
     /// Of this round. A fiber that visits them takes them meanwhile.
     pub(super) front: Vec<u32>,
-    /// What the fiber that visits them has sent once, of all indices.
-    pub(super) sent: IndexSet,
+    /// By the fibers that have visited them.
+    pub(super) sent: Sent,
     /// Those of `front`, while that is made.
     seen: IndexSet,
 }

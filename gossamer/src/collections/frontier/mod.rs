@@ -52,13 +52,12 @@ use std::fmt;
 ///     let mut front = Frontier::of(&distances);
 ///     front.mark(root);
 ///     while front.swap() > 0 {
-///         let least = front.priority() as f32 * delta;
+///         let bucket = front.priority();
 ///         front
 ///             .par_for_each(graph, |_, distance, row, out| {
-///                 // Those that were nearer, after all, have had their turn.
-///                 for (v, length) in row.iter().filter(|_| *distance >= least) {
-///                     out.combine(*v as usize, distance + length, f32::min);
-///                 }
+///                 // One that was found nearer meanwhile has had its turn.
+///                 let row = if ((*distance / delta) as usize) < bucket { &[] } else { &row[..] };
+///                 row.iter().for_each(|(v, length)| out.least(*v as usize, distance + length));
 ///             })
 ///             .apply(|distance, new, next| {
 ///                 if new < *distance {
