@@ -28,6 +28,7 @@
 
 mod combining;
 mod debug;
+mod dist_queue;
 mod dist_vec;
 mod divisor;
 mod element_loop;
@@ -44,6 +45,7 @@ mod travel;
 mod update_batches;
 mod updates;
 
+pub use dist_queue::DistQueue;
 pub use dist_vec::DistVec;
 pub use elements::Elements;
 pub use frontier::{Expansion, Frontier, Next, Outgoing};

@@ -5,6 +5,7 @@ mod frontier;
 mod handles;
 mod loops;
 mod oracle;
+mod queue;
 mod trouble;
 mod updates;
 
