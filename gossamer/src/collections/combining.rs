@@ -46,6 +46,18 @@ impl IndexSet {
         is_new
     }
 
+    /// Takes all out, in their order.
+    pub(super) fn drain(&mut self) -> impl Iterator<Item = usize> {
+        self.0.iter_mut().enumerate().flat_map(|(at, word)| {
+            let mut bits = std::mem::take(word);
+            std::iter::from_fn(move || {
+                let bit = (bits != 0).then(|| bits.trailing_zeros() as usize)?;
+                bits &= bits - 1;
+                Some(64 * at + bit)
+            })
+        })
+    }
+
     /// Takes one out, if it is in.
     pub(super) fn remove(&mut self, index: usize) {
         if let Some(word) = self.0.get_mut(index / 64) {
@@ -83,5 +95,7 @@ mod tests {
             set.remove(index);
             assert!(set.insert(index, 100));
         }
+        set.insert(7, 100);
+        assert!(set.drain().eq([0, 7, 63, 64, 99]) && set.drain().next().is_none());
     }
 }

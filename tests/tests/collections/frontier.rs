@@ -144,7 +144,7 @@ fn a_search_on_one_worker_finds_what_is_near() {
 #[test]
 fn a_search_on_two_workers_finds_what_is_near() {
     in_runtime(2, || [2, 300].into_iter().for_each(|vertices| search(vertices, 2)));
-    in_runtime(2, || search(20_000, 3));
+    in_runtime(2, || search(10_000, 3));
 }
 
 #[test]
@@ -154,7 +154,7 @@ fn a_search_on_four_workers_finds_what_is_near() {
 
 #[test]
 fn a_search_on_two_nodes_finds_what_is_near() {
-    on_nodes(2, 1, || search(300, 5));
+    on_nodes(2, 1, || search(200, 5));
 }
 
 #[test]

@@ -8,7 +8,7 @@ use integration_tests::{Tally, in_runtime, on_nodes, panic_text, wait_until};
 fn each_item_and_what_follows_from_it_is_done_once() {
     in_runtime(1, || tree(20_000));
     in_runtime(4, || tree(20_000));
-    on_nodes(2, 2, || tree(2000));
+    on_nodes(2, 1, || tree(500));
 }
 
 /// Node `n` of a binary tree has the nodes `2 n` and `2 n + 1` below it.

@@ -37,7 +37,13 @@ impl Marks {
     pub(super) fn swap(&mut self, priority: usize, len: usize) -> usize {
         self.front = self.buckets.remove(&priority).unwrap_or_default();
         self.front.retain(|offset| self.seen.insert(*offset as usize, len));
-        self.front.iter().for_each(|offset| self.seen.remove(*offset as usize));
+        if self.front.len() < len / 64 {
+            self.front.iter().for_each(|offset| self.seen.remove(*offset as usize));
+        } else {
+            // In their order, which costs no more: so they are visited as they lie in memory.
+            self.front.clear();
+            self.front.extend(self.seen.drain().map(|offset| offset as u32));
+        }
         self.front.len()
     }
 
