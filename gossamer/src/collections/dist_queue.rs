@@ -54,7 +54,7 @@ pub struct DistQueue<T: NoRef> {
 }
 
 /// How many items there are, in parts and in hands.
-struct Remaining {
+struct Outstanding {
     items: usize,
     /// After a panic.
     is_stopped: bool,
@@ -163,8 +163,8 @@ impl<T: NoRef> DistQueue<T> {
     where
         F: FnOnce(T, &mut Vec<T>, C) + Send + Copy + 'static,
     {
-        let remaining = entrust(Remaining { items: self.len(), is_stopped: false });
-        let fiber = move |(number, queue, remaining, arguments): (usize, Self, Trust<Remaining>, C)| {
+        let remaining = entrust(Outstanding { items: self.len(), is_stopped: false });
+        let fiber = move |(number, queue, remaining, arguments): (usize, Self, Trust<Outstanding>, C)| {
             let each = |item, more: &mut Vec<T>| closure(item, more, arguments.clone());
             queue.work(number, &remaining, each);
         };
@@ -186,7 +186,7 @@ impl<T: NoRef> DistQueue<T> {
     }
 
     /// What the fiber of one worker does.
-    fn work(&self, number: usize, remaining: &Trust<Remaining>, mut each: impl FnMut(T, &mut Vec<T>)) {
+    fn work(&self, number: usize, remaining: &Trust<Outstanding>, mut each: impl FnMut(T, &mut Vec<T>)) {
         let mut idle = IDLE[0];
         loop {
             let mut hand = self.take_own();
@@ -198,7 +198,7 @@ impl<T: NoRef> DistQueue<T> {
             // Counted before others can take what follows: so none is done before it is counted.
             let done = had - hand.len();
             let count = const {
-                |remaining: &mut Remaining, (added, done, failed): (usize, usize, bool)| {
+                |remaining: &mut Outstanding, (added, done, failed): (usize, usize, bool)| {
                     remaining.items = (remaining.items + added).saturating_sub(done);
                     remaining.is_stopped |= failed;
                     remaining.is_stopped || remaining.items == 0

@@ -48,7 +48,7 @@ mod updates;
 pub use dist_queue::DistQueue;
 pub use dist_vec::DistVec;
 pub use elements::Elements;
-pub use frontier::{Expansion, Frontier, Next, Outgoing};
+pub use frontier::{Expansion, Frontier, Marker, Outgoing};
 pub use layout::Layout;
 pub use par_for_each::{par_for_each, par_for_each_with};
 pub use updates::Updates;

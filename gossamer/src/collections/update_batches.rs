@@ -1,6 +1,6 @@
 //! [`DistVec::updates`] and its like: which closure is applied to the elements of a batch, and how.
 
-use crate::collections::frontier::marks::Next;
+use crate::collections::frontier::marks::Marker;
 use crate::collections::gather::FETCHED_BEFORE;
 use crate::collections::updates::Gathered;
 use crate::collections::{DistVec, Elements, Updates};
@@ -36,7 +36,7 @@ impl<T: 'static> DistVec<T> {
         F: FnOnce(&mut T, A) + Send + Copy + 'static,
     {
         const { refuse_captures::<F>() };
-        let unmarked = move |element: &mut T, argument, _: &mut Next<'_>, ()| closure(element, argument);
+        let unmarked = move |element: &mut T, argument, _: &mut Marker<'_>, ()| closure(element, argument);
         self.updates_around::<F, _, _, _>(unmarked, ())
     }
 
@@ -48,7 +48,7 @@ impl<T: 'static> DistVec<T> {
     {
         const { refuse_captures::<F>() };
         let unmarked =
-            move |element: &mut T, argument, _: &mut Next<'_>, shared| closure(element, argument, shared);
+            move |element: &mut T, argument, _: &mut Marker<'_>, shared| closure(element, argument, shared);
         self.updates_around::<F, _, _, _>(unmarked, shared)
     }
 
@@ -100,7 +100,7 @@ impl<T: 'static> DistVec<T> {
         F: FnOnce(&mut T, A) -> bool + Send + Copy + 'static,
     {
         const { refuse_captures::<F>() };
-        let marking = move |element: &mut T, argument, next: &mut Next<'_>, ()| {
+        let marking = move |element: &mut T, argument, next: &mut Marker<'_>, ()| {
             if closure(element, argument) {
                 next.mark();
             }
@@ -116,7 +116,7 @@ impl<T: 'static> DistVec<T> {
         F: FnOnce(&mut T, A, C) -> bool + Send + Copy + 'static,
     {
         const { refuse_captures::<F>() };
-        let marking = move |element: &mut T, argument, next: &mut Next<'_>, shared| {
+        let marking = move |element: &mut T, argument, next: &mut Marker<'_>, shared| {
             if closure(element, argument, shared) {
                 next.mark();
             }
@@ -150,7 +150,7 @@ impl<T: 'static> DistVec<T> {
     #[track_caller]
     pub(super) fn updates_around<N, A: NoRef, C: NoRef + Clone, F>(&self, closure: F, shared: C) -> Updates<A>
     where
-        F: FnOnce(&mut T, A, &mut Next<'_>, C) + Send + Copy + 'static,
+        F: FnOnce(&mut T, A, &mut Marker<'_>, C) + Send + Copy + 'static,
     {
         let made_at = Location::caller();
         let parts = self.parts.clone();
@@ -172,7 +172,7 @@ impl<T: 'static> DistVec<T> {
 fn serve<T, A>(
     elements: &mut Elements<T>,
     (mut offsets, mut arguments): Gathered<A>,
-    mut closure: impl FnMut(&mut T, A, &mut Next<'_>),
+    mut closure: impl FnMut(&mut T, A, &mut Marker<'_>),
 ) -> Gathered<A> {
     let (mut served, mut panicked) = (0, None);
     let mut updates = offsets.iter().zip(arguments.drain(..)).enumerate();

@@ -172,7 +172,7 @@ fn an_element_that_is_marked_often_is_visited_once() {
                 &rows,
                 const { |u, _: &u64, (): &(), out: &mut gossamer::collections::Outgoing<u64>| out.push(u, 1) },
             )
-            .apply(const { |visits: &mut u64, by: u64, _: &mut gossamer::collections::Next<'_>| *visits += by });
+            .apply(const { |visits: &mut u64, by: u64, _: &mut gossamer::collections::Marker<'_>| *visits += by });
         assert_eq!((visits.get(7), visits.get(99), visits.get(50)), (1, 1, 0));
         assert_eq!((front.swap(), front.priority()), (1, 3));
         assert_eq!(front.swap(), 0);

@@ -1,6 +1,6 @@
 //! [`Expansion`]: a round of a [`Frontier`](crate::collections::Frontier).
 
-use crate::collections::frontier::marks::Next;
+use crate::collections::frontier::marks::Marker;
 use crate::collections::frontier::outgoing::Outgoing;
 use crate::collections::{DistVec, Elements};
 use crate::lane::catch::resume_saying;
@@ -70,10 +70,10 @@ where
     #[track_caller]
     pub fn apply<G>(self, closure: G)
     where
-        G: FnOnce(&mut T, A, &mut Next<'_>) + Send + Copy + 'static,
+        G: FnOnce(&mut T, A, &mut Marker<'_>) + Send + Copy + 'static,
     {
         const { refuse_captures::<G>() };
-        let plain = move |element: &mut T, argument, next: &mut Next<'_>, ()| {
+        let plain = move |element: &mut T, argument, next: &mut Marker<'_>, ()| {
             closure(element, argument, next);
         };
         self.run::<G, _, _>(plain, ());
@@ -86,7 +86,7 @@ where
     #[track_caller]
     pub fn apply_with<D: NoRef + Clone, G>(self, closure: G, shared: D)
     where
-        G: FnOnce(&mut T, A, &mut Next<'_>, D) + Send + Copy + 'static,
+        G: FnOnce(&mut T, A, &mut Marker<'_>, D) + Send + Copy + 'static,
     {
         const { refuse_captures::<G>() };
         self.run::<G, _, _>(closure, shared);
@@ -97,7 +97,7 @@ where
     #[track_caller]
     pub fn __apply_with<D: Captured + Clone, G>(self, shared: D, closure: G)
     where
-        G: FnOnce(&mut T, A, &mut Next<'_>, D) + Send + Copy + 'static,
+        G: FnOnce(&mut T, A, &mut Marker<'_>, D) + Send + Copy + 'static,
     {
         self.apply_with(closure, shared);
     }
@@ -105,12 +105,12 @@ where
     #[track_caller]
     fn run<M: 'static, D: NoRef + Clone, G>(self, apply: G, shared: D)
     where
-        G: FnOnce(&mut T, A, &mut Next<'_>, D) + Send + Copy + 'static,
+        G: FnOnce(&mut T, A, &mut Marker<'_>, D) + Send + Copy + 'static,
     {
         let Self { vector, rows, expand, arguments, .. } = self;
         require_constant::<M>(vector.trustees().into_iter(), "Expansion::apply");
         let fiber = move |(part, vector, rows, arguments, shared): (usize, DistVec<T>, DistVec<R>, C, D)| {
-            let round = Round { part, vector: &vector, rows: &rows };
+            let round = Expander { part, vector: &vector, rows: &rows };
             let expand = |index, element: &T, row: &R, out: &mut Outgoing<A>| {
                 expand(index, element, row, out, arguments.clone());
             };
@@ -141,20 +141,20 @@ impl<T, R, A, N, C, F> fmt::Debug for Expansion<'_, T, R, A, N, C, F> {
 }
 
 /// What the fiber of one part does.
-struct Round<'a, T: 'static, R: 'static> {
+struct Expander<'a, T: 'static, R: 'static> {
     part: usize,
     vector: &'a DistVec<T>,
     rows: &'a DistVec<R>,
 }
 
-impl<T: 'static, R: 'static> Round<'_, T, R> {
+impl<T: 'static, R: 'static> Expander<'_, T, R> {
     fn run<M, A: NoRef, D: NoRef + Clone, G>(
         &self,
         mut expand: impl FnMut(usize, &T, &R, &mut Outgoing<A>),
         apply: G,
         shared: D,
     ) where
-        G: FnOnce(&mut T, A, &mut Next<'_>, D) + Send + Copy + 'static,
+        G: FnOnce(&mut T, A, &mut Marker<'_>, D) + Send + Copy + 'static,
     {
         let own = &self.vector.parts[self.part];
         let updates = self.vector.updates_around::<M, _, _, _>(apply, shared);

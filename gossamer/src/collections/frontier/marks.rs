@@ -53,18 +53,18 @@ impl Marks {
 
     /// What may mark the element at a place.
     #[inline(always)]
-    pub(in crate::collections) fn next(&mut self, offset: u32) -> Next<'_> {
-        Next { marks: self, offset }
+    pub(in crate::collections) fn next(&mut self, offset: u32) -> Marker<'_> {
+        Marker { marks: self, offset }
     }
 }
 
 /// By which the closure of an [`Expansion`](crate::collections::Expansion) says that the element it is applied to is to be visited in a later round.
-pub struct Next<'a> {
+pub struct Marker<'a> {
     marks: &'a mut Marks,
     offset: u32,
 }
 
-impl Next<'_> {
+impl Marker<'_> {
     /// In the next round, if there are no priorities: with priority 0.
     #[inline]
     pub fn mark(&mut self) {
@@ -78,8 +78,8 @@ impl Next<'_> {
     }
 }
 
-impl fmt::Debug for Next<'_> {
+impl fmt::Debug for Marker<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Next").field("offset", &self.offset).finish()
+        f.debug_struct("Marker").field("offset", &self.offset).finish()
     }
 }

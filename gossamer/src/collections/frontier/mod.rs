@@ -5,7 +5,7 @@ pub(super) mod marks;
 mod outgoing;
 
 pub use expansion::Expansion;
-pub use marks::Next;
+pub use marks::Marker;
 pub use outgoing::Outgoing;
 
 use crate::NoRef;
