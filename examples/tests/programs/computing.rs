@@ -131,3 +131,27 @@ fn the_pages_of_a_file_are_ranked_as_by_a_plain_loop() {
         assert_eq!((ended.text(), ended.errors.as_str()), (expected.as_str(), ""));
     }
 }
+
+#[test]
+fn searches_of_a_graph_find_the_shortest_paths() {
+    for nodes in [1, 2] {
+        let [bfs, sssp] = ["bfs", "sssp"].map(|search| {
+            let ended = Nodes::start(env!("CARGO_BIN_EXE_graph"), nodes, &[search, "9"]).wait();
+            assert_eq!(ended.status, Some(0), "{}", ended.errors);
+            ended.text().to_owned()
+        });
+        let reached = |text: &str| text.split(" vertices reached in ").next().unwrap().to_owned();
+        assert!(
+            bfs.ends_with(": each by a shortest path\n") && sssp.ends_with(": each by a shortest path\n")
+        );
+        assert_eq!(reached(&bfs), reached(&sssp));
+    }
+}
+
+#[test]
+fn the_kernels_of_bale_are_right() {
+    for nodes in [1, 2] {
+        let ended = Nodes::start(env!("CARGO_BIN_EXE_bale"), nodes, &["all", "1000"]).wait();
+        assert_eq!((ended.status, ended.text().lines().count()), (Some(0), 7), "{}", ended.errors);
+    }
+}

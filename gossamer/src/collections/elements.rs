@@ -1,5 +1,6 @@
 //! [`Elements`]: what one worker has of a collection.
 
+use crate::collections::frontier::marks::Marks;
 use crate::collections::layout::Spread;
 use std::fmt;
 use std::ops::{Deref, DerefMut, Range};
@@ -12,14 +13,13 @@ pub struct Elements<T> {
     values: Vec<T>,
     part: usize,
     spread: Spread,
-    /// Places of elements.
-    marked: Vec<u32>,
+    marks: Marks,
 }
 
 impl<T> Elements<T> {
     pub(super) fn new(part: usize, spread: Spread, values: Vec<T>) -> Self {
         assert_eq!(values.len(), spread.len_of(part), "a part has its elements");
-        Self { values, part, spread, marked: Vec::new() }
+        Self { values, part, spread, marks: Marks::default() }
     }
 
     /// Puts as many others in the place of all.
@@ -60,20 +60,18 @@ impl<T> Elements<T> {
     /// [`DistVec::updates_marking`]: crate::collections::DistVec::updates_marking
     pub fn take_marked(&mut self) -> Vec<usize> {
         let index = |offset: u32| self.spread.index(self.part, offset as usize);
-        let marked = self.marked.iter().map(|offset| index(*offset)).collect();
-        self.marked.clear();
-        marked
+        self.marks.take_all().map(index).collect()
     }
 
-    /// How many elements are marked.
+    /// How many elements are marked. One that was marked several times counts as often.
     pub fn marked(&self) -> usize {
-        self.marked.len()
+        self.marks.len()
     }
 
-    /// The elements, and the list of the places of those that are marked.
+    /// The elements, and which of them are marked.
     #[inline]
-    pub(super) fn with_marked(&mut self) -> (&mut [T], &mut Vec<u32>) {
-        (&mut self.values, &mut self.marked)
+    pub(super) fn with_marks(&mut self) -> (&mut [T], &mut Marks) {
+        (&mut self.values, &mut self.marks)
     }
 
     /// The elements, each with its index in the whole.

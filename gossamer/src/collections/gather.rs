@@ -10,11 +10,11 @@ use std::collections::VecDeque;
 use std::panic::Location;
 
 /// Indices that are looked up together, for each worker: as many are gathered for them on average, and all are on their way at once.
-const GATHERED: usize = 1024;
+const GATHERED: usize = 4096;
 /// Rounds on their way at a time.
 const UNDER_WAY: usize = 2;
 /// For no more workers than this, so that what is gathered is bounded.
-const MOST_PARTS: usize = 64;
+const MOST_PARTS: usize = 16;
 /// How many elements before its turn one is fetched into the cache.
 pub(super) const FETCHED_BEFORE: usize = 32;
 
@@ -24,7 +24,7 @@ type Wanted<T> = (Vec<u32>, Vec<T>);
 impl<T: NoRef + Clone> DistVec<T> {
     /// Copies of the elements with these indices, in their order.
     ///
-    /// Of 1024 indices for each worker (of 65,536, if there are more than 64 workers) one request goes to each worker that has any of
+    /// Of 4096 indices for each worker (of 65,536, if there are more than 16 workers) one request goes to each worker that has any of
     /// them, with 4 bytes for an index, and brings back the bytes of the copies. Two such rounds are under way at a time; nothing more
     /// is kept besides the result.
     ///
@@ -61,7 +61,9 @@ impl<T: NoRef + Clone> DistVec<T> {
             // Not `for_each`, whose closure would stand for the caller in the report of a panic.
             for index in indices.by_ref().take(most) {
                 let Some((part, offset)) = self.spread.find(index) else { out_of_range(index, self.spread) };
-                near.fetch(part, offset.get());
+                if let Some(near) = near {
+                    near.fetch(offset.get());
+                }
                 round.order.push(part as u32);
                 round.wanted[part].0.push(offset.number());
             }

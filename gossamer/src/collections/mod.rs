@@ -26,13 +26,16 @@
 //! What it costs is said in requests: one is a closure and its arguments, some tens of nanoseconds in a process and about a microsecond
 //! there and back, more between nodes. What goes by batches costs a few nanoseconds for an element.
 
+mod combining;
 mod debug;
+mod dist_queue;
 mod dist_vec;
 mod divisor;
 mod element_loop;
 mod elements;
 mod exchange;
 mod files;
+mod frontier;
 mod gather;
 mod layout;
 mod loops;
@@ -47,8 +50,10 @@ mod travel;
 mod update_batches;
 mod updates;
 
+pub use dist_queue::DistQueue;
 pub use dist_vec::DistVec;
 pub use elements::Elements;
+pub use frontier::{Expansion, Frontier, Marker, Outgoing};
 pub use layout::Layout;
 pub use par_fold::{par_fold, par_fold_with, par_map_reduce, par_map_reduce_with};
 pub use par_for_each::{par_for_each, par_for_each_with};

@@ -1,43 +1,31 @@
-//! Elements of the fiber's own worker, which are fetched into its cache before they are used.
+//! Elements of the fiber's own worker, which are fetched into its cache before they are used, where it has all.
 
 use crate::collections::DistVec;
 use crate::lane::context::{self, Context};
 use crate::sys::memory::prefetch;
 use crate::{Trust, Trustee};
 
-/// Where the elements of the fiber's own worker lie: an address that is never followed, only hinted at. While indices are gathered for
-/// other workers, which takes as long as memory does, those of its own come nearer.
+/// Where the elements lie, if the fiber's own worker has all of them: an address that is never followed, only hinted at. While a batch is
+/// gathered, they come nearer. Where others have some, the processor would have to guess whose each is, which costs more than it brings.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Near {
-    /// That of the own elements; none has this number, if there are none.
-    part: usize,
     first: *const u8,
+    /// Of an element.
     bytes: usize,
 }
 
 impl Near {
-    /// Of a vector, if a fiber asks; what is no fiber has no elements near.
-    pub(super) fn of<T>(vector: &DistVec<T>) -> Self {
-        let none = Self { part: usize::MAX, first: std::ptr::null(), bytes: 0 };
-        if context::current() != Context::Fiber {
-            return none;
-        }
-        let here = Trustee::here();
-        let near = |(part, elements): (usize, &Trust<_>)| Self {
-            part,
-            first: first_of(elements),
-            bytes: size_of::<T>(),
-        };
-        let own = vector.parts.iter().enumerate().find(|(_, elements)| elements.trustee() == here);
-        own.map_or(none, near)
+    /// Of a vector that is here as a whole, if a fiber asks.
+    pub(super) fn of<T>(vector: &DistVec<T>) -> Option<Self> {
+        let [elements] = &vector.parts[..] else { return None };
+        let is_here = context::current() == Context::Fiber && elements.trustee() == Trustee::here();
+        is_here.then(|| Self { first: first_of(elements), bytes: size_of::<T>() })
     }
 
     /// Hints that an element will be used soon.
     #[inline(always)]
-    pub(super) fn fetch(self, part: usize, offset: usize) {
-        if part == self.part {
-            prefetch::write(self.first.wrapping_add(offset.wrapping_mul(self.bytes)));
-        }
+    pub(super) fn fetch(self, offset: usize) {
+        prefetch::write(self.first.wrapping_add(offset.wrapping_mul(self.bytes)));
     }
 }
 

@@ -1,5 +1,6 @@
 //! [`DistVec::updates`] and its like: which closure is applied to the elements of a batch, and how.
 
+use crate::collections::frontier::marks::Marker;
 use crate::collections::gather::FETCHED_BEFORE;
 use crate::collections::updates::Gathered;
 use crate::collections::{DistVec, Elements, Updates};
@@ -35,10 +36,7 @@ impl<T: 'static> DistVec<T> {
         F: FnOnce(&mut T, A) + Send + Copy + 'static,
     {
         const { refuse_captures::<F>() };
-        let unmarked = move |element: &mut T, argument, ()| {
-            closure(element, argument);
-            false
-        };
+        let unmarked = move |element: &mut T, argument, _: &mut Marker<'_>, ()| closure(element, argument);
         self.updates_around::<F, _, _, _>(unmarked, ())
     }
 
@@ -49,10 +47,8 @@ impl<T: 'static> DistVec<T> {
         F: FnOnce(&mut T, A, C) + Send + Copy + 'static,
     {
         const { refuse_captures::<F>() };
-        let unmarked = move |element: &mut T, argument, shared| {
-            closure(element, argument, shared);
-            false
-        };
+        let unmarked =
+            move |element: &mut T, argument, _: &mut Marker<'_>, shared| closure(element, argument, shared);
         self.updates_around::<F, _, _, _>(unmarked, shared)
     }
 
@@ -104,7 +100,12 @@ impl<T: 'static> DistVec<T> {
         F: FnOnce(&mut T, A) -> bool + Send + Copy + 'static,
     {
         const { refuse_captures::<F>() };
-        self.updates_around::<F, _, _, _>(move |element, argument, ()| closure(element, argument), ())
+        let marking = move |element: &mut T, argument, next: &mut Marker<'_>, ()| {
+            if closure(element, argument) {
+                next.mark();
+            }
+        };
+        self.updates_around::<F, _, _, _>(marking, ())
     }
 
     /// As [`updates_marking`](Self::updates_marking), with a clone of `shared` handed to the closure for each update; it is sent once with
@@ -115,7 +116,12 @@ impl<T: 'static> DistVec<T> {
         F: FnOnce(&mut T, A, C) -> bool + Send + Copy + 'static,
     {
         const { refuse_captures::<F>() };
-        self.updates_around::<F, _, _, _>(closure, shared)
+        let marking = move |element: &mut T, argument, next: &mut Marker<'_>, shared| {
+            if closure(element, argument, shared) {
+                next.mark();
+            }
+        };
+        self.updates_around::<F, _, _, _>(marking, shared)
     }
 
     /// As the macros write it (`trust::arguments_first`).
@@ -142,14 +148,16 @@ impl<T: 'static> DistVec<T> {
     }
 
     #[track_caller]
-    fn updates_around<N, A: NoRef, C: NoRef + Clone, F>(&self, closure: F, shared: C) -> Updates<A>
+    pub(super) fn updates_around<N, A: NoRef, C: NoRef + Clone, F>(&self, closure: F, shared: C) -> Updates<A>
     where
-        F: FnOnce(&mut T, A, C) -> bool + Send + Copy + 'static,
+        F: FnOnce(&mut T, A, &mut Marker<'_>, C) + Send + Copy + 'static,
     {
         let made_at = Location::caller();
         let parts = self.parts.clone();
         let serve = move |elements: &mut Elements<T>, (gathered, shared): (Gathered<A>, C)| {
-            serve(elements, gathered, |element, argument| closure(element, argument, shared.clone()))
+            serve(elements, gathered, |element, argument, next| {
+                closure(element, argument, next, shared.clone());
+            })
         };
         let send = move |replies: &Replies<usize, Gathered<A>>, part: usize, gathered| {
             let arguments = (gathered, shared.clone());
@@ -159,16 +167,16 @@ impl<T: 'static> DistVec<T> {
     }
 }
 
-/// Applies a closure to each of these elements, marks those for which it says so, and gives the memory back. A panic is passed on when the
-/// others have been served.
+/// Applies a closure to each of these elements, which may mark them, and gives the memory back. A panic is passed on when the others have
+/// been served.
 fn serve<T, A>(
     elements: &mut Elements<T>,
     (mut offsets, mut arguments): Gathered<A>,
-    mut closure: impl FnMut(&mut T, A) -> bool,
+    mut closure: impl FnMut(&mut T, A, &mut Marker<'_>),
 ) -> Gathered<A> {
     let (mut served, mut panicked) = (0, None);
     let mut updates = offsets.iter().zip(arguments.drain(..)).enumerate();
-    let (values, marked) = elements.with_marked();
+    let (values, marks) = elements.with_marks();
     while let Err(payload) = catch_unwind(AssertUnwindSafe(|| {
         for (at, (offset, argument)) in updates.by_ref() {
             served = at;
@@ -176,9 +184,7 @@ fn serve<T, A>(
             if let Some(soon) = soon {
                 prefetch::write(soon);
             }
-            if closure(&mut values[*offset as usize], argument) {
-                marked.push(*offset);
-            }
+            closure(&mut values[*offset as usize], argument, &mut marks.next(*offset));
         }
     })) {
         match panicked {

@@ -3,9 +3,11 @@
 
 mod files;
 mod folds;
+mod frontier;
 mod handles;
 mod loops;
 mod oracle;
+mod queue;
 mod sorts;
 mod trouble;
 mod updates;

@@ -239,3 +239,64 @@ fn search(vertices: usize) {
         assert_eq!(distances.to_vec(), expected);
     }
 }
+
+#[test]
+fn updates_that_are_combined_or_sent_once_add_up_to_the_same() {
+    in_runtime(1, || combine(20_000));
+    in_runtime(3, || combine(20_000));
+    on_nodes(2, 2, || combine(2000));
+}
+
+#[gossamer::delegate]
+fn combine(pushes: usize) {
+    for (layout, seed) in layouts(500).into_iter().zip(0..) {
+        let mut random = fastrand::Rng::with_seed(seed);
+        let sums = DistVec::filled(layout.clone(), (0_u64, 0_u64));
+        let firsts = DistVec::filled(layout, (0_u64, usize::MAX));
+        let mut expected = vec![(0, usize::MAX); 500];
+        let mut adding = sums.updates(|(served, sum), by: u64| {
+            *served += 1;
+            *sum += by;
+        });
+        let mut first = firsts.updates(|first, number: usize| *first = (first.0 + 1, number));
+        for number in 0..pushes {
+            // Some are used much more often than others.
+            let most = random.usize(1..=500);
+            let index = random.usize(..most);
+            adding.combine(index, number as u64, |one, other| one + other);
+            first.once(index, number);
+            expected[index] = (expected[index].0 + number as u64, expected[index].1.min(number));
+        }
+        adding.finish();
+        first.finish();
+        let mut all = 0;
+        let found = sums.to_vec().into_iter().zip(firsts.to_vec());
+        for (index, (((served, sum), (count, first)), expected)) in found.zip(expected).enumerate() {
+            assert_eq!((sum, first), expected, "element {index}");
+            assert_eq!(count, u64::from(first != usize::MAX), "the first only");
+            all += served;
+        }
+        assert!(all < pushes as u64 / 2, "{all} updates were served");
+    }
+}
+
+#[test]
+fn a_panic_while_two_are_combined_loses_these_alone() {
+    in_runtime(2, || {
+        let tally = Tally::new();
+        let vector = DistVec::filled(10, 0_u64);
+        let mut updates = vector.updates(|count, value: integration_tests::Counted| {
+            drop(value);
+            *count += 1;
+        });
+        for index in 0..10 {
+            updates.combine(index, tally.value(), |_, _| unreachable!("each is the first"));
+        }
+        let text = panic_text(|| updates.combine(3, tally.value(), |_, _| panic!("these do not add up")));
+        assert!(text.contains("these do not add up"), "{text}");
+        updates.combine(9, tally.value(), |one, _| one);
+        updates.finish();
+        assert_eq!(vector.to_vec(), [1, 1, 1, 0, 1, 1, 1, 1, 1, 1]);
+        wait_until(|| tally.is_even());
+    });
+}

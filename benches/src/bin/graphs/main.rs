@@ -1,0 +1,131 @@
+//! `graphs`: breadth-first search and shortest paths of the example `graph`, beside the same on plain pinned threads. See `--help`.
+
+#[path = "../../../../examples/src/bin/graph/kronecker.rs"]
+mod kronecker;
+mod plain;
+#[path = "../../../../examples/src/bin/graph/search.rs"]
+mod search;
+
+use benches::statistics::{median, range};
+use gossamer::collections::DistVec;
+use gossamer::{Config, Trustee, rack};
+use kronecker::Kronecker;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Instant;
+
+const USAGE: &str = "\
+usage: graphs [--threads N] [--nodes N] [--scale N] [--roots N]
+
+Searches a Kronecker graph of 2^N vertices (default 16) from so many roots (default 12), on N workers (default 2) of each of N nodes (default
+1; more of them are in this process), and on as many plain pinned threads: in turn, root by root. Both results are compared. Lines give
+the median, least and most of the roots, in millions of edges a second (those of the vertices that were reached, each counted once), and of the ratios for each root.";
+
+/// As of the lengths of edges, which are below 1.
+const DELTA: f32 = 0.1;
+
+struct Options {
+    threads: usize,
+    nodes: usize,
+    scale: usize,
+    roots: usize,
+}
+
+fn parse(arguments: &[String]) -> Result<Options, String> {
+    let mut options = Options { threads: 2, nodes: 1, scale: 16, roots: 12 };
+    for pair in arguments.chunks(2) {
+        let [name, value] = pair else { return Err(format!("{}: a value is missing", pair[0])) };
+        let number = value.parse().map_err(|_| format!("{name} {value}: not a number"))?;
+        match name.as_str() {
+            "--threads" => options.threads = number,
+            "--nodes" => options.nodes = number,
+            "--scale" => options.scale = number,
+            "--roots" => options.roots = number,
+            _ => return Err(format!("{name}: there is no such option; see --help")),
+        }
+    }
+    Ok(options)
+}
+
+fn timed<R>(work: impl FnOnce() -> R) -> (R, f64) {
+    let begun = Instant::now();
+    let result = work();
+    (result, begun.elapsed().as_secs_f64())
+}
+
+/// A fiber calls this: workers are idle meanwhile, and asleep.
+fn plainly<R: Send + 'static>(work: impl FnOnce() -> R + Send + 'static) -> (R, f64) {
+    gossamer::unblock(move || timed(work))
+}
+
+fn line(name: &str, figures: &[f64]) {
+    let (least, most) = range(figures);
+    println!("| {name} | {:.2} | {least:.2} | {most:.2} |", median(figures));
+}
+
+fn run(scale: usize, roots: usize) {
+    let threads = Trustee::all().len();
+    let spread = Kronecker { scale: scale as u32 }.rows();
+    let rows = spread.to_vec();
+    let neighbours = rows.iter().map(|row| row.iter().map(|(to, _)| *to).collect()).collect();
+    let neighbours = DistVec::from_vec(rows.len(), neighbours);
+    let plain = Arc::new(plain::Rows::new(&rows));
+    let roots: Vec<u32> =
+        (0..).step_by(7).filter(|root| rows[*root as usize % rows.len()].len() > 1).take(roots + 1).collect();
+    let mut figures: [Vec<f64>; 6] = Default::default();
+    // The first warms up.
+    for (round, root) in roots.into_iter().map(|root| root % rows.len() as u32).enumerate() {
+        let ((parents, _), ours) = timed(|| search::breadth_first(&neighbours, root));
+        let (shared, parents) = (Arc::clone(&plain), parents.to_vec());
+        let (theirs, other) = plainly(move || plain::breadth_first(&shared, root, threads));
+        let is_reached = |parent: &u32| *parent != search::NONE;
+        assert!(parents.iter().map(is_reached).eq(theirs.iter().map(is_reached)), "as many are reached");
+        let reached = || parents.iter().zip(&rows).filter(|(parent, _)| is_reached(parent));
+        let edges = reached().map(|(_, row)| row.len()).sum::<usize>() as f64 / 2e6;
+        let bfs = (edges / ours, edges / other);
+
+        let ((distances, _), ours) = timed(|| search::shortest_paths(&spread, root, DELTA));
+        let shared = Arc::clone(&plain);
+        let (theirs, other) = plainly(move || plain::shortest_paths(&shared, root, DELTA, threads));
+        assert!(distances.to_vec() == theirs, "the distances are the same");
+        let sssp = (edges / ours, edges / other);
+        if round > 0 {
+            let new = [bfs.0, bfs.1, bfs.0 / bfs.1, sssp.0, sssp.1, sssp.0 / sssp.1];
+            figures.iter_mut().zip(new).for_each(|(all, new)| all.push(new));
+        }
+    }
+    println!(
+        "| {threads} workers, scale {scale}, millions of edges a second | median | least | most |\n|---|---|---|---|"
+    );
+    let names = [
+        "BFS, `Frontier`",
+        "BFS, plain threads",
+        "ratio",
+        "SSSP, `Frontier`",
+        "SSSP, plain threads",
+        "ratio",
+    ];
+    names.iter().zip(&figures).for_each(|(name, figures)| line(name, figures));
+}
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if arguments.iter().any(|argument| argument == "--help") {
+        println!("{USAGE}");
+        return ExitCode::SUCCESS;
+    }
+    match parse(&arguments) {
+        Ok(Options { threads, nodes, scale, roots }) => {
+            let config = Config::default().threads(threads).pin(nodes == 1);
+            match nodes {
+                1 => gossamer::run(config, move || run(scale, roots)),
+                _ => rack::run_in_process(nodes, config, move || run(scale, roots)),
+            }
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            eprintln!("graphs: {error}");
+            ExitCode::from(2)
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! The kernels of bale, a collection of small programs with irregular communication, on vectors that are spread over all workers. Each
+//! prints a result that was checked.
+//!
+//! `cargo run --release -p examples --bin bale -- transpose 100000`; on two nodes `gossamer run --local 2 -- target/release/bale`.
+
+mod graphs;
+mod matrices;
+mod vectors;
+
+use std::process::ExitCode;
+
+type Kernel = fn(usize) -> String;
+
+const KERNELS: [(&str, Kernel); 7] = [
+    ("histogram", vectors::histogram),
+    ("gather", vectors::gather),
+    ("permutation", vectors::permutation),
+    ("permute-matrix", matrices::permute),
+    ("transpose", matrices::transpose),
+    ("triangles", graphs::triangles),
+    ("toposort", graphs::topological_sort),
+];
+
+#[gossamer::main]
+fn main() -> ExitCode {
+    let mut arguments = std::env::args().skip(1);
+    let name = arguments.next();
+    let size = arguments.next().map_or(Ok(10_000), |size| size.parse());
+    let chosen =
+        |kernel: &&(&str, Kernel)| name.as_ref().is_none_or(|name| name == "all" || name == kernel.0);
+    let kernels: Vec<_> = KERNELS.iter().filter(chosen).collect();
+    match size {
+        Ok(size @ 1..=0x7fff_ffff) if !kernels.is_empty() => {
+            kernels.into_iter().for_each(|(name, kernel)| println!("{name}: {}", kernel(size)));
+            ExitCode::SUCCESS
+        }
+        _ => {
+            let names = KERNELS.map(|(name, _)| name).join("|");
+            eprintln!(
+                "usage: bale [all|{names}] [SIZE]\n\nOf SIZE elements, rows or vertices (default 10000)."
+            );
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// A random number below `most`, always the same for the same numbers.
+fn random(stream: usize, number: usize, most: usize) -> usize {
+    // SplitMix64.
+    let z = (stream as u64) << 40 ^ (number as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    ((z ^ (z >> 31)) % most as u64) as usize
+}

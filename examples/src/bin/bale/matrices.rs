@@ -1,0 +1,90 @@
+//! Sparse matrices, of which each row has the columns in which there is something: transposing one, and changing the order of its rows
+//! and columns.
+
+use crate::random;
+use crate::vectors::random_permutation;
+use gossamer::collections::DistVec;
+use gossamer::{TeamMember, Workers};
+
+pub type Matrix = DistVec<Vec<u32>>;
+
+/// So many rows and columns, with up to eight elements in a row.
+pub fn random_matrix(size: usize) -> Matrix {
+    let row = const {
+        |index: usize, size: usize| {
+            let mut row: Vec<_> =
+                (0..random(1, index, 9)).map(|edge| random(2 + edge, index, size) as u32).collect();
+            row.sort_unstable();
+            row.dedup();
+            row
+        }
+    };
+    DistVec::from_fn_with(size, row, size)
+}
+
+/// Rows that were filled in any order.
+pub fn sort_rows(matrix: &Matrix) {
+    matrix.par_for_each(const { |_, row: &mut Vec<u32>| row.sort_unstable() });
+}
+
+/// The matrix with rows for columns.
+pub fn transposed(matrix: &Matrix) -> Matrix {
+    let transposed = DistVec::from_fn(matrix.len(), const { |_| Vec::new() });
+    let send = const {
+        |_: &TeamMember, (matrix, transposed): (Matrix, Matrix)| {
+            let mut updates = transposed.updates(const { |row: &mut Vec<u32>, column| row.push(column) });
+            let own = matrix.local(|rows| rows.indexed().map(|(index, row)| (index, row.clone())).collect());
+            let own: Vec<(usize, Vec<u32>)> = own.unwrap_or_default();
+            for (index, row) in own {
+                updates.extend(row.into_iter().map(|column| (column as usize, index as u32)));
+            }
+            updates.finish();
+        }
+    };
+    Workers::all().each_with(send, (matrix.clone(), transposed.clone()));
+    sort_rows(&transposed);
+    transposed
+}
+
+/// What is in row `i` and column `j` comes to row `rows[i]` and column `columns[j]`.
+pub fn permuted(matrix: &Matrix, rows: &DistVec<u32>, columns: &DistVec<u32>) -> Matrix {
+    let permuted = DistVec::from_fn(matrix.len(), const { |_| Vec::new() });
+    let send = const {
+        |_: &TeamMember, (matrix, rows, columns, permuted): (Matrix, DistVec<u32>, DistVec<u32>, Matrix)| {
+            let own = matrix.local(|rows| rows.indexed().map(|(index, row)| (index, row.clone())).collect());
+            let own: Vec<(usize, Vec<u32>)> = own.unwrap_or_default();
+            let places = rows.gather(own.iter().map(|(index, _)| *index));
+            let mut renamed =
+                columns.gather(own.iter().flat_map(|(_, row)| row.iter().map(|at| *at as usize))).into_iter();
+            let renamed = own.iter().map(|(_, row)| renamed.by_ref().take(row.len()).collect());
+            permuted.scatter(places.into_iter().map(|place| place as usize).zip(renamed));
+        }
+    };
+    Workers::all().each_with(send, (matrix.clone(), rows.clone(), columns.clone(), permuted.clone()));
+    sort_rows(&permuted);
+    permuted
+}
+
+pub fn transpose(size: usize) -> String {
+    let matrix = random_matrix(size);
+    let (rows, transposed) = (matrix.to_vec(), transposed(&matrix).to_vec());
+    let mut expected = vec![Vec::new(); size];
+    for (index, row) in (0..).zip(&rows) {
+        row.iter().for_each(|column| expected[*column as usize].push(index));
+    }
+    assert!(transposed == expected, "each element is where it belongs");
+    format!("{} elements in {size} rows", rows.iter().map(Vec::len).sum::<usize>())
+}
+
+pub fn permute(size: usize) -> String {
+    let (rows, columns) = (random_permutation(size, 1), random_permutation(size, 2));
+    let matrix = random_matrix(size);
+    let permuted = permuted(&matrix, &rows, &columns).to_vec();
+    let (matrix, rows, columns) = (matrix.to_vec(), rows.to_vec(), columns.to_vec());
+    for (row, place) in matrix.iter().zip(rows) {
+        let mut expected: Vec<_> = row.iter().map(|column| columns[*column as usize]).collect();
+        expected.sort_unstable();
+        assert!(permuted[place as usize] == expected, "row {place} has what it is to have");
+    }
+    format!("{} elements in {size} rows", permuted.iter().map(Vec::len).sum::<usize>())
+}

@@ -1,0 +1,90 @@
+//! Histogram, index gather, and a random permutation.
+
+use crate::random;
+use gossamer::collections::{DistVec, Layout};
+use gossamer::{TeamMember, Workers};
+
+/// Each worker counts as many random elements as there are.
+pub fn histogram(size: usize) -> String {
+    let counts = DistVec::filled(Layout::cyclic(size), 0_u32);
+    let count = const {
+        |member: &TeamMember, counts: DistVec<u32>| {
+            let mut updates = counts.updates(const { |count: &mut u32, ()| *count += 1 });
+            updates
+                .extend((0..counts.len()).map(|number| (random(member.index(), number, counts.len()), ())));
+            updates.finish();
+        }
+    };
+    Workers::all().each_with(count, counts.clone());
+
+    let (workers, mut expected) = (Workers::all().trustees().len(), vec![0; size]);
+    for worker in 0..workers {
+        (0..size).for_each(|number| expected[random(worker, number, size)] += 1);
+    }
+    assert!(counts.to_vec() == expected, "each count is right");
+    format!("{} updates of {size} elements by {workers} workers", workers * size)
+}
+
+/// Each worker looks up as many random elements as there are.
+pub fn gather(size: usize) -> String {
+    let table = DistVec::from_fn(Layout::cyclic(size), const { |index| 3 * index as u64 + 1 });
+    let look_up = const {
+        |member: &TeamMember, table: DistVec<u64>| {
+            let index = |number| random(member.index(), number, table.len());
+            let found = table.gather((0..table.len()).map(index));
+            assert!((0..table.len()).map(index).eq(found.iter().map(|found| (*found as usize - 1) / 3)));
+            found.len()
+        }
+    };
+    let found: usize = Workers::all().each_with(look_up, table).into_iter().sum();
+    format!("{found} elements found where they are")
+}
+
+pub fn permutation(size: usize) -> String {
+    let permutation = random_permutation(size, 0).to_vec();
+    let mut sorted = permutation.clone();
+    sorted.sort_unstable();
+    assert!(sorted.into_iter().eq(0..size as u32), "each number is there once");
+    let fixed = permutation.iter().enumerate().filter(|(index, number)| *index == **number as usize).count();
+    format!("{size} numbers, each once, {fixed} of them in their places")
+}
+
+/// Numbers are thrown at twice as many places, again and again until each has hit one that is free; then they stand closer.
+pub fn random_permutation(size: usize, stream: usize) -> DistVec<u32> {
+    const FREE: u32 = u32::MAX;
+    let (places, permutation) = (DistVec::filled(2 * size, FREE), DistVec::filled(size, FREE));
+    let throw = const {
+        |member: &TeamMember, (places, permutation, stream): (DistVec<u32>, DistVec<u32>, usize)| {
+            let mut left: Vec<u32> =
+                (0..permutation.len() as u32).skip(member.index()).step_by(member.count()).collect();
+            for round in 1.. {
+                let target = |number: u32| random(stream << 10 | round, number as usize, places.len());
+                let mut throws = places.updates(
+                    const {
+                        |place: &mut u32, number| {
+                            if *place == FREE {
+                                *place = number;
+                            }
+                        }
+                    },
+                );
+                left.iter().for_each(|number| throws.push(target(*number), *number));
+                throws.finish();
+                let mut hit = places.gather(left.iter().map(|number| target(*number))).into_iter();
+                left.retain(|number| hit.next() != Some(*number));
+                if left.is_empty() {
+                    break;
+                }
+            }
+            member.barrier();
+            let own = |places: &mut gossamer::collections::Elements<u32>| {
+                places.iter().copied().filter(|place| *place != FREE).collect()
+            };
+            let own: Vec<u32> = places.local(own).unwrap_or_default();
+            let before: usize = member.gather(own.len())[..member.index()].iter().sum();
+            permutation.scatter((before..).zip(own));
+        }
+    };
+    Workers::all().each_with(throw, (places, permutation.clone(), stream));
+    permutation
+}

@@ -1,0 +1,287 @@
+//! [`DistQueue`]: work that makes more work, shared by all workers until there is none.
+
+use crate::collections::{DistVec, Elements, Layout};
+use crate::lane::catch::resume_saying;
+use crate::lane::operation::refuse_captures;
+use crate::trust::{rethrow, spawn_around};
+use crate::wire::captured::Captured;
+use crate::worker::Cancelled;
+use crate::{NoRef, Trust, Trustee, entrust, sleep, yield_now};
+use std::any::Any;
+use std::collections::VecDeque;
+use std::fmt;
+use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
+use std::time::Duration;
+
+/// Items that a worker takes of its own at a time: what it has taken, nobody else can take.
+const MOST_IN_HAND: usize = 32;
+/// Of another's.
+const MOST_STOLEN: usize = 1024;
+/// How long a worker without work waits before it looks again: at first, and at most.
+const IDLE: [Duration; 2] = [Duration::from_micros(20), Duration::from_millis(2)];
+
+/// A queue of which each worker has a part: work lists whose items make further ones, as in a search or a traversal.
+///
+/// A worker goes through its own part from its end; one that has nothing left takes from the start of another's, half of what is there
+/// (work stealing, Blumofe and Leiserson, 1999). So the order of items is not promised. A handle is cloned and sent as a trust is, and all
+/// of them mean the same queue.
+///
+/// ```
+/// use gossamer::collections::DistQueue;
+///
+/// #[gossamer::delegate]
+/// fn count_leaves(depth: u32) -> u64 {
+///     let (queue, leaves) = (DistQueue::new(), gossamer::entrust(0_u64));
+///     queue.push(depth);
+///     let counted = leaves.clone();
+///     queue.par_for_each(move |depth, more| {
+///         if depth == 0 {
+///             counted.apply_then(|leaves| *leaves += 1, drop);
+///         } else {
+///             more.extend([depth - 1; 2]);
+///         }
+///     });
+///     gossamer::rack::wait_all();
+///     leaves.apply(|leaves| *leaves)
+/// }
+///
+/// assert_eq!(gossamer::run(gossamer::Config::default().threads(2), || count_leaves(10)), 1024);
+/// ```
+#[derive(NoRef)]
+pub struct DistQueue<T: NoRef> {
+    /// One element on each worker, in their order.
+    parts: DistVec<VecDeque<T>>,
+}
+
+/// How many items there are, in parts and in hands.
+struct Outstanding {
+    items: usize,
+    /// After a panic.
+    is_stopped: bool,
+}
+
+impl<T: NoRef> DistQueue<T> {
+    /// An empty one, over all workers of all nodes.
+    ///
+    /// # Panics
+    /// Where the caller cannot wait; on a thread that is no worker.
+    #[track_caller]
+    #[must_use]
+    pub fn new() -> Self {
+        let trustees = Trustee::all();
+        let layout = Layout::block(trustees.len()).on(&trustees);
+        Self { parts: DistVec::from_fn(layout, const { |_| VecDeque::new() }) }
+    }
+
+    /// Adds an item, to the caller's own part. No request, if the caller is a worker's fiber.
+    ///
+    /// # Panics
+    /// In a delegated closure or a callback; on a thread that is no worker.
+    #[track_caller]
+    pub fn push(&self, item: T) {
+        self.extend([item]);
+    }
+
+    /// As [`push`](Self::push), of several.
+    ///
+    /// # Panics
+    /// As [`push`](Self::push).
+    #[track_caller]
+    pub fn extend(&self, items: impl IntoIterator<Item = T>) {
+        let items: Vec<T> = items.into_iter().collect();
+        self.parts.local(|part| {
+            if let Some(part) = part.first_mut() {
+                part.extend(items);
+            }
+        });
+    }
+
+    /// How many items there are. One request for each worker.
+    ///
+    /// # Panics
+    /// Where the caller cannot wait.
+    #[track_caller]
+    pub fn len(&self) -> usize {
+        let len = const { |part: &mut Elements<VecDeque<T>>| part.iter().map(VecDeque::len).sum::<usize>() };
+        self.parts.map_all(len).into_iter().sum()
+    }
+
+    /// Whether there are none. One request for each worker.
+    ///
+    /// # Panics
+    /// Where the caller cannot wait.
+    #[track_caller]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Calls a closure for each item, and for each that it adds to the list it is given, on all workers, until there are none. It runs in a
+    /// fiber, so it may wait. What others [`push`](Self::push) meanwhile may stay in the queue.
+    ///
+    /// # Cost
+    /// A fiber on each worker. For each up to 32 items of a worker it is one request to the caller's worker, which counts what remains, and one
+    /// for up to 1024 items that are taken from another worker. One without work asks each of the others, and again after 20 us, then twice as long each
+    /// time up to 2 ms. What the closure captures is cloned for each item.
+    ///
+    /// # Panics
+    /// If the closure panics: the items that others have in hand are done, all others stay in the queue, but for the one that failed. Where the
+    /// caller cannot wait; on a thread that is no worker.
+    #[track_caller]
+    pub fn par_for_each<F>(&self, closure: F)
+    where
+        F: FnOnce(T, &mut Vec<T>) + Send + Copy + 'static,
+    {
+        const { refuse_captures::<F>() };
+        self.run::<F, _, _>(move |item, more: &mut Vec<T>, ()| closure(item, more), ());
+    }
+
+    /// As [`par_for_each`](Self::par_for_each), with a clone of `arguments` for each item.
+    ///
+    /// # Panics
+    /// As [`par_for_each`](Self::par_for_each).
+    #[track_caller]
+    pub fn par_for_each_with<C: NoRef + Clone, F>(&self, closure: F, arguments: C)
+    where
+        F: FnOnce(T, &mut Vec<T>, C) + Send + Copy + 'static,
+    {
+        const { refuse_captures::<F>() };
+        self.run::<F, _, _>(closure, arguments);
+    }
+
+    /// As the macros write it (`trust::arguments_first`).
+    #[doc(hidden)]
+    #[track_caller]
+    pub fn __par_for_each_with<C: Captured + Clone, F>(&self, arguments: C, closure: F)
+    where
+        F: FnOnce(T, &mut Vec<T>, C) + Send + Copy + 'static,
+    {
+        self.par_for_each_with(closure, arguments);
+    }
+
+    #[track_caller]
+    fn run<N, C: NoRef + Clone, F>(&self, closure: F, arguments: C)
+    where
+        F: FnOnce(T, &mut Vec<T>, C) + Send + Copy + 'static,
+    {
+        let remaining = entrust(Outstanding { items: self.len(), is_stopped: false });
+        let fiber = move |(number, queue, remaining, arguments): (usize, Self, Trust<Outstanding>, C)| {
+            let each = |item, more: &mut Vec<T>| closure(item, more, arguments.clone());
+            queue.work(number, &remaining, each);
+        };
+        let mut fibers = Vec::new();
+        // Not `map`, whose closure would stand for the caller in the report of a panic.
+        for (number, trustee) in self.parts.trustees().into_iter().enumerate() {
+            let arguments = (number, self.clone(), remaining.clone(), arguments.clone());
+            fibers.push(spawn_around::<N, _, _, _>(trustee, fiber, arguments, Location::caller()));
+        }
+        let mut first = None;
+        for fiber in fibers {
+            if let Err(error) = fiber.try_join() {
+                first.get_or_insert(error);
+            }
+        }
+        if let Some(error) = first {
+            rethrow(error, Location::caller());
+        }
+    }
+
+    /// What the fiber of one worker does.
+    fn work(&self, number: usize, remaining: &Trust<Outstanding>, mut each: impl FnMut(T, &mut Vec<T>)) {
+        let mut idle = IDLE[0];
+        loop {
+            let mut hand = self.take_own();
+            if hand.is_empty() {
+                hand = self.steal(number);
+            }
+            let (had, mut more) = (hand.len(), Vec::new());
+            let outcome = call_each(&mut hand, &mut more, &mut each);
+            // Counted before others can take what follows: so none is done before it is counted.
+            let done = had - hand.len();
+            let count = const {
+                |remaining: &mut Outstanding, (added, done, failed): (usize, usize, bool)| {
+                    remaining.items = (remaining.items + added).saturating_sub(done);
+                    remaining.is_stopped |= failed;
+                    remaining.is_stopped || remaining.items == 0
+                }
+            };
+            let is_over = remaining.apply_with(count, (more.len(), done, outcome.is_err()));
+            self.extend(hand.into_iter().chain(more));
+            if let Err(payload) = outcome {
+                resume_saying(payload, |message| format!("an item of a queue: {message}"));
+            }
+            if is_over {
+                return;
+            }
+            if had == 0 {
+                sleep(idle);
+                idle = (2 * idle).min(IDLE[1]);
+            } else {
+                idle = IDLE[0];
+                yield_now();
+            }
+        }
+    }
+
+    /// The last of the own items, half of them at most, so that others find some.
+    fn take_own(&self) -> VecDeque<T> {
+        let take = |part: &mut Elements<VecDeque<T>>| {
+            let part = part.first_mut()?;
+            Some(part.split_off(part.len() - part.len().div_ceil(2).min(MOST_IN_HAND)))
+        };
+        self.parts.local(take).flatten().unwrap_or_default()
+    }
+
+    /// The first items of another worker, half of them at most. All go into the own part but for some.
+    fn steal(&self, number: usize) -> VecDeque<T> {
+        let take = const {
+            |part: &mut VecDeque<T>, ()| {
+                part.drain(..part.len().div_ceil(2).min(MOST_STOLEN)).collect::<Vec<_>>()
+            }
+        };
+        let workers = self.parts.len();
+        for other in (number + 1..workers).chain(0..number) {
+            let stolen = self.parts.update_with(other, take, ());
+            if !stolen.is_empty() {
+                self.extend(stolen);
+                return self.take_own();
+            }
+        }
+        VecDeque::new()
+    }
+}
+
+/// Calls the closure for the items in hand, the last one first. After a panic the others stay.
+fn call_each<T>(
+    hand: &mut VecDeque<T>,
+    more: &mut Vec<T>,
+    each: &mut impl FnMut(T, &mut Vec<T>),
+) -> Result<(), Box<dyn Any + Send>> {
+    let run = AssertUnwindSafe(|| {
+        while let Some(item) = hand.pop_back() {
+            each(item, more);
+        }
+    });
+    match catch_unwind(run) {
+        Err(payload) if payload.is::<Cancelled>() => resume_unwind(payload),
+        outcome => outcome,
+    }
+}
+
+impl<T: NoRef> Clone for DistQueue<T> {
+    fn clone(&self) -> Self {
+        Self { parts: self.parts.clone() }
+    }
+}
+
+impl<T: NoRef> Default for DistQueue<T> {
+    #[track_caller]
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<T: NoRef> fmt::Debug for DistQueue<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DistQueue").field("workers", &self.parts.len()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,214 @@
+//! [`Expansion`]: a round of a [`Frontier`](crate::collections::Frontier).
+
+use crate::collections::frontier::marks::Marker;
+use crate::collections::frontier::outgoing::Outgoing;
+use crate::collections::{DistVec, Elements};
+use crate::lane::catch::resume_saying;
+use crate::lane::operation::refuse_captures;
+use crate::sys::memory::prefetch;
+use crate::trust::{require_constant, rethrow, spawn_around};
+use crate::wire::captured::Captured;
+use crate::{NoRef, yield_now};
+use std::any::Any;
+use std::fmt;
+use std::marker::PhantomData;
+use std::panic::{AssertUnwindSafe, Location, catch_unwind};
+use std::time::{Duration, Instant};
+
+/// How long a fiber goes on before others of its worker, and its trustee, get a turn.
+const TURN: Duration = Duration::from_micros(100);
+/// How many elements before its turn one is fetched into the cache, with its row: as long as that takes, since a row has some edges.
+const FETCHED_BEFORE: usize = 4;
+/// Elements between two looks at the clock.
+const BETWEEN: usize = 64;
+
+/// A round of a [`Frontier`](crate::collections::Frontier), of which it is known what follows from an element: what
+/// [`par_for_each`](crate::collections::Frontier::par_for_each) returns. [`apply`](Self::apply) does it.
+#[must_use = "nothing is done before `apply`"]
+pub struct Expansion<'a, T: 'static, R: 'static, A, N, C, F> {
+    vector: &'a DistVec<T>,
+    rows: &'a DistVec<R>,
+    expand: F,
+    arguments: C,
+    /// What goes between, and the closure of the user that `expand` is, or wraps.
+    names: PhantomData<fn(A, N)>,
+}
+
+impl<'a, T, R, A, N, C, F> Expansion<'a, T, R, A, N, C, F>
+where
+    T: 'static,
+    R: 'static,
+    A: NoRef,
+    C: NoRef + Clone,
+    N: 'static,
+    F: FnOnce(usize, &T, &R, &mut Outgoing<A>, C) + Send + Copy + 'static,
+{
+    #[track_caller]
+    pub(super) fn new(vector: &'a DistVec<T>, rows: &'a DistVec<R>, expand: F, arguments: C) -> Self {
+        assert!(
+            vector.spread == rows.spread && vector.trustees() == rows.trustees(),
+            "a front of a `DistVec` with {} elements {}, and rows of one with {} {}: both are to have the same layout on the same workers",
+            vector.len(),
+            vector.spread.words(),
+            rows.len(),
+            rows.spread.words(),
+        );
+        Self { vector, rows, expand, arguments, names: PhantomData }
+    }
+
+    /// Goes over the front, on all workers at once, and applies `closure` to each element that follows, with its argument, and with what
+    /// marks it for a later round. Waits until that is done.
+    ///
+    /// # Cost
+    /// A fiber on each worker. An element that follows costs 4 bytes and its argument, and some nanoseconds at both ends. What is gathered is bounded as that of [`Updates`](crate::collections::Updates), and by what follows
+    /// from one element.
+    ///
+    /// # Panics
+    /// If one of the closures panics, with the index of the element for which it did: its worker expands no further, the others
+    /// do; what was marked stays. Where the caller cannot wait. If a closure would have to go to another node and cannot
+    /// ([Delegated closures](crate::Trust#delegated-closures)).
+    #[track_caller]
+    pub fn apply<G>(self, closure: G)
+    where
+        G: FnOnce(&mut T, A, &mut Marker<'_>) + Send + Copy + 'static,
+    {
+        const { refuse_captures::<G>() };
+        let plain = move |element: &mut T, argument, next: &mut Marker<'_>, ()| {
+            closure(element, argument, next);
+        };
+        self.run::<G, _, _>(plain, ());
+    }
+
+    /// As [`apply`](Self::apply), with a clone of `shared` for each element that follows.
+    ///
+    /// # Panics
+    /// As [`apply`](Self::apply).
+    #[track_caller]
+    pub fn apply_with<D: NoRef + Clone, G>(self, closure: G, shared: D)
+    where
+        G: FnOnce(&mut T, A, &mut Marker<'_>, D) + Send + Copy + 'static,
+    {
+        const { refuse_captures::<G>() };
+        self.run::<G, _, _>(closure, shared);
+    }
+
+    /// As the macros write it (`trust::arguments_first`).
+    #[doc(hidden)]
+    #[track_caller]
+    pub fn __apply_with<D: Captured + Clone, G>(self, shared: D, closure: G)
+    where
+        G: FnOnce(&mut T, A, &mut Marker<'_>, D) + Send + Copy + 'static,
+    {
+        self.apply_with(closure, shared);
+    }
+
+    #[track_caller]
+    fn run<M: 'static, D: NoRef + Clone, G>(self, apply: G, shared: D)
+    where
+        G: FnOnce(&mut T, A, &mut Marker<'_>, D) + Send + Copy + 'static,
+    {
+        let Self { vector, rows, expand, arguments, .. } = self;
+        require_constant::<M>(vector.trustees().into_iter(), "Expansion::apply");
+        let fiber = move |(part, vector, rows, arguments, shared): (usize, DistVec<T>, DistVec<R>, C, D)| {
+            let round = Expander { part, vector: &vector, rows: &rows };
+            let expand = |index, element: &T, row: &R, out: &mut Outgoing<A>| {
+                expand(index, element, row, out, arguments.clone());
+            };
+            round.run::<M, _, _, _>(expand, apply, shared.clone());
+        };
+        let mut fibers = Vec::new();
+        // Not `map`, whose closure would stand for the caller in the report of a panic.
+        for (part, trustee) in vector.trustees().into_iter().enumerate() {
+            let arguments = (part, vector.clone(), rows.clone(), arguments.clone(), shared.clone());
+            fibers.push(spawn_around::<N, _, _, _>(trustee, fiber, arguments, Location::caller()));
+        }
+        let mut first = None;
+        for fiber in fibers {
+            if let Err(error) = fiber.try_join() {
+                first.get_or_insert(error);
+            }
+        }
+        if let Some(error) = first {
+            rethrow(error, Location::caller());
+        }
+    }
+}
+
+impl<T, R, A, N, C, F> fmt::Debug for Expansion<'_, T, R, A, N, C, F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Expansion").field("elements", &self.vector.len()).finish_non_exhaustive()
+    }
+}
+
+/// What the fiber of one part does.
+struct Expander<'a, T: 'static, R: 'static> {
+    part: usize,
+    vector: &'a DistVec<T>,
+    rows: &'a DistVec<R>,
+}
+
+impl<T: 'static, R: 'static> Expander<'_, T, R> {
+    fn run<M, A: NoRef, D: NoRef + Clone, G>(
+        &self,
+        mut expand: impl FnMut(usize, &T, &R, &mut Outgoing<A>),
+        apply: G,
+        shared: D,
+    ) where
+        G: FnOnce(&mut T, A, &mut Marker<'_>, D) + Send + Copy + 'static,
+    {
+        let own = &self.vector.parts[self.part];
+        let updates = self.vector.updates_around::<M, _, _, _>(apply, shared);
+        let (front, sent) = own.apply_here(|elements| {
+            let marks = elements.with_marks().1;
+            (std::mem::take(&mut marks.front), std::mem::take(&mut marks.sent))
+        });
+        let (mut out, mut done) = (Outgoing::new(updates, sent), 0);
+        while done < front.len() {
+            let turn = own.apply_both_here(&self.rows.parts[self.part], |elements, rows| {
+                take_turn(elements, rows, &front[done..], &mut out, &mut expand)
+            });
+            match turn {
+                Ok(expanded) => done += expanded,
+                Err((index, payload)) => {
+                    resume_saying(payload, |message| format!("element {index}: {message}"))
+                }
+            }
+            while let Some((part, batch)) = out.full.pop() {
+                out.updates.send(part, batch);
+            }
+            yield_now();
+        }
+        let sent = out.take_sent();
+        own.apply_here(|elements| elements.with_marks().1.sent = sent);
+        out.updates.finish();
+    }
+}
+
+/// Expands elements of the front, until a batch is full, or the turn over, and says how many; or for which of them there was a panic.
+fn take_turn<T, R, A: NoRef>(
+    elements: &Elements<T>,
+    rows: &Elements<R>,
+    front: &[u32],
+    out: &mut Outgoing<A>,
+    mut expand: impl FnMut(usize, &T, &R, &mut Outgoing<A>),
+) -> Result<usize, (usize, Box<dyn Any + Send>)> {
+    let (begun, mut done) = (Instant::now(), 0);
+    let run = AssertUnwindSafe(|| {
+        for (at, offset) in front.iter().enumerate() {
+            if let Some(soon) = front.get(at + FETCHED_BEFORE) {
+                prefetch::read(&elements[*soon as usize]);
+                prefetch::read(&rows[*soon as usize]);
+            }
+            let offset = *offset as usize;
+            expand(elements.index_of(offset), &elements[offset], &rows[offset], out);
+            done += 1;
+            if !out.full.is_empty() || done % BETWEEN == 0 && begun.elapsed() > TURN {
+                return;
+            }
+        }
+    });
+    match catch_unwind(run) {
+        Ok(()) => Ok(done),
+        Err(payload) => Err((elements.index_of(front[done] as usize), payload)),
+    }
+}

@@ -1,0 +1,224 @@
+//! [`Frontier`]: work that goes over the elements of a vector in rounds.
+
+mod expansion;
+pub(super) mod marks;
+mod outgoing;
+
+pub use expansion::Expansion;
+pub use marks::Marker;
+pub use outgoing::Outgoing;
+
+use crate::NoRef;
+use crate::collections::{DistVec, Elements};
+use crate::lane::operation::refuse_captures;
+use crate::wire::captured::Captured;
+use std::fmt;
+
+/// The elements of a [`DistVec`] that are visited in this round, and those that are marked for later ones: what searches of graphs are
+/// made of.
+///
+/// A round has two closures. The first looks at an element of the front and its row of another vector, where both are, and says what
+/// follows for which elements. The second is applied to these, where they are, and may mark them for a later round. What goes
+/// between is gathered by batches, as [`updates`](DistVec::updates).
+///
+/// ```
+/// use gossamer::collections::{DistVec, Frontier};
+///
+/// /// Breadth-first search: the parent of each vertex in the tree of the shortest paths from `root`.
+/// #[gossamer::delegate]
+/// fn search(graph: &DistVec<Vec<u32>>, root: u32) -> DistVec<u32> {
+///     let parents = DistVec::filled(graph.len(), u32::MAX);
+///     parents.set(root as usize, root);
+///     let mut front = Frontier::of(&parents);
+///     front.mark(root as usize);
+///     while front.swap() > 0 {
+///         front
+///             .par_for_each(graph, |u, _, row, out| row.iter().for_each(|v| out.once(*v as usize, u as u32)))
+///             .apply(|parent, u, next| {
+///                 if *parent == u32::MAX {
+///                     *parent = u;
+///                     next.mark();
+///                 }
+///             });
+///     }
+///     parents
+/// }
+///
+/// /// The lengths of the shortest paths from `root`, by delta-stepping (Meyer and Sanders, 2003).
+/// #[gossamer::delegate]
+/// fn distances(graph: &DistVec<Vec<(u32, f32)>>, root: usize, delta: f32) -> DistVec<f32> {
+///     let distances = DistVec::filled(graph.len(), f32::INFINITY);
+///     distances.set(root, 0.0);
+///     let mut front = Frontier::of(&distances);
+///     front.mark(root);
+///     while front.swap() > 0 {
+///         let bucket = front.priority();
+///         front
+///             .par_for_each(graph, |_, distance, row, out| {
+///                 // One that was found nearer meanwhile has had its turn.
+///                 let row = if ((*distance / delta) as usize) < bucket { &[] } else { &row[..] };
+///                 row.iter().for_each(|(v, length)| out.least(*v as usize, distance + length));
+///             })
+///             .apply(|distance, new, next| {
+///                 if new < *distance {
+///                     *distance = new;
+///                     next.mark_at((new / delta) as usize);
+///                 }
+///             });
+///     }
+///     distances
+/// }
+///
+/// # gossamer::run(gossamer::Config::default().threads(2), || {
+/// let graph = DistVec::from_vec(4, vec![vec![1, 2], vec![0, 2], vec![0, 1, 3], vec![2]]);
+/// assert_eq!(search(&graph, 0).to_vec(), [0, 0, 0, 2]);
+/// let graph = DistVec::from_vec(3, vec![vec![(1, 5.0), (2, 1.0)], vec![], vec![(1, 2.5)]]);
+/// assert_eq!(distances(&graph, 0, 1.0).to_vec(), [0.0, 3.5, 1.0]);
+/// # });
+/// ```
+///
+/// A vector has one front, and one list of marks, whoever makes them ([`updates_marking`](DistVec::updates_marking) makes some, too).
+#[derive(Clone)]
+pub struct Frontier<T: 'static> {
+    vector: DistVec<T>,
+    priority: usize,
+}
+
+impl<T: 'static> Frontier<T> {
+    /// That of a vector, empty: what was marked is not any more. One request for each worker.
+    ///
+    /// # Panics
+    /// Where the caller cannot wait.
+    #[track_caller]
+    pub fn of(vector: &DistVec<T>) -> Self {
+        vector.map_all(
+            const { |elements: &mut Elements<T>| *elements.with_marks().1 = marks::Marks::default() },
+        );
+        Self { vector: vector.clone(), priority: 0 }
+    }
+
+    /// Marks an element for the next round. One request.
+    ///
+    /// # Panics
+    /// If there is no such element; where the caller cannot wait.
+    #[track_caller]
+    pub fn mark(&mut self, index: usize) {
+        self.mark_at(index, 0);
+    }
+
+    /// Marks an element for a round of this priority. One request.
+    ///
+    /// # Panics
+    /// As [`mark`](Self::mark).
+    #[track_caller]
+    pub fn mark_at(&mut self, index: usize, priority: usize) {
+        let (part, offset) = self.vector.at(index);
+        let mark = const {
+            |elements: &mut Elements<T>, (offset, priority): (usize, usize)| {
+                elements.with_marks().1.mark(offset as u32, priority);
+            }
+        };
+        part.apply_with(mark, (offset, priority));
+    }
+
+    /// Begins the next round: the elements that are marked with the least priority of all, each once, are the front. Returns how many
+    /// these are, on all workers.
+    ///
+    /// Two requests for each worker, one after the other. Marks are kept in 4 bytes each, and what the worker of the elements needs to
+    /// see each once takes a bit for each of them.
+    ///
+    /// # Panics
+    /// Where the caller cannot wait.
+    #[track_caller]
+    pub fn swap(&mut self) -> usize {
+        let least = const { |elements: &mut Elements<T>| elements.with_marks().1.least() };
+        let least = self.vector.map_all(least).into_iter().flatten().min();
+        // Without any, all fronts become empty.
+        self.priority = least.unwrap_or(self.priority);
+        let swap = const {
+            |elements: &mut Elements<T>, priority: usize| {
+                let (values, marks) = elements.with_marks();
+                let len = values.len();
+                marks.swap(priority, len)
+            }
+        };
+        self.vector.map_all_with(swap, self.priority).into_iter().sum()
+    }
+
+    /// The priority with which the elements of the front were marked.
+    #[must_use]
+    pub fn priority(&self) -> usize {
+        self.priority
+    }
+
+    /// What follows from each element of the front: `closure` is called with its index, the element, what `rows` has at this index, and
+    /// where to put what follows. Nothing is done before [`Expansion::apply`].
+    ///
+    /// # Panics
+    /// If `rows` has another layout than the vector of this front, or is the same vector.
+    #[track_caller]
+    pub fn par_for_each<'a, R: 'static, A: NoRef, F>(
+        &'a self,
+        rows: &'a DistVec<R>,
+        closure: F,
+    ) -> Expansion<
+        'a,
+        T,
+        R,
+        A,
+        F,
+        (),
+        impl FnOnce(usize, &T, &R, &mut Outgoing<A>, ()) + Send + Copy + use<T, R, A, F>,
+    >
+    where
+        F: FnOnce(usize, &T, &R, &mut Outgoing<A>) + Send + Copy + 'static,
+    {
+        const { refuse_captures::<F>() };
+        let plain = move |index: usize, element: &T, row: &R, out: &mut Outgoing<A>, ()| {
+            closure(index, element, row, out);
+        };
+        Expansion::new(&self.vector, rows, plain, ())
+    }
+
+    /// As [`par_for_each`](Self::par_for_each), with a clone of `arguments` for each element.
+    ///
+    /// # Panics
+    /// As [`par_for_each`](Self::par_for_each).
+    #[track_caller]
+    pub fn par_for_each_with<'a, R: 'static, A: NoRef, C: NoRef + Clone, F>(
+        &'a self,
+        rows: &'a DistVec<R>,
+        closure: F,
+        arguments: C,
+    ) -> Expansion<'a, T, R, A, F, C, F>
+    where
+        F: FnOnce(usize, &T, &R, &mut Outgoing<A>, C) + Send + Copy + 'static,
+    {
+        const { refuse_captures::<F>() };
+        Expansion::new(&self.vector, rows, closure, arguments)
+    }
+
+    /// As the macros write it (`trust::arguments_first`).
+    #[doc(hidden)]
+    #[track_caller]
+    pub fn __par_for_each_with<'a, R: 'static, A: NoRef, C: Captured + Clone, F>(
+        &'a self,
+        rows: &'a DistVec<R>,
+        arguments: C,
+        closure: F,
+    ) -> Expansion<'a, T, R, A, F, C, F>
+    where
+        F: FnOnce(usize, &T, &R, &mut Outgoing<A>, C) + Send + Copy + 'static,
+    {
+        self.par_for_each_with(rows, closure, arguments)
+    }
+}
+
+impl<T> fmt::Debug for Frontier<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Frontier")
+            .field("elements", &self.vector.len())
+            .field("priority", &self.priority)
+            .finish()
+    }
+}

@@ -1,0 +1,232 @@
+//! Searches of graphs by rounds, against those of one thread.
+
+use crate::layouts;
+use fastrand::Rng;
+use gossamer::collections::{DistVec, Frontier, Layout};
+use integration_tests::{in_runtime, on_nodes, panic_text};
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+const NONE: u32 = u32::MAX;
+const FAR: u64 = u64::MAX;
+
+/// Some edges of each vertex, with their lengths, and one vertex with an edge to each: more than a batch has, if there are many.
+fn graph(vertices: usize, seed: u64) -> Vec<Vec<(u32, u64)>> {
+    let mut random = Rng::with_seed(seed);
+    let mut rows: Vec<Vec<_>> = (0..vertices)
+        .map(|_| {
+            (0..random.usize(..5)).map(|_| (random.u32(..vertices as u32), random.u64(1..100))).collect()
+        })
+        .collect();
+    rows[vertices / 2] = (0..vertices as u32).map(|vertex| (vertex, random.u64(50..1000))).collect();
+    rows
+}
+
+/// How many edges each vertex is away.
+fn levels(rows: &[Vec<(u32, u64)>], root: usize) -> Vec<u32> {
+    let mut levels = vec![NONE; rows.len()];
+    levels[root] = 0;
+    let mut queue = VecDeque::from([root]);
+    while let Some(vertex) = queue.pop_front() {
+        for (next, _) in &rows[vertex] {
+            if levels[*next as usize] == NONE {
+                levels[*next as usize] = levels[vertex] + 1;
+                queue.push_back(*next as usize);
+            }
+        }
+    }
+    levels
+}
+
+/// Dijkstra's algorithm.
+fn distances(rows: &[Vec<(u32, u64)>], root: usize) -> Vec<u64> {
+    let mut distances = vec![FAR; rows.len()];
+    distances[root] = 0;
+    let mut queue = BinaryHeap::from([Reverse((0, root))]);
+    while let Some(Reverse((distance, vertex))) = queue.pop() {
+        let row = if distance == distances[vertex] { &rows[vertex][..] } else { &[] };
+        for (next, length) in row {
+            let (next, new) = (*next as usize, distance + length);
+            if new < distances[next] {
+                distances[next] = new;
+                queue.push(Reverse((new, next)));
+            }
+        }
+    }
+    distances
+}
+
+#[gossamer::delegate]
+fn parents_found(graph: &DistVec<Vec<(u32, u64)>>, layout: Layout, root: usize) -> Vec<u32> {
+    let parents = DistVec::filled(layout, NONE);
+    parents.set(root, root as u32);
+    let mut front = Frontier::of(&parents);
+    front.mark(root);
+    while front.swap() > 0 {
+        front
+            .par_for_each(graph, |u, _, row, out| {
+                row.iter().for_each(|(v, _)| out.once(*v as usize, u as u32))
+            })
+            .apply(|parent, u, next| {
+                if *parent == NONE {
+                    *parent = u;
+                    next.mark();
+                }
+            });
+    }
+    parents.to_vec()
+}
+
+#[gossamer::delegate]
+fn distances_found(
+    graph: &DistVec<Vec<(u32, u64)>>,
+    layout: Layout,
+    root: usize,
+    delta: u64,
+    sends_least: bool,
+) -> Vec<u64> {
+    let distances = DistVec::filled(layout, FAR);
+    distances.set(root, 0);
+    let mut front = Frontier::of(&distances);
+    front.mark(root);
+    let mut last = 0;
+    while front.swap() > 0 {
+        assert!(front.priority() >= last, "buckets come in their order");
+        last = front.priority();
+        let bucket = front.priority() as u64;
+        front
+            .par_for_each(graph, move |_, distance, row, out| {
+                assert!(*distance / delta <= bucket, "none is in a bucket that is done");
+                // One that was found nearer meanwhile has had its turn.
+                let row = if *distance / delta < bucket { &[] } else { &row[..] };
+                for (v, length) in row {
+                    match sends_least {
+                        true => out.least(*v as usize, distance + length),
+                        false => out.combine(*v as usize, distance + length, u64::min),
+                    }
+                }
+            })
+            .apply(|distance, new, next| {
+                if new < *distance {
+                    *distance = new;
+                    next.mark_at((new / delta) as usize);
+                }
+            });
+    }
+    distances.to_vec()
+}
+
+fn search(vertices: usize, seed: u64) {
+    let rows = graph(vertices, seed);
+    for (layout, root) in layouts(vertices).into_iter().zip([0, vertices - 1, vertices / 2, vertices / 3, 1])
+    {
+        let graph = DistVec::from_vec(layout.clone(), rows.clone());
+        let (parents, levels) = (parents_found(&graph, layout.clone(), root), levels(&rows, root));
+        for (vertex, parent) in parents.iter().enumerate() {
+            assert_eq!(*parent == NONE, levels[vertex] == NONE, "vertex {vertex} of {graph:?}");
+            if *parent != NONE && vertex != root {
+                assert_eq!(levels[*parent as usize] + 1, levels[vertex], "vertex {vertex} of {graph:?}");
+                assert!(rows[*parent as usize].iter().any(|(next, _)| *next as usize == vertex));
+            }
+        }
+        for (delta, sends_least) in [(40, false), (80, true), (u64::MAX, true)] {
+            let found = distances_found(&graph, layout.clone(), root, delta, sends_least);
+            assert!(found == distances(&rows, root), "from {root} by {delta} of {graph:?}");
+        }
+    }
+}
+
+#[test]
+fn a_search_on_one_worker_finds_what_is_near() {
+    in_runtime(1, || search(1000, 1));
+}
+
+#[test]
+fn a_search_on_two_workers_finds_what_is_near() {
+    in_runtime(2, || [2, 300].into_iter().for_each(|vertices| search(vertices, 2)));
+    in_runtime(2, || search(10_000, 3));
+}
+
+#[test]
+fn a_search_on_four_workers_finds_what_is_near() {
+    in_runtime(4, || search(2000, 4));
+}
+
+#[test]
+fn a_search_on_two_nodes_finds_what_is_near() {
+    on_nodes(2, 1, || search(200, 5));
+}
+
+#[test]
+fn an_element_that_is_marked_often_is_visited_once() {
+    on_nodes(2, 1, || {
+        let (visits, rows) = (DistVec::filled(100, 0_u64), DistVec::filled(100, ()));
+        let mut front = Frontier::of(&visits);
+        for index in [7, 99, 7, 7] {
+            front.mark(index);
+        }
+        front.mark_at(50, 3);
+        assert_eq!((front.swap(), front.priority()), (2, 0));
+        front
+            .par_for_each(
+                &rows,
+                const { |u, _: &u64, (): &(), out: &mut gossamer::collections::Outgoing<u64>| out.push(u, 1) },
+            )
+            .apply(const { |visits: &mut u64, by: u64, _: &mut gossamer::collections::Marker<'_>| *visits += by });
+        assert_eq!((visits.get(7), visits.get(99), visits.get(50)), (1, 1, 0));
+        assert_eq!((front.swap(), front.priority()), (1, 3));
+        assert_eq!(front.swap(), 0);
+        // A front that is made anew has forgotten what was marked.
+        front.mark(3);
+        assert_eq!(Frontier::of(&visits).swap(), 0);
+    });
+}
+
+#[test]
+fn a_panic_in_a_round_names_the_element_and_the_round_ends() {
+    on_nodes(2, 1, panic_in_rounds);
+}
+
+#[gossamer::delegate]
+fn panic_in_rounds() {
+    let (visits, rows) =
+        (DistVec::filled(Layout::cyclic(100), 0_u64), DistVec::filled(Layout::cyclic(100), ()));
+    let mut front = Frontier::of(&visits);
+    (0..100).for_each(|index| front.mark(index));
+    front.swap();
+    let text = panic_text(|| {
+        let round = front.par_for_each(&rows, |u, _, (), out| {
+            assert!(u != 55, "not from here");
+            out.push(u, 1);
+        });
+        round.apply(|visits, by: u64, _| *visits += by);
+    });
+    assert!(["element 55: not from here", "frontier.rs"].iter().all(|part| text.contains(part)), "{text}");
+    let visited = visits.to_vec();
+    assert!(visited.iter().all(|visits| *visits < 2) && visited[55] == 0);
+
+    (0..100).for_each(|index| front.mark(index));
+    front.swap();
+    let text = panic_text(|| {
+        front.par_for_each(&rows, |u, _, (), out| out.push((u + 1) % 100, 1)).apply(|visits, by: u64, _| {
+            *visits += 100 * by;
+            assert!(*visits != 100, "not here");
+        });
+    });
+    assert!(["element 55: not here", "frontier.rs"].iter().all(|part| text.contains(part)), "{text}");
+    assert!(visits.to_vec().into_iter().all(|visits| visits >= 100), "all others were visited");
+}
+
+#[test]
+fn rows_of_another_layout_are_refused() {
+    in_runtime(2, || {
+        let (numbers, rows) = (DistVec::filled(10, 0), DistVec::filled(Layout::cyclic(10), ()));
+        let front = Frontier::of(&numbers);
+        let text = panic_text(|| {
+            front
+                .par_for_each(&rows, |_, _, (), _: &mut gossamer::collections::Outgoing<()>| ())
+                .apply(|_, (), _| ());
+        });
+        assert!(text.contains("in blocks of 5") && text.contains("in turn"), "{text}");
+    });
+}

@@ -1,0 +1,95 @@
+//! Queues of work that makes more work.
+
+use gossamer::collections::{DistQueue, DistVec, Layout};
+use gossamer::{Trustee, spawn_on, yield_now};
+use integration_tests::{Tally, in_runtime, on_nodes, panic_text, wait_until};
+
+#[test]
+fn each_item_and_what_follows_from_it_is_done_once() {
+    in_runtime(1, || tree(20_000));
+    in_runtime(4, || tree(20_000));
+    on_nodes(2, 1, || tree(500));
+}
+
+/// Node `n` of a binary tree has the nodes `2 n` and `2 n + 1` below it.
+#[gossamer::delegate]
+fn tree(nodes: usize) {
+    let (queue, visits) = (DistQueue::new(), DistVec::filled(Layout::cyclic(nodes), 0_u64));
+    let there = visits.clone();
+    // An empty one is done at once.
+    queue.par_for_each(|_: usize, _| unreachable!("there is no item"));
+    for rounds in 1..3 {
+        queue.push(1);
+        assert_eq!(queue.len(), 1);
+        let there = there.clone();
+        queue.par_for_each(move |node, more| {
+            there.update(node, |visits| *visits += 1);
+            more.extend([2 * node, 2 * node + 1].into_iter().filter(|below| *below < nodes));
+        });
+        assert!(queue.is_empty());
+        let visits = visits.to_vec();
+        assert!(visits[0] == 0 && visits[1..].iter().all(|visits| *visits == rounds));
+    }
+}
+
+#[test]
+fn workers_without_work_take_from_those_that_have_some() {
+    in_runtime(2, share);
+    on_nodes(2, 1, share);
+}
+
+#[gossamer::delegate]
+fn share() {
+    let (queue, done) = (DistQueue::new(), DistVec::filled(Trustee::all().len(), 0_u64));
+    queue.extend(0..1000_u64);
+    let there = done.clone();
+    // The last, which is the first to be taken, takes as long as it takes the others to be done elsewhere.
+    queue.par_for_each(move |number, _| {
+        there.update(Trustee::here().index(), |done| *done += 1);
+        while number == 999 && there.to_vec().into_iter().sum::<u64>() < 900 {
+            yield_now();
+        }
+    });
+    let done = done.to_vec();
+    assert!(done.iter().sum::<u64>() == 1000 && done.iter().all(|done| *done > 0), "{done:?}");
+}
+
+#[test]
+fn items_of_all_workers_are_found() {
+    on_nodes(2, 2, from_everywhere);
+}
+
+#[gossamer::delegate]
+fn from_everywhere() {
+    let (queue, sum) = (DistQueue::new(), gossamer::entrust(0_u64));
+    let fibers = Trustee::all().into_iter().zip(0_u64..).map(|(trustee, number)| {
+        let queue = queue.clone();
+        spawn_on(trustee, move || queue.extend([number, number + 10]))
+    });
+    let fibers: Vec<_> = fibers.collect();
+    fibers.into_iter().for_each(|fiber| fiber.join());
+    assert_eq!(queue.len(), 8);
+    let there = sum.clone();
+    queue.par_for_each(move |number, _| there.apply(move |sum| *sum += number));
+    assert_eq!(sum.apply(|sum| *sum), 2 * 6 + 40);
+}
+
+#[test]
+fn after_a_panic_what_is_left_stays_in_the_queue() {
+    in_runtime(2, || {
+        let (queue, tally) = (DistQueue::new(), Tally::new());
+        queue.extend((0..1000_u64).map(|number| (number, tally.value())));
+        let text = panic_text(|| {
+            queue.par_for_each(|(number, value), more| {
+                if number % 2 == 0 {
+                    more.push((number + 1, value));
+                }
+                assert!(number != 555, "not this one");
+            });
+        });
+        assert!(text.contains("not this one") && text.contains("queue.rs"), "{text}");
+        queue.par_for_each(|_, _| ());
+        assert!(queue.is_empty());
+        wait_until(|| tally.is_even());
+    });
+}
