@@ -27,6 +27,7 @@
 //! there and back, more between nodes. What goes by batches costs a few nanoseconds for an element.
 
 mod debug;
+mod dist_map;
 mod dist_vec;
 mod divisor;
 mod element_loop;
@@ -42,6 +43,7 @@ mod travel;
 mod update_batches;
 mod updates;
 
+pub use dist_map::{Chunks, DistMap, Entries, KeyedUpdates};
 pub use dist_vec::DistVec;
 pub use elements::Elements;
 pub use layout::Layout;

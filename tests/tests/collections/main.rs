@@ -1,8 +1,11 @@
-//! Collections: vectors whose elements are spread over workers, against `Vec`.
+//! Collections: vectors and maps that are spread over workers, against those of the standard library.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by it")]
 
 mod handles;
 mod loops;
+mod map_oracle;
+mod map_trouble;
+mod maps;
 mod oracle;
 mod trouble;
 mod updates;
