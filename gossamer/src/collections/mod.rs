@@ -28,6 +28,7 @@
 
 mod debug;
 mod dist_map;
+mod dist_set;
 mod dist_vec;
 mod divisor;
 mod element_loop;
@@ -44,6 +45,7 @@ mod update_batches;
 mod updates;
 
 pub use dist_map::{Chunks, DistMap, Entries, KeyedUpdates};
+pub use dist_set::DistSet;
 pub use dist_vec::DistVec;
 pub use elements::Elements;
 pub use layout::Layout;

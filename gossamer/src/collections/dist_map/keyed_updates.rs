@@ -11,12 +11,15 @@ use std::fmt;
 use std::hash::Hash;
 use std::panic::Location;
 
-/// Bytes that are gathered for a worker before they are sent.
-const GATHERED_BYTES: usize = 256 * 1024;
-/// Keys that are gathered for all workers, if these have fewer bytes: they stay in the cache of a processor.
-const MOST_GATHERED: usize = 16 * 1024;
-/// Keys that are gathered for one worker, however many workers there are.
-const LEAST_GATHERED: usize = 1024;
+/// Updates that are sent by one request, which a worker serves in one go.
+const MOST_SENT: usize = 2048;
+/// Bytes of them.
+const SENT_BYTES: usize = 64 * 1024;
+/// Keys that are gathered for all workers where equal ones are combined: the more there are the fewer are sent, and they have to stay in the
+/// cache of a processor.
+const MOST_GATHERED: usize = 64 * 1024;
+/// Bytes of those for one worker.
+const GATHERED_BYTES: usize = 1024 * 1024;
 
 /// Hashes, keys, and an argument for each. All come back empty, to be used again by who made them.
 pub(super) type KeyedBatch<K, A> = (Vec<u64>, Vec<K>, Vec<A>);
@@ -29,10 +32,10 @@ type Combine<A> = Option<Box<dyn Fn(&mut A, A)>>;
 ///
 /// # Cost
 /// An update is 8 bytes, its key and its argument, and some tens of nanoseconds at both ends. One that is merged with another here costs
-/// looking it up, and no bytes. Over all workers 16,384 of them are gathered, 1,024 at least for each, in 256 KiB at most; those of a worker are
-/// sent by one request when so many are there, whose answer carries nothing but the memory back to be used again. No more than two such batches are
-/// on their way to one worker. So a handle holds 800 KiB for each worker at most, besides what keys and arguments own; a fiber that is faster than
-/// they are served waits, and lets others run at each batch.
+/// looking it up, and no bytes. Up to 2048 of them, in 64 KiB at most, are sent to a worker by one request, whose answer carries
+/// nothing but the memory back to be used again; no more than four such are on their way to one worker. Where equal keys are combined 65,536 are gathered before
+/// that, a share of them for each worker, in 1 MiB at most. So a handle holds 320 KiB for each worker, or 1.4 MiB if it merges, besides what
+/// keys and arguments own. A fiber that is faster than they are served waits, and lets others run at each request.
 ///
 /// # Order
 /// Updates of one key are served in the order in which they were pushed. What else this fiber sends may overtake them while they are
@@ -47,7 +50,9 @@ type Combine<A> = Option<Box<dyn Fn(&mut A, A)>>;
 #[must_use = "updates that are not finished may be served at any later time"]
 pub struct KeyedUpdates<K: NoRef, A: NoRef> {
     hashing: Hashing,
+    /// Updates that are gathered for a part, and those of them that go by one request.
     room: usize,
+    most_sent: usize,
     /// For each part.
     gathered: Vec<GatheredKeys<K, A>>,
     outbox: Outbox<KeyedBatch<K, A>>,
@@ -61,10 +66,6 @@ struct GatheredKeys<K, A> {
     places: HashTable<u32>,
 }
 
-fn batch_of<K, A>(room: usize) -> KeyedBatch<K, A> {
-    (Vec::with_capacity(room), Vec::with_capacity(room), Vec::with_capacity(room))
-}
-
 impl<K: Hash + Eq + NoRef, A: NoRef> KeyedUpdates<K, A> {
     pub(super) fn new(
         hashing: Hashing,
@@ -73,12 +74,20 @@ impl<K: Hash + Eq + NoRef, A: NoRef> KeyedUpdates<K, A> {
         combine: Combine<A>,
         made_at: &'static Location<'static>,
     ) -> Self {
-        let keys = (MOST_GATHERED / parts).max(LEAST_GATHERED);
-        let room = (GATHERED_BYTES / (size_of::<u64>() + size_of::<K>() + size_of::<A>())).clamp(1, keys);
-        let places = if combine.is_some() { room } else { 0 };
-        let gathered = || GatheredKeys { batch: batch_of(room), places: HashTable::with_capacity(places) };
+        let bytes = size_of::<u64>() + size_of::<K>() + size_of::<A>();
+        let most_sent = (SENT_BYTES / bytes).clamp(1, MOST_SENT);
+        let (room, places) = if combine.is_some() {
+            let room = (GATHERED_BYTES / bytes).min(MOST_GATHERED / parts).max(most_sent);
+            (room, room)
+        } else {
+            (most_sent, 0)
+        };
+        let gathered = || GatheredKeys {
+            batch: (Vec::with_capacity(room), Vec::with_capacity(room), Vec::with_capacity(room)),
+            places: HashTable::with_capacity(places),
+        };
         let gathered = (0..parts).map(|_| gathered()).collect();
-        Self { hashing, room, gathered, outbox: Outbox::new(parts, send), combine, made_at }
+        Self { hashing, room, most_sent, gathered, outbox: Outbox::new(parts, send), combine, made_at }
     }
 
     /// Adds an update of this key.
@@ -144,8 +153,8 @@ impl<K: Hash + Eq + NoRef, A: NoRef> KeyedUpdates<K, A> {
         hashes.push(hash);
         keys.push(key);
         arguments.push(argument);
-        if hashes.len() == self.room {
-            self.send_full(part);
+        if hashes.len() >= self.room {
+            self.send_all(part);
         }
     }
 
@@ -156,10 +165,7 @@ impl<K: Hash + Eq + NoRef, A: NoRef> KeyedUpdates<K, A> {
     #[track_caller]
     pub fn flush(&mut self) {
         for part in 0..self.gathered.len() {
-            if !self.gathered[part].batch.0.is_empty() {
-                self.outbox.make_way(part);
-                self.send(part);
-            }
+            self.send_all(part);
         }
     }
 
@@ -187,33 +193,44 @@ impl<K: Hash + Eq + NoRef, A: NoRef> KeyedUpdates<K, A> {
         self.outbox.finish()
     }
 
+    /// Sends what is gathered for a part.
     #[cold]
     #[inline(never)]
     #[track_caller]
-    fn send_full(&mut self, part: usize) {
-        self.outbox.make_way(part);
-        self.send(part);
-        self.outbox.pause();
+    fn send_all(&mut self, part: usize) {
+        while !self.gathered[part].batch.0.is_empty() {
+            self.outbox.make_way(part);
+            self.send_some(part);
+            self.outbox.pause();
+        }
     }
+}
 
-    fn send(&mut self, part: usize) {
-        let mut empty = self.outbox.spare().unwrap_or_default();
-        // What comes back from another node has left its memory there.
-        empty.0.reserve_exact(self.room);
-        empty.1.reserve_exact(self.room);
-        empty.2.reserve_exact(self.room);
-        let gathered = &mut self.gathered[part];
-        gathered.places.clear();
-        let batch = std::mem::replace(&mut gathered.batch, empty);
-        self.outbox.send(part, batch);
+impl<K: NoRef, A: NoRef> KeyedUpdates<K, A> {
+    /// Sends what fits one request of what is gathered for a part.
+    fn send_some(&mut self, part: usize) {
+        let (mut hashes, mut keys, mut arguments) = self.outbox.spare().unwrap_or_default();
+        let GatheredKeys { batch, places } = &mut self.gathered[part];
+        // What stays behind, should the fiber unwind before all are sent, is not combined any more.
+        places.clear();
+        let len = batch.0.len();
+        let some = match self.combine {
+            // In any order: the last, behind which none has to move up.
+            Some(_) => len.saturating_sub(self.most_sent)..len,
+            None => 0..len.min(self.most_sent),
+        };
+        hashes.extend(batch.0.drain(some.clone()));
+        keys.extend(batch.1.drain(some.clone()));
+        arguments.extend(batch.2.drain(some));
+        self.outbox.send(part, (hashes, keys, arguments));
     }
 }
 
 impl<K: NoRef, A: NoRef> Drop for KeyedUpdates<K, A> {
     fn drop(&mut self) {
-        for (part, gathered) in self.gathered.iter_mut().enumerate() {
-            if !gathered.batch.0.is_empty() {
-                self.outbox.send(part, std::mem::take(&mut gathered.batch));
+        for part in 0..self.gathered.len() {
+            while !self.gathered[part].batch.0.is_empty() {
+                self.send_some(part);
             }
         }
     }

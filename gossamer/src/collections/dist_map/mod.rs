@@ -218,10 +218,7 @@ impl<K: Hash + Eq + NoRef, V: 'static> DistMap<K, V> {
     }
 }
 
-fn copy<K: Eq, V: Clone>(entries: &mut Entries<K, V>, (hash, key): (u64, K)) -> Option<V>
-where
-    K: Hash,
-{
+fn copy<K: Hash + Eq, V: Clone>(entries: &mut Entries<K, V>, (hash, key): (u64, K)) -> Option<V> {
     entries.find(hash, &key).cloned()
 }
 

@@ -5,12 +5,12 @@ use crate::lane::error::print;
 use crate::{DelegationError, NoRef, Replies, yield_now};
 
 /// Batches on their way to one part.
-const UNDER_WAY: usize = 2;
+const UNDER_WAY: usize = 4;
 
 /// Sends a batch to a part; it comes back to these replies.
 pub(super) type Deliver<B> = Box<dyn Fn(&Replies<usize, B>, usize, B)>;
 
-/// What is on its way to the parts of a collection: no more than two batches to each.
+/// What is on its way to the parts of a collection: no more than four batches to each.
 pub(super) struct Outbox<B: NoRef> {
     /// For each part.
     under_way: Vec<usize>,
