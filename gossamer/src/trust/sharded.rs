@@ -14,7 +14,8 @@ use std::sync::Arc;
 
 /// One property of type `T` on every trustee, of which a key's hash picks one.
 ///
-/// The usual way to keep a large map, a cache or counters: each shard is a property like any other.
+/// For what is spread by keys and has more to it than entries: a cache that forgets, an index, a connection for each key. Each shard is a property like any other.
+/// A map or a set is a [`DistMap`](crate::collections::DistMap) or a [`DistSet`](crate::collections::DistSet), which are built upon this.
 ///
 /// ```
 /// # gossamer::run(gossamer::Config::default().threads(2), || {
