@@ -128,16 +128,20 @@ impl Encoder {
     /// Adds several values of one type.
     #[inline]
     pub(crate) fn elements<T: NoRef>(&mut self, values: Vec<T>) {
-        if T::SHAPE.is_plain() && self.keeps_rows && size_of_val(&values[..]) >= LONG {
-            self.bytes(&LengthWord::Apart(values.len() as u64).pack().to_ne_bytes());
-            self.rows.push(Row::of(values));
-            return;
+        let length = values.len();
+        if !T::SHAPE.is_plain() {
+            self.length(length);
+            return values.into_iter().for_each(|value| value.encode(self));
         }
-        self.length(values.len());
-        if T::SHAPE.is_plain() {
-            self.plain(&values);
+        let is_long = size_of_val(&values[..]) >= LONG;
+        // They are moved: what they do when they are dropped is the other end's.
+        let row = Row::of(values);
+        if self.keeps_rows && is_long {
+            self.bytes(&LengthWord::Apart(length as u64).pack().to_ne_bytes());
+            self.rows.push(row);
         } else {
-            values.into_iter().for_each(|value| value.encode(self));
+            self.length(length);
+            self.bytes(row.bytes());
         }
     }
 

@@ -8,6 +8,9 @@ use crate::wire::NoRef;
 pub enum Shape {
     /// As its bytes, and any bytes are a value: numbers, and arrays of them.
     Plain,
+    /// As its bytes, and any bytes are a value, of which only the compiler knows where its parts lie: tuples and structs of plain values without
+    /// padding.
+    Packed,
     /// As its bytes, of which none is padding. `NoRef::encode` makes as many.
     Dense,
     /// By `NoRef::encode`, into so many bytes at the most. It does not refuse, does not panic, and runs no code of the program.
@@ -37,19 +40,21 @@ impl Component {
 
     /// The shape of a value of `size` bytes that consists of these.
     pub(crate) const fn all(size: usize, components: &[Self]) -> Shape {
-        let (mut are_dense, mut bytes, mut most, mut index) = (true, 0, Some(0), 0);
+        let (mut are_plain, mut are_dense, mut bytes, mut most, mut index) = (true, true, 0, Some(0), 0);
         while index < components.len() {
             let Self { shape, size } = components[index];
             if shape.stays() {
                 return Shape::Stays;
             }
-            are_dense &= matches!(shape, Shape::Plain | Shape::Dense);
+            are_plain &= shape.is_plain();
+            are_dense &= shape.is_dense();
             bytes += size;
             most = sum(most, shape.most(size));
             index += 1;
         }
         match most {
             // What is larger than its parts has padding.
+            _ if are_plain && bytes == size => Shape::Packed,
             _ if are_dense && bytes == size => Shape::Dense,
             Some(most) => Shape::Bounded(most),
             None => Shape::Unbounded,
@@ -60,7 +65,6 @@ impl Component {
     pub(crate) const fn row(self, count: usize) -> Shape {
         match self.shape {
             _ if count == 0 => Shape::Dense,
-            Shape::Plain | Shape::Dense => Shape::Dense,
             Shape::Bounded(most) => match most.checked_mul(count) {
                 Some(most) => Shape::Bounded(most),
                 None => Shape::Unbounded,
@@ -90,7 +94,7 @@ impl Shape {
     /// The bytes that `NoRef::encode` makes of a value of `size` bytes at the most, if there is a bound.
     pub(crate) const fn most(self, size: usize) -> Option<usize> {
         match self {
-            Self::Plain | Self::Dense => Some(size),
+            Self::Plain | Self::Packed | Self::Dense => Some(size),
             Self::Bounded(most) => Some(most),
             Self::Unbounded | Self::Stays => None,
         }
@@ -101,13 +105,14 @@ impl Shape {
         matches!(self, Self::Stays)
     }
 
+    /// Whether a value travels as its bytes, and any bytes are one.
     pub(crate) const fn is_plain(self) -> bool {
-        matches!(self, Self::Plain)
+        matches!(self, Self::Plain | Self::Packed)
     }
 
     /// Whether a value travels as its bytes.
     pub(crate) const fn is_dense(self) -> bool {
-        matches!(self, Self::Plain | Self::Dense)
+        matches!(self, Self::Plain | Self::Packed | Self::Dense)
     }
 }
 

@@ -17,6 +17,8 @@ use std::fmt::Debug;
 use std::net::{IpAddr, SocketAddr};
 use std::num::NonZeroU16;
 use std::rc::Rc;
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, SystemTimeError, UNIX_EPOCH};
 
 /// Sends a value through bytes; every shorter piece of them is refused.
@@ -83,6 +85,7 @@ fn a_range_that_was_iterated_to_its_end_stays_at_its_end() {
 #[test]
 fn small_data_is_flat_and_what_owns_memory_is_not() {
     assert_eq!(<[u64; 3]>::SHAPE, Shape::Plain);
+    assert_eq!(<[(u32, (f32, [u32; 2])); 2]>::SHAPE, Shape::Packed);
     assert_eq!(<(u32, (bool, u8, u16), [NonZeroU16; 2])>::SHAPE, Shape::Dense);
     assert_eq!(<(u8, u64)>::SHAPE, Shape::Bounded(9), "it has padding");
     assert_eq!(<(u8, Option<[u32; 2]>, Duration)>::SHAPE, Shape::Bounded(1 + 9 + 12));
@@ -95,6 +98,13 @@ struct Padded {
     first: u8,
     number: u64,
     last: u8,
+}
+
+#[derive(NoRef, Clone, Debug, PartialEq)]
+struct Edge<W> {
+    from: u16,
+    weight: W,
+    to: (u16, [u16; 2]),
 }
 
 #[derive(NoRef, Clone, Debug, PartialEq)]
@@ -112,11 +122,43 @@ fn what_is_derived_knows_how_many_bytes_its_values_make() {
     enum List {
         Next(Box<List>),
     }
-    assert_eq!(Dense::SHAPE, Shape::Dense);
+    assert_eq!((Dense::SHAPE, Edge::<u32>::SHAPE), (Shape::Dense, Shape::Packed));
+    assert_eq!((Edge::<bool>::SHAPE, Edge::<u128>::SHAPE), (Shape::Bounded(9), Shape::Bounded(24)));
     assert_eq!(List::SHAPE, Shape::Unbounded);
     assert_eq!((Padded::SHAPE, Kinds::SHAPE), (Shape::Bounded(10), Shape::Bounded(8 + 16)));
     survives(vec![Kinds::None, Kinds::Some(Padded { first: 1, number: 2, last: 3 }, true)]);
     survives(Kinds::Other { _number: 5 });
+}
+
+#[test]
+fn rows_of_tuples_and_structs_without_padding_go_as_they_are() {
+    let edge = |number: u32| Edge { from: number as u16, weight: number, to: (1, [number as u16; 2]) };
+    let pairs: Vec<_> = (0..3).map(|number: u32| (number, [number; 2])).collect();
+    assert_eq!(Encoder::encoded(pairs.clone()).unwrap().len(), 8 + size_of_val(&pairs[..]));
+    survives((pairs, (0..9).map(edge).collect::<Vec<_>>(), [(1_u8, 2_u8), (3, 4)]));
+    // Long rows travel apart, and are not copied.
+    let edges: Vec<_> = (0..5000).map(edge).collect();
+    let (start, sent) = (edges.as_ptr(), edges.clone());
+    let mut rows = Encoder::marshal_in_rows(edges).unwrap().send();
+    let arrived: Vec<Edge<u32>> = Decoder::decoded_rows(&mut rows).unwrap();
+    assert!(arrived.as_ptr() == start && arrived == sent);
+
+    #[derive(NoRef)]
+    struct Counted(u32);
+    static DROPPED: AtomicU32 = AtomicU32::new(0);
+    impl Drop for Counted {
+        fn drop(&mut self) {
+            DROPPED.fetch_add(self.0, Relaxed);
+        }
+    }
+    for count in [3, 5000] {
+        let mut rows =
+            Encoder::marshal_in_rows((0..count).map(|_| Counted(1)).collect::<Vec<_>>()).unwrap().send();
+        let arrived: Vec<Counted> = Decoder::decoded_rows(&mut rows).unwrap();
+        assert_eq!((arrived.len(), DROPPED.swap(0, Relaxed)), (count, 0));
+        drop(arrived);
+        assert_eq!(DROPPED.swap(0, Relaxed), count as u32);
+    }
 }
 
 #[test]

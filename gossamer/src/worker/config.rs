@@ -13,6 +13,7 @@ use std::num::NonZeroUsize;
 /// | [`stack_size`](Config::stack_size) | `GOSSAMER_STACK_KIB` | 256 KiB |
 /// | [`fabric`](Config::fabric) | `GOSSAMER_FABRIC` (`auto`, `shm`, `tcp` or `verbs`) | the best there is for each two nodes |
 /// | [`protection`](Config::protection) | `GOSSAMER_PROTECTION` (`checked`, `authenticated` or `encrypted`) | `checked` |
+/// | [`backlog`](Config::backlog) | `GOSSAMER_BACKLOG` | 1,048,576 requests |
 /// | [`blocking_threads`](Config::blocking_threads) | `GOSSAMER_BLOCKING_THREADS` | 512 |
 /// | [`pin`](Config::pin) | `GOSSAMER_PIN` (`0` or `1`) | on, if the processors are the program's own |
 ///
@@ -160,6 +161,7 @@ impl Config {
         };
         self.threads = number("GOSSAMER_THREADS")?.or(self.threads);
         self.stack = number("GOSSAMER_STACK_KIB")?.map_or(self.stack, |kib| kib.saturating_mul(1024));
+        self.backlog = number("GOSSAMER_BACKLOG")?.unwrap_or(self.backlog);
         self.blocking_threads = number("GOSSAMER_BLOCKING_THREADS")?.or(self.blocking_threads);
         let switch = |name: &str| match variable(name).as_deref().map(str::trim) {
             None => Ok(None),
@@ -238,6 +240,7 @@ mod tests {
             ("GOSSAMER_THREADS", "99999"),
             ("GOSSAMER_STACK_KIB", "-1"),
             ("GOSSAMER_BLOCKING_THREADS", "0"),
+            ("GOSSAMER_BACKLOG", "0"),
             ("GOSSAMER_PIN", "yes"),
             ("GOSSAMER_FABRIC", "rdma"),
             ("GOSSAMER_SHARE_MEMORY", "2"),

@@ -180,7 +180,7 @@ impl Worker {
     fn too_many_waiting(&self) -> ! {
         panic!(
             "{} requests of worker {} to one trustee wait for room, sent by delegated closures or callbacks, which \
-             cannot wait themselves: send from a fiber, which can, or send less, or raise Config::backlog",
+             cannot wait themselves: send from a fiber, which can, or send less, or raise Config::backlog (GOSSAMER_BACKLOG)",
             self.shared.config.backlog, self.index
         )
     }

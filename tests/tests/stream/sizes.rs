@@ -2,9 +2,10 @@
 
 use crate::raw::iota_to_sum;
 use crate::{bytes_at, joins, small, ways};
-use gossamer::stream::{Error, Length, Options};
+use gossamer::stream::{Error, Geometry, Length, Options};
 use integration_tests::watched;
 use std::io::{Read, Write};
+use std::sync::mpsc::channel;
 use std::thread;
 
 const BLOCK: u64 = 1 << 16;
@@ -31,6 +32,33 @@ fn streams_of_all_sizes_arrive_whole() {
                     writing.join().unwrap().unwrap();
                 }
             }
+        }
+    });
+}
+
+#[test]
+fn what_a_receiver_leaves_lying_arrives_whole_and_so_does_what_follows() {
+    watched(|| {
+        // More than any end keeps besides its blocks.
+        const BLOCKS: usize = 6;
+        let geometry = Geometry::new().block(4 << 20).ahead(BLOCKS).comeback(0);
+        let (ahead, bytes) = (BLOCKS * (4 << 20), bytes_at(0, 60 << 20));
+        for join in joins() {
+            let (mut sender, mut receiver) = join.ends(bytes.len() as u64, geometry);
+            thread::scope(|scope| {
+                let (all_lie_there, lie_there) = channel();
+                let bytes = &bytes;
+                scope.spawn(move || {
+                    sender.write_all(&bytes[..ahead]).unwrap();
+                    all_lie_there.send(()).unwrap();
+                    sender.write_all(&bytes[ahead..]).unwrap();
+                    sender.finish().unwrap();
+                });
+                lie_there.recv().unwrap();
+                let mut received = Vec::new();
+                receiver.read_to_end(&mut received).unwrap();
+                assert!(received == *bytes, "{join:?}: {} bytes", received.len());
+            });
         }
     });
 }

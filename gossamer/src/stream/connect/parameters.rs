@@ -12,7 +12,7 @@ use std::io::{self, Read, Write};
 /// Bytes of the message without its checksum.
 pub(crate) const TEXT: usize = 81;
 const BYTES: usize = TEXT + CHECKSUM;
-const MAGIC: [u8; 8] = *b"gossstr\x06";
+const MAGIC: [u8; 8] = *b"gossstr\x07";
 /// The length of a stream whose length is open, or not this end's to say.
 const OPEN: u64 = u64::MAX;
 

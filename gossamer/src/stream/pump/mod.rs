@@ -23,6 +23,7 @@ pub(crate) mod incoming;
 mod order;
 pub(crate) mod outgoing;
 pub(crate) mod seal;
+pub(crate) mod sealed_copies;
 pub(crate) mod shm;
 pub(crate) mod tcp;
 pub(crate) mod verbs;
@@ -47,14 +48,15 @@ pub(crate) trait Pump: Send + Sized + 'static {
     /// If the other end is gone.
     fn send(&mut self, frame: PumpFrame) -> io::Result<()>;
 
-    /// Sends a frame and the bytes of a block that follow it: not a copy, if that is faster.
+    /// Sends a frame and the bytes of a block that follow it: not a copy, if that is faster. The receiver has given up what lies before
+    /// `given_up` in the stream.
     ///
     /// # Errors
     /// If the other end is gone.
     ///
     /// # Safety
     /// The bytes stay as they are until a credit has come for the block.
-    unsafe fn send_bytes(&mut self, frame: PumpFrame, bytes: &[u8]) -> io::Result<()>;
+    unsafe fn send_bytes(&mut self, frame: PumpFrame, bytes: &[u8], given_up: u64) -> io::Result<()>;
 
     /// Waits for the next frame, or for bytes that were under way.
     ///

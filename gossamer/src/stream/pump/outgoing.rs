@@ -147,8 +147,9 @@ impl Sending {
 
     fn send(&self, pump: &mut impl Pump, frame: PumpFrame) -> io::Result<()> {
         let PumpFrame::Bytes { offset, bytes, .. } = frame else { return pump.send(frame) };
+        let given_up = self.ring.geometry.start_of(self.ring.flow().released());
         // SAFETY: U3: their slot is the producer's again when the block is released, which is when its credit comes.
-        unsafe { pump.send_bytes(frame, self.bytes(offset, bytes as usize)) }
+        unsafe { pump.send_bytes(frame, self.bytes(offset, bytes as usize), given_up) }
     }
 
     /// The receiver may have all blocks below this. To it a last block that was flushed to the end is complete, though not yet handed

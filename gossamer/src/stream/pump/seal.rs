@@ -2,28 +2,30 @@
 //!
 //! ```text
 //! frame                   a record
-//! block, authenticated    a frame, the tag of the block's record, the bytes of the block
-//! block, encrypted        a frame, then records of a part of the block each
+//! block, authenticated    a frame, then one record of all its bytes
+//! block, encrypted        a frame, then records of a part of its bytes each
 //! ```
+//!
+//! The tag of a record of bytes goes before these, so that they are received into their slot, and opened there.
 
-use crate::stream::pump::frame::{PumpFrame, TEXT};
+use crate::stream::pump::frame::{PumpFrame, TEXT, malformed};
+use crate::stream::pump::sealed_copies::{SealedCopies, SealedCopy};
 use crate::transport::seal::protection::Protection;
-use crate::transport::seal::record::{Opener, Sealer, TAG};
+use crate::transport::seal::record::{LONGEST, Opener, Sealer, TAG};
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Bytes of a sealed frame.
 pub(crate) const SEALED_FRAME: usize = TEXT + TAG;
-/// Bytes of a block in one record that is encrypted: so few that they stay in a processor's cache.
-const PART: usize = 128 << 10;
+/// Bytes of a block in one record that is encrypted. Smaller ones are more calls, and more turns of both ends' threads.
+const PART: usize = LONGEST;
 
 /// What seals one connection. Its handles share the counters of records; in each direction one of them is used at a time.
 pub(crate) struct ConnectionSeal {
     sealer: Arc<Mutex<Sealer>>,
     opener: Arc<Mutex<Opener>>,
     protection: Protection,
-    /// For an encrypted record.
-    record: Vec<u8>,
+    copies: SealedCopies,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -34,13 +36,13 @@ impl ConnectionSeal {
     pub(crate) fn new((sealer, opener): (Sealer, Opener)) -> Self {
         let protection = sealer.protection();
         let (sealer, opener) = (Arc::new(Mutex::new(sealer)), Arc::new(Mutex::new(opener)));
-        Self { sealer, opener, protection, record: Vec::new() }
+        Self { sealer, opener, protection, copies: SealedCopies::default() }
     }
 
     /// Another handle.
     pub(crate) fn another(&self) -> Self {
         let (sealer, opener) = (Arc::clone(&self.sealer), Arc::clone(&self.opener));
-        Self { sealer, opener, protection: self.protection, record: Vec::new() }
+        Self { sealer, opener, protection: self.protection, copies: SealedCopies::default() }
     }
 
     /// Whether bytes of blocks are encrypted.
@@ -79,7 +81,8 @@ impl ConnectionSeal {
         Ok(header)
     }
 
-    /// Sends a frame and the bytes of a block, encrypted.
+    /// Sends a frame and the bytes of a block, encrypted: what goes before each record, and its sealed copy. The receiver has given up
+    /// what lies before `given_up`.
     ///
     /// # Errors
     /// No more can be sealed, or those of `send`.
@@ -87,15 +90,19 @@ impl ConnectionSeal {
         &mut self,
         frame: PumpFrame,
         bytes: &[u8],
-        mut send: impl FnMut(&[u8], &[u8]) -> io::Result<()>,
+        given_up: u64,
+        mut send: impl FnMut(&[u8], SealedCopy<'_>) -> io::Result<()>,
     ) -> io::Result<()> {
-        let header = self.frame(frame)?;
-        let mut header = &header[..];
-        self.record.resize(PART + TAG, 0);
+        let PumpFrame::Bytes { offset: mut end, .. } = frame else { return Err(malformed()) };
+        let mut header = self.frame(frame)?.to_vec();
         for part in bytes.chunks(PART) {
-            let record = &mut self.record[..part.len() + TAG];
-            lock(&self.sealer).seal_copy(part, record)?;
-            send(std::mem::take(&mut header), record)?;
+            end += part.len() as u64;
+            let sealer = &self.sealer;
+            let seal = |copy: &mut [u8]| lock(sealer).seal_copy(part, copy);
+            let (tag, copy) = self.copies.make(part.len(), end, given_up, seal)?;
+            header.extend_from_slice(&tag);
+            send(&header, copy)?;
+            header.clear();
         }
         Ok(())
     }
@@ -109,17 +116,12 @@ impl ConnectionSeal {
         slot: &mut [u8],
         mut read: impl FnMut(&mut [u8]) -> io::Result<()>,
     ) -> io::Result<()> {
-        if !self.is_secret() {
+        let most = if self.is_secret() { PART } else { usize::MAX };
+        for part in slot.chunks_mut(most) {
             let mut tag = [0; TAG];
             read(&mut tag)?;
-            read(slot)?;
-            return Ok(lock(&self.opener).check(slot, &tag)?);
-        }
-        self.record.resize(PART + TAG, 0);
-        for part in slot.chunks_mut(PART) {
-            let record = &mut self.record[..part.len() + TAG];
-            read(record)?;
-            lock(&self.opener).open_copy(record, part)?;
+            read(part)?;
+            lock(&self.opener).open_apart(part, &tag)?;
         }
         Ok(())
     }

@@ -1,9 +1,11 @@
-//! A connection by TCP: blocks are sent from their slots, without a copy, and read into their slots. Unless they are encrypted on the way.
+//! A connection by TCP: blocks are sent from their slots, without a copy, and read into their slots. If they are encrypted, the sealed copy is
+//! what is sent.
 #![expect(unsafe_code, reason = "pages of slots are sent, not copies of them")]
 
 use crate::stream::Error;
 use crate::stream::pump::frame::{BYTES, PumpFrame};
 use crate::stream::pump::seal::{ConnectionSeal, SEALED_FRAME};
+use crate::stream::pump::sealed_copies::SealedCopy;
 use crate::stream::pump::{Arrival, Pump, PumpError};
 use crate::sys::process::close_on_fork::{CloseOnFork, close_on_fork};
 use crate::sys::process::splice::Splice;
@@ -130,13 +132,17 @@ impl Pump for Tcp {
     }
 
     // SAFETY: what the trait says.
-    unsafe fn send_bytes(&mut self, frame: PumpFrame, bytes: &[u8]) -> io::Result<()> {
+    unsafe fn send_bytes(&mut self, frame: PumpFrame, bytes: &[u8], given_up: u64) -> io::Result<()> {
         let Some(mut seal) = self.seal.take() else {
             // SAFETY: the caller's.
             return unsafe { self.send_parts(&frame.to_bytes(), bytes) };
         };
         let sent = if seal.is_secret() {
-            seal.send_secret(frame, bytes, |header, record| self.send_copy(header, record))
+            seal.send_secret(frame, bytes, given_up, |header, copy| match copy {
+                // SAFETY: it stays as the caller's bytes do.
+                SealedCopy::Stays(copy) => unsafe { self.send_parts(header, copy) },
+                SealedCopy::Passes(copy) => self.send_copy(header, copy),
+            })
         } else {
             // SAFETY: the caller's.
             seal.headed(frame, bytes).and_then(|header| unsafe { self.send_parts(&header, bytes) })

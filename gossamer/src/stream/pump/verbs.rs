@@ -135,7 +135,7 @@ impl Pump for Verbs {
     }
 
     // SAFETY: what the trait says: the other end reads the bytes where they are.
-    unsafe fn send_bytes(&mut self, frame: PumpFrame, _bytes: &[u8]) -> io::Result<()> {
+    unsafe fn send_bytes(&mut self, frame: PumpFrame, _bytes: &[u8], _given_up: u64) -> io::Result<()> {
         self.tcp.send(frame)
     }
 

@@ -124,21 +124,22 @@ impl Sealer {
         Ok(())
     }
 
-    /// Seals a copy of `text` as a record without a readable part, with `TAG` bytes behind it.
+    /// Seals a copy of `text` as a record without a readable part: its bytes but the last `TAG`, which it returns.
     ///
     /// # Errors
     /// It is too long, or the place for it has another length.
-    pub(crate) fn seal_copy(&mut self, text: &[u8], record: &mut [u8]) -> Result<(), SealError> {
-        if record.len() != text.len() + TAG {
+    pub(crate) fn seal_copy(&mut self, text: &[u8], sealed: &mut [u8]) -> Result<[u8; TAG], SealError> {
+        if sealed.len() != text.len() {
             return Err(SealError::Exhausted);
         }
         if self.0.clear_part(0, text.len())? > 0 {
-            record[..text.len()].copy_from_slice(text);
-            return self.seal(0, record);
+            sealed.copy_from_slice(text);
+            return self.tag_of(text);
         }
         let nonce = self.0.next()?;
-        let sealed = self.0.key.seal_in_place_scatter(nonce, Aad::empty(), &mut [], text, record);
-        sealed.map_err(|_| SealError::Exhausted)
+        let mut tag = [0; TAG];
+        let done = self.0.key.seal_out_of_place_scatter(nonce, Aad::empty(), text, sealed, &[], &mut tag);
+        done.map(|()| tag).map_err(|_| SealError::Exhausted)
     }
 
     /// The last `TAG` bytes of a record that is only authenticated: of its other bytes, which need not lie beside them.
@@ -173,35 +174,17 @@ impl Opener {
         Ok(&mut record[..length])
     }
 
-    /// Opens the next record, which has no readable part, into a place of the length of its text. What is in there is of no use if it is
-    /// refused.
+    /// Opens the next record, which has no readable part, in place; its last `TAG` bytes lie elsewhere. What is in there is of no use if it
+    /// is refused.
     ///
     /// # Errors
     /// It is not the next one of the other end.
-    pub(crate) fn open_copy(&mut self, record: &[u8], text: &mut [u8]) -> Result<(), SealError> {
-        let clear = self.0.clear_part(0, text.len()).map_err(|_| self.refuse())?;
-        let Some((sealed, tag)) =
-            record.split_last_chunk::<TAG>().filter(|(sealed, _)| sealed.len() == text.len())
-        else {
-            return Err(self.refuse());
-        };
-        if clear > 0 {
-            text.copy_from_slice(sealed);
-            return self.check(text, tag);
-        }
+    pub(crate) fn open_apart(&mut self, record: &mut [u8], tag: &[u8; TAG]) -> Result<(), SealError> {
+        let clear = self.0.clear_part(0, record.len()).map_err(|_| self.refuse())?;
         let nonce = self.0.next().map_err(|_| SealError::Forged)?;
-        let opened = self.0.key.open_separate_gather(nonce, Aad::empty(), sealed, tag, text);
-        opened.map_err(|_| self.refuse())
-    }
-
-    /// Whether these bytes are those of the next record, which is only authenticated.
-    ///
-    /// # Errors
-    /// They are not.
-    pub(crate) fn check(&mut self, text: &[u8], tag: &[u8; TAG]) -> Result<(), SealError> {
-        self.0.require_readable()?;
-        let nonce = self.0.next().map_err(|_| SealError::Forged)?;
-        let opened = self.0.key.open_separate_gather(nonce, Aad::from(text), &[], tag, &mut []);
+        let (readable, secret) = record.split_at_mut(clear);
+        let opened =
+            self.0.key.open_in_place_separate_tag(nonce, Aad::from(&*readable), tag, secret).map(drop);
         opened.map_err(|_| self.refuse())
     }
 
