@@ -18,8 +18,11 @@ fn a_panic_in_the_closure_of_a_key_names_the_line_that_called_and_spares_the_oth
         assert!(text.contains("seven") && text.contains(&here(line!() - 1)), "{text}");
         let text = panic_text(|| map.par_for_each(|key, _| assert_ne!(*key, 5, "five")));
         assert!(text.contains("five") && text.contains(&here(line!() - 1)), "{text}");
-        let text = panic_text(|| map.retain(|key, _| 10 / (*key - 5).max(0) < 100));
-        assert!(text.contains("overflow") && text.contains("map_trouble.rs"), "{text}");
+        let text = panic_text(|| map.retain(|key, _| 10 / (*key - 5) < 100));
+        assert!(
+            (text.contains("overflow") || text.contains("zero")) && text.contains("map_trouble.rs"),
+            "{text}"
+        );
         let error = map.apply_async(4, |_| -> u64 { panic!("four") }).try_wait().unwrap_err();
         assert!(error.to_string().contains(&here(line!() - 1)), "{error}");
         assert_eq!(map.get(10), Some(7), "the key is there all the same");
