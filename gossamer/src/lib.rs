@@ -24,6 +24,7 @@
 //! # Where to begin
 //! - [`#[gossamer::main]`](macro@main) or [`run`] starts a runtime, a [`Runtime`] is one to hold.
 //! - [`entrust`] makes a property here, [`Trustee::entrust`] on another worker, [`Sharded`] on all of them.
+//! - [`collections`] has vectors, maps and sets that are spread over workers.
 //! - [`Replicated`] is for data that all read and few replace: each node has a copy, and reads need no request.
 //! - [`Trust`] has the ways to delegate: [`apply`](Trust::apply) waits, [`apply_then`](Trust::apply_then) calls back,
 //!   [`apply_async`](Trust::apply_async) gives a [`Pending`], [`Replies`] gather the results of many.

@@ -3,9 +3,9 @@
 //! `cargo run --release -p examples --bin crawler -- localhost:8000 /index.html`; on four nodes, whose fibers share what was seen,
 //! `gossamer run --local 4 -- target/release/crawler localhost:8000`.
 
+use gossamer::collections::DistSet;
 use gossamer::net::TcpStream;
-use gossamer::{Sharded, spawn};
-use std::collections::HashSet;
+use gossamer::spawn;
 use std::io::{self, Read, Write};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -15,8 +15,8 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// What is behind that of a page is not looked at.
 const LONGEST_PAGE: u64 = 1 << 20;
 
-/// The paths that some fiber takes care of: a set on each trustee.
-type Seen = Sharded<str, HashSet<String>>;
+/// The paths that some fiber takes care of.
+type Seen = DistSet<String>;
 
 #[gossamer::main]
 fn main() -> ExitCode {
@@ -33,8 +33,7 @@ fn main() -> ExitCode {
 /// How many pages can be reached from this one that nobody has seen before.
 #[gossamer::delegate]
 fn crawl(host: String, path: String, seen: Seen) -> u64 {
-    let own = path.clone();
-    if !seen.shard(&path).apply(move |paths| paths.insert(own)) {
+    if !seen.insert(path.clone()) {
         return 0;
     }
     let page = match fetch(&host, &path) {

@@ -3,9 +3,8 @@
 //! `cargo run --release -p examples --bin tokio_service -- 127.0.0.1:7878`; each line that a client sends is a name, and is answered
 //! with how often it was sent so far. tokio runs on a thread of the pool for blocking work; SIGTERM or Ctrl-C ends it.
 
-use gossamer::Sharded;
+use gossamer::collections::DistMap;
 use gossamer::signal::{SignalKind, Signals};
-use std::collections::HashMap;
 use std::io;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
@@ -13,8 +12,8 @@ use tokio::net::{TcpListener, TcpStream};
 /// Longer lines end their connection.
 const LONGEST_LINE: u64 = 1024;
 
-/// How often each name was sent: a map on each trustee.
-type Counts = Sharded<str, HashMap<String, u64>>;
+/// How often each name was sent.
+type Counts = DistMap<String, u64>;
 
 #[gossamer::main]
 fn main() -> io::Result<()> {
@@ -54,12 +53,11 @@ async fn serve(stream: TcpStream, counts: Counts) -> io::Result<()> {
     let (mut input, mut line) = (BufReader::new(input), String::new());
     while (&mut input).take(LONGEST_LINE).read_line(&mut line).await? > 0 {
         let name = line.trim_end().to_owned();
-        let count = |counts: &mut HashMap<String, u64>, name: String| {
-            let count = counts.entry(name).or_insert(0);
+        let count = counts.update_async(name, 0, |count| {
             *count += 1;
             *count
-        };
-        let count = counts.shard(&name).apply_with_async(count, name).await;
+        });
+        let count = count.await;
         output.write_all(format!("{count}\n").as_bytes()).await?;
         line.clear();
     }

@@ -63,18 +63,22 @@ const SHARDED_METHODS: [(&str, Arguments); 6] = [
 /// Those of them that are called on a value. Many other types have a `with` and an `on`.
 const SHARDED_CALLS: usize = 4;
 
-/// Those of a `DistVec` that are called on a value. Many other types have an `update`, of a closure alone.
-const DIST_VEC_METHODS: [(&str, Arguments); 10] = [
+/// Those of collections that are called on a value. Many other types have an `update`, of a closure alone; and a `retain`, of one that
+/// captures.
+const COLLECTION_METHODS: [(&str, Arguments); 13] = [
     ("update", Arguments::Captures("update_with")),
     ("update_then", Arguments::Captures("update_with_then")),
     ("update_async", Arguments::Captures("update_with_async")),
     ("updates", Arguments::Captures("updates_with")),
     ("updates_marking", Arguments::Captures("updates_marking_with")),
+    ("merges", Arguments::Captures("merges_with")),
     ("update_with", Arguments::Explicit),
     ("update_with_then", Arguments::Explicit),
     ("update_with_async", Arguments::Explicit),
     ("updates_with", Arguments::Explicit),
     ("updates_marking_with", Arguments::Explicit),
+    ("merges_with", Arguments::Explicit),
+    ("retain_with", Arguments::Explicit),
 ];
 
 /// Those of its loops. Some of the names are known from rayon, where a closure that captures nothing may be a constant as well.
@@ -107,7 +111,7 @@ const LOOP_METHODS: [(&str, Arguments); 26] = [
     ("par_sort_unstable_by_key_with", Arguments::Explicit),
 ];
 
-/// Those of its type.
+/// Those of the type `DistVec`.
 const DIST_VEC_FUNCTIONS: [(&str, Arguments); 2] =
     [("from_fn", Arguments::Captures("from_fn_with")), ("from_fn_with", Arguments::Explicit)];
 
@@ -165,7 +169,7 @@ impl Delegation {
         let called = find(&TRUST_METHODS, &name)
             .or_else(|| find(&SHARDED_METHODS[..SHARDED_CALLS], &name))
             .or_else(|| {
-                find(&DIST_VEC_METHODS, &name)
+                find(&COLLECTION_METHODS, &name)
                     .filter(|(called, _)| *called != "update" || call.args.len() > 1)
             })
             .or_else(|| find(&LOOP_METHODS, &name))

@@ -74,6 +74,16 @@ fn closures_for_elements_are_known_by_their_calls() {
         }",
     );
     assert_rewritten(
+        "fn add(m: &DistMap<u8, u64>, a: u64) { m.update(3, 0, |n| *n += a); m.apply(3, |n| *n + a); m.merges(|n, b| *n += a * b); m.retain_with(|_, n, a| *n > a, a); m.retain(|_, n| *n > 7); }",
+        "fn add(m: &DistMap<u8, u64>, a: u64) {
+            m.__update_with(3, 0, (a,), const { |n, (a,)| { place!{} *n += a } });
+            m.__apply_with(3, (a,), const { |n, (a,)| { place!{} *n + a } });
+            m.__merges_with((a,), const { |n, b, (a,)| { place!{} *n += a * b } });
+            m.__retain_with(a, const { |_, n, a| { place!{} *n > a } });
+            m.retain(|_, n| *n > 7);
+        }",
+    );
+    assert_rewritten(
         "fn all(v: &DistVec<u64>, a: u64) { v.par_for_each(|i, n| *n += i + a); collections::par_for_each(0..9, |i| f(i, a)); }",
         "fn all(v: &DistVec<u64>, a: u64) {
             v.__par_for_each_with((a,), const { |i, n, (a,)| { place!{} *n += i + a } });

@@ -28,7 +28,9 @@
 
 mod combining;
 mod debug;
+mod dist_map;
 mod dist_queue;
+mod dist_set;
 mod dist_vec;
 mod divisor;
 mod element_loop;
@@ -50,7 +52,9 @@ mod travel;
 mod update_batches;
 mod updates;
 
+pub use dist_map::{Chunks, DistMap, Entries, KeyedUpdates};
 pub use dist_queue::DistQueue;
+pub use dist_set::DistSet;
 pub use dist_vec::DistVec;
 pub use elements::Elements;
 pub use frontier::{Expansion, Frontier, Marker, Outgoing};

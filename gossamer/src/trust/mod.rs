@@ -55,6 +55,7 @@ pub use replies::Replies;
 pub use returned::Returned;
 pub use scope::{Scope, ScopedJoinHandle, scope};
 pub use sharded::Sharded;
+pub(crate) use sharded::part_of_hash;
 pub(crate) use spawn::{require_constant, spawn_around, start_in_process};
 pub use spawn::{sleep, spawn, spawn_on, spawn_on_with, spawn_with, without_suspending, yield_now};
 pub use spawn_many::{JoinMany, spawn_many_with};

@@ -14,7 +14,8 @@ use std::sync::Arc;
 
 /// One property of type `T` on every trustee, of which a key's hash picks one.
 ///
-/// The usual way to keep a large map, a cache or counters: each shard is a property like any other.
+/// For what is spread by keys and has more to it than entries: a cache that forgets, an index, a connection for each key. Each shard is a property like any other.
+/// A map or a set is a [`DistMap`](crate::collections::DistMap) or a [`DistSet`](crate::collections::DistSet), which are built upon this.
 ///
 /// ```
 /// # gossamer::run(gossamer::Config::default().threads(2), || {
@@ -90,7 +91,7 @@ impl<K: Hash + ?Sized, T: 'static> Sharded<K, T> {
         for trustee in trustees {
             shards.push(trustee.make::<F, _, _, _>(move |()| make(), ()));
         }
-        Self { shards: shards.into(), keys: PhantomData }
+        Self::of(shards)
     }
 
     /// The shard of a key. The same key always has the same shard.
@@ -113,12 +114,18 @@ impl<K: Hash + ?Sized, T: 'static> Sharded<K, T> {
     pub fn hash_of(key: &K) -> u64 {
         HASHER.hash_one(key)
     }
+}
+
+impl<K: ?Sized, T: 'static> Sharded<K, T> {
+    /// Of properties that are there.
+    pub(crate) fn of(shards: Vec<Trust<T>>) -> Self {
+        Self { shards: shards.into(), keys: PhantomData }
+    }
 
     /// As [`index_of`](Self::index_of), of a key with this [hash](Self::hash_of).
     #[inline]
     pub fn index_of_hash(&self, hash: u64) -> usize {
-        // The high half of a product spreads as a remainder does, without the division.
-        ((u128::from(hash) * self.shards.len() as u128) >> 64) as usize
+        part_of_hash(hash, self.shards.len())
     }
 
     /// All shards, in the order of [`Trustee::all`].
@@ -177,6 +184,13 @@ impl<K: Hash + ?Sized, T: 'static> Sharded<K, T> {
     }
 }
 
+/// Which of so many parts has the keys with this hash.
+#[inline(always)]
+pub(crate) fn part_of_hash(hash: u64, parts: usize) -> usize {
+    // The high half of a product spreads as a remainder does, without the division.
+    ((u128::from(hash) * parts as u128) >> 64) as usize
+}
+
 impl<K: ?Sized, T> Clone for Sharded<K, T> {
     fn clone(&self) -> Self {
         Self { shards: Arc::clone(&self.shards), keys: PhantomData }
@@ -196,6 +210,6 @@ unsafe impl<K: ?Sized + 'static, T> NoRef for Sharded<K, T> {
     }
 
     fn decode(from: &mut Decoder<'_>) -> Result<Self, Malformed> {
-        Vec::decode(from).map(|shards| Self { shards: shards.into(), keys: PhantomData })
+        Vec::decode(from).map(Self::of)
     }
 }

@@ -1,4 +1,4 @@
-//! Collections: vectors whose elements are spread over workers, against `Vec`.
+//! Collections: vectors and maps that are spread over workers, against those of the standard library.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by it")]
 
 mod files;
@@ -6,6 +6,9 @@ mod folds;
 mod frontier;
 mod handles;
 mod loops;
+mod map_oracle;
+mod map_trouble;
+mod maps;
 mod oracle;
 mod queue;
 mod sorts;

@@ -1,0 +1,362 @@
+//! Closures that are applied to the value of a key.
+
+use crate::collections::dist_map::{DistMap, Entries};
+use crate::lane::operation::refuse_captures;
+use crate::trust::rethrow;
+use crate::{NoRef, Pending};
+use std::hash::Hash;
+use std::panic::Location;
+
+impl<K: Hash + Eq + NoRef, V: 'static> DistMap<K, V> {
+    /// Applies a closure to the value of a key, and returns its result; `None` if there is no such key. One request.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// let lists = gossamer::collections::DistMap::new();
+    /// lists.insert("a".to_owned(), vec![1, 2, 3]);
+    /// assert_eq!(lists.apply("a".to_owned(), |list| list.len()), Some(3));
+    /// assert_eq!(lists.apply("b".to_owned(), |list| list.len()), None);
+    /// # });
+    /// ```
+    ///
+    /// # Panics
+    /// If the closure panics ([Panics](Self#panics)).
+    #[inline]
+    #[track_caller]
+    pub fn apply<U: NoRef, F>(&self, key: K, closure: F) -> Option<U>
+    where
+        F: FnOnce(&mut V) -> U + Send + Copy + 'static,
+    {
+        const { refuse_captures::<F>() };
+        self.call_at::<F, _, _, _>("apply", key, around(move |value, ()| closure(value)), ())
+    }
+
+    /// As [`apply`](Self::apply), with arguments handed to the closure.
+    ///
+    /// # Panics
+    /// As [`apply`](Self::apply).
+    #[inline]
+    #[track_caller]
+    pub fn apply_with<C: NoRef, U: NoRef, F>(&self, key: K, closure: F, arguments: C) -> Option<U>
+    where
+        F: FnOnce(&mut V, C) -> U + Send + Copy + 'static,
+    {
+        const { refuse_captures::<F>() };
+        self.call_at::<F, _, _, _>("apply_with", key, around(closure), arguments)
+    }
+
+    /// As [`apply`](Self::apply), without waiting.
+    ///
+    /// # Panics
+    /// If the backlog is full, as for [`Trust::apply_then`](crate::Trust::apply_then).
+    #[inline]
+    #[track_caller]
+    pub fn apply_async<U: NoRef, F>(&self, key: K, closure: F) -> Pending<Option<U>>
+    where
+        F: FnOnce(&mut V) -> U + Send + Copy + 'static,
+    {
+        const { refuse_captures::<F>() };
+        self.send_at::<F, _, _, _>(key, around(move |value, ()| closure(value)), ())
+    }
+
+    /// As [`apply_async`](Self::apply_async), with arguments handed to the closure.
+    ///
+    /// # Panics
+    /// As [`apply_async`](Self::apply_async).
+    #[inline]
+    #[track_caller]
+    pub fn apply_with_async<C: NoRef, U: NoRef, F>(
+        &self,
+        key: K,
+        closure: F,
+        arguments: C,
+    ) -> Pending<Option<U>>
+    where
+        F: FnOnce(&mut V, C) -> U + Send + Copy + 'static,
+    {
+        const { refuse_captures::<F>() };
+        self.send_at::<F, _, _, _>(key, around(closure), arguments)
+    }
+
+    /// As [`apply`](Self::apply), without waiting: `then` is called with the result, on this worker, as by
+    /// [`Trust::apply_then`](crate::Trust::apply_then).
+    ///
+    /// # Panics
+    /// As [`apply_async`](Self::apply_async).
+    #[inline]
+    #[track_caller]
+    pub fn apply_then<U: NoRef, F>(&self, key: K, closure: F, then: impl FnOnce(Option<U>) + 'static)
+    where
+        F: FnOnce(&mut V) -> U + Send + Copy + 'static,
+    {
+        const { refuse_captures::<F>() };
+        self.call_at_then::<F, _, _, _>(key, around(move |value, ()| closure(value)), (), then);
+    }
+
+    /// As [`apply_then`](Self::apply_then), with arguments handed to the closure.
+    ///
+    /// # Panics
+    /// As [`apply_async`](Self::apply_async).
+    #[inline]
+    #[track_caller]
+    pub fn apply_with_then<C: NoRef, U: NoRef, F>(
+        &self,
+        key: K,
+        closure: F,
+        arguments: C,
+        then: impl FnOnce(Option<U>) + 'static,
+    ) where
+        F: FnOnce(&mut V, C) -> U + Send + Copy + 'static,
+    {
+        const { refuse_captures::<F>() };
+        self.call_at_then::<F, _, _, _>(key, around(closure), arguments, then);
+    }
+
+    /// `closure` captures the user's closure, whose type is `N`, and nothing else (`trust::around`); so do those of the next two.
+    #[inline]
+    #[track_caller]
+    fn call_at<N, C: NoRef, U: NoRef, F>(&self, name: &'static str, key: K, closure: F, arguments: C) -> U
+    where
+        F: FnOnce(&mut Entries<K, V>, (u64, K, C)) -> U + Send + Copy + 'static,
+    {
+        let (entries, hash) = self.at(&key);
+        match entries.target().call::<N, _, _, _>(name, closure, (hash, key, arguments)) {
+            Ok(result) => result,
+            Err(error) => rethrow(error, Location::caller()),
+        }
+    }
+
+    #[inline]
+    #[track_caller]
+    fn send_at<N, C: NoRef, U: NoRef, F>(&self, key: K, closure: F, arguments: C) -> Pending<U>
+    where
+        F: FnOnce(&mut Entries<K, V>, (u64, K, C)) -> U + Send + Copy + 'static,
+    {
+        let (entries, hash) = self.at(&key);
+        entries.send::<N, _, _, _>(closure, (hash, key, arguments), Location::caller())
+    }
+
+    #[inline]
+    #[track_caller]
+    fn call_at_then<N, C: NoRef, U: NoRef, F>(
+        &self,
+        key: K,
+        closure: F,
+        arguments: C,
+        then: impl FnOnce(U) + 'static,
+    ) where
+        F: FnOnce(&mut Entries<K, V>, (u64, K, C)) -> U + Send + Copy + 'static,
+    {
+        let (entries, hash) = self.at(&key);
+        entries.send_then::<N, _, _, _>(closure, (hash, key, arguments), then, Location::caller());
+    }
+}
+
+impl<K: Hash + Eq + NoRef, V: NoRef> DistMap<K, V> {
+    /// Applies a closure to the value of a key, and returns its result. A key that is missing has `default` first, which is dropped where it is not
+    /// needed. One request.
+    ///
+    /// # Panics
+    /// If the closure panics ([Panics](Self#panics)); the key is there all the same.
+    #[inline]
+    #[track_caller]
+    pub fn update<U: NoRef, F>(&self, key: K, default: V, closure: F) -> U
+    where
+        F: FnOnce(&mut V) -> U + Send + Copy + 'static,
+    {
+        const { refuse_captures::<F>() };
+        self.call_at::<F, _, _, _>("update", key, or_default(move |value, ()| closure(value)), (default, ()))
+    }
+
+    /// As [`update`](Self::update), with arguments handed to the closure.
+    ///
+    /// # Panics
+    /// As [`update`](Self::update).
+    #[inline]
+    #[track_caller]
+    pub fn update_with<C: NoRef, U: NoRef, F>(&self, key: K, default: V, closure: F, arguments: C) -> U
+    where
+        F: FnOnce(&mut V, C) -> U + Send + Copy + 'static,
+    {
+        const { refuse_captures::<F>() };
+        self.call_at::<F, _, _, _>("update_with", key, or_default(closure), (default, arguments))
+    }
+
+    /// As [`update`](Self::update), without waiting.
+    ///
+    /// # Panics
+    /// As [`apply_async`](Self::apply_async).
+    #[inline]
+    #[track_caller]
+    pub fn update_async<U: NoRef, F>(&self, key: K, default: V, closure: F) -> Pending<U>
+    where
+        F: FnOnce(&mut V) -> U + Send + Copy + 'static,
+    {
+        const { refuse_captures::<F>() };
+        self.send_at::<F, _, _, _>(key, or_default(move |value, ()| closure(value)), (default, ()))
+    }
+
+    /// As [`update_async`](Self::update_async), with arguments handed to the closure.
+    ///
+    /// # Panics
+    /// As [`apply_async`](Self::apply_async).
+    #[inline]
+    #[track_caller]
+    pub fn update_with_async<C: NoRef, U: NoRef, F>(
+        &self,
+        key: K,
+        default: V,
+        closure: F,
+        arguments: C,
+    ) -> Pending<U>
+    where
+        F: FnOnce(&mut V, C) -> U + Send + Copy + 'static,
+    {
+        const { refuse_captures::<F>() };
+        self.send_at::<F, _, _, _>(key, or_default(closure), (default, arguments))
+    }
+
+    /// As [`update`](Self::update), without waiting: `then` is called with the result, on this worker, as by
+    /// [`Trust::apply_then`](crate::Trust::apply_then).
+    ///
+    /// # Panics
+    /// As [`apply_async`](Self::apply_async).
+    #[inline]
+    #[track_caller]
+    pub fn update_then<U: NoRef, F>(&self, key: K, default: V, closure: F, then: impl FnOnce(U) + 'static)
+    where
+        F: FnOnce(&mut V) -> U + Send + Copy + 'static,
+    {
+        const { refuse_captures::<F>() };
+        let closure = or_default(move |value, ()| closure(value));
+        self.call_at_then::<F, _, _, _>(key, closure, (default, ()), then);
+    }
+
+    /// As [`update_then`](Self::update_then), with arguments handed to the closure.
+    ///
+    /// # Panics
+    /// As [`apply_async`](Self::apply_async).
+    #[inline]
+    #[track_caller]
+    pub fn update_with_then<C: NoRef, U: NoRef, F>(
+        &self,
+        key: K,
+        default: V,
+        closure: F,
+        arguments: C,
+        then: impl FnOnce(U) + 'static,
+    ) where
+        F: FnOnce(&mut V, C) -> U + Send + Copy + 'static,
+    {
+        const { refuse_captures::<F>() };
+        self.call_at_then::<F, _, _, _>(key, or_default(closure), (default, arguments), then);
+    }
+}
+
+/// Applies a closure to a value that is there.
+fn around<K: Hash + Eq, V, C, U, F>(
+    closure: F,
+) -> impl FnOnce(&mut Entries<K, V>, (u64, K, C)) -> Option<U> + Send + Copy
+where
+    F: FnOnce(&mut V, C) -> U + Send + Copy,
+{
+    move |entries, (hash, key, arguments)| entries.find_mut(hash, &key).map(|value| closure(value, arguments))
+}
+
+/// Applies a closure to a value, or to that which the key gets if it has none.
+fn or_default<K: Hash + Eq, V, C, U, F>(
+    closure: F,
+) -> impl FnOnce(&mut Entries<K, V>, (u64, K, (V, C))) -> U + Send + Copy
+where
+    F: FnOnce(&mut V, C) -> U + Send + Copy,
+{
+    move |entries, (hash, key, (default, arguments))| {
+        let (value, unused) = entries.entry(hash, key, default);
+        drop(unused);
+        closure(value, arguments)
+    }
+}
+
+/// As the macros write them (`trust::arguments_first`).
+#[doc(hidden)]
+impl<K: Hash + Eq + NoRef, V: 'static> DistMap<K, V> {
+    #[inline(always)]
+    #[track_caller]
+    pub fn __apply_with<C: NoRef, U: NoRef, F>(&self, key: K, arguments: C, closure: F) -> Option<U>
+    where
+        F: FnOnce(&mut V, C) -> U + Send + Copy + 'static,
+    {
+        self.apply_with(key, closure, arguments)
+    }
+
+    #[inline(always)]
+    #[track_caller]
+    pub fn __apply_with_async<C: NoRef, U: NoRef, F>(
+        &self,
+        key: K,
+        arguments: C,
+        closure: F,
+    ) -> Pending<Option<U>>
+    where
+        F: FnOnce(&mut V, C) -> U + Send + Copy + 'static,
+    {
+        self.apply_with_async(key, closure, arguments)
+    }
+
+    #[inline(always)]
+    #[track_caller]
+    pub fn __apply_with_then<C: NoRef, U: NoRef, F>(
+        &self,
+        key: K,
+        arguments: C,
+        closure: F,
+        then: impl FnOnce(Option<U>) + 'static,
+    ) where
+        F: FnOnce(&mut V, C) -> U + Send + Copy + 'static,
+    {
+        self.apply_with_then(key, closure, arguments, then);
+    }
+}
+
+/// As the macros write them (`trust::arguments_first`).
+#[doc(hidden)]
+impl<K: Hash + Eq + NoRef, V: NoRef> DistMap<K, V> {
+    #[inline(always)]
+    #[track_caller]
+    pub fn __update_with<C: NoRef, U: NoRef, F>(&self, key: K, default: V, arguments: C, closure: F) -> U
+    where
+        F: FnOnce(&mut V, C) -> U + Send + Copy + 'static,
+    {
+        self.update_with(key, default, closure, arguments)
+    }
+
+    #[inline(always)]
+    #[track_caller]
+    pub fn __update_with_async<C: NoRef, U: NoRef, F>(
+        &self,
+        key: K,
+        default: V,
+        arguments: C,
+        closure: F,
+    ) -> Pending<U>
+    where
+        F: FnOnce(&mut V, C) -> U + Send + Copy + 'static,
+    {
+        self.update_with_async(key, default, closure, arguments)
+    }
+
+    #[inline(always)]
+    #[track_caller]
+    pub fn __update_with_then<C: NoRef, U: NoRef, F>(
+        &self,
+        key: K,
+        default: V,
+        arguments: C,
+        closure: F,
+        then: impl FnOnce(U) + 'static,
+    ) where
+        F: FnOnce(&mut V, C) -> U + Send + Copy + 'static,
+    {
+        self.update_with_then(key, default, closure, arguments, then);
+    }
+}

@@ -1,0 +1,319 @@
+//! [`Entries`]: what one worker has of a map.
+
+use crate::collections::dist_map::hashing::Hashing;
+use hashbrown::HashTable;
+use hashbrown::hash_table::Entry;
+use std::borrow::Borrow;
+use std::fmt;
+use std::hash::Hash;
+
+/// Entries that a bucket has before it is split: as many as fit 4096 places of a table.
+const MOST: usize = 3584;
+/// How many times as long as the list of buckets the directory may get, which equal hashes would make longer and longer.
+const LONGEST_DIRECTORY: usize = 8;
+
+/// The entries of a [`DistMap`](crate::collections::DistMap) on one worker: what closures get that are applied to a part as a whole.
+///
+/// They are in no order. Keys come and go by the methods of the map, which know on which worker a key belongs.
+///
+/// # Memory
+/// That of a `HashMap`. A growing one moves some thousands of entries at a time, never all of them: extendible hashing (Fagin,
+/// Nievergelt, Pippenger and Strong, 1979), whose buckets are tables of `hashbrown`. So no request takes long because a table has to
+/// grow, and there are never two tables of all entries.
+pub struct Entries<K, V> {
+    /// Which bucket has the entries whose hashes have these lower bits; as long as a power of two.
+    directory: Vec<u32>,
+    buckets: Vec<Bucket<K, V>>,
+    len: usize,
+    hashing: Hashing,
+}
+
+struct Bucket<K, V> {
+    table: HashTable<(K, V)>,
+    /// How many of the lower bits of their hashes its entries have in common.
+    common_bits: u32,
+}
+
+impl<K, V> Entries<K, V> {
+    pub(super) fn new(hashing: Hashing) -> Self {
+        let bucket = Bucket { table: HashTable::new(), common_bits: 0 };
+        Self { directory: vec![0], buckets: vec![bucket], len: 0, hashing }
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// All of them, in no order.
+    pub fn iter(&self) -> impl Iterator<Item = (&K, &V)> {
+        self.buckets.iter().flat_map(|bucket| &bucket.table).map(|(key, value)| (key, value))
+    }
+
+    /// As [`iter`](Self::iter), with values to be changed.
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = (&K, &mut V)> {
+        self.buckets.iter_mut().flat_map(|bucket| &mut bucket.table).map(|(key, value)| (&*key, value))
+    }
+
+    /// As [`len`](Self::len), as a closure is delegated.
+    pub(super) fn len_of(&mut self) -> usize {
+        self.len
+    }
+
+    pub(super) fn clear(&mut self) {
+        *self = Self::new(self.hashing);
+    }
+
+    /// The bucket of a hash.
+    #[inline(always)]
+    fn bucket_of(&self, hash: u64) -> usize {
+        self.directory[hash as usize & (self.directory.len() - 1)] as usize
+    }
+
+    /// The bucket with which to go on after all whose hashes, from the lowest bit on, are less than `position`, and the position behind it.
+    /// Splitting a bucket changes neither, so who goes from position to position meets each entry once that is there all the
+    /// time, whatever else comes or goes.
+    fn bucket_at(&self, position: u64) -> (usize, Option<u64>) {
+        let bucket = self.bucket_of(position.reverse_bits());
+        let width = 1_u64.checked_shl(u64::BITS - self.buckets[bucket].common_bits);
+        (bucket, width.and_then(|width| position.checked_add(width)))
+    }
+
+    /// The entries with which to go on at a position, and the next position.
+    pub(super) fn at_mut(&mut self, position: u64) -> (&mut HashTable<(K, V)>, Option<u64>) {
+        let (bucket, next) = self.bucket_at(position);
+        (&mut self.buckets[bucket].table, next)
+    }
+
+    /// As [`at_mut`](Self::at_mut), of a bucket that has any.
+    pub(super) fn some_at(&self, mut position: u64) -> Option<(usize, Option<u64>)> {
+        loop {
+            let (bucket, next) = self.bucket_at(position);
+            if !self.buckets[bucket].table.is_empty() {
+                return Some((bucket, next));
+            }
+            position = next?;
+        }
+    }
+
+    pub(super) fn bucket(&self, bucket: usize) -> &HashTable<(K, V)> {
+        &self.buckets[bucket].table
+    }
+
+    /// Empties a bucket.
+    pub(super) fn take(&mut self, bucket: usize) -> HashTable<(K, V)> {
+        let taken = std::mem::take(&mut self.buckets[bucket].table);
+        self.len -= taken.len();
+        taken
+    }
+
+    /// Removes the entries of a bucket for which a closure says no; returns the next position.
+    pub(super) fn retain_at(
+        &mut self,
+        position: u64,
+        mut keep: impl FnMut(&K, &mut V) -> bool,
+    ) -> Option<u64> {
+        let (bucket, next) = self.bucket_at(position);
+        let (table, len) = (&mut self.buckets[bucket].table, &mut self.len);
+        let is_removed = |(key, value): &mut (K, V)| !keep(key, value);
+        // One by one, so that the length is right should the closure panic.
+        table.extract_if(is_removed).for_each(|_| *len -= 1);
+        next
+    }
+}
+
+impl<K: Hash + Eq, V> Entries<K, V> {
+    /// The value of a key, if it is here.
+    pub fn get<Q: Hash + Eq + ?Sized>(&self, key: &Q) -> Option<&V>
+    where
+        K: Borrow<Q>,
+    {
+        self.find(self.hashing.hash(key), key)
+    }
+
+    /// As [`get`](Self::get), to be changed.
+    pub fn get_mut<Q: Hash + Eq + ?Sized>(&mut self, key: &Q) -> Option<&mut V>
+    where
+        K: Borrow<Q>,
+    {
+        self.find_mut(self.hashing.hash(key), key)
+    }
+
+    pub(super) fn find<Q: Eq + ?Sized>(&self, hash: u64, key: &Q) -> Option<&V>
+    where
+        K: Borrow<Q>,
+    {
+        let table = &self.buckets[self.bucket_of(hash)].table;
+        table.find(in_table(hash), |(there, _)| there.borrow() == key).map(|(_, value)| value)
+    }
+
+    #[inline]
+    pub(super) fn find_mut<Q: Eq + ?Sized>(&mut self, hash: u64, key: &Q) -> Option<&mut V>
+    where
+        K: Borrow<Q>,
+    {
+        let bucket = self.bucket_of(hash);
+        let found = self.buckets[bucket].table.find_mut(in_table(hash), |(there, _)| there.borrow() == key);
+        found.map(|(_, value)| value)
+    }
+
+    pub(super) fn remove(&mut self, hash: u64, key: &K) -> Option<V> {
+        let bucket = self.bucket_of(hash);
+        let found = self.buckets[bucket].table.find_entry(in_table(hash), |(there, _)| there == key).ok()?;
+        let ((_, value), _) = found.remove();
+        self.len -= 1;
+        Some(value)
+    }
+
+    /// The value of a key. If there is none, the key gets the one that is handed over; else that comes back.
+    #[inline]
+    pub(super) fn entry(&mut self, hash: u64, key: K, value: V) -> (&mut V, Option<V>) {
+        let (entry, len) = self.place(hash, &key);
+        match entry {
+            Entry::Occupied(found) => (&mut found.into_mut().1, Some(value)),
+            Entry::Vacant(place) => {
+                *len += 1;
+                (&mut place.insert((key, value)).into_mut().1, None)
+            }
+        }
+    }
+
+    /// The value of a key, which gets one that is made now if it has none.
+    #[inline]
+    pub(super) fn or_insert_with(&mut self, hash: u64, key: K, make: impl FnOnce() -> V) -> &mut V {
+        let (entry, len) = self.place(hash, &key);
+        match entry {
+            Entry::Occupied(found) => &mut found.into_mut().1,
+            Entry::Vacant(place) => {
+                let value = make();
+                *len += 1;
+                &mut place.insert((key, value)).into_mut().1
+            }
+        }
+    }
+
+    /// Where a key is or belongs, and the number of entries, which one more changes.
+    #[inline]
+    fn place(&mut self, hash: u64, key: &K) -> (Entry<'_, (K, V)>, &mut usize) {
+        let mut bucket = self.bucket_of(hash);
+        if self.buckets[bucket].table.len() >= MOST && self.may_split(bucket) {
+            self.split(bucket);
+            bucket = self.bucket_of(hash);
+        }
+        let hashing = self.hashing;
+        let rehash = |(key, _): &(K, V)| in_table(hashing.hash(key));
+        let table = &mut self.buckets[bucket].table;
+        (table.entry(in_table(hash), |(there, _)| there == key, rehash), &mut self.len)
+    }
+
+    /// Else its table grows.
+    fn may_split(&self, bucket: usize) -> bool {
+        let is_listed_once = 1 << self.buckets[bucket].common_bits == self.directory.len();
+        !is_listed_once || self.directory.len() < LONGEST_DIRECTORY * self.buckets.len()
+    }
+
+    /// Splits a bucket into two by one more bit of the hashes.
+    #[cold]
+    #[inline(never)]
+    fn split(&mut self, bucket: usize) {
+        let Bucket { table, common_bits } = &mut self.buckets[bucket];
+        let bit = 1 << *common_bits;
+        // First all that may panic, which is code of the program: then no entry is lost.
+        let hashes: Vec<u64> = table.iter().map(|(key, _)| self.hashing.hash(key)).collect();
+        let moved = hashes.iter().filter(|hash| *hash & bit != 0).count();
+        // All tables are of one size, so that the memory of one that is dropped serves the next.
+        let with_room = |count: usize| HashTable::with_capacity(if count > 0 { count.max(MOST) } else { 0 });
+        let (mut stays, mut goes) = (with_room(hashes.len() - moved), with_room(moved));
+        let first = hashes.first().map_or(0, |hash| (hash & (bit - 1)) as usize);
+        for (entry, hash) in std::mem::take(table).into_iter().zip(hashes) {
+            let table = if hash & bit == 0 { &mut stays } else { &mut goes };
+            // There is room, so nothing is hashed again.
+            table.insert_unique(in_table(hash), entry, |_| hash);
+        }
+        *common_bits += 1;
+        let common_bits = *common_bits;
+        *table = stays;
+        if bit as usize == self.directory.len() {
+            self.directory.extend_from_within(..);
+        }
+        let number = self.buckets.len() as u32;
+        let own = self.directory.iter_mut().skip(first + bit as usize).step_by(2 * bit as usize);
+        own.for_each(|bucket| *bucket = number);
+        self.buckets.push(Bucket { table: goes, common_bits });
+    }
+}
+
+/// The hash by which a table of one bucket is searched. It uses the lowest and the highest bits; those of the whole are the same for all
+/// entries of a bucket, and of a worker.
+#[inline(always)]
+pub(super) fn in_table(hash: u64) -> u64 {
+    hash.rotate_right(24)
+}
+
+impl<K: fmt::Debug, V: fmt::Debug> fmt::Debug for Entries<K, V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_map().entries(self.iter()).finish()
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::{Entries, Hashing, MOST};
+
+    fn filled(count: u64) -> Entries<u64, u64> {
+        let hashing = Hashing::random();
+        let mut entries = Entries::new(hashing);
+        for key in 0..count {
+            assert_eq!(entries.entry(hashing.hash(&key), key, key * 2), (&mut (key * 2), None));
+        }
+        entries
+    }
+
+    /// Enough for several buckets.
+    const MANY: u64 = 6 * MOST as u64;
+
+    #[test]
+    fn each_entry_is_found_however_many_buckets_there_are() {
+        let mut entries = filled(MANY);
+        assert!((7..=16).contains(&entries.buckets.len()), "{}", entries.buckets.len());
+        assert_eq!((entries.len(), entries.iter().count()), (MANY as usize, MANY as usize));
+        assert!((0..MANY).all(|key| entries.get(&key) == Some(&(key * 2))));
+        let hash = entries.hashing.hash(&7_u64);
+        assert_eq!((entries.remove(hash, &7), entries.remove(hash, &7)), (Some(14), None));
+        assert_eq!(entries.len(), MANY as usize - 1);
+    }
+
+    #[test]
+    fn who_goes_from_position_to_position_meets_each_entry_once_while_buckets_split() {
+        for growth in [0, 1, 700, 5000] {
+            let mut entries = filled(MANY);
+            let (mut position, mut met, mut next) = (Some(0), Vec::new(), MANY);
+            while let Some(at) = position {
+                let (table, behind) = entries.at_mut(at);
+                met.extend(table.iter().map(|(key, _)| *key).filter(|key| *key < MANY));
+                position = behind;
+                for key in next..next + growth {
+                    entries.entry(entries.hashing.hash(&key), key, 0);
+                }
+                next += growth;
+            }
+            met.sort_unstable();
+            assert!(met.into_iter().eq(0..MANY), "with {growth} more each time");
+        }
+    }
+
+    #[test]
+    fn equal_hashes_make_neither_many_buckets_nor_a_long_directory() {
+        let mut entries = Entries::new(Hashing::random());
+        for key in 0..MANY {
+            entries.entry(if key % 2 == 0 { 0 } else { 1 << 63 }, key, ());
+        }
+        assert_eq!(entries.len(), MANY as usize);
+        assert!(entries.buckets.len() < 10 && entries.directory.len() < 100);
+    }
+}

@@ -1,0 +1,257 @@
+//! [`KeyedUpdates`]: many small changes of entries, gathered and sent by batches.
+
+use crate::collections::dist_map::entries::in_table;
+use crate::collections::dist_map::hashing::Hashing;
+use crate::collections::dist_map::outbox::{Deliver, Outbox};
+use crate::trust::{part_of_hash, rethrow};
+use crate::{DelegationError, NoRef};
+use hashbrown::HashTable;
+use std::borrow::Borrow;
+use std::fmt;
+use std::hash::Hash;
+use std::panic::Location;
+
+/// Updates that are sent by one request, which a worker serves in one go.
+const MOST_SENT: usize = 2048;
+/// Bytes of them.
+const SENT_BYTES: usize = 64 * 1024;
+/// Keys that are gathered for all workers where equal ones are combined: the more there are the fewer are sent, and they have to stay in the
+/// cache of a processor.
+const MOST_GATHERED: usize = 64 * 1024;
+/// Bytes of those for one worker.
+const GATHERED_BYTES: usize = 1024 * 1024;
+
+/// Hashes, keys, and an argument for each. All come back empty, to be used again by who made them.
+pub(super) type KeyedBatch<K, A> = (Vec<u64>, Vec<K>, Vec<A>);
+
+/// What an argument does to that of the same key before it, if that has not been sent.
+type Combine<A> = Option<Box<dyn Fn(&mut A, A)>>;
+
+/// Updates of entries of a [`DistMap`](crate::collections::DistMap), which are sent by batches: what
+/// [`DistMap::merges`](crate::collections::DistMap::merges) and [`DistMap::updates`](crate::collections::DistMap::updates) return.
+///
+/// # Cost
+/// An update is 8 bytes, its key and its argument, and some tens of nanoseconds at both ends. One that is merged with another here costs
+/// looking it up, and no bytes. Up to 2048 of them, in 64 KiB at most, are sent to a worker by one request, whose answer carries
+/// nothing but the memory back to be used again; no more than four such are on their way to one worker. Where equal keys are combined 65,536 are gathered before
+/// that, a share of them for each worker, in 1 MiB at most. So a handle holds 320 KiB for each worker, or 1.4 MiB if it merges, besides what
+/// keys and arguments own. A fiber that is faster than they are served waits, and lets others run at each request.
+///
+/// # Order
+/// Updates of one key are served in the order in which they were pushed. What else this fiber sends may overtake them while they are
+/// gathered: [`flush`](Self::flush) sends them.
+///
+/// # The end
+/// [`finish`](Self::finish) waits until all have been served. A handle that is dropped sends what it has gathered, without waiting for
+/// it. Nothing is lost: if the closure panics for one update, the others are served all the same, and [`finish`](Self::finish) panics
+/// with the first that came back. Who has dropped the handle finds it printed.
+///
+/// It stays with its worker, as fibers do.
+#[must_use = "updates that are not finished may be served at any later time"]
+pub struct KeyedUpdates<K: NoRef, A: NoRef> {
+    hashing: Hashing,
+    /// Updates that are gathered for a part, and those of them that go by one request.
+    room: usize,
+    most_sent: usize,
+    /// For each part.
+    gathered: Vec<GatheredKeys<K, A>>,
+    outbox: Outbox<KeyedBatch<K, A>>,
+    combine: Combine<A>,
+    made_at: &'static Location<'static>,
+}
+
+/// A batch that is being filled, and where in it each key is, if equal keys are combined.
+struct GatheredKeys<K, A> {
+    batch: KeyedBatch<K, A>,
+    places: HashTable<u32>,
+}
+
+impl<K: Hash + Eq + NoRef, A: NoRef> KeyedUpdates<K, A> {
+    pub(super) fn new(
+        hashing: Hashing,
+        parts: usize,
+        send: Deliver<KeyedBatch<K, A>>,
+        combine: Combine<A>,
+        made_at: &'static Location<'static>,
+    ) -> Self {
+        let bytes = size_of::<u64>() + size_of::<K>() + size_of::<A>();
+        let most_sent = (SENT_BYTES / bytes).clamp(1, MOST_SENT);
+        let (room, places) = if combine.is_some() {
+            let room = (GATHERED_BYTES / bytes).min(MOST_GATHERED / parts).max(most_sent);
+            (room, room)
+        } else {
+            (most_sent, 0)
+        };
+        let gathered = || GatheredKeys {
+            batch: (Vec::with_capacity(room), Vec::with_capacity(room), Vec::with_capacity(room)),
+            places: HashTable::with_capacity(places),
+        };
+        let gathered = (0..parts).map(|_| gathered()).collect();
+        Self { hashing, room, most_sent, gathered, outbox: Outbox::new(parts, send), combine, made_at }
+    }
+
+    /// Adds an update of this key.
+    ///
+    /// # Panics
+    /// If the closure of [`merges`](crate::collections::DistMap::merges) panics, which may be applied here. In delegated closures and callbacks, once a
+    /// batch would have to wait.
+    #[inline]
+    #[track_caller]
+    pub fn push(&mut self, key: K, argument: A) {
+        let hash = self.hashing.hash(&key);
+        let part = part_of_hash(hash, self.gathered.len());
+        if let Some(argument) = self.combined(part, hash, &key, argument) {
+            self.add(part, hash, key, argument);
+        }
+    }
+
+    /// As [`push`](Self::push), of a key that is borrowed: it is cloned if none that it could be combined with is gathered.
+    ///
+    /// # Panics
+    /// As [`push`](Self::push).
+    #[inline]
+    #[track_caller]
+    pub fn push_ref<Q>(&mut self, key: &Q, argument: A)
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
+    {
+        let hash = self.hashing.hash(key);
+        let part = part_of_hash(hash, self.gathered.len());
+        if let Some(argument) = self.combined(part, hash, key, argument) {
+            self.add(part, hash, key.to_owned(), argument);
+        }
+    }
+
+    /// Combines an argument with that of the same key; returns it if there is none.
+    #[inline]
+    fn combined<Q: Eq + ?Sized>(&mut self, part: usize, hash: u64, key: &Q, argument: A) -> Option<A>
+    where
+        K: Borrow<Q>,
+    {
+        let Some(combine) = &self.combine else { return Some(argument) };
+        let GatheredKeys { batch: (_, keys, arguments), places } = &mut self.gathered[part];
+        match places.find(in_table(hash), |place| keys[*place as usize].borrow() == key) {
+            Some(place) => {
+                combine(&mut arguments[*place as usize], argument);
+                None
+            }
+            None => Some(argument),
+        }
+    }
+
+    #[inline]
+    #[track_caller]
+    fn add(&mut self, part: usize, hash: u64, key: K, argument: A) {
+        let GatheredKeys { batch: (hashes, keys, arguments), places } = &mut self.gathered[part];
+        if self.combine.is_some() {
+            // There is room for all.
+            places.insert_unique(in_table(hash), hashes.len() as u32, |place| {
+                in_table(hashes[*place as usize])
+            });
+        }
+        hashes.push(hash);
+        keys.push(key);
+        arguments.push(argument);
+        if hashes.len() >= self.room {
+            self.send_all(part);
+        }
+    }
+
+    /// Sends all that is gathered, without waiting for it.
+    ///
+    /// # Panics
+    /// In delegated closures and callbacks, if it would have to wait.
+    #[track_caller]
+    pub fn flush(&mut self) {
+        for part in 0..self.gathered.len() {
+            self.send_all(part);
+        }
+    }
+
+    /// Waits until all updates have been served.
+    ///
+    /// # Panics
+    /// If the closure panicked for one of them; where the caller cannot wait.
+    #[track_caller]
+    pub fn finish(self) {
+        if let Err(error) = self.try_finish() {
+            rethrow(error, Location::caller());
+        }
+    }
+
+    /// As [`finish`](Self::finish), but returns why an update was not served.
+    ///
+    /// # Errors
+    /// If the closure panicked for one of them, or a worker has ended.
+    ///
+    /// # Panics
+    /// Where the caller cannot wait.
+    #[track_caller]
+    pub fn try_finish(mut self) -> Result<(), DelegationError> {
+        self.flush();
+        self.outbox.finish()
+    }
+
+    /// Sends what is gathered for a part.
+    #[cold]
+    #[inline(never)]
+    #[track_caller]
+    fn send_all(&mut self, part: usize) {
+        while !self.gathered[part].batch.0.is_empty() {
+            self.outbox.make_way(part);
+            self.send_some(part);
+            self.outbox.pause();
+        }
+    }
+}
+
+impl<K: NoRef, A: NoRef> KeyedUpdates<K, A> {
+    /// Sends what fits one request of what is gathered for a part.
+    fn send_some(&mut self, part: usize) {
+        let (mut hashes, mut keys, mut arguments) = self.outbox.spare().unwrap_or_default();
+        let GatheredKeys { batch, places } = &mut self.gathered[part];
+        // What stays behind, should the fiber unwind before all are sent, is not combined any more.
+        places.clear();
+        let len = batch.0.len();
+        let some = match self.combine {
+            // In any order: the last, behind which none has to move up.
+            Some(_) => len.saturating_sub(self.most_sent)..len,
+            None => 0..len.min(self.most_sent),
+        };
+        hashes.extend(batch.0.drain(some.clone()));
+        keys.extend(batch.1.drain(some.clone()));
+        arguments.extend(batch.2.drain(some));
+        self.outbox.send(part, (hashes, keys, arguments));
+    }
+}
+
+impl<K: NoRef, A: NoRef> Drop for KeyedUpdates<K, A> {
+    fn drop(&mut self) {
+        for part in 0..self.gathered.len() {
+            while !self.gathered[part].batch.0.is_empty() {
+                self.send_some(part);
+            }
+        }
+    }
+}
+
+impl<K: Hash + Eq + NoRef, A: NoRef> Extend<(K, A)> for KeyedUpdates<K, A> {
+    #[track_caller]
+    fn extend<I: IntoIterator<Item = (K, A)>>(&mut self, updates: I) {
+        for (key, argument) in updates {
+            self.push(key, argument);
+        }
+    }
+}
+
+impl<K: NoRef, A: NoRef> fmt::Debug for KeyedUpdates<K, A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let gathered: usize = self.gathered.iter().map(|gathered| gathered.batch.0.len()).sum();
+        f.debug_struct("KeyedUpdates")
+            .field("gathered", &gathered)
+            .field("batches_under_way", &self.outbox.under_way())
+            .field("made_at", &format_args!("{}", self.made_at))
+            .finish()
+    }
+}

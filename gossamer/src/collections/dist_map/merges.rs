@@ -1,0 +1,203 @@
+//! [`DistMap::merges`] and its like: which closure is applied to the entries of a batch, and how.
+
+use crate::collections::dist_map::keyed_updates::{KeyedBatch, KeyedUpdates};
+use crate::collections::dist_map::{DistMap, Entries};
+use crate::lane::catch::caught;
+use crate::lane::operation::refuse_captures;
+use crate::wire::captured::Captured;
+use crate::{NoRef, Replies};
+use std::hash::Hash;
+use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
+
+impl<K: Hash + Eq + NoRef, V: NoRef> DistMap<K, V> {
+    /// A handle for many values that are merged: it takes keys and values one by one. A key that is missing in the map gets its value; if it has one,
+    /// `merge` is applied to that, with the new one.
+    ///
+    /// Equal keys are combined by the same closure before they are sent. So it must not matter in which order, nor in which groups,
+    /// values are merged: sums, minima, unions, lists whose order is of no interest.
+    ///
+    /// ```
+    /// use gossamer::collections::DistMap;
+    ///
+    /// fn count_words(text: &str) -> DistMap<String, u64> {
+    ///     let counts = DistMap::new();
+    ///     let mut merges = counts.merges(const { |count: &mut u64, more| *count += more });
+    ///     text.split(' ').for_each(|word| merges.push_ref(word, 1));
+    ///     merges.finish();
+    ///     counts
+    /// }
+    ///
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// let counts = count_words("to be or not to be");
+    /// assert_eq!(counts.get("be".to_owned()), Some(2));
+    /// assert_eq!(counts.len(), 4);
+    /// # });
+    /// ```
+    #[track_caller]
+    pub fn merges<F>(&self, merge: F) -> KeyedUpdates<K, V>
+    where
+        F: FnOnce(&mut V, V) + Send + Copy + 'static,
+    {
+        const { refuse_captures::<F>() };
+        self.merges_around::<F, _, _>(move |value, more, ()| merge(value, more), ())
+    }
+
+    /// As [`merges`](Self::merges), with a clone of `shared` handed to the closure each time; it is sent once with each batch.
+    #[track_caller]
+    pub fn merges_with<C: NoRef + Clone, F>(&self, merge: F, shared: C) -> KeyedUpdates<K, V>
+    where
+        F: FnOnce(&mut V, V, C) + Send + Copy + 'static,
+    {
+        const { refuse_captures::<F>() };
+        self.merges_around::<F, _, _>(merge, shared)
+    }
+
+    /// As the macros write it (`trust::arguments_first`).
+    #[doc(hidden)]
+    #[track_caller]
+    pub fn __merges_with<C: Captured + Clone, F>(&self, shared: C, merge: F) -> KeyedUpdates<K, V>
+    where
+        F: FnOnce(&mut V, V, C) + Send + Copy + 'static,
+    {
+        self.merges_with(merge, shared)
+    }
+
+    #[track_caller]
+    fn merges_around<N, C: NoRef + Clone, F>(&self, merge: F, shared: C) -> KeyedUpdates<K, V>
+    where
+        F: FnOnce(&mut V, V, C) + Send + Copy + 'static,
+    {
+        let here = shared.clone();
+        let serve = move |entries: &mut Entries<K, V>, (batch, shared): (KeyedBatch<K, V>, C)| {
+            serve(batch, |hash, key, value| {
+                let (there, more) = entries.entry(hash, key, value);
+                if let Some(more) = more {
+                    merge(there, more, shared.clone());
+                }
+            })
+        };
+        let combine = Box::new(move |value: &mut V, more| merge(value, more, here.clone()));
+        self.keyed::<N, _, _, _>(serve, shared, Some(combine))
+    }
+
+    /// A handle for many updates: it takes keys and arguments one by one, and `closure` is applied to the value of each key, with its argument,
+    /// where it is, as often as the key was pushed. A key that is missing has a clone of `default` first.
+    ///
+    /// ```
+    /// use gossamer::collections::DistMap;
+    ///
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// let places = DistMap::new();
+    /// let mut updates = places.updates(Vec::new(), |places: &mut Vec<usize>, place| places.push(place));
+    /// "banana".chars().enumerate().for_each(|(place, letter)| updates.push(letter, place));
+    /// updates.finish();
+    /// assert_eq!(places.get('n'), Some(vec![2, 4]));
+    /// # });
+    /// ```
+    #[track_caller]
+    pub fn updates<A: NoRef, F>(&self, default: V, closure: F) -> KeyedUpdates<K, A>
+    where
+        V: Clone,
+        F: FnOnce(&mut V, A) + Send + Copy + 'static,
+    {
+        const { refuse_captures::<F>() };
+        self.updates_around::<F, _, _, _>(default, move |value, argument, ()| closure(value, argument), ())
+    }
+
+    /// As [`updates`](Self::updates), with a clone of `shared` handed to the closure for each update; it is sent once with each batch.
+    #[track_caller]
+    pub fn updates_with<A: NoRef, C: NoRef + Clone, F>(
+        &self,
+        default: V,
+        closure: F,
+        shared: C,
+    ) -> KeyedUpdates<K, A>
+    where
+        V: Clone,
+        F: FnOnce(&mut V, A, C) + Send + Copy + 'static,
+    {
+        const { refuse_captures::<F>() };
+        self.updates_around::<F, _, _, _>(default, closure, shared)
+    }
+
+    /// As the macros write it (`trust::arguments_first`).
+    #[doc(hidden)]
+    #[track_caller]
+    pub fn __updates_with<A: NoRef, C: Captured + Clone, F>(
+        &self,
+        default: V,
+        shared: C,
+        closure: F,
+    ) -> KeyedUpdates<K, A>
+    where
+        V: Clone,
+        F: FnOnce(&mut V, A, C) + Send + Copy + 'static,
+    {
+        self.updates_with(default, closure, shared)
+    }
+
+    #[track_caller]
+    fn updates_around<N, A: NoRef, C: NoRef + Clone, F>(
+        &self,
+        default: V,
+        closure: F,
+        shared: C,
+    ) -> KeyedUpdates<K, A>
+    where
+        V: Clone,
+        F: FnOnce(&mut V, A, C) + Send + Copy + 'static,
+    {
+        type Shared<V, C> = (V, C);
+        let serve = move |entries: &mut Entries<K, V>, (batch, shared): (KeyedBatch<K, A>, Shared<V, C>)| {
+            let (default, shared) = shared;
+            serve(batch, |hash, key, argument| {
+                closure(entries.or_insert_with(hash, key, || default.clone()), argument, shared.clone());
+            })
+        };
+        self.keyed::<N, _, _, _>(serve, (default, shared), None)
+    }
+
+    /// `serve` captures the user's closure, whose type is `N`, and nothing else (`trust::around`).
+    #[track_caller]
+    fn keyed<N, A: NoRef, C: NoRef + Clone, F>(
+        &self,
+        serve: F,
+        shared: C,
+        combine: Option<Box<dyn Fn(&mut A, A)>>,
+    ) -> KeyedUpdates<K, A>
+    where
+        F: FnOnce(&mut Entries<K, V>, (KeyedBatch<K, A>, C)) -> KeyedBatch<K, A> + Send + Copy + 'static,
+    {
+        let made_at = Location::caller();
+        let shards = self.shards.clone();
+        let parts = shards.shards().len();
+        let send = move |replies: &Replies<usize, KeyedBatch<K, A>>, part: usize, batch| {
+            let arguments = (batch, shared.clone());
+            shards.shards()[part].send_into::<N, _, _, _, _>(replies, part, serve, arguments, made_at);
+        };
+        KeyedUpdates::new(self.hashing, parts, Box::new(send), combine, made_at)
+    }
+}
+
+/// Calls a closure for each of a batch, and gives the memory back. A panic is passed on when the others have been served.
+fn serve<K, A>(
+    (mut hashes, mut keys, mut arguments): KeyedBatch<K, A>,
+    mut closure: impl FnMut(u64, K, A),
+) -> KeyedBatch<K, A> {
+    let mut panicked = None;
+    let mut all = hashes.drain(..).zip(keys.drain(..)).zip(arguments.drain(..));
+    while let Err(payload) = catch_unwind(AssertUnwindSafe(|| {
+        all.by_ref().for_each(|((hash, key), argument)| closure(hash, key, argument));
+    })) {
+        match panicked {
+            None => panicked = Some(payload),
+            // One is told. The payload of another may panic when it is dropped.
+            Some(_) => drop(caught(payload)),
+        }
+    }
+    drop(all);
+    if let Some(payload) = panicked {
+        resume_unwind(payload);
+    }
+    (hashes, keys, arguments)
+}

@@ -1,0 +1,247 @@
+//! [`DistMap`]: a map whose entries are spread over workers by the hashes of their keys.
+
+mod chunks;
+mod closures;
+mod debug;
+mod entries;
+mod hashing;
+mod keyed_updates;
+mod merges;
+mod outbox;
+mod whole;
+
+pub use chunks::Chunks;
+pub use entries::Entries;
+pub use keyed_updates::KeyedUpdates;
+
+use crate::collections::dist_map::hashing::Hashing;
+use crate::{Decoder, Encoder, Malformed, NoRef, Pending, Sharded, Trust, Trustee};
+use std::hash::Hash;
+
+/// A map whose entries are spread over workers by the hashes of their keys: over those of this process, of all nodes, or chosen ones.
+///
+/// It is a [`Sharded`] of tables. A handle is cloned and sent anywhere as a trust is, and all of them mean the same entries, which are
+/// dropped with the last. Keys and values that are handed over, or come back, are [`NoRef`]; values that are only changed where they
+/// are need not be.
+///
+/// ```
+/// use gossamer::collections::DistMap;
+///
+/// #[gossamer::delegate]
+/// fn visit(visits: &DistMap<String, u64>, name: &str, by: u64) -> u64 {
+///     visits.update(name.to_owned(), 0, |count| {
+///         *count += by;
+///         *count
+///     })
+/// }
+///
+/// # gossamer::run(gossamer::Config::default().threads(2), || {
+/// let visits = DistMap::new();
+/// visit(&visits, "Ada", 2);
+/// assert_eq!(visit(&visits, "Ada", 3), 5);
+/// assert_eq!(visits.get("Alan".to_owned()), None);
+/// # });
+/// ```
+///
+/// # What to use
+/// | you want | use | requests |
+/// |---|---|---|
+/// | one entry | [`get`](Self::get), [`insert`](Self::insert), [`remove`](Self::remove) | one each |
+/// | to change a value | [`update`](Self::update), of a key that may be missing; [`apply`](Self::apply) | one each |
+/// | many small changes | [`updates`](Self::updates); [`merges`](Self::merges), which combines those of equal keys | one for some thousands |
+/// | all entries, here | [`chunks`](Self::chunks), [`drain`](Self::drain) | one for some thousands |
+/// | each entry, where it is | [`par_for_each`](Self::par_for_each), [`retain`](Self::retain), [`map_all`](Self::map_all) | a few for each worker |
+///
+/// One request for one entry carries its key, 8 bytes for the hash of it, and what the method hands over.
+///
+/// Requests of one fiber for one key are served in the order in which they were sent; nothing is promised between
+/// keys of different workers, nor between fibers.
+///
+/// # Memory
+/// That of a `HashMap` on each worker, without the second table that one has while it grows ([`Entries`]). What was taken for entries that were
+/// removed is kept for others, until [`clear`](Self::clear) or [`drain`](Self::drain).
+///
+/// # Panics
+/// A closure that panics ends its request, as with [`Trust::apply`]: the panic reaches the caller, with the line that called. The value
+/// stays as the closure has left it. All methods that wait panic in delegated closures and callbacks, which cannot, and if the worker
+/// that has the entry has ended; [`Pending::try_wait`] of those whose names end in `_async` returns that instead.
+pub struct DistMap<K: 'static, V: 'static> {
+    shards: Sharded<K, Entries<K, V>>,
+    hashing: Hashing,
+}
+
+impl<K, V> Clone for DistMap<K, V> {
+    fn clone(&self) -> Self {
+        Self { shards: self.shards.clone(), hashing: self.hashing }
+    }
+}
+
+impl<K: Hash + Eq + 'static, V: 'static> DistMap<K, V> {
+    /// An empty map on all workers of all nodes. One request for each.
+    ///
+    /// # Panics
+    /// Where the caller cannot wait, and on a thread that is no worker.
+    #[track_caller]
+    pub fn new() -> Self {
+        Self::on(&Trustee::all())
+    }
+
+    /// An empty map on these workers. One that is there twice has two parts. One request for each.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(3), || {
+    /// use gossamer::Trustee;
+    /// use gossamer::collections::DistMap;
+    /// let last = Trustee::all()[2];
+    /// let ages = DistMap::on(&[last]);
+    /// ages.insert('a', 36);
+    /// assert_eq!(ages.trustee_of(&'a'), last);
+    /// # });
+    /// ```
+    ///
+    /// # Panics
+    /// If there are none, or one's runtime has ended; where the caller cannot wait.
+    #[track_caller]
+    pub fn on(trustees: &[Trustee]) -> Self {
+        assert!(!trustees.is_empty(), "a `DistMap` on no workers has no place for an entry");
+        let hashing = Hashing::random();
+        let mut shards = Vec::new();
+        // Not `map`, whose closure would stand for the caller in the report of a panic.
+        for trustee in trustees {
+            shards.push(trustee.entrust_with(Entries::new, hashing));
+        }
+        Self { shards: Sharded::of(shards), hashing }
+    }
+
+    /// The worker that has a key, or would have it.
+    pub fn trustee_of(&self, key: &K) -> Trustee {
+        self.at(key).0.trustee()
+    }
+
+    /// The entries among which a key belongs, and its hash.
+    #[inline]
+    fn at(&self, key: &K) -> (&Trust<Entries<K, V>>, u64) {
+        let hash = self.hashing.hash(key);
+        (&self.shards.shards()[self.shards.index_of_hash(hash)], hash)
+    }
+}
+
+impl<K: Hash + Eq + 'static, V: 'static> Default for DistMap<K, V> {
+    #[track_caller]
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<K: Hash + Eq + NoRef, V: NoRef> DistMap<K, V> {
+    /// A copy of the value of a key, if it is there. One request.
+    #[track_caller]
+    pub fn get(&self, key: K) -> Option<V>
+    where
+        V: Clone,
+    {
+        let (entries, hash) = self.at(&key);
+        entries.apply_with(copy, (hash, key))
+    }
+
+    /// As [`get`](Self::get), without waiting.
+    #[track_caller]
+    pub fn get_async(&self, key: K) -> Pending<Option<V>>
+    where
+        V: Clone,
+    {
+        let (entries, hash) = self.at(&key);
+        entries.apply_with_async(copy, (hash, key))
+    }
+
+    /// As [`get`](Self::get), without waiting: `then` is called with the copy, on this worker, as by [`Trust::apply_then`].
+    #[track_caller]
+    pub fn get_then(&self, key: K, then: impl FnOnce(Option<V>) + 'static)
+    where
+        V: Clone,
+    {
+        let (entries, hash) = self.at(&key);
+        entries.apply_with_then(copy, (hash, key), then);
+    }
+
+    /// Gives a key a value, and returns the one that it had. One request.
+    #[track_caller]
+    pub fn insert(&self, key: K, value: V) -> Option<V> {
+        let (entries, hash) = self.at(&key);
+        entries.apply_with(insert, (hash, key, value))
+    }
+
+    /// As [`insert`](Self::insert), without waiting.
+    #[track_caller]
+    pub fn insert_async(&self, key: K, value: V) -> Pending<Option<V>> {
+        let (entries, hash) = self.at(&key);
+        entries.apply_with_async(insert, (hash, key, value))
+    }
+
+    /// As [`insert`](Self::insert), without waiting: `then` is called with the value that the key had, on this worker, as by
+    /// [`Trust::apply_then`].
+    #[track_caller]
+    pub fn insert_then(&self, key: K, value: V, then: impl FnOnce(Option<V>) + 'static) {
+        let (entries, hash) = self.at(&key);
+        entries.apply_with_then(insert, (hash, key, value), then);
+    }
+
+    /// Removes a key, and returns the value that it had. One request.
+    #[track_caller]
+    pub fn remove(&self, key: K) -> Option<V> {
+        let (entries, hash) = self.at(&key);
+        entries.apply_with(remove, (hash, key))
+    }
+
+    /// As [`remove`](Self::remove), without waiting.
+    #[track_caller]
+    pub fn remove_async(&self, key: K) -> Pending<Option<V>> {
+        let (entries, hash) = self.at(&key);
+        entries.apply_with_async(remove, (hash, key))
+    }
+
+    /// As [`remove`](Self::remove), without waiting: `then` is called with the value that the key had, on this worker, as by
+    /// [`Trust::apply_then`].
+    #[track_caller]
+    pub fn remove_then(&self, key: K, then: impl FnOnce(Option<V>) + 'static) {
+        let (entries, hash) = self.at(&key);
+        entries.apply_with_then(remove, (hash, key), then);
+    }
+}
+
+impl<K: Hash + Eq + NoRef, V: 'static> DistMap<K, V> {
+    /// Whether a key is there. One request.
+    #[track_caller]
+    pub fn contains_key(&self, key: K) -> bool {
+        let (entries, hash) = self.at(&key);
+        entries.apply_with(contains, (hash, key))
+    }
+}
+
+fn copy<K: Hash + Eq, V: Clone>(entries: &mut Entries<K, V>, (hash, key): (u64, K)) -> Option<V> {
+    entries.find(hash, &key).cloned()
+}
+
+fn insert<K: Hash + Eq, V>(entries: &mut Entries<K, V>, (hash, key, value): (u64, K, V)) -> Option<V> {
+    let (there, value) = entries.entry(hash, key, value);
+    value.map(|value| std::mem::replace(there, value))
+}
+
+fn remove<K: Hash + Eq, V>(entries: &mut Entries<K, V>, (hash, key): (u64, K)) -> Option<V> {
+    entries.remove(hash, &key)
+}
+
+fn contains<K: Hash + Eq, V>(entries: &mut Entries<K, V>, (hash, key): (u64, K)) -> bool {
+    entries.find(hash, &key).is_some()
+}
+
+impl<K: 'static, V: 'static> DistMap<K, V> {
+    /// As it travels.
+    pub(in crate::collections) fn write(self, to: &mut Encoder) {
+        (self.shards, self.hashing).encode(to);
+    }
+
+    pub(in crate::collections) fn read(from: &mut Decoder<'_>) -> Result<Self, Malformed> {
+        <(Sharded<K, Entries<K, V>>, Hashing)>::decode(from).map(|(shards, hashing)| Self { shards, hashing })
+    }
+}

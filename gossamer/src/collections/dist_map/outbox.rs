@@ -1,0 +1,89 @@
+//! [`Outbox`]: batches to the parts of a collection, whose memory comes back to be used again.
+
+use crate::lane::context::{self, Context};
+use crate::lane::error::print;
+use crate::{DelegationError, NoRef, Replies, yield_now};
+
+/// Batches on their way to one part.
+const UNDER_WAY: usize = 4;
+
+/// Sends a batch to a part; it comes back to these replies.
+pub(super) type Deliver<B> = Box<dyn Fn(&Replies<usize, B>, usize, B)>;
+
+/// What is on its way to the parts of a collection: no more than four batches to each.
+pub(super) struct Outbox<B: NoRef> {
+    /// For each part.
+    under_way: Vec<usize>,
+    replies: Replies<usize, B>,
+    /// What has come back, empty.
+    spare: Vec<B>,
+    failed: Option<DelegationError>,
+    send: Deliver<B>,
+}
+
+impl<B: NoRef> Outbox<B> {
+    pub(super) fn new(parts: usize, send: Deliver<B>) -> Self {
+        Self { under_way: vec![0; parts], replies: Replies::new(), spare: Vec::new(), failed: None, send }
+    }
+
+    /// Batches that were sent and have not come back.
+    pub(super) fn under_way(&self) -> usize {
+        self.under_way.iter().sum()
+    }
+
+    /// An empty batch that was used before.
+    pub(super) fn spare(&mut self) -> Option<B> {
+        self.spare.pop()
+    }
+
+    /// Waits until another batch may be sent to a part.
+    #[track_caller]
+    pub(super) fn make_way(&mut self, part: usize) {
+        while let Some(reply) = self.replies.try_next() {
+            self.take_back(reply);
+        }
+        while self.under_way[part] >= UNDER_WAY {
+            let Some(reply) = self.replies.next() else { return };
+            self.take_back(reply);
+        }
+    }
+
+    pub(super) fn send(&mut self, part: usize, batch: B) {
+        self.under_way[part] += 1;
+        (self.send)(&self.replies, part, batch);
+    }
+
+    /// Publishes what was sent, and lets the worker serve what others have sent.
+    pub(super) fn pause(&self) {
+        if context::current() == Context::Fiber {
+            yield_now();
+        }
+    }
+
+    /// Waits until all have come back.
+    #[track_caller]
+    pub(super) fn finish(&mut self) -> Result<(), DelegationError> {
+        while let Some(reply) = self.replies.next() {
+            self.take_back(reply);
+        }
+        self.failed.take().map_or(Ok(()), Err)
+    }
+
+    fn take_back(&mut self, (part, reply): (usize, Result<B, DelegationError>)) {
+        self.under_way[part] -= 1;
+        match reply {
+            Ok(empty) => self.spare.push(empty),
+            Err(error) => {
+                self.failed.get_or_insert(error);
+            }
+        }
+    }
+}
+
+impl<B: NoRef> Drop for Outbox<B> {
+    fn drop(&mut self) {
+        if let Some(error) = self.failed.take() {
+            print(&format!("gossamer: {error}; its updates were not finished\n"));
+        }
+    }
+}

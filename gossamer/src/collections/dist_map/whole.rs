@@ -1,0 +1,268 @@
+//! All entries, where they are: a few requests for each worker.
+
+use crate::collections::dist_map::{DistMap, Entries};
+use crate::lane::operation::refuse_captures;
+use crate::trust::rethrow;
+use crate::wire::captured::Captured;
+use crate::{NoRef, Replies, Trustee};
+use std::panic::Location;
+use std::time::{Duration, Instant};
+
+/// How long a worker goes on before it does what others have sent.
+const TURN: Duration = Duration::from_micros(100);
+
+impl<K: 'static, V: 'static> DistMap<K, V> {
+    /// How many entries there are. One request for each worker; what others insert or remove meanwhile may count.
+    ///
+    /// # Panics
+    /// Where the caller cannot wait ([Panics](Self#panics)).
+    #[track_caller]
+    pub fn len(&self) -> usize {
+        self.map_all(Entries::len_of).into_iter().sum()
+    }
+
+    /// Whether there are none. One request for each worker.
+    ///
+    /// # Panics
+    /// As [`len`](Self::len).
+    #[track_caller]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Removes all entries, and gives their memory back. One request for each worker, which drops its entries in one go.
+    ///
+    /// # Panics
+    /// As [`len`](Self::len).
+    #[track_caller]
+    pub fn clear(&self) {
+        self.map_all(Entries::clear);
+    }
+
+    /// The workers that have the entries. One may be there twice.
+    pub fn trustees(&self) -> Vec<Trustee> {
+        self.shards.shards().iter().map(|entries| entries.trustee()).collect()
+    }
+
+    /// Applies a closure to the entries of each worker, all at once, and returns the results in the order of
+    /// [`trustees`](Self::trustees). One request for each worker.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// let ages = gossamer::collections::DistMap::new();
+    /// [("Ada", 36), ("Alan", 41)].map(|(name, age)| ages.insert(name.to_owned(), age));
+    /// let oldest = ages.map_all(|ages| ages.iter().map(|(_, age)| *age).max());
+    /// assert_eq!(oldest.into_iter().max(), Some(Some(41)));
+    /// # });
+    /// ```
+    ///
+    /// # Panics
+    /// If the closure panics ([Panics](Self#panics)).
+    #[track_caller]
+    pub fn map_all<U: NoRef, F>(&self, closure: F) -> Vec<U>
+    where
+        F: FnOnce(&mut Entries<K, V>) -> U + Send + Copy + 'static,
+    {
+        self.shards.map_all(closure)
+    }
+
+    /// As [`map_all`](Self::map_all), with a clone of `arguments` handed to the closure at each worker.
+    ///
+    /// # Panics
+    /// As [`map_all`](Self::map_all).
+    #[track_caller]
+    pub fn map_all_with<C: NoRef + Clone, U: NoRef, F>(&self, closure: F, arguments: C) -> Vec<U>
+    where
+        F: FnOnce(&mut Entries<K, V>, C) -> U + Send + Copy + 'static,
+    {
+        self.shards.map_all_with(closure, arguments)
+    }
+
+    /// As the macros write it (`trust::arguments_first`).
+    #[doc(hidden)]
+    #[inline(always)]
+    #[track_caller]
+    pub fn __map_all_with<C: Captured + Clone, U: NoRef, F>(&self, arguments: C, closure: F) -> Vec<U>
+    where
+        F: FnOnce(&mut Entries<K, V>, C) -> U + Send + Copy + 'static,
+    {
+        self.map_all_with(closure, arguments)
+    }
+
+    /// Calls a closure with each key and its value, on the workers that have them, all at once, and waits until that is done.
+    ///
+    /// Each worker takes some thousands of entries, 100 us long or more, then does what others have sent, and goes on. Entries that are there all
+    /// the time are met once; those that come or go meanwhile once or not at all, and an entry that is removed and comes again
+    /// is another one.
+    ///
+    /// ```
+    /// use gossamer::collections::DistMap;
+    ///
+    /// #[gossamer::delegate]
+    /// fn add(scores: &DistMap<char, u64>, by: u64) {
+    ///     scores.par_for_each(|_, score| *score += by);
+    /// }
+    ///
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// let scores = DistMap::new();
+    /// scores.insert('a', 1);
+    /// add(&scores, 10);
+    /// assert_eq!(scores.get('a'), Some(11));
+    /// # });
+    /// ```
+    ///
+    /// # Cost
+    /// A request of 8 bytes, and 16 back, for each turn. What the closure captures is sent with it, and cloned for each entry.
+    ///
+    /// # Panics
+    /// If the closure panics: its worker goes no further, the others end what they have begun ([Panics](Self#panics)).
+    #[track_caller]
+    pub fn par_for_each<F>(&self, closure: F)
+    where
+        F: FnOnce(&K, &mut V) + Send + Copy + 'static,
+    {
+        const { refuse_captures::<F>() };
+        self.for_each_around::<F, _, _>(move |key, value, ()| closure(key, value), ());
+    }
+
+    /// As [`par_for_each`](Self::par_for_each), with a clone of `arguments` for each entry.
+    ///
+    /// # Panics
+    /// As [`par_for_each`](Self::par_for_each).
+    #[track_caller]
+    pub fn par_for_each_with<C: NoRef + Clone, F>(&self, closure: F, arguments: C)
+    where
+        F: FnOnce(&K, &mut V, C) + Send + Copy + 'static,
+    {
+        const { refuse_captures::<F>() };
+        self.for_each_around::<F, _, _>(closure, arguments);
+    }
+
+    /// As the macros write it (`trust::arguments_first`).
+    #[doc(hidden)]
+    #[track_caller]
+    pub fn __par_for_each_with<C: Captured + Clone, F>(&self, arguments: C, closure: F)
+    where
+        F: FnOnce(&K, &mut V, C) + Send + Copy + 'static,
+    {
+        self.par_for_each_with(closure, arguments);
+    }
+
+    #[track_caller]
+    fn for_each_around<N, C: NoRef + Clone, F>(&self, closure: F, arguments: C)
+    where
+        F: FnOnce(&K, &mut V, C) + Send + Copy + 'static,
+    {
+        let turn = move |entries: &mut Entries<K, V>, (position, arguments): (u64, C)| {
+            take_turn(position, |position| {
+                let (bucket, next) = entries.at_mut(position);
+                bucket.iter_mut().for_each(|(key, value)| closure(key, value, arguments.clone()));
+                next
+            })
+        };
+        self.in_turns::<N, _, _>(turn, arguments);
+    }
+
+    /// Removes the entries for which a closure says `false`, where they are, all workers at once.
+    ///
+    /// In turns as [`par_for_each`](Self::par_for_each), at its cost. The closure must not capture anything, also inside a marked function,
+    /// and in a rack it is written in a `const` block there, since the macros do not know it from that of a `Vec`; [`retain_with`](Self::retain_with) hands it what it
+    /// needs, and is known to them.
+    ///
+    /// # Panics
+    /// As [`par_for_each`](Self::par_for_each).
+    #[track_caller]
+    pub fn retain<F>(&self, keep: F)
+    where
+        F: FnOnce(&K, &mut V) -> bool + Send + Copy + 'static,
+    {
+        const { refuse_captures::<F>() };
+        self.retain_around::<F, _, _>(move |key, value, ()| keep(key, value), ());
+    }
+
+    /// As [`retain`](Self::retain), with a clone of `arguments` for each entry.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// let numbers = gossamer::collections::DistMap::new();
+    /// (0..100).for_each(|number| _ = numbers.insert(number, number * number));
+    /// let least = 50;
+    /// numbers.retain_with(|number, _, least| *number >= least, least);
+    /// assert_eq!((numbers.len(), numbers.get(49), numbers.get(50)), (50, None, Some(2500)));
+    /// # });
+    /// ```
+    ///
+    /// # Panics
+    /// As [`par_for_each`](Self::par_for_each).
+    #[track_caller]
+    pub fn retain_with<C: NoRef + Clone, F>(&self, keep: F, arguments: C)
+    where
+        F: FnOnce(&K, &mut V, C) -> bool + Send + Copy + 'static,
+    {
+        const { refuse_captures::<F>() };
+        self.retain_around::<F, _, _>(keep, arguments);
+    }
+
+    /// As the macros write it (`trust::arguments_first`).
+    #[doc(hidden)]
+    #[track_caller]
+    pub fn __retain_with<C: Captured + Clone, F>(&self, arguments: C, keep: F)
+    where
+        F: FnOnce(&K, &mut V, C) -> bool + Send + Copy + 'static,
+    {
+        self.retain_with(keep, arguments);
+    }
+
+    #[track_caller]
+    fn retain_around<N, C: NoRef + Clone, F>(&self, keep: F, arguments: C)
+    where
+        F: FnOnce(&K, &mut V, C) -> bool + Send + Copy + 'static,
+    {
+        let turn = move |entries: &mut Entries<K, V>, (position, arguments): (u64, C)| {
+            take_turn(position, |position| {
+                entries.retain_at(position, |key, value| keep(key, value, arguments.clone()))
+            })
+        };
+        self.in_turns::<N, _, _>(turn, arguments);
+    }
+
+    /// Has each worker take turns, each from a position to the next, until there is none.
+    #[track_caller]
+    fn in_turns<N, C: NoRef + Clone, F>(&self, turn: F, arguments: C)
+    where
+        F: FnOnce(&mut Entries<K, V>, (u64, C)) -> Option<u64> + Send + Copy + 'static,
+    {
+        let (mut replies, mut failed) = (Replies::new(), None);
+        let caller = Location::caller();
+        let go_on = |replies: &Replies<usize, Option<u64>>, part: usize, position: u64| {
+            let entries = &self.shards.shards()[part];
+            entries.send_into::<N, _, _, _, _>(replies, part, turn, (position, arguments.clone()), caller);
+        };
+        for part in 0..self.shards.shards().len() {
+            go_on(&replies, part, 0);
+        }
+        while let Some((part, reply)) = replies.next() {
+            match reply {
+                Ok(Some(position)) if failed.is_none() => go_on(&replies, part, position),
+                Ok(_) => {}
+                Err(error) => {
+                    failed.get_or_insert(error);
+                }
+            }
+        }
+        if let Some(error) = failed {
+            rethrow(error, caller);
+        }
+    }
+}
+
+/// Goes from position to position for as long as a turn is, or to the end.
+fn take_turn(mut position: u64, mut visit: impl FnMut(u64) -> Option<u64>) -> Option<u64> {
+    let begun = Instant::now();
+    loop {
+        position = visit(position)?;
+        if begun.elapsed() > TURN {
+            return Some(position);
+        }
+    }
+}

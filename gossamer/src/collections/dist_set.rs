@@ -1,0 +1,177 @@
+//! [`DistSet`]: a set whose keys are spread over workers by their hashes.
+
+use crate::collections::{Chunks, DistMap, KeyedUpdates};
+use crate::{NoRef, Trustee};
+use std::fmt;
+use std::hash::Hash;
+
+/// A set whose keys are spread over workers by their hashes: a [`DistMap`] of keys alone, whose orders, costs, memory and panics are its own.
+///
+/// ```
+/// # gossamer::run(gossamer::Config::default().threads(2), || {
+/// use gossamer::collections::DistSet;
+/// let seen = DistSet::new();
+/// assert!(seen.insert("/index.html".to_owned()));
+/// assert!(!seen.insert("/index.html".to_owned()), "it is there");
+/// assert!(seen.contains("/index.html".to_owned()));
+/// # });
+/// ```
+pub struct DistSet<K: 'static> {
+    keys: DistMap<K, ()>,
+}
+
+impl<K> Clone for DistSet<K> {
+    fn clone(&self) -> Self {
+        Self { keys: self.keys.clone() }
+    }
+}
+
+impl<K: Hash + Eq + 'static> DistSet<K> {
+    /// An empty set on all workers of all nodes. One request for each.
+    ///
+    /// # Panics
+    /// As [`DistMap::new`].
+    #[track_caller]
+    pub fn new() -> Self {
+        Self { keys: DistMap::new() }
+    }
+
+    /// An empty set on these workers. One request for each.
+    ///
+    /// # Panics
+    /// As [`DistMap::on`].
+    #[track_caller]
+    pub fn on(trustees: &[Trustee]) -> Self {
+        Self { keys: DistMap::on(trustees) }
+    }
+
+    /// The worker that has a key, or would have it.
+    pub fn trustee_of(&self, key: &K) -> Trustee {
+        self.keys.trustee_of(key)
+    }
+}
+
+impl<K: Hash + Eq + 'static> Default for DistSet<K> {
+    #[track_caller]
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<K: Hash + Eq + NoRef> DistSet<K> {
+    /// Puts a key in; whether it is new. One request.
+    #[track_caller]
+    pub fn insert(&self, key: K) -> bool {
+        self.keys.insert(key, ()).is_none()
+    }
+
+    /// As [`insert`](Self::insert), without waiting: `then` is called with whether the key is new, on this worker, as by
+    /// [`Trust::apply_then`](crate::Trust::apply_then).
+    #[track_caller]
+    pub fn insert_then(&self, key: K, then: impl FnOnce(bool) + 'static) {
+        self.keys.insert_then(key, (), |before| then(before.is_none()));
+    }
+
+    /// Whether a key is there. One request.
+    #[track_caller]
+    pub fn contains(&self, key: K) -> bool {
+        self.keys.contains_key(key)
+    }
+
+    /// Takes a key out; whether it was there. One request.
+    #[track_caller]
+    pub fn remove(&self, key: K) -> bool {
+        self.keys.remove(key).is_some()
+    }
+
+    /// A handle for many keys that are put in, by batches: those that are pushed more than once are sent once, as long as they are
+    /// gathered ([`DistMap::merges`]).
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// let words = gossamer::collections::DistSet::<String>::new();
+    /// let mut inserts = words.inserts();
+    /// "to be or not to be".split(' ').for_each(|word| inserts.push_ref(word, ()));
+    /// inserts.finish();
+    /// assert_eq!(words.len(), 4);
+    /// # });
+    /// ```
+    #[track_caller]
+    pub fn inserts(&self) -> KeyedUpdates<K, ()> {
+        self.keys.merges(const { |(): &mut (), ()| {} })
+    }
+
+    /// Copies of all keys, some thousands at a time, in no order: the keys of [`DistMap::chunks`].
+    #[track_caller]
+    pub fn chunks(&self) -> impl Iterator<Item = Vec<K>>
+    where
+        K: Clone,
+    {
+        keys_of(self.keys.chunks())
+    }
+
+    /// As [`chunks`](Self::chunks), but takes the keys out of the set: those of [`DistMap::drain`].
+    #[track_caller]
+    pub fn drain(&self) -> impl Iterator<Item = Vec<K>> {
+        keys_of(self.keys.drain())
+    }
+}
+
+fn keys_of<K: NoRef>(chunks: Chunks<K, ()>) -> impl Iterator<Item = Vec<K>> {
+    chunks.map(|chunk| chunk.into_iter().map(|(key, ())| key).collect())
+}
+
+impl<K: 'static> DistSet<K> {
+    /// How many keys there are. One request for each worker.
+    ///
+    /// # Panics
+    /// As [`DistMap::len`].
+    #[track_caller]
+    pub fn len(&self) -> usize {
+        self.keys.len()
+    }
+
+    /// Whether there are none. One request for each worker.
+    ///
+    /// # Panics
+    /// As [`DistMap::len`].
+    #[track_caller]
+    pub fn is_empty(&self) -> bool {
+        self.keys.is_empty()
+    }
+
+    /// Removes all keys. One request for each worker.
+    ///
+    /// # Panics
+    /// As [`DistMap::len`].
+    #[track_caller]
+    pub fn clear(&self) {
+        self.keys.clear();
+    }
+
+    /// The workers that have the keys. One may be there twice.
+    pub fn trustees(&self) -> Vec<Trustee> {
+        self.keys.trustees()
+    }
+
+    /// The set as the map that it is: of keys without values, whose closures ([`DistMap::retain`], [`DistMap::map_all`] and others) are applied
+    /// to them.
+    pub fn as_map(&self) -> &DistMap<K, ()> {
+        &self.keys
+    }
+
+    pub(super) fn into_map(self) -> DistMap<K, ()> {
+        self.keys
+    }
+
+    pub(super) fn from_map(keys: DistMap<K, ()>) -> Self {
+        Self { keys }
+    }
+}
+
+impl<K: fmt::Debug> fmt::Debug for DistSet<K> {
+    /// As the map of [`as_map`](Self::as_map).
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("DistSet").field(&self.keys).finish()
+    }
+}
