@@ -73,7 +73,7 @@ impl<T: NoRef> DistQueue<T> {
         Self { parts: DistVec::from_fn(layout, const { |_| VecDeque::new() }) }
     }
 
-    /// Adds an item, to the caller's own part. No request, if the caller is a worker's fiber.
+    /// Adds an item, to the caller's own part. No request; one, if the caller's worker has no part, being of another runtime.
     ///
     /// # Panics
     /// In a delegated closure or a callback; on a thread that is no worker.
@@ -88,12 +88,13 @@ impl<T: NoRef> DistQueue<T> {
     /// As [`push`](Self::push).
     #[track_caller]
     pub fn extend(&self, items: impl IntoIterator<Item = T>) {
-        let items: Vec<T> = items.into_iter().collect();
-        self.parts.local(|part| {
-            if let Some(part) = part.first_mut() {
-                part.extend(items);
-            }
-        });
+        let mut items: Vec<T> = items.into_iter().collect();
+        let own =
+            |part: &mut Elements<VecDeque<T>>| part.first_mut().map(|part| part.extend(items.drain(..)));
+        if self.parts.local(own).flatten().is_none() {
+            let extend = const { |part: &mut VecDeque<T>, items: Vec<T>| part.extend(items) };
+            self.parts.update_with(0, extend, items);
+        }
     }
 
     /// How many items there are. One request for each worker.
@@ -116,7 +117,7 @@ impl<T: NoRef> DistQueue<T> {
     }
 
     /// Calls a closure for each item, and for each that it adds to the list it is given, on all workers, until there are none. It runs in a
-    /// fiber, so it may wait. What others [`push`](Self::push) meanwhile may stay in the queue.
+    /// fiber, so it may wait. What others [`push`](Self::push) meanwhile is done as well, if it is there before the queue is found empty.
     ///
     /// # Cost
     /// A fiber on each worker. For each up to 32 items of a worker it is one request to the caller's worker, which counts what remains, and one
@@ -163,7 +164,23 @@ impl<T: NoRef> DistQueue<T> {
     where
         F: FnOnce(T, &mut Vec<T>, C) + Send + Copy + 'static,
     {
-        let remaining = entrust(Outstanding { items: self.len(), is_stopped: false });
+        loop {
+            // What others push meanwhile is not counted, so the workers may end before it is done.
+            let items = self.len();
+            if items == 0 {
+                return;
+            }
+            self.run_counted::<N, _, _>(items, closure, &arguments);
+        }
+    }
+
+    /// Until so many items, and what follows from them, are done.
+    #[track_caller]
+    fn run_counted<N, C: NoRef + Clone, F>(&self, items: usize, closure: F, arguments: &C)
+    where
+        F: FnOnce(T, &mut Vec<T>, C) + Send + Copy + 'static,
+    {
+        let remaining = entrust(Outstanding { items, is_stopped: false });
         let fiber = move |(number, queue, remaining, arguments): (usize, Self, Trust<Outstanding>, C)| {
             let each = |item, more: &mut Vec<T>| closure(item, more, arguments.clone());
             queue.work(number, &remaining, each);

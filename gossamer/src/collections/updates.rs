@@ -208,7 +208,7 @@ impl<A: NoRef> Updates<A> {
         let (offsets, arguments) = &mut self.gathered[part];
         offsets.push(offset);
         arguments.push(argument);
-        (offsets.len() == self.room).then_some(part)
+        (offsets.len() >= self.room).then_some(part)
     }
 
     /// Sends all that is gathered, without waiting for it.
@@ -219,8 +219,7 @@ impl<A: NoRef> Updates<A> {
     pub fn flush(&mut self) {
         for part in 0..self.gathered.len() {
             if !self.gathered[part].0.is_empty() {
-                let gathered = self.take(part);
-                self.send(part, gathered);
+                self.send_gathered(part);
             }
         }
     }
@@ -256,12 +255,19 @@ impl<A: NoRef> Updates<A> {
     #[inline(never)]
     #[track_caller]
     fn send_full(&mut self, part: usize) {
-        let gathered = self.take(part);
-        self.send(part, gathered);
+        self.send_gathered(part);
         // Publishes it, and lets the worker serve what others have sent.
         if context::current() == Context::Fiber {
             yield_now();
         }
+    }
+
+    /// Sends what is gathered for a part, once it may be. If the caller cannot wait, it stays.
+    #[track_caller]
+    fn send_gathered(&mut self, part: usize) {
+        self.make_way(part);
+        let gathered = self.take(part);
+        self.send(part, gathered);
     }
 
     /// Waits until another batch may be sent to a part.

@@ -4,6 +4,7 @@ use crate::layouts;
 use gossamer::collections::{DistVec, Layout};
 use gossamer::{Trustee, spawn_local, spawn_on, yield_now};
 use integration_tests::{Tally, in_child, in_runtime, on_nodes, panic_text, wait_until};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 #[test]
 fn each_update_is_served_once_whatever_the_layout() {
@@ -298,5 +299,26 @@ fn a_panic_while_two_are_combined_loses_these_alone() {
         updates.finish();
         assert_eq!(vector.to_vec(), [1, 1, 1, 0, 1, 1, 1, 1, 1, 1]);
         wait_until(|| tally.is_even());
+    });
+}
+
+#[test]
+fn what_is_pushed_where_nobody_can_wait_is_served_though_the_push_that_would_have_to_panics() {
+    in_runtime(2, || {
+        let there = Trustee::all()[1];
+        let counts = DistVec::filled(Layout::block(10).on(&[there]), 0_u64);
+        let push = const {
+            |(): &mut (), counts: DistVec<u64>| {
+                let mut updates = counts.updates(const { |count: &mut u64, by| *count += by });
+                let mut push =
+                    |number: usize| catch_unwind(AssertUnwindSafe(|| updates.push(number % 10, 1))).is_ok();
+                let pushed = (0..1_000_000).take_while(|number| push(*number)).count();
+                let panicked = (0..50).filter(|number| !push(*number)).count();
+                (pushed as u64 + 1 + 50, panicked)
+            }
+        };
+        let (pushed, panicked) = gossamer::entrust(()).apply_with(push, counts.clone());
+        assert!(panicked > 0, "there was room for all");
+        wait_until(|| counts.to_vec().into_iter().sum::<u64>() == pushed);
     });
 }

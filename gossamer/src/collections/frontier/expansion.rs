@@ -65,7 +65,7 @@ where
     ///
     /// # Panics
     /// If one of the closures panics, with the index of the element for which it did: its worker expands no further, the others
-    /// do; what was marked stays. Where the caller cannot wait. If a closure would have to go to another node and cannot
+    /// do; what follows from those before it is applied, and what was marked stays. Where the caller cannot wait. If a closure would have to go to another node and cannot
     /// ([Delegated closures](crate::Trust#delegated-closures)).
     #[track_caller]
     pub fn apply<G>(self, closure: G)
@@ -167,14 +167,14 @@ impl<T: 'static, R: 'static> Expander<'_, T, R> {
             let turn = own.apply_both_here(&self.rows.parts[self.part], |elements, rows| {
                 take_turn(elements, rows, &front[done..], &mut out, &mut expand)
             });
+            while let Some((part, batch)) = out.full.pop() {
+                out.updates.send(part, batch);
+            }
             match turn {
                 Ok(expanded) => done += expanded,
                 Err((index, payload)) => {
                     resume_saying(payload, |message| format!("element {index}: {message}"))
                 }
-            }
-            while let Some((part, batch)) = out.full.pop() {
-                out.updates.send(part, batch);
             }
             yield_now();
         }
