@@ -8,6 +8,11 @@ pub fn resident_bytes() -> usize {
     status("VmRSS:") * 1024
 }
 
+/// Of these, the ones that are no file's: those of the program itself grow with what of it was run.
+pub fn anonymous_bytes() -> usize {
+    status("RssAnon:") * 1024
+}
+
 /// Threads of this process that have not begun to end. The kernel lists one for a moment after it could be joined, with this flag.
 pub fn threads() -> usize {
     const ENDING: u64 = 4; // PF_EXITING

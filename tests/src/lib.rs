@@ -10,7 +10,7 @@ mod traced;
 mod watchdog;
 
 pub use child::{Ended, in_child, isolated};
-pub use figures::{cpu_time, descriptors, resident_bytes, threads};
+pub use figures::{anonymous_bytes, cpu_time, descriptors, resident_bytes, threads};
 pub use rdma::{rdma_is_simulated, simulate_rdma, simulated_counter, with_rdma};
 pub use tally::{Counted, Tally};
 pub use traced::{SystemCalls, count_system_calls};

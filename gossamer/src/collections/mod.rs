@@ -44,6 +44,7 @@ mod loops;
 mod make;
 mod near;
 mod offset;
+mod outbox;
 pub(crate) mod par_fold;
 pub(crate) mod par_for_each;
 mod parts;

@@ -5,10 +5,9 @@ use crate::collections::combining::{IndexSet, Latest};
 use crate::collections::dist_vec::out_of_range;
 use crate::collections::layout::Spread;
 use crate::collections::near::Near;
-use crate::lane::context::{self, Context};
-use crate::lane::error::print;
+use crate::collections::outbox::{Deliver, Outbox};
 use crate::trust::rethrow;
-use crate::{DelegationError, NoRef, Replies, yield_now};
+use crate::{DelegationError, NoRef};
 use std::fmt;
 use std::panic::Location;
 
@@ -16,14 +15,9 @@ use std::panic::Location;
 const GATHERED_BYTES: usize = 64 * 1024;
 /// Updates, if these have fewer bytes.
 pub(super) const MOST_GATHERED: usize = 4096;
-/// Batches on their way to one worker.
-const UNDER_WAY: usize = 4;
 
 /// Places of elements in their part, and an argument for each. Both come back empty, to be used again by who made them.
 pub(super) type Gathered<A> = (Vec<u32>, Vec<A>);
-
-/// Sends a batch to a part; it comes back to these replies.
-pub(super) type SendBatch<A> = Box<dyn Fn(&Replies<usize, Gathered<A>>, usize, Gathered<A>)>;
 
 /// Updates of elements of a [`DistVec`], which are sent by batches: what [`DistVec::updates`] returns.
 ///
@@ -53,19 +47,14 @@ pub struct Updates<A: NoRef> {
     sent: IndexSet,
     room: usize,
     gathered: Vec<Gathered<A>>,
-    /// Batches on their way, for each part.
-    under_way: Vec<usize>,
-    replies: Replies<usize, Gathered<A>>,
-    spare: Vec<Gathered<A>>,
-    failed: Option<DelegationError>,
-    send: SendBatch<A>,
+    outbox: Outbox<Gathered<A>>,
     made_at: &'static Location<'static>,
 }
 
 impl<A: NoRef> Updates<A> {
     pub(super) fn new<T>(
         vector: &DistVec<T>,
-        send: SendBatch<A>,
+        send: Deliver<Gathered<A>>,
         made_at: &'static Location<'static>,
     ) -> Self {
         let spread = vector.spread;
@@ -78,11 +67,7 @@ impl<A: NoRef> Updates<A> {
             sent: IndexSet::default(),
             room,
             gathered: (0..spread.parts()).map(|_| none()).collect(),
-            under_way: vec![0; spread.parts()],
-            replies: Replies::new(),
-            spare: Vec::new(),
-            failed: None,
-            send,
+            outbox: Outbox::new(spread.parts(), send),
             made_at,
         }
     }
@@ -245,10 +230,7 @@ impl<A: NoRef> Updates<A> {
     #[track_caller]
     pub fn try_finish(mut self) -> Result<(), DelegationError> {
         self.flush();
-        while let Some(reply) = self.replies.next() {
-            self.take_back(reply);
-        }
-        self.failed.take().map_or(Ok(()), Err)
+        self.outbox.finish()
     }
 
     #[cold]
@@ -256,47 +238,30 @@ impl<A: NoRef> Updates<A> {
     #[track_caller]
     fn send_full(&mut self, part: usize) {
         self.send_gathered(part);
-        // Publishes it, and lets the worker serve what others have sent.
-        if context::current() == Context::Fiber {
-            yield_now();
-        }
+        self.outbox.pause();
     }
 
     /// Sends what is gathered for a part, once it may be. If the caller cannot wait, it stays.
     #[track_caller]
     fn send_gathered(&mut self, part: usize) {
-        self.make_way(part);
+        self.outbox.make_way(part);
         let gathered = self.take(part);
-        self.send(part, gathered);
-    }
-
-    /// Waits until another batch may be sent to a part.
-    #[track_caller]
-    fn make_way(&mut self, part: usize) {
-        while let Some(reply) = self.replies.try_next() {
-            self.take_back(reply);
-        }
-        while self.under_way[part] >= UNDER_WAY {
-            let Some(reply) = self.replies.next() else { return };
-            self.take_back(reply);
-        }
+        self.outbox.send(part, gathered);
     }
 
     /// What is gathered for a part.
     pub(super) fn take(&mut self, part: usize) -> Gathered<A> {
-        let empty = self
-            .spare
-            .pop()
-            .unwrap_or_else(|| (Vec::with_capacity(self.room), Vec::with_capacity(self.room)));
+        // What comes back from another node has left its memory there.
+        let spare = self.outbox.spare().filter(|spare| spare.0.capacity() >= self.room);
+        let empty = spare.unwrap_or_else(|| (Vec::with_capacity(self.room), Vec::with_capacity(self.room)));
         std::mem::replace(&mut self.gathered[part], empty)
     }
 
     /// Sends a batch to a part, once it may be.
     #[track_caller]
     pub(super) fn send(&mut self, part: usize, gathered: Gathered<A>) {
-        self.make_way(part);
-        self.under_way[part] += 1;
-        (self.send)(&self.replies, part, gathered);
+        self.outbox.make_way(part);
+        self.outbox.send(part, gathered);
     }
 
     /// How many elements the vector has.
@@ -314,24 +279,6 @@ impl<A: NoRef> Updates<A> {
     pub(super) fn take_sent(&mut self) -> IndexSet {
         std::mem::take(&mut self.sent)
     }
-
-    /// Keeps the memory of a batch that was served.
-    pub(super) fn keep(&mut self, empty: Gathered<A>) {
-        // What comes back from another node has left its memory there.
-        if empty.0.capacity() >= self.room {
-            self.spare.push(empty);
-        }
-    }
-
-    fn take_back(&mut self, (part, reply): (usize, Result<Gathered<A>, DelegationError>)) {
-        self.under_way[part] -= 1;
-        match reply {
-            Ok(empty) => self.keep(empty),
-            Err(error) => {
-                self.failed.get_or_insert(error);
-            }
-        }
-    }
 }
 
 impl<A: NoRef> Drop for Updates<A> {
@@ -339,11 +286,8 @@ impl<A: NoRef> Drop for Updates<A> {
         for part in 0..self.gathered.len() {
             if !self.gathered[part].0.is_empty() {
                 let gathered = std::mem::take(&mut self.gathered[part]);
-                (self.send)(&self.replies, part, gathered);
+                self.outbox.send(part, gathered);
             }
-        }
-        if let Some(error) = self.failed.take() {
-            print(&format!("gossamer: {error}; its updates were not finished\n"));
         }
     }
 }
@@ -360,10 +304,9 @@ impl<A: NoRef> Extend<(usize, A)> for Updates<A> {
 impl<A: NoRef> fmt::Debug for Updates<A> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let gathered: usize = self.gathered.iter().map(|(offsets, _)| offsets.len()).sum();
-        let under_way: usize = self.under_way.iter().sum();
         f.debug_struct("Updates")
             .field("gathered", &gathered)
-            .field("batches_under_way", &under_way)
+            .field("batches_under_way", &self.outbox.under_way())
             .field("made_at", &format_args!("{}", self.made_at))
             .finish()
     }

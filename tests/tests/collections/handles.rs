@@ -4,7 +4,7 @@ use crate::layouts;
 use gossamer::collections::{DistVec, Layout};
 use gossamer::{Trustee, rack, spawn_on, spawn_on_with};
 use integration_tests::{
-    Tally, in_runtime, isolated, on_nodes, panic_text, resident_bytes, wait_until, workers,
+    Tally, anonymous_bytes, in_runtime, isolated, on_nodes, panic_text, wait_until, workers,
 };
 use std::rc::Rc;
 
@@ -191,12 +191,12 @@ fn a_vector_takes_little_more_memory_than_its_elements() {
     isolated(|| {
         gossamer::run(workers(2), || {
             const ELEMENTS: usize = 10_000_000;
-            let before = resident_bytes();
+            let before = anonymous_bytes();
             let vector = DistVec::filled(ELEMENTS, 7_u64);
             let mut updates = vector.updates(|element, ()| *element += 1);
             (0..1_000_000).for_each(|number| updates.push(number * 7919 % ELEMENTS, ()));
             updates.finish();
-            let (taken, needed) = (resident_bytes() - before, ELEMENTS * size_of::<u64>());
+            let (taken, needed) = (anonymous_bytes() - before, ELEMENTS * size_of::<u64>());
             assert!(taken > needed / 2 && taken < needed / 10 * 11, "{taken} bytes for {needed}");
             assert_eq!(vector.get(7919), 8);
         });

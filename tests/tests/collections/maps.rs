@@ -3,7 +3,7 @@
 use gossamer::collections::{DistMap, DistSet};
 use gossamer::{Trustee, entrust, rack, spawn_on};
 use integration_tests::{
-    Tally, in_runtime, isolated, on_nodes, panic_text, resident_bytes, wait_until, workers,
+    Tally, anonymous_bytes, in_runtime, isolated, on_nodes, panic_text, wait_until, workers,
 };
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -180,18 +180,18 @@ fn a_map_takes_as_much_memory_as_a_plain_one_and_what_is_gathered_is_bounded() {
     const ENTRIES: u64 = 2_000_000;
     isolated(|| {
         gossamer::run(workers(2), || {
-            let before = resident_bytes();
+            let before = anonymous_bytes();
             let mut plain = HashMap::new();
             (0..ENTRIES).for_each(|key| _ = plain.insert(key, key));
-            let needed = resident_bytes() - before;
+            let needed = anonymous_bytes() - before;
             assert_eq!(plain.len(), ENTRIES as usize);
             // Kept, so that its memory does not serve the other.
-            let before = resident_bytes();
+            let before = anonymous_bytes();
             let map = DistMap::new();
             let mut merges = map.merges(|value: &mut u64, more| *value += more);
             (0..ENTRIES).for_each(|key| merges.push(key, key));
             merges.finish();
-            let taken = resident_bytes() - before;
+            let taken = anonymous_bytes() - before;
             assert_eq!(map.len(), plain.len());
             let allowed = needed / 10 * 11 + 2 * 1400 * 1024;
             assert!(taken > needed / 3 && taken < allowed, "{taken} bytes for {needed}");

@@ -2,7 +2,7 @@
 
 use crate::collections::dist_map::entries::in_table;
 use crate::collections::dist_map::hashing::Hashing;
-use crate::collections::dist_map::outbox::{Deliver, Outbox};
+use crate::collections::outbox::{Deliver, Outbox};
 use crate::trust::{part_of_hash, rethrow};
 use crate::{DelegationError, NoRef};
 use hashbrown::HashTable;

@@ -7,7 +7,6 @@ mod entries;
 mod hashing;
 mod keyed_updates;
 mod merges;
-mod outbox;
 mod whole;
 
 pub use chunks::Chunks;
