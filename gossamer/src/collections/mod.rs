@@ -28,6 +28,7 @@
 
 mod combining;
 mod debug;
+mod dist_counter;
 mod dist_map;
 mod dist_queue;
 mod dist_set;
@@ -53,6 +54,7 @@ mod travel;
 mod update_batches;
 mod updates;
 
+pub use dist_counter::DistCounter;
 pub use dist_map::{Chunks, DistMap, Entries, KeyedUpdates};
 pub use dist_queue::DistQueue;
 pub use dist_set::DistSet;

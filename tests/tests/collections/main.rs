@@ -12,6 +12,7 @@ mod maps;
 mod oracle;
 mod queue;
 mod sorts;
+mod totals;
 mod trouble;
 mod updates;
 

@@ -85,7 +85,7 @@ impl<K, V> Entries<K, V> {
     }
 
     /// The entries with which to go on at a position, and the next position.
-    pub(super) fn at_mut(&mut self, position: u64) -> (&mut HashTable<(K, V)>, Option<u64>) {
+    pub(in crate::collections) fn at_mut(&mut self, position: u64) -> (&mut HashTable<(K, V)>, Option<u64>) {
         let (bucket, next) = self.bucket_at(position);
         (&mut self.buckets[bucket].table, next)
     }

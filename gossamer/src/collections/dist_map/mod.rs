@@ -13,6 +13,8 @@ pub use chunks::Chunks;
 pub use entries::Entries;
 pub use keyed_updates::KeyedUpdates;
 
+pub(in crate::collections) use whole::take_turn;
+
 use crate::collections::dist_map::hashing::Hashing;
 use crate::{Decoder, Encoder, Malformed, NoRef, Pending, Sharded, Trust, Trustee};
 use std::hash::Hash;
@@ -235,6 +237,11 @@ fn contains<K: Hash + Eq, V>(entries: &mut Entries<K, V>, (hash, key): (u64, K))
 }
 
 impl<K: 'static, V: 'static> DistMap<K, V> {
+    /// The entries of each worker.
+    pub(in crate::collections) fn parts(&self) -> &[Trust<Entries<K, V>>] {
+        self.shards.shards()
+    }
+
     /// As it travels.
     pub(in crate::collections) fn write(self, to: &mut Encoder) {
         (self.shards, self.hashing).encode(to);

@@ -4,6 +4,7 @@ mod chunks;
 mod filter;
 mod fold;
 mod group;
+mod largest;
 mod map;
 mod reduce;
 mod select;

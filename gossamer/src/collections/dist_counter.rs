@@ -1,0 +1,100 @@
+//! [`DistCounter`]: a number of which each worker has a share.
+
+use crate::collections::{DistVec, Elements, Layout};
+use crate::lane::context::{self, Context};
+use crate::{NoRef, Trustee};
+use std::fmt;
+
+/// A number to which all workers add, and which is seldom read: each adds to a share of its own.
+///
+/// A handle is cloned and sent as a trust is, and all of them mean the same number.
+///
+/// ```
+/// use gossamer::collections::{DistCounter, par_for_each};
+///
+/// #[gossamer::delegate]
+/// fn count_multiples(of: u64) -> u64 {
+///     let found = DistCounter::new();
+///     let counter = found.clone();
+///     par_for_each(1..1000, move |number| {
+///         if number as u64 % of == 0 {
+///             counter.add(1);
+///         }
+///     });
+///     found.sum()
+/// }
+///
+/// assert_eq!(gossamer::run(gossamer::Config::default().threads(2), || count_multiples(7)), 142);
+/// ```
+#[derive(Clone, NoRef)]
+pub struct DistCounter {
+    /// One element on each worker, in their order.
+    shares: DistVec<u64>,
+}
+
+impl DistCounter {
+    /// Zero, with a share on each worker of all nodes. One request for each.
+    ///
+    /// # Panics
+    /// Where the caller cannot wait; on a thread that is no worker.
+    #[track_caller]
+    #[must_use]
+    pub fn new() -> Self {
+        let trustees = Trustee::all();
+        Self { shares: DistVec::filled(Layout::block(trustees.len()).on(&trustees), 0) }
+    }
+
+    /// Adds to the share of the caller's worker, wrapping. In a fiber that is no request; in a delegated closure or a callback it is one, for
+    /// which nobody waits: it counts some time later ([`rack::wait_all`](crate::rack::wait_all) waits for it).
+    ///
+    /// # Panics
+    /// On a thread that is no worker.
+    #[track_caller]
+    pub fn add(&self, count: u64) {
+        if context::current() == Context::Fiber {
+            let own = |share: &mut Elements<u64>| share.first_mut().map(|own| *own = own.wrapping_add(count));
+            if self.shares.local(own).flatten().is_some() {
+                return;
+            }
+        }
+        let add = const { |share: &mut u64, count: u64| *share = share.wrapping_add(count) };
+        let here = Trustee::here();
+        let own = self.shares.trustees().iter().position(|trustee| *trustee == here);
+        self.shares.update_with_then(own.unwrap_or(0), add, count, drop);
+    }
+
+    /// The sum of all shares, wrapping. One request for each worker.
+    ///
+    /// # Panics
+    /// Where the caller cannot wait.
+    #[track_caller]
+    #[must_use]
+    pub fn sum(&self) -> u64 {
+        self.shares.to_vec().into_iter().fold(0, u64::wrapping_add)
+    }
+
+    /// As [`sum`](Self::sum), and each share is zero from then on: nothing that is added meanwhile is counted twice, or lost.
+    ///
+    /// # Panics
+    /// As [`sum`](Self::sum).
+    #[track_caller]
+    pub fn take(&self) -> u64 {
+        let take = const {
+            |shares: &mut Elements<u64>| shares.iter_mut().map(std::mem::take).fold(0, u64::wrapping_add)
+        };
+        self.shares.map_all(take).into_iter().fold(0, u64::wrapping_add)
+    }
+}
+
+impl Default for DistCounter {
+    #[track_caller]
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for DistCounter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DistCounter").field("shares", &self.shares.len()).finish_non_exhaustive()
+    }
+}

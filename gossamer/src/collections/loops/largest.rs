@@ -1,0 +1,170 @@
+//! The largest elements of a vector, and the entries of a map with the largest values.
+
+use crate::collections::dist_map::{Entries, take_turn};
+use crate::collections::exchange::joined;
+use crate::collections::parts::OwnPart;
+use crate::collections::{DistMap, DistVec};
+use crate::{NoRef, Trust, spawn_on_with, yield_now};
+use std::cmp::{Ordering, Reverse};
+use std::collections::BinaryHeap;
+
+/// So many of the largest of all that were offered.
+struct Largest<R, P> {
+    count: usize,
+    /// The least of them is on top.
+    kept: BinaryHeap<Reverse<Ranked<R, P>>>,
+}
+
+/// Something that is ordered by its rank alone.
+struct Ranked<R, P> {
+    rank: R,
+    payload: P,
+}
+
+impl<R: Ord, P> Ord for Ranked<R, P> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.rank.cmp(&other.rank)
+    }
+}
+
+impl<R: Ord, P> PartialOrd for Ranked<R, P> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl<R: Ord, P> PartialEq for Ranked<R, P> {
+    fn eq(&self, other: &Self) -> bool {
+        self.rank == other.rank
+    }
+}
+
+impl<R: Ord, P> Eq for Ranked<R, P> {}
+
+impl<R: Ord, P> Largest<R, P> {
+    fn new(count: usize) -> Self {
+        Self { count, kept: BinaryHeap::new() }
+    }
+
+    /// Offers one, which is made only if it is kept. `exceeds` says whether it is larger than another.
+    fn offer(&mut self, exceeds: impl FnOnce(&R) -> bool, make: impl FnOnce() -> (R, P)) {
+        let is_full = self.kept.len() >= self.count;
+        if is_full && !self.kept.peek().is_some_and(|least| exceeds(&least.0.rank)) {
+            return;
+        }
+        let (rank, payload) = make();
+        self.kept.push(Reverse(Ranked { rank, payload }));
+        if is_full {
+            self.kept.pop();
+        }
+    }
+
+    /// The largest first.
+    fn into_vec(self) -> Vec<(R, P)> {
+        self.kept
+            .into_sorted_vec()
+            .into_iter()
+            .map(|Reverse(Ranked { rank, payload })| (rank, payload))
+            .collect()
+    }
+}
+
+/// Of those that each worker has found.
+fn of_all<R: Ord, P>(count: usize, found: Vec<Vec<(R, P)>>) -> Vec<(R, P)> {
+    let mut largest = Largest::new(count);
+    for (rank, payload) in found.into_iter().flatten() {
+        largest.kept.push(Reverse(Ranked { rank, payload }));
+        if largest.kept.len() > count {
+            largest.kept.pop();
+        }
+    }
+    largest.into_vec()
+}
+
+impl<T: NoRef + Ord + Clone> DistVec<T> {
+    /// The largest elements, so many or all there are, with their indices: the largest first, of equal ones the first.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// let squares: gossamer::collections::DistVec<_> = (0..100_usize).map(|number| number * number % 10).collect();
+    /// assert_eq!(squares.par_largest(3), [(3, 9), (7, 9), (13, 9)]);
+    /// # });
+    /// ```
+    ///
+    /// # Cost
+    /// A fiber on each worker, which looks at each element, clones those that are larger than the least it has kept, and answers with as many as
+    /// were asked for at the most. The vector is not sorted.
+    ///
+    /// # Panics
+    /// If a comparison or a clone does, with the index of an element ([Loops](Self#loops)); where the caller cannot wait.
+    #[track_caller]
+    #[must_use]
+    pub fn par_largest(&self, count: usize) -> Vec<(usize, T)> {
+        let find = const {
+            |part: &OwnPart<T>, count: usize| {
+                let mut largest = Largest::new(count);
+                part.for_each(|index, element| {
+                    let index = Reverse(index);
+                    largest.offer(
+                        |(least, at): &(T, Reverse<usize>)| (&*element, index) > (least, *at),
+                        || ((element.clone(), index), ()),
+                    );
+                });
+                let found = largest.into_vec().into_iter();
+                found.map(|((element, Reverse(index)), ())| (element, index)).collect::<Vec<_>>()
+            }
+        };
+        let found = self.on_parts_as_is(find, count).into_iter();
+        let ranked =
+            found.map(|found| found.into_iter().map(|(element, index)| ((element, Reverse(index)), ())));
+        let largest = of_all(count, ranked.map(Iterator::collect).collect()).into_iter();
+        largest.map(|((element, Reverse(index)), ())| (index, element)).collect()
+    }
+}
+
+impl<K: NoRef + Clone, V: NoRef + Ord + Clone> DistMap<K, V> {
+    /// The entries with the largest values, so many or all there are: the largest first, equal ones in any order.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// let counts = gossamer::collections::DistMap::new();
+    /// [('a', 3), ('b', 9), ('c', 5)].map(|(letter, count)| counts.insert(letter, count));
+    /// assert_eq!(counts.par_largest(2), [('b', 9), ('c', 5)]);
+    /// # });
+    /// ```
+    ///
+    /// # Cost
+    /// A fiber on each worker, which looks at each entry, clones those that are larger than the least it has kept, and answers with as many as
+    /// were asked for at the most. It takes turns as [`par_for_each`](Self::par_for_each), and meets entries as that does.
+    ///
+    /// # Panics
+    /// If a comparison or a clone does; where the caller cannot wait.
+    #[track_caller]
+    #[must_use]
+    pub fn par_largest(&self, count: usize) -> Vec<(K, V)> {
+        let find = const {
+            |(entries, count): (Trust<Entries<K, V>>, usize)| {
+                let (mut largest, mut position) = (Largest::new(count), Some(0));
+                while let Some(at) = position {
+                    position = entries.apply_here(|entries| {
+                        take_turn(at, |position| {
+                            let (bucket, next) = entries.at_mut(position);
+                            for (key, value) in &*bucket {
+                                largest.offer(|least| value > least, || (value.clone(), key.clone()));
+                            }
+                            next
+                        })
+                    });
+                    yield_now();
+                }
+                largest.into_vec()
+            }
+        };
+        let mut fibers = Vec::new();
+        // Not `map`, whose closure would stand for the caller in the report of a panic.
+        for entries in self.parts() {
+            fibers.push(spawn_on_with(entries.trustee(), find, (entries.clone(), count)));
+        }
+        of_all(count, joined(fibers)).into_iter().map(|(value, key)| (key, value)).collect()
+    }
+}
