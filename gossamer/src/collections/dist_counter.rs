@@ -10,13 +10,13 @@ use std::fmt;
 /// A handle is cloned and sent as a trust is, and all of them mean the same number.
 ///
 /// ```
-/// use gossamer::collections::{DistCounter, par_for_each};
+/// use gossamer::collections::{self, DistCounter};
 ///
 /// #[gossamer::delegate]
 /// fn count_multiples(of: u64) -> u64 {
 ///     let found = DistCounter::new();
 ///     let counter = found.clone();
-///     par_for_each(1..1000, move |number| {
+///     collections::par_for_each(1..1000, move |number| {
 ///         if number as u64 % of == 0 {
 ///             counter.add(1);
 ///         }
