@@ -10,6 +10,7 @@ pub mod measure;
 pub mod memory;
 pub mod partner;
 pub mod random;
+pub mod rounds;
 pub mod statistics;
 
 #[cfg(feature = "baselines")]

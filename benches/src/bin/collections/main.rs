@@ -6,7 +6,7 @@ mod plain;
 #[cfg(feature = "rayon")]
 mod sorts;
 
-use benches::statistics::{median, range};
+use benches::rounds::{self, Figures};
 use gossamer::{Config, Trustee};
 use std::process::ExitCode;
 
@@ -19,34 +19,11 @@ line gives the median, least and most of the rounds (default 5), in millions a s
 N random u64 are sorted instead, by `DistVec::par_sort_unstable` and by rayon's (feature `rayon`) on as many pinned threads. --nodes spreads
 the workers over as many nodes, in this process.";
 
+/// Without `--sort`.
+const NOTHING: usize = 0;
+
 /// Updates, or elements that are looked up, of each worker.
 pub const EACH: usize = 1_000_000;
-
-struct Options {
-    threads: usize,
-    len: usize,
-    rounds: usize,
-    nodes: usize,
-    /// What is sorted, if anything.
-    sort: Option<usize>,
-}
-
-fn parse(arguments: &[String]) -> Result<Options, String> {
-    let mut options = Options { threads: 2, len: 10_000_000, rounds: 5, nodes: 1, sort: None };
-    for pair in arguments.chunks(2) {
-        let [name, value] = pair else { return Err(format!("{}: a value is missing", pair[0])) };
-        let number = value.parse().map_err(|_| format!("{name} {value}: not a number"))?;
-        match name.as_str() {
-            "--threads" => options.threads = number,
-            "--len" => options.len = number,
-            "--rounds" => options.rounds = number,
-            "--nodes" => options.nodes = number,
-            "--sort" => options.sort = Some(number),
-            _ => return Err(format!("{name}: there is no such option; see --help")),
-        }
-    }
-    Ok(options)
-}
 
 /// A random number for each.
 pub fn mix(number: u64) -> u64 {
@@ -66,86 +43,73 @@ fn rate(threads: usize, seconds: f64) -> f64 {
     (threads * EACH) as f64 / seconds / 1e6
 }
 
-fn line(name: &str, figures: &[f64]) {
-    let (least, most) = range(figures);
-    println!("| {name} | {:.2} | {least:.2} | {most:.2} |", median(figures));
-}
-
-fn rows(options: &Options) {
+fn rows(len: usize, rounds: usize) {
     let threads = Trustee::all().len();
-    let table = plain::table(options.len);
-    let mut figures: [Vec<f64>; 6] = Default::default();
+    let table = plain::table(len);
+    let mut figures = Figures::default();
     // The first round warms up.
-    for round in 0..=options.rounds {
-        let ours = distributed::run(options.len);
+    for round in 0..=rounds {
+        let ours = distributed::run(len);
         let theirs = plain::run(&table, threads);
         let [histogram, gather] = [(ours.0, theirs.0), (ours.1, theirs.1)]
             .map(|(ours, theirs)| (rate(threads, ours), rate(threads, theirs)));
+        let empty = distributed::empty_loop(len);
         if round > 0 {
-            let new = [
+            figures.add([
                 histogram.0,
                 histogram.1,
                 histogram.0 / histogram.1,
                 gather.0,
                 gather.1,
                 gather.0 / gather.1,
-            ];
-            figures.iter_mut().zip(new).for_each(|(all, new)| all.push(new));
+                empty,
+            ]);
         }
     }
-    println!(
-        "| {threads} workers, {} elements, millions a second | median | least | most |\n|---|---|---|---|",
-        options.len
-    );
     let other = if threads == 1 { "a plain loop" } else { "plain atomics" };
     let names = [
-        "histogram, `DistVec::updates`".to_owned(),
-        format!("histogram, {other}"),
-        "ratio".to_owned(),
-        "gather, `DistVec::gather`".to_owned(),
-        format!("gather, {other}"),
-        "ratio".to_owned(),
+        "histogram, `DistVec::updates`",
+        &format!("histogram, {other}"),
+        "ratio",
+        "gather, `DistVec::gather`",
+        &format!("gather, {other}"),
+        "ratio",
+        "`par_for_each` of nothing, ns for a number on one worker",
     ];
-    names.iter().zip(&figures).for_each(|(name, figures)| line(name, figures));
-    let empty: Vec<_> = (0..options.rounds).map(|_| distributed::empty_loop(options.len)).collect();
-    line("`par_for_each` of nothing, ns for a number on one worker", &empty);
+    figures.print(&format!("{threads} workers, {len} elements, millions a second"), names);
 }
 
 #[cfg(feature = "rayon")]
 fn sort_rows(len: usize, rounds: usize) {
     let threads = Trustee::all().len();
     let pool = sorts::pool(threads);
-    let mut figures: [Vec<f64>; 3] = Default::default();
+    let mut figures = Figures::default();
     for _ in 0..rounds {
         let (ours, theirs) = (sorts::ours(len), sorts::rayons(&pool, len));
-        figures.iter_mut().zip([ours, theirs, ours / theirs]).for_each(|(all, new)| all.push(new));
+        figures.add([ours, theirs, ours / theirs]);
     }
-    println!("| {threads} workers, {len} elements, seconds | median | least | most |\n|---|---|---|---|");
     let names = ["`DistVec::par_sort_unstable`", "rayon's `par_sort_unstable`", "ratio"];
-    names.iter().zip(&figures).for_each(|(name, figures)| line(name, figures));
+    figures.print(&format!("{threads} workers, {len} elements, seconds"), names);
 }
 
 fn main() -> ExitCode {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    if arguments.iter().any(|argument| argument == "--help") {
-        println!("{USAGE}");
-        return ExitCode::SUCCESS;
+    let defaults =
+        [("--threads", 2), ("--len", 10_000_000), ("--rounds", 5), ("--nodes", 1), ("--sort", NOTHING)];
+    let [threads, len, rounds, nodes, sorted] = match rounds::options("collections", USAGE, defaults) {
+        Ok(options) => options,
+        Err(status) => return status,
+    };
+    if threads % nodes > 0 {
+        eprintln!("collections: {threads} workers are not as many on each of {nodes} nodes");
+        return ExitCode::from(2);
     }
-    match parse(&arguments) {
-        Ok(options) => {
-            let config = Config::default().threads(options.threads / options.nodes).pin(true);
-            gossamer::rack::run_in_process(options.nodes, config, move || match options.sort {
-                None => rows(&options),
-                #[cfg(feature = "rayon")]
-                Some(len) => sort_rows(len, options.rounds),
-                #[cfg(not(feature = "rayon"))]
-                Some(_) => eprintln!("collections: --sort needs the feature `rayon`"),
-            });
-            ExitCode::SUCCESS
-        }
-        Err(error) => {
-            eprintln!("collections: {error}");
-            ExitCode::from(2)
-        }
-    }
+    let config = Config::default().threads(threads / nodes).pin(true);
+    gossamer::rack::run_in_process(nodes, config, move || match sorted {
+        NOTHING => rows(len, rounds),
+        #[cfg(feature = "rayon")]
+        _ => sort_rows(sorted, rounds),
+        #[cfg(not(feature = "rayon"))]
+        _ => eprintln!("collections: --sort needs the feature `rayon`"),
+    });
+    ExitCode::SUCCESS
 }

@@ -6,7 +6,7 @@ mod plain;
 #[path = "../../../../examples/src/bin/graph/search.rs"]
 mod search;
 
-use benches::statistics::{median, range};
+use benches::rounds::{self, Figures};
 use gossamer::collections::DistVec;
 use gossamer::{Config, Trustee, rack};
 use kronecker::Kronecker;
@@ -24,29 +24,6 @@ the median, least and most of the roots, in millions of edges a second (those of
 /// As of the lengths of edges, which are below 1.
 const DELTA: f32 = 0.1;
 
-struct Options {
-    threads: usize,
-    nodes: usize,
-    scale: usize,
-    roots: usize,
-}
-
-fn parse(arguments: &[String]) -> Result<Options, String> {
-    let mut options = Options { threads: 2, nodes: 1, scale: 16, roots: 12 };
-    for pair in arguments.chunks(2) {
-        let [name, value] = pair else { return Err(format!("{}: a value is missing", pair[0])) };
-        let number = value.parse().map_err(|_| format!("{name} {value}: not a number"))?;
-        match name.as_str() {
-            "--threads" => options.threads = number,
-            "--nodes" => options.nodes = number,
-            "--scale" => options.scale = number,
-            "--roots" => options.roots = number,
-            _ => return Err(format!("{name}: there is no such option; see --help")),
-        }
-    }
-    Ok(options)
-}
-
 fn timed<R>(work: impl FnOnce() -> R) -> (R, f64) {
     let begun = Instant::now();
     let result = work();
@@ -58,11 +35,6 @@ fn plainly<R: Send + 'static>(work: impl FnOnce() -> R + Send + 'static) -> (R, 
     gossamer::unblock(move || timed(work))
 }
 
-fn line(name: &str, figures: &[f64]) {
-    let (least, most) = range(figures);
-    println!("| {name} | {:.2} | {least:.2} | {most:.2} |", median(figures));
-}
-
 fn run(scale: usize, roots: usize) {
     let threads = Trustee::all().len();
     let spread = Kronecker { scale: scale as u32 }.rows();
@@ -72,7 +44,7 @@ fn run(scale: usize, roots: usize) {
     let plain = Arc::new(plain::Rows::new(&rows));
     let roots: Vec<u32> =
         (0..).step_by(7).filter(|root| rows[*root as usize % rows.len()].len() > 1).take(roots + 1).collect();
-    let mut figures: [Vec<f64>; 6] = Default::default();
+    let mut figures = Figures::default();
     // The first warms up.
     for (round, root) in roots.into_iter().map(|root| root % rows.len() as u32).enumerate() {
         let ((parents, _), ours) = timed(|| search::breadth_first(&neighbours, root));
@@ -90,13 +62,10 @@ fn run(scale: usize, roots: usize) {
         assert!(distances.to_vec() == theirs, "the distances are the same");
         let sssp = (edges / ours, edges / other);
         if round > 0 {
-            let new = [bfs.0, bfs.1, bfs.0 / bfs.1, sssp.0, sssp.1, sssp.0 / sssp.1];
-            figures.iter_mut().zip(new).for_each(|(all, new)| all.push(new));
+            figures.add([bfs.0, bfs.1, bfs.0 / bfs.1, sssp.0, sssp.1, sssp.0 / sssp.1]);
         }
     }
-    println!(
-        "| {threads} workers, scale {scale}, millions of edges a second | median | least | most |\n|---|---|---|---|"
-    );
+    let title = format!("{threads} workers, scale {scale}, millions of edges a second");
     let names = [
         "BFS, `Frontier`",
         "BFS, plain threads",
@@ -105,27 +74,19 @@ fn run(scale: usize, roots: usize) {
         "SSSP, plain threads",
         "ratio",
     ];
-    names.iter().zip(&figures).for_each(|(name, figures)| line(name, figures));
+    figures.print(&title, names);
 }
 
 fn main() -> ExitCode {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    if arguments.iter().any(|argument| argument == "--help") {
-        println!("{USAGE}");
-        return ExitCode::SUCCESS;
+    let defaults = [("--threads", 2), ("--nodes", 1), ("--scale", 16), ("--roots", 12)];
+    let [threads, nodes, scale, roots] = match rounds::options("graphs", USAGE, defaults) {
+        Ok(options) => options,
+        Err(status) => return status,
+    };
+    let config = Config::default().threads(threads).pin(nodes == 1);
+    match nodes {
+        1 => gossamer::run(config, move || run(scale, roots)),
+        _ => rack::run_in_process(nodes, config, move || run(scale, roots)),
     }
-    match parse(&arguments) {
-        Ok(Options { threads, nodes, scale, roots }) => {
-            let config = Config::default().threads(threads).pin(nodes == 1);
-            match nodes {
-                1 => gossamer::run(config, move || run(scale, roots)),
-                _ => rack::run_in_process(nodes, config, move || run(scale, roots)),
-            }
-            ExitCode::SUCCESS
-        }
-        Err(error) => {
-            eprintln!("graphs: {error}");
-            ExitCode::from(2)
-        }
-    }
+    ExitCode::SUCCESS
 }
