@@ -51,16 +51,16 @@ impl DistCounter {
     /// On a thread that is no worker.
     #[track_caller]
     pub fn add(&self, count: u64) {
-        if context::current() == Context::Fiber {
-            let own = |share: &mut Elements<u64>| share.first_mut().map(|own| *own = own.wrapping_add(count));
-            if self.shares.local(own).flatten().is_some() {
-                return;
-            }
-        }
-        let add = const { |share: &mut u64, count: u64| *share = share.wrapping_add(count) };
         let here = Trustee::here();
-        let own = self.shares.trustees().iter().position(|trustee| *trustee == here);
-        self.shares.update_with_then(own.unwrap_or(0), add, count, drop);
+        let own = self.shares.parts.iter().position(|share| share.trustee() == here);
+        let add = const { |share: &mut u64, count: u64| *share = share.wrapping_add(count) };
+        match own {
+            Some(own) if context::current() == Context::Fiber => {
+                self.shares.parts[own]
+                    .apply_here(|share| share.iter_mut().for_each(|share| add(share, count)));
+            }
+            _ => self.shares.update_with_then(own.unwrap_or(0), add, count, drop),
+        }
     }
 
     /// The sum of all shares, wrapping. One request for each worker.
