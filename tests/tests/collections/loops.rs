@@ -8,7 +8,7 @@ use integration_tests::{in_runtime, on_nodes, panic_text};
 #[test]
 fn each_number_of_a_range_is_called_once() {
     in_runtime(1, || count_numbers(10_000));
-    in_runtime(4, || count_numbers(10_000));
+    in_runtime(4, || count_numbers(2000));
     on_nodes(2, 2, || count_numbers(2000));
 }
 

@@ -142,12 +142,12 @@ fn a_random_program_on_one_worker_does_what_it_does_to_a_map() {
 
 #[test]
 fn a_random_program_on_two_workers_does_what_it_does_to_a_map() {
-    in_runtime(2, || programs(600));
+    in_runtime(2, || programs(300));
 }
 
 #[test]
 fn a_random_program_on_four_workers_does_what_it_does_to_a_map() {
-    in_runtime(4, || programs(600));
+    in_runtime(4, || programs(300));
 }
 
 #[test]

@@ -115,15 +115,15 @@ fn a_random_program_on_one_worker_does_what_it_does_to_a_vec() {
 
 #[test]
 fn a_random_program_on_two_workers_does_what_it_does_to_a_vec() {
-    in_runtime(2, || programs(3000));
+    in_runtime(2, || programs(1000));
 }
 
 #[test]
 fn a_random_program_on_four_workers_does_what_it_does_to_a_vec() {
-    in_runtime(4, || programs(3000));
+    in_runtime(4, || programs(600));
 }
 
 #[test]
 fn a_random_program_on_two_nodes_does_what_it_does_to_a_vec() {
-    on_nodes(2, 2, || programs(500));
+    on_nodes(2, 2, || programs(120));
 }

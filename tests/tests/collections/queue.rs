@@ -7,7 +7,7 @@ use integration_tests::{Tally, in_runtime, on_nodes, panic_text, wait_until};
 #[test]
 fn each_item_and_what_follows_from_it_is_done_once() {
     in_runtime(1, || tree(20_000));
-    in_runtime(4, || tree(20_000));
+    in_runtime(4, || tree(4000));
     on_nodes(2, 1, || tree(500));
 }
 
