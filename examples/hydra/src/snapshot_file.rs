@@ -20,7 +20,7 @@ pub struct Writer {
 impl Writer {
     pub fn create(path: PathBuf) -> io::Result<Self> {
         let mut name = path.file_name().unwrap_or_default().to_owned();
-        name.push(format!(".{}.tmp", std::process::id()));
+        name.push(".tmp");
         let written_to = path.with_file_name(name);
         let mut file = File::create(&written_to)?;
         file.write_all(MAGIC)?;

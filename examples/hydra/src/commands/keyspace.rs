@@ -83,25 +83,31 @@ fn try_scan(connection: &mut Connection, arguments: &[&[u8]]) -> Result<(), Refu
         }
         rest = behind;
     }
-    let (shard, place) = ((cursor >> PLACE_BITS) as usize, cursor & ((1 << PLACE_BITS) - 1));
-    let (mut next, mut found) = (0, Vec::new());
-    if shard < connection.shards().len() {
-        let (place, count) = (number::text(place as i64), number::text(count));
-        found = connection.ask_now_of(&[shard], Operation::Scan, &[&place, &count, pattern]).remove(0);
-        let (place, rest) = found.split_first_chunk().unwrap_or((&[0xff; 8], &[]));
-        next = match u64::from_le_bytes(*place) {
-            u64::MAX if shard + 1 < connection.shards().len() => (shard as u64 + 1) << PLACE_BITS,
-            u64::MAX => 0,
-            place => (shard as u64) << PLACE_BITS | place,
-        };
-        found = rest.to_vec();
+    let (mut shard, mut place) = ((cursor >> PLACE_BITS) as usize, cursor & ((1 << PLACE_BITS) - 1));
+    let (count, mut found, mut total, mut next) = (number::text(count), Vec::new(), 0, 0);
+    while shard < connection.shards().len() {
+        let from = number::text(place as i64);
+        let part = connection.ask_now_of(&[shard], Operation::Scan, &[&from, &count, pattern]).remove(0);
+        let (behind, rest) = part.split_first_chunk().unwrap_or((&[0xff; 8], &[]));
+        let (in_part, keys) = counted(rest);
+        total += in_part;
+        found.extend_from_slice(keys);
+        place = u64::from_le_bytes(*behind);
+        if place != u64::MAX {
+            next = (shard as u64) << PLACE_BITS | place;
+            break;
+        }
+        // A shard that is at its end has had less than was asked for: so the next one is scanned, too.
+        (shard, place) = (shard + 1, 0);
     }
-    let (count, keys) = if is_of_type { counted(&found) } else { (0, &[][..]) };
+    if !is_of_type {
+        (total, found) = (0, Vec::new());
+    }
     let mut reply = connection.plan.reply();
     reply.array(2);
     reply.bulk(next.to_string().as_bytes());
-    reply.array(count);
-    reply.raw(keys);
+    reply.array(total);
+    reply.raw(&found);
     Ok(())
 }
 

@@ -233,3 +233,101 @@ fn single_quoted(text: &[u8], mut at: usize, to: &mut Vec<u8>) -> Option<usize> 
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIMITS: Limits = Limits { longest_argument: 1 << 20, is_authenticated: true };
+
+    /// All requests of an input that comes in pieces which end at these places, and why it ended.
+    fn parse_in_pieces(
+        input: &[u8],
+        ends: impl Iterator<Item = usize>,
+    ) -> (Vec<Vec<Vec<u8>>>, Option<Malformed>) {
+        let (mut parser, mut requests, mut start) = (Parser::default(), Vec::new(), 0);
+        for end in ends.chain([input.len()]) {
+            loop {
+                match parser.parse(&input[..end], start, LIMITS) {
+                    Ok(Parsed::Incomplete) => break,
+                    Ok(Parsed::Request(next)) => {
+                        assert!(next > start && next <= end, "it goes on, and not beyond what there is");
+                        let arguments = (0..parser.count())
+                            .map(|index| parser.argument(&input[..end], start, index).to_vec());
+                        requests.push(arguments.collect());
+                        start = next;
+                    }
+                    Err(malformed) => return (requests, Some(malformed)),
+                }
+            }
+        }
+        (requests, None)
+    }
+
+    #[test]
+    fn requests_are_the_same_however_they_are_cut() {
+        let input = b"*2\r\n$3\r\nGET\r\n$0\r\n\r\nPING\r\n*0\r\n*-1\r\n\r\nset \"a\\x41\" 'b'\r\n*1\r\n$4\r\n\r\n\r\n\r\n*1\r\n$x\r\n";
+        let whole = parse_in_pieces(input, [].into_iter());
+        assert_eq!(whole.0.len(), 7);
+        assert_eq!(whole.0[5], [b"set".to_vec(), b"aA".to_vec(), b"b".to_vec()]);
+        assert_eq!(whole.1, Some(Malformed("invalid bulk length".to_owned())));
+        for first in 0..input.len() {
+            for second in first..input.len() {
+                assert_eq!(
+                    parse_in_pieces(input, [first, second].into_iter()),
+                    whole,
+                    "cut at {first} and {second}"
+                );
+            }
+        }
+        assert_eq!(parse_in_pieces(input, 0..input.len()), whole, "byte by byte");
+    }
+
+    #[test]
+    fn arbitrary_bytes_are_read_or_refused_and_the_same_in_pieces() {
+        let mut state = 1_u64;
+        let mut random = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) as usize
+        };
+        // Mostly what requests are made of, so that some are nearly well formed.
+        let words: [&[u8]; 14] = [
+            b"*",
+            b"$",
+            b"\r\n",
+            b"\r\n",
+            b"1",
+            b"2",
+            b"3",
+            b"-1",
+            b"GET",
+            b"\"",
+            b" ",
+            b"\0\xff",
+            b"99999999999",
+            b"*1\r\n$1\r\na\r\n",
+        ];
+        for _ in 0..20_000 {
+            let input: Vec<u8> =
+                (0..random() % 24).flat_map(|_| words[random() % words.len()]).copied().collect();
+            let whole = parse_in_pieces(&input, [].into_iter());
+            let (first, second) = (random() % (input.len() + 1), random() % (input.len() + 1));
+            let cuts = [first.min(second), first.max(second)].into_iter();
+            assert_eq!(parse_in_pieces(&input, cuts), whole, "{}", input.escape_ascii());
+            assert_eq!(parse_in_pieces(&input, 0..input.len()), whole, "{}", input.escape_ascii());
+        }
+    }
+
+    #[test]
+    fn a_header_that_does_not_end_is_refused_before_it_takes_much_memory() {
+        let long = vec![b'1'; LONGEST_LINE + 2];
+        for (start, why) in [
+            (&b"*"[..], "too big mbulk count string"),
+            (b"*1\r\n$", "too big bulk count string"),
+            (b"1", "too big inline request"),
+        ] {
+            let (requests, malformed) = parse_in_pieces(&[start, &long].concat(), [].into_iter());
+            assert_eq!((requests.len(), malformed), (0, Some(Malformed(why.to_owned()))));
+        }
+    }
+}

@@ -86,7 +86,11 @@ impl Shard {
         true
     }
 
-    fn worth_least(&self, order: Order) -> Option<Slot> {
+    fn worth_least(&mut self, order: Order) -> Option<Slot> {
+        if order == Order::Expiry {
+            // They are in this order already.
+            return self.table.due(u64::MAX);
+        }
         let is_volatile = self.eviction.policy.is_volatile;
         let any = || if is_volatile { self.table.any_expiring(random()) } else { self.table.any(random()) };
         let count = if order == Order::Random { 1 } else { self.eviction.samples.max(1) };
@@ -96,8 +100,7 @@ impl Shard {
             match order {
                 Order::Age => u64::MAX - u64::from(seconds().wrapping_sub(entry.usage()) & 0xff_ffff),
                 Order::Frequency => u64::from(counter(entry.usage())),
-                Order::Expiry => entry.expiry().unwrap_or(u64::MAX),
-                Order::Random => 0,
+                Order::Random | Order::Expiry => 0,
             }
         })
     }

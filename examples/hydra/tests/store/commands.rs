@@ -12,7 +12,7 @@ fn lines_are_requests_too_and_may_have_quotations() {
     for (line, reply) in [
         ("PING\r\n", "+PONG\r\n"),
         ("\r\n  set a  \"x y\\x41\\n\"\nGET a\r\n", "+OK\r\n"),
-        ("", "$6\r\nx yA\n\r\n"),
+        ("", "$5\r\nx yA\n\r\n"),
         ("echo 'it\\'s'\r\n", "$4\r\nit's\r\n"),
     ] {
         client.send(line.as_bytes());

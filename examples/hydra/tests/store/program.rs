@@ -78,7 +78,6 @@ pub fn random(seed: u64, count: usize) -> Vec<String> {
         "NOSUCH K",
         "GET",
         "SET K V EX",
-        "OBJECT REFCOUNT K",
     ];
     let values = [
         "1",
