@@ -67,7 +67,7 @@ pub fn queue(connection: &mut Connection, command: &'static Command, arguments: 
         return false;
     };
     if command.flags & OUTSIDE != 0 {
-        connection.refuse(&NOT_INSIDE);
+        refuse(connection, &NOT_INSIDE);
         return true;
     }
     queue.commands.push((command, arguments.iter().map(|argument| argument.to_vec()).collect()));

@@ -84,17 +84,16 @@ impl Batch {
     fn next<'a>(&'a self, few: &mut [&'a [u8]; FEW], many: &mut Vec<&'a [u8]>) -> (u8, usize, usize) {
         let (code, count) = (self.operations[self.served], usize::from(self.operations[self.served + 1]));
         let mut at = self.served + 2;
-        many.clear();
-        for index in 0..count {
+        let mut take = || {
             let length = &self.operations[at..at + 4];
             let length = u32::from_le_bytes([length[0], length[1], length[2], length[3]]) as usize;
-            let argument = &self.operations[at + 4..at + 4 + length];
-            if count <= FEW {
-                few[index] = argument
-            } else {
-                many.push(argument)
-            }
             at += 4 + length;
+            &self.operations[at - length..at]
+        };
+        if count <= FEW {
+            few[..count].iter_mut().for_each(|argument| *argument = take());
+        } else {
+            many.extend((0..count).map(|_| take()));
         }
         (code, count, at)
     }

@@ -35,7 +35,7 @@ impl Entry {
             + key.len()
             + value.len();
         let mut packed = Vec::with_capacity(length);
-        let flags = u8::from(expiry.is_some()) * HAS_EXPIRY | u8::from(is_long) * HAS_LONG_KEY;
+        let flags = (u8::from(expiry.is_some()) * HAS_EXPIRY) | (u8::from(is_long) * HAS_LONG_KEY);
         packed.extend_from_slice(&[flags, 0, 0, 0]);
         if is_long {
             packed.extend_from_slice(&(key.len() as u32).to_le_bytes());

@@ -67,7 +67,7 @@ impl Shard {
     pub fn scan(&mut self, arguments: &[&[u8]], to: &mut Replies<'_>) {
         let &[place, count, pattern] = arguments else { return };
         let numbers = number::parse(place).zip(number::parse(count)).unwrap_or_default();
-        let (entries, next) = self.table.from_place(numbers.0 as u64, numbers.1 as usize);
+        let (entries, next) = self.table.entries_from(numbers.0 as u64, numbers.1 as usize);
         let now = now();
         let is_wanted =
             |entry: &&&Entry| is_live(entry, now) && (pattern == b"*" || glob::matches(pattern, entry.key()));

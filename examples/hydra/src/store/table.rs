@@ -176,7 +176,7 @@ impl Table {
 
     /// The entries from a place on, at least so many if there are, and the place behind them; none at the end. Whatever is there from the
     /// beginning of a scan to its end is met, since a place depends on the key alone.
-    pub fn from_place(&self, place: u64, count: usize) -> (Vec<&Entry>, Option<u64>) {
+    pub fn entries_from(&self, place: u64, count: usize) -> (Vec<&Entry>, Option<u64>) {
         let (mut found, mut place) = (Vec::new(), place);
         while found.len() < count && place < 1 << PLACE_BITS {
             let segment = (place >> (PLACE_BITS - SEGMENT_BITS)) as usize;
