@@ -1,24 +1,27 @@
-//! The counts of all words, sharded over the trustees, and how fibers add to them.
+//! The counts of all words, in maps that are spread over the workers, and how fibers add to them.
 
-use crate::table::{Batch, Table};
+use crate::short::{SHORT, from_number, to_number};
 use crate::words::Splitter;
-use gossamer::{NoRef, Pending, Sharded};
+use gossamer::NoRef;
+use gossamer::collections::{DistMap, KeyedUpdates};
 use std::cmp::Ordering;
 
-/// All counts: a word belongs to the shard that its hash picks.
-pub type Counts = Sharded<[u8], Shard>;
+/// Bytes of long words after which they are sent, so that not many are kept.
+const MOST_BYTES: usize = 4 << 20;
 
-/// One shard: a property of one trustee.
-#[derive(Default)]
-pub struct Shard {
-    table: Table,
+/// How often each word was found.
+#[derive(Clone, NoRef)]
+pub struct Counts {
+    /// Most words are short: as a number one is hashed and compared at once, and needs no memory of its own.
+    short: DistMap<u128, u64>,
+    long: DistMap<Vec<u8>, u64>,
 }
 
 /// A word and how often it was found.
 #[derive(Debug, PartialEq, Eq, NoRef)]
 pub struct Counted {
     pub count: u64,
-    pub word: Box<[u8]>,
+    pub word: Vec<u8>,
 }
 
 impl Ord for Counted {
@@ -34,27 +37,29 @@ impl PartialOrd for Counted {
     }
 }
 
-#[gossamer::delegate]
-impl Shard {
-    /// Adds counts of words that belong here.
-    pub fn add(&mut self, batch: Batch) {
-        for (word, count) in batch.iter() {
-            self.table.add(word, count);
-        }
+impl Counts {
+    pub fn new() -> Self {
+        Self { short: DistMap::new(), long: DistMap::new() }
     }
 
-    /// Takes all counts out, and gives the first `most` of them, in order.
-    pub fn take_first(&mut self, most: usize) -> Vec<Counted> {
-        let mut table = std::mem::take(&mut self.table);
-        let least = least_of_first(table.counts().collect(), most);
-        let mut words = Vec::new();
-        table.drain(|word, count| {
-            if count >= least {
-                words.push(Counted { count, word: word.into() });
-            }
-        });
-        first(words, most)
+    /// The `most` most frequent words, in order.
+    #[gossamer::delegate]
+    pub fn first(&self, most: usize) -> Vec<Counted> {
+        let short = self.short.map_all(|entries| first_of(entries.iter(), most, |word| from_number(*word)));
+        let long = self.long.map_all(|entries| first_of(entries.iter(), most, |word: &Vec<u8>| word.clone()));
+        first(short.into_iter().chain(long).flatten().collect(), most)
     }
+}
+
+/// The `most` most frequent words of those that one worker has, in order.
+fn first_of<'a, K: 'a>(
+    entries: impl Iterator<Item = (&'a K, &'a u64)> + Clone,
+    most: usize,
+    word: impl Fn(&K) -> Vec<u8>,
+) -> Vec<Counted> {
+    let least = least_of_first(entries.clone().map(|(_, count)| *count).collect(), most);
+    let frequent = entries.filter(|(_, count)| **count >= least);
+    first(frequent.map(|(key, count)| Counted { count: *count, word: word(key) }).collect(), most)
 }
 
 /// The smallest of the `most` largest counts: words that are less frequent need not be looked at.
@@ -75,46 +80,53 @@ fn first(mut words: Vec<Counted>, most: usize) -> Vec<Counted> {
     words
 }
 
-/// Takes the `most` most frequent words out of all shards, in order.
-pub fn take_first(counts: &Counts, most: usize) -> Vec<Counted> {
-    let pending: Vec<_> = counts.shards().iter().map(|shard| shard.take_first_async(most)).collect();
-    first(pending.into_iter().flat_map(Pending::wait).collect(), most)
-}
-
-/// Counts the words of texts: first in a table of its own, so that a request carries many.
+/// Counts the words of texts: equal ones are added up here, so that a request carries many.
 pub struct Counter {
-    counts: Counts,
-    table: Table,
+    short: KeyedUpdates<u128, u64>,
+    long: KeyedUpdates<Vec<u8>, u64>,
+    long_bytes: usize,
 }
 
 impl Counter {
-    pub fn new(counts: Counts) -> Self {
-        Self { counts, table: Table::default() }
+    #[gossamer::delegate]
+    pub fn new(counts: &Counts) -> Self {
+        let short = counts.short.merges(|count, more| *count += more);
+        let long = counts.long.merges(|count, more| *count += more);
+        Self { short, long, long_bytes: 0 }
     }
 
-    /// Counts the words that end in this block. The fiber waits now and then until the shards have served it.
+    /// Counts the words that end in this block. The fiber waits now and then until the workers have served it.
     pub fn feed(&mut self, splitter: &mut Splitter, block: &mut [u8]) {
-        splitter.feed(block, &mut |word| self.table.add(word, 1));
-        if self.table.is_full() {
-            self.hand_over();
-        }
+        splitter.feed(block, &mut |word| self.count(word));
     }
 
     /// Counts the last word of a text.
     pub fn finish(&mut self, splitter: &mut Splitter) {
-        splitter.finish(&mut |word| self.table.add(word, 1));
+        splitter.finish(&mut |word| self.count(word));
     }
 
-    /// Sends what is in the table to the shards, and waits until they have it, which bounds what is on the way.
-    pub fn hand_over(&mut self) {
-        let mut batches: Vec<Batch> = self.counts.shards().iter().map(|_| Batch::default()).collect();
-        self.table.drain(|word, count| {
-            let shard = self.counts.shard(word).trustee().index();
-            batches[shard].push(word, count);
-        });
-        let shards = self.counts.shards().iter().zip(batches).filter(|(_, batch)| !batch.is_empty());
-        let pending: Vec<_> = shards.map(|(shard, batch)| shard.add_async(batch)).collect();
-        pending.into_iter().for_each(Pending::wait);
+    #[inline(always)]
+    fn count(&mut self, word: &[u8]) {
+        if word.len() <= SHORT {
+            self.short.push(to_number(word), 1);
+        } else {
+            self.count_long(word);
+        }
+    }
+
+    fn count_long(&mut self, word: &[u8]) {
+        self.long.push_ref(word, 1);
+        self.long_bytes += word.len();
+        if self.long_bytes >= MOST_BYTES {
+            self.long.flush();
+            self.long_bytes = 0;
+        }
+    }
+
+    /// Waits until all that was counted is in the maps.
+    pub fn hand_over(self) {
+        self.short.finish();
+        self.long.finish();
     }
 }
 
@@ -140,20 +152,23 @@ mod tests {
     }
 
     #[test]
-    fn words_are_counted_over_all_shards() {
+    fn words_are_counted_over_all_workers() {
+        let long = "a word that does not fit in a number".replace(' ', "");
         for threads in [1, 2, 5] {
-            let found = gossamer::run(gossamer::Config::default().threads(threads), || {
+            let text = format!("to be or not to b {long}");
+            let found = gossamer::run(gossamer::Config::default().threads(threads), move || {
                 let counts = Counts::new();
                 for _ in 0..2 {
-                    let (mut counter, mut splitter) = (Counter::new(counts.clone()), Splitter::default());
-                    counter.feed(&mut splitter, &mut b"to be or not to b".to_vec());
+                    let (mut counter, mut splitter) = (Counter::new(&counts), Splitter::default());
+                    counter.feed(&mut splitter, &mut text.clone().into_bytes());
                     counter.feed(&mut splitter, &mut b"E".to_vec());
                     counter.finish(&mut splitter);
                     counter.hand_over();
                 }
-                take_first(&counts, 3)
+                counts.first(4)
             });
-            assert_eq!(found, [counted(4, "be"), counted(4, "to"), counted(2, "not")]);
+            let long = format!("{long}e");
+            assert_eq!(found, [counted(4, "to"), counted(2, &long), counted(2, "b"), counted(2, "be")]);
         }
     }
 }

@@ -11,7 +11,7 @@ use std::os::unix::fs::FileExt;
 
 /// Bytes of one read. Between two of them the worker serves its trustee, so a block must not take long to count.
 const BLOCK: usize = 128 * 1024;
-/// Fibers on each worker: while one waits for a shard, another counts.
+/// Fibers on each worker: while one waits for others, another counts.
 const FIBERS: usize = 2;
 
 /// Starts fibers on all workers, which end when the agenda is empty. Each returns how many words it had to shorten.
@@ -21,13 +21,13 @@ pub fn start(agenda: &Trust<Agenda>, counts: &Counts, progress: &Progress) -> Ve
     for trustee in Trustee::all() {
         for _ in 0..FIBERS {
             let (agenda, counts, progress) = (agenda.clone(), counts.clone(), progress.clone());
-            fibers.push(trustee.spawn(move || read_all(&agenda, counts, &progress)));
+            fibers.push(trustee.spawn(move || read_all(&agenda, &counts, &progress)));
         }
     }
     fibers
 }
 
-fn read_all(agenda: &Trust<Agenda>, counts: Counts, progress: &Progress) -> u64 {
+fn read_all(agenda: &Trust<Agenda>, counts: &Counts, progress: &Progress) -> u64 {
     let mut reader = Reader { file: None, block: vec![0; BLOCK], counter: Counter::new(counts), progress };
     let mut shortened = 0;
     while let Some(piece) = agenda.take() {

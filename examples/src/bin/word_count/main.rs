@@ -2,19 +2,18 @@
 //!
 //! `cargo run --release -p examples --bin word_count -- FILES…`; `--help` says what a word is.
 //!
-//! Three kinds of properties do the work, and nothing is locked. An *agenda* hands out pieces of the files to fibers,
-//! two on each worker. Each fiber counts its pieces in a small table of its own, and when that is full it sends the
-//! counts to the *shards*, one on each trustee, a batch for each. The *progress bar* is the third. Streams, which
-//! cannot be read in pieces, are read by a thread, which hands what it has read to fibers as well. Memory is bounded
-//! by the number of different words.
+//! Nothing is locked. An *agenda*, a property, hands out pieces of the files to fibers, two on each worker. They add what they find to
+//! the *counts*, maps that are spread over all workers: equal words are added up before they are sent, by many to a request. The *progress
+//! bar* is another property. Streams, which cannot be read in pieces, are read by a thread, which hands what it has read to fibers as well.
+//! Memory is bounded by the number of different words.
 
 mod counts;
 mod files;
 mod inputs;
 mod options;
 mod progress;
+mod short;
 mod streams;
-mod table;
 mod words;
 
 use crate::counts::{Counted, Counts};
@@ -84,7 +83,7 @@ fn count(options: Options) -> Report {
     let shortened =
         fibers.into_iter().map(JoinHandle::join).fold(shortened, |sum, shortened| sum + shortened);
     progress.finish();
-    Report { words: counts::take_first(&counts, options.top), failures: agenda.take_failures(), shortened }
+    Report { words: counts.first(options.top), failures: agenda.take_failures(), shortened }
 }
 
 /// Prints counts and words as `uniq -c` does.

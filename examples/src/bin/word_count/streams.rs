@@ -129,7 +129,7 @@ impl Fibers {
 }
 
 fn count_part(mut part: Vec<u8>, counts: Counts) -> u64 {
-    let (mut counter, mut splitter) = (Counter::new(counts), Splitter::default());
+    let (mut counter, mut splitter) = (Counter::new(&counts), Splitter::default());
     for block in part.chunks_mut(BLOCK) {
         counter.feed(&mut splitter, block);
         gossamer::yield_now();

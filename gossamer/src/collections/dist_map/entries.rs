@@ -51,7 +51,7 @@ impl<K, V> Entries<K, V> {
     }
 
     /// All of them, in no order.
-    pub fn iter(&self) -> impl Iterator<Item = (&K, &V)> {
+    pub fn iter(&self) -> impl Iterator<Item = (&K, &V)> + Clone {
         self.buckets.iter().flat_map(|bucket| &bucket.table).map(|(key, value)| (key, value))
     }
 

@@ -9,6 +9,7 @@ use hashbrown::HashTable;
 use std::borrow::Borrow;
 use std::fmt;
 use std::hash::Hash;
+use std::mem::needs_drop;
 use std::panic::Location;
 
 /// Updates that are sent by one request, which a worker serves in one go.
@@ -16,8 +17,11 @@ const MOST_SENT: usize = 2048;
 /// Bytes of them.
 const SENT_BYTES: usize = 64 * 1024;
 /// Keys that are gathered for all workers where equal ones are combined: the more there are the fewer are sent, and they have to stay in the
-/// cache of a processor.
-const MOST_GATHERED: usize = 64 * 1024;
+/// cache of a processor. Those that own memory cost more to send, since it is allocated here and freed there.
+const fn most_gathered<K>() -> usize {
+    if needs_drop::<K>() { 64 * 1024 } else { 16 * 1024 }
+}
+
 /// Bytes of those for one worker.
 const GATHERED_BYTES: usize = 1024 * 1024;
 
@@ -34,7 +38,7 @@ type Combine<A> = Option<Box<dyn Fn(&mut A, A)>>;
 /// An update is 8 bytes, its key and its argument, and some tens of nanoseconds at both ends. One that is merged with another here costs
 /// looking it up, and no bytes. Up to 2048 of them, in 64 KiB at most, are sent to a worker by one request, whose answer carries
 /// nothing but the memory back to be used again; no more than four such are on their way to one worker. Where equal keys are combined 65,536 are gathered before
-/// that, a share of them for each worker, in 1 MiB at most. So a handle holds 320 KiB for each worker, or 1.4 MiB if it merges, besides what
+/// that, a share of them for each worker, in 1 MiB at most; 16,384 of those that own no memory. So a handle holds 320 KiB for each worker, or 1.4 MiB if it merges, besides what
 /// keys and arguments own. A fiber that is faster than they are served waits, and lets others run at each request.
 ///
 /// # Order
@@ -77,7 +81,7 @@ impl<K: Hash + Eq + NoRef, A: NoRef> KeyedUpdates<K, A> {
         let bytes = size_of::<u64>() + size_of::<K>() + size_of::<A>();
         let most_sent = (SENT_BYTES / bytes).clamp(1, MOST_SENT);
         let (room, places) = if combine.is_some() {
-            let room = (GATHERED_BYTES / bytes).min(MOST_GATHERED / parts).max(most_sent);
+            let room = (GATHERED_BYTES / bytes).min(most_gathered::<K>() / parts).max(most_sent);
             (room, room)
         } else {
             (most_sent, 0)
