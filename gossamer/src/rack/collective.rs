@@ -2,7 +2,7 @@
 //! collectives of MPI are; [`on_each_node`] starts such fibers.
 
 use crate::NoRef;
-use crate::rack::round::{Call, Company, Round};
+use crate::rack::round::{Collective, CollectiveRound, Participants};
 use crate::rack::topology::{nodes, on_worker};
 use crate::trust::{refuse_while_unwinding, spawn_on_with};
 use crate::wire::captured::Captured;
@@ -68,7 +68,7 @@ where
 /// panic, since the other nodes may need fibers of its worker to come here.
 #[track_caller]
 pub fn barrier() {
-    meet(Call::of::<()>("rack::barrier"), (), |(), ()| ());
+    meet(Collective::of::<()>("rack::barrier"), (), |(), ()| ());
 }
 
 /// Gives every node what each of them brings, in the order of nodes. Messages as of [`barrier`].
@@ -77,7 +77,7 @@ pub fn barrier() {
 /// As [`barrier`]; and if the value cannot leave its node.
 #[track_caller]
 pub fn gather<U: NoRef + Clone>(value: U) -> Vec<U> {
-    meet(Call::of::<U>("rack::gather"), vec![value], |mut all, more| {
+    meet(Collective::of::<U>("rack::gather"), vec![value], |mut all, more| {
         all.extend(more);
         all
     })
@@ -92,7 +92,7 @@ pub fn gather<U: NoRef + Clone>(value: U) -> Vec<U> {
 /// As [`gather`], and if `combine` does.
 #[track_caller]
 pub fn all_reduce<U: NoRef + Clone>(value: U, combine: impl FnMut(U, U) -> U) -> U {
-    meet(Call::of::<U>("rack::all_reduce"), value, combine)
+    meet(Collective::of::<U>("rack::all_reduce"), value, combine)
 }
 
 /// Gives every node the value that one of them brings: the others bring `None`. Messages as of [`barrier`].
@@ -101,7 +101,7 @@ pub fn all_reduce<U: NoRef + Clone>(value: U, combine: impl FnMut(U, U) -> U) ->
 /// As [`gather`]; and if no node brings a value. If several do, the first counts.
 #[track_caller]
 pub fn broadcast<U: NoRef + Clone>(value: Option<U>) -> U {
-    match meet(Call::of::<U>("rack::broadcast"), value, Option::or) {
+    match meet(Collective::of::<U>("rack::broadcast"), value, Option::or) {
         Some(value) => value,
         None => panic!("`rack::broadcast`: no node has brought a value"),
     }
@@ -109,17 +109,17 @@ pub fn broadcast<U: NoRef + Clone>(value: Option<U>) -> U {
 
 /// Comes to the next round of this node.
 #[track_caller]
-fn meet<U: NoRef + Clone>(call: Call, value: U, combine: impl FnMut(U, U) -> U) -> U {
+fn meet<U: NoRef + Clone>(call: Collective, value: U, combine: impl FnMut(U, U) -> U) -> U {
     refuse_while_unwinding("waits for all nodes", "come to the collective before");
     let round = on_worker(call.name, |here| {
         here.require_fiber(call.name);
-        let company = Company {
+        let participants = Participants {
             team: NODES,
             worker_of: |here: &Worker, node| here.first_of_node(node as usize),
             one: "node",
             rule: "collectives are called by one fiber of each node, in the same order everywhere",
         };
-        Leaving(Round::new(company, here.tree_of_nodes(), here.come_to_round(), call), call)
+        Leaving(CollectiveRound::new(participants, here.tree_of_nodes(), here.come_to_round(), call), call)
     });
     match round.0.meet(value, combine) {
         Ok(result) => result,
@@ -131,7 +131,7 @@ fn meet<U: NoRef + Clone>(call: Call, value: U, combine: impl FnMut(U, U) -> U) 
 }
 
 /// A node that leaves a round before it has the result: the others are told.
-struct Leaving<F: Fn(&Worker, u32) -> usize>(Round<F>, Call);
+struct Leaving<F: Fn(&Worker, u32) -> usize>(CollectiveRound<F>, Collective);
 
 impl<F: Fn(&Worker, u32) -> usize> Drop for Leaving<F> {
     fn drop(&mut self) {
@@ -139,7 +139,7 @@ impl<F: Fn(&Worker, u32) -> usize> Drop for Leaving<F> {
             // When all end, all are cancelled.
             if std::thread::panicking() && !here.fibers.are_cancelled() {
                 let node = here.tree_of_nodes().number;
-                let Call { name, .. } = self.1;
+                let Collective { name, .. } = self.1;
                 self.0.fail(
                     here,
                     &format!("node {node} has left `{name}`: its fiber has panicked or was cancelled"),

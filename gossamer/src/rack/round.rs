@@ -1,11 +1,11 @@
-//! [`Round`]: a collective, as one of those who do it. They are the members of a team, or the nodes of the rack.
+//! [`CollectiveRound`]: a collective, as one of those who do it. They are the members of a team, or the nodes of the rack.
 //!
 //! Who does what is in `structures/tree.rs`, what comes of it on a worker in `worker/nodes/teams.rs`. Members in the order of workers are
 //! in the order of nodes, so most edges stay inside one.
 
 use crate::NoRef;
 use crate::rack::topology::on_worker;
-use crate::structures::tree::{Step, Tree};
+use crate::structures::tree::{Tree, TreeStep};
 use crate::sys::fibers::fiber::Fiber;
 use crate::wire::decoder::Decoder;
 use crate::wire::encoder::Encoder;
@@ -18,14 +18,14 @@ use std::hash::BuildHasher;
 
 /// Which collective is called, with values of which type.
 #[derive(Clone, Copy)]
-pub(super) struct Call {
+pub(super) struct Collective {
     pub(super) name: &'static str,
     type_name: &'static str,
     /// The same for the same call with the same type.
     kind: u64,
 }
 
-impl Call {
+impl Collective {
     /// A call with a value of type `T`.
     pub(super) fn of<T: 'static>(name: &'static str) -> Self {
         let kind = FixedState::with_seed(0).hash_one((TypeId::of::<T>(), name));
@@ -34,7 +34,7 @@ impl Call {
 }
 
 /// Those who do collectives together.
-pub(super) struct Company<F> {
+pub(super) struct Participants<F> {
     pub(super) team: TeamId,
     /// The worker where one of them, by its number, is reached.
     pub(super) worker_of: F,
@@ -45,21 +45,21 @@ pub(super) struct Company<F> {
 }
 
 /// A round that one of them has come to.
-pub(super) struct Round<F> {
-    company: Company<F>,
+pub(super) struct CollectiveRound<F> {
+    participants: Participants<F>,
     tree: Tree,
     number: u64,
-    call: Call,
+    call: Collective,
     /// Those to whom it has not brought anything yet, and those from whom it has not taken anything: of each neighbour in the tree the bit
     /// in which its number differs.
     owed: Cell<u32>,
     due: Cell<u32>,
 }
 
-impl<F: Fn(&Worker, u32) -> usize> Round<F> {
-    pub(super) fn new(company: Company<F>, tree: Tree, number: u64, call: Call) -> Self {
+impl<F: Fn(&Worker, u32) -> usize> CollectiveRound<F> {
+    pub(super) fn new(participants: Participants<F>, tree: Tree, number: u64, call: Collective) -> Self {
         let all = tree.neighbours().fold(0, |all, neighbour| all | (neighbour ^ tree.number));
-        Self { company, tree, number, call, owed: Cell::new(all), due: Cell::new(all) }
+        Self { participants, tree, number, call, owed: Cell::new(all), due: Cell::new(all) }
     }
 
     /// Up the tree and down again: what all have brought, combined in their order.
@@ -76,17 +76,17 @@ impl<F: Fn(&Worker, u32) -> usize> Round<F> {
         let mut own = value;
         for step in self.tree.steps() {
             own = match step {
-                Step::Combine(other) => combine(own, self.take(other)?),
-                Step::Exchange(other) => {
+                TreeStep::Combine(other) => combine(own, self.take(other)?),
+                TreeStep::Exchange(other) => {
                     self.bring(other, own.clone())?;
                     let theirs = self.take(other)?;
                     if self.tree.number < other { combine(own, theirs) } else { combine(theirs, own) }
                 }
-                Step::Ask(other) => {
+                TreeStep::Ask(other) => {
                     self.bring(other, own)?;
                     self.take(other)?
                 }
-                Step::Tell(other) => {
+                TreeStep::Tell(other) => {
                     self.bring(other, own.clone())?;
                     own
                 }
@@ -99,7 +99,7 @@ impl<F: Fn(&Worker, u32) -> usize> Round<F> {
     fn bring<U: NoRef>(&self, to: u32, value: U) -> Result<(), String> {
         let (edge, call) = (self.edge(self.tree.number, to), self.call);
         on_worker(call.name, |here| {
-            let worker = (self.company.worker_of)(here, to);
+            let worker = (self.participants.worker_of)(here, to);
             if here.is_neighbour(worker) {
                 here.bring_here(worker, (edge, self.number), (call.name, call.type_name), value);
             } else {
@@ -117,13 +117,13 @@ impl<F: Fn(&Worker, u32) -> usize> Round<F> {
     #[track_caller]
     fn take<U: NoRef>(&self, from: u32) -> Result<U, String> {
         let edge = self.edge(from, self.tree.number);
-        let (call, number, one) = (self.call, self.tree.number, self.company.one);
+        let (call, number, one) = (self.call, self.tree.number, self.participants.one);
         let Contribution { call: other, type_name, value } =
             on_worker(call.name, |here| here.await_brought(edge, self.number)).map_err(
                 |Farewell { rounds, .. }| {
                     format!(
                         "{one} {number} waits in `{}` for {one} {from}, which has returned after {rounds} collectives: {}",
-                        call.name, self.company.rule
+                        call.name, self.participants.rule
                     )
                 },
             )?;
@@ -140,7 +140,7 @@ impl<F: Fn(&Worker, u32) -> usize> Round<F> {
             }
             _ => Err(format!(
                 "{one} {number} came to `{}::<{}>`, and {one} {from} to `{other}::<{type_name}>`: {}",
-                call.name, call.type_name, self.company.rule
+                call.name, call.type_name, self.participants.rule
             )),
         }
     }
@@ -151,7 +151,7 @@ impl<F: Fn(&Worker, u32) -> usize> Round<F> {
         let (owed, due) = (self.owed.take(), self.due.take());
         for other in self.tree.neighbours() {
             if owed & (number ^ other) != 0 {
-                let worker = (self.company.worker_of)(here, other);
+                let worker = (self.participants.worker_of)(here, other);
                 let kind = (self.call.name, self.call.type_name, self.call.kind);
                 let edge = self.edge(number, other);
                 here.bring_encoded(worker, (edge, self.number), kind, Err(why.to_owned()));
@@ -163,6 +163,6 @@ impl<F: Fn(&Worker, u32) -> usize> Round<F> {
     }
 
     fn edge(&self, from: u32, to: u32) -> Edge {
-        Edge { team: self.company.team, from, to }
+        Edge { team: self.participants.team, from, to }
     }
 }

@@ -1,9 +1,9 @@
 //! [`TeamMember`]: a fiber on one of some workers, as it knows those on the others.
 //!
-//! A collective is a [`Round`] of all members.
+//! A collective is a [`CollectiveRound`] of all members.
 
 use crate::NoRef;
-use crate::rack::round::{Call, Company, Round};
+use crate::rack::round::{Collective, CollectiveRound, Participants};
 use crate::rack::team::Workers;
 use crate::rack::topology::on_worker;
 use crate::structures::tree::Tree;
@@ -107,7 +107,7 @@ impl TeamMember {
     /// the fiber unwinds from a panic. If it is cancelled, it is unwound.
     #[track_caller]
     pub fn barrier(&self) {
-        self.meet(Call::of::<()>("TeamMember::barrier"), (), |(), ()| ());
+        self.meet(Collective::of::<()>("TeamMember::barrier"), (), |(), ()| ());
     }
 
     /// Gives every member what each of them brings, in their order.
@@ -123,7 +123,7 @@ impl TeamMember {
     /// As [`barrier`](Self::barrier); and if the value cannot leave its node.
     #[track_caller]
     pub fn gather<U: NoRef + Clone>(&self, value: U) -> Vec<U> {
-        self.meet(Call::of::<U>("TeamMember::gather"), vec![value], |mut all, more| {
+        self.meet(Collective::of::<U>("TeamMember::gather"), vec![value], |mut all, more| {
             all.extend(more);
             all
         })
@@ -144,20 +144,21 @@ impl TeamMember {
     /// As [`gather`](Self::gather), and if `combine` does.
     #[track_caller]
     pub fn all_reduce<U: NoRef + Clone>(&self, value: U, combine: impl FnMut(U, U) -> U) -> U {
-        self.meet(Call::of::<U>("TeamMember::all_reduce"), value, combine)
+        self.meet(Collective::of::<U>("TeamMember::all_reduce"), value, combine)
     }
 
     #[track_caller]
-    fn meet<U: NoRef + Clone>(&self, call: Call, value: U, combine: impl FnMut(U, U) -> U) -> U {
+    fn meet<U: NoRef + Clone>(&self, call: Collective, value: U, combine: impl FnMut(U, U) -> U) -> U {
         refuse_while_unwinding("waits for other members", "come to the collective before");
         on_worker(call.name, |here| here.require_fiber(call.name));
-        let company = Company {
+        let participants = Participants {
             team: self.team,
             worker_of: |_: &Worker, member| self.worker_of(member),
             one: "member",
             rule: "all members call the same, in the same order",
         };
-        let round = Round::new(company, self.tree(), self.rounds.replace(self.rounds.get() + 1), call);
+        let round =
+            CollectiveRound::new(participants, self.tree(), self.rounds.replace(self.rounds.get() + 1), call);
         match round.meet(value, combine) {
             Ok(result) => result,
             Err(why) => panic!("{why}"),

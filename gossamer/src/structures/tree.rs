@@ -16,7 +16,7 @@ pub(crate) struct Tree {
 
 /// What one of them does, one after another, until it has the result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Step {
+pub(crate) enum TreeStep {
     /// Takes what another brings, and combines its own with it.
     Combine(u32),
     /// Brings another what it has, and combines that with what the other brings.
@@ -57,13 +57,13 @@ impl Tree {
     }
 
     /// A reduction in the order of numbers, and its result for all.
-    pub(crate) fn steps(self) -> impl Iterator<Item = Step> + use<> {
+    pub(crate) fn steps(self) -> impl Iterator<Item = TreeStep> + use<> {
         let opposite = self.opposite();
         let below = self.children().filter(move |child| Some(*child) != opposite);
-        let at_the_top = opposite.map(Step::Exchange);
-        let above = at_the_top.or(self.parent().map(Step::Ask));
+        let at_the_top = opposite.map(TreeStep::Exchange);
+        let above = at_the_top.or(self.parent().map(TreeStep::Ask));
         // The furthest first: what is below it takes longest.
-        below.clone().map(Step::Combine).chain(above).chain(below.rev().map(Step::Tell))
+        below.clone().map(TreeStep::Combine).chain(above).chain(below.rev().map(TreeStep::Tell))
     }
 }
 
@@ -74,7 +74,7 @@ mod tests {
 
     /// What one of them does, and has.
     struct Player {
-        steps: VecDeque<Step>,
+        steps: VecDeque<TreeStep>,
         /// Of which numbers it has what they brought, in this order.
         row: std::ops::Range<u32>,
         /// How many messages one after another have led to that.
@@ -101,19 +101,21 @@ mod tests {
         while let Some(number) = ready.pop() {
             let player = &mut players[number as usize];
             while let Some(&step) = player.steps.front() {
-                let (Step::Combine(other) | Step::Exchange(other) | Step::Ask(other) | Step::Tell(other)) =
-                    step;
-                if !matches!(step, Step::Combine(_)) && !player.has_brought {
+                let (TreeStep::Combine(other)
+                | TreeStep::Exchange(other)
+                | TreeStep::Ask(other)
+                | TreeStep::Tell(other)) = step;
+                if !matches!(step, TreeStep::Combine(_)) && !player.has_brought {
                     assert!(
                         messages.insert((number, other), (player.row.clone(), player.chain + 1)).is_none()
                     );
                     (player.has_brought, player.sent) = (true, player.sent + 1);
                     ready.push(other);
                 }
-                if !matches!(step, Step::Tell(_)) {
+                if !matches!(step, TreeStep::Tell(_)) {
                     let Some((row, chain)) = messages.remove(&(other, number)) else { break };
                     player.row = match step {
-                        Step::Ask(_) => row,
+                        TreeStep::Ask(_) => row,
                         _ if row.start == player.row.end => player.row.start..row.end,
                         _ => {
                             assert_eq!(

@@ -48,7 +48,7 @@ pub(crate) enum ContributionValue {
 
 /// Who waits for what comes to a round on an edge.
 #[derive(Clone, Copy)]
-enum Waiting {
+enum Recipient {
     /// A fiber of this worker.
     Fiber(u32),
     /// Another worker of this node.
@@ -58,7 +58,7 @@ enum Waiting {
 }
 
 /// What a contribution that has come needs to have done.
-enum Arrival {
+enum Delivery {
     /// It is kept. The fiber, if one waits for it, is woken.
     Kept(Option<u32>),
     /// It is sent to another worker of this node.
@@ -86,7 +86,7 @@ struct Contributions {
     /// By round, which nobody has taken yet.
     values: VecDeque<(u64, Contribution)>,
     /// Who waits for a round.
-    awaited: Vec<(u64, Waiting)>,
+    awaited: Vec<(u64, Recipient)>,
     /// The other end has ended.
     farewell: Option<Farewell>,
     /// The member here has ended.
@@ -102,25 +102,25 @@ impl Contributions {
 
 impl Teams {
     /// A value has come.
-    fn arrive(&self, edge: Edge, round: u64, brought: Contribution) -> Arrival {
+    fn arrive(&self, edge: Edge, round: u64, brought: Contribution) -> Delivery {
         let mut all = self.0.borrow_mut();
         let arrivals = all.entry(edge).or_default();
         if arrivals.is_closed {
-            return Arrival::Unwanted(brought);
+            return Delivery::Unwanted(brought);
         }
         let place = arrivals.awaited.iter().position(|(awaited, _)| *awaited == round);
         let fiber = match place.map(|place| arrivals.awaited.swap_remove(place).1) {
-            Some(Waiting::Worker(worker)) => return Arrival::Elsewhere(worker, brought),
-            Some(Waiting::Nobody) => return Arrival::Unwanted(brought),
-            Some(Waiting::Fiber(fiber)) => Some(fiber),
+            Some(Recipient::Worker(worker)) => return Delivery::Elsewhere(worker, brought),
+            Some(Recipient::Nobody) => return Delivery::Unwanted(brought),
+            Some(Recipient::Fiber(fiber)) => Some(fiber),
             None => None,
         };
         arrivals.values.push_back((round, brought));
-        Arrival::Kept(fiber)
+        Delivery::Kept(fiber)
     }
 
     /// What has come to a round, if it has; otherwise notes who gets it.
-    fn hand_over(&self, edge: Edge, round: u64, to: Waiting) -> Option<Contribution> {
+    fn hand_over(&self, edge: Edge, round: u64, to: Recipient) -> Option<Contribution> {
         let mut all = self.0.borrow_mut();
         let arrivals = all.entry(edge).or_default();
         let come = arrivals.take(round);
@@ -142,12 +142,12 @@ impl Teams {
             return Some(Err(farewell));
         }
         arrivals.awaited.retain(|(awaited, _)| *awaited != round);
-        arrivals.awaited.push((round, Waiting::Fiber(fiber)));
+        arrivals.awaited.push((round, Recipient::Fiber(fiber)));
         None
     }
 
     /// The other end of an edge has ended; the fibers that wait for it.
-    fn take_farewell(&self, edge: Edge, farewell: Farewell) -> Vec<(u64, Waiting)> {
+    fn take_farewell(&self, edge: Edge, farewell: Farewell) -> Vec<(u64, Recipient)> {
         let mut all = self.0.borrow_mut();
         let arrivals = all.entry(edge).or_default();
         if arrivals.is_closed {
@@ -214,18 +214,18 @@ impl Worker {
 
     fn take_brought(&self, edge: Edge, round: u64, brought: Contribution) {
         match self.nodes.teams.arrive(edge, round, brought) {
-            Arrival::Kept(waiting) => {
+            Delivery::Kept(waiting) => {
                 waiting.into_iter().for_each(|fiber| self.fibers.scheduler.unpark_index(fiber));
             }
-            Arrival::Elsewhere(worker, brought) => self.bring_on(worker, edge, round, brought),
+            Delivery::Elsewhere(worker, brought) => self.bring_on(worker, edge, round, brought),
             // Outside of the borrow: a destructor may come back here.
-            Arrival::Unwanted(brought) => drop(brought),
+            Delivery::Unwanted(brought) => drop(brought),
         }
     }
 
     /// Has what comes to a round on an edge sent on to another worker of this node.
     pub(super) fn redirect(&self, edge: Edge, round: u64, to: usize) {
-        if let Some(brought) = self.nodes.teams.hand_over(edge, round, Waiting::Worker(to)) {
+        if let Some(brought) = self.nodes.teams.hand_over(edge, round, Recipient::Worker(to)) {
             self.bring_on(to, edge, round, brought);
         }
     }
@@ -239,7 +239,7 @@ impl Worker {
 
     /// Nobody here awaits what comes to a round on an edge any more.
     pub(crate) fn abandon(&self, edge: Edge, round: u64) {
-        drop(self.nodes.teams.hand_over(edge, round, Waiting::Nobody));
+        drop(self.nodes.teams.hand_over(edge, round, Recipient::Nobody));
     }
 
     /// Waits in the running fiber, which can be cancelled meanwhile, for what comes to a round on an edge.
@@ -262,7 +262,7 @@ impl Worker {
             with_worker(|here| {
                 let farewell = Farewell { rounds, has_returned };
                 for (_, waiting) in here.nodes.teams.take_farewell(Edge { team, from, to }, farewell) {
-                    if let Waiting::Fiber(fiber) = waiting {
+                    if let Recipient::Fiber(fiber) = waiting {
                         here.fibers.scheduler.unpark_index(fiber);
                     }
                 }
