@@ -1,8 +1,9 @@
 //! When properties that other nodes have known are dropped: behind all that workers of these have sent.
 
-use gossamer::{Trust, Trustee, spawn_on_with};
+use gossamer::{Trust, Trustee, rack, spawn_on_with};
 use integration_tests::{on_nodes, wait_until};
 use std::sync::Mutex;
+use std::time::{Duration, Instant};
 
 /// How many requests a property was sent, when it is dropped.
 struct Served(usize);
@@ -36,6 +37,51 @@ fn requests_of_any_workers_of_many_nodes_are_served_before_their_property_is_dro
             drop(property);
             wait_until(|| SERVED.lock().unwrap().len() == round + 1);
             assert_eq!(SERVED.lock().unwrap()[round], 20 * some.len());
+        }
+    });
+}
+
+#[gossamer::delegate]
+#[test]
+fn requests_that_wait_for_room_are_served_though_another_worker_drops_the_last_trust() {
+    /// So large that few go in a batch, and so many that they take the trustee many turns.
+    type Large = [u64; 64];
+    const REQUESTS: usize = 1500;
+    static LATE: Mutex<Vec<usize>> = Mutex::new(Vec::new());
+    struct Slow(usize);
+    impl Drop for Slow {
+        fn drop(&mut self) {
+            LATE.lock().unwrap().push(self.0);
+        }
+    }
+    on_nodes(4, 2, || {
+        LATE.lock().unwrap().clear();
+        for node in 1..4 {
+            let workers = rack::nodes()[node].workers();
+            let (sender, dropper) = (workers[node % 2].entrust(()), workers[1 - node % 2].entrust(()));
+            // The lane by which the last trust is given back is there before that of the requests, and so is served first.
+            let early = gossamer::entrust(0);
+            dropper.apply_with(|_, early: Trust<i32>| early.apply_then(|count| *count += 1, drop), early);
+            let property = Trustee::here().entrust_with(const { |()| Slow(0) }, ());
+            // A delegated closure does not wait for room: its requests are queued.
+            let send = const {
+                |_: &mut (), (property, dropper): (Trust<Slow>, Trust<()>)| {
+                    for number in 0..REQUESTS {
+                        let serve = const {
+                            |slow: &mut Slow, numbers: Large| {
+                                let begin = Instant::now();
+                                while begin.elapsed() < Duration::from_micros(10) {}
+                                slow.0 += numbers.len() / 64;
+                            }
+                        };
+                        property.apply_with_then(serve, [number as u64; 64], drop);
+                    }
+                    dropper.apply_with_then(|_, property: Trust<Slow>| drop(property), property, drop);
+                }
+            };
+            sender.apply_with_then(send, (property, dropper), drop);
+            wait_until(|| LATE.lock().unwrap().len() == node);
+            assert_eq!(LATE.lock().unwrap()[node - 1], REQUESTS);
         }
     });
 }
