@@ -4,7 +4,7 @@ use crate::collections::element_loop::take_turn;
 use crate::collections::layout::Spread;
 use crate::collections::{DistVec, Elements};
 use crate::trust::{rethrow, spawn_around};
-use crate::{NoRef, Trust, yield_now};
+use crate::{JoinHandle, NoRef, Trust, yield_now};
 use std::panic::Location;
 
 /// One part, to a fiber of its worker.
@@ -61,21 +61,29 @@ impl<T: 'static> DistVec<T> {
             spawn_around::<N, _, _, _>(elements.trustee(), run, arguments, at)
         };
         let fibers: Vec<_> = self.parts.iter().enumerate().map(start).collect();
-        let (mut results, mut failed) = (Vec::new(), None);
-        for fiber in fibers {
-            if failed.is_some() {
-                fiber.cancel();
-            }
-            match fiber.try_join() {
-                Ok(result) => results.push(result),
-                Err(error) => {
-                    failed.get_or_insert(error);
-                }
+        joined_or_cancelled(fibers, at)
+    }
+}
+
+/// The results, in order, of fibers that have been started at once. After a panic of one the others are cancelled.
+pub(super) fn joined_or_cancelled<U>(
+    fibers: Vec<JoinHandle<U>>,
+    caller: &'static Location<'static>,
+) -> Vec<U> {
+    let (mut results, mut failed) = (Vec::new(), None);
+    for fiber in fibers {
+        if failed.is_some() {
+            fiber.cancel();
+        }
+        match fiber.try_join() {
+            Ok(result) => results.push(result),
+            Err(error) => {
+                failed.get_or_insert(error);
             }
         }
-        match failed {
-            None => results,
-            Some(error) => rethrow(error, at),
-        }
+    }
+    match failed {
+        None => results,
+        Some(error) => rethrow(error, caller),
     }
 }

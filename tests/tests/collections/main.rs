@@ -6,6 +6,7 @@ mod folds;
 mod frontier;
 mod handles;
 mod loops;
+mod map_loops;
 mod map_oracle;
 mod map_trouble;
 mod maps;

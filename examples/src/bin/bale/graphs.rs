@@ -1,14 +1,15 @@
 //! Counting triangles, and a topological sort.
 
 use crate::matrices::{Matrix, permuted, random_matrix, transposed};
-use crate::random;
 use crate::vectors::random_permutation;
+use crate::{random, timed};
 use gossamer::collections::{DistVec, Frontier};
 use gossamer::{NoRef, TeamMember, Workers};
+use std::time::Duration;
 
 /// Three vertices with an edge between any two. Each row of the graph has the neighbours with lower numbers; the vertex in the middle is
 /// asked whether it has an edge to the lowest.
-pub fn triangles(size: usize) -> String {
+pub fn triangles(size: usize) -> (String, Duration) {
     // Many neighbours, so that there are triangles.
     let near = const {
         |vertex: usize, ()| {
@@ -40,7 +41,7 @@ pub fn triangles(size: usize) -> String {
             ask.finish();
         }
     };
-    Workers::all().each_with(count, vertices.clone());
+    let (_, elapsed) = timed(|| Workers::all().each_with(count, vertices.clone()));
 
     let vertices = vertices.to_vec();
     let mut expected = 0;
@@ -52,7 +53,7 @@ pub fn triangles(size: usize) -> String {
     }
     let found: u64 = vertices.iter().map(|(_, triangles)| triangles).sum();
     assert_eq!(found, expected, "the number of triangles");
-    format!("{found} triangles among {size} vertices")
+    (format!("{found} triangles among {size} vertices"), elapsed)
 }
 
 /// A row of a matrix, or a column.
@@ -67,8 +68,9 @@ struct Line {
 
 /// A matrix that is upper triangular but for the order of its rows and columns: such an order is found. A row with one column left is
 /// taken with this column, which then is left in no other.
-pub fn topological_sort(size: usize) -> String {
-    let (matrix, lines) = taken(size);
+pub fn topological_sort(size: usize) -> (String, Duration) {
+    let matrix = mixed_triangular(size);
+    let (lines, elapsed) = timed(|| taken(&matrix));
     let (matrix, lines) = (matrix.to_vec(), lines.to_vec());
     let (rows, columns) = lines.split_at(size);
     let mut seen = vec![false; size];
@@ -83,20 +85,25 @@ pub fn topological_sort(size: usize) -> String {
     }
     assert!(seen.into_iter().all(|seen| seen), "each column belongs to a row");
     let rounds = rows.iter().map(|row| row.round.div_ceil(2)).max().unwrap_or(0);
-    format!("{size} rows sorted in {rounds} rounds")
+    (format!("{size} rows sorted in {rounds} rounds"), elapsed)
 }
 
-/// The matrix, and when each of its rows and, behind these, its columns was taken.
 #[gossamer::delegate]
-fn taken(size: usize) -> (Matrix, DistVec<Line>) {
+fn mixed_triangular(size: usize) -> Matrix {
     // Above the diagonal, what a random matrix has there.
     let triangular = random_matrix(size);
     triangular.par_for_each(|index, row| {
         row.retain(|column| *column as usize > index);
         row.insert(0, index as u32);
     });
-    let matrix = permuted(&triangular, &random_permutation(size, 1), &random_permutation(size, 2));
-    let of_columns = transposed(&matrix).to_vec();
+    permuted(&triangular, &random_permutation(size, 1), &random_permutation(size, 2))
+}
+
+/// When each row of a matrix and, behind these, each column was taken.
+#[gossamer::delegate]
+fn taken(matrix: &Matrix) -> DistVec<Line> {
+    let of_columns = transposed(matrix).to_vec();
+    let size = matrix.len();
 
     let in_rows = |row: &Vec<u32>| Line {
         left: row.len() as u32,
@@ -132,5 +139,5 @@ fn taken(size: usize) -> (Matrix, DistVec<Line>) {
                 }
             });
     }
-    (matrix, lines)
+    lines
 }

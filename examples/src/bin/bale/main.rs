@@ -1,5 +1,5 @@
 //! The kernels of bale, a collection of small programs with irregular communication, on vectors that are spread over all workers. Each
-//! prints a result that was checked.
+//! prints a result that was checked, and how long it took.
 //!
 //! `cargo run --release -p examples --bin bale -- transpose 100000`; on two nodes `gossamer run --local 2 -- target/release/bale`.
 
@@ -8,8 +8,10 @@ mod matrices;
 mod vectors;
 
 use std::process::ExitCode;
+use std::time::{Duration, Instant};
 
-type Kernel = fn(usize) -> String;
+/// Says what it has done, and how long that took: without what it works on, and without looking whether the result is right.
+type Kernel = fn(usize) -> (String, Duration);
 
 const KERNELS: [(&str, Kernel); 7] = [
     ("histogram", vectors::histogram),
@@ -31,7 +33,10 @@ fn main() -> ExitCode {
     let kernels: Vec<_> = KERNELS.iter().filter(chosen).collect();
     match size {
         Ok(size @ 1..=0x7fff_ffff) if !kernels.is_empty() => {
-            kernels.into_iter().for_each(|(name, kernel)| println!("{name}: {}", kernel(size)));
+            for (name, kernel) in kernels {
+                let (done, elapsed) = kernel(size);
+                println!("{name}: {done}, in {:.6} s", elapsed.as_secs_f64());
+            }
             ExitCode::SUCCESS
         }
         _ => {
@@ -42,6 +47,12 @@ fn main() -> ExitCode {
             ExitCode::from(2)
         }
     }
+}
+
+/// What a kernel returns, and how long it takes.
+fn timed<R>(kernel: impl FnOnce() -> R) -> (R, Duration) {
+    let start = Instant::now();
+    (kernel(), start.elapsed())
 }
 
 /// A random number below `most`, always the same for the same numbers.

@@ -1,10 +1,11 @@
 //! Sparse matrices, of which each row has the columns in which there is something: transposing one, and changing the order of its rows
 //! and columns.
 
-use crate::random;
 use crate::vectors::random_permutation;
+use crate::{random, timed};
 use gossamer::collections::DistVec;
 use gossamer::{TeamMember, Workers};
+use std::time::Duration;
 
 pub type Matrix = DistVec<Vec<u32>>;
 
@@ -65,26 +66,28 @@ pub fn permuted(matrix: &Matrix, rows: &DistVec<u32>, columns: &DistVec<u32>) ->
     permuted
 }
 
-pub fn transpose(size: usize) -> String {
+pub fn transpose(size: usize) -> (String, Duration) {
     let matrix = random_matrix(size);
-    let (rows, transposed) = (matrix.to_vec(), transposed(&matrix).to_vec());
+    let (transposed, elapsed) = timed(|| transposed(&matrix));
+    let (rows, transposed) = (matrix.to_vec(), transposed.to_vec());
     let mut expected = vec![Vec::new(); size];
     for (index, row) in (0..).zip(&rows) {
         row.iter().for_each(|column| expected[*column as usize].push(index));
     }
     assert!(transposed == expected, "each element is where it belongs");
-    format!("{} elements in {size} rows", rows.iter().map(Vec::len).sum::<usize>())
+    (format!("{} elements in {size} rows", rows.iter().map(Vec::len).sum::<usize>()), elapsed)
 }
 
-pub fn permute(size: usize) -> String {
+pub fn permute(size: usize) -> (String, Duration) {
     let (rows, columns) = (random_permutation(size, 1), random_permutation(size, 2));
     let matrix = random_matrix(size);
-    let permuted = permuted(&matrix, &rows, &columns).to_vec();
+    let (permuted, elapsed) = timed(|| permuted(&matrix, &rows, &columns));
+    let permuted = permuted.to_vec();
     let (matrix, rows, columns) = (matrix.to_vec(), rows.to_vec(), columns.to_vec());
     for (row, place) in matrix.iter().zip(rows) {
         let mut expected: Vec<_> = row.iter().map(|column| columns[*column as usize]).collect();
         expected.sort_unstable();
         assert!(permuted[place as usize] == expected, "row {place} has what it is to have");
     }
-    format!("{} elements in {size} rows", permuted.iter().map(Vec::len).sum::<usize>())
+    (format!("{} elements in {size} rows", permuted.iter().map(Vec::len).sum::<usize>()), elapsed)
 }

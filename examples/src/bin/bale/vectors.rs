@@ -1,11 +1,12 @@
 //! Histogram, index gather, and a random permutation.
 
-use crate::random;
+use crate::{random, timed};
 use gossamer::collections::{DistVec, Layout};
 use gossamer::{TeamMember, Workers};
+use std::time::Duration;
 
 /// Each worker counts as many random elements as there are.
-pub fn histogram(size: usize) -> String {
+pub fn histogram(size: usize) -> (String, Duration) {
     let counts = DistVec::filled(Layout::cyclic(size), 0_u32);
     let count = const {
         |member: &TeamMember, counts: DistVec<u32>| {
@@ -15,38 +16,42 @@ pub fn histogram(size: usize) -> String {
             updates.finish();
         }
     };
-    Workers::all().each_with(count, counts.clone());
+    let (_, elapsed) = timed(|| Workers::all().each_with(count, counts.clone()));
 
     let (workers, mut expected) = (Workers::all().trustees().len(), vec![0; size]);
     for worker in 0..workers {
         (0..size).for_each(|number| expected[random(worker, number, size)] += 1);
     }
     assert!(counts.to_vec() == expected, "each count is right");
-    format!("{} updates of {size} elements by {workers} workers", workers * size)
+    (format!("{} updates of {size} elements by {workers} workers", workers * size), elapsed)
 }
 
 /// Each worker looks up as many random elements as there are.
-pub fn gather(size: usize) -> String {
+pub fn gather(size: usize) -> (String, Duration) {
     let table = DistVec::from_fn(Layout::cyclic(size), const { |index| 3 * index as u64 + 1 });
     let look_up = const {
         |member: &TeamMember, table: DistVec<u64>| {
             let index = |number| random(member.index(), number, table.len());
-            let found = table.gather((0..table.len()).map(index));
+            member.barrier();
+            let (found, elapsed) = timed(|| table.gather((0..table.len()).map(index)));
             assert!((0..table.len()).map(index).eq(found.iter().map(|found| (*found as usize - 1) / 3)));
-            found.len()
+            (found.len(), elapsed)
         }
     };
-    let found: usize = Workers::all().each_with(look_up, table).into_iter().sum();
-    format!("{found} elements found where they are")
+    let found = Workers::all().each_with(look_up, table);
+    let slowest = found.iter().map(|(_, elapsed)| *elapsed).max().unwrap_or_default();
+    let found: usize = found.into_iter().map(|(found, _)| found).sum();
+    (format!("{found} elements found where they are"), slowest)
 }
 
-pub fn permutation(size: usize) -> String {
-    let permutation = random_permutation(size, 0).to_vec();
+pub fn permutation(size: usize) -> (String, Duration) {
+    let (permutation, elapsed) = timed(|| random_permutation(size, 0));
+    let permutation = permutation.to_vec();
     let mut sorted = permutation.clone();
     sorted.sort_unstable();
     assert!(sorted.into_iter().eq(0..size as u32), "each number is there once");
     let fixed = permutation.iter().enumerate().filter(|(index, number)| *index == **number as usize).count();
-    format!("{size} numbers, each once, {fixed} of them in their places")
+    (format!("{size} numbers, each once, {fixed} of them in their places"), elapsed)
 }
 
 /// Numbers are thrown at twice as many places, again and again until each has hit one that is free; then they stand closer.

@@ -4,16 +4,20 @@ mod chunks;
 mod closures;
 mod debug;
 mod entries;
+mod fold;
 mod hashing;
 mod keyed_updates;
+mod map;
 mod merges;
+mod parts;
 mod whole;
 
 pub use chunks::Chunks;
 pub use entries::Entries;
 pub use keyed_updates::KeyedUpdates;
 
-pub(in crate::collections) use whole::take_turn;
+pub(in crate::collections) use parts::OwnEntries;
+use whole::take_turn;
 
 use crate::collections::dist_map::hashing::Hashing;
 use crate::{Decoder, Encoder, Malformed, NoRef, Pending, Sharded, Trust, Trustee};
@@ -52,6 +56,7 @@ use std::hash::Hash;
 /// | many small changes | [`updates`](Self::updates); [`merges`](Self::merges), which combines those of equal keys | one for some thousands |
 /// | all entries, here | [`chunks`](Self::chunks), [`drain`](Self::drain) | one for some thousands |
 /// | each entry, where it is | [`par_for_each`](Self::par_for_each), [`retain`](Self::retain), [`map_all`](Self::map_all) | a few for each worker |
+/// | another map, or one value, of all | [`par_map`](Self::par_map), [`par_filter`](Self::par_filter), [`par_fold`](Self::par_fold), [`par_map_reduce`](Self::par_map_reduce) | two for each worker |
 ///
 /// One request for one entry carries its key, 8 bytes for the hash of it, and what the method hands over.
 ///

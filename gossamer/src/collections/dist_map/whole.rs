@@ -257,10 +257,7 @@ impl<K: 'static, V: 'static> DistMap<K, V> {
 }
 
 /// Goes from position to position for as long as a turn is, or to the end.
-pub(in crate::collections) fn take_turn(
-    mut position: u64,
-    mut visit: impl FnMut(u64) -> Option<u64>,
-) -> Option<u64> {
+pub(super) fn take_turn(mut position: u64, mut visit: impl FnMut(u64) -> Option<u64>) -> Option<u64> {
     let begun = Instant::now();
     loop {
         position = visit(position)?;

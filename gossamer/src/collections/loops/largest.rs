@@ -1,10 +1,9 @@
 //! The largest elements of a vector, and the entries of a map with the largest values.
 
-use crate::collections::dist_map::{Entries, take_turn};
-use crate::collections::exchange::joined;
+use crate::NoRef;
+use crate::collections::dist_map::OwnEntries;
 use crate::collections::parts::OwnPart;
 use crate::collections::{DistMap, DistVec};
-use crate::{NoRef, Trust, spawn_on_with, yield_now};
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
@@ -143,28 +142,15 @@ impl<K: NoRef + Clone, V: NoRef + Ord + Clone> DistMap<K, V> {
     #[must_use]
     pub fn par_largest(&self, count: usize) -> Vec<(K, V)> {
         let find = const {
-            |(entries, count): (Trust<Entries<K, V>>, usize)| {
-                let (mut largest, mut position) = (Largest::new(count), Some(0));
-                while let Some(at) = position {
-                    position = entries.apply_here(|entries| {
-                        take_turn(at, |position| {
-                            let (bucket, next) = entries.at_mut(position);
-                            for (key, value) in &*bucket {
-                                largest.offer(|least| value > least, || (value.clone(), key.clone()));
-                            }
-                            next
-                        })
-                    });
-                    yield_now();
-                }
+            |part: &OwnEntries<K, V>, count: usize| {
+                let mut largest = Largest::new(count);
+                part.for_each(|key, value| {
+                    largest.offer(|least| &*value > least, || (value.clone(), key.clone()));
+                });
                 largest.into_vec()
             }
         };
-        let mut fibers = Vec::new();
-        // Not `map`, whose closure would stand for the caller in the report of a panic.
-        for entries in self.parts() {
-            fibers.push(spawn_on_with(entries.trustee(), find, (entries.clone(), count)));
-        }
-        of_all(count, joined(fibers)).into_iter().map(|(value, key)| (key, value)).collect()
+        let found = self.on_parts_as_is(find, count);
+        of_all(count, found).into_iter().map(|(value, key)| (key, value)).collect()
     }
 }

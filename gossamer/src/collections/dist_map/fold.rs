@@ -1,0 +1,200 @@
+//! [`DistMap::par_fold`] and [`DistMap::par_map_reduce`]: all entries made one value.
+
+use crate::NoRef;
+use crate::collections::dist_map::DistMap;
+use crate::collections::dist_map::parts::OwnEntries;
+use crate::lane::operation::refuse_captures;
+use crate::trust::require_constant;
+use crate::wire::captured::Captured;
+
+impl<K: 'static, V: 'static> DistMap<K, V> {
+    /// Makes one value of the entries of each worker: of `initial` and the first a closure makes another, of that and the next the next, and so
+    /// on. Returns the last of each worker, in the order of [`trustees`](Self::trustees); what they are together is up to the caller.
+    ///
+    /// The entries are in no order.
+    ///
+    /// ```
+    /// use gossamer::collections::DistMap;
+    ///
+    /// #[gossamer::delegate]
+    /// fn above(balances: &DistMap<u64, i64>, least: i64) -> i64 {
+    ///     let sums = balances.par_fold(0, |sum, _, balance| sum + (balance - least).max(0));
+    ///     sums.into_iter().sum()
+    /// }
+    ///
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// let balances = DistMap::new();
+    /// [(1, 50), (2, -7), (3, 30)].map(|(account, balance)| balances.insert(account, balance));
+    /// assert_eq!(above(&balances, 20), 40);
+    /// # });
+    /// ```
+    ///
+    /// # Cost
+    /// As [`par_map`](Self::par_map); the value of each worker comes back.
+    ///
+    /// # Panics
+    /// As [`par_map`](Self::par_map).
+    #[track_caller]
+    pub fn par_fold<A: NoRef + Clone, F>(&self, initial: A, closure: F) -> Vec<A>
+    where
+        F: FnOnce(A, &K, &V) -> A + Send + Copy + 'static,
+    {
+        const { refuse_captures::<F>() };
+        let fold = move |before, key: &K, value: &V, ()| closure(before, key, value);
+        self.fold_around::<F, _, _, _>(initial, fold, ())
+    }
+
+    /// As [`par_fold`](Self::par_fold), with a clone of `arguments` for each entry.
+    ///
+    /// # Panics
+    /// As [`par_map`](Self::par_map).
+    #[track_caller]
+    pub fn par_fold_with<A: NoRef + Clone, C: NoRef + Clone, F>(
+        &self,
+        initial: A,
+        closure: F,
+        arguments: C,
+    ) -> Vec<A>
+    where
+        F: FnOnce(A, &K, &V, C) -> A + Send + Copy + 'static,
+    {
+        const { refuse_captures::<F>() };
+        self.fold_around::<F, _, _, _>(initial, closure, arguments)
+    }
+
+    /// As the macros write it (`trust::arguments_first`).
+    #[doc(hidden)]
+    #[track_caller]
+    pub fn __par_fold_with<A: NoRef + Clone, C: Captured + Clone, F>(
+        &self,
+        initial: A,
+        arguments: C,
+        closure: F,
+    ) -> Vec<A>
+    where
+        F: FnOnce(A, &K, &V, C) -> A + Send + Copy + 'static,
+    {
+        self.par_fold_with(initial, closure, arguments)
+    }
+
+    #[track_caller]
+    fn fold_around<N, A: NoRef + Clone, C: NoRef + Clone, F>(
+        &self,
+        initial: A,
+        closure: F,
+        arguments: C,
+    ) -> Vec<A>
+    where
+        F: FnOnce(A, &K, &V, C) -> A + Send + Copy + 'static,
+    {
+        let fold = move |part: &OwnEntries<K, V>, (initial, arguments): (A, C)| {
+            let mut folded = Some(initial);
+            part.for_each(|key, value| {
+                // It is missing only while the closure has it.
+                let before = folded.take();
+                folded = before.map(|before| closure(before, key, value, arguments.clone()));
+            });
+            folded
+        };
+        self.on_parts::<N, _, _, _>(fold, (initial, arguments)).into_iter().flatten().collect()
+    }
+
+    /// Makes a value of each key and its value by one closure, and one of all of these by another; `None` if there are no entries.
+    ///
+    /// The entries are in no order, so the second closure is to be associative and commutative. It captures nothing. A marked
+    /// function makes it a constant, as the first; elsewhere it goes to other nodes if it is written `const { |one, other| … }`, or is a plain
+    /// `fn`.
+    ///
+    /// ```
+    /// use gossamer::collections::DistMap;
+    ///
+    /// #[gossamer::delegate]
+    /// fn longest(names: &DistMap<u64, String>, least: usize) -> Option<usize> {
+    ///     names.par_map_reduce(|_, name| name.len().max(least), |one, other| one.max(other))
+    /// }
+    ///
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// let names = DistMap::new();
+    /// [(1, "Ada"), (2, "Grace")].map(|(number, name)| names.insert(number, name.to_owned()));
+    /// assert_eq!(longest(&names, 2), Some(5));
+    /// # });
+    /// ```
+    ///
+    /// # Cost
+    /// As [`par_fold`](Self::par_fold).
+    ///
+    /// # Panics
+    /// As [`par_map`](Self::par_map).
+    #[track_caller]
+    pub fn par_map_reduce<U: NoRef, F, R>(&self, map: F, reduce: R) -> Option<U>
+    where
+        F: FnOnce(&K, &V) -> U + Send + Copy + 'static,
+        R: FnOnce(U, U) -> U + Send + Copy + 'static,
+    {
+        const { refuse_captures::<F>() };
+        self.map_reduce_around::<F, _, _, _, _>(move |key, value, ()| map(key, value), (), reduce)
+    }
+
+    /// As [`par_map_reduce`](Self::par_map_reduce), with a clone of `arguments` for each entry.
+    ///
+    /// # Panics
+    /// As [`par_map`](Self::par_map).
+    #[track_caller]
+    pub fn par_map_reduce_with<C: NoRef + Clone, U: NoRef, F, R>(
+        &self,
+        map: F,
+        arguments: C,
+        reduce: R,
+    ) -> Option<U>
+    where
+        F: FnOnce(&K, &V, C) -> U + Send + Copy + 'static,
+        R: FnOnce(U, U) -> U + Send + Copy + 'static,
+    {
+        const { refuse_captures::<F>() };
+        self.map_reduce_around::<F, _, _, _, _>(map, arguments, reduce)
+    }
+
+    /// As the macros write it (`trust::arguments_first`).
+    #[doc(hidden)]
+    #[track_caller]
+    pub fn __par_map_reduce_with<C: Captured + Clone, U: NoRef, F, R>(
+        &self,
+        arguments: C,
+        map: F,
+        reduce: R,
+    ) -> Option<U>
+    where
+        F: FnOnce(&K, &V, C) -> U + Send + Copy + 'static,
+        R: FnOnce(U, U) -> U + Send + Copy + 'static,
+    {
+        self.par_map_reduce_with(map, arguments, reduce)
+    }
+
+    #[track_caller]
+    fn map_reduce_around<N, C: NoRef + Clone, U: NoRef, F, R>(
+        &self,
+        map: F,
+        arguments: C,
+        reduce: R,
+    ) -> Option<U>
+    where
+        F: FnOnce(&K, &V, C) -> U + Send + Copy + 'static,
+        R: FnOnce(U, U) -> U + Send + Copy + 'static,
+    {
+        const { refuse_captures::<R>() };
+        require_constant::<R>(self.parts().iter().map(|part| part.trustee()), "par_map_reduce");
+        let of_part = move |part: &OwnEntries<K, V>, arguments: C| {
+            let mut reduced: Option<U> = None;
+            part.for_each(|key, value| {
+                let mapped = map(key, value, arguments.clone());
+                reduced = Some(match reduced.take() {
+                    Some(before) => reduce(before, mapped),
+                    None => mapped,
+                });
+            });
+            reduced
+        };
+        let reduced = self.on_parts::<N, _, _, _>(of_part, arguments);
+        reduced.into_iter().flatten().reduce(|one, other| reduce(one, other))
+    }
+}

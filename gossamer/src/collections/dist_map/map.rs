@@ -1,0 +1,154 @@
+//! [`DistMap::par_map`] and [`DistMap::par_filter`]: a map made of another, where that is.
+
+use crate::collections::dist_map::hashing::Hashing;
+use crate::collections::dist_map::parts::OwnEntries;
+use crate::collections::dist_map::{DistMap, Entries};
+use crate::lane::operation::refuse_captures;
+use crate::wire::captured::Captured;
+use crate::{NoRef, Sharded, entrust};
+use std::hash::Hash;
+
+impl<K: Hash + Eq + Clone + 'static, V: 'static> DistMap<K, V> {
+    /// A map of the same keys, on the same workers, with what a closure returns for each key and its value.
+    ///
+    /// ```
+    /// use gossamer::collections::DistMap;
+    ///
+    /// #[gossamer::delegate]
+    /// fn scaled(prices: &DistMap<char, u64>, by: u64) -> DistMap<char, u64> {
+    ///     prices.par_map(|_, price| price * by)
+    /// }
+    ///
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// let prices = DistMap::new();
+    /// prices.insert('a', 3);
+    /// assert_eq!(scaled(&prices, 2).get('a'), Some(6));
+    /// # });
+    /// ```
+    ///
+    /// # Cost
+    /// A fiber on each worker: two requests each, of some tens of bytes and what the closure captures, which is cloned for each entry.
+    /// No entry travels. The fibers take turns as [`par_for_each`](Self::par_for_each), and meet entries as that does.
+    ///
+    /// # Panics
+    /// If the closure panics: the loop ends on the other workers, too ([Panics](Self#panics)).
+    #[track_caller]
+    pub fn par_map<U: 'static, F>(&self, closure: F) -> DistMap<K, U>
+    where
+        F: FnOnce(&K, &V) -> U + Send + Copy + 'static,
+    {
+        const { refuse_captures::<F>() };
+        self.made_of_each::<F, _, _, _>(move |key, value, ()| Some(closure(key, value)), ())
+    }
+
+    /// As [`par_map`](Self::par_map), with a clone of `arguments` for each entry.
+    ///
+    /// # Panics
+    /// As [`par_map`](Self::par_map).
+    #[track_caller]
+    pub fn par_map_with<C: NoRef + Clone, U: 'static, F>(&self, closure: F, arguments: C) -> DistMap<K, U>
+    where
+        F: FnOnce(&K, &V, C) -> U + Send + Copy + 'static,
+    {
+        const { refuse_captures::<F>() };
+        let make = move |key: &K, value: &V, arguments| Some(closure(key, value, arguments));
+        self.made_of_each::<F, _, _, _>(make, arguments)
+    }
+
+    /// As the macros write it (`trust::arguments_first`).
+    #[doc(hidden)]
+    #[track_caller]
+    pub fn __par_map_with<C: Captured + Clone, U: 'static, F>(
+        &self,
+        arguments: C,
+        closure: F,
+    ) -> DistMap<K, U>
+    where
+        F: FnOnce(&K, &V, C) -> U + Send + Copy + 'static,
+    {
+        self.par_map_with(closure, arguments)
+    }
+
+    /// A map, on the same workers, of clones of those entries for which a closure says so. What is to be removed from this one is a matter
+    /// of [`retain`](Self::retain).
+    ///
+    /// ```
+    /// use gossamer::collections::DistMap;
+    ///
+    /// #[gossamer::delegate]
+    /// fn frequent(counts: &DistMap<String, u64>, least: u64) -> DistMap<String, u64> {
+    ///     counts.par_filter(|_, count| *count >= least)
+    /// }
+    ///
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// let counts = DistMap::new();
+    /// [("the", 7), ("loom", 1)].map(|(word, count)| counts.insert(word.to_owned(), count));
+    /// let frequent = frequent(&counts, 2);
+    /// assert_eq!((frequent.len(), frequent.get("the".to_owned())), (1, Some(7)));
+    /// # });
+    /// ```
+    ///
+    /// # Cost
+    /// As [`par_map`](Self::par_map).
+    ///
+    /// # Panics
+    /// As [`par_map`](Self::par_map).
+    #[track_caller]
+    #[must_use]
+    pub fn par_filter<F>(&self, closure: F) -> Self
+    where
+        V: Clone,
+        F: FnOnce(&K, &V) -> bool + Send + Copy + 'static,
+    {
+        const { refuse_captures::<F>() };
+        let make = move |key: &K, value: &V, ()| closure(key, value).then(|| value.clone());
+        self.made_of_each::<F, _, _, _>(make, ())
+    }
+
+    /// As [`par_filter`](Self::par_filter), with a clone of `arguments` for each entry.
+    ///
+    /// # Panics
+    /// As [`par_map`](Self::par_map).
+    #[track_caller]
+    #[must_use]
+    pub fn par_filter_with<C: NoRef + Clone, F>(&self, closure: F, arguments: C) -> Self
+    where
+        V: Clone,
+        F: FnOnce(&K, &V, C) -> bool + Send + Copy + 'static,
+    {
+        const { refuse_captures::<F>() };
+        let make = move |key: &K, value: &V, arguments| closure(key, value, arguments).then(|| value.clone());
+        self.made_of_each::<F, _, _, _>(make, arguments)
+    }
+
+    /// As the macros write it (`trust::arguments_first`).
+    #[doc(hidden)]
+    #[track_caller]
+    #[must_use]
+    pub fn __par_filter_with<C: Captured + Clone, F>(&self, arguments: C, closure: F) -> Self
+    where
+        V: Clone,
+        F: FnOnce(&K, &V, C) -> bool + Send + Copy + 'static,
+    {
+        self.par_filter_with(closure, arguments)
+    }
+
+    /// A map with the same hash function, so that each key belongs where it is, of the values that a closure makes.
+    #[track_caller]
+    fn made_of_each<N, C: NoRef + Clone, U: 'static, F>(&self, make: F, arguments: C) -> DistMap<K, U>
+    where
+        F: FnOnce(&K, &V, C) -> Option<U> + Send + Copy + 'static,
+    {
+        let make = move |part: &OwnEntries<K, V>, (hashing, arguments): (Hashing, C)| {
+            let mut made = Entries::new(hashing);
+            part.for_each(|key, value| {
+                if let Some(value) = make(key, value, arguments.clone()) {
+                    made.entry(hashing.hash(key), key.clone(), value);
+                }
+            });
+            entrust(made)
+        };
+        let shards = self.on_parts::<N, _, _, _>(make, (self.hashing, arguments));
+        DistMap { shards: Sharded::of(shards), hashing: self.hashing }
+    }
+}
