@@ -6,6 +6,7 @@ use crate::rack::round::{Collective, CollectiveRound, Participants};
 use crate::rack::topology::{nodes, on_worker};
 use crate::trust::{refuse_while_unwinding, spawn_on_with};
 use crate::wire::captured::Captured;
+use crate::wire::encoder::Encoder;
 use crate::worker::nodes::rounds::NODES;
 use crate::worker::{Worker, with_worker};
 
@@ -121,6 +122,12 @@ fn meet<U: NoRef + Clone>(call: Collective, value: U, combine: impl FnMut(U, U) 
         };
         Leaving(CollectiveRound::new(participants, here.tree_of_nodes(), here.come_to_round(), call), call)
     });
+    if round.0.is_alone() {
+        // As with others, to whom it would have to go.
+        if let Err(refused) = Encoder::marshal(value.clone()) {
+            panic!("`{}`: {}", call.name, refused.into_refusal());
+        }
+    }
     match round.0.meet(value, combine) {
         Ok(result) => result,
         Err(why) => {

@@ -62,6 +62,11 @@ impl<F: Fn(&Worker, u32) -> usize> CollectiveRound<F> {
         Self { participants, tree, number, call, owed: Cell::new(all), due: Cell::new(all) }
     }
 
+    /// Whether there is nobody to bring anything to.
+    pub(super) fn is_alone(&self) -> bool {
+        self.tree.count == 1
+    }
+
     /// Up the tree and down again: what all have brought, combined in their order.
     ///
     /// # Errors
