@@ -1,0 +1,123 @@
+//! MULTI, EXEC, DISCARD, WATCH.
+
+use crate::commands::table::{ALL, AT_ONCE, Command, OUTSIDE};
+use crate::connection::Connection;
+use crate::protocol::number;
+use crate::protocol::refusal::{
+    ABORTED, DISCARD_ALONE, EXEC_ALONE, NESTED, NOT_INSIDE, Refusal, WATCH_INSIDE,
+};
+use crate::store::operation::Operation;
+
+/// Commands between MULTI and EXEC.
+#[derive(Default)]
+pub struct Queue {
+    commands: Vec<(&'static Command, Vec<Vec<u8>>)>,
+    /// One of them was refused.
+    is_broken: bool,
+}
+
+/// A key that is watched, and the number of its last change before.
+pub type Watched = (Vec<u8>, i64);
+
+pub fn multi(connection: &mut Connection, _: &[&[u8]]) {
+    if connection.queue.is_some() {
+        return connection.refuse(&NESTED);
+    }
+    connection.queue = Some(Queue::default());
+    connection.plan.reply().ok();
+}
+
+pub fn discard(connection: &mut Connection, _: &[&[u8]]) {
+    if connection.queue.take().is_none() {
+        return connection.refuse(&DISCARD_ALONE);
+    }
+    forget_watched(connection);
+    connection.plan.reply().ok();
+}
+
+pub fn watch(connection: &mut Connection, arguments: &[&[u8]]) {
+    if connection.queue.is_some() {
+        return connection.refuse(&WATCH_INSIDE);
+    }
+    for key in &arguments[1..] {
+        if connection.watched.iter().any(|(other, _)| other == key) {
+            continue;
+        }
+        let reply = connection.ask_now(Operation::Watch, key, &[key]);
+        let change = number::parse(&reply[1..reply.len() - 2]).unwrap_or(-1);
+        connection.watched.push((key.to_vec(), change));
+    }
+    connection.plan.reply().ok();
+}
+
+pub fn unwatch(connection: &mut Connection, _: &[&[u8]]) {
+    forget_watched(connection);
+    connection.plan.reply().ok();
+}
+
+pub fn forget_watched(connection: &mut Connection) {
+    for (key, _) in std::mem::take(&mut connection.watched) {
+        connection.ask_now(Operation::Unwatch, &key, &[&key]);
+    }
+}
+
+/// Keeps a command for EXEC, if there was a MULTI and it is not done at once; tells whether it was kept.
+pub fn queue(connection: &mut Connection, command: &'static Command, arguments: &[&[u8]]) -> bool {
+    let Some(queue) = connection.queue.as_mut().filter(|_| command.flags & AT_ONCE == 0) else {
+        return false;
+    };
+    if command.flags & OUTSIDE != 0 {
+        refuse(connection, &NOT_INSIDE);
+        return true;
+    }
+    queue.commands.push((command, arguments.iter().map(|argument| argument.to_vec()).collect()));
+    connection.plan.reply().simple("QUEUED");
+    true
+}
+
+/// Notes that a command was refused, so that none of those between MULTI and EXEC is done.
+pub fn note_refusal(connection: &mut Connection) {
+    if let Some(queue) = &mut connection.queue {
+        queue.is_broken = true;
+    }
+}
+
+pub fn exec(connection: &mut Connection, _: &[&[u8]]) {
+    let Some(queue) = connection.queue.take() else { return connection.refuse(&EXEC_ALONE) };
+    if queue.is_broken {
+        forget_watched(connection);
+        return connection.refuse(&ABORTED);
+    }
+    let commands: Vec<(_, Vec<&[u8]>)> = queue
+        .commands
+        .iter()
+        .map(|(command, own)| (*command, own.iter().map(Vec::as_slice).collect()))
+        .collect();
+    let watched = std::mem::take(&mut connection.watched);
+    let mut keys: Vec<&[u8]> = watched.iter().map(|(key, _)| key.as_slice()).collect();
+    commands.iter().for_each(|(command, arguments)| keys.extend(command.keys_of(arguments)));
+    let is_all = commands.iter().any(|(command, _)| command.has(ALL));
+    let hold = if is_all { connection.hold_every_shard() } else { connection.hold_all(&keys) };
+    let mut is_unchanged = true;
+    for (key, change) in &watched {
+        let reply = connection.ask_now(Operation::IsUnchanged, key, &[key, &number::text(*change)]);
+        is_unchanged &= reply == b":1\r\n";
+    }
+    connection.watched = watched;
+    forget_watched(connection);
+    if is_unchanged {
+        connection.plan.reply().array(commands.len());
+        for (command, arguments) in commands {
+            connection.execute(command, &arguments);
+        }
+    } else {
+        connection.plan.reply().null_array();
+    }
+    connection.let_go(hold);
+}
+
+/// What a refusal does between MULTI and EXEC.
+pub fn refuse(connection: &mut Connection, refusal: &Refusal) {
+    note_refusal(connection);
+    connection.refuse(refusal);
+}

@@ -1,0 +1,105 @@
+//! How commands ask shards.
+
+use crate::connection::Connection;
+use crate::connection::hold::Hold;
+use crate::store::Shard;
+use crate::store::batch::Batch;
+use crate::store::operation::Operation;
+use gossamer::Trust;
+use std::time::Duration;
+
+/// How long who is refused by a shard waits before it asks again.
+const WAIT: Duration = Duration::from_micros(50);
+
+impl Connection {
+    fn shard_of(&self, key: &[u8]) -> usize {
+        self.server.store.index_of(key)
+    }
+
+    /// Asks the shard of a key for a reply, which comes in its turn.
+    #[inline]
+    pub fn ask(&mut self, operation: Operation, key: &[u8], arguments: &[&[u8]]) {
+        let shard = self.server.store.index_of(key);
+        self.plan.ask(self.server.store.shards(), shard, operation, arguments);
+    }
+
+    pub fn ask_part(&mut self, operation: Operation, key: &[u8], arguments: &[&[u8]]) {
+        let shard = self.shard_of(key);
+        self.plan.ask_part(shard, operation, arguments);
+    }
+
+    /// Asks the shard of a key, behind all that was asked before, and waits for the reply.
+    pub fn ask_now(&mut self, operation: Operation, key: &[u8], arguments: &[&[u8]]) -> Vec<u8> {
+        let shard = self.shard_of(key);
+        self.ask_now_of(&[shard], operation, arguments).pop().unwrap_or_default()
+    }
+
+    /// As `ask_now`, of every shard.
+    pub fn ask_every_shard(&mut self, operation: Operation, arguments: &[&[u8]]) -> Vec<Vec<u8>> {
+        let shards: Vec<_> = (0..self.shards().len()).collect();
+        self.ask_now_of(&shards, operation, arguments)
+    }
+
+    pub fn ask_now_of(&mut self, of: &[usize], operation: Operation, arguments: &[&[u8]]) -> Vec<Vec<u8>> {
+        self.plan.run(self.server.store.shards(), true);
+        let ask = |shard: usize| {
+            let mut batch = Batch::default();
+            (batch.transaction, batch.is_resp3) = (self.plan.transaction, self.plan.is_resp3);
+            batch.push(operation, arguments, false);
+            self.shards()[shard].apply_with_async(Shard::serve, batch)
+        };
+        let pending: Vec<_> = of.iter().map(|shard| (*shard, ask(*shard))).collect();
+        let wait = |(shard, pending): (usize, gossamer::Pending<Batch>)| {
+            let mut batch = pending.wait();
+            while batch.is_refused {
+                gossamer::sleep(WAIT);
+                batch = self.shards()[shard].apply_with(Shard::serve, batch);
+            }
+            batch.replies(0, 1).to_vec()
+        };
+        pending.into_iter().map(wait).collect()
+    }
+
+    /// Holds the shards of some keys, if they are several and none is held.
+    pub fn hold(&mut self, keys: &[&[u8]]) -> Option<Hold> {
+        let shards = self.shards_of(keys);
+        if shards.len() < 2 { None } else { self.hold_these(shards) }
+    }
+
+    /// As `hold`, also if it is only one: for commands that ask it more than once.
+    pub fn hold_all(&mut self, keys: &[&[u8]]) -> Option<Hold> {
+        let shards = self.shards_of(keys);
+        self.hold_these(shards)
+    }
+
+    pub fn hold_every_shard(&mut self) -> Option<Hold> {
+        self.hold_these((0..self.shards().len()).collect())
+    }
+
+    fn shards_of(&self, keys: &[&[u8]]) -> Vec<usize> {
+        let mut shards: Vec<_> = keys.iter().map(|key| self.shard_of(key)).collect();
+        shards.sort_unstable();
+        shards.dedup();
+        shards
+    }
+
+    fn hold_these(&mut self, shards: Vec<usize>) -> Option<Hold> {
+        if self.plan.transaction != 0 || shards.is_empty() {
+            return None;
+        }
+        let shards: Vec<Trust<Shard>> =
+            shards.into_iter().map(|shard| self.shards()[shard].clone()).collect();
+        let hold = Hold::new(shards);
+        self.plan.transaction = hold.transaction;
+        Some(hold)
+    }
+
+    /// Has what was asked done, and releases the shards.
+    pub fn let_go(&mut self, hold: Option<Hold>) {
+        if let Some(hold) = hold {
+            self.plan.run(self.server.store.shards(), true);
+            self.plan.transaction = 0;
+            drop(hold);
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! Several shards for one transaction: what its commands do, others see all of or nothing.
+//!
+//! All of them are asked at once. If another transaction has one, those that were got are released, and they are asked for one after the
+//! other, in the order in which everybody asks: so two transactions never wait for each other. A shard that is held gives batches of
+//! others back, and who has sent them asks again. No connection reads from or writes to its client while it holds a shard.
+
+use crate::store::Shard;
+use gossamer::{Trust, Trustee};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+/// How long who does not get a shard waits before it asks again.
+const WAIT: Duration = Duration::from_micros(50);
+
+/// The shards of a transaction, until it is dropped.
+pub struct Hold {
+    shards: Vec<Trust<Shard>>,
+    pub transaction: u64,
+}
+
+impl Hold {
+    /// Waits until all of these are held; they are in ascending order of their places in the store.
+    pub fn new(shards: Vec<Trust<Shard>>) -> Self {
+        let mut hold = Self { shards: Vec::new(), transaction: new_transaction() };
+        let pending: Vec<_> =
+            shards.iter().map(|shard| shard.apply_with_async(Shard::hold, hold.transaction)).collect();
+        let mut is_held = true;
+        for (shard, pending) in shards.iter().zip(pending) {
+            if pending.wait() {
+                hold.shards.push(shard.clone());
+            } else {
+                is_held = false;
+            }
+        }
+        if !is_held {
+            hold.release();
+            for shard in shards {
+                while !shard.apply_with(Shard::hold, hold.transaction) {
+                    gossamer::sleep(WAIT);
+                }
+                hold.shards.push(shard);
+            }
+        }
+        hold
+    }
+
+    fn release(&mut self) {
+        for shard in self.shards.drain(..) {
+            shard.apply_with_then(Shard::release, self.transaction, |()| ());
+        }
+    }
+}
+
+impl Drop for Hold {
+    fn drop(&mut self) {
+        self.release();
+    }
+}
+
+/// A number that no other transaction of any node has, and not 0.
+fn new_transaction() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    // Relaxed: only that it is another number each time matters.
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    (Trustee::here().index() as u64 + 1) << 40 | number & ((1 << 40) - 1)
+}

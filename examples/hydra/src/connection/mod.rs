@@ -1,0 +1,239 @@
+//! One client: reads its requests, has them done, writes the replies.
+
+mod asking;
+pub mod hold;
+mod plan;
+mod reading;
+pub mod registry;
+mod stream;
+
+pub use stream::Stream;
+
+use crate::commands::table::{AT_ONCE, Command, FREE, HOLDS, Handler, command};
+use crate::commands::transactions::{self, Queue, Watched};
+use crate::protocol::parser::{Malformed, Parsed, Parser};
+use crate::protocol::refusal::{NO_AUTHENTICATION, Refusal, arity};
+use crate::server::Server;
+use crate::store::Shard;
+use gossamer::{Trust, Trustee};
+use plan::Plan;
+use reading::Input;
+use registry::Registered;
+use std::io;
+
+/// Replies that are gathered before they are written, about.
+const MOST_GATHERED: usize = 1 << 20;
+/// Arguments that need no allocation.
+const FEW: usize = 8;
+
+/// A client.
+pub struct Connection {
+    stream: Stream,
+    pub server: Server,
+    input: Input,
+    parser: Parser,
+    pub plan: Plan,
+    pub registered: Registered,
+    pub is_authenticated: bool,
+    /// Commands since MULTI.
+    pub queue: Option<Queue>,
+    pub watched: Vec<Watched>,
+    /// It ends once the replies are written.
+    pub is_ending: bool,
+}
+
+impl Connection {
+    /// Serves a client until it goes, or has to.
+    pub fn serve(stream: Stream, server: Server) {
+        let settings = server.settings.read();
+        let is_authenticated = settings.password.is_empty();
+        let peer = stream.peer();
+        let registered = Registered::new(peer, settings.most_clients);
+        drop(settings);
+        let mut stream = stream;
+        let Some(registered) = registered else {
+            // It may be gone already.
+            drop(stream.write_all(b"-ERR max number of clients reached\r\n"));
+            return;
+        };
+        let shards = server.shards();
+        let here = Trustee::here();
+        let here = shards.iter().position(|shard| shard.trustee() == here).unwrap_or(usize::MAX);
+        let plan = Plan::new(shards.len(), here);
+        let mut connection = Self {
+            stream,
+            server,
+            input: Input::default(),
+            parser: Parser::default(),
+            plan,
+            registered,
+            is_authenticated,
+            queue: None,
+            watched: Vec::new(),
+            is_ending: false,
+        };
+        // A client that is gone is no error of this server's.
+        drop(connection.run());
+    }
+
+    fn run(&mut self) -> io::Result<()> {
+        while !self.is_ending {
+            if self.input.read(&mut self.stream, &mut self.plan)? == 0 {
+                return Ok(());
+            }
+            self.serve_input()?;
+            self.answer()?;
+        }
+        self.stream.shutdown()
+    }
+
+    /// Does all commands that have come.
+    fn serve_input(&mut self) -> io::Result<()> {
+        let (input, mut parser) = (self.input.take(), std::mem::take(&mut self.parser));
+        let mut at = 0;
+        while !self.is_ending {
+            let limits = self.server.limits(self.is_authenticated);
+            match parser.parse(&input, at, limits) {
+                Ok(Parsed::Incomplete) => break,
+                Ok(Parsed::Request(end)) => {
+                    let count = parser.count();
+                    if count > FEW {
+                        let arguments: Vec<_> =
+                            (0..count).map(|index| parser.argument(&input, at, index)).collect();
+                        self.serve_request(&arguments)?;
+                        drop(arguments);
+                        parser.shrink();
+                    } else if count > 0 {
+                        let mut arguments = [&[][..]; FEW];
+                        for (index, argument) in arguments[..count].iter_mut().enumerate() {
+                            *argument = parser.argument(&input, at, index);
+                        }
+                        self.serve_request(&arguments[..count])?;
+                    }
+                    at = end;
+                    if self.plan.length() > MOST_GATHERED {
+                        self.answer()?;
+                    }
+                }
+                Err(Malformed(what)) => {
+                    self.plan.reply().error(format!("ERR Protocol error: {what}").as_bytes());
+                    self.is_ending = true;
+                }
+            }
+        }
+        self.parser = parser;
+        self.input.put_back(input, at);
+        Ok(())
+    }
+
+    #[inline]
+    fn serve_request(&mut self, arguments: &[&[u8]]) -> io::Result<()> {
+        let Some(command) = command(arguments[0]) else {
+            self.refuse_unknown(arguments);
+            return Ok(());
+        };
+        if !command.accepts(arguments.len()) {
+            transactions::refuse(self, &arity(command.name));
+        } else if !self.is_authenticated && !command.has(FREE) {
+            transactions::refuse(self, &NO_AUTHENTICATION);
+        } else if self.queue.is_some() && !command.has(AT_ONCE) {
+            transactions::queue(self, command, arguments);
+        } else {
+            if command.has(HOLDS) {
+                self.settle()?;
+            }
+            self.execute(command, arguments);
+        }
+        Ok(())
+    }
+
+    /// Has a command done.
+    #[inline]
+    pub fn execute(&mut self, command: &Command, arguments: &[&[u8]]) {
+        match command.handler {
+            Handler::Key(operation) => self.ask(operation, arguments[1], &arguments[1..]),
+            Handler::Sum(operation) if arguments.len() == 2 => {
+                self.ask(operation, arguments[1], &arguments[1..])
+            }
+            Handler::Sum(operation) => {
+                let keys = &arguments[1..];
+                let hold = self.hold(keys);
+                keys.iter().for_each(|key| self.ask_part(operation, key, &[key]));
+                self.plan.finish_sum(keys.len());
+                self.let_go(hold);
+            }
+            Handler::Own(own) => own(self, arguments),
+        }
+    }
+
+    /// Replies with an error.
+    #[cold]
+    pub fn refuse(&mut self, refusal: &Refusal) {
+        self.plan.reply().error(&refusal.0);
+    }
+
+    #[cold]
+    pub fn refuse_subcommand(&mut self, command: &str, subcommand: &[u8]) {
+        let name = String::from_utf8_lossy(&subcommand[..subcommand.len().min(128)]);
+        self.refuse(&Refusal::from(format!("ERR unknown subcommand '{name}'. Try {command} HELP.")));
+    }
+
+    /// Has everything done that was asked before.
+    pub fn finish_pending(&mut self) {
+        self.plan.run(self.server.store.shards(), true);
+    }
+
+    #[cold]
+    fn refuse_unknown(&mut self, arguments: &[&[u8]]) {
+        let name = &arguments[0][..arguments[0].len().min(128)];
+        let mut text = [b"ERR unknown command '", name, b"', with args beginning with: "].concat();
+        let mut room = 128_usize;
+        for argument in &arguments[1..] {
+            if room == 0 {
+                break;
+            }
+            let part = &argument[..argument.len().min(room)];
+            text.extend_from_slice(&[b"'", part, b"' "].concat());
+            room = room.saturating_sub(part.len() + 3);
+        }
+        transactions::note_refusal(self);
+        self.plan.reply().error(&text);
+    }
+
+    /// Has everything done that is under way, and writes the replies; those of many large values piece by piece.
+    fn answer(&mut self) -> io::Result<()> {
+        while !self.plan.is_done() {
+            self.plan.run(self.server.store.shards(), false);
+            if !self.plan.output.is_empty() {
+                self.stream.write_all(&self.plan.output)?;
+                self.plan.is_written();
+            }
+        }
+        if !self.plan.output.is_empty() {
+            self.stream.write_all(&self.plan.output)?;
+            self.plan.is_written();
+        }
+        Ok(())
+    }
+
+    /// Has everything done that is under way, before shards are held: whoever holds them must not wait for its client, so what there is
+    /// much of is written now.
+    fn settle(&mut self) -> io::Result<()> {
+        let is_settled = self.plan.is_settled() || self.plan.run(self.server.store.shards(), false);
+        if is_settled && self.plan.length() <= MOST_GATHERED { Ok(()) } else { self.answer() }
+    }
+
+    pub fn shards(&self) -> &[Trust<Shard>] {
+        self.server.store.shards()
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        for (key, _) in std::mem::take(&mut self.watched) {
+            let shard = self.server.store.shard(&key);
+            // Nobody waits in a destructor.
+            shard.apply_with_then(Shard::forget_watch, key, |()| ());
+        }
+    }
+}

@@ -1,0 +1,311 @@
+//! What the commands of one read have asked of which shards, and how their replies come into order.
+
+use crate::protocol::number;
+use crate::protocol::reply::Replies;
+use crate::store::Shard;
+use crate::store::batch::Batch;
+use crate::store::operation::Operation;
+use gossamer::{Pending, Trust};
+use std::time::Duration;
+
+/// How long a request to a shard that a transaction holds waits at first, and at most, before it asks again.
+const WAITS: [Duration; 2] = [Duration::from_micros(20), Duration::from_millis(1)];
+
+/// A buffer with more than this is given back at once.
+const MOST_KEPT: usize = 64 * 1024;
+
+/// A piece of the answer.
+enum Piece {
+    /// So many bytes of `text`.
+    Text(usize),
+    /// So many replies of a shard.
+    Replies(usize, usize),
+    /// The sum of integers: one of each of the next so many `parts`.
+    Sum(usize),
+    /// OK, or the first error, likewise.
+    All(usize),
+}
+
+/// Operations of commands that are under way, by shards.
+pub struct Plan {
+    /// The shard of this worker, if it has one.
+    here: usize,
+    batches: Vec<Batch>,
+    /// How many replies of each batch were merged.
+    merged: Vec<usize>,
+    pieces: Vec<Piece>,
+    /// Shards with a part in commands of several keys.
+    parts: Vec<usize>,
+    /// Replies that no shard has made, or the own one at once.
+    text: Vec<u8>,
+    text_merged: usize,
+    /// Requests under way.
+    sent: Vec<(usize, Pending<Batch>)>,
+    /// Where pieces come together.
+    pub output: Vec<u8>,
+    pub is_resp3: bool,
+    /// The transaction of this connection, or 0.
+    pub transaction: u64,
+}
+
+impl Plan {
+    pub fn new(shards: usize, here: usize) -> Self {
+        Self {
+            here,
+            batches: (0..shards).map(|_| Batch::default()).collect(),
+            merged: vec![0; shards],
+            pieces: Vec::new(),
+            parts: Vec::new(),
+            text: Vec::new(),
+            text_merged: 0,
+            sent: Vec::new(),
+            output: Vec::new(),
+            is_resp3: false,
+            transaction: 0,
+        }
+    }
+
+    /// Replies without a shard.
+    #[inline]
+    pub fn reply(&mut self) -> Replies<'_> {
+        Replies::new(&mut self.text, self.is_resp3)
+    }
+
+    /// Bytes of replies that wait to be written.
+    #[inline]
+    pub fn length(&self) -> usize {
+        self.text.len() + self.output.len()
+    }
+
+    #[inline]
+    fn close_text(&mut self) {
+        let length = self.text.len() - self.text_merged;
+        if length > 0 {
+            self.pieces.push(Piece::Text(length));
+            self.text_merged = self.text.len();
+        }
+    }
+
+    /// Asks one shard for one reply; the own one at once.
+    #[inline]
+    pub fn ask(&mut self, shards: &[Trust<Shard>], shard: usize, operation: Operation, arguments: &[&[u8]]) {
+        if shard == self.here && !self.batches[shard].is_pending() {
+            let (transaction, text, is_resp3) = (self.transaction, &mut self.text, self.is_resp3);
+            let is_served = shards[shard].apply_here(|shard| {
+                let is_free = !shard.is_held_by_another(transaction);
+                if is_free {
+                    shard.execute(operation, arguments, &mut Replies::new(text, is_resp3));
+                }
+                is_free
+            });
+            if is_served {
+                return;
+            }
+        }
+        self.close_text();
+        self.push(shard, operation, arguments, false);
+        match self.pieces.last_mut() {
+            Some(Piece::Replies(last, count)) if *last == shard => *count += 1,
+            _ => self.pieces.push(Piece::Replies(shard, 1)),
+        }
+    }
+
+    #[inline]
+    fn push(&mut self, shard: usize, operation: Operation, arguments: &[&[u8]], goes_on: bool) {
+        self.batches[shard].push(operation, arguments, goes_on);
+    }
+
+    /// Asks for a part of the reply to a command of several keys, which `finish_sum`, `finish_all` or `finish_each` follows.
+    pub fn ask_part(&mut self, shard: usize, operation: Operation, arguments: &[&[u8]]) {
+        self.push(shard, operation, arguments, true);
+        self.parts.push(shard);
+    }
+
+    /// The sum of the last so many parts.
+    pub fn finish_sum(&mut self, count: usize) {
+        self.close_text();
+        self.pieces.push(Piece::Sum(count));
+    }
+
+    pub fn finish_all(&mut self, count: usize) {
+        self.close_text();
+        self.pieces.push(Piece::All(count));
+    }
+
+    /// All of the last so many parts, one after the other.
+    pub fn finish_each(&mut self, count: usize) {
+        self.close_text();
+        for shard in self.parts.drain(self.parts.len() - count..) {
+            self.pieces.push(Piece::Replies(shard, 1));
+        }
+    }
+
+    /// Has all shards serve what they were asked, and puts the replies into `output`: all of them, if the plan is that of a transaction;
+    /// else until there are enough for one write. Tells whether that was all.
+    pub fn run(&mut self, shards: &[Trust<Shard>], is_whole: bool) -> bool {
+        if self.pieces.is_empty() && self.output.is_empty() {
+            // All of it was done at once.
+            std::mem::swap(&mut self.text, &mut self.output);
+            self.text_merged = 0;
+            return true;
+        }
+        self.close_text();
+        let mut wait = WAITS[0];
+        loop {
+            let is_refused = self.exchange(shards, is_whole);
+            if !is_refused {
+                let is_done = self.merge();
+                if is_done || !is_whole {
+                    return is_done;
+                }
+                continue;
+            }
+            gossamer::sleep(wait);
+            wait = (2 * wait).min(WAITS[1]);
+        }
+    }
+
+    /// Sends every shard its batch; true if one was held by another transaction.
+    fn exchange(&mut self, shards: &[Trust<Shard>], is_whole: bool) -> bool {
+        let (mut last, mut others) = (None, 0);
+        for (index, batch) in self.batches.iter_mut().enumerate() {
+            if batch.is_pending() {
+                (batch.transaction, batch.is_resp3, batch.is_whole) =
+                    (self.transaction, self.is_resp3, is_whole);
+                if index != self.here {
+                    (last, others) = (Some(index), others + 1);
+                }
+            }
+        }
+        let is_here = self.batches.get(self.here).is_some_and(Batch::is_pending);
+        let mut is_refused = false;
+        match last {
+            // The only one: waited for in place.
+            Some(index) if others == 1 && !is_here => {
+                let batch = std::mem::take(&mut self.batches[index]);
+                self.batches[index] = shards[index].apply_with(Shard::serve, batch);
+                is_refused = self.batches[index].is_refused;
+            }
+            _ => {
+                for (index, batch) in self.batches.iter_mut().enumerate() {
+                    if batch.is_pending() && index != self.here {
+                        let batch = std::mem::take(batch);
+                        self.sent.push((index, shards[index].apply_with_async(Shard::serve, batch)));
+                    }
+                }
+                if is_here {
+                    let batch = &mut self.batches[self.here];
+                    shards[self.here].apply_here(|shard| shard.serve_here(batch));
+                    is_refused = batch.is_refused;
+                }
+                for (index, pending) in self.sent.drain(..) {
+                    self.batches[index] = pending.wait();
+                    is_refused |= self.batches[index].is_refused;
+                }
+            }
+        }
+        is_refused
+    }
+
+    /// Puts pieces into the output whose replies are there; tells whether those are all.
+    fn merge(&mut self) -> bool {
+        let (mut done, mut parts, mut text) = (0, 0, 0);
+        while let Some(piece) = self.pieces.get_mut(done) {
+            match piece {
+                Piece::Text(length) => {
+                    self.output.extend_from_slice(&self.text[text..text + *length]);
+                    text += *length;
+                }
+                Piece::Replies(shard, count) => {
+                    let (batch, merged) = (&self.batches[*shard], &mut self.merged[*shard]);
+                    let ready = (*count).min(batch.count() - *merged);
+                    self.output.extend_from_slice(batch.replies(*merged, ready));
+                    *merged += ready;
+                    *count -= ready;
+                    if *count > 0 {
+                        break;
+                    }
+                }
+                Piece::Sum(count) | Piece::All(count) => {
+                    let (count, is_sum) = (*count, matches!(piece, Piece::Sum(_)));
+                    let shards = &self.parts[parts..parts + count];
+                    if !self.are_ready(shards) {
+                        break;
+                    }
+                    self.merge_parts(parts..parts + count, is_sum);
+                    parts += count;
+                }
+            }
+            done += 1;
+        }
+        self.pieces.drain(..done);
+        self.parts.drain(..parts);
+        self.text.drain(..text);
+        self.text_merged = self.text.len();
+        for (batch, merged) in self.batches.iter_mut().zip(&mut self.merged) {
+            if *merged > 0 && *merged == batch.count() {
+                *merged = 0;
+                if batch.is_pending() { batch.forget_replies() } else { batch.clear(MOST_KEPT) }
+            }
+        }
+        self.pieces.is_empty()
+    }
+
+    /// Whether each of these shards has replied as often as it is named.
+    fn are_ready(&self, shards: &[usize]) -> bool {
+        let is_ready = |shard: &usize| {
+            let named = shards.iter().filter(|other| *other == shard).count();
+            self.batches[*shard].count() - self.merged[*shard] >= named
+        };
+        // What is pending is behind what is not: so this is seldom more than one look.
+        shards.iter().all(|shard| !self.batches[*shard].is_pending()) || shards.iter().all(is_ready)
+    }
+
+    fn merge_parts(&mut self, parts: std::ops::Range<usize>, is_sum: bool) {
+        let (mut sum, mut error) = (0, None);
+        for &shard in &self.parts[parts] {
+            let merged = &mut self.merged[shard];
+            let reply = self.batches[shard].replies(*merged, 1);
+            *merged += 1;
+            match reply {
+                [b'-', ..] => error = error.or(Some(reply)),
+                [b':', number @ .., _, _] => sum += number::parse(number).unwrap_or(0),
+                _ => {}
+            }
+        }
+        match error {
+            Some(error) => self.output.extend_from_slice(error),
+            None if is_sum => Replies::new(&mut self.output, false).integer(sum),
+            None => Replies::new(&mut self.output, false).ok(),
+        }
+    }
+
+    /// Whether nothing is under way.
+    pub fn is_done(&self) -> bool {
+        self.pieces.is_empty() && self.text.is_empty()
+    }
+
+    /// Whether no shard has to reply.
+    pub fn is_settled(&self) -> bool {
+        self.pieces.is_empty()
+    }
+
+    /// Gives back the memory that nothing is in.
+    pub fn shrink(&mut self) {
+        self.batches.iter_mut().for_each(|batch| batch.clear(0));
+        self.pieces = Vec::new();
+        self.parts = Vec::new();
+        self.text = Vec::new();
+        self.output = Vec::new();
+    }
+
+    /// After a write: large buffers are given back at once.
+    #[inline]
+    pub fn is_written(&mut self) {
+        self.output.clear();
+        if self.output.capacity().max(self.text.capacity()) > MOST_KEPT {
+            self.output = Vec::new();
+            self.text.shrink_to_fit();
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! The clients of this process: how many there are, and what is known of each.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
+
+static COUNT: AtomicUsize = AtomicUsize::new(0);
+static NEXT: AtomicU64 = AtomicU64::new(1);
+/// What CLIENT LIST has. Locked when clients come, go, or change their names: never in the way of a request.
+static CLIENTS: Mutex<BTreeMap<u64, Client>> = Mutex::new(BTreeMap::new());
+
+struct Client {
+    peer: String,
+    name: String,
+    since: Instant,
+    is_resp3: bool,
+}
+
+/// A client that counts, until it is dropped.
+pub struct Registered {
+    pub id: u64,
+}
+
+/// How many there are.
+pub fn count() -> usize {
+    COUNT.load(Ordering::Relaxed)
+}
+
+fn with<U>(use_clients: impl FnOnce(&mut BTreeMap<u64, Client>) -> U) -> U {
+    // A panic in one of the few lines under this lock leaves nothing half done.
+    use_clients(&mut CLIENTS.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// A line for each client.
+pub fn list() -> String {
+    with(|clients| clients.iter().map(|(id, client)| client.line(*id)).collect())
+}
+
+impl Client {
+    fn line(&self, id: u64) -> String {
+        let Self { peer, name, since, is_resp3 } = self;
+        let (age, resp) = (since.elapsed().as_secs(), if *is_resp3 { 3 } else { 2 });
+        format!("id={id} addr={peer} name={name} age={age} db=0 resp={resp}\n")
+    }
+}
+
+impl Registered {
+    /// Unless there are as many as there may be.
+    pub fn new(peer: String, most: usize) -> Option<Self> {
+        // Relaxed: it is a count, and nothing else depends on it.
+        let is_counted = COUNT
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |count| (count < most).then_some(count + 1));
+        is_counted.ok()?;
+        let id = NEXT.fetch_add(1, Ordering::Relaxed);
+        let client = Client { peer, name: String::new(), since: Instant::now(), is_resp3: false };
+        with(|clients| clients.insert(id, client));
+        Some(Self { id })
+    }
+
+    fn change(&self, change: impl FnOnce(&mut Client)) {
+        with(|clients| clients.get_mut(&self.id).map_or((), change));
+    }
+
+    pub fn set_name(&self, name: String) {
+        self.change(|client| client.name = name);
+    }
+
+    pub fn name(&self) -> String {
+        with(|clients| clients.get(&self.id).map_or_else(String::new, |client| client.name.clone()))
+    }
+
+    pub fn set_resp3(&self, is_resp3: bool) {
+        self.change(|client| client.is_resp3 = is_resp3);
+    }
+
+    /// What CLIENT INFO has.
+    pub fn line(&self) -> String {
+        with(|clients| clients.get(&self.id).map_or_else(String::new, |client| client.line(self.id)))
+    }
+}
+
+impl Drop for Registered {
+    fn drop(&mut self) {
+        with(|clients| clients.remove(&self.id));
+        COUNT.fetch_sub(1, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,28 @@
+//! `hydra`, a key-value store that speaks redis's protocol: keys are spread over the workers of all nodes, and each client is served by
+//! the worker that has accepted it. `README.md` has what it can do.
+
+mod commands;
+mod connection;
+mod options;
+mod protocol;
+mod server;
+mod settings;
+mod snapshot;
+mod snapshot_file;
+mod store;
+
+use clap::Parser;
+use options::Options;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let options = Options::parse();
+    let (address, settings, config) = options.into_parts();
+    match gossamer::run(config, move || server::run(address, settings)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("hydra: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! The command line. Where redis has an option, this one has its name.
+
+use crate::settings::{Settings, size};
+use crate::store::eviction::Policy;
+use clap::Parser;
+use gossamer::Config;
+use std::net::{IpAddr, Ipv4Addr};
+
+/// A key-value store that speaks redis's protocol.
+#[derive(Parser)]
+#[command(version)]
+pub struct Options {
+    /// Port to listen at, on every worker of every node; 0 for any that is free
+    #[arg(long, short, default_value_t = 6379)]
+    port: u16,
+    /// Address to listen at
+    #[arg(long, default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST))]
+    bind: IpAddr,
+    /// Path of a Unix socket to listen at, on node 0
+    #[arg(long = "unixsocket", default_value = "")]
+    unix_socket: String,
+    /// Password that clients need
+    #[arg(long, default_value = "")]
+    requirepass: String,
+    /// Clients of one node at most
+    #[arg(long, default_value_t = 10_000)]
+    maxclients: usize,
+    /// Memory that keys may take on all nodes together, as 64mb; 0 for no limit
+    #[arg(long, default_value = "0", value_parser = parse_size)]
+    maxmemory: usize,
+    /// What goes when there is no more: noeviction, or allkeys- or volatile- with lru, lfu or random, or volatile-ttl
+    #[arg(long, default_value = "noeviction", value_parser = parse_policy)]
+    maxmemory_policy: Policy,
+    /// Directory of the snapshot, on node 0
+    #[arg(long, default_value = ".")]
+    dir: String,
+    /// Name of the snapshot
+    #[arg(long, default_value = "dump.hydra")]
+    dbfilename: String,
+    /// Workers; one for each processor unless it is given
+    #[arg(long)]
+    threads: Option<usize>,
+}
+
+fn parse_size(text: &str) -> Result<usize, String> {
+    size(text).ok_or_else(|| "not a size, such as 64mb".to_owned())
+}
+
+fn parse_policy(text: &str) -> Result<Policy, String> {
+    Policy::named(text).ok_or_else(|| "not a policy".to_owned())
+}
+
+impl Options {
+    pub fn into_parts(self) -> (IpAddr, Settings, Config) {
+        let settings = Settings {
+            port: self.port,
+            unix_socket: self.unix_socket,
+            password: self.requirepass,
+            most_clients: self.maxclients,
+            maxmemory: self.maxmemory,
+            policy: self.maxmemory_policy,
+            directory: self.dir,
+            file: self.dbfilename,
+            ..Settings::default()
+        };
+        let config = Config::default();
+        (self.bind, settings, self.threads.map_or(config.clone(), |threads| config.threads(threads)))
+    }
+}

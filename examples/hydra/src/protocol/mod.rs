@@ -1,0 +1,6 @@
+//! What clients and this server say to each other: RESP2 and RESP3.
+
+pub mod number;
+pub mod parser;
+pub mod refusal;
+pub mod reply;

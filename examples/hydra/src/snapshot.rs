@@ -1,0 +1,119 @@
+//! Snapshots: all keys as they were at one moment, in one file on the machine of node 0, which is replaced as a whole.
+
+use crate::connection::hold::Hold;
+use crate::server::Server;
+use crate::snapshot_file::{Reader, Writer};
+use crate::store::snapshot::{encode, entries};
+use crate::store::{Shard, now};
+use gossamer::{JoinHandle, Trustee, unblock};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Whether a snapshot is being made, and when the last one was.
+#[derive(Default)]
+pub struct Saves {
+    is_saving: bool,
+    /// In seconds since 1970.
+    last: u64,
+}
+
+impl Saves {
+    /// False if one is being made already.
+    pub fn begin(&mut self, (): ()) -> bool {
+        !std::mem::replace(&mut self.is_saving, true)
+    }
+
+    fn end(&mut self, is_saved: bool) {
+        self.is_saving = false;
+        if is_saved {
+            self.last = now() / 1000;
+        }
+    }
+
+    pub fn last(&mut self, (): ()) -> u64 {
+        self.last
+    }
+}
+
+/// Makes a snapshot, which has begun, on node 0.
+pub fn start(server: &Server) -> JoinHandle<Result<(), String>> {
+    gossamer::spawn_on_with(Trustee::all()[0], save, server.clone())
+}
+
+pub fn start_in_background(server: &Server) {
+    drop(gossamer::spawn_on_with(Trustee::all()[0], save_or_report, server.clone()));
+}
+
+fn save_or_report(server: Server) {
+    if let Err(error) = save(server) {
+        eprintln!("hydra: {error}");
+    }
+}
+
+fn path(server: &Server) -> PathBuf {
+    let settings = server.settings.read();
+    Path::new(&settings.directory).join(&settings.file)
+}
+
+fn save(server: Server) -> Result<(), String> {
+    let path = path(&server);
+    let outcome =
+        write(&server, &path).map_err(|error| format!("cannot save to {}: {error}", path.display()));
+    server.saves.apply_with(Saves::end, outcome.is_ok());
+    outcome
+}
+
+fn write(server: &Server, path: &Path) -> io::Result<()> {
+    let target = path.to_owned();
+    let mut writer = unblock(move || Writer::create(target))?;
+    // At one moment for all shards.
+    let hold = Hold::new(server.shards().to_vec());
+    server.store.map_all(Shard::begin_snapshot);
+    drop(hold);
+    let mut outcome = Ok(());
+    for shard in server.shards() {
+        while outcome.is_ok()
+            && let Some(chunk) = shard.apply_with(Shard::next_chunk, ())
+        {
+            (writer, outcome) = unblock(move || {
+                let written = writer.write(&chunk);
+                (writer, written)
+            });
+        }
+    }
+    if outcome.is_err() {
+        server.store.map_all(Shard::abandon_snapshot);
+    }
+    outcome?;
+    unblock(move || writer.finish())
+}
+
+/// Puts in the keys of the file, if there is one; tells how many.
+///
+/// # Errors
+/// If the file cannot be read, or is not what was written.
+pub fn load(server: &Server) -> io::Result<u64> {
+    let path = path(server);
+    let describe = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
+    let target = path.clone();
+    let Some(mut reader) = unblock(move || Reader::open(&target)).map_err(describe)? else { return Ok(0) };
+    let mut count = 0;
+    loop {
+        let read;
+        (reader, read) = unblock(move || {
+            let read = reader.read();
+            (reader, read)
+        });
+        let Some(chunk) = read.map_err(describe)? else { return Ok(count) };
+        let mut parts: Vec<Vec<u8>> = vec![Vec::new(); server.shards().len()];
+        for entry in entries(&chunk) {
+            let damaged = || describe(io::Error::new(io::ErrorKind::InvalidData, "an entry is cut off"));
+            let (key, value, expiry) = entry.ok_or_else(damaged)?;
+            encode((key, value, expiry), &mut parts[server.store.index_of(key)]);
+            count += 1;
+        }
+        for (shard, part) in server.shards().iter().zip(parts) {
+            shard.apply_with(Shard::load, part);
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! The file of a snapshot: chunks, each with its length and its checksum, and behind the last one how many there are.
+//!
+//! It is written beside its place and gets its name when all of it is on the disk: so there is always a whole one, the old or the new.
+
+use std::fs::{self, File};
+use std::io::{self, BufReader, ErrorKind, Read, Write};
+use std::path::{Path, PathBuf};
+
+const MAGIC: &[u8; 16] = b"hydra snapshot 1";
+/// A chunk has one segment of a shard at least, and so may be long; but not as long as this.
+const LONGEST_CHUNK: u64 = 1 << 40;
+
+pub struct Writer {
+    file: File,
+    written_to: PathBuf,
+    path: PathBuf,
+    count: u64,
+}
+
+impl Writer {
+    pub fn create(path: PathBuf) -> io::Result<Self> {
+        let mut name = path.file_name().unwrap_or_default().to_owned();
+        name.push(".tmp");
+        let written_to = path.with_file_name(name);
+        let mut file = File::create(&written_to)?;
+        file.write_all(MAGIC)?;
+        Ok(Self { file, written_to, path, count: 0 })
+    }
+
+    pub fn write(&mut self, chunk: &[u8]) -> io::Result<()> {
+        self.count += 1;
+        self.file.write_all(&(chunk.len() as u64).to_le_bytes())?;
+        self.file.write_all(&checksum(chunk).to_le_bytes())?;
+        self.file.write_all(chunk)
+    }
+
+    /// Puts the file in its place.
+    pub fn finish(mut self) -> io::Result<()> {
+        let count = self.count.to_le_bytes();
+        self.file.write_all(&0_u64.to_le_bytes())?;
+        self.file.write_all(&checksum(&count).to_le_bytes())?;
+        self.file.write_all(&count)?;
+        self.file.sync_all()?;
+        fs::rename(&self.written_to, &self.path)?;
+        let directory = self.path.parent().filter(|parent| !parent.as_os_str().is_empty());
+        File::open(directory.unwrap_or(Path::new(".")))?.sync_all()
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        // It is not there any more if it has got its name.
+        drop(fs::remove_file(&self.written_to));
+    }
+}
+
+pub struct Reader {
+    file: BufReader<File>,
+    count: u64,
+}
+
+impl Reader {
+    /// None if there is no file.
+    ///
+    /// # Errors
+    /// If it cannot be read, or is no snapshot.
+    pub fn open(path: &Path) -> io::Result<Option<Self>> {
+        let file = match File::open(path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            file => file?,
+        };
+        let mut reader = Self { file: BufReader::new(file), count: 0 };
+        let magic: [u8; 16] = reader.exactly()?;
+        if magic != *MAGIC {
+            return Err(damaged("this is no snapshot of hydra"));
+        }
+        Ok(Some(reader))
+    }
+
+    fn exactly<const N: usize>(&mut self) -> io::Result<[u8; N]> {
+        let mut bytes = [0; N];
+        self.file.read_exact(&mut bytes).map_err(cut_off)?;
+        Ok(bytes)
+    }
+
+    /// The next chunk; none at the end, if all were there.
+    pub fn read(&mut self) -> io::Result<Option<Vec<u8>>> {
+        let length = u64::from_le_bytes(self.exactly()?);
+        let expected = u64::from_le_bytes(self.exactly()?);
+        if length == 0 {
+            let count: [u8; 8] = self.exactly()?;
+            let is_whole = checksum(&count) == expected && u64::from_le_bytes(count) == self.count;
+            return if is_whole {
+                Ok(None)
+            } else {
+                Err(damaged("the end of the snapshot does not fit the rest"))
+            };
+        }
+        let mut chunk = Vec::new();
+        if length > LONGEST_CHUNK || (&mut self.file).take(length).read_to_end(&mut chunk)? as u64 != length {
+            return Err(cut_off(ErrorKind::UnexpectedEof.into()));
+        }
+        self.count += 1;
+        if checksum(&chunk) != expected {
+            return Err(damaged("the checksum of a chunk is wrong: the snapshot was changed or damaged"));
+        }
+        Ok(Some(chunk))
+    }
+}
+
+fn damaged(why: &str) -> io::Error {
+    io::Error::new(ErrorKind::InvalidData, why)
+}
+
+fn cut_off(error: io::Error) -> io::Error {
+    if error.kind() == ErrorKind::UnexpectedEof { damaged("the snapshot is cut off") } else { error }
+}
+
+/// CRC-64/XZ.
+fn checksum(bytes: &[u8]) -> u64 {
+    !bytes.iter().fold(!0, |crc, byte| crc >> 8 ^ TABLE[(crc as u8 ^ byte) as usize])
+}
+
+static TABLE: [u64; 256] = {
+    let mut table = [0; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        let mut crc = byte as u64;
+        let mut bit = 0;
+        while bit < 8 {
+            crc = if crc & 1 == 1 { crc >> 1 ^ 0xc96c_5795_d787_0f42 } else { crc >> 1 };
+            bit += 1;
+        }
+        table[byte] = crc;
+        byte += 1;
+    }
+    table
+};
+
+#[cfg(test)]
+mod tests {
+    use super::checksum;
+
+    #[test]
+    fn the_checksum_is_that_of_the_catalogue() {
+        assert_eq!(checksum(b"123456789"), 0x995d_c9bb_df19_39fa);
+    }
+}

@@ -1,0 +1,149 @@
+//! Operations for one shard that travel as one request, and their replies.
+
+use crate::protocol::reply::Replies;
+use crate::store::Shard;
+use crate::store::operation::Operation;
+use gossamer::NoRef;
+
+/// Operations with few arguments are called without an allocation.
+const FEW: usize = 8;
+/// A batch that has replied more is given back, so that its client takes that first.
+const ENOUGH_REPLIES: usize = 1 << 20;
+/// Marks an operation after which the same command goes on: nothing comes in between.
+const GOES_ON: u8 = 0x80;
+
+/// Operations and replies, each behind the other.
+#[derive(NoRef, Default)]
+pub struct Batch {
+    /// For each operation its code, how many arguments it has, and their lengths and bytes.
+    operations: Vec<u8>,
+    /// What was served of them.
+    served: usize,
+    replies: Vec<u8>,
+    /// Where each reply ends.
+    ends: Vec<usize>,
+    /// The transaction that this is part of, or 0.
+    pub transaction: u64,
+    pub is_resp3: bool,
+    /// Whether all of it is to be served, however long the replies.
+    pub is_whole: bool,
+    /// Whether the shard was held by another transaction.
+    pub is_refused: bool,
+}
+
+impl Batch {
+    #[inline]
+    pub fn push(&mut self, operation: Operation, arguments: &[&[u8]], goes_on: bool) {
+        let length: usize = arguments.iter().map(|argument| 4 + argument.len()).sum();
+        self.operations.reserve(2 + length);
+        self.operations.push(operation as u8 | if goes_on { GOES_ON } else { 0 });
+        // Whoever has more is refused for its syntax, which more would not change.
+        let arguments = &arguments[..arguments.len().min(usize::from(u8::MAX))];
+        self.operations.push(arguments.len() as u8);
+        for argument in arguments {
+            self.operations.extend_from_slice(&(argument.len() as u32).to_le_bytes());
+            self.operations.extend_from_slice(argument);
+        }
+    }
+
+    /// Whether there is something to serve.
+    #[inline]
+    pub fn is_pending(&self) -> bool {
+        self.served < self.operations.len()
+    }
+
+    /// How many replies there are.
+    pub fn count(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// The bytes of so many replies from one on.
+    #[inline]
+    pub fn replies(&self, from: usize, count: usize) -> &[u8] {
+        let end = |index: usize| index.checked_sub(1).map_or(0, |last| self.ends[last]);
+        &self.replies[end(from)..end(from + count)]
+    }
+
+    pub fn forget_replies(&mut self) {
+        self.replies.clear();
+        self.ends.clear();
+    }
+
+    /// As new, with the memory that it has, if that is not much.
+    pub fn clear(&mut self, most: usize) {
+        self.forget_replies();
+        self.operations.clear();
+        if self.operations.capacity().max(self.replies.capacity()).max(8 * self.ends.capacity()) > most {
+            *self = Self::default();
+        }
+        self.served = 0;
+    }
+
+    /// The next operation; whether its command goes on, its arguments, and where it ends.
+    #[inline]
+    fn next<'a>(&'a self, few: &mut [&'a [u8]; FEW], many: &mut Vec<&'a [u8]>) -> (u8, usize, usize) {
+        let (code, count) = (self.operations[self.served], usize::from(self.operations[self.served + 1]));
+        let mut at = self.served + 2;
+        let mut take = || {
+            let length = &self.operations[at..at + 4];
+            let length = u32::from_le_bytes([length[0], length[1], length[2], length[3]]) as usize;
+            at += 4 + length;
+            &self.operations[at - length..at]
+        };
+        if count <= FEW {
+            few[..count].iter_mut().for_each(|argument| *argument = take());
+        } else {
+            many.extend((0..count).map(|_| take()));
+        }
+        (code, count, at)
+    }
+}
+
+impl Shard {
+    /// Serves a batch: all of it, or as much as has enough replies; nothing if another transaction holds this shard.
+    pub fn serve(&mut self, mut batch: Batch) -> Batch {
+        self.serve_here(&mut batch);
+        batch
+    }
+
+    pub fn serve_here(&mut self, batch: &mut Batch) {
+        batch.is_refused = self.is_held_by_another(batch.transaction);
+        if batch.is_refused {
+            return;
+        }
+        let (mut replies, mut ends) = (std::mem::take(&mut batch.replies), std::mem::take(&mut batch.ends));
+        while batch.is_pending() {
+            let (mut few, mut many) = ([&[][..]; FEW], Vec::new());
+            let (code, count, next) = batch.next(&mut few, &mut many);
+            let arguments = if count <= FEW { &few[..count] } else { &many };
+            let operation = Operation::decode(code & !GOES_ON);
+            self.execute(operation, arguments, &mut Replies::new(&mut replies, batch.is_resp3));
+            ends.push(replies.len());
+            batch.served = next;
+            if replies.len() > ENOUGH_REPLIES && code & GOES_ON == 0 && !batch.is_whole {
+                break;
+            }
+        }
+        (batch.replies, batch.ends) = (replies, ends);
+    }
+
+    #[inline]
+    pub fn is_held_by_another(&self, transaction: u64) -> bool {
+        self.held_by != 0 && self.held_by != transaction
+    }
+
+    /// Has the shard serve this transaction only, if no other one has; tells whether it does.
+    pub fn hold(&mut self, transaction: u64) -> bool {
+        let is_free = !self.is_held_by_another(transaction);
+        if is_free {
+            self.held_by = transaction;
+        }
+        is_free
+    }
+
+    pub fn release(&mut self, transaction: u64) {
+        if self.held_by == transaction {
+            self.held_by = 0;
+        }
+    }
+}

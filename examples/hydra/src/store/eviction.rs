@@ -1,0 +1,165 @@
+//! What becomes of keys when there is no more memory: some of them are sampled, and the one that is worth least goes.
+
+use crate::store::table::Slot;
+use crate::store::{Shard, now};
+use gossamer::NoRef;
+use std::cell::Cell;
+
+/// How many keys are compared for one that goes, unless `maxmemory-samples` says otherwise.
+pub const SAMPLES: usize = 5;
+/// Minutes after which a counter of uses is lower by one.
+const DECAY_MINUTES: u32 = 1;
+/// The larger, the more uses a counter stands for.
+const LOGARITHM_FACTOR: f64 = 10.0;
+/// Where the counter of a new key begins.
+const FIRST_COUNTER: u32 = 5;
+
+/// `maxmemory-policy`.
+#[derive(NoRef, Clone, Copy, Debug, Default, PartialEq)]
+pub struct Policy {
+    pub order: Option<Order>,
+    /// Only keys that expire go.
+    pub is_volatile: bool,
+}
+
+/// Which key is worth least.
+#[derive(NoRef, Clone, Copy, Debug, PartialEq)]
+pub enum Order {
+    /// The one that was not used for longest.
+    Age,
+    /// The one that was used least often.
+    Frequency,
+    Random,
+    /// The one that expires first.
+    Expiry,
+}
+
+impl Policy {
+    const NAMES: [(&'static str, Option<Order>, bool); 8] = [
+        ("noeviction", None, false),
+        ("allkeys-lru", Some(Order::Age), false),
+        ("allkeys-lfu", Some(Order::Frequency), false),
+        ("allkeys-random", Some(Order::Random), false),
+        ("volatile-lru", Some(Order::Age), true),
+        ("volatile-lfu", Some(Order::Frequency), true),
+        ("volatile-random", Some(Order::Random), true),
+        ("volatile-ttl", Some(Order::Expiry), true),
+    ];
+
+    pub fn named(name: &str) -> Option<Self> {
+        let (_, order, is_volatile) =
+            Self::NAMES.into_iter().find(|(other, ..)| other.eq_ignore_ascii_case(name))?;
+        Some(Self { order, is_volatile })
+    }
+
+    pub fn name(self) -> &'static str {
+        let is_it =
+            |(_, order, is_volatile): &(_, _, _)| (*order, *is_volatile) == (self.order, self.is_volatile);
+        Self::NAMES.into_iter().find(is_it).map_or("noeviction", |(name, ..)| name)
+    }
+}
+
+/// How much memory a shard may take, and what goes when it has it.
+#[derive(NoRef, Clone, Default)]
+pub struct Eviction {
+    /// Bytes of this shard; 0 for no limit.
+    pub limit: usize,
+    pub policy: Policy,
+    pub samples: usize,
+}
+
+impl Shard {
+    pub fn set_eviction(&mut self, eviction: Eviction) {
+        self.eviction = eviction;
+    }
+
+    /// Removes keys until there is memory; false if that does not help.
+    #[cold]
+    pub fn make_room(&mut self) -> bool {
+        while self.table.memory() > self.eviction.limit {
+            let Some(slot) = self.eviction.policy.order.and_then(|order| self.worth_least(order)) else {
+                return false;
+            };
+            self.counts.evicted += 1;
+            self.remove(slot);
+        }
+        true
+    }
+
+    fn worth_least(&mut self, order: Order) -> Option<Slot> {
+        if order == Order::Expiry {
+            // They are in this order already.
+            return self.table.due(u64::MAX);
+        }
+        let is_volatile = self.eviction.policy.is_volatile;
+        let any = || if is_volatile { self.table.any_expiring(random()) } else { self.table.any(random()) };
+        let count = if order == Order::Random { 1 } else { self.eviction.samples.max(1) };
+        let samples = (0..count).map_while(|_| any());
+        samples.min_by_key(|slot| {
+            let entry = self.table.at(*slot);
+            match order {
+                Order::Age => u64::MAX - u64::from(seconds().wrapping_sub(entry.usage()) & 0xff_ffff),
+                Order::Frequency => u64::from(counter(entry.usage())),
+                Order::Random | Order::Expiry => 0,
+            }
+        })
+    }
+
+    /// Notes that a key was used, if that is asked for.
+    #[inline]
+    pub fn note_use(&mut self, slot: Slot) {
+        if self.eviction.limit != 0 {
+            self.note_use_for_policy(slot);
+        }
+    }
+
+    #[cold]
+    fn note_use_for_policy(&mut self, slot: Slot) {
+        let usage = match self.eviction.policy.order {
+            Some(Order::Age) => seconds(),
+            Some(Order::Frequency) => {
+                let before = self.table.at(slot).usage();
+                let counter = if before == 0 { FIRST_COUNTER } else { counter(before) };
+                minutes() << 8 | raised(counter)
+            }
+            _ => return,
+        };
+        self.table.set_usage(slot, usage);
+    }
+}
+
+fn seconds() -> u32 {
+    (now() / 1000) as u32 & 0xff_ffff
+}
+
+fn minutes() -> u32 {
+    (now() / 60_000) as u32 & 0xffff
+}
+
+/// The counter of uses, less what time has taken of it.
+fn counter(usage: u32) -> u32 {
+    let idle = minutes().wrapping_sub(usage >> 8) & 0xffff;
+    (usage & 0xff).saturating_sub(idle / DECAY_MINUTES)
+}
+
+/// After one more use: the higher the counter, the less likely it is raised.
+fn raised(counter: u32) -> u32 {
+    let above = counter.saturating_sub(FIRST_COUNTER);
+    let chance = 1.0 / (f64::from(above) * LOGARITHM_FACTOR + 1.0);
+    let is_raised = (random() >> 11) as f64 / (1_u64 << 53) as f64 <= chance;
+    (counter + u32::from(is_raised)).min(255)
+}
+
+/// A random number, good enough for samples (splitmix64).
+pub fn random() -> u64 {
+    thread_local! {
+        static STATE: Cell<u64> = const { Cell::new(0) };
+    }
+    let state = STATE.get();
+    let state = if state == 0 { now() ^ STATE.with(|cell| cell.as_ptr().addr() as u64) } else { state };
+    let state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    STATE.set(state);
+    let mixed = (state ^ state >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    mixed ^ mixed >> 31
+}

@@ -1,0 +1,112 @@
+//! When keys expire.
+
+use crate::protocol::number;
+use crate::protocol::refusal::{self, Refusal};
+use crate::protocol::reply::Replies;
+use crate::store::{Shard, now};
+
+/// How many expired keys are removed before others get a turn.
+const REMOVED_AT_ONCE: usize = 256;
+
+impl Shard {
+    pub fn expire(
+        &mut self,
+        arguments: &[&[u8]],
+        to: &mut Replies<'_>,
+        unit: i64,
+        is_relative: bool,
+        command: &str,
+    ) -> Result<(), Refusal> {
+        let conditions = Conditions::parse(&arguments[2..])?;
+        let time = number::parse(arguments[1]).ok_or(refusal::NO_INTEGER)?;
+        let (now, invalid) = (now() as i64, || refusal::expire_time(command));
+        let at = time.checked_mul(unit).ok_or_else(invalid)?;
+        let at = at.checked_add(if is_relative { now } else { 0 }).ok_or_else(invalid)?;
+        let slot = self.find(arguments[0]);
+        let slot = slot.filter(|slot| conditions.allow(self.table.at(*slot).expiry(), at));
+        match slot {
+            Some(slot) if at <= now => drop(self.remove(slot)),
+            Some(slot) => self.change(slot, |entry| entry.set_expiry(Some(at as u64))),
+            None => {}
+        }
+        to.integer(i64::from(slot.is_some()));
+        Ok(())
+    }
+
+    /// In a unit of milliseconds; from now on, or since 1970.
+    pub fn time_to_live(&mut self, key: &[u8], to: &mut Replies<'_>, unit: u64, is_relative: bool) {
+        let time = match self.find(key).map(|slot| self.table.at(slot).expiry()) {
+            None => -2,
+            Some(None) => -1,
+            Some(Some(at)) => {
+                let time = at.saturating_sub(if is_relative { now() } else { 0 });
+                (time.saturating_add(unit / 2) / unit) as i64
+            }
+        };
+        to.integer(time);
+    }
+
+    pub fn persist(&mut self, key: &[u8], to: &mut Replies<'_>) {
+        let slot = self.find(key).filter(|slot| self.table.at(*slot).expiry().is_some());
+        if let Some(slot) = slot {
+            self.change(slot, |entry| entry.set_expiry(None));
+        }
+        to.integer(i64::from(slot.is_some()));
+    }
+
+    /// Removes some of the keys that have expired; when to go on, in milliseconds since 1970, if there are more that expire.
+    pub fn remove_expired(&mut self) -> Option<u64> {
+        let now = now();
+        for _ in 0..REMOVED_AT_ONCE {
+            let Some(slot) = self.table.due(now) else { break };
+            self.counts.expired += 1;
+            self.remove(slot);
+        }
+        self.table.next_expiry()
+    }
+}
+
+/// NX, XX, GT and LT.
+#[derive(Default)]
+struct Conditions {
+    if_none: bool,
+    if_some: bool,
+    if_later: bool,
+    if_earlier: bool,
+}
+
+impl Conditions {
+    fn parse(arguments: &[&[u8]]) -> Result<Self, Refusal> {
+        let mut conditions = Self::default();
+        for argument in arguments {
+            let condition = match argument.to_ascii_uppercase().as_slice() {
+                b"NX" => &mut conditions.if_none,
+                b"XX" => &mut conditions.if_some,
+                b"GT" => &mut conditions.if_later,
+                b"LT" => &mut conditions.if_earlier,
+                _ => {
+                    return Err(
+                        format!("ERR Unsupported option {}", String::from_utf8_lossy(argument)).into()
+                    );
+                }
+            };
+            *condition = true;
+        }
+        if conditions.if_none && (conditions.if_some || conditions.if_later || conditions.if_earlier) {
+            return Err(refusal::CLASHING_CONDITIONS);
+        }
+        if conditions.if_later && conditions.if_earlier {
+            return Err(refusal::CLASHING_BOUNDS);
+        }
+        Ok(conditions)
+    }
+
+    /// A key that does not expire counts as one that expires last.
+    fn allow(&self, before: Option<u64>, at: i64) -> bool {
+        let before = before.map(|before| before as i64);
+        !(self.if_none && before.is_some()
+            || self.if_some && before.is_none()
+            || self.if_later && before.is_none_or(|before| at <= before)
+            || self.if_earlier && before.is_some_and(|before| at >= before))
+    }
+}

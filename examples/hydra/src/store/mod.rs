@@ -1,0 +1,131 @@
+//! The part of the store that one worker has.
+
+pub mod batch;
+mod counters;
+pub mod entry;
+pub mod eviction;
+mod expiry;
+pub mod glob;
+mod keys;
+pub mod operation;
+pub mod ranges;
+pub mod snapshot;
+mod strings;
+mod table;
+mod watches;
+
+use entry::Entry;
+use eviction::Eviction;
+use snapshot::Saving;
+use std::time::{SystemTime, UNIX_EPOCH};
+use table::{Slot, Table};
+use watches::Watches;
+
+/// The keys of one shard, and who waits for what of them.
+#[derive(Default)]
+pub struct Shard {
+    table: Table,
+    watches: Watches,
+    eviction: Eviction,
+    /// A snapshot that is being made.
+    saving: Option<Saving>,
+    /// The transaction that holds the shard, or 0.
+    held_by: u64,
+    counts: Counts,
+}
+
+/// What has happened so far.
+#[derive(Default)]
+struct Counts {
+    hits: u64,
+    misses: u64,
+    expired: u64,
+    evicted: u64,
+}
+
+/// What a shard tells of itself: for sums over all shards.
+pub const STATISTICS: [&str; 7] =
+    ["keys", "expires", "used_memory", "keyspace_hits", "keyspace_misses", "expired_keys", "evicted_keys"];
+
+/// Milliseconds since 1970.
+pub fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64)
+}
+
+impl Shard {
+    /// In the order of [`STATISTICS`].
+    pub fn statistics(&mut self) -> Vec<u64> {
+        let Counts { hits, misses, expired, evicted } = self.counts;
+        let (keys, expires) = (self.table.length() as u64, self.table.expiring() as u64);
+        vec![keys, expires, self.table.memory() as u64, hits, misses, expired, evicted]
+    }
+
+    /// A key that is there and has not expired.
+    #[inline]
+    fn find(&mut self, key: &[u8]) -> Option<Slot> {
+        let slot = self.table.find(key)?;
+        if self.table.at(slot).expiry().is_some_and(|expiry| expiry <= now()) {
+            self.counts.expired += 1;
+            self.remove(slot);
+            return None;
+        }
+        Some(slot)
+    }
+
+    /// As `find`, for a command that reads the value.
+    #[inline]
+    fn find_to_read(&mut self, key: &[u8]) -> Option<Slot> {
+        let found = self.find(key);
+        match found {
+            Some(slot) => {
+                self.counts.hits += 1;
+                self.note_use(slot);
+            }
+            None => self.counts.misses += 1,
+        }
+        found
+    }
+
+    /// Gives a key a value.
+    #[inline]
+    fn put(&mut self, slot: Option<Slot>, key: &[u8], value: &[u8], expiry: Option<u64>) {
+        match slot {
+            Some(slot) => self.change(slot, |entry| entry.replace(value, expiry)),
+            None => self.insert(Entry::new(key, value, expiry)),
+        }
+    }
+
+    /// Puts in a key that is not there.
+    fn insert(&mut self, entry: Entry) {
+        if let Some(saving) = &mut self.saving {
+            saving.before_change(&self.table, self.table.segment_of(entry.key()));
+        }
+        self.watches.note_change(entry.key());
+        let slot = self.table.insert(entry);
+        self.note_use(slot);
+    }
+
+    /// Changes a key's value or expiry.
+    #[inline]
+    fn change<U>(&mut self, slot: Slot, change: impl FnOnce(&mut Entry) -> U) -> U {
+        self.before_change(slot);
+        let changed = self.table.change(slot, change);
+        self.note_use(slot);
+        changed
+    }
+
+    fn remove(&mut self, slot: Slot) -> Entry {
+        self.before_change(slot);
+        self.table.remove(slot)
+    }
+
+    #[inline]
+    fn before_change(&mut self, slot: Slot) {
+        if let Some(saving) = &mut self.saving {
+            saving.before_change(&self.table, Table::segment_at(slot));
+        }
+        if !self.watches.is_empty() {
+            self.watches.note_change(self.table.at(slot).key());
+        }
+    }
+}

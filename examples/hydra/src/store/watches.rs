@@ -1,0 +1,80 @@
+//! Keys that clients watch: whether one was changed since.
+
+use crate::protocol::number;
+use crate::protocol::reply::Replies;
+use crate::store::Shard;
+use std::collections::HashMap;
+
+/// Only keys that somebody watches have an entry.
+#[derive(Default)]
+pub struct Watches {
+    keys: HashMap<Box<[u8]>, Watched>,
+    changes: i64,
+}
+
+struct Watched {
+    watchers: usize,
+    /// The number of the last change.
+    changed: i64,
+}
+
+impl Watches {
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.keys.is_empty()
+    }
+
+    pub fn note_change(&mut self, key: &[u8]) {
+        if let Some(watched) = self.keys.get_mut(key) {
+            self.changes += 1;
+            watched.changed = self.changes;
+        }
+    }
+}
+
+impl Shard {
+    /// Watches a key from now on; replies with the number of its last change.
+    pub fn watch(&mut self, key: &[u8], to: &mut Replies<'_>) {
+        // Not the expiry of a key that has expired already.
+        self.find(key);
+        let changes = self.watches.changes;
+        let watched =
+            self.watches.keys.entry(key.into()).or_insert(Watched { watchers: 0, changed: changes });
+        watched.watchers += 1;
+        to.integer(watched.changed);
+    }
+
+    /// Whether the last change of a watched key is still the one with this number.
+    pub fn is_unchanged(&mut self, arguments: &[&[u8]], to: &mut Replies<'_>) {
+        let &[key, change] = arguments else { return to.integer(0) };
+        self.find(key);
+        let changed = self.watches.keys.get(key).map(|watched| watched.changed);
+        to.integer(i64::from(changed.is_some() && changed == number::parse(change)));
+    }
+
+    pub fn unwatch(&mut self, key: &[u8], to: &mut Replies<'_>) {
+        self.forget_watch(key.to_vec());
+        to.ok();
+    }
+
+    /// A client watches a key no more.
+    pub fn forget_watch(&mut self, key: Vec<u8>) {
+        if let Some(watched) = self.watches.keys.get_mut(&*key) {
+            watched.watchers -= 1;
+            if watched.watchers == 0 {
+                self.watches.keys.remove(&*key);
+            }
+        }
+    }
+
+    pub fn flush(&mut self, to: &mut Replies<'_>) {
+        if let Some(saving) = &mut self.saving {
+            saving.take_all(&self.table);
+        }
+        let keys: Vec<_> =
+            self.watches.keys.keys().filter(|key| self.table.find(key).is_some()).cloned().collect();
+        keys.iter().for_each(|key| self.watches.note_change(key));
+        self.table.clear();
+        to.ok();
+    }
+}

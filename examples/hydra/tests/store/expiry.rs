@@ -1,0 +1,34 @@
+//! Keys that expire.
+
+use crate::servers::Server;
+
+#[test]
+fn keys_expire_when_they_are_asked_for_and_when_nobody_does() {
+    let server = Server::start(&[]);
+    let mut client = server.client();
+    for number in 0..1000 {
+        client.say(&format!("SET key:{number} 1 PX 50"));
+    }
+    client.say("SET stays 1");
+    client.say("SET later 1 EX 1000");
+    while client.say("GET key:999") != "$-1\r\n" {}
+    // DBSIZE counts what is there, expired or not.
+    while client.say("DBSIZE") != ":2\r\n" {}
+    assert!(client.say("INFO stats").contains("expired_keys:1000\r\n"));
+    assert!(client.say("INFO keyspace").contains("db0:keys=2,expires=1,"));
+    assert_eq!(client.say("EXPIRE later 0"), ":1\r\n");
+    assert_eq!(client.say("KEYS *"), "*1\r\n$5\r\nstays\r\n");
+}
+
+#[test]
+fn a_key_that_gets_a_new_time_again_and_again_takes_no_more_memory() {
+    let server = Server::start(&[]);
+    let mut client = server.client();
+    let memory = |info: String| {
+        info.split("used_memory:").nth(1).unwrap().split("\r\n").next().unwrap().parse::<u64>().unwrap()
+    };
+    (0..10_000).for_each(|_| client.send(b"SET a 1 EX 1000\r\n"));
+    (0..10_000).for_each(|_| assert_eq!(client.hear(), b"+OK\r\n"));
+    let used = memory(client.say("INFO memory"));
+    assert!(used < 10_000, "{used} bytes");
+}

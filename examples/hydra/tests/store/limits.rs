@@ -1,0 +1,107 @@
+//! Clients that ask too much.
+
+use crate::client::request;
+use crate::servers::Server;
+
+#[test]
+fn a_client_that_does_not_read_is_held_back_and_stalls_nobody() {
+    let server = Server::start(&[]);
+    let mut client = server.client();
+    let value = vec![b'v'; 4 << 20];
+    for key in ["a", "b", "c"] {
+        client.ask(&[b"SET", key.as_bytes(), &value]);
+    }
+    let mut slow = server.client();
+    // 1.2 GB of replies.
+    let requests: Vec<u8> =
+        (0..100).flat_map(|_| ["a", "b", "c"]).flat_map(|key| request(&[b"GET", key.as_bytes()])).collect();
+    slow.send(&requests);
+    for number in 0..200 {
+        assert_eq!(client.say("INCR count"), format!(":{}\r\n", number + 1));
+    }
+    assert_eq!(client.say("MSET a 1 b 2 c 3"), "+OK\r\n");
+    let memory = server.resident_memory();
+    assert!(memory < 300 << 20, "{memory} bytes");
+    let replies: Vec<_> = (0..300).map(|_| slow.hear().len()).collect();
+    assert!(replies.iter().all(|length| *length > value.len() || *length == 7), "{replies:?}");
+}
+
+#[test]
+fn no_more_clients_come_in_than_may() {
+    let server = Server::start(&["--maxclients", "3"]);
+    let mut clients: Vec<_> = (0..3).map(|_| server.client()).collect();
+    clients.iter_mut().for_each(|client| assert_eq!(client.say("PING"), "+PONG\r\n"));
+    assert_eq!(server.client().hear_to_the_end(), b"-ERR max number of clients reached\r\n");
+    assert_eq!(clients.pop().unwrap().say("QUIT"), "+OK\r\n");
+    while !server.client().is_served() {}
+}
+
+#[test]
+fn who_has_no_password_can_do_and_send_little() {
+    let server = Server::start(&["--requirepass", "secret"]);
+    let mut client = server.client();
+    assert_eq!(client.say("GET a"), "-NOAUTH Authentication required.\r\n");
+    assert_eq!(
+        client.say("AUTH wrong"),
+        "-WRONGPASS invalid username-password pair or user is disabled.\r\n"
+    );
+    assert_eq!(client.say("AUTH secret"), "+OK\r\n");
+    assert_eq!(client.say("GET a"), "$-1\r\n");
+    assert!(server.client().say("HELLO 3 AUTH default secret").starts_with("%7\r\n"));
+    assert!(server.client().say("HELLO 3").starts_with("-NOAUTH HELLO must be called"));
+    let mut client = server.client();
+    client.send(b"*11\r\n");
+    assert_eq!(client.hear(), b"-ERR Protocol error: unauthenticated multibulk length\r\n");
+    let mut client = server.client();
+    client.send(b"*2\r\n$20000\r\n");
+    assert_eq!(client.hear(), b"-ERR Protocol error: unauthenticated bulk length\r\n");
+}
+
+#[test]
+fn memory_of_large_requests_and_of_clients_is_given_back() {
+    let server = Server::start(&[]);
+    server.client().say("PING");
+    let before = server.resident_memory();
+    let mut clients: Vec<_> = (0..200).map(|_| server.client()).collect();
+    let value = vec![b'v'; 1 << 20];
+    for client in &mut clients {
+        client.ask(&[b"SET", b"key", &value]);
+        client.say("GET key");
+    }
+    assert_eq!(clients[0].say("DEL key"), ":1\r\n");
+    let after = server.resident_memory();
+    // 200 clients that keep what they had would have 400 MB.
+    assert!(after < before + (64 << 20), "{before} bytes before, {after} after");
+}
+
+#[test]
+fn keys_go_by_their_policy_when_memory_is_short_or_writes_are_refused() {
+    let server = Server::start(&["--maxmemory", "2mb"]);
+    let mut client = server.client();
+    let value = [b'v'; 500];
+    let set = |client: &mut crate::client::Client, key: &str| client.ask(&[b"SET", key.as_bytes(), &value]);
+    let refused = b"-OOM command not allowed when used memory > 'maxmemory'.\r\n";
+    let first = (0..10_000).find(|number| set(&mut client, &format!("key:{number}")) == refused);
+    assert!(first.is_some_and(|first| first > 1000), "{first:?}");
+    assert_eq!(client.say("DEL key:0"), ":1\r\n", "what takes no memory goes on");
+    for policy in ["allkeys-lru", "allkeys-lfu", "allkeys-random"] {
+        assert_eq!(client.say(&format!("CONFIG SET maxmemory-policy {policy}")), "+OK\r\n");
+        (0..3000).for_each(|number| assert_eq!(set(&mut client, &format!("{policy}:{number}")), b"+OK\r\n"));
+    }
+    for policy in ["volatile-ttl", "volatile-lru", "volatile-lfu", "volatile-random"] {
+        client.say("FLUSHALL");
+        client.say(&format!("CONFIG SET maxmemory-policy {policy}"));
+        (0..200).for_each(|number| assert_eq!(set(&mut client, &format!("stays:{number}")), b"+OK\r\n"));
+        for number in 0..6000 {
+            let time = (10_000 + number).to_string();
+            let key = format!("goes:{number}");
+            assert_eq!(client.ask(&[b"SET", key.as_bytes(), &value, b"EX", time.as_bytes()]), b"+OK\r\n");
+        }
+        let stay =
+            (0..200).filter(|number| client.say(&format!("EXISTS stays:{number}")) == ":1\r\n").count();
+        assert_eq!(stay, 200, "of {policy}");
+        if policy == "volatile-ttl" {
+            assert_eq!(client.say("EXISTS goes:0 goes:1 goes:2"), ":0\r\n", "the first to expire go first");
+        }
+    }
+}

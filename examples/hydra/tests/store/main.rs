@@ -1,0 +1,12 @@
+//! Runs hydra as its users do, with clients that speak to it byte by byte.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
+
+mod client;
+mod commands;
+mod expiry;
+mod limits;
+mod program;
+mod redis;
+mod servers;
+mod several;
+mod snapshots;

@@ -1,0 +1,100 @@
+//! The same commands, the same bytes in reply: as recorded from redis, and beside redis itself where it is installed.
+
+use crate::client::{Client, request};
+use crate::program;
+use crate::servers::{Directory, Server};
+
+/// Whether two replies are as alike as they can be.
+fn are_alike(command: &str, ours: &str, expected: &str) -> bool {
+    let seconds = |reply: &str| reply.strip_prefix(':')?.split('\\').next()?.parse::<i64>().ok();
+    match (seconds(ours), seconds(expected)) {
+        // Time goes by between the one and the other.
+        (Some(ours), Some(expected)) if command.starts_with("TTL") && expected > 0 => {
+            (ours - expected).abs() <= 30
+        }
+        // It has the number of the client.
+        _ if command.starts_with("HELLO 3") => ours.split("id").next() == expected.split("id").next(),
+        _ => ours == expected,
+    }
+}
+
+/// The replies to commands that are sent in one piece.
+fn replies(client: &mut Client, commands: &[String]) -> Vec<String> {
+    let requests = commands
+        .iter()
+        .flat_map(|command| request(&command.split(' ').map(str::as_bytes).collect::<Vec<_>>()));
+    client.send(&requests.collect::<Vec<_>>());
+    commands.iter().map(|_| client.hear().escape_ascii().to_string()).collect()
+}
+
+#[track_caller]
+fn assert_alike(commands: &[String], ours: &[String], expected: &[String]) {
+    for (at, command) in commands.iter().enumerate() {
+        assert!(
+            are_alike(command, &ours[at], &expected[at]),
+            "{command:?}, number {at}: {} and not {}, after {:?}",
+            ours[at],
+            expected[at],
+            &commands[at.saturating_sub(12)..at]
+        );
+    }
+}
+
+#[test]
+fn replies_are_those_that_were_recorded_from_redis() {
+    let server = Server::start(&[]);
+    let commands = program::fixed();
+    assert!(commands.len() > 250);
+    let expected: Vec<_> = program::RECORDED
+        .lines()
+        .filter_map(|line| line.split_once(" -> "))
+        .map(|(_, reply)| reply.to_owned())
+        .collect();
+    let ours = replies(&mut server.client(), &commands);
+    assert_alike(&commands, &ours, &expected);
+}
+
+#[test]
+fn random_programs_get_the_replies_that_redis_gives() {
+    let directory = Directory::new();
+    let Some(redis) = Server::start_redis(&directory) else {
+        eprintln!("redis-server is not installed: nothing to compare with");
+        return;
+    };
+    let server = Server::start(&[]);
+    for seed in 0..20 {
+        let mut commands = program::random(seed, 1000);
+        commands.insert(0, "FLUSHALL".to_owned());
+        let expected = replies(&mut redis.client(), &commands);
+        let ours = replies(&mut server.client(), &commands);
+        assert_alike(&commands, &ours, &expected);
+    }
+}
+
+#[test]
+fn what_is_no_request_gets_redis_s_words_and_ends_its_connection_only() {
+    let server = Server::start(&[]);
+    let directory = Directory::new();
+    let redis = Server::start_redis(&directory);
+    let mut other = server.client();
+    let long = vec![b'a'; 70_000];
+    let cases: [(&[u8], &str); 9] = [
+        (b"*abc\r\n", "-ERR Protocol error: invalid multibulk length\r\n"),
+        (b"*3000000000\r\n", "-ERR Protocol error: invalid multibulk length\r\n"),
+        (b"*1\r\nabc\r\n", "-ERR Protocol error: expected '$', got 'a'\r\n"),
+        (b"*1\r\n$-1\r\n", "-ERR Protocol error: invalid bulk length\r\n"),
+        (b"*1\r\n$536870913\r\n", "-ERR Protocol error: invalid bulk length\r\n"),
+        (b"*1\r\n$+3\r\n", "-ERR Protocol error: invalid bulk length\r\n"),
+        (b"SET a \"b\r\n", "-ERR Protocol error: unbalanced quotes in request\r\n"),
+        (&long, "-ERR Protocol error: too big inline request\r\n"),
+        (b"PING\r\n*1\r\n:4\r\n", "+PONG\r\n-ERR Protocol error: expected '$', got ':'\r\n"),
+    ];
+    for (bytes, expected) in cases {
+        for server in [Some(&server), redis.as_ref()].into_iter().flatten() {
+            let mut client = server.client();
+            client.send(bytes);
+            assert_eq!(String::from_utf8_lossy(&client.hear_to_the_end()), expected);
+        }
+        assert_eq!(other.say("PING"), "+PONG\r\n");
+    }
+}

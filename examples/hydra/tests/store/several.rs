@@ -1,0 +1,116 @@
+//! Keys that one command or transaction names together, while others change them.
+
+use crate::client::Client;
+use crate::servers::Server;
+use std::thread;
+
+/// Enough keys that every shard has some.
+const KEYS: usize = 8;
+
+fn set_all(value: usize) -> String {
+    (0..KEYS).fold("MSET".to_owned(), |command, key| format!("{command} key:{key} {value}"))
+}
+
+fn get_all() -> String {
+    (0..KEYS).fold("MGET".to_owned(), |command, key| format!("{command} key:{key}"))
+}
+
+/// The one value that all keys have.
+#[track_caller]
+fn common_value(reply: &str) -> &str {
+    let values: Vec<_> = reply.split("\r\n").skip(2).step_by(2).take(KEYS).collect();
+    assert!(values.len() == KEYS && values.iter().all(|value| *value == values[0]), "all or none: {reply:?}");
+    values[0]
+}
+
+#[test]
+fn several_keys_are_set_and_read_at_one_moment() {
+    let server = Server::start(&[]);
+    server.client().say(&set_all(0));
+    thread::scope(|scope| {
+        for writer in 0..3 {
+            let mut client = server.client();
+            scope.spawn(move || {
+                (0..100).for_each(|round| assert_eq!(client.say(&set_all(writer * 1000 + round)), "+OK\r\n"));
+            });
+        }
+        let mut client = server.client();
+        scope.spawn(move || (0..200).for_each(|_| drop(common_value(&client.say(&get_all())).to_owned())));
+    });
+}
+
+#[test]
+fn what_is_between_multi_and_exec_is_done_at_one_moment() {
+    let server = Server::start(&[]);
+    server.client().say(&set_all(0));
+    let increments = (0..KEYS)
+        .fold("MULTI\r\n".to_owned(), |lines, key| format!("{lines}INCR key:{key}\r\n"))
+        + "EXEC\r\n";
+    thread::scope(|scope| {
+        for _ in 0..3 {
+            let (mut client, increments) = (server.client(), &increments);
+            scope.spawn(move || {
+                for _ in 0..50 {
+                    client.send(increments.as_bytes());
+                    let replies: Vec<_> = (0..KEYS + 2).map(|_| client.hear()).collect();
+                    assert!(replies[KEYS + 1].starts_with(b"*8\r\n:"), "{replies:?}");
+                }
+            });
+        }
+        let mut client = server.client();
+        scope.spawn(move || (0..150).for_each(|_| drop(common_value(&client.say(&get_all())).to_owned())));
+    });
+    assert_eq!(common_value(&server.client().say(&get_all())), "150");
+}
+
+#[test]
+fn exec_does_nothing_if_a_watched_key_was_changed_by_anybody() {
+    let server = Server::start(&[]);
+    let (mut client, mut other) = (server.client(), server.client());
+    for change in ["SET w 1", "DEL w", "APPEND w x", "EXPIRE w 100", "MSET w 1 v 2", "RENAME v w", "FLUSHALL"]
+    {
+        other.say("MSET w 0 v 0");
+        assert_eq!(client.say("WATCH other w"), "+OK\r\n");
+        other.say(change);
+        assert_eq!(client.say("MULTI") + &client.say("SET w mine"), "+OK\r\n+QUEUED\r\n");
+        assert_eq!(client.say("EXEC"), "*-1\r\n", "after {change}");
+        assert_eq!(
+            client.say("WATCH w") + &client.say("MULTI") + &client.say("SET w mine"),
+            "+OK\r\n+OK\r\n+QUEUED\r\n"
+        );
+        other.say("GET w");
+        assert_eq!(client.say("EXEC"), "*1\r\n+OK\r\n");
+    }
+}
+
+#[test]
+fn counters_by_watch_and_exec_lose_nothing() {
+    let server = Server::start(&[]);
+    let add = |mut client: Client| {
+        let mut done = 0;
+        while done < 30 {
+            client.say("WATCH count");
+            let reply = client.say("GET count");
+            let count: u64 = reply.split("\r\n").nth(1).and_then(|count| count.parse().ok()).unwrap_or(0);
+            client.say("MULTI");
+            client.say(&format!("SET count {}", count + 1));
+            done += usize::from(client.say("EXEC") == "*1\r\n+OK\r\n");
+        }
+    };
+    thread::scope(|scope| (0..3).for_each(|_| drop(scope.spawn(|| add(server.client())))));
+    assert_eq!(server.client().say("GET count"), "$2\r\n90\r\n");
+}
+
+#[test]
+fn who_goes_in_the_middle_of_a_transaction_leaves_nothing_behind() {
+    let server = Server::start(&[]);
+    for _ in 0..20 {
+        let mut client = server.client();
+        client.say("WATCH a b c");
+        client.say("MULTI");
+        client.say("SET a 1");
+    }
+    let mut client = server.client();
+    assert_eq!(client.say("MGET a b c"), "*3\r\n$-1\r\n$-1\r\n$-1\r\n");
+    assert_eq!(client.say("MSET a 1 b 2 c 3"), "+OK\r\n");
+}
