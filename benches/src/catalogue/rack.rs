@@ -67,7 +67,7 @@ pub(super) fn group() -> Group {
 }
 
 fn growing(name: &str, title: &str, measure: Measure) -> Table {
-    let rows: Vec<Row> = [2, 4, 8, 16]
+    let rows: Vec<Row> = [2, 4, 8, 16, 32, 64]
         .map(|nodes| row(format!("{nodes} nodes"), measure, Setting { workers: nodes, ..Setting::PLAIN }))
         .into();
     Table { name: name.into(), title: title.into(), unit: Unit::Time, against: Against::Growth, rows }

@@ -2,16 +2,13 @@
 //! collectives of MPI are; [`on_each_node`] starts such fibers.
 
 use crate::NoRef;
-use crate::rack::topology::{nodes, on_worker, this_node};
-use crate::structures::oneshot;
+use crate::rack::round::{Collective, CollectiveRound, Participants};
+use crate::rack::topology::{nodes, on_worker};
 use crate::trust::{refuse_while_unwinding, spawn_on_with};
 use crate::wire::captured::Captured;
-use crate::wire::decoder::Decoder;
 use crate::wire::encoder::Encoder;
-use crate::worker::fibers::wake::block_on;
-use foldhash::fast::FixedState;
-use std::any::{TypeId, type_name};
-use std::hash::BuildHasher;
+use crate::worker::nodes::rounds::NODES;
+use crate::worker::{Worker, with_worker};
 
 /// Runs `f` in a fiber on each node, on its first worker, and returns the results in the order of nodes. `arguments` are
 /// cloned for each.
@@ -62,96 +59,99 @@ where
 
 /// Waits until every node has come here.
 ///
+/// With `n` nodes a collective takes `2 (n - 1)` messages, at most `2 log2 n - 1` of them one after another (`log2 n` rounded up), and a node
+/// sends and receives at most `log2 n`: a reduction up a binomial tree, and the result down. A message carries what is brought, the
+/// names of the call and the type, and 40 bytes; from and to a fiber that is not on the first worker of its node it goes by way of that.
+///
 /// # Panics
-/// In a delegated closure or a callback, which cannot wait, on a thread that is no worker, and in a fiber that unwinds from a
+/// If another node comes to another collective, on all nodes; or if its fiber leaves this one, by a panic or because it is cancelled,
+/// before it has brought what this node needs. They say which node it was. In a delegated closure or a callback, which cannot wait, on a thread that is no worker, and in a fiber that unwinds from a
 /// panic, since the other nodes may need fibers of its worker to come here.
 #[track_caller]
 pub fn barrier() {
-    meet("barrier", ());
+    meet(Collective::of::<()>("rack::barrier"), (), |(), ()| ());
 }
 
-/// Gives every node what each of them brings, in the order of nodes.
+/// Gives every node what each of them brings, in the order of nodes. Messages as of [`barrier`].
 ///
 /// # Panics
 /// As [`barrier`]; and if the value cannot leave its node.
 #[track_caller]
 pub fn gather<U: NoRef + Clone>(value: U) -> Vec<U> {
-    meet("gather", value)
+    meet(Collective::of::<U>("rack::gather"), vec![value], |mut all, more| {
+        all.extend(more);
+        all
+    })
 }
 
-/// Combines what the nodes bring, in their order, and gives every node the result.
+/// Combines what the nodes bring, in their order, and gives every node the result. Messages as of [`barrier`], with one value in each.
+///
+/// `combine` is to be associative: which neighbours are combined first depends on the number of nodes, and on nothing else. Two of the
+/// nodes combine the last two halves, each for itself, so it is to give the same for the same.
 ///
 /// # Panics
-/// As [`gather`].
+/// As [`gather`], and if `combine` does.
 #[track_caller]
 pub fn all_reduce<U: NoRef + Clone>(value: U, combine: impl FnMut(U, U) -> U) -> U {
-    match meet("all_reduce", value).into_iter().reduce(combine) {
-        Some(combined) => combined,
-        None => unreachable!("this node has brought a value"),
-    }
+    meet(Collective::of::<U>("rack::all_reduce"), value, combine)
 }
 
-/// Gives every node the value that one of them brings: the others bring `None`.
+/// Gives every node the value that one of them brings: the others bring `None`. Messages as of [`barrier`].
 ///
 /// # Panics
 /// As [`gather`]; and if no node brings a value. If several do, the first counts.
 #[track_caller]
 pub fn broadcast<U: NoRef + Clone>(value: Option<U>) -> U {
-    match meet("broadcast", value).into_iter().flatten().next() {
+    match meet(Collective::of::<U>("rack::broadcast"), value, Option::or) {
         Some(value) => value,
         None => panic!("`rack::broadcast`: no node has brought a value"),
     }
 }
 
-/// What a node brings to a round.
-#[derive(NoRef)]
-struct Brought {
-    /// What is called there, and with which type: the same on all nodes.
-    call: String,
-    kind: u64,
-    /// The value for each node; one for all if it can be had twice.
-    values: Vec<Vec<u8>>,
-}
-
-/// Comes to the next round of this node, and waits for the others.
+/// Comes to the next round of this node.
 #[track_caller]
-fn meet<U: NoRef + Clone>(call: &str, value: U) -> Vec<U> {
+fn meet<U: NoRef + Clone>(call: Collective, value: U, combine: impl FnMut(U, U) -> U) -> U {
     refuse_while_unwinding("waits for all nodes", "come to the collective before");
-    let node = this_node().index();
-    let own = Brought {
-        call: format!("rack::{call}::<{}>", type_name::<U>()),
-        kind: FixedState::with_seed(0).hash_one((TypeId::of::<U>(), call)),
-        values: Encoder::encoded_for(nodes().len(), &value)
-            .unwrap_or_else(|refused| panic!("`rack`: {}", refused.into_refusal())),
-    };
-    let (own_call, kind) = (own.call.clone(), own.kind);
-    let bytes = Encoder::encoded(own).unwrap_or_else(|refused| panic!("{}", refused.into_refusal()));
-    let decode = |(other, bytes): (usize, Vec<u8>)| {
-        let brought = Decoder::decoded::<Brought>(&bytes).unwrap_or_else(|malformed| panic!("{malformed}"));
-        // Before a value is looked at: it is of this type only if this is the same.
-        assert!(
-            brought.kind == kind,
-            "node {node} came to `{own_call}` and node {other} to `{}`: collectives are called by one fiber of each node, in \
-             the same order everywhere",
-            brought.call
-        );
-        let value = brought.values.get(node).or(brought.values.first()).map(Vec::as_slice);
-        Decoder::decoded(value.unwrap_or_default()).unwrap_or_else(|malformed| panic!("{malformed}"))
-    };
-    gather_bytes(bytes).into_iter().enumerate().map(decode).collect()
+    let round = on_worker(call.name, |here| {
+        here.require_fiber(call.name);
+        let participants = Participants {
+            team: NODES,
+            worker_of: |here: &Worker, node| here.first_of_node(node as usize),
+            one: "node",
+            rule: "collectives are called by one fiber of each node, in the same order everywhere",
+        };
+        Leaving(CollectiveRound::new(participants, here.tree_of_nodes(), here.come_to_round(), call), call)
+    });
+    if round.0.is_alone() {
+        // As with others, to whom it would have to go.
+        if let Err(refused) = Encoder::marshal(value.clone()) {
+            panic!("`{}`: {}", call.name, refused.into_refusal());
+        }
+    }
+    match round.0.meet(value, combine) {
+        Ok(result) => result,
+        Err(why) => {
+            with_worker(|here| round.0.fail(here, &why));
+            panic!("{why}")
+        }
+    }
 }
 
-fn gather_bytes(bytes: Vec<u8>) -> Vec<Vec<u8>> {
-    let (sender, receiver) = oneshot::channel();
-    on_worker("rack::gather", |here| {
-        here.require_fiber("rack::gather");
-        here.meet_all(bytes, move |outcome| sender.send(outcome));
-    });
-    let outcome = block_on(receiver, "rack::gather");
-    let mut all = match outcome {
-        Ok(Ok(all)) => all,
-        Ok(Err(error)) => panic!("{error}"),
-        Err(_closed) => panic!("the runtime ended before all nodes had come to `rack::gather`"),
-    };
-    Decoder::decoded_rows(&mut all).unwrap_or_else(|malformed| panic!("{malformed}"))
+/// A node that leaves a round before it has the result: the others are told.
+struct Leaving<F: Fn(&Worker, u32) -> usize>(CollectiveRound<F>, Collective);
+
+impl<F: Fn(&Worker, u32) -> usize> Drop for Leaving<F> {
+    fn drop(&mut self) {
+        with_worker(|here| {
+            // When all end, all are cancelled.
+            if std::thread::panicking() && !here.fibers.are_cancelled() {
+                let node = here.tree_of_nodes().number;
+                let Collective { name, .. } = self.1;
+                self.0.fail(
+                    here,
+                    &format!("node {node} has left `{name}`: its fiber has panicked or was cancelled"),
+                );
+            }
+        });
+    }
 }

@@ -28,6 +28,7 @@ pub(crate) mod program;
 mod queue_pairs;
 #[doc(hidden)]
 pub mod rdma;
+mod round;
 pub(crate) mod run;
 mod settle;
 mod survivors;

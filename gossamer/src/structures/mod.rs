@@ -1,4 +1,4 @@
-//! Small data structures that need nothing of the operating system: a queue, a one-shot channel, a pool of places, a table of slots, a closure with its
+//! Small data structures that need nothing of the operating system: a queue, a one-shot channel, a pool of places, a table of slots, a tree, a closure with its
 //! type erased, and values that belong to a thread or a fiber.
 //!
 //! Nothing here knows who uses it. What is shared between threads takes its atomics from `atomic`, so that the model checker runs it.
@@ -12,3 +12,4 @@ pub(crate) mod place_pool;
 pub(crate) mod scoped;
 pub(crate) mod slot_table;
 pub(crate) mod static_ref;
+pub(crate) mod tree;

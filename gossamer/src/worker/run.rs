@@ -179,7 +179,8 @@ impl Worker {
             Message::Wake { fiber } => self.fibers.scheduler.unpark_index(fiber),
             Message::Retire { property, travelled } => self.retire(property, travelled),
             Message::Fence { from } => self.answer_fence(from),
-            Message::FenceAnswer => self.fence_answered(),
+            Message::FenceAnswer => self.fence_answered(0),
+            Message::FenceFromFar { trustee, answers } => self.add_fences(trustee, usize::from(answers)),
             Message::Release { properties } => self.end_grace_round(&properties),
         }
     }

@@ -1,7 +1,7 @@
 //! What nodes do together: many fibers at once, collectives, who is where.
 
 use gossamer::{Trust, Trustee, entrust, rack, spawn_on_with};
-use integration_tests::{on_nodes, watched, workers};
+use integration_tests::{on_nodes, panic_text, watched, workers};
 
 #[gossamer::delegate]
 #[test]
@@ -84,6 +84,112 @@ fn collectives_combine_what_all_nodes_bring() {
         assert_eq!(results, vec![expected; 4]);
     });
     watched(|| gossamer::run(workers(1), || assert_eq!(rack::gather(7), [7])));
+}
+
+/// A round of each kind, from a worker of each node that moves on; values whose order counts.
+#[gossamer::delegate]
+fn rounds_on_moving_workers(nodes: usize, workers: usize) {
+    let visit = const {
+        |round: usize| {
+            let (me, count) = (rack::this_node().index(), rack::nodes().len());
+            rack::barrier();
+            let text = rack::all_reduce(format!("{me},"), |one, other| one + &other);
+            assert_eq!(text, (0..count).map(|node| format!("{node},")).collect::<String>());
+            assert_eq!(rack::gather(me * round), (0..count).map(|node| node * round).collect::<Vec<_>>());
+            let long = (me == round % count).then(|| vec![round as u64; 20_000]);
+            assert_eq!(rack::broadcast(long), vec![round as u64; 20_000]);
+        }
+    };
+    on_nodes(nodes, workers, move || {
+        for round in 0..4 {
+            let there = |node: rack::Node| node.workers()[(round + node.index()) % node.workers().len()];
+            let fibers: Vec<_> =
+                rack::nodes().into_iter().map(|node| spawn_on_with(there(node), visit, round)).collect();
+            fibers.into_iter().for_each(|fiber| fiber.join());
+        }
+    });
+}
+
+#[test]
+fn collectives_of_any_number_of_nodes_keep_their_order_on_whichever_workers() {
+    for (nodes, workers) in [(1, 2), (2, 2), (3, 2), (5, 1), (7, 2), (8, 1)] {
+        rounds_on_moving_workers(nodes, workers);
+    }
+}
+
+/// What each node is told of an `all_reduce` in which one of them, on its last worker, comes to a barrier instead, or panics. A round behind
+/// it, to which all come, goes well.
+#[gossamer::delegate]
+fn texts(failing: usize, panics: bool) -> Vec<String> {
+    let come = const {
+        |(failing, panics): (usize, bool)| {
+            let text = panic_text(|| match (rack::this_node().index() == failing, panics) {
+                (true, false) => rack::barrier(),
+                (true, true) => drop(rack::all_reduce(1_u32, |_, _| panic!("not combined"))),
+                _ => drop(rack::all_reduce(1_u32, |one, other| one + other)),
+            });
+            assert_eq!(rack::all_reduce(1, |one, other| one + other), rack::nodes().len());
+            text
+        }
+    };
+    let last = |node: rack::Node| node.workers().last().copied().unwrap();
+    let start = |node| spawn_on_with(last(node), come, (failing, panics));
+    let fibers: Vec<_> = rack::nodes().into_iter().map(start).collect();
+    fibers.into_iter().map(|fiber| fiber.join()).collect()
+}
+
+#[test]
+fn of_nodes_that_do_not_agree_all_are_told_which() {
+    on_nodes(6, 2, || {
+        for failing in 0..6 {
+            for text in texts(failing, false) {
+                assert!(text.contains("`rack::barrier::<()>`"), "{text}");
+                assert!(text.contains("`rack::all_reduce::<u32>`"), "{text}");
+                assert!(text.contains(&format!("node {failing} ")), "{text}");
+            }
+        }
+    });
+}
+
+#[test]
+fn a_node_that_panics_before_it_has_brought_what_others_need_is_named_to_them() {
+    on_nodes(7, 2, || {
+        // Those that combine before they bring anything.
+        for failing in [0, 2, 4] {
+            for (node, text) in texts(failing, true).into_iter().enumerate() {
+                let left = format!("node {failing} has left `rack::all_reduce`");
+                assert!(text.contains(if node == failing { "not combined" } else { &left }), "{text}");
+            }
+        }
+    });
+}
+
+#[gossamer::delegate]
+#[test]
+fn a_node_that_is_cancelled_before_it_has_brought_what_others_need_is_named_to_them() {
+    on_nodes(6, 1, || {
+        let all = Trustee::all();
+        // Node 1 waits for nothing but the result, the others for a node below them first.
+        for leaving in [1, 2, 4] {
+            let cancelled = spawn_on_with(all[leaving], |()| rack::barrier(), ());
+            // Whoever is started behind it runs when it waits.
+            spawn_on_with(all[leaving], |()| (), ()).join();
+            cancelled.cancel();
+            assert!(cancelled.try_join().is_err());
+            let others = (0..6).filter(|node| *node != leaving);
+            let others: Vec<_> =
+                others.map(|node| spawn_on_with(all[node], |()| rack::barrier(), ())).collect();
+            for other in others {
+                let outcome = other.try_join();
+                assert_eq!(outcome.is_ok(), leaving == 1);
+                if let Err(error) = outcome {
+                    let left = format!("node {leaving} has left `rack::barrier`");
+                    assert!(error.to_string().contains(&left), "{error}");
+                }
+            }
+        }
+        rack::on_each_node(|()| rack::barrier(), ());
+    });
 }
 
 #[gossamer::delegate]

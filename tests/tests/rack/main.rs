@@ -3,6 +3,7 @@
 
 mod attacked;
 mod collectives;
+mod grace;
 mod large;
 mod launchers;
 mod nodes;

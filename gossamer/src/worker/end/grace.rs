@@ -7,7 +7,8 @@
 //! properties that lost their last trust before the round began are dropped. One round serves all of them.
 //!
 //! A trust that goes to another node is counted by the node that sent it (`worker/nodes/lending.rs`). A property that other nodes have
-//! known is dropped after a round in which their workers have answered, too.
+//! known is dropped after a round in which those of their workers have answered that have ever sent this trustee something. How many
+//! these are comes up a tree of the nodes (`fences.rs`).
 //!
 //! Invariants
 //! - G1: properties are dropped from the worker's loop only, where no delegated closure runs and so no reference
@@ -20,7 +21,6 @@ use crate::lane::catch;
 use crate::lane::operation::Delegated;
 use crate::lane::property::Root;
 use crate::worker::mailbox::inbox::Message;
-use crate::worker::nodes::peers::Peers;
 use crate::worker::{Worker, with_worker};
 use std::cell::{Cell, RefCell};
 
@@ -33,8 +33,10 @@ pub(crate) struct Grace {
     travelled: Cell<bool>,
     /// Of the round under way.
     round: RefCell<Vec<u32>>,
-    /// Answers the round still needs.
+    /// What the round still needs: an answer of each worker of this node, a sum of each node below it.
     missing: Cell<usize>,
+    /// How many workers of other nodes have answered less than the sums say, or more, while sums are missing.
+    far: Cell<isize>,
 }
 
 impl Grace {
@@ -60,10 +62,22 @@ impl Grace {
         self.travelled.take()
     }
 
-    /// One has answered. The properties of the round, if it was the last.
-    fn answered(&self) -> Option<Vec<u32>> {
+    /// A worker of this node has answered, or a node below it has told its sum: how many workers of it, and of those below, have answered
+    /// by themselves. The properties of the round, if it was the last.
+    fn answered(&self, sum: usize) -> Option<Vec<u32>> {
         self.missing.set(self.missing.get() - 1);
-        (self.missing.get() == 0).then(|| self.round.borrow().clone())
+        self.far.set(self.far.get() + sum.cast_signed());
+        self.properties_if_over()
+    }
+
+    /// A worker of another node has answered. The properties of the round, if it was the last.
+    fn answered_from_far(&self) -> Option<Vec<u32>> {
+        self.far.set(self.far.get() - 1);
+        self.properties_if_over()
+    }
+
+    fn properties_if_over(&self) -> Option<Vec<u32>> {
+        (self.missing.get() == 0 && self.far.get() == 0).then(|| self.round.borrow().clone())
     }
 }
 
@@ -86,45 +100,48 @@ impl Worker {
     fn ask_for_fences(&self) {
         let travelled = self.end.grace.begin();
         let here = self.shared.first..self.shared.first + self.shared.mailboxes.len();
-        let others = self.shared.peers.as_ref().filter(|_| travelled);
-        self.end.grace.missing.set(here.len() + others.map_or(0, |peers| peers.others().count()));
+        let below = if travelled { self.nodes_below(self.index) } else { Vec::new() };
+        self.end.grace.missing.set(here.len() + below.len());
         for index in here {
             if index == self.index {
                 self.answer_fence(index);
             } else if self.shared.mailbox(index).send(Message::Fence { from: self.index }).is_err() {
                 // It has ended: it has nothing under way.
-                self.fence_answered();
+                self.fence_answered(0);
             }
         }
-        // Through the inbox there: requests of threads wait in it.
-        let fence = |_: &mut Root, from: u32| {
-            with_worker(|here| {
-                // Refused only once that runtime has ended: it has nothing under way, and nobody waits for this one.
-                let _ended = here.shared.mailbox(here.index).send(Message::Fence { from: from as usize });
-            });
-        };
-        for index in others.into_iter().flat_map(Peers::others) {
-            self.tell_worker(index, Delegated::travelling::<Root, _>(fence), self.index as u32);
-        }
+        below.into_iter().for_each(|first| self.ask_node_for_fences(first, self.index));
     }
 
     /// Answers the fence of a trustee, behind every request this worker has sent it.
     pub(crate) fn answer_fence(&self, trustee: usize) {
-        let answer = |_: &mut Root, ()| with_worker(Worker::fence_answered);
-        if !self.shared.is_here(trustee) || self.is_connected_to(trustee) {
-            self.tell_worker(trustee, Delegated::travelling::<Root, _>(answer), ());
+        if !self.shared.is_here(trustee) {
+            return self.answer_fence_from_far(trustee);
+        }
+        if self.is_connected_to(trustee) {
+            let answer = |_: &mut Root, ()| with_worker(|here| here.fence_answered(0));
+            self.tell(trustee, Delegated::of::<Root, _>(answer), ());
         } else if trustee == self.index {
-            self.fence_answered();
+            self.fence_answered(0);
         } else {
             // Refused only once the trustee has ended.
             let _ended = self.shared.mailbox(trustee).send(Message::FenceAnswer);
         }
     }
 
-    /// One worker has answered. After the last, the round goes through this worker's own inbox, behind the requests
-    /// of other threads.
-    pub(crate) fn fence_answered(&self) {
-        if let Some(properties) = self.end.grace.answered() {
+    /// One worker of this node has answered, or a node below it has told its sum.
+    pub(crate) fn fence_answered(&self, sum: usize) {
+        self.release(self.end.grace.answered(sum));
+    }
+
+    /// One worker of another node has answered.
+    pub(super) fn fence_answered_from_far(&self) {
+        self.release(self.end.grace.answered_from_far());
+    }
+
+    /// After the last answer the round goes through this worker's own inbox, behind the requests of other threads.
+    fn release(&self, properties: Option<Vec<u32>>) {
+        if let Some(properties) = properties {
             // Refused only once this worker has ended, and its properties with it.
             let _ended = self.shared.mailbox(self.index).send(Message::Release { properties });
         }
@@ -149,6 +166,38 @@ impl Worker {
                 let place = caught.place.as_deref().unwrap_or("an unknown place");
                 eprintln!("gossamer: dropping a property panicked at {place}: {}", caught.message);
             }
+        }
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::Grace;
+
+    /// Two workers here, and nodes below with three and no workers that answer by themselves.
+    const SUMS: [usize; 4] = [0, 0, 3, 0];
+    const FAR: usize = 3;
+
+    #[test]
+    fn a_round_is_over_with_its_last_answer_in_whatever_order_they_come() {
+        for seed in 0..2000 {
+            let mut random = fastrand::Rng::with_seed(seed);
+            let grace = Grace::default();
+            // One round behind another: nothing is left of the first.
+            for property in [5, 6] {
+                grace.retire(property, true);
+                assert!(grace.needs_round() && grace.begin());
+                grace.missing.set(SUMS.len());
+                let mut answers: Vec<Option<usize>> = SUMS.into_iter().map(Some).chain([None; FAR]).collect();
+                random.shuffle(&mut answers);
+                let last = answers.len() - 1;
+                for (place, answer) in answers.into_iter().enumerate() {
+                    let over = answer.map_or_else(|| grace.answered_from_far(), |sum| grace.answered(sum));
+                    assert_eq!(over, (place == last).then(|| vec![property]), "seed {seed}");
+                }
+                grace.round.borrow_mut().clear();
+            }
+            assert!(!grace.is_pending());
         }
     }
 }

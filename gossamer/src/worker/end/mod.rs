@@ -2,11 +2,13 @@
 
 pub(crate) mod activity;
 pub(crate) mod fate;
+pub(crate) mod fences;
 pub(crate) mod grace;
 pub(crate) mod last_words;
 pub(crate) mod quiet;
 pub(crate) mod settle;
 
+use fences::FenceSums;
 use grace::Grace;
 use settle::Settling;
 
@@ -14,5 +16,6 @@ use settle::Settling;
 #[derive(Default)]
 pub(crate) struct Ending {
     pub(super) grace: Grace,
+    fence_sums: FenceSums,
     pub(super) settling: Settling,
 }

@@ -43,7 +43,7 @@ impl Fibers {
     }
 
     /// Whether blocking calls unwind every fiber, since `main` has returned.
-    pub(super) fn are_cancelled(&self) -> bool {
+    pub(crate) fn are_cancelled(&self) -> bool {
         self.scheduler.cancellations.cancels_all()
     }
 

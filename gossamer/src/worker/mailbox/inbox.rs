@@ -27,6 +27,8 @@ pub(crate) enum Message {
     Fence { from: usize },
     /// One answer to `Fence`.
     FenceAnswer,
+    /// The same to a trustee of another node, at the first worker of this one: whether the worker answers it by itself.
+    FenceFromFar { trustee: usize, answers: bool },
     /// All requests that were under way when these properties lost their last trust have been served.
     Release { properties: Vec<u32> },
 }

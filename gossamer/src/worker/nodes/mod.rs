@@ -17,7 +17,6 @@ use crate::wire::word::Word;
 use answers::Answers;
 use connections::Connections;
 use lending::Lending;
-use rounds::Rounds;
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 use teams::Teams;
@@ -31,7 +30,6 @@ pub(crate) struct Nodes {
     answer_room: Box<RefCell<AnswerRoom>>,
     pub(crate) answers: Answers,
     pub(crate) lending: Lending,
-    rounds: Rounds,
     teams: Teams,
     /// Fibers that send large arguments.
     senders: Cell<usize>,
@@ -45,7 +43,6 @@ impl Nodes {
             answer_room: Box::new(RefCell::new([Word::new(0); FAR_BODY_WORDS])),
             answers: Answers::default(),
             lending: Lending::default(),
-            rounds: Rounds::default(),
             teams: Teams::default(),
             senders: Cell::new(0),
         }

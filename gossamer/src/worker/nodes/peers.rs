@@ -112,12 +112,6 @@ impl Peers {
         self.firsts.partition_point(|first| *first <= worker) - 1
     }
 
-    /// The workers of the other nodes.
-    pub(crate) fn others(&self) -> impl Iterator<Item = usize> {
-        let ours = self.workers_of(self.node);
-        (0..self.workers()).filter(move |worker| !ours.contains(worker))
-    }
-
     /// The RDMA devices by which other nodes are reached.
     pub(crate) fn devices(&self) -> &[Arc<DeviceContext>] {
         &self.remote.devices

@@ -1,18 +1,19 @@
-//! What the members of a team bring each other: fibers on some workers that do collectives together (`rack/team_member.rs`).
+//! What those who do a collective bring each other: members of a team, which are fibers on some workers, or nodes (`rack/round.rs`).
 //!
 //! A contribution is known by its edge, which is from one member of one team to another, and by its round. So rounds are never mixed up,
 //! however many teams there are, and whether a contribution comes before it is awaited or after. A member says when it ends, and how many
 //! rounds it has come to; who waits for it in a later one is told.
 //!
 //! Nothing is left behind: of two members at the ends of an edge, the one that ends first leaves a note with the other, and the other takes
-//! it away when it ends itself.
+//! it away when it ends itself. Nodes never end before all do. One that leaves a round before it has its result brings its failure to
+//! those whom it still owes something, so each contribution comes once, and leaves a note for those that it does not await any more.
 
 use crate::lane::catch;
 use crate::lane::operation::Delegated;
 use crate::lane::property::Root;
 use crate::worker::{Worker, with_worker};
 use foldhash::fast::FixedState;
-use std::any::{Any, type_name};
+use std::any::Any;
 use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::{HashMap, VecDeque};
@@ -38,9 +39,32 @@ pub(crate) struct Contribution {
 
 /// A value from the same node, or from another.
 pub(crate) enum ContributionValue {
-    Here(Box<dyn Any>),
+    Here(Box<dyn Any + Send>),
     /// With a number that is the same only for the same call with the same type.
     Encoded(u64, Vec<u8>),
+    /// None: why there will be no result.
+    Failed(String),
+}
+
+/// Who waits for what comes to a round on an edge.
+#[derive(Clone, Copy)]
+enum Recipient {
+    /// A fiber of this worker.
+    Fiber(u32),
+    /// Another worker of this node.
+    Worker(usize),
+    /// Nobody any more.
+    Nobody,
+}
+
+/// What a contribution that has come needs to have done.
+enum Delivery {
+    /// It is kept. The fiber, if one waits for it, is woken.
+    Kept(Option<u32>),
+    /// It is sent to another worker of this node.
+    Elsewhere(usize, Contribution),
+    /// It is dropped.
+    Unwanted(Contribution),
 }
 
 /// How a member has ended.
@@ -61,44 +85,69 @@ pub(crate) struct Teams(RefCell<HashMap<Edge, Contributions, FixedState>>);
 struct Contributions {
     /// By round, which nobody has taken yet.
     values: VecDeque<(u64, Contribution)>,
-    /// Fibers that wait for a round.
-    awaited: Vec<(u64, u32)>,
+    /// Who waits for a round.
+    awaited: Vec<(u64, Recipient)>,
     /// The other end has ended.
     farewell: Option<Farewell>,
     /// The member here has ended.
     is_closed: bool,
 }
 
+impl Contributions {
+    fn take(&mut self, round: u64) -> Option<Contribution> {
+        let place = self.values.iter().position(|(come, _)| *come == round)?;
+        self.values.remove(place).map(|(_, brought)| brought)
+    }
+}
+
 impl Teams {
-    /// A value has come; the fiber that waits for it. If nobody comes for it any more it is given back, to be dropped.
-    fn arrive(&self, edge: Edge, round: u64, brought: Contribution) -> Result<Option<u32>, Contribution> {
+    /// A value has come.
+    fn arrive(&self, edge: Edge, round: u64, brought: Contribution) -> Delivery {
         let mut all = self.0.borrow_mut();
         let arrivals = all.entry(edge).or_default();
         if arrivals.is_closed {
-            return Err(brought);
+            return Delivery::Unwanted(brought);
         }
-        arrivals.values.push_back((round, brought));
         let place = arrivals.awaited.iter().position(|(awaited, _)| *awaited == round);
-        Ok(place.map(|place| arrivals.awaited.swap_remove(place).1))
+        let fiber = match place.map(|place| arrivals.awaited.swap_remove(place).1) {
+            Some(Recipient::Worker(worker)) => return Delivery::Elsewhere(worker, brought),
+            Some(Recipient::Nobody) => return Delivery::Unwanted(brought),
+            Some(Recipient::Fiber(fiber)) => Some(fiber),
+            None => None,
+        };
+        arrivals.values.push_back((round, brought));
+        Delivery::Kept(fiber)
+    }
+
+    /// What has come to a round, if it has; otherwise notes who gets it.
+    fn hand_over(&self, edge: Edge, round: u64, to: Recipient) -> Option<Contribution> {
+        let mut all = self.0.borrow_mut();
+        let arrivals = all.entry(edge).or_default();
+        let come = arrivals.take(round);
+        if come.is_none() {
+            arrivals.awaited.retain(|(awaited, _)| *awaited != round);
+            arrivals.awaited.push((round, to));
+        }
+        come
     }
 
     /// The value of a round, if it has come; or how the one who should have brought it has ended. Otherwise notes who waits.
     fn take(&self, edge: Edge, round: u64, fiber: u32) -> Option<Result<Contribution, Farewell>> {
         let mut all = self.0.borrow_mut();
         let arrivals = all.entry(edge).or_default();
-        if let Some(place) = arrivals.values.iter().position(|(come, _)| *come == round) {
-            return arrivals.values.remove(place).map(|(_, brought)| Ok(brought));
+        if let Some(brought) = arrivals.take(round) {
+            return Some(Ok(brought));
         }
         if let Some(farewell) = arrivals.farewell.filter(|farewell| farewell.has_returned) {
             return Some(Err(farewell));
         }
-        arrivals.awaited.retain(|(_, waiting)| *waiting != fiber);
-        arrivals.awaited.push((round, fiber));
+        arrivals.awaited.retain(|(awaited, _)| *awaited != round);
+        arrivals.awaited.push((round, Recipient::Fiber(fiber)));
         None
     }
 
     /// The other end of an edge has ended; the fibers that wait for it.
-    fn take_farewell(&self, edge: Edge, farewell: Farewell) -> Vec<(u64, u32)> {
+    fn take_farewell(&self, edge: Edge, farewell: Farewell) -> Vec<(u64, Recipient)> {
         let mut all = self.0.borrow_mut();
         let arrivals = all.entry(edge).or_default();
         if arrivals.is_closed {
@@ -129,43 +178,68 @@ impl Worker {
         &self,
         to: usize,
         (edge, round): (Edge, u64),
-        call: &'static str,
+        call: (&'static str, &'static str),
         value: U,
     ) {
-        let arrive = |_: &mut Root, (edge, round, call, value): (Edge, u64, &'static str, U)| {
+        type Sent<U> = (Edge, u64, (&'static str, &'static str), U);
+        let arrive = |_: &mut Root, (edge, round, (call, type_name), value): Sent<U>| {
             // In a box that the one who takes it out frees where it was made.
-            let (type_name, value) = (type_name::<U>().into(), ContributionValue::Here(Box::new(value)));
-            let brought = Contribution { call: call.into(), type_name, value };
+            let value = ContributionValue::Here(Box::new(value));
+            let brought = Contribution { call: call.into(), type_name: type_name.into(), value };
             with_worker(|here| here.take_brought(edge, round, brought));
         };
         self.tell(to, Delegated::of::<Root, _>(arrive), (edge, round, call, value));
     }
 
-    /// As `bring_here`, for a worker of another node: a value of the type with this name, encoded, and the number of call and type.
+    /// As `bring_here`, for a worker of another node: a value of the type with this name, encoded, and the number of call and type; or why
+    /// there is none.
     pub(crate) fn bring_encoded(
         &self,
         to: usize,
         (edge, round): (Edge, u64),
         (call, type_name, kind): (&str, &str, u64),
-        bytes: Vec<u8>,
+        value: Result<Vec<u8>, String>,
     ) {
-        type Sent = ((TeamId, u32, u32, u64), (String, String, u64), Vec<u8>);
-        let arrive = |_: &mut Root, ((team, from, to, round), (call, type_name, kind), bytes): Sent| {
-            let value = ContributionValue::Encoded(kind, bytes);
+        type Sent = ((TeamId, u32, u32, u64), (String, String, u64), Result<Vec<u8>, String>);
+        let arrive = |_: &mut Root, ((team, from, to, round), (call, type_name, kind), value): Sent| {
+            let encoded = |bytes| ContributionValue::Encoded(kind, bytes);
+            let value = value.map_or_else(ContributionValue::Failed, encoded);
             let brought = Contribution { call: call.into(), type_name: type_name.into(), value };
             with_worker(|here| here.take_brought(Edge { team, from, to }, round, brought));
         };
         let place = (edge.team, edge.from, edge.to, round);
         let kind = (call.to_owned(), type_name.to_owned(), kind);
-        self.tell_worker(to, Delegated::travelling::<Root, _>(arrive), (place, kind, bytes));
+        self.tell_worker(to, Delegated::travelling::<Root, _>(arrive), (place, kind, value));
     }
 
     fn take_brought(&self, edge: Edge, round: u64, brought: Contribution) {
         match self.nodes.teams.arrive(edge, round, brought) {
-            Ok(waiting) => waiting.into_iter().for_each(|fiber| self.fibers.scheduler.unpark_index(fiber)),
+            Delivery::Kept(waiting) => {
+                waiting.into_iter().for_each(|fiber| self.fibers.scheduler.unpark_index(fiber));
+            }
+            Delivery::Elsewhere(worker, brought) => self.bring_on(worker, edge, round, brought),
             // Outside of the borrow: a destructor may come back here.
-            Err(unwanted) => drop(unwanted),
+            Delivery::Unwanted(brought) => drop(brought),
         }
+    }
+
+    /// Has what comes to a round on an edge sent on to another worker of this node.
+    pub(super) fn redirect(&self, edge: Edge, round: u64, to: usize) {
+        if let Some(brought) = self.nodes.teams.hand_over(edge, round, Recipient::Worker(to)) {
+            self.bring_on(to, edge, round, brought);
+        }
+    }
+
+    fn bring_on(&self, to: usize, edge: Edge, round: u64, brought: Contribution) {
+        let arrive = |_: &mut Root, (edge, round, brought): (Edge, u64, Contribution)| {
+            with_worker(|here| here.take_brought(edge, round, brought));
+        };
+        self.tell(to, Delegated::of::<Root, _>(arrive), (edge, round, brought));
+    }
+
+    /// Nobody here awaits what comes to a round on an edge any more.
+    pub(crate) fn abandon(&self, edge: Edge, round: u64) {
+        drop(self.nodes.teams.hand_over(edge, round, Recipient::Nobody));
     }
 
     /// Waits in the running fiber, which can be cancelled meanwhile, for what comes to a round on an edge.
@@ -187,8 +261,10 @@ impl Worker {
         let leave = |_: &mut Root, (team, (from, to), (rounds, has_returned)): Sent| {
             with_worker(|here| {
                 let farewell = Farewell { rounds, has_returned };
-                for (_, fiber) in here.nodes.teams.take_farewell(Edge { team, from, to }, farewell) {
-                    here.fibers.scheduler.unpark_index(fiber);
+                for (_, waiting) in here.nodes.teams.take_farewell(Edge { team, from, to }, farewell) {
+                    if let Recipient::Fiber(fiber) = waiting {
+                        here.fibers.scheduler.unpark_index(fiber);
+                    }
                 }
             });
         };

@@ -1,0 +1,173 @@
+//! [`CollectiveRound`]: a collective, as one of those who do it. They are the members of a team, or the nodes of the rack.
+//!
+//! Who does what is in `structures/tree.rs`, what comes of it on a worker in `worker/nodes/teams.rs`. Members in the order of workers are
+//! in the order of nodes, so most edges stay inside one.
+
+use crate::NoRef;
+use crate::rack::topology::on_worker;
+use crate::structures::tree::{Tree, TreeStep};
+use crate::sys::fibers::fiber::Fiber;
+use crate::wire::decoder::Decoder;
+use crate::wire::encoder::Encoder;
+use crate::worker::Worker;
+use crate::worker::nodes::teams::{Contribution, ContributionValue, Edge, Farewell, TeamId};
+use foldhash::fast::FixedState;
+use std::any::{TypeId, type_name};
+use std::cell::Cell;
+use std::hash::BuildHasher;
+
+/// Which collective is called, with values of which type.
+#[derive(Clone, Copy)]
+pub(super) struct Collective {
+    pub(super) name: &'static str,
+    type_name: &'static str,
+    /// The same for the same call with the same type.
+    kind: u64,
+}
+
+impl Collective {
+    /// A call with a value of type `T`.
+    pub(super) fn of<T: 'static>(name: &'static str) -> Self {
+        let kind = FixedState::with_seed(0).hash_one((TypeId::of::<T>(), name));
+        Self { name, type_name: type_name::<T>(), kind }
+    }
+}
+
+/// Those who do collectives together.
+pub(super) struct Participants<F> {
+    pub(super) team: TeamId,
+    /// The worker where one of them, by its number, is reached.
+    pub(super) worker_of: F,
+    /// What one of them is called.
+    pub(super) one: &'static str,
+    /// What they have to heed.
+    pub(super) rule: &'static str,
+}
+
+/// A round that one of them has come to.
+pub(super) struct CollectiveRound<F> {
+    participants: Participants<F>,
+    tree: Tree,
+    number: u64,
+    call: Collective,
+    /// Those to whom it has not brought anything yet, and those from whom it has not taken anything: of each neighbour in the tree the bit
+    /// in which its number differs.
+    owed: Cell<u32>,
+    due: Cell<u32>,
+}
+
+impl<F: Fn(&Worker, u32) -> usize> CollectiveRound<F> {
+    pub(super) fn new(participants: Participants<F>, tree: Tree, number: u64, call: Collective) -> Self {
+        let all = tree.neighbours().fold(0, |all, neighbour| all | (neighbour ^ tree.number));
+        Self { participants, tree, number, call, owed: Cell::new(all), due: Cell::new(all) }
+    }
+
+    /// Whether there is nobody to bring anything to.
+    pub(super) fn is_alone(&self) -> bool {
+        self.tree.count == 1
+    }
+
+    /// Up the tree and down again: what all have brought, combined in their order.
+    ///
+    /// # Errors
+    /// If another has come to another collective, or has left: which. If the value cannot leave its node.
+    #[track_caller]
+    pub(super) fn meet<U: NoRef + Clone>(
+        &self,
+        value: U,
+        mut combine: impl FnMut(U, U) -> U,
+    ) -> Result<U, String> {
+        let _noted = Fiber::note_wait(self.call.name);
+        let mut own = value;
+        for step in self.tree.steps() {
+            own = match step {
+                TreeStep::Combine(other) => combine(own, self.take(other)?),
+                TreeStep::Exchange(other) => {
+                    self.bring(other, own.clone())?;
+                    let theirs = self.take(other)?;
+                    if self.tree.number < other { combine(own, theirs) } else { combine(theirs, own) }
+                }
+                TreeStep::Ask(other) => {
+                    self.bring(other, own)?;
+                    self.take(other)?
+                }
+                TreeStep::Tell(other) => {
+                    self.bring(other, own.clone())?;
+                    own
+                }
+            };
+        }
+        Ok(own)
+    }
+
+    #[track_caller]
+    fn bring<U: NoRef>(&self, to: u32, value: U) -> Result<(), String> {
+        let (edge, call) = (self.edge(self.tree.number, to), self.call);
+        on_worker(call.name, |here| {
+            let worker = (self.participants.worker_of)(here, to);
+            if here.is_neighbour(worker) {
+                here.bring_here(worker, (edge, self.number), (call.name, call.type_name), value);
+            } else {
+                let encoded = Encoder::encoded(value);
+                let bytes =
+                    encoded.map_err(|refused| format!("`{}`: {}", call.name, refused.into_refusal()))?;
+                let kind = (call.name, call.type_name, call.kind);
+                here.bring_encoded(worker, (edge, self.number), kind, Ok(bytes));
+            }
+            self.owed.set(self.owed.get() & !(self.tree.number ^ to));
+            Ok(())
+        })
+    }
+
+    #[track_caller]
+    fn take<U: NoRef>(&self, from: u32) -> Result<U, String> {
+        let edge = self.edge(from, self.tree.number);
+        let (call, number, one) = (self.call, self.tree.number, self.participants.one);
+        let Contribution { call: other, type_name, value } =
+            on_worker(call.name, |here| here.await_brought(edge, self.number)).map_err(
+                |Farewell { rounds, .. }| {
+                    format!(
+                        "{one} {number} waits in `{}` for {one} {from}, which has returned after {rounds} collectives: {}",
+                        call.name, self.participants.rule
+                    )
+                },
+            )?;
+        self.due.set(self.due.get() & !(number ^ from));
+        match value {
+            ContributionValue::Failed(why) => Err(why),
+            ContributionValue::Here(value) if other == call.name && value.is::<U>() => match value.downcast()
+            {
+                Ok(value) => Ok(*value),
+                Err(_) => unreachable!("it is of this type"),
+            },
+            ContributionValue::Encoded(kind, bytes) if kind == call.kind => {
+                Decoder::decoded(&bytes).map_err(|malformed| format!("`{}`: {malformed}", call.name))
+            }
+            _ => Err(format!(
+                "{one} {number} came to `{}::<{}>`, and {one} {from} to `{other}::<{type_name}>`: {}",
+                call.name, call.type_name, self.participants.rule
+            )),
+        }
+    }
+
+    /// Tells those who may wait for this one that there will be no result, and why. Nothing that comes for it is kept.
+    pub(super) fn fail(&self, here: &Worker, why: &str) {
+        let number = self.tree.number;
+        let (owed, due) = (self.owed.take(), self.due.take());
+        for other in self.tree.neighbours() {
+            if owed & (number ^ other) != 0 {
+                let worker = (self.participants.worker_of)(here, other);
+                let kind = (self.call.name, self.call.type_name, self.call.kind);
+                let edge = self.edge(number, other);
+                here.bring_encoded(worker, (edge, self.number), kind, Err(why.to_owned()));
+            }
+            if due & (number ^ other) != 0 {
+                here.abandon(self.edge(other, number), self.number);
+            }
+        }
+    }
+
+    fn edge(&self, from: u32, to: u32) -> Edge {
+        Edge { team: self.participants.team, from, to }
+    }
+}
