@@ -25,12 +25,11 @@ pub fn set_each(connection: &mut Connection, arguments: &[&[u8]]) {
         return connection.refuse(&arity("mset"));
     }
     let keys: Vec<_> = pairs(arguments).map(|(key, _)| key).collect();
-    let hold = connection.hold(&keys);
+    connection.share_hold(&keys);
     for (key, value) in pairs(arguments) {
         connection.ask_part(Operation::Set, key, &[key, value]);
     }
     connection.plan.finish_all(keys.len());
-    connection.let_go(hold);
 }
 
 pub fn set_each_if_absent(connection: &mut Connection, arguments: &[&[u8]]) {

@@ -38,6 +38,8 @@ pub const AT_ONCE: u8 = 8;
 pub const FREE: u8 = 16;
 /// It is refused between MULTI and EXEC.
 pub const OUTSIDE: u8 = 32;
+/// Each shard does its part of it at once, and replies little: so several of them may share a hold.
+pub const SHARES: u8 = 64;
 
 const ONE: (i64, i64, i64) = (1, 1, 1);
 const EACH: (i64, i64, i64) = (1, -1, 1);
@@ -52,7 +54,7 @@ const fn write(name: &'static str, arity: i64, operation: Operation) -> Command 
 }
 
 const fn sum(name: &'static str, operation: Operation, flags: u8) -> Command {
-    Command { name, arity: -2, handler: Handler::Sum(operation), keys: EACH, flags: flags | HOLDS }
+    Command { name, arity: -2, handler: Handler::Sum(operation), keys: EACH, flags: flags | HOLDS | SHARES }
 }
 
 type Own = fn(&mut Connection, &[&[u8]]);
@@ -100,7 +102,7 @@ pub static COMMANDS: [Command; 66] = [
     own("keys", 2, keyspace::keys, ALL),
     own("lastsave", 1, persistence::last_save, 0),
     several("mget", -2, several::get_each, EACH, 0),
-    several("mset", -3, several::set_each, (1, -1, 2), WRITE),
+    several("mset", -3, several::set_each, (1, -1, 2), WRITE | SHARES),
     several("msetnx", -3, several::set_each_if_absent, (1, -1, 2), WRITE),
     own("multi", 1, transactions::multi, AT_ONCE),
     Command { name: "object", arity: -2, handler: Handler::Own(keyspace::object), keys: (2, 2, 1), flags: 0 },

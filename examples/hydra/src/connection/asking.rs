@@ -11,6 +11,16 @@ use std::time::Duration;
 /// How long who is refused by a shard waits before it asks again.
 const WAIT: Duration = Duration::from_micros(50);
 
+/// Commands that share a hold at most: others wait for its shards meanwhile.
+const MOST_SHARING: usize = 32;
+
+/// Shards that are held for commands of several keys which came one after another: one hold for all of them.
+pub struct SharedHold {
+    hold: Hold,
+    shards: Vec<usize>,
+    commands: usize,
+}
+
 impl Connection {
     fn shard_of(&self, key: &[u8]) -> usize {
         self.server.store.index_of(key)
@@ -58,6 +68,31 @@ impl Connection {
             batch.replies(0, 1).to_vec()
         };
         pending.into_iter().map(wait).collect()
+    }
+
+    /// Holds the shards of some keys, if they are several, for this command and those behind it, until `end_sharing`.
+    pub fn share_hold(&mut self, keys: &[&[u8]]) {
+        let shards = self.shards_of(keys);
+        if let Some(shared) = &mut self.shared {
+            if shared.commands < MOST_SHARING && shards.iter().all(|shard| shared.shards.contains(shard)) {
+                shared.commands += 1;
+                return;
+            }
+            self.end_sharing();
+        }
+        if shards.len() > 1
+            && let Some(hold) = self.hold_these(shards.clone())
+        {
+            self.shared = Some(SharedHold { hold, shards, commands: 1 });
+        }
+    }
+
+    /// Has commands done that share a hold, and releases it.
+    #[inline]
+    pub fn end_sharing(&mut self) {
+        if let Some(shared) = self.shared.take() {
+            self.let_go(Some(shared.hold));
+        }
     }
 
     /// Holds the shards of some keys, if they are several and none is held.

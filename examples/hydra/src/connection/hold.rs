@@ -2,9 +2,11 @@
 //!
 //! All of them are asked at once. If another transaction has one, those that were got are released, and they are asked for one after the
 //! other, in the order in which everybody asks: so two transactions never wait for each other. A shard that is held gives batches of
-//! others back, and who has sent them asks again. No connection reads from or writes to its client while it holds a shard.
+//! others back, and who has sent them asks again. So that not all who wait ask again and again, a worker has one transaction at a
+//! time that takes shards; the next waits for it in a row. No connection reads from or writes to its client while it holds a shard.
 
 use crate::store::Shard;
+use gossamer::sync::{Permit, Semaphore};
 use gossamer::{Trust, Trustee};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -12,8 +14,15 @@ use std::time::Duration;
 /// How long who does not get a shard waits before it asks again.
 const WAIT: Duration = Duration::from_micros(50);
 
+thread_local! {
+    /// The turn of a transaction of this worker.
+    static TURN: Semaphore = Semaphore::new(1);
+}
+
 /// The shards of a transaction, until it is dropped.
 pub struct Hold {
+    /// Given up behind the shards.
+    _turn: Option<Permit>,
     shards: Vec<Trust<Shard>>,
     pub transaction: u64,
 }
@@ -21,7 +30,10 @@ pub struct Hold {
 impl Hold {
     /// Waits until all of these are held; they are in ascending order of their places in the store.
     pub fn new(shards: Vec<Trust<Shard>>) -> Self {
-        let mut hold = Self { shards: Vec::new(), transaction: new_transaction() };
+        let turn = TURN.with(Semaphore::clone);
+        // Nobody closes it.
+        let mut hold =
+            Self { _turn: turn.acquire().ok(), shards: Vec::new(), transaction: new_transaction() };
         let pending: Vec<_> =
             shards.iter().map(|shard| shard.apply_with_async(Shard::hold, hold.transaction)).collect();
         let mut is_held = true;

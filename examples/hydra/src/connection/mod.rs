@@ -9,12 +9,13 @@ mod stream;
 
 pub use stream::Stream;
 
-use crate::commands::table::{AT_ONCE, Command, FREE, HOLDS, Handler, command};
+use crate::commands::table::{AT_ONCE, Command, FREE, HOLDS, Handler, SHARES, command};
 use crate::commands::transactions::{self, Queue, Watched};
 use crate::protocol::parser::{Malformed, Parsed, Parser};
 use crate::protocol::refusal::{NO_AUTHENTICATION, Refusal, arity};
 use crate::server::Server;
 use crate::store::Shard;
+use asking::SharedHold;
 use gossamer::{Trust, Trustee};
 use plan::Plan;
 use reading::Input;
@@ -33,6 +34,8 @@ pub struct Connection {
     input: Input,
     parser: Parser,
     pub plan: Plan,
+    /// Shards that commands share which came one after another.
+    shared: Option<SharedHold>,
     pub registered: Registered,
     pub is_authenticated: bool,
     /// Commands since MULTI.
@@ -66,6 +69,7 @@ impl Connection {
             input: Input::default(),
             parser: Parser::default(),
             plan,
+            shared: None,
             registered,
             is_authenticated,
             queue: None,
@@ -128,7 +132,12 @@ impl Connection {
 
     #[inline]
     fn serve_request(&mut self, arguments: &[&[u8]]) -> io::Result<()> {
-        let Some(command) = command(arguments[0]) else {
+        let command = command(arguments[0]);
+        let shares = arguments.len() > 2 && command.is_some_and(|command| command.has(SHARES));
+        if !shares {
+            self.end_sharing();
+        }
+        let Some(command) = command else {
             self.refuse_unknown(arguments);
             return Ok(());
         };
@@ -139,7 +148,8 @@ impl Connection {
         } else if self.queue.is_some() && !command.has(AT_ONCE) {
             transactions::queue(self, command, arguments);
         } else {
-            if command.has(HOLDS) {
+            // Of a single key it takes no shard.
+            if command.has(HOLDS) && (shares || !command.has(SHARES)) && self.shared.is_none() {
                 self.settle()?;
             }
             self.execute(command, arguments);
@@ -157,10 +167,9 @@ impl Connection {
             }
             Handler::Sum(operation) => {
                 let keys = &arguments[1..];
-                let hold = self.hold(keys);
+                self.share_hold(keys);
                 keys.iter().for_each(|key| self.ask_part(operation, key, &[key]));
                 self.plan.finish_sum(keys.len());
-                self.let_go(hold);
             }
             Handler::Own(own) => own(self, arguments),
         }
@@ -202,6 +211,7 @@ impl Connection {
 
     /// Has everything done that is under way, and writes the replies; those of many large values piece by piece.
     fn answer(&mut self) -> io::Result<()> {
+        self.end_sharing();
         while !self.plan.is_done() {
             self.plan.run(self.server.store.shards(), false);
             if !self.plan.output.is_empty() {

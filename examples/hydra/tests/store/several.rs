@@ -40,6 +40,43 @@ fn several_keys_are_set_and_read_at_one_moment() {
 }
 
 #[test]
+fn commands_of_several_keys_that_come_together_are_each_done_at_one_moment_and_in_their_order() {
+    let server = Server::start(&[]);
+    server.client().say(&set_all(0));
+    let keys = get_all().replace("MGET", "");
+    thread::scope(|scope| {
+        for writer in 1..4 {
+            let (mut client, keys) = (server.client(), &keys);
+            scope.spawn(move || {
+                for round in 0..20 {
+                    let mut lines = String::new();
+                    let mut expected = Vec::new();
+                    for number in 0..40 {
+                        lines += &(set_all(writer * 1000 + round) + "\r\n");
+                        expected.push("+OK\r\n".to_owned());
+                        // What shares no hold, in between.
+                        if number % 11 == 0 {
+                            lines +=
+                                &format!("EXISTS{keys}\r\nMSET a\r\nEXISTS a{keys}\r\nINCR own:{writer}\r\n");
+                            expected.push(format!(":{KEYS}\r\n"));
+                            expected.push("-ERR wrong number of arguments for 'mset' command\r\n".to_owned());
+                            expected.push(format!(":{KEYS}\r\n"));
+                            expected.push(format!(":{}\r\n", round * 4 + number / 11 + 1));
+                        }
+                    }
+                    client.send(lines.as_bytes());
+                    for reply in expected {
+                        assert_eq!(String::from_utf8_lossy(&client.hear()), reply);
+                    }
+                }
+            });
+        }
+        let mut client = server.client();
+        scope.spawn(move || (0..200).for_each(|_| drop(common_value(&client.say(&get_all())).to_owned())));
+    });
+}
+
+#[test]
 fn what_is_between_multi_and_exec_is_done_at_one_moment() {
     let server = Server::start(&[]);
     server.client().say(&set_all(0));
