@@ -89,8 +89,14 @@ pub fn config(connection: &mut Connection, arguments: &[&[u8]]) {
         (b"set", pairs @ [_, _, ..]) if pairs.len().is_multiple_of(2) => {
             connection.finish_pending();
             let mut settings = connection.server.settings.read().clone();
+            let mut names = Vec::new();
             for pair in pairs.chunks_exact(2) {
                 let [name, value] = [pair[0], pair[1]].map(|text| String::from_utf8_lossy(text).into_owned());
+                if names.contains(&name.to_ascii_lowercase()) {
+                    let why = "CONFIG SET failed (possibly related to argument";
+                    return connection.refuse(&format!("ERR {why} '{name}') - duplicate parameter").into());
+                }
+                names.push(name.to_ascii_lowercase());
                 if let Err(refusal) = settings.set(&name, &value) {
                     return connection.refuse(&refusal);
                 }

@@ -204,6 +204,15 @@ impl Command {
         if self.arity < 0 { count >= -self.arity } else { count == self.arity }
     }
 
+    /// Whether it may take memory, so that it is refused when there is none.
+    pub fn may_grow(&self) -> bool {
+        match self.handler {
+            Handler::Key(operation) => operation.may_grow(),
+            Handler::Sum(_) => false,
+            Handler::Own(_) => matches!(self.name, "mset" | "msetnx"),
+        }
+    }
+
     /// The keys among its arguments.
     pub fn keys_of<'a>(&self, arguments: &[&'a [u8]]) -> Vec<&'a [u8]> {
         let (first, last, step) = self.keys;

@@ -4,7 +4,8 @@ use crate::commands::table::{ALL, AT_ONCE, Command, OUTSIDE};
 use crate::connection::Connection;
 use crate::protocol::number;
 use crate::protocol::refusal::{
-    ABORTED, DISCARD_ALONE, EXEC_ALONE, NESTED, NOT_INSIDE, Refusal, WATCH_INSIDE,
+    ABORTED, ABORTED_FOR_MEMORY, DISCARD_ALONE, EXEC_ALONE, NESTED, NOT_INSIDE, OUT_OF_MEMORY, Refusal,
+    WATCH_INSIDE,
 };
 use crate::store::operation::Operation;
 
@@ -63,13 +64,19 @@ pub fn forget_watched(connection: &mut Connection) {
 
 /// Keeps a command for EXEC, if there was a MULTI and it is not done at once; tells whether it was kept.
 pub fn queue(connection: &mut Connection, command: &'static Command, arguments: &[&[u8]]) -> bool {
-    let Some(queue) = connection.queue.as_mut().filter(|_| command.flags & AT_ONCE == 0) else {
+    if connection.queue.is_none() || command.has(AT_ONCE) {
         return false;
-    };
+    }
     if command.flags & OUTSIDE != 0 {
         refuse(connection, &NOT_INSIDE);
         return true;
     }
+    // What is kept takes memory, whatever it will do.
+    if !has_room(connection) {
+        refuse(connection, &OUT_OF_MEMORY);
+        return true;
+    }
+    let Some(queue) = &mut connection.queue else { return false };
     queue.commands.push((command, arguments.iter().map(|argument| argument.to_vec()).collect()));
     connection.plan.reply().simple("QUEUED");
     true
@@ -82,17 +89,27 @@ pub fn note_refusal(connection: &mut Connection) {
     }
 }
 
+/// Whether there is memory, or can be made.
+fn has_room(connection: &mut Connection) -> bool {
+    let is_limited = connection.server.settings.read().maxmemory != 0;
+    !is_limited || connection.ask_every_shard(Operation::HasRoom, &[]).iter().all(|reply| reply == b":1\r\n")
+}
+
 pub fn exec(connection: &mut Connection, _: &[&[u8]]) {
     let Some(queue) = connection.queue.take() else { return connection.refuse(&EXEC_ALONE) };
     if queue.is_broken {
         forget_watched(connection);
         return connection.refuse(&ABORTED);
     }
-    let commands: Vec<(_, Vec<&[u8]>)> = queue
+    let commands: Vec<(&Command, Vec<&[u8]>)> = queue
         .commands
         .iter()
         .map(|(command, own)| (*command, own.iter().map(Vec::as_slice).collect()))
         .collect();
+    if commands.iter().any(|(command, _)| command.may_grow()) && !has_room(connection) {
+        forget_watched(connection);
+        return connection.refuse(&ABORTED_FOR_MEMORY);
+    }
     let watched = std::mem::take(&mut connection.watched);
     let mut keys: Vec<&[u8]> = watched.iter().map(|(key, _)| key.as_slice()).collect();
     commands.iter().for_each(|(command, arguments)| keys.extend(command.keys_of(arguments)));

@@ -39,6 +39,9 @@ pub const DISCARD_ALONE: Refusal = constant("ERR DISCARD without MULTI");
 pub const WATCH_INSIDE: Refusal = constant("ERR WATCH inside MULTI is not allowed");
 pub const NOT_INSIDE: Refusal = constant("ERR Command not allowed inside a transaction");
 pub const ABORTED: Refusal = constant("EXECABORT Transaction discarded because of previous errors.");
+pub const ABORTED_FOR_MEMORY: Refusal = constant(
+    "EXECABORT Transaction discarded because of: OOM command not allowed when used memory > 'maxmemory'.",
+);
 pub const NO_AUTHENTICATION: Refusal = constant("NOAUTH Authentication required.");
 pub const NO_PASSWORD: Refusal = constant(
     "ERR AUTH <password> called without any password configured for the default user. Are you sure your configuration is correct?",

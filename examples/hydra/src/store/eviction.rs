@@ -1,5 +1,6 @@
 //! What becomes of keys when there is no more memory: some of them are sampled, and the one that is worth least goes.
 
+use crate::protocol::reply::Replies;
 use crate::store::table::Slot;
 use crate::store::{Shard, now};
 use gossamer::NoRef;
@@ -84,6 +85,12 @@ impl Shard {
             self.remove(slot);
         }
         true
+    }
+
+    /// Whether what takes memory would be done now.
+    pub fn has_room(&mut self, to: &mut Replies<'_>) {
+        let has_room = self.eviction.limit == 0 || self.make_room();
+        to.integer(i64::from(has_room));
     }
 
     fn worth_least(&mut self, order: Order) -> Option<Slot> {

@@ -43,6 +43,7 @@ pub enum Operation {
     Persist,
     Take,
     Put,
+    HasRoom,
     Watch,
     IsUnchanged,
     Unwatch,
@@ -54,7 +55,7 @@ pub enum Operation {
 }
 
 impl Operation {
-    const ALL: [Self; 43] = [
+    const ALL: [Self; 44] = [
         Self::Get,
         Self::Set,
         Self::SetNx,
@@ -90,6 +91,7 @@ impl Operation {
         Self::Persist,
         Self::Take,
         Self::Put,
+        Self::HasRoom,
         Self::Watch,
         Self::IsUnchanged,
         Self::Unwatch,
@@ -106,7 +108,7 @@ impl Operation {
     }
 
     /// Whether it may take memory, so that it is refused when there is none.
-    fn may_grow(self) -> bool {
+    pub fn may_grow(self) -> bool {
         use Operation::*;
         matches!(
             self,
@@ -182,6 +184,7 @@ impl Shard {
             Persist => self.persist(arguments[0], to),
             Take => self.take(arguments[0], to),
             Put => self.put_taken(arguments, to),
+            HasRoom => self.has_room(to),
             Watch => self.watch(arguments[0], to),
             IsUnchanged => self.is_unchanged(arguments, to),
             Unwatch => self.unwatch(arguments[0], to),

@@ -105,3 +105,29 @@ fn keys_go_by_their_policy_when_memory_is_short_or_writes_are_refused() {
         }
     }
 }
+
+#[test]
+fn without_memory_nothing_is_kept_for_exec_and_what_was_kept_is_done_if_it_takes_none() {
+    let server = Server::start(&[]);
+    let mut client = server.client();
+    let mut other = server.client();
+    // As redis replies.
+    let refused = "-OOM command not allowed when used memory > 'maxmemory'.\r\n";
+    assert_eq!(client.say("SET a 1") + &client.say("CONFIG SET maxmemory 1"), "+OK\r\n+OK\r\n");
+    for command in ["SET a 2", "GET a"] {
+        assert_eq!(client.say("MULTI") + &client.say(command), format!("+OK\r\n{refused}"));
+        let aborted = "-EXECABORT Transaction discarded because of previous errors.\r\n";
+        assert_eq!(client.say("EXEC"), aborted, "after {command}");
+    }
+    for (command, reply) in [
+        ("GET a", "*1\r\n$1\r\n1\r\n".to_owned()),
+        ("SET a 2", format!("-EXECABORT Transaction discarded because of: {}", &refused[1..])),
+    ] {
+        other.say("CONFIG SET maxmemory 0");
+        assert_eq!(client.say("MULTI") + &client.say(command), "+OK\r\n+QUEUED\r\n");
+        other.say("CONFIG SET maxmemory 1");
+        assert_eq!(client.say("EXEC"), reply);
+    }
+    let twice = "-ERR CONFIG SET failed (possibly related to argument 'maxmemory') - duplicate parameter\r\n";
+    assert_eq!(client.say("CONFIG SET maxmemory 1 maxmemory 2"), twice);
+}
