@@ -13,8 +13,12 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
-/// Keys that expire are looked for this often at most, and at least.
-const ROUNDS: [Duration; 2] = [Duration::from_millis(10), Duration::from_secs(1)];
+/// Keys that expire one after another are looked for this often.
+const PAUSE: Duration = Duration::from_millis(10);
+/// While there are some that expire, the clock is looked at this often at least: it may be set.
+const LONGEST: Duration = Duration::from_secs(60);
+/// How long nobody is accepted at the socket after that has failed.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// The store, and what there is beside it.
 #[derive(NoRef, Clone)]
@@ -70,10 +74,18 @@ impl Server {
 
 /// Removes keys that have expired, for ever.
 fn remove_expired(shard: Trust<Shard>) {
+    let woken = shard.apply_here(Shard::expiry_notice);
     loop {
-        let next = shard.apply_here(Shard::remove_expired);
-        let wait = next.map_or(ROUNDS[1], |next| Duration::from_millis(next.saturating_sub(now())));
-        gossamer::sleep(wait.clamp(ROUNDS[0], ROUNDS[1]));
+        match shard.apply_here(Shard::remove_expired) {
+            None => woken.notified(),
+            Some(next) if next <= now() => gossamer::yield_now(),
+            Some(next) => {
+                gossamer::sleep(PAUSE);
+                let left = Duration::from_millis(next.saturating_sub(now()));
+                // Whichever comes first.
+                let _due = gossamer::timeout(left.min(LONGEST), woken.notified_async());
+            }
+        }
     }
 }
 
@@ -143,7 +155,7 @@ fn listen_at(path: &str, server: &Server) -> io::Result<()> {
                 }
                 Err(error) => {
                     eprintln!("hydra: a connection cannot be accepted: {error}");
-                    gossamer::sleep(ROUNDS[1]);
+                    gossamer::sleep(PATIENCE);
                 }
             }
         }

@@ -2,6 +2,7 @@
 //!
 //! It is written beside its place and gets its name when all of it is on the disk: so there is always a whole one, the old or the new.
 
+use crc::{CRC_64_XZ, Crc, Table};
 use std::fs::{self, File};
 use std::io::{self, BufReader, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
@@ -9,6 +10,9 @@ use std::path::{Path, PathBuf};
 const MAGIC: &[u8; 16] = b"hydra snapshot 1";
 /// A chunk has one segment of a shard at least, and so may be long; but not as long as this.
 const LONGEST_CHUNK: u64 = 1 << 40;
+
+/// Sixteen bytes at a time.
+static CHECKSUM: Crc<u64, Table<16>> = Crc::<u64, Table<16>>::new(&CRC_64_XZ);
 
 pub struct Writer {
     file: File,
@@ -30,7 +34,7 @@ impl Writer {
     pub fn write(&mut self, chunk: &[u8]) -> io::Result<()> {
         self.count += 1;
         self.file.write_all(&(chunk.len() as u64).to_le_bytes())?;
-        self.file.write_all(&checksum(chunk).to_le_bytes())?;
+        self.file.write_all(&CHECKSUM.checksum(chunk).to_le_bytes())?;
         self.file.write_all(chunk)
     }
 
@@ -38,7 +42,7 @@ impl Writer {
     pub fn finish(mut self) -> io::Result<()> {
         let count = self.count.to_le_bytes();
         self.file.write_all(&0_u64.to_le_bytes())?;
-        self.file.write_all(&checksum(&count).to_le_bytes())?;
+        self.file.write_all(&CHECKSUM.checksum(&count).to_le_bytes())?;
         self.file.write_all(&count)?;
         self.file.sync_all()?;
         fs::rename(&self.written_to, &self.path)?;
@@ -89,7 +93,7 @@ impl Reader {
         let expected = u64::from_le_bytes(self.exactly()?);
         if length == 0 {
             let count: [u8; 8] = self.exactly()?;
-            let is_whole = checksum(&count) == expected && u64::from_le_bytes(count) == self.count;
+            let is_whole = CHECKSUM.checksum(&count) == expected && u64::from_le_bytes(count) == self.count;
             return if is_whole {
                 Ok(None)
             } else {
@@ -101,7 +105,7 @@ impl Reader {
             return Err(cut_off(ErrorKind::UnexpectedEof.into()));
         }
         self.count += 1;
-        if checksum(&chunk) != expected {
+        if CHECKSUM.checksum(&chunk) != expected {
             return Err(damaged("the checksum of a chunk is wrong: the snapshot was changed or damaged"));
         }
         Ok(Some(chunk))
@@ -114,35 +118,4 @@ fn damaged(why: &str) -> io::Error {
 
 fn cut_off(error: io::Error) -> io::Error {
     if error.kind() == ErrorKind::UnexpectedEof { damaged("the snapshot is cut off") } else { error }
-}
-
-/// CRC-64/XZ.
-fn checksum(bytes: &[u8]) -> u64 {
-    !bytes.iter().fold(!0, |crc, byte| crc >> 8 ^ TABLE[(crc as u8 ^ byte) as usize])
-}
-
-static TABLE: [u64; 256] = {
-    let mut table = [0; 256];
-    let mut byte = 0;
-    while byte < 256 {
-        let mut crc = byte as u64;
-        let mut bit = 0;
-        while bit < 8 {
-            crc = if crc & 1 == 1 { crc >> 1 ^ 0xc96c_5795_d787_0f42 } else { crc >> 1 };
-            bit += 1;
-        }
-        table[byte] = crc;
-        byte += 1;
-    }
-    table
-};
-
-#[cfg(test)]
-mod tests {
-    use super::checksum;
-
-    #[test]
-    fn the_checksum_is_that_of_the_catalogue() {
-        assert_eq!(checksum(b"123456789"), 0x995d_c9bb_df19_39fa);
-    }
 }

@@ -49,6 +49,7 @@
 
 mod acceptors;
 mod address;
+mod available;
 mod builder;
 mod closing;
 mod common;

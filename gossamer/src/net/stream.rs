@@ -2,6 +2,7 @@
 
 use crate::net::ToSocketAddrs;
 use crate::net::address::{first_of, no_address, resolve, resolve_async};
+use crate::net::available::MOST_AVAILABLE;
 use crate::net::common::{LimitedSocket, every_socket, limited_socket};
 use crate::net::fiber_socket::check_may_wait;
 use crate::net::limit::Limit;
@@ -18,7 +19,7 @@ pub struct TcpStream(LimitedSocket<std::net::TcpStream>);
 
 every_socket!(TcpStream, SocketAddr);
 limited_socket!(TcpStream, SocketAddr, std::net::TcpStream);
-stream_calls!(TcpStream);
+stream_calls!(TcpStream, read_bytes, MOST_AVAILABLE);
 
 impl TcpStream {
     /// `stream` is in non-blocking mode.

@@ -1,8 +1,9 @@
 //! What connections of every kind have alike: writes, calls that never wait, halves, futures.
 
-/// What a connection has whose only field is a `LimitedSocket`, and which implements `Read` by reference, beside `limited_socket`.
+/// What a connection has whose only field is a `LimitedSocket`, and which implements `Read` by reference, beside `limited_socket`. It is
+/// read by the method of that whose name is given, with its capacity.
 macro_rules! stream_calls {
-    ($stream:ident) => {
+    ($stream:ident, $read:ident $(, $capacity:expr)?) => {
         impl $stream {
             /// Reads what has come, without ever waiting: 0 bytes at the end. So it may be called in a delegated closure, too.
             ///
@@ -10,6 +11,41 @@ macro_rules! stream_calls {
             /// [`WouldBlock`](std::io::ErrorKind::WouldBlock) if nothing has come yet, or the system's.
             pub fn try_read(&self, buffer: &mut [u8]) -> std::io::Result<usize> {
                 std::io::Read::read(&mut self.0.io(), buffer)
+            }
+
+            /// Waits until something has come, and appends it to a vector, up to 64 KiB of it: 0 bytes at the end. The vector grows by what
+            /// has come, and by nothing while this waits: so a server needs no buffer for a client that is silent. It is read
+            /// into memory that all connections of a thread share, and copied once.
+            ///
+            /// ```
+            /// # use std::io::Write;
+            /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+            /// # let listener = gossamer::net::TcpListener::bind("127.0.0.1:0")?;
+            /// # let mut client = gossamer::net::TcpStream::connect(listener.local_addr()?)?;
+            /// # let (stream, _) = listener.accept()?;
+            /// # client.write_all(b"one line\nand a half")?;
+            /// # drop(client);
+            /// let mut received = Vec::new();
+            /// let mut lines = 0;
+            /// while stream.read_available(&mut received)? > 0 {
+            ///     while let Some(end) = received.iter().position(|byte| *byte == b'\n') {
+            ///         lines += 1;
+            ///         received.drain(..=end);
+            ///     }
+            /// }
+            /// assert_eq!((lines, received.as_slice()), (1, b"and a half".as_slice()));
+            /// # Ok(())
+            /// # }).unwrap();
+            /// ```
+            ///
+            /// # Errors
+            /// `TimedOut` after the limit of [`set_read_timeout`](Self::set_read_timeout), or the system's.
+            ///
+            /// # Panics
+            /// In a delegated closure or a callback, which cannot wait.
+            pub fn read_available(&self, to: &mut Vec<u8>) -> std::io::Result<usize> {
+                let name = concat!(stringify!($stream), "::read_available");
+                self.0.$read(name $(, $capacity)?, |stream| crate::net::available::append_available(stream, to))
             }
 
             /// As [`try_read`](Self::try_read), into one buffer after the other.

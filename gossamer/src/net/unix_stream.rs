@@ -39,7 +39,7 @@ pub struct UnixStream(LimitedSocket<StdUnixStream>);
 
 every_socket!(UnixStream, SocketAddr);
 limited_socket!(UnixStream, SocketAddr, StdUnixStream);
-stream_calls!(UnixStream);
+stream_calls!(UnixStream, read);
 
 impl UnixStream {
     /// `stream` is in non-blocking mode.

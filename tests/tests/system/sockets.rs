@@ -171,6 +171,50 @@ fn a_fiber_waits_for_a_silent_peer_without_a_buffer_and_within_its_limit() {
 }
 
 #[test]
+fn what_is_available_is_appended_in_order_by_fibers_and_threads_and_a_limit_loses_nothing() {
+    const BYTES: usize = 300_000;
+    let sum =
+        |bytes: &[u8]| bytes.iter().enumerate().map(|(at, byte)| at as u64 * u64::from(*byte)).sum::<u64>();
+    let sent: Vec<u8> = (0..BYTES).map(|at| (at % 251) as u8).collect();
+    let expected = sum(&sent);
+    in_runtime(2, move || {
+        let (near, mut far) = pair();
+        near.set_read_timeout(Some(Duration::from_millis(5))).unwrap();
+        let mut received = b"before".to_vec();
+        assert_eq!(near.read_available(&mut received).unwrap_err().kind(), std::io::ErrorKind::TimedOut);
+        assert_eq!((received.as_slice(), received.capacity()), (b"before".as_slice(), 6));
+        near.set_read_timeout(None).unwrap();
+        let reader = spawn_with(
+            |near: TcpStream| {
+                let mut received = Vec::new();
+                loop {
+                    let (count, before) = (near.read_available(&mut received).unwrap(), received.len());
+                    assert!(count <= 64 * 1024 && count <= before);
+                    if count == 0 {
+                        return received;
+                    }
+                }
+            },
+            near,
+        );
+        far.write_all(&sent).unwrap();
+        drop(far);
+        let received = reader.join();
+        assert_eq!((received.len(), sum(&received)), (BYTES, expected));
+        // A thread of its own has memory of its own, and waits for the kernel.
+        let (near, mut far) = pair();
+        far.write_all(b"to a thread").unwrap();
+        drop(far);
+        let received = gossamer::unblock(move || {
+            let mut received = Vec::new();
+            while near.read_available(&mut received).unwrap() > 0 {}
+            received
+        });
+        assert_eq!(received, b"to a thread");
+    });
+}
+
+#[test]
 fn a_thread_waits_for_a_silent_peer_too() {
     watched(|| {
         let (near, mut far) = pair();

@@ -34,6 +34,8 @@ pub struct Connection {
     input: Input,
     parser: Parser,
     pub plan: Plan,
+    /// The shard of this worker, if it has one.
+    here: usize,
     /// Shards that commands share which came one after another.
     shared: Option<SharedHold>,
     pub registered: Registered,
@@ -62,13 +64,14 @@ impl Connection {
         let shards = server.shards();
         let here = Trustee::here();
         let here = shards.iter().position(|shard| shard.trustee() == here).unwrap_or(usize::MAX);
-        let plan = Plan::new(shards.len(), here);
+        let plan = Plan::lent(shards.len(), here, false);
         let mut connection = Self {
             stream,
             server,
             input: Input::default(),
             parser: Parser::default(),
             plan,
+            here,
             shared: None,
             registered,
             is_authenticated,
@@ -82,9 +85,11 @@ impl Connection {
 
     fn run(&mut self) -> io::Result<()> {
         while !self.is_ending {
-            if self.input.read(&mut self.stream, &mut self.plan)? == 0 {
+            self.plan.give_back();
+            if self.input.read(&self.stream)? == 0 {
                 return Ok(());
             }
+            self.plan = Plan::lent(self.shards().len(), self.here, self.plan.is_resp3);
             self.serve_input()?;
             self.answer()?;
         }

@@ -6,6 +6,7 @@ use crate::store::Shard;
 use crate::store::batch::Batch;
 use crate::store::operation::Operation;
 use gossamer::{Pending, Trust};
+use std::cell::RefCell;
 use std::time::Duration;
 
 /// How long a request to a shard that a transaction holds waits at first, and at most, before it asks again.
@@ -26,7 +27,16 @@ enum Piece {
     All(usize),
 }
 
+/// Plans that a worker keeps while no connection needs them.
+const MOST_SPARE: usize = 64;
+
+thread_local! {
+    /// Those of this worker; each is done.
+    static SPARE: RefCell<Vec<Plan>> = const { RefCell::new(Vec::new()) };
+}
+
 /// Operations of commands that are under way, by shards.
+#[derive(Default)]
 pub struct Plan {
     /// The shard of this worker, if it has one.
     here: usize,
@@ -49,20 +59,25 @@ pub struct Plan {
 }
 
 impl Plan {
-    pub fn new(shards: usize, here: usize) -> Self {
-        Self {
+    /// One of this worker that is not in use; `here` is its own shard among so many.
+    pub fn lent(shards: usize, here: usize, is_resp3: bool) -> Self {
+        let new = || Self {
             here,
             batches: (0..shards).map(|_| Batch::default()).collect(),
             merged: vec![0; shards],
-            pieces: Vec::new(),
-            parts: Vec::new(),
-            text: Vec::new(),
-            text_merged: 0,
-            sent: Vec::new(),
-            output: Vec::new(),
-            is_resp3: false,
-            transaction: 0,
-        }
+            ..Self::default()
+        };
+        Self { is_resp3, ..SPARE.with_borrow_mut(Vec::pop).unwrap_or_else(new) }
+    }
+
+    /// Has its buffers serve other connections, while this one waits for its client.
+    pub fn give_back(&mut self) {
+        let plan = std::mem::replace(self, Self { is_resp3: self.is_resp3, ..Self::default() });
+        SPARE.with_borrow_mut(|spare| {
+            if spare.len() < MOST_SPARE {
+                spare.push(plan);
+            }
+        });
     }
 
     /// Replies without a shard.
@@ -288,15 +303,6 @@ impl Plan {
     /// Whether no shard has to reply.
     pub fn is_settled(&self) -> bool {
         self.pieces.is_empty()
-    }
-
-    /// Gives back the memory that nothing is in.
-    pub fn shrink(&mut self) {
-        self.batches.iter_mut().for_each(|batch| batch.clear(0));
-        self.pieces = Vec::new();
-        self.parts = Vec::new();
-        self.text = Vec::new();
-        self.output = Vec::new();
     }
 
     /// After a write: large buffers are given back at once.

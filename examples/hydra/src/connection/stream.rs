@@ -1,9 +1,8 @@
 //! Connections of both kinds.
 
 use gossamer::net::{TcpStream, UnixStream};
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::net::Shutdown;
-use std::time::Duration;
 
 pub enum Stream {
     Tcp(TcpStream),
@@ -21,20 +20,12 @@ macro_rules! both {
 }
 
 impl Stream {
-    pub fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        both!(self, stream => stream.read(buffer))
+    pub fn read_available(&self, to: &mut Vec<u8>) -> io::Result<usize> {
+        both!(self, stream => stream.read_available(to))
     }
 
     pub fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
         both!(self, stream => stream.write_all(bytes))
-    }
-
-    pub fn readable(&self) -> io::Result<()> {
-        both!(self, stream => stream.readable())
-    }
-
-    pub fn set_read_timeout(&self, limit: Option<Duration>) -> io::Result<()> {
-        both!(self, stream => stream.set_read_timeout(limit))
     }
 
     pub fn shutdown(&self) -> io::Result<()> {

@@ -3,7 +3,9 @@
 use crate::protocol::number;
 use crate::protocol::refusal::{self, Refusal};
 use crate::protocol::reply::Replies;
+use crate::store::table::Slot;
 use crate::store::{Shard, now};
+use gossamer::sync::Notify;
 
 /// How many expired keys are removed before others get a turn.
 const REMOVED_AT_ONCE: usize = 256;
@@ -54,6 +56,22 @@ impl Shard {
         to.integer(i64::from(slot.is_some()));
     }
 
+    /// Wakes the fiber that removes expired keys, if this one expires before it would look.
+    #[inline]
+    pub(super) fn note_expiry(&mut self, slot: Slot) {
+        if let Some(expiry) = self.table.at(slot).expiry()
+            && self.remover.looks_at.is_none_or(|next| expiry < next)
+        {
+            self.remover.looks_at = Some(expiry);
+            self.remover.woken.notify_one();
+        }
+    }
+
+    /// What wakes the fiber that removes expired keys.
+    pub fn expiry_notice(&mut self) -> Notify {
+        self.remover.woken.clone()
+    }
+
     /// Removes some of the keys that have expired; when to go on, in milliseconds since 1970, if there are more that expire.
     pub fn remove_expired(&mut self) -> Option<u64> {
         let now = now();
@@ -62,8 +80,17 @@ impl Shard {
             self.counts.expired += 1;
             self.remove(slot);
         }
-        self.table.next_expiry()
+        self.remover.looks_at = self.table.next_expiry();
+        self.remover.looks_at
     }
+}
+
+/// What a shard knows of the fiber that removes its expired keys.
+#[derive(Default)]
+pub struct Remover {
+    /// When it looks next, in milliseconds since 1970; none if it waits to be woken.
+    looks_at: Option<u64>,
+    woken: Notify,
 }
 
 /// NX, XX, GT and LT.

@@ -4,7 +4,7 @@ pub mod batch;
 mod counters;
 pub mod entry;
 pub mod eviction;
-mod expiry;
+pub mod expiry;
 pub mod glob;
 mod keys;
 pub mod operation;
@@ -16,6 +16,7 @@ mod watches;
 
 use entry::Entry;
 use eviction::Eviction;
+use expiry::Remover;
 use snapshot::Saving;
 use std::time::{SystemTime, UNIX_EPOCH};
 use table::{Slot, Table};
@@ -31,6 +32,7 @@ pub struct Shard {
     saving: Option<Saving>,
     /// The transaction that holds the shard, or 0.
     held_by: u64,
+    remover: Remover,
     counts: Counts,
 }
 
@@ -102,6 +104,7 @@ impl Shard {
         }
         self.watches.note_change(entry.key());
         let slot = self.table.insert(entry);
+        self.note_expiry(slot);
         self.note_use(slot);
     }
 
@@ -110,6 +113,7 @@ impl Shard {
     fn change<U>(&mut self, slot: Slot, change: impl FnOnce(&mut Entry) -> U) -> U {
         self.before_change(slot);
         let changed = self.table.change(slot, change);
+        self.note_expiry(slot);
         self.note_use(slot);
         changed
     }

@@ -16,6 +16,11 @@ fn keys_expire_when_they_are_asked_for_and_when_nobody_does() {
     while client.say("DBSIZE") != ":2\r\n" {}
     assert!(client.say("INFO stats").contains("expired_keys:1000\r\n"));
     assert!(client.say("INFO keyspace").contains("db0:keys=2,expires=1,"));
+    // Sooner than what is waited for.
+    client.say("SET sooner:1 1 PX 30");
+    client.say("SET sooner:2 1");
+    client.say("PEXPIRE sooner:2 40");
+    while client.say("DBSIZE") != ":2\r\n" {}
     assert_eq!(client.say("EXPIRE later 0"), ":1\r\n");
     assert_eq!(client.say("KEYS *"), "*1\r\n$5\r\nstays\r\n");
 }

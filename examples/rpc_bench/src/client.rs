@@ -1,0 +1,46 @@
+//! What clients of both kinds have: whom they ask, and when they begin and end.
+
+use gossamer::{NoRef, Trust};
+use std::time::{Duration, Instant};
+
+/// What one client worker does.
+#[derive(NoRef, Clone)]
+pub struct Task {
+    pub servers: Vec<Trust<u64>>,
+    /// Of this client, among all.
+    pub number: usize,
+    pub warm_up: Duration,
+    pub duration: Duration,
+}
+
+/// When a client begins, and from when until when it counts.
+#[derive(Clone, Copy)]
+pub struct Span {
+    pub begins: Instant,
+    pub counts_from: Instant,
+    pub ends: Instant,
+}
+
+impl Task {
+    pub fn span(&self) -> Span {
+        let begins = Instant::now();
+        let counts_from = begins + self.warm_up;
+        Span { begins, counts_from, ends: counts_from + self.duration }
+    }
+
+    /// Of one fiber.
+    pub fn random(&self, fiber: usize) -> fastrand::Rng {
+        fastrand::Rng::with_seed((self.number as u64) << 32 | fiber as u64)
+    }
+
+    pub fn any_server(&self, random: &mut fastrand::Rng) -> &Trust<u64> {
+        &self.servers[random.usize(..self.servers.len())]
+    }
+}
+
+/// The request: it adds to a number, and looks at what it has captured.
+pub fn serve<const BYTES: usize>(sum: &mut u64, captured: [u8; BYTES]) -> u64 {
+    let before = *sum;
+    *sum += 1 + captured.first().map_or(0, |byte| u64::from(*byte) & 1);
+    before
+}

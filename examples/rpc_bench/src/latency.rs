@@ -1,0 +1,74 @@
+//! Latencies of one client worker, and of all of them.
+
+use gossamer::NoRef;
+use hdrhistogram::Histogram;
+use std::time::Duration;
+
+/// Three digits of each latency are kept, in nanoseconds up to a minute; longer ones count as that.
+const LONGEST: u64 = 60_000_000_000;
+
+/// How long requests took.
+pub struct Latencies(Histogram<u64>);
+
+/// As they travel: each latency that was found, and how often.
+#[derive(NoRef, Clone)]
+pub struct Found(Vec<(u64, u64)>);
+
+impl Latencies {
+    pub fn new() -> Self {
+        // The bounds are right.
+        Self(Histogram::new_with_bounds(1, LONGEST, 3).unwrap_or_else(|error| unreachable!("{error}")))
+    }
+
+    #[inline]
+    pub fn add(&mut self, latency: Duration) {
+        self.0.saturating_record((latency.as_nanos() as u64).min(LONGEST));
+    }
+
+    pub fn add_found(&mut self, found: &Found) {
+        for (latency, count) in &found.0 {
+            self.0.saturating_record_n(*latency, *count);
+        }
+    }
+
+    pub fn found(&self) -> Found {
+        let found = self.0.iter_recorded();
+        Found(found.map(|value| (value.value_iterated_to(), value.count_at_value())).collect())
+    }
+
+    pub fn count(&self) -> u64 {
+        self.0.len()
+    }
+
+    /// In microseconds; `share` is at most 1.
+    pub fn quantile(&self, share: f64) -> f64 {
+        self.0.value_at_quantile(share) as f64 / 1e3
+    }
+
+    /// In microseconds.
+    pub fn longest(&self) -> f64 {
+        self.0.max() as f64 / 1e3
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_several_clients_have_found_is_put_together() {
+        let mut all = Latencies::new();
+        for client in 0..4 {
+            let mut own = Latencies::new();
+            (1..=250).for_each(|number| own.add(Duration::from_micros(client * 250 + number)));
+            all.add_found(&own.found());
+        }
+        assert_eq!(all.count(), 1000);
+        for (share, expected) in [(0.5, 500.0), (0.99, 990.0), (1.0, 1000.0)] {
+            assert!((all.quantile(share) / expected - 1.0).abs() < 0.002, "{share}");
+        }
+        let mut slow = Latencies::new();
+        slow.add(Duration::from_secs(3600));
+        assert!((slow.longest() / 60e6 - 1.0).abs() < 0.002);
+    }
+}

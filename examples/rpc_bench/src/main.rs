@@ -1,0 +1,32 @@
+//! `rpc_bench`: throughput against latency of small requests, under rising load. `README.md` says what is measured.
+
+mod client;
+mod closed;
+mod latency;
+mod open;
+mod options;
+mod report;
+mod sweep;
+
+use clap::Parser;
+use options::Options;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let options = Options::parse();
+    let as_json = options.json;
+    match gossamer::try_run(options.config(), move || sweep::run(&options)) {
+        Ok(Ok(report)) => {
+            report.print(as_json);
+            ExitCode::SUCCESS
+        }
+        Ok(Err(error)) => {
+            eprintln!("rpc_bench: {error}");
+            ExitCode::from(2)
+        }
+        Err(error) => {
+            eprintln!("rpc_bench: {error}");
+            ExitCode::from(2)
+        }
+    }
+}

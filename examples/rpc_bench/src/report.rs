@@ -1,0 +1,110 @@
+//! What was found, as a table or as JSON.
+
+use crate::latency::Latencies;
+use gossamer::{NoRef, rack};
+use serde_json::json;
+
+/// All measurements.
+#[derive(NoRef)]
+pub struct Report {
+    nodes: usize,
+    servers: usize,
+    clients: usize,
+    pub rows: Vec<Row>,
+}
+
+/// How requests were sent.
+#[derive(NoRef)]
+pub enum Kind {
+    Closed {
+        /// Of each client worker.
+        fibers: usize,
+        batch: usize,
+    },
+    Open {
+        /// Requests a second.
+        offered: f64,
+        /// Requests that were due and not sent.
+        unsent: u64,
+    },
+}
+
+/// One measurement; latencies in microseconds.
+#[derive(NoRef)]
+pub struct Row {
+    kind: Kind,
+    bytes: usize,
+    /// Requests a second that were answered.
+    pub rate: f64,
+    median: f64,
+    p99: f64,
+    p999: f64,
+    longest: f64,
+}
+
+impl Row {
+    pub fn new(kind: Kind, bytes: usize, millis: u64, latencies: &Latencies) -> Self {
+        Self {
+            kind,
+            bytes,
+            rate: latencies.count() as f64 / (millis as f64 / 1e3),
+            median: latencies.quantile(0.5),
+            p99: latencies.quantile(0.99),
+            p999: latencies.quantile(0.999),
+            longest: latencies.longest(),
+        }
+    }
+}
+
+impl Report {
+    pub fn new(servers: usize, clients: usize) -> Self {
+        Self { nodes: rack::nodes().len(), servers, clients, rows: Vec::new() }
+    }
+
+    pub fn print(&self, as_json: bool) {
+        if as_json { self.print_json() } else { self.print_table() }
+    }
+
+    fn print_table(&self) {
+        let Self { nodes, servers, clients, .. } = self;
+        println!("nodes: {nodes}, servers: {servers}, clients: {clients}; latencies in microseconds\n");
+        println!(
+            "| load | bytes | requests/s | median | p99 | p99.9 | longest |\n|---|---|---|---|---|---|---|"
+        );
+        for row in &self.rows {
+            let load = match row.kind {
+                Kind::Closed { fibers, batch: 1 } => format!("{fibers} fibers"),
+                Kind::Closed { fibers, batch } => format!("{fibers} fibers, {batch} at once"),
+                Kind::Open { offered, unsent: 0 } => format!("{offered:.0}/s"),
+                Kind::Open { offered, unsent } => format!("{offered:.0}/s, {unsent} not sent in time"),
+            };
+            println!(
+                "| {load} | {} | {:.0} | {:.1} | {:.1} | {:.1} | {:.1} |",
+                row.bytes, row.rate, row.median, row.p99, row.p999, row.longest
+            );
+        }
+    }
+
+    fn print_json(&self) {
+        for row in &self.rows {
+            let mut object = json!({
+                "nodes": self.nodes, "servers": self.servers, "clients": self.clients, "bytes": row.bytes,
+                "requests_per_second": row.rate, "median_us": row.median, "p99_us": row.p99,
+                "p999_us": row.p999, "longest_us": row.longest,
+            });
+            match row.kind {
+                Kind::Closed { fibers, batch } => {
+                    object["loop"] = "closed".into();
+                    object["fibers"] = fibers.into();
+                    object["batch"] = batch.into();
+                }
+                Kind::Open { offered, unsent } => {
+                    object["loop"] = "open".into();
+                    object["offered_per_second"] = offered.into();
+                    object["unsent"] = unsent.into();
+                }
+            }
+            println!("{object}");
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! One measurement after another.
+
+use crate::client::Task;
+use crate::latency::Latencies;
+use crate::options::Options;
+use crate::report::{Kind, Report, Row};
+use crate::{closed, open};
+use gossamer::{JoinHandle, Trust, Trustee, rack, spawn_on_with};
+use std::time::Duration;
+
+/// Who asks whom.
+struct Roles {
+    clients: Vec<Trustee>,
+    servers: Vec<Trust<u64>>,
+}
+
+impl Roles {
+    /// The first workers of each node serve, so that nodes are alike; of one worker alone it does both.
+    fn new(servers: Option<usize>) -> Self {
+        let nodes: Vec<_> = rack::nodes().into_iter().map(|node| node.workers()).collect();
+        let longest = nodes.iter().map(Vec::len).max().unwrap_or(0);
+        // In turn: the first of each node, then the second of each.
+        let all: Vec<Trustee> = (0..longest)
+            .flat_map(|place| nodes.iter().filter_map(move |workers| workers.get(place).copied()))
+            .collect();
+        let count = servers.unwrap_or(all.len().div_ceil(2));
+        let clients = if count < all.len() { all[count..].to_vec() } else { all.clone() };
+        Self { clients, servers: all[..count].iter().map(|trustee| trustee.entrust(0)).collect() }
+    }
+
+    fn task(&self, number: usize, options: &Options) -> Task {
+        let duration = Duration::from_millis(options.millis);
+        Task { servers: self.servers.clone(), number, warm_up: duration / 10, duration }
+    }
+}
+
+/// All measurements.
+///
+/// # Errors
+/// What is wrong with the options.
+pub fn run(options: &Options) -> Result<Report, String> {
+    options.check(Trustee::all().len())?;
+    let roles = Roles::new(options.servers);
+    let mut report = Report::new(roles.servers.len(), roles.clients.len());
+    for &bytes in &options.bytes {
+        let mut highest = 0.0_f64;
+        for &batch in &options.batch {
+            for &fibers in &options.fibers {
+                let row = closed_loop(&roles, options, bytes, fibers, batch);
+                highest = highest.max(row.rate);
+                report.rows.push(row);
+            }
+        }
+        let loads = options.load.iter().map(|load| highest * f64::from(*load) / 100.0);
+        let rates: Vec<f64> = if options.rate.is_empty() {
+            loads.collect()
+        } else {
+            options.rate.iter().map(|rate| *rate as f64).collect()
+        };
+        report.rows.extend(rates.into_iter().map(|rate| open_loop(&roles, options, bytes, rate)));
+    }
+    Ok(report)
+}
+
+/// Calls a generic function with a number of bytes that is known when the program runs.
+macro_rules! with_bytes {
+    ($bytes:expr, $call:ident) => {
+        match $bytes {
+            0 => $call!(0),
+            8 => $call!(8),
+            16 => $call!(16),
+            32 => $call!(32),
+            64 => $call!(64),
+            128 => $call!(128),
+            256 => $call!(256),
+            _ => $call!(1024),
+        }
+    };
+}
+
+fn closed_loop(roles: &Roles, options: &Options, bytes: usize, fibers: usize, batch: usize) -> Row {
+    let start = |(number, client): (usize, &Trustee)| {
+        let task = (roles.task(number, options), fibers, batch);
+        macro_rules! start {
+            ($bytes:literal) => {
+                spawn_on_with(*client, closed::run::<$bytes>, task)
+            };
+        }
+        with_bytes!(bytes, start)
+    };
+    let clients: Vec<_> = roles.clients.iter().enumerate().map(start).collect();
+    let mut latencies = Latencies::new();
+    clients.into_iter().map(JoinHandle::join).for_each(|found| latencies.add_found(&found));
+    Row::new(Kind::Closed { fibers, batch }, bytes, options.millis, &latencies)
+}
+
+fn open_loop(roles: &Roles, options: &Options, bytes: usize, rate: f64) -> Row {
+    let of_each = rate / roles.clients.len() as f64;
+    let start = |(number, client): (usize, &Trustee)| {
+        let task = (roles.task(number, options), of_each);
+        macro_rules! start {
+            ($bytes:literal) => {
+                spawn_on_with(*client, open::run::<$bytes>, task)
+            };
+        }
+        with_bytes!(bytes, start)
+    };
+    let clients: Vec<_> = roles.clients.iter().enumerate().map(start).collect();
+    let (mut latencies, mut unsent) = (Latencies::new(), 0);
+    for outcome in clients.into_iter().map(JoinHandle::join) {
+        latencies.add_found(&outcome.found);
+        unsent += outcome.unsent;
+    }
+    Row::new(Kind::Open { offered: rate, unsent }, bytes, options.millis, &latencies)
+}

@@ -1,0 +1,64 @@
+//! Runs `rpc_bench` as its users do.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
+
+use std::process::{Command, Output};
+
+fn rpc_bench(millis: &str, arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_rpc_bench"));
+    command.args(["--threads", "2", "--millis", millis]).args(arguments).output().unwrap()
+}
+
+/// The numbers of a key, one for each measurement.
+fn numbers(output: &Output, key: &str) -> Vec<f64> {
+    let text = String::from_utf8_lossy(&output.stdout);
+    let rows = text.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+    rows.map(|row| row[key].as_f64().unwrap_or(f64::NAN)).collect()
+}
+
+#[test]
+fn each_measurement_is_an_object_and_its_latencies_are_in_order() {
+    let output = rpc_bench(
+        "50",
+        &["--json", "--fibers", "1,8", "--batch", "1,4", "--bytes", "0,64", "--load", "20,60"],
+    );
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let (rates, bytes) = (numbers(&output, "requests_per_second"), numbers(&output, "bytes"));
+    // For each number of bytes four closed loops, and two open ones.
+    assert_eq!(bytes, [[0.0; 6], [64.0; 6]].concat());
+    assert!(rates.iter().all(|rate| *rate > 0.0), "{rates:?}");
+    let rows = numbers(&output, "median_us").into_iter().zip(numbers(&output, "p99_us"));
+    let rows = rows.zip(numbers(&output, "p999_us")).zip(numbers(&output, "longest_us"));
+    for (((median, p99), p999), longest) in rows {
+        assert!(
+            0.0 < median && median <= p99 && p99 <= p999 && p999 <= longest,
+            "{median} {p99} {p999} {longest}"
+        );
+    }
+}
+
+#[test]
+fn an_open_loop_at_a_low_rate_is_served_at_that_rate() {
+    let output = rpc_bench("500", &["--json", "--fibers", "1", "--rate", "2000"]);
+    let answered = numbers(&output, "requests_per_second")[1];
+    let unsent = numbers(&output, "unsent")[1];
+    // What is due is sent, or told; 1000 requests by chance are 800 to 1200.
+    assert!((1600.0..2400.0).contains(&(answered + 2.0 * unsent)), "{answered} {unsent}");
+}
+
+#[test]
+fn a_table_says_who_asked_whom_and_wrong_options_are_named() {
+    let output = rpc_bench("50", &["--fibers", "2", "--load", "50", "--servers", "1"]);
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(text.starts_with("nodes: 1, servers: 1, clients: 1;"), "{text}");
+    assert_eq!(text.lines().filter(|line| line.starts_with("| ")).count(), 3, "{text}");
+    for (arguments, expected) in [
+        (["--bytes", "7"], "--bytes 7: a request captures one of"),
+        (["--fibers", "0"], "--fibers 0: at least 1"),
+        (["--servers", "3"], "there are 2 workers"),
+        (["--load", "0"], "measures nothing"),
+    ] {
+        let output = rpc_bench("50", &arguments);
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.code() == Some(2) && errors.contains(expected), "{arguments:?}: {errors}");
+    }
+}
