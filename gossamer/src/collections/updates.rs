@@ -264,6 +264,11 @@ impl<A: NoRef> Updates<A> {
         self.outbox.send(part, gathered);
     }
 
+    /// How many updates are gathered, for all parts.
+    pub(super) fn gathered(&self) -> usize {
+        self.gathered.iter().map(|(offsets, _)| offsets.len()).sum()
+    }
+
     /// How many elements the vector has.
     pub(super) fn len(&self) -> usize {
         self.spread.len()
@@ -303,9 +308,8 @@ impl<A: NoRef> Extend<(usize, A)> for Updates<A> {
 
 impl<A: NoRef> fmt::Debug for Updates<A> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let gathered: usize = self.gathered.iter().map(|(offsets, _)| offsets.len()).sum();
         f.debug_struct("Updates")
-            .field("gathered", &gathered)
+            .field("gathered", &self.gathered())
             .field("batches_under_way", &self.outbox.under_way())
             .field("made_at", &format_args!("{}", self.made_at))
             .finish()

@@ -2,7 +2,7 @@
 
 use crate::layouts;
 use fastrand::Rng;
-use gossamer::collections::{DistVec, Frontier, Layout};
+use gossamer::collections::{DistVec, Frontier, Layout, Marker, Outgoing};
 use integration_tests::{in_runtime, on_nodes, panic_text};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -228,5 +228,27 @@ fn rows_of_another_layout_are_refused() {
                 .apply(|_, (), _| ());
         });
         assert!(text.contains("in blocks of 5") && text.contains("in turn"), "{text}");
+    });
+}
+
+#[test]
+fn a_round_says_how_many_updates_were_sent() {
+    on_nodes(2, 2, || {
+        let (vertices, rows) = (DistVec::filled(20_000, false), DistVec::filled(20_000, ()));
+        let mut front = Frontier::of(&vertices);
+        [3, 19_999].into_iter().for_each(|vertex| front.mark(vertex));
+        front.swap();
+        // Both go to all: more than batches have.
+        let all = const {
+            |_, _: &bool, (): &(), out: &mut Outgoing<()>| (0..20_000).for_each(|vertex| out.push(vertex, ()))
+        };
+        let mark = const { |_: &mut bool, (), next: &mut Marker<'_>| next.mark() };
+        assert_eq!(front.par_for_each(&rows, all).apply(mark), 40_000);
+        assert_eq!(front.swap(), 20_000);
+        // Each worker tells the first of its own only.
+        let first = const { |_, _: &bool, (): &(), out: &mut Outgoing<()>| out.once(0, ()) };
+        assert_eq!(front.par_for_each(&rows, first).apply(mark), 4);
+        front.swap();
+        assert_eq!(front.par_for_each(&rows, first).apply(mark), 0);
     });
 }

@@ -331,6 +331,7 @@ fn files_are_short_and_begin_with_their_purpose() {
         "gossamer-cli/src",
         "gossamer-macros/src",
         "examples/src",
+        "examples/graph500/src",
         "tests/src",
         "tests/tests",
         "benches/src",

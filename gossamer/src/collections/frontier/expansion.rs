@@ -57,7 +57,8 @@ where
     }
 
     /// Goes over the front, on all workers at once, and applies `closure` to each element that follows, with its argument, and with what
-    /// marks it for a later round. Waits until that is done.
+    /// marks it for a later round. Waits until that is done, and returns how many updates were sent: those that [`Outgoing::once`] and its like
+    /// have dropped are not counted.
     ///
     /// # Cost
     /// A fiber on each worker. An element that follows costs 4 bytes and its argument, and some nanoseconds at both ends. What is gathered is bounded as that of [`Updates`](crate::collections::Updates), and by what follows
@@ -68,7 +69,7 @@ where
     /// do; what follows from those before it is applied, and what was marked stays. Where the caller cannot wait. If a closure would have to go to another node and cannot
     /// ([Delegated closures](crate::Trust#delegated-closures)).
     #[track_caller]
-    pub fn apply<G>(self, closure: G)
+    pub fn apply<G>(self, closure: G) -> u64
     where
         G: FnOnce(&mut T, A, &mut Marker<'_>) + Send + Copy + 'static,
     {
@@ -76,7 +77,7 @@ where
         let plain = move |element: &mut T, argument, next: &mut Marker<'_>, ()| {
             closure(element, argument, next);
         };
-        self.run::<G, _, _>(plain, ());
+        self.run::<G, _, _>(plain, ())
     }
 
     /// As [`apply`](Self::apply), with a clone of `shared` for each element that follows.
@@ -84,26 +85,26 @@ where
     /// # Panics
     /// As [`apply`](Self::apply).
     #[track_caller]
-    pub fn apply_with<D: NoRef + Clone, G>(self, closure: G, shared: D)
+    pub fn apply_with<D: NoRef + Clone, G>(self, closure: G, shared: D) -> u64
     where
         G: FnOnce(&mut T, A, &mut Marker<'_>, D) + Send + Copy + 'static,
     {
         const { refuse_captures::<G>() };
-        self.run::<G, _, _>(closure, shared);
+        self.run::<G, _, _>(closure, shared)
     }
 
     /// As the macros write it (`trust::arguments_first`).
     #[doc(hidden)]
     #[track_caller]
-    pub fn __apply_with<D: Captured + Clone, G>(self, shared: D, closure: G)
+    pub fn __apply_with<D: Captured + Clone, G>(self, shared: D, closure: G) -> u64
     where
         G: FnOnce(&mut T, A, &mut Marker<'_>, D) + Send + Copy + 'static,
     {
-        self.apply_with(closure, shared);
+        self.apply_with(closure, shared)
     }
 
     #[track_caller]
-    fn run<M: 'static, D: NoRef + Clone, G>(self, apply: G, shared: D)
+    fn run<M: 'static, D: NoRef + Clone, G>(self, apply: G, shared: D) -> u64
     where
         G: FnOnce(&mut T, A, &mut Marker<'_>, D) + Send + Copy + 'static,
     {
@@ -114,7 +115,7 @@ where
             let expand = |index, element: &T, row: &R, out: &mut Outgoing<A>| {
                 expand(index, element, row, out, arguments.clone());
             };
-            round.run::<M, _, _, _>(expand, apply, shared.clone());
+            round.run::<M, _, _, _>(expand, apply, shared.clone())
         };
         let mut fibers = Vec::new();
         // Not `map`, whose closure would stand for the caller in the report of a panic.
@@ -122,14 +123,16 @@ where
             let arguments = (part, vector.clone(), rows.clone(), arguments.clone(), shared.clone());
             fibers.push(spawn_around::<N, _, _, _>(trustee, fiber, arguments, Location::caller()));
         }
-        let mut first = None;
+        let (mut sent, mut first) = (0, None);
         for fiber in fibers {
-            if let Err(error) = fiber.try_join() {
-                first.get_or_insert(error);
+            match fiber.try_join() {
+                Ok(own) => sent += own,
+                Err(error) => _ = first.get_or_insert(error),
             }
         }
-        if let Some(error) = first {
-            rethrow(error, Location::caller());
+        match first {
+            Some(error) => rethrow(error, Location::caller()),
+            None => sent,
         }
     }
 }
@@ -148,12 +151,14 @@ struct Expander<'a, T: 'static, R: 'static> {
 }
 
 impl<T: 'static, R: 'static> Expander<'_, T, R> {
+    /// Returns how many updates it has sent.
     fn run<M, A: NoRef, D: NoRef + Clone, G>(
         &self,
         mut expand: impl FnMut(usize, &T, &R, &mut Outgoing<A>),
         apply: G,
         shared: D,
-    ) where
+    ) -> u64
+    where
         G: FnOnce(&mut T, A, &mut Marker<'_>, D) + Send + Copy + 'static,
     {
         let own = &self.vector.parts[self.part];
@@ -162,12 +167,13 @@ impl<T: 'static, R: 'static> Expander<'_, T, R> {
             let marks = elements.with_marks().1;
             (std::mem::take(&mut marks.front), std::mem::take(&mut marks.sent))
         });
-        let (mut out, mut done) = (Outgoing::new(updates, sent), 0);
+        let (mut out, mut done, mut count) = (Outgoing::new(updates, sent), 0, 0);
         while done < front.len() {
             let turn = own.apply_both_here(&self.rows.parts[self.part], |elements, rows| {
                 take_turn(elements, rows, &front[done..], &mut out, &mut expand)
             });
             while let Some((part, batch)) = out.full.pop() {
+                count += batch.0.len();
                 out.updates.send(part, batch);
             }
             match turn {
@@ -180,7 +186,9 @@ impl<T: 'static, R: 'static> Expander<'_, T, R> {
         }
         let sent = out.take_sent();
         own.apply_here(|elements| elements.with_marks().1.sent = sent);
+        count += out.updates.gathered();
         out.updates.finish();
+        count as u64
     }
 }
 

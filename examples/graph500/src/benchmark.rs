@@ -1,0 +1,211 @@
+//! The benchmark from its start to its report.
+
+use crate::edges::{self, Edge, Edges};
+use crate::files::{self, FileError, Graph};
+use crate::keys::search_keys;
+use crate::kronecker::Kronecker;
+use crate::options::{Kernel, Options};
+use crate::progress::Progress;
+use crate::report::{Report, Search, Searches};
+use crate::rows::{Row, construct};
+use crate::search::{self, Effort, Path};
+use crate::validate::{self, Violation};
+use gossamer::collections::DistVec;
+use gossamer::rack;
+use std::fmt;
+use std::time::Instant;
+
+/// Why there is no result, or none that counts.
+#[derive(Debug)]
+pub enum Failure {
+    File(FileError),
+    /// The graph has no edges but loops.
+    NothingToSearch,
+    /// How many searches broke a rule of the specification; each was told.
+    Invalid(usize),
+}
+
+impl From<FileError> for Failure {
+    fn from(error: FileError) -> Self {
+        Self::File(error)
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File(error) => error.fmt(f),
+            Self::NothingToSearch => {
+                f.write_str("the graph has no edges besides loops: there is nothing to search")
+            }
+            Self::Invalid(count) => write!(f, "{count} searches are not valid: no result"),
+        }
+    }
+}
+
+fn timed<R>(work: impl FnOnce() -> R) -> (R, f64) {
+    let begun = Instant::now();
+    let result = work();
+    (result, begun.elapsed().as_secs_f64())
+}
+
+/// The first fiber. Returns what is to be printed at the end.
+pub fn run(options: &Options) -> Result<Report, Failure> {
+    let progress = Progress::new();
+    let report = Benchmark::prepare(options, &progress).and_then(|benchmark| benchmark.searches());
+    progress.finish();
+    report
+}
+
+/// The edges, as they were generated or read.
+struct Input {
+    edges: Edges,
+    vertices: usize,
+    count: u64,
+    greatest_weight: f32,
+    scale: u32,
+}
+
+impl Input {
+    fn generated(graph: Kronecker, progress: &Progress) -> Self {
+        progress.begin("generation".to_owned(), graph.edges());
+        Self {
+            edges: graph.generate(progress),
+            vertices: graph.vertices(),
+            count: graph.edges(),
+            greatest_weight: 1.0,
+            scale: graph.scale,
+        }
+    }
+
+    fn read(path: std::path::PathBuf, progress: &Progress) -> Result<Self, FileError> {
+        progress.begin("reading".to_owned(), 0);
+        let Graph { vertices, edges } = gossamer::unblock(move || files::read(&path))?;
+        let greatest = |greatest: f32, edge: &Edge| greatest.max(edge.weight);
+        Ok(Self {
+            edges: edges::distribute(&edges),
+            vertices,
+            count: edges.len() as u64,
+            greatest_weight: edges.iter().fold(0.0, greatest),
+            scale: vertices.max(1).next_power_of_two().ilog2(),
+        })
+    }
+
+    /// As wide as makes some vertices of a bucket follow from others of it, but not most: 0.1 for the generator's graphs.
+    fn delta(&self) -> f32 {
+        let ends = (2.0 * self.count as f32 / self.vertices.max(1) as f32).max(1.0);
+        let delta = 3.2 * self.greatest_weight / ends;
+        // Without any lengths one bucket will do.
+        if delta > 0.0 { delta } else { 1.0 }
+    }
+}
+
+/// What is searched, and how.
+struct Benchmark<'a> {
+    options: &'a Options,
+    progress: &'a Progress,
+    rows: DistVec<Row>,
+    keys: Vec<u32>,
+    delta: f32,
+    /// All but the searches.
+    report: Report,
+}
+
+impl<'a> Benchmark<'a> {
+    fn prepare(options: &'a Options, progress: &'a Progress) -> Result<Self, Failure> {
+        let (input, generation) = timed(|| match &options.file {
+            Some(path) => Input::read(path.clone(), progress),
+            None => {
+                let Options { scale, edgefactor, seed, .. } = *options;
+                Ok(Input::generated(Kronecker { scale, edgefactor, seed }, progress))
+            }
+        });
+        let input = input?;
+        progress.begin("construction".to_owned(), input.count);
+        let (rows, construction) = timed(|| construct(&input.edges, input.vertices, progress));
+        let keys = search_keys(&rows, options.roots as usize, options.seed);
+        if keys.is_empty() {
+            return Err(Failure::NothingToSearch);
+        }
+        let nodes = rack::nodes();
+        let workers: usize = nodes.iter().map(|node| node.workers().len()).sum();
+        let (vertices, edges) = (input.vertices, input.count);
+        progress.print(format!(
+            "vertices: {vertices}, edges: {edges}, workers: {workers}, nodes: {}",
+            nodes.len()
+        ));
+        let report = Report {
+            scale: input.scale,
+            edgefactor: (input.count as f64 / input.vertices as f64).round() as u64,
+            keys: keys.len(),
+            generation,
+            processes: nodes.len(),
+            construction,
+            kernels: Vec::new(),
+        };
+        Ok(Self { options, progress, rows, keys, delta: options.delta.unwrap_or(input.delta()), report })
+    }
+
+    fn searches(mut self) -> Result<Report, Failure> {
+        let mut invalid = 0;
+        for (kernel, name) in [(Kernel::Bfs, "bfs"), (Kernel::Sssp, "sssp")] {
+            if self.options.kernel != kernel && self.options.kernel != Kernel::Both {
+                continue;
+            }
+            self.progress.begin(name.to_owned(), self.keys.len() as u64);
+            let mut searches = Vec::new();
+            for (number, key) in self.keys.iter().enumerate() {
+                let (search, effort, violations) = match kernel {
+                    Kernel::Bfs => self.breadth_first(*key),
+                    _ => self.shortest_paths(*key),
+                };
+                self.progress.advance(1);
+                self.progress.print(line(name, number, *key, &search, effort));
+                for violation in &violations {
+                    eprintln!("graph500: {name} {number}, from vertex {key}: {violation}");
+                }
+                invalid += usize::from(!violations.is_empty());
+                searches.push(search);
+            }
+            self.report.kernels.push(Searches { kernel: name, searches });
+        }
+        if invalid > 0 { Err(Failure::Invalid(invalid)) } else { Ok(self.report) }
+    }
+
+    fn breadth_first(&self, key: u32) -> (Search, Effort, Vec<Violation>) {
+        let ((parents, effort), seconds) = timed(|| search::breadth_first(&self.rows, key));
+        let validate = || validate::breadth_first(&self.rows, &parents, key);
+        self.judged(seconds, effort, &parents, validate)
+    }
+
+    fn shortest_paths(&self, key: u32) -> (Search, Effort, Vec<Violation>) {
+        let ((paths, effort), seconds) = timed(|| search::shortest_paths(&self.rows, key, self.delta));
+        let parents = paths.par_map(const { |_, path: &Path| path.parent });
+        let validate = || validate::shortest_paths(&self.rows, &paths, key);
+        self.judged(seconds, effort, &parents, validate)
+    }
+
+    fn judged(
+        &self,
+        seconds: f64,
+        effort: Effort,
+        parents: &DistVec<u32>,
+        validate: impl FnOnce() -> Vec<Violation>,
+    ) -> (Search, Effort, Vec<Violation>) {
+        let edges = search::traversed_edges(&self.rows, parents);
+        let validated = (!self.options.skip_validation).then(|| timed(validate));
+        let (violations, validated) =
+            validated.map_or((Vec::new(), None), |(violations, took)| (violations, Some(took)));
+        (Search { seconds, edges, validated }, effort, violations)
+    }
+}
+
+fn line(name: &str, number: usize, key: u32, search: &Search, effort: Effort) -> String {
+    let Search { seconds, edges, validated } = search;
+    let Effort { rounds, updates } = effort;
+    let rate = *edges as f64 / seconds / 1e6;
+    let validated = validated.map_or_else(String::new, |took| format!("; validated in {took:.6} s"));
+    format!(
+        "{name} {number}: from vertex {key}: {seconds:.6} s, {rounds} rounds, {updates} updates, {edges} edges, {rate:.2} MTEPS{validated}"
+    )
+}

@@ -1,0 +1,33 @@
+//! Edge lists, as SNAP and networkx have them: two vertices, counted from 0, and at most a weight in each line.
+
+use crate::edges::Edge;
+use crate::files::Graph;
+use crate::files::source::{FileError, Source};
+use crate::search::NONE;
+
+pub fn read(source: &mut Source) -> Result<Graph, FileError> {
+    let (mut vertices, mut edges) = (0, Vec::new());
+    while source.advance()? {
+        let text = source.text()?.trim_start();
+        if text.is_empty() || text.starts_with(['#', '%']) {
+            continue;
+        }
+        let mut words = text.split_whitespace();
+        let from: u32 = source.number(words.next(), "a vertex")?;
+        let to: u32 = source.number(words.next(), "a vertex")?;
+        let weight = match words.next() {
+            Some(word) => source.weight(Some(word))?,
+            None => 1.0,
+        };
+        source.no_more(words.next(), "an edge and its weight")?;
+        let greatest = from.max(to);
+        // One number stands for no vertex, and their count is one more than the greatest.
+        if greatest >= NONE - 1 {
+            return Err(source
+                .wrong(format_args!("vertex {greatest} is out of range: the greatest may be {}", NONE - 2)));
+        }
+        vertices = vertices.max(greatest as usize + 1);
+        edges.push(Edge { from, to, weight });
+    }
+    Ok(Graph { vertices, edges })
+}

@@ -1,0 +1,64 @@
+//! Files of the Matrix Market: a sparse matrix, whose entries are the edges.
+
+use crate::edges::Edge;
+use crate::files::Graph;
+use crate::files::source::{FileError, Source};
+
+pub fn read(source: &mut Source) -> Result<Graph, FileError> {
+    let is_weighted = header(source)?;
+    let (mut size, mut edges) = (None, Vec::new());
+    while source.advance()? {
+        let text = source.text()?;
+        let mut words = text.split_whitespace();
+        if text.starts_with('%') || text.trim().is_empty() {
+            continue;
+        }
+        let Some((vertices, entries)) = size else {
+            let vertices = source.vertices(words.next())?;
+            let columns = source.vertices(words.next())?;
+            if vertices != columns {
+                let problem =
+                    format_args!("{vertices} rows and {columns} columns: the matrix of a graph is square")
+                        .to_string();
+                return Err(source.wrong(problem));
+            }
+            size = Some((vertices, source.number::<u64>(words.next(), "the number of entries")?));
+            source.no_more(words.next(), "the size of the matrix")?;
+            continue;
+        };
+        let from = source.vertex(words.next(), vertices)?;
+        let to = source.vertex(words.next(), vertices)?;
+        let weight = if is_weighted { source.weight(words.next())? } else { 1.0 };
+        source.no_more(words.next(), "an entry")?;
+        edges.push(Edge { from, to, weight });
+        if edges.len() as u64 > entries {
+            return Err(source.wrong(format_args!("an entry more than the {entries} that were announced")));
+        }
+    }
+    let Some((vertices, entries)) = size else {
+        return Err(source.wrong("the file ends before the size of the matrix"));
+    };
+    source.complete(edges.len() as u64, entries, "entries")?;
+    Ok(Graph { vertices, edges })
+}
+
+/// Whether entries have values. Of a symmetric matrix one half is there, of any other all; edges go both ways in any case.
+fn header(source: &mut Source) -> Result<bool, FileError> {
+    source.advance()?;
+    let text = source.text()?.to_lowercase();
+    let words: Vec<&str> = text.split_whitespace().collect();
+    match words[..] {
+        ["%%matrixmarket", "matrix", "coordinate", field, "general" | "symmetric"] => {
+            match field {
+                "pattern" => Ok(false),
+                "real" | "double" | "integer" => Ok(true),
+                _ => Err(source
+                    .wrong(format_args!("`{field}`: lengths are real, integer, or a pattern without any"))),
+            }
+        }
+        ["%%matrixmarket", ..] => {
+            Err(source.wrong("only `matrix coordinate … general` and `… symmetric` are graphs with lengths"))
+        }
+        _ => Err(source.wrong("the first line of a matrix begins with `%%MatrixMarket`")),
+    }
+}

@@ -1,0 +1,87 @@
+//! Files of METIS: `VERTICES EDGES [FORMAT [WEIGHTS]]`, and a line of neighbours for each vertex.
+
+use crate::edges::Edge;
+use crate::files::Graph;
+use crate::files::source::{FileError, Source};
+use std::cmp::Ordering;
+
+/// What the first line says.
+struct Header {
+    vertices: usize,
+    edges: u64,
+    /// Numbers before the neighbours of a vertex.
+    skipped: usize,
+    is_weighted: bool,
+}
+
+pub fn read(source: &mut Source) -> Result<Graph, FileError> {
+    let header = header(source)?;
+    let Header { vertices, edges: said, skipped, is_weighted } = header;
+    let (mut edges, mut vertex, mut from_above) = (Vec::new(), 0, 0);
+    while source.advance()? {
+        let text = source.text()?;
+        if text.starts_with('%') {
+            continue;
+        }
+        if vertex == vertices {
+            source.no_more(text.split_whitespace().next(), "the last vertex")?;
+            continue;
+        }
+        let mut words = text.split_whitespace();
+        for _ in 0..skipped {
+            source.number::<f64>(words.next(), "a size or a weight of a vertex")?;
+        }
+        while let Some(word) = words.next() {
+            let to = source.vertex(Some(word), vertices)?;
+            let weight = if is_weighted { source.weight(words.next())? } else { 1.0 };
+            // Each edge is in the lines of both ends.
+            match (vertex as u32).cmp(&to) {
+                Ordering::Less => edges.push(Edge { from: vertex as u32, to, weight }),
+                Ordering::Greater => from_above += 1,
+                Ordering::Equal => {
+                    return Err(source.wrong(format_args!("vertex {} is its own neighbour", to + 1)));
+                }
+            }
+        }
+        vertex += 1;
+    }
+    source.complete(vertex as u64, vertices as u64, "vertices")?;
+    source.complete(edges.len() as u64, said, "edges")?;
+    if from_above != said {
+        let problem = format_args!(
+            "{said} edges name a neighbour above, {from_above} one below: each has to be at both its ends"
+        )
+        .to_string();
+        return Err(source.wrong(problem));
+    }
+    Ok(Graph { vertices, edges })
+}
+
+fn header(source: &mut Source) -> Result<Header, FileError> {
+    loop {
+        if !source.advance()? {
+            return Err(source.wrong("the file ends before the numbers of vertices and edges"));
+        }
+        if !source.text()?.starts_with('%') {
+            break;
+        }
+    }
+    let mut words = source.text()?.split_whitespace();
+    let vertices = source.vertices(words.next())?;
+    let edges = source.number(words.next(), "the number of edges")?;
+    let format = words.next().unwrap_or("0");
+    let is_known = format.len() <= 3 && format.chars().all(|digit| matches!(digit, '0' | '1'));
+    if !is_known {
+        return Err(
+            source.wrong(format_args!("`{format}` is no format: it has up to three digits, each 0 or 1"))
+        );
+    }
+    let has = |from_the_right: usize| format.chars().rev().nth(from_the_right) == Some('1');
+    let weights = match words.next() {
+        Some(word) => source.number(Some(word), "the number of weights of a vertex")?,
+        None => 1,
+    };
+    source.no_more(words.next(), "the first line's numbers")?;
+    let skipped = usize::from(has(2)) + if has(1) { weights } else { 0 };
+    Ok(Header { vertices, edges, skipped, is_weighted: has(0) })
+}

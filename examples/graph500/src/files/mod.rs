@@ -1,0 +1,35 @@
+//! Graphs from files, in several formats, compressed by gzip or not.
+
+mod dimacs;
+mod edge_list;
+mod matrix_market;
+mod metis;
+mod source;
+#[cfg(test)]
+mod tests;
+
+pub use source::FileError;
+
+use crate::edges::Edge;
+use source::Source;
+use std::path::Path;
+
+/// What a file says.
+#[derive(Debug, PartialEq)]
+pub struct Graph {
+    pub vertices: usize,
+    /// Each undirected edge; those that the file has more than once are here more than once, unless its format lists each at both ends.
+    pub edges: Vec<Edge>,
+}
+
+/// Reads a file, by the format that its name says.
+pub fn read(path: &Path) -> Result<Graph, FileError> {
+    let mut source = Source::open(path)?;
+    let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
+    match name.trim_end_matches(".gz").rsplit('.').next() {
+        Some("gr") => dimacs::read(&mut source),
+        Some("graph" | "metis") => metis::read(&mut source),
+        Some("mtx") => matrix_market::read(&mut source),
+        _ => edge_list::read(&mut source),
+    }
+}

@@ -1,0 +1,133 @@
+//! The lines of a file, and what is wrong with them.
+
+use flate2::bufread::MultiGzDecoder;
+use std::fmt;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader};
+use std::path::Path;
+use std::str::FromStr;
+
+/// Why a file is no graph, and where.
+#[derive(Debug, PartialEq)]
+pub struct FileError {
+    path: String,
+    /// Counted from 1; 0 for the file as a whole.
+    line: u64,
+    problem: String,
+}
+
+impl fmt::Display for FileError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { path, line, problem } = self;
+        match line {
+            0 => write!(f, "{path}: {problem}"),
+            line => write!(f, "{path}:{line}: {problem}"),
+        }
+    }
+}
+
+impl std::error::Error for FileError {}
+
+/// A file that is read line by line.
+pub struct Source {
+    reader: Box<dyn BufRead>,
+    path: String,
+    number: u64,
+    line: Vec<u8>,
+}
+
+impl Source {
+    /// Opens a file; whether it is compressed its first bytes say, whatever its name.
+    pub fn open(path: &Path) -> Result<Self, FileError> {
+        let name = path.display().to_string();
+        let failed = |error: io::Error| FileError { path: name.clone(), line: 0, problem: error.to_string() };
+        let mut reader = BufReader::with_capacity(256 * 1024, File::open(path).map_err(failed)?);
+        let is_compressed = reader.fill_buf().map_err(failed)?.starts_with(&[0x1f, 0x8b]);
+        let reader: Box<dyn BufRead> = match is_compressed {
+            true => Box::new(BufReader::with_capacity(256 * 1024, MultiGzDecoder::new(reader))),
+            false => Box::new(reader),
+        };
+        Ok(Self::new(reader, name))
+    }
+
+    fn new(reader: Box<dyn BufRead>, path: String) -> Self {
+        Self { reader, path, number: 0, line: Vec::new() }
+    }
+
+    #[cfg(test)]
+    pub fn of(text: &'static str) -> Self {
+        Self::new(Box::new(text.as_bytes()), "test".to_owned())
+    }
+
+    /// Goes to the next line; at the end of the file there is none.
+    pub fn advance(&mut self) -> Result<bool, FileError> {
+        self.line.clear();
+        self.number += 1;
+        match self.reader.read_until(b'\n', &mut self.line) {
+            Ok(length) => Ok(length > 0),
+            Err(error) => Err(self.wrong(format_args!("the file cannot be read any further: {error}"))),
+        }
+    }
+
+    /// The line.
+    pub fn text(&self) -> Result<&str, FileError> {
+        let text = str::from_utf8(&self.line).map_err(|_| self.wrong("the line is no UTF-8 text"))?;
+        Ok(text.trim_end_matches(['\n', '\r']))
+    }
+
+    /// What is wrong with the line.
+    pub fn wrong(&self, problem: impl fmt::Display) -> FileError {
+        FileError { path: self.path.clone(), line: self.number, problem: problem.to_string() }
+    }
+
+    /// A word as a number.
+    pub fn number<T: FromStr>(&self, word: Option<&str>, what: &str) -> Result<T, FileError> {
+        let Some(word) = word else { return Err(self.wrong(format_args!("{what} is missing"))) };
+        word.parse().map_err(|_| self.wrong(format_args!("`{word}` is no number that {what} can be")))
+    }
+
+    /// A number of vertices, of which each has a number of 32 bits, and one number stands for none.
+    pub fn vertices(&self, word: Option<&str>) -> Result<usize, FileError> {
+        let vertices: u64 = self.number(word, "the number of vertices")?;
+        if vertices >= u64::from(u32::MAX) {
+            return Err(self.wrong(format_args!("{vertices} vertices: there may be {}", u32::MAX - 1)));
+        }
+        Ok(vertices as usize)
+    }
+
+    /// A vertex of a file that counts them from 1.
+    pub fn vertex(&self, word: Option<&str>, vertices: usize) -> Result<u32, FileError> {
+        let vertex: u64 = self.number(word, "a vertex")?;
+        if vertex == 0 || vertex > vertices as u64 {
+            let problem =
+                format_args!("vertex {vertex} is out of range: there are {vertices}, counted from 1")
+                    .to_string();
+            return Err(self.wrong(problem));
+        }
+        Ok((vertex - 1) as u32)
+    }
+
+    /// A length, which searches can add up.
+    pub fn weight(&self, word: Option<&str>) -> Result<f32, FileError> {
+        let weight: f32 = self.number(word, "a weight")?;
+        if !(0.0..f32::INFINITY).contains(&weight) {
+            return Err(
+                self.wrong(format_args!("the weight {weight}: paths are made of lengths of at least 0"))
+            );
+        }
+        Ok(weight)
+    }
+
+    /// An error if there is another word in the line.
+    pub fn no_more(&self, word: Option<&str>, behind: &str) -> Result<(), FileError> {
+        word.map_or(Ok(()), |word| Err(self.wrong(format_args!("`{word}` behind {behind}"))))
+    }
+
+    /// An error unless the file has as much as it says.
+    pub fn complete(&self, found: u64, said: u64, of: &str) -> Result<(), FileError> {
+        if found == said {
+            return Ok(());
+        }
+        Err(self.wrong(format_args!("the file ends after {found} of {said} {of}: is it truncated?")))
+    }
+}

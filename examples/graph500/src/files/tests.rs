@@ -1,0 +1,207 @@
+//! Good and bad files of each format.
+
+use crate::edges::Edge;
+use crate::files::source::{FileError, Source};
+use crate::files::{Graph, dimacs, edge_list, matrix_market, metis, read};
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use std::io::Write;
+use std::path::PathBuf;
+
+type Read = fn(&mut Source) -> Result<Graph, FileError>;
+
+#[track_caller]
+fn good(read: Read, text: &'static str, vertices: usize, edges: &[(u32, u32, f32)]) {
+    let graph = read(&mut Source::of(text)).unwrap();
+    let edges = edges.iter().map(|(from, to, weight)| Edge { from: *from, to: *to, weight: *weight });
+    assert_eq!(graph, Graph { vertices, edges: edges.collect() });
+}
+
+/// Each text with the line of its error, and a part of what it says.
+#[track_caller]
+fn bad(read: Read, texts: &[(&'static str, u64, &str)]) {
+    for (text, line, problem) in texts {
+        let error = read(&mut Source::of(text)).unwrap_err().to_string();
+        assert!(
+            error.starts_with(&format!("test:{line}: ")) && error.contains(problem),
+            "{error} in {text:?}"
+        );
+    }
+}
+
+#[test]
+fn edge_lists_are_read() {
+    let text = "# a comment\n0 1\n\n% another\n1\t4 2.5\r\n4 4 0\n";
+    good(edge_list::read, text, 5, &[(0, 1, 1.0), (1, 4, 2.5), (4, 4, 0.0)]);
+    good(edge_list::read, "", 0, &[]);
+}
+
+#[test]
+fn bad_edge_lists_are_refused() {
+    bad(
+        edge_list::read,
+        &[
+            ("0 1\n2\n", 2, "a vertex is missing"),
+            ("0 one\n", 1, "`one` is no number"),
+            ("0 -1\n", 1, "`-1` is no number"),
+            ("0 1 x\n", 1, "`x` is no number that a weight can be"),
+            ("0 1 -2\n", 1, "at least 0"),
+            ("0 1 NaN\n", 1, "at least 0"),
+            ("0 1 1e99\n", 1, "at least 0"),
+            ("0 1 2 3\n", 1, "`3` behind"),
+            ("0 4294967295\n", 1, "out of range"),
+            ("0 4294967296\n", 1, "no number"),
+        ],
+    );
+}
+
+#[test]
+fn dimacs_files_are_read() {
+    let text = "c roads\np sp 3 2\na 1 2 10\nc between\na 3 1 7\n";
+    good(dimacs::read, text, 3, &[(0, 1, 10.0), (2, 0, 7.0)]);
+}
+
+#[test]
+fn bad_dimacs_files_are_refused() {
+    bad(
+        dimacs::read,
+        &[
+            ("p sp 3 2\na 1 2 10\n", 3, "after 1 of 2 arcs"),
+            ("p sp 3 1\na 1 2 1\na 2 3 1\n", 3, "more than the 1"),
+            ("p sp 3 1\na 1 4 10\n", 2, "vertex 4 is out of range: there are 3"),
+            ("p sp 3 1\na 0 1 10\n", 2, "vertex 0 is out of range"),
+            ("p sp 3 1\na 1 2\n", 2, "a weight is missing"),
+            ("p sp 3 1\na 1 2 -1\n", 2, "at least 0"),
+            ("p sp 3 1\na 1 2 1 1\n", 2, "`1` behind"),
+            ("a 1 2 3\n", 1, "before the line `p"),
+            ("p edge 3 1\n", 1, "no `p sp"),
+            ("p sp x 1\n", 1, "`x` is no number"),
+            ("p sp 4294967295 1\n", 1, "there may be"),
+            ("p sp 3 0\np sp 3 0\n", 2, "second"),
+            ("e 1 2\n", 1, "`e`"),
+            ("c nothing\n", 2, "ends without"),
+        ],
+    );
+}
+
+#[test]
+fn metis_files_are_read() {
+    // The second vertex has no neighbours.
+    good(metis::read, "% a comment\n4 2\n3 4\n\n1\n1\n", 4, &[(0, 2, 1.0), (0, 3, 1.0)]);
+    // A size, two weights, and weights of edges.
+    good(metis::read, "2 1 111 2\n9 1 2 2 0.5\n9 1 2 1 0.5\n", 2, &[(0, 1, 0.5)]);
+}
+
+#[test]
+fn bad_metis_files_are_refused() {
+    bad(
+        metis::read,
+        &[
+            ("", 1, "ends before"),
+            ("3 2\n2\n1 3\n", 4, "after 2 of 3 vertices"),
+            ("3 2\n2\n1\n\n", 5, "after 1 of 2 edges"),
+            ("2 1\n2\n\n", 4, "both its ends"),
+            ("2 1\n3\n\n", 2, "vertex 3 is out of range"),
+            ("2 1\n1\n\n", 2, "its own neighbour"),
+            ("2 1\n2\n1\n1\n", 4, "behind the last vertex"),
+            ("2 1 2\n2\n1\n", 1, "no format"),
+            ("2 1 1\n2 3\n1\n", 3, "a weight is missing"),
+            ("2 1 10\n\n1\n", 2, "is missing"),
+            ("2\n", 1, "the number of edges is missing"),
+        ],
+    );
+}
+
+#[test]
+fn matrix_market_files_are_read() {
+    let text = "%%MatrixMarket matrix coordinate real symmetric\n% a comment\n3 3 2\n2 1 0.5\n3 3 1e-1\n";
+    good(matrix_market::read, text, 3, &[(1, 0, 0.5), (2, 2, 0.1)]);
+    good(
+        matrix_market::read,
+        "%%MatrixMarket matrix coordinate pattern general\n2 2 1\n1 2\n",
+        2,
+        &[(0, 1, 1.0)],
+    );
+}
+
+#[test]
+fn bad_matrix_market_files_are_refused() {
+    bad(
+        matrix_market::read,
+        &[
+            ("1 2 3\n", 1, "%%MatrixMarket"),
+            ("", 1, "%%MatrixMarket"),
+            ("%%MatrixMarket matrix array real general\n", 1, "only `matrix coordinate"),
+            ("%%MatrixMarket matrix coordinate complex general\n", 1, "`complex`"),
+            ("%%MatrixMarket matrix coordinate real general\n", 2, "ends before the size"),
+            ("%%MatrixMarket matrix coordinate real general\n2 3 1\n", 2, "square"),
+            ("%%MatrixMarket matrix coordinate real general\n2 2 2\n1 2 1\n", 4, "after 1 of 2 entries"),
+            ("%%MatrixMarket matrix coordinate real general\n2 2 0\n1 2 1\n", 3, "more than the 0"),
+            ("%%MatrixMarket matrix coordinate real general\n2 2 1\n1 3 1\n", 3, "vertex 3 is out of range"),
+            ("%%MatrixMarket matrix coordinate real general\n2 2 1\n1 2 x\n", 3, "`x` is no number"),
+            ("%%MatrixMarket matrix coordinate pattern general\n2 2 1\n1 2 1\n", 3, "behind an entry"),
+        ],
+    );
+}
+
+/// A file that is gone after its test.
+struct Temporary(PathBuf);
+
+impl Temporary {
+    fn new(name: &str, bytes: &[u8]) -> Self {
+        let path = std::env::temp_dir().join(format!("graph500-{}-{name}", std::process::id()));
+        std::fs::write(&path, bytes).unwrap();
+        Self(path)
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        _ = std::fs::remove_file(&self.0);
+    }
+}
+
+fn compressed(text: &str) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+    encoder.write_all(text.as_bytes()).unwrap();
+    encoder.finish().unwrap()
+}
+
+#[test]
+fn the_name_says_the_format_and_the_first_bytes_whether_it_is_compressed() {
+    let matrix = "%%MatrixMarket matrix coordinate pattern general\n2 2 1\n1 2\n";
+    for (name, text) in [
+        ("a.gr", "p sp 2 1\na 1 2 1\n"),
+        ("a.metis", "2 1\n2\n1\n"),
+        ("a.graph", "2 1\n2\n1\n"),
+        ("a.mtx", matrix),
+        ("a.txt", "0 1\n"),
+    ] {
+        let expected = Graph { vertices: 2, edges: vec![Edge { from: 0, to: 1, weight: 1.0 }] };
+        assert_eq!(read(&Temporary::new(name, text.as_bytes()).0).unwrap(), expected);
+        let packed = Temporary::new(&format!("{name}.gz"), &compressed(text));
+        assert_eq!(read(&packed.0).unwrap(), expected);
+    }
+}
+
+#[test]
+fn a_compressed_file_that_is_truncated_or_damaged_is_refused_with_its_line() {
+    let text: String = (0..20_000).map(|vertex| format!("{vertex} {}\n", vertex * 7919 % 20_011)).collect();
+    let bytes = compressed(&text);
+    let truncated = Temporary::new("truncated.gz", &bytes[..bytes.len() / 2]);
+    let error = read(&truncated.0).unwrap_err().to_string();
+    let line: u64 = error.split(':').nth(1).unwrap().parse().unwrap();
+    assert!((2..20_000).contains(&line) && error.contains("cannot be read any further"), "{error}");
+    let mut damaged = bytes;
+    let middle = damaged.len() / 2;
+    damaged[middle] ^= 0x55;
+    assert!(read(&Temporary::new("damaged.gz", &damaged).0).is_err());
+}
+
+#[test]
+fn a_file_that_is_not_there_or_no_text_is_refused() {
+    let error = read(&PathBuf::from("/nowhere/graph.gr")).unwrap_err().to_string();
+    assert!(error.starts_with("/nowhere/graph.gr: "), "{error}");
+    let error = read(&Temporary::new("binary", b"0 1\n\xff\xfe 2\n").0).unwrap_err().to_string();
+    assert!(error.ends_with(":2: the line is no UTF-8 text"), "{error}");
+}

@@ -1,0 +1,64 @@
+//! The progress bar: a property like any other, which fibers of all workers send their progress to.
+
+use gossamer::{NoRef, Trust};
+use indicatif::{ProgressBar, ProgressStyle};
+use std::io::{self, IsTerminal, Write};
+
+/// Shows how far a phase is, if somebody can see it.
+#[derive(Clone, NoRef)]
+pub struct Progress(Option<Trust<ProgressBar>>);
+
+impl Progress {
+    /// None where the errors go to no terminal.
+    pub fn new() -> Self {
+        Self(io::stderr().is_terminal().then(|| gossamer::entrust(bar())))
+    }
+
+    /// Begins a phase of so many steps; of 0 if nobody knows.
+    #[gossamer::delegate]
+    pub fn begin(&self, phase: String, steps: u64) {
+        if let Some(bar) = &self.0 {
+            bar.apply(|bar| {
+                bar.set_message(phase);
+                bar.set_length(steps);
+                bar.set_position(0);
+            });
+        }
+    }
+
+    /// Adds steps that were done.
+    #[gossamer::delegate]
+    pub fn advance(&self, steps: u64) {
+        if let Some(bar) = &self.0 {
+            bar.apply_then(|bar| bar.inc(steps), |()| ());
+        }
+    }
+
+    /// Prints a line above the bar.
+    #[gossamer::delegate]
+    pub fn print(&self, line: String) {
+        match &self.0 {
+            Some(bar) => bar.apply(|bar| bar.suspend(|| print(&line))),
+            None => print(&line),
+        }
+    }
+
+    /// Removes the bar.
+    pub fn finish(&self) {
+        if let Some(bar) = &self.0 {
+            bar.apply(|bar| bar.finish_and_clear());
+        }
+    }
+}
+
+/// Who reads the output may have seen enough: then nobody misses the line.
+fn print(line: &str) {
+    _ = writeln!(io::stdout(), "{line}");
+}
+
+fn bar() -> ProgressBar {
+    // A template is checked when it is used; should one be wrong, the usual style will do.
+    let style = ProgressStyle::with_template("{msg:12} {wide_bar} {human_pos} of {human_len}, {eta} left")
+        .unwrap_or_else(|_| ProgressStyle::default_bar());
+    ProgressBar::new(0).with_style(style)
+}

@@ -1,0 +1,112 @@
+//! Kernels 2 and 3: the searches.
+
+use crate::rows::Row;
+use gossamer::collections::{DistVec, Frontier};
+use gossamer::{NoRef, TeamMember, Workers};
+use std::cmp::Ordering;
+
+/// No vertex: the parent of one that was not reached.
+pub const NONE: u32 = u32::MAX;
+
+/// How a vertex was reached.
+#[derive(Clone, Copy, Debug, NoRef)]
+pub struct Path {
+    pub distance: f32,
+    /// The vertex before it; of the key itself.
+    pub parent: u32,
+}
+
+impl Path {
+    pub const UNKNOWN: Self = Self { distance: f32::INFINITY, parent: NONE };
+}
+
+/// By the distance, of which the parent says nothing: what is as short as another was sent in vain.
+impl PartialOrd for Path {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        self.distance.partial_cmp(&other.distance)
+    }
+}
+
+impl PartialEq for Path {
+    fn eq(&self, other: &Self) -> bool {
+        self.distance == other.distance
+    }
+}
+
+/// What a search took.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Effort {
+    pub rounds: u32,
+    /// Vertices that were told of a path to them, by batches.
+    pub updates: u64,
+}
+
+/// Breadth-first search: the parent of each vertex in a tree of paths of the fewest edges.
+#[gossamer::delegate]
+pub fn breadth_first(graph: &DistVec<Row>, key: u32) -> (DistVec<u32>, Effort) {
+    let parents = DistVec::filled(graph.len(), NONE);
+    parents.set(key as usize, key);
+    let (mut front, mut effort) = (Frontier::of(&parents), Effort::default());
+    front.mark(key as usize);
+    while front.swap() > 0 {
+        effort.rounds += 1;
+        effort.updates += front
+            .par_for_each(graph, |u, _, row, out| {
+                row.neighbours().iter().for_each(|v| out.once(*v as usize, u as u32));
+            })
+            .apply(|parent, u, next| {
+                if *parent == NONE {
+                    *parent = u;
+                    next.mark();
+                }
+            });
+    }
+    (parents, effort)
+}
+
+/// The shortest paths to all vertices, by delta-stepping (Meyer and Sanders, 2003).
+#[gossamer::delegate]
+pub fn shortest_paths(graph: &DistVec<Row>, key: u32, delta: f32) -> (DistVec<Path>, Effort) {
+    let paths = DistVec::filled(graph.len(), Path::UNKNOWN);
+    paths.set(key as usize, Path { distance: 0.0, parent: key });
+    let (mut front, mut effort) = (Frontier::of(&paths), Effort::default());
+    front.mark(key as usize);
+    while front.swap() > 0 {
+        effort.rounds += 1;
+        let bucket = front.priority();
+        effort.updates += front
+            .par_for_each(graph, |u, path, row, out| {
+                // A vertex that was found nearer meanwhile has had its turn.
+                if ((path.distance / delta) as usize) < bucket {
+                    return;
+                }
+                for (v, weight) in row.edges() {
+                    out.least(v as usize, Path { distance: path.distance + weight, parent: u as u32 });
+                }
+            })
+            .apply(|path, new, next| {
+                if new < *path {
+                    *path = new;
+                    next.mark_at((new.distance / delta) as usize);
+                }
+            });
+    }
+    (paths, effort)
+}
+
+/// Edges of the input whose ends were reached, loops and multiple edges with them: what the specification divides by the time.
+pub fn traversed_edges(graph: &DistVec<Row>, parents: &DistVec<u32>) -> u64 {
+    let ends = const {
+        |_: &TeamMember, (graph, parents): (DistVec<Row>, DistVec<u32>)| {
+            let is_reached =
+                |parents: &[u32]| parents.iter().map(|parent| *parent != NONE).collect::<Vec<_>>();
+            let reached = parents.local(|parents| is_reached(parents)).unwrap_or_default();
+            let ends = graph.local(|rows| {
+                let reached = rows.iter().zip(reached).filter(|(_, is_reached)| *is_reached);
+                reached.map(|(row, _)| u64::from(row.ends())).sum::<u64>()
+            });
+            ends.unwrap_or(0)
+        }
+    };
+    Workers::all().each_with(ends, (graph.clone(), parents.clone())).into_iter().sum::<u64>() / 2
+}
