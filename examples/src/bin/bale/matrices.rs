@@ -34,11 +34,14 @@ pub fn transposed(matrix: &Matrix) -> Matrix {
     let send = const {
         |_: &TeamMember, (matrix, transposed): (Matrix, Matrix)| {
             let mut updates = transposed.updates(const { |row: &mut Vec<u32>, column| row.push(column) });
-            let own = matrix.local(|rows| rows.indexed().map(|(index, row)| (index, row.clone())).collect());
-            let own: Vec<(usize, Vec<u32>)> = own.unwrap_or_default();
-            for (index, row) in own {
-                updates.extend(row.into_iter().map(|column| (column as usize, index as u32)));
-            }
+            // What is in the own rows, in one piece: they are this worker's only while the closure runs.
+            let own = matrix.local(|rows| {
+                let rows = rows.indexed();
+                rows.flat_map(|(index, row)| row.iter().map(move |column| (*column as usize, index as u32)))
+                    .collect()
+            });
+            let own: Vec<(usize, u32)> = own.unwrap_or_default();
+            updates.extend(own);
             updates.finish();
         }
     };
