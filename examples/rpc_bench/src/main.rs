@@ -10,6 +10,7 @@ mod sweep;
 
 use clap::Parser;
 use options::Options;
+use std::io::ErrorKind;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -17,8 +18,14 @@ fn main() -> ExitCode {
     let as_json = options.json;
     match gossamer::try_run(options.config(), move || sweep::run(&options)) {
         Ok(Ok(report)) => {
-            report.print(as_json);
-            ExitCode::SUCCESS
+            match report.print(&mut std::io::stdout().lock(), as_json) {
+                // Whoever reads the output has seen enough.
+                Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+                    eprintln!("rpc_bench: standard output: {error}");
+                    ExitCode::FAILURE
+                }
+                _ => ExitCode::SUCCESS,
+            }
         }
         Ok(Err(error)) => {
             eprintln!("rpc_bench: {error}");

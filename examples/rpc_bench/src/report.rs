@@ -3,6 +3,7 @@
 use crate::latency::Latencies;
 use gossamer::{NoRef, rack};
 use serde_json::json;
+use std::io::{self, Write};
 
 /// All measurements.
 #[derive(NoRef)]
@@ -61,13 +62,15 @@ impl Report {
         Self { nodes: rack::nodes().len(), servers, clients, rows: Vec::new() }
     }
 
-    pub fn print(&self, as_json: bool) {
-        if as_json { self.print_json() } else { self.print_table() }
+    /// # Errors
+    /// If it cannot be written.
+    pub fn print(&self, to: &mut impl Write, as_json: bool) -> io::Result<()> {
+        if as_json { self.print_json(to) } else { self.print_table(to) }
     }
 
-    fn print_table(&self) {
+    fn print_table(&self, to: &mut impl Write) -> io::Result<()> {
         let Self { nodes, servers, clients, .. } = self;
-        println!("nodes: {nodes}, servers: {servers}, clients: {clients}; latencies in microseconds\n");
+        writeln!(to, "nodes: {nodes}, servers: {servers}, clients: {clients}; latencies in microseconds\n")?;
         println!(
             "| load | bytes | requests/s | median | p99 | p99.9 | longest |\n|---|---|---|---|---|---|---|"
         );
@@ -78,14 +81,16 @@ impl Report {
                 Kind::Open { offered, unsent: 0 } => format!("{offered:.0}/s"),
                 Kind::Open { offered, unsent } => format!("{offered:.0}/s, {unsent} not sent in time"),
             };
-            println!(
+            writeln!(
+                to,
                 "| {load} | {} | {:.0} | {:.1} | {:.1} | {:.1} | {:.1} |",
                 row.bytes, row.rate, row.median, row.p99, row.p999, row.longest
-            );
+            )?;
         }
+        Ok(())
     }
 
-    fn print_json(&self) {
+    fn print_json(&self, to: &mut impl Write) -> io::Result<()> {
         for row in &self.rows {
             let mut object = json!({
                 "nodes": self.nodes, "servers": self.servers, "clients": self.clients, "bytes": row.bytes,
@@ -104,7 +109,8 @@ impl Report {
                     object["unsent"] = unsent.into();
                 }
             }
-            println!("{object}");
+            writeln!(to, "{object}")?;
         }
+        Ok(())
     }
 }

@@ -73,7 +73,9 @@ macro_rules! with_bytes {
             64 => $call!(64),
             128 => $call!(128),
             256 => $call!(256),
-            _ => $call!(1024),
+            1024 => $call!(1024),
+            // `Options::check` has seen to it.
+            other => unreachable!("{other} bytes"),
         }
     };
 }

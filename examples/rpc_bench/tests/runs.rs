@@ -46,6 +46,13 @@ fn an_open_loop_at_a_low_rate_is_served_at_that_rate() {
 }
 
 #[test]
+fn a_rate_that_nobody_can_send_ends_in_time_and_says_how_much_was_not_sent() {
+    let output = rpc_bench("50", &["--json", "--fibers", "1", "--rate", "1000000000000000"]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(numbers(&output, "unsent")[1] > 1e12);
+}
+
+#[test]
 fn a_table_says_who_asked_whom_and_wrong_options_are_named() {
     let output = rpc_bench("50", &["--fibers", "2", "--load", "50", "--servers", "1"]);
     let text = String::from_utf8_lossy(&output.stdout);
