@@ -21,15 +21,18 @@ use std::hash::BuildHasher;
 pub(super) struct Collective {
     pub(super) name: &'static str,
     type_name: &'static str,
-    /// The same for the same call with the same type.
-    kind: u64,
+    type_id: TypeId,
 }
 
 impl Collective {
     /// A call with a value of type `T`.
     pub(super) fn of<T: 'static>(name: &'static str) -> Self {
-        let kind = FixedState::with_seed(0).hash_one((TypeId::of::<T>(), name));
-        Self { name, type_name: type_name::<T>(), kind }
+        Self { name, type_name: type_name::<T>(), type_id: TypeId::of::<T>() }
+    }
+
+    /// The same for the same call with the same type: between nodes.
+    fn kind(self) -> u64 {
+        FixedState::with_seed(0).hash_one((self.type_id, self.name))
     }
 }
 
@@ -111,7 +114,7 @@ impl<F: Fn(&Worker, u32) -> usize> CollectiveRound<F> {
                 let encoded = Encoder::encoded(value);
                 let bytes =
                     encoded.map_err(|refused| format!("`{}`: {}", call.name, refused.into_refusal()))?;
-                let kind = (call.name, call.type_name, call.kind);
+                let kind = (call.name, call.type_name, call.kind());
                 here.bring_encoded(worker, (edge, self.number), kind, Ok(bytes));
             }
             self.owed.set(self.owed.get() & !(self.tree.number ^ to));
@@ -140,7 +143,7 @@ impl<F: Fn(&Worker, u32) -> usize> CollectiveRound<F> {
                 Ok(value) => Ok(*value),
                 Err(_) => unreachable!("it is of this type"),
             },
-            ContributionValue::Encoded(kind, bytes) if kind == call.kind => {
+            ContributionValue::Encoded(kind, bytes) if kind == call.kind() => {
                 Decoder::decoded(&bytes).map_err(|malformed| format!("`{}`: {malformed}", call.name))
             }
             _ => Err(format!(
@@ -157,7 +160,7 @@ impl<F: Fn(&Worker, u32) -> usize> CollectiveRound<F> {
         for other in self.tree.neighbours() {
             if owed & (number ^ other) != 0 {
                 let worker = (self.participants.worker_of)(here, other);
-                let kind = (self.call.name, self.call.type_name, self.call.kind);
+                let kind = (self.call.name, self.call.type_name, self.call.kind());
                 let edge = self.edge(number, other);
                 here.bring_encoded(worker, (edge, self.number), kind, Err(why.to_owned()));
             }
