@@ -79,6 +79,8 @@ mod atomic;
 mod blocking;
 pub mod collections;
 mod fabric;
+#[doc(hidden)]
+pub mod inspect;
 mod kernel;
 mod lane;
 pub mod net;

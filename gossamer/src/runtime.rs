@@ -3,6 +3,7 @@
 pub(crate) mod embedded;
 
 use crate::blocking::pool;
+use crate::inspect::watcher::Watching;
 use crate::lane::catch;
 use crate::structures::inline_closure::InlineClosure;
 use crate::sys::fibers::job::{Job, NotStarted};
@@ -20,7 +21,7 @@ use crate::worker::mailbox::Mailbox;
 use crate::worker::mailbox::inbox::{Inbox, Message};
 use crate::worker::nodes::peers::Peers;
 use crate::worker::shared::{Phase, Shared};
-use crate::worker::watch::stall::{self, StallWatch};
+use crate::worker::watch::turn_log::TurnLog;
 use crate::worker::watch::view::View;
 use mio::Interest;
 use mio::unix::SourceFd;
@@ -33,7 +34,7 @@ use std::panic::{self, AssertUnwindSafe, Location};
 use std::process;
 use std::slice;
 use std::sync::Arc;
-use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::mpsc;
 use std::thread::{self, JoinHandle};
 
 /// Stack of a worker's own thread, where delegated closures run that came by a lane, and of the first fiber: what a
@@ -126,6 +127,7 @@ impl Placement {
 pub(crate) struct NodeThreads {
     shared: Arc<Shared>,
     threads: Vec<JoinHandle<()>>,
+    _watching: Watching,
 }
 
 impl NodeThreads {
@@ -159,7 +161,8 @@ impl NodeThreads {
         fault_handler::install();
         last_words::install(&shared);
         let first = shared.first;
-        let mut runtime = Self { shared, threads: Vec::with_capacity(count) };
+        let watching = Watching::begin().map_err(system("starting the thread that watches the workers"))?;
+        let mut runtime = Self { shared, threads: Vec::with_capacity(count), _watching: watching };
         for (index, poll) in polls.into_iter().enumerate() {
             let processor = placement.processors.as_ref().map(|some| some[index % some.len()]);
             let thread = runtime.spawn_worker(first + index, poll, processor);
@@ -218,16 +221,7 @@ impl NodeThreads {
         });
         // If it is refused, the sender goes with it.
         let _refused = nodes[0].shared.mailboxes[0].send(Message::Request(first));
-        let mut watch = StallWatch::of(nodes.iter().map(Self::shared));
-        loop {
-            match receiver.recv_timeout(stall::LOOK) {
-                Ok(outcome) => return outcome,
-                Err(RecvTimeoutError::Timeout) => watch.look(),
-                Err(RecvTimeoutError::Disconnected) => {
-                    return Err(Box::new("the runtime ended before its first fiber did"));
-                }
-            }
-        }
+        receiver.recv().unwrap_or_else(|_| Err(Box::new("the runtime ended before its first fiber did")))
     }
 
     /// Cancels fibers, serves what is in flight, drops the properties, joins the workers.
@@ -264,5 +258,6 @@ fn mailbox(poll: &mio::Poll) -> io::Result<Mailbox> {
         sources: Sources::new(poll.registry().try_clone()?),
         view: Arc::new(View::new()),
         activity: Activity::new(),
+        turn_log: TurnLog::default(),
     })
 }

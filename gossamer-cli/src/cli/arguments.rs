@@ -8,6 +8,7 @@ use crate::launcher::output::{FilePattern, OutputOptions};
 use crate::launcher::timeout::TimeLimit;
 use crate::node::allowance::Allowance;
 use crate::program::settings::NodeSettings;
+use crate::query::stacks::StacksArguments;
 use crate::rack::config;
 use crate::values;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -40,6 +41,7 @@ pub(crate) enum Action {
     /// The daemons keep that of the applications that run, and for a while of those that have ended.
     Logs(ApplicationArguments),
     Status(StatusArguments),
+    Stacks(StacksArguments),
     CheckRdma(CheckRdmaArguments),
     Send(files::arguments::SendArguments),
     Recv(files::arguments::RecvArguments),
@@ -294,6 +296,7 @@ Examples:
   gossamer status                                the machines, and what joins them
   gossamer ps                                    what runs on them
   gossamer ps --all                              how nodes that ran on them have ended
+  gossamer stacks                                what the fibers of programs here do
   gossamer check-rdma --with b                   tries RDMA to the machine b
   gossamer recv                                  waits for files, and says how to send them
 

@@ -13,4 +13,5 @@ pub mod logs;
 pub mod output;
 pub mod pairs;
 pub mod rdma;
+pub mod stacks;
 pub mod status;

@@ -22,4 +22,5 @@ mod programs;
 mod rack;
 mod rdma;
 mod service;
+mod stacks;
 mod timeout;

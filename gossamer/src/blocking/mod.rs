@@ -50,6 +50,7 @@ use std::task::{Context, Poll};
 /// # Panics
 /// If `f` panics, with its payload; in a delegated closure or a callback, which cannot wait; and if the pool has no thread and the
 /// system refuses the first.
+#[track_caller]
 pub fn unblock<R: Send + 'static>(f: impl FnOnce() -> R + Send + 'static) -> R {
     match unblock_as("unblock", f) {
         Ok(result) => result,
@@ -84,6 +85,7 @@ pub fn unblock_async<R: Send + 'static>(f: impl FnOnce() -> R + Send + 'static) 
 ///
 /// # Panics
 /// As `unblock`, otherwise.
+#[track_caller]
 pub(crate) fn unblock_as<R: Send + 'static>(
     call: &'static str,
     f: impl FnOnce() -> R + Send + 'static,

@@ -122,8 +122,9 @@ impl Signals {
     ///
     /// # Panics
     /// In a delegated closure or a callback, which cannot wait.
+    #[track_caller]
     pub fn recv(&self) -> io::Result<SignalKind> {
-        let call = Call { name: "Signals::recv", direction: Direction::Read, limit: None };
+        let call = Call::new("Signals::recv", Direction::Read, None);
         self.arrived.wait(call, |arrived| self.next(arrived))
     }
 

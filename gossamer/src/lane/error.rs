@@ -170,6 +170,11 @@ impl Origin {
         self.sent_from
     }
 
+    /// The name of the closure, and the index of the worker that runs it.
+    pub(crate) fn closure(self) -> (fn() -> &'static str, u32) {
+        (self.operation, self.worker)
+    }
+
     /// Adds what is known here to an error from the trustee.
     #[cold]
     pub(crate) fn complete(self, error: DelegationError) -> DelegationError {

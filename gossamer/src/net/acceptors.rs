@@ -153,6 +153,7 @@ where
     Ok(entrust(other))
 }
 
+#[track_caller]
 fn accept<C: NoRef + Clone, F>(listener: &TcpListener, state: &C, serve: F)
 where
     F: FnOnce(TcpStream, C) + Send + Copy + 'static,

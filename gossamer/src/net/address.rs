@@ -36,6 +36,7 @@ pub(crate) mod lookup {
 ///
 /// # Errors
 /// If it is malformed, or cannot be looked up.
+#[track_caller]
 pub(crate) fn resolve(address: impl ToSocketAddrs, call: &'static str) -> io::Result<Vec<SocketAddr>> {
     let (name, port) = match address.lookup()? {
         Lookup::Addresses(addresses) => return Ok(addresses),

@@ -125,6 +125,7 @@ impl TcpListenerBuilder {
     ///
     /// # Panics
     /// In a delegated closure or a callback, which cannot wait.
+    #[track_caller]
     pub fn bind<A: ToSocketAddrs>(&self, address: A) -> io::Result<TcpListener> {
         check_may_wait("TcpListenerBuilder::bind");
         let addresses = resolve(address, "TcpListenerBuilder::bind")?;

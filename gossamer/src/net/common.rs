@@ -45,19 +45,21 @@ impl<S: AsFd> LimitedSocket<S> {
     ///
     /// # Errors
     /// As `FiberSocket::wait`.
+    #[track_caller]
     pub(crate) fn read<R>(
         &self,
         name: &'static str,
         attempt: impl FnMut(&S) -> io::Result<R>,
     ) -> io::Result<R> {
         let limit = self.read_limit.get();
-        self.source.wait(Call { name, direction: Direction::Read, limit }, attempt)
+        self.source.wait(Call::new(name, Direction::Read, limit), attempt)
     }
 
     /// As `FiberSocket::wait_for_bytes`.
     ///
     /// # Errors
     /// As `FiberSocket::wait`.
+    #[track_caller]
     pub(crate) fn read_bytes(
         &self,
         name: &'static str,
@@ -65,13 +67,14 @@ impl<S: AsFd> LimitedSocket<S> {
         attempt: impl FnMut(&S) -> io::Result<usize>,
     ) -> io::Result<usize> {
         let limit = self.read_limit.get();
-        self.source.wait_for_bytes(Call { name, direction: Direction::Read, limit }, capacity, attempt)
+        self.source.wait_for_bytes(Call::new(name, Direction::Read, limit), capacity, attempt)
     }
 
     /// As `FiberSocket::wait`, for a call that writes.
     ///
     /// # Errors
     /// As `FiberSocket::wait`.
+    #[track_caller]
     pub(crate) fn write<R>(
         &self,
         name: &'static str,
@@ -84,22 +87,24 @@ impl<S: AsFd> LimitedSocket<S> {
     ///
     /// # Errors
     /// As `FiberSocket::wait`.
+    #[track_caller]
     pub(crate) fn write_within<R>(
         &self,
         name: &'static str,
         limit: Option<Duration>,
         attempt: impl FnMut(&S) -> io::Result<R>,
     ) -> io::Result<R> {
-        self.source.wait(Call { name, direction: Direction::Write, limit }, attempt)
+        self.source.wait(Call::new(name, Direction::Write, limit), attempt)
     }
 
     /// Waits until an operation in this direction would not block.
     ///
     /// # Errors
     /// As `FiberSocket::wait`.
+    #[track_caller]
     pub(crate) fn wait_until_ready(&self, name: &'static str, direction: Direction) -> io::Result<()> {
         let limit = self.limit(direction).get();
-        self.source.wait(Call { name, direction, limit }, |io| is_ready(io, direction))
+        self.source.wait(Call::new(name, direction, limit), |io| is_ready(io, direction))
     }
 
     /// As `wait_until_ready`, in any executor, and without a limit.
@@ -216,6 +221,7 @@ macro_rules! limited_socket {
             ///
             /// # Panics
             /// In a delegated closure or a callback, which cannot wait.
+            #[track_caller]
             pub fn readable(&self) -> std::io::Result<()> {
                 let name = concat!(stringify!($socket), "::readable");
                 self.0.wait_until_ready(name, crate::worker::fibers::readiness::Direction::Read)
@@ -228,6 +234,7 @@ macro_rules! limited_socket {
             ///
             /// # Panics
             /// In a delegated closure or a callback, which cannot wait.
+            #[track_caller]
             pub fn writable(&self) -> std::io::Result<()> {
                 let name = concat!(stringify!($socket), "::writable");
                 self.0.wait_until_ready(name, crate::worker::fibers::readiness::Direction::Write)

@@ -1,16 +1,18 @@
 //! A socket with what is needed to wait for it: a fiber waits for its worker's poller, any other thread for the kernel.
 
 use crate::net::registrations::{Registrations, WatchedSource, with_caller};
+use crate::sys::fibers::wait::{Wait, WaitsOn};
 use crate::sys::sync::poll;
 use crate::sys::threads::outside;
 use crate::worker::fibers::readiness::{Direction, Readiness};
 use crate::worker::fibers::timer::Timer;
-use crate::worker::fibers::wake::{awaited, block_on};
+use crate::worker::fibers::wake::{awaited, block_on_as};
 use crate::worker::{self, Worker};
 use std::cell::Cell;
 use std::future::{Future, poll_fn};
 use std::io;
 use std::os::fd::AsFd;
+use std::panic::Location;
 use std::pin::pin;
 use std::task::Poll;
 use std::time::{Duration, Instant};
@@ -38,6 +40,8 @@ pub(crate) struct Call {
     pub(crate) direction: Direction,
     /// How long it may wait.
     pub(crate) limit: Option<Duration>,
+    /// Who has made it.
+    at: &'static Location<'static>,
 }
 
 impl<S: AsFd> FiberSocket<S> {
@@ -232,6 +236,12 @@ pub(crate) fn is_ready(io: &impl AsFd, direction: Direction) -> io::Result<()> {
 }
 
 impl Call {
+    /// A call of the caller's caller.
+    #[track_caller]
+    pub(crate) fn new(name: &'static str, direction: Direction, limit: Option<Duration>) -> Self {
+        Self { name, direction, limit, at: Location::caller() }
+    }
+
     #[cold]
     fn timed_out(&self) -> io::Error {
         let limit = self.limit.unwrap_or_default();
@@ -263,6 +273,7 @@ pub(crate) fn check_may_wait(call: &str) {
 }
 
 /// Suspends the running fiber until there was an event that was not `seen`; false once `due` has come.
+#[track_caller]
 fn wait_in_fiber(here: &Worker, readiness: &Readiness, call: Call, seen: u64, due: Option<Instant>) -> bool {
     let _alarm = due.map(|due| Alarm(here.fibers.timers.register(due, here.fiber_waker())));
     let mut event = pin!(readiness.event_after(call.direction, seen));
@@ -271,7 +282,7 @@ fn wait_in_fiber(here: &Worker, readiness: &Readiness, call: Call, seen: u64, du
         Poll::Pending if due.is_some_and(|due| Instant::now() >= due) => Poll::Ready(false),
         Poll::Pending => Poll::Pending,
     });
-    block_on(event_or_due, call.name)
+    block_on_as(event_or_due, Wait { call: call.name, at: call.at, on: WaitsOn::Event })
 }
 
 /// A timer of this worker, cancelled when nobody waits for it any more.

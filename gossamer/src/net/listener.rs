@@ -36,6 +36,7 @@ impl TcpListener {
     ///
     /// # Panics
     /// In a delegated closure or a callback, which cannot wait.
+    #[track_caller]
     pub fn bind<A: ToSocketAddrs>(address: A) -> io::Result<Self> {
         check_may_wait("TcpListener::bind");
         let addresses = resolve(address, "TcpListener::bind")?;
@@ -56,6 +57,7 @@ impl TcpListener {
     ///
     /// # Panics
     /// In a delegated closure or a callback, which cannot wait.
+    #[track_caller]
     pub fn accept(&self) -> io::Result<(TcpStream, SocketAddr)> {
         self.accept_within("TcpListener::accept", None)
     }
@@ -67,6 +69,7 @@ impl TcpListener {
     ///
     /// # Panics
     /// In a delegated closure or a callback, which cannot wait.
+    #[track_caller]
     pub fn accept_timeout(&self, limit: Duration) -> io::Result<(TcpStream, SocketAddr)> {
         self.accept_within("TcpListener::accept_timeout", Some(limit))
     }
@@ -79,12 +82,13 @@ impl TcpListener {
         self.0.wait_async(Direction::Read, accept_from).await
     }
 
+    #[track_caller]
     fn accept_within(
         &self,
         name: &'static str,
         limit: Option<Duration>,
     ) -> io::Result<(TcpStream, SocketAddr)> {
-        self.0.wait(Call { name, direction: Direction::Read, limit }, accept_from)
+        self.0.wait(Call::new(name, Direction::Read, limit), accept_from)
     }
 
     /// Ends listening, on every handle of the socket: whoever waits in [`accept`](Self::accept) gets an error of kind `NotConnected`

@@ -34,6 +34,7 @@ impl TcpStream {
     ///
     /// # Panics
     /// In a delegated closure or a callback, which cannot wait.
+    #[track_caller]
     pub fn connect<A: ToSocketAddrs>(address: A) -> io::Result<Self> {
         check_may_wait("TcpStream::connect");
         let addresses = resolve(address, "TcpStream::connect")?;
@@ -47,11 +48,13 @@ impl TcpStream {
     ///
     /// # Panics
     /// In a delegated closure or a callback, which cannot wait.
+    #[track_caller]
     pub fn connect_timeout(address: &SocketAddr, limit: Duration) -> io::Result<Self> {
         Limit::default().set(Some(limit))?;
         Self::connect_within("TcpStream::connect_timeout", *address, Some(limit))
     }
 
+    #[track_caller]
     fn connect_within(name: &'static str, address: SocketAddr, limit: Option<Duration>) -> io::Result<Self> {
         check_may_wait(name);
         let stream = Self::of_nonblocking(mio::net::TcpStream::connect(address)?.into());
@@ -104,6 +107,7 @@ impl TcpStream {
     ///
     /// # Panics
     /// In a delegated closure or a callback, which cannot wait.
+    #[track_caller]
     pub fn peek(&self, buffer: &mut [u8]) -> io::Result<usize> {
         self.0.read("TcpStream::peek", |stream| stream.peek(buffer))
     }
@@ -130,10 +134,12 @@ fn outcome_of_connecting(stream: &std::net::TcpStream) -> io::Result<SocketAddr>
 }
 
 impl Read for &TcpStream {
+    #[track_caller]
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         self.0.read_bytes("TcpStream::read", buffer.len(), |mut stream| stream.read(buffer))
     }
 
+    #[track_caller]
     fn read_vectored(&mut self, buffers: &mut [IoSliceMut<'_>]) -> io::Result<usize> {
         let capacity = buffers.iter().map(|buffer| buffer.len()).sum();
         self.0.read_bytes("TcpStream::read", capacity, |mut stream| stream.read_vectored(buffers))

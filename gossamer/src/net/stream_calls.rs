@@ -43,6 +43,7 @@ macro_rules! stream_calls {
             ///
             /// # Panics
             /// In a delegated closure or a callback, which cannot wait.
+            #[track_caller]
             pub fn read_available(&self, to: &mut Vec<u8>) -> std::io::Result<usize> {
                 let name = concat!(stringify!($stream), "::read_available");
                 self.0.$read(name $(, $capacity)?, |stream| crate::net::available::append_available(stream, to))
@@ -91,11 +92,13 @@ macro_rules! stream_calls {
         }
 
         impl std::io::Write for &$stream {
+            #[track_caller]
             fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
                 let name = concat!(stringify!($stream), "::write");
                 self.0.write(name, |mut stream| std::io::Write::write(&mut stream, bytes))
             }
 
+            #[track_caller]
             fn write_vectored(&mut self, buffers: &[std::io::IoSlice<'_>]) -> std::io::Result<usize> {
                 let name = concat!(stringify!($stream), "::write");
                 self.0.write(name, |mut stream| std::io::Write::write_vectored(&mut stream, buffers))

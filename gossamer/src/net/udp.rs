@@ -25,6 +25,7 @@ impl UdpSocket {
     ///
     /// # Errors
     /// If the address is malformed, unknown or taken, or the system refuses.
+    #[track_caller]
     pub fn bind<A: ToSocketAddrs>(address: A) -> io::Result<Self> {
         check_may_wait("UdpSocket::bind");
         let addresses = resolve(address, "UdpSocket::bind")?;
@@ -35,6 +36,7 @@ impl UdpSocket {
     ///
     /// # Errors
     /// If the address is malformed or unknown, or the system refuses.
+    #[track_caller]
     pub fn connect<A: ToSocketAddrs>(&self, address: A) -> io::Result<()> {
         check_may_wait("UdpSocket::connect");
         let addresses = resolve(address, "UdpSocket::connect")?;
@@ -45,6 +47,7 @@ impl UdpSocket {
     ///
     /// # Errors
     /// `TimedOut` after the limit of [`set_read_timeout`](Self::set_read_timeout), or the system's.
+    #[track_caller]
     pub fn recv_from(&self, buffer: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
         self.0.read("UdpSocket::recv_from", |socket| socket.recv_from(buffer))
     }
@@ -53,6 +56,7 @@ impl UdpSocket {
     ///
     /// # Errors
     /// As [`recv_from`](Self::recv_from).
+    #[track_caller]
     pub fn peek_from(&self, buffer: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
         self.0.read("UdpSocket::peek_from", |socket| socket.peek_from(buffer))
     }
@@ -61,6 +65,7 @@ impl UdpSocket {
     ///
     /// # Errors
     /// If the address is malformed or unknown, the datagram too long, or the system refuses.
+    #[track_caller]
     pub fn send_to<A: ToSocketAddrs>(&self, bytes: &[u8], address: A) -> io::Result<usize> {
         check_may_wait("UdpSocket::send_to");
         let addresses = resolve(address, "UdpSocket::send_to")?;
@@ -72,6 +77,7 @@ impl UdpSocket {
     ///
     /// # Errors
     /// As [`recv_from`](Self::recv_from).
+    #[track_caller]
     pub fn recv(&self, buffer: &mut [u8]) -> io::Result<usize> {
         self.0.read("UdpSocket::recv", |socket| socket.recv(buffer))
     }
@@ -80,6 +86,7 @@ impl UdpSocket {
     ///
     /// # Errors
     /// If the socket is not connected, the datagram is too long, or the system refuses.
+    #[track_caller]
     pub fn send(&self, bytes: &[u8]) -> io::Result<usize> {
         self.0.write("UdpSocket::send", |socket| socket.send(bytes))
     }

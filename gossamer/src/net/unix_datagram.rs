@@ -93,6 +93,7 @@ impl UnixDatagram {
     ///
     /// # Errors
     /// `TimedOut` after the limit of [`set_read_timeout`](Self::set_read_timeout), or the system's.
+    #[track_caller]
     pub fn recv_from(&self, buffer: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
         self.0.read("UnixDatagram::recv_from", |socket| socket.recv_from(buffer))
     }
@@ -101,6 +102,7 @@ impl UnixDatagram {
     ///
     /// # Errors
     /// As [`recv_from`](Self::recv_from).
+    #[track_caller]
     pub fn recv(&self, buffer: &mut [u8]) -> io::Result<usize> {
         self.0.read("UnixDatagram::recv", |socket| socket.recv(buffer))
     }
@@ -129,6 +131,7 @@ impl UnixDatagram {
     ///
     /// # Errors
     /// As [`send_to`](Self::send_to).
+    #[track_caller]
     pub fn send_to_addr(&self, bytes: &[u8], address: &SocketAddr) -> io::Result<usize> {
         check_may_wait("UnixDatagram::send_to");
         let limit = self.0.limit(Direction::Write).get();
@@ -152,6 +155,7 @@ impl UnixDatagram {
     /// # Errors
     /// If the socket is not connected, the datagram is too long, or the system refuses; `TimedOut` after the limit of
     /// [`set_write_timeout`](Self::set_write_timeout).
+    #[track_caller]
     pub fn send(&self, bytes: &[u8]) -> io::Result<usize> {
         self.0.write("UnixDatagram::send", |socket| socket.send(bytes))
     }

@@ -74,6 +74,7 @@ impl UnixListener {
     ///
     /// # Panics
     /// In a delegated closure or a callback, which cannot wait.
+    #[track_caller]
     pub fn accept(&self) -> io::Result<(UnixStream, SocketAddr)> {
         self.accept_within("UnixListener::accept", None)
     }
@@ -85,6 +86,7 @@ impl UnixListener {
     ///
     /// # Panics
     /// In a delegated closure or a callback, which cannot wait.
+    #[track_caller]
     pub fn accept_timeout(&self, limit: Duration) -> io::Result<(UnixStream, SocketAddr)> {
         self.accept_within("UnixListener::accept_timeout", Some(limit))
     }
@@ -97,12 +99,13 @@ impl UnixListener {
         self.0.wait_async(Direction::Read, accept_from).await
     }
 
+    #[track_caller]
     fn accept_within(
         &self,
         name: &'static str,
         limit: Option<Duration>,
     ) -> io::Result<(UnixStream, SocketAddr)> {
-        self.0.wait(Call { name, direction: Direction::Read, limit }, accept_from)
+        self.0.wait(Call::new(name, Direction::Read, limit), accept_from)
     }
 
     /// Ends listening, on every handle of the socket: whoever waits in [`accept`](Self::accept) gets an error of kind `NotConnected`

@@ -66,6 +66,7 @@ impl UnixStream {
     ///
     /// # Panics
     /// In a delegated closure or a callback, which cannot wait.
+    #[track_caller]
     pub fn connect_addr(address: &SocketAddr) -> io::Result<Self> {
         check_may_wait("UnixStream::connect");
         match connect_at_once(address) {
@@ -132,6 +133,7 @@ impl UnixStream {
     ///
     /// # Panics
     /// In a delegated closure or a callback, which cannot wait.
+    #[track_caller]
     pub fn peek(&self, buffer: &mut [u8]) -> io::Result<usize> {
         self.0.read("UnixStream::peek", |stream| {
             Ok(rustix::net::recv(stream, &mut *buffer, RecvFlags::PEEK).map(|(length, _)| length)?)
@@ -161,10 +163,12 @@ fn blocking_connect(address: &SocketAddr) -> impl FnOnce() -> io::Result<StdUnix
 
 // Not `read_bytes`: where descriptors were sent along, a read ends early, and the next one finds more.
 impl Read for &UnixStream {
+    #[track_caller]
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         self.0.read("UnixStream::read", |mut stream| stream.read(buffer))
     }
 
+    #[track_caller]
     fn read_vectored(&mut self, buffers: &mut [IoSliceMut<'_>]) -> io::Result<usize> {
         self.0.read("UnixStream::read", |mut stream| stream.read_vectored(buffers))
     }

@@ -11,7 +11,6 @@ use crate::worker::end::fate;
 use crate::worker::end::quiet;
 use crate::worker::shared::{Phase, Shared};
 use crate::worker::watch::overdue::Overdue;
-use crate::worker::watch::stall::{self, StallWatch};
 use std::io;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,6 +19,8 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+/// How often is looked whether the end takes long.
+const LOOK: Duration = Duration::from_millis(2500);
 /// Time to tell others of an end; who does not hear it sees the connection closed.
 const LAST_WORDS: Duration = Duration::from_millis(200);
 
@@ -277,12 +278,11 @@ impl Follower {
 
     /// Tells node 0 that this node is ready, and follows it to the end.
     pub(crate) fn follow(self, shared: Arc<Shared>) {
-        let (mut watch, mut overdue) = (StallWatch::of([&shared]), None);
+        let mut overdue = None;
         let _first = self.runtime.set(Arc::clone(&shared));
         // Node 0 is lost otherwise, which the watcher sees.
         let _lost = lock(&self.writer).send(Control::Ready);
-        while self.ended.recv_timeout(stall::LOOK) == Err(RecvTimeoutError::Timeout) {
-            watch.look();
+        while self.ended.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
             let ending = Some(shared.phase()).filter(|phase| *phase != Phase::Running);
             let lasted = ending.and_then(|_| overdue.get_or_insert_with(Overdue::new).is_due());
             if let Some(lasted) = lasted.filter(|_| shared.look().is_none()) {

@@ -9,6 +9,7 @@ use crate::rack::queue_pairs;
 use crate::runtime::{self, NodeThreads, Placement, StartError};
 use crate::sys::image::address;
 use crate::sys::sync::eventfd::EventFd;
+use crate::transport::handshake::Token;
 use crate::worker::config::Config;
 use crate::worker::end::quiet::wait_until_quiet;
 use crate::worker::nodes::peers::{Peers, RemoteLinks};
@@ -104,10 +105,11 @@ fn connect(nodes: usize, workers: usize, config: &Config) -> io::Result<Vec<Peer
         }
     }
     let workers = vec![workers; nodes];
+    let rack = Token::random()?.public_name("rack");
     let nodes = neighbours.into_iter().zip(remote).zip(notifiers.into_iter().zip(eventfds)).enumerate();
     Ok(nodes
         .map(|(node, ((neighbours, remote), own))| {
-            Peers::new((node, LOCALHOST.to_owned()), &workers, neighbours, remote, own)
+            Peers::new((node, LOCALHOST.to_owned(), rack.clone()), &workers, neighbours, remote, own)
         })
         .collect())
 }

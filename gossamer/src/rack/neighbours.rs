@@ -143,7 +143,8 @@ fn share(
     // Who has no such port has all others on its machine.
     let host = members[node].data.rsplit_once(':').map_or(LOCALHOST, |(host, _)| host);
     let neighbours = neighbours.into_iter().flatten().collect();
-    let peers = Peers::new((node, host.to_owned()), &workers, neighbours, remote, (notifiers, eventfds));
+    let identity = (node, host.to_owned(), membership.token.public_name("rack"));
+    let peers = Peers::new(identity, &workers, neighbours, remote, (notifiers, eventfds));
     Ok((peers, sockets))
 }
 

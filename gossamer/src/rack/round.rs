@@ -7,6 +7,7 @@ use crate::NoRef;
 use crate::rack::topology::on_worker;
 use crate::structures::tree::{Tree, TreeStep};
 use crate::sys::fibers::fiber::Fiber;
+use crate::sys::fibers::wait::{Wait, WaitsOn};
 use crate::wire::decoder::Decoder;
 use crate::wire::encoder::Encoder;
 use crate::worker::Worker;
@@ -80,7 +81,6 @@ impl<F: Fn(&Worker, u32) -> usize> CollectiveRound<F> {
         value: U,
         mut combine: impl FnMut(U, U) -> U,
     ) -> Result<U, String> {
-        let _noted = Fiber::note_wait(self.call.name);
         let mut own = value;
         for step in self.tree.steps() {
             own = match step {
@@ -126,6 +126,8 @@ impl<F: Fn(&Worker, u32) -> usize> CollectiveRound<F> {
     fn take<U: NoRef>(&self, from: u32) -> Result<U, String> {
         let edge = self.edge(from, self.tree.number);
         let (call, number, one) = (self.call, self.tree.number, self.participants.one);
+        let worker = on_worker(call.name, |here| (self.participants.worker_of)(here, from));
+        let _noted = Fiber::note_wait(Wait::in_call(call.name).on(WaitsOn::Worker(worker as u32)));
         let Contribution { call: other, type_name, value } =
             on_worker(call.name, |here| here.await_brought(edge, self.number)).map_err(
                 |Farewell { rounds, .. }| {

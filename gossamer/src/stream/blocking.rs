@@ -42,6 +42,7 @@ pub(crate) fn require_wait(call: &str) {
 ///
 /// # Panics
 /// In a delegated closure or a callback, which cannot wait; `call` is named in the message.
+#[track_caller]
 pub(crate) fn run_blocking<R: Send + 'static>(
     call: &'static str,
     body: impl FnOnce() -> R + Send + 'static,

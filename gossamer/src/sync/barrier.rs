@@ -32,6 +32,7 @@ impl Barrier {
     ///
     /// # Panics
     /// In a delegated closure or a callback.
+    #[track_caller]
     pub fn wait(&self) -> BarrierWaitResult {
         wait(self.0.wait(), "wait")
     }

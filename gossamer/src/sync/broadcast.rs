@@ -65,6 +65,7 @@ impl<T: Clone> Receiver<T> {
     ///
     /// # Panics
     /// In a delegated closure or a callback.
+    #[track_caller]
     pub fn recv(&mut self) -> Result<T, RecvError> {
         wait(self.0.recv(), "recv")
     }

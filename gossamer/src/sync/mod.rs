@@ -57,6 +57,7 @@ use std::future::{Future, poll_fn};
 use std::pin::pin;
 
 /// Waits for a future of tokio as a fiber or a thread.
+#[track_caller]
 fn wait<F: Future>(future: F, call: &'static str) -> F::Output {
     block_on_in_turn(steady(future), call)
 }

@@ -59,6 +59,7 @@ impl<T> Sender<T> {
     ///
     /// # Panics
     /// In a delegated closure or a callback; [`try_send`](Self::try_send) is for there.
+    #[track_caller]
     pub fn send(&self, value: T) -> Result<(), SendError<T>> {
         wait(self.0.send(value), "send")
     }
@@ -140,6 +141,7 @@ macro_rules! ends {
             ///
             /// # Panics
             /// In a delegated closure or a callback.
+            #[track_caller]
             pub fn recv(&mut self) -> Option<T> {
                 wait(self.0.recv(), "recv")
             }

@@ -38,6 +38,7 @@ impl<T> Mutex<T> {
     ///
     /// # Panics
     /// In a delegated closure or a callback. One who holds the value already and calls this waits for ever.
+    #[track_caller]
     pub fn lock(&self) -> MutexGuard<'_, T> {
         wait(self.0.lock(), "lock")
     }

@@ -38,6 +38,7 @@ impl Notify {
     ///
     /// # Panics
     /// In a delegated closure or a callback.
+    #[track_caller]
     pub fn notified(&self) {
         wait(self.0.notified(), "notified");
     }

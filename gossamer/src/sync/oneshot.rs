@@ -53,6 +53,7 @@ impl<T> Receiver<T> {
     ///
     /// # Panics
     /// In a delegated closure or a callback.
+    #[track_caller]
     pub fn recv(self) -> Result<T, error::RecvError> {
         wait(self.0, "recv")
     }

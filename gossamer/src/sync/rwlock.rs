@@ -32,6 +32,7 @@ impl<T> RwLock<T> {
     ///
     /// # Panics
     /// In a delegated closure or a callback. One who reads already and calls this waits for ever if a writer waits in between.
+    #[track_caller]
     pub fn read(&self) -> RwLockReadGuard<'_, T> {
         wait(self.0.read(), "read")
     }
@@ -53,6 +54,7 @@ impl<T> RwLock<T> {
     ///
     /// # Panics
     /// In a delegated closure or a callback. One who reads or writes already and calls this waits for ever.
+    #[track_caller]
     pub fn write(&self) -> RwLockWriteGuard<'_, T> {
         wait(self.0.write(), "write")
     }

@@ -54,6 +54,7 @@ impl Semaphore {
     ///
     /// # Panics
     /// In a delegated closure or a callback.
+    #[track_caller]
     pub fn acquire_many(&self, permits: u32) -> Result<Permit, AcquireError> {
         wait(Arc::clone(&self.0).acquire_many_owned(permits), "acquire").map(Permit)
     }

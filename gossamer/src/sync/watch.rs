@@ -74,6 +74,7 @@ impl<T> Receiver<T> {
     ///
     /// # Panics
     /// In a delegated closure or a callback.
+    #[track_caller]
     pub fn changed(&mut self) -> Result<(), RecvError> {
         wait(self.0.changed(), "changed")
     }
@@ -90,6 +91,7 @@ impl<T> Receiver<T> {
     ///
     /// # Panics
     /// In a delegated closure or a callback.
+    #[track_caller]
     pub fn wait_for(&mut self, is_it: impl FnMut(&T) -> bool) -> Result<(), RecvError> {
         wait(self.0.wait_for(is_it), "wait_for").map(drop)
     }

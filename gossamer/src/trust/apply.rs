@@ -2,8 +2,9 @@
 
 use crate::lane::error::DelegationError;
 use crate::lane::operation::refuse_captures;
-use crate::trust::call::{Target, or_report};
+use crate::trust::call::Target;
 use crate::trust::handle::Handle;
+use crate::trust::unawaited::or_report;
 use crate::trust::{NoRef, Pending, Trustee};
 use crate::wire::captured::Captured;
 use std::fmt;

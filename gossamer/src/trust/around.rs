@@ -2,7 +2,7 @@
 
 use crate::lane::error::Origin;
 use crate::structures::oneshot;
-use crate::trust::call::or_report;
+use crate::trust::unawaited::or_report;
 use crate::trust::{NoRef, Pending, Trust};
 use std::panic::Location;
 

@@ -13,10 +13,11 @@
 
 use crate::lane::catch::{self, Caught};
 use crate::lane::context;
-use crate::lane::error::{DelegationError, Reason, print};
+use crate::lane::error::{DelegationError, Reason};
 use crate::lane::operation::Delegated;
 use crate::structures::oneshot;
 use crate::sys::fibers::fiber::Fiber;
+use crate::sys::fibers::wait::{AnswerNames, AnswerWait};
 use crate::trust::NoRef;
 use crate::worker::fibers::wake::block_on_to_the_end;
 use crate::worker::shared::Shared;
@@ -86,7 +87,7 @@ impl<T: 'static> Target<'_, T> {
         let current = unsafe { worker::get() };
         match self.from(current) {
             From::Worker(here, trustee) if here.may_block() => {
-                self.call_by_lane(here, trustee, Delegated::of::<N, F>(closure), arguments)
+                self.call_by_lane::<N, _, _>(here, trustee, Delegated::of::<N, F>(closure), arguments)
             }
             From::Trustee(here) if here.may_block() && here.has_turn() && !here.has_outstanding_here() => {
                 self.call_here::<N, C, U, F>(here, closure, arguments)
@@ -123,13 +124,13 @@ impl<T: 'static> Target<'_, T> {
                 here.take_turn();
                 if here.has_outstanding_here() {
                     // Behind what this fiber may have sent without waiting: its requests are served in order.
-                    self.call_by_lane(here, here.index, Delegated::of::<N, F>(closure), arguments)
+                    self.call_by_lane::<N, _, _>(here, here.index, Delegated::of::<N, F>(closure), arguments)
                 } else {
                     self.call_here::<N, C, U, F>(here, closure, arguments)
                 }
             }
             From::Worker(here, trustee) => {
-                self.call_by_lane(here, trustee, Delegated::of::<N, F>(closure), arguments)
+                self.call_by_lane::<N, _, _>(here, trustee, Delegated::of::<N, F>(closure), arguments)
             }
             From::Node(here, trustee) => self.call_node::<N, C, U, F>(here, trustee, closure, arguments),
             From::Elsewhere => {
@@ -172,7 +173,7 @@ impl<T: 'static> Target<'_, T> {
         let nothing = |_: &mut T, ()| ();
         if here.has_outstanding_here() {
             // Behind what this fiber may have sent without waiting, as in `call_slowly`.
-            self.call_by_lane(here, here.index, Delegated::of::<F, _>(nothing), ())?;
+            self.call_by_lane::<F, _, _>(here, here.index, Delegated::of::<F, _>(nothing), ())?;
         }
         let Some(property) = here.properties.get(self.property) else { return Err(self.ended::<F>()) };
         context::note_operation(Delegated::that_is::<F, _>(&nothing).operation());
@@ -203,7 +204,8 @@ impl<T: 'static> Target<'_, T> {
     /// The frame, its completion and the wait are written out here and in `call_node`: behind a common function that gets the sending as
     /// a closure, calls to a trustee on the caller's own worker take twice as long (bench `fibers-1`).
     #[inline(always)]
-    fn call_by_lane<C, U>(
+    #[track_caller]
+    fn call_by_lane<N, C, U>(
         &self,
         here: &Worker,
         trustee: usize,
@@ -229,11 +231,12 @@ impl<T: 'static> Target<'_, T> {
         };
         // SAFETY: A1 and A2; it fits, see above.
         unsafe { lane.client.push(delegated, self.property, arguments, then) };
-        wait_for(here, &answer)
+        wait_for(here, &answer, self.awaited::<N>(trustee))
     }
 
     /// As `call_by_lane`, of a trustee of another node.
     #[inline(always)]
+    #[track_caller]
     fn call_node<N, C: NoRef, U: NoRef, F>(
         &self,
         here: &Worker,
@@ -258,7 +261,14 @@ impl<T: 'static> Target<'_, T> {
             arguments,
             then,
         );
-        wait_for(here, &answer)
+        wait_for(here, &answer, self.awaited::<N>(trustee))
+    }
+
+    /// What a report says of a wait for an answer.
+    #[inline(always)]
+    #[track_caller]
+    fn awaited<N>(&self, trustee: usize) -> AnswerWait {
+        AnswerWait { at: Location::caller(), names: AnswerNames::of::<N, T>(), trustee: trustee as u32 }
     }
 
     /// Applies a closure and has `then` called with the outcome, on this worker. A fiber waits for room on the lane,
@@ -359,13 +369,15 @@ impl<T: 'static> Target<'_, T> {
 
 /// Waits until a completion has put an answer into this very frame.
 #[inline(always)]
-fn wait_for<U>(here: &Worker, answer: &Cell<Option<U>>) -> U {
+fn wait_for<U>(here: &Worker, answer: &Cell<Option<U>>, awaited: AnswerWait) -> U {
     loop {
         if let Some(outcome) = answer.take() {
             return outcome;
         }
+        Fiber::note_answer(Some(awaited));
         // SAFETY: A3: `answer` is only read while the fiber runs, on the thread that writes it.
         here.wait_until(|| unsafe { (*answer.as_ptr()).is_some() });
+        Fiber::note_answer(None);
     }
 }
 
@@ -376,22 +388,4 @@ fn unpark(fiber: Rc<Fiber>) {
     if let Some(worker) = unsafe { worker::get() } {
         worker.fibers.scheduler.unpark(fiber);
     }
-}
-
-/// The completion of a request whose error nobody takes: prints it.
-#[inline(always)]
-pub(super) fn or_report<U>(
-    then: impl FnOnce(U) + 'static,
-    sent_from: &'static Location<'static>,
-) -> impl FnOnce(Result<U, DelegationError>) + 'static {
-    move |outcome| match outcome {
-        Ok(result) => then(result),
-        Err(error) => report_unawaited(error, sent_from),
-    }
-}
-
-/// Reports an error that nobody waits for.
-#[cold]
-pub(crate) fn report_unawaited(error: DelegationError, sent_from: &'static Location<'static>) {
-    print(&format!("gossamer: {}; its callback is not called\n", error.with_sender(sent_from)));
 }

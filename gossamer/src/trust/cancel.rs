@@ -1,6 +1,7 @@
 //! Cancelling a fiber by its handle: the request takes the way that the fiber took, so that it never comes before it.
 
 use crate::sys::fibers::job::JobId;
+use crate::sys::fibers::wait::WaitsOn;
 use crate::trust::Trustee;
 use crate::worker::fibers::cancel::job_of_thread;
 use crate::worker::mailbox::inbox::Message;
@@ -31,7 +32,7 @@ pub(crate) enum SentJob {
 }
 
 impl SentJob {
-    fn id(&self) -> Option<JobId> {
+    pub(super) fn id(&self) -> Option<JobId> {
         let id = match self {
             Self::Known(id) => *id,
             // Relaxed: noted by the thread that looks, or before the message that has it look.
@@ -45,6 +46,16 @@ impl SentJob {
 pub(crate) fn note(job: &AtomicU64, id: JobId) {
     // Relaxed: see `SentJob::id`.
     job.store(id, Ordering::Relaxed);
+}
+
+/// A number for a job that the caller sends to a trustee of its node; and the number of the worker that sends it, if it is one.
+#[inline]
+pub(super) fn new_job_at(trustee: u32) -> (Option<u32>, JobId) {
+    let sent = worker::with(|worker| {
+        let here = worker.filter(|here| here.index_of(trustee).is_some())?;
+        Some((Some(here.number), here.new_job()))
+    });
+    sent.unwrap_or_else(|| (None, job_of_thread()))
 }
 
 impl Canceller {
@@ -67,12 +78,8 @@ impl Canceller {
     /// Of a job that the caller sends to a trustee of its node, and its number.
     #[inline]
     pub(crate) fn of_neighbour(trustee: Trustee, index: u32) -> (Self, JobId) {
-        let sent = worker::with(|worker| {
-            let here = worker.filter(|here| here.index_of(trustee.number()).is_some())?;
-            Some((here.number, here.new_job()))
-        });
-        let by_inbox = sent.is_none();
-        let (by, id) = sent.unwrap_or_else(|| (trustee.number(), job_of_thread()));
+        let (sender, id) = new_job_at(trustee.number());
+        let (by, by_inbox) = (sender.unwrap_or(trustee.number()), sender.is_none());
         (Self { by, by_inbox, worker: index, is_of_many: false, job: SentJob::Known(id) }, id)
     }
 
@@ -87,6 +94,12 @@ impl Canceller {
         let id = Arc::new(AtomicU64::new(0));
         let job = SentJob::Noted(Arc::clone(&id));
         (Self { by: sender.unwrap_or_else(first), by_inbox, worker: index, is_of_many: false, job }, id)
+    }
+
+    /// For whom one waits who joins the fiber, if it is one.
+    pub(crate) fn awaited(&self) -> Option<WaitsOn> {
+        let job = self.job.id().filter(|_| !self.is_of_many)?;
+        Some(WaitsOn::Job { worker: self.worker, job })
     }
 
     /// Asks the fiber's worker to cancel it. Never waits.

@@ -8,6 +8,9 @@
 //! - H3: a latch may be moved to another worker while fibers of this one hold it. So those that read may be of several threads: they
 //!   are made only where `T` is `Sync`.
 
+use crate::sys::fibers::fiber::Fiber;
+use crate::sys::fibers::wait::{Wait, WaitsOn};
+use crate::worker::fibers::wake::block_on_as;
 use std::cell::UnsafeCell;
 use std::collections::VecDeque;
 use std::fmt;
@@ -124,16 +127,24 @@ impl<T> fmt::Debug for HeldCell<T> {
     }
 }
 
-/// Waits for the latch alone.
-pub(super) fn hold<T>(cell: Arc<HeldCell<T>>) -> impl Future<Output = HeldAlone<T>> {
-    let hold = Hold { cell, access: HoldKind::Exclusive, number: None };
-    async { HeldAlone(hold.await) }
+/// By what reports know a latch.
+pub(super) fn address<T>(cell: &Arc<HeldCell<T>>) -> usize {
+    Arc::as_ptr(cell).addr()
+}
+
+/// Waits for the latch alone, in a call of this name.
+pub(super) fn hold<T>(cell: Arc<HeldCell<T>>, call: &'static str) -> HeldAlone<T> {
+    HeldAlone(wait_for(cell, HoldKind::Exclusive, call))
 }
 
 /// Waits for the latch, beside others that read.
-pub(super) fn hold_to_read<T: Sync>(cell: Arc<HeldCell<T>>) -> impl Future<Output = HeldToRead<T>> {
-    let hold = Hold { cell, access: HoldKind::Read, number: None };
-    async { HeldToRead(hold.await) }
+pub(super) fn hold_to_read<T: Sync>(cell: Arc<HeldCell<T>>, call: &'static str) -> HeldToRead<T> {
+    HeldToRead(wait_for(cell, HoldKind::Read, call))
+}
+
+fn wait_for<T>(cell: Arc<HeldCell<T>>, access: HoldKind, call: &'static str) -> Held<T> {
+    let wait = Wait::in_call(call).on(WaitsOn::Latch(address(&cell)));
+    block_on_as(Hold { cell, access, number: None }, wait)
 }
 
 /// Waiting for a latch: first come, first served.
@@ -165,6 +176,9 @@ impl<T> Future for Hold<T> {
             Some(_) => return Poll::Pending,
         }
         drop(state);
+        if let Some(fiber) = Fiber::running() {
+            fiber.add_latch(address(&cell));
+        }
         Poll::Ready(Held { cell, access })
     }
 }
@@ -191,6 +205,9 @@ struct Held<T> {
 
 impl<T> Drop for Held<T> {
     fn drop(&mut self) {
+        if let Some(fiber) = Fiber::running() {
+            fiber.remove_latch(address(&self.cell));
+        }
         self.cell.release(self.access);
     }
 }

@@ -2,10 +2,13 @@
 
 use crate::lane::error::{DelegationError, Origin, Reason};
 use crate::structures::oneshot::OneshotReceiver;
+use crate::sys::fibers::wait::{Wait, WaitsOn};
 use crate::trust::Pending;
+use crate::trust::apply::rethrow;
 use crate::trust::cancel::Canceller;
 use std::fmt;
 use std::future::Future;
+use std::panic::Location;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
@@ -47,8 +50,10 @@ impl<U> JoinHandle<U> {
     /// callback, which cannot wait; and while the caller unwinds from a panic.
     #[track_caller]
     pub fn join(self) -> U {
-        refuse_while_unwinding("joins a fiber", "join it before, or detach it");
-        self.0.wait()
+        match self.try_join() {
+            Ok(result) => result,
+            Err(error) => rethrow(error, Location::caller()),
+        }
     }
 
     /// As [`join`](Self::join), but returns why there is no result.
@@ -61,7 +66,8 @@ impl<U> JoinHandle<U> {
     #[track_caller]
     pub fn try_join(self) -> Result<U, DelegationError> {
         refuse_while_unwinding("joins a fiber", "join it before, or detach it");
-        self.0.try_wait()
+        let on = self.1.as_ref().and_then(Canceller::awaited).unwrap_or(WaitsOn::Event);
+        self.0.try_wait_as(Wait::in_call("join").on(on))
     }
 
     /// Cancels the fiber, on whichever node it is: its next blocking call unwinds it, also the one in which it waits now, as the end of

@@ -4,22 +4,24 @@ use crate::lane::error::{DelegationError, Origin};
 use crate::lane::operation::{Delegated, refuse_captures};
 use crate::structures::inline_closure::InlineClosure;
 use crate::structures::oneshot::{self, OneshotReceiver, OneshotSender};
-use crate::sys::fibers::job::Job;
+use crate::sys::fibers::job::{Job, JobId};
+use crate::sys::fibers::wait::{Wait, WaitsOn};
 use crate::trust::apply::rethrow;
-use crate::trust::call::report_unawaited;
+use crate::trust::cancel::{self, SentJob};
 use crate::trust::hold::{HeldCell, hold};
 use crate::trust::job::run_job;
 use crate::trust::join::refuse_while_unwinding;
 use crate::trust::remote::{self, Asked};
+use crate::trust::unawaited::report_unawaited;
 use crate::trust::{NoRef, Pending, Trust};
 use crate::wire::decoder::Decoder;
 use crate::wire::encoder::Encoder;
 use crate::wire::refusal::Malformed;
-use crate::worker::fibers::wake::block_on;
 use crate::worker::{self, with_worker};
 use std::fmt;
 use std::panic::Location;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 /// A property whose closures run in fibers of their own and may block, on other trusts too.
 ///
@@ -128,8 +130,8 @@ impl<T: Send + 'static> Trust<Latch<T>> {
         R: FnOnce(U) + 'static,
     {
         const { refuse_captures::<F>() };
-        let pending =
-            self.start::<F, _, _, _>(Alone(|value: &mut T, ()| closure(value)), (), Location::caller());
+        let closure = Alone(|value: &mut T, ()| closure(value));
+        let (pending, _) = self.start::<F, _, _, _>(closure, (), Location::caller());
         finish_in_fiber(pending, then, Location::caller());
     }
 
@@ -141,7 +143,7 @@ impl<T: Send + 'static> Trust<Latch<T>> {
         R: FnOnce(U) + 'static,
     {
         const { refuse_captures::<F>() };
-        let pending = self.start::<F, _, _, _>(Alone(closure), arguments, Location::caller());
+        let (pending, _) = self.start::<F, _, _, _>(Alone(closure), arguments, Location::caller());
         finish_in_fiber(pending, then, Location::caller());
     }
 
@@ -189,7 +191,7 @@ impl<T: Send + 'static> Trust<Latch<T>> {
         F: FnOnce(&mut T) -> U + Send + 'static,
     {
         const { refuse_captures::<F>() };
-        self.start::<F, _, _, _>(Alone(|value: &mut T, ()| closure(value)), (), Location::caller())
+        self.start::<F, _, _, _>(Alone(|value: &mut T, ()| closure(value)), (), Location::caller()).0
     }
 
     /// As [`launch_async`](Self::launch_async), with arguments handed to the closure.
@@ -199,7 +201,7 @@ impl<T: Send + 'static> Trust<Latch<T>> {
         F: FnOnce(&mut T, C) -> U + Send + 'static,
     {
         const { refuse_captures::<F>() };
-        self.start::<F, _, _, _>(Alone(closure), arguments, Location::caller())
+        self.start::<F, _, _, _>(Alone(closure), arguments, Location::caller()).0
     }
 
     #[track_caller]
@@ -225,16 +227,18 @@ impl<T: Send + 'static> Trust<Latch<T>> {
         worker::require_fiber("launch");
         // At any trustee: the closure may wait for a fiber of this worker, over however many others.
         refuse_while_unwinding("launches a closure", "launch it before, or use `launch_then`");
-        self.start::<N, _, _, _>(closure, arguments, sent_from).try_wait()
+        let (pending, job) = self.start::<N, _, _, _>(closure, arguments, sent_from);
+        let on = job.id().map_or(WaitsOn::Event, |job| WaitsOn::Job { worker: self.target().index(), job });
+        pending.try_wait_as(Wait::in_call("launch").on(on))
     }
 
-    /// Sends the closure to the trustee, which starts its fiber.
+    /// Sends the closure to the trustee, which starts its fiber; and the job of that.
     fn start<N, C: NoRef, U: NoRef, L: Launch<T, C, U>>(
         &self,
         closure: L,
         arguments: C,
         sent_from: &'static Location<'static>,
-    ) -> Pending<U> {
+    ) -> (Pending<U>, SentJob) {
         let (sender, receiver) = oneshot::channel();
         let origin = Origin::of::<N>(self.trustee().index() as u32, sent_from);
         if !self.target().is_here() {
@@ -243,8 +247,9 @@ impl<T: Send + 'static> Trust<Latch<T>> {
         let launch = |latch: &mut Latch<T>, launched| start_here(latch, closure, launched);
         // The request itself is answered at once; the fiber sends the outcome. If the request cannot be served, its
         // arguments are dropped, and with them the sender, which tells who waits.
-        self.target().send_here(Delegated::of::<N, _>(launch), Launched { arguments, sender, origin });
-        Pending::new(receiver, origin)
+        let (_, job) = cancel::new_job_at(self.target().number);
+        self.target().send_here(Delegated::of::<N, _>(launch), Launched { arguments, sender, origin, job });
+        (Pending::new(receiver, origin), SentJob::Known(job))
     }
 
     /// Sends the closure to the trustee of another node, which starts its fiber.
@@ -254,18 +259,21 @@ impl<T: Send + 'static> Trust<Latch<T>> {
         arguments: C,
         to: (Origin, OneshotSender<Result<U, DelegationError>>),
         receiver: OneshotReceiver<Result<U, DelegationError>>,
-    ) -> Pending<U> {
+    ) -> (Pending<U>, SentJob) {
         let launch = move |latch: &mut Latch<T>, (asked, arguments): (Asked, C)| {
             let cell = Arc::clone(&latch.0);
             let body = move || closure.run(cell, arguments);
             with_worker(|here| here.fibers.scheduler.submit(asked.job::<N, U>(here, body)));
         };
         let ((origin, sender), delegated) = (to, Delegated::travelling::<N, _>(launch));
+        let job = Arc::new(AtomicU64::new(0));
+        let sent = SentJob::Noted(Arc::clone(&job));
         self.target().on_a_worker(move |here, target| {
             let (to, answer) = ((target.index() as usize, target), |outcome| sender.send(outcome));
-            remote::ask::<N, _, _, _>(here, to, delegated, arguments, (origin, answer), |_| ());
+            let note = |id| cancel::note(&job, id);
+            remote::ask::<N, _, _, _>(here, to, delegated, arguments, (origin, answer), note);
         });
-        Pending::new(receiver, origin)
+        (Pending::new(receiver, origin), sent)
     }
 }
 
@@ -297,6 +305,7 @@ struct Launched<C, U> {
     arguments: C,
     sender: OneshotSender<Result<U, DelegationError>>,
     origin: Origin,
+    job: JobId,
 }
 
 /// A closure that is launched: what its fiber at the trustee does.
@@ -313,7 +322,7 @@ where
     F: FnOnce(&mut T, C) -> U + Send + 'static,
 {
     fn run(self, cell: Arc<HeldCell<T>>, arguments: C) -> U {
-        let mut held = block_on(hold(cell), "launch");
+        let mut held = hold(cell, "launch");
         (self.0)(held.value(), arguments)
     }
 }
@@ -326,13 +335,13 @@ where
     U: NoRef,
     L: Launch<T, C, U>,
 {
-    let Launched { arguments, sender, origin } = launched;
+    let Launched { arguments, sender, origin, job } = launched;
     let cell = Arc::clone(&latch.0);
     let body = move || closure.run(cell, arguments);
     let start = InlineClosure::new(move |start| run_job(body, start, origin, |outcome| sender.send(outcome)));
     worker::with(|worker| {
         if let Some(here) = worker {
-            here.fibers.scheduler.submit(Job { start, spawned_at: origin.sent_from(), id: 0 });
+            here.fibers.scheduler.submit(Job { start, spawned_at: origin.sent_from(), id: job });
         }
     });
 }

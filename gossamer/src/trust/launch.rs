@@ -6,7 +6,6 @@ use crate::trust::latch::Launch;
 use crate::trust::spawn::{self, Else};
 use crate::trust::{Latch, NoRef, Trust};
 use crate::wire::encoder::Encoder;
-use crate::worker::fibers::wake::block_on;
 use std::panic::Location;
 use std::sync::Arc;
 
@@ -59,7 +58,7 @@ where
     F: FnOnce(&T, C) -> U + Send + 'static,
 {
     fn run(self, cell: Arc<HeldCell<T>>, arguments: C) -> U {
-        let held = block_on(hold_to_read(cell), "launch_read");
+        let held = hold_to_read(cell, "launch_read");
         (self.0)(held.value(), arguments)
     }
 }
@@ -137,7 +136,7 @@ impl<T: Send + 'static> Trust<Latch<T>> {
                 // The fiber is the trustee's, so this runs at once.
                 let cell =
                     latches[place].apply(const { |latch: &mut Latch<T>| LatchCell(Arc::clone(&latch.0)) });
-                held[place] = Some(block_on(hold(cell.0), "launch_all"));
+                held[place] = Some(hold(cell.0, "launch_all"));
             }
             let mut values: Vec<&mut T> = held.iter_mut().flatten().map(|held| held.value()).collect();
             closure(&mut values, arguments)

@@ -33,6 +33,7 @@ mod spawn;
 mod spawn_many;
 mod travel;
 mod trustee;
+mod unawaited;
 mod weak;
 
 pub use crate::wire::NoRef;

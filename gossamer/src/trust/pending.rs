@@ -2,9 +2,10 @@
 
 use crate::lane::error::{DelegationError, Origin, Reason};
 use crate::structures::oneshot::OneshotReceiver;
+use crate::sys::fibers::wait::{Wait, WaitsOn};
 use crate::trust::apply::rethrow;
 use crate::worker;
-use crate::worker::fibers::wake::{block_on, poll_or_wait};
+use crate::worker::fibers::wake::{block_on_as, poll_or_wait};
 use std::fmt;
 use std::future::Future;
 use std::panic::Location;
@@ -68,12 +69,19 @@ impl<U> Pending<U> {
     /// In a delegated closure or a callback.
     #[track_caller]
     pub fn try_wait(self) -> Result<U, DelegationError> {
+        let (of, worker) = self.origin.closure();
+        self.try_wait_as(Wait::in_call("wait").on(WaitsOn::Result { of, worker }))
+    }
+
+    /// As `try_wait`, in another call.
+    #[track_caller]
+    pub(crate) fn try_wait_as(self, wait: Wait) -> Result<U, DelegationError> {
         let origin = self.origin;
-        worker::require_fiber("wait");
+        worker::require_fiber(wait.call);
         // Often it is there already; then neither a waker nor a future is needed.
         let outcome = match self.receiver.try_take() {
             Some(outcome) => outcome,
-            None => block_on(self.receiver, "wait"),
+            None => block_on_as(self.receiver, wait),
         };
         match outcome {
             Ok(outcome) => outcome.map_err(|error| origin.complete(error)),

@@ -4,6 +4,7 @@ use crate::lane::error::{DelegationError, Reason, print};
 use crate::lane::operation::refuse_captures;
 use crate::structures::local_queue::LocalQueue;
 use crate::sys::fibers::fiber::Fiber;
+use crate::sys::fibers::wait::Wait;
 use crate::trust::{NoRef, Trust};
 use crate::wire::captured::Captured;
 use crate::worker::{self, with_worker};
@@ -75,7 +76,7 @@ impl<K: 'static, U: 'static> Replies<K, U> {
             if arrived.is_some() || self.queue.under_way.get() == 0 {
                 return arrived;
             }
-            let _noted = Fiber::note_wait("Replies::next");
+            let _noted = Fiber::note_wait(Wait::in_call("Replies::next"));
             with_worker(|here| {
                 self.queue.waiting.set(Some(here.running()));
                 here.park();

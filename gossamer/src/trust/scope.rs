@@ -14,6 +14,7 @@ use crate::structures::inline_closure::InlineClosure;
 use crate::structures::oneshot;
 use crate::sys::fibers::fiber::Fiber;
 use crate::sys::fibers::job::{Job, JobId};
+use crate::sys::fibers::wait::{Wait, WaitsOn};
 use crate::trust::Pending;
 use crate::trust::apply::rethrow;
 use crate::trust::cancel::Canceller;
@@ -203,7 +204,7 @@ impl ScopeState {
             return;
         }
         let abort = Abort;
-        let noted = Fiber::note_wait("scope");
+        let noted = Fiber::note_wait(Wait::in_call("scope"));
         while !self.is_empty() {
             with_worker(|here| {
                 if self.has_to_cancel() {
@@ -286,7 +287,8 @@ impl<U> ScopedJoinHandle<'_, U> {
     #[track_caller]
     pub fn try_join(self) -> Result<U, DelegationError> {
         refuse_while_unwinding("joins a fiber", "join it before");
-        let outcome = self.pending.try_wait();
+        let on = self.canceller.awaited().unwrap_or(WaitsOn::Event);
+        let outcome = self.pending.try_wait_as(Wait::in_call("join").on(on));
         self.state.forget(self.id);
         outcome
     }

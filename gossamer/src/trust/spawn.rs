@@ -9,6 +9,7 @@ use crate::structures::inline_closure::SendInlineClosure;
 use crate::structures::oneshot;
 use crate::sys::fibers::fiber::Fiber;
 use crate::sys::fibers::job::{Job, JobId, NotStarted};
+use crate::sys::fibers::wait::Wait;
 use crate::sys::threads::outside;
 use crate::trust::cancel::Canceller;
 use crate::trust::job::{or_printed, run_job};
@@ -349,9 +350,10 @@ pub fn without_suspending<R>(f: impl FnOnce() -> R) -> R {
 #[track_caller]
 pub fn sleep(duration: Duration) {
     worker::require_fiber("sleep");
+    let wait = Wait::in_call("sleep");
     worker::with(|worker| match worker {
         Some(here) => {
-            let _noted = Fiber::note_wait("sleep");
+            let _noted = Fiber::note_wait(wait);
             match Instant::now().checked_add(duration) {
                 Some(due) => here.sleep_until(due),
                 None => loop {

@@ -22,6 +22,7 @@ use std::future::Future;
 ///
 /// # Panics
 /// In a delegated closure or a callback, which cannot wait; and if the future does.
+#[track_caller]
 pub fn block_on<F: Future>(future: F) -> F::Output {
     wake::block_on_in_turn(future, "block_on")
 }

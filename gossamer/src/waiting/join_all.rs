@@ -19,6 +19,7 @@ use std::future::IntoFuture;
 /// # Panics
 /// As soon as one of the futures does, as that of a fiber that panicked; the others are dropped, which stops neither fibers nor
 /// requests. And in a delegated closure or a callback, which cannot wait.
+#[track_caller]
 pub fn join_all<I>(futures: I) -> Vec<<I::Item as IntoFuture>::Output>
 where
     I: IntoIterator,

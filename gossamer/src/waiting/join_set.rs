@@ -50,6 +50,7 @@ impl<F: Future> JoinSet<F> {
     /// # Panics
     /// If that future does, as the handle of a fiber that panicked: the set stays usable, without it. And in a delegated closure or
     /// a callback, which cannot wait.
+    #[track_caller]
     pub fn join_next(&mut self) -> Option<F::Output> {
         block_on(self.join_next_async())
     }
@@ -63,6 +64,7 @@ impl<F: Future> JoinSet<F> {
     ///
     /// # Panics
     /// As soon as one of them does; and in a delegated closure or a callback, which cannot wait.
+    #[track_caller]
     pub fn join_all(self) -> Vec<F::Output> {
         block_on(self.0.collect())
     }

@@ -100,6 +100,7 @@ pub fn in_turn() -> usize {
 }
 
 /// Waits for the first arm that is ready, polling from `start` on; none if no arm has a future.
+#[track_caller]
 pub fn first<A: Arms>(arms: A, start: usize) -> Option<A::Chosen> {
     if !arms.any() {
         return None;

@@ -52,6 +52,7 @@ impl From<Elapsed> for std::io::Error {
 ///
 /// # Panics
 /// In a delegated closure or a callback, which cannot wait; and if the future does.
+#[track_caller]
 pub fn timeout<F: IntoFuture>(duration: Duration, future: F) -> Result<F::Output, Elapsed> {
     block_on(timeout_async(duration, future))
 }

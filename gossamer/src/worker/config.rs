@@ -3,6 +3,7 @@
 use crate::fabric::choice::FabricChoice;
 use crate::transport::seal::protection::Protection;
 use std::num::NonZeroUsize;
+use std::time::Duration;
 
 /// How a runtime is set up. The environment overrides what the program sets, so that a user can change it without
 /// the source:
@@ -15,6 +16,8 @@ use std::num::NonZeroUsize;
 /// | [`protection`](Config::protection) | `GOSSAMER_PROTECTION` (`checked`, `authenticated` or `encrypted`) | `checked` |
 /// | [`backlog`](Config::backlog) | `GOSSAMER_BACKLOG` | 1,048,576 requests |
 /// | [`blocking_threads`](Config::blocking_threads) | `GOSSAMER_BLOCKING_THREADS` | 512 |
+/// | [`blocked_after`](Config::blocked_after) | `GOSSAMER_BLOCKED_MILLISECONDS` (0: never) | 100 ms |
+/// | [`stalled_after`](Config::stalled_after) | `GOSSAMER_STALL_SECONDS` (0: never) | 30 s |
 /// | [`pin`](Config::pin) | `GOSSAMER_PIN` (`0` or `1`) | on, if the processors are the program's own |
 ///
 /// ```
@@ -31,6 +34,8 @@ pub struct Config {
     pub(crate) protection: Protection,
     pub(crate) backlog: usize,
     pub(crate) blocking_threads: Option<usize>,
+    blocked: Duration,
+    stalled: Duration,
 }
 
 impl Default for Config {
@@ -43,6 +48,8 @@ impl Default for Config {
             protection: Protection::Checked,
             backlog: 1 << 20,
             blocking_threads: None,
+            blocked: Duration::from_millis(100),
+            stalled: Duration::from_secs(30),
         }
     }
 }
@@ -111,6 +118,30 @@ impl Config {
         self
     }
 
+    /// After what time it is told, on standard error and once for each place in the program, that a fiber, a delegated closure or a
+    /// callback keeps its worker: others of that worker wait meanwhile. Zero: never.
+    pub fn blocked_after(mut self, limit: Duration) -> Self {
+        self.blocked = limit;
+        self
+    }
+
+    /// After what time without any progress it is looked whether fibers wait for each other for ever, by latches and joins; if some do,
+    /// they are named on standard error, with every line involved. Zero: never.
+    pub fn stalled_after(mut self, limit: Duration) -> Self {
+        self.stalled = limit;
+        self
+    }
+
+    /// After what time a worker counts as kept, if that is to be told.
+    pub(crate) fn block_limit(&self) -> Option<Duration> {
+        Some(self.blocked).filter(|limit| *limit > Duration::ZERO)
+    }
+
+    /// After what time without progress fibers are looked for that wait for each other, if that is to be told.
+    pub(crate) fn stall_limit(&self) -> Option<Duration> {
+        Some(self.stalled).filter(|limit| *limit > Duration::ZERO)
+    }
+
     /// The number of workers, if one was chosen.
     pub(crate) fn chosen_threads(&self) -> Option<usize> {
         self.threads
@@ -163,6 +194,13 @@ impl Config {
         self.stack = number("GOSSAMER_STACK_KIB")?.map_or(self.stack, |kib| kib.saturating_mul(1024));
         self.backlog = number("GOSSAMER_BACKLOG")?.unwrap_or(self.backlog);
         self.blocking_threads = number("GOSSAMER_BLOCKING_THREADS")?.or(self.blocking_threads);
+        let time = |name: &str| -> Result<Option<u64>, String> {
+            let Some(text) = variable(name) else { return Ok(None) };
+            let number = text.trim().parse().map_err(|_| format!("{name}={text:?} is not a whole number"));
+            number.map(Some)
+        };
+        self.blocked = time("GOSSAMER_BLOCKED_MILLISECONDS")?.map_or(self.blocked, Duration::from_millis);
+        self.stalled = time("GOSSAMER_STALL_SECONDS")?.map_or(self.stalled, Duration::from_secs);
         let switch = |name: &str| match variable(name).as_deref().map(str::trim) {
             None => Ok(None),
             Some("0") => Ok(Some(false)),
@@ -242,6 +280,8 @@ mod tests {
             ("GOSSAMER_BLOCKING_THREADS", "0"),
             ("GOSSAMER_BACKLOG", "0"),
             ("GOSSAMER_PIN", "yes"),
+            ("GOSSAMER_STALL_SECONDS", "soon"),
+            ("GOSSAMER_BLOCKED_MILLISECONDS", "-1"),
             ("GOSSAMER_FABRIC", "rdma"),
             ("GOSSAMER_SHARE_MEMORY", "2"),
             ("GOSSAMER_PROTECTION", "secret"),

@@ -9,6 +9,7 @@ use crate::lane::operation::{Delegated, Operation};
 use crate::lane::property::Root;
 use crate::lane::server::Server;
 use crate::sys::fibers::fiber::Fiber;
+use crate::sys::fibers::wait::{Wait, WaitsOn};
 use crate::worker::mailbox::inbox::Message;
 use crate::worker::nodes::large::Senders;
 use crate::worker::{Local, Worker};
@@ -127,7 +128,8 @@ impl Worker {
         let lane = self.lane_to(trustee);
         if context::current() == Context::Fiber {
             self.unwind_if_cancelled();
-            let _noted = Fiber::note_wait("room on the lane to a trustee");
+            let on = WaitsOn::Worker(trustee as u32);
+            let _noted = Fiber::note_wait(Wait::in_call("room on the lane to a trustee").on(on));
             self.wait_for_room(lane, &fits);
         } else if !lane.client.has_free_slot() && lane.client.backlog() >= self.shared.config.backlog {
             self.too_many_waiting();

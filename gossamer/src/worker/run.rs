@@ -21,16 +21,17 @@ pub(crate) fn start(shared: Arc<Shared>, index: usize, poll: mio::Poll) {
     let _stack = fault_handler::prepare_thread();
     let connections = Connections::of(&shared, index, &poll)
         .unwrap_or_else(|error| fate::end(&format!("worker {index} cannot use its connections: {error}")));
-    shared.mailbox(index).view.begin();
+    let view = Arc::clone(&shared.mailbox(index).view);
     let worker = Worker::new(shared, index, poll, connections);
     let _restore = context::enter(Context::Loop);
-    current::set(&worker, || {
+    let run = || {
         worker.run();
         if worker.fibers.scheduler.has_fibers() {
             worker.stay();
         }
         worker.close();
-    });
+    };
+    view.show_while(|| current::set(&worker, run));
 }
 
 impl Worker {
@@ -40,6 +41,7 @@ impl Worker {
         loop {
             turn += 1;
             self.shared.mailbox(self.index).view.note_turn(turn);
+            self.fibers.scheduler.begin_turn(turn);
             let mut busy = if self.rests() { self.listen() } else { self.turn() };
             let has_sockets = self.shared.mailbox(self.index).sources.any();
             if has_sockets && clock.is_due(busy) {

@@ -109,6 +109,11 @@ impl Shared {
         })
     }
 
+    /// The runtimes of this process that have not ended.
+    pub(crate) fn all() -> Vec<Arc<Self>> {
+        runtimes().iter().filter_map(Weak::upgrade).filter(|shared| shared.phase() < Phase::Ended).collect()
+    }
+
     /// The number of the collective that this node comes to next.
     pub(crate) fn next_round(&self) -> u64 {
         self.rounds.fetch_add(1, Ordering::Relaxed)

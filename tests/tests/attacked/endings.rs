@@ -153,7 +153,7 @@ fn a_runtime_that_does_not_end_says_what_keeps_it() {
         "worker 0: the fiber spawned at tests/tests/attacked/endings.rs:",
         "waits for a trustee's answer",
         "worker 0: requests that are not answered: 1",
-        "worker 1, which does not answer: it is in a delegated closure, a callback or a destructor",
+        "worker 1, which does not answer: it is in the delegated closure `",
     ];
     until_it_says(
         |_| (),

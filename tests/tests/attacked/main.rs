@@ -4,6 +4,7 @@
 mod closures;
 mod destructors;
 mod endings;
+mod inspected;
 mod refused;
 mod runtimes;
 mod said;

@@ -36,7 +36,7 @@ fn a_once_lock_whose_initialiser_suspends_is_named_when_it_blocks_its_worker() {
 #[test]
 #[gossamer::delegate]
 fn a_delegated_closure_that_blocks_a_worker_of_another_node_is_named() {
-    let texts = &["worker 1 has stood still for", "in a delegated closure, a callback or a destructor"];
+    let texts = &["worker 1 has stood still for", "in the delegated closure"];
     until_it_says(
         |_| (),
         texts,

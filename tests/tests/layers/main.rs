@@ -14,7 +14,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// From the bottom up: a file imports from its own layer and from those below.
-const LAYERS: [&str; 19] = [
+const LAYERS: [&str; 20] = [
     "atomic",
     "structures",
     "sys",
@@ -30,6 +30,7 @@ const LAYERS: [&str; 19] = [
     "stream",
     "net",
     "kernel",
+    "inspect",
     "runtime",
     "rack",
     "collections",

@@ -16,6 +16,7 @@ const AT_ONCE: usize = 256;
 ///
 /// # Errors
 /// As [`std::fs::read_dir`].
+#[track_caller]
 pub fn read_dir(path: impl AsRef<Path>) -> io::Result<ReadDir> {
     let path = path.as_ref().to_owned();
     unblock_as("fs::read_dir", move || {
@@ -41,6 +42,7 @@ pub struct ReadDir {
 impl Iterator for ReadDir {
     type Item = io::Result<DirEntry>;
 
+    #[track_caller]
     fn next(&mut self) -> Option<Self::Item> {
         if self.ready.is_empty() {
             let mut inner = self.inner.take()?;
@@ -103,6 +105,7 @@ impl DirEntry {
     ///
     /// # Errors
     /// As [`std::fs::DirEntry::metadata`].
+    #[track_caller]
     pub fn metadata(&self) -> io::Result<Metadata> {
         let inner = Arc::clone(&self.inner);
         unblock_as("DirEntry::metadata", move || inner.metadata())?

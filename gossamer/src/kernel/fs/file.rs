@@ -47,6 +47,7 @@ impl File {
     ///
     /// # Errors
     /// As [`std::fs::File::open`].
+    #[track_caller]
     pub fn open(path: impl AsRef<Path>) -> io::Result<Self> {
         let path = path.as_ref().to_owned();
         unblock_as("File::open", move || std::fs::File::open(path))?.map(Self::from_std)
@@ -56,6 +57,7 @@ impl File {
     ///
     /// # Errors
     /// As [`std::fs::File::create`].
+    #[track_caller]
     pub fn create(path: impl AsRef<Path>) -> io::Result<Self> {
         let path = path.as_ref().to_owned();
         unblock_as("File::create", move || std::fs::File::create(path))?.map(Self::from_std)
@@ -71,6 +73,7 @@ impl File {
     ///
     /// # Errors
     /// The system's.
+    #[track_caller]
     pub fn metadata(&self) -> io::Result<Metadata> {
         self.call("File::metadata", |file| file.metadata())
     }
@@ -79,6 +82,7 @@ impl File {
     ///
     /// # Errors
     /// The system's.
+    #[track_caller]
     pub fn set_permissions(&self, permissions: Permissions) -> io::Result<()> {
         self.call("File::set_permissions", move |file| file.set_permissions(permissions))
     }
@@ -87,6 +91,7 @@ impl File {
     ///
     /// # Errors
     /// The system's.
+    #[track_caller]
     pub fn set_len(&mut self, length: u64) -> io::Result<()> {
         self.go_back("File::set_len")?;
         self.call("File::set_len", move |file| file.set_len(length))
@@ -96,6 +101,7 @@ impl File {
     ///
     /// # Errors
     /// The system's.
+    #[track_caller]
     pub fn sync_all(&self) -> io::Result<()> {
         self.call("File::sync_all", |file| file.sync_all())
     }
@@ -104,6 +110,7 @@ impl File {
     ///
     /// # Errors
     /// The system's.
+    #[track_caller]
     pub fn sync_data(&self) -> io::Result<()> {
         self.call("File::sync_data", |file| file.sync_data())
     }
@@ -112,6 +119,7 @@ impl File {
     ///
     /// # Errors
     /// The system's.
+    #[track_caller]
     pub fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
         let mut bytes = vec![0; buffer.len().min(LARGEST)];
         let bytes = self.call("File::read_at", move |file| {
@@ -127,6 +135,7 @@ impl File {
     ///
     /// # Errors
     /// The system's.
+    #[track_caller]
     pub fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize> {
         let bytes = bytes[..bytes.len().min(LARGEST)].to_owned();
         self.call("File::write_at", move |file| file.write_at(&bytes, offset))
@@ -136,6 +145,7 @@ impl File {
     ///
     /// # Errors
     /// The system's.
+    #[track_caller]
     pub fn try_clone(&mut self) -> io::Result<Self> {
         self.go_back("File::try_clone")?;
         self.call("File::try_clone", |file| file.try_clone()).map(Self::from_std)
@@ -183,6 +193,7 @@ impl File {
     }
 
     /// Reads so much from the kernel into `bytes`, whose memory it uses.
+    #[track_caller]
     fn read_kernel(&self, mut bytes: Vec<u8>, length: usize) -> io::Result<Vec<u8>> {
         bytes.resize(length, 0);
         self.call("File::read", move |mut file| {
@@ -213,6 +224,7 @@ impl Read for File {
         Ok(self.read_rest_into(buffer))
     }
 
+    #[track_caller]
     fn read_to_end(&mut self, all: &mut Vec<u8>) -> io::Result<usize> {
         let more = self.call("File::read_to_end", |mut file| {
             let mut more = Vec::new();
@@ -236,6 +248,7 @@ impl Read for File {
 }
 
 impl Write for File {
+    #[track_caller]
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let (bytes, ahead) = (bytes[..bytes.len().min(LARGEST)].to_owned(), self.rest().len());
         let (length, is_back) = self.call("File::write", move |mut file| {
@@ -255,6 +268,7 @@ impl Write for File {
 }
 
 impl Seek for File {
+    #[track_caller]
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
         let to = match to {
             SeekFrom::Current(by) => {
@@ -270,6 +284,7 @@ impl Seek for File {
         Ok(position)
     }
 
+    #[track_caller]
     fn stream_position(&mut self) -> io::Result<u64> {
         let position = self.call("File::stream_position", |mut file| file.stream_position())?;
         Ok(position.saturating_sub(self.rest().len() as u64))

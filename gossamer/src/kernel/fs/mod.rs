@@ -140,6 +140,7 @@ function! {
 ///
 /// # Errors
 /// As [`std::os::unix::fs::symlink`].
+#[track_caller]
 pub fn symlink(original: impl AsRef<Path>, link: impl AsRef<Path>) -> io::Result<()> {
     let (original, link) = (original.as_ref().to_owned(), link.as_ref().to_owned());
     unblock_as("fs::symlink", move || std::os::unix::fs::symlink(original, link))?
@@ -150,6 +151,7 @@ pub fn symlink(original: impl AsRef<Path>, link: impl AsRef<Path>) -> io::Result
 ///
 /// # Errors
 /// As [`std::fs::write`].
+#[track_caller]
 pub fn write(path: impl AsRef<Path>, contents: impl AsRef<[u8]>) -> io::Result<()> {
     let (path, contents) = (path.as_ref().to_owned(), contents.as_ref().to_owned());
     unblock_as("fs::write", move || std::fs::write(path, contents))?
@@ -159,6 +161,7 @@ pub fn write(path: impl AsRef<Path>, contents: impl AsRef<[u8]>) -> io::Result<(
 ///
 /// # Errors
 /// As [`std::fs::set_permissions`].
+#[track_caller]
 pub fn set_permissions(path: impl AsRef<Path>, permissions: Permissions) -> io::Result<()> {
     let path = path.as_ref().to_owned();
     unblock_as("fs::set_permissions", move || std::fs::set_permissions(path, permissions))?

@@ -43,6 +43,7 @@ impl OpenOptions {
     ///
     /// # Errors
     /// As [`std::fs::OpenOptions::open`].
+    #[track_caller]
     pub fn open(&self, path: impl AsRef<Path>) -> io::Result<File> {
         let (options, path) = (self.0.clone(), path.as_ref().to_owned());
         unblock_as("OpenOptions::open", move || options.open(path))?.map(File::from_std)

@@ -54,6 +54,7 @@ pub fn send_file(file: &File, offset: u64, length: u64, to: &mut (impl Write + C
 }
 
 /// As the kernel does it, until the file ends or `length` bytes are sent.
+#[track_caller]
 fn send(file: &File, offset: u64, length: u64, to: StreamSocket<'_>) -> io::Result<Moved> {
     let (socket, mut sent) = (Arc::new(to.descriptor()?), 0);
     while sent < length {
@@ -103,6 +104,7 @@ pub(super) fn to_socket(from: &mut File, to: StreamSocket<'_>) -> io::Result<Mov
 }
 
 /// From a socket, to its end, to the file's position.
+#[track_caller]
 pub(super) fn from_socket(from: StreamSocket<'_>, to: &mut File) -> io::Result<Moved> {
     to.go_back("io::copy")?;
     let (pipe, mut total) = (Arc::new(SplicePipe::large()?), 0);
@@ -129,6 +131,7 @@ pub(super) fn from_socket(from: StreamSocket<'_>, to: &mut File) -> io::Result<M
 }
 
 /// Between files, from position to position.
+#[track_caller]
 pub(super) fn to_file(from: &mut File, to: &mut File) -> io::Result<u64> {
     from.go_back("io::copy")?;
     to.go_back("io::copy")?;

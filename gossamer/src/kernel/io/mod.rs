@@ -81,6 +81,7 @@ enum Moved {
     Some(u64),
 }
 
+#[track_caller]
 fn between_sockets(from: StreamSocket<'_>, to: StreamSocket<'_>) -> io::Result<Moved> {
     let (pipe, mut total) = (SplicePipe::new()?, 0);
     loop {
@@ -107,6 +108,7 @@ fn between_sockets(from: StreamSocket<'_>, to: StreamSocket<'_>) -> io::Result<M
 ///
 /// # Panics
 /// In a delegated closure or a callback, which cannot wait.
+#[track_caller]
 pub fn copy_bidirectional<A, B>(one: &mut A, other: &mut B) -> io::Result<(u64, u64)>
 where
     A: Read + Write + CopyEnd,

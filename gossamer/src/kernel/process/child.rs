@@ -72,6 +72,7 @@ impl Child {
     ///
     /// # Panics
     /// In a delegated closure or a callback, which cannot wait.
+    #[track_caller]
     pub fn wait(&mut self) -> io::Result<ExitStatus> {
         const NAME: &str = "Child::wait";
         drop(self.stdin.take());
@@ -83,7 +84,7 @@ impl Child {
             }
             return inner.wait();
         };
-        let call = Call { name: NAME, direction: Direction::Read, limit: None };
+        let call = Call::new(NAME, Direction::Read, None);
         pidfd.wait(call, |_| outcome(inner))
     }
 
@@ -111,6 +112,7 @@ impl Child {
     ///
     /// # Panics
     /// In a delegated closure or a callback, which cannot wait.
+    #[track_caller]
     pub fn wait_with_output(self) -> io::Result<Output> {
         block_on(self.wait_with_output_async(), "Child::wait_with_output")
     }

@@ -120,6 +120,7 @@ impl Command {
     ///
     /// # Panics
     /// In a delegated closure or a callback, which cannot wait.
+    #[track_caller]
     pub fn status(&mut self) -> io::Result<ExitStatus> {
         self.spawn_as("Command::status")?.wait()
     }
@@ -131,6 +132,7 @@ impl Command {
     ///
     /// # Panics
     /// In a delegated closure or a callback, which cannot wait.
+    #[track_caller]
     pub fn output(&mut self) -> io::Result<Output> {
         let chosen = [self.has_stdin, self.has_stdout, self.has_stderr];
         self.choose(chosen, Stdio::null, Stdio::piped);
@@ -153,6 +155,7 @@ impl Command {
         }
     }
 
+    #[track_caller]
     fn spawn_as(&mut self, call: &'static str) -> io::Result<Child> {
         // It comes back, unless the fiber is cancelled.
         let mut command = std::mem::replace(&mut self.inner, std::process::Command::new(""));

@@ -24,13 +24,15 @@ impl<P: AsFd> Pipe<P> {
         Ok(end)
     }
 
+    #[track_caller]
     fn read(&self, name: &'static str, buffer: &mut [u8]) -> io::Result<usize> {
-        let call = Call { name, direction: Direction::Read, limit: None };
+        let call = Call::new(name, Direction::Read, None);
         self.0.wait(call, |end| Ok(rustix::io::read(end, &mut *buffer)?))
     }
 
+    #[track_caller]
     fn write(&self, name: &'static str, bytes: &[u8]) -> io::Result<usize> {
-        let call = Call { name, direction: Direction::Write, limit: None };
+        let call = Call::new(name, Direction::Write, None);
         self.0.wait(call, |end| Ok(rustix::io::write(end, bytes)?))
     }
 
@@ -57,6 +59,7 @@ impl ChildStdin {
 }
 
 impl Write for ChildStdin {
+    #[track_caller]
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0.write("ChildStdin::write", bytes)
     }
@@ -94,6 +97,7 @@ macro_rules! child_output {
         }
 
         impl Read for $output {
+            #[track_caller]
             fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
                 self.0.read(concat!(stringify!($output), "::read"), buffer)
             }

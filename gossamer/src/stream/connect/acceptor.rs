@@ -121,6 +121,7 @@ impl Acceptor {
     ///
     /// # Errors
     /// If none comes while there is patience, or the waiter has left.
+    #[track_caller]
     pub(crate) fn wait(
         &self,
         waiter: &Arc<AcceptWaiter>,
@@ -133,6 +134,7 @@ impl Acceptor {
         outcome
     }
 
+    #[track_caller]
     fn watch(
         &self,
         waiter: &AcceptWaiter,

@@ -47,6 +47,7 @@ impl<E> Listener<E> {
         self.acceptor.local_addr().map_err(Error::io("the address of a listener"))
     }
 
+    #[track_caller]
     fn meet(&self, call: &'static str, patience: Option<Duration>) -> Result<StreamEnd, Error> {
         /// A fiber that is cancelled leaves.
         struct Leaving(Arc<AcceptWaiter>);
@@ -103,6 +104,7 @@ impl Listener<Receiver> {
     }
 }
 
+#[track_caller]
 fn connect(call: &'static str, address: impl ToSocketAddrs, party: Party) -> Result<StreamEnd, Error> {
     let addresses = resolve(address)?;
     run_blocking(call, move || party.connect(&addresses))?

@@ -82,6 +82,7 @@ impl Receiver {
     }
 
     /// Waits for `least` bytes from an offset on, or the rest of its block. Returns how many there are; none at the end.
+    #[track_caller]
     fn look(&mut self, offset: u64, least: u64) -> Result<Option<usize>, Error> {
         let Some(bytes) = self.stream.wait_for_bytes(offset, least)? else { return Ok(None) };
         let geometry = self.stream.geometry();

@@ -81,6 +81,7 @@ impl StreamEnd {
     ///
     /// # Panics
     /// In a delegated closure or a callback, which cannot wait.
+    #[track_caller]
     pub(crate) fn wait(&self, ready: impl Fn(&Flow) -> bool + Send + 'static) -> Result<(), Error> {
         self.check_process()?;
         if ready(self.flow()) {
@@ -96,6 +97,7 @@ impl StreamEnd {
     ///
     /// # Errors
     /// What has ended the stream.
+    #[track_caller]
     pub(crate) fn wait_for_room(&self, block: u64) -> Result<(), Error> {
         let geometry = self.geometry();
         self.wait(move |flow| flow.has_room_for(block, &geometry))
@@ -106,6 +108,7 @@ impl StreamEnd {
     ///
     /// # Errors
     /// What has ended the stream before its time.
+    #[track_caller]
     pub(crate) fn wait_for_bytes(&self, offset: u64, least: u64) -> Result<Option<usize>, Error> {
         let geometry = self.geometry();
         let is_behind = move |flow: &Flow| flow.length().is_some_and(|length| length <= offset);
@@ -121,6 +124,7 @@ impl StreamEnd {
     ///
     /// # Errors
     /// What has ended the stream before its time.
+    #[track_caller]
     pub(crate) fn wait_for_block(&self, block: u64) -> Result<bool, Error> {
         let geometry = self.geometry();
         let is_behind =
@@ -133,6 +137,7 @@ impl StreamEnd {
     ///
     /// # Errors
     /// What has ended the stream before its time.
+    #[track_caller]
     pub(crate) fn finish_sending(&mut self, length: u64) -> Result<(), Error> {
         self.check_process()?;
         // A stream that has failed must not look like one that has ended well.
@@ -162,6 +167,7 @@ impl StreamEnd {
     ///
     /// # Errors
     /// What has ended the stream before its time.
+    #[track_caller]
     pub(crate) fn finish_receiving(&mut self) -> Result<(), Error> {
         if self.done {
             return Ok(());

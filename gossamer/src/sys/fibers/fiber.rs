@@ -16,7 +16,9 @@
 use crate::structures::locals::Locals;
 use crate::sys::fibers::frame;
 use crate::sys::fibers::job::{Description, Job, JobId};
+use crate::sys::fibers::notes::FiberNotes;
 use crate::sys::fibers::stack::{PAGE, Stack};
+use crate::sys::fibers::wait::FiberName;
 use corosensei::{Coroutine, Yielder};
 use std::cell::{Cell, OnceCell, UnsafeCell};
 use std::mem::ManuallyDrop;
@@ -65,8 +67,7 @@ pub(crate) struct Fiber {
     /// Made at the first wait that needs one.
     pub(crate) waker: OnceCell<Waker>,
     description: Cell<Description>,
-    /// The call in which it waits.
-    waits_in: Cell<Option<&'static str>>,
+    pub(super) notes: FiberNotes,
     /// F4. Tells who waits for the job that it will never end.
     farewell: Cell<Option<NonNull<dyn Fn()>>>,
     /// Its job's own values.
@@ -112,7 +113,7 @@ impl Fiber {
             job: Cell::new(None),
             waker: OnceCell::new(),
             description: Cell::new(description),
-            waits_in: Cell::new(None),
+            notes: FiberNotes::default(),
             farewell: Cell::new(None),
             locals: Locals::new(),
             frame: Cell::new(null()),
@@ -141,14 +142,10 @@ impl Fiber {
         self.description.get().spawned_at
     }
 
-    /// The call in which it waits, if that is known.
-    pub(crate) fn waits_in(&self) -> Option<&'static str> {
-        self.waits_in.get()
-    }
-
-    /// Notes, on the running fiber, in which call it will wait until the guard is dropped.
-    pub(crate) fn note_wait(call: &'static str) -> WaitNote {
-        WaitNote(Self::with_running(|fiber| fiber.waits_in.replace(Some(call))))
+    /// Its name among the fibers of all nodes.
+    pub(crate) fn name(&self) -> FiberName {
+        let Description { worker, serial, .. } = self.description.get();
+        FiberName { worker, serial }
     }
 
     /// Runs `job` on the running fiber, if there is one; `farewell` is called if it stays suspended for ever.
@@ -247,10 +244,11 @@ impl Fiber {
     /// # Panics
     /// If called from a fiber: only a worker's own loop resumes fibers.
     #[inline]
-    pub(crate) fn resume(self: Rc<Self>) -> Rc<Self> {
+    pub(crate) fn resume(self: Rc<Self>, turn: u64) -> Rc<Self> {
         assert!(RUNNING.get().is_null(), "a fiber cannot resume another fiber");
         RUNNING.set(Rc::as_ptr(&self));
         self.state.set(FiberState::Running);
+        self.notes.note_resumed(turn);
         self.age.set(0);
         // SAFETY: F1 and the assertion: no other frame of this thread is inside a `resume`, so this is the only
         // reference to the coroutine; it is suspended, since it can only be running below a `resume`.
@@ -274,7 +272,7 @@ impl Fiber {
     }
 
     #[inline(always)]
-    fn with_running<R>(f: impl FnOnce(&Self) -> R) -> R {
+    pub(super) fn with_running<R>(f: impl FnOnce(&Self) -> R) -> R {
         let running = RUNNING.get();
         assert!(!running.is_null(), "no fiber is running on this thread");
         // SAFETY: F2: `resume` owns the fiber for as long as `RUNNING` names it.
@@ -350,15 +348,6 @@ impl Fiber {
     fn seen_by_handler<'a>() -> Option<&'a Self> {
         // SAFETY: F2, as in `with_running`.
         unsafe { RUNNING.get().as_ref() }
-    }
-}
-
-/// Restores what it replaced when dropped, on the fiber that made it.
-pub(crate) struct WaitNote(Option<&'static str>);
-
-impl Drop for WaitNote {
-    fn drop(&mut self) {
-        Fiber::with_running(|fiber| fiber.waits_in.set(self.0));
     }
 }
 

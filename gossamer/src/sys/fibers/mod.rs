@@ -5,4 +5,6 @@
 pub(crate) mod fiber;
 mod frame;
 pub(crate) mod job;
+mod notes;
 pub(crate) mod stack;
+pub(crate) mod wait;

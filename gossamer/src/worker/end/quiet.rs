@@ -1,17 +1,13 @@
 //! Waiting until a runtime is quiet, so that it can end, and saying what keeps it if that takes long.
 
-use crate::sys::fibers::fiber::{Fiber, FiberState};
-use crate::worker::Worker;
-use crate::worker::mailbox::inbox::Message;
+use crate::sys::fibers::fiber::FiberState;
 use crate::worker::shared::{QUIET_LOOK, Shared, is_quiescent};
 use crate::worker::watch::overdue::Overdue;
+use crate::worker::watch::record::{FiberRecord, WorkerRecord, records};
 use std::fmt::Write;
-use std::sync::mpsc;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-/// How long a worker may take to say what it has left to do.
-const ANSWERS: Duration = Duration::from_secs(1);
 /// Fibers that a report names.
 const NAMED: usize = 8;
 
@@ -45,63 +41,46 @@ pub(crate) fn report(lasted: Duration, what: &str) {
 
 /// What the workers of this node have left to do, a line each.
 pub(crate) fn what_keeps(runtime: &Shared) -> String {
-    let (sender, receiver) = mpsc::channel();
-    for mailbox in &runtime.mailboxes {
-        let sender = sender.clone();
-        let tell = move |here: &Worker| {
-            // Nobody listens if this took too long.
-            let _late = sender.send((here.index, here.left_to_do()));
-        };
-        // Refused only once the runtime has ended.
-        let _ended = mailbox.send(Message::Act(Box::new(tell)));
-    }
-    drop(sender);
-    let due = Instant::now() + ANSWERS;
-    let mut answers: Vec<Option<String>> = runtime.mailboxes.iter().map(|_| None).collect();
-    while let Ok((index, text)) = receiver.recv_timeout(due.saturating_duration_since(Instant::now())) {
-        answers[index - runtime.first] = Some(text);
-    }
     let mut all = String::new();
-    for (place, answer) in answers.into_iter().enumerate() {
+    for (place, record) in records(runtime).into_iter().enumerate() {
         let (worker, view) = (runtime.first + place, &runtime.mailboxes[place].view);
-        all.push_str(&answer.unwrap_or_else(|| {
-            format!("\n  worker {worker}, which does not answer: it is in {}", view.running())
-        }));
+        all.push_str(&match record {
+            Some(record) => left_to_do(worker, &record),
+            None => format!("\n  worker {worker}, which does not answer: it is in {}", view.running()),
+        });
     }
     all
 }
 
-impl Worker {
-    /// What keeps this worker from being quiet, a line each.
-    fn left_to_do(&self) -> String {
-        let mut text = String::new();
-        let mut line = |what: String| {
-            let _infallible = write!(text, "\n  worker {}: {what}", self.index);
-        };
-        let fibers = self.fibers.scheduler.in_a_job();
-        fibers.iter().take(NAMED).for_each(|fiber| line(described(fiber)));
-        if fibers.len() > NAMED {
-            line(format!("{} more fibers", fibers.len() - NAMED));
-        }
-        match self.outstanding() {
-            0 => {}
-            requests => line(format!("requests that are not answered: {requests}")),
-        }
-        if self.end.grace.is_pending() {
-            line("properties without a trust, whose requests are being waited for".to_owned());
-        }
-        text
+/// What keeps a worker from being quiet, a line each.
+fn left_to_do(worker: usize, record: &WorkerRecord) -> String {
+    let mut text = String::new();
+    let mut line = |what: String| {
+        let _infallible = write!(text, "\n  worker {worker}: {what}");
+    };
+    let fibers = &record.fibers;
+    fibers.iter().take(NAMED).for_each(|fiber| line(described(fiber)));
+    if fibers.len() > NAMED {
+        line(format!("{} more fibers", fibers.len() - NAMED));
     }
+    match record.outstanding {
+        0 => {}
+        requests => line(format!("requests that are not answered: {requests}")),
+    }
+    if record.has_grace_round {
+        line("properties without a trust, whose requests are being waited for".to_owned());
+    }
+    text
 }
 
 /// A fiber that has not ended, and what it does.
-fn described(fiber: &Fiber) -> String {
-    let place = fiber.spawned_at();
-    let wait = match fiber.waits_in() {
-        Some(call) => format!("waits in `{call}`"),
+fn described(fiber: &FiberRecord) -> String {
+    let place = fiber.spawned_at;
+    let wait = match fiber.wait.filter(|_| fiber.answer.is_none()) {
+        Some(wait) => format!("waits in `{}`", wait.call),
         None => "waits for a trustee's answer".to_owned(),
     };
-    match fiber.state() {
+    match fiber.state {
         FiberState::Parked => format!("the fiber spawned at {place} {wait}"),
         FiberState::Unwinding => format!("the fiber spawned at {place} unwinds, and {wait}"),
         _ => format!("the fiber spawned at {place} has not ended"),

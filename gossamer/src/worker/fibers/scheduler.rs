@@ -32,6 +32,8 @@ pub(crate) struct Scheduler {
     jobs: LocalQueue<Job>,
     /// Jobs that may still start in this turn.
     startable: Cell<usize>,
+    /// The number of the worker's turn.
+    turn: Cell<u64>,
     /// Fibers with a job.
     live: Cell<usize>,
     serial: Cell<u64>,
@@ -51,6 +53,7 @@ impl Scheduler {
             ready: LocalQueue::with_capacity(64),
             jobs: LocalQueue::with_capacity(64),
             startable: Cell::new(0),
+            turn: Cell::new(0),
             live: Cell::new(0),
             serial: Cell::new(0),
             cancellations: Cancellations::default(),
@@ -120,6 +123,12 @@ impl Scheduler {
         }
     }
 
+    /// A turn of the worker's loop begins.
+    #[inline(always)]
+    pub(crate) fn begin_turn(&self, turn: u64) {
+        self.turn.set(turn);
+    }
+
     /// Runs the fibers that could go on when the call began, and starts jobs. Whether there was any.
     pub(crate) fn run(&self) -> bool {
         if self.cancellations.are_requested() {
@@ -150,7 +159,7 @@ impl Scheduler {
     #[inline(always)]
     fn resume(&self, fiber: Rc<Fiber>) {
         self.view.note_running(Some(fiber.spawned_at()));
-        let fiber = fiber.resume();
+        let fiber = fiber.resume(self.turn.get());
         if !fiber.is_suspended() {
             self.retire(fiber);
         }
@@ -215,7 +224,7 @@ impl Scheduler {
             if let Some(lasted) = overdue.is_due() {
                 self.tell_of_destructor(&fiber, lasted);
             }
-            fiber = fiber.resume();
+            fiber = fiber.resume(self.turn.get());
         }
         fiber
     }
@@ -227,7 +236,7 @@ impl Scheduler {
             self.worker,
             lasted.as_secs(),
             fiber.spawned_at(),
-            fiber.waits_in().map_or("for a trustee's answer".to_owned(), |call| format!("in `{call}`")),
+            fiber.wait().map_or("for a trustee's answer".to_owned(), |wait| format!("in `{}`", wait.call)),
         );
     }
 

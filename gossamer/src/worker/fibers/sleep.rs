@@ -3,6 +3,7 @@
 use crate::worker::Worker;
 use crate::worker::fibers::sources::Sources;
 use crate::worker::shared::Phase;
+use crate::worker::watch::doze;
 use std::cell::{Cell, RefCell};
 use std::io;
 use std::time::{Duration, Instant};
@@ -32,6 +33,7 @@ impl Worker {
             heard || self.has_landed() || self.fibers.scheduler.has_ready() || self.can_send_arguments();
         if !has_work && !self.finds_quiet() {
             by_socket = self.poll_sources(self.time_to_sleep());
+            doze::woken();
         }
         mailbox.doorbell.awake();
         notifier.into_iter().for_each(|notifier| notifier.doorbell().awake());

@@ -2,6 +2,7 @@
 
 use crate::lane::context::{self, Context};
 use crate::sys::fibers::fiber::Fiber;
+use crate::sys::fibers::wait::Wait;
 use crate::worker::Worker;
 use crate::worker::fibers::timer::Timer;
 use crate::worker::fibers::wake::WakeHandle;
@@ -61,9 +62,10 @@ impl Worker {
     }
 
     /// Lets the other fibers of this worker run, and its loop; only the loop while the running fiber unwinds.
+    #[track_caller]
     pub(crate) fn yield_now(&self) {
         if std::thread::panicking() {
-            let _noted = Fiber::note_wait("yield_now");
+            let _noted = Fiber::note_wait(Wait::in_call("yield_now"));
             return Fiber::suspend_unwinding();
         }
         self.unwind_if_cancelled();

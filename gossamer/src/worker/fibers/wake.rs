@@ -4,6 +4,7 @@ use crate::lane::context::{self, Context};
 use crate::lane::operation::Delegated;
 use crate::lane::property::Root;
 use crate::sys::fibers::fiber::Fiber;
+use crate::sys::fibers::wait::Wait;
 use crate::sys::threads::outside::Waiter;
 use crate::worker::mailbox::inbox::Message;
 use crate::worker::shared::Shared;
@@ -60,13 +61,21 @@ fn resume_here(fiber: u32) {
 ///
 /// # Panics
 /// In a delegated closure or a callback, which cannot wait; `call` is named in the message.
+#[track_caller]
 pub(crate) fn block_on<F: Future>(future: F, call: &'static str) -> F::Output {
-    wait_for(future, call, Worker::park)
+    wait_for(future, Wait::in_call(call), Worker::park)
+}
+
+/// As `block_on`, where it is known who ends the wait.
+#[track_caller]
+pub(crate) fn block_on_as<F: Future>(future: F, wait: Wait) -> F::Output {
+    wait_for(future, wait, Worker::park)
 }
 
 /// As `block_on`, but not even the end of the runtime unwinds a fiber that waits: for what is on its way and comes.
+#[track_caller]
 pub(crate) fn block_on_to_the_end<F: Future>(future: F, call: &'static str) -> F::Output {
-    wait_for(future, call, Worker::park_to_the_end)
+    wait_for(future, Wait::in_call(call), Worker::park_to_the_end)
 }
 
 /// Polls a future of this crate. If it is not ready, and its poller is another executor that runs in a fiber, the fiber waits for it
@@ -95,29 +104,31 @@ pub(crate) async fn awaited<F: Future>(future: F, call: &'static str) -> F::Outp
 fn is_polled_by_a_stranger() -> bool {
     match context::current() {
         Context::Outside => false,
-        Context::Fiber => Fiber::running().is_none_or(|fiber| fiber.waits_in().is_none()),
+        Context::Fiber => Fiber::running().is_none_or(|fiber| fiber.wait().is_none()),
         Context::Loop | Context::Steady | Context::Delegated => true,
     }
 }
 
 /// As `block_on`, for calls that often need not wait: now and then the fiber lets others run all the same.
+#[track_caller]
 pub(crate) fn block_on_in_turn<F: Future>(future: F, call: &'static str) -> F::Output {
     let output = block_on(future, call);
     worker::with(|worker| worker.filter(|_| context::current() == Context::Fiber).map(Worker::take_turn));
     output
 }
 
-fn wait_for<F: Future>(future: F, call: &'static str, park: fn(&Worker)) -> F::Output {
+#[track_caller]
+fn wait_for<F: Future>(future: F, wait: Wait, park: fn(&Worker)) -> F::Output {
     let future = pin!(future);
     let fiber = worker::with(|worker| {
         worker.filter(|_| context::current() != Context::Outside).map(|worker| {
-            worker.require_fiber(call);
+            worker.require_fiber(wait.call);
             worker.fiber_waker()
         })
     });
     match fiber {
         Some(waker) => {
-            let _noted = Fiber::note_wait(call);
+            let _noted = Fiber::note_wait(wait);
             poll_until_ready(future, &waker, || worker::with(|worker| worker.map_or((), park)))
         }
         None => {

@@ -7,6 +7,7 @@ use crate::lane::large::Arrivals;
 use crate::sys::sync::doorbell::Doorbell;
 use crate::worker::end::activity::Activity;
 use crate::worker::fibers::sources::Sources;
+use crate::worker::watch::turn_log::TurnLog;
 use crate::worker::watch::view::View;
 use inbox::{Inbox, Message};
 use std::sync::Arc;
@@ -23,6 +24,7 @@ pub(crate) struct Mailbox {
     pub(crate) sources: Sources,
     pub(crate) view: Arc<View>,
     pub(crate) activity: Activity,
+    pub(crate) turn_log: TurnLog,
 }
 
 impl Mailbox {

@@ -5,6 +5,7 @@ use crate::fabric::Fabric;
 use crate::lane::context::{self, Context};
 use crate::lane::large::Progress;
 use crate::sys::fibers::fiber::Fiber;
+use crate::sys::fibers::wait::{Wait, WaitsOn};
 use crate::wire::rows::Rows;
 use crate::worker::Worker;
 use crate::worker::lanes::Outbound;
@@ -51,7 +52,8 @@ impl Worker {
     #[inline(never)]
     pub(crate) fn send_large(&self, trustee: usize, mut rows: Rows) -> u64 {
         let (lane, fiber, ticket) = (self.lane_to(trustee), self.running(), self.new_ticket());
-        let _noted = Fiber::note_wait("room for large arguments on the lane to a trustee");
+        let wait = Wait::in_call("room for large arguments on the lane to a trustee");
+        let _noted = Fiber::note_wait(wait.on(WaitsOn::Worker(trustee as u32)));
         lane.senders.0.borrow_mut().push_back(Rc::clone(&fiber));
         self.nodes.senders.set(self.nodes.senders.get() + 1);
         while !lane.senders.is_first(&fiber) {

@@ -20,6 +20,8 @@ pub(crate) struct Peers {
     node: usize,
     /// The host at which nodes of other machines reach this one.
     host: String,
+    /// What reports call all nodes together.
+    rack: String,
     neighbours: Arc<Neighbours>,
     /// Ways to other machines, which the workers have not taken yet.
     remote: RemoteLinks,
@@ -64,10 +66,10 @@ pub(crate) struct Joined {
 }
 
 impl Peers {
-    /// `host`: where nodes of other machines reach this one. `workers`: how many each node has. `neighbours`: the nodes of this machine;
+    /// `host`: where nodes of other machines reach this one. `rack`: the same at all nodes, and at no others. `workers`: how many each node has. `neighbours`: the nodes of this machine;
     /// `remote`: the ways to those of others.
     pub(crate) fn new(
-        (node, host): (usize, String),
+        (node, host, rack): (usize, String, String),
         workers: &[usize],
         neighbours: Vec<Neighbour>,
         remote: RemoteLinks,
@@ -80,7 +82,8 @@ impl Peers {
         }));
         let ours = firsts[node]..firsts[node + 1];
         let neighbours = Arc::new(Neighbours::new(ours.clone(), notifiers, neighbours));
-        Self { firsts, node, host, neighbours, remote, eventfds, registered: Arc::new(Registered::new(ours)) }
+        let registered = Arc::new(Registered::new(ours));
+        Self { firsts, node, host, rack, neighbours, remote, eventfds, registered }
     }
 
     /// The number of this node.
@@ -91,6 +94,11 @@ impl Peers {
     /// The host at which nodes of other machines reach this one.
     pub(crate) fn host(&self) -> &str {
         &self.host
+    }
+
+    /// What reports call all nodes together.
+    pub(crate) fn rack(&self) -> &str {
+        &self.rack
     }
 
     pub(crate) fn nodes(&self) -> usize {

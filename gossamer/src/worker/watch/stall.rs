@@ -9,14 +9,15 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Time between two looks.
-pub(crate) const LOOK: Duration = Duration::from_millis(2500);
+const LOOK: Duration = Duration::from_millis(2500);
 /// Looks that must find a worker where the one before has found it.
 const LOOKS: u32 = 2;
 
-/// Looks at the workers of some nodes of this process.
+/// Looks at the workers of all runtimes of this process.
+#[derive(Default)]
 pub(crate) struct StallWatch {
     workers: Vec<Seen>,
-    looked: Instant,
+    looked: Option<Instant>,
 }
 
 /// What was seen of a worker.
@@ -31,29 +32,13 @@ struct Seen {
 }
 
 impl StallWatch {
-    pub(crate) fn of<'a>(runtimes: impl IntoIterator<Item = &'a Arc<Shared>>) -> Self {
-        let looked = Instant::now();
-        let workers = runtimes.into_iter().flat_map(|runtime| {
-            let indices = runtime.first..runtime.first + runtime.mailboxes.len();
-            let seen = move |index| Seen {
-                runtime: Arc::clone(runtime),
-                index,
-                turns: u64::MAX,
-                processor_time: None,
-                still: 0,
-                since: looked,
-            };
-            indices.map(seen)
-        });
-        Self { workers: workers.collect(), looked }
-    }
-
     /// Looks, unless it has just done so, and tells which worker stands still, once each time.
-    pub(crate) fn look(&mut self) {
-        if self.looked.elapsed() < LOOK {
+    pub(crate) fn look(&mut self, runtimes: &[Arc<Shared>]) {
+        if self.looked.is_some_and(|looked| looked.elapsed() < LOOK) {
             return;
         }
-        self.looked = Instant::now();
+        self.looked = Some(Instant::now());
+        self.follow(runtimes);
         for worker in &mut self.workers {
             if worker.mailbox().view.take_unswept() {
                 // Refused only when the runtime has ended.
@@ -65,9 +50,26 @@ impl StallWatch {
             }
         }
     }
+
+    /// Forgets the workers of runtimes that have ended, and begins with those of new ones.
+    fn follow(&mut self, runtimes: &[Arc<Shared>]) {
+        self.workers.retain(|seen| runtimes.iter().any(|runtime| Arc::ptr_eq(runtime, &seen.runtime)));
+        let known =
+            |workers: &[Seen], runtime| workers.iter().any(|seen| Arc::ptr_eq(runtime, &seen.runtime));
+        for runtime in runtimes {
+            if !known(&self.workers, runtime) {
+                let indices = runtime.first..runtime.first + runtime.mailboxes.len();
+                self.workers.extend(indices.map(|index| Seen::new(Arc::clone(runtime), index)));
+            }
+        }
+    }
 }
 
 impl Seen {
+    fn new(runtime: Arc<Shared>, index: usize) -> Self {
+        Self { runtime, index, turns: u64::MAX, processor_time: None, still: 0, since: Instant::now() }
+    }
+
     fn mailbox(&self) -> &Mailbox {
         self.runtime.mailbox(self.index)
     }

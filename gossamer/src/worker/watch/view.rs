@@ -1,5 +1,6 @@
 //! What a worker shows of itself, so that others see whether it goes on.
 
+use crate::lane::context::ContextView;
 use crate::structures::static_ref::StaticRef;
 use crate::sys::threads::procfs::ThreadFiles;
 use std::panic::Location;
@@ -15,6 +16,7 @@ pub(crate) struct View {
     /// Where the fiber was spawned that runs.
     running: StaticRef<Location<'static>>,
     thread: OnceLock<ThreadFiles>,
+    context: ContextView,
 }
 
 impl View {
@@ -24,14 +26,16 @@ impl View {
             is_unswept: AtomicBool::new(false),
             running: StaticRef::none(),
             thread: OnceLock::new(),
+            context: ContextView::new(),
         }
     }
 
-    /// By the worker, on its thread.
-    pub(crate) fn begin(&self) {
+    /// By the worker, on its thread: shows it for the length of a call.
+    pub(crate) fn show_while<R>(&self, f: impl FnOnce() -> R) -> R {
         if let Some(thread) = ThreadFiles::here() {
             let _first = self.thread.set(thread);
         }
+        self.context.show_while(f)
     }
 
     /// By the worker: its loop has come round so often.
@@ -68,9 +72,10 @@ impl View {
 
     /// What the worker runs.
     pub(crate) fn running(&self) -> String {
-        match self.running.get() {
-            Some(place) => format!("the fiber spawned at {place}"),
-            None => "a delegated closure, a callback or a destructor".to_owned(),
+        match (self.context.running(), self.running.get()) {
+            (Some(operation), _) => format!("the delegated closure {operation}"),
+            (None, Some(place)) => format!("the fiber spawned at {place}"),
+            (None, None) => "a callback or a destructor".to_owned(),
         }
     }
 }

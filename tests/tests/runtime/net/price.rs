@@ -84,7 +84,8 @@ fn a_pipeline_of_requests_costs_one_read_one_write_and_half_a_poll() {
         let polls = each(&calls, &[libc::SYS_epoll_wait, libc::SYS_epoll_pwait, libc::SYS_ppoll]);
         println!("{reads} reads, {writes} writes, {polls} polls for each; in all {calls:?}");
         assert!((1.0..=1.05).contains(&reads), "{reads} reads for each pipeline: {calls:?}");
-        assert_eq!(writes, 1.0, "writes for each pipeline: {calls:?}");
+        // A worker that wakes up when nothing has happened for a while wakes the thread that watches it.
+        assert!((1.0..=1.05).contains(&writes), "{writes} writes for each pipeline: {calls:?}");
         assert!(0.0 < polls && polls <= 0.5, "{polls} polls for each pipeline: {calls:?}");
     });
 }

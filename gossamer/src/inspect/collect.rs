@@ -1,0 +1,192 @@
+//! Asking the workers of a node, and summing up what they tell.
+
+use crate::inspect::report::{
+    Dependency, FiberGroup, FiberId, FiberLink, NodeReport, WaitReport, WorkerReport,
+};
+use crate::lane::constant::ClosurePath;
+use crate::lane::place::Places;
+use crate::sys::fibers::fiber::FiberState;
+use crate::sys::fibers::wait::WaitsOn;
+use crate::worker::shared::Shared;
+use crate::worker::watch::record::{FiberRecord, records};
+use std::collections::BTreeMap;
+use std::panic::Location;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Time between two looks.
+const BETWEEN: Duration = Duration::from_millis(200);
+
+/// A report of each runtime of this process that has not ended. It takes as long as the workers take to answer, at most a second.
+pub(crate) fn reports() -> Vec<NodeReport> {
+    Shared::all().iter().map(|runtime| report(runtime)).collect()
+}
+
+/// Two looks, far enough from each other to know which fibers wait for each other; one, where none may.
+pub(crate) fn two_looks(look: impl Fn() -> Vec<NodeReport>) -> (Vec<NodeReport>, Vec<NodeReport>) {
+    let first = look();
+    if first.iter().all(|report| report.links.is_empty()) {
+        return (Vec::new(), first);
+    }
+    thread::sleep(BETWEEN);
+    (first, look())
+}
+
+/// A report of one node.
+pub(crate) fn report(runtime: &Shared) -> NodeReport {
+    let asked = Instant::now();
+    let (mut workers, mut groups, mut links) = (Vec::new(), BTreeMap::new(), Vec::new());
+    for (place, record) in records(runtime).into_iter().enumerate() {
+        let (index, mailbox) = (runtime.first + place, &runtime.mailboxes[place]);
+        let waited = |since: Option<Instant>| {
+            since.map_or(0, |since| asked.saturating_duration_since(since).as_millis() as u64)
+        };
+        let mut worker = WorkerReport {
+            worker: index as u32,
+            answered: record.is_some(),
+            is_asleep: mailbox.doorbell.is_asleep(),
+            runs: String::new(),
+            still_for: 0,
+            fibers: 0,
+            jobs: 0,
+            unanswered: 0,
+        };
+        match record {
+            None => {
+                worker.runs = mailbox.view.running();
+                worker.still_for = waited(mailbox.turn_log.seen_in(mailbox.view.turns()));
+            }
+            Some(record) => {
+                worker.fibers = record.fibers.len() as u64;
+                worker.jobs = record.jobs as u64;
+                worker.unanswered = record.outstanding as u64;
+                for fiber in &record.fibers {
+                    let waited = waited(mailbox.turn_log.waits_since(fiber.resumed));
+                    add(&mut groups, fiber, waited);
+                    links.extend(link(fiber, waited));
+                }
+            }
+        }
+        workers.push(worker);
+    }
+    let (node, nodes) = runtime.peers.as_ref().map_or((0, 1), |peers| (peers.node(), peers.nodes()));
+    let fibers = groups.into_iter().map(|((spawned_at, state, wait), doing)| FiberGroup {
+        count: doing.count,
+        workers: doing.workers,
+        spawned_at,
+        state: state.to_owned(),
+        wait,
+        waited: doing.waited,
+    });
+    let mut fibers: Vec<_> = fibers.collect();
+    fibers.sort_by_key(|group| std::cmp::Reverse(group.count));
+    NodeReport {
+        node: node as u32,
+        nodes: nodes as u32,
+        rack: runtime.peers.as_ref().map_or_else(String::new, |peers| peers.rack().to_owned()),
+        process: std::process::id(),
+        base: runtime.base,
+        program: std::env::current_exe().map_or_else(|_| String::new(), |path| path.display().to_string()),
+        workers,
+        fibers,
+        links,
+    }
+}
+
+/// What fibers do that are one entry.
+type Doing = (String, &'static str, Option<WaitReport>);
+
+struct Doers {
+    count: u64,
+    workers: Vec<u32>,
+    waited: (u64, u64),
+}
+
+fn add(groups: &mut BTreeMap<Doing, Doers>, fiber: &FiberRecord, waited: u64) {
+    let doing = (fiber.spawned_at.to_string(), state(fiber.state), wait(fiber));
+    let worker = fiber.name.worker;
+    let doers = groups.entry(doing).or_insert(Doers { count: 0, workers: Vec::new(), waited: (waited, 0) });
+    doers.count += 1;
+    // In their order: workers are asked so.
+    if doers.workers.last() != Some(&worker) {
+        doers.workers.push(worker);
+    }
+    doers.waited = (doers.waited.0.min(waited), doers.waited.1.max(waited));
+}
+
+fn state(state: FiberState) -> &'static str {
+    match state {
+        FiberState::Parked => "waits",
+        FiberState::Unwinding => "unwinds",
+        FiberState::Running | FiberState::Idle => "runs",
+        FiberState::Ready => "is ready",
+    }
+}
+
+/// The call in which a fiber waits.
+fn wait(fiber: &FiberRecord) -> Option<WaitReport> {
+    if !matches!(fiber.state, FiberState::Parked | FiberState::Unwinding) {
+        return None;
+    }
+    if let Some(answer) = fiber.answer {
+        return Some(WaitReport {
+            call: "apply".to_owned(),
+            at: place(answer.at),
+            what: None,
+            closure: Some(closure((answer.names.closure)())),
+            property: Some((answer.names.property)().to_owned()),
+            worker: Some(answer.trustee),
+        });
+    }
+    let wait = fiber.wait?;
+    let (what, named, worker) = match wait.on {
+        WaitsOn::Result { of, worker } => (None, Some(closure(of())), Some(worker)),
+        WaitsOn::Job { worker, .. } => (Some("a fiber"), None, Some(worker)),
+        WaitsOn::Worker(worker) => (None, None, Some(worker)),
+        WaitsOn::Latch(_) => (Some("its turn at the latch"), None, None),
+        WaitsOn::Event => (None, None, None),
+    };
+    Some(WaitReport {
+        call: wait.call.to_owned(),
+        at: place(wait.at),
+        what: what.map(str::to_owned),
+        closure: named,
+        property: None,
+        worker,
+    })
+}
+
+/// The path of a closure, and its line where the macros have noted it.
+fn closure(name: &str) -> String {
+    format!("`{}`{}", ClosurePath(name), Places(name))
+}
+
+/// A line of the program; none of this library, whose functions do not all say who has called them.
+fn place(at: &Location<'_>) -> Option<String> {
+    let library = file!().strip_suffix("inspect/collect.rs").unwrap_or_default();
+    (!at.file().starts_with(library)).then(|| at.to_string())
+}
+
+/// A fiber as one of those that wait for each other, if it may be one.
+fn link(fiber: &FiberRecord, waited: u64) -> Option<FiberLink> {
+    let dependency = match fiber.wait.filter(|_| fiber.answer.is_none()).map(|wait| wait.on) {
+        Some(WaitsOn::Job { worker, job }) if fiber.state == FiberState::Parked => {
+            Dependency::Job(worker, job)
+        }
+        Some(WaitsOn::Latch(address)) if fiber.state == FiberState::Parked => {
+            Dependency::Latch(address as u64)
+        }
+        _ => Dependency::Unknown,
+    };
+    // Whoever waits for one that waits for no fiber, or that nobody waits for, goes on by itself.
+    (dependency != Dependency::Unknown || !fiber.latches.is_empty()).then(|| FiberLink {
+        fiber: FiberId { worker: fiber.name.worker, serial: fiber.name.serial },
+        job: fiber.job,
+        spawned_at: fiber.spawned_at.to_string(),
+        resumed: fiber.resumed,
+        wait: wait(fiber),
+        dependency,
+        latches: fiber.latches.iter().map(|address| *address as u64).collect(),
+        waited,
+    })
+}

@@ -1,0 +1,22 @@
+//! A look inside a running process: what its workers and fibers do, who waits for whom, told to the command `gossamer stacks`, on
+//! SIGQUIT, and by the process itself when it has come to a standstill.
+//!
+//! One thread of the process watches its runtimes (`watcher.rs`) and opens a socket (`socket.rs`), a socket in a directory of its user.
+//! Nobody else may come in, and a worker does nothing for it but to copy what its fibers noted of themselves when it is asked.
+#![deny(unsafe_code)]
+
+mod collect;
+mod deadlock;
+mod quit;
+mod render;
+mod report;
+mod socket;
+mod standstill;
+pub(crate) mod watcher;
+
+pub use deadlock::{Deadlock, deadlocks};
+pub use render::rendered;
+pub use report::{
+    Dependency, FiberGroup, FiberId, FiberLink, NodeReport, RuntimeName, WaitReport, WorkerReport,
+};
+pub use socket::{InspectionSocket, ask, inspection_sockets};

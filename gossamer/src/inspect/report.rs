@@ -1,0 +1,150 @@
+//! What a process says of itself.
+
+use crate::NoRef;
+
+/// A process, or the part of it that is one node.
+#[derive(NoRef, Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct NodeReport {
+    /// Its number.
+    pub node: u32,
+    /// How many nodes there are.
+    pub nodes: u32,
+    /// Names the rack: the same for all of its nodes, and for no other. Empty where the node is alone.
+    pub rack: String,
+    /// The process.
+    pub process: u32,
+    /// Which of its runtimes, in the order in which they began.
+    pub base: u32,
+    /// Its executable.
+    pub program: String,
+    /// Its workers, in order.
+    pub workers: Vec<WorkerReport>,
+    /// Its fibers: those that do the same are one entry.
+    pub fibers: Vec<FiberGroup>,
+    /// The fibers that wait for others, or for which others wait.
+    pub links: Vec<FiberLink>,
+}
+
+impl NodeReport {
+    /// Names the runtime that it is of: the rack, or a runtime of a process that is alone, by its first worker.
+    #[must_use]
+    pub fn of(&self) -> RuntimeName<'_> {
+        match &self.rack[..] {
+            "" => RuntimeName::Alone(self.process, self.base),
+            rack => RuntimeName::Rack(rack),
+        }
+    }
+}
+
+/// Names a runtime.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum RuntimeName<'a> {
+    /// Of a process that is alone, which may have several: the process and the number.
+    Alone(u32, u32),
+    /// Of all nodes of a rack.
+    Rack(&'a str),
+}
+
+/// A worker.
+#[derive(NoRef, Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct WorkerReport {
+    /// Its index, among those of all nodes.
+    pub worker: u32,
+    /// Whether it has told of its fibers when it was asked. If not, it is kept by what it runs.
+    pub answered: bool,
+    /// Whether it slept, since it had nothing to do.
+    pub is_asleep: bool,
+    /// What it ran when it did not answer.
+    pub runs: String,
+    /// Milliseconds for which it has been in the same turn of its loop, at least, if it did not answer.
+    pub still_for: u64,
+    /// Its fibers that have not ended.
+    pub fibers: u64,
+    /// Jobs that no fiber has begun.
+    pub jobs: u64,
+    /// Its requests without an answer.
+    pub unanswered: u64,
+}
+
+/// Fibers that do the same.
+#[derive(NoRef, Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct FiberGroup {
+    /// How many.
+    pub count: u64,
+    /// The indices of their workers, in order.
+    pub workers: Vec<u32>,
+    /// The line that started them.
+    pub spawned_at: String,
+    /// `waits`, `is ready`, `runs` or `unwinds`.
+    pub state: String,
+    /// In which call they wait.
+    pub wait: Option<WaitReport>,
+    /// Milliseconds for which they have waited: the least and the most, each at least so long.
+    pub waited: (u64, u64),
+}
+
+/// A call in which fibers wait.
+#[derive(NoRef, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
+pub struct WaitReport {
+    /// Its name.
+    pub call: String,
+    /// The line of the program that made it, where it is known.
+    pub at: Option<String>,
+    /// What has to happen, if it is known: in words that follow `waits for`.
+    pub what: Option<String>,
+    /// The closure, or the fiber, whose result is awaited.
+    pub closure: Option<String>,
+    /// The type of the property that it is applied to.
+    pub property: Option<String>,
+    /// The index of the worker that does what is awaited.
+    pub worker: Option<u32>,
+}
+
+/// Names a fiber among those of all nodes, for as long as its job takes.
+#[derive(NoRef, Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub struct FiberId {
+    /// The index of its worker.
+    pub worker: u32,
+    /// Counts the jobs of that worker.
+    pub serial: u64,
+}
+
+/// A fiber that waits for others, or for which others wait.
+#[derive(NoRef, Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct FiberLink {
+    /// The fiber.
+    pub fiber: FiberId,
+    /// Its job.
+    pub job: u64,
+    /// The line that started it.
+    pub spawned_at: String,
+    /// The turn of its worker in which it ran last: one that has not run since is the same.
+    pub resumed: u64,
+    /// In which call it waits.
+    pub wait: Option<WaitReport>,
+    /// Whom it waits for.
+    pub dependency: Dependency,
+    /// The latches that it holds.
+    pub latches: Vec<u64>,
+    /// Milliseconds for which it has waited, at least.
+    pub waited: u64,
+}
+
+/// Whom a fiber waits for.
+#[derive(NoRef, Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Dependency {
+    /// No other fiber, as far as is known.
+    Unknown,
+    /// The fiber that does this job on the worker of this index.
+    Job(u32, u64),
+    /// The fibers that hold this latch, on its own node.
+    Latch(u64),
+}

@@ -1,0 +1,83 @@
+//! Telling by itself that fibers wait for each other, when a process has come to a standstill.
+
+use crate::inspect::collect::{reports, two_looks};
+use crate::inspect::deadlock::{Deadlock, deadlocks};
+use crate::inspect::report::{FiberId, NodeReport};
+use crate::inspect::socket::{ask, inspection_sockets};
+use crate::worker::shared::Shared;
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// What was seen of the workers when one of them had made a turn the last time.
+pub(super) struct Standstill {
+    turns: Vec<u64>,
+    since: Instant,
+    /// Fibers of which was told that they wait for each other.
+    told: Arc<Mutex<HashSet<FiberId>>>,
+}
+
+impl Standstill {
+    pub(super) fn new() -> Self {
+        Self { turns: Vec::new(), since: Instant::now(), told: Arc::default() }
+    }
+
+    /// Looks whether any worker has gone on since the last look; if none has for as long as the settings say, tells which fibers wait
+    /// for each other, if any do, once.
+    pub(super) fn look(&mut self, runtimes: &[Arc<Shared>]) {
+        let turns = runtimes
+            .iter()
+            .flat_map(|runtime| runtime.mailboxes.iter().map(|mailbox| mailbox.view.turns()))
+            .collect();
+        if turns != self.turns {
+            (self.turns, self.since) = (turns, Instant::now());
+            return;
+        }
+        let patience = runtimes.iter().filter_map(|runtime| runtime.config.stall_limit()).min();
+        let still = self.since.elapsed();
+        if patience.is_some_and(|patience| still >= patience) {
+            // Asking has the workers make turns, so this begins anew.
+            let told = Arc::clone(&self.told);
+            // Apart, since other nodes may ask this one meanwhile. Without a thread it is tried again.
+            let _none =
+                thread::Builder::new().name("gossamer-report".to_owned()).spawn(move || check(&told, still));
+            self.since = Instant::now();
+        }
+    }
+}
+
+fn check(told: &Mutex<HashSet<FiberId>>, still: Duration) {
+    let (before, now) = two_looks(with_neighbours);
+    let mut told = told.lock().unwrap_or_else(PoisonError::into_inner);
+    for (_, deadlock) in deadlocks(&before, &now) {
+        if deadlock.fibers.iter().any(|fiber| told.insert(fiber.fiber)) {
+            tell(&deadlock, still);
+        }
+    }
+}
+
+/// The reports of this process and of the other nodes on this machine; none if one of those comes before it, and tells.
+fn with_neighbours() -> Vec<NodeReport> {
+    let ours = reports();
+    let nodes: Vec<&NodeReport> = ours.iter().filter(|report| report.nodes > 1).collect();
+    if nodes.is_empty() {
+        return ours;
+    }
+    let here = std::process::id();
+    let others = inspection_sockets().unwrap_or_default().into_iter().filter(|socket| socket.process != here);
+    let others: Vec<NodeReport> = others.filter_map(|socket| ask(&socket).ok()).flatten().collect();
+    let is_first = |report: &NodeReport| {
+        others.iter().all(|other| other.of() != report.of() || other.node > report.node)
+    };
+    if !nodes.into_iter().all(is_first) {
+        return Vec::new();
+    }
+    let of_ours = |other: &NodeReport| ours.iter().any(|report| report.of() == other.of());
+    let theirs: Vec<_> = others.iter().filter(|other| of_ours(other)).cloned().collect();
+    ours.into_iter().chain(theirs).collect()
+}
+
+fn tell(deadlock: &Deadlock, still: Duration) {
+    eprintln!("gossamer: nothing has gone on for {} s, because of a {deadlock}", still.as_secs());
+}

@@ -1,0 +1,162 @@
+//! The thread that watches the runtimes of a process: one for all of them, from the first that starts to the last that ends.
+
+use crate::inspect::collect::reports;
+use crate::inspect::quit::Quit;
+use crate::inspect::socket::{self, OwnInspectionSocket};
+use crate::inspect::standstill::Standstill;
+use crate::worker::shared::Shared;
+use crate::worker::watch::blocked::BlockWatch;
+use crate::worker::watch::doze;
+use crate::worker::watch::stall::StallWatch;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use std::io;
+use std::os::unix::net::UnixStream;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+/// Time between two looks while a worker is awake.
+const LOOK: Duration = Duration::from_millis(50);
+/// The same while all sleep: for memory that is not used, and for what a look has missed.
+const DOZE: Duration = Duration::from_millis(2500);
+/// So many are answered at once; others are sent away.
+const VISITORS: usize = 4;
+
+/// The runtime goes on, or is about to.
+pub(crate) struct Watching(());
+
+struct WatchThread {
+    runtimes: usize,
+    ends: Arc<AtomicBool>,
+    thread: JoinHandle<()>,
+}
+
+fn watcher() -> MutexGuard<'static, Option<WatchThread>> {
+    static WATCHER: Mutex<Option<WatchThread>> = Mutex::new(None);
+    WATCHER.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Watching {
+    /// Has the runtimes of this process watched until this is dropped.
+    ///
+    /// # Errors
+    /// If the system gives no thread, or no descriptor.
+    pub(crate) fn begin() -> io::Result<Self> {
+        let mut watcher = watcher();
+        match &mut *watcher {
+            Some(watcher) => watcher.runtimes += 1,
+            None => {
+                doze::bell()?;
+                // Without them nobody can look, SIGQUIT does what it did, and the program goes on as ever.
+                let (socket, quit) = (OwnInspectionSocket::open().ok(), Quit::take_over().ok().flatten());
+                let ends = Arc::new(AtomicBool::new(false));
+                let until = Arc::clone(&ends);
+                let thread = thread::Builder::new().name("gossamer-watch".to_owned());
+                let thread = thread.spawn(move || watch(socket, quit, &until))?;
+                *watcher = Some(WatchThread { runtimes: 1, ends, thread });
+            }
+        }
+        // Its workers are looked at from now on.
+        doze::ring();
+        Ok(Self(()))
+    }
+}
+
+impl Drop for Watching {
+    fn drop(&mut self) {
+        let mut watcher = watcher();
+        let is_last = watcher.as_mut().is_some_and(|watcher| {
+            watcher.runtimes -= 1;
+            watcher.runtimes == 0
+        });
+        if is_last && let Some(WatchThread { ends, thread, .. }) = watcher.take() {
+            // Release: pairs with the Acquire in `watch`.
+            ends.store(true, Ordering::Release);
+            doze::ring();
+            // Under the lock: the socket of the next watcher has the same name. A panic there is of this library, and was printed.
+            let _panicked = thread.join();
+        }
+    }
+}
+
+/// Looks at the workers, and answers who comes to the socket.
+fn watch(socket: Option<OwnInspectionSocket>, quit: Option<Quit>, ends: &AtomicBool) {
+    let Ok(bell) = doze::bell() else { return };
+    let (mut stalls, mut blocks) = (StallWatch::default(), BlockWatch::default());
+    let mut standstill = Standstill::new();
+    // Acquire: pairs with the Release in `drop`.
+    while !ends.load(Ordering::Acquire) {
+        let runtimes = Shared::all();
+        let all_sleep = note_turns(&runtimes);
+        stalls.look(&runtimes);
+        blocks.look(&runtimes);
+        standstill.look(&runtimes);
+        let stall = runtimes.iter().filter_map(|runtime| runtime.config.stall_limit()).min();
+        let doze = stall.map_or(DOZE, |stall| DOZE.min(stall));
+        drop(runtimes);
+        doze::note(all_sleep);
+        let mut waits = vec![PollFd::new(bell, PollFlags::IN)];
+        waits.extend(socket.as_ref().map(|socket| PollFd::new(&socket.listener, PollFlags::IN)));
+        waits.extend(quit.as_ref().map(|quit| PollFd::new(quit, PollFlags::IN)));
+        if !wait(&mut waits, if all_sleep { doze } else { LOOK }) {
+            continue;
+        }
+        bell.clear();
+        quit.iter().for_each(Quit::look);
+        while let Some(Ok((visitor, _))) = socket.as_ref().map(|socket| socket.listener.accept()) {
+            receive(visitor);
+        }
+    }
+    blocks.told_at_the_end();
+}
+
+/// Waits for one of the descriptors; whether there is something.
+fn wait(descriptors: &mut [PollFd<'_>], time: Duration) -> bool {
+    let time = Timespec::try_from(time).ok();
+    match poll(descriptors, time.as_ref()) {
+        Ok(count) => count > 0,
+        Err(rustix::io::Errno::INTR) => false,
+        Err(_) => {
+            // It looks all the same.
+            thread::sleep(LOOK);
+            true
+        }
+    }
+}
+
+/// Notes in which turns the workers are; whether all sleep.
+fn note_turns(runtimes: &[Arc<Shared>]) -> bool {
+    let mut all_sleep = true;
+    for mailbox in runtimes.iter().flat_map(|runtime| &runtime.mailboxes) {
+        // In this order: a worker that begins a turn between the two is taken for one that was awake in the turn before.
+        let turn = mailbox.view.turns();
+        let is_asleep = mailbox.doorbell.is_asleep();
+        mailbox.turn_log.note(Instant::now(), turn, is_asleep);
+        all_sleep &= is_asleep;
+    }
+    all_sleep
+}
+
+/// Answers one who has come, on a thread of his own: he may be slow to read.
+fn receive(visitor: UnixStream) {
+    static VISITORS_NOW: AtomicUsize = AtomicUsize::new(0);
+    struct Leaves;
+    impl Drop for Leaves {
+        fn drop(&mut self) {
+            VISITORS_NOW.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+    // Relaxed, as above: a count, and nothing else.
+    let others = VISITORS_NOW.fetch_add(1, Ordering::Relaxed);
+    let leaves = Leaves;
+    if others < VISITORS {
+        let answer = move || {
+            // Whoever asked sees that it failed.
+            let _refused = socket::answer(visitor, reports);
+            drop(leaves);
+        };
+        // Without a thread he is sent away.
+        let _none = thread::Builder::new().name("gossamer-inspect".to_owned()).spawn(answer);
+    }
+}

@@ -1,0 +1,80 @@
+//! What a fiber notes for reports: cheap enough for every wait, and read on its own worker only.
+
+use crate::sys::fibers::fiber::Fiber;
+use crate::sys::fibers::wait::{AnswerWait, Wait};
+use std::cell::{Cell, RefCell};
+
+/// The notes of a fiber.
+#[derive(Default)]
+pub(super) struct FiberNotes {
+    /// The trustee's answer for which it waits, in whatever call.
+    answer: Cell<Option<AnswerWait>>,
+    /// The call in which it waits, or in which it polls a future.
+    wait: Cell<Option<Wait>>,
+    /// The turn of its worker in which it was resumed last.
+    resumed: Cell<u64>,
+    /// The addresses of the latches that it holds.
+    latches: RefCell<Vec<usize>>,
+}
+
+impl FiberNotes {
+    #[inline(always)]
+    pub(super) fn note_resumed(&self, turn: u64) {
+        self.resumed.set(turn);
+    }
+}
+
+impl Fiber {
+    /// The call in which it waits, unless it waits for the answer of a trustee.
+    pub(crate) fn wait(&self) -> Option<Wait> {
+        self.notes.wait.get()
+    }
+
+    /// The answer for which it waits.
+    pub(crate) fn answer(&self) -> Option<AnswerWait> {
+        self.notes.answer.get()
+    }
+
+    /// The turn in which it was resumed last.
+    pub(crate) fn resumed(&self) -> u64 {
+        self.notes.resumed.get()
+    }
+
+    /// The addresses of the latches that it holds.
+    pub(crate) fn latches(&self) -> Vec<usize> {
+        self.notes.latches.borrow().clone()
+    }
+
+    /// Notes, on the running fiber, for which answer it waits from here on.
+    #[inline(always)]
+    pub(crate) fn note_answer(answer: Option<AnswerWait>) {
+        Self::with_running(|fiber| fiber.notes.answer.set(answer));
+    }
+
+    /// Notes, on the running fiber, in which call it will wait until the guard is dropped.
+    pub(crate) fn note_wait(wait: Wait) -> WaitNote {
+        WaitNote(Self::with_running(|fiber| fiber.notes.wait.replace(Some(wait))))
+    }
+
+    /// It holds the latch at this address from here on.
+    pub(crate) fn add_latch(&self, address: usize) {
+        self.notes.latches.borrow_mut().push(address);
+    }
+
+    /// It holds the latch at this address no more.
+    pub(crate) fn remove_latch(&self, address: usize) {
+        let mut latches = self.notes.latches.borrow_mut();
+        if let Some(place) = latches.iter().rposition(|held| *held == address) {
+            latches.swap_remove(place);
+        }
+    }
+}
+
+/// Restores what it replaced when dropped, on the fiber that made it.
+pub(crate) struct WaitNote(Option<Wait>);
+
+impl Drop for WaitNote {
+    fn drop(&mut self) {
+        Fiber::with_running(|fiber| fiber.notes.wait.set(self.0));
+    }
+}

@@ -1,0 +1,72 @@
+//! What a suspended fiber waits for, as reports say it.
+
+use crate::sys::fibers::job::JobId;
+use std::any::type_name;
+use std::panic::Location;
+
+/// A call in which a fiber waits, or may come to.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Wait {
+    pub(crate) call: &'static str,
+    /// Who made the call.
+    pub(crate) at: &'static Location<'static>,
+    pub(crate) on: WaitsOn,
+}
+
+/// On whom or what, as far as it can be told.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum WaitsOn {
+    /// Whatever the call says: a socket, a time, a message. Others than fibers may end the wait.
+    Event,
+    /// The result of a closure or a fiber of this name, from the worker of this index.
+    Result { of: fn() -> &'static str, worker: u32 },
+    /// The end of a fiber: its job, on the worker of this index.
+    Job { worker: u32, job: JobId },
+    /// Those who hold the latch at this address.
+    Latch(usize),
+    /// Something that only the worker of this index does.
+    Worker(u32),
+}
+
+impl Wait {
+    /// In a call of the caller's caller.
+    #[track_caller]
+    pub(crate) fn in_call(call: &'static str) -> Self {
+        Self { call, at: Location::caller(), on: WaitsOn::Event }
+    }
+
+    pub(crate) fn on(self, on: WaitsOn) -> Self {
+        Self { on, ..self }
+    }
+}
+
+/// A wait for the answer of a trustee, as the hot path notes it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct AnswerWait {
+    pub(crate) at: &'static Location<'static>,
+    pub(crate) names: &'static AnswerNames,
+    /// Index of the trustee, among the workers of all nodes.
+    pub(crate) trustee: u32,
+}
+
+/// What is delegated: one word for the hot path.
+#[derive(Debug)]
+pub(crate) struct AnswerNames {
+    pub(crate) closure: fn() -> &'static str,
+    /// The type of the property.
+    pub(crate) property: fn() -> &'static str,
+}
+
+impl AnswerNames {
+    /// Those of a closure of type `N` and a property of type `T`.
+    pub(crate) const fn of<N, T>() -> &'static Self {
+        const { &Self { closure: type_name::<N>, property: type_name::<T> } }
+    }
+}
+
+/// Names a fiber among those of all nodes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct FiberName {
+    pub(crate) worker: u32,
+    pub(crate) serial: u64,
+}

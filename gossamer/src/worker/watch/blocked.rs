@@ -1,0 +1,123 @@
+//! Seeing what keeps a worker for long: a closure, a callback or a fiber that computes or blocks, while all others of the worker wait.
+
+use crate::sys::threads::procfs::ThreadFiles;
+use crate::worker::mailbox::Mailbox;
+use crate::worker::shared::Shared;
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Places that are kept for the list at the end; what more there are is told all the same.
+const PLACES: usize = 1000;
+
+/// Looks at all workers, often.
+#[derive(Default)]
+pub(crate) struct BlockWatch {
+    /// By the process-wide numbers of the workers.
+    seen: HashMap<u32, WorkerTurn>,
+    /// By what has kept a worker.
+    places: HashMap<String, BlockCount>,
+}
+
+/// A worker in one of its turns.
+struct WorkerTurn {
+    turn: u64,
+    since: Instant,
+    /// At the first look that has found it where the one before had.
+    processor_time: Option<u64>,
+    kept_by: Option<String>,
+}
+
+/// How often something has kept a worker, and for how long at most.
+#[derive(Default)]
+struct BlockCount {
+    times: u64,
+    longest: Duration,
+}
+
+impl BlockWatch {
+    /// Looks, and tells what keeps a worker for longer than it may, once for each place.
+    pub(crate) fn look(&mut self, runtimes: &[Arc<Shared>]) {
+        let numbers = runtimes.iter().flat_map(|runtime| {
+            let first = runtime.base + runtime.first as u32;
+            first..first + runtime.mailboxes.len() as u32
+        });
+        let numbers: Vec<u32> = numbers.collect();
+        self.seen.retain(|number, _| numbers.contains(number));
+        for runtime in runtimes {
+            for (place, mailbox) in runtime.mailboxes.iter().enumerate() {
+                let index = runtime.first + place;
+                if let Some(limit) = runtime.config.block_limit() {
+                    self.look_at(runtime.base + index as u32, index, mailbox, limit);
+                }
+            }
+        }
+    }
+
+    fn look_at(&mut self, number: u32, index: usize, mailbox: &Mailbox, limit: Duration) {
+        let (turn, now) = (mailbox.view.turns(), Instant::now());
+        let begins = WorkerTurn { turn, since: now, processor_time: None, kept_by: None };
+        let seen = self.seen.entry(number).or_insert(begins);
+        if seen.turn != turn || mailbox.doorbell.is_asleep() {
+            if let Some(place) = seen.kept_by.take() {
+                let kept = self.places.entry(place).or_default();
+                kept.longest = kept.longest.max(seen.since.elapsed());
+            }
+            *seen = WorkerTurn { turn, since: now, processor_time: None, kept_by: None };
+            return;
+        }
+        let lasted = now - seen.since;
+        let Some(thread) = mailbox.view.thread().filter(|_| seen.kept_by.is_none()) else { return };
+        match seen.processor_time {
+            None => seen.processor_time = thread.processor_time(),
+            // One that has not run has been kept by other programs.
+            Some(before) if lasted >= limit && is_kept(thread, before, limit) => {
+                let place = mailbox.view.running();
+                let is_known = self.places.contains_key(&place);
+                if !is_known {
+                    tell(index, &place, lasted, mailbox.inbox.len());
+                }
+                if is_known || self.places.len() < PLACES {
+                    let kept = self.places.entry(place.clone()).or_default();
+                    kept.times += 1;
+                    kept.longest = kept.longest.max(lasted);
+                    seen.kept_by = Some(place);
+                }
+            }
+            Some(_) => {}
+        }
+    }
+
+    /// What has kept workers more than once, for the end of the program.
+    pub(crate) fn told_at_the_end(&self) {
+        let mut places: Vec<_> = self.places.iter().filter(|(_, kept)| kept.times > 1).collect();
+        places.sort_by_key(|(_, kept)| std::cmp::Reverse(kept.times));
+        for (place, kept) in places {
+            eprintln!(
+                "gossamer: in all, {place} has kept its worker {} times for too long, at most for {}",
+                kept.times,
+                seconds(kept.longest)
+            );
+        }
+    }
+}
+
+/// Whether a thread has computed for as long, or waits in the kernel, since it had used so much of a processor.
+fn is_kept(thread: &ThreadFiles, before: u64, limit: Duration) -> bool {
+    let used = thread.processor_time().map_or(0, |now| now.saturating_sub(before));
+    Duration::from_nanos(used) >= limit || (used == 0 && thread.is_waiting())
+}
+
+fn tell(worker: usize, place: &str, lasted: Duration, messages: usize) {
+    let behind = if messages > 0 { format!(", {messages} messages in its inbox,") } else { String::new() };
+    eprintln!(
+        "gossamer: worker {worker} has been kept for {} by {place}. Its other fibers{behind} and requests to it wait meanwhile: give what \
+         blocks or computes for long to `gossamer::unblock`, call `gossamer::yield_now` between its parts, or spread it with \
+         `par_for_each`. This is told once for each place; GOSSAMER_BLOCKED_MILLISECONDS=0 turns it off",
+        seconds(lasted)
+    );
+}
+
+fn seconds(time: Duration) -> String {
+    format!("{:.2} s", time.as_secs_f64())
+}
