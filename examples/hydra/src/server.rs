@@ -1,5 +1,6 @@
 //! What every connection of every node shares, and how clients come in.
 
+use crate::clients::Clients;
 use crate::connection::{Connection, Stream};
 use crate::protocol::parser::Limits;
 use crate::settings::Settings;
@@ -8,7 +9,7 @@ use crate::store::ranges::LONGEST_VALUE;
 use crate::store::{Shard, now};
 use gossamer::net::{self, TcpListener, TcpStream, UnixListener, UnixStream};
 use gossamer::signal::{SignalKind, Signals};
-use gossamer::{NoRef, Replicated, Sharded, Trust, Trustee, rack};
+use gossamer::{Latch, NoRef, Replicated, Sharded, Trust, Trustee, rack};
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
@@ -26,6 +27,10 @@ pub struct Server {
     pub store: Sharded<[u8], Shard>,
     pub settings: Replicated<Settings>,
     pub saves: Trust<Saves>,
+    /// Who changes the settings has this, so that changes at once all remain.
+    changing: Trust<Latch<()>>,
+    /// Those of each worker, at the indices of their workers' shards.
+    pub clients: Sharded<[u8], Clients>,
     /// In milliseconds since 1970.
     started: u64,
 }
@@ -37,9 +42,11 @@ impl Server {
             store,
             settings: Replicated::new(settings.clone()),
             saves: gossamer::entrust(Saves::default()),
+            changing: gossamer::entrust(Latch::new(())),
+            clients: Sharded::with(const { Clients::default }),
             started: now(),
         };
-        server.change_settings(settings);
+        server.replace_settings(settings);
         for shard in server.store.shards() {
             // It ends with the program.
             drop(gossamer::spawn_on_with(shard.trustee(), remove_expired, shard.clone()));
@@ -51,8 +58,14 @@ impl Server {
         self.store.shards()
     }
 
-    pub fn change_settings(&self, settings: Settings) {
-        self.store.map_all_with(Shard::set_eviction, settings.eviction(self.shards().len()));
+    /// Changes settings, all or none, for all nodes; why not, if one cannot be.
+    pub fn change_settings(&self, changes: Vec<(String, String)>) -> Option<String> {
+        self.changing.launch_with(change_settings, (self.clone(), changes))
+    }
+
+    fn replace_settings(&self, settings: Settings) {
+        let for_shards = (settings.eviction(self.shards().len()), settings.encodings);
+        self.store.map_all_with(Shard::set_up, for_shards);
         self.settings.replace(settings);
     }
 
@@ -70,6 +83,17 @@ impl Server {
         let last = self.saves.apply_with(Saves::last, ());
         if last == 0 { self.started / 1000 } else { last }
     }
+}
+
+fn change_settings((): &mut (), (server, changes): (Server, Vec<(String, String)>)) -> Option<String> {
+    let mut settings = server.settings.read().clone();
+    for (name, value) in changes {
+        if let Err(refusal) = settings.set(&name, &value) {
+            return Some(String::from_utf8_lossy(&refusal.0).into_owned());
+        }
+    }
+    server.replace_settings(settings);
+    None
 }
 
 /// Removes keys that have expired, for ever.

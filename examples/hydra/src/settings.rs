@@ -3,6 +3,7 @@
 use crate::protocol::refusal::Refusal;
 use crate::store::eviction::{Eviction, Policy, SAMPLES};
 use crate::store::ranges::LONGEST_VALUE;
+use crate::store::value::Encodings;
 use gossamer::NoRef;
 
 /// Every node has a copy.
@@ -17,6 +18,7 @@ pub struct Settings {
     pub maxmemory: usize,
     pub policy: Policy,
     pub samples: usize,
+    pub encodings: Encodings,
     pub directory: String,
     pub file: String,
 }
@@ -41,11 +43,15 @@ pub fn size(text: &str) -> Option<usize> {
 impl Settings {
     /// By the names that redis has for them.
     pub fn all(&self) -> Vec<(&'static str, String)> {
-        vec![
+        let encodings = &self.encodings;
+        let mut all = vec![
             ("appendonly", "no".to_owned()),
             ("databases", "1".to_owned()),
             ("dbfilename", self.file.clone()),
             ("dir", self.directory.clone()),
+            ("hash-max-listpack-entries", encodings.hash_entries.to_string()),
+            ("hash-max-listpack-value", encodings.hash_value.to_string()),
+            ("list-max-listpack-size", encodings.list_chunk.to_string()),
             ("maxclients", self.most_clients.to_string()),
             ("maxmemory", self.maxmemory.to_string()),
             ("maxmemory-policy", self.policy.name().to_owned()),
@@ -54,8 +60,20 @@ impl Settings {
             ("proto-max-bulk-len", LONGEST_VALUE.to_string()),
             ("requirepass", self.password.clone()),
             ("save", String::new()),
+            ("set-max-intset-entries", encodings.set_numbers.to_string()),
             ("unixsocket", self.unix_socket.clone()),
-        ]
+            ("zset-max-listpack-entries", encodings.sorted_entries.to_string()),
+            ("zset-max-listpack-value", encodings.sorted_value.to_string()),
+        ];
+        // As they were called before redis 7.
+        all.extend([
+            ("hash-max-ziplist-entries", encodings.hash_entries.to_string()),
+            ("hash-max-ziplist-value", encodings.hash_value.to_string()),
+            ("list-max-ziplist-size", encodings.list_chunk.to_string()),
+            ("zset-max-ziplist-entries", encodings.sorted_entries.to_string()),
+            ("zset-max-ziplist-value", encodings.sorted_value.to_string()),
+        ]);
+        all
     }
 
     /// Changes one by its name.
@@ -67,7 +85,39 @@ impl Settings {
             let text = format!("ERR CONFIG SET failed (possibly related to argument '{name}') - {why}");
             Err(Refusal::from(text))
         };
-        match name.to_ascii_lowercase().as_str() {
+        let name_of_redis = name.to_ascii_lowercase();
+        // As they were called before redis 7.
+        let name_of_redis = name_of_redis.replace("ziplist", "listpack");
+        if name_of_redis == "list-max-listpack-size" {
+            return match value.parse() {
+                Ok(size) if size != 0 => {
+                    self.encodings.list_chunk = size;
+                    Ok(())
+                }
+                _ => failed("argument couldn't be parsed into an integer"),
+            };
+        }
+        let encodings = &mut self.encodings;
+        let encoding = match name_of_redis.as_str() {
+            "hash-max-listpack-entries" => Some(&mut encodings.hash_entries),
+            "hash-max-listpack-value" => Some(&mut encodings.hash_value),
+            "set-max-intset-entries" => Some(&mut encodings.set_numbers),
+            "zset-max-listpack-entries" => Some(&mut encodings.sorted_entries),
+            "zset-max-listpack-value" => Some(&mut encodings.sorted_value),
+            _ => None,
+        };
+        if let Some(encoding) = encoding {
+            return match value.parse() {
+                Ok(count) => {
+                    *encoding = count;
+                    Ok(())
+                }
+                Err(_) => failed("argument couldn't be parsed into an integer"),
+            };
+        }
+        match name_of_redis.as_str() {
+            // Snapshots are made when a client asks for one.
+            "save" if value.is_empty() => {}
             "requirepass" => self.password = value.to_owned(),
             "maxclients" => match value.parse() {
                 Ok(count) if count > 0 => self.most_clients = count,
@@ -117,6 +167,7 @@ impl Default for Settings {
             maxmemory: 0,
             policy: Policy::default(),
             samples: SAMPLES,
+            encodings: Encodings::default(),
             directory: ".".to_owned(),
             file: "dump.hydra".to_owned(),
         }

@@ -3,7 +3,7 @@
 use crate::connection::hold::Hold;
 use crate::server::Server;
 use crate::snapshot_file::{Reader, Writer};
-use crate::store::snapshot::{encode, entries};
+use crate::store::snapshot::entries;
 use crate::store::{Shard, now};
 use gossamer::{JoinHandle, Trustee, unblock};
 use std::io;
@@ -106,10 +106,10 @@ pub fn load(server: &Server) -> io::Result<u64> {
         });
         let Some(chunk) = read.map_err(describe)? else { return Ok(count) };
         let mut parts: Vec<Vec<u8>> = vec![Vec::new(); server.shards().len()];
-        for entry in entries(&chunk) {
+        for entry in entries(&chunk, reader.version) {
             let damaged = || describe(io::Error::new(io::ErrorKind::InvalidData, "an entry is cut off"));
-            let (key, value, expiry) = entry.ok_or_else(damaged)?;
-            encode((key, value, expiry), &mut parts[server.store.index_of(key)]);
+            let entry = entry.ok_or_else(damaged)?;
+            entry.encode(&mut parts[server.store.index_of(entry.key)]);
             count += 1;
         }
         for (shard, part) in server.shards().iter().zip(parts) {

@@ -2,12 +2,14 @@
 //!
 //! It is written beside its place and gets its name when all of it is on the disk: so there is always a whole one, the old or the new.
 
+use crate::store::snapshot::VERSION;
 use crc::{CRC_64_XZ, Crc, Table};
 use std::fs::{self, File};
 use std::io::{self, BufReader, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 
-const MAGIC: &[u8; 16] = b"hydra snapshot 1";
+/// Behind it is the digit of the version.
+const MAGIC: &[u8; 15] = b"hydra snapshot ";
 /// A chunk has one segment of a shard at least, and so may be long; but not as long as this.
 const LONGEST_CHUNK: u64 = 1 << 40;
 
@@ -28,6 +30,7 @@ impl Writer {
         let written_to = path.with_file_name(name);
         let mut file = File::create(&written_to)?;
         file.write_all(MAGIC)?;
+        file.write_all(&[b'0' + VERSION])?;
         Ok(Self { file, written_to, path, count: 0 })
     }
 
@@ -61,6 +64,7 @@ impl Drop for Writer {
 pub struct Reader {
     file: BufReader<File>,
     count: u64,
+    pub version: u8,
 }
 
 impl Reader {
@@ -73,10 +77,15 @@ impl Reader {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
             file => file?,
         };
-        let mut reader = Self { file: BufReader::new(file), count: 0 };
-        let magic: [u8; 16] = reader.exactly()?;
+        let mut reader = Self { file: BufReader::new(file), count: 0, version: 0 };
+        let magic: [u8; 15] = reader.exactly()?;
+        let [version]: [u8; 1] = reader.exactly()?;
         if magic != *MAGIC {
             return Err(damaged("this is no snapshot of hydra"));
+        }
+        reader.version = version.wrapping_sub(b'0');
+        if !(1..=VERSION).contains(&reader.version) {
+            return Err(damaged("the snapshot is of a version that this hydra does not know"));
         }
         Ok(Some(reader))
     }

@@ -1,7 +1,10 @@
 //! CLIENT: what client libraries ask of it.
 
-use crate::connection::{Connection, registry};
-use crate::protocol::refusal::{NAME, SYNTAX, arity};
+use crate::clients::Clients;
+use crate::connection::Connection;
+use crate::connection::registry::{self, Filter};
+use crate::protocol::number;
+use crate::protocol::refusal::{CLIENT_ID, NAME, NO_SUCH_CLIENT, Refusal, SYNTAX, arity};
 
 pub fn client(connection: &mut Connection, arguments: &[&[u8]]) {
     let subcommand = arguments[1].to_ascii_lowercase();
@@ -26,17 +29,75 @@ pub fn client(connection: &mut Connection, arguments: &[&[u8]]) {
             connection.plan.reply().verbatim(&line);
         }
         (b"list", []) => connection.plan.reply().verbatim(&registry::list()),
+        (b"kill", [_, ..]) => kill(connection, &arguments[2..]),
         (b"no-evict" | b"no-touch", [switch])
             if switch.eq_ignore_ascii_case(b"on") || switch.eq_ignore_ascii_case(b"off") =>
         {
             connection.plan.reply().ok();
         }
         (b"no-evict" | b"no-touch", [_]) => connection.refuse(&SYNTAX),
-        (b"id" | b"getname" | b"setname" | b"setinfo" | b"info" | b"list" | b"no-evict" | b"no-touch", _) => {
+        (
+            b"id" | b"kill" | b"getname" | b"setname" | b"setinfo" | b"info" | b"list" | b"no-evict"
+            | b"no-touch",
+            _,
+        ) => {
             connection.refuse(&arity(&format!("client|{}", String::from_utf8_lossy(&subcommand))));
         }
         _ => connection.refuse_subcommand("CLIENT", arguments[1]),
     }
+}
+
+/// By address, in the old form, or by filters, which tells how many there were.
+fn kill(connection: &mut Connection, arguments: &[&[u8]]) {
+    let (filter, skips_itself, is_old) = match arguments {
+        [peer] => {
+            let peer = Some(String::from_utf8_lossy(peer).into_owned());
+            (Filter { peer, ..Filter::default() }, false, true)
+        }
+        filters => match filter(filters) {
+            Ok((filter, skips_itself)) => (filter, skips_itself, false),
+            Err(refusal) => return connection.refuse(&refusal),
+        },
+    };
+    let own = connection.registered.id;
+    let (mut killed, workers) = (0, connection.server.clients.clone());
+    for (worker, client) in registry::find(&filter) {
+        if client == own && !skips_itself {
+            // It gets its reply.
+            connection.is_ending = true;
+            killed += 1;
+        } else if client != own {
+            killed += usize::from(workers.shards()[worker].apply_with(Clients::kill, client));
+        }
+    }
+    match (is_old, killed) {
+        (true, 0) => connection.refuse(&NO_SUCH_CLIENT),
+        (true, _) => connection.plan.reply().ok(),
+        (false, killed) => connection.plan.reply().length(killed),
+    }
+}
+
+/// What to look for, and whether the client that asks stays.
+fn filter(arguments: &[&[u8]]) -> Result<(Filter, bool), Refusal> {
+    let (mut filter, mut skips_itself) = (Filter::default(), true);
+    for pair in arguments.chunks(2) {
+        let &[name, value] = pair else { return Err(SYNTAX) };
+        let text = String::from_utf8_lossy(value).into_owned();
+        match (name.to_ascii_lowercase().as_slice(), value.to_ascii_lowercase().as_slice()) {
+            (b"id", _) => {
+                let id = number::parse(value).filter(|id| *id > 0).ok_or(CLIENT_ID)?;
+                filter.id = Some(id as u64);
+            }
+            (b"addr", _) => filter.peer = Some(text),
+            (b"skipme", b"yes") => skips_itself = true,
+            (b"skipme", b"no") => skips_itself = false,
+            // There is one user, and all clients are of one type.
+            (b"user", b"default") | (b"type", b"normal") => {}
+            (b"type", b"master" | b"replica" | b"slave" | b"pubsub") => filter.id = Some(0),
+            _ => return Err(SYNTAX),
+        }
+    }
+    Ok((filter, skips_itself))
 }
 
 /// Names the client, unless the name would not fit a line of CLIENT LIST.

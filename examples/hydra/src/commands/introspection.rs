@@ -1,7 +1,9 @@
 //! INFO, CONFIG and COMMAND.
 
+use crate::commands::catalog::COMMANDS;
+use crate::commands::names::command as find_command;
 use crate::commands::server::REDIS_VERSION;
-use crate::commands::table::{COMMANDS, Command, WRITE, command as find_command};
+use crate::commands::table::{Command, Keys, WRITE};
 use crate::connection::{Connection, registry};
 use crate::protocol::refusal::{SYNTAX, arity};
 use crate::protocol::reply::Replies;
@@ -36,7 +38,12 @@ pub fn info(connection: &mut Connection, arguments: &[&[u8]]) {
         ),
         (
             "Clients",
-            format!("connected_clients:{}\r\nmaxclients:{}\r\n", registry::count(), settings.most_clients),
+            format!(
+                "connected_clients:{}\r\nmaxclients:{}\r\nblocked_clients:{}\r\n",
+                registry::count(),
+                settings.most_clients,
+                registry::blocked()
+            ),
         ),
         (
             "Memory",
@@ -88,21 +95,19 @@ pub fn config(connection: &mut Connection, arguments: &[&[u8]]) {
         }
         (b"set", pairs @ [_, _, ..]) if pairs.len().is_multiple_of(2) => {
             connection.finish_pending();
-            let mut settings = connection.server.settings.read().clone();
-            let mut names = Vec::new();
+            let mut changes: Vec<(String, String)> = Vec::new();
             for pair in pairs.chunks_exact(2) {
                 let [name, value] = [pair[0], pair[1]].map(|text| String::from_utf8_lossy(text).into_owned());
-                if names.contains(&name.to_ascii_lowercase()) {
+                if changes.iter().any(|(other, _)| other.eq_ignore_ascii_case(&name)) {
                     let why = "CONFIG SET failed (possibly related to argument";
                     return connection.refuse(&format!("ERR {why} '{name}') - duplicate parameter").into());
                 }
-                names.push(name.to_ascii_lowercase());
-                if let Err(refusal) = settings.set(&name, &value) {
-                    return connection.refuse(&refusal);
-                }
+                changes.push((name, value));
             }
-            connection.server.change_settings(settings);
-            connection.plan.reply().ok();
+            match connection.server.change_settings(changes) {
+                None => connection.plan.reply().ok(),
+                Some(why) => connection.refuse(&why.into()),
+            }
         }
         (b"resetstat", []) => connection.plan.reply().ok(),
         (b"set", [_, _, ..]) => connection.refuse(&SYNTAX),
@@ -144,7 +149,11 @@ pub fn command(connection: &mut Connection, arguments: &[&[u8]]) {
 
 /// Name, arity, flags, keys, and what only access control would have.
 fn describe(command: &Command, reply: &mut Replies<'_>) {
-    let (first, last, step) = command.keys;
+    // Where they are counted, clients ask for each command.
+    let (first, last, step) = match command.keys {
+        Keys::Range(first, last, step) => (first, last, step),
+        Keys::Counted(_) => (0, 0, 0),
+    };
     reply.array(10);
     reply.bulk(command.name.as_bytes());
     reply.integer(command.arity);

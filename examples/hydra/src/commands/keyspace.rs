@@ -4,6 +4,7 @@ use crate::connection::Connection;
 use crate::protocol::number;
 use crate::protocol::refusal::{CURSOR, NO_INTEGER, Refusal, SYNTAX, arity};
 use crate::store::operation::Operation;
+use crate::store::value::Kind;
 
 /// Bits of a cursor that are a place in a shard; the others are the shard.
 const PLACE_BITS: u32 = 48;
@@ -65,8 +66,8 @@ pub fn scan(connection: &mut Connection, arguments: &[&[u8]]) {
 fn try_scan(connection: &mut Connection, arguments: &[&[u8]]) -> Result<(), Refusal> {
     let cursor =
         std::str::from_utf8(arguments[1]).ok().and_then(|cursor| cursor.parse::<u64>().ok()).ok_or(CURSOR)?;
-    let (mut count, mut pattern, mut is_of_type, mut rest) =
-        (DEFAULT_COUNT, &b"*"[..], true, &arguments[2..]);
+    let (mut count, mut pattern, mut kind, mut rest) =
+        (DEFAULT_COUNT, &b"*"[..], Vec::new(), &arguments[2..]);
     while let [option, behind @ ..] = rest {
         let [value, behind @ ..] = behind else { return Err(SYNTAX) };
         if option.eq_ignore_ascii_case(b"COUNT") {
@@ -77,7 +78,8 @@ fn try_scan(connection: &mut Connection, arguments: &[&[u8]]) -> Result<(), Refu
         } else if option.eq_ignore_ascii_case(b"MATCH") {
             pattern = value;
         } else if option.eq_ignore_ascii_case(b"TYPE") {
-            is_of_type = value.eq_ignore_ascii_case(b"string");
+            // No key is of a type that is not there.
+            kind = Kind::named(value).map_or("none", Kind::name).as_bytes().to_vec();
         } else {
             return Err(SYNTAX);
         }
@@ -87,7 +89,8 @@ fn try_scan(connection: &mut Connection, arguments: &[&[u8]]) -> Result<(), Refu
     let (count, mut found, mut total, mut next) = (number::text(count), Vec::new(), 0, 0);
     while shard < connection.shards().len() {
         let from = number::text(place as i64);
-        let part = connection.ask_now_of(&[shard], Operation::Scan, &[&from, &count, pattern]).remove(0);
+        let part =
+            connection.ask_now_of(&[shard], Operation::Scan, &[&from, &count, pattern, &kind]).remove(0);
         let (behind, rest) = part.split_first_chunk().unwrap_or((&[0xff; 8], &[]));
         let (in_part, keys) = counted(rest);
         total += in_part;
@@ -100,9 +103,6 @@ fn try_scan(connection: &mut Connection, arguments: &[&[u8]]) -> Result<(), Refu
         // A shard that is at its end has had less than was asked for: so the next one is scanned, too.
         (shard, place) = (shard + 1, 0);
     }
-    if !is_of_type {
-        (total, found) = (0, Vec::new());
-    }
     let mut reply = connection.plan.reply();
     reply.array(2);
     reply.bulk(next.to_string().as_bytes());
@@ -111,10 +111,27 @@ fn try_scan(connection: &mut Connection, arguments: &[&[u8]]) -> Result<(), Refu
     Ok(())
 }
 
+/// MEMORY USAGE.
+pub fn memory(connection: &mut Connection, arguments: &[&[u8]]) {
+    match &arguments[1..] {
+        // All elements are counted, so there are no samples.
+        [subcommand, key, rest @ ..] if subcommand.eq_ignore_ascii_case(b"usage") => match rest {
+            [] => connection.ask(Operation::MemoryUsage, key, &[key]),
+            [option, count] if option.eq_ignore_ascii_case(b"SAMPLES") && number::parse(count).is_some() => {
+                connection.ask(Operation::MemoryUsage, key, &[key]);
+            }
+            _ => connection.refuse(&SYNTAX),
+        },
+        _ => connection.refuse_subcommand("MEMORY", arguments[1]),
+    }
+}
+
 pub fn object(connection: &mut Connection, arguments: &[&[u8]]) {
     let subcommand = arguments[1].to_ascii_lowercase();
     let operation = match subcommand.as_slice() {
         b"encoding" => Operation::Encoding,
+        b"freq" => Operation::Frequency,
+        b"idletime" => Operation::IdleTime,
         b"refcount" => Operation::RefCount,
         _ => return connection.refuse_subcommand("OBJECT", arguments[1]),
     };

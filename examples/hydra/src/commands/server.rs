@@ -1,5 +1,6 @@
 //! What concerns the connection and the server, not keys.
 
+use crate::clients::Clients;
 use crate::commands::client::is_name;
 use crate::commands::transactions;
 use crate::connection::Connection;
@@ -14,7 +15,15 @@ use std::time::{SystemTime, UNIX_EPOCH};
 pub const REDIS_VERSION: &str = "7.0.15";
 
 pub fn ping(connection: &mut Connection, arguments: &[&[u8]]) {
+    // A client that has subscribed cannot tell it from messages otherwise.
+    let is_message = connection.mail.is_subscribed() && !connection.plan.is_resp3;
     match arguments {
+        [_] | [_, _] if is_message => {
+            let mut reply = connection.plan.reply();
+            reply.array(2);
+            reply.bulk(b"pong");
+            reply.bulk(arguments.get(1).copied().unwrap_or_default());
+        }
         [_] => connection.plan.reply().simple("PONG"),
         [_, text] => connection.plan.reply().bulk(text),
         _ => connection.refuse(&arity("ping")),
@@ -36,6 +45,8 @@ pub fn reset(connection: &mut Connection, _: &[&[u8]]) {
     transactions::forget_watched(connection);
     connection.is_authenticated = connection.server.settings.read().password.is_empty();
     connection.registered.set_name(String::new());
+    connection.clients_here(Clients::unsubscribe_all);
+    connection.mail.subscriptions = 0;
     speak(connection, false);
     connection.plan.reply().simple("RESET");
 }
@@ -90,6 +101,7 @@ fn speak(connection: &mut Connection, is_resp3: bool) {
     connection.finish_pending();
     connection.plan.is_resp3 = is_resp3;
     connection.registered.set_resp3(is_resp3);
+    connection.clients_here(|clients, client| clients.speak(client, is_resp3));
 }
 
 pub fn hello(connection: &mut Connection, arguments: &[&[u8]]) {

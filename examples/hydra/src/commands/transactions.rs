@@ -89,9 +89,9 @@ pub fn note_refusal(connection: &mut Connection) {
     }
 }
 
-/// Whether there is memory, or can be made.
-fn has_room(connection: &mut Connection) -> bool {
-    let is_limited = connection.server.settings.read().maxmemory != 0;
+/// Whether there is memory, or can be made; in a transaction that was asked before.
+pub fn has_room(connection: &mut Connection) -> bool {
+    let is_limited = connection.server.settings.read().maxmemory != 0 && !connection.is_in_transaction();
     !is_limited || connection.ask_every_shard(Operation::HasRoom, &[]).iter().all(|reply| reply == b":1\r\n")
 }
 

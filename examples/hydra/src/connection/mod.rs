@@ -2,25 +2,31 @@
 
 mod asking;
 pub mod hold;
+pub mod mail;
 mod plan;
 mod reading;
 pub mod registry;
 mod stream;
+pub mod turns;
 
 pub use stream::Stream;
 
-use crate::commands::table::{AT_ONCE, Command, FREE, HOLDS, Handler, SHARES, command};
+use crate::clients::Clients;
+use crate::commands::names::command;
+use crate::commands::table::{AT_ONCE, Command, FREE, GROWS, HOLDS, Handler, SHARES};
 use crate::commands::transactions::{self, Queue, Watched};
 use crate::protocol::parser::{Malformed, Parsed, Parser};
-use crate::protocol::refusal::{NO_AUTHENTICATION, Refusal, arity};
+use crate::protocol::refusal::{NO_AUTHENTICATION, OUT_OF_MEMORY, Refusal, arity};
 use crate::server::Server;
 use crate::store::Shard;
 use asking::SharedHold;
 use gossamer::{Trust, Trustee};
+use mail::Mail;
 use plan::Plan;
 use reading::Input;
 use registry::Registered;
 use std::io;
+use std::rc::Rc;
 
 /// Replies that are gathered before they are written, about.
 const MOST_GATHERED: usize = 1 << 20;
@@ -29,7 +35,7 @@ const FEW: usize = 8;
 
 /// A client.
 pub struct Connection {
-    stream: Stream,
+    stream: Rc<Stream>,
     pub server: Server,
     input: Input,
     parser: Parser,
@@ -43,6 +49,7 @@ pub struct Connection {
     /// Commands since MULTI.
     pub queue: Option<Queue>,
     pub watched: Vec<Watched>,
+    pub mail: Mail,
     /// It ends once the replies are written.
     pub is_ending: bool,
 }
@@ -53,17 +60,17 @@ impl Connection {
         let settings = server.settings.read();
         let is_authenticated = settings.password.is_empty();
         let peer = stream.peer();
-        let registered = Registered::new(peer, settings.most_clients);
+        let shards = server.shards();
+        let worker = Trustee::here();
+        let here = shards.iter().position(|shard| shard.trustee() == worker).unwrap_or(usize::MAX);
+        let registered = Registered::new(peer, here, settings.most_clients);
         drop(settings);
-        let mut stream = stream;
         let Some(registered) = registered else {
             // It may be gone already.
             drop(stream.write_all(b"-ERR max number of clients reached\r\n"));
             return;
         };
-        let shards = server.shards();
-        let here = Trustee::here();
-        let here = shards.iter().position(|shard| shard.trustee() == here).unwrap_or(usize::MAX);
+        let stream = Rc::new(stream);
         let plan = Plan::lent(shards.len(), here, false);
         let mut connection = Self {
             stream,
@@ -77,8 +84,10 @@ impl Connection {
             is_authenticated,
             queue: None,
             watched: Vec::new(),
+            mail: Mail::default(),
             is_ending: false,
         };
+        connection.clients_here(|clients, client| clients.join(client, &connection.stream));
         // A client that is gone is no error of this server's.
         drop(connection.run());
     }
@@ -86,6 +95,9 @@ impl Connection {
     fn run(&mut self) -> io::Result<()> {
         while !self.is_ending {
             self.plan.give_back();
+            if self.mail.is_subscribed() {
+                self.write_messages()?;
+            }
             if self.input.read(&self.stream)? == 0 {
                 return Ok(());
             }
@@ -152,6 +164,8 @@ impl Connection {
             transactions::refuse(self, &NO_AUTHENTICATION);
         } else if self.queue.is_some() && !command.has(AT_ONCE) {
             transactions::queue(self, command, arguments);
+        } else if self.mail.is_subscribed() && !self.may_subscriber(command) {
+            self.refuse_subscriber(command);
         } else {
             // Of a single key it takes no shard.
             if command.has(HOLDS) && (shares || !command.has(SHARES)) && self.shared.is_none() {
@@ -175,6 +189,9 @@ impl Connection {
                 self.share_hold(keys);
                 keys.iter().for_each(|key| self.ask_part(operation, key, &[key]));
                 self.plan.finish_sum(keys.len());
+            }
+            Handler::Own(_) if command.has(GROWS) && !transactions::has_room(self) => {
+                self.refuse(&OUT_OF_MEMORY);
             }
             Handler::Own(own) => own(self, arguments),
         }
@@ -245,6 +262,7 @@ impl Connection {
 
 impl Drop for Connection {
     fn drop(&mut self) {
+        self.clients_here(Clients::close);
         for (key, _) in std::mem::take(&mut self.watched) {
             let shard = self.server.store.shard(&key);
             // Nobody waits in a destructor.

@@ -20,16 +20,22 @@ impl Input {
         stream.read_available(&mut self.0)
     }
 
+    /// How many bytes wait to be used.
+    pub fn length(&self) -> usize {
+        self.0.len()
+    }
+
     /// What there is, to be put back.
     #[inline]
     pub fn take(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.0)
     }
 
-    /// Puts back what was not used.
+    /// Puts back what was not used, before what was read meanwhile.
     #[inline]
     pub fn put_back(&mut self, mut bytes: Vec<u8>, used: usize) {
         bytes.drain(..used);
+        bytes.extend_from_slice(&self.0);
         if bytes.capacity() > KEPT && bytes.len() < bytes.capacity() / 4 {
             bytes.shrink_to(KEPT);
         }

@@ -6,12 +6,15 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 static COUNT: AtomicUsize = AtomicUsize::new(0);
+static BLOCKED: AtomicUsize = AtomicUsize::new(0);
 static NEXT: AtomicU64 = AtomicU64::new(1);
 /// What CLIENT LIST has. Locked when clients come, go, or change their names: never in the way of a request.
 static CLIENTS: Mutex<BTreeMap<u64, Client>> = Mutex::new(BTreeMap::new());
 
 struct Client {
     peer: String,
+    /// The index of its worker's shard.
+    worker: usize,
     name: String,
     since: Instant,
     is_resp3: bool,
@@ -27,9 +30,50 @@ pub fn count() -> usize {
     COUNT.load(Ordering::Relaxed)
 }
 
+/// How many wait for a key.
+pub fn blocked() -> usize {
+    BLOCKED.load(Ordering::Relaxed)
+}
+
+/// A client that waits for a key, until it is dropped.
+pub struct Blocked(());
+
+impl Blocked {
+    pub fn new() -> Self {
+        // Relaxed: as `COUNT`.
+        BLOCKED.fetch_add(1, Ordering::Relaxed);
+        Self(())
+    }
+}
+
+impl Drop for Blocked {
+    fn drop(&mut self) {
+        BLOCKED.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
 fn with<U>(use_clients: impl FnOnce(&mut BTreeMap<u64, Client>) -> U) -> U {
     // A panic in one of the few lines under this lock leaves nothing half done.
     use_clients(&mut CLIENTS.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// What CLIENT KILL looks for; what is none is not looked at.
+#[derive(Default)]
+pub struct Filter {
+    pub id: Option<u64>,
+    pub peer: Option<String>,
+}
+
+/// The workers and numbers of the clients that a filter finds.
+pub fn find(filter: &Filter) -> Vec<(usize, u64)> {
+    let is_wanted = |id: u64, client: &Client| {
+        filter.id.is_none_or(|wanted| wanted == id)
+            && filter.peer.as_ref().is_none_or(|peer| *peer == client.peer)
+    };
+    with(|clients| {
+        let found = clients.iter().filter(|(id, client)| is_wanted(**id, client));
+        found.map(|(id, client)| (client.worker, *id)).collect()
+    })
 }
 
 /// A line for each client.
@@ -39,7 +83,7 @@ pub fn list() -> String {
 
 impl Client {
     fn line(&self, id: u64) -> String {
-        let Self { peer, name, since, is_resp3 } = self;
+        let Self { peer, name, since, is_resp3, .. } = self;
         let (age, resp) = (since.elapsed().as_secs(), if *is_resp3 { 3 } else { 2 });
         format!("id={id} addr={peer} name={name} age={age} db=0 resp={resp}\n")
     }
@@ -47,13 +91,13 @@ impl Client {
 
 impl Registered {
     /// Unless there are as many as there may be.
-    pub fn new(peer: String, most: usize) -> Option<Self> {
+    pub fn new(peer: String, worker: usize, most: usize) -> Option<Self> {
         // Relaxed: it is a count, and nothing else depends on it.
         let is_counted = COUNT
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |count| (count < most).then_some(count + 1));
         is_counted.ok()?;
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
-        let client = Client { peer, name: String::new(), since: Instant::now(), is_resp3: false };
+        let client = Client { peer, worker, name: String::new(), since: Instant::now(), is_resp3: false };
         with(|clients| clients.insert(id, client));
         Some(Self { id })
     }

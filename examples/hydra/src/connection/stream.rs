@@ -24,8 +24,21 @@ impl Stream {
         both!(self, stream => stream.read_available(to))
     }
 
-    pub fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
-        both!(self, stream => stream.write_all(bytes))
+    pub fn write_all(&self, bytes: &[u8]) -> io::Result<()> {
+        both!(self, stream => { let mut stream = stream; stream.write_all(bytes) })
+    }
+
+    /// Completes when there is something to read, or the connection has ended.
+    pub async fn readable(&self) -> io::Result<()> {
+        match self {
+            Self::Tcp(stream) => stream.readable_async().await,
+            Self::Unix(stream) => stream.readable_async().await,
+        }
+    }
+
+    /// Ends the connection for whoever reads or writes.
+    pub fn close(&self) -> io::Result<()> {
+        both!(self, stream => stream.shutdown(Shutdown::Both))
     }
 
     pub fn shutdown(&self) -> io::Result<()> {

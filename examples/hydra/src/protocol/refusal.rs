@@ -16,6 +16,7 @@ impl From<String> for Refusal {
     }
 }
 
+pub const WRONG_TYPE: Refusal = constant("WRONGTYPE Operation against a key holding the wrong kind of value");
 pub const SYNTAX: Refusal = constant("ERR syntax error");
 pub const NO_INTEGER: Refusal = constant("ERR value is not an integer or out of range");
 pub const NO_FLOAT: Refusal = constant("ERR value is not a valid float");
@@ -24,6 +25,7 @@ pub const OVERFLOW: Refusal = constant("ERR increment or decrement would overflo
 pub const DECREMENT_OVERFLOW: Refusal = constant("ERR decrement would overflow");
 pub const OFFSET: Refusal = constant("ERR offset is out of range");
 pub const BIT_OFFSET: Refusal = constant("ERR bit offset is not an integer or out of range");
+pub const BIT_VALUE: Refusal = constant("ERR The bit argument must be 1 or 0.");
 pub const NO_BIT: Refusal = constant("ERR bit is not an integer or out of range");
 pub const TOO_LONG: Refusal = constant("ERR string exceeds maximum allowed size (proto-max-bulk-len)");
 pub const OUT_OF_MEMORY: Refusal = constant("OOM command not allowed when used memory > 'maxmemory'.");
@@ -54,6 +56,51 @@ pub const HELLO_FIRST: Refusal = constant(
 );
 pub const NAME: Refusal = constant("ERR Client names cannot contain spaces, newlines or special characters.");
 pub const SAVING: Refusal = constant("ERR Background save already in progress");
+
+pub const INDEX: Refusal = constant("ERR index out of range");
+pub const NOT_POSITIVE: Refusal = constant("ERR value is out of range, must be positive");
+pub const OUT_OF_RANGE: Refusal = constant("ERR value is out of range");
+pub const RANK_ZERO: Refusal = constant(
+    "ERR RANK can't be zero: use 1 to start from the first match, 2 from the second ... or use negative to start from the end of the list",
+);
+pub const COUNT_NEGATIVE: Refusal = constant("ERR COUNT can't be negative");
+pub const MAXLEN_NEGATIVE: Refusal = constant("ERR MAXLEN can't be negative");
+pub const NO_HASH_INTEGER: Refusal = constant("ERR hash value is not an integer");
+pub const NO_HASH_FLOAT: Refusal = constant("ERR hash value is not a float");
+pub const NO_INFINITE: Refusal = constant("ERR value is NaN or Infinity");
+pub const NX_AND_XX: Refusal = constant("ERR XX and NX options at the same time are not compatible");
+pub const GT_LT_NX: Refusal = constant("ERR GT, LT, and/or NX options at the same time are not compatible");
+pub const ONE_INCREMENT: Refusal = constant("ERR INCR option supports a single increment-element pair");
+pub const NO_SCORE: Refusal = constant("ERR resulting score is not a number (NaN)");
+pub const NO_FLOAT_BOUND: Refusal = constant("ERR min or max is not a float");
+pub const NO_NAME_BOUND: Refusal = constant("ERR min or max not valid string range item");
+pub const LIMIT_ALONE: Refusal =
+    constant("ERR syntax error, LIMIT is only supported in combination with either BYSCORE or BYLEX");
+pub const SCORES_BY_NAME: Refusal =
+    constant("ERR syntax error, WITHSCORES not supported in combination with BYLEX");
+
+pub const NO_IDLE_TIME: Refusal = constant(
+    "ERR An LFU maxmemory policy is selected, idle time not tracked. Please note that when switching between policies at runtime LRU and LFU data will take some time to adjust.",
+);
+pub const NO_FREQUENCY: Refusal = constant(
+    "ERR An LFU maxmemory policy is not selected, access frequency not tracked. Please note that when switching between policies at runtime LRU and LFU data will take some time to adjust.",
+);
+pub const NO_TIMEOUT: Refusal = constant("ERR timeout is not a float or out of range");
+pub const TIMEOUT_NEGATIVE: Refusal = constant("ERR timeout is negative");
+pub const TIMEOUT_RANGE: Refusal = constant("ERR timeout is out of range");
+pub const NO_SUCH_CLIENT: Refusal = constant("ERR No such client");
+pub const CLIENT_ID: Refusal = constant("ERR client-id should be greater than 0");
+pub const NO_KEYS: Refusal = constant("ERR numkeys should be greater than 0");
+pub const NO_COUNT: Refusal = constant("ERR count should be greater than 0");
+pub const MANY_KEYS: Refusal = constant("ERR Number of keys can't be greater than number of args");
+pub const LIMIT_NEGATIVE: Refusal = constant("ERR LIMIT can't be negative");
+pub const NO_WEIGHT: Refusal = constant("ERR weight value is not a float");
+pub const SAME_OBJECT: Refusal = constant("ERR source and destination objects are the same");
+pub const BITOP_NOT: Refusal = constant("ERR BITOP NOT must be called with a single source key.");
+pub const LCS_BOTH: Refusal = constant("ERR If you want both the length and indexes, please just use IDX.");
+pub const LCS_STRINGS: Refusal = constant("ERR The specified keys must contain string values");
+pub const LCS_TOO_LONG: Refusal =
+    constant("ERR Insufficient memory, transient memory for LCS exceeds proto-max-bulk-len");
 
 pub fn arity(command: &str) -> Refusal {
     format!("ERR wrong number of arguments for '{command}' command").into()

@@ -53,6 +53,39 @@ impl<'a> Replies<'a> {
         if self.is_resp3 { self.line(b'%', count as i64) } else { self.array(2 * count) }
     }
 
+    /// The head of a set; so many members follow.
+    pub fn set(&mut self, count: usize) {
+        self.line(if self.is_resp3 { b'~' } else { b'*' }, count as i64);
+    }
+
+    /// The head of what was not asked for; so many parts follow.
+    pub fn push(&mut self, count: usize) {
+        self.line(if self.is_resp3 { b'>' } else { b'*' }, count as i64);
+    }
+
+    /// The head of pairs, each of which `pair` begins: flat in RESP2.
+    pub fn pairs(&mut self, count: usize) {
+        self.array(if self.is_resp3 { count } else { 2 * count });
+    }
+
+    pub fn pair(&mut self) {
+        if self.is_resp3 {
+            self.array(2);
+        }
+    }
+
+    /// A number that need not be an integer.
+    pub fn double(&mut self, number: f64) {
+        let text = number::text_of_float(number);
+        if self.is_resp3 {
+            self.to.push(b',');
+            self.to.extend_from_slice(text.as_bytes());
+            self.to.extend_from_slice(b"\r\n");
+        } else {
+            self.bulk(text.as_bytes());
+        }
+    }
+
     #[inline]
     pub fn ok(&mut self) {
         self.to.extend_from_slice(b"+OK\r\n");

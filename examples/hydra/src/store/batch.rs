@@ -9,6 +9,8 @@ use gossamer::NoRef;
 const FEW: usize = 8;
 /// A batch that has replied more is given back, so that its client takes that first.
 const ENOUGH_REPLIES: usize = 1 << 20;
+/// The number of arguments that does not fit one byte follows this one, in four.
+const MANY: u8 = 255;
 /// Marks an operation after which the same command goes on: nothing comes in between.
 const GOES_ON: u8 = 0x80;
 
@@ -35,11 +37,14 @@ impl Batch {
     #[inline]
     pub fn push(&mut self, operation: Operation, arguments: &[&[u8]], goes_on: bool) {
         let length: usize = arguments.iter().map(|argument| 4 + argument.len()).sum();
-        self.operations.reserve(2 + length);
+        self.operations.reserve(6 + length);
         self.operations.push(operation as u8 | if goes_on { GOES_ON } else { 0 });
-        // Whoever has more is refused for its syntax, which more would not change.
-        let arguments = &arguments[..arguments.len().min(usize::from(u8::MAX))];
-        self.operations.push(arguments.len() as u8);
+        if arguments.len() < usize::from(MANY) {
+            self.operations.push(arguments.len() as u8);
+        } else {
+            self.operations.push(MANY);
+            self.operations.extend_from_slice(&(arguments.len() as u32).to_le_bytes());
+        }
         for argument in arguments {
             self.operations.extend_from_slice(&(argument.len() as u32).to_le_bytes());
             self.operations.extend_from_slice(argument);
@@ -82,11 +87,17 @@ impl Batch {
     /// The next operation; whether its command goes on, its arguments, and where it ends.
     #[inline]
     fn next<'a>(&'a self, few: &mut [&'a [u8]; FEW], many: &mut Vec<&'a [u8]>) -> (u8, usize, usize) {
-        let (code, count) = (self.operations[self.served], usize::from(self.operations[self.served + 1]));
-        let mut at = self.served + 2;
+        let number = |at: usize| {
+            let bytes = &self.operations[at..at + 4];
+            u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]) as usize
+        };
+        let code = self.operations[self.served];
+        let (count, mut at) = match self.operations[self.served + 1] {
+            MANY => (number(self.served + 2), self.served + 6),
+            count => (usize::from(count), self.served + 2),
+        };
         let mut take = || {
-            let length = &self.operations[at..at + 4];
-            let length = u32::from_le_bytes([length[0], length[1], length[2], length[3]]) as usize;
+            let length = number(at);
             at += 4 + length;
             &self.operations[at - length..at]
         };
@@ -144,6 +155,7 @@ impl Shard {
     pub fn release(&mut self, transaction: u64) {
         if self.held_by == transaction {
             self.held_by = 0;
+            self.give_turns();
         }
     }
 }

@@ -9,7 +9,7 @@ impl Shard {
     pub fn increment(&mut self, key: &[u8], by: i64, to: &mut Replies<'_>) -> Result<(), Refusal> {
         let slot = self.find(key);
         let (before, expiry) = match slot.map(|slot| self.table.at(slot)) {
-            Some(entry) => (number::parse(entry.value()).ok_or(refusal::NO_INTEGER)?, entry.expiry()),
+            Some(entry) => (number::parse(entry.string()?).ok_or(refusal::NO_INTEGER)?, entry.expiry()),
             None => (0, None),
         };
         let after = before.checked_add(by).ok_or(refusal::OVERFLOW)?;
@@ -33,7 +33,7 @@ impl Shard {
         let (key, by) = (arguments[0], arguments[1]);
         let slot = self.find(key);
         let (before, expiry) = match slot.map(|slot| self.table.at(slot)) {
-            Some(entry) => (number::parse_float(entry.value()).ok_or(refusal::NO_FLOAT)?, entry.expiry()),
+            Some(entry) => (number::parse_float(entry.string()?).ok_or(refusal::NO_FLOAT)?, entry.expiry()),
             None => (0.0, None),
         };
         let after = before + number::parse_float(by).ok_or(refusal::NO_FLOAT)?;

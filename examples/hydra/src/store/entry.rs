@@ -1,6 +1,9 @@
 //! A key with its value: one allocation for small ones.
 
-/// Values above this have an allocation of their own, which grows as it is appended to.
+use crate::protocol::refusal::{Refusal, WRONG_TYPE};
+use crate::store::value::{Elements, Encodings, Kind, Value, allocation};
+
+/// Strings above this have an allocation of their own, which grows as it is appended to.
 const LARGEST_PACKED: usize = 1024;
 
 const HAS_EXPIRY: u8 = 1;
@@ -12,13 +15,13 @@ const FIXED: usize = 4;
 pub enum Entry {
     /// Flags, use (3 bytes), the key's length (1 byte, or 4), when it expires (8 bytes, or none), the key, the value.
     Packed(Box<[u8]>),
-    Large(Box<Large>),
+    Boxed(Box<Boxed>),
 }
 
-/// An entry with a large value.
-pub struct Large {
+/// An entry with a long string, or a value of another type.
+pub struct Boxed {
     key: Box<[u8]>,
-    value: Vec<u8>,
+    value: Value,
     expiry: Option<u64>,
     usage: u32,
 }
@@ -26,7 +29,7 @@ pub struct Large {
 impl Entry {
     pub fn new(key: &[u8], value: &[u8], expiry: Option<u64>) -> Self {
         if value.len() > LARGEST_PACKED {
-            return Self::Large(Box::new(Large { key: key.into(), value: value.to_vec(), expiry, usage: 0 }));
+            return Self::of_value(key, Value::String(value.to_vec()), expiry);
         }
         let is_long = key.len() > usize::from(u8::MAX);
         let length = FIXED
@@ -50,6 +53,29 @@ impl Entry {
         Self::Packed(packed.into_boxed_slice())
     }
 
+    fn of_value(key: &[u8], value: Value, expiry: Option<u64>) -> Self {
+        Self::Boxed(Box::new(Boxed { key: key.into(), value, expiry, usage: 0 }))
+    }
+
+    /// With a value that has elements.
+    pub fn of_elements(key: &[u8], value: impl Elements) -> Self {
+        Self::of_value(key, value.wrap(), None)
+    }
+
+    /// With a value that was encoded; none if it is cut off.
+    pub fn of_encoded(
+        key: &[u8],
+        kind: Kind,
+        value: &[u8],
+        expiry: Option<u64>,
+        encodings: &Encodings,
+    ) -> Option<Self> {
+        match kind {
+            Kind::String => Some(Self::new(key, value, expiry)),
+            kind => Some(Self::of_value(key, Value::decode(kind, value, encodings)?, expiry)),
+        }
+    }
+
     /// Where the key begins, and where the value does.
     #[inline]
     fn places(packed: &[u8]) -> (usize, usize) {
@@ -70,15 +96,57 @@ impl Entry {
                 let (key, value) = Self::places(packed);
                 &packed[key..value]
             }
-            Self::Large(large) => &large.key,
+            Self::Boxed(boxed) => &boxed.key,
         }
     }
 
+    /// Its value, if that is a string.
     #[inline]
-    pub fn value(&self) -> &[u8] {
+    pub fn string(&self) -> Result<&[u8], Refusal> {
         match self {
-            Self::Packed(packed) => &packed[Self::places(packed).1..],
-            Self::Large(large) => &large.value,
+            Self::Packed(packed) => Ok(&packed[Self::places(packed).1..]),
+            Self::Boxed(boxed) => match &boxed.value {
+                Value::String(string) => Ok(string),
+                _ => Err(WRONG_TYPE),
+            },
+        }
+    }
+
+    pub fn kind(&self) -> Kind {
+        match self {
+            Self::Packed(_) => Kind::String,
+            Self::Boxed(boxed) => boxed.value.kind(),
+        }
+    }
+
+    /// Redis's name for the form of the value, unless it is a string.
+    pub fn encoding(&self) -> &'static str {
+        match self {
+            Self::Packed(_) => "embstr",
+            Self::Boxed(boxed) => boxed.value.encoding(),
+        }
+    }
+
+    /// Its value, if that is of this type.
+    pub fn elements<T: Elements>(&self) -> Result<&T, Refusal> {
+        match self {
+            Self::Packed(_) => Err(WRONG_TYPE),
+            Self::Boxed(boxed) => T::of(&boxed.value).ok_or(WRONG_TYPE),
+        }
+    }
+
+    pub fn elements_mut<T: Elements>(&mut self) -> Result<&mut T, Refusal> {
+        match self {
+            Self::Packed(_) => Err(WRONG_TYPE),
+            Self::Boxed(boxed) => T::of_mut(&mut boxed.value).ok_or(WRONG_TYPE),
+        }
+    }
+
+    /// Its value, as `of_encoded` reads it.
+    pub fn encode_value(&self, to: &mut Vec<u8>) {
+        match self {
+            Self::Packed(packed) => to.extend_from_slice(&packed[Self::places(packed).1..]),
+            Self::Boxed(boxed) => boxed.value.encode(to),
         }
     }
 
@@ -91,7 +159,7 @@ impl Entry {
                 let at = Self::places(packed).0 - 8;
                 packed[at..at + 8].try_into().ok().map(u64::from_le_bytes)
             }
-            Self::Large(large) => large.expiry,
+            Self::Boxed(boxed) => boxed.expiry,
         }
     }
 
@@ -99,14 +167,14 @@ impl Entry {
     pub fn usage(&self) -> u32 {
         match self {
             Self::Packed(packed) => u32::from_le_bytes([packed[1], packed[2], packed[3], 0]),
-            Self::Large(large) => large.usage,
+            Self::Boxed(boxed) => boxed.usage,
         }
     }
 
     pub fn set_usage(&mut self, usage: u32) {
         match self {
             Self::Packed(packed) => packed[1..FIXED].copy_from_slice(&usage.to_le_bytes()[..3]),
-            Self::Large(large) => large.usage = usage & 0xff_ffff,
+            Self::Boxed(boxed) => boxed.usage = usage & 0xff_ffff,
         }
     }
 
@@ -123,11 +191,15 @@ impl Entry {
                     packed[key - 8..key].copy_from_slice(&expiry.to_le_bytes());
                 }
             }
-            Self::Large(large) if value.len() > LARGEST_PACKED => {
-                large.value.clear();
-                large.value.shrink_to(2 * value.len());
-                large.value.extend_from_slice(value);
-                large.expiry = expiry;
+            Self::Boxed(boxed) if value.len() > LARGEST_PACKED => {
+                if let Value::String(string) = &mut boxed.value {
+                    string.clear();
+                    string.shrink_to(2 * value.len());
+                    string.extend_from_slice(value);
+                } else {
+                    boxed.value = Value::String(value.to_vec());
+                }
+                boxed.expiry = expiry;
             }
             _ => {
                 let entry = Self::new(self.key(), value, expiry);
@@ -139,52 +211,54 @@ impl Entry {
 
     pub fn set_expiry(&mut self, expiry: Option<u64>) {
         match (&mut *self, expiry) {
-            (Self::Large(large), expiry) => large.expiry = expiry,
+            (Self::Boxed(boxed), expiry) => boxed.expiry = expiry,
             (Self::Packed(packed), Some(expiry)) if packed[0] & HAS_EXPIRY != 0 => {
                 let key = Self::places(packed).0;
                 packed[key - 8..key].copy_from_slice(&expiry.to_le_bytes());
             }
             _ => {
                 let usage = self.usage();
-                let entry = Self::new(self.key(), self.value(), expiry);
+                let Ok(string) = self.string() else { return };
+                let entry = Self::new(self.key(), string, expiry);
                 *self = entry;
                 self.set_usage(usage);
             }
         }
     }
 
-    /// Lengthens the value with zeros if it is shorter than this, and gives it to be changed in place.
-    pub fn value_of_length(&mut self, length: usize) -> &mut [u8] {
-        if self.value().len() < length {
-            let usage = self.usage();
-            if let Self::Packed(_) = self {
-                let mut value = self.value().to_vec();
-                value.resize(length, 0);
-                *self = Self::new(self.key(), &value, self.expiry());
-            } else if let Self::Large(large) = self {
-                large.value.resize(length, 0);
+    /// Lengthens a string with zeros if it is shorter than this, and gives it to be changed in place; nothing of another type.
+    pub fn string_of_length(&mut self, length: usize) -> &mut [u8] {
+        if let Self::Packed(packed) = self {
+            let at = Self::places(packed).1;
+            if packed.len() - at < length {
+                let (mut longer, usage) = (packed[at..].to_vec(), self.usage());
+                longer.resize(length, 0);
+                *self = Self::new(self.key(), &longer, self.expiry());
+                self.set_usage(usage);
             }
-            self.set_usage(usage);
         }
         match self {
             Self::Packed(packed) => {
                 let at = Self::places(packed).1;
                 &mut packed[at..]
             }
-            Self::Large(large) => &mut large.value,
+            Self::Boxed(boxed) => match &mut boxed.value {
+                Value::String(string) => {
+                    string.resize(string.len().max(length), 0);
+                    string
+                }
+                _ => &mut [],
+            },
         }
     }
 
     /// Bytes of memory beside the entry itself, as an allocator with a word of its own for each allocation has them.
     #[inline]
     pub fn memory(&self) -> usize {
-        let allocation = |length: usize| (length + 8).next_multiple_of(16).max(32);
         match self {
             Self::Packed(packed) => allocation(packed.len()),
-            Self::Large(large) => {
-                allocation(size_of::<Large>())
-                    + allocation(large.key.len())
-                    + allocation(large.value.capacity())
+            Self::Boxed(boxed) => {
+                allocation(size_of::<Boxed>()) + allocation(boxed.key.len()) + boxed.value.memory()
             }
         }
     }
@@ -211,17 +285,23 @@ mod tests {
                         [(None, None), (None, Some(9)), (Some(8), None), (Some(8), Some(9))]
                     {
                         let mut entry = Entry::new(&key, &vec![1; before], first);
-                        assert_eq!((entry.value(), entry.expiry()), (&vec![1; before][..], first));
+                        assert_eq!(
+                            (entry.string().unwrap_or_default(), entry.expiry()),
+                            (&vec![1; before][..], first)
+                        );
                         entry.set_usage(0xab_cdef);
                         entry.replace(&vec![2; after], second);
-                        assert_eq!((entry.key(), entry.value()), (&key[..], &vec![2; after][..]));
+                        assert_eq!(
+                            (entry.key(), entry.string().unwrap_or_default()),
+                            (&key[..], &vec![2; after][..])
+                        );
                         assert_eq!((entry.expiry(), entry.usage()), (second, 0xab_cdef));
                         entry.set_expiry(first);
                         assert_eq!(
-                            (entry.value().len(), entry.expiry(), entry.usage()),
+                            (entry.string().unwrap_or_default().len(), entry.expiry(), entry.usage()),
                             (after, first, 0xab_cdef)
                         );
-                        let longer = entry.value_of_length(after + 3).to_vec();
+                        let longer = entry.string_of_length(after + 3).to_vec();
                         assert_eq!(longer, [vec![2; after], vec![0; 3]].concat());
                         assert_eq!((entry.key(), entry.expiry()), (&key[..], first));
                     }

@@ -1,7 +1,9 @@
 //! What becomes of keys when there is no more memory: some of them are sampled, and the one that is worth least goes.
 
+use crate::protocol::refusal::{self, Refusal};
 use crate::protocol::reply::Replies;
 use crate::store::table::Slot;
+use crate::store::value::Encodings;
 use crate::store::{Shard, now};
 use gossamer::NoRef;
 use std::cell::Cell;
@@ -70,8 +72,8 @@ pub struct Eviction {
 }
 
 impl Shard {
-    pub fn set_eviction(&mut self, eviction: Eviction) {
-        self.eviction = eviction;
+    pub fn set_up(&mut self, (eviction, encodings): (Eviction, Encodings)) {
+        (self.eviction, self.encodings) = (eviction, encodings);
     }
 
     /// Removes keys until there is memory; false if that does not help.
@@ -91,6 +93,32 @@ impl Shard {
     pub fn has_room(&mut self, to: &mut Replies<'_>) {
         let has_room = self.eviction.limit == 0 || self.make_room();
         to.integer(i64::from(has_room));
+    }
+
+    /// Seconds since a key was used, as far as that was noted.
+    pub fn idle_time_of(&mut self, key: &[u8], to: &mut Replies<'_>) -> Result<(), Refusal> {
+        if self.eviction.policy.order == Some(Order::Frequency) {
+            return Err(refusal::NO_IDLE_TIME);
+        }
+        let usage = self.find(key).map(|slot| self.table.at(slot).usage());
+        match usage {
+            None => to.null(),
+            Some(0) => to.integer(0),
+            Some(usage) => to.integer(i64::from(seconds().wrapping_sub(usage) & 0xff_ffff)),
+        }
+        Ok(())
+    }
+
+    /// The counter of uses of a key.
+    pub fn frequency_of(&mut self, key: &[u8], to: &mut Replies<'_>) -> Result<(), Refusal> {
+        if self.eviction.policy.order != Some(Order::Frequency) {
+            return Err(refusal::NO_FREQUENCY);
+        }
+        match self.find(key).map(|slot| self.table.at(slot).usage()) {
+            None => to.null(),
+            Some(usage) => to.integer(i64::from(counter(usage))),
+        }
+        Ok(())
     }
 
     fn worth_least(&mut self, order: Order) -> Option<Slot> {

@@ -4,6 +4,9 @@ use crate::protocol::number;
 use crate::protocol::reply::Replies;
 use crate::store::entry::Entry;
 use crate::store::eviction::random;
+use crate::store::snapshot::{Encoded, VERSION, encode, entries};
+use crate::store::table::SLOT;
+use crate::store::value::Kind;
 use crate::store::{Shard, glob, now};
 
 /// Values up to this length have an encoding of their own in redis.
@@ -11,17 +14,18 @@ const LONGEST_EMBEDDED: usize = 44;
 
 impl Shard {
     pub fn type_of(&mut self, key: &[u8], to: &mut Replies<'_>) {
-        let is_there = self.find(key).is_some();
-        to.simple(if is_there { "string" } else { "none" });
+        let found = self.find(key);
+        to.simple(found.map_or("none", |slot| self.table.at(slot).kind().name()));
     }
 
     pub fn encoding_of(&mut self, key: &[u8], to: &mut Replies<'_>) {
         let Some(slot) = self.find(key) else { return to.null() };
-        let value = self.table.at(slot).value();
-        to.bulk(match number::parse(value) {
-            Some(_) => b"int",
-            None if value.len() <= LONGEST_EMBEDDED => b"embstr",
-            None => b"raw",
+        let entry = self.table.at(slot);
+        to.bulk(match entry.string() {
+            Err(_) => entry.encoding().as_bytes(),
+            Ok(string) if number::parse(string).is_some() => b"int",
+            Ok(string) if string.len() <= LONGEST_EMBEDDED => b"embstr",
+            Ok(_) => b"raw",
         });
     }
 
@@ -29,21 +33,59 @@ impl Shard {
         if self.find(key).is_some() { to.integer(1) } else { to.null() }
     }
 
-    /// Takes a key out; replies with when it expires, or 0, and its value; with nothing if it is not there.
-    pub fn take(&mut self, key: &[u8], to: &mut Replies<'_>) {
-        let Some(slot) = self.find(key) else { return };
-        let entry = self.remove(slot);
-        to.raw(&entry.expiry().unwrap_or(0).to_le_bytes());
-        to.raw(entry.value());
+    /// Bytes of a key with its value, and of its place in the table.
+    pub fn memory_of(&mut self, key: &[u8], to: &mut Replies<'_>) {
+        match self.find(key) {
+            Some(slot) => to.length(self.table.at(slot).memory() + SLOT),
+            None => to.null(),
+        }
     }
 
-    /// Puts what was taken under a key.
+    /// Takes a key out; replies with its entry, encoded, or with nothing if it is not there.
+    pub fn take(&mut self, key: &[u8], to: &mut Replies<'_>) {
+        self.fetch(key, to);
+        if let Some(slot) = self.table.find(key) {
+            self.remove(slot);
+        }
+    }
+
+    /// As `take`, and leaves it.
+    pub fn fetch(&mut self, key: &[u8], to: &mut Replies<'_>) {
+        if let Some(slot) = self.find_to_read(key) {
+            let mut encoded = Vec::new();
+            encode(self.table.at(slot), &mut encoded);
+            to.raw(&encoded);
+        }
+    }
+
+    /// Puts an entry that was encoded under a key, in place of what is there.
     pub fn put_taken(&mut self, arguments: &[&[u8]], to: &mut Replies<'_>) {
         let (key, taken) = (arguments[0], arguments[1]);
-        if let Some((expiry, value)) = taken.split_first_chunk() {
-            let expiry = Some(u64::from_le_bytes(*expiry)).filter(|expiry| *expiry != 0);
-            let slot = self.table.find(key);
-            self.put(slot, key, value, expiry);
+        if let Some(encoded) = entries(taken, VERSION).flatten().next() {
+            self.put_encoded(key, &encoded, encoded.expiry);
+        }
+        to.ok();
+    }
+
+    pub fn put_encoded(&mut self, key: &[u8], encoded: &Encoded<'_>, expiry: Option<u64>) {
+        let entry = Entry::of_encoded(key, encoded.kind, encoded.value, expiry, &self.encodings);
+        if let Some(entry) = entry {
+            if let Some(slot) = self.table.find(key) {
+                self.remove(slot);
+            }
+            self.insert(entry);
+        }
+    }
+
+    /// Makes an entry of a value that a command of several keys has made: of its type, without an expiry, or none if it has no elements.
+    pub fn store(&mut self, arguments: &[&[u8]], to: &mut Replies<'_>) {
+        let &[key, kind, value] = arguments else { return };
+        let kind = kind.first().and_then(|kind| Kind::decode(*kind)).unwrap_or(Kind::String);
+        if let Some(slot) = self.find(key) {
+            self.remove(slot);
+        }
+        if !value.is_empty() {
+            self.put_encoded(key, &Encoded { kind, key, value, expiry: None }, None);
         }
         to.ok();
     }
@@ -65,12 +107,16 @@ impl Shard {
 
     /// As `keys`, of entries from a place on, before them the next place, or all ones at the end.
     pub fn scan(&mut self, arguments: &[&[u8]], to: &mut Replies<'_>) {
-        let &[place, count, pattern] = arguments else { return };
+        let &[place, count, pattern, kind] = arguments else { return };
+        let is_of_kind = |entry: &Entry| kind.is_empty() || entry.kind().name().as_bytes() == kind;
         let numbers = number::parse(place).zip(number::parse(count)).unwrap_or_default();
         let (entries, next) = self.table.entries_from(numbers.0 as u64, numbers.1 as usize);
         let now = now();
-        let is_wanted =
-            |entry: &&&Entry| is_live(entry, now) && (pattern == b"*" || glob::matches(pattern, entry.key()));
+        let is_wanted = |entry: &&&Entry| {
+            is_live(entry, now)
+                && is_of_kind(entry)
+                && (pattern == b"*" || glob::matches(pattern, entry.key()))
+        };
         let entries: Vec<_> = entries.iter().filter(is_wanted).collect();
         to.raw(&next.unwrap_or(u64::MAX).to_le_bytes());
         to.raw(&(entries.len() as u64).to_le_bytes());

@@ -1,17 +1,31 @@
 //! The part of the store that one worker has.
 
 pub mod batch;
+mod bits;
 mod counters;
+mod elements;
 pub mod entry;
 pub mod eviction;
 pub mod expiry;
 pub mod glob;
+mod hash_counters;
+mod hashes;
 mod keys;
+mod lists;
 pub mod operation;
+pub mod pops;
+mod random_elements;
 pub mod ranges;
+mod scans;
+mod sets;
 pub mod snapshot;
+mod sorted_bounds;
+pub mod sorted_ranges;
+mod sorted_sets;
 mod strings;
 mod table;
+pub mod value;
+pub mod waiting;
 mod watches;
 
 use entry::Entry;
@@ -20,6 +34,8 @@ use expiry::Remover;
 use snapshot::Saving;
 use std::time::{SystemTime, UNIX_EPOCH};
 use table::{Slot, Table};
+use value::Encodings;
+use waiting::Waiting;
 use watches::Watches;
 
 /// The keys of one shard, and who waits for what of them.
@@ -27,6 +43,8 @@ use watches::Watches;
 pub struct Shard {
     table: Table,
     watches: Watches,
+    waiting: Waiting,
+    encodings: Encodings,
     eviction: Eviction,
     /// A snapshot that is being made.
     saving: Option<Saving>,
@@ -103,6 +121,7 @@ impl Shard {
             saving.before_change(&self.table, self.table.segment_of(entry.key()));
         }
         self.watches.note_change(entry.key());
+        self.waiting.note_new(entry.key());
         let slot = self.table.insert(entry);
         self.note_expiry(slot);
         self.note_use(slot);
@@ -125,9 +144,19 @@ impl Shard {
 
     #[inline]
     fn before_change(&mut self, slot: Slot) {
+        self.take_for_snapshot(slot);
+        self.note_change(slot);
+    }
+
+    #[inline]
+    fn take_for_snapshot(&mut self, slot: Slot) {
         if let Some(saving) = &mut self.saving {
             saving.before_change(&self.table, Table::segment_at(slot));
         }
+    }
+
+    #[inline]
+    fn note_change(&mut self, slot: Slot) {
         if !self.watches.is_empty() {
             self.watches.note_change(self.table.at(slot).key());
         }

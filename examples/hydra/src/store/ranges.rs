@@ -14,9 +14,9 @@ impl Shard {
         let (key, more) = (arguments[0], arguments[1]);
         let length = match self.find(key) {
             Some(slot) => {
-                let before = self.table.at(slot).value().len();
+                let before = self.table.at(slot).string()?.len();
                 let length = checked(before + more.len())?;
-                self.change(slot, |entry| entry.value_of_length(length)[before..].copy_from_slice(more));
+                self.change(slot, |entry| entry.string_of_length(length)[before..].copy_from_slice(more));
                 length
             }
             None => {
@@ -32,7 +32,7 @@ impl Shard {
         let first = number::parse(arguments[1]).ok_or(refusal::NO_INTEGER)?;
         let last = number::parse(arguments[2]).ok_or(refusal::NO_INTEGER)?;
         let value = match self.find_to_read(arguments[0]) {
-            Some(slot) => self.table.at(slot).value(),
+            Some(slot) => self.table.at(slot).string()?,
             None => &[],
         };
         if first < 0 && last < 0 && first > last {
@@ -51,14 +51,16 @@ impl Shard {
         let offset = number::parse(arguments[1]).ok_or(refusal::NO_INTEGER)?;
         let offset = usize::try_from(offset).map_err(|_| refusal::OFFSET)?;
         let slot = self.find(key);
+        let length = slot.map_or(Ok(0), |slot| self.table.at(slot).string().map(<[u8]>::len))?;
         if part.is_empty() {
-            to.length(slot.map_or(0, |slot| self.table.at(slot).value().len()));
+            to.length(length);
             return Ok(());
         }
         let end = checked(offset.saturating_add(part.len()))?;
         let write = |entry: &mut Entry| {
-            entry.value_of_length(end)[offset..end].copy_from_slice(part);
-            entry.value().len()
+            let string = entry.string_of_length(end);
+            string[offset..end].copy_from_slice(part);
+            string.len()
         };
         let length = match slot {
             Some(slot) => self.change(slot, write),
@@ -75,8 +77,10 @@ impl Shard {
 
     pub fn get_bit(&mut self, arguments: &[&[u8]], to: &mut Replies<'_>) -> Result<(), Refusal> {
         let (byte, mask) = bit(arguments[1])?;
-        let found = self.find_to_read(arguments[0]);
-        let value = found.and_then(|slot| self.table.at(slot).value().get(byte).copied());
+        let value = match self.find_to_read(arguments[0]) {
+            Some(slot) => self.table.at(slot).string()?.get(byte).copied(),
+            None => None,
+        };
         to.integer(i64::from(value.unwrap_or(0) & mask != 0));
         Ok(())
     }
@@ -90,13 +94,16 @@ impl Shard {
             _ => return Err(refusal::NO_BIT),
         };
         let write = |entry: &mut Entry| {
-            let value = &mut entry.value_of_length(byte + 1)[byte];
+            let value = &mut entry.string_of_length(byte + 1)[byte];
             let before = *value & mask != 0;
             *value = if is_one { *value | mask } else { *value & !mask };
             before
         };
         let before = match self.find(key) {
-            Some(slot) => self.change(slot, write),
+            Some(slot) => {
+                self.table.at(slot).string()?;
+                self.change(slot, write)
+            }
             None => {
                 let mut entry = Entry::new(key, &[], None);
                 let before = write(&mut entry);

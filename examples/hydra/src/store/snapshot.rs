@@ -1,7 +1,9 @@
 //! A snapshot of a shard as it was at one moment, made while it goes on: what is about to change is taken first.
 
 use crate::store::Shard;
+use crate::store::entry::Entry;
 use crate::store::table::{SEGMENTS, Table};
+use crate::store::value::Kind;
 
 /// Bytes that are handed over at once, about.
 const CHUNK: usize = 1 << 20;
@@ -23,9 +25,7 @@ impl Saving {
     /// Takes a segment that is about to change, if it was not taken.
     pub fn before_change(&mut self, table: &Table, segment: usize) {
         if !std::mem::replace(&mut self.is_taken[segment], true) {
-            table
-                .segment(segment)
-                .for_each(|entry| encode((entry.key(), entry.value(), entry.expiry()), &mut self.taken));
+            table.segment(segment).for_each(|entry| encode(entry, &mut self.taken));
         }
     }
 
@@ -34,35 +34,74 @@ impl Saving {
     }
 }
 
-/// The lengths of key and value, when it expires or 0, the key, the value.
-pub fn encode((key, value, expiry): (&[u8], &[u8], Option<u64>), to: &mut Vec<u8>) {
-    to.extend_from_slice(&(key.len() as u32).to_le_bytes());
-    to.extend_from_slice(&(value.len() as u32).to_le_bytes());
-    to.extend_from_slice(&expiry.unwrap_or(0).to_le_bytes());
-    to.extend_from_slice(key);
-    to.extend_from_slice(value);
+/// An entry as it is in a snapshot, or goes from one shard to another.
+#[derive(Clone, Copy)]
+pub struct Encoded<'a> {
+    pub kind: Kind,
+    pub key: &'a [u8],
+    pub value: &'a [u8],
+    pub expiry: Option<u64>,
 }
 
-/// The entries of a chunk: key, value, when it expires. None in the place of one that is cut off.
-pub fn entries(mut chunk: &[u8]) -> impl Iterator<Item = Option<(&[u8], &[u8], Option<u64>)>> {
+/// The type (1 byte), the lengths of key (4) and value (8), when it expires or 0 (8), the key, the value.
+pub fn encode(entry: &Entry, to: &mut Vec<u8>) {
+    to.push(entry.kind() as u8);
+    to.extend_from_slice(&(entry.key().len() as u32).to_le_bytes());
+    let at = to.len();
+    to.extend_from_slice(&[0; 8]);
+    to.extend_from_slice(&entry.expiry().unwrap_or(0).to_le_bytes());
+    to.extend_from_slice(entry.key());
+    let start = to.len();
+    entry.encode_value(to);
+    let length = (to.len() - start) as u64;
+    to[at..at + 8].copy_from_slice(&length.to_le_bytes());
+}
+
+impl Encoded<'_> {
+    /// As `encode`.
+    pub fn encode(&self, to: &mut Vec<u8>) {
+        to.push(self.kind as u8);
+        to.extend_from_slice(&(self.key.len() as u32).to_le_bytes());
+        to.extend_from_slice(&(self.value.len() as u64).to_le_bytes());
+        to.extend_from_slice(&self.expiry.unwrap_or(0).to_le_bytes());
+        to.extend_from_slice(self.key);
+        to.extend_from_slice(self.value);
+    }
+}
+
+/// The entries of a chunk of a snapshot of this version. None in the place of one that is cut off.
+pub fn entries(mut chunk: &[u8], version: u8) -> impl Iterator<Item = Option<Encoded<'_>>> {
     std::iter::from_fn(move || {
         if chunk.is_empty() {
             return None;
         }
-        let entry = decode(chunk);
-        chunk = entry.map_or(&[], |(.., rest)| rest);
-        Some(entry.map(|(key, value, expiry, _)| (key, value, expiry)))
+        let entry = decode(chunk, version);
+        chunk = entry.map_or(&[], |(_, rest)| rest);
+        Some(entry.map(|(entry, _)| entry))
     })
 }
 
-fn decode(chunk: &[u8]) -> Option<(&[u8], &[u8], Option<u64>, &[u8])> {
-    let (key, rest) = chunk.split_first_chunk()?;
-    let (value, rest) = rest.split_first_chunk()?;
+fn decode(chunk: &[u8], version: u8) -> Option<(Encoded<'_>, &[u8])> {
+    // In the first version there were strings only, and 4 bytes had their lengths.
+    let is_first = version == 1;
+    let (kind, rest) =
+        if is_first { (0, chunk) } else { chunk.split_first().map(|(kind, rest)| (*kind, rest))? };
+    let kind = Kind::decode(kind)?;
+    let (key, rest) = rest.split_first_chunk()?;
+    let (value, rest) = if is_first {
+        rest.split_first_chunk().map(|(length, rest)| (u64::from(u32::from_le_bytes(*length)), rest))?
+    } else {
+        rest.split_first_chunk().map(|(length, rest)| (u64::from_le_bytes(*length), rest))?
+    };
     let (expiry, rest) = rest.split_first_chunk()?;
     let (key, rest) = rest.split_at_checked(u32::from_le_bytes(*key) as usize)?;
-    let (value, rest) = rest.split_at_checked(u32::from_le_bytes(*value) as usize)?;
-    Some((key, value, Some(u64::from_le_bytes(*expiry)).filter(|expiry| *expiry != 0), rest))
+    let (value, rest) = rest.split_at_checked(usize::try_from(value).ok()?)?;
+    let expiry = Some(u64::from_le_bytes(*expiry)).filter(|expiry| *expiry != 0);
+    Some((Encoded { kind, key, value, expiry }, rest))
 }
+
+/// The version that is written.
+pub const VERSION: u8 = 2;
 
 impl Shard {
     /// Begins a snapshot of what is there now.
@@ -91,9 +130,8 @@ impl Shard {
 
     /// Puts in the entries of a chunk, whatever the limits.
     pub fn load(&mut self, chunk: Vec<u8>) {
-        for (key, value, expiry) in entries(&chunk).flatten() {
-            let slot = self.table.find(key);
-            self.put(slot, key, value, expiry);
+        for encoded in entries(&chunk, VERSION).flatten() {
+            self.put_encoded(encoded.key, &encoded, encoded.expiry);
         }
     }
 }

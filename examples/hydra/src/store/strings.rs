@@ -73,10 +73,17 @@ impl Shard {
     #[inline]
     pub fn get(&mut self, key: &[u8], to: &mut Replies<'_>) -> Result<(), Refusal> {
         match self.find_to_read(key) {
-            Some(slot) => to.bulk(self.table.at(slot).value()),
+            Some(slot) => to.bulk(self.table.at(slot).string()?),
             None => to.null(),
         }
         Ok(())
+    }
+
+    /// As `get`, for MGET: what is no string counts as nothing.
+    pub fn get_or_null(&mut self, key: &[u8], to: &mut Replies<'_>) {
+        if self.get(key, to).is_err() {
+            to.null();
+        }
     }
 
     #[inline]
@@ -165,7 +172,7 @@ impl Shard {
             return Ok(());
         };
         let expiry = options.expiry.map(|expiry| expiry.at("getex")).transpose()?;
-        to.bulk(self.table.at(slot).value());
+        to.bulk(self.table.at(slot).string()?);
         if expiry.is_some_and(|expiry| expiry <= now()) {
             self.remove(slot);
         } else if expiry.is_some() || options.persist {
@@ -174,9 +181,13 @@ impl Shard {
         Ok(())
     }
 
-    pub fn length_of(&mut self, key: &[u8], to: &mut Replies<'_>) {
-        let length = self.find_to_read(key).map_or(0, |slot| self.table.at(slot).value().len());
-        to.length(length);
+    pub fn length_of(&mut self, key: &[u8], to: &mut Replies<'_>) -> Result<(), Refusal> {
+        let string = match self.find_to_read(key) {
+            Some(slot) => self.table.at(slot).string()?,
+            None => &[],
+        };
+        to.length(string.len());
+        Ok(())
     }
 
     pub fn delete(&mut self, key: &[u8], to: &mut Replies<'_>) {

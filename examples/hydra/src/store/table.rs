@@ -13,7 +13,7 @@ const SEGMENT_BITS: u32 = 10;
 /// Bits of the place of an entry in a scan.
 pub const PLACE_BITS: u32 = 48;
 /// What an entry takes in its segment: its own 16 bytes and one of control, of a table that is about half full.
-const SLOT: usize = 34;
+pub const SLOT: usize = 34;
 
 pub struct Table {
     segments: Vec<HashTable<Entry>>,

@@ -3,10 +3,13 @@
 
 mod client;
 mod commands;
+mod elements;
 mod expiry;
 mod limits;
 mod program;
+mod publishing;
 mod redis;
 mod servers;
 mod several;
 mod snapshots;
+mod turns;

@@ -14,6 +14,14 @@ fn are_alike(command: &str, ours: &str, expected: &str) -> bool {
         }
         // It has the number of the client.
         _ if command.starts_with("HELLO 3") => ours.split("id").next() == expected.split("id").next(),
+        // hydra tells what a string is now, redis how it was made.
+        _ if command.starts_with("OBJECT ENCODING") || command == "EXEC" => {
+            let same = |reply: &str| {
+                let names = [r"$6\r\nembstr\r\n", r"$3\r\nraw\r\n", r"$3\r\nint\r\n"];
+                names.iter().fold(reply.to_owned(), |reply, name| reply.replace(name, "string "))
+            };
+            same(ours) == same(expected)
+        }
         _ => ours == expected,
     }
 }
@@ -62,8 +70,8 @@ fn random_programs_get_the_replies_that_redis_gives() {
         return;
     };
     let server = Server::start(&[]);
-    for seed in 0..20 {
-        let mut commands = program::random(seed, 1000);
+    let programs = (0..20).map(|seed| program::random(seed, 1000));
+    for mut commands in programs.chain((0..20).map(|seed| program::random_of_elements(seed, 1000))) {
         commands.insert(0, "FLUSHALL".to_owned());
         let expected = replies(&mut redis.client(), &commands);
         let ours = replies(&mut server.client(), &commands);

@@ -1,0 +1,218 @@
+//! What reaches the clients of a worker without their asking: that it is their turn, and messages of channels.
+//!
+//! Each worker has one of these.
+
+use crate::connection::Stream;
+use crate::protocol::reply::Replies;
+use crate::store::glob;
+use gossamer::NoRef;
+use gossamer::sync::Notify;
+use std::collections::{BTreeSet, HashMap};
+use std::rc::Rc;
+
+/// Bytes of messages that a client has not taken; it is dropped when there are more, as it would take all memory.
+pub const MOST_UNREAD: usize = 8 << 20;
+
+#[derive(Default)]
+pub struct Clients {
+    /// All of this worker.
+    streams: HashMap<u64, Rc<Stream>>,
+    /// Of those that wait or have subscribed.
+    mailboxes: HashMap<u64, Mailbox>,
+    channels: HashMap<Box<[u8]>, BTreeSet<u64>>,
+    patterns: HashMap<Box<[u8]>, BTreeSet<u64>>,
+}
+
+/// Of one client.
+struct Mailbox {
+    woken: Notify,
+    messages: Vec<u8>,
+    /// More has come than may wait.
+    is_overfull: bool,
+    is_resp3: bool,
+    channels: BTreeSet<Box<[u8]>>,
+    patterns: BTreeSet<Box<[u8]>>,
+}
+
+/// A message for all who have subscribed to a channel.
+#[derive(NoRef, Clone)]
+pub struct Message {
+    pub channel: Vec<u8>,
+    pub text: Vec<u8>,
+}
+
+/// What may be subscribed to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Topic {
+    Channel,
+    Pattern,
+}
+
+impl Clients {
+    /// A client has come.
+    pub fn join(&mut self, client: u64, stream: &Rc<Stream>) {
+        self.streams.insert(client, Rc::clone(stream));
+    }
+
+    /// Has a client that is here get messages and turns: gives what wakes it.
+    pub fn open(&mut self, client: u64, is_resp3: bool) -> Notify {
+        let new = || Mailbox {
+            woken: Notify::new(),
+            messages: Vec::new(),
+            is_overfull: false,
+            is_resp3,
+            channels: BTreeSet::new(),
+            patterns: BTreeSet::new(),
+        };
+        self.mailboxes.entry(client).or_insert_with(new).woken.clone()
+    }
+
+    /// A client has gone.
+    pub fn close(&mut self, client: u64) {
+        self.streams.remove(&client);
+        self.unsubscribe_all(client);
+        self.mailboxes.remove(&client);
+    }
+
+    /// Ends the connection of a client; tells whether it was there.
+    pub fn kill(&mut self, client: u64) -> bool {
+        let stream = self.streams.get(&client);
+        // It may be over already.
+        stream.is_some_and(|stream| stream.close().is_ok())
+    }
+
+    pub fn unsubscribe_all(&mut self, client: u64) {
+        for topic in [Topic::Channel, Topic::Pattern] {
+            for name in self.subscriptions(client, topic) {
+                self.unsubscribe(client, topic, &name);
+            }
+        }
+    }
+
+    /// Its replies are of another version from now on.
+    pub fn speak(&mut self, client: u64, is_resp3: bool) {
+        if let Some(mailbox) = self.mailboxes.get_mut(&client) {
+            mailbox.is_resp3 = is_resp3;
+        }
+    }
+
+    /// Tells a client that it is its turn, if it is still there.
+    pub fn wake(&mut self, client: u64) {
+        if let Some(mailbox) = self.mailboxes.get(&client) {
+            mailbox.woken.notify_one();
+        }
+    }
+
+    fn topics(&mut self, topic: Topic) -> &mut HashMap<Box<[u8]>, BTreeSet<u64>> {
+        match topic {
+            Topic::Channel => &mut self.channels,
+            Topic::Pattern => &mut self.patterns,
+        }
+    }
+
+    /// Subscribes an open client; tells how many subscriptions it has.
+    pub fn subscribe(&mut self, client: u64, topic: Topic, name: &[u8]) -> usize {
+        self.topics(topic).entry(name.into()).or_default().insert(client);
+        let Some(mailbox) = self.mailboxes.get_mut(&client) else { return 0 };
+        mailbox.names(topic).insert(name.into());
+        mailbox.count()
+    }
+
+    /// Tells how many subscriptions are left.
+    pub fn unsubscribe(&mut self, client: u64, topic: Topic, name: &[u8]) -> usize {
+        let topics = self.topics(topic);
+        if let Some(subscribers) = topics.get_mut(name) {
+            subscribers.remove(&client);
+            if subscribers.is_empty() {
+                topics.remove(name);
+            }
+        }
+        let Some(mailbox) = self.mailboxes.get_mut(&client) else { return 0 };
+        mailbox.names(topic).remove(name);
+        mailbox.count()
+    }
+
+    /// What a client has subscribed to.
+    pub fn subscriptions(&mut self, client: u64, topic: Topic) -> Vec<Box<[u8]>> {
+        self.mailboxes
+            .get_mut(&client)
+            .map_or_else(Vec::new, |mailbox| mailbox.names(topic).iter().cloned().collect())
+    }
+
+    /// Takes the messages that have come for a client.
+    pub fn take_messages(&mut self, client: u64) -> Vec<u8> {
+        self.mailboxes.get_mut(&client).map_or_else(Vec::new, |mailbox| std::mem::take(&mut mailbox.messages))
+    }
+
+    /// Delivers a message to the clients of this worker; tells how often.
+    pub fn deliver(&mut self, message: Message) -> u64 {
+        let Message { channel, text } = message;
+        let (mut count, mut overfull) = (0, Vec::new());
+        let mut put = |client: &u64, words: &[&[u8]]| {
+            count += 1;
+            if let Some(mailbox) = self.mailboxes.get_mut(client)
+                && !mailbox.put(words)
+            {
+                overfull.push(*client);
+            }
+        };
+        for client in self.channels.get(&*channel).into_iter().flatten() {
+            put(client, &[b"message", &channel, &text]);
+        }
+        for (pattern, subscribers) in &self.patterns {
+            if glob::matches(pattern, &channel) {
+                subscribers.iter().for_each(|client| put(client, &[b"pmessage", pattern, &channel, &text]));
+            }
+        }
+        // Their fibers, which may wait until they read, find their connections closed.
+        for client in overfull {
+            self.kill(client);
+        }
+        count
+    }
+
+    /// The channels of this worker's clients that match a pattern.
+    pub fn channels(&mut self, pattern: Vec<u8>) -> Vec<Vec<u8>> {
+        let matching =
+            self.channels.keys().filter(|channel| pattern.is_empty() || glob::matches(&pattern, channel));
+        matching.map(|channel| channel.to_vec()).collect()
+    }
+
+    /// How many clients of this worker have subscribed to each of these.
+    pub fn subscribers(&mut self, channels: Vec<Vec<u8>>) -> Vec<u64> {
+        channels.iter().map(|channel| self.channels.get(&**channel).map_or(0, BTreeSet::len) as u64).collect()
+    }
+
+    /// All patterns of this worker's clients.
+    pub fn patterns(&mut self) -> Vec<Vec<u8>> {
+        self.patterns.keys().map(|pattern| pattern.to_vec()).collect()
+    }
+}
+
+impl Mailbox {
+    fn names(&mut self, topic: Topic) -> &mut BTreeSet<Box<[u8]>> {
+        match topic {
+            Topic::Channel => &mut self.channels,
+            Topic::Pattern => &mut self.patterns,
+        }
+    }
+
+    fn count(&self) -> usize {
+        self.channels.len() + self.patterns.len()
+    }
+
+    /// Puts in a message; false if too many were not taken.
+    fn put(&mut self, words: &[&[u8]]) -> bool {
+        let length: usize = words.iter().map(|word| word.len() + 32).sum();
+        self.is_overfull |= self.messages.len() + length > MOST_UNREAD;
+        if self.is_overfull {
+            self.messages = Vec::new();
+        } else {
+            let mut to = Replies::new(&mut self.messages, self.is_resp3);
+            to.push(words.len());
+            words.iter().for_each(|word| to.bulk(word));
+        }
+        self.woken.notify_one();
+        !self.is_overfull
+    }
+}

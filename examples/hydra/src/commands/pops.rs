@@ -1,0 +1,141 @@
+//! Pops of the first of several keys that has something; at once, or when it has.
+
+use crate::connection::Connection;
+use crate::connection::turns::Wait;
+use crate::protocol::number;
+use crate::protocol::refusal::{
+    NO_COUNT, NO_KEYS, NO_TIMEOUT, Refusal, SYNTAX, TIMEOUT_NEGATIVE, TIMEOUT_RANGE,
+};
+use crate::store::operation::Operation;
+use crate::store::pops::From;
+use crate::store::value::Kind;
+use std::time::Duration;
+
+/// From where, and how much, of which keys.
+struct Pop<'a> {
+    keys: &'a [&'a [u8]],
+    from: From,
+    /// None for one element that is replied alone.
+    count: Option<i64>,
+}
+
+/// Seconds; none, which is 0, for ever.
+pub fn timeout(text: &[u8]) -> Result<Option<Duration>, Refusal> {
+    let seconds = number::parse_float(text).ok_or(NO_TIMEOUT)?;
+    if seconds < 0.0 {
+        return Err(TIMEOUT_NEGATIVE);
+    }
+    // What redis can count in milliseconds.
+    if seconds * 1000.0 > i64::MAX as f64 {
+        return Err(TIMEOUT_RANGE);
+    }
+    let limit = Duration::try_from_secs_f64(seconds).map_err(|_| TIMEOUT_RANGE)?;
+    Ok(Some(limit).filter(|limit| !limit.is_zero()))
+}
+
+impl<'a> Pop<'a> {
+    /// How many keys, those, from where, and COUNT.
+    fn parse(arguments: &'a [&'a [u8]], sides: [(&str, From); 2]) -> Result<Self, Refusal> {
+        let count = number::parse(arguments[0]).and_then(|count| usize::try_from(count).ok());
+        let keys = count.filter(|count| *count > 0).ok_or(NO_KEYS)?;
+        let rest = &arguments[1..];
+        let [side, options @ ..] = rest.get(keys..).unwrap_or_default() else { return Err(SYNTAX) };
+        let from = sides.into_iter().find(|(name, _)| side.eq_ignore_ascii_case(name.as_bytes()));
+        let (_, from) = from.ok_or(SYNTAX)?;
+        let count = match options {
+            [] => 1,
+            [option, count] if option.eq_ignore_ascii_case(b"COUNT") => {
+                number::parse(count).filter(|count| *count > 0).ok_or(NO_COUNT)?
+            }
+            _ => return Err(SYNTAX),
+        };
+        Ok(Self { keys: &rest[..keys], from, count: Some(count) })
+    }
+
+    /// The reply of the first key that has one.
+    fn attempt(&self, connection: &mut Connection, waiter: u64) -> Option<Vec<u8>> {
+        let hold = if self.keys.len() > 1 { connection.hold_all(self.keys) } else { None };
+        let (waiter, from) = (number::text(waiter as i64), [self.from as u8]);
+        let count = self.count.map(number::text).unwrap_or_default();
+        let reply = self.keys.iter().find_map(|key| {
+            let reply = connection.ask_now(Operation::PopFor, key, &[key, &waiter, &from, &count]);
+            Some(reply).filter(|reply| !reply.is_empty())
+        });
+        connection.let_go(hold);
+        reply
+    }
+
+    fn wait(&self, connection: &mut Connection, limit: Option<Duration>) {
+        let for_sorted = self.from.kind() == Kind::SortedSet;
+        let wait = Wait { keys: self.keys, for_sorted, limit, nothing: |to| to.null_array() };
+        let mut is_first = true;
+        connection.reply_in_turn(&wait, |connection, waiter| {
+            let reply = self.attempt(connection, waiter);
+            // A key that has become one of another type is waited for.
+            let is_first = std::mem::replace(&mut is_first, false);
+            reply.filter(|reply| is_first || !reply.starts_with(b"-WRONGTYPE"))
+        });
+    }
+}
+
+const ENDS: [(&str, From); 2] = [("LEFT", From::Left), ("RIGHT", From::Right)];
+const EXTREMES: [(&str, From); 2] = [("MIN", From::Lowest), ("MAX", From::Highest)];
+
+fn pop(connection: &mut Connection, arguments: &[&[u8]], sides: [(&str, From); 2]) {
+    match Pop::parse(&arguments[1..], sides) {
+        Err(refusal) => connection.refuse(&refusal),
+        Ok(pop) => match pop.attempt(connection, 0) {
+            Some(reply) => connection.plan.reply().raw(&reply),
+            None => connection.plan.reply().null_array(),
+        },
+    }
+}
+
+pub fn pop_of_lists(connection: &mut Connection, arguments: &[&[u8]]) {
+    pop(connection, arguments, ENDS);
+}
+
+pub fn pop_of_sorted_sets(connection: &mut Connection, arguments: &[&[u8]]) {
+    pop(connection, arguments, EXTREMES);
+}
+
+fn wait_and_pop(connection: &mut Connection, arguments: &[&[u8]], sides: [(&str, From); 2]) {
+    let parsed = timeout(arguments[1]).and_then(|limit| Ok((limit, Pop::parse(&arguments[2..], sides)?)));
+    match parsed {
+        Err(refusal) => connection.refuse(&refusal),
+        Ok((limit, pop)) => pop.wait(connection, limit),
+    }
+}
+
+pub fn wait_and_pop_of_lists(connection: &mut Connection, arguments: &[&[u8]]) {
+    wait_and_pop(connection, arguments, ENDS);
+}
+
+pub fn wait_and_pop_of_sorted_sets(connection: &mut Connection, arguments: &[&[u8]]) {
+    wait_and_pop(connection, arguments, EXTREMES);
+}
+
+/// Keys, and how long to wait.
+fn wait_and_pop_one(connection: &mut Connection, arguments: &[&[u8]], from: From) {
+    let (keys, limit) = (&arguments[1..arguments.len() - 1], arguments[arguments.len() - 1]);
+    match timeout(limit) {
+        Err(refusal) => connection.refuse(&refusal),
+        Ok(limit) => Pop { keys, from, count: None }.wait(connection, limit),
+    }
+}
+
+pub fn wait_and_pop_left(connection: &mut Connection, arguments: &[&[u8]]) {
+    wait_and_pop_one(connection, arguments, From::Left);
+}
+
+pub fn wait_and_pop_right(connection: &mut Connection, arguments: &[&[u8]]) {
+    wait_and_pop_one(connection, arguments, From::Right);
+}
+
+pub fn wait_and_pop_lowest(connection: &mut Connection, arguments: &[&[u8]]) {
+    wait_and_pop_one(connection, arguments, From::Lowest);
+}
+
+pub fn wait_and_pop_highest(connection: &mut Connection, arguments: &[&[u8]]) {
+    wait_and_pop_one(connection, arguments, From::Highest);
+}

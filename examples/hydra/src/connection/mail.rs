@@ -1,0 +1,69 @@
+//! What comes to a client without a request: messages of the channels that it has subscribed to.
+
+use crate::clients::Clients;
+use crate::commands::table::{Command, SUBSCRIBED};
+use crate::connection::Connection;
+use crate::protocol::refusal::Refusal;
+use gossamer::sync::Notify;
+use std::io;
+
+#[derive(Default)]
+pub struct Mail {
+    /// What wakes the client's fiber, once it has waited or subscribed.
+    woken: Option<Notify>,
+    /// To how many channels and patterns it has subscribed.
+    pub subscriptions: usize,
+}
+
+impl Mail {
+    #[inline]
+    pub fn is_subscribed(&self) -> bool {
+        self.subscriptions > 0
+    }
+}
+
+impl Connection {
+    /// The clients of this worker, and the number of this one among them.
+    pub fn clients_here<U>(&self, use_clients: impl FnOnce(&mut Clients, u64) -> U) -> U {
+        let client = self.registered.id;
+        self.server.clients.shards()[self.here].apply_here(|clients| use_clients(clients, client))
+    }
+
+    /// What wakes this client's fiber, from now on.
+    pub fn woken(&mut self) -> Notify {
+        if let Some(woken) = &self.mail.woken {
+            return woken.clone();
+        }
+        let is_resp3 = self.plan.is_resp3;
+        let woken = self.clients_here(|clients, client| clients.open(client, is_resp3));
+        self.mail.woken = Some(woken.clone());
+        woken
+    }
+
+    /// Writes messages that have come, and those that come, until the client has sent something.
+    pub(super) fn write_messages(&mut self) -> io::Result<()> {
+        let woken = self.woken();
+        loop {
+            let messages = self.clients_here(Clients::take_messages);
+            if !messages.is_empty() {
+                self.stream.write_all(&messages)?;
+                continue;
+            }
+            gossamer::select! {
+                readable = self.stream.readable() => return readable,
+                () = woken.notified_async() => {}
+            }
+        }
+    }
+
+    /// Whether a client that has subscribed may do this: all if messages are told apart from replies, as in RESP3.
+    pub(super) fn may_subscriber(&self, command: &Command) -> bool {
+        self.plan.is_resp3 || command.has(SUBSCRIBED)
+    }
+
+    #[cold]
+    pub(super) fn refuse_subscriber(&mut self, command: &Command) {
+        let why = "only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this context";
+        self.refuse(&Refusal::from(format!("ERR Can't execute '{}': {why}", command.name)));
+    }
+}

@@ -1,0 +1,111 @@
+//! BITCOUNT and BITPOS.
+
+use crate::protocol::number;
+use crate::protocol::refusal::{self, Refusal};
+use crate::protocol::reply::Replies;
+use crate::store::Shard;
+use crate::store::lists::integer;
+use std::ops::Range;
+
+/// A range of bits, of the bytes that it is in.
+struct Bits<'a> {
+    bytes: &'a [u8],
+    /// From the first byte's highest bit on.
+    bits: Range<usize>,
+}
+
+/// Whether bounds are bits, and not bytes.
+fn unit(text: Option<&&[u8]>) -> Result<bool, Refusal> {
+    match text.map(|text| text.to_ascii_lowercase()).as_deref() {
+        None | Some(b"byte") => Ok(false),
+        Some(b"bit") => Ok(true),
+        Some(_) => Err(refusal::SYNTAX),
+    }
+}
+
+impl<'a> Bits<'a> {
+    fn new(string: &'a [u8], first: i64, last: i64, in_bits: bool) -> Self {
+        let scale = if in_bits { 1 } else { 8 };
+        let length = (string.len() * 8 / scale) as i64;
+        // Before the first one is at the first one, for both bounds.
+        let from_start = |index: i64| if index < 0 { index.saturating_add(length).max(0) } else { index };
+        let (start, end) = (from_start(first), from_start(last).min(length - 1) + 1);
+        let is_empty = first < 0 && last < 0 && first > last || start >= end;
+        let bits = if is_empty { 0..0 } else { start as usize * scale..end as usize * scale };
+        Self { bytes: string, bits }
+    }
+
+    /// Each byte, with the bits that are outside set to those of `outside`; and how many bits are before it.
+    fn masked(&self, outside: u8) -> impl Iterator<Item = (u8, usize)> {
+        let bytes = self.bits.start / 8..self.bits.end.div_ceil(8);
+        let (first, last) = (bytes.start, bytes.end.saturating_sub(1));
+        bytes.map(move |at| {
+            let mut mask = 0xff_u8;
+            if at == first {
+                mask &= 0xff >> (self.bits.start % 8);
+            }
+            if at == last && !self.bits.end.is_multiple_of(8) {
+                mask &= !(0xff >> (self.bits.end % 8));
+            }
+            (self.bytes[at] & mask | outside & !mask, at * 8)
+        })
+    }
+
+    fn count(&self) -> usize {
+        self.masked(0).map(|(byte, _)| byte.count_ones() as usize).sum()
+    }
+
+    fn position(&self, of_one: bool) -> Option<usize> {
+        let skipped = if of_one { 0 } else { 0xff };
+        let found = self.masked(skipped).find(|(byte, _)| *byte != skipped);
+        found.map(|(byte, before)| before + (byte ^ skipped).leading_zeros() as usize)
+    }
+}
+
+impl Shard {
+    fn string_to_read(&mut self, key: &[u8]) -> Result<Option<&[u8]>, Refusal> {
+        let Some(slot) = self.find_to_read(key) else { return Ok(None) };
+        self.table.at(slot).string().map(Some)
+    }
+
+    pub fn count_bits(&mut self, arguments: &[&[u8]], to: &mut Replies<'_>) -> Result<(), Refusal> {
+        // As redis: of a key that is not there nothing more is read.
+        let Some(string) = self.string_to_read(arguments[0])? else {
+            to.integer(0);
+            return Ok(());
+        };
+        let (first, last, in_bits) = match &arguments[1..] {
+            [] => (0, -1, false),
+            [first, last] => (integer(first)?, integer(last)?, false),
+            [first, last, given] => (integer(first)?, integer(last)?, unit(Some(given))?),
+            _ => return Err(refusal::SYNTAX),
+        };
+        to.length(Bits::new(string, first, last, in_bits).count());
+        Ok(())
+    }
+
+    pub fn position_of_bit(&mut self, arguments: &[&[u8]], to: &mut Replies<'_>) -> Result<(), Refusal> {
+        let is_one = match number::parse(arguments[1]).ok_or(refusal::NO_INTEGER)? {
+            0 => false,
+            1 => true,
+            _ => return Err(refusal::BIT_VALUE),
+        };
+        if arguments.len() > 5 {
+            return Err(refusal::SYNTAX);
+        }
+        let Some(string) = self.string_to_read(arguments[0])? else {
+            to.integer(if is_one { -1 } else { 0 });
+            return Ok(());
+        };
+        let first = arguments.get(2).map_or(Ok(0), |first| integer(first))?;
+        let last = arguments.get(3).map(|last| integer(last)).transpose()?;
+        let in_bits = unit(arguments.get(4))?;
+        let bits = Bits::new(string, first, last.unwrap_or(-1), in_bits);
+        let position = bits.position(is_one).map(|position| position as i64);
+        // What is behind the string counts as zeros, unless the client has said where it ends.
+        let behind =
+            if is_one || last.is_some() || bits.bits.is_empty() { -1 } else { 8 * string.len() as i64 };
+        to.integer(position.unwrap_or(behind));
+        Ok(())
+    }
+}

@@ -1,0 +1,57 @@
+//! Values of hashes that are numbers.
+
+use crate::protocol::number;
+use crate::protocol::refusal::{self, Refusal};
+use crate::protocol::reply::Replies;
+use crate::store::Shard;
+use crate::store::lists::integer;
+use crate::store::value::hash::Hash;
+
+impl Shard {
+    fn field_or<U>(
+        &mut self,
+        key: &[u8],
+        field: &[u8],
+        read: impl FnOnce(&[u8]) -> Result<U, Refusal>,
+        default: U,
+    ) -> Result<U, Refusal> {
+        self.read::<Hash>(key)?.and_then(|hash| hash.get(field)).map_or(Ok(default), read)
+    }
+
+    pub fn increment_field(&mut self, arguments: &[&[u8]], to: &mut Replies<'_>) -> Result<(), Refusal> {
+        let &[key, field, by] = arguments else { return Err(refusal::SYNTAX) };
+        let by = integer(by)?;
+        let before =
+            self.field_or(key, field, |text| number::parse(text).ok_or(refusal::NO_HASH_INTEGER), 0)?;
+        let after = before.checked_add(by).ok_or(refusal::OVERFLOW)?;
+        self.update(key, |hash: &mut Hash, encodings| {
+            hash.set(field, &number::text(after), encodings);
+        })?;
+        to.integer(after);
+        Ok(())
+    }
+
+    pub fn increment_field_by_float(
+        &mut self,
+        arguments: &[&[u8]],
+        to: &mut Replies<'_>,
+    ) -> Result<(), Refusal> {
+        let &[key, field, by] = arguments else { return Err(refusal::SYNTAX) };
+        let by = number::parse_float(by).ok_or(refusal::NO_FLOAT)?;
+        if by.is_infinite() {
+            return Err(refusal::NO_INFINITE);
+        }
+        let read = |text: &[u8]| number::parse_float(text).ok_or(refusal::NO_HASH_FLOAT);
+        let after = self.field_or(key, field, read, 0.0)? + by;
+        if !after.is_finite() {
+            return Err(refusal::NO_FINITE_SUM);
+        }
+        // There is no negative zero to see.
+        let text = (after + 0.0).to_string();
+        self.update(key, |hash: &mut Hash, encodings| {
+            hash.set(field, text.as_bytes(), encodings);
+        })?;
+        to.bulk(text.as_bytes());
+        Ok(())
+    }
+}

@@ -1,0 +1,80 @@
+//! Pops by whoever may wait for them, and by LMPOP and ZMPOP: of the first of several keys that has something.
+
+use crate::protocol::number;
+use crate::protocol::refusal::Refusal;
+use crate::protocol::reply::Replies;
+use crate::store::Shard;
+use crate::store::value::Kind;
+use crate::store::value::list::{End, List};
+use crate::store::value::sorted::SortedSet;
+
+/// Where is popped.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[repr(u8)]
+pub enum From {
+    Left,
+    Right,
+    Lowest,
+    Highest,
+}
+
+impl From {
+    fn decode(code: u8) -> Self {
+        [Self::Left, Self::Right, Self::Lowest, Self::Highest][usize::from(code) % 4]
+    }
+
+    pub fn kind(self) -> Kind {
+        match self {
+            Self::Left | Self::Right => Kind::List,
+            Self::Lowest | Self::Highest => Kind::SortedSet,
+        }
+    }
+}
+
+impl Shard {
+    /// Pops of a key for a client, unless others wait longer for it: of its number, or 0 if it does not wait for its turn, from where, and how many elements, or none for one that
+    /// is replied alone. Replies with the key and what was popped, or with nothing.
+    pub fn pop_for(&mut self, arguments: &[&[u8]], to: &mut Replies<'_>) -> Result<(), Refusal> {
+        let &[key, waiter, from, count] = arguments else { return Ok(()) };
+        let from = From::decode(from.first().copied().unwrap_or(0));
+        let waiter = number::parse(waiter).unwrap_or(0) as u64;
+        if waiter != 0 && !self.waiting.is_turn(key, from.kind(), waiter) {
+            return Ok(());
+        }
+        let count = number::parse(count).map(|count| count as usize);
+        match from {
+            From::Left | From::Right => {
+                let end = if from == From::Left { End::Left } else { End::Right };
+                let popped = self.update_existing(key, |list: &mut List, _| {
+                    (0..count.unwrap_or(1)).map_while(|_| list.pop(end)).collect::<Vec<_>>()
+                })?;
+                let Some(popped) = popped else { return Ok(()) };
+                to.array(2);
+                to.bulk(key);
+                if count.is_some() {
+                    to.array(popped.len());
+                }
+                popped.iter().for_each(|element| to.bulk(element));
+            }
+            From::Lowest | From::Highest => {
+                let popped = self.update_existing(key, |set: &mut SortedSet, _| {
+                    set.pop(count.unwrap_or(1), from == From::Highest)
+                })?;
+                let Some(popped) = popped else { return Ok(()) };
+                to.array(if count.is_some() { 2 } else { 3 });
+                to.bulk(key);
+                if count.is_some() {
+                    to.array(popped.len());
+                }
+                for member in popped {
+                    if count.is_some() {
+                        to.array(2);
+                    }
+                    to.bulk(&member.name);
+                    to.double(member.score);
+                }
+            }
+        }
+        Ok(())
+    }
+}

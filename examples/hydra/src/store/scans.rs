@@ -1,0 +1,114 @@
+//! HSCAN, SSCAN and ZSCAN.
+//!
+//! A small value is met at once. In a large one the cursor is how many places are left: they are met from the last one on, and whatever
+//! is removed has the last element take its place, so what was not met yet only moves to where it will be.
+
+use crate::protocol::number;
+use crate::protocol::refusal::{self, Refusal};
+use crate::protocol::reply::Replies;
+use crate::store::value::hash::Hash;
+use crate::store::value::set::Set;
+use crate::store::value::sorted::SortedSet;
+use crate::store::{Shard, glob};
+
+/// Elements that are looked at, unless COUNT says otherwise.
+const DEFAULT_COUNT: usize = 10;
+
+struct Scan<'a> {
+    cursor: usize,
+    count: usize,
+    pattern: &'a [u8],
+}
+
+impl<'a> Scan<'a> {
+    fn parse(arguments: &[&'a [u8]]) -> Result<Self, Refusal> {
+        let cursor = std::str::from_utf8(arguments[1]).ok().and_then(|cursor| cursor.parse::<u64>().ok());
+        let mut scan =
+            Self { cursor: cursor.ok_or(refusal::CURSOR)? as usize, count: DEFAULT_COUNT, pattern: b"*" };
+        for option in arguments[2..].chunks(2) {
+            let &[option, value] = option else { return Err(refusal::SYNTAX) };
+            if option.eq_ignore_ascii_case(b"COUNT") {
+                let count = number::parse(value).ok_or(refusal::NO_INTEGER)?;
+                scan.count = usize::try_from(count).ok().filter(|count| *count > 0).ok_or(refusal::SYNTAX)?;
+            } else if option.eq_ignore_ascii_case(b"MATCH") {
+                scan.pattern = value;
+            } else {
+                return Err(refusal::SYNTAX);
+            }
+        }
+        Ok(scan)
+    }
+
+    /// The places to look at, of so many, and the next cursor.
+    fn places(&self, length: usize, is_small: bool) -> (std::ops::Range<usize>, usize) {
+        if is_small {
+            return (0..length, 0);
+        }
+        let end = if self.cursor == 0 { length } else { self.cursor.min(length) };
+        let start = end.saturating_sub(self.count);
+        (start..end, start)
+    }
+
+    fn is_match(&self, name: &[u8]) -> bool {
+        self.pattern == b"*" || glob::matches(self.pattern, name)
+    }
+}
+
+fn head(to: &mut Replies<'_>, cursor: usize, count: usize) {
+    to.array(2);
+    to.bulk(cursor.to_string().as_bytes());
+    to.array(count);
+}
+
+impl Shard {
+    pub fn scan_hash(&mut self, arguments: &[&[u8]], to: &mut Replies<'_>) -> Result<(), Refusal> {
+        let scan = Scan::parse(arguments)?;
+        let Some(hash) = self.read::<Hash>(arguments[0])? else {
+            head(to, 0, 0);
+            return Ok(());
+        };
+        let (places, next) = scan.places(hash.len(), hash.is_small());
+        let met: Vec<_> = if hash.is_small() {
+            hash.iter().filter(|(field, _)| scan.is_match(field)).collect()
+        } else {
+            places.map(|place| hash.at(place)).filter(|(field, _)| scan.is_match(field)).collect()
+        };
+        head(to, next, 2 * met.len());
+        for (field, value) in met {
+            to.bulk(field);
+            to.bulk(value);
+        }
+        Ok(())
+    }
+
+    pub fn scan_set(&mut self, arguments: &[&[u8]], to: &mut Replies<'_>) -> Result<(), Refusal> {
+        let scan = Scan::parse(arguments)?;
+        let Some(set) = self.read::<Set>(arguments[0])? else {
+            head(to, 0, 0);
+            return Ok(());
+        };
+        let (places, next) = scan.places(set.len(), set.is_small());
+        let met: Vec<_> = places.map(|place| set.at(place)).filter(|member| scan.is_match(member)).collect();
+        head(to, next, met.len());
+        met.iter().for_each(|member| to.bulk(member));
+        Ok(())
+    }
+
+    pub fn scan_sorted(&mut self, arguments: &[&[u8]], to: &mut Replies<'_>) -> Result<(), Refusal> {
+        let scan = Scan::parse(arguments)?;
+        let Some(set) = self.read::<SortedSet>(arguments[0])? else {
+            head(to, 0, 0);
+            return Ok(());
+        };
+        let (places, next) = scan.places(set.len(), set.is_small());
+        let met: Vec<_> =
+            places.map(|place| set.at(place)).filter(|(member, _)| scan.is_match(member)).collect();
+        head(to, next, 2 * met.len());
+        for (member, score) in met {
+            to.bulk(member);
+            // As redis: a text in RESP3, too.
+            to.bulk(number::text_of_float(score).as_bytes());
+        }
+        Ok(())
+    }
+}

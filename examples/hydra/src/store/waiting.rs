@@ -1,0 +1,106 @@
+//! Clients that wait for a list or a sorted set: first come, first served.
+//!
+//! Who waits is in a row at each key that it waits for. When such a key appears, the first one is told, and tries its command again; those
+//! behind it, and those that come meanwhile, find that it is not their turn. When it leaves its rows, because it got something, its time
+//! is over, or it has gone, the next one is told. So nothing is taken out for a client that may be gone: what it does not take stays.
+
+use crate::clients::Clients;
+use crate::store::Shard;
+use crate::store::value::Kind;
+use gossamer::{NoRef, Trust};
+use std::collections::{HashMap, VecDeque};
+
+/// Who waits, and where it is told that it is its turn.
+#[derive(NoRef, Clone)]
+pub struct Waiter {
+    /// Another one for each client of all nodes, and not 0.
+    pub number: u64,
+    /// The clients of its worker.
+    pub clients: Trust<Clients>,
+    /// The number of the client there.
+    pub client: u64,
+    /// Whether it waits for sorted sets, and not for lists.
+    pub for_sorted: bool,
+}
+
+/// The rows of a shard.
+#[derive(Default)]
+pub struct Waiting {
+    rows: HashMap<Box<[u8]>, VecDeque<Waiter>>,
+    /// Keys that have appeared, whose first waiter was not told yet.
+    appeared: Vec<Box<[u8]>>,
+}
+
+impl Waiting {
+    /// Notes that a key is there that was not.
+    #[inline]
+    pub fn note_new(&mut self, key: &[u8]) {
+        if !self.rows.is_empty() && self.rows.contains_key(key) {
+            self.appeared.push(key.into());
+        }
+    }
+
+    #[inline]
+    pub fn is_settled(&self) -> bool {
+        self.appeared.is_empty()
+    }
+
+    fn first(&self, key: &[u8], kind: Kind) -> Option<&Waiter> {
+        self.rows.get(key)?.iter().find(|waiter| waiter.for_sorted == (kind == Kind::SortedSet))
+    }
+
+    /// Whether nobody waits for a value of this type longer than this one does.
+    pub fn is_turn(&self, key: &[u8], kind: Kind, number: u64) -> bool {
+        self.first(key, kind).is_none_or(|first| first.number == number)
+    }
+}
+
+impl Shard {
+    /// Has a client wait for keys of this shard, unless it does already.
+    pub fn wait_for(&mut self, (keys, waiter): (Vec<Vec<u8>>, Waiter)) {
+        for key in keys {
+            let row = self.waiting.rows.entry(key.clone().into_boxed_slice()).or_default();
+            if row.iter().all(|other| other.number != waiter.number) {
+                row.push_back(waiter.clone());
+            }
+            // It may have appeared since it was looked for.
+            self.give_turn(&key);
+        }
+    }
+
+    /// Has a client wait no more: those behind it may get what is left.
+    pub fn leave(&mut self, (keys, number): (Vec<Vec<u8>>, u64)) {
+        for key in keys {
+            if let Some(row) = self.waiting.rows.get_mut(&*key) {
+                row.retain(|waiter| waiter.number != number);
+                if row.is_empty() {
+                    self.waiting.rows.remove(&*key);
+                } else {
+                    self.waiting.appeared.push(key.into());
+                }
+            }
+        }
+        self.give_turns();
+    }
+
+    /// Tells those who are first at keys that have appeared, unless a transaction goes on.
+    #[inline]
+    pub fn give_turns(&mut self) {
+        if !self.waiting.is_settled() && self.held_by == 0 {
+            for key in std::mem::take(&mut self.waiting.appeared) {
+                self.give_turn(&key);
+            }
+        }
+    }
+
+    fn give_turn(&mut self, key: &[u8]) {
+        let Some(slot) = self.table.find(key) else { return };
+        let kind = self.table.at(slot).kind();
+        if matches!(kind, Kind::List | Kind::SortedSet)
+            && let Some(first) = self.waiting.first(key, kind)
+        {
+            // The client may have gone: then it leaves its rows, too.
+            first.clients.apply_with_then(Clients::wake, first.client, |()| ());
+        }
+    }
+}

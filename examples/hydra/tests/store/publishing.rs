@@ -1,0 +1,87 @@
+//! Channels, and clients that are ended by others.
+
+use crate::client::request;
+use crate::servers::Server;
+use std::thread;
+
+#[test]
+fn messages_come_to_all_who_have_subscribed_in_their_order() {
+    for server in [Server::start(&[]), Server::start_rack(2)] {
+        let mut subscribers: Vec<_> = (0..10).map(|_| server.client()).collect();
+        for subscriber in &mut subscribers {
+            assert_eq!(subscriber.say("SUBSCRIBE news"), "*3\r\n$9\r\nsubscribe\r\n$4\r\nnews\r\n:1\r\n");
+            assert_eq!(subscriber.say("PSUBSCRIBE n?ws"), "*3\r\n$10\r\npsubscribe\r\n$4\r\nn?ws\r\n:2\r\n");
+        }
+        let mut client = server.client();
+        assert_eq!(
+            client.say("PUBSUB NUMSUB news other"),
+            "*4\r\n$4\r\nnews\r\n:10\r\n$5\r\nother\r\n:0\r\n"
+        );
+        for number in 0..50 {
+            assert_eq!(client.say(&format!("PUBLISH news {number:03}")), ":20\r\n");
+        }
+        for subscriber in &mut subscribers {
+            for number in 0..50 {
+                let message = format!("*3\r\n$7\r\nmessage\r\n$4\r\nnews\r\n$3\r\n{number:03}\r\n");
+                assert_eq!(String::from_utf8_lossy(&subscriber.hear()), message);
+                let reply = subscriber.hear();
+                assert!(reply.starts_with(b"*4\r\n$8\r\npmessage\r\n"), "{}", reply.escape_ascii());
+            }
+        }
+    }
+}
+
+#[test]
+fn who_has_subscribed_may_do_little_in_resp2_and_all_in_resp3() {
+    let server = Server::start(&[]);
+    let mut client = server.client();
+    client.say("SUBSCRIBE a");
+    assert!(client.say("GET a").starts_with("-ERR Can't execute 'get': only (P|S)SUBSCRIBE"));
+    assert_eq!(client.say("PING"), "*2\r\n$4\r\npong\r\n$0\r\n\r\n");
+    assert_eq!(client.say("UNSUBSCRIBE"), "*3\r\n$11\r\nunsubscribe\r\n$1\r\na\r\n:0\r\n");
+    assert_eq!(client.say("GET a"), "$-1\r\n");
+    client.say("HELLO 3");
+    client.send(&request(&[b"SUBSCRIBE", b"a"]));
+    assert_eq!(client.hear(), b">3\r\n");
+    (0..3).for_each(|_| drop(client.hear()));
+    assert_eq!(client.say("GET a"), "_\r\n");
+    assert_eq!(client.say("RESET"), "+RESET\r\n");
+    assert_eq!(server.client().say("PUBLISH a x"), ":0\r\n");
+}
+
+#[test]
+fn a_subscriber_that_does_not_read_is_dropped_and_stalls_nobody() {
+    let server = Server::start(&[]);
+    let (mut slow, mut reading, mut client) = (server.client(), server.client(), server.client());
+    slow.say("SUBSCRIBE news");
+    reading.say("SUBSCRIBE news");
+    let text = vec![b'x'; 1 << 20];
+    thread::scope(|scope| {
+        scope.spawn(|| (0..60).for_each(|_| assert!(reading.hear().len() > 1 << 20)));
+        // One who reads may be behind by a message or two, and is waited for.
+        for number in 0..60 {
+            let reply = client.ask(&[b"PUBLISH", b"news", &text]);
+            assert!(reply == b":2\r\n" || reply == b":1\r\n", "{number}: {}", reply.escape_ascii());
+            client.say("SET a 1");
+        }
+    });
+    while client.say("PUBSUB NUMSUB news") != "*2\r\n$4\r\nnews\r\n:1\r\n" {}
+    assert!(slow.hear_to_the_end().len() < 60 << 20);
+    assert!(server.resident_memory() < 300 << 20);
+}
+
+#[test]
+fn a_client_may_end_others_by_number_and_by_address() {
+    let server = Server::start(&[]);
+    let (mut client, mut first, mut second) = (server.client(), server.client(), server.client());
+    let number = first.say("CLIENT ID")[1..].trim_end().to_owned();
+    assert_eq!(client.say(&format!("CLIENT KILL ID {number}")), ":1\r\n");
+    assert_eq!(first.hear_to_the_end(), b"");
+    let info = second.say("CLIENT INFO");
+    let address = info.split("addr=").nth(1).unwrap().split(' ').next().unwrap().to_owned();
+    assert_eq!(client.say(&format!("CLIENT KILL {address}")), "+OK\r\n");
+    assert_eq!(second.hear_to_the_end(), b"");
+    while client.say(&format!("CLIENT KILL {address}")) != "-ERR No such client\r\n" {}
+    assert_eq!(client.say("CLIENT KILL SKIPME no TYPE normal"), ":1\r\n");
+    assert_eq!(client.hear_to_the_end(), b"");
+}

@@ -1,0 +1,132 @@
+//! Clients that wait for a list or a sorted set.
+
+use crate::client::{Client, request};
+use crate::servers::Server;
+use std::thread;
+
+fn send(client: &mut Client, line: &str) {
+    client.send(&request(&line.split(' ').map(str::as_bytes).collect::<Vec<_>>()));
+}
+
+fn hear(client: &mut Client) -> String {
+    String::from_utf8_lossy(&client.hear()).into_owned()
+}
+
+/// Until so many clients wait.
+fn wait_for_blocked(server: &Server, count: usize) {
+    let mut client = server.client();
+    while !client.say("INFO clients").contains(&format!("blocked_clients:{count}\r\n")) {}
+}
+
+fn pair(key: &str, element: &str) -> String {
+    format!("*2\r\n${}\r\n{key}\r\n${}\r\n{element}\r\n", key.len(), element.len())
+}
+
+#[test]
+fn who_waits_first_is_served_first_whichever_worker_it_is_of() {
+    let server = Server::start(&[]);
+    let mut waiting: Vec<_> = (0..8).map(|_| server.client()).collect();
+    for (index, client) in waiting.iter_mut().enumerate() {
+        // Some wait for more than one key, which are on several shards.
+        send(client, if index % 2 == 0 { "BLPOP row 0" } else { "BLPOP a b c row d e f 0" });
+        wait_for_blocked(&server, index + 1);
+    }
+    let mut client = server.client();
+    for (index, waiting) in waiting.iter_mut().enumerate() {
+        client.say(&format!("RPUSH row {index}"));
+        assert_eq!(hear(waiting), pair("row", &index.to_string()));
+    }
+    assert_eq!(client.say("EXISTS row"), ":0\r\n");
+    wait_for_blocked(&server, 0);
+}
+
+#[test]
+fn several_elements_serve_several_clients_and_the_rest_stays() {
+    let server = Server::start(&[]);
+    let mut waiting: Vec<_> = (0..3).map(|_| server.client()).collect();
+    for (index, client) in waiting.iter_mut().enumerate() {
+        send(client, "BLPOP row 0");
+        wait_for_blocked(&server, index + 1);
+    }
+    let mut client = server.client();
+    assert_eq!(client.say("RPUSH row 0 1 2 3 4"), ":5\r\n");
+    for (index, waiting) in waiting.iter_mut().enumerate() {
+        assert_eq!(hear(waiting), pair("row", &index.to_string()));
+    }
+    assert_eq!(client.say("LRANGE row 0 -1"), "*2\r\n$1\r\n3\r\n$1\r\n4\r\n");
+}
+
+#[test]
+fn who_has_gone_or_waited_enough_takes_nothing() {
+    let server = Server::start(&[]);
+    let (mut gone, mut over, mut last) = (server.client(), server.client(), server.client());
+    send(&mut gone, "BLPOP row other 0");
+    wait_for_blocked(&server, 1);
+    drop(gone);
+    wait_for_blocked(&server, 0);
+    assert_eq!(over.say("BLPOP row 0.01"), "*-1\r\n");
+    send(&mut last, "BRPOP row 0");
+    wait_for_blocked(&server, 1);
+    let mut client = server.client();
+    client.say("RPUSH row a");
+    assert_eq!(hear(&mut last), pair("row", "a"));
+}
+
+#[test]
+fn what_a_transaction_puts_in_and_takes_out_wakes_nobody() {
+    let server = Server::start(&[]);
+    let (mut waiting, mut client) = (server.client(), server.client());
+    send(&mut waiting, "BLPOP row 0");
+    wait_for_blocked(&server, 1);
+    for line in ["MULTI", "RPUSH row a", "DEL row", "SET row x", "BLPOP nosuch 0"] {
+        client.say(line);
+    }
+    assert_eq!(client.say("EXEC"), "*4\r\n:1\r\n:1\r\n+OK\r\n*-1\r\n", "nobody waits in a transaction");
+    client.say("DEL row");
+    client.say("ZADD row 1 a");
+    client.say("DEL row");
+    client.say("RPUSH row b");
+    assert_eq!(hear(&mut waiting), pair("row", "b"));
+}
+
+#[test]
+fn elements_go_round_lists_of_several_shards_and_none_is_lost() {
+    let server = Server::start(&[]);
+    let lists = 5;
+    thread::scope(|scope| {
+        for list in 0..lists {
+            let mut client = server.client();
+            scope.spawn(move || {
+                for _ in 0..40 {
+                    let next = (list + 1) % lists;
+                    let reply = client.say(&format!("BLMOVE list:{list} list:{next} LEFT RIGHT 0"));
+                    assert!(reply.starts_with('$') && reply != "$-1\r\n", "{reply}");
+                }
+            });
+        }
+        let mut client = server.client();
+        (0..3).for_each(|element| drop(client.say(&format!("RPUSH list:0 {element}"))));
+    });
+    let mut client = server.client();
+    let length = |list| client.say(&format!("LLEN list:{list}"))[1..].trim_end().parse::<usize>().unwrap();
+    assert_eq!((0..lists).map(length).sum::<usize>(), 3);
+}
+
+#[test]
+fn clients_of_other_nodes_wait_too_and_requests_behind_a_wait_are_kept() {
+    let server = Server::start_rack(2);
+    let mut waiting: Vec<_> = (0..6).map(|_| server.client()).collect();
+    for client in &mut waiting {
+        send(client, "BZPOPMIN a b c 0");
+        send(client, "PING");
+    }
+    let mut client = server.client();
+    for number in 0..waiting.len() {
+        client.say(&format!("ZADD {} 1.5 {number}", ["a", "b", "c"][number % 3]));
+    }
+    for waiting in &mut waiting {
+        let reply = hear(waiting);
+        assert!(reply.starts_with("*3\r\n$1\r\n") && reply.ends_with("$3\r\n1.5\r\n"), "{reply}");
+        assert_eq!(hear(waiting), "+PONG\r\n");
+    }
+}
