@@ -26,6 +26,10 @@ pub struct Clients {
 /// Of one client.
 struct Mailbox {
     woken: Notify,
+    /// Whether it waits for a key.
+    waits: bool,
+    /// It is to wait no more.
+    unblocked: Option<Unblocked>,
     messages: Vec<u8>,
     /// More has come than may wait.
     is_overfull: bool,
@@ -39,6 +43,14 @@ struct Mailbox {
 pub struct Message {
     pub channel: Vec<u8>,
     pub text: Vec<u8>,
+}
+
+/// What a client gets whose wait another one ends.
+#[derive(NoRef, Clone, Copy, Debug, PartialEq)]
+pub enum Unblocked {
+    /// As if its time were over.
+    ByTime,
+    ByError,
 }
 
 /// What may be subscribed to.
@@ -58,6 +70,8 @@ impl Clients {
     pub fn open(&mut self, client: u64, is_resp3: bool) -> Notify {
         let new = || Mailbox {
             woken: Notify::new(),
+            waits: false,
+            unblocked: None,
             messages: Vec::new(),
             is_overfull: false,
             is_resp3,
@@ -101,6 +115,29 @@ impl Clients {
         if let Some(mailbox) = self.mailboxes.get(&client) {
             mailbox.woken.notify_one();
         }
+    }
+
+    /// An open client begins or ends to wait for a key; tells whether another one has ended that.
+    pub fn set_waits(&mut self, client: u64, waits: bool) -> Option<Unblocked> {
+        let mailbox = self.mailboxes.get_mut(&client)?;
+        mailbox.waits = waits;
+        mailbox.unblocked.take()
+    }
+
+    /// Whether another client has ended the wait of this one, and how.
+    pub fn unblocked(&mut self, client: u64) -> Option<Unblocked> {
+        self.mailboxes.get(&client)?.unblocked
+    }
+
+    /// Ends the wait of a client; tells whether it has waited.
+    pub fn unblock(&mut self, (client, how): (u64, Unblocked)) -> bool {
+        let mailbox = self.mailboxes.get_mut(&client).filter(|mailbox| mailbox.waits);
+        if let Some(mailbox) = mailbox {
+            mailbox.unblocked = Some(how);
+            mailbox.woken.notify_one();
+            return true;
+        }
+        false
     }
 
     fn topics(&mut self, topic: Topic) -> &mut HashMap<Box<[u8]>, BTreeSet<u64>> {

@@ -1,10 +1,12 @@
 //! CLIENT: what client libraries ask of it.
 
-use crate::clients::Clients;
+use crate::clients::{Clients, Unblocked};
 use crate::connection::Connection;
 use crate::connection::registry::{self, Filter};
 use crate::protocol::number;
-use crate::protocol::refusal::{CLIENT_ID, NAME, NO_SUCH_CLIENT, Refusal, SYNTAX, arity};
+use crate::protocol::refusal::{
+    CLIENT_ID, NAME, NO_INTEGER, NO_SUCH_CLIENT, Refusal, SYNTAX, UNBLOCK_HOW, arity,
+};
 
 pub fn client(connection: &mut Connection, arguments: &[&[u8]]) {
     let subcommand = arguments[1].to_ascii_lowercase();
@@ -29,6 +31,7 @@ pub fn client(connection: &mut Connection, arguments: &[&[u8]]) {
             connection.plan.reply().verbatim(&line);
         }
         (b"list", []) => connection.plan.reply().verbatim(&registry::list()),
+        (b"unblock", [id, rest @ ..]) => unblock(connection, id, rest),
         (b"kill", [_, ..]) => kill(connection, &arguments[2..]),
         (b"no-evict" | b"no-touch", [switch])
             if switch.eq_ignore_ascii_case(b"on") || switch.eq_ignore_ascii_case(b"off") =>
@@ -37,14 +40,30 @@ pub fn client(connection: &mut Connection, arguments: &[&[u8]]) {
         }
         (b"no-evict" | b"no-touch", [_]) => connection.refuse(&SYNTAX),
         (
-            b"id" | b"kill" | b"getname" | b"setname" | b"setinfo" | b"info" | b"list" | b"no-evict"
-            | b"no-touch",
+            b"id" | b"kill" | b"unblock" | b"getname" | b"setname" | b"setinfo" | b"info" | b"list"
+            | b"no-evict" | b"no-touch",
             _,
         ) => {
             connection.refuse(&arity(&format!("client|{}", String::from_utf8_lossy(&subcommand))));
         }
         _ => connection.refuse_subcommand("CLIENT", arguments[1]),
     }
+}
+
+fn unblock(connection: &mut Connection, id: &[u8], how: &[&[u8]]) {
+    let Some(id) = number::parse(id) else { return connection.refuse(&NO_INTEGER) };
+    let how = match how {
+        [] => Unblocked::ByTime,
+        [how] if how.eq_ignore_ascii_case(b"TIMEOUT") => Unblocked::ByTime,
+        [how] if how.eq_ignore_ascii_case(b"ERROR") => Unblocked::ByError,
+        _ => return connection.refuse(&UNBLOCK_HOW),
+    };
+    let found = registry::find(&Filter { id: Some(id as u64), ..Filter::default() });
+    let workers = connection.server.clients.clone();
+    let is_unblocked = found
+        .iter()
+        .any(|(worker, client)| workers.shards()[*worker].apply_with(Clients::unblock, (*client, how)));
+    connection.plan.reply().integer(i64::from(is_unblocked));
 }
 
 /// By address, in the old form, or by filters, which tells how many there were.

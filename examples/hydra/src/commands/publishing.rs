@@ -8,6 +8,8 @@ use crate::protocol::refusal::arity;
 use std::collections::BTreeSet;
 
 pub fn publish(connection: &mut Connection, arguments: &[&[u8]]) {
+    // Who gets it finds done what this client has sent before.
+    connection.finish_pending();
     let message = Message { channel: arguments[1].to_vec(), text: arguments[2].to_vec() };
     let counts = connection.server.clients.map_all_with(Clients::deliver, message);
     connection.plan.reply().integer(counts.iter().sum::<u64>() as i64);

@@ -1,5 +1,6 @@
 //! Waiting for keys: BLPOP and its like.
 
+use crate::clients::{Clients, Unblocked};
 use crate::connection::Connection;
 use crate::connection::registry::Blocked;
 use crate::protocol::reply::Replies;
@@ -11,6 +12,9 @@ use std::time::{Duration, Instant};
 
 /// What a client has sent while it waits is read up to here, so that its end is seen.
 const MOST_READ_AHEAD: usize = 64 * 1024;
+
+/// What a client gets whose wait another one has ended as an error.
+const UNBLOCKED: &[u8] = b"-UNBLOCKED client unblocked via CLIENT UNBLOCK\r\n";
 
 /// For what, and for how long, a command waits.
 pub struct Wait<'a> {
@@ -63,6 +67,7 @@ impl Connection {
             return;
         }
         let rows = self.stand_in_line(wait, number);
+        self.clients_here(|clients, client| clients.set_waits(client, true));
         let blocked = Blocked::new();
         match self.wait_for_turn(wait, number, attempt) {
             Ok(Some(reply)) => self.plan.reply().raw(&reply),
@@ -70,6 +75,7 @@ impl Connection {
             Err(_) => self.is_ending = true,
         }
         drop(blocked);
+        self.clients_here(|clients, client| clients.set_waits(client, false));
         for (shard, keys) in rows {
             self.shards()[shard].apply_with_then(Shard::leave, (keys, number), |()| ());
         }
@@ -114,6 +120,11 @@ impl Connection {
             };
             match event {
                 Event::Turn => {
+                    match self.clients_here(Clients::unblocked) {
+                        None => {}
+                        Some(Unblocked::ByTime) => return Ok(None),
+                        Some(Unblocked::ByError) => return Ok(Some(UNBLOCKED.to_vec())),
+                    }
                     if let Some(reply) = attempt(self, number) {
                         return Ok(Some(reply));
                     }
