@@ -19,6 +19,11 @@ struct Pop<'a> {
     count: Option<i64>,
 }
 
+/// Seconds after which nobody asks any more: as good as for ever.
+const LONGEST: f64 = 1e9;
+/// Any time but 0 is some time.
+const SHORTEST: Duration = Duration::from_millis(1);
+
 /// Seconds; none, which is 0, for ever.
 pub fn timeout(text: &[u8]) -> Result<Option<Duration>, Refusal> {
     let seconds = number::parse_float(text).ok_or(NO_TIMEOUT)?;
@@ -29,8 +34,11 @@ pub fn timeout(text: &[u8]) -> Result<Option<Duration>, Refusal> {
     if seconds * 1000.0 > i64::MAX as f64 {
         return Err(TIMEOUT_RANGE);
     }
+    if seconds == 0.0 || seconds > LONGEST {
+        return Ok(None);
+    }
     let limit = Duration::try_from_secs_f64(seconds).map_err(|_| TIMEOUT_RANGE)?;
-    Ok(Some(limit).filter(|limit| !limit.is_zero()))
+    Ok(Some(limit.max(SHORTEST)))
 }
 
 impl<'a> Pop<'a> {

@@ -64,7 +64,15 @@ fn who_has_gone_or_waited_enough_takes_nothing() {
     wait_for_blocked(&server, 1);
     drop(gone);
     wait_for_blocked(&server, 0);
-    assert_eq!(over.say("BLPOP row 0.01"), "*-1\r\n");
+    for time in ["0.01", "1e-300"] {
+        assert_eq!(over.say(&format!("BLPOP row {time}")), "*-1\r\n");
+    }
+    let mut patient = server.client();
+    let number = patient.say("CLIENT ID")[1..].trim_end().to_owned();
+    send(&mut patient, "BLPOP nosuch 9000000000000000");
+    wait_for_blocked(&server, 1);
+    assert_eq!(over.say(&format!("CLIENT UNBLOCK {number} ERROR")), ":1\r\n");
+    assert_eq!(hear(&mut patient), "-UNBLOCKED client unblocked via CLIENT UNBLOCK\r\n");
     send(&mut last, "BRPOP row 0");
     wait_for_blocked(&server, 1);
     let mut client = server.client();
