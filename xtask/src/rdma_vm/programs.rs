@@ -19,6 +19,8 @@ pub(crate) enum Program {
     Binary(&'static str, &'static str),
     /// A binary of a package, built for speed.
     FastBinary(&'static str, &'static str),
+    /// The same, with features of the package.
+    WithFeatures(&'static str, &'static str, &'static str),
 }
 
 /// Where programs are, once they are built.
@@ -30,7 +32,9 @@ impl Program {
         match self {
             Self::LibraryTests(package) => format!("{package}-tests"),
             Self::Tests(_, name) => format!("{name}-tests"),
-            Self::Binary(_, name) | Self::FastBinary(_, name) => name.to_owned(),
+            Self::Binary(_, name) | Self::FastBinary(_, name) | Self::WithFeatures(_, name, _) => {
+                name.to_owned()
+            }
         }
     }
 
@@ -57,6 +61,10 @@ impl Program {
                 cargo.args(["build", "--release", "--bin", name]);
                 (package, name)
             }
+            Self::WithFeatures(package, name, features) => {
+                cargo.args(["build", "--release", "--bin", name, "--features", features]);
+                (package, name)
+            }
         };
         if workspace {
             cargo.arg("--workspace")
@@ -69,7 +77,7 @@ impl Program {
             return Err(Failure::new(format!("cargo cannot build {} (see above)", self.name())));
         }
         let messages = String::from_utf8_lossy(&built.stdout).into_owned();
-        let is_test = !matches!(self, Self::Binary(..) | Self::FastBinary(..));
+        let is_test = matches!(self, Self::LibraryTests(_) | Self::Tests(..));
         let executable = messages.lines().find_map(|line| executable(line, name, is_test));
         executable.ok_or_else(|| Failure::new(format!("cargo has built no {}", self.name())))
     }

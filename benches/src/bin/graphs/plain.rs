@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::yield_now;
 
-const NONE: u32 = u32::MAX;
+pub const NONE: u32 = u32::MAX;
 /// Vertices that a thread takes at a time.
 const CHUNK: usize = 64;
 
@@ -36,7 +36,7 @@ impl Rows {
         self.starts.len() - 1
     }
 
-    fn row(&self, vertex: u32) -> std::ops::Range<usize> {
+    pub fn row(&self, vertex: u32) -> std::ops::Range<usize> {
         self.starts[vertex as usize]..self.starts[vertex as usize + 1]
     }
 }
