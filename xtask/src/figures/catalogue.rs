@@ -7,6 +7,8 @@ use super::axis::Scale;
 pub(super) struct Figure {
     pub(super) number: u8,
     pub(super) title: &'static str,
+    /// What is to be known of it, which it does not show.
+    pub(super) note: &'static str,
     pub(super) panels: &'static [Panel],
 }
 
@@ -24,7 +26,6 @@ const WORKERS: (&str, Scale) = ("workers, nodes, threads or ranks", Scale::Each)
 const VERTICES: (&str, Scale) = ("vertices", Scale::Ratios);
 const SECONDS: (&str, Scale) = ("seconds", Scale::Ratios);
 const PIPELINE: (&str, Scale) = ("requests of a client at once", Scale::Each);
-const SERVED: (&str, Scale) = ("requests/s", Scale::Linear);
 const QUEUE_PAIRS: (&str, Scale) = ("workers of each node", Scale::Each);
 const WRITES: (&str, Scale) = ("writes/s", Scale::Linear);
 
@@ -60,17 +61,34 @@ pub(super) const VIRTUAL_MACHINE: usize = 1;
 
 /// All of them.
 pub(super) const FIGURES: [Figure; 10] = [
-    Figure { number: 4, title: "Requests: latency and throughput by batch and fibers", panels: &BETWEEN },
-    Figure { number: 5, title: "Requests under rising load, one worker a process", panels: &BETWEEN },
-    Figure { number: 6, title: "Requests under rising load, two workers a process", panels: &BETWEEN },
+    Figure {
+        number: 4,
+        title: "Requests: latency and throughput by batch and fibers",
+        note: "Gossamer: 8 bytes captured, 1 to 256 fibers, medians. Others: 32 bytes, 1, 64 and 1024 in flight; the mean, where nobody watched the median. A latency is that of a whole batch.",
+        panels: &BETWEEN,
+    },
+    Figure {
+        number: 5,
+        title: "Requests under rising load, one worker a process",
+        note: "Gossamer: an open loop at 10 to 100 % of what closed loops reach, latency from when a request was due. Others: closed loops, as in figure 4.",
+        panels: &BETWEEN,
+    },
+    Figure {
+        number: 6,
+        title: "Requests under rising load, two workers a process",
+        note: "Four workers in all: where there are fewer processors, they take turns, and the latency is the scheduler's.",
+        panels: &BETWEEN,
+    },
     Figure {
         number: 7,
         title: "One search by workers and nodes",
+        note: "A median of several roots. With more of them than processors, they take turns.",
         panels: &[panel("shortest paths", WORKERS, SECONDS), panel("breadth-first search", WORKERS, SECONDS)],
     },
     Figure {
         number: 8,
-        title: "One search by the size of the graph, on two processors",
+        title: "One search by the size of the graph",
+        note: "Two workers, nodes, threads or ranks; a median of several roots. Memory is that of all processes together, of runs that took 0.2 s at least; what processes share counts in each.",
         panels: &[
             panel("shortest paths", VERTICES, SECONDS),
             panel("breadth-first search", VERTICES, SECONDS),
@@ -80,6 +98,7 @@ pub(super) const FIGURES: [Figure; 10] = [
     Figure {
         number: 9,
         title: "What the time goes to, by nodes of one worker",
+        note: "Searches and their validation: the mean of several roots. Updates: what vertices were told in a search.",
         panels: &[
             panel("phases", ("nodes", Scale::Each), SECONDS),
             panel("updates of a search", ("nodes", Scale::Each), ("updates", Scale::Linear)),
@@ -88,19 +107,35 @@ pub(super) const FIGURES: [Figure; 10] = [
     Figure {
         number: 10,
         title: "GET of 32 bytes, 50 clients",
+        note: "One server and its client have a processor each; hydra with two workers shares both with the client.",
         panels: &[
-            panel("redis-benchmark", PIPELINE, SERVED),
-            panel("one client for both protocols", PIPELINE, SERVED),
-            panel("the server's processor time", PIPELINE, ("µs a request", Scale::Linear)),
+            panel("redis-benchmark", PIPELINE, RATE),
+            panel("one client for both protocols", PIPELINE, RATE),
+            panel("the server's processor time", PIPELINE, ("µs a request", Scale::Ratios)),
         ],
     },
     Figure {
         number: 11,
-        title: "GET of 32 bytes by the number of servers, 48 clients, 16 requests at once",
-        panels: &[panel("one client for both protocols", ("nodes or servers", Scale::Each), SERVED)],
+        title: "GET of 32 bytes by servers",
+        note: "48 clients, 16 requests at once. Nodes of hydra are one store; of the others each has its own keys, and clients would have to know which. All share the processors with the client.",
+        panels: &[panel(
+            "one client for both protocols",
+            ("nodes or servers", Scale::Each),
+            ("requests/s", Scale::Linear),
+        )],
     },
-    Figure { number: 12, title: "Writes of 32 bytes by queue pairs", panels: &DEVICES },
-    Figure { number: 13, title: "Writes of 256 bytes by queue pairs", panels: &DEVICES },
+    Figure {
+        number: 12,
+        title: "Writes of 32 bytes by queue pairs",
+        note: "One node writes to another: each worker to each. The simulated device does all work in the caller; it shows the calls, not a network.",
+        panels: &DEVICES,
+    },
+    Figure {
+        number: 13,
+        title: "Writes of 256 bytes by queue pairs",
+        note: "One node writes to another: each worker to each. The simulated device does all work in the caller; it shows the calls, not a network.",
+        panels: &DEVICES,
+    },
 ];
 
 #[cfg(test)]

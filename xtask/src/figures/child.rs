@@ -223,7 +223,7 @@ mod tests {
 
     #[test]
     fn memory_and_processor_time_are_those_of_all_children() {
-        let (_, memory) = shell("sleep 0.3", 60).output_and_memory(&Interruption::default()).unwrap();
+        let (_, memory) = shell("sleep 1", 60).output_and_memory(&Interruption::default()).unwrap();
         assert!(memory.is_some_and(|bytes| bytes > 100 * 1024), "{memory:?}");
         let busy = shell("while :; do :; done", 60).start().unwrap();
         while busy.processor_time() < Duration::from_millis(30) {

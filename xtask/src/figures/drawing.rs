@@ -37,13 +37,13 @@ const PANEL: (u32, u32) = (450, 330);
 const TITLE: u32 = 36;
 const LINE: u32 = 18;
 /// Characters of small text that a panel is wide.
-const CHARACTERS: usize = 66;
+const CHARACTERS: usize = 82;
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 type Drawn<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
 /// Whether it is a line of Gossamer, or of a program on it.
-fn is_ours(name: &str) -> bool {
+pub(super) fn is_ours(name: &str) -> bool {
     ["gossamer", "hydra", "graph500"].iter().any(|ours| name.starts_with(ours))
 }
 
@@ -65,8 +65,10 @@ fn picture(figure: &Figure, recording: &Recording) -> Drawn<String> {
     let panels: Vec<_> = figure.panels.iter().enumerate().map(|(index, panel)| (panel, of(index))).collect();
     let panels: Vec<_> = panels.into_iter().filter(|(_, series)| !series.is_empty()).collect();
     let width = PANEL.0 * panels.len().max(1) as u32;
-    let notes = notes(recording, CHARACTERS * panels.len().max(1));
-    let lines = panels.iter().map(|(_, series)| series.len()).max().unwrap_or(0) as u32;
+    let names = coloured(&panels.iter().flat_map(|(_, series)| series.clone()).collect::<Vec<_>>());
+    let notes = notes(figure, recording, CHARACTERS * panels.len().max(1));
+    let columns = panels.len().max(1);
+    let lines = names.len().div_ceil(columns) as u32;
     let legend = TITLE + PANEL.1 + 6;
     let height = legend + LINE * (lines + notes.len() as u32 + 1);
     let mut text = String::new();
@@ -76,15 +78,15 @@ fn picture(figure: &Figure, recording: &Recording) -> Drawn<String> {
         let title = format!("{}. {}", figure.number, figure.title);
         root.draw(&Text::new(title, (14, 12), style(17)))?;
         for (place, (panel, series)) in panels.iter().enumerate() {
-            let left = PANEL.0 * place as u32;
-            let area = root.clone().shrink((left, TITLE), PANEL);
-            draw_panel(&area, panel, series)?;
-            for (row, (series, colour)) in coloured(series).into_iter().enumerate() {
-                let (x, y) = (left as i32 + 24, (legend + LINE * row as u32) as i32);
-                root.draw(&PathElement::new(vec![(x, y + 6), (x + 22, y + 6)], colour.stroke_width(2)))?;
-                root.draw(&Circle::new((x + 11, y + 6), 3, colour.filled()))?;
-                root.draw(&Text::new(series.name.clone(), (x + 30, y), style(12)))?;
-            }
+            let area = root.clone().shrink((PANEL.0 * place as u32, TITLE), PANEL);
+            draw_panel(&area, panel, series, &names)?;
+        }
+        for (place, (name, colour)) in names.iter().enumerate() {
+            let (column, row) = ((place % columns) as u32, (place / columns) as u32);
+            let (x, y) = ((PANEL.0 * column + 24) as i32, (legend + LINE * row) as i32);
+            root.draw(&PathElement::new(vec![(x, y + 6), (x + 22, y + 6)], colour.stroke_width(2)))?;
+            root.draw(&Circle::new((x + 11, y + 6), 3, colour.filled()))?;
+            root.draw(&Text::new((*name).to_owned(), (x + 30, y), style(12)))?;
         }
         for (row, note) in notes.iter().enumerate() {
             let y = legend + LINE * (lines + row as u32) + LINE / 2;
@@ -99,14 +101,20 @@ fn style(size: i32) -> TextStyle<'static> {
     TextStyle::from(("sans-serif", size).into_font()).color(&INK)
 }
 
-fn coloured<'a>(series: &[&'a Series]) -> Vec<(&'a Series, RGBColor)> {
+/// The names of these series, each once, with their colours.
+fn coloured<'a>(series: &[&'a Series]) -> Vec<(&'a str, RGBColor)> {
     let (mut ours, mut others) = (OURS.iter().cycle(), OTHERS.iter().cycle());
-    let colour = |name: &str| if is_ours(name) { ours.next() } else { others.next() };
-    let mut colour = colour;
-    series.iter().map(|series| (*series, colour(&series.name).copied().unwrap_or(INK))).collect()
+    let mut found: Vec<(&str, RGBColor)> = Vec::new();
+    for Series { name, .. } in series {
+        if !found.iter().any(|(known, _)| known == name) {
+            let colour = if is_ours(name) { ours.next() } else { others.next() };
+            found.push((name, colour.copied().unwrap_or(INK)));
+        }
+    }
+    found
 }
 
-fn draw_panel(area: &Area<'_>, panel: &Panel, series: &[&Series]) -> Drawn<()> {
+fn draw_panel(area: &Area<'_>, panel: &Panel, series: &[&Series], names: &[(&str, RGBColor)]) -> Drawn<()> {
     let is_drawn =
         |point: &Summary| [point.x, point.least, point.y, point.most].iter().all(|figure| *figure > 0.0);
     let summaries = |series: &Series| -> Vec<Summary> {
@@ -134,7 +142,8 @@ fn draw_panel(area: &Area<'_>, panel: &Panel, series: &[&Series]) -> Drawn<()> {
         .bold_line_style(FAINT)
         .axis_style(INK)
         .draw()?;
-    for (series, colour) in coloured(series) {
+    for series in series {
+        let colour = names.iter().find(|(name, _)| *name == series.name).map_or(INK, |(_, colour)| *colour);
         let summaries = summaries(series);
         let line = summaries.iter().map(|point| (point.x, point.y));
         let width = if is_ours(&series.name) { 2 } else { 1 };
@@ -151,11 +160,15 @@ fn draw_panel(area: &Area<'_>, panel: &Panel, series: &[&Series]) -> Drawn<()> {
 }
 
 /// What is to be said below a picture, in lines of so many characters.
-fn notes(recording: &Recording, characters: usize) -> Vec<String> {
-    let mut notes = vec![format!(
-        "Medians of {} rounds ({}), least to most; {} processors.",
-        recording.rounds, recording.effort, recording.machine.processors
-    )];
+fn notes(figure: &Figure, recording: &Recording, characters: usize) -> Vec<String> {
+    let Recording { rounds, effort, machine, .. } = recording;
+    let rounds = if *rounds == 1 {
+        "One round".to_owned()
+    } else {
+        format!("Medians of {rounds} rounds, with the least and the most")
+    };
+    let mut notes =
+        vec![format!("{rounds} ({effort}), on {} processors. {}", machine.processors, figure.note)];
     let all: Vec<Summary> =
         recording.series.iter().flat_map(|series| &series.points).map(|point| point.summary()).collect();
     let disturbed = all.iter().filter(|point| point.is_disturbed).count();
@@ -177,7 +190,7 @@ fn wrapped(text: &str, characters: usize) -> Vec<String> {
     for word in text.split_whitespace() {
         let line = lines.len() - 1;
         if !lines[line].is_empty() && lines[line].chars().count() + 1 + word.chars().count() > characters {
-            lines.push(format!("    {word}"));
+            lines.push(word.to_owned());
         } else if lines[line].is_empty() {
             lines[line].push_str(word);
         } else {
@@ -218,6 +231,6 @@ mod tests {
 
     #[test]
     fn long_notes_have_several_lines() {
-        assert_eq!(wrapped("one two three", 8), ["one two", "    three"]);
+        assert_eq!(wrapped("one two three", 8), ["one two", "three"]);
     }
 }

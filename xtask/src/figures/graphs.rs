@@ -1,12 +1,13 @@
 //! Figures 7 to 9: searches of graphs, by `graph500`, beside plain threads on the same graphs and the reference code of Graph500.
 
+use super::arguments::Effort;
 use super::catalogue::{BFS, MEMORY, PHASES, SSSP, UPDATES};
 use super::child::{Program, is_installed};
+use super::programs::Programs;
 use super::rounds::{Job, Reading, Rounds};
 use crate::failure::{Failure, Result};
-use crate::rdma_vm::programs::Program as Target;
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::thread::available_parallelism;
 
 const ALL: [u8; 3] = [7, 8, 9];
@@ -39,38 +40,35 @@ impl Kind {
     }
 }
 
-/// The programs, as far as there are any.
-struct Programs {
-    graph500: PathBuf,
-    launcher: PathBuf,
-    plain: Option<PathBuf>,
-    reference: Option<PathBuf>,
-}
-
 /// Measures what is wanted of them.
 ///
 /// # Errors
 /// A recording cannot be written.
-pub(super) fn measure(rounds: &mut Rounds<'_>, reference: Option<&Path>) -> Result<()> {
+pub(super) fn measure(rounds: &mut Rounds<'_>, programs: &Programs, reference: Option<&Path>) -> Result<()> {
     if !rounds.want(&ALL) {
         return Ok(());
     }
-    let Some(programs) = programs(rounds, reference) else { return Ok(()) };
-    let has = |kind: &Kind| match kind {
-        Kind::Threads => programs.plain.is_some(),
-        Kind::Reference => programs.reference.is_some(),
-        _ => true,
+    let why = match reference {
+        None => Some("its program is not given (--graph500-reference)"),
+        Some(_) if !is_installed("mpirun") => Some("mpirun is not installed"),
+        Some(_) => None,
     };
+    if let Some(why) = why {
+        rounds.miss(&[7, 8], REFERENCE, why);
+    }
+    let reference = reference.filter(|_| why.is_none());
     let (effort, interruption) = (rounds.effort, rounds.interruption);
     let mut jobs = Vec::new();
-    for kind in Kind::ALL.into_iter().filter(has) {
-        let programs = &programs;
-        let program = move |count, scale| programs.of(kind, count, scale, effort.roots, seconds(effort.name));
+    for kind in Kind::ALL {
+        if kind == Kind::Reference && reference.is_none() {
+            continue;
+        }
+        let search = move |count, scale| program(programs, reference, kind, (count, scale), &effort);
         for count in effort.workers {
             let name = format!("{}: {count}, scale {}", kind.name(), effort.scale);
             let figures: &[u8] = if kind == Kind::Nodes { &[7, 9] } else { &[7] };
             jobs.push(Job::new(name, figures, move || {
-                let found = Found::new(&program(*count, effort.scale).output(interruption)?);
+                let found = Found::new(&search(*count, effort.scale).output(interruption)?);
                 let mut readings = found.searches(7, kind, &count.to_string(), *count as f64)?;
                 if kind == Kind::Nodes {
                     readings.extend(found.breakdown(*count)?);
@@ -81,7 +79,7 @@ pub(super) fn measure(rounds: &mut Rounds<'_>, reference: Option<&Path>) -> Resu
         for scale in effort.scales.iter().filter(|_| kind != Kind::NodesOverTcp) {
             let name = format!("{}: 2, scale {scale}", kind.name());
             jobs.push(Job::new(name, &[8], move || {
-                let (text, memory) = program(2, *scale).output_and_memory(interruption)?;
+                let (text, memory) = search(2, *scale).output_and_memory(interruption)?;
                 let (label, vertices) = (format!("2^{scale}"), f64::from(1 << scale));
                 let mut readings = Found::new(&text).searches(8, kind, &label, vertices)?;
                 if let Some(bytes) = memory {
@@ -103,57 +101,44 @@ fn seconds(effort: &str) -> u64 {
     }
 }
 
-fn programs(rounds: &mut Rounds<'_>, reference: Option<&Path>) -> Option<Programs> {
-    let built = Target::FastBinary("graph500", "graph500")
-        .build(false)
-        .and_then(|graph500| Ok((graph500, Target::FastBinary("gossamer-cli", "gossamer").build(false)?)));
-    let (graph500, launcher) =
-        built.map_err(|failure| rounds.miss(&ALL, "graph500", &failure.to_string())).ok()?;
-    let plain = Target::WithFeatures("benches", "graph500_plain", "baselines,rpc").build(false);
-    let plain =
-        plain.map_err(|failure| rounds.miss(&[7, 8], Kind::Threads.name(), &failure.to_string())).ok();
-    let why = match reference {
-        None => Some("its program is not given (--graph500-reference)"),
-        Some(_) if !is_installed("mpirun") => Some("mpirun is not installed"),
-        Some(_) => None,
+/// What searches a graph of this scale, by so many workers, nodes, threads or ranks.
+fn program(
+    programs: &Programs,
+    reference: Option<&Path>,
+    kind: Kind,
+    (count, scale): (usize, u32),
+    effort: &Effort,
+) -> Program {
+    let words = |list: &[(&str, usize)]| -> Vec<String> {
+        list.iter().flat_map(|(name, value)| [(*name).to_owned(), value.to_string()]).collect()
     };
-    if let Some(why) = why {
-        rounds.miss(&[7, 8], REFERENCE, why);
-    }
-    let reference = reference.filter(|_| why.is_none()).map(Path::to_owned);
-    Some(Programs { graph500, launcher, plain, reference })
-}
-
-impl Programs {
-    fn of(&self, kind: Kind, count: usize, scale: u32, roots: usize, seconds: u64) -> Program {
-        let words = |list: &[(&str, usize)]| -> Vec<String> {
-            list.iter().flat_map(|(name, value)| [(*name).to_owned(), value.to_string()]).collect()
-        };
-        let scale = scale as usize;
-        let searches = words(&[("--scale", scale), ("--roots", roots)]);
-        // More of them than processors have to take turns.
-        let is_pinned = available_parallelism().is_ok_and(|processors| processors.get() >= count);
-        let ours = |program: Program, workers: usize| {
-            program.variable("GOSSAMER_THREADS", workers).variable("GOSSAMER_PIN", u8::from(is_pinned))
-        };
-        match (kind, &self.plain, &self.reference) {
-            (Kind::Threads, Some(plain), _) => {
-                Program::new(plain, seconds).arguments(searches).arguments(words(&[("--threads", count)]))
-            }
-            (Kind::Reference, _, Some(reference)) => Program::new("mpirun", seconds)
-                .arguments(["--allow-run-as-root", "--oversubscribe"])
-                .arguments(words(&[("-np", count)]))
-                .arguments([reference])
-                .arguments([scale.to_string()])
-                .variable("SKIP_VALIDATION", 1),
-            (Kind::Nodes | Kind::NodesOverTcp, ..) => {
-                let fabric = if kind == Kind::Nodes { "shm" } else { "tcp" };
-                let program = Program::new(&self.launcher, seconds).arguments(["run", "--local"]);
-                let program =
-                    program.arguments([count.to_string()]).arguments(["--"]).arguments([&self.graph500]);
-                ours(program.arguments(searches), 1).variable("GOSSAMER_FABRIC", fabric)
-            }
-            _ => ours(Program::new(&self.graph500, seconds).arguments(searches), count),
+    let seconds = seconds(effort.name);
+    let searches = words(&[("--scale", scale as usize), ("--roots", effort.roots)]);
+    // More of them than processors have to take turns.
+    let is_pinned = available_parallelism().is_ok_and(|processors| processors.get() >= count);
+    let ours = |program: Program, workers: usize| {
+        program.variable("GOSSAMER_THREADS", workers).variable("GOSSAMER_PIN", u8::from(is_pinned))
+    };
+    match (kind, reference) {
+        (Kind::Threads, _) => Program::new(&programs.graph500_plain, seconds)
+            .arguments(searches)
+            .arguments(words(&[("--threads", count)])),
+        (Kind::Reference, Some(reference)) => Program::new("mpirun", seconds)
+            .arguments(["--allow-run-as-root", "--oversubscribe"])
+            .arguments(words(&[("-np", count)]))
+            .arguments([reference])
+            .arguments([scale.to_string()])
+            .variable("SKIP_VALIDATION", 1),
+        (Kind::Nodes | Kind::NodesOverTcp, _) => {
+            let fabric = if kind == Kind::Nodes { "shm" } else { "tcp" };
+            let program = Program::new(&programs.gossamer, seconds)
+                .arguments(["run", "--local", &count.to_string(), "--"])
+                .arguments([&programs.graph500])
+                .arguments(searches);
+            ours(program, 1).variable("GOSSAMER_FABRIC", fabric)
+        }
+        (Kind::Workers | Kind::Reference, _) => {
+            ours(Program::new(&programs.graph500, seconds).arguments(searches), count)
         }
     }
 }
@@ -201,10 +186,10 @@ impl Found {
         let phases = [
             ("generation", "graph_generation"),
             ("construction", "construction_time"),
-            ("a breadth-first search", "bfs mean_time"),
-            ("its validation", "bfs mean_validate"),
-            ("a search of shortest paths", "sssp mean_time"),
-            ("its validation too", "sssp mean_validate"),
+            ("breadth-first search", "bfs mean_time"),
+            ("validation of it", "bfs mean_validate"),
+            ("shortest paths", "sssp mean_time"),
+            ("validation of them", "sssp mean_validate"),
         ];
         let phase = |(series, name): (&str, &str)| {
             Ok(reading(9, PHASES, &format!("graph500, {series}"), &label, x, self.figure(name)?))

@@ -11,6 +11,7 @@ mod interruption;
 mod machine;
 mod others;
 mod page;
+mod programs;
 mod queue_pairs;
 mod recording;
 mod requests;
@@ -22,12 +23,16 @@ use crate::failure::{Context, Failure, Result};
 use arguments::FiguresArguments;
 use catalogue::FIGURES;
 use interruption::Interruption;
+use programs::Programs;
 use recording::Recording;
 use rounds::Rounds;
 use std::fs;
 
 /// The exit status after Ctrl-C, as shells have it.
 const INTERRUPTED: u8 = 130;
+
+/// Figures that programs are built for.
+const PROGRAMS: [u8; 8] = [4, 5, 6, 7, 8, 9, 10, 11];
 
 /// Measures, draws, and writes tables. The exit status.
 pub(crate) fn run(arguments: &FiguresArguments) -> Result<u8> {
@@ -36,9 +41,12 @@ pub(crate) fn run(arguments: &FiguresArguments) -> Result<u8> {
     if !arguments.draw {
         let wanted = FIGURES.iter().map(|figure| figure.number).filter(|figure| arguments.wants(*figure));
         let mut rounds = Rounds::new(arguments.effort(), &interruption, &arguments.out, wanted);
-        requests::measure(&mut rounds)?;
-        graphs::measure(&mut rounds, arguments.graph500_reference.as_deref())?;
-        stores::measure(&mut rounds)?;
+        if rounds.want(&PROGRAMS) {
+            let programs = Programs::build()?;
+            requests::measure(&mut rounds, &programs)?;
+            graphs::measure(&mut rounds, &programs, arguments.graph500_reference.as_deref())?;
+            stores::measure(&mut rounds, &programs)?;
+        }
         queue_pairs::measure(&mut rounds)?;
     }
     let mut recordings = Vec::new();

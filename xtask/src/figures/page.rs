@@ -2,6 +2,7 @@
 
 use super::axis::short;
 use super::catalogue::{FIGURES, Figure, Panel};
+use super::drawing::is_ours;
 use super::recording::{Recording, Series, Summary};
 use crate::failure::{Context, Failure, Result};
 use crate::marked::generated;
@@ -60,7 +61,7 @@ fn tables(recording: &Recording) -> String {
     text
 }
 
-/// A line for each series; a column for each point that one of them has.
+/// A line for each series; a column for each point that one of them has. Then, where all have the same x, lines of ratios.
 fn table(text: &mut String, panel: &Panel, series: &[&Series]) {
     let mut labels: Vec<&str> = Vec::new();
     for point in series.iter().flat_map(|series| &series.points) {
@@ -82,9 +83,25 @@ fn table(text: &mut String, panel: &Panel, series: &[&Series]) {
     for series in series {
         let _ = write!(text, "| {} |", series.name);
         for label in &labels {
-            let point = series.points.iter().find(|point| point.label == *label);
+            let point = series.point(label);
             let _ =
                 write!(text, " {} |", point.map_or_else(String::new, |point| cell(&point.summary(), varies)));
+        }
+        text.push('\n');
+    }
+    if !varies {
+        ratios(text, series, &labels);
+    }
+}
+
+/// Ours divided by each of the others, where both were measured.
+fn ratios(text: &mut String, series: &[&Series], labels: &[&str]) {
+    let of = |ours: bool| series.iter().filter(move |series| is_ours(&series.name) == ours);
+    for (own, other) in of(true).flat_map(|own| of(false).map(move |other| (own, other))) {
+        let _ = write!(text, "| *{} : {}* |", own.name, other.name);
+        for label in labels {
+            let ratio = own.point(label).zip(other.point(label)).and_then(|(own, other)| own.ratio(other));
+            let _ = write!(text, " {} |", ratio.map_or_else(String::new, |ratio| format!("{ratio:.2}")));
         }
         text.push('\n');
     }
@@ -103,7 +120,8 @@ fn cell(summary: &Summary, varies: bool) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::recording::tests::recording;
+    use super::super::recording::Sample;
+    use super::super::recording::tests::{recording, sample};
     use super::*;
 
     #[test]
@@ -117,6 +135,23 @@ mod tests {
         );
         assert_eq!(with_tables(&once, &recording(4)).unwrap(), once);
         assert!(with_tables(&page, &recording(5)).is_err());
+    }
+
+    #[test]
+    fn where_all_have_the_same_x_ours_is_divided_by_the_others_round_by_round() {
+        let mut recording = Recording::new(8, "quick", Default::default());
+        for (name, round, y) in [
+            ("graph500", 1, 1.0),
+            ("plain", 1, 2.0),
+            ("graph500", 2, 30.0),
+            ("plain", 2, 40.0),
+            ("plain", 3, 9.0),
+        ] {
+            recording.add(0, name, "2^12", Sample { round, ..sample(4096.0, y, false) });
+        }
+        let text = tables(&recording);
+        assert!(text.lines().any(|line| line == "| *graph500 : plain* | 0.62 |"), "{text}");
+        assert!(text.contains("| graph500 | 15.5 (1 to 30) |"), "{text}");
     }
 
     #[test]

@@ -80,6 +80,21 @@ impl Point {
         let ends = (y.first().copied().unwrap_or(f64::NAN), y.last().copied().unwrap_or(f64::NAN));
         Summary { x: median(&x), y: median(&y), least: ends.0, most: ends.1, is_disturbed }
     }
+
+    /// The median over the rounds of what y is of another's: both were measured within minutes.
+    pub(crate) fn ratio(&self, other: &Self) -> Option<f64> {
+        let of_round = |round| other.samples.iter().find(|sample| sample.round == round);
+        let pairs = self.samples.iter().filter_map(|sample| Some((sample, of_round(sample.round)?)));
+        let mut ratios: Vec<f64> = pairs.map(|(own, other)| own.y / other.y).collect();
+        ratios.sort_by(f64::total_cmp);
+        (!ratios.is_empty()).then(|| median(&ratios))
+    }
+}
+
+impl Series {
+    pub(crate) fn point(&self, label: &str) -> Option<&Point> {
+        self.points.iter().find(|point| point.label == label)
+    }
 }
 
 /// A point as it is drawn.

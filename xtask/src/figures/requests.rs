@@ -2,11 +2,11 @@
 
 use super::catalogue::{SHARED_MEMORY, TCP};
 use super::child::{Program, is_installed};
+use super::programs::Programs;
 use super::rounds::{Job, Reading, Rounds};
 use crate::failure::{Failure, Result};
-use crate::rdma_vm::programs::Program as Target;
 use serde_json::Value;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 const ALL: [u8; 3] = [4, 5, 6];
 /// Where others are drawn: they are measured with one thread in each process.
@@ -38,26 +38,16 @@ const SECONDS: u64 = 120;
 ///
 /// # Errors
 /// A recording cannot be written.
-pub(super) fn measure(rounds: &mut Rounds<'_>) -> Result<()> {
+pub(super) fn measure(rounds: &mut Rounds<'_>, programs: &Programs) -> Result<()> {
     if !rounds.want(&ALL) {
         return Ok(());
     }
-    let built = Target::FastBinary("rpc_bench", "rpc_bench")
-        .build(false)
-        .and_then(|bench| Ok((bench, Target::FastBinary("gossamer-cli", "gossamer").build(false)?)));
-    let (bench, launcher) = match built {
-        Ok(built) => built,
-        Err(failure) => {
-            rounds.miss(&ALL, "gossamer", &failure.to_string());
-            return Ok(());
-        }
-    };
     let interruption = rounds.interruption;
     let time = rounds.effort.time.as_millis().to_string();
     let run = move |arguments: &[String], fabric: &str, workers: usize| {
-        let program = Program::new(&launcher, SECONDS)
+        let program = Program::new(&programs.gossamer, SECONDS)
             .arguments(["run", "--local", "2", "--"])
-            .arguments([&bench])
+            .arguments([&programs.rpc_bench])
             .arguments(["--json", "--millis", &time])
             .arguments(arguments);
         let program = program.variable("GOSSAMER_FABRIC", fabric).variable("GOSSAMER_THREADS", workers);
@@ -84,10 +74,7 @@ pub(super) fn measure(rounds: &mut Rounds<'_>) -> Result<()> {
         }
     }
     if rounds.want(&WITH_OTHERS) {
-        match Target::WithFeatures("benches", "table", "baselines,rpc").build(false) {
-            Ok(table) => jobs.extend(others(rounds, table)),
-            Err(failure) => rounds.miss(&WITH_OTHERS, "what others make of it", &failure.to_string()),
-        }
+        jobs.extend(others(rounds, &programs.table));
     }
     rounds.run(jobs)
 }
@@ -138,7 +125,7 @@ fn open(figure: u8, panel: usize, rows: &[Value]) -> Vec<Reading> {
     readings
 }
 
-fn others<'a>(rounds: &mut Rounds<'a>, table: PathBuf) -> Vec<Job<'a>> {
+fn others<'a>(rounds: &mut Rounds<'a>, table: &Path) -> Vec<Job<'a>> {
     let (interruption, time) = (rounds.interruption, rounds.effort.time.as_millis().to_string());
     let mut jobs = Vec::new();
     for (name, contender, fabrics, needs) in OTHERS {
@@ -149,7 +136,7 @@ fn others<'a>(rounds: &mut Rounds<'a>, table: PathBuf) -> Vec<Job<'a>> {
         for (panel, fabric) in FABRICS.into_iter().filter(|(_, fabric)| fabrics.contains(fabric)) {
             let depths = if name == "UCX" { &IN_FLIGHT[..1] } else { &IN_FLIGHT[..] };
             for (depth, kind) in depths.iter().copied() {
-                let program = contender_of(&table, &format!("{fabric}-{kind}"), contender, &time);
+                let program = contender_of(table, &format!("{fabric}-{kind}"), contender, &time);
                 jobs.push(Job::new(
                     format!("{name} over {fabric}, in flight: {depth}"),
                     &WITH_OTHERS,

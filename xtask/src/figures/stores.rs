@@ -3,12 +3,11 @@
 use super::catalogue::{OWN_CLIENT, PROCESSOR_TIME, REDIS_BENCHMARK};
 use super::child::{Program, Running, is_installed};
 use super::client::{Client, KEYS, Protocol};
+use super::programs::Programs;
 use super::rounds::{Job, Reading, Rounds};
 use crate::failure::{Context, Failure, Result};
-use crate::rdma_vm::programs::Program as Target;
 use rustix::thread::{CpuSet, sched_setaffinity};
 use std::net::{Ipv4Addr, TcpListener};
-use std::path::{Path, PathBuf};
 use std::thread::available_parallelism;
 use std::time::Duration;
 
@@ -60,36 +59,20 @@ impl Store {
     }
 }
 
-/// hydra, and what starts several nodes of it.
-struct Ours {
-    hydra: PathBuf,
-    launcher: PathBuf,
-}
-
 /// Measures what is wanted of them.
 ///
 /// # Errors
 /// A recording cannot be written.
-pub(super) fn measure(rounds: &mut Rounds<'_>) -> Result<()> {
+pub(super) fn measure(rounds: &mut Rounds<'_>, programs: &Programs) -> Result<()> {
     if !rounds.want(&BOTH) {
         return Ok(());
     }
-    let built = Target::FastBinary("hydra", "hydra").build(false).and_then(|hydra| {
-        Ok(Ours { hydra, launcher: Target::FastBinary("gossamer-cli", "gossamer").build(false)? })
-    });
-    let ours = match built {
-        Ok(built) => built,
-        Err(failure) => {
-            rounds.miss(&BOTH, "hydra", &failure.to_string());
-            return Ok(());
-        }
-    };
     let stores: Vec<Store> = Store::ALL.into_iter().filter(|store| is_here(rounds, *store)).collect();
     let has_benchmark = is_installed("redis-benchmark");
     if !has_benchmark {
         rounds.miss(&[10], "redis-benchmark", "it is not installed");
     }
-    let (effort, interruption, ours) = (rounds.effort, rounds.interruption, &ours);
+    let (effort, interruption) = (rounds.effort, rounds.interruption);
     let time = effort.time * 5;
     let mut jobs = Vec::new();
     for pipeline in PIPELINES {
@@ -98,7 +81,7 @@ pub(super) fn measure(rounds: &mut Rounds<'_>) -> Result<()> {
             for workers in workers {
                 let name = format!("{}, workers: {workers}, pipeline {pipeline}", store.name());
                 jobs.push(Job::new(name, &[10], move || {
-                    let server = Served::start(*store, ours, *workers)?;
+                    let server = Served::start(*store, programs, *workers)?;
                     let of = |panel, y| reading(10, panel, &server.name(), pipeline, y);
                     let mut readings = Vec::new();
                     if has_benchmark && *store != Store::Memcached {
@@ -119,7 +102,7 @@ pub(super) fn measure(rounds: &mut Rounds<'_>) -> Result<()> {
     for servers in effort.workers {
         for store in &stores {
             jobs.push(Job::new(format!("{}, servers: {servers}", store.name()), &[11], move || {
-                let rate = several(*store, ours, *servers, time)?;
+                let rate = several(*store, programs, *servers, time)?;
                 let name = if *store == Store::Hydra {
                     "hydra, nodes of one worker that serve any key".to_owned()
                 } else {
@@ -151,11 +134,11 @@ fn free_port() -> Result<u16> {
 }
 
 /// The command of one server, which keeps nothing on disk.
-fn program(store: Store, ours: &Ours, workers: usize, port: u16) -> Program {
+fn program(store: Store, programs: &Programs, workers: usize, port: u16) -> Program {
     let (port, workers) = (port.to_string(), workers.to_string());
     let redis = ["--port", &port, "--save", "", "--appendonly", "no", "--bind", "127.0.0.1"];
     match store {
-        Store::Hydra => Program::new(&ours.hydra, SECONDS)
+        Store::Hydra => Program::new(&programs.hydra, SECONDS)
             .arguments(["--port", &port, "--threads", &workers])
             .variable("GOSSAMER_PIN", 0),
         Store::Redis => Program::new("redis-server", SECONDS).arguments(redis),
@@ -184,9 +167,9 @@ struct Served {
 }
 
 impl Served {
-    fn start(store: Store, ours: &Ours, workers: usize) -> Result<Self> {
+    fn start(store: Store, programs: &Programs, workers: usize) -> Result<Self> {
         let port = free_port()?;
-        let program = program(store, ours, workers, port);
+        let program = program(store, programs, workers, port);
         let program = if workers == 1 { program.pinned(SERVER) } else { program };
         let mut running = program.start()?;
         running.await_port(port)?;
@@ -248,32 +231,34 @@ fn rate(
 }
 
 /// So many servers, and one client for all.
-fn several(store: Store, ours: &Ours, servers: usize, time: Duration) -> Result<f64> {
+fn several(store: Store, programs: &Programs, servers: usize, time: Duration) -> Result<f64> {
     let mut running = Vec::new();
     let mut ports = Vec::new();
     // All nodes of hydra listen at one port.
-    let programs = if store == Store::Hydra { 1 } else { servers };
-    for _ in 0..programs {
+    let started = if store == Store::Hydra { 1 } else { servers };
+    for _ in 0..started {
         let port = free_port()?;
-        let program =
-            if store == Store::Hydra { nodes(ours, servers, port) } else { program(store, ours, 1, port) };
-        let mut started = program.start()?;
-        started.await_port(port)?;
-        running.push(started);
+        let program = if store == Store::Hydra {
+            nodes(programs, servers, port)
+        } else {
+            program(store, programs, 1, port)
+        };
+        let mut server = program.start()?;
+        server.await_port(port)?;
+        running.push(server);
         ports.push(port);
     }
-    Client::connect(store.protocol(), &ports, programs)
+    Client::connect(store.protocol(), &ports, started)
         .and_then(|mut client| client.fill())
         .context(format!("{} cannot be filled", store.name()))?;
     rate(store.protocol(), &ports, CLIENTS_OF_ALL, AT_ONCE, time, None)
 }
 
-fn nodes(ours: &Ours, count: usize, port: u16) -> Program {
+fn nodes(programs: &Programs, count: usize, port: u16) -> Program {
     let words = ["run", "--local", &count.to_string(), "--"].map(str::to_owned);
-    let server: &Path = &ours.hydra;
-    Program::new(&ours.launcher, SECONDS)
+    Program::new(&programs.gossamer, SECONDS)
         .arguments(words)
-        .arguments([server])
+        .arguments([&programs.hydra])
         .arguments(["--threads", "1", "--port", &port.to_string()])
         .variable("GOSSAMER_PIN", 0)
 }
