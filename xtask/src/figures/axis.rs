@@ -106,7 +106,7 @@ impl ValueFormatter<f64> for Axis {
     }
 }
 
-/// A figure with two or three digits, and `k`, `M` or `G` for thousands and more.
+/// A figure with three digits that mean something, and `k`, `M` or `G` for thousands and more.
 pub(super) fn short(figure: f64) -> String {
     let (scaled, unit) = match figure.abs() {
         size if size >= 999.5e6 => (figure / 1e9, "G"),
@@ -118,7 +118,7 @@ pub(super) fn short(figure: f64) -> String {
         size if size == 0.0 || size >= 99.5 => 0,
         size if size >= 9.95 => 1,
         size if size >= 0.995 => 2,
-        size => (1.0 - size.log10().floor()).max(0.0) as usize,
+        size => (2.0 - size.log10().floor()).max(0.0) as usize,
     };
     let text = format!("{scaled:.digits$}");
     let text = if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
@@ -132,10 +132,10 @@ mod tests {
     #[test]
     fn figures_are_short() {
         let written =
-            [0.0, 1.0, 0.001_25, 0.05, 9.123, 55.55, 1024.0, 9999.0, 65_536.0, 1.5e6, 2e9].map(short);
+            [0.0, 1.0, 0.001_254, 0.05, 9.123, 55.55, 1024.0, 9999.0, 65_536.0, 1.5e6, 2e9].map(short);
         assert_eq!(
             written,
-            ["0", "1", "0.0013", "0.05", "9.12", "55.5", "1024", "10k", "65.5k", "1.5M", "2G"]
+            ["0", "1", "0.00125", "0.05", "9.12", "55.5", "1024", "10k", "65.5k", "1.5M", "2G"]
         );
     }
 

@@ -35,12 +35,9 @@ fn with_tables(page: &str, recording: &Recording) -> std::result::Result<String,
 }
 
 fn tables(recording: &Recording) -> String {
-    let mut text = format!(
-        "Measured on {} (`{}`, {} rounds).\n",
-        recording.machine.description(),
-        recording.effort,
-        recording.rounds
-    );
+    let Recording { machine, effort, rounds, .. } = recording;
+    let rounds = if *rounds == 1 { "one round".to_owned() } else { format!("{rounds} rounds") };
+    let mut text = format!("Measured on {} (`{effort}`, {rounds}).\n", machine.description());
     let figure = FIGURES.iter().find(|figure| figure.number == recording.figure);
     let panels = figure.map_or(&[][..], |Figure { panels, .. }| panels);
     for (index, panel) in panels.iter().enumerate() {

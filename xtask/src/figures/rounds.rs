@@ -61,9 +61,9 @@ impl<'a> Rounds<'a> {
         Self { effort, interruption, folder, recordings }
     }
 
-    /// Whether one of these is wanted.
+    /// Whether one of these is wanted, and nobody wants an end.
     pub(super) fn want(&self, figures: &[u8]) -> bool {
-        figures.iter().any(|figure| self.recordings.contains_key(figure))
+        !self.interruption.has_come() && figures.iter().any(|figure| self.recordings.contains_key(figure))
     }
 
     /// Notes for figures that something cannot be measured.
@@ -76,7 +76,7 @@ impl<'a> Rounds<'a> {
         }
     }
 
-    /// Makes each measurement once in a round.
+    /// Makes each measurement once in a round. Figures that none of them is for are left alone.
     ///
     /// # Errors
     /// A recording cannot be written.
@@ -85,11 +85,7 @@ impl<'a> Rounds<'a> {
             jobs.into_iter().filter(|job| self.want(&job.figures)).map(|job| (job, 0)).collect();
         for round in 1..=self.effort.rounds {
             for (job, failures) in &mut jobs {
-                if self.interruption.has_come() {
-                    self.recordings.values_mut().for_each(|recording| recording.interrupted = true);
-                    break;
-                }
-                if *failures == FAILURES {
+                if self.interruption.has_come() || *failures == FAILURES {
                     continue;
                 }
                 eprintln!("round {round} of {}: {}", self.effort.rounds, job.name);
@@ -104,7 +100,12 @@ impl<'a> Rounds<'a> {
                 self.save(&job.figures)?;
             }
         }
-        let figures: Vec<u8> = self.recordings.keys().copied().collect();
+        let figures: Vec<u8> = jobs.iter().flat_map(|(job, _)| job.figures.clone()).collect();
+        for figure in &figures {
+            if let Some(recording) = self.recordings.get_mut(figure) {
+                recording.interrupted = self.interruption.has_come();
+            }
+        }
         self.save(&figures)
     }
 
@@ -185,8 +186,7 @@ mod tests {
         assert_eq!(y, [1.0, 2.0, 3.0]);
         assert_eq!((found.missing.len(), found.rounds), (1, 3));
         assert_eq!(found.missing[0].why, "out of order");
-        assert_eq!(Recording::load(&folder, 5).unwrap().unwrap().series, []);
-        assert_eq!(Recording::load(&folder, 6).unwrap(), None);
+        assert_eq!([5, 6].map(|figure| Recording::load(&folder, figure).unwrap()), [None, None]);
         std::fs::remove_dir_all(&folder).unwrap();
     }
 }
