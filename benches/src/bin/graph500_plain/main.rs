@@ -6,6 +6,7 @@ mod edges;
 #[expect(dead_code, reason = "edges are made one by one")]
 #[path = "../../../../examples/graph500/src/kronecker.rs"]
 mod kronecker;
+#[expect(dead_code, reason = "rows are made in place")]
 #[path = "../graphs/plain.rs"]
 mod plain;
 #[path = "../../../../examples/graph500/src/random.rs"]
@@ -52,25 +53,44 @@ fn timed<R>(work: impl FnOnce() -> R) -> (R, f64) {
     (result, begun.elapsed().as_secs_f64())
 }
 
-/// Rows behind each other, and how many ends of edges of the input each vertex has. The list is used up.
+/// Rows behind each other, and how many ends of edges of the input each vertex has. It needs no more memory than the list of edges, which is
+/// used up, and the rows.
 fn construct(edges: Vec<edges::Edge>, vertices: usize) -> (plain::Rows, Vec<u32>) {
     let mut ends = vec![0; vertices];
-    let mut rows: Vec<Vec<(u32, f32)>> = vec![Vec::new(); vertices];
-    for edge in edges {
-        let [from, to] = [edge.from, edge.to].map(|vertex| vertex as usize);
-        ends[from] += 1;
-        ends[to] += 1;
-        if from != to {
-            rows[from].push((edge.to, edge.weight));
-            rows[to].push((edge.from, edge.weight));
+    let mut starts = vec![0; vertices + 1];
+    for edge in &edges {
+        for vertex in [edge.from, edge.to] {
+            ends[vertex as usize] += 1;
+            starts[vertex as usize + 1] += usize::from(edge.from != edge.to);
         }
     }
-    for row in &mut rows {
-        row.sort_unstable_by(|one, other| one.0.cmp(&other.0).then(one.1.total_cmp(&other.1)));
-        row.dedup_by_key(|(to, _)| *to);
-        row.shrink_to_fit();
+    (0..vertices).for_each(|vertex| starts[vertex + 1] += starts[vertex]);
+    let (mut to, mut lengths) = (vec![0; starts[vertices]], vec![0.0; starts[vertices]]);
+    let mut next = starts.clone();
+    for edge in edges.into_iter().filter(|edge| edge.from != edge.to) {
+        for (from, neighbour) in [(edge.from, edge.to), (edge.to, edge.from)] {
+            let place = &mut next[from as usize];
+            (to[*place], lengths[*place]) = (neighbour, edge.weight);
+            *place += 1;
+        }
     }
-    (plain::Rows::new(&rows), ends)
+    // Of several edges to one neighbour only the lightest stays, and rows move together.
+    let (mut row, mut kept) = (Vec::new(), 0);
+    for vertex in 0..vertices {
+        let places = starts[vertex]..next[vertex];
+        row.extend(places.map(|place| (to[place], lengths[place])));
+        row.sort_unstable_by(|one: &(u32, f32), other| one.0.cmp(&other.0).then(one.1.total_cmp(&other.1)));
+        row.dedup_by_key(|(neighbour, _)| *neighbour);
+        starts[vertex] = kept;
+        for (neighbour, length) in row.drain(..) {
+            (to[kept], lengths[kept]) = (neighbour, length);
+            kept += 1;
+        }
+    }
+    starts[vertices] = kept;
+    to.truncate(kept);
+    lengths.truncate(kept);
+    (plain::Rows { starts, to, lengths }, ends)
 }
 
 /// As `graph500` chooses them.

@@ -12,9 +12,10 @@ const CHUNK: usize = 64;
 
 /// The edges of all vertices, row by row.
 pub struct Rows {
-    starts: Vec<usize>,
-    to: Vec<u32>,
-    lengths: Vec<f32>,
+    /// Where each row begins, and where the last one ends.
+    pub starts: Vec<usize>,
+    pub to: Vec<u32>,
+    pub lengths: Vec<f32>,
 }
 
 impl Rows {
