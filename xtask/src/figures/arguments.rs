@@ -73,6 +73,7 @@ pub(crate) struct Effort {
     pub(crate) scale: u32,
     /// Vertices that are searched from.
     pub(crate) roots: usize,
+    /// Whether a virtual machine with RDMA is made, which is downloaded at first.
     pub(crate) in_virtual_machine: bool,
 }
 
@@ -99,7 +100,7 @@ impl Effort {
         scales: &[12, 14, 16],
         scale: 15,
         roots: 4,
-        in_virtual_machine: false,
+        in_virtual_machine: true,
     };
     const FULL: Self = Self {
         name: "full",
