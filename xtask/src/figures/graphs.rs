@@ -187,9 +187,9 @@ impl Found {
             ("generation", "graph_generation"),
             ("construction", "construction_time"),
             ("breadth-first search", "bfs mean_time"),
-            ("validation of it", "bfs mean_validate"),
+            ("validation of a breadth-first search", "bfs mean_validate"),
             ("shortest paths", "sssp mean_time"),
-            ("validation of them", "sssp mean_validate"),
+            ("validation of shortest paths", "sssp mean_validate"),
         ];
         let phase = |(series, name): (&str, &str)| {
             Ok(reading(9, PHASES, &format!("graph500, {series}"), &label, x, self.figure(name)?))
