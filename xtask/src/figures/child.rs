@@ -93,6 +93,18 @@ fn reader(mut pipe: impl Read + Send + 'static) -> JoinHandle<String> {
     })
 }
 
+/// What was read. Nothing if somebody else still has the pipe although the program has ended.
+fn read(reader: JoinHandle<String>) -> Option<String> {
+    let begun = Instant::now();
+    while !reader.is_finished() {
+        if begun.elapsed() > GRACE {
+            return None;
+        }
+        sleep(LOOK);
+    }
+    reader.join().ok()
+}
+
 /// A program that runs. It is ended when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Running {
@@ -119,11 +131,9 @@ impl Running {
             }
             sleep(LOOK);
         };
-        let [output, errors] = self.texts.each_mut().map(|text| {
-            let text = text.take().map(JoinHandle::join);
-            text.and_then(std::result::Result::ok).unwrap_or_default()
-        });
-        if status.success() { Ok(output) } else { Err(self.failure(status, &errors)) }
+        let [output, errors] = self.texts.each_mut().map(|text| text.take().and_then(read));
+        let output = output.ok_or_else(|| Failure::new(format!("{}: its output has no end", self.name)))?;
+        if status.success() { Ok(output) } else { Err(self.failure(status, &errors.unwrap_or_default())) }
     }
 
     fn failure(&self, status: ExitStatus, errors: &str) -> Failure {
