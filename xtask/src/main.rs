@@ -1,6 +1,8 @@
 //! Tasks of this workspace that Cargo does not know, as `cargo xtask`.
 
 mod failure;
+mod figures;
+mod marked;
 mod rdma_vm;
 
 use clap::{Parser, Subcommand};
@@ -19,11 +21,15 @@ enum Task {
     /// Run commands and tests in a virtual machine with RDMA over Ethernet in software (rdma_rxe)
     #[command(subcommand)]
     RdmaVm(rdma_vm::arguments::Action),
+    Figures(figures::arguments::FiguresArguments),
 }
 
 fn main() -> ExitCode {
-    let Task::RdmaVm(action) = Arguments::parse().task;
-    match rdma_vm::run(&action) {
+    let done = match &Arguments::parse().task {
+        Task::RdmaVm(action) => rdma_vm::run(action),
+        Task::Figures(arguments) => figures::run(arguments),
+    };
+    match done {
         Ok(status) => ExitCode::from(status),
         Err(failure) => {
             eprintln!("\n!!! {failure} !!!\n");

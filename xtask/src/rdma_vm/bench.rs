@@ -1,11 +1,11 @@
 //! The bench of RDMA in the machine: what it prints goes into a page.
 
 use crate::failure::{Context, Failure, Result};
+use crate::marked::generated;
 use crate::rdma_vm::arguments::BenchArguments;
 use crate::rdma_vm::programs::Program;
 use std::fs;
 use std::io::{BufRead, BufReader};
-use std::ops::Range;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -61,27 +61,8 @@ fn replace(page: &Path, said: &str) -> Result<()> {
     let text = fs::read_to_string(page).at(page)?;
     let marks = |text: &str| {
         let missing = || Failure::new(format!("there are no tables between `{BEGIN}` and `{END}`"));
-        generated(text).ok_or_else(missing)
+        generated(text, BEGIN, END).ok_or_else(missing)
     };
     let (old, new) = (marks(&text)?, marks(said)?);
     fs::write(page, format!("{}{}{}", &text[..old.start], &said[new], &text[old.end..])).at(page)
-}
-
-/// The part of a text with the marks and what is between them.
-fn generated(text: &str) -> Option<Range<usize>> {
-    let (begin, end) = (text.find(BEGIN)?, text.find(END)?);
-    (begin < end).then_some(begin..end + END.len())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_generated_is_found_between_its_marks() {
-        let text = format!("before\n{BEGIN}\ntables\n{END}\nafter\n");
-        assert_eq!(&text[generated(&text).unwrap_or_default()], format!("{BEGIN}\ntables\n{END}"));
-        assert_eq!(generated(&format!("{END}{BEGIN}")), None);
-        assert_eq!(generated(BEGIN), None);
-    }
 }

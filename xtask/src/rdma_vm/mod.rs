@@ -9,7 +9,7 @@ mod job;
 mod kernel;
 mod loader;
 mod packages;
-mod programs;
+pub(crate) mod programs;
 mod scenario;
 mod session;
 

@@ -69,9 +69,11 @@ impl Program {
             return Err(Failure::new(format!("cargo cannot build {} (see above)", self.name())));
         }
         let messages = String::from_utf8_lossy(&built.stdout).into_owned();
-        let is_test = !matches!(self, Self::Binary(..) | Self::FastBinary(..));
-        let executable = messages.lines().find_map(|line| executable(line, name, is_test));
-        executable.ok_or_else(|| Failure::new(format!("cargo has built no {}", self.name())))
+        let is_test = matches!(self, Self::LibraryTests(_) | Self::Tests(..));
+        let executable = executables(&messages, is_test).find(|(target, _)| target == name);
+        executable
+            .map(|(_, path)| path)
+            .ok_or_else(|| Failure::new(format!("cargo has built no {}", self.name())))
     }
 }
 
@@ -89,13 +91,15 @@ pub(crate) fn build(scenarios: &[&Scenario], workspace: bool) -> Result<Programs
     Ok(programs)
 }
 
-/// Where an executable is, if a message of Cargo is about the one of this target, or about its tests.
-fn executable(message: &str, name: &str, is_test: bool) -> Option<PathBuf> {
-    let message: Value = serde_json::from_str(message).ok()?;
-    let (target, profile) = (message.get("target")?, message.get("profile")?);
-    let is_it = target.get("name")?.as_str()? == name && profile.get("test")?.as_bool()? == is_test;
-    let path = is_it.then(|| message.get("executable"))??.as_str()?;
-    Some(path.into())
+/// Targets with their executables among the messages of Cargo: those of tests, or the others.
+pub(crate) fn executables(messages: &str, are_tests: bool) -> impl Iterator<Item = (String, PathBuf)> {
+    messages.lines().filter_map(move |message| {
+        let message: Value = serde_json::from_str(message).ok()?;
+        let is_it = message.get("profile")?.get("test")?.as_bool()? == are_tests;
+        let name = message.get("target")?.get("name")?.as_str()?.to_owned();
+        let path = is_it.then(|| message.get("executable"))??.as_str()?;
+        Some((name, path.into()))
+    })
 }
 
 #[cfg(test)]
@@ -107,17 +111,14 @@ mod tests {
         let message = |test: bool, executable: &str| {
             format!(r#"{{"target":{{"name":"a"}},"profile":{{"test":{test}}},"executable":{executable}}}"#)
         };
-        let (tests, binary) = (message(true, "\"/t/a-1\""), message(false, "\"/t/a\""));
-        assert_eq!(executable(&tests, "a", true), Some("/t/a-1".into()));
-        assert_eq!(executable(&binary, "a", false), Some("/t/a".into()));
-        let library = message(false, "null");
-        for (other, name, is_test) in [
-            (&tests, "a", false),
-            (&tests, "b", true),
-            (&library, "a", false),
-            (&"no message".to_owned(), "a", true),
-        ] {
-            assert_eq!(executable(other, name, is_test), None);
-        }
+        let messages = [
+            message(true, "\"/t/a-1\""),
+            message(false, "null"),
+            "no message".to_owned(),
+            message(false, "\"/t/a\""),
+        ];
+        let found = |are_tests| executables(&messages.join("\n"), are_tests).collect::<Vec<_>>();
+        assert_eq!(found(true), [("a".to_owned(), "/t/a-1".into())]);
+        assert_eq!(found(false), [("a".to_owned(), "/t/a".into())]);
     }
 }

@@ -6,15 +6,16 @@ use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::yield_now;
 
-const NONE: u32 = u32::MAX;
+pub const NONE: u32 = u32::MAX;
 /// Vertices that a thread takes at a time.
 const CHUNK: usize = 64;
 
 /// The edges of all vertices, row by row.
 pub struct Rows {
-    starts: Vec<usize>,
-    to: Vec<u32>,
-    lengths: Vec<f32>,
+    /// Where each row begins, and where the last one ends.
+    pub starts: Vec<usize>,
+    pub to: Vec<u32>,
+    pub lengths: Vec<f32>,
 }
 
 impl Rows {
@@ -36,7 +37,7 @@ impl Rows {
         self.starts.len() - 1
     }
 
-    fn row(&self, vertex: u32) -> std::ops::Range<usize> {
+    pub fn row(&self, vertex: u32) -> std::ops::Range<usize> {
         self.starts[vertex as usize]..self.starts[vertex as usize + 1]
     }
 }

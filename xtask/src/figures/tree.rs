@@ -1,0 +1,70 @@
+//! What a process and its children have taken, as the kernel tells it. Of processes that have ended meanwhile nothing is known.
+
+use super::others::fields;
+use std::fs;
+use std::time::Duration;
+
+/// The most memory that each of them had, together. Memory that several share counts once for each.
+pub(crate) fn memory(process: u32) -> u64 {
+    let of = |process| {
+        let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
+        most_memory(&status).unwrap_or(0)
+    };
+    all(process).into_iter().map(of).sum()
+}
+
+/// User and system time.
+pub(crate) fn processor_time(process: u32) -> Duration {
+    let of = |process| {
+        let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+        fields(&stat).and_then(|fields| Some(fields.get(11..13)?.iter().sum::<u64>())).unwrap_or(0)
+    };
+    Duration::from_millis(all(process).into_iter().map(of).sum::<u64>() * 10)
+}
+
+/// A process, its children, theirs, and so on.
+fn all(process: u32) -> Vec<u32> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let numbers = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    let parents: Vec<(u32, u64)> = numbers
+        .filter_map(|number| {
+            let stat = fs::read_to_string(format!("/proc/{number}/stat")).ok()?;
+            Some((number, *fields(&stat)?.get(1)?))
+        })
+        .collect();
+    descendants(process, &parents)
+}
+
+/// Of processes with their parents.
+fn descendants(process: u32, parents: &[(u32, u64)]) -> Vec<u32> {
+    let mut found = vec![process];
+    let mut next = 0;
+    while let Some(parent) = found.get(next).copied().map(u64::from) {
+        found.extend(parents.iter().filter(|(_, of)| *of == parent).map(|(number, _)| *number));
+        next += 1;
+    }
+    found
+}
+
+/// From `/proc/PID/status`, in bytes.
+fn most_memory(status: &str) -> Option<u64> {
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    line.trim().strip_suffix(" kB")?.parse::<u64>().ok().map(|kilobytes| kilobytes * 1024)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn grandchildren_belong_to_a_process() {
+        let parents = [(1, 0), (5, 1), (7, 5), (8, 7), (9, 1), (10, 5)];
+        assert_eq!(descendants(5, &parents), [5, 7, 10, 8]);
+    }
+
+    #[test]
+    fn the_most_memory_is_found_in_a_status() {
+        assert_eq!(most_memory("Name:\tsh\nVmPeak:\t  20 kB\nVmHWM:\t    12 kB\n"), Some(12 * 1024));
+        assert_eq!(most_memory("Name:\tsh\n"), None);
+    }
+}
