@@ -9,6 +9,7 @@
 //! | [`values`] | values of options, as users write them |
 //! | [`terminal`] | standard input and output |
 //! | [`secure`] | encrypted connections between those who know a key |
+//! | [`metrics`] | what nodes count, at one address |
 //! | [`node`] | the nodes of one machine |
 //! | [`rack`] | the machines of a rack, and what is said to their daemons |
 //! | [`program`] | the program that is shipped |
@@ -23,6 +24,7 @@ pub mod daemon;
 pub mod exit;
 pub mod files;
 pub mod launcher;
+pub mod metrics;
 pub mod node;
 pub mod program;
 pub mod query;

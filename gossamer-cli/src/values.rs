@@ -1,5 +1,6 @@
 //! Values of options, as users write them: for whichever room has the option.
 
+use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
 /// The least memory of a node: not even a shell starts with less.
@@ -17,6 +18,15 @@ pub fn duration(text: &str) -> Result<Duration, String> {
         true => Err("is no time at all".into()),
         false => Ok(duration),
     }
+}
+
+/// `9400`, a port of this machine alone, or `address:port`.
+///
+/// # Errors
+/// If it is neither.
+pub fn address(text: &str) -> Result<SocketAddr, String> {
+    let alone = || text.parse().map(|port: u16| SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
+    text.parse().or_else(|_| alone()).map_err(|_| "is neither a port nor address:port".into())
 }
 
 /// `512M`, `4G`: bytes, where units are powers of 1024.

@@ -39,6 +39,7 @@
 //! - [`unblock`] is for calls that block.
 //! - [`net`] has sockets for fibers, [`io`] moves bytes between them and files.
 //! - [`stream`] has streams that are written and read as memory.
+//! - [`metrics`](mod@metrics) has what workers count, and counters of the program's own.
 //!
 //! # What may block
 //! Fibers may, in calls of this crate: `apply`, `join`, `wait`, [`sleep`], sockets of [`net`]. Delegated closures and
@@ -78,11 +79,13 @@ pub mod glossary {}
 mod atomic;
 mod blocking;
 pub mod collections;
+mod counters;
 mod fabric;
 #[doc(hidden)]
 pub mod inspect;
 mod kernel;
 mod lane;
+pub mod metrics;
 pub mod net;
 pub mod rack;
 mod runtime;
@@ -100,6 +103,7 @@ pub use blocking::{Unblocked, unblock, unblock_async};
 pub use fabric::choice::FabricChoice;
 pub use kernel::{fs, io, process, signal};
 pub use lane::error::{DelegationError, Reason};
+pub use metrics::metrics;
 #[cfg(fuzzing)]
 #[doc(hidden)]
 pub use rack::fuzzing;

@@ -5,6 +5,7 @@ pub(crate) mod embedded;
 use crate::blocking::pool;
 use crate::inspect::watcher::Watching;
 use crate::lane::catch;
+use crate::metrics::server::MetricsServer;
 use crate::structures::inline_closure::InlineClosure;
 use crate::sys::fibers::job::{Job, NotStarted};
 use crate::sys::signals::fault_handler;
@@ -127,6 +128,8 @@ impl Placement {
 pub(crate) struct NodeThreads {
     shared: Arc<Shared>,
     threads: Vec<JoinHandle<()>>,
+    /// Until the workers end.
+    metrics: Option<MetricsServer>,
     _watching: Watching,
 }
 
@@ -162,7 +165,8 @@ impl NodeThreads {
         last_words::install(&shared);
         let first = shared.first;
         let watching = Watching::begin().map_err(system("starting the thread that watches the workers"))?;
-        let mut runtime = Self { shared, threads: Vec::with_capacity(count), _watching: watching };
+        let metrics = MetricsServer::start(&shared).map_err(|error| StartError::Config(error.to_string()))?;
+        let mut runtime = Self { shared, threads: Vec::with_capacity(count), metrics, _watching: watching };
         for (index, poll) in polls.into_iter().enumerate() {
             let processor = placement.processors.as_ref().map(|some| some[index % some.len()]);
             let thread = runtime.spawn_worker(first + index, poll, processor);
@@ -240,7 +244,8 @@ impl NodeThreads {
     }
 
     /// Ends the workers, which have nothing left to do, and joins them.
-    pub(crate) fn leave(self) {
+    pub(crate) fn leave(mut self) {
+        drop(self.metrics.take());
         self.shared.advance_to(Phase::Ended);
         for thread in self.threads {
             // A worker that fails aborts the process, so there is nothing to hear of here.
@@ -257,6 +262,7 @@ fn mailbox(poll: &mio::Poll) -> io::Result<Mailbox> {
         waker: mio::Waker::new(poll.registry(), WAKE)?,
         sources: Sources::new(poll.registry().try_clone()?),
         view: Arc::new(View::new()),
+        counters: Arc::default(),
         activity: Activity::new(),
         turn_log: TurnLog::default(),
     })

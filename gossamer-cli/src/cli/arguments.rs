@@ -16,6 +16,7 @@ use clap::{Parser, Subcommand};
 use clap_complete::Shell;
 use gossamer::{FabricChoice, Protection};
 use std::ffi::OsString;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -226,6 +227,12 @@ pub(crate) struct RunArguments {
     /// which it waits, and how much of a processor it uses.
     #[arg(long, requires = "timeout")]
     pub(crate) report_on_timeout: bool,
+    /// Serve what the nodes count, for Prometheus, at http://ADDRESS/metrics
+    ///
+    /// ADDRESS is a port of 127.0.0.1, such as 9400, or address:port; whoever can reach it can read the metrics. Nodes that end meanwhile
+    /// have none any more. Without it, the variable GOSSAMER_METRICS has each node serve its own, node n at the port and n.
+    #[arg(long, value_name = "ADDRESS", value_parser = values::address, requires = "local")]
+    pub(crate) metrics: Option<SocketAddr>,
     /// Write the nodes' output to files: %n is the node, %h its machine, %a the application, %s `out` or `err`
     ///
     /// Both outputs of a node go to the file of that name, or to two with %s. Names are relative to the directory where the

@@ -67,9 +67,9 @@ fn act(command: Action) -> Result<u8, Failure> {
 
 async fn launch(run: RunArguments) -> Result<u8, Failure> {
     let (mapping, options) = (run.mapping(), run.options());
-    let RunArguments { local, nodes, hosts, config, .. } = run;
+    let RunArguments { local, nodes, hosts, config, metrics, .. } = run;
     match local {
-        Some(nodes) => local::run(local::LocalRun { nodes, options }).await,
+        Some(nodes) => local::run(local::LocalRun { nodes, metrics, options }).await,
         None => {
             let config = config.config;
             remote::run(remote::RemoteRun { config, nodes, mapping, hosts, options }).await

@@ -4,11 +4,13 @@ use crate::exit::Failure;
 use crate::launcher::application::{Application, HostHandle, LastHeard};
 use crate::launcher::options::RunOptions;
 use crate::launcher::supervise::supervise;
+use crate::metrics::{self, ServedMetrics};
 use crate::node::host::host;
 use crate::node::invocation::{Invocation, NodeSpec};
 use crate::node::resource_limits::{self, ResourceLimits};
 use crate::program::settings::NodeSettings;
 use crate::secure::random;
+use std::net::SocketAddr;
 use tokio::sync::mpsc::unbounded_channel;
 
 /// What the user asked for.
@@ -16,6 +18,8 @@ use tokio::sync::mpsc::unbounded_channel;
 pub struct LocalRun {
     /// How many nodes.
     pub nodes: u32,
+    /// Where their metrics are served.
+    pub metrics: Option<SocketAddr>,
     /// The rest.
     pub options: RunOptions,
 }
@@ -25,7 +29,7 @@ pub struct LocalRun {
 /// # Errors
 /// If it cannot be started.
 pub async fn run(run: LocalRun) -> Result<u8, Failure> {
-    let LocalRun { nodes, options } = run;
+    let LocalRun { nodes, metrics, options } = run;
     let RunOptions { settings, allowance, output, time_limit, command } = options;
     let limits = ResourceLimits::own();
     resource_limits::raise_open_files();
@@ -40,7 +44,11 @@ pub async fn run(run: LocalRun) -> Result<u8, Failure> {
         user: None,
     };
     let name = random::hexadecimal::<8>()?;
-    let planned = plan(nodes, &name, settings)?;
+    let metrics = match metrics {
+        Some(address) => Some(ServedMetrics::start(address, &name).await?),
+        None => None,
+    };
+    let planned = plan(nodes, &name, settings, metrics.as_ref())?;
     let nodes = vec![0; planned.len()];
     let this_machine = rustix::system::uname();
     let machines = vec![this_machine.nodename().to_str().unwrap_or("localhost"); nodes.len()];
@@ -58,11 +66,17 @@ pub async fn run(run: LocalRun) -> Result<u8, Failure> {
     let result = supervise(Application { machines, nodes, events, output, files, time_limit }).await;
     // With the way to it gone, the host kills what may be left.
     let _ = host.await;
+    drop(metrics);
     result
 }
 
 /// The nodes of the application of this name, and how they find each other.
-fn plan(nodes: u32, name: &str, settings: NodeSettings) -> Result<Vec<NodeSpec>, Failure> {
+fn plan(
+    nodes: u32,
+    name: &str,
+    settings: NodeSettings,
+    metrics: Option<&ServedMetrics>,
+) -> Result<Vec<NodeSpec>, Failure> {
     let token = random::hexadecimal::<32>()?;
     let addresses: Vec<String> = (0..nodes).map(|node| format!("unix:gossamer-{name}-{node}")).collect();
     let addresses = addresses.join(",");
@@ -73,6 +87,7 @@ fn plan(nodes: u32, name: &str, settings: NodeSettings) -> Result<Vec<NodeSpec>,
             ("GOSSAMER_TOKEN", token.clone()),
         ];
         variables.extend(settings.variables());
+        variables.extend(metrics::variable(metrics));
         variables
     };
     Ok((0..nodes).map(|index| NodeSpec { index, variables: variables(index), listener: None }).collect())

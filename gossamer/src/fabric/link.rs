@@ -1,5 +1,6 @@
 //! Whichever fabric there is, for what is above: the contract is passed on (W1 to W7).
 
+use crate::counters::worker::LaneRoute;
 use crate::fabric::shm::{ShmEndpoint, ShmWriter};
 use crate::fabric::tcp::{TcpEndpoint, TcpWriter};
 use crate::fabric::verbs::link::endpoint::{VerbsEndpoint, VerbsWriter};
@@ -21,6 +22,18 @@ pub(crate) enum Link {
     Tcp(TcpWriter),
     /// Of another machine, by RDMA.
     Verbs(VerbsWriter),
+}
+
+impl Link {
+    /// The way that it is to another worker.
+    pub(crate) fn route(&self) -> LaneRoute {
+        match self {
+            Self::Process(_) => LaneRoute::Process,
+            Self::Shm(_) => LaneRoute::Shm,
+            Self::Tcp(_) => LaneRoute::Tcp,
+            Self::Verbs(_) => LaneRoute::Verbs,
+        }
+    }
 }
 
 impl Fabric for Link {

@@ -158,6 +158,11 @@ impl SlotMemory {
         self.mask as u32 + 1
     }
 
+    /// Bytes of all slots, without bodies that are only there while they are needed.
+    pub(crate) fn bytes(&self) -> usize {
+        (self.mask + 1) * self.stride
+    }
+
     /// The header word of a slot, as last landed (M2).
     #[inline]
     pub(crate) fn header(&self, slot: usize) -> u64 {

@@ -5,6 +5,7 @@
 //!   `take_responses` and `close`, which hold no reference into a cell meanwhile.
 //! - K2: `completions` holds, in order, one entry for each request that was pushed and not yet answered.
 
+use crate::counters::lane::{SentCounters, SentNotes};
 use crate::fabric::{Fabric, SlotMemory};
 use crate::lane::catch;
 use crate::lane::completion::{Completion, Kind};
@@ -34,8 +35,7 @@ pub(crate) struct Client<F> {
     slots: Cell<u32>,
     /// Batches for which there was no room, pushed by code that could not wait.
     backlog: RefCell<VecDeque<Waiting>>,
-    /// Requests in `backlog`.
-    backlogged: Cell<usize>,
+    pub(super) notes: SentNotes,
 }
 
 /// A batch of the backlog.
@@ -46,7 +46,13 @@ struct Waiting {
 }
 
 impl<F: Fabric> Client<F> {
+    /// One whose counters nobody reads.
+    #[cfg(test)]
     pub(crate) fn new(fabric: F, responses: Arc<SlotMemory>) -> Self {
+        Self::noting(fabric, responses, SentNotes::default())
+    }
+
+    pub(crate) fn noting(fabric: F, responses: Arc<SlotMemory>, notes: SentNotes) -> Self {
         Self {
             fabric,
             slots: Cell::new(responses.slots()),
@@ -56,12 +62,16 @@ impl<F: Fabric> Client<F> {
             published: Cell::new(0),
             answered: Cell::new(0),
             backlog: RefCell::default(),
-            backlogged: Cell::new(0),
+            notes,
         }
     }
 
     pub(crate) fn fabric(&self) -> &F {
         &self.fabric
+    }
+
+    pub(crate) fn counters(&self) -> &SentCounters {
+        &self.notes.counters
     }
 
     /// Whether a request fits the batch being gathered. If not, `make_room` first.
@@ -88,7 +98,7 @@ impl<F: Fabric> Client<F> {
 
     /// Requests in the backlog, which grows only by code that cannot wait.
     pub(crate) fn backlog(&self) -> usize {
-        self.backlogged.get()
+        self.counters().backlog.get() as usize
     }
 
     /// Adds a request to the batch being gathered.
@@ -142,7 +152,7 @@ impl<F: Fabric> Client<F> {
 
     /// Leaves the batch being gathered in the backlog.
     fn leave(&self, value: Option<LargeValue>) {
-        self.backlogged.set(self.backlogged.get() + self.staged.count());
+        self.counters().backlog.add(self.staged.count() as u64);
         self.backlog.borrow_mut().push_back(Waiting { batch: self.staged.take(), value });
     }
 
@@ -150,21 +160,22 @@ impl<F: Fabric> Client<F> {
     /// being gathered: `make_room` came before it.
     pub(crate) fn leave_with(&self, value: LargeValue) {
         debug_assert_eq!(self.staged.count(), 1, "other requests would wait for its arguments");
+        self.counters().note_large(value.bytes());
         self.leave(Some(value));
     }
 
     /// Whether arguments wait in the backlog that `publish` would send now.
     pub(crate) fn can_send_arguments(&self) -> bool {
         let first_waits = || self.backlog.borrow().front().is_some_and(|first| first.value.is_some());
-        self.backlogged.get() > 0 && self.has_free_slot() && self.fabric.has_room() && first_waits()
+        self.backlog() > 0 && self.has_free_slot() && self.fabric.has_room() && first_waits()
     }
 
     /// Publishes what was gathered, as far as slots are free. Returns whether anything was published.
     #[inline]
     pub(crate) fn publish(&self) -> bool {
         let before = self.published.get();
-        let sent = self.backlogged.get() > 0 && self.publish_backlog();
-        if !self.staged.is_empty() && self.has_free_slot() && self.backlogged.get() == 0 {
+        let sent = self.backlog() > 0 && self.publish_backlog();
+        if !self.staged.is_empty() && self.has_free_slot() && self.backlog() == 0 {
             self.write(&self.staged);
             self.staged.clear();
         }
@@ -182,7 +193,7 @@ impl<F: Fabric> Client<F> {
                 break;
             }
             let Some(Waiting { batch, .. }) = backlog.pop_front() else { break };
-            self.backlogged.set(self.backlogged.get() - batch.count());
+            self.counters().backlog.subtract(batch.count() as u64);
             self.write(&batch);
         }
         sent.get()
@@ -194,6 +205,7 @@ impl<F: Fabric> Client<F> {
         let slot = (self.published.get() & (slots - 1)) as usize;
         let sequence = self.published.get().wrapping_add(1);
         let (header, words) = batch.contents(sequence);
+        self.notes.note_batch(sequence, header.count.into(), words.len());
         // SAFETY: L1: this client is the only writer of the request slots. L2: a slot is free, so the batch that was in
         // this one has been answered, and a trustee answers after its last look at the batch.
         unsafe { self.fabric.write(slot, header.pack(), words) };
@@ -239,6 +251,7 @@ impl<F: Fabric> Client<F> {
         let Some(header) = self.landed() else { return false };
         let slot = self.answered.get() as usize;
         self.responses.prefetch(slot, header.words.into());
+        self.notes.note_answers(header.sequence, header.count.into(), header.words.into());
         let read = |body| {
             // SAFETY: L3: the header has the sequence awaited, so the batch is whole; it stays until `answered` moves on
             // and its slot is used for another request.
@@ -259,6 +272,9 @@ impl<F: Fabric> Client<F> {
         for word in 0..FAILURE_WORDS {
             // SAFETY: a response batch begins with the words of failures.
             failures |= u128::from(unsafe { body.wrapping_add(word).read() }) << (64 * word);
+        }
+        if failures != 0 {
+            self.counters().failed.add(failures.count_ones().into());
         }
         let mut at = body.wrapping_add(FAILURE_WORDS);
         let mut last: (Option<&'static Kind>, usize) = (None, 0);

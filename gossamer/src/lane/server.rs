@@ -3,6 +3,7 @@
 //! Invariant V1: a server is used by the trustee's thread only, and `serve` is not entered twice (delegated
 //! closures do not suspend, and what a fiber does while it unwinds is not nested in `serve`).
 
+use crate::counters::lane::ServedCounters;
 use crate::fabric::{Fabric, SlotMemory};
 use crate::lane::catch::{self, Caught};
 use crate::lane::context;
@@ -22,7 +23,7 @@ pub(crate) struct Server<F> {
     pub(super) fabric: F,
     /// Batches served, wrapping.
     pub(super) served: u32,
-    pub(super) requests_served: u64,
+    pub(super) counters: Arc<ServedCounters>,
     /// Where responses are gathered, inside a process.
     answer: Box<[Word]>,
 }
@@ -36,7 +37,7 @@ impl<F: Fabric> Server<F> {
 
     /// One whose client is of another process (`serve_encoded`).
     pub(crate) fn of_another_process(requests: Arc<SlotMemory>, fabric: F) -> Self {
-        Self { requests, fabric, served: 0, requests_served: 0, answer: Box::default() }
+        Self { requests, fabric, served: 0, counters: Arc::default(), answer: Box::default() }
     }
 
     /// Where the batch that is next will be, and its response.
@@ -45,9 +46,8 @@ impl<F: Fabric> Server<F> {
         (self.served & (self.requests.slots() - 1)) as usize
     }
 
-    /// Requests served so far.
-    pub(crate) fn requests_served(&self) -> u64 {
-        self.requests_served
+    pub(crate) fn counters(&self) -> &Arc<ServedCounters> {
+        &self.counters
     }
 
     /// Whether a batch waits to be served.
@@ -67,8 +67,8 @@ impl<F: Fabric> Server<F> {
         if header.sequence != sequence {
             return false;
         }
-        let count = usize::from(header.count);
-        self.requests.prefetch(slot, header.words.into());
+        let (count, words) = (usize::from(header.count), usize::from(header.words));
+        self.requests.prefetch(slot, words);
         self.fabric.prepare(slot, count);
         let mut batch = ServedBatch {
             at: std::ptr::null(),
@@ -101,7 +101,10 @@ impl<F: Fabric> Server<F> {
         // so it is done with the response that was in this slot before.
         unsafe { self.fabric.write(slot, header.pack(), &self.answer[..used]) };
         self.served = sequence;
-        self.requests_served += u64::from(header.count);
+        self.counters.note_batch(count, words, used);
+        if failures != 0 {
+            self.counters.failed.add(failures.count_ones().into());
+        }
         true
     }
 }

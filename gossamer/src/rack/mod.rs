@@ -22,6 +22,7 @@ mod hello;
 mod in_process;
 mod loss;
 mod message;
+mod metrics;
 mod neighbours;
 mod pair_fabric;
 pub(crate) mod program;
@@ -38,5 +39,6 @@ mod topology;
 
 pub use collective::{all_reduce, barrier, broadcast, gather, on_each_node};
 pub use in_process::run_in_process;
+pub use metrics::metrics;
 pub use settle::wait_all;
 pub use topology::{Node, nodes, this_node, workers};

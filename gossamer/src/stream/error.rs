@@ -1,6 +1,7 @@
 //! [`Error`]: what can end a stream, or stand against one.
 
 use crate::Protection;
+use crate::counters::stream::{EndCounters, RECEIVERS, SENDERS};
 use crate::stream::Geometry;
 use std::fmt;
 use std::io;
@@ -15,6 +16,14 @@ pub enum End {
 }
 
 impl End {
+    /// What ends of this kind count.
+    pub(crate) fn counters(self) -> &'static EndCounters {
+        match self {
+            Self::Sender => &SENDERS,
+            Self::Receiver => &RECEIVERS,
+        }
+    }
+
     /// The other one.
     #[must_use]
     pub fn other(self) -> Self {

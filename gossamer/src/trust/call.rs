@@ -89,7 +89,7 @@ impl<T: 'static> Target<'_, T> {
             From::Worker(here, trustee) if here.may_block() => {
                 self.call_by_lane::<N, _, _>(here, trustee, Delegated::of::<N, F>(closure), arguments)
             }
-            From::Trustee(here) if here.may_block() && here.has_turn() && !here.has_outstanding_here() => {
+            From::Trustee(here) if here.may_block() && !here.has_outstanding_here() && here.has_turn() => {
                 self.call_here::<N, C, U, F>(here, closure, arguments)
             }
             From::Node(here, trustee) if here.may_block() => {
@@ -121,11 +121,12 @@ impl<T: 'static> Target<'_, T> {
         }
         match from {
             From::Trustee(here) => {
-                here.take_turn();
                 if here.has_outstanding_here() {
+                    here.take_turn();
                     // Behind what this fiber may have sent without waiting: its requests are served in order.
                     self.call_by_lane::<N, _, _>(here, here.index, Delegated::of::<N, F>(closure), arguments)
                 } else {
+                    here.take_turn_to_apply();
                     self.call_here::<N, C, U, F>(here, closure, arguments)
                 }
             }
@@ -169,7 +170,7 @@ impl<T: 'static> Target<'_, T> {
             panic!("`apply_here` for a property of another worker: use `apply`")
         };
         here.require_fiber("apply_here");
-        here.take_turn();
+        here.take_turn_to_apply();
         let nothing = |_: &mut T, ()| ();
         if here.has_outstanding_here() {
             // Behind what this fiber may have sent without waiting, as in `call_slowly`.
@@ -363,6 +364,7 @@ impl<T: 'static> Target<'_, T> {
 
     #[cold]
     fn error<N>(&self, reason: Reason) -> DelegationError {
+        worker::with_worker(|here| here.note_failure(&reason));
         DelegationError::new(reason, std::any::type_name::<N>(), self.index())
     }
 }

@@ -98,6 +98,10 @@ impl<T: 'static> Target<'_, T> {
                     DelegationError::new(Reason::Panicked { message, place }, operation.name(), trustee)
                 }),
             };
+            here.counters.outside.served.add(1);
+            if outcome.is_err() {
+                here.counters.outside.failed.add(1);
+            }
             then(outcome);
         };
         self.ask_worker(request);

@@ -141,10 +141,18 @@ where
 {
     with_worker(|here| match unanswered {
         Unanswered::Late(number) => {
-            let then = move |outcome| then(decoded(outcome));
+            let then = move |outcome: Outcome| {
+                if outcome.is_err() {
+                    with_worker(|here| here.lane_to(trustee).client.counters().failed.add(1));
+                }
+                then(decoded(outcome));
+            };
             here.nodes.answers.expect((trustee, number), Box::new(then));
         }
-        unanswered => then(Err(not_decoded::<U>(here, unanswered))),
+        unanswered => {
+            here.lane_to(trustee).client.counters().failed.add(1);
+            then(Err(not_decoded::<U>(here, unanswered)));
+        }
     });
 }
 

@@ -18,6 +18,11 @@ impl Rows {
         &self.bytes
     }
 
+    /// How many bytes there are, those of all rows.
+    pub(crate) fn bytes_of_all(&self) -> usize {
+        self.bytes.len() + self.long.iter().map(|row| row.bytes().len()).sum::<usize>()
+    }
+
     /// The bytes of a value that has nothing else.
     pub(crate) fn into_bytes(self) -> Vec<u8> {
         debug_assert!(self.long.is_empty(), "rows would be lost");

@@ -1,7 +1,9 @@
 //! How a runtime is set up, from the program and from the environment.
 
+use crate::counters::address::MetricsAddress;
 use crate::fabric::choice::FabricChoice;
 use crate::transport::seal::protection::Protection;
+use std::net::SocketAddr;
 use std::num::NonZeroUsize;
 use std::time::Duration;
 
@@ -19,6 +21,7 @@ use std::time::Duration;
 /// | [`blocked_after`](Config::blocked_after) | `GOSSAMER_BLOCKED_MILLISECONDS` (0: never) | 100 ms |
 /// | [`stalled_after`](Config::stalled_after) | `GOSSAMER_STALL_SECONDS` (0: never) | 30 s |
 /// | [`pin`](Config::pin) | `GOSSAMER_PIN` (`0` or `1`) | on, if the processors are the program's own |
+/// | [`metrics`](Config::metrics) | `GOSSAMER_METRICS` (`address:port`, `port`, or `unix:` and a folder) | nowhere |
 ///
 /// ```
 /// let sum = gossamer::run(gossamer::Config::default().threads(2), || 1 + 1);
@@ -34,6 +37,7 @@ pub struct Config {
     pub(crate) protection: Protection,
     pub(crate) backlog: usize,
     pub(crate) blocking_threads: Option<usize>,
+    pub(crate) metrics: Option<MetricsAddress>,
     blocked: Duration,
     stalled: Duration,
 }
@@ -48,6 +52,7 @@ impl Default for Config {
             protection: Protection::Checked,
             backlog: 1 << 20,
             blocking_threads: None,
+            metrics: None,
             blocked: Duration::from_millis(100),
             stalled: Duration::from_secs(30),
         }
@@ -115,6 +120,14 @@ impl Config {
     /// started last has said, or else 512.
     pub fn blocking_threads(mut self, threads: usize) -> Self {
         self.blocking_threads = Some(threads);
+        self
+    }
+
+    /// Where a node serves what it [counts](mod@crate::metrics) over HTTP, at `/metrics`: node `n` of a rack at this port and `n`. A port
+    /// alone, in the environment, is one of 127.0.0.1. Whoever can reach the address can read it. After `unix:`, in the environment, stands
+    /// a folder in which node `n` makes the socket `n`, for its user alone.
+    pub fn metrics(mut self, address: SocketAddr) -> Self {
+        self.metrics = Some(MetricsAddress::Tcp(address));
         self
     }
 
@@ -212,6 +225,12 @@ impl Config {
         if let Some(text) = variable("GOSSAMER_PROTECTION") {
             self.protection = text.parse().map_err(|why| format!("GOSSAMER_PROTECTION={why}"))?;
         }
+        if let Some(text) = variable("GOSSAMER_METRICS").filter(|text| !text.is_empty()) {
+            let address = text.trim().parse().map_err(|()| {
+                format!("GOSSAMER_METRICS={text:?} is no address:port, such as 127.0.0.1:9400, no port, and no unix:/folder")
+            });
+            self.metrics = Some(address?);
+        }
         self.validate()?;
         Ok(self)
     }
@@ -285,6 +304,7 @@ mod tests {
             ("GOSSAMER_FABRIC", "rdma"),
             ("GOSSAMER_SHARE_MEMORY", "2"),
             ("GOSSAMER_PROTECTION", "secret"),
+            ("GOSSAMER_METRICS", "localhost:9400"),
         ] {
             let error = with(name, value).err().unwrap_or_default();
             assert!(error.contains(value.trim_start_matches('-')), "{name}: {error:?}");

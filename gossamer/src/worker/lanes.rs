@@ -1,10 +1,11 @@
 //! A worker's ends of its lanes: made at the first request, pushed to, polled.
 
+use crate::counters::worker::LaneRoute;
 use crate::fabric::link::Link;
 use crate::fabric::{Endpoint, Lane, SLOTS, SlotMemory};
 use crate::lane::client::Client;
 use crate::lane::context::{self, Context};
-use crate::lane::error::DelegationError;
+use crate::lane::error::{DelegationError, Reason};
 use crate::lane::operation::{Delegated, Operation};
 use crate::lane::property::Root;
 use crate::lane::server::Server;
@@ -78,7 +79,9 @@ impl Worker {
         if !self.shared.is_here(trustee) {
             let endpoint = self.endpoint_to(trustee);
             let responses = endpoint.register(Lane::responses(self.index, trustee));
-            let client = Client::new(endpoint.connect(Lane::requests(self.index, trustee)), responses);
+            let fabric = endpoint.connect(Lane::requests(self.index, trustee));
+            let notes = self.counters.lane_to(trustee, fabric.route(), responses.bytes());
+            let client = Client::noting(fabric, responses, notes);
             return Outbound {
                 client,
                 remote: true,
@@ -87,11 +90,17 @@ impl Worker {
             };
         }
         let (requests, responses) = (SlotMemory::new(), SlotMemory::new());
-        let client = Client::new(Link::Process(Arc::clone(&requests)), Arc::clone(&responses));
+        let notes = self.counters.lane_to(trustee, self.route_inside(trustee), responses.bytes());
+        let client = Client::noting(Link::Process(Arc::clone(&requests)), Arc::clone(&responses), notes);
         // Refused only once the runtime has ended; then the requests are abandoned, and say so.
         let _ended =
             self.shared.mailbox(trustee).send(Message::Connect { from: self.index, requests, responses });
         Outbound { client, remote: false, senders: Senders::default(), waiting: RefCell::default() }
+    }
+
+    /// The way to a worker of this process.
+    fn route_inside(&self, worker: usize) -> LaneRoute {
+        if worker == self.index { LaneRoute::Here } else { LaneRoute::Process }
     }
 
     pub(crate) fn is_connected_to(&self, trustee: usize) -> bool {
@@ -100,7 +109,10 @@ impl Worker {
 
     pub(crate) fn accept(&self, client: usize, requests: Local, responses: Link) {
         let remote = !self.shared.is_here(client);
+        let (route, bytes) =
+            (if remote { responses.route() } else { self.route_inside(client) }, requests.bytes());
         let server = if remote { Server::of_another_process } else { Server::new }(requests, responses);
+        self.counters.lane_from(client, route, bytes, Arc::clone(server.counters()));
         self.lanes.inbound.borrow_mut().push(Inbound { client, remote, server });
     }
 
@@ -215,6 +227,13 @@ impl Worker {
         }
     }
 
+    /// A fiber's request was not served well in the very call: one to a property of this worker.
+    pub(crate) fn note_failure(&self, reason: &Reason) {
+        if matches!(reason, Reason::Panicked { .. }) {
+            self.counters.fibers.failed.add(1);
+        }
+    }
+
     /// Serves the batches that have landed, of each lane as many as it has slots.
     #[inline]
     pub(crate) fn serve(&self) -> bool {
@@ -305,7 +324,7 @@ impl Worker {
     /// Requests that this worker has served.
     pub(super) fn served(&self) -> u64 {
         let lanes = self.lanes.inbound.borrow();
-        lanes.iter().fold(0, |sum, lane| sum.wrapping_add(lane.server.requests_served()))
+        lanes.iter().fold(0, |sum, lane| sum.wrapping_add(lane.server.counters().requests.get()))
     }
 
     /// Requests of this worker that are not answered yet.

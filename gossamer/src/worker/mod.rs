@@ -33,6 +33,7 @@ mod run;
 pub(crate) mod shared;
 pub(crate) mod watch;
 
+use crate::counters::worker::WorkerCounters;
 use crate::lane::context::{self, Context};
 use crate::lane::property::Properties;
 use crate::structures::scoped::scoped_thread_local;
@@ -77,6 +78,7 @@ pub(crate) struct Worker {
     neighbours: usize,
     pub(crate) properties: Properties,
     lanes: Lanes,
+    pub(crate) counters: Arc<WorkerCounters>,
     pub(crate) fibers: Fibers,
     pub(crate) nodes: Nodes,
     /// Out of the mailbox.
@@ -92,11 +94,12 @@ pub(crate) struct Worker {
 impl Worker {
     pub(crate) fn new(shared: Arc<Shared>, index: usize, poll: mio::Poll, connections: Connections) -> Self {
         let mailbox = shared.mailbox(index);
-        let view = Arc::clone(&mailbox.view);
+        let (view, counters) = (Arc::clone(&mailbox.view), Arc::clone(&mailbox.counters));
         Self {
             properties: Properties::new(),
             lanes: Lanes::new(shared.workers()),
-            fibers: Fibers::new(shared.config.stack_bytes(), index as u32, view, poll),
+            fibers: Fibers::new(shared.config.stack_bytes(), index as u32, view, &counters, poll),
+            counters,
             nodes: Nodes::new(connections, &mailbox.incoming),
             held: HeldMessages::default(),
             end: Ending::default(),

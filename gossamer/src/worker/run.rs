@@ -8,6 +8,7 @@ use crate::sys::signals::fault_handler;
 use crate::worker::end::fate;
 use crate::worker::fibers::idleness::Idleness;
 use crate::worker::fibers::sleep::PollClock;
+use crate::worker::fibers::turn_lengths::TurnLengths;
 use crate::worker::mailbox::inbox::Message;
 use crate::worker::nodes::connections::Connections;
 use crate::worker::shared::{Phase, Shared};
@@ -36,11 +37,12 @@ pub(crate) fn start(shared: Arc<Shared>, index: usize, poll: mio::Poll) {
 
 impl Worker {
     fn run(&self) {
-        let idleness = Idleness::default();
-        let (mut clock, mut turn) = (PollClock::default(), 0_u64);
+        let idleness = Idleness::new(Arc::clone(&self.counters));
+        let (mut clock, mut turn, mut lengths) = (PollClock::default(), 0_u64, TurnLengths::new());
         loop {
             turn += 1;
             self.shared.mailbox(self.index).view.note_turn(turn);
+            lengths.note_turn(turn, &self.counters.time);
             self.fibers.scheduler.begin_turn(turn);
             let mut busy = if self.rests() { self.listen() } else { self.turn() };
             let has_sockets = self.shared.mailbox(self.index).sources.any();
@@ -55,11 +57,20 @@ impl Worker {
                 phase => busy |= self.wind_down(phase),
             }
             if busy {
-                idleness.reset();
-            } else if idleness.is_time_to_sleep(self.nodes.connections.sockets(), has_sockets) {
+                if let Some(until) = idleness.reset() {
+                    lengths.resume(turn, until);
+                }
+                continue;
+            }
+            if idleness.is_time_to_sleep(self.nodes.connections.sockets(), has_sockets) {
                 idleness.note_poll(self.sleep());
-                idleness.note_sleep();
+                let now = Instant::now();
+                self.counters.time.wake_up(now);
+                idleness.note_sleep(now);
                 clock.restart();
+            }
+            if let Some(since) = idleness.idle_since() {
+                lengths.pause(since, &self.counters.time);
             }
         }
     }

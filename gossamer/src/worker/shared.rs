@@ -70,6 +70,16 @@ fn runtimes() -> std::sync::MutexGuard<'static, Vec<Weak<Shared>>> {
     RUNTIMES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// The runtime of this process that has lived longest.
+pub(crate) fn oldest() -> Option<Arc<Shared>> {
+    runtimes().iter().find_map(Weak::upgrade)
+}
+
+/// The runtimes of this process, each by the number of its first worker.
+pub(crate) fn living() -> Vec<u32> {
+    runtimes().iter().filter_map(Weak::upgrade).map(|shared| shared.base).collect()
+}
+
 impl Shared {
     /// Registers a runtime, so that `Trustee`s find it from any thread. `None` if the numbers have run out.
     pub(crate) fn register(

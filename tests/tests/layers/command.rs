@@ -5,10 +5,11 @@ use crate::vocabulary::ambiguous;
 use crate::{assert_none, sources, workspace};
 
 /// From the bottom up: a file imports from its own room and from those of lines above it.
-const ROOMS: [&[&str]; 9] = [
+const ROOMS: [&[&str]; 10] = [
     &["exit", "values"],
     &["terminal"],
     &["secure"],
+    &["metrics"],
     &["node"],
     &["rack"],
     &["program"],

@@ -14,9 +14,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// From the bottom up: a file imports from its own layer and from those below.
-const LAYERS: [&str; 20] = [
+const LAYERS: [&str; 22] = [
     "atomic",
     "structures",
+    "counters",
     "sys",
     "transport",
     "wire",
@@ -30,6 +31,7 @@ const LAYERS: [&str; 20] = [
     "stream",
     "net",
     "kernel",
+    "metrics",
     "inspect",
     "runtime",
     "rack",

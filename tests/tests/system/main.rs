@@ -5,6 +5,7 @@ mod copying;
 mod files;
 mod halves;
 mod listeners;
+mod metrics;
 mod processes;
 mod serving;
 mod signals;

@@ -80,6 +80,7 @@ impl<F: Fabric> Client<F> {
         if !(failure_words(count)..=self.responses.words()).contains(&words) {
             return Err(Malformed::instead_of::<[u64]>());
         }
+        self.notes.note_answers(header.sequence, count, words);
         let read = |body| {
             // SAFETY: L3: the header has the sequence awaited, so the batch is whole; it stays until it is given back below. A slot has
             // room for as many words (checked).

@@ -59,12 +59,13 @@ impl<F: Fabric> Server<F> {
             // slot has room for as many words (checked).
             let body = unsafe { std::slice::from_raw_parts(body, words) };
             let used = failure_words(count);
-            let mut batch = EncodedBatch { serving, body, at: 0, answer: &mut *answer, used, index: 0 };
+            let mut batch =
+                EncodedBatch { serving, body, at: 0, answer: &mut *answer, used, index: 0, failed: 0 };
             batch.answer[..used].fill(Word::new(0));
-            batch.whole_batch(count).map(|()| batch.used)
+            batch.whole_batch(count).map(|()| (batch.used, batch.failed))
         };
         // SAFETY: the header was found.
-        let used = unsafe { self.requests.read(slot, read) }?;
+        let (used, failed) = unsafe { self.requests.read(slot, read) }?;
         // SAFETY: as above. Its client learns that it is free by the answer.
         unsafe { self.requests.give_back(slot) };
         let header = Header { sequence, count: header.count, words: used as u16 };
@@ -72,7 +73,10 @@ impl<F: Fabric> Server<F> {
         // done with the response that was in this slot before.
         unsafe { self.fabric.write(slot, header.pack(), &answer[..used]) };
         self.served = sequence;
-        self.requests_served += u64::from(header.count);
+        self.counters.note_batch(count, words, used);
+        if failed > 0 {
+            self.counters.failed.add(failed);
+        }
         Ok(true)
     }
 }
@@ -88,6 +92,8 @@ struct EncodedBatch<'a> {
     answer: &'a mut [Word],
     used: usize,
     index: usize,
+    /// Requests that were answered with an error.
+    failed: u64,
 }
 
 /// A request, as far as it can be told without serving it.
@@ -229,6 +235,7 @@ impl<'a> EncodedBatch<'a> {
     #[cold]
     fn fail(&mut self, request: &Request, reason: Reason) {
         let error = DelegationError::new(reason, request.operation.name(), self.serving.worker);
+        self.failed += 1;
         self.answer_late(request, Err(error));
     }
 }

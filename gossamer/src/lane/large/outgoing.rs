@@ -77,6 +77,11 @@ impl LargeValue {
         Self { ticket, rows, progress: Progress::default() }
     }
 
+    /// How many it has.
+    pub(crate) fn bytes(&self) -> usize {
+        self.rows.bytes_of_all()
+    }
+
     /// As `Progress::send`.
     pub(crate) fn send(&mut self, fabric: &impl Fabric, ring: impl Fn()) -> Result<(), Busy> {
         self.progress.send(self.ticket, &mut self.rows, fabric, ring)

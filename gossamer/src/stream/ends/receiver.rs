@@ -1,6 +1,7 @@
 //! [`Receiver`]: the end that reads, by blocks of the ring's home mapping: no window, no faults.
 #![expect(unsafe_code, reason = "blocks are references into the ring")]
 
+use crate::counters::stream::{RECEIVERS, Tally};
 use crate::stream::Error;
 use crate::stream::ends::access::{is_plain, not_aligned, target};
 use crate::stream::ends::stream_end::StreamEnd;
@@ -22,11 +23,12 @@ pub struct Receiver {
     position: u64,
     /// What a hole reads as, once there was one.
     zeros: Option<Range>,
+    read: Tally,
 }
 
 impl Receiver {
     pub(crate) fn new(stream: StreamEnd) -> Self {
-        Self { stream, position: 0, zeros: None }
+        Self { stream, position: 0, zeros: None, read: Tally::new(&RECEIVERS) }
     }
 
     pub(crate) fn into_untouched_end(self) -> Result<StreamEnd, Error> {
@@ -224,6 +226,7 @@ impl BufRead for Receiver {
     }
 
     fn consume(&mut self, count: usize) {
+        self.read.add(count as u64);
         self.position = self.position.saturating_add(count as u64);
     }
 }
@@ -271,6 +274,7 @@ impl Deref for Block<'_> {
 
 impl Drop for Block<'_> {
     fn drop(&mut self) {
+        self.receiver.read.add(self.bytes as u64);
         self.receiver.position += self.bytes as u64;
     }
 }
@@ -293,6 +297,7 @@ impl<T: NoRef> Iterator for Values<'_, T> {
         let value = match self.receiver.reach(self.receiver.position, size_of::<T>() as u64) {
             Ok(Some(bytes)) if bytes >= size_of::<T>() => {
                 let at = self.receiver.bytes_at(self.receiver.position, size_of::<T>()).as_ptr();
+                self.receiver.read.add(size_of::<T>() as u64);
                 self.receiver.position += size_of::<T>() as u64;
                 // SAFETY: any bytes are a plain value, and these are as many as it has.
                 return Some(Ok(unsafe { at.cast::<T>().read_unaligned() }));

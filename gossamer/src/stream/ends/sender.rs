@@ -1,6 +1,7 @@
 //! [`Sender`]: the end that writes, by blocks of the ring's home mapping: no window, no faults.
 #![expect(unsafe_code, reason = "blocks are references into the ring")]
 
+use crate::counters::stream::{SENDERS, Tally};
 use crate::stream::Error;
 use crate::stream::blocks::flow::Failure;
 use crate::stream::ends::access::{is_plain, not_aligned, target};
@@ -21,11 +22,12 @@ pub struct Sender {
     position: u64,
     /// All bytes below this were written or passed over.
     foremost: u64,
+    written: Tally,
 }
 
 impl Sender {
     pub(crate) fn new(stream: StreamEnd) -> Self {
-        Self { stream, position: 0, foremost: 0 }
+        Self { stream, position: 0, foremost: 0, written: Tally::new(&SENDERS) }
     }
 
     pub(crate) fn into_untouched_end(self) -> Result<StreamEnd, Error> {
@@ -135,6 +137,7 @@ impl Sender {
 
     fn advance(&mut self, bytes: usize) {
         self.position += bytes as u64;
+        self.written.add(bytes as u64);
         self.foremost = self.foremost.max(self.position);
     }
 

@@ -87,6 +87,7 @@ impl StreamEnd {
         if ready(self.flow()) {
             return Ok(());
         }
+        self.end.counters().note_wait();
         // The flow may be another process's, which cannot wake a fiber.
         let (ring, patience) = (Arc::clone(&self.ring), self.patience);
         let outcome = run_blocking("stream", move || ring.wait(patience, ready))?;

@@ -193,7 +193,7 @@ impl SendWindow {
         if self.0.stream.length.is_none() {
             return Err(Error::Refused("the length of the stream is open: end it by `finish_at`".into()));
         }
-        self.0.close()?.finish_sending(length)
+        send_rest(self.0.close()?, length)
     }
 
     /// As `finish`, of a stream whose length is open: it ends behind so many bytes.
@@ -208,12 +208,12 @@ impl SendWindow {
             Some(declared) if declared != length => Err(Error::Length { declared, written: length }),
             _ if length > self.0.length => Err(Error::Overrun { offset: length, end: self.0.length }),
             _ => {
-                let mut stream = self.0.close()?;
+                let stream = self.0.close()?;
                 let first = stream.geometry().start_of(stream.flow().written());
                 if length < first {
                     return Err(Error::BehindComeback { offset: length, first });
                 }
-                stream.finish_sending(length)
+                send_rest(stream, length)
             }
         }
     }
@@ -287,9 +287,19 @@ impl ReceiveWindow {
     /// In a delegated closure or a callback, which cannot wait.
     pub fn finish(self) -> Result<(), Error> {
         let mut stream = self.0.close()?;
+        let first = stream.geometry().start_of(stream.flow().released());
         stream.drain()?;
+        let length = stream.flow().length().unwrap_or(first);
+        End::Receiver.counters().note_bytes(length.saturating_sub(first));
         stream.finish_receiving()
     }
+}
+
+/// Ends the stream of a window: what was not handed over yet is.
+fn send_rest(mut stream: StreamEnd, length: u64) -> Result<(), Error> {
+    let first = stream.geometry().start_of(stream.flow().written());
+    End::Sender.counters().note_bytes(length.saturating_sub(first));
+    stream.finish_sending(length)
 }
 
 impl Sender {

@@ -214,6 +214,9 @@ impl Window {
             return Err(TouchError::Overrun { offset, end: self.length });
         }
         self.pass(block.saturating_sub(geometry.comeback_blocks()))?;
+        if !self.has_come(block) {
+            self.end.counters().note_wait();
+        }
         self.ring.wait(self.patience, |_| self.has_come(block)).map_err(TouchError::Failed)?;
         let _turn = self.state();
         if block < self.first() {
@@ -252,6 +255,7 @@ impl Window {
             return Ok(());
         }
         let (start, end) = (self.place(first), self.place(blocks));
+        self.end.counters().note_bytes((end - start) as u64);
         // SAFETY: U8: these lie behind the comeback.
         unsafe { self.range.clear(start, end - start, Access::None) }?;
         match self.end {

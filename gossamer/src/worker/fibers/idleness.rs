@@ -16,7 +16,9 @@
 //! What was learned of others is forgotten after so many idle times ([`MEMORY`]) in which nobody has accepted an offer. A worker
 //! that does not spin offers now and then to learn of it ([`PROBE_EVERY`]).
 
+use crate::counters::worker::WorkerCounters;
 use std::cell::Cell;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Turns without work before the worker offers its processor to others, at most: about the time a peer takes to answer. A look
@@ -59,6 +61,9 @@ pub(crate) struct Idleness {
     memory: Cell<u32>,
     /// Idle times since the last offer.
     unoffered: Cell<u32>,
+    /// What the clock said last in an idle time that is counted as one: shorter ones are not worth looking at the clock.
+    counted: Cell<Option<Instant>>,
+    counters: Arc<WorkerCounters>,
 }
 
 /// Who wants the processor.
@@ -83,17 +88,27 @@ impl Default for Idleness {
             company: Cell::new(Company::Nobody),
             memory: Cell::default(),
             unoffered: Cell::default(),
+            counted: Cell::default(),
+            counters: Arc::default(),
         }
     }
 }
 
 impl Idleness {
-    /// A turn found something.
+    pub(crate) fn new(counters: Arc<WorkerCounters>) -> Self {
+        Self { counters, ..Self::default() }
+    }
+
+    /// A turn found something. Until when the worker was idle at least, if that is counted as idle.
     #[inline(always)]
-    pub(crate) fn reset(&self) {
-        if let Some(since) = self.since.take() {
-            self.learn(since);
-        }
+    pub(crate) fn reset(&self) -> Option<Instant> {
+        self.since.take().and_then(|since| self.learn(since))
+    }
+
+    /// Since when the worker is idle, if that is counted as idle.
+    #[inline(always)]
+    pub(crate) fn idle_since(&self) -> Option<Instant> {
+        self.counted.get().and(self.since.get())
     }
 
     /// The worker has asked its poller; whether a socket had something.
@@ -102,12 +117,24 @@ impl Idleness {
         self.by_socket.set(self.by_socket.get() || by_socket);
     }
 
-    /// The worker has slept.
-    pub(crate) fn note_sleep(&self) {
+    /// The worker has slept, until now.
+    pub(crate) fn note_sleep(&self, now: Instant) {
         self.has_slept.set(true);
+        self.count(self.since.get().unwrap_or(now), now);
     }
 
-    fn learn(&self, since: Instant) {
+    /// The worker has been idle at least until now.
+    fn count(&self, since: Instant, now: Instant) {
+        if self.counted.replace(Some(now)).is_none() {
+            self.counters.time.end_work(since);
+        }
+    }
+
+    fn learn(&self, since: Instant) -> Option<Instant> {
+        let counted = self.counted.take();
+        if let Some(until) = counted {
+            self.counters.time.begin_work(until);
+        }
         let patience = self.patience.get();
         let has_slept = self.has_slept.replace(false);
         if self.by_socket.take() {
@@ -122,6 +149,7 @@ impl Idleness {
         }
         self.unoffered.set(if self.offers.take() > 0 { 0 } else { self.unoffered.get() + 1 });
         self.turns.set(0);
+        counted
     }
 
     /// One turn found nothing, with so many connections to nodes looked at; whether it is time to sleep. `learns`: it watches sockets of
@@ -143,7 +171,7 @@ impl Idleness {
             return false;
         }
         if self.offers.get() < self.most_offers() {
-            self.offer();
+            self.offer(since);
             return false;
         }
         true
@@ -172,16 +200,23 @@ impl Idleness {
     }
 
     fn spin(&self, turns: u32, since: Instant, look: u32) {
-        let is_long = turns % CLOCK_EVERY < look && since.elapsed() >= SPIN_TIME;
+        let is_long = turns % CLOCK_EVERY < look && {
+            let now = Instant::now();
+            self.count(since, now);
+            now.saturating_duration_since(since) >= SPIN_TIME
+        };
         self.turns.set(if is_long { SPINS } else { turns.saturating_add(look) });
         std::hint::spin_loop();
     }
 
-    fn offer(&self) {
+    fn offer(&self, since: Instant) {
         let before = Instant::now();
+        self.count(since, before);
         std::thread::yield_now();
         self.offers.set(self.offers.get() + 1);
-        self.note_offer(before.elapsed());
+        let after = Instant::now();
+        self.count(since, after);
+        self.note_offer(after.saturating_duration_since(before));
     }
 
     /// An offer has taken so long.
@@ -203,7 +238,7 @@ mod tests {
         while !idleness.is_time_to_sleep(0, true) {
             turns += 1;
         }
-        idleness.note_sleep();
+        idleness.note_sleep(Instant::now());
         turns
     }
 

@@ -10,6 +10,7 @@ mod suspend;
 mod sweep;
 pub(crate) mod timer;
 mod turn;
+pub(crate) mod turn_lengths;
 mod waiters;
 pub(crate) mod wake;
 #[cfg(all(test, not(loom)))]
@@ -17,6 +18,7 @@ mod wake_count;
 
 pub(crate) use suspend::Cancelled;
 
+use crate::counters::worker::WorkerCounters;
 use crate::worker::watch::view::View;
 use scheduler::Scheduler;
 use sleep::Poller;
@@ -33,12 +35,18 @@ pub(crate) struct Fibers {
 }
 
 impl Fibers {
-    pub(super) fn new(stack_bytes: usize, worker: u32, view: Arc<View>, poll: mio::Poll) -> Self {
+    pub(super) fn new(
+        stack_bytes: usize,
+        worker: u32,
+        view: Arc<View>,
+        counters: &Arc<WorkerCounters>,
+        poll: mio::Poll,
+    ) -> Self {
         Self {
-            scheduler: Scheduler::new(stack_bytes, worker, view),
+            scheduler: Scheduler::new(stack_bytes, worker, view, Arc::clone(counters)),
             timers: Timers::default(),
             poller: Poller::new(poll),
-            turn: TurnBudget::default(),
+            turn: TurnBudget::new(Arc::clone(counters)),
         }
     }
 

@@ -1,5 +1,6 @@
 //! Which fibers a worker has, and which can go on.
 
+use crate::counters::worker::WorkerCounters;
 use crate::lane::catch;
 use crate::lane::context::{self, Context};
 use crate::structures::local_queue::LocalQueue;
@@ -32,16 +33,19 @@ pub(crate) struct Scheduler {
     jobs: LocalQueue<Job>,
     /// Jobs that may still start in this turn.
     startable: Cell<usize>,
+    counters: Arc<WorkerCounters>,
     /// The number of the worker's turn.
     turn: Cell<u64>,
-    /// Fibers with a job.
-    live: Cell<usize>,
-    serial: Cell<u64>,
     pub(super) cancellations: Cancellations,
 }
 
 impl Scheduler {
-    pub(crate) fn new(stack_bytes: usize, worker: u32, view: Arc<View>) -> Self {
+    pub(crate) fn new(
+        stack_bytes: usize,
+        worker: u32,
+        view: Arc<View>,
+        counters: Arc<WorkerCounters>,
+    ) -> Self {
         Self {
             worker,
             view,
@@ -53,9 +57,8 @@ impl Scheduler {
             ready: LocalQueue::with_capacity(64),
             jobs: LocalQueue::with_capacity(64),
             startable: Cell::new(0),
+            counters,
             turn: Cell::new(0),
-            live: Cell::new(0),
-            serial: Cell::new(0),
             cancellations: Cancellations::default(),
         }
     }
@@ -72,7 +75,8 @@ impl Scheduler {
             Ok(stack) => {
                 let fiber = self.add(stack, description);
                 fiber.assign(job, description);
-                self.live.set(self.live.get() + 1);
+                self.counters.fibers.started.add(1);
+                self.counters.fibers.alive.add(1);
                 self.ready.push(fiber);
             }
             Err(error) => job.start.call(Err(NotStarted::NoStack(error))),
@@ -87,7 +91,7 @@ impl Scheduler {
 
     /// Whether some fiber is in the middle of a job.
     pub(crate) fn has_fibers(&self) -> bool {
-        self.live.get() > 0
+        self.counters.fibers.alive.get() > 0
     }
 
     /// Drops the jobs that no fiber has begun, which tells who waits for them.
@@ -99,7 +103,7 @@ impl Scheduler {
 
     /// Fibers with a job, and jobs without a fiber.
     pub(crate) fn live(&self) -> usize {
-        self.live.get() + self.jobs.len()
+        self.counters.fibers.alive.get() as usize + self.jobs.len()
     }
 
     /// Queues the running fiber, which is about to suspend, behind those that can go on.
@@ -153,6 +157,7 @@ impl Scheduler {
         self.cancellations.forget_jobs();
         self.view.note_running(None);
         self.view.note_unswept();
+        self.counters.fibers.ready.set(self.ready.len() as u64);
         true
     }
 
@@ -175,9 +180,9 @@ impl Scheduler {
             }
             refuse(job, NotStarted::Cancelled);
         };
-        self.serial.set(self.serial.get() + 1);
-        let description =
-            Description { worker: self.worker, serial: self.serial.get(), spawned_at: job.spawned_at };
+        self.counters.fibers.started.add(1);
+        let serial = self.counters.fibers.started.get();
+        let description = Description { worker: self.worker, serial, spawned_at: job.spawned_at };
         Some((job, description))
     }
 
@@ -190,7 +195,7 @@ impl Scheduler {
             Err(error) => return refuse(job, NotStarted::NoStack(error)),
         };
         fiber.assign(job, description);
-        self.live.set(self.live.get() + 1);
+        self.counters.fibers.alive.add(1);
         self.resume(fiber);
     }
 
@@ -209,6 +214,7 @@ impl Scheduler {
         });
         let fiber = Fiber::new(index, stack, description, next_job_of_worker);
         fibers[index as usize] = Some(Rc::clone(&fiber));
+        self.counters.fibers.stacks.add(1);
         fiber
     }
 
@@ -248,7 +254,7 @@ impl Scheduler {
         if fiber.is_suspended() {
             return;
         }
-        self.live.set(self.live.get() - 1);
+        self.counters.fibers.alive.subtract(1);
         self.cancellations.job_is_over(&fiber);
         let mut idle = self.idle.borrow_mut();
         if idle.len() < IDLE_FIBERS {
@@ -263,6 +269,7 @@ impl Scheduler {
     pub(super) fn release(&self, fiber: Rc<Fiber>) {
         self.fibers.borrow_mut()[fiber.index as usize] = None;
         self.vacant.borrow_mut().push(fiber.index);
+        self.counters.fibers.stacks.subtract(1);
     }
 
     /// Cancels the fibers of which that was requested.

@@ -32,6 +32,7 @@ impl Worker {
         let has_work =
             heard || self.has_landed() || self.fibers.scheduler.has_ready() || self.can_send_arguments();
         if !has_work && !self.finds_quiet() {
+            self.counters.time.fall_asleep(Instant::now());
             by_socket = self.poll_sources(self.time_to_sleep());
             doze::woken();
         }

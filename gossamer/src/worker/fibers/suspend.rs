@@ -78,16 +78,23 @@ impl Worker {
         Fiber::suspend_ready();
     }
 
-    /// As `take_turn`, unless the turn is over; returns whether it is not.
+    /// As `take_turn_to_apply`, unless the turn is over; returns whether it is not.
     #[inline(always)]
     pub(crate) fn has_turn(&self) -> bool {
         self.fibers.turn.spend()
     }
 
+    /// As `take_turn_to_apply`, for calls that are no requests.
+    #[inline(always)]
+    pub(crate) fn take_turn(&self) {
+        self.fibers.turn.note_other();
+        self.take_turn_to_apply();
+    }
+
     /// For calls of a fiber that need not suspend it: now and then one lets others run all the same, so that a fiber that
     /// makes no other calls keeps neither them nor the worker's loop from their work.
     #[inline(always)]
-    pub(crate) fn take_turn(&self) {
+    pub(crate) fn take_turn_to_apply(&self) {
         if !self.has_turn() {
             self.end_turn();
         }

@@ -3,6 +3,7 @@
 mod held;
 pub(crate) mod inbox;
 
+use crate::counters::worker::WorkerCounters;
 use crate::lane::large::Arrivals;
 use crate::sys::sync::doorbell::Doorbell;
 use crate::worker::end::activity::Activity;
@@ -23,6 +24,7 @@ pub(crate) struct Mailbox {
     pub(crate) waker: mio::Waker,
     pub(crate) sources: Sources,
     pub(crate) view: Arc<View>,
+    pub(crate) counters: Arc<WorkerCounters>,
     pub(crate) activity: Activity,
     pub(crate) turn_log: TurnLog,
 }

@@ -52,6 +52,7 @@ impl Worker {
     #[inline(never)]
     pub(crate) fn send_large(&self, trustee: usize, mut rows: Rows) -> u64 {
         let (lane, fiber, ticket) = (self.lane_to(trustee), self.running(), self.new_ticket());
+        lane.client.counters().note_large(rows.bytes_of_all());
         let wait = Wait::in_call("room for large arguments on the lane to a trustee");
         let _noted = Fiber::note_wait(wait.on(WaitsOn::Worker(trustee as u32)));
         lane.senders.0.borrow_mut().push_back(Rc::clone(&fiber));

@@ -1,0 +1,156 @@
+//! What the two ends of a lane count.
+
+use crate::counters::Count;
+use crate::counters::distribution::BucketCounts;
+use std::cell::Cell;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// Classes of batches by how many requests they have: class `n` has from 2^n on, the last one all that are larger.
+pub(crate) const FILLS: usize = 8;
+
+/// Every so many batches of a lane one is timed, from the first on: two looks at the clock among so many round trips.
+const TIMED_EVERY: u32 = 64;
+
+/// Requests of one lane, by whoever sends them.
+#[repr(align(128))]
+#[derive(Debug, Default)]
+pub(crate) struct SentCounters {
+    pub(crate) requests: Count,
+    /// Batches, by how full they were.
+    pub(crate) fills: [Count; FILLS],
+    pub(crate) bytes: Count,
+    pub(crate) answered: Count,
+    /// Of these, the ones that were answered with an error.
+    pub(crate) failed: Count,
+    pub(crate) answer_bytes: Count,
+    pub(crate) large_values: Count,
+    pub(crate) large_bytes: Count,
+    /// Requests that wait for a slot, at present.
+    pub(crate) backlog: Count,
+}
+
+/// Requests of one lane, by whoever serves them.
+#[repr(align(128))]
+#[derive(Debug, Default)]
+pub(crate) struct ServedCounters {
+    pub(crate) requests: Count,
+    pub(crate) failed: Count,
+    pub(crate) batches: Count,
+    pub(crate) bytes: Count,
+    pub(crate) answer_bytes: Count,
+}
+
+/// Bytes of a slot with so many words in its body.
+#[inline(always)]
+fn bytes_of(words: usize) -> u64 {
+    (words as u64 + 1) * size_of::<u64>() as u64
+}
+
+impl SentCounters {
+    #[inline(always)]
+    fn note_batch(&self, requests: usize, words: usize) {
+        self.requests.add(requests as u64);
+        let class = (requests | 1).ilog2() as usize;
+        self.fills[class.min(FILLS - 1)].add(1);
+        self.bytes.add(bytes_of(words));
+    }
+
+    #[inline(always)]
+    fn note_answers(&self, requests: usize, words: usize) {
+        self.answered.add(requests as u64);
+        self.answer_bytes.add(bytes_of(words));
+    }
+
+    /// A value goes apart from its request.
+    pub(crate) fn note_large(&self, bytes: usize) {
+        self.large_values.add(1);
+        self.large_bytes.add(bytes as u64);
+    }
+}
+
+impl ServedCounters {
+    #[inline(always)]
+    pub(crate) fn note_batch(&self, requests: usize, words: usize, answer_words: usize) {
+        self.requests.add(requests as u64);
+        self.batches.add(1);
+        self.bytes.add(bytes_of(words));
+        self.answer_bytes.add(bytes_of(answer_words));
+    }
+}
+
+/// What the client of a lane notes: its counters, and how long some batches take.
+#[derive(Debug, Default)]
+pub(crate) struct SentNotes {
+    pub(crate) counters: Arc<SentCounters>,
+    /// Of all lanes of the worker that go the same way; none in tests of lanes alone.
+    latency: Option<Arc<BucketCounts>>,
+    /// When the batch was published that is timed.
+    published: Cell<Option<Instant>>,
+}
+
+impl SentNotes {
+    pub(crate) fn new(latency: Arc<BucketCounts>) -> Self {
+        Self { latency: Some(latency), ..Self::default() }
+    }
+
+    /// A batch of so many requests and words is about to be published under a number.
+    #[inline(always)]
+    pub(crate) fn note_batch(&self, sequence: u32, requests: usize, words: usize) {
+        self.counters.note_batch(requests, words);
+        if sequence % TIMED_EVERY == 1 {
+            self.start();
+        }
+    }
+
+    /// The answers to the batch with this number have come, and none was taken yet.
+    #[inline(always)]
+    pub(crate) fn note_answers(&self, sequence: u32, requests: usize, words: usize) {
+        self.counters.note_answers(requests, words);
+        if sequence % TIMED_EVERY == 1 {
+            self.stop(requests);
+        }
+    }
+
+    #[cold]
+    fn start(&self) {
+        self.published.set(Some(Instant::now()));
+    }
+
+    #[cold]
+    fn stop(&self, requests: usize) {
+        if let (Some(latency), Some(published)) = (&self.latency, self.published.take()) {
+            // What takes five centuries is not told apart.
+            latency.record(published.elapsed().as_nanos() as u64, requests as u64);
+        }
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn batches_are_counted_by_how_full_they_are() {
+        let notes = SentNotes::default();
+        for (sequence, requests) in [1, 1, 2, 3, 4, 127, 128, 600].into_iter().enumerate() {
+            notes.note_batch(sequence as u32, requests, 2 * requests);
+        }
+        assert_eq!(notes.counters.fills.each_ref().map(Count::get), [2, 2, 1, 0, 0, 0, 1, 2]);
+        assert_eq!(notes.counters.requests.get(), 866);
+        assert_eq!(notes.counters.bytes.get(), 8 * (8 + 2 * 866));
+    }
+
+    #[test]
+    fn one_batch_of_many_is_timed_for_each_of_its_requests() {
+        let latency = Arc::new(BucketCounts::default());
+        let notes = SentNotes::new(Arc::clone(&latency));
+        for sequence in 1..=TIMED_EVERY {
+            notes.note_batch(sequence, 3, 3);
+            notes.note_answers(sequence, 3, 3);
+        }
+        let mut buckets = [0; crate::counters::distribution::BUCKETS];
+        latency.add_to(&mut buckets);
+        assert_eq!(buckets.iter().sum::<u64>(), 3);
+    }
+}

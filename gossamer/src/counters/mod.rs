@@ -1,0 +1,45 @@
+//! What workers and streams count of themselves: plain numbers that anybody may read at any time, also while a worker hangs.
+//!
+//! Invariant: a [`Count`] is written by one thread, which reads it before it writes it; so no read-modify-write of the processor is
+//! needed, and none waits for another processor's cache. Whoever else reads it may see an older value. No protocol depends on
+//! a count, so all orders are Relaxed, and the model checker's atomics are not taken: they would only multiply the orders to try.
+#![deny(unsafe_code)]
+
+pub(crate) mod address;
+pub(crate) mod distribution;
+pub(crate) mod lane;
+pub(crate) mod stopwatch;
+pub(crate) mod stream;
+pub(crate) mod worker;
+
+use crate::atomic::fixed::AtomicU64;
+use std::sync::atomic::Ordering;
+
+/// A number that one thread writes.
+#[derive(Debug, Default)]
+pub(crate) struct Count(AtomicU64);
+
+impl Count {
+    #[inline(always)]
+    pub(crate) fn add(&self, more: u64) {
+        self.set(self.get().wrapping_add(more));
+    }
+
+    #[inline(always)]
+    pub(crate) fn subtract(&self, less: u64) {
+        self.set(self.get().wrapping_sub(less));
+    }
+
+    #[inline(always)]
+    pub(crate) fn set(&self, value: u64) {
+        // Relaxed: it stands for itself.
+        self.0.store(value, Ordering::Relaxed);
+    }
+
+    /// By anybody.
+    #[inline(always)]
+    pub(crate) fn get(&self) -> u64 {
+        // Relaxed: as above.
+        self.0.load(Ordering::Relaxed)
+    }
+}

@@ -1,0 +1,44 @@
+//! What a program and its runtime count: snapshots of it, and numbers of the program's own.
+//!
+//! Every worker counts what it does, always: in memory of its own, which nobody else writes, so that it costs next to nothing
+//! (`docs/metrics.md` says what). [`metrics`](crate::metrics()) reads that of this node, [`rack::metrics`](crate::rack::metrics) that of
+//! all; with `GOSSAMER_METRICS=address:port` a node serves it over HTTP, as OpenMetrics text. Reading it takes nothing from the workers,
+//! and works while they hang.
+//!
+//! ```
+//! use gossamer::{Config, Trustee};
+//! use gossamer::metrics::{Counter, Metric};
+//! use std::sync::LazyLock;
+//!
+//! static ORDERS: LazyLock<Counter> = LazyLock::new(|| Metric::new("shop_orders", "Orders that were taken.").counter());
+//!
+//! gossamer::run(Config::default().threads(2), || {
+//!     let before = gossamer::metrics();
+//!     let stock = Trustee::all()[1].entrust(100_u64);
+//!     stock.apply(|stock| *stock -= 1);
+//!     ORDERS.add(1);
+//!     let passed = &gossamer::metrics() - &before;
+//!     assert!(passed.total().requests_sent() >= 1);
+//!     assert_eq!(passed.counter("shop_orders"), 1);
+//!     println!("{passed}");
+//! });
+//! ```
+#![deny(unsafe_code)]
+
+mod arithmetic;
+mod cells;
+mod display;
+mod distribution;
+mod families;
+mod own;
+mod read;
+pub(crate) mod server;
+mod snapshot;
+mod text;
+
+pub use distribution::Distribution;
+pub use own::{Counter, Gauge, Histogram, Metric, Unit};
+pub use read::metrics;
+pub use snapshot::{
+    NodeMetrics, OwnMetric, OwnValue, RackMetrics, RequestMetrics, RequestRoute, StreamMetrics, WorkerMetrics,
+};

@@ -1,0 +1,263 @@
+//! Metrics of the program's own: counters, gauges and histograms.
+
+use crate::NoRef;
+use crate::counters::distribution::{BUCKETS, bucket_of};
+use crate::metrics::cells::{self, CELLS, Reader};
+use crate::metrics::{Distribution, OwnMetric, OwnValue};
+use std::fmt;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// What a metric counts. Prometheus has it in the name.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, NoRef)]
+#[non_exhaustive]
+pub enum Unit {
+    /// Things.
+    #[default]
+    None,
+    /// Time: in nanoseconds here, in seconds where it is shown.
+    Seconds,
+    /// Memory.
+    Bytes,
+}
+
+/// A metric of the program's own, about to be made. Those of one name differ in their labels, and have one unit, one help and one kind.
+///
+/// It is the process's: made once, usually in a `LazyLock`, and the same for whoever asks again. Each thread counts for itself, which costs
+/// about a nanosecond, and no cache line is shared; whoever reads adds up. Nodes tell of their workers, the oldest runtime of a process
+/// also of its other threads.
+///
+/// ```
+/// use gossamer::metrics::{Counter, Histogram, Metric, Unit};
+/// use std::sync::LazyLock;
+/// use std::time::Duration;
+///
+/// static READS: LazyLock<Counter> =
+///     LazyLock::new(|| Metric::new("shop_requests", "Requests of customers.").label("kind", "read").counter());
+/// static WAITS: LazyLock<Histogram> =
+///     LazyLock::new(|| Metric::new("shop_wait", "How long customers wait.").unit(Unit::Seconds).histogram());
+/// READS.add(1); // shop_requests_total{kind="read"}
+/// WAITS.record_time(Duration::from_millis(3)); // shop_wait_seconds
+/// ```
+#[derive(Clone, Debug)]
+#[must_use = "`counter`, `gauge` or `histogram` makes it"]
+pub struct Metric {
+    name: String,
+    help: String,
+    unit: Unit,
+    labels: Vec<(String, String)>,
+}
+
+/// Counts up. A copy counts the same.
+#[derive(Clone, Copy, Debug)]
+pub struct Counter(usize);
+
+/// Goes up and down: each thread has a share, and what is shown is the sum of all. A copy is the same.
+#[derive(Clone, Copy, Debug)]
+pub struct Gauge(usize);
+
+/// Values, as they are distributed: a [`Distribution`]. A copy is the same. It takes 2.4 KiB of each thread that uses it.
+#[derive(Clone, Copy, Debug)]
+pub struct Histogram(usize);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum OwnKind {
+    Counter,
+    Gauge,
+    Histogram,
+}
+
+impl OwnKind {
+    fn cells(self) -> usize {
+        match self {
+            Self::Counter | Self::Gauge => 1,
+            Self::Histogram => BUCKETS + 1,
+        }
+    }
+}
+
+/// A metric that was made.
+struct MadeMetric {
+    metric: Metric,
+    kind: OwnKind,
+    cell: usize,
+}
+
+struct OwnRegistry {
+    metrics: Vec<MadeMetric>,
+    cells: usize,
+}
+
+static REGISTRY: Mutex<OwnRegistry> = Mutex::new(OwnRegistry { metrics: Vec::new(), cells: 0 });
+
+fn registry() -> MutexGuard<'static, OwnRegistry> {
+    REGISTRY.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Whether Prometheus takes it for a name.
+fn is_name(text: &str) -> bool {
+    let is_letter = |c: char| c.is_ascii_alphabetic() || c == '_';
+    text.starts_with(is_letter) && text.chars().all(|c| is_letter(c) || c.is_ascii_digit())
+}
+
+impl Metric {
+    /// One of this name, without the prefix `gossamer_`, which is the library's, and without unit and `_total`, which are put behind it;
+    /// `help` says what it means, in a line.
+    pub fn new(name: &str, help: &str) -> Self {
+        Self { name: name.to_owned(), help: help.to_owned(), unit: Unit::None, labels: Vec::new() }
+    }
+
+    /// What it counts.
+    pub fn unit(mut self, unit: Unit) -> Self {
+        self.unit = unit;
+        self
+    }
+
+    /// With a label, which tells it from others of its name. Each combination of values is a metric of its own: few of them.
+    pub fn label(mut self, name: &str, value: &str) -> Self {
+        self.labels.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// Makes it a counter.
+    ///
+    /// # Panics
+    /// If a name has other characters than letters of ASCII, digits and `_`, or is the library's (`gossamer_…`; labels `node`, `worker`,
+    /// `le`), or the help has several lines, quotes or backslashes; if one of this name has another kind, unit, help or other labels; and if there are too many:
+    /// 65,536 counters and gauges, of which a histogram takes the place of 305.
+    #[track_caller]
+    pub fn counter(self) -> Counter {
+        Counter(self.register(OwnKind::Counter))
+    }
+
+    /// Makes it a gauge.
+    ///
+    /// # Panics
+    /// As [`counter`](Self::counter).
+    #[track_caller]
+    pub fn gauge(self) -> Gauge {
+        Gauge(self.register(OwnKind::Gauge))
+    }
+
+    /// Makes it a histogram.
+    ///
+    /// # Panics
+    /// As [`counter`](Self::counter).
+    #[track_caller]
+    pub fn histogram(self) -> Histogram {
+        Histogram(self.register(OwnKind::Histogram))
+    }
+
+    fn check(&self) -> Result<(), String> {
+        let is_reserved = |label: &str| ["node", "worker", "le"].contains(&label);
+        if !is_name(&self.name) || self.name.starts_with("gossamer") {
+            return Err("its name has to be of letters, digits and `_`, and not begin with `gossamer`".into());
+        }
+        if self.help.contains(['\n', '\r', '\\', '"']) {
+            return Err("its help has to be one line, without quotes and backslashes".into());
+        }
+        match self.labels.iter().find(|(label, _)| !is_name(label) || is_reserved(label)) {
+            Some((label, _)) => Err(format!("`{label}` cannot be the name of a label")),
+            None => Ok(()),
+        }
+    }
+
+    /// The first of its cells.
+    #[track_caller]
+    fn register(mut self, kind: OwnKind) -> usize {
+        self.labels.sort();
+        match self.check().and_then(|()| self.try_register(kind)) {
+            Ok(cell) => cell,
+            Err(why) => panic!("the metric `{self}` cannot be made: {why}"),
+        }
+    }
+
+    fn try_register(&self, kind: OwnKind) -> Result<usize, String> {
+        let mut registry = registry();
+        let names = |metric: &Self| metric.labels.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>();
+        if let Some(other) = registry.metrics.iter().find(|other| other.metric.name == self.name) {
+            let is_alike =
+                (other.kind, other.metric.unit, &other.metric.help) == (kind, self.unit, &self.help);
+            if !is_alike || names(&other.metric) != names(self) {
+                return Err(format!("`{}` has another kind, unit or help, or other labels", other.metric));
+            }
+        }
+        let same = |other: &&MadeMetric| other.metric.name == self.name && other.metric.labels == self.labels;
+        if let Some(same) = registry.metrics.iter().find(same) {
+            return Ok(same.cell);
+        }
+        let cell = registry.cells;
+        if cell + kind.cells() > CELLS {
+            return Err("there are too many; values of labels should be few".into());
+        }
+        registry.cells += kind.cells();
+        registry.metrics.push(MadeMetric { metric: self.clone(), kind, cell });
+        Ok(cell)
+    }
+}
+
+impl fmt::Display for Metric {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name)?;
+        let labels = self.labels.iter().map(|(name, value)| format!("{name}={value:?}")).collect::<Vec<_>>();
+        if labels.is_empty() { Ok(()) } else { write!(f, "{{{}}}", labels.join(",")) }
+    }
+}
+
+impl Counter {
+    /// Counts so many more.
+    #[inline]
+    pub fn add(&self, more: u64) {
+        cells::add(self.0, more);
+    }
+}
+
+impl Gauge {
+    /// Adds to what there is, or takes from it.
+    #[inline]
+    pub fn add(&self, more: i64) {
+        cells::add(self.0, more.cast_unsigned());
+    }
+
+    /// Replaces the share of this thread: on a worker, that of the worker.
+    #[inline]
+    pub fn set(&self, share: i64) {
+        cells::set(self.0, share.cast_unsigned());
+    }
+}
+
+impl Histogram {
+    /// Notes a value.
+    #[inline]
+    pub fn record(&self, value: u64) {
+        cells::add(self.0 + bucket_of(value), 1);
+        cells::add(self.0 + BUCKETS, value);
+    }
+
+    /// Notes a time, for one of [`Unit::Seconds`].
+    #[inline]
+    pub fn record_time(&self, time: Duration) {
+        // What takes five centuries is not told apart.
+        self.record(time.as_nanos() as u64);
+    }
+}
+
+/// All metrics of the program's own, as one node has them.
+pub(super) fn read(reader: Reader) -> Vec<OwnMetric> {
+    let registry = registry();
+    cells::read(reader, |cell| {
+        let value = |registered: &MadeMetric| match registered.kind {
+            OwnKind::Counter => OwnValue::Counter(cell(registered.cell)),
+            OwnKind::Gauge => OwnValue::Gauge(cell(registered.cell).cast_signed()),
+            OwnKind::Histogram => {
+                let counts: Vec<u64> = (0..BUCKETS).map(|bucket| cell(registered.cell + bucket)).collect();
+                OwnValue::Histogram(Distribution::new(&counts, cell(registered.cell + BUCKETS)))
+            }
+        };
+        let metrics = registry.metrics.iter().map(|registered| {
+            let Metric { name, help, unit, labels } = registered.metric.clone();
+            OwnMetric { name, help, unit, labels, value: value(registered) }
+        });
+        metrics.collect()
+    })
+}

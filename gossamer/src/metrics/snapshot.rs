@@ -1,0 +1,330 @@
+//! What was counted, as of one moment.
+
+use crate::NoRef;
+use crate::counters::lane::FILLS;
+use crate::counters::worker;
+use crate::metrics::arithmetic::{Keyed, Quantity, keyed, quantity};
+use crate::metrics::{Distribution, Unit};
+use std::ops::Sub;
+use std::time::Duration;
+
+/// By which way requests go from one worker to another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, NoRef)]
+#[non_exhaustive]
+pub enum RequestRoute {
+    /// To a property of the worker itself.
+    Here,
+    /// To another worker of the process, in its memory.
+    Process,
+    /// To another process of the machine, in memory that both have mapped.
+    Shm,
+    /// To another machine over TCP.
+    Tcp,
+    /// To another machine over RDMA.
+    Verbs,
+    /// From a thread that is no worker, through the inbox.
+    Outside,
+}
+
+impl RequestRoute {
+    /// As it is written in metrics: in lower case.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Here => "here",
+            Self::Process => "process",
+            Self::Shm => "shm",
+            Self::Tcp => "tcp",
+            Self::Verbs => "verbs",
+            Self::Outside => "outside",
+        }
+    }
+}
+
+impl From<worker::LaneRoute> for RequestRoute {
+    fn from(route: worker::LaneRoute) -> Self {
+        match route {
+            worker::LaneRoute::Here => Self::Here,
+            worker::LaneRoute::Process => Self::Process,
+            worker::LaneRoute::Shm => Self::Shm,
+            worker::LaneRoute::Tcp => Self::Tcp,
+            worker::LaneRoute::Verbs => Self::Verbs,
+        }
+    }
+}
+
+/// Requests of one worker with all workers of one node, by one way.
+#[derive(Clone, Debug, PartialEq, NoRef)]
+#[non_exhaustive]
+pub struct RequestMetrics {
+    /// By which way.
+    pub route: RequestRoute,
+    /// The node at the other end.
+    pub peer: u32,
+    /// Requests that this worker has sent.
+    pub sent: u64,
+    /// Of these, the ones that were served in the very call, and so are in no batch.
+    pub direct: u64,
+    /// Of those sent, the ones that were answered.
+    pub answered: u64,
+    /// Of these, the ones that were answered with an error: their closure has panicked, or their property was gone.
+    pub failed: u64,
+    /// Requests that this worker has served.
+    pub served: u64,
+    /// Of these, the ones that failed.
+    pub served_failed: u64,
+    /// Batches that this worker has sent, by how full they were: the `n`th number counts those of 2^n requests and more, the last one
+    /// all that have more.
+    pub batches: [u64; FILLS],
+    /// Batches that it has served.
+    pub served_batches: u64,
+    /// Bytes that it has sent: requests, answers to those of others, and large values of requests.
+    pub sent_bytes: u64,
+    /// Bytes that it has received: answers, and requests of others, without large values.
+    pub received_bytes: u64,
+    /// Values of requests that did not fit a slot.
+    pub large_values: u64,
+    /// Their bytes, which `sent_bytes` contains.
+    pub large_bytes: u64,
+    /// Requests that wait for room on a lane, at present.
+    pub backlog: u64,
+}
+
+quantity!(RequestMetrics: counted sent direct answered failed served served_failed batches served_batches sent_bytes received_bytes
+    large_values large_bytes; present backlog; largest);
+
+impl RequestMetrics {
+    pub(super) fn new(route: RequestRoute, peer: u32) -> Self {
+        Self {
+            route,
+            peer,
+            sent: 0,
+            direct: 0,
+            answered: 0,
+            failed: 0,
+            served: 0,
+            served_failed: 0,
+            batches: [0; FILLS],
+            served_batches: 0,
+            sent_bytes: 0,
+            received_bytes: 0,
+            large_values: 0,
+            large_bytes: 0,
+            backlog: 0,
+        }
+    }
+}
+
+/// What one worker has done, or all of some together.
+#[derive(Clone, Debug, Default, PartialEq, NoRef)]
+#[non_exhaustive]
+pub struct WorkerMetrics {
+    /// Its place among the workers of all nodes; in a sum the first one's.
+    pub worker: u32,
+    /// Since it was made; in a sum, of all workers together.
+    pub uptime: Duration,
+    /// Of this, with something to do. Times without, of less than about a microsecond, count as such with something.
+    pub busy: Duration,
+    /// Of this, asleep: neither busy nor looking for work.
+    pub asleep: Duration,
+    /// How often it fell asleep.
+    pub sleeps: u64,
+    /// Rounds of its loop.
+    pub turns: u64,
+    /// The longest turn, or a little more: the clock is read every 128 turns, and more often once they are long. Not of the one that goes on.
+    pub longest_turn: Duration,
+    /// Fibers that were started.
+    pub fibers_started: u64,
+    /// Those that have not ended.
+    pub fibers_alive: u64,
+    /// Of these, the ones that could not go on at the end of the last turn.
+    pub fibers_waiting: u64,
+    /// Bytes of addresses of stacks of fibers, also of idle ones. Memory is behind those pages only that were used.
+    pub stack_bytes: u64,
+    /// Bytes of slots that others write and this worker reads.
+    pub lane_bytes: u64,
+    /// Its requests, by way and node.
+    pub requests: Vec<RequestMetrics>,
+    /// How long requests take, in nanoseconds, by route: of one batch of 64, from its publication until its answers are taken, for each of its
+    /// requests.
+    pub latencies: Vec<(RequestRoute, Distribution)>,
+}
+
+quantity!(WorkerMetrics: counted uptime busy asleep sleeps turns fibers_started requests latencies;
+    present fibers_alive fibers_waiting stack_bytes lane_bytes; largest longest_turn);
+
+keyed!(RequestMetrics: route peer; WorkerMetrics: worker; OwnMetric: name labels; NodeMetrics: node;);
+
+impl Keyed for (RequestRoute, Distribution) {
+    fn is_of(&self, other: &Self) -> bool {
+        self.0 == other.0
+    }
+}
+
+impl Quantity for (RequestRoute, Distribution) {
+    fn plus(&mut self, other: &Self) {
+        self.1.plus(&other.1);
+    }
+
+    fn minus(&mut self, earlier: &Self) {
+        self.1.minus(&earlier.1);
+    }
+}
+
+impl WorkerMetrics {
+    /// The requests of one way and node.
+    pub(super) fn requests_by(&mut self, route: RequestRoute, peer: u32) -> &mut RequestMetrics {
+        let place = self.requests.iter().position(|some| (some.route, some.peer) == (route, peer));
+        let place = place.unwrap_or_else(|| {
+            self.requests.push(RequestMetrics::new(route, peer));
+            self.requests.len() - 1
+        });
+        &mut self.requests[place]
+    }
+
+    fn sum_of(&self, count: impl Fn(&RequestMetrics) -> u64) -> u64 {
+        self.requests.iter().map(count).sum()
+    }
+
+    /// Requests sent, by all ways.
+    pub fn requests_sent(&self) -> u64 {
+        self.sum_of(|some| some.sent)
+    }
+
+    /// Requests served, by all ways.
+    pub fn requests_served(&self) -> u64 {
+        self.sum_of(|some| some.served)
+    }
+
+    /// Requests that were answered with an error, by all ways.
+    pub fn requests_failed(&self) -> u64 {
+        self.sum_of(|some| some.failed)
+    }
+
+    /// How long requests by one way took, in nanoseconds.
+    pub fn latency(&self, route: RequestRoute) -> Distribution {
+        self.latencies
+            .iter()
+            .find(|(some, _)| *some == route)
+            .map(|(_, latency)| latency.clone())
+            .unwrap_or_default()
+    }
+}
+
+/// What the ends of memory streams have done in one process that write, or those that read.
+#[derive(Clone, Debug, Default, PartialEq, Eq, NoRef)]
+#[non_exhaustive]
+pub struct StreamMetrics {
+    /// Bytes that were written or read. They are counted by the mebibyte, and at the end of a stream; those of windows by the block.
+    pub bytes: u64,
+    /// How often an end had to wait for the other.
+    pub waits: u64,
+}
+
+quantity!(StreamMetrics: counted bytes waits; present; largest);
+
+/// A metric of the program's own: see [`Metric`](crate::metrics::Metric).
+#[derive(Clone, Debug, PartialEq, NoRef)]
+#[non_exhaustive]
+pub struct OwnMetric {
+    /// Its name, without unit.
+    pub name: String,
+    /// What it means.
+    pub help: String,
+    /// What it counts.
+    pub unit: Unit,
+    /// Names and values.
+    pub labels: Vec<(String, String)>,
+    /// How many.
+    pub value: OwnValue,
+}
+
+quantity!(OwnMetric: counted value; present; largest);
+
+/// How many.
+#[derive(Clone, Debug, PartialEq, NoRef)]
+#[non_exhaustive]
+pub enum OwnValue {
+    /// Of a [`Counter`](crate::metrics::Counter).
+    Counter(u64),
+    /// Of a [`Gauge`](crate::metrics::Gauge).
+    Gauge(i64),
+    /// Of a [`Histogram`](crate::metrics::Histogram).
+    Histogram(Distribution),
+}
+
+impl Quantity for OwnValue {
+    fn plus(&mut self, other: &Self) {
+        match (self, other) {
+            (Self::Counter(sum), Self::Counter(more)) => sum.plus(more),
+            (Self::Gauge(sum), Self::Gauge(more)) => *sum = sum.saturating_add(*more),
+            (Self::Histogram(sum), Self::Histogram(more)) => sum.plus(more),
+            // Nodes of one program may still come to a name in two ways: the first counts.
+            _ => {}
+        }
+    }
+
+    fn minus(&mut self, earlier: &Self) {
+        match (self, earlier) {
+            (Self::Counter(sum), Self::Counter(before)) => sum.minus(before),
+            (Self::Histogram(sum), Self::Histogram(before)) => sum.minus(before),
+            _ => {}
+        }
+    }
+}
+
+/// What one node has done. Differences are taken by reference: `&later - &earlier`.
+#[derive(Clone, Debug, Default, PartialEq, NoRef)]
+#[non_exhaustive]
+pub struct NodeMetrics {
+    /// Its number.
+    pub node: u32,
+    /// Each of its workers.
+    pub workers: Vec<WorkerMetrics>,
+    /// Ends of streams that write, of the whole process.
+    pub senders: StreamMetrics,
+    /// Ends of streams that read, of the whole process.
+    pub receivers: StreamMetrics,
+    /// The program's own metrics.
+    pub own: Vec<OwnMetric>,
+}
+
+quantity!(NodeMetrics: counted workers senders receivers own; present; largest);
+
+impl NodeMetrics {
+    /// All its workers together.
+    pub fn total(&self) -> WorkerMetrics {
+        summed(&self.workers)
+    }
+
+    /// A counter of the program's own, of all labels together; zero if there is none.
+    pub fn counter(&self, name: &str) -> u64 {
+        let counts = self.own.iter().filter(|own| own.name == name);
+        counts.map(|own| if let OwnValue::Counter(count) = own.value { count } else { 0 }).sum()
+    }
+}
+
+/// What all nodes have done. Differences are taken by reference: `&later - &earlier`.
+#[derive(Clone, Debug, Default, PartialEq, NoRef)]
+#[non_exhaustive]
+pub struct RackMetrics {
+    /// Each node, in order.
+    pub nodes: Vec<NodeMetrics>,
+}
+
+quantity!(RackMetrics: counted nodes; present; largest);
+
+impl RackMetrics {
+    /// All nodes as if they were one: the workers of all, and the sums of what is counted by node.
+    pub fn total(&self) -> NodeMetrics {
+        summed(&self.nodes)
+    }
+}
+
+/// All of some together; what they are known by is that of the first.
+fn summed<T: Quantity + Clone + Default>(some: &[T]) -> T {
+    let Some((first, others)) = some.split_first() else { return T::default() };
+    let mut sum = first.clone();
+    others.iter().for_each(|other| sum.plus(other));
+    sum
+}

@@ -1,0 +1,31 @@
+//! What all nodes have counted.
+
+use crate::metrics::RackMetrics;
+use crate::rack::collective::on_each_node;
+
+/// What all nodes have counted so far; the calling fiber waits for their answers.
+///
+/// It takes a fiber on each node, on its first worker: a request and an answer of some hundred bytes for each worker there. A node
+/// whose first worker hangs does not answer; what it serves over HTTP, [`GOSSAMER_METRICS`](crate::Config::metrics), can be had all the same.
+///
+/// ```
+/// use gossamer::{Config, Trustee, rack};
+///
+/// #[gossamer::delegate]
+/// fn ask() -> u64 {
+///     let before = rack::metrics();
+///     Trustee::all().iter().for_each(|there| assert!(there.entrust(7_u64).apply(|seven| *seven == 7)));
+///     let passed = &rack::metrics() - &before;
+///     assert_eq!(passed.nodes.len(), 2);
+///     passed.total().total().requests_sent()
+/// }
+/// assert!(rack::run_in_process(2, Config::default(), ask) >= 2);
+/// ```
+///
+/// # Panics
+/// In a delegated closure or a callback, which cannot wait; on a thread that is no worker; and while the caller unwinds from a panic.
+#[track_caller]
+#[must_use]
+pub fn metrics() -> RackMetrics {
+    RackMetrics { nodes: on_each_node(const { |()| crate::metrics() }, ()) }
+}
