@@ -7,7 +7,7 @@ pub(crate) use loom::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, 
 
 /// For statics that a signal handler or a forked child reads, and for counts, which no model covers: loom's have no constant constructors.
 pub(crate) mod fixed {
-    pub(crate) use core::sync::atomic::{AtomicI32, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, AtomicUsize};
+    pub(crate) use core::sync::atomic::{AtomicI32, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize};
 }
 
 /// An `UnsafeCell` whose accesses the model checker can see.

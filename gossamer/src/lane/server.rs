@@ -192,7 +192,7 @@ impl ServedBatch<'_> {
         // SAFETY: the caller's: a request is left.
         let (first, mut operation) = unsafe { self.current() };
         let (mut identity, mut step, mut result) = (first.operation, operation.step(), operation.result());
-        context::note_operation(operation);
+        context::note_served(operation);
         while self.index < count {
             // SAFETY: the caller's.
             let header = unsafe { self.header() };
@@ -202,7 +202,7 @@ impl ServedBatch<'_> {
                 // SAFETY: as in `current`.
                 operation = unsafe { Operation::at(header.operation) };
                 (identity, step, result) = (header.operation, operation.step(), operation.result());
-                context::note_operation(operation);
+                context::note_served(operation);
             }
             let Some(property) = properties.get(header.property) else { return Some(operation) };
             let answer = self.answer.as_mut_ptr().wrapping_add(self.used).cast();

@@ -363,6 +363,7 @@ impl<T: 'static> Target<'_, T> {
     }
 
     #[cold]
+    #[inline(never)]
     fn error<N>(&self, reason: Reason) -> DelegationError {
         worker::with_worker(|here| here.note_failure(&reason));
         DelegationError::new(reason, std::any::type_name::<N>(), self.index())
@@ -376,10 +377,8 @@ fn wait_for<U>(here: &Worker, answer: &Cell<Option<U>>, awaited: AnswerWait) -> 
         if let Some(outcome) = answer.take() {
             return outcome;
         }
-        Fiber::note_answer(Some(awaited));
         // SAFETY: A3: `answer` is only read while the fiber runs, on the thread that writes it.
-        here.wait_until(|| unsafe { (*answer.as_ptr()).is_some() });
-        Fiber::note_answer(None);
+        here.wait_for_answer(awaited, || unsafe { (*answer.as_ptr()).is_some() });
     }
 }
 

@@ -248,6 +248,9 @@ impl Worker {
                 self.shared.ring(lane.client);
             }
         }
+        if busy {
+            context::note_all_served();
+        }
         busy
     }
 

@@ -43,6 +43,7 @@ impl Worker {
             turn += 1;
             self.shared.mailbox(self.index).view.note_turn(turn);
             lengths.note_turn(turn, &self.counters.time);
+            self.show_calls();
             self.fibers.scheduler.begin_turn(turn);
             let mut busy = if self.rests() { self.listen() } else { self.turn() };
             let has_sockets = self.shared.mailbox(self.index).sources.any();

@@ -127,7 +127,7 @@ impl<'a> EncodedBatch<'a> {
         while self.index < count {
             let request = self.current(last)?;
             last = Some((request.identity, request.operation));
-            context::note_operation(request.operation);
+            context::note_served(request.operation);
             let Some(property) = self.serving.properties.get(request.property) else {
                 let mut arguments = self.arguments(&request)?;
                 // SAFETY: they are those of a request for this operation, taken out once.

@@ -17,8 +17,8 @@ use crate::structures::locals::Locals;
 use crate::sys::fibers::frame;
 use crate::sys::fibers::job::{Description, Job, JobId};
 use crate::sys::fibers::notes::FiberNotes;
-use crate::sys::fibers::stack::{PAGE, Stack};
-use crate::sys::fibers::wait::FiberName;
+use crate::sys::fibers::stack::Stack;
+use crate::sys::fibers::wait::{AnswerWait, FiberName};
 use corosensei::{Coroutine, Yielder};
 use std::cell::{Cell, OnceCell, UnsafeCell};
 use std::mem::ManuallyDrop;
@@ -46,38 +46,53 @@ pub(crate) enum FiberState {
     Parked,
 }
 
-/// A stack with a coroutine on it, and the job it runs.
+/// How a fiber is parked, if it is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Parking {
+    /// By a call that unwinds when the runtime ends.
+    Cancellable,
+    /// By one that ends by itself.
+    ToTheEnd,
+    /// By one that ends with the answer of a trustee.
+    ForAnswer,
+}
+
+/// A stack with a coroutine on it, and the job it runs. First what each switch touches, together.
+#[repr(C)]
 pub(crate) struct Fiber {
     coroutine: UnsafeCell<ManuallyDrop<Coroutine<(), (), (), Stack>>>,
     yielder: Cell<*const Yielder<(), ()>>,
+    /// F5. Where the next resume will read.
+    pub(super) frame: Cell<*const u64>,
     state: Cell<FiberState>,
     /// Woken while it was not parked: the next park returns at once.
     notified: Cell<bool>,
-    /// Parked by a call that unwinds when the runtime ends.
-    cancellable: Cell<bool>,
+    parking: Cell<Parking>,
+    /// Looks of `age` since its last resume, up to those that count.
+    pub(super) age: Cell<u8>,
+    /// Index in its worker's table.
+    pub(crate) index: u32,
+    /// The turn of its worker in which it was resumed last.
+    pub(super) resumed: Cell<u64>,
+    /// The trustee's answer for which it waited last, in whatever call.
+    pub(super) answer: Cell<Option<AnswerWait>>,
+    pub(super) description: Cell<Description>,
+    job: Cell<Option<Job>>,
+    /// Of its job.
+    id: Cell<JobId>,
     /// Times its job was told that it is to end.
     cancellations: Cell<u32>,
     /// Its job is cancelled, though the runtime goes on.
     cancelled: Cell<bool>,
-    /// Of its job.
-    id: Cell<JobId>,
-    /// Index in its worker's table.
-    pub(crate) index: u32,
-    job: Cell<Option<Job>>,
     /// Made at the first wait that needs one.
     pub(crate) waker: OnceCell<Waker>,
-    description: Cell<Description>,
-    pub(super) notes: FiberNotes,
     /// F4. Tells who waits for the job that it will never end.
     farewell: Cell<Option<NonNull<dyn Fn()>>>,
     /// Its job's own values.
     pub(crate) locals: Locals,
-    /// F5. Where the next resume will read.
-    pub(super) frame: Cell<*const u64>,
-    /// Looks of `age` since its last resume, up to those that count.
-    pub(super) age: Cell<u8>,
+    pub(super) notes: FiberNotes,
     pub(super) guard: usize,
-    usable: usize,
+    pub(super) usable: usize,
 }
 
 impl Fiber {
@@ -105,7 +120,7 @@ impl Fiber {
             yielder: Cell::new(null()),
             state: Cell::new(FiberState::Idle),
             notified: Cell::new(false),
-            cancellable: Cell::new(false),
+            parking: Cell::new(Parking::ToTheEnd),
             cancellations: Cell::new(0),
             cancelled: Cell::new(false),
             id: Cell::new(0),
@@ -114,6 +129,8 @@ impl Fiber {
             waker: OnceCell::new(),
             description: Cell::new(description),
             notes: FiberNotes::default(),
+            resumed: Cell::new(0),
+            answer: Cell::new(None),
             farewell: Cell::new(None),
             locals: Locals::new(),
             frame: Cell::new(null()),
@@ -220,9 +237,14 @@ impl Fiber {
         self.cancelled.take()
     }
 
+    /// Whether it waits for the answer of a trustee, in whatever call.
+    pub(super) fn awaits_answer(&self) -> bool {
+        self.is_parked() && self.parking.get() == Parking::ForAnswer
+    }
+
     /// Whether it waits in a call that unwinds when the runtime ends.
     pub(crate) fn is_cancellable(&self) -> bool {
-        self.is_parked() && self.cancellable.get()
+        self.is_parked() && self.parking.get() == Parking::Cancellable
     }
 
     /// Notes that a fiber was woken; whether it must be queued to go on. If not, its next park returns at once.
@@ -248,7 +270,7 @@ impl Fiber {
         assert!(RUNNING.get().is_null(), "a fiber cannot resume another fiber");
         RUNNING.set(Rc::as_ptr(&self));
         self.state.set(FiberState::Running);
-        self.notes.note_resumed(turn);
+        self.resumed.set(turn);
         self.age.set(0);
         // SAFETY: F1 and the assertion: no other frame of this thread is inside a `resume`, so this is the only
         // reference to the coroutine; it is suspended, since it can only be running below a `resume`.
@@ -298,11 +320,28 @@ impl Fiber {
     /// If no fiber is running on this thread.
     #[inline(always)]
     pub(crate) fn park(cancellable: bool) {
+        let parking = if cancellable { Parking::Cancellable } else { Parking::ToTheEnd };
         Self::with_running(|fiber| {
             if fiber.notified.take() {
                 return;
             }
-            fiber.cancellable.set(cancellable);
+            fiber.parking.set(parking);
+            fiber.suspend(FiberState::Parked);
+        });
+    }
+
+    /// As `park`, for the answer of a trustee, which no cancellation unwinds.
+    ///
+    /// # Panics
+    /// As `park`.
+    #[inline(always)]
+    pub(crate) fn park_for(answer: AnswerWait) {
+        Self::with_running(|fiber| {
+            if fiber.notified.take() {
+                return;
+            }
+            fiber.parking.set(Parking::ForAnswer);
+            fiber.answer.set(Some(answer));
             fiber.suspend(FiberState::Parked);
         });
     }
@@ -332,20 +371,8 @@ impl Fiber {
         unsafe { (*self.yielder.get()).suspend(()) };
     }
 
-    /// What runs on this thread, and how large its stack is, if `address` lies in its guard page.
-    pub(crate) fn overflowed_at(address: usize) -> Option<(Description, usize)> {
-        let fiber = Self::seen_by_handler()?;
-        let hit = (fiber.guard..fiber.guard + PAGE).contains(&address);
-        hit.then(|| (fiber.description.get(), fiber.usable))
-    }
-
-    /// What runs on this thread, for handlers of signals.
-    pub(crate) fn described() -> Option<Description> {
-        Self::seen_by_handler().map(|fiber| fiber.description.get())
-    }
-
     /// For handlers of signals, which end before the fiber goes on: reads one thread-local and allocates nothing.
-    fn seen_by_handler<'a>() -> Option<&'a Self> {
+    pub(super) fn seen_by_handler<'a>() -> Option<&'a Self> {
         // SAFETY: F2, as in `with_running`.
         unsafe { RUNNING.get().as_ref() }
     }

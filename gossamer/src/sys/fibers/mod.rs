@@ -2,6 +2,7 @@
 //!
 //! Which fiber runs when is decided elsewhere; here is only what it takes to suspend one and to resume another.
 
+mod described;
 pub(crate) mod fiber;
 mod frame;
 pub(crate) mod job;

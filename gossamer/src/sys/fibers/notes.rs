@@ -7,21 +7,10 @@ use std::cell::{Cell, RefCell};
 /// The notes of a fiber.
 #[derive(Default)]
 pub(super) struct FiberNotes {
-    /// The trustee's answer for which it waits, in whatever call.
-    answer: Cell<Option<AnswerWait>>,
     /// The call in which it waits, or in which it polls a future.
     wait: Cell<Option<Wait>>,
-    /// The turn of its worker in which it was resumed last.
-    resumed: Cell<u64>,
     /// The addresses of the latches that it holds.
     latches: RefCell<Vec<usize>>,
-}
-
-impl FiberNotes {
-    #[inline(always)]
-    pub(super) fn note_resumed(&self, turn: u64) {
-        self.resumed.set(turn);
-    }
 }
 
 impl Fiber {
@@ -32,23 +21,17 @@ impl Fiber {
 
     /// The answer for which it waits.
     pub(crate) fn answer(&self) -> Option<AnswerWait> {
-        self.notes.answer.get()
+        self.answer.get().filter(|_| self.awaits_answer())
     }
 
     /// The turn in which it was resumed last.
     pub(crate) fn resumed(&self) -> u64 {
-        self.notes.resumed.get()
+        self.resumed.get()
     }
 
     /// The addresses of the latches that it holds.
     pub(crate) fn latches(&self) -> Vec<usize> {
         self.notes.latches.borrow().clone()
-    }
-
-    /// Notes, on the running fiber, for which answer it waits from here on.
-    #[inline(always)]
-    pub(crate) fn note_answer(answer: Option<AnswerWait>) {
-        Self::with_running(|fiber| fiber.notes.answer.set(answer));
     }
 
     /// Notes, on the running fiber, in which call it will wait until the guard is dropped.

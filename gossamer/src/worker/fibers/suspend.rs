@@ -2,7 +2,7 @@
 
 use crate::lane::context::{self, Context};
 use crate::sys::fibers::fiber::Fiber;
-use crate::sys::fibers::wait::Wait;
+use crate::sys::fibers::wait::{AnswerWait, Wait};
 use crate::worker::Worker;
 use crate::worker::fibers::timer::Timer;
 use crate::worker::fibers::wake::WakeHandle;
@@ -37,6 +37,17 @@ impl Worker {
         }
         while !done() {
             Fiber::park(false);
+        }
+    }
+
+    /// As `wait_until`, for the answer of a trustee.
+    #[inline(always)]
+    pub(crate) fn wait_for_answer(&self, awaited: AnswerWait, done: impl Fn() -> bool) {
+        if std::thread::panicking() {
+            return self.unwind_later_until(done);
+        }
+        while !done() {
+            Fiber::park_for(awaited);
         }
     }
 
@@ -76,6 +87,12 @@ impl Worker {
     pub(crate) fn let_others_run(&self) {
         self.fibers.scheduler.requeue(self.running());
         Fiber::suspend_ready();
+    }
+
+    /// Shows what this turn has counted so far.
+    #[inline(always)]
+    pub(crate) fn show_calls(&self) {
+        self.fibers.turn.show();
     }
 
     /// As `take_turn_to_apply`, unless the turn is over; returns whether it is not.

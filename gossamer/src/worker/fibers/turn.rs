@@ -1,27 +1,30 @@
 //! How long a fiber may go on that makes no call which suspends it.
 
 use crate::counters::worker::WorkerCounters;
+use std::cell::Cell;
 use std::sync::Arc;
 
 /// Calls of a fiber that need not suspend it, between two turns of others.
 const CALLS: u64 = 250;
 
 /// Calls that need not suspend their fiber until one does all the same.
-pub(crate) struct TurnBudget(Arc<WorkerCounters>);
+pub(crate) struct TurnBudget {
+    left: Cell<u64>,
+    counters: Arc<WorkerCounters>,
+}
 
 impl TurnBudget {
     pub(super) fn new(counters: Arc<WorkerCounters>) -> Self {
-        Self(counters)
+        Self { left: Cell::new(0), counters }
     }
 
     /// Takes one call off; whether there was one left.
     #[inline(always)]
     pub(super) fn spend(&self) -> bool {
-        let calls_left = &self.0.fibers.calls_left;
-        match calls_left.get() {
+        match self.left.get() {
             0 => false,
             left => {
-                calls_left.set(left - 1);
+                self.left.set(left - 1);
                 true
             }
         }
@@ -29,13 +32,20 @@ impl TurnBudget {
 
     /// Grants calls anew, and the one that found none left.
     pub(super) fn begin(&self) {
-        self.0.fibers.calls_granted.add(CALLS + 1);
-        self.0.fibers.calls_left.set(CALLS);
+        self.counters.fibers.calls_granted.add(CALLS + 1);
+        self.left.set(CALLS);
+        self.show();
+    }
+
+    /// Shows how many calls are left, to those who count.
+    #[inline(always)]
+    pub(crate) fn show(&self) {
+        self.counters.fibers.calls_left.set(self.left.get());
     }
 
     /// A call that was or will be taken off is no request.
     #[inline(always)]
     pub(super) fn note_other(&self) {
-        self.0.fibers.other_calls.add(1);
+        self.counters.fibers.other_calls.add(1);
     }
 }

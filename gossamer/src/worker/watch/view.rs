@@ -1,6 +1,6 @@
 //! What a worker shows of itself, so that others see whether it goes on.
 
-use crate::lane::context::ContextView;
+use crate::lane::context::ServedView;
 use crate::structures::static_ref::StaticRef;
 use crate::sys::threads::procfs::ThreadFiles;
 use std::panic::Location;
@@ -16,7 +16,7 @@ pub(crate) struct View {
     /// Where the fiber was spawned that runs.
     running: StaticRef<Location<'static>>,
     thread: OnceLock<ThreadFiles>,
-    context: ContextView,
+    served: ServedView,
 }
 
 impl View {
@@ -26,7 +26,7 @@ impl View {
             is_unswept: AtomicBool::new(false),
             running: StaticRef::none(),
             thread: OnceLock::new(),
-            context: ContextView::new(),
+            served: ServedView::new(),
         }
     }
 
@@ -35,7 +35,7 @@ impl View {
         if let Some(thread) = ThreadFiles::here() {
             let _first = self.thread.set(thread);
         }
-        self.context.show_while(f)
+        self.served.show_while(f)
     }
 
     /// By the worker: its loop has come round so often.
@@ -72,7 +72,7 @@ impl View {
 
     /// What the worker runs.
     pub(crate) fn running(&self) -> String {
-        match (self.context.running(), self.running.get()) {
+        match (self.served.running(), self.running.get()) {
             (Some(operation), _) => format!("the delegated closure {operation}"),
             (None, Some(place)) => format!("the fiber spawned at {place}"),
             (None, None) => "a callback or a destructor".to_owned(),
