@@ -27,7 +27,8 @@
 //! | 141 | whoever read the receiver's standard output has closed it |
 //!
 //! `gossamer status --health` ends with 0 if the daemon of this machine lives, else with 3. The other commands end with 0, or with
-//! 2 or 3 as above. `kill` and `logs` end with 1 if no such application runs, `check-rdma` if RDMA cannot be used.
+//! 2 or 3 as above. `kill` and `logs` end with 1 if no such application runs, `stacks` if no such program does, `check-rdma` if RDMA cannot be used,
+//! and `doctor` if something should be mended, with 4 if programs do not run.
 
 use std::fmt;
 
@@ -37,6 +38,8 @@ pub const FAILED: u8 = 1;
 pub const USAGE: u8 = 2;
 /// A machine could not be reached, or could not start its nodes.
 pub const UNREACHABLE: u8 = 3;
+/// Programs cannot run on this machine as it is.
+pub const UNABLE: u8 = 4;
 /// The output could not be written.
 pub const OUTPUT: u8 = 74;
 /// A machine was lost, or the other side of a transfer; also how a node ends that has lost a peer.

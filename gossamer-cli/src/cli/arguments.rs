@@ -8,6 +8,7 @@ use crate::launcher::output::{FilePattern, OutputOptions};
 use crate::launcher::timeout::TimeLimit;
 use crate::node::allowance::Allowance;
 use crate::program::settings::NodeSettings;
+use crate::query::doctor::DoctorArguments;
 use crate::query::stacks::StacksArguments;
 use crate::rack::config;
 use crate::values;
@@ -43,6 +44,7 @@ pub(crate) enum Action {
     Logs(ApplicationArguments),
     Status(StatusArguments),
     Stacks(StacksArguments),
+    Doctor(DoctorArguments),
     CheckRdma(CheckRdmaArguments),
     Send(files::arguments::SendArguments),
     Recv(files::arguments::RecvArguments),

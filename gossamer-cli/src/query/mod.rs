@@ -8,6 +8,7 @@ pub mod applications;
 pub mod ask;
 pub mod check_rdma;
 pub mod check_with;
+pub mod doctor;
 pub mod health;
 pub mod logs;
 pub mod output;

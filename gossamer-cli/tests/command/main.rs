@@ -6,6 +6,7 @@ mod cli;
 mod common;
 mod containment;
 mod decoders;
+mod doctor;
 mod fate;
 mod fault;
 mod files;

@@ -4,6 +4,7 @@
 use crate::inspect::collect::{reports, two_looks};
 use crate::inspect::deadlock::deadlocks;
 use crate::inspect::render::rendered;
+use crate::lane::error;
 use crate::sys::signals::own_stack::{has_default, move_handler_to_own_stack};
 use signal_hook::SigId;
 use signal_hook::consts::SIGQUIT;
@@ -61,5 +62,5 @@ fn print() {
     // Each by itself: several runtimes of one process have nothing to do with each other.
     let mut text: String = now.iter().map(|report| rendered(&[report])).collect();
     deadlocks(&before, &now).iter().for_each(|(_, deadlock)| text += &format!("\n{deadlock}\n"));
-    eprint!("gossamer: SIGQUIT: what the fibers of this process do\n{text}");
+    error::print(&format!("gossamer: SIGQUIT: what the fibers of this process do\n{text}"));
 }

@@ -87,7 +87,11 @@ fn temporary(user: u32) -> PathBuf {
 /// Removes the sockets of processes that were killed.
 fn remove_left(directory: &Path) -> io::Result<()> {
     for path in entries(directory)? {
-        if process_of(&path).is_some_and(|process| !is_alive(process)) {
+        // One that is alive, but not seen from here, is in another container.
+        let is_left = process_of(&path).is_some_and(|process| !is_alive(process))
+            && UnixStream::connect(&path)
+                .is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused);
+        if is_left {
             // Somebody else may do the same.
             let _gone = fs::remove_file(path);
         }

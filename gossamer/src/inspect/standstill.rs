@@ -4,6 +4,7 @@ use crate::inspect::collect::{reports, two_looks};
 use crate::inspect::deadlock::{Deadlock, deadlocks};
 use crate::inspect::report::{FiberId, NodeReport};
 use crate::inspect::socket::{ask, inspection_sockets};
+use crate::lane::error;
 use crate::worker::shared::Shared;
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -79,5 +80,8 @@ fn with_neighbours() -> Vec<NodeReport> {
 }
 
 fn tell(deadlock: &Deadlock, still: Duration) {
-    eprintln!("gossamer: nothing has gone on for {} s, because of a {deadlock}", still.as_secs());
+    error::print(&format!(
+        "gossamer: nothing has gone on for {} s, because of a {deadlock}\n",
+        still.as_secs()
+    ));
 }

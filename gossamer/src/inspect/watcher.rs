@@ -12,6 +12,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io;
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -20,6 +21,8 @@ use std::time::{Duration, Instant};
 const LOOK: Duration = Duration::from_millis(50);
 /// The same while all sleep: for memory that is not used, and for what a look has missed.
 const DOZE: Duration = Duration::from_millis(2500);
+/// How long a runtime that has ended waits for the thread.
+const PARTING: Duration = Duration::from_secs(2);
 /// So many are answered at once; others are sent away.
 const VISITORS: usize = 4;
 
@@ -30,6 +33,8 @@ struct WatchThread {
     runtimes: usize,
     ends: Arc<AtomicBool>,
     thread: JoinHandle<()>,
+    /// Disconnected when it has ended.
+    ended: mpsc::Receiver<()>,
 }
 
 fn watcher() -> MutexGuard<'static, Option<WatchThread>> {
@@ -53,8 +58,12 @@ impl Watching {
                 let ends = Arc::new(AtomicBool::new(false));
                 let until = Arc::clone(&ends);
                 let thread = thread::Builder::new().name("gossamer-watch".to_owned());
-                let thread = thread.spawn(move || watch(socket, quit, &until))?;
-                *watcher = Some(WatchThread { runtimes: 1, ends, thread });
+                let (lives, ended) = mpsc::channel();
+                let thread = thread.spawn(move || {
+                    watch(socket, quit, &until);
+                    drop(lives);
+                })?;
+                *watcher = Some(WatchThread { runtimes: 1, ends, thread, ended });
             }
         }
         // Its workers are looked at from now on.
@@ -70,12 +79,15 @@ impl Drop for Watching {
             watcher.runtimes -= 1;
             watcher.runtimes == 0
         });
-        if is_last && let Some(WatchThread { ends, thread, .. }) = watcher.take() {
+        if is_last && let Some(WatchThread { ends, thread, ended, .. }) = watcher.take() {
             // Release: pairs with the Acquire in `watch`.
             ends.store(true, Ordering::Release);
             doze::ring();
-            // Under the lock: the socket of the next watcher has the same name. A panic there is of this library, and was printed.
-            let _panicked = thread.join();
+            // Under the lock: the socket of the next watcher has the same name. It may be held up by a standard error that nobody reads.
+            if ended.recv_timeout(PARTING) == Err(RecvTimeoutError::Disconnected) {
+                // A panic there is of this library, and was printed.
+                let _panicked = thread.join();
+            }
         }
     }
 }

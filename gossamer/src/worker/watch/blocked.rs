@@ -1,5 +1,6 @@
 //! Seeing what keeps a worker for long: a closure, a callback or a fiber that computes or blocks, while all others of the worker wait.
 
+use crate::lane::error;
 use crate::sys::threads::procfs::ThreadFiles;
 use crate::worker::mailbox::Mailbox;
 use crate::worker::shared::Shared;
@@ -93,11 +94,11 @@ impl BlockWatch {
         let mut places: Vec<_> = self.places.iter().filter(|(_, kept)| kept.times > 1).collect();
         places.sort_by_key(|(_, kept)| std::cmp::Reverse(kept.times));
         for (place, kept) in places {
-            eprintln!(
-                "gossamer: in all, {place} has kept its worker {} times for too long, at most for {}",
+            error::print(&format!(
+                "gossamer: in all, {place} has kept its worker {} times for too long, at most for {}\n",
                 kept.times,
                 seconds(kept.longest)
-            );
+            ));
         }
     }
 }
@@ -110,12 +111,12 @@ fn is_kept(thread: &ThreadFiles, before: u64, limit: Duration) -> bool {
 
 fn tell(worker: usize, place: &str, lasted: Duration, messages: usize) {
     let behind = if messages > 0 { format!(", {messages} messages in its inbox,") } else { String::new() };
-    eprintln!(
+    error::print(&format!(
         "gossamer: worker {worker} has been kept for {} by {place}. Its other fibers{behind} and requests to it wait meanwhile: give what \
          blocks or computes for long to `gossamer::unblock`, call `gossamer::yield_now` between its parts, or spread it with \
-         `par_for_each`. This is told once for each place; GOSSAMER_BLOCKED_MILLISECONDS=0 turns it off",
+         `par_for_each`. This is told once for each place; GOSSAMER_BLOCKED_MILLISECONDS=0 turns it off\n",
         seconds(lasted)
-    );
+    ));
 }
 
 fn seconds(time: Duration) -> String {

@@ -1,6 +1,7 @@
 //! Seeing that a worker stands still: something outside of this library has blocked its thread. Who looks has the workers look
 //! for memory, too, that they do not use any more.
 
+use crate::lane::error;
 use crate::worker::Worker;
 use crate::worker::mailbox::Mailbox;
 use crate::worker::mailbox::inbox::Message;
@@ -94,15 +95,15 @@ impl Seen {
     }
 
     fn report(&self) {
-        eprintln!(
+        error::print(&format!(
             "gossamer: worker {} has stood still for {} s, in {}: something outside of gossamer blocks its thread, such as a \
              lock of `std`, a `OnceLock` or `LazyLock` whose initialiser has suspended its fiber, a file, the `join` of a \
              thread, or `std::thread::sleep`. No other fiber of this worker runs meanwhile, and no request to it is served. \
              Give what blocks to `gossamer::unblock`, use `gossamer::sleep`, `sync`, `net` and `fs`, and wrap initialisers in \
-             `gossamer::without_suspending`.",
+             `gossamer::without_suspending`.\n",
             self.index,
             self.since.elapsed().as_secs(),
             self.mailbox().view.running(),
-        );
+        ));
     }
 }

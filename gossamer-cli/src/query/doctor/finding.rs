@@ -1,0 +1,101 @@
+//! What an examination has found.
+
+use serde_json::{Value, json};
+
+/// How much a finding matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Severity {
+    /// As it should be.
+    Fine,
+    /// Something to know.
+    Note,
+    /// It costs speed, or a limit will be met.
+    Warning,
+    /// Programs do not run.
+    Problem,
+}
+
+/// One thing that was looked at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// How much it matters.
+    pub severity: Severity,
+    /// What was looked at.
+    pub subject: &'static str,
+    /// How it is.
+    pub found: String,
+    /// What that costs, if it costs anything.
+    pub cost: String,
+    /// The line that mends it, if one does.
+    pub mend: String,
+}
+
+impl Finding {
+    /// All is well with it.
+    pub fn fine(subject: &'static str, found: impl Into<String>) -> Self {
+        Self {
+            severity: Severity::Fine,
+            subject,
+            found: found.into(),
+            cost: String::new(),
+            mend: String::new(),
+        }
+    }
+
+    /// Something to know of it.
+    pub fn note(subject: &'static str, found: impl Into<String>, cost: impl Into<String>) -> Self {
+        Self { severity: Severity::Note, cost: cost.into(), ..Self::fine(subject, found) }
+    }
+
+    /// It costs something, and there is something to be done.
+    pub fn warning(
+        subject: &'static str,
+        found: impl Into<String>,
+        cost: impl Into<String>,
+        mend: impl Into<String>,
+    ) -> Self {
+        Self { severity: Severity::Warning, mend: mend.into(), ..Self::note(subject, found, cost) }
+    }
+
+    /// Programs do not run because of it.
+    pub fn problem(
+        subject: &'static str,
+        found: impl Into<String>,
+        cost: impl Into<String>,
+        mend: impl Into<String>,
+    ) -> Self {
+        Self { severity: Severity::Problem, ..Self::warning(subject, found, cost, mend) }
+    }
+
+    /// As lines of text.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let mark = match self.severity {
+            Severity::Fine => "ok     ",
+            Severity::Note => "note   ",
+            Severity::Warning => "WARNING",
+            Severity::Problem => "PROBLEM",
+        };
+        let mut text = format!("{mark}  {}: {}\n", self.subject, self.found);
+        for (before, line) in [("", &self.cost), ("mend: ", &self.mend)] {
+            if !line.is_empty() {
+                text += &format!("         {before}{line}\n");
+            }
+        }
+        text
+    }
+
+    /// For programs.
+    #[must_use]
+    pub fn json(&self) -> Value {
+        let severity = match self.severity {
+            Severity::Fine => "ok",
+            Severity::Note => "note",
+            Severity::Warning => "warning",
+            Severity::Problem => "problem",
+        };
+        json!({
+            "severity": severity, "subject": self.subject, "found": self.found, "cost": self.cost, "mend": self.mend,
+        })
+    }
+}
