@@ -210,6 +210,11 @@ pub struct Readme;
 #[doc = include_str!("../../docs/servers.md")]
 pub struct Servers;
 
+/// So do those of the page for programs that hang.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/troubleshooting.md")]
+pub struct Troubleshooting;
+
 /// What the documents say of constants is what these are.
 #[cfg(all(test, not(loom)))]
 mod documents {

@@ -13,7 +13,8 @@ pub fn rendered(reports: &[&NodeReport]) -> String {
     }
     let groups = merged(reports);
     if groups.is_empty() {
-        text.push_str("no fibers\n");
+        let all_answer = reports.iter().flat_map(|report| &report.workers).all(|worker| worker.answered);
+        text.push_str(if all_answer { "no fibers\n" } else { "no fibers on the workers that answer\n" });
     }
     for group in groups {
         text.push_str(&of_group(&group));
