@@ -94,11 +94,12 @@ impl Shape {
             // As with shared memory; and the device's two, a completion channel of each worker, and what ends the watch of the device.
             Over::Verbs => (others, 2 * others + workers + 3),
         };
-        // Each worker has a poller, by two descriptors, what wakes it, and what other nodes wake it with.
+        // Each worker has a poller, by two descriptors, what wakes it, and what other nodes wake it with; whoever watches the workers of a
+        // process has what wakes it, and the socket at which it can be looked at.
         Figures {
             lanes: slots + ENDS * (inside + between),
             connections,
-            descriptors: descriptors + 4 * workers + 1,
+            descriptors: descriptors + 4 * workers + 3,
         }
     }
 }

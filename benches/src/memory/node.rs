@@ -102,7 +102,8 @@ fn figures() -> String {
         "{} {} {} {}",
         before.resident,
         now.resident.saturating_sub(before.resident),
-        now.sockets - start.sockets,
+        // But for the socket at which the process can be looked at.
+        now.sockets - start.sockets - 1,
         now.descriptors - start.descriptors
     )
 }

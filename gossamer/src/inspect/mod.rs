@@ -5,8 +5,10 @@
 //! Nobody else may come in, and a worker does nothing for it but to copy what its fibers noted of themselves when it is asked.
 #![deny(unsafe_code)]
 
+mod activity;
 mod collect;
 mod deadlock;
+mod question;
 mod quit;
 mod render;
 mod report;
@@ -14,9 +16,11 @@ mod socket;
 mod standstill;
 pub(crate) mod watcher;
 
+pub use activity::NodeActivity;
 pub use deadlock::{Deadlock, deadlocks};
+pub use question::{ask, ask_activity};
 pub use render::rendered;
 pub use report::{
     Dependency, FiberGroup, FiberId, FiberLink, NodeReport, RuntimeName, WaitReport, WorkerReport,
 };
-pub use socket::{InspectionSocket, ask, inspection_sockets};
+pub use socket::{InspectionSocket, inspection_sockets};

@@ -6,18 +6,20 @@ use crate::inspect::deadlock::deadlocks;
 use crate::inspect::render::rendered;
 use crate::lane::error;
 use crate::sys::signals::own_stack::{has_default, move_handler_to_own_stack};
-use signal_hook::SigId;
+use crate::sys::signals::told::call_on;
+use crate::worker::watch::doze;
 use signal_hook::consts::SIGQUIT;
-use signal_hook::low_level::{pipe, unregister};
-use std::io::{self, Read};
-use std::os::fd::{AsFd, BorrowedFd};
-use std::os::unix::net::UnixStream;
+use signal_hook::low_level::unregister;
+use signal_hook::{SigId, flag};
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 /// Hears the signal, until it is dropped.
 pub(super) struct Quit {
-    arrived: UnixStream,
-    handler: SigId,
+    has_come: Arc<AtomicBool>,
+    handlers: [SigId; 2],
 }
 
 impl Quit {
@@ -29,31 +31,29 @@ impl Quit {
         if !has_default(SIGQUIT)? {
             return Ok(None);
         }
-        let (arrived, arrives) = UnixStream::pair()?;
-        arrived.set_nonblocking(true)?;
-        let handler = pipe::register(SIGQUIT, arrives)?;
+        let has_come = Arc::new(AtomicBool::new(false));
+        // In this order: who is woken finds the flag.
+        let handlers =
+            [flag::register(SIGQUIT, Arc::clone(&has_come))?, call_on(SIGQUIT, doze::ring_from_handler)?];
         move_handler_to_own_stack(SIGQUIT)?;
-        Ok(Some(Self { arrived, handler }))
+        Ok(Some(Self { has_come, handlers }))
     }
 
     /// Prints a report, on a thread of its own, if the signal has come since the last look.
     pub(super) fn look(&self) {
-        if (&self.arrived).read(&mut [0; 64]).is_ok_and(|count| count > 0) {
+        // Relaxed: it stands for itself.
+        if self.has_come.swap(false, Ordering::Relaxed) {
             // Without a thread nothing is said.
             let _none = thread::Builder::new().name("gossamer-report".to_owned()).spawn(print);
         }
     }
 }
 
-impl AsFd for Quit {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.arrived.as_fd()
-    }
-}
-
 impl Drop for Quit {
     fn drop(&mut self) {
-        unregister(self.handler);
+        self.handlers.iter().for_each(|handler| {
+            unregister(*handler);
+        });
     }
 }
 

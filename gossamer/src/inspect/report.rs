@@ -30,10 +30,7 @@ impl NodeReport {
     /// Names the runtime that it is of: the rack, or a runtime of a process that is alone, by its first worker.
     #[must_use]
     pub fn of(&self) -> RuntimeName<'_> {
-        match &self.rack[..] {
-            "" => RuntimeName::Alone(self.process, self.base),
-            rack => RuntimeName::Rack(rack),
-        }
+        RuntimeName::new(&self.rack, self.process, self.base)
     }
 }
 
@@ -45,6 +42,12 @@ pub enum RuntimeName<'a> {
     Alone(u32, u32),
     /// Of all nodes of a rack.
     Rack(&'a str),
+}
+
+impl<'a> RuntimeName<'a> {
+    pub(super) fn new(rack: &'a str, process: u32, base: u32) -> Self {
+        if rack.is_empty() { Self::Alone(process, base) } else { Self::Rack(rack) }
+    }
 }
 
 /// A worker.

@@ -3,30 +3,13 @@
 //! The directory is `gossamer` in `$XDG_RUNTIME_DIR`, or `/tmp/gossamer-UID` where there is none; it is used only if it belongs to the
 //! user and to nobody else. A socket is called after its process. Who comes is asked for his name by the kernel (`SO_PEERCRED`): the
 //! same user, or root.
-//!
-//! A question is one line, an answer one line of what it is and its bytes. Both ends are of one version of this library, or the answer
-//! says that they are not.
 
-use crate::inspect::report::NodeReport;
-use crate::wire::decoder::Decoder;
-use crate::wire::encoder::Encoder;
 use rustix::net::sockopt::socket_peercred;
 use std::fs::{self, DirBuilder, Metadata};
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
-
-/// What is asked for.
-const STACKS: &str = "stacks";
-/// How long either end waits for the other.
-const PATIENCE: Duration = Duration::from_secs(5);
-/// Bytes of the longest question.
-const QUESTION: u64 = 256;
-/// Bytes of the longest answer.
-const ANSWER: u64 = 1 << 30;
-const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// A process that can be asked.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -113,27 +96,13 @@ fn is_ours_alone(directory: &Metadata) -> bool {
     directory.is_dir() && directory.uid() == user() && directory.permissions().mode() & 0o077 == 0
 }
 
-/// Answers one who has come to the socket of this process.
+/// Whether whoever is at the other end may ask: the same user, or root.
 ///
 /// # Errors
-/// If he is another user, asks for something else, or does not read.
-pub(super) fn answer(stream: UnixStream, reports: impl FnOnce() -> Vec<NodeReport>) -> io::Result<()> {
-    let peer = socket_peercred(&stream)?.uid.as_raw();
-    if peer != user() && peer != 0 {
-        return Err(io::ErrorKind::PermissionDenied.into());
-    }
-    // What is accepted of a listener that does not block does, on Linux.
-    stream.set_nonblocking(false)?;
-    stream.set_read_timeout(Some(PATIENCE))?;
-    stream.set_write_timeout(Some(PATIENCE))?;
-    let mut question = String::new();
-    BufReader::new(&stream).take(QUESTION).read_line(&mut question)?;
-    if question.trim_end() != format!("{STACKS} {VERSION}") {
-        return (&stream).write_all(format!("refused {VERSION}\n").as_bytes());
-    }
-    let bytes = Encoder::encoded(reports()).map_err(|_| io::Error::from(io::ErrorKind::InvalidData))?;
-    (&stream).write_all(format!("{STACKS} {}\n", bytes.len()).as_bytes())?;
-    (&stream).write_all(&bytes)
+/// If he may not, or the kernel does not say who he is.
+pub(super) fn require_own_user(stream: &UnixStream) -> io::Result<()> {
+    let peer = socket_peercred(stream)?.uid.as_raw();
+    if peer == user() || peer == 0 { Ok(()) } else { Err(io::ErrorKind::PermissionDenied.into()) }
 }
 
 /// The processes of this user on this machine that run a runtime, in order; for root, those of all users.
@@ -180,29 +149,12 @@ fn socket_at(path: PathBuf) -> Option<InspectionSocket> {
     is_alive(process).then_some(InspectionSocket { process, path })
 }
 
-/// What a process says of its runtimes.
-///
-/// # Errors
-/// If it has ended, does not answer within some seconds, or was built with another version of this library: the text says so.
-pub fn ask(socket: &InspectionSocket) -> io::Result<Vec<NodeReport>> {
-    let stream = UnixStream::connect(&socket.path)?;
-    stream.set_read_timeout(Some(PATIENCE))?;
-    stream.set_write_timeout(Some(PATIENCE))?;
-    (&stream).write_all(format!("{STACKS} {VERSION}\n").as_bytes())?;
-    let mut reader = BufReader::new(stream);
-    let mut kind = String::new();
-    (&mut reader).take(QUESTION).read_line(&mut kind)?;
-    let length = match kind.trim_end().split_once(' ') {
-        Some((STACKS, length)) => length.parse::<u64>().ok().filter(|length| *length <= ANSWER),
-        Some(("refused", version)) => {
-            return Err(io::Error::other(format!(
-                "it was built with version {version} of gossamer, and this command is of version {VERSION}: use one of that version"
-            )));
-        }
-        _ => None,
-    };
-    let length = length.ok_or_else(|| io::Error::other("its answer is not understood"))?;
-    let mut bytes = Vec::new();
-    reader.take(length).read_to_end(&mut bytes)?;
-    Decoder::decoded(&bytes).map_err(|malformed| io::Error::other(format!("its answer is cut: {malformed}")))
+impl InspectionSocket {
+    /// Goes there.
+    ///
+    /// # Errors
+    /// If the process has ended.
+    pub(super) fn connect(&self) -> io::Result<UnixStream> {
+        UnixStream::connect(&self.path)
+    }
 }

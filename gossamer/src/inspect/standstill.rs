@@ -2,8 +2,9 @@
 
 use crate::inspect::collect::{reports, two_looks};
 use crate::inspect::deadlock::{Deadlock, deadlocks};
+use crate::inspect::question::ask;
 use crate::inspect::report::{FiberId, NodeReport};
-use crate::inspect::socket::{ask, inspection_sockets};
+use crate::inspect::socket::inspection_sockets;
 use crate::lane::error;
 use crate::worker::shared::Shared;
 use std::collections::HashSet;

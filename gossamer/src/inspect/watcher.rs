@@ -1,8 +1,8 @@
 //! The thread that watches the runtimes of a process: one for all of them, from the first that starts to the last that ends.
 
-use crate::inspect::collect::reports;
+use crate::inspect::question;
 use crate::inspect::quit::Quit;
-use crate::inspect::socket::{self, OwnInspectionSocket};
+use crate::inspect::socket::OwnInspectionSocket;
 use crate::inspect::standstill::Standstill;
 use crate::worker::shared::Shared;
 use crate::worker::watch::blocked::BlockWatch;
@@ -110,7 +110,6 @@ fn watch(socket: Option<OwnInspectionSocket>, quit: Option<Quit>, ends: &AtomicB
         doze::note(all_sleep);
         let mut waits = vec![PollFd::new(bell, PollFlags::IN)];
         waits.extend(socket.as_ref().map(|socket| PollFd::new(&socket.listener, PollFlags::IN)));
-        waits.extend(quit.as_ref().map(|quit| PollFd::new(quit, PollFlags::IN)));
         if !wait(&mut waits, if all_sleep { doze } else { LOOK }) {
             continue;
         }
@@ -165,7 +164,7 @@ fn receive(visitor: UnixStream) {
     if others < VISITORS {
         let answer = move || {
             // Whoever asked sees that it failed.
-            let _refused = socket::answer(visitor, reports);
+            let _refused = question::answer(&visitor);
             drop(leaves);
         };
         // Without a thread he is sent away.

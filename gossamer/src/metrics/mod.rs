@@ -39,6 +39,7 @@ mod text;
 pub use distribution::Distribution;
 pub use own::{Counter, Gauge, Histogram, Metric, Unit};
 pub use read::metrics;
+pub(crate) use read::of_node;
 pub use snapshot::{
     NodeMetrics, OwnMetric, OwnValue, RackMetrics, RequestMetrics, RequestRoute, StreamMetrics, WorkerMetrics,
 };

@@ -7,3 +7,4 @@ pub(crate) mod fault_handler;
 pub(crate) mod faults;
 pub(crate) mod line;
 pub(crate) mod own_stack;
+pub(crate) mod told;

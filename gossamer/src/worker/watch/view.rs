@@ -70,12 +70,17 @@ impl View {
         self.thread.get()
     }
 
+    /// What the worker runs; none between two things.
+    pub(crate) fn runs(&self) -> Option<String> {
+        match (self.served.running(), self.running.get()) {
+            (Some(operation), _) => Some(format!("the delegated closure {operation}")),
+            (None, Some(place)) => Some(format!("the fiber spawned at {place}")),
+            (None, None) => None,
+        }
+    }
+
     /// What the worker runs.
     pub(crate) fn running(&self) -> String {
-        match (self.served.running(), self.running.get()) {
-            (Some(operation), _) => format!("the delegated closure {operation}"),
-            (None, Some(place)) => format!("the fiber spawned at {place}"),
-            (None, None) => "a callback or a destructor".to_owned(),
-        }
+        self.runs().unwrap_or_else(|| "a callback or a destructor".to_owned())
     }
 }

@@ -1,0 +1,105 @@
+//! What a node does for some time: what it counts, and what its workers are found running by one who looks a thousand times a second. A
+//! worker notes what it runs anyway, so nothing is done for that while nobody looks.
+
+use crate::NoRef;
+use crate::inspect::report::RuntimeName;
+use crate::metrics::{NodeMetrics, of_node};
+use crate::worker::shared::Shared;
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Time between two looks.
+const LOOK: Duration = Duration::from_millis(1);
+
+/// What a node has done for a while.
+#[derive(NoRef, Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct NodeActivity {
+    /// Its number.
+    pub node: u32,
+    /// How many nodes there are.
+    pub nodes: u32,
+    /// Names the rack; empty where the node is alone.
+    pub rack: String,
+    /// The process.
+    pub process: u32,
+    /// Which of its runtimes, in the order in which they began.
+    pub base: u32,
+    /// Its executable.
+    pub program: String,
+    /// For how long it was looked at.
+    pub time: Duration,
+    /// What it has counted meanwhile.
+    pub metrics: NodeMetrics,
+    /// How often each of its workers was looked at.
+    pub looks: u64,
+    /// What a worker was found running, and how often; asleep or between two things it runs nothing.
+    pub running: Vec<(String, u64)>,
+}
+
+impl NodeActivity {
+    /// Names the runtime that it is of.
+    #[must_use]
+    pub fn of(&self) -> RuntimeName<'_> {
+        RuntimeName::new(&self.rack, self.process, self.base)
+    }
+}
+
+/// One node while it is looked at.
+struct Looked {
+    runtime: Arc<Shared>,
+    before: NodeMetrics,
+    looks: u64,
+    running: HashMap<String, u64>,
+}
+
+/// What the runtimes of this process do for so long.
+pub(super) fn activities(time: Duration) -> Vec<NodeActivity> {
+    let begin = Instant::now();
+    let looked = |runtime: Arc<Shared>| {
+        let before = of_node(&runtime);
+        Looked { runtime, before, looks: 0, running: HashMap::new() }
+    };
+    let mut nodes: Vec<Looked> = Shared::all().into_iter().map(looked).collect();
+    while begin.elapsed() < time {
+        nodes.iter_mut().for_each(Looked::look);
+        thread::sleep(LOOK);
+    }
+    nodes.into_iter().map(|node| node.end(begin.elapsed())).collect()
+}
+
+impl Looked {
+    fn look(&mut self) {
+        self.looks += 1;
+        for mailbox in &self.runtime.mailboxes {
+            if mailbox.doorbell.is_asleep() {
+                continue;
+            }
+            if let Some(running) = mailbox.view.runs() {
+                *self.running.entry(running).or_default() += 1;
+            }
+        }
+    }
+
+    fn end(self, time: Duration) -> NodeActivity {
+        let Self { runtime, before, looks, running } = self;
+        let (node, nodes) = runtime.peers.as_ref().map_or((0, 1), |peers| (peers.node(), peers.nodes()));
+        let mut running: Vec<_> = running.into_iter().collect();
+        running.sort_by(|one, other| other.1.cmp(&one.1).then_with(|| one.0.cmp(&other.0)));
+        NodeActivity {
+            node: node as u32,
+            nodes: nodes as u32,
+            rack: runtime.peers.as_ref().map_or_else(String::new, |peers| peers.rack().to_owned()),
+            process: std::process::id(),
+            base: runtime.base,
+            program: std::env::current_exe()
+                .map_or_else(|_| String::new(), |path| path.display().to_string()),
+            time,
+            metrics: &of_node(&runtime) - &before,
+            looks,
+            running,
+        }
+    }
+}

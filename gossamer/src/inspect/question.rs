@@ -1,0 +1,93 @@
+//! What is said at the socket: one line that asks, and an answer of one line, with the number of its bytes, and those. Both ends are of one
+//! version of this library, or the answer says that they are not.
+
+use crate::NoRef;
+use crate::inspect::activity::{NodeActivity, activities};
+use crate::inspect::collect::reports;
+use crate::inspect::report::NodeReport;
+use crate::inspect::socket::{InspectionSocket, require_own_user};
+use crate::wire::decoder::Decoder;
+use crate::wire::encoder::Encoder;
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::os::unix::net::UnixStream;
+use std::time::Duration;
+
+/// How long either end waits for the other, beyond what was asked for.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// Bytes of the longest question.
+const QUESTION: u64 = 256;
+/// Bytes of the longest answer.
+const ANSWER: u64 = 1 << 30;
+/// The longest time that is looked at.
+const LONGEST: Duration = Duration::from_secs(60);
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// Answers one who has come to the socket of this process.
+///
+/// # Errors
+/// If he is another user, or does not read.
+pub(super) fn answer(stream: &UnixStream) -> io::Result<()> {
+    require_own_user(stream)?;
+    // What is accepted of a listener that does not block does, on Linux.
+    stream.set_nonblocking(false)?;
+    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_write_timeout(Some(PATIENCE))?;
+    let mut question = String::new();
+    BufReader::new(stream).take(QUESTION).read_line(&mut question)?;
+    let words: Vec<&str> = question.split_whitespace().collect();
+    let bytes = match words[..] {
+        ["stacks", VERSION] => Encoder::encoded(reports()).ok(),
+        ["activity", milliseconds, VERSION] => {
+            let time = milliseconds.parse().map_or(Duration::ZERO, Duration::from_millis);
+            Encoder::encoded(activities(time.min(LONGEST))).ok()
+        }
+        _ => None,
+    };
+    let mut stream = stream;
+    match bytes {
+        None => stream.write_all(format!("refused {VERSION}\n").as_bytes()),
+        Some(bytes) => {
+            stream.write_all(format!("answer {}\n", bytes.len()).as_bytes())?;
+            stream.write_all(&bytes)
+        }
+    }
+}
+
+/// What a process says of its runtimes.
+///
+/// # Errors
+/// If it has ended, does not answer within some seconds, or was built with another version of this library: the text says so.
+pub fn ask(socket: &InspectionSocket) -> io::Result<Vec<NodeReport>> {
+    asked(socket, "stacks", Duration::ZERO)
+}
+
+/// What the nodes of a process do for some time, of at most a minute.
+///
+/// # Errors
+/// As [`ask`].
+pub fn ask_activity(socket: &InspectionSocket, time: Duration) -> io::Result<Vec<NodeActivity>> {
+    asked(socket, &format!("activity {}", time.as_millis()), time.min(LONGEST))
+}
+
+fn asked<T: NoRef>(socket: &InspectionSocket, question: &str, time: Duration) -> io::Result<T> {
+    let stream = socket.connect()?;
+    stream.set_read_timeout(Some(time + PATIENCE))?;
+    stream.set_write_timeout(Some(PATIENCE))?;
+    (&stream).write_all(format!("{question} {VERSION}\n").as_bytes())?;
+    let mut reader = BufReader::new(stream);
+    let mut kind = String::new();
+    (&mut reader).take(QUESTION).read_line(&mut kind)?;
+    let length = match kind.trim_end().split_once(' ') {
+        Some(("answer", length)) => length.parse::<u64>().ok().filter(|length| *length <= ANSWER),
+        Some(("refused", version)) => {
+            return Err(io::Error::other(format!(
+                "it was built with version {version} of gossamer, and this command is of version {VERSION}: use one of that version"
+            )));
+        }
+        _ => None,
+    };
+    let length = length.ok_or_else(|| io::Error::other("its answer is not understood"))?;
+    let mut bytes = Vec::new();
+    reader.take(length).read_to_end(&mut bytes)?;
+    Decoder::decoded(&bytes).map_err(|malformed| io::Error::other(format!("its answer is cut: {malformed}")))
+}
