@@ -1,7 +1,7 @@
 //! The kernel, and what it allows of memory.
 
-use super::finding::Finding;
-use super::machine::Machine;
+use crate::query::doctor::finding::Finding;
+use crate::query::doctor::kernel_files::KernelFiles;
 
 /// The first kernel with guard pages that take no mapping.
 const GUARDS: (u32, u32) = (6, 13);
@@ -12,7 +12,7 @@ const MAPPINGS: u64 = 1 << 20;
 
 /// What there is to say of the kernel of a machine.
 #[must_use]
-pub fn examine(machine: &Machine) -> Vec<Finding> {
+pub fn examine(machine: &KernelFiles) -> Vec<Finding> {
     let mut findings = Vec::new();
     let release = machine.read("proc/sys/kernel/osrelease").unwrap_or_default();
     let version = version(&release);
@@ -38,7 +38,7 @@ fn version(release: &str) -> Option<(u32, u32)> {
     Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
 }
 
-fn mappings(machine: &Machine, version: Option<(u32, u32)>) -> Option<Finding> {
+fn mappings(machine: &KernelFiles, version: Option<(u32, u32)>) -> Option<Finding> {
     const SUBJECT: &str = "memory mappings of a process (vm.max_map_count)";
     let most = machine.number("proc/sys/vm/max_map_count")?;
     let has_guards = version.is_some_and(|version| version >= GUARDS);
@@ -59,7 +59,7 @@ fn mappings(machine: &Machine, version: Option<(u32, u32)>) -> Option<Finding> {
     })
 }
 
-fn large_pages(machine: &Machine) -> Option<Finding> {
+fn large_pages(machine: &KernelFiles) -> Option<Finding> {
     const SUBJECT: &str = "transparent huge pages";
     let modes = machine.read("sys/kernel/mm/transparent_hugepage/enabled")?;
     let mode = modes.split_whitespace().find_map(|mode| mode.strip_prefix('[')?.strip_suffix(']'))?;
@@ -74,7 +74,7 @@ fn large_pages(machine: &Machine) -> Option<Finding> {
     })
 }
 
-fn page_faults(machine: &Machine) -> Finding {
+fn page_faults(machine: &KernelFiles) -> Finding {
     const SUBJECT: &str = "page faults told to programs (userfaultfd)";
     let is_free = machine.number("proc/sys/vm/unprivileged_userfaultfd") == Some(1);
     if is_free || machine.has("dev/userfaultfd") || rustix::process::geteuid().is_root() {
@@ -87,7 +87,7 @@ fn page_faults(machine: &Machine) -> Finding {
     )
 }
 
-fn overcommit(machine: &Machine) -> Option<Finding> {
+fn overcommit(machine: &KernelFiles) -> Option<Finding> {
     (machine.number("proc/sys/vm/overcommit_memory")? == 2).then(|| {
         Finding::warning(
             "memory that is promised (vm.overcommit_memory)",

@@ -1,7 +1,7 @@
 //! What this user, and the cgroups that the command is in, may use.
 
-use super::finding::Finding;
-use super::machine::Machine;
+use crate::query::doctor::finding::Finding;
+use crate::query::doctor::kernel_files::KernelFiles;
 use crate::terminal::table;
 use rustix::process::{Resource, getrlimit};
 
@@ -12,7 +12,7 @@ const THREADS: u64 = 1024;
 
 /// What there is to say of the limits here.
 #[must_use]
-pub fn examine(machine: &Machine, processors: usize) -> Vec<Finding> {
+pub fn examine(machine: &KernelFiles, processors: usize) -> Vec<Finding> {
     let files = getrlimit(Resource::Nofile);
     let processes = getrlimit(Resource::Nproc).current;
     let mut findings = vec![descriptors(files.current, files.maximum), locked(machine)];
@@ -42,7 +42,7 @@ fn descriptors(now: Option<u64>, most: Option<u64>) -> Finding {
     }
 }
 
-fn locked(machine: &Machine) -> Finding {
+fn locked(machine: &KernelFiles) -> Finding {
     const SUBJECT: &str = "locked memory (ulimit -l)";
     let has_devices = !machine.names("sys/class/infiniband").is_empty();
     match getrlimit(Resource::Memlock).current {
@@ -68,7 +68,7 @@ fn address_space(bytes: Option<u64>) -> Option<Finding> {
     })
 }
 
-fn threads(machine: &Machine, of_user: Option<u64>) -> Finding {
+fn threads(machine: &KernelFiles, of_user: Option<u64>) -> Finding {
     const SUBJECT: &str = "threads";
     let of_machine = ["proc/sys/kernel/pid_max", "proc/sys/kernel/threads-max"];
     let of_machine = of_machine.iter().filter_map(|file| machine.number(file)).min();
@@ -85,7 +85,7 @@ fn threads(machine: &Machine, of_user: Option<u64>) -> Finding {
     }
 }
 
-fn processor_time(machine: &Machine, processors: usize) -> Option<Finding> {
+fn processor_time(machine: &KernelFiles, processors: usize) -> Option<Finding> {
     const SUBJECT: &str = "processor time of the cgroup (cpu.max)";
     let share = machine.least_of_cgroups("cpu.max", |text| {
         let (quota, period) = text.split_once(' ')?;
@@ -106,7 +106,7 @@ fn processor_time(machine: &Machine, processors: usize) -> Option<Finding> {
     })
 }
 
-fn memory(machine: &Machine) -> Option<Finding> {
+fn memory(machine: &KernelFiles) -> Option<Finding> {
     let bytes = machine.least_of_cgroups("memory.max", |text| text.parse::<u64>().ok())?;
     let cost = "a node that needs more is killed; lanes take about 32 KiB for each pair of workers that talk";
     Some(Finding::note("memory of the cgroup (memory.max)", table::bytes(bytes), cost))

@@ -1,12 +1,12 @@
 //! `gossamer doctor`: what of this machine keeps programs from running, or from running fast, and the line that mends it.
 //!
 //! [`kernel`], [`limits`], [`processors`] and [`programs`] each look at a part; all but the clock, which is tried, and what programs say of
-//! themselves is in files of the kernel ([`machine`]). [`finding`] is what they give.
+//! themselves is in files of the kernel ([`kernel_files`]). [`finding`] is what they give.
 
 pub mod finding;
 pub mod kernel;
+pub mod kernel_files;
 pub mod limits;
-pub mod machine;
 pub mod processors;
 pub mod programs;
 #[cfg(test)]
@@ -16,7 +16,7 @@ use crate::exit::{FAILED, Failure, UNABLE};
 use crate::query::output::{print, print_json};
 use crate::terminal::printable::printable;
 use finding::{Finding, Severity};
-use machine::Machine;
+use kernel_files::KernelFiles;
 use serde_json::{Value, json};
 
 /// Say what of this machine keeps programs from running, or from running fast
@@ -53,7 +53,7 @@ Exit status:
 /// # Errors
 /// If the output cannot be written.
 pub(crate) fn examine(arguments: &DoctorArguments) -> Result<u8, Failure> {
-    let findings = findings(&Machine::this());
+    let findings = findings(&KernelFiles::this());
     let worst = findings.iter().map(|finding| finding.severity).max().unwrap_or(Severity::Fine);
     if arguments.json {
         let findings: Vec<Value> = findings.iter().map(Finding::json).collect();
@@ -76,7 +76,7 @@ pub(crate) fn examine(arguments: &DoctorArguments) -> Result<u8, Failure> {
     })
 }
 
-fn findings(machine: &Machine) -> Vec<Finding> {
+fn findings(machine: &KernelFiles) -> Vec<Finding> {
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
     let mut findings = kernel::examine(machine);
     findings.extend(limits::examine(machine, processors));

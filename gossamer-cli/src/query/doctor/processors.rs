@@ -1,7 +1,7 @@
 //! The processors, and the clock.
 
-use super::finding::Finding;
-use super::machine::Machine;
+use crate::query::doctor::finding::Finding;
+use crate::query::doctor::kernel_files::KernelFiles;
 use std::hint::black_box;
 use std::time::Instant;
 
@@ -12,7 +12,7 @@ const READINGS: u32 = 1000;
 
 /// What there is to say of the processors of a machine, of which this process may use so many.
 #[must_use]
-pub fn examine(machine: &Machine, processors: usize) -> Vec<Finding> {
+pub fn examine(machine: &KernelFiles, processors: usize) -> Vec<Finding> {
     let mut findings = vec![count(machine, processors)];
     findings.extend(threads_of_a_core(machine));
     findings.extend(nodes(machine));
@@ -21,7 +21,7 @@ pub fn examine(machine: &Machine, processors: usize) -> Vec<Finding> {
     findings
 }
 
-fn count(machine: &Machine, processors: usize) -> Finding {
+fn count(machine: &KernelFiles, processors: usize) -> Finding {
     const SUBJECT: &str = "processors";
     let all = machine.read("sys/devices/system/cpu/online").map_or(0, |list| listed(&list));
     if processors == 1 {
@@ -40,7 +40,7 @@ fn listed(list: &str) -> usize {
     list.split(',').filter_map(of_range).sum()
 }
 
-fn threads_of_a_core(machine: &Machine) -> Option<Finding> {
+fn threads_of_a_core(machine: &KernelFiles) -> Option<Finding> {
     (machine.number("sys/devices/system/cpu/smt/active")? == 1).then(|| {
         Finding::note(
             "threads of a core (SMT)",
@@ -50,7 +50,7 @@ fn threads_of_a_core(machine: &Machine) -> Option<Finding> {
     })
 }
 
-fn nodes(machine: &Machine) -> Option<Finding> {
+fn nodes(machine: &KernelFiles) -> Option<Finding> {
     let nodes = machine.read("sys/devices/system/node/online").map_or(1, |list| listed(&list));
     (nodes > 1).then(|| {
         Finding::note(
@@ -61,7 +61,7 @@ fn nodes(machine: &Machine) -> Option<Finding> {
     })
 }
 
-fn governor(machine: &Machine) -> Option<Finding> {
+fn governor(machine: &KernelFiles) -> Option<Finding> {
     const FILE: &str = "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor";
     let governor = machine.read(FILE)?;
     Some(if governor == "powersave" && !machine.has("sys/devices/system/cpu/intel_pstate") {
@@ -87,7 +87,7 @@ fn nanoseconds_of_a_reading() -> u128 {
     best.min().unwrap_or_default()
 }
 
-fn clock(machine: &Machine, nanoseconds: u128) -> Finding {
+fn clock(machine: &KernelFiles, nanoseconds: u128) -> Finding {
     const SUBJECT: &str = "clock";
     const FILES: &str = "sys/devices/system/clocksource/clocksource0";
     let source =

@@ -1,6 +1,6 @@
 //! RDMA, and the programs that run: whether they can be looked at, and are of this command's version.
 
-use super::finding::Finding;
+use crate::query::doctor::finding::Finding;
 use crate::query::rdma;
 use crate::rack::rdma::{own_variables, settings};
 use gossamer::inspect::{ask, inspection_sockets};

@@ -1,8 +1,8 @@
 //! Machines that are made of files.
 
-use super::finding::{Finding, Severity};
-use super::machine::Machine;
-use super::{findings, kernel, limits, processors};
+use crate::query::doctor::finding::{Finding, Severity};
+use crate::query::doctor::kernel_files::KernelFiles;
+use crate::query::doctor::{findings, kernel, limits, processors};
 use std::fs;
 use std::path::PathBuf;
 
@@ -20,8 +20,8 @@ impl Fake {
         Self(root)
     }
 
-    fn machine(&self) -> Machine {
-        Machine::at(&self.0)
+    fn machine(&self) -> KernelFiles {
+        KernelFiles::at(&self.0)
     }
 }
 
@@ -117,7 +117,7 @@ fn processors_that_share_cores_memory_or_a_low_frequency_are_told() {
 
 #[test]
 fn each_finding_that_asks_for_something_says_what_it_costs_and_what_mends_it() {
-    for finding in findings(&Machine::this()) {
+    for finding in findings(&KernelFiles::this()) {
         assert!(!finding.found.is_empty(), "{finding:?}");
         let asks = finding.severity >= Severity::Warning;
         assert!(!asks || !(finding.cost.is_empty() || finding.mend.is_empty()), "{finding:?}");

@@ -3,13 +3,13 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A machine, by the folder in which it has `proc` and `sys`.
-pub struct Machine {
+/// What the kernel tells of a machine, by the folder in which `proc` and `sys` are.
+pub struct KernelFiles {
     root: PathBuf,
 }
 
-impl Machine {
-    /// This one.
+impl KernelFiles {
+    /// Of this one.
     #[must_use]
     pub fn this() -> Self {
         Self { root: "/".into() }
@@ -17,28 +17,28 @@ impl Machine {
 
     /// One whose files are in a folder.
     #[cfg(test)]
-    pub(super) fn at(root: &Path) -> Self {
+    pub(crate) fn at(root: &Path) -> Self {
         Self { root: root.to_owned() }
     }
 
     /// What a file says, without the space around it; none if it is not there.
-    pub(super) fn read(&self, file: &str) -> Option<String> {
+    pub fn read(&self, file: &str) -> Option<String> {
         let text = fs::read_to_string(self.root.join(file.trim_start_matches('/'))).ok()?;
         Some(text.trim().to_owned())
     }
 
     /// The number that a file says.
-    pub(super) fn number(&self, file: &str) -> Option<u64> {
+    pub fn number(&self, file: &str) -> Option<u64> {
         self.read(file)?.parse().ok()
     }
 
     /// Whether a file or folder is there.
-    pub(super) fn has(&self, path: &str) -> bool {
+    pub fn has(&self, path: &str) -> bool {
         self.root.join(path.trim_start_matches('/')).exists()
     }
 
     /// The names in a folder, in order.
-    pub(super) fn names(&self, folder: &str) -> Vec<String> {
+    pub fn names(&self, folder: &str) -> Vec<String> {
         let entries = fs::read_dir(self.root.join(folder.trim_start_matches('/'))).into_iter().flatten();
         let mut names: Vec<String> =
             entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect();
@@ -48,7 +48,7 @@ impl Machine {
 
     /// The least of a limit over the cgroups (of version 2) of this process; none where there is no limit. `parse` takes what the file
     /// of a cgroup says.
-    pub(super) fn least_of_cgroups<T: PartialOrd>(
+    pub fn least_of_cgroups<T: PartialOrd>(
         &self,
         file: &str,
         parse: impl Fn(&str) -> Option<T>,
