@@ -10,6 +10,7 @@ use crate::node::allowance::Allowance;
 use crate::program::settings::NodeSettings;
 use crate::query::doctor::DoctorArguments;
 use crate::query::stacks::StacksArguments;
+use crate::query::top::TopArguments;
 use crate::rack::config;
 use crate::values;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -44,6 +45,7 @@ pub(crate) enum Action {
     Logs(ApplicationArguments),
     Status(StatusArguments),
     Stacks(StacksArguments),
+    Top(TopArguments),
     Doctor(DoctorArguments),
     CheckRdma(CheckRdmaArguments),
     Send(files::arguments::SendArguments),
@@ -305,7 +307,8 @@ Examples:
   gossamer status                                the machines, and what joins them
   gossamer ps                                    what runs on them
   gossamer ps --all                              how nodes that ran on them have ended
-  gossamer stacks                                what the fibers of programs here do
+  gossamer top                                   what the workers of programs here do
+  gossamer stacks                                what their fibers do
   gossamer check-rdma --with b                   tries RDMA to the machine b
   gossamer recv                                  waits for files, and says how to send them
 

@@ -8,7 +8,7 @@ use crate::cli::manual;
 use crate::exit::{self, Failure};
 use crate::launcher::{local, remote};
 use crate::node::guardian::process as guardian;
-use crate::query::{applications, check_rdma, doctor, health, logs, stacks, status};
+use crate::query::{applications, check_rdma, doctor, health, logs, stacks, status, top};
 use crate::secure::key;
 use crate::terminal::printable::printable;
 use crate::{daemon, files};
@@ -52,6 +52,7 @@ fn act(command: Action) -> Result<u8, Failure> {
         Action::CheckRdma(CheckRdmaArguments { with, query: QueryArguments { config, json } }) => {
             block_on(check_rdma::check(&config.config, with.as_deref(), json))
         }
+        Action::Top(arguments) => top::top(&arguments),
         Action::Stacks(arguments) => stacks::stacks(&arguments),
         Action::Doctor(arguments) => doctor::examine(&arguments),
         Action::Send(send) => files::sender::run::run(&send),

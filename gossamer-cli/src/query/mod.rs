@@ -16,3 +16,4 @@ pub mod pairs;
 pub mod rdma;
 pub mod stacks;
 pub mod status;
+pub mod top;

@@ -25,3 +25,4 @@ mod rdma;
 mod service;
 mod stacks;
 mod timeout;
+mod top;

@@ -3,6 +3,7 @@
 pub mod files;
 pub mod middle;
 pub mod network;
+pub mod programs;
 pub mod rack;
 
 use std::io::{Read, Write};

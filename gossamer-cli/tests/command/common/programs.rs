@@ -1,0 +1,59 @@
+//! Programs of the library that run, and are looked into.
+
+use crate::common::{Finished, Started, finish, gossamer, skipped, start};
+use std::fs::{self, DirBuilder};
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::thread::yield_now;
+
+/// A directory of its own for the sockets of programs, so that those of other tests are not seen.
+pub struct Programs(PathBuf);
+
+impl Programs {
+    pub fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("gossamer-stacks-{name}-{}", std::process::id()));
+        DirBuilder::new().mode(0o700).recursive(true).create(&path).unwrap();
+        Self(path)
+    }
+
+    /// Starts so many nodes of the program for tests, which does this.
+    pub fn run(&self, nodes: &str, fabric: &str, what: &str) -> Option<Started> {
+        let program = Path::new(env!("CARGO_BIN_EXE_gossamer")).with_file_name("rack_program");
+        if !program.exists() {
+            skipped(&format!("{} is not built: `cargo build --workspace` does", program.display()));
+            return None;
+        }
+        let program = program.to_str().unwrap();
+        let arguments = ["run", "--local", nodes, "--threads", "1", "--fabric", fabric, "--", program, what];
+        Some(start(gossamer(&arguments).env("XDG_RUNTIME_DIR", &self.0)))
+    }
+
+    /// What a command says of them.
+    pub fn ask(&self, command: &str, arguments: &[&str]) -> Finished {
+        finish(gossamer(&[&[command], arguments].concat()).env("XDG_RUNTIME_DIR", &self.0))
+    }
+
+    /// What `gossamer stacks` says, once it says all of these.
+    pub fn until_it_says(&self, texts: &[&str]) -> String {
+        loop {
+            let said = self.ask("stacks", &[]).out;
+            if texts.iter().all(|text| said.contains(text)) {
+                return said;
+            }
+            yield_now();
+        }
+    }
+
+    /// The processes that have a socket.
+    pub fn processes(&self) -> Vec<u32> {
+        let names = fs::read_dir(self.0.join("gossamer")).into_iter().flatten();
+        let names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        names.map(|name| name.strip_suffix(".sock").unwrap().parse().unwrap()).collect()
+    }
+}
+
+impl Drop for Programs {
+    fn drop(&mut self) {
+        fs::remove_dir_all(&self.0).unwrap();
+    }
+}
