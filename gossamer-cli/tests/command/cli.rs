@@ -2,7 +2,7 @@
 
 use crate::common::{Scratch, finish, gossamer};
 
-const COMMANDS: [&str; 12] = [
+const COMMANDS: [&str; 15] = [
     "run",
     "daemon",
     "ps",
@@ -15,6 +15,9 @@ const COMMANDS: [&str; 12] = [
     "keygen",
     "completions",
     "man",
+    "stacks",
+    "top",
+    "doctor",
 ];
 
 #[test]

@@ -6,7 +6,7 @@ use crate::inspect::deadlock::deadlocks;
 use crate::inspect::render::rendered;
 use crate::lane::error;
 use crate::sys::signals::own_stack::{has_default, move_handler_to_own_stack};
-use crate::sys::signals::told::call_on;
+use crate::sys::signals::told::{call_on, is_heard};
 use crate::worker::watch::doze;
 use signal_hook::consts::SIGQUIT;
 use signal_hook::low_level::unregister;
@@ -28,7 +28,9 @@ impl Quit {
     /// # Errors
     /// If the system refuses.
     pub(super) fn take_over() -> io::Result<Option<Self>> {
-        if !has_default(SIGQUIT)? {
+        // A handler that was taken back still stands in the kernel, and does nothing.
+        static IS_TAKEN: AtomicBool = AtomicBool::new(false);
+        if !has_default(SIGQUIT)? && !IS_TAKEN.swap(false, Ordering::Relaxed) {
             return Ok(None);
         }
         let has_come = Arc::new(AtomicBool::new(false));
@@ -36,13 +38,14 @@ impl Quit {
         let handlers =
             [flag::register(SIGQUIT, Arc::clone(&has_come))?, call_on(SIGQUIT, doze::ring_from_handler)?];
         move_handler_to_own_stack(SIGQUIT)?;
+        IS_TAKEN.store(true, Ordering::Relaxed);
         Ok(Some(Self { has_come, handlers }))
     }
 
     /// Prints a report, on a thread of its own, if the signal has come since the last look.
     pub(super) fn look(&self) {
         // Relaxed: it stands for itself.
-        if self.has_come.swap(false, Ordering::Relaxed) {
+        if self.has_come.swap(false, Ordering::Relaxed) && !is_heard(SIGQUIT) {
             // Without a thread nothing is said.
             let _none = thread::Builder::new().name("gossamer-report".to_owned()).spawn(print);
         }

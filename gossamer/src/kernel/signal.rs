@@ -25,6 +25,7 @@
 use crate::NoRef;
 use crate::net::fiber_socket::{Call, FiberSocket};
 use crate::sys::signals::own_stack::move_handler_to_own_stack;
+use crate::sys::signals::told::note_heard;
 use crate::trust::{Trustee, spawn_on_with};
 use crate::worker;
 use crate::worker::fibers::readiness::Direction;
@@ -103,6 +104,7 @@ impl Signals {
             signals.handlers.push(flag::register(kind.0, Arc::clone(&flag))?);
             signals.handlers.push(low_level::pipe::register(kind.0, arrives.try_clone()?)?);
             move_handler_to_own_stack(kind.0)?;
+            note_heard(kind.0);
             signals.arrivals.push((kind, flag));
         }
         if signals.arrivals.is_empty() {

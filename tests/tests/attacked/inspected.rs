@@ -276,6 +276,8 @@ fn sigquit_has_a_process_say_what_its_fibers_do_and_go_on() {
             // As a shell has it that has started this in the background.
             // SAFETY: there is no handler yet.
             unsafe { libc::signal(libc::SIGQUIT, libc::SIG_DFL) };
+            // Not only of the first runtime.
+            gossamer::run(workers(1), || ());
             gossamer::run(workers(1), || {
                 // SAFETY: sends a signal to this process.
                 assert!(unsafe { libc::kill(std::process::id() as i32, libc::SIGQUIT) } == 0);

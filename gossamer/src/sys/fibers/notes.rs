@@ -2,15 +2,16 @@
 
 use crate::sys::fibers::fiber::Fiber;
 use crate::sys::fibers::wait::{AnswerWait, Wait};
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 
 /// The notes of a fiber.
 #[derive(Default)]
 pub(super) struct FiberNotes {
     /// The call in which it waits, or in which it polls a future.
     wait: Cell<Option<Wait>>,
-    /// The addresses of the latches that it holds.
-    latches: RefCell<Vec<usize>>,
+    /// The addresses of the latches that it holds. Most fibers never hold one.
+    #[expect(clippy::box_collection, reason = "one word of each fiber instead of three")]
+    latches: Cell<Option<Box<Vec<usize>>>>,
 }
 
 impl Fiber {
@@ -31,7 +32,10 @@ impl Fiber {
 
     /// The addresses of the latches that it holds.
     pub(crate) fn latches(&self) -> Vec<usize> {
-        self.notes.latches.borrow().clone()
+        let latches = self.notes.latches.take();
+        let addresses = latches.as_deref().cloned().unwrap_or_default();
+        self.notes.latches.set(latches);
+        addresses
     }
 
     /// Notes, on the running fiber, in which call it will wait until the guard is dropped.
@@ -41,15 +45,18 @@ impl Fiber {
 
     /// It holds the latch at this address from here on.
     pub(crate) fn add_latch(&self, address: usize) {
-        self.notes.latches.borrow_mut().push(address);
+        let mut latches = self.notes.latches.take().unwrap_or_default();
+        latches.push(address);
+        self.notes.latches.set(Some(latches));
     }
 
     /// It holds the latch at this address no more.
     pub(crate) fn remove_latch(&self, address: usize) {
-        let mut latches = self.notes.latches.borrow_mut();
+        let Some(mut latches) = self.notes.latches.take() else { return };
         if let Some(place) = latches.iter().rposition(|held| *held == address) {
             latches.swap_remove(place);
         }
+        self.notes.latches.set(Some(latches).filter(|latches| !latches.is_empty()));
     }
 }
 

@@ -1,8 +1,27 @@
-//! A function that is called when a signal comes.
+//! A function that is called when a signal comes, and the signals that the program hears itself.
 
 use signal_hook::SigId;
 use signal_hook::low_level::register;
 use std::io;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// A bit for each signal that the program has taken over.
+static HEARD: AtomicU64 = AtomicU64::new(0);
+
+/// The program hears this signal from now on.
+pub(crate) fn note_heard(signal: i32) {
+    // Relaxed: it stands for itself.
+    HEARD.fetch_or(bit(signal), Ordering::Relaxed);
+}
+
+/// Whether the program hears this signal.
+pub(crate) fn is_heard(signal: i32) -> bool {
+    HEARD.load(Ordering::Relaxed) & bit(signal) != 0
+}
+
+fn bit(signal: i32) -> u64 {
+    u32::try_from(signal).map_or(0, |signal| 1_u64.checked_shl(signal).unwrap_or(0))
+}
 
 /// Does what may be done in a handler of signals: it reads and writes atomics and descriptors, and does not allocate, lock or panic.
 pub(crate) type HandlerAction = fn();
