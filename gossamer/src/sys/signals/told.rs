@@ -1,9 +1,10 @@
 //! A function that is called when a signal comes, and the signals that the program hears itself.
 
+use crate::atomic::Ordering;
+use crate::atomic::fixed::AtomicU64;
 use signal_hook::SigId;
 use signal_hook::low_level::register;
 use std::io;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A bit for each signal that the program has taken over.
 static HEARD: AtomicU64 = AtomicU64::new(0);
