@@ -5,10 +5,12 @@ use crate::inspect::report::{
 };
 use crate::lane::constant::ClosurePath;
 use crate::lane::place::Places;
+use crate::lane::property::Root;
 use crate::sys::fibers::fiber::FiberState;
 use crate::sys::fibers::wait::WaitsOn;
 use crate::worker::shared::Shared;
 use crate::worker::watch::record::{FiberRecord, records};
+use std::any::type_name;
 use std::collections::BTreeMap;
 use std::panic::Location;
 use std::thread;
@@ -129,12 +131,15 @@ fn wait(fiber: &FiberRecord) -> Option<WaitReport> {
         return None;
     }
     if let Some(answer) = fiber.answer {
+        let property = (answer.names.property)();
+        // What is asked of a trustee itself.
+        let makes_one = property == type_name::<Root>();
         return Some(WaitReport {
-            call: "apply".to_owned(),
+            call: if makes_one { "entrust" } else { "apply" }.to_owned(),
             at: place(answer.at),
             what: None,
             closure: Some(closure((answer.names.closure)())),
-            property: Some((answer.names.property)().to_owned()),
+            property: Some(property.to_owned()).filter(|_| !makes_one),
             worker: Some(answer.trustee),
         });
     }
