@@ -33,10 +33,12 @@ impl Programs {
         finish(gossamer(&[&[command], arguments].concat()).env("XDG_RUNTIME_DIR", &self.0))
     }
 
-    /// What `gossamer stacks` says, once it says all of these.
+    /// What `gossamer stacks` says of these, once it says all of this: root sees those of other tests, too.
     pub fn until_it_says(&self, texts: &[&str]) -> String {
         loop {
-            let said = self.ask("stacks", &[]).out;
+            let processes: Vec<String> = self.processes().iter().map(u32::to_string).collect();
+            let processes: Vec<&str> = processes.iter().map(String::as_str).collect();
+            let said = if processes.is_empty() { String::new() } else { self.ask("stacks", &processes).out };
             if texts.iter().all(|text| said.contains(text)) {
                 return said;
             }
