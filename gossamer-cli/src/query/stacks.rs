@@ -112,6 +112,9 @@ pub(crate) fn stacks(arguments: &StacksArguments) -> Result<u8, Failure> {
             found.iter().for_each(|deadlock| text += &format!("\n{deadlock}\n"));
         }
     }
+    // One that has ended meanwhile is no news, unless it was asked for.
+    let has_ended = |process: u32| !std::path::Path::new(&format!("/proc/{process}")).exists();
+    look.failed.retain(|(socket, _)| !arguments.processes.is_empty() || !has_ended(socket.process));
     for (socket, error) in &look.failed {
         complain(&format!("process {} does not answer: {}", socket.process, why(socket.process, error)));
     }

@@ -10,7 +10,8 @@ use crate::wire::decoder::Decoder;
 use crate::wire::encoder::Encoder;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant};
 
 /// How long either end waits for the other, beyond what was asked for.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -20,7 +21,16 @@ const QUESTION: u64 = 256;
 const ANSWER: u64 = 1 << 30;
 /// The longest time that is looked at.
 const LONGEST: Duration = Duration::from_secs(60);
+/// What those are told who come when too many are there, and how long they wait until they come again.
+const BUSY: &str = "busy\n";
+const AGAIN: Duration = Duration::from_millis(20);
 const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// Tells one who has come that too many others are there. Never waits.
+pub(super) fn turn_away(mut stream: &UnixStream) {
+    // Nothing was written yet, so there is room for a word; whoever has gone needs none.
+    let _told = stream.set_nonblocking(true).and_then(|()| stream.write_all(BUSY.as_bytes()));
+}
 
 /// Answers one who has come to the socket of this process.
 ///
@@ -70,14 +80,30 @@ pub fn ask_activity(socket: &InspectionSocket, time: Duration) -> io::Result<Vec
 }
 
 fn asked<T: NoRef>(socket: &InspectionSocket, question: &str, time: Duration) -> io::Result<T> {
+    let due = Instant::now() + PATIENCE;
+    loop {
+        if let Some(answer) = asked_once(socket, question, time)? {
+            return Ok(answer);
+        }
+        if Instant::now() >= due {
+            return Err(io::Error::other("too many others ask it at present"));
+        }
+        thread::sleep(AGAIN);
+    }
+}
+
+/// The answer; none if too many others are there.
+fn asked_once<T: NoRef>(socket: &InspectionSocket, question: &str, time: Duration) -> io::Result<Option<T>> {
     let stream = socket.connect()?;
     stream.set_read_timeout(Some(time + PATIENCE))?;
     stream.set_write_timeout(Some(PATIENCE))?;
-    (&stream).write_all(format!("{question} {VERSION}\n").as_bytes())?;
+    // One that is turned away may find the other end closed; what it was told is there all the same.
+    let _refused = (&stream).write_all(format!("{question} {VERSION}\n").as_bytes());
     let mut reader = BufReader::new(stream);
     let mut kind = String::new();
     (&mut reader).take(QUESTION).read_line(&mut kind)?;
     let length = match kind.trim_end().split_once(' ') {
+        None if kind == BUSY => return Ok(None),
         Some(("answer", length)) => length.parse::<u64>().ok().filter(|length| *length <= ANSWER),
         Some(("refused", version)) => {
             return Err(io::Error::other(format!(
@@ -89,5 +115,6 @@ fn asked<T: NoRef>(socket: &InspectionSocket, question: &str, time: Duration) ->
     let length = length.ok_or_else(|| io::Error::other("its answer is not understood"))?;
     let mut bytes = Vec::new();
     reader.take(length).read_to_end(&mut bytes)?;
-    Decoder::decoded(&bytes).map_err(|malformed| io::Error::other(format!("its answer is cut: {malformed}")))
+    let decoded = Decoder::decoded(&bytes);
+    decoded.map(Some).map_err(|malformed| io::Error::other(format!("its answer is cut: {malformed}")))
 }

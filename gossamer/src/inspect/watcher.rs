@@ -23,8 +23,8 @@ const LOOK: Duration = Duration::from_millis(50);
 const DOZE: Duration = Duration::from_millis(2500);
 /// How long a runtime that has ended waits for the thread.
 const PARTING: Duration = Duration::from_secs(2);
-/// So many are answered at once; others are sent away.
-const VISITORS: usize = 4;
+/// So many are answered at once; others are told to come again.
+const VISITORS: usize = 16;
 
 /// The runtime goes on, or is about to.
 pub(crate) struct Watching(());
@@ -161,13 +161,15 @@ fn receive(visitor: UnixStream) {
     // Relaxed, as above: a count, and nothing else.
     let others = VISITORS_NOW.fetch_add(1, Ordering::Relaxed);
     let leaves = Leaves;
-    if others < VISITORS {
+    if others >= VISITORS {
+        question::turn_away(&visitor);
+    } else {
         let answer = move || {
             // Whoever asked sees that it failed.
             let _refused = question::answer(&visitor);
             drop(leaves);
         };
-        // Without a thread he is sent away.
+        // Without a thread he sees an end.
         let _none = thread::Builder::new().name("gossamer-inspect".to_owned()).spawn(answer);
     }
 }
