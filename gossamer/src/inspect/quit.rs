@@ -35,8 +35,7 @@ impl Quit {
         }
         let has_come = Arc::new(AtomicBool::new(false));
         // In this order: who is woken finds the flag.
-        let handlers =
-            [flag::register(SIGQUIT, Arc::clone(&has_come))?, call_on(SIGQUIT, doze::ring_from_handler)?];
+        let handlers = [flag::register(SIGQUIT, Arc::clone(&has_come))?, call_on(SIGQUIT, doze::ring)?];
         move_handler_to_own_stack(SIGQUIT)?;
         IS_TAKEN.store(true, Ordering::Relaxed);
         Ok(Some(Self { has_come, handlers }))

@@ -53,10 +53,17 @@ fn check(told: &Mutex<HashSet<FiberId>>, still: Duration) {
     let (before, now) = two_looks(with_neighbours);
     let mut told = told.lock().unwrap_or_else(PoisonError::into_inner);
     for (_, deadlock) in deadlocks(&before, &now) {
-        if deadlock.fibers.iter().any(|fiber| told.insert(fiber.fiber)) {
+        if is_news(&mut told, &deadlock) {
             tell(&deadlock, still);
         }
     }
+}
+
+/// Whether one of its fibers is in no deadlock of which was told; from here on all are.
+fn is_news(told: &mut HashSet<FiberId>, deadlock: &Deadlock) -> bool {
+    let known = told.len();
+    told.extend(deadlock.fibers.iter().map(|fiber| fiber.fiber));
+    told.len() > known
 }
 
 /// The reports of this process and of the other nodes on this machine; none if one of those comes before it, and tells.
@@ -85,4 +92,33 @@ fn tell(deadlock: &Deadlock, still: Duration) {
         "gossamer: nothing has gone on for {} s, because of a {deadlock}\n",
         still.as_secs()
     ));
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use crate::inspect::{Dependency, FiberLink};
+
+    fn of(workers: &[u32]) -> Deadlock {
+        let link = |worker: &u32| FiberLink {
+            fiber: FiberId { worker: *worker, serial: 1 },
+            job: 1,
+            spawned_at: String::new(),
+            resumed: 1,
+            wait: None,
+            dependency: Dependency::Unknown,
+            latches: Vec::new(),
+            waited: 0,
+        };
+        Deadlock { fibers: workers.iter().map(link).collect(), waited: 0 }
+    }
+
+    #[test]
+    fn a_deadlock_is_told_once_however_many_fibers_it_has() {
+        let mut told = HashSet::new();
+        assert!(is_news(&mut told, &of(&[0, 1, 2])));
+        assert!(!is_news(&mut told, &of(&[0, 1, 2])));
+        assert!(!is_news(&mut told, &of(&[2, 1])));
+        assert!(is_news(&mut told, &of(&[2, 3])));
+    }
 }

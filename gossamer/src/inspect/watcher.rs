@@ -105,7 +105,7 @@ fn watch(socket: Option<OwnInspectionSocket>, quit: Option<Quit>, ends: &AtomicB
         blocks.look(&runtimes);
         standstill.look(&runtimes);
         let stall = runtimes.iter().filter_map(|runtime| runtime.config.stall_limit()).min();
-        let doze = stall.map_or(DOZE, |stall| DOZE.min(stall));
+        let doze = stall.map_or(DOZE, |stall| stall.clamp(LOOK, DOZE));
         drop(runtimes);
         doze::note(all_sleep);
         let mut waits = vec![PollFd::new(bell, PollFlags::IN)];

@@ -61,8 +61,8 @@ impl BlockWatch {
         let seen = self.seen.entry(number).or_insert(begins);
         if seen.turn != turn || mailbox.doorbell.is_asleep() {
             if let Some(place) = seen.kept_by.take() {
-                let kept = self.places.entry(place).or_default();
-                kept.longest = kept.longest.max(seen.since.elapsed());
+                let longest = seen.since.elapsed();
+                self.places.entry(place).and_modify(|kept| kept.longest = kept.longest.max(longest));
             }
             *seen = WorkerTurn { turn, since: now, processor_time: None, kept_by: None };
             return;
@@ -82,8 +82,9 @@ impl BlockWatch {
                     let kept = self.places.entry(place.clone()).or_default();
                     kept.times += 1;
                     kept.longest = kept.longest.max(lasted);
-                    seen.kept_by = Some(place);
                 }
+                // Once for this turn, also of a place that is not kept.
+                seen.kept_by = Some(place);
             }
             Some(_) => {}
         }

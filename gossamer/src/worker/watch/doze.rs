@@ -34,7 +34,7 @@ pub(crate) fn woken() {
     }
 }
 
-/// Wakes the watcher.
+/// Wakes the watcher, also in a handler of signals: by an atomic, and a write to the eventfd.
 #[cold]
 pub(crate) fn ring() {
     note(false);
@@ -42,9 +42,4 @@ pub(crate) fn ring() {
         // It looks all the same after a while.
         let _unheard = bell.signal();
     }
-}
-
-/// As `ring`, in a handler of signals: an atomic, and a write to the eventfd.
-pub(crate) fn ring_from_handler() {
-    ring();
 }
