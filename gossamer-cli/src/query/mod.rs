@@ -13,6 +13,7 @@ pub mod health;
 pub mod logs;
 pub mod output;
 pub mod pairs;
+pub mod programs;
 pub mod rdma;
 pub mod stacks;
 pub mod status;

@@ -1,16 +1,15 @@
 //! `gossamer stacks`: what the fibers of programs on this machine do, and which of them wait for each other.
 
-use crate::exit::{FAILED, Failure, UNREACHABLE};
+use crate::exit::{Failure, UNREACHABLE};
 use crate::query::output::{complain, print, print_json};
+use crate::query::programs::{self, by_runtime, told};
 use crate::terminal::printable::printable;
 use gossamer::inspect::{
-    Deadlock, Dependency, FiberGroup, FiberLink, InspectionSocket, NodeReport, WaitReport, WorkerReport, ask,
-    deadlocks, inspection_sockets, rendered,
+    Deadlock, Dependency, FiberGroup, FiberLink, NodeReport, WaitReport, WorkerReport, ask, deadlocks,
+    rendered,
 };
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use std::fs;
-use std::io;
 use std::thread;
 use std::time::Duration;
 
@@ -49,54 +48,26 @@ Exit status:
   1    there is no such program
   3    one of them did not answer; the others are shown";
 
-/// What was asked for, and what came of it.
-struct Look {
-    reports: Vec<NodeReport>,
-    failed: Vec<(InspectionSocket, io::Error)>,
-}
-
 /// `gossamer stacks`
 ///
 /// # Errors
 /// If there is no such program.
 pub(crate) fn stacks(arguments: &StacksArguments) -> Result<u8, Failure> {
-    let all = inspection_sockets()
-        .map_err(|error| Failure::new(UNREACHABLE, format!("cannot look for programs: {error}")))?;
-    let chosen = |socket: &InspectionSocket| {
-        arguments.processes.is_empty() || arguments.processes.contains(&socket.process)
-    };
-    let sockets: Vec<InspectionSocket> = all.into_iter().filter(chosen).collect();
-    let missing =
-        arguments.processes.iter().find(|process| sockets.iter().all(|socket| socket.process != **process));
-    if let Some(process) = missing {
-        return Err(Failure::new(
-            FAILED,
-            format!(
-                "process {process} is no program of this user that runs on gossamer on this machine, or it has ended{}",
-                if std::path::Path::new(&format!("/proc/{process}")).exists() {
-                    ""
-                } else {
-                    ": there is no such process"
-                }
-            ),
-        ));
-    }
-    if sockets.is_empty() {
-        return Err(Failure::new(FAILED, "no program of this user runs on gossamer on this machine"));
-    }
-    let mut look = look(&sockets);
+    let sockets = programs::chosen(&arguments.processes)?;
+    let look = || programs::ask_all(&sockets, !arguments.processes.is_empty(), ask);
+    let (mut reports, mut silent) = look();
     let mut before = Vec::new();
-    if look.reports.iter().any(|report| !report.links.is_empty()) {
-        before = look.reports;
+    if reports.iter().any(|report| !report.links.is_empty()) {
+        before = reports;
         thread::sleep(BETWEEN);
-        look = self::look(&sockets);
+        (reports, silent) = look();
     }
     let mut found = BTreeMap::<_, Vec<Deadlock>>::new();
-    for (name, deadlock) in deadlocks(&before, &look.reports) {
+    for (name, deadlock) in deadlocks(&before, &reports) {
         found.entry(name).or_default().push(deadlock);
     }
     let (mut values, mut text) = (Vec::new(), String::new());
-    for reports in by_runtime(&look.reports) {
+    for reports in by_runtime(&reports, NodeReport::of, |report| report.node) {
         let found = found.remove(&reports[0].of()).unwrap_or_default();
         if arguments.json {
             values.push(json!({
@@ -112,12 +83,7 @@ pub(crate) fn stacks(arguments: &StacksArguments) -> Result<u8, Failure> {
             found.iter().for_each(|deadlock| text += &format!("\n{deadlock}\n"));
         }
     }
-    // One that has ended meanwhile is no news, unless it was asked for.
-    let has_ended = |process: u32| !std::path::Path::new(&format!("/proc/{process}")).exists();
-    look.failed.retain(|(socket, _)| !arguments.processes.is_empty() || !has_ended(socket.process));
-    for (socket, error) in &look.failed {
-        complain(&format!("process {} does not answer: {}", socket.process, why(socket.process, error)));
-    }
+    silent.iter().for_each(|silent| complain(&told(silent)));
     match arguments.json {
         true => print_json(&Value::Array(values))?,
         false => {
@@ -125,46 +91,7 @@ pub(crate) fn stacks(arguments: &StacksArguments) -> Result<u8, Failure> {
             print(format!("{}\n", lines.join("\n")).as_bytes())?;
         }
     }
-    Ok(if look.failed.is_empty() { 0 } else { UNREACHABLE })
-}
-
-/// Asks all at once: one that is stopped holds up nobody.
-fn look(sockets: &[InspectionSocket]) -> Look {
-    let mut look = Look { reports: Vec::new(), failed: Vec::new() };
-    let answers = thread::scope(|scope| {
-        let asked: Vec<_> = sockets.iter().map(|socket| scope.spawn(move || ask(socket))).collect();
-        let panicked = |_| Err(io::Error::other("it could not be asked"));
-        asked.into_iter().map(|asked| asked.join().unwrap_or_else(panicked)).collect::<Vec<_>>()
-    });
-    for (socket, answer) in sockets.iter().zip(answers) {
-        match answer {
-            Ok(reports) => look.reports.extend(reports),
-            Err(error) => look.failed.push((socket.clone(), error)),
-        }
-    }
-    look
-}
-
-/// The nodes of each rack together, in order; a process alone is one.
-fn by_runtime(reports: &[NodeReport]) -> Vec<Vec<&NodeReport>> {
-    let mut runtimes = BTreeMap::<_, Vec<_>>::new();
-    for report in reports {
-        runtimes.entry(report.of()).or_default().push(report);
-    }
-    runtimes.values_mut().for_each(|nodes| nodes.sort_by_key(|report| report.node));
-    runtimes.into_values().collect()
-}
-
-/// Why a process does not answer, as far as the kernel knows.
-fn why(process: u32, error: &io::Error) -> String {
-    let status = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
-    let state = status.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next());
-    match state {
-        None => "it has ended meanwhile".to_owned(),
-        Some('T' | 't') => "it is stopped, by a signal or a debugger (kill -CONT lets it go on)".to_owned(),
-        Some('Z') => "it has ended, and whoever has started it has not noticed".to_owned(),
-        Some(_) => error.to_string(),
-    }
+    Ok(if silent.is_empty() { 0 } else { UNREACHABLE })
 }
 
 fn node(report: &NodeReport) -> Value {

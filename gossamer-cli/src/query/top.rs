@@ -1,16 +1,16 @@
 //! `gossamer top`: what the nodes and workers of programs on this machine do, and what takes most of their time.
 
-use crate::exit::{FAILED, Failure, UNREACHABLE};
+use crate::exit::{Failure, UNREACHABLE};
 use crate::query::output::{complain, print, print_json};
+use crate::query::programs::{self, by_runtime, told};
 use crate::terminal::printable::printable;
 use crate::terminal::table::{Table, bytes};
 use crate::values;
-use gossamer::inspect::{InspectionSocket, NodeActivity, ask_activity, inspection_sockets};
+use gossamer::inspect::{InspectionSocket, NodeActivity, ask_activity};
 use gossamer::metrics::{RequestMetrics, WorkerMetrics};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::io::{self, IsTerminal};
-use std::thread;
 use std::time::Duration;
 
 /// Things that run of which most is told.
@@ -83,7 +83,7 @@ pub(crate) fn top(arguments: &TopArguments) -> Result<u8, Failure> {
     let mut is_first = true;
     loop {
         let nodes = look(arguments)?;
-        let runtimes = by_runtime(&nodes);
+        let runtimes = by_runtime(&nodes, NodeActivity::of, |node| node.node);
         if arguments.json {
             let values: Vec<Value> = runtimes.iter().map(|nodes| json(nodes)).collect();
             match arguments.once {
@@ -112,48 +112,14 @@ pub(crate) fn top(arguments: &TopArguments) -> Result<u8, Failure> {
 
 /// Looks at all at once, for as long as was said.
 fn look(arguments: &TopArguments) -> Result<Vec<NodeActivity>, Failure> {
-    let all = inspection_sockets()
-        .map_err(|error| Failure::new(UNREACHABLE, format!("cannot look for programs: {error}")))?;
-    let chosen = |socket: &InspectionSocket| {
-        arguments.processes.is_empty() || arguments.processes.contains(&socket.process)
-    };
-    let sockets: Vec<_> = all.into_iter().filter(chosen).collect();
-    if sockets.is_empty() {
-        return Err(Failure::new(FAILED, "no such program of this user runs on gossamer on this machine"));
+    let sockets = programs::chosen(&arguments.processes)?;
+    let ask = |socket: &InspectionSocket| ask_activity(socket, arguments.interval);
+    let (nodes, silent) = programs::ask_all(&sockets, !arguments.processes.is_empty(), ask);
+    match silent.first() {
+        Some(first) if nodes.is_empty() => return Err(Failure::new(UNREACHABLE, told(first))),
+        _ => silent.iter().for_each(|silent| complain(&told(silent))),
     }
-    let answers = thread::scope(|scope| {
-        let ask = |socket| scope.spawn(move || ask_activity(socket, arguments.interval));
-        let asked: Vec<_> = sockets.iter().map(ask).collect();
-        let panicked = |_| Err(io::Error::other("it could not be asked"));
-        asked.into_iter().map(|asked| asked.join().unwrap_or_else(panicked)).collect::<Vec<_>>()
-    });
-    let (mut nodes, mut failure) = (Vec::new(), None);
-    for (socket, answer) in sockets.iter().zip(answers) {
-        match answer {
-            Ok(some) => nodes.extend(some),
-            Err(error) => {
-                failure = Some(format!("process {} does not answer: {error}", socket.process));
-            }
-        }
-    }
-    match failure {
-        Some(failure) if nodes.is_empty() => Err(Failure::new(UNREACHABLE, failure)),
-        Some(failure) => {
-            complain(&failure);
-            Ok(nodes)
-        }
-        None => Ok(nodes),
-    }
-}
-
-/// The nodes of each rack together, in order; a process alone is one.
-fn by_runtime(nodes: &[NodeActivity]) -> Vec<Vec<&NodeActivity>> {
-    let mut runtimes = BTreeMap::<_, Vec<_>>::new();
-    for node in nodes {
-        runtimes.entry(node.of()).or_default().push(node);
-    }
-    runtimes.values_mut().for_each(|nodes| nodes.sort_by_key(|node| node.node));
-    runtimes.into_values().collect()
+    Ok(nodes)
 }
 
 /// What a worker does in a second.

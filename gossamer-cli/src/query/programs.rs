@@ -1,0 +1,93 @@
+//! The programs of this machine that can be looked into: which are meant, asking all of them, and which nodes belong together.
+
+use crate::exit::{FAILED, Failure, UNREACHABLE};
+use gossamer::inspect::{InspectionSocket, RuntimeName, inspection_sockets};
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::Path;
+use std::thread;
+
+/// A process that did not answer.
+pub type Silent = (InspectionSocket, io::Error);
+
+/// The sockets of these processes, or of all of this user if none is named.
+///
+/// # Errors
+/// If one that is named has none, or nobody has one.
+pub fn chosen(processes: &[u32]) -> Result<Vec<InspectionSocket>, Failure> {
+    let mut sockets = inspection_sockets()
+        .map_err(|error| Failure::new(UNREACHABLE, format!("cannot look for programs: {error}")))?;
+    sockets.retain(|socket| processes.is_empty() || processes.contains(&socket.process));
+    let is_missing = |process: &&u32| sockets.iter().all(|socket| socket.process != **process);
+    if let Some(process) = processes.iter().find(is_missing) {
+        let ended = if is_alive(*process) { "" } else { ": there is no such process" };
+        return Err(Failure::new(
+            FAILED,
+            format!(
+                "no such program: process {process} is no program of this user that runs on gossamer on this machine, or it \
+                 has ended{ended}"
+            ),
+        ));
+    }
+    match sockets.is_empty() {
+        true => Err(Failure::new(FAILED, "no program of this user runs on gossamer on this machine")),
+        false => Ok(sockets),
+    }
+}
+
+/// Asks all at once, since one that is stopped is to hold up nobody: what they answer, and who does not. One that has ended meanwhile is
+/// no news, unless processes were named.
+pub fn ask_all<T: Send>(
+    sockets: &[InspectionSocket],
+    are_named: bool,
+    ask: impl Fn(&InspectionSocket) -> io::Result<Vec<T>> + Sync,
+) -> (Vec<T>, Vec<Silent>) {
+    let ask = &ask;
+    let answers = thread::scope(|scope| {
+        let asked: Vec<_> = sockets.iter().map(|socket| scope.spawn(move || ask(socket))).collect();
+        let panicked = |_| Err(io::Error::other("it could not be asked"));
+        asked.into_iter().map(|asked| asked.join().unwrap_or_else(panicked)).collect::<Vec<_>>()
+    });
+    let (mut all, mut silent) = (Vec::new(), Vec::new());
+    for (socket, answer) in sockets.iter().zip(answers) {
+        match answer {
+            Ok(some) => all.extend(some),
+            Err(error) if are_named || is_alive(socket.process) => silent.push((socket.clone(), error)),
+            Err(_) => {}
+        }
+    }
+    (all, silent)
+}
+
+/// Nodes by the runtime that they are of, in order; a process alone is one.
+pub fn by_runtime<'a, T>(
+    nodes: &'a [T],
+    of: impl Fn(&'a T) -> RuntimeName<'a>,
+    number: impl Fn(&T) -> u32,
+) -> Vec<Vec<&'a T>> {
+    let mut runtimes = BTreeMap::<_, Vec<_>>::new();
+    for node in nodes {
+        runtimes.entry(of(node)).or_default().push(node);
+    }
+    runtimes.values_mut().for_each(|nodes| nodes.sort_by_key(|node| number(node)));
+    runtimes.into_values().collect()
+}
+
+/// That a process does not answer, and why, as far as the kernel knows.
+pub fn told((socket, error): &Silent) -> String {
+    let process = socket.process;
+    let status = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+    let state = status.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next());
+    let why = match state {
+        None => "it has ended meanwhile".to_owned(),
+        Some('T' | 't') => "it is stopped, by a signal or a debugger (kill -CONT lets it go on)".to_owned(),
+        Some('Z') => "it has ended, and whoever has started it has not noticed".to_owned(),
+        Some(_) => error.to_string(),
+    };
+    format!("process {process} does not answer: {why}")
+}
+
+fn is_alive(process: u32) -> bool {
+    Path::new("/proc").join(process.to_string()).exists()
+}
