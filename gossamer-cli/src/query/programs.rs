@@ -1,7 +1,7 @@
 //! The programs of this machine that can be looked into: which are meant, asking all of them, and which nodes belong together.
 
 use crate::exit::{FAILED, Failure, UNREACHABLE};
-use gossamer::inspect::{InspectionSocket, RuntimeName, inspection_sockets};
+use gossamer::inspect::{InspectionSocket, NodeIdentity, inspection_sockets};
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
@@ -61,16 +61,12 @@ pub fn ask_all<T: Send>(
 }
 
 /// Nodes by the runtime that they are of, in order; a process alone is one.
-pub fn by_runtime<'a, T>(
-    nodes: &'a [T],
-    of: impl Fn(&'a T) -> RuntimeName<'a>,
-    number: impl Fn(&T) -> u32,
-) -> Vec<Vec<&'a T>> {
+pub fn by_runtime<'a, T>(nodes: &'a [T], identity: impl Fn(&'a T) -> &'a NodeIdentity) -> Vec<Vec<&'a T>> {
     let mut runtimes = BTreeMap::<_, Vec<_>>::new();
     for node in nodes {
-        runtimes.entry(of(node)).or_default().push(node);
+        runtimes.entry(identity(node).runtime()).or_default().push(node);
     }
-    runtimes.values_mut().for_each(|nodes| nodes.sort_by_key(|node| number(node)));
+    runtimes.values_mut().for_each(|nodes| nodes.sort_by_key(|node| identity(node).node));
     runtimes.into_values().collect()
 }
 

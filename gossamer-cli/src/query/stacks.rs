@@ -67,11 +67,11 @@ pub(crate) fn stacks(arguments: &StacksArguments) -> Result<u8, Failure> {
         found.entry(name).or_default().push(deadlock);
     }
     let (mut values, mut text) = (Vec::new(), String::new());
-    for reports in by_runtime(&reports, NodeReport::of, |report| report.node) {
-        let found = found.remove(&reports[0].of()).unwrap_or_default();
+    for reports in by_runtime(&reports, |report| &report.identity) {
+        let found = found.remove(&reports[0].identity.runtime()).unwrap_or_default();
         if arguments.json {
             values.push(json!({
-                "rack": reports[0].rack,
+                "rack": reports[0].identity.rack,
                 "nodes": reports.iter().map(|report| node(report)).collect::<Vec<_>>(),
                 "deadlocks": found.iter().map(deadlock).collect::<Vec<_>>(),
             }));
@@ -95,6 +95,7 @@ pub(crate) fn stacks(arguments: &StacksArguments) -> Result<u8, Failure> {
 }
 
 fn node(report: &NodeReport) -> Value {
+    let of = &report.identity;
     let worker = |worker: &WorkerReport| {
         json!({
             "worker": worker.worker, "answered": worker.answered, "asleep": worker.is_asleep,
@@ -109,7 +110,7 @@ fn node(report: &NodeReport) -> Value {
         })
     };
     json!({
-        "node": report.node, "nodes": report.nodes, "process": report.process, "program": report.program,
+        "node": of.node, "nodes": of.nodes, "process": of.process, "program": of.program,
         "workers": report.workers.iter().map(worker).collect::<Vec<_>>(),
         "fibers": report.fibers.iter().map(group).collect::<Vec<_>>(),
     })

@@ -83,7 +83,7 @@ pub(crate) fn top(arguments: &TopArguments) -> Result<u8, Failure> {
     let mut is_first = true;
     loop {
         let nodes = look(arguments)?;
-        let runtimes = by_runtime(&nodes, NodeActivity::of, |node| node.node);
+        let runtimes = by_runtime(&nodes, |node| &node.identity);
         if arguments.json {
             let values: Vec<Value> = runtimes.iter().map(|nodes| json(nodes)).collect();
             match arguments.once {
@@ -165,14 +165,14 @@ impl Rates<'_> {
 
 fn rates<'a>(nodes: &[&'a NodeActivity]) -> Vec<Rates<'a>> {
     let of_node = |node: &&'a NodeActivity| {
-        let (number, seconds) = (node.node, node.time.as_secs_f64().max(f64::MIN_POSITIVE));
+        let (number, seconds) = (node.identity.node, node.time.as_secs_f64().max(f64::MIN_POSITIVE));
         node.metrics.workers.iter().map(move |of| Rates { node: number, of, seconds })
     };
     nodes.iter().flat_map(of_node).collect()
 }
 
 fn text(nodes: &[&NodeActivity], order: Order) -> String {
-    let first = nodes[0];
+    let first = &nodes[0].identity;
     let head = match first.nodes {
         1 => format!("process {} ({})", first.process, first.program),
         of => format!("rack {} ({}), {} of {of} nodes here", first.rack, first.program, nodes.len()),
@@ -257,10 +257,10 @@ fn peers(nodes: &[&NodeActivity]) -> BTreeMap<(u32, u32, &'static str), Traffic>
     for node in nodes {
         let requests = node.metrics.workers.iter().flat_map(|worker| &worker.requests);
         for RequestMetrics { route, peer, sent_bytes, received_bytes, backlog, .. } in requests {
-            if *peer == node.node {
+            if *peer == node.identity.node {
                 continue;
             }
-            let traffic = peers.entry((node.node, *peer, route.name())).or_default();
+            let traffic = peers.entry((node.identity.node, *peer, route.name())).or_default();
             traffic.sent += sent_bytes;
             traffic.received += received_bytes;
             traffic.waiting += backlog;
@@ -301,9 +301,9 @@ fn json(nodes: &[&NodeActivity]) -> Value {
     });
     let running = running(nodes).into_iter().map(|(what, share)| json!({ "what": what, "share": share }));
     json!({
-        "rack": nodes[0].rack,
+        "rack": nodes[0].identity.rack,
         "nodes": nodes.iter().map(|node| json!({
-            "node": node.node, "process": node.process, "program": node.program, "seconds": node.time.as_secs_f64(),
+            "node": node.identity.node, "process": node.identity.process, "program": node.identity.program, "seconds": node.time.as_secs_f64(),
         })).collect::<Vec<_>>(),
         "workers": rates(nodes).iter().map(worker).collect::<Vec<_>>(),
         "peers": peers.collect::<Vec<_>>(),

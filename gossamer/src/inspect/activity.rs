@@ -2,7 +2,7 @@
 //! worker notes what it runs anyway, so nothing is done for that while nobody looks.
 
 use crate::NoRef;
-use crate::inspect::report::RuntimeName;
+use crate::inspect::identity::NodeIdentity;
 use crate::metrics::{NodeMetrics, of_node};
 use crate::worker::shared::Shared;
 use std::collections::HashMap;
@@ -17,18 +17,8 @@ const LOOK: Duration = Duration::from_millis(1);
 #[derive(NoRef, Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct NodeActivity {
-    /// Its number.
-    pub node: u32,
-    /// How many nodes there are.
-    pub nodes: u32,
-    /// Names the rack; empty where the node is alone.
-    pub rack: String,
-    /// The process.
-    pub process: u32,
-    /// Which of its runtimes, in the order in which they began.
-    pub base: u32,
-    /// Its executable.
-    pub program: String,
+    /// Which one.
+    pub identity: NodeIdentity,
     /// For how long it was looked at.
     pub time: Duration,
     /// What it has counted meanwhile.
@@ -37,14 +27,6 @@ pub struct NodeActivity {
     pub looks: u64,
     /// What a worker was found running, and how often; asleep or between two things it runs nothing.
     pub running: Vec<(String, u64)>,
-}
-
-impl NodeActivity {
-    /// Names the runtime that it is of.
-    #[must_use]
-    pub fn of(&self) -> RuntimeName<'_> {
-        RuntimeName::new(&self.rack, self.process, self.base)
-    }
 }
 
 /// One node while it is looked at.
@@ -85,17 +67,10 @@ impl Looked {
 
     fn end(self, time: Duration) -> NodeActivity {
         let Self { runtime, before, looks, running } = self;
-        let (node, nodes) = runtime.peers.as_ref().map_or((0, 1), |peers| (peers.node(), peers.nodes()));
         let mut running: Vec<_> = running.into_iter().collect();
         running.sort_by(|one, other| other.1.cmp(&one.1).then_with(|| one.0.cmp(&other.0)));
         NodeActivity {
-            node: node as u32,
-            nodes: nodes as u32,
-            rack: runtime.peers.as_ref().map_or_else(String::new, |peers| peers.rack().to_owned()),
-            process: std::process::id(),
-            base: runtime.base,
-            program: std::env::current_exe()
-                .map_or_else(|_| String::new(), |path| path.display().to_string()),
+            identity: NodeIdentity::of(&runtime),
             time,
             metrics: &of_node(&runtime) - &before,
             looks,

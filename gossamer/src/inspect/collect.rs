@@ -1,5 +1,6 @@
 //! Asking the workers of a node, and summing up what they tell.
 
+use crate::inspect::identity::NodeIdentity;
 use crate::inspect::report::{
     Dependency, FiberGroup, FiberId, FiberLink, NodeReport, WaitReport, WorkerReport,
 };
@@ -71,7 +72,6 @@ pub(crate) fn report(runtime: &Shared) -> NodeReport {
         }
         workers.push(worker);
     }
-    let (node, nodes) = runtime.peers.as_ref().map_or((0, 1), |peers| (peers.node(), peers.nodes()));
     let fibers = groups.into_iter().map(|((spawned_at, state, wait), doing)| FiberGroup {
         count: doing.count,
         workers: doing.workers,
@@ -82,17 +82,7 @@ pub(crate) fn report(runtime: &Shared) -> NodeReport {
     });
     let mut fibers: Vec<_> = fibers.collect();
     fibers.sort_by_key(|group| std::cmp::Reverse(group.count));
-    NodeReport {
-        node: node as u32,
-        nodes: nodes as u32,
-        rack: runtime.peers.as_ref().map_or_else(String::new, |peers| peers.rack().to_owned()),
-        process: std::process::id(),
-        base: runtime.base,
-        program: std::env::current_exe().map_or_else(|_| String::new(), |path| path.display().to_string()),
-        workers,
-        fibers,
-        links,
-    }
+    NodeReport { identity: NodeIdentity::of(runtime), workers, fibers, links }
 }
 
 /// What fibers do that are one entry.

@@ -7,7 +7,8 @@
 //! Workers tell of themselves one after another, so one look may show a circle that never was. Two looks between which none of its fibers
 //! has run cannot: all of them waited so at every moment between the two.
 
-use crate::inspect::report::{Dependency, FiberLink, NodeReport, RuntimeName};
+use crate::inspect::identity::RuntimeName;
+use crate::inspect::report::{Dependency, FiberLink, NodeReport};
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 
@@ -28,12 +29,13 @@ type LinkedFiber<'a> = (&'a FiberLink, &'a NodeReport);
 #[must_use]
 pub fn deadlocks<'a>(before: &[NodeReport], now: &'a [NodeReport]) -> Vec<(RuntimeName<'a>, Deadlock)> {
     let turns: HashMap<_, u64> =
-        links(before).map(|(link, of)| ((of.of(), link.fiber), link.resumed)).collect();
-    let has_not_run = |(link, of): &LinkedFiber<'_>| turns.get(&(of.of(), link.fiber)) == Some(&link.resumed);
+        links(before).map(|(link, of)| ((of.identity.runtime(), link.fiber), link.resumed)).collect();
+    let has_not_run =
+        |(link, of): &LinkedFiber<'_>| turns.get(&(of.identity.runtime(), link.fiber)) == Some(&link.resumed);
     let still: Vec<LinkedFiber<'_>> = links(now).filter(has_not_run).collect();
     let graph = Graph::of(&still);
     let named = |circle: Vec<usize>| {
-        (still[circle[0]].1.of(), deadlock(circle.into_iter().map(|place| still[place].0)))
+        (still[circle[0]].1.identity.runtime(), deadlock(circle.into_iter().map(|place| still[place].0)))
     };
     graph.circles().into_iter().map(named).collect()
 }
@@ -55,15 +57,19 @@ impl Graph {
     fn of(waiters: &[LinkedFiber<'_>]) -> Self {
         let (mut jobs, mut holders) = (HashMap::new(), HashMap::<_, Vec<usize>>::new());
         for (place, (link, of)) in waiters.iter().enumerate() {
-            jobs.insert((of.of(), link.fiber.worker, link.job), place);
+            jobs.insert((of.identity.runtime(), link.fiber.worker, link.job), place);
             for latch in &link.latches {
-                holders.entry((of.process, *latch)).or_default().push(place);
+                holders.entry((of.identity.process, *latch)).or_default().push(place);
             }
         }
         let awaited = waiters.iter().map(|(link, of)| match link.dependency {
             Dependency::Unknown => Vec::new(),
-            Dependency::Job(worker, job) => jobs.get(&(of.of(), worker, job)).copied().into_iter().collect(),
-            Dependency::Latch(latch) => holders.get(&(of.process, latch)).cloned().unwrap_or_default(),
+            Dependency::Job(worker, job) => {
+                jobs.get(&(of.identity.runtime(), worker, job)).copied().into_iter().collect()
+            }
+            Dependency::Latch(latch) => {
+                holders.get(&(of.identity.process, latch)).cloned().unwrap_or_default()
+            }
         });
         Self(awaited.collect())
     }
@@ -154,7 +160,7 @@ impl fmt::Display for Deadlock {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
-    use crate::inspect::FiberId;
+    use crate::inspect::{FiberId, NodeIdentity};
 
     fn link(worker: u32, dependency: Dependency, latches: &[u64]) -> FiberLink {
         FiberLink {
@@ -171,12 +177,14 @@ mod tests {
 
     fn of(links: Vec<FiberLink>) -> NodeReport {
         NodeReport {
-            node: 0,
-            nodes: 1,
-            rack: String::new(),
-            process: 1,
-            base: 0,
-            program: String::new(),
+            identity: NodeIdentity {
+                node: 0,
+                nodes: 1,
+                rack: String::new(),
+                process: 1,
+                base: 0,
+                program: String::new(),
+            },
             workers: Vec::new(),
             fibers: Vec::new(),
             links,
@@ -219,7 +227,7 @@ mod tests {
     #[test]
     fn latches_of_two_processes_with_one_address_are_two() {
         let mut other = of(vec![link(1, Dependency::Latch(9), &[8])]);
-        other.process = 2;
+        other.identity.process = 2;
         let reports = [of(vec![link(0, Dependency::Latch(8), &[9])]), other];
         assert!(deadlocks(&reports, &reports).is_empty());
     }

@@ -8,6 +8,7 @@
 mod activity;
 mod collect;
 mod deadlock;
+mod identity;
 mod question;
 mod quit;
 mod render;
@@ -18,9 +19,8 @@ pub(crate) mod watcher;
 
 pub use activity::NodeActivity;
 pub use deadlock::{Deadlock, deadlocks};
+pub use identity::{NodeIdentity, RuntimeName};
 pub use question::{ask, ask_activity};
 pub use render::rendered;
-pub use report::{
-    Dependency, FiberGroup, FiberId, FiberLink, NodeReport, RuntimeName, WaitReport, WorkerReport,
-};
+pub use report::{Dependency, FiberGroup, FiberId, FiberLink, NodeReport, WaitReport, WorkerReport};
 pub use socket::{InspectionSocket, inspection_sockets};

@@ -24,15 +24,15 @@ pub fn rendered(reports: &[&NodeReport]) -> String {
 
 /// A line for a node, and one for each of its workers that does not answer.
 fn head(report: &NodeReport) -> String {
+    let of = &report.identity;
     let sum = |of: fn(&WorkerReport) -> u64| report.workers.iter().map(of).sum::<u64>();
-    let node =
-        if report.nodes > 1 { format!("node {} of {}, ", report.node, report.nodes) } else { String::new() };
+    let node = if of.nodes > 1 { format!("node {} of {}, ", of.node, of.nodes) } else { String::new() };
     let (fibers, jobs, unanswered) =
         (sum(|worker| worker.fibers), sum(|worker| worker.jobs), sum(|worker| worker.unanswered));
     let mut text = format!(
         "{node}process {} ({}): {}, {}",
-        report.process,
-        report.program,
+        of.process,
+        of.program,
         counted(report.workers.len() as u64, "worker"),
         counted(fibers, "fiber")
     );

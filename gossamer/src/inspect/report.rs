@@ -1,53 +1,20 @@
 //! What a process says of itself.
 
 use crate::NoRef;
+use crate::inspect::identity::NodeIdentity;
 
 /// A process, or the part of it that is one node.
 #[derive(NoRef, Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct NodeReport {
-    /// Its number.
-    pub node: u32,
-    /// How many nodes there are.
-    pub nodes: u32,
-    /// Names the rack: the same for all of its nodes, and for no other. Empty where the node is alone.
-    pub rack: String,
-    /// The process.
-    pub process: u32,
-    /// Which of its runtimes, in the order in which they began.
-    pub base: u32,
-    /// Its executable.
-    pub program: String,
+    /// Which one.
+    pub identity: NodeIdentity,
     /// Its workers, in order.
     pub workers: Vec<WorkerReport>,
     /// Its fibers: those that do the same are one entry.
     pub fibers: Vec<FiberGroup>,
     /// The fibers that wait for others, or for which others wait.
     pub links: Vec<FiberLink>,
-}
-
-impl NodeReport {
-    /// Names the runtime that it is of: the rack, or a runtime of a process that is alone, by its first worker.
-    #[must_use]
-    pub fn of(&self) -> RuntimeName<'_> {
-        RuntimeName::new(&self.rack, self.process, self.base)
-    }
-}
-
-/// Names a runtime.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[non_exhaustive]
-pub enum RuntimeName<'a> {
-    /// Of a process that is alone, which may have several: the process and the number.
-    Alone(u32, u32),
-    /// Of all nodes of a rack.
-    Rack(&'a str),
-}
-
-impl<'a> RuntimeName<'a> {
-    pub(super) fn new(rack: &'a str, process: u32, base: u32) -> Self {
-        if rack.is_empty() { Self::Alone(process, base) } else { Self::Rack(rack) }
-    }
 }
 
 /// A worker.

@@ -69,7 +69,7 @@ fn is_news(told: &mut HashSet<FiberId>, deadlock: &Deadlock) -> bool {
 /// The reports of this process and of the other nodes on this machine; none if one of those comes before it, and tells.
 fn with_neighbours() -> Vec<NodeReport> {
     let ours = reports();
-    let nodes: Vec<&NodeReport> = ours.iter().filter(|report| report.nodes > 1).collect();
+    let nodes: Vec<&NodeReport> = ours.iter().filter(|report| report.identity.nodes > 1).collect();
     if nodes.is_empty() {
         return ours;
     }
@@ -77,12 +77,16 @@ fn with_neighbours() -> Vec<NodeReport> {
     let others = inspection_sockets().unwrap_or_default().into_iter().filter(|socket| socket.process != here);
     let others: Vec<NodeReport> = others.filter_map(|socket| ask(&socket).ok()).flatten().collect();
     let is_first = |report: &NodeReport| {
-        others.iter().all(|other| other.of() != report.of() || other.node > report.node)
+        others.iter().all(|other| {
+            other.identity.runtime() != report.identity.runtime()
+                || other.identity.node > report.identity.node
+        })
     };
     if !nodes.into_iter().all(is_first) {
         return Vec::new();
     }
-    let of_ours = |other: &NodeReport| ours.iter().any(|report| report.of() == other.of());
+    let of_ours =
+        |other: &NodeReport| ours.iter().any(|report| report.identity.runtime() == other.identity.runtime());
     let theirs: Vec<_> = others.iter().filter(|other| of_ours(other)).cloned().collect();
     ours.into_iter().chain(theirs).collect()
 }
