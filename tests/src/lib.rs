@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a helper of tests fails the test")]
 
 mod child;
+mod crosswise;
 mod figures;
 mod rdma;
 mod tally;
@@ -10,6 +11,7 @@ mod traced;
 mod watchdog;
 
 pub use child::{Ended, in_child, isolated};
+pub use crosswise::launch_crosswise;
 pub use figures::{anonymous_bytes, cpu_time, descriptors, resident_bytes, threads};
 pub use rdma::{rdma_is_simulated, simulate_rdma, simulated_counter, with_rdma};
 pub use tally::{Counted, Tally};

@@ -12,7 +12,7 @@ fn fibers_of_all_nodes_are_shown_together_and_those_that_wait_for_each_other_are
             ["node 0 of 4, ", "node 3 of 4, ", "deadlock, for at least", "4 fibers wait for each other"];
         let said = programs.until_it_says(&texts);
         assert_eq!(said.matches("holds a latch").count(), 2, "{said}");
-        assert!(said.contains("rack_program.rs:"), "{said}");
+        assert!(said.contains("crosswise.rs:"), "{said}");
         let json = programs.ask("stacks", &["--json"]);
         let json: serde_json::Value = serde_json::from_str(&json.ended_with(0).out).unwrap();
         // Root sees those of other tests, too.

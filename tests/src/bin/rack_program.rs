@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that starts it fails by it")]
 
 use gossamer::stream::{self, Geometry, ReceiveEnd, SendEnd};
-use gossamer::{Latch, Trust, Trustee, rack, spawn_on_with};
+use gossamer::{Trust, Trustee, rack, spawn_on_with};
 use std::process;
 use std::time::Duration;
 
@@ -99,7 +99,9 @@ fn work(what: &str) {
                 println!("{process} {address:x}");
             }
         }
-        "deadlock" => deadlock(nodes[0].workers()[0], nodes[nodes.len() - 1].workers()[0]),
+        "deadlock" => {
+            integration_tests::launch_crosswise(nodes[0].workers()[0], nodes[nodes.len() - 1].workers()[0])
+        }
         other => panic!("`{other}` is nothing that this program does"),
     }
 }
@@ -124,30 +126,6 @@ fn say(text: &str) {
         all.apply_with(|all, text: String| all.push_str(&text), text.to_owned());
     }
     println!("{}", all.apply(|all| all.len()));
-}
-
-/// Launches on a latch, and from there on another one once that is held, too.
-#[gossamer::delegate]
-fn cross(own: Trust<Latch<u64>>, other: Trust<Latch<u64>>, met: Trust<u8>) {
-    own.launch(|value| {
-        met.apply(|met| *met += 1);
-        while met.apply(|met| *met) < 2 {
-            gossamer::yield_now();
-        }
-        *value += other.launch(|value| *value);
-    });
-}
-
-/// Has two fibers launch on two latches, each in another order.
-#[gossamer::delegate]
-fn deadlock(here: Trustee, there: Trustee) {
-    let (one, other) = (here.entrust(Latch::new(0_u64)), there.entrust(Latch::new(0_u64)));
-    let met = here.entrust(0_u8);
-    let (first, second, third) = (one.clone(), other.clone(), met.clone());
-    let crossing = gossamer::spawn(|| cross(first, second, third));
-    let back = gossamer::spawn(|| cross(other, one, met));
-    crossing.join();
-    back.join();
 }
 
 /// Reads what nobody may.

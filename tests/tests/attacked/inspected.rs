@@ -2,8 +2,8 @@
 
 use crate::said::until_it_says;
 use gossamer::inspect::{Deadlock, FiberGroup, NodeReport, ask, deadlocks, inspection_sockets};
-use gossamer::{Latch, Trust, Trustee};
-use integration_tests::{in_child, isolated, on_nodes, watched, workers};
+use gossamer::{Latch, Trustee};
+use integration_tests::{in_child, isolated, launch_crosswise, on_nodes, watched, workers};
 use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
@@ -127,30 +127,6 @@ fn found() -> Vec<Deadlock> {
     }
 }
 
-/// Launches on a latch, and from there on another one when that is held, too.
-#[gossamer::delegate]
-fn cross(own: Trust<Latch<u64>>, other: Trust<Latch<u64>>, met: Trust<u8>) {
-    own.launch(|value| {
-        met.apply(|met| *met += 1);
-        while met.apply(|met| *met) < 2 {
-            gossamer::yield_now();
-        }
-        *value += other.launch(|value| *value);
-    });
-}
-
-/// Has two fibers launch on two latches, each in another order.
-#[gossamer::delegate]
-fn launch_crosswise(here: Trustee, there: Trustee) {
-    let (one, other) = (here.entrust(Latch::new(0_u64)), there.entrust(Latch::new(0_u64)));
-    let met = here.entrust(0_u8);
-    let (first, second, third) = (one.clone(), other.clone(), met.clone());
-    let crossing = gossamer::spawn(|| cross(first, second, third));
-    let back = gossamer::spawn(|| cross(other, one, met));
-    crossing.join();
-    back.join();
-}
-
 #[test]
 fn two_latches_that_wait_for_each_other_are_a_deadlock_with_all_lines() {
     let body = || launch_crosswise(Trustee::all()[0], Trustee::all()[1]);
@@ -230,7 +206,7 @@ fn who_only_waits_for_others_is_in_no_deadlock() {
 fn a_deadlock_over_nodes_is_told_by_the_process_itself_when_nothing_goes_on() {
     for fabric in integration_tests::fabrics() {
         let texts =
-            &["nothing has gone on for", "4 fibers wait for each other", "inspected.rs:", "holds a latch"];
+            &["nothing has gone on for", "4 fibers wait for each other", "crosswise.rs:", "holds a latch"];
         until_it_says(
             |_| (),
             texts,

@@ -196,7 +196,7 @@ fn a_node_that_runs_another_program_is_told_what_differs() {
         let report = &ended[0].errors;
         assert!(report.contains("node 1 on") && report.contains("another program"), "{report}");
         assert!(report.contains("only node 0 has: `rack_program::"), "{report}");
-        let place = "`rack_program::cross::{{closure}}` at tests/src/bin/rack_program.rs:";
+        let place = "`rack_program::fault_there::{{closure}}` at tests/src/bin/rack_program.rs:";
         assert!(report.contains(place), "{report}");
         let (_, others) = report.split_once("only the other has: ").unwrap();
         assert!(others.contains("`rack::"), "{report}");
