@@ -47,7 +47,8 @@ impl Counts {
     pub fn first(&self, most: usize) -> Vec<Counted> {
         let short = self.short.map_all(|entries| first_of(entries.iter(), most, |word| from_number(*word)));
         let long = self.long.map_all(|entries| first_of(entries.iter(), most, |word: &Vec<u8>| word.clone()));
-        first(short.into_iter().chain(long).flatten().collect(), most)
+        // Of very many words, too long for a worker that others ask.
+        gossamer::unblock(move || first(short.into_iter().chain(long).flatten().collect(), most))
     }
 }
 

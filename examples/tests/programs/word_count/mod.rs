@@ -8,6 +8,7 @@ use crate::child::{Ended, command, run};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::thread;
 
 /// What each test has a directory of its own in.
 const DIRECTORIES: &str = env!("CARGO_TARGET_TMPDIR");
@@ -37,8 +38,11 @@ fn pipeline(files: &[PathBuf]) -> Vec<u8> {
 fn file(test: &str, name: &str, bytes: &[u8]) -> PathBuf {
     let directory = Path::new(DIRECTORIES).join(test);
     fs::create_dir_all(&directory).unwrap();
-    let path = directory.join(name);
-    fs::write(&path, bytes).unwrap();
+    let (path, written) =
+        (directory.join(name), directory.join(format!("{name}.{:?}", thread::current().id())));
+    // At once: tests of one name share it.
+    fs::write(&written, bytes).unwrap();
+    fs::rename(written, &path).unwrap();
     path
 }
 
