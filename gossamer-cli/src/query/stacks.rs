@@ -5,8 +5,8 @@ use crate::query::output::{complain, print, print_json};
 use crate::query::programs::{self, by_runtime, told};
 use crate::terminal::printable::printable;
 use gossamer::inspect::{
-    Deadlock, Dependency, FiberGroup, FiberLink, NodeReport, WaitReport, WorkerReport, ask, deadlocks,
-    rendered,
+    Deadlock, Dependency, FiberGroup, FiberLink, NodeReport, WaitReport, WorkerReport, ask, ask_backtraces,
+    deadlocks, rendered,
 };
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -31,6 +31,9 @@ pub(crate) struct StacksArguments {
     /// Only these processes; without one, all of this user
     #[arg(value_name = "PID")]
     pub(crate) processes: Vec<u32>,
+    /// With the backtrace of one fiber of each group that waits. It takes the program a second of a processor or more to read its symbols
+    #[arg(long)]
+    pub(crate) backtraces: bool,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
@@ -40,6 +43,7 @@ const HELP: &str = "\
 Examples:
   gossamer stacks                  of all programs of this user
   gossamer stacks 4242             of this process
+  gossamer stacks --backtraces     and how each came to where it waits
   watch -n 1 gossamer stacks       again and again
   gossamer stacks --json | jq      for programs
 
@@ -62,9 +66,14 @@ pub(crate) fn stacks(arguments: &StacksArguments) -> Result<u8, Failure> {
         thread::sleep(BETWEEN);
         (reports, silent) = look();
     }
+    let links = reports.clone();
     let mut found = BTreeMap::<_, Vec<Deadlock>>::new();
-    for (name, deadlock) in deadlocks(&before, &reports) {
+    for (name, deadlock) in deadlocks(&before, &links) {
         found.entry(name).or_default().push(deadlock);
+    }
+    if arguments.backtraces {
+        // After the looks between which no fiber may have run.
+        (reports, silent) = programs::ask_all(&sockets, !arguments.processes.is_empty(), ask_backtraces);
     }
     let (mut values, mut text) = (Vec::new(), String::new());
     for reports in by_runtime(&reports, |report| &report.identity) {
@@ -107,6 +116,7 @@ fn node(report: &NodeReport) -> Value {
         json!({
             "count": group.count, "workers": group.workers, "spawned_at": group.spawned_at, "state": group.state,
             "wait": group.wait.as_ref().map(wait), "waited_ms": { "least": group.waited.0, "most": group.waited.1 },
+            "backtrace": group.backtrace,
         })
     };
     json!({

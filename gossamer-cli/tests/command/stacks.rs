@@ -23,6 +23,16 @@ fn fibers_of_all_nodes_are_shown_together_and_those_that_wait_for_each_other_are
 }
 
 #[test]
+fn backtraces_are_shown_below_the_fibers_that_wait() {
+    let programs = Programs::new("backtraces");
+    let Some(_running) = programs.run("2", "shm", "sleep") else { return };
+    programs.until_it_says(&["node 0 of 2, ", "node 1 of 2, ", "in `sleep`"]);
+    let said = programs.ask("stacks", &["--backtraces"]).ended_with(0).out;
+    let (_, below) = said.split_once("in `sleep`").unwrap();
+    assert!(below.lines().any(|line| line.starts_with("    ") && line.contains(".rs:")), "{said}");
+}
+
+#[test]
 fn a_node_that_is_stopped_is_named_and_the_others_are_shown() {
     let programs = Programs::new("stopped");
     let Some(_running) = programs.run("2", "shm", "sleep") else { return };

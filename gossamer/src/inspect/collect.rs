@@ -1,5 +1,6 @@
 //! Asking the workers of a node, and summing up what they tell.
 
+use crate::inspect::backtraces;
 use crate::inspect::identity::NodeIdentity;
 use crate::inspect::report::{
     Dependency, FiberGroup, FiberId, FiberLink, NodeReport, WaitReport, WorkerReport,
@@ -8,12 +9,13 @@ use crate::lane::constant::ClosurePath;
 use crate::lane::place::Places;
 use crate::lane::property::Root;
 use crate::sys::fibers::fiber::FiberState;
-use crate::sys::fibers::wait::WaitsOn;
+use crate::sys::fibers::wait::{FiberName, WaitsOn};
 use crate::worker::shared::Shared;
 use crate::worker::watch::record::{FiberRecord, records};
 use std::any::type_name;
 use std::collections::BTreeMap;
 use std::panic::Location;
+use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -23,6 +25,16 @@ const BETWEEN: Duration = Duration::from_millis(200);
 /// A report of each runtime of this process that has not ended. It takes as long as the workers take to answer, at most a second.
 pub(crate) fn reports() -> Vec<NodeReport> {
     Shared::all().iter().map(|runtime| report(runtime)).collect()
+}
+
+/// As `reports`, with a backtrace of one of each group of fibers that wait.
+pub(crate) fn reports_with_backtraces() -> Vec<NodeReport> {
+    let report = |runtime: &Arc<Shared>| {
+        let (mut report, examples) = report_with_examples(runtime);
+        backtraces::add(runtime, &mut report.fibers, &examples);
+        report
+    };
+    Shared::all().iter().map(report).collect()
 }
 
 /// Two looks, far enough from each other to know which fibers wait for each other; one, where none may.
@@ -37,6 +49,11 @@ pub(crate) fn two_looks(look: impl Fn() -> Vec<NodeReport>) -> (Vec<NodeReport>,
 
 /// A report of one node.
 pub(crate) fn report(runtime: &Shared) -> NodeReport {
+    report_with_examples(runtime).0
+}
+
+/// A report of one node, and a fiber of each group.
+fn report_with_examples(runtime: &Shared) -> (NodeReport, Vec<FiberName>) {
     let asked = Instant::now();
     let (mut workers, mut groups, mut links) = (Vec::new(), BTreeMap::new(), Vec::new());
     for (place, record) in records(runtime).into_iter().enumerate() {
@@ -72,17 +89,22 @@ pub(crate) fn report(runtime: &Shared) -> NodeReport {
         }
         workers.push(worker);
     }
-    let fibers = groups.into_iter().map(|((spawned_at, state, wait), doing)| FiberGroup {
-        count: doing.count,
-        workers: doing.workers,
-        spawned_at,
-        state: state.to_owned(),
-        wait,
-        waited: doing.waited,
+    let fibers = groups.into_iter().map(|((spawned_at, state, wait), doing)| {
+        let group = FiberGroup {
+            count: doing.count,
+            workers: doing.workers,
+            spawned_at,
+            state: state.to_owned(),
+            wait,
+            waited: doing.waited,
+            backtrace: Vec::new(),
+        };
+        (group, doing.example)
     });
     let mut fibers: Vec<_> = fibers.collect();
-    fibers.sort_by_key(|group| std::cmp::Reverse(group.count));
-    NodeReport { identity: NodeIdentity::of(runtime), workers, fibers, links }
+    fibers.sort_by_key(|(group, _)| std::cmp::Reverse(group.count));
+    let (fibers, examples) = fibers.into_iter().unzip();
+    (NodeReport { identity: NodeIdentity::of(runtime), workers, fibers, links }, examples)
 }
 
 /// What fibers do that are one entry.
@@ -90,14 +112,16 @@ type Doing = (String, &'static str, Option<WaitReport>);
 
 struct Doers {
     count: u64,
+    example: FiberName,
     workers: Vec<u32>,
     waited: (u64, u64),
 }
 
 fn add(groups: &mut BTreeMap<Doing, Doers>, fiber: &FiberRecord, waited: u64) {
     let doing = (fiber.spawned_at.to_string(), state(fiber.state), wait(fiber));
-    let worker = fiber.name.worker;
-    let doers = groups.entry(doing).or_insert(Doers { count: 0, workers: Vec::new(), waited: (waited, 0) });
+    let (example, worker) = (fiber.name, fiber.name.worker);
+    let first = || Doers { count: 0, example, workers: Vec::new(), waited: (waited, 0) };
+    let doers = groups.entry(doing).or_insert_with(first);
     doers.count += 1;
     // In their order: workers are asked so.
     if doers.workers.last() != Some(&worker) {

@@ -6,6 +6,7 @@
 #![deny(unsafe_code)]
 
 mod activity;
+mod backtraces;
 mod collect;
 mod deadlock;
 mod identity;
@@ -20,7 +21,7 @@ pub(crate) mod watcher;
 pub use activity::NodeActivity;
 pub use deadlock::{Deadlock, deadlocks};
 pub use identity::{NodeIdentity, RuntimeName};
-pub use question::{ask, ask_activity};
+pub use question::{ask, ask_activity, ask_backtraces};
 pub use render::rendered;
 pub use report::{Dependency, FiberGroup, FiberId, FiberLink, NodeReport, WaitReport, WorkerReport};
 pub use socket::{InspectionSocket, inspection_sockets};

@@ -3,7 +3,7 @@
 
 use crate::NoRef;
 use crate::inspect::activity::{NodeActivity, activities};
-use crate::inspect::collect::reports;
+use crate::inspect::collect::{reports, reports_with_backtraces};
 use crate::inspect::report::NodeReport;
 use crate::inspect::socket::{InspectionSocket, require_own_user};
 use crate::wire::decoder::Decoder;
@@ -15,6 +15,8 @@ use std::time::{Duration, Instant};
 
 /// How long either end waits for the other, beyond what was asked for.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// How long it may take to read the symbols of a program.
+const SYMBOLS: Duration = Duration::from_secs(30);
 /// Bytes of the longest question.
 const QUESTION: u64 = 256;
 /// Bytes of the longest answer.
@@ -47,6 +49,7 @@ pub(super) fn answer(stream: &UnixStream) -> io::Result<()> {
     let words: Vec<&str> = question.split_whitespace().collect();
     let bytes = match words[..] {
         ["stacks", VERSION] => Encoder::encoded(reports()).ok(),
+        ["backtraces", VERSION] => Encoder::encoded(reports_with_backtraces()).ok(),
         ["activity", milliseconds, VERSION] => {
             let time = milliseconds.parse().map_or(Duration::ZERO, Duration::from_millis);
             Encoder::encoded(activities(time.min(LONGEST))).ok()
@@ -69,6 +72,15 @@ pub(super) fn answer(stream: &UnixStream) -> io::Result<()> {
 /// If it has ended, does not answer within some seconds, or was built with another version of this library: the text says so.
 pub fn ask(socket: &InspectionSocket) -> io::Result<Vec<NodeReport>> {
     asked(socket, "stacks", Duration::ZERO)
+}
+
+/// As [`ask`], with a [backtrace](NodeReport::fibers) of one of each group of fibers that wait. Each of these is let go on until it waits
+/// again, and the process reads its own symbols: a second of a processor or more, on a thread of its own, if they are large.
+///
+/// # Errors
+/// As [`ask`].
+pub fn ask_backtraces(socket: &InspectionSocket) -> io::Result<Vec<NodeReport>> {
+    asked(socket, "backtraces", SYMBOLS)
 }
 
 /// What the nodes of a process do for some time, of at most a minute.

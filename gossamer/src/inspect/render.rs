@@ -67,6 +67,9 @@ fn merged(reports: &[&NodeReport]) -> Vec<FiberGroup> {
             .and_modify(|all: &mut FiberGroup| {
                 all.count += group.count;
                 all.workers.extend(&group.workers);
+                if all.backtrace.is_empty() {
+                    all.backtrace.clone_from(&group.backtrace);
+                }
                 all.waited = (all.waited.0.min(group.waited.0), all.waited.1.max(group.waited.1));
                 let waits_for = group.wait.as_ref().and_then(|wait| wait.worker);
                 all.wait
@@ -106,6 +109,7 @@ fn of_group(group: &FiberGroup) -> String {
     };
     let workers = if group.workers.len() == 1 { "worker" } else { "workers" };
     let _infallible = writeln!(text, "\n  for {time}, on {workers} {}", ranges(&group.workers));
+    group.backtrace.iter().for_each(|frame| text += &format!("    {frame}\n"));
     text
 }
 

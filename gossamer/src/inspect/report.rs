@@ -55,6 +55,8 @@ pub struct FiberGroup {
     pub wait: Option<WaitReport>,
     /// Milliseconds for which they have waited: the least and the most, each at least so long.
     pub waited: (u64, u64),
+    /// Where one of them is, if it was asked for and they wait: the functions of the program, the innermost first, with their lines.
+    pub backtrace: Vec<String>,
 }
 
 /// A call in which fibers wait.

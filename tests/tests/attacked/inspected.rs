@@ -1,7 +1,9 @@
 //! What a process says of its fibers, to who asks and by itself: each of them, whom it waits for, and which wait for each other for ever.
 
 use crate::said::until_it_says;
-use gossamer::inspect::{Deadlock, FiberGroup, NodeReport, ask, deadlocks, inspection_sockets};
+use gossamer::inspect::{
+    Deadlock, FiberGroup, InspectionSocket, NodeReport, ask, deadlocks, inspection_sockets,
+};
 use gossamer::{Latch, Trustee};
 use integration_tests::{in_child, isolated, launch_crosswise, on_nodes, watched, workers};
 use std::io::{Read, Write};
@@ -13,9 +15,13 @@ use std::time::Duration;
 
 /// What this process says of its runtimes.
 fn reports() -> Vec<NodeReport> {
-    let socket =
-        inspection_sockets().unwrap().into_iter().find(|socket| socket.process == std::process::id());
-    ask(&socket.expect("a process that has a runtime can be asked")).unwrap()
+    ask(&own_socket()).unwrap()
+}
+
+/// Where this process, which has a runtime, can be asked.
+pub(crate) fn own_socket() -> InspectionSocket {
+    let sockets = inspection_sockets().unwrap();
+    sockets.into_iter().find(|socket| socket.process == std::process::id()).unwrap()
 }
 
 /// The first fibers of which this holds, once there are some.
@@ -30,7 +36,7 @@ fn fibers(are_meant: impl Fn(&FiberGroup) -> bool) -> FiberGroup {
 }
 
 /// Runs `body` in a runtime of two workers that never ends, and the rest of the test, `look`, beside it.
-fn beside(body: impl FnOnce() + Send + 'static, look: impl FnOnce() + Send + 'static) {
+pub(crate) fn beside(body: impl FnOnce() + Send + 'static, look: impl FnOnce() + Send + 'static) {
     isolated(|| {
         thread::spawn(|| gossamer::run(workers(2), body));
         while inspection_sockets().unwrap().iter().all(|socket| socket.process != std::process::id()) {
@@ -224,8 +230,13 @@ fn a_deadlock_over_nodes_is_told_by_the_process_itself_when_nothing_goes_on() {
 #[test]
 #[gossamer::delegate]
 fn a_closure_that_keeps_its_worker_is_named_while_it_does_with_its_line() {
-    let texts =
-        &["worker 1 has been kept for", "the delegated closure", "inspected.rs:", "gossamer::unblock"];
+    let texts = &[
+        "worker 1 has been kept for",
+        "the delegated closure",
+        "inspected.rs:",
+        "1 request of this node wait",
+        "gossamer::unblock",
+    ];
     until_it_says(
         |_| (),
         texts,

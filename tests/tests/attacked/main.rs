@@ -1,6 +1,7 @@
 //! What attacks by programs have found, each find as a test, so that the next change meets them again.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by it")]
 
+mod backtraces;
 mod closures;
 mod destructors;
 mod endings;

@@ -17,6 +17,7 @@ use crate::structures::locals::Locals;
 use crate::sys::fibers::frame;
 use crate::sys::fibers::job::{Description, Job, JobId};
 use crate::sys::fibers::notes::FiberNotes;
+use crate::sys::fibers::notice::Notice;
 use crate::sys::fibers::stack::Stack;
 use crate::sys::fibers::wait::{AnswerWait, FiberName};
 use corosensei::{Coroutine, Yielder};
@@ -65,8 +66,8 @@ pub(crate) struct Fiber {
     /// F5. Where the next resume will read.
     pub(super) frame: Cell<*const u64>,
     state: Cell<FiberState>,
-    /// Woken while it was not parked: the next park returns at once.
-    notified: Cell<bool>,
+    /// What it finds at its next park.
+    pub(super) notice: Cell<Notice>,
     parking: Cell<Parking>,
     /// Looks of `age` since its last resume, up to those that count.
     pub(super) age: Cell<u8>,
@@ -119,7 +120,7 @@ impl Fiber {
             coroutine: UnsafeCell::new(ManuallyDrop::new(coroutine)),
             yielder: Cell::new(null()),
             state: Cell::new(FiberState::Idle),
-            notified: Cell::new(false),
+            notice: Cell::default(),
             parking: Cell::new(Parking::ToTheEnd),
             cancellations: Cell::new(0),
             cancelled: Cell::new(false),
@@ -150,7 +151,7 @@ impl Fiber {
     pub(crate) fn describe(&self, description: Description, id: JobId) {
         self.description.set(description);
         self.id.set(id);
-        self.notified.set(false);
+        self.notice.set(Notice::None);
         self.cancellations.set(0);
     }
 
@@ -253,7 +254,7 @@ impl Fiber {
         match self.state.get() {
             FiberState::Parked => self.state.set(FiberState::Ready),
             FiberState::Running | FiberState::Ready | FiberState::Unwinding => {
-                self.notified.set(true);
+                self.notice.set(Notice::Woken);
                 return false;
             }
             FiberState::Idle => return false,
@@ -301,11 +302,6 @@ impl Fiber {
         f(unsafe { &*running })
     }
 
-    /// Takes note, on the running fiber, that it was woken.
-    pub(crate) fn take_notification() -> bool {
-        Self::with_running(|fiber| fiber.notified.take())
-    }
-
     /// Takes note, on the running fiber, that its job is told that it is to end; how often it was.
     pub(crate) fn count_cancellation() -> u32 {
         Self::with_running(|fiber| {
@@ -322,7 +318,7 @@ impl Fiber {
     pub(crate) fn park(cancellable: bool) {
         let parking = if cancellable { Parking::Cancellable } else { Parking::ToTheEnd };
         Self::with_running(|fiber| {
-            if fiber.notified.take() {
+            if fiber.heeds_notice() {
                 return;
             }
             fiber.parking.set(parking);
@@ -337,7 +333,7 @@ impl Fiber {
     #[inline(always)]
     pub(crate) fn park_for(answer: AnswerWait) {
         Self::with_running(|fiber| {
-            if fiber.notified.take() {
+            if fiber.heeds_notice() {
                 return;
             }
             fiber.parking.set(Parking::ForAnswer);

@@ -7,5 +7,6 @@ pub(crate) mod fiber;
 mod frame;
 pub(crate) mod job;
 mod notes;
+pub(crate) mod notice;
 pub(crate) mod stack;
 pub(crate) mod wait;

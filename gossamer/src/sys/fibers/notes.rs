@@ -1,6 +1,7 @@
 //! What a fiber notes for reports: cheap enough for every wait, and read on its own worker only.
 
 use crate::sys::fibers::fiber::Fiber;
+use crate::sys::fibers::notice::BacktraceRequest;
 use crate::sys::fibers::wait::{AnswerWait, Wait};
 use std::cell::Cell;
 
@@ -12,6 +13,7 @@ pub(super) struct FiberNotes {
     /// The addresses of the latches that it holds. Most fibers never hold one.
     #[expect(clippy::box_collection, reason = "one word of each fiber instead of three")]
     latches: Cell<Option<Box<Vec<usize>>>>,
+    pub(super) backtrace_request: Cell<Option<Box<BacktraceRequest>>>,
 }
 
 impl Fiber {

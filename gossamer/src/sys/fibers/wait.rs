@@ -65,7 +65,7 @@ impl AnswerNames {
 }
 
 /// Names a fiber among those of all nodes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct FiberName {
     pub(crate) worker: u32,
     pub(crate) serial: u64,

@@ -1,5 +1,7 @@
 //! Seeing what keeps a worker for long: a closure, a callback or a fiber that computes or blocks, while all others of the worker wait.
 
+use crate::counters::lane::SentCounters;
+use crate::counters::worker::{Counted, WorkerCounters};
 use crate::lane::error;
 use crate::sys::threads::procfs::ThreadFiles;
 use crate::worker::mailbox::Mailbox;
@@ -49,13 +51,14 @@ impl BlockWatch {
             for (place, mailbox) in runtime.mailboxes.iter().enumerate() {
                 let index = runtime.first + place;
                 if let Some(limit) = runtime.config.block_limit() {
-                    self.look_at(runtime.base + index as u32, index, mailbox, limit);
+                    self.look_at(runtime, index, mailbox, limit);
                 }
             }
         }
     }
 
-    fn look_at(&mut self, number: u32, index: usize, mailbox: &Mailbox, limit: Duration) {
+    fn look_at(&mut self, runtime: &Shared, index: usize, mailbox: &Mailbox, limit: Duration) {
+        let number = runtime.base + index as u32;
         let (turn, now) = (mailbox.view.turns(), Instant::now());
         let begins = WorkerTurn { turn, since: now, processor_time: None, kept_by: None };
         let seen = self.seen.entry(number).or_insert(begins);
@@ -76,7 +79,7 @@ impl BlockWatch {
                 let place = mailbox.view.running();
                 let is_known = self.places.contains_key(&place);
                 if !is_known {
-                    tell(index, &place, lasted, mailbox.inbox.len());
+                    tell(index, &place, lasted, &waiting(runtime, index));
                 }
                 if is_known || self.places.len() < PLACES {
                     let kept = self.places.entry(place.clone()).or_default();
@@ -110,12 +113,35 @@ fn is_kept(thread: &ThreadFiles, before: u64, limit: Duration) -> bool {
     Duration::from_nanos(used) >= limit || (used == 0 && thread.is_waiting())
 }
 
-fn tell(worker: usize, place: &str, lasted: Duration, messages: usize) {
-    let behind = if messages > 0 { format!(", {messages} messages in its inbox,") } else { String::new() };
+/// What waits for a worker, as far as this node knows.
+fn waiting(runtime: &Shared, index: usize) -> String {
+    let mailbox = runtime.mailbox(index);
+    let fibers = mailbox.counters.fibers.alive.get().saturating_sub(u64::from(mailbox.view.runs_a_fiber()));
+    let sent = |lane: &Counted<SentCounters>| {
+        let sent = lane.counters.requests.get() + lane.counters.backlog.get();
+        sent.saturating_sub(lane.counters.answered.get())
+    };
+    let requests = |counters: &WorkerCounters| {
+        counters
+            .with_lanes(|lanes| lanes.sent.iter().filter(|lane| lane.peer == index).map(sent).sum::<u64>())
+    };
+    let requests: u64 = runtime.mailboxes.iter().map(|mailbox| requests(&mailbox.counters)).sum();
+    let counted = |count: u64, what: &str| {
+        (count > 0).then(|| format!("{count} {what}{}", if count == 1 { "" } else { "s" }))
+    };
+    let come = [counted(requests, "request"), counted(mailbox.inbox.len() as u64, "message")];
+    let come: Vec<String> = come.into_iter().flatten().collect();
+    let come = (!come.is_empty()).then(|| format!("{} of this node wait for it", come.join(" and ")));
+    let fibers = counted(fibers, "other fiber").map(|others| format!("{others} of its own cannot run"));
+    let all: Vec<String> = come.into_iter().chain(fibers).collect();
+    if all.is_empty() { "nothing of this node waits for it".to_owned() } else { all.join(", and ") }
+}
+
+fn tell(worker: usize, place: &str, lasted: Duration, waiting: &str) {
     error::print(&format!(
-        "gossamer: worker {worker} has been kept for {} by {place}. Its other fibers{behind} and requests to it wait meanwhile: give what \
-         blocks or computes for long to `gossamer::unblock`, call `gossamer::yield_now` between its parts, or spread it with \
-         `par_for_each`. This is told once for each place; GOSSAMER_BLOCKED_MILLISECONDS=0 turns it off\n",
+        "gossamer: worker {worker} has been kept for {} by {place}. Meanwhile {waiting}. Give what blocks or computes for long to \
+         `gossamer::unblock`, call `gossamer::yield_now` between its parts, or spread it with `par_for_each`. This is told once for each \
+         place; GOSSAMER_BLOCKED_MILLISECONDS=0 turns it off\n",
         seconds(lasted)
     ));
 }

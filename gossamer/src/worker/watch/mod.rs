@@ -1,5 +1,6 @@
 //! What a worker shows of itself, and who looks whether it goes on.
 
+pub(crate) mod backtraces;
 pub(crate) mod blocked;
 pub(crate) mod doze;
 pub(crate) mod overdue;

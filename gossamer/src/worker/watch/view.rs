@@ -70,6 +70,11 @@ impl View {
         self.thread.get()
     }
 
+    /// Whether a fiber of the worker runs.
+    pub(crate) fn runs_a_fiber(&self) -> bool {
+        self.running.get().is_some()
+    }
+
     /// What the worker runs; none between two things.
     pub(crate) fn runs(&self) -> Option<String> {
         match (self.served.running(), self.running.get()) {
