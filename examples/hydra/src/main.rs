@@ -18,8 +18,9 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let options = Options::parse();
+    let trustees = options.trustees;
     let (address, settings, config) = options.into_parts();
-    match gossamer::run(config, move || server::run(address, settings)) {
+    match gossamer::run(config, move || server::run(address, settings, trustees)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("hydra: {error}");

@@ -40,6 +40,9 @@ pub struct Options {
     /// Workers; one for each processor unless it is given
     #[arg(long)]
     threads: Option<usize>,
+    /// Workers of each node that have keys and serve no clients, while the others serve clients and have no keys; 0: all do both
+    #[arg(long, default_value_t = 0)]
+    pub trustees: usize,
 }
 
 fn parse_size(text: &str) -> Result<usize, String> {

@@ -9,6 +9,7 @@ use crate::store::ranges::LONGEST_VALUE;
 use crate::store::{Shard, now};
 use gossamer::net::{self, TcpListener, TcpStream, UnixListener, UnixStream};
 use gossamer::signal::{SignalKind, Signals};
+use gossamer::sync::mpsc;
 use gossamer::{Latch, NoRef, Replicated, Sharded, Trust, Trustee, rack};
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -31,19 +32,68 @@ pub struct Server {
     changing: Trust<Latch<()>>,
     /// Those of each worker, at the indices of their workers' shards.
     pub clients: Sharded<[u8], Clients>,
+    pub ending: Trust<Ending>,
     /// In milliseconds since 1970.
     started: u64,
 }
 
+/// Who may end all nodes.
+pub struct Ending(mpsc::UnboundedSender<String>);
+
+impl Ending {
+    pub fn by_client(&mut self, (): ()) {
+        self.because("SHUTDOWN".to_owned());
+    }
+
+    fn because(&self, reason: String) {
+        // Refused only when it ends already.
+        drop(self.0.send(reason));
+    }
+}
+
+/// Which workers have keys, and which serve clients.
+struct Roles {
+    trustees: Vec<Trustee>,
+    clients: Vec<Trustee>,
+}
+
+impl Roles {
+    /// Of each node, the first so many have keys and nothing else; all have both if there are none.
+    ///
+    /// # Errors
+    /// If nobody is left for clients.
+    fn new(trustees: usize) -> io::Result<Self> {
+        let mut roles = Self { trustees: Vec::new(), clients: Vec::new() };
+        for node in rack::nodes() {
+            let workers = node.workers();
+            if trustees == 0 {
+                roles.trustees.extend(&workers);
+                roles.clients.extend(&workers);
+            } else if trustees < workers.len() {
+                roles.trustees.extend(&workers[..trustees]);
+                roles.clients.extend(&workers[trustees..]);
+            } else {
+                return Err(io::Error::other(format!(
+                    "--trustees {trustees} leaves no worker for clients on node {}, which has {}: give it more with --threads",
+                    node.index(),
+                    workers.len()
+                )));
+            }
+        }
+        Ok(roles)
+    }
+}
+
 impl Server {
-    pub fn new(settings: Settings) -> Self {
-        let store = Sharded::with(const { Shard::default });
+    fn new(settings: Settings, trustees: &[Trustee], ending: Ending) -> Self {
+        let store = Sharded::on(trustees, const { Shard::default });
         let server = Self {
             store,
             settings: Replicated::new(settings.clone()),
             saves: gossamer::entrust(Saves::default()),
             changing: gossamer::entrust(Latch::new(())),
             clients: Sharded::with(const { Clients::default }),
+            ending: gossamer::entrust(ending),
             started: now(),
         };
         server.replace_settings(settings);
@@ -123,12 +173,13 @@ fn serve_unix((stream, server): (UnixStream, Server)) {
     Connection::serve(Stream::Unix(stream), server);
 }
 
-/// Listens until a signal comes.
+/// Listens until a signal or SHUTDOWN comes. `trustees` workers of each node have keys and serve no clients; all do both if it is 0.
 ///
 /// # Errors
-/// If an address is taken, the snapshot cannot be read, or the system refuses.
-pub fn run(address: IpAddr, settings: Settings) -> io::Result<()> {
-    let ending = Signals::new([SignalKind::INTERRUPT, SignalKind::TERMINATE])?;
+/// If an address is taken, the snapshot cannot be read, the system refuses, or no worker is left for clients.
+pub fn run(address: IpAddr, settings: Settings, trustees: usize) -> io::Result<()> {
+    let signals = Signals::new([SignalKind::INTERRUPT, SignalKind::TERMINATE])?;
+    let roles = Roles::new(trustees)?;
     let address = SocketAddr::new(address, settings.port);
     if settings.port != 0 {
         // Listeners that share a port would share it with another server, too; this one does not.
@@ -139,25 +190,34 @@ pub fn run(address: IpAddr, settings: Settings) -> io::Result<()> {
             })?,
         );
     }
-    let server = Server::new(settings.clone());
+    let (sender, mut ended) = mpsc::unbounded_channel();
+    let by_signal = Ending(sender.clone());
+    drop(gossamer::spawn_local(move || match signals.recv() {
+        Ok(signal) => by_signal.because(signal.to_string()),
+        Err(error) => by_signal.because(format!("an error: {error}")),
+    }));
+    let server = Server::new(settings.clone(), &roles.trustees, Ending(sender));
     let loaded = snapshot::load(&server)?;
-    let acceptors = net::serve(address, serve_tcp, server.clone())?;
+    let acceptors = net::serve_on(&roles.clients, address, serve_tcp, server.clone())?;
     println!("listening on {}", acceptors.local_addr());
     if loaded > 0 {
         println!("{loaded} keys loaded");
     }
     if !settings.unix_socket.is_empty() {
-        listen_at(&settings.unix_socket, &server)?;
+        let node = rack::this_node();
+        let workers = roles.clients.iter().copied().filter(|worker| worker.node() == node).collect();
+        listen_at(&settings.unix_socket, &server, workers)?;
     }
-    println!("ended by {}", ending.recv()?);
+    // A sender is always there.
+    println!("ended by {}", ended.recv().unwrap_or_default());
     if !settings.unix_socket.is_empty() {
         drop(std::fs::remove_file(&settings.unix_socket));
     }
     acceptors.close()
 }
 
-/// Listens at a path on this node; its workers serve clients in turn.
-fn listen_at(path: &str, server: &Server) -> io::Result<()> {
+/// Listens at a path on this node; these workers of it serve clients in turn.
+fn listen_at(path: &str, server: &Server, workers: Vec<Trustee>) -> io::Result<()> {
     let describe =
         |error: io::Error| io::Error::new(error.kind(), format!("cannot listen at {path}: {error}"));
     if std::os::unix::net::UnixStream::connect(path)
@@ -170,7 +230,6 @@ fn listen_at(path: &str, server: &Server) -> io::Result<()> {
     println!("listening on {path}");
     let server = server.clone();
     drop(gossamer::spawn_local(move || {
-        let workers: Vec<Trustee> = rack::this_node().workers();
         for next in 0_usize.. {
             match listener.accept() {
                 Ok((stream, _)) => {

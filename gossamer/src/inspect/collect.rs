@@ -11,9 +11,9 @@ use crate::lane::property::Root;
 use crate::sys::fibers::fiber::FiberState;
 use crate::sys::fibers::wait::{FiberName, WaitsOn};
 use crate::worker::shared::Shared;
-use crate::worker::watch::record::{FiberRecord, records};
+use crate::worker::watch::record::{FiberRecord, WorkerRecord, records};
 use std::any::type_name;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::panic::Location;
 use std::sync::Arc;
 use std::thread;
@@ -56,7 +56,9 @@ pub(crate) fn report(runtime: &Shared) -> NodeReport {
 fn report_with_examples(runtime: &Shared) -> (NodeReport, Vec<FiberName>) {
     let asked = Instant::now();
     let (mut workers, mut groups, mut links) = (Vec::new(), BTreeMap::new(), Vec::new());
-    for (place, record) in records(runtime).into_iter().enumerate() {
+    let records = records(runtime);
+    let meetings = meetings(&records);
+    for (place, record) in records.into_iter().enumerate() {
         let (index, mailbox) = (runtime.first + place, &runtime.mailboxes[place]);
         let waited = |since: Option<Instant>| {
             since.map_or(0, |since| asked.saturating_duration_since(since).as_millis() as u64)
@@ -82,8 +84,8 @@ fn report_with_examples(runtime: &Shared) -> (NodeReport, Vec<FiberName>) {
                 worker.unanswered = record.outstanding as u64;
                 for fiber in &record.fibers {
                     let waited = waited(mailbox.turn_log.waits_since(fiber.resumed));
-                    add(&mut groups, fiber, waited);
-                    links.extend(link(fiber, waited));
+                    add(&mut groups, fiber, &meetings, waited);
+                    links.extend(link(fiber, &meetings, waited));
                 }
             }
         }
@@ -117,8 +119,8 @@ struct Doers {
     waited: (u64, u64),
 }
 
-fn add(groups: &mut BTreeMap<Doing, Doers>, fiber: &FiberRecord, waited: u64) {
-    let doing = (fiber.spawned_at.to_string(), state(fiber.state), wait(fiber));
+fn add(groups: &mut BTreeMap<Doing, Doers>, fiber: &FiberRecord, meetings: &Meetings, waited: u64) {
+    let doing = (fiber.spawned_at.to_string(), state(fiber.state), wait(fiber, meetings));
     let (example, worker) = (fiber.name, fiber.name.worker);
     let first = || Doers { count: 0, example, workers: Vec::new(), waited: (waited, 0) };
     let doers = groups.entry(doing).or_insert_with(first);
@@ -139,8 +141,22 @@ fn state(state: FiberState) -> &'static str {
     }
 }
 
+/// How many fibers wait at each barrier, by its address.
+type Meetings = HashMap<usize, u32>;
+
+fn meetings(records: &[Option<WorkerRecord>]) -> Meetings {
+    let mut meetings = Meetings::new();
+    let fibers = records.iter().flatten().flat_map(|record| &record.fibers);
+    for fiber in fibers.filter(|fiber| fiber.state == FiberState::Parked) {
+        if let Some(WaitsOn::Barrier { address, .. }) = fiber.wait.map(|wait| wait.on) {
+            *meetings.entry(address).or_default() += 1;
+        }
+    }
+    meetings
+}
+
 /// The call in which a fiber waits.
-fn wait(fiber: &FiberRecord) -> Option<WaitReport> {
+fn wait(fiber: &FiberRecord, meetings: &Meetings) -> Option<WaitReport> {
     if !matches!(fiber.state, FiberState::Parked | FiberState::Unwinding) {
         return None;
     }
@@ -160,15 +176,19 @@ fn wait(fiber: &FiberRecord) -> Option<WaitReport> {
     let wait = fiber.wait?;
     let (what, named, worker) = match wait.on {
         WaitsOn::Result { of, worker } => (None, Some(closure(of())), Some(worker)),
-        WaitsOn::Job { worker, .. } => (Some("a fiber"), None, Some(worker)),
+        WaitsOn::Job { worker, .. } => (Some("a fiber".to_owned()), None, Some(worker)),
         WaitsOn::Worker(worker) => (None, None, Some(worker)),
-        WaitsOn::Latch(_) => (Some("its turn at the latch"), None, None),
+        WaitsOn::Latch(_) => (Some("its turn at the latch".to_owned()), None, None),
+        WaitsOn::Barrier { address, parties } => {
+            let have_come = meetings.get(&address).copied().unwrap_or_default();
+            (Some(format!("the others: {have_come} of {parties} have come")), None, None)
+        }
         WaitsOn::Event => (None, None, None),
     };
     Some(WaitReport {
         call: wait.call.to_owned(),
         at: place(wait.at),
-        what: what.map(str::to_owned),
+        what,
         closure: named,
         property: None,
         worker,
@@ -187,7 +207,7 @@ fn place(at: &Location<'_>) -> Option<String> {
 }
 
 /// A fiber as one of those that wait for each other, if it may be one.
-fn link(fiber: &FiberRecord, waited: u64) -> Option<FiberLink> {
+fn link(fiber: &FiberRecord, meetings: &Meetings, waited: u64) -> Option<FiberLink> {
     let dependency = match fiber.wait.filter(|_| fiber.answer.is_none()).map(|wait| wait.on) {
         Some(WaitsOn::Job { worker, job }) if fiber.state == FiberState::Parked => {
             Dependency::Job(worker, job)
@@ -203,7 +223,7 @@ fn link(fiber: &FiberRecord, waited: u64) -> Option<FiberLink> {
         job: fiber.job,
         spawned_at: fiber.spawned_at.to_string(),
         resumed: fiber.resumed,
-        wait: wait(fiber),
+        wait: wait(fiber, meetings),
         dependency,
         latches: fiber.latches.iter().map(|address| *address as u64).collect(),
         waited,

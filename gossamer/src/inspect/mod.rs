@@ -18,6 +18,9 @@ mod socket;
 mod standstill;
 pub(crate) mod watcher;
 
+#[cfg(fuzzing)]
+pub(crate) use question::fuzz as fuzz_questions;
+
 pub use activity::NodeActivity;
 pub use deadlock::{Deadlock, deadlocks};
 pub use identity::{NodeIdentity, RuntimeName};

@@ -28,6 +28,41 @@ const BUSY: &str = "busy\n";
 const AGAIN: Duration = Duration::from_millis(20);
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
+/// What may be asked.
+#[derive(Debug, PartialEq, Eq)]
+enum Question {
+    Stacks,
+    Backtraces,
+    /// What is done for this long.
+    Activity(Duration),
+}
+
+impl Question {
+    /// The one of a line, if it is one, of this version.
+    fn of(line: &str) -> Option<Self> {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        match words[..] {
+            ["stacks", VERSION] => Some(Self::Stacks),
+            ["backtraces", VERSION] => Some(Self::Backtraces),
+            ["activity", milliseconds, VERSION] => {
+                let time = Duration::from_millis(milliseconds.parse().ok()?);
+                Some(Self::Activity(time.min(LONGEST)))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Bytes as a question, and as answers.
+#[cfg(fuzzing)]
+pub(crate) fn fuzz(bytes: &[u8]) {
+    if let Some(Question::Activity(time)) = std::str::from_utf8(bytes).ok().and_then(Question::of) {
+        assert!(time <= LONGEST);
+    }
+    let _refused = Decoder::decoded::<Vec<NodeReport>>(bytes);
+    let _refused = Decoder::decoded::<Vec<NodeActivity>>(bytes);
+}
+
 /// Tells one who has come that too many others are there. Never waits.
 pub(super) fn turn_away(mut stream: &UnixStream) {
     // Nothing was written yet, so there is room for a word; whoever has gone needs none.
@@ -46,16 +81,11 @@ pub(super) fn answer(stream: &UnixStream) -> io::Result<()> {
     stream.set_write_timeout(Some(PATIENCE))?;
     let mut question = String::new();
     BufReader::new(stream).take(QUESTION).read_line(&mut question)?;
-    let words: Vec<&str> = question.split_whitespace().collect();
-    let bytes = match words[..] {
-        ["stacks", VERSION] => Encoder::encoded(reports()).ok(),
-        ["backtraces", VERSION] => Encoder::encoded(reports_with_backtraces()).ok(),
-        ["activity", milliseconds, VERSION] => {
-            let time = milliseconds.parse().map_or(Duration::ZERO, Duration::from_millis);
-            Encoder::encoded(activities(time.min(LONGEST))).ok()
-        }
-        _ => None,
-    };
+    let bytes = Question::of(&question).and_then(|question| match question {
+        Question::Stacks => Encoder::encoded(reports()).ok(),
+        Question::Backtraces => Encoder::encoded(reports_with_backtraces()).ok(),
+        Question::Activity(time) => Encoder::encoded(activities(time)).ok(),
+    });
     let mut stream = stream;
     match bytes {
         None => stream.write_all(format!("refused {VERSION}\n").as_bytes()),

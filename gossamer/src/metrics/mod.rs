@@ -40,6 +40,8 @@ pub use distribution::Distribution;
 pub use own::{Counter, Gauge, Histogram, Metric, Unit};
 pub use read::metrics;
 pub(crate) use read::of_node;
+#[cfg(fuzzing)]
+pub(crate) use server::fuzz_requests;
 pub use snapshot::{
     NodeMetrics, OwnMetric, OwnValue, RackMetrics, RequestMetrics, RequestRoute, StreamMetrics, WorkerMetrics,
 };

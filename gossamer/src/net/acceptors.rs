@@ -45,6 +45,8 @@ const PAUSES: [Duration; 2] = [Duration::from_millis(5), Duration::from_secs(1)]
 /// });
 /// ```
 ///
+/// [`serve_on`] listens on chosen workers only.
+///
 /// # Nodes
 /// The listeners of one machine share the port, by `SO_REUSEPORT`, and its kernel spreads connections over them by address: many
 /// connections evenly, few by chance. Each machine listens at the same address, so `0.0.0.0` or `[::]` suits several; who connects spreads
@@ -64,14 +66,47 @@ pub fn serve<A: ToSocketAddrs, C: NoRef + Clone, F>(address: A, serve: F, state:
 where
     F: FnOnce(TcpStream, C) + Send + Copy + 'static,
 {
+    serve_on(&Trustee::all(), address, serve, state)
+}
+
+/// As [`serve`], on these workers only: where the others are kept for properties, say.
+///
+/// ```
+/// # use gossamer::{Config, Trustee, net::{self, TcpStream}};
+/// gossamer::run(Config::default().threads(3), || {
+///     let clients = &Trustee::all()[1..]; // worker 0 has properties
+///     let close = const { |stream: TcpStream, ()| drop(stream) };
+///     let acceptors = net::serve_on(clients, "127.0.0.1:0", close, ()).expect("a free port");
+///     assert_eq!(acceptors.listeners().len(), 2);
+/// });
+/// ```
+///
+/// # Errors
+/// As [`serve`], and if there is no worker.
+///
+/// # Panics
+/// As [`serve`].
+#[track_caller]
+pub fn serve_on<A: ToSocketAddrs, C: NoRef + Clone, F>(
+    workers: &[Trustee],
+    address: A,
+    serve: F,
+    state: C,
+) -> io::Result<Acceptors>
+where
+    F: FnOnce(TcpStream, C) + Send + Copy + 'static,
+{
     check_may_wait("net::serve");
+    if workers.is_empty() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "there is no worker to listen on"));
+    }
     let called_at = Location::caller();
     let builder = TcpListener::builder().reuse_port(true);
     // Has the port until all listen there, and takes no connection.
     let reserved = first_of(&resolve(address, "net::serve")?, |address| builder.bound(address))?;
     let address = reserved.local_addr()?;
     let mut fibers = Vec::new();
-    for trustee in Trustee::all() {
+    for trustee in workers.iter().copied() {
         let begin = move |(address, state): (SocketAddr, C)| begin(address, state, serve);
         fibers
             .push((trustee, spawn_around::<F, _, _, _>(trustee, begin, (address, state.clone()), called_at)));
@@ -96,7 +131,7 @@ where
     }
 }
 
-/// The listeners of all workers: what [`serve`] returns. Dropping it leaves them listening.
+/// The listeners of workers: what [`serve`] and [`serve_on`] return. Dropping it leaves them listening.
 #[must_use = "only this can end them before the program does"]
 pub struct Acceptors {
     address: SocketAddr,
@@ -109,7 +144,7 @@ impl Acceptors {
         self.address
     }
 
-    /// The listener of each worker, in the order of [`Trustee::all`].
+    /// The listener of each worker, in the order of the workers.
     pub fn listeners(&self) -> &[Trust<TcpListener>] {
         &self.listeners
     }

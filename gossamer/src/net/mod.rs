@@ -73,7 +73,7 @@ mod unix_listener;
 mod unix_stream;
 mod unwinding;
 
-pub use acceptors::{Acceptors, serve};
+pub use acceptors::{Acceptors, serve, serve_on};
 pub use address::ToSocketAddrs;
 pub use builder::TcpListenerBuilder;
 pub use keepalive::TcpKeepalive;

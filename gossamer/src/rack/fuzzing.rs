@@ -72,6 +72,12 @@ pub fn frames(bytes: &[u8]) {
     words.chunks_exact(MESSAGE_WORDS).for_each(decode_mailbox);
 }
 
+/// Bytes as what comes to the doors through which a process is looked at.
+pub fn questions(bytes: &[u8]) {
+    crate::metrics::fuzz_requests(bytes);
+    crate::inspect::fuzz_questions(bytes);
+}
+
 /// Words as an entry of the mailbox of a queue pair.
 fn decode_mailbox(words: &[u64]) {
     let entry = words.try_into().unwrap_or([0; MESSAGE_WORDS]);

@@ -1,6 +1,7 @@
 //! [`Barrier`]: all go on when all have come.
 
-use crate::sync::{awaited, wait};
+use crate::sync::{awaited, wait_as};
+use crate::sys::fibers::wait::{Wait, WaitsOn};
 use std::future::Future;
 use std::sync::Arc;
 
@@ -20,12 +21,18 @@ pub use tokio::sync::BarrierWaitResult;
 /// # });
 /// ```
 #[derive(Clone, Debug)]
-pub struct Barrier(Arc<tokio::sync::Barrier>);
+pub struct Barrier(Arc<Meeting>);
+
+#[derive(Debug)]
+struct Meeting {
+    barrier: tokio::sync::Barrier,
+    parties: usize,
+}
 
 impl Barrier {
     /// For this many; none counts as one.
     pub fn new(parties: usize) -> Self {
-        Self(Arc::new(tokio::sync::Barrier::new(parties)))
+        Self(Arc::new(Meeting { barrier: tokio::sync::Barrier::new(parties), parties }))
     }
 
     /// Waits until as many as there are have come. One of them is the leader.
@@ -34,12 +41,14 @@ impl Barrier {
     /// In a delegated closure or a callback.
     #[track_caller]
     pub fn wait(&self) -> BarrierWaitResult {
-        wait(self.0.wait(), "wait")
+        let meeting =
+            WaitsOn::Barrier { address: Arc::as_ptr(&self.0).addr(), parties: self.0.parties as u32 };
+        wait_as(self.0.barrier.wait(), Wait::in_call("Barrier::wait").on(meeting))
     }
 
     /// As [`wait`](Self::wait), to be awaited. Once polled it has come, also if it is dropped after that.
     pub fn wait_async(&self) -> impl Future<Output = BarrierWaitResult> + Send + use<> {
-        let barrier = Arc::clone(&self.0);
-        async move { awaited(barrier.wait(), "wait").await }
+        let meeting = Arc::clone(&self.0);
+        async move { awaited(meeting.barrier.wait(), "Barrier::wait").await }
     }
 }

@@ -51,6 +51,7 @@ pub use tokio::sync::{
     AcquireError, MutexGuard, RwLockReadGuard, RwLockWriteGuard, TryAcquireError, TryLockError,
 };
 
+use crate::sys::fibers::wait::Wait;
 use crate::trust::without_suspending;
 use crate::worker::fibers::wake::{self, block_on_in_turn};
 use std::future::{Future, poll_fn};
@@ -59,7 +60,13 @@ use std::pin::pin;
 /// Waits for a future of tokio as a fiber or a thread.
 #[track_caller]
 fn wait<F: Future>(future: F, call: &'static str) -> F::Output {
-    block_on_in_turn(steady(future), call)
+    wait_as(future, Wait::in_call(call))
+}
+
+/// As `wait`, where more is known of what is awaited.
+#[track_caller]
+fn wait_as<F: Future>(future: F, wait: Wait) -> F::Output {
+    block_on_in_turn(steady(future), wait)
 }
 
 /// A future of tokio for any executor.

@@ -1,5 +1,6 @@
 //! [`block_on`]: the way from futures to fibers.
 
+use crate::sys::fibers::wait::Wait;
 use crate::worker::fibers::wake;
 use std::future::Future;
 
@@ -24,5 +25,5 @@ use std::future::Future;
 /// In a delegated closure or a callback, which cannot wait; and if the future does.
 #[track_caller]
 pub fn block_on<F: Future>(future: F) -> F::Output {
-    wake::block_on_in_turn(future, "block_on")
+    wake::block_on_in_turn(future, Wait::in_call("block_on"))
 }

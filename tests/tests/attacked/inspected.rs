@@ -254,6 +254,22 @@ fn a_closure_that_keeps_its_worker_is_named_while_it_does_with_its_line() {
 }
 
 #[test]
+fn who_waits_at_a_barrier_is_told_with_how_many_have_come() {
+    let body = || {
+        let barrier = gossamer::sync::Barrier::new(3);
+        let wait = |barrier: gossamer::sync::Barrier| drop(barrier.wait());
+        let fibers: Vec<_> = (0..2).map(|_| gossamer::spawn_with(wait, barrier.clone())).collect();
+        fibers.into_iter().for_each(|fiber| fiber.join());
+    };
+    beside(body, || {
+        let waits = |group: &FiberGroup| group.wait.as_ref().is_some_and(|wait| wait.call == "Barrier::wait");
+        let wait = fibers(|group| waits(group) && group.count == 2).wait.unwrap();
+        assert_eq!(wait.what.as_deref(), Some("the others: 2 of 3 have come"));
+        line(&wait.at.unwrap());
+    });
+}
+
+#[test]
 fn sigquit_has_a_process_say_what_its_fibers_do_and_go_on() {
     let texts = &["SIGQUIT: what the fibers of this process do", "in `sleep`", "inspected.rs:"];
     until_it_says(

@@ -14,7 +14,7 @@ const COUNTED: Keys = Keys::Counted(1);
 const COUNTED_SECOND: Keys = Keys::Counted(2);
 
 /// In the order of their names.
-pub static COMMANDS: [Command; 168] = [
+pub static COMMANDS: [Command; 169] = [
     write("append", 3, Operation::Append),
     own("auth", -2, server::auth, FREE),
     own("bgsave", -1, persistence::save_in_background, OUTSIDE),
@@ -139,6 +139,7 @@ pub static COMMANDS: [Command; 168] = [
     write("setex", 4, Operation::SetEx),
     write("setnx", 3, Operation::SetNx),
     write("setrange", 4, Operation::SetRange),
+    own("shutdown", -1, persistence::shutdown, OUTSIDE),
     several("sinter", -2, intersections::intersection, EACH, 0),
     several("sintercard", -3, intersections::count_intersection, COUNTED, 0),
     several("sinterstore", -3, intersections::store_intersection, EACH, WRITE | GROWS),

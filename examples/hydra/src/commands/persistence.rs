@@ -1,7 +1,8 @@
-//! SAVE, BGSAVE, LASTSAVE.
+//! SAVE, BGSAVE, LASTSAVE, SHUTDOWN.
 
 use crate::connection::Connection;
 use crate::protocol::refusal::{Refusal, SAVING, SYNTAX};
+use crate::server::Ending;
 use crate::snapshot::{self, Saves};
 
 pub fn save(connection: &mut Connection, _: &[&[u8]]) {
@@ -33,4 +34,35 @@ pub fn save_in_background(connection: &mut Connection, arguments: &[&[u8]]) {
 pub fn last_save(connection: &mut Connection, _: &[&[u8]]) {
     let last = connection.server.last_save();
     connection.plan.reply().integer(last as i64);
+}
+
+/// Ends all nodes, without a reply; with a snapshot if one is asked for.
+pub fn shutdown(connection: &mut Connection, arguments: &[&[u8]]) {
+    let options: Vec<_> = arguments[1..].iter().map(|option| option.to_ascii_lowercase()).collect();
+    let has = |name: &[u8]| options.iter().any(|option| option == name);
+    // There are no replicas to wait for, so it is always NOW.
+    let known: [&[u8]; 5] = [b"save", b"nosave", b"now", b"force", b"abort"];
+    let is_known = options.iter().all(|option| known.contains(&option.as_slice()));
+    if !is_known || has(b"save") && has(b"nosave") || has(b"abort") && options.len() > 1 {
+        return connection.refuse(&SYNTAX);
+    }
+    if has(b"abort") {
+        return connection.refuse(&"ERR No shutdown in progress.".to_owned().into());
+    }
+    connection.finish_pending();
+    if has(b"save") && !is_saved(connection) && !has(b"force") {
+        return connection.refuse(&"ERR Errors trying to SHUTDOWN. Check logs.".to_owned().into());
+    }
+    connection.server.ending.apply_with(Ending::by_client, ());
+    connection.is_ending = true;
+}
+
+/// Makes a snapshot, and reports why not.
+fn is_saved(connection: &Connection) -> bool {
+    if !connection.server.saves.apply_with(Saves::begin, ()) {
+        eprintln!("hydra: SHUTDOWN SAVE: a snapshot is being made already");
+        return false;
+    }
+    let outcome = snapshot::start(&connection.server).join();
+    outcome.inspect_err(|error| eprintln!("hydra: SHUTDOWN SAVE: {error}")).is_ok()
 }

@@ -26,7 +26,7 @@ impl Connection {
     /// The clients of this worker, and the number of this one among them.
     pub fn clients_here<U>(&self, use_clients: impl FnOnce(&mut Clients, u64) -> U) -> U {
         let client = self.registered.id;
-        self.server.clients.shards()[self.here].apply_here(|clients| use_clients(clients, client))
+        self.server.clients.shards()[self.worker].apply_here(|clients| use_clients(clients, client))
     }
 
     /// What wakes this client's fiber, from now on.

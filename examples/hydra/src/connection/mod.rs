@@ -42,6 +42,8 @@ pub struct Connection {
     pub plan: Plan,
     /// The shard of this worker, if it has one.
     here: usize,
+    /// The index of this worker.
+    worker: usize,
     /// Shards that commands share which came one after another.
     shared: Option<SharedHold>,
     pub registered: Registered,
@@ -63,7 +65,7 @@ impl Connection {
         let shards = server.shards();
         let worker = Trustee::here();
         let here = shards.iter().position(|shard| shard.trustee() == worker).unwrap_or(usize::MAX);
-        let registered = Registered::new(peer, here, settings.most_clients);
+        let registered = Registered::new(peer, worker.index(), settings.most_clients);
         drop(settings);
         let Some(registered) = registered else {
             // It may be gone already.
@@ -79,6 +81,7 @@ impl Connection {
             parser: Parser::default(),
             plan,
             here,
+            worker: worker.index(),
             shared: None,
             registered,
             is_authenticated,

@@ -13,7 +13,7 @@ static CLIENTS: Mutex<BTreeMap<u64, Client>> = Mutex::new(BTreeMap::new());
 
 struct Client {
     peer: String,
-    /// The index of its worker's shard.
+    /// The index of its worker.
     worker: usize,
     name: String,
     since: Instant,

@@ -92,7 +92,7 @@ impl Connection {
                 None => rows.push((shard, vec![key.to_vec()])),
             }
         }
-        let clients = self.server.clients.shards()[self.here].clone();
+        let clients = self.server.clients.shards()[self.worker].clone();
         for (shard, keys) in &rows {
             let client = self.registered.id;
             let waiter = Waiter { number, clients: clients.clone(), client, for_sorted: wait.for_sorted };

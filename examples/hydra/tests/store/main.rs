@@ -9,6 +9,7 @@ mod limits;
 mod program;
 mod publishing;
 mod redis;
+mod roles;
 mod servers;
 mod several;
 mod snapshots;

@@ -64,13 +64,17 @@ impl Server {
 
     /// As a rack of nodes on this machine.
     pub fn start_rack(nodes: usize) -> Self {
+        Self::start_rack_with(nodes, &[])
+    }
+
+    pub fn start_rack_with(nodes: usize, arguments: &[&str]) -> Self {
         static NEXT: AtomicUsize = AtomicUsize::new(0);
         let token = format!("{:032x}{:032x}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
         let addresses: Vec<_> = (0..nodes).map(|node| format!("unix:hydra-{token}-{node}")).collect();
         let mut nodes: Vec<_> = (0..nodes)
             .map(|node| {
                 let mut command = command();
-                command.args(["--port", "0"]).env("GOSSAMER_NODES", addresses.join(","));
+                command.args(["--port", "0"]).args(arguments).env("GOSSAMER_NODES", addresses.join(","));
                 command.env("GOSSAMER_NODE", node.to_string()).env("GOSSAMER_TOKEN", &token).spawn().unwrap()
             })
             .collect();

@@ -94,6 +94,17 @@ impl ScrapeConnection {
     }
 }
 
+/// Bytes as a request that comes in two parts, wherever it is cut.
+#[cfg(fuzzing)]
+pub(crate) fn fuzz(bytes: &[u8]) {
+    let (first, rest) = bytes.split_first().map_or((0, bytes), |(first, rest)| (usize::from(*first), rest));
+    let whole = understand(rest);
+    assert!(whole != ScrapeRequest::More || rest.len() < MOST_BYTES);
+    // What was understood of a part is not taken back.
+    let part = understand(&rest[..first.min(rest.len())]);
+    assert!(part == ScrapeRequest::More || part == whole, "{part:?} became {whole:?}");
+}
+
 fn retried(mut call: impl FnMut() -> io::Result<usize>) -> io::Result<usize> {
     loop {
         match call() {

@@ -6,6 +6,9 @@
 
 mod connection;
 
+#[cfg(fuzzing)]
+pub(crate) use connection::fuzz as fuzz_requests;
+
 use crate::counters::address::MetricsAddress;
 use crate::metrics::read::{node_of, of_node};
 use crate::metrics::text::{self, TextFormat};

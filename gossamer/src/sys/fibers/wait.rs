@@ -24,6 +24,8 @@ pub(crate) enum WaitsOn {
     Job { worker: u32, job: JobId },
     /// Those who hold the latch at this address.
     Latch(usize),
+    /// So many others at the barrier at this address.
+    Barrier { address: usize, parties: u32 },
     /// Something that only the worker of this index does.
     Worker(u32),
 }

@@ -109,10 +109,10 @@ fn is_polled_by_a_stranger() -> bool {
     }
 }
 
-/// As `block_on`, for calls that often need not wait: now and then the fiber lets others run all the same.
+/// As `block_on_as`, for calls that often need not wait: now and then the fiber lets others run all the same.
 #[track_caller]
-pub(crate) fn block_on_in_turn<F: Future>(future: F, call: &'static str) -> F::Output {
-    let output = block_on(future, call);
+pub(crate) fn block_on_in_turn<F: Future>(future: F, wait: Wait) -> F::Output {
+    let output = block_on_as(future, wait);
     worker::with(|worker| worker.filter(|_| context::current() == Context::Fiber).map(Worker::take_turn));
     output
 }
