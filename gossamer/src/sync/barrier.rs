@@ -21,10 +21,10 @@ pub use tokio::sync::BarrierWaitResult;
 /// # });
 /// ```
 #[derive(Clone, Debug)]
-pub struct Barrier(Arc<Meeting>);
+pub struct Barrier(Arc<SharedBarrier>);
 
 #[derive(Debug)]
-struct Meeting {
+struct SharedBarrier {
     barrier: tokio::sync::Barrier,
     parties: usize,
 }
@@ -32,7 +32,7 @@ struct Meeting {
 impl Barrier {
     /// For this many; none counts as one.
     pub fn new(parties: usize) -> Self {
-        Self(Arc::new(Meeting { barrier: tokio::sync::Barrier::new(parties), parties }))
+        Self(Arc::new(SharedBarrier { barrier: tokio::sync::Barrier::new(parties), parties }))
     }
 
     /// Waits until as many as there are have come. One of them is the leader.
@@ -43,12 +43,12 @@ impl Barrier {
     pub fn wait(&self) -> BarrierWaitResult {
         let meeting =
             WaitsOn::Barrier { address: Arc::as_ptr(&self.0).addr(), parties: self.0.parties as u32 };
-        wait_as(self.0.barrier.wait(), Wait::in_call("Barrier::wait").on(meeting))
+        wait_as(self.0.barrier.wait(), Wait::in_call("Barrier::wait").on(others))
     }
 
     /// As [`wait`](Self::wait), to be awaited. Once polled it has come, also if it is dropped after that.
     pub fn wait_async(&self) -> impl Future<Output = BarrierWaitResult> + Send + use<> {
-        let meeting = Arc::clone(&self.0);
-        async move { awaited(meeting.barrier.wait(), "Barrier::wait").await }
+        let shared = Arc::clone(&self.0);
+        async move { awaited(shared.barrier.wait(), "Barrier::wait").await }
     }
 }
