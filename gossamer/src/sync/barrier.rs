@@ -41,7 +41,7 @@ impl Barrier {
     /// In a delegated closure or a callback.
     #[track_caller]
     pub fn wait(&self) -> BarrierWaitResult {
-        let meeting =
+        let others =
             WaitsOn::Barrier { address: Arc::as_ptr(&self.0).addr(), parties: self.0.parties as u32 };
         wait_as(self.0.barrier.wait(), Wait::in_call("Barrier::wait").on(others))
     }
