@@ -73,7 +73,7 @@ extern crate self as gossamer;
 pub use gossamer_macros::{NoRef, delegate, main};
 
 #[cfg(doc)]
-#[doc = include_str!("../../GLOSSARY.md")]
+#[doc = include_str!("../GLOSSARY.md")]
 pub mod glossary {}
 
 mod atomic;
@@ -226,7 +226,8 @@ mod documents {
     use crate::wire::row;
     use crate::worker::config::Config;
 
-    const README: &str = include_str!("../../README.md");
+    const LIMITS: &str = include_str!("../../docs/book/src/guide/limits.md");
+    const SETTINGS: &str = include_str!("../../docs/book/src/guide/settings.md");
     const LANE: &str = include_str!("lane/README.md");
     const WIRE: &str = include_str!("wire/README.md");
     const WORKER: &str = include_str!("worker/README.md");
@@ -238,6 +239,13 @@ mod documents {
         assert!(words(document).contains(&words(text)), "a document has to say: {text}");
     }
 
+    /// A number as documents write it: 1,048,576.
+    fn with_commas(number: usize) -> String {
+        let digits = number.to_string();
+        let groups: Vec<_> = digits.as_bytes().rchunks(3).rev().map(String::from_utf8_lossy).collect();
+        groups.join(",")
+    }
+
     #[test]
     fn documents_state_the_constants_of_the_code() {
         let (near, far) =
@@ -246,15 +254,33 @@ mod documents {
         let slot = |words: usize| kibibytes((1 + words) * size_of::<u64>());
         let lane = (kibibytes(2 * SlotMemory::BYTES), 2 * FAR_SLOTS * slot(FAR_BODY_WORDS));
         says(
-            README,
+            LIMITS,
             &format!(
                 "{SLOTS} batches of up to {near} requests are in flight from a worker to a trustee (to another machine {FAR_SLOTS} of up to {far})"
             ),
         );
-        says(README, &format!("{} KiB for each pair of workers that talk, {} KiB over RDMA", lane.0, lane.1));
-        says(README, &format!("those above {INLINE_BYTES} bytes are boxed"));
-        says(README, &format!("{} KiB per fiber", kibibytes(Config::default().stack_bytes())));
-        says(README, &format!("the first fiber has {} MiB", crate::runtime::THREAD_STACK >> 20));
+        says(LIMITS, &format!("{} KiB for each pair of workers that talk, {} KiB over RDMA", lane.0, lane.1));
+        says(LIMITS, &format!("those above {INLINE_BYTES} bytes are boxed"));
+        says(SETTINGS, &format!("{} KiB per fiber", kibibytes(Config::default().stack_bytes())));
+        says(SETTINGS, &format!("the first fiber has {} MiB", crate::runtime::THREAD_STACK >> 20));
+        let defaults = Config::default();
+        says(SETTINGS, &format!("{} at most, for the process", crate::blocking::pool::MOST_THREADS));
+        says(
+            SETTINGS,
+            &format!(
+                "| {}: after what time it is told",
+                defaults.block_limit().map_or(0, |limit| limit.as_millis())
+            ),
+        );
+        says(
+            SETTINGS,
+            &format!(
+                "| {}: after what time without",
+                defaults.stall_limit().map_or(0, |limit| limit.as_secs())
+            ),
+        );
+        says(SETTINGS, &format!("| {} requests of one worker", with_commas(defaults.backlog)));
+        says(SETTINGS, &format!("| {}: how long nodes wait for each other", crate::rack::run::START));
         says(
             WORKER,
             &format!(

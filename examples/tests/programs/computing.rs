@@ -17,6 +17,23 @@ fn the_auditor_finds_every_coin() {
 }
 
 #[test]
+fn shards_compute_each_square_once() {
+    for nodes in [1, 2] {
+        let ended = Nodes::start(env!("CARGO_BIN_EXE_sharded"), nodes, &[]).wait();
+        assert_eq!(ended.text(), "a sum of 1235000, from 20 computed squares\n", "{}", ended.errors);
+    }
+}
+
+#[test]
+fn all_workers_and_nodes_come_to_the_same_result() {
+    for nodes in [1, 3] {
+        let ended = Nodes::start(env!("CARGO_BIN_EXE_collectives"), nodes, &[]).wait();
+        let expected = "every worker knows the sum: true\nevery node knows the largest square: true\n";
+        assert_eq!(ended.text(), expected, "{}", ended.errors);
+    }
+}
+
+#[test]
 fn the_pipeline_squares_and_adds_up_each_number_once() {
     const COUNT: u64 = 3_000_001;
     let sum = (0..COUNT).fold(0_u64, |sum, number| sum.wrapping_add(number * number));

@@ -30,6 +30,13 @@ fn the_bank_loses_no_coin() {
     prints(env!("CARGO_BIN_EXE_bank"), expected);
 }
 
+#[test]
+fn the_programs_of_one_subject_each_print_their_results() {
+    prints(env!("CARGO_BIN_EXE_async_executor"), "42\n");
+    prints(env!("CARGO_BIN_EXE_latch"), "spent all but some coins\n");
+    prints(env!("CARGO_BIN_EXE_try_apply"), "at 2: 3\nat 7: it has panicked\n3 numbers are still there\n");
+}
+
 /// Where a counter server says that it listens.
 fn address_of(server: &mut Watched) -> String {
     let mut line = String::new();

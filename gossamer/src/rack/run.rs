@@ -24,7 +24,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// How long nodes wait for each other to start, unless `GOSSAMER_START_SECONDS` says.
-const START: u64 = 60;
+pub(crate) const START: u64 = 60;
 
 /// Starts a runtime, runs `f` in it as its first fiber, on worker 0, and returns what `f` returns.
 ///

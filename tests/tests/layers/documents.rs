@@ -15,7 +15,7 @@ fn documents(directory: &Path) -> Vec<String> {
         let name = path.file_name().unwrap().to_str().unwrap();
         if path.is_dir() && !name.starts_with('.') && !name.starts_with("target") {
             found.extend(documents(&path));
-        } else if name.ends_with(".md") {
+        } else if name.ends_with(".md") && !path.is_symlink() {
             found.push(path.strip_prefix(workspace()).unwrap().to_str().unwrap().to_owned());
         }
     }
@@ -48,6 +48,10 @@ fn files_rooms_and_links_that_a_document_names_exist() {
         let own = workspace.join(name).parent().unwrap().to_owned();
         let (paths, links) = references(&text);
         let is_there = |path: &str| {
+            // In the book that file is the reader's.
+            if name.starts_with("docs/book/") && path == "src/main.rs" {
+                return true;
+            }
             let roots = ROOTS.map(|root| workspace.join(root));
             let mut places = roots.iter().chain([&own]).map(|root| root.join(path));
             places.any(|place| place.exists() || place.with_extension("rs").exists())
