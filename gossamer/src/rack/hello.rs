@@ -8,16 +8,20 @@ use crate::runtime::{Placement, StartError};
 use crate::sys::threads::{affinity, ownership};
 use crate::transport::seal::protection::Protection;
 use crate::worker::config::Config;
+use aws_lc_rs::digest;
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io;
+use std::io::{self, Read};
+
+/// Bytes of the executable that are read at once.
+const BLOCK: usize = 1 << 20;
 
 /// What a node says of itself.
 #[derive(NoRef, Clone, Debug)]
 pub(crate) struct Hello {
     pub(crate) node: usize,
     pub(crate) nodes: usize,
-    /// BLAKE3 of the executable.
+    /// SHA-256 of the executable.
     build: [u8; 32],
     /// Of the operations in it.
     digest: u64,
@@ -96,10 +100,20 @@ impl Hello {
     }
 }
 
+/// A digest of the executable. It is large where it is not optimised, and so is not a hash that is written in Rust: this one is assembly.
 fn build() -> io::Result<[u8; 32]> {
-    let mut hasher = blake3::Hasher::new();
-    hasher.update_reader(File::open("/proc/self/exe")?)?;
-    Ok(*hasher.finalize().as_bytes())
+    let mut executable = File::open("/proc/self/exe")?;
+    let (mut context, mut block) = (digest::Context::new(&digest::SHA256), vec![0; BLOCK]);
+    loop {
+        match executable.read(&mut block) {
+            Ok(0) => break,
+            Ok(count) => context.update(&block[..count]),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    let digest = context.finish();
+    digest.as_ref().try_into().map_err(io::Error::other)
 }
 
 /// Nodes can share memory if they run under one kernel and reach each other's Unix sockets.
