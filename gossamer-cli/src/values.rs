@@ -1,6 +1,7 @@
 //! Values of options, as users write them: for whichever room has the option.
 
 use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// The least memory of a node: not even a shell starts with less.
@@ -18,6 +19,14 @@ pub fn duration(text: &str) -> Result<Duration, String> {
         true => Err("is no time at all".into()),
         false => Ok(duration),
     }
+}
+
+/// The name of a file, wherever it is used.
+///
+/// # Errors
+/// If it is empty, or nobody knows where this process is.
+pub fn absolute(text: &str) -> Result<PathBuf, String> {
+    std::path::absolute(text).map_err(|error| error.to_string())
 }
 
 /// `9400`, a port of this machine alone, or `address:port`.

@@ -93,6 +93,7 @@ pub mod stream;
 mod structures;
 pub mod sync;
 mod sys;
+mod trace;
 mod transport;
 mod trust;
 mod waiting;

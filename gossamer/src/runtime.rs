@@ -3,6 +3,8 @@
 pub(crate) mod embedded;
 
 use crate::blocking::pool;
+use crate::counters::trace::{self, TraceRing};
+use crate::counters::worker::WorkerCounters;
 use crate::inspect::watcher::Watching;
 use crate::lane::catch;
 use crate::metrics::server::MetricsServer;
@@ -11,12 +13,14 @@ use crate::sys::fibers::job::{Job, NotStarted};
 use crate::sys::signals::fault_handler;
 use crate::sys::sync::doorbell::Doorbell;
 use crate::sys::threads::{affinity, ownership};
+use crate::trace::NodeTrace;
+use crate::trace::file::TraceFile;
 use crate::trust::fiber_local::drop_locals;
 use crate::worker;
 use crate::worker::config::Config;
 use crate::worker::end::activity::Activity;
-use crate::worker::end::last_words;
 use crate::worker::end::quiet::wait_until_quiet;
+use crate::worker::end::{last_trace, last_words};
 use crate::worker::fibers::sources::{Sources, WAKE};
 use crate::worker::mailbox::Mailbox;
 use crate::worker::mailbox::inbox::{Inbox, Message};
@@ -90,6 +94,7 @@ pub(crate) fn run_alone<R: Send + 'static>(
     spawned_at: &'static Location<'static>,
 ) -> Result<R, StartError> {
     let runtime = NodeThreads::start(config, None, None)?;
+    runtime.offer_trace(Vec::new);
     let outcome = NodeThreads::run_first(slice::from_ref(&runtime), f, spawned_at);
     runtime.end();
     Ok(outcome.unwrap_or_else(|payload| panic::resume_unwind(payload)))
@@ -130,6 +135,7 @@ pub(crate) struct NodeThreads {
     threads: Vec<JoinHandle<()>>,
     /// Until the workers end.
     metrics: Option<MetricsServer>,
+    trace: Option<Arc<TraceFile>>,
     _watching: Watching,
 }
 
@@ -147,7 +153,7 @@ impl NodeThreads {
         let (mut polls, mut mailboxes) = (Vec::new(), Vec::new());
         for index in 0..count {
             let poll = mio::Poll::new().map_err(system("making a poller"))?;
-            mailboxes.push(mailbox(&poll).map_err(system("making a poller"))?);
+            mailboxes.push(mailbox(&poll, &config).map_err(system("making a poller"))?);
             let eventfd = peers.as_ref().map(|peers| peers.eventfd(index).as_fd().as_raw_fd());
             if let Some(eventfd) = eventfd {
                 let eventfd = &mut SourceFd(&eventfd);
@@ -160,13 +166,18 @@ impl NodeThreads {
         let shared = Shared::register(config, mailboxes.into_boxed_slice(), peers).ok_or_else(|| {
             StartError::Config("this process has started 2^32 workers; no numbers are left".into())
         })?;
+        let trace = TraceFile::of(&shared).map_err(StartError::Config)?;
+        if trace.is_some() {
+            trace::trace_outside();
+        }
         catch::install_hook();
         fault_handler::install();
         last_words::install(&shared);
         let first = shared.first;
         let watching = Watching::begin().map_err(system("starting the thread that watches the workers"))?;
         let metrics = MetricsServer::start(&shared).map_err(|error| StartError::Config(error.to_string()))?;
-        let mut runtime = Self { shared, threads: Vec::with_capacity(count), metrics, _watching: watching };
+        let mut runtime =
+            Self { shared, threads: Vec::with_capacity(count), metrics, trace, _watching: watching };
         for (index, poll) in polls.into_iter().enumerate() {
             let processor = placement.processors.as_ref().map(|some| some[index % some.len()]);
             let thread = runtime.spawn_worker(first + index, poll, processor);
@@ -234,27 +245,49 @@ impl NodeThreads {
             self.shared.advance_to(phase);
             wait_until_quiet(iter::once(&*self.shared), || self.shared.look(), String::new);
         }
-        self.leave();
+        self.leave(Vec::new());
+    }
+
+    /// Has the trace, if there is one, written also when somebody asks for it, and when a node is lost: with what `others` gives.
+    pub(crate) fn offer_trace(&self, others: impl Fn() -> Vec<NodeTrace> + Send + 'static) {
+        let Some(trace) = self.trace.clone() else { return };
+        let shared = Arc::clone(&self.shared);
+        last_trace::set(Some(Box::new(move || trace.write(NodeTrace::of(&shared), others()))));
+    }
+
+    /// Whether events are kept.
+    pub(crate) fn is_traced(&self) -> bool {
+        self.trace.is_some()
     }
 
     /// Lets the workers end, whatever they have left to do, without waiting for them. The thread of one that has fibers stays,
     /// and they with it: what they have borrowed, and what others have borrowed from them, must live.
     pub(crate) fn abandon(self) {
+        last_trace::write_last();
         self.shared.advance_to(Phase::Ended);
     }
 
-    /// Ends the workers, which have nothing left to do, and joins them.
-    pub(crate) fn leave(mut self) {
+    /// Ends the workers, which have nothing left to do, and joins them. Node 0 writes the trace, if there is one: its own, and what it has of
+    /// the others.
+    pub(crate) fn leave(mut self, others: Vec<NodeTrace>) {
         drop(self.metrics.take());
         self.shared.advance_to(Phase::Ended);
         for thread in self.threads {
             // A worker that fails aborts the process, so there is nothing to hear of here.
             let _ended = thread.join();
         }
+        if let Some(trace) = self.trace {
+            last_trace::set(None);
+            let own = NodeTrace::of(&self.shared);
+            if own.node == 0 {
+                trace.write(own, others);
+            }
+        }
     }
 }
 
-fn mailbox(poll: &mio::Poll) -> io::Result<Mailbox> {
+fn mailbox(poll: &mio::Poll, config: &Config) -> io::Result<Mailbox> {
+    let trace = config.traced().map(|sampling| Arc::new(TraceRing::new(sampling)));
     Ok(Mailbox {
         doorbell: Doorbell::new(),
         inbox: Inbox::new(),
@@ -262,7 +295,7 @@ fn mailbox(poll: &mio::Poll) -> io::Result<Mailbox> {
         waker: mio::Waker::new(poll.registry(), WAKE)?,
         sources: Sources::new(poll.registry().try_clone()?),
         view: Arc::new(View::new()),
-        counters: Arc::default(),
+        counters: Arc::new(WorkerCounters::traced(trace)),
         activity: Activity::new(),
         turn_log: TurnLog::default(),
     })

@@ -237,6 +237,13 @@ pub(crate) struct RunArguments {
     /// have none any more. Without it, the variable GOSSAMER_METRICS has each node serve its own, node n at the port and n.
     #[arg(long, value_name = "ADDRESS", value_parser = values::address, requires = "local")]
     pub(crate) metrics: Option<SocketAddr>,
+    /// Write what the workers did last, one by one and on one clock, to this file when the nodes end: for ui.perfetto.dev
+    ///
+    /// It has one of 256 batches of requests, with arrows from where they were sent to where they were served and back, or one of
+    /// GOSSAMER_TRACE_EVERY. Node 0 writes it, on its machine; the name is relative to the directory where the launcher runs. It is told to
+    /// the nodes as GOSSAMER_TRACE.
+    #[arg(long, value_name = "FILE", value_parser = values::absolute)]
+    pub(crate) trace: Option<PathBuf>,
     /// Write the nodes' output to files: %n is the node, %h its machine, %a the application, %s `out` or `err`
     ///
     /// Both outputs of a node go to the file of that name, or to two with %s. Names are relative to the directory where the
@@ -277,6 +284,7 @@ impl RunArguments {
                 threads: self.workers(),
                 fabric: self.fabric,
                 protection: self.protection,
+                trace: self.trace.clone(),
             },
             allowance: Allowance { memory: self.mem, millicpus: self.cpus },
             output: OutputOptions {

@@ -1,9 +1,10 @@
 //! What the command line says of nodes, as variables of their environment.
 
 use gossamer::{FabricChoice, Protection};
+use std::path::PathBuf;
 
 /// What nodes are told besides the environment of the launcher.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct NodeSettings {
     /// How many workers each of them has.
     pub threads: Option<u32>,
@@ -11,14 +12,17 @@ pub struct NodeSettings {
     pub fabric: Option<FabricChoice>,
     /// How what they send each other is protected.
     pub protection: Option<Protection>,
+    /// Where node 0 writes a trace of all of them.
+    pub trace: Option<PathBuf>,
 }
 
 impl NodeSettings {
     /// The variables that say so.
-    pub fn variables(self) -> impl Iterator<Item = (&'static str, String)> {
+    pub fn variables(&self) -> impl Iterator<Item = (&'static str, String)> + use<> {
         let threads = self.threads.map(|threads| ("GOSSAMER_THREADS", threads.to_string()));
         let fabric = self.fabric.map(|fabric| ("GOSSAMER_FABRIC", fabric.to_string()));
         let protection = self.protection.map(|protection| ("GOSSAMER_PROTECTION", protection.to_string()));
-        threads.into_iter().chain(fabric).chain(protection)
+        let trace = self.trace.as_ref().map(|file| ("GOSSAMER_TRACE", file.display().to_string()));
+        threads.into_iter().chain(fabric).chain(protection).chain(trace)
     }
 }

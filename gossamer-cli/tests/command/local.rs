@@ -64,6 +64,25 @@ fn the_fabric_is_passed_on_in_place_of_the_variable_and_is_one_that_there_is() {
 }
 
 #[test]
+fn the_file_of_a_trace_is_passed_on_with_its_whole_name() {
+    let scratch = Scratch::new("trace");
+    let mut command = gossamer(&[
+        "run",
+        "--local",
+        "1",
+        "--trace",
+        "trace.json",
+        "--",
+        "/bin/sh",
+        "-c",
+        "echo $GOSSAMER_TRACE",
+    ]);
+    let finished = finish(command.current_dir(&scratch.0));
+    assert_eq!(finished.ended_with(0).out, format!("[node 0] {}\n", scratch.path("trace.json").display()));
+    finish(&mut gossamer(&["run", "--local", "1", "--trace", "", "--", "true"])).ended_with(2);
+}
+
+#[test]
 fn the_protection_is_passed_on_in_place_of_the_variable_and_is_one_that_there_is() {
     let protection = |options: &[&str]| {
         let mut command = gossamer(&["run", "--local", "1"]);

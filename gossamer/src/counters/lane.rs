@@ -2,6 +2,7 @@
 
 use crate::counters::Count;
 use crate::counters::distribution::BucketCounts;
+use crate::counters::trace::{EventKind, Sampling, TraceEvent, TraceRing};
 use std::cell::Cell;
 use std::sync::Arc;
 use std::time::Instant;
@@ -9,8 +10,8 @@ use std::time::Instant;
 /// Classes of batches by how many requests they have: class `n` has from 2^n on, the last one all that are larger.
 pub(crate) const FILLS: usize = 8;
 
-/// Every so many batches of a lane one is timed, from the first on: two looks at the clock among so many round trips.
-const TIMED_EVERY: u32 = 64;
+/// One of so many batches of a lane is timed: two looks at the clock among so many round trips.
+const TIMED: Sampling = Sampling::one_of(64);
 
 /// Requests of one lane, by whoever sends them.
 #[repr(align(128))]
@@ -79,27 +80,44 @@ impl ServedCounters {
     }
 }
 
-/// What the client of a lane notes: its counters, and how long some batches take.
-#[derive(Debug, Default)]
+/// What the client of a lane notes: its counters, how long some batches take, and events of some.
+#[derive(Debug)]
 pub(crate) struct SentNotes {
     pub(crate) counters: Arc<SentCounters>,
     /// Of all lanes of the worker that go the same way; none in tests of lanes alone.
     latency: Option<Arc<BucketCounts>>,
     /// When the batch was published that is timed.
     published: Cell<Option<Instant>>,
+    /// Batches that are timed, or events.
+    looked_at: Sampling,
+    /// The worker at the other end, and where events are kept.
+    trace: Option<(u32, Arc<TraceRing>)>,
+}
+
+impl Default for SentNotes {
+    fn default() -> Self {
+        Self {
+            counters: Arc::default(),
+            latency: None,
+            published: Cell::default(),
+            looked_at: TIMED,
+            trace: None,
+        }
+    }
 }
 
 impl SentNotes {
-    pub(crate) fn new(latency: Arc<BucketCounts>) -> Self {
-        Self { latency: Some(latency), ..Self::default() }
+    pub(crate) fn new(latency: Arc<BucketCounts>, trace: Option<(u32, Arc<TraceRing>)>) -> Self {
+        let traced = trace.as_ref().map_or(Sampling::NONE, |(_, ring)| ring.sampling);
+        Self { latency: Some(latency), looked_at: TIMED.or(traced), trace, ..Self::default() }
     }
 
     /// A batch of so many requests and words is about to be published under a number.
     #[inline(always)]
     pub(crate) fn note_batch(&self, sequence: u32, requests: usize, words: usize) {
         self.counters.note_batch(requests, words);
-        if sequence % TIMED_EVERY == 1 {
-            self.start();
+        if self.looked_at.picks(sequence) {
+            self.start(sequence, requests);
         }
     }
 
@@ -107,22 +125,39 @@ impl SentNotes {
     #[inline(always)]
     pub(crate) fn note_answers(&self, sequence: u32, requests: usize, words: usize) {
         self.counters.note_answers(requests, words);
-        if sequence % TIMED_EVERY == 1 {
-            self.stop(requests);
+        if self.looked_at.picks(sequence) {
+            self.stop(sequence, requests);
         }
     }
 
     #[cold]
-    fn start(&self) {
-        self.published.set(Some(Instant::now()));
+    fn start(&self, sequence: u32, requests: usize) {
+        if TIMED.picks(sequence) {
+            self.published.set(Some(Instant::now()));
+        }
+        self.trace(EventKind::Sent, sequence, requests);
     }
 
     #[cold]
-    fn stop(&self, requests: usize) {
-        if let (Some(latency), Some(published)) = (&self.latency, self.published.take()) {
+    fn stop(&self, sequence: u32, requests: usize) {
+        let published = if TIMED.picks(sequence) { self.published.take() } else { None };
+        if let (Some(latency), Some(published)) = (&self.latency, published) {
             // What takes five centuries is not told apart.
             latency.record(published.elapsed().as_nanos() as u64, requests as u64);
         }
+        self.trace(EventKind::Answered, sequence, requests);
+    }
+
+    fn trace(&self, kind: EventKind, sequence: u32, requests: usize) {
+        let Some((peer, ring)) = self.trace.as_ref().filter(|(_, ring)| ring.sampling.picks(sequence)) else {
+            return;
+        };
+        ring.push(TraceEvent {
+            peer: *peer,
+            count: requests as u16,
+            number: sequence.into(),
+            ..TraceEvent::now(kind)
+        });
     }
 }
 
@@ -144,8 +179,8 @@ mod tests {
     #[test]
     fn one_batch_of_many_is_timed_for_each_of_its_requests() {
         let latency = Arc::new(BucketCounts::default());
-        let notes = SentNotes::new(Arc::clone(&latency));
-        for sequence in 1..=TIMED_EVERY {
+        let notes = SentNotes::new(Arc::clone(&latency), None);
+        for sequence in 1..=64 {
             notes.note_batch(sequence, 3, 3);
             notes.note_answers(sequence, 3, 3);
         }

@@ -10,6 +10,7 @@ pub(crate) mod distribution;
 pub(crate) mod lane;
 pub(crate) mod stopwatch;
 pub(crate) mod stream;
+pub(crate) mod trace;
 pub(crate) mod worker;
 
 use crate::atomic::fixed::AtomicU64;

@@ -4,6 +4,7 @@ use crate::counters::Count;
 use crate::counters::distribution::BucketCounts;
 use crate::counters::lane::{SentCounters, SentNotes, ServedCounters};
 use crate::counters::stopwatch::Stopwatch;
+use crate::counters::trace::{Sampling, TraceRing};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
@@ -52,6 +53,8 @@ pub(crate) struct WorkerCounters {
     lanes: Mutex<CountedLanes>,
     /// How long requests take, by their way.
     latencies: [Arc<BucketCounts>; LaneRoute::ALL.len()],
+    /// Where its events are kept, if it is traced.
+    pub(crate) trace: Option<Arc<TraceRing>>,
 }
 
 /// About fibers, and what they do on their own worker.
@@ -160,9 +163,20 @@ impl TimeCounters {
 }
 
 impl WorkerCounters {
+    /// Those of a worker that keeps events, or does not.
+    pub(crate) fn traced(trace: Option<Arc<TraceRing>>) -> Self {
+        Self { trace, ..Self::default() }
+    }
+
+    /// Of which batches and turns events are kept.
+    pub(crate) fn sampling(&self) -> Sampling {
+        self.trace.as_ref().map_or(Sampling::NONE, |ring| ring.sampling)
+    }
+
     /// By the worker: what the client of a new lane is to note. `bytes`: of the slots that it reads.
     pub(crate) fn lane_to(&self, peer: usize, route: LaneRoute, bytes: usize) -> SentNotes {
-        let notes = SentNotes::new(Arc::clone(&self.latencies[route as usize]));
+        let trace = self.trace.as_ref().map(|ring| (peer as u32, Arc::clone(ring)));
+        let notes = SentNotes::new(Arc::clone(&self.latencies[route as usize]), trace);
         let counters = Arc::clone(&notes.counters);
         self.with_lanes(|lanes| lanes.sent.push(Counted { peer, route, counters }));
         self.fibers.lane_bytes.add(bytes as u64);

@@ -1,4 +1,4 @@
-//! SIGQUIT (Ctrl-\ on the terminal) has a process say what its fibers do, unless the program, or who has started it, has other plans
+//! SIGQUIT (Ctrl-\ on the terminal) has a process say what its fibers do, and write its trace if it keeps one, unless the program, or who has started it, has other plans
 //! for that signal.
 
 use crate::inspect::collect::{reports, two_looks};
@@ -7,6 +7,7 @@ use crate::inspect::render::rendered;
 use crate::lane::error;
 use crate::sys::signals::own_stack::{has_default, move_handler_to_own_stack};
 use crate::sys::signals::told::{call_on, is_heard};
+use crate::worker::end::last_trace;
 use crate::worker::watch::doze;
 use signal_hook::consts::SIGQUIT;
 use signal_hook::low_level::unregister;
@@ -65,4 +66,5 @@ fn print() {
     let mut text: String = now.iter().map(|report| rendered(&[report])).collect();
     deadlocks(&before, &now).iter().for_each(|(_, deadlock)| text += &format!("\n{deadlock}\n"));
     error::print(&format!("gossamer: SIGQUIT: what the fibers of this process do\n{text}"));
+    last_trace::write();
 }

@@ -93,6 +93,11 @@ pub(crate) fn operation() -> Option<&'static Operation> {
     OPERATION.get().filter(|_| current() == Context::Delegated)
 }
 
+/// The delegated closure that runs, or ran last.
+pub(crate) fn last_operation() -> Option<&'static Operation> {
+    OPERATION.get()
+}
+
 /// The context of the calling code.
 #[inline(always)]
 pub(crate) fn current() -> Context {

@@ -12,6 +12,7 @@
 //! - P3: a closure that is conjured for another process is a constant, the same value in every process of the program:
 //!   `constant::travels` was asked before its request was sent, and other processes are nodes of this program (B1).
 
+use crate::counters::trace::ClosureName;
 use crate::lane::constant::ClosurePath;
 use crate::lane::encoded::{self, Answer, Arguments};
 use crate::lane::payload;
@@ -34,7 +35,7 @@ pub(crate) struct Operation {
     discard: unsafe fn(*const u64),
     arguments: u16,
     result: u16,
-    name: fn() -> &'static str,
+    name: ClosureName,
     /// How it is served for another process, if it may come from one.
     encoded: Option<&'static Encoded>,
 }
@@ -100,6 +101,11 @@ impl Operation {
     /// The closure's path, for reports.
     pub(crate) fn name(&self) -> &'static str {
         (self.name)()
+    }
+
+    /// What tells the closure's path, for whoever cannot keep more than an address.
+    pub(crate) fn namer(&self) -> &ClosureName {
+        &self.name
     }
 
     /// How it is served for another process, if it may come from one.

@@ -50,11 +50,23 @@ impl<F: Fabric> Server<F> {
         &self.counters
     }
 
+    /// The number of the batch that is served next.
+    #[inline(always)]
+    pub(crate) fn next_sequence(&self) -> u32 {
+        self.served.wrapping_add(1)
+    }
+
+    /// Requests of the batch that waits to be served, if one does.
+    #[inline]
+    pub(crate) fn waiting(&self) -> Option<u16> {
+        let header = Header::unpack(self.requests.header(self.slot()));
+        (header.sequence == self.next_sequence()).then_some(header.count)
+    }
+
     /// Whether a batch waits to be served.
     #[inline]
     pub(crate) fn has_requests(&self) -> bool {
-        let slot = self.slot();
-        Header::unpack(self.requests.header(slot)).sequence == self.served.wrapping_add(1)
+        self.waiting().is_some()
     }
 
     /// Serves one batch, if one waits, and answers it. Returns whether there was one. `worker` is the index of the

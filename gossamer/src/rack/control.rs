@@ -7,7 +7,10 @@ use crate::rack::hello::Member;
 use crate::rack::loss::{is_seen_by_one, loss};
 use crate::rack::message::{MessageSocket, MessageWriter};
 use crate::rack::survivors::{self, Survivors};
+use crate::rack::traces::{self, Gathering, TracePart};
+use crate::trace::NodeTrace;
 use crate::worker::end::fate;
+use crate::worker::end::last_trace;
 use crate::worker::end::quiet;
 use crate::worker::shared::{Phase, Shared};
 use crate::worker::watch::overdue::Overdue;
@@ -37,11 +40,20 @@ pub(super) enum Control {
     Look,
     /// To node 0: how much was done so far, if all is quiet.
     Seen(Option<u64>),
+    /// From node 0: what events does the node have?
+    GiveTrace,
+    /// To node 0: some of them.
+    Traced(TracePart),
     /// From node 0: all is done.
     End,
     /// From node 0: another node is lost.
     Abort,
 }
+
+/// Time for nodes to send their traces.
+const TRACES: Duration = Duration::from_secs(10);
+/// The same when a node is lost: a launcher ends all half a second after it has heard of that.
+const TRACES_IN_HASTE: Duration = Duration::from_millis(200);
 
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
@@ -58,6 +70,7 @@ pub(crate) struct Leader {
     ending: Arc<AtomicBool>,
     /// All nodes have started.
     started: Arc<AtomicBool>,
+    traces: Arc<Gathering>,
 }
 
 impl Leader {
@@ -70,6 +83,7 @@ impl Leader {
         let (readers, writers): (Vec<_>, Vec<_>) = halves.into_iter().unzip();
         let others = Arc::new(writers.into_iter().map(Mutex::new).collect::<Vec<_>>());
         let (ending, started) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
+        let traces = Arc::new(Gathering::new(others.len()));
         let mut seen = Vec::new();
         let (is_ready, ready) = mpsc::channel();
         for (index, reader) in readers.into_iter().enumerate() {
@@ -77,12 +91,16 @@ impl Leader {
             seen.push(answers);
             let is_ready = is_ready.clone();
             let (others, member) = (Arc::clone(&others), members[index + 1].clone());
-            let (ending, started) = (Arc::clone(&ending), Arc::clone(&started));
+            let (ending, started, traces) = (Arc::clone(&ending), Arc::clone(&started), Arc::clone(&traces));
             thread::Builder::new().name(format!("gossamer-node-{}", index + 1)).spawn(move || {
                 let take = |message| {
                     let heard = match message {
                         Control::Seen(seen) => answer.send(seen).is_ok(),
                         Control::Ready => is_ready.send(()).is_ok(),
+                        Control::Traced(part) => {
+                            traces.take(index, part);
+                            true
+                        }
                         _ => true,
                     };
                     if heard { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
@@ -91,16 +109,18 @@ impl Leader {
                 if outcome.is_err() && !started.load(Ordering::Relaxed) {
                     survivors::wait_for_own_reason();
                 }
+                traces.lose(index);
                 // AcqRel: the first loss is the cause; those that follow from it, or from the end, are no news.
                 if let Err(error) = outcome
                     && !ending.swap(true, Ordering::AcqRel)
                 {
+                    last_trace::write_last();
                     abort(&others);
                     fate::end_for(index + 1, &loss(index + 1, &member, &error));
                 }
             })?;
         }
-        Ok(Self { others, ready, seen, ending, started })
+        Ok(Self { others, ready, seen, ending, started, traces })
     }
 
     /// Waits until all other nodes are ready. One that is lost meanwhile ends the process.
@@ -142,6 +162,17 @@ impl Leader {
     /// How much all other nodes have done so far, if all is quiet there.
     pub(crate) fn look(&self) -> Option<u64> {
         self.look_at_each().into_iter().try_fold(0_u64, |sum, seen| Some(sum.wrapping_add(seen?)))
+    }
+
+    /// What the other nodes have kept of events.
+    pub(crate) fn traces(&self) -> Vec<NodeTrace> {
+        self.traces.gather(&self.others, TRACES)
+    }
+
+    /// What gives that when node 0 has no time: what comes soon.
+    pub(crate) fn traces_in_haste(&self) -> impl Fn() -> Vec<NodeTrace> + Send + 'static {
+        let (traces, others) = (Arc::clone(&self.traces), Arc::clone(&self.others));
+        move || traces.gather(&others, TRACES_IN_HASTE)
     }
 
     /// Lets the other nodes end.
@@ -247,7 +278,15 @@ impl Follower {
                         let _lost = lock(&writer).send(Control::Seen(shared.look()));
                     }
                     (Control::End, _) => return ControlFlow::Break(()),
-                    (Control::Abort, _) => fate::end_quietly(),
+                    (Control::GiveTrace, Some(shared)) => {
+                        // As above.
+                        let _lost = traces::give(&writer, shared);
+                    }
+                    (Control::Abort, _) => {
+                        // Node 0 has it.
+                        last_trace::set(None);
+                        fate::end_quietly()
+                    }
                     _ => {}
                 }
                 ControlFlow::Continue(())

@@ -9,6 +9,7 @@ use crate::rack::queue_pairs;
 use crate::runtime::{self, NodeThreads, Placement, StartError};
 use crate::sys::image::address;
 use crate::sys::sync::eventfd::EventFd;
+use crate::trace::NodeTrace;
 use crate::transport::handshake::Token;
 use crate::worker::config::Config;
 use crate::worker::end::quiet::wait_until_quiet;
@@ -17,6 +18,7 @@ use crate::worker::shared::Phase;
 use std::io;
 use std::os::fd::AsFd;
 use std::panic::{self, Location};
+use std::sync::Arc;
 
 /// Runs `f` as [`run`](crate::run) does, on `nodes` nodes that all live in this process, each with the workers that `config`
 /// says (one, if it says nothing). Between them values are encoded, lanes lie in shared memory (or go over
@@ -52,6 +54,9 @@ pub fn run_in_process<R: Send + 'static>(
     let runtimes = runtimes.unwrap_or_else(|error| panic!("{error}"));
     let watches = runtimes.iter().map(|node| DeviceWatch::of(node.shared())).collect::<io::Result<Vec<_>>>();
     let _watches = watches.unwrap_or_else(|error| panic!("cannot start: watching RDMA devices: {error}"));
+    let others: Vec<_> = runtimes.iter().skip(1).map(|node| Arc::clone(node.shared())).collect();
+    let traces = move || others.iter().map(NodeTrace::of).collect::<Vec<_>>();
+    runtimes[0].offer_trace(traces.clone());
     let outcome = NodeThreads::run_first(&runtimes, f, Location::caller());
     for phase in [Phase::Draining, Phase::Dropping] {
         runtimes.iter().for_each(|node| node.shared().advance_to(phase));
@@ -59,7 +64,9 @@ pub fn run_in_process<R: Send + 'static>(
         let look = || shared.clone().try_fold(0_u64, |sum, node| Some(node.look()?.wrapping_add(sum)));
         wait_until_quiet(shared.clone(), look, String::new);
     }
-    runtimes.into_iter().for_each(NodeThreads::leave);
+    let traces = if runtimes[0].is_traced() { traces() } else { Vec::new() };
+    let mut traces = Some(traces);
+    runtimes.into_iter().for_each(|node| node.leave(traces.take().unwrap_or_default()));
     outcome.unwrap_or_else(|payload| panic::resume_unwind(payload))
 }
 

@@ -36,6 +36,7 @@ mod survivors;
 pub(crate) mod team;
 pub(crate) mod team_member;
 mod topology;
+mod traces;
 
 pub use collective::{all_reduce, barrier, broadcast, gather, on_each_node};
 pub use in_process::run_in_process;

@@ -12,8 +12,8 @@ use crate::runtime::{CANNOT_START, NodeThreads, Placement, StartError, from_envi
 use crate::sys::image::address;
 use crate::worker;
 use crate::worker::config::Config;
-use crate::worker::end::fate;
 use crate::worker::end::quiet::wait_until_quiet;
+use crate::worker::end::{fate, last_trace};
 use crate::worker::shared::Phase;
 use std::iter;
 use std::panic::{self, Location};
@@ -143,13 +143,15 @@ fn run_node<R: Send + 'static>(
     let leader = match watcher {
         Watcher::Leader(leader) => leader,
         Watcher::Follower(follower) => {
+            runtime.offer_trace(Vec::new);
             follower.follow(Arc::clone(runtime.shared()));
-            runtime.leave();
+            runtime.leave(Vec::new());
             fate::tell_release();
             process::exit(0);
         }
     };
     leader.wait_until_ready();
+    runtime.offer_trace(leader.traces_in_haste());
     let outcome = NodeThreads::run_first(slice::from_ref(&runtime), f, started_at);
     let result = match outcome {
         Ok(result) => result,
@@ -157,6 +159,7 @@ fn run_node<R: Send + 'static>(
             let text = payload.downcast_ref::<String>().map(String::as_str);
             let text =
                 text.or_else(|| payload.downcast_ref::<&str>().copied()).unwrap_or("a panic without a text");
+            last_trace::write_last();
             fate::tell_launcher(&format!("main panicked: {text}"));
             leader.abort();
             // The program may catch the panic, and go on without its rack.
@@ -170,8 +173,9 @@ fn run_node<R: Send + 'static>(
         let look = || Some(runtime.shared().look()?.wrapping_add(leader.look()?));
         wait_until_quiet(iter::once(&**runtime.shared()), look, || leader.unquiet());
     }
+    let traces = if runtime.is_traced() { leader.traces() } else { Vec::new() };
     leader.end();
-    runtime.leave();
+    runtime.leave(traces);
     Ok(result)
 }
 

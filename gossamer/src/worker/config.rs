@@ -1,10 +1,12 @@
 //! How a runtime is set up, from the program and from the environment.
 
 use crate::counters::address::MetricsAddress;
+use crate::counters::trace::Sampling;
 use crate::fabric::choice::FabricChoice;
 use crate::transport::seal::protection::Protection;
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// How a runtime is set up. The environment overrides what the program sets, so that a user can change it without
@@ -22,6 +24,8 @@ use std::time::Duration;
 /// | [`stalled_after`](Config::stalled_after) | `GOSSAMER_STALL_SECONDS` (0: never) | 30 s |
 /// | [`pin`](Config::pin) | `GOSSAMER_PIN` (`0` or `1`) | on, if the processors are the program's own |
 /// | [`metrics`](Config::metrics) | `GOSSAMER_METRICS` (`address:port`, `port`, or `unix:` and a folder) | nowhere |
+/// | [`trace`](Config::trace) | `GOSSAMER_TRACE` (a file) | nowhere |
+/// | [`trace_every`](Config::trace_every) | `GOSSAMER_TRACE_EVERY` | 256 |
 ///
 /// ```
 /// let sum = gossamer::run(gossamer::Config::default().threads(2), || 1 + 1);
@@ -38,6 +42,8 @@ pub struct Config {
     pub(crate) backlog: usize,
     pub(crate) blocking_threads: Option<usize>,
     pub(crate) metrics: Option<MetricsAddress>,
+    pub(crate) trace: Option<PathBuf>,
+    pub(crate) trace_every: u32,
     blocked: Duration,
     stalled: Duration,
 }
@@ -53,6 +59,8 @@ impl Default for Config {
             backlog: 1 << 20,
             blocking_threads: None,
             metrics: None,
+            trace: None,
+            trace_every: 256,
             blocked: Duration::from_millis(100),
             stalled: Duration::from_secs(30),
         }
@@ -129,6 +137,26 @@ impl Config {
     pub fn metrics(mut self, address: SocketAddr) -> Self {
         self.metrics = Some(MetricsAddress::Tcp(address));
         self
+    }
+
+    /// The file into which a [trace](https://ui.perfetto.dev) is written when the runtime ends: what the workers of all nodes did last, one
+    /// by one, on one clock. Node 0 writes it, over what was there. `docs/profiling.md` says what is in it, and what it costs: a mebibyte of each
+    /// worker, and few percent of its time.
+    pub fn trace(mut self, file: impl Into<PathBuf>) -> Self {
+        self.trace = Some(file.into());
+        self
+    }
+
+    /// Of how many batches of a lane, and turns of a worker, a [trace](Self::trace) has one: a power of two up to 65,536. All nodes need
+    /// the same. With 1 it has them all, and the program is slower.
+    pub fn trace_every(mut self, every: u32) -> Self {
+        self.trace_every = every;
+        self
+    }
+
+    /// Of which batches and turns events are kept, if there is to be a trace.
+    pub(crate) fn traced(&self) -> Option<Sampling> {
+        self.trace.as_ref().map(|_| Sampling::one_of(self.trace_every))
     }
 
     /// After what time it is told, on standard error and once for each place in the program, that a fiber, a delegated closure or a
@@ -231,6 +259,12 @@ impl Config {
             });
             self.metrics = Some(address?);
         }
+        if let Some(file) = variable("GOSSAMER_TRACE").filter(|file| !file.is_empty()) {
+            self.trace = Some(file.into());
+        }
+        if let Some(every) = number("GOSSAMER_TRACE_EVERY")? {
+            self.trace_every = u32::try_from(every).unwrap_or(u32::MAX);
+        }
         self.validate()?;
         Ok(self)
     }
@@ -252,6 +286,10 @@ impl Config {
                     self.protection
                 ))
             }
+            _ if !self.trace_every.is_power_of_two() || self.trace_every > 1 << 16 => Err(format!(
+                "a trace with one of {} batches (GOSSAMER_TRACE_EVERY): it has to be a power of two up to 65536",
+                self.trace_every
+            )),
             _ if self.backlog == 0 => {
                 Err("a backlog of 0 requests: threads that are no workers could never send one".to_owned())
             }
@@ -305,6 +343,8 @@ mod tests {
             ("GOSSAMER_SHARE_MEMORY", "2"),
             ("GOSSAMER_PROTECTION", "secret"),
             ("GOSSAMER_METRICS", "localhost:9400"),
+            ("GOSSAMER_TRACE_EVERY", "48"),
+            ("GOSSAMER_TRACE_EVERY", "131072"),
         ] {
             let error = with(name, value).err().unwrap_or_default();
             assert!(error.contains(value.trim_start_matches('-')), "{name}: {error:?}");

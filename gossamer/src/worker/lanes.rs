@@ -1,5 +1,6 @@
 //! A worker's ends of its lanes: made at the first request, pushed to, polled.
 
+use crate::counters::trace::{self, EventKind, Sampling, TraceEvent};
 use crate::counters::worker::LaneRoute;
 use crate::fabric::link::Link;
 use crate::fabric::{Endpoint, Lane, SLOTS, SlotMemory};
@@ -45,13 +46,15 @@ pub(crate) struct Lanes {
     /// Those that are, in the order in which they were.
     connected: RefCell<Vec<usize>>,
     inbound: RefCell<Vec<Inbound>>,
+    /// Batches of which events are kept.
+    traced: Sampling,
 }
 
 impl Lanes {
     /// To as many trustees.
-    pub(super) fn new(workers: usize) -> Self {
+    pub(super) fn new(workers: usize, traced: Sampling) -> Self {
         let outbound = (0..workers).map(|_| OnceCell::new()).collect();
-        Self { outbound, connected: RefCell::default(), inbound: RefCell::default() }
+        Self { outbound, connected: RefCell::default(), inbound: RefCell::default(), traced }
     }
 
     /// Trustees that there are.
@@ -240,7 +243,7 @@ impl Worker {
         let mut busy = false;
         for lane in self.lanes.inbound.borrow_mut().iter_mut() {
             let mut served = 0;
-            while served < SLOTS && self.serve_batch(lane) {
+            while served < SLOTS && self.serve_next(lane) {
                 served += 1;
             }
             if served > 0 {
@@ -252,6 +255,37 @@ impl Worker {
             context::note_all_served();
         }
         busy
+    }
+
+    #[inline(always)]
+    fn serve_next(&self, lane: &mut Inbound) -> bool {
+        if self.lanes.traced.picks(lane.server.next_sequence()) {
+            self.serve_traced(lane)
+        } else {
+            self.serve_batch(lane)
+        }
+    }
+
+    /// Serves a batch, if one waits, and keeps an event of that.
+    #[cold]
+    #[inline(never)]
+    fn serve_traced(&self, lane: &mut Inbound) -> bool {
+        let (sequence, waiting) = (lane.server.next_sequence(), lane.server.waiting());
+        let Some(count) = waiting else { return false };
+        let start = trace::now();
+        let served = self.serve_batch(lane);
+        if let Some(ring) = self.counters.trace.as_ref().filter(|_| served) {
+            let closure = context::last_operation().map(Operation::namer);
+            let (peer, number) = (lane.client as u32, sequence.into());
+            ring.push(TraceEvent {
+                peer,
+                count,
+                number,
+                closure,
+                ..TraceEvent::since(EventKind::Served, start)
+            });
+        }
+        served
     }
 
     #[inline(always)]

@@ -97,7 +97,7 @@ impl Worker {
         let (view, counters) = (Arc::clone(&mailbox.view), Arc::clone(&mailbox.counters));
         Self {
             properties: Properties::new(),
-            lanes: Lanes::new(shared.workers()),
+            lanes: Lanes::new(shared.workers(), counters.sampling()),
             fibers: Fibers::new(shared.config.stack_bytes(), index as u32, view, &counters, poll),
             counters,
             nodes: Nodes::new(connections, &mailbox.incoming),

@@ -1,5 +1,6 @@
 //! The loop of a worker, from its first turn to the end of its runtime.
 
+use crate::counters::trace::{self, EventKind};
 use crate::fabric::link::Link;
 use crate::lane::catch;
 use crate::lane::context::{self, Context};
@@ -39,13 +40,18 @@ impl Worker {
     fn run(&self) {
         let idleness = Idleness::new(Arc::clone(&self.counters));
         let (mut clock, mut turn, mut lengths) = (PollClock::default(), 0_u64, TurnLengths::new());
+        let traced = self.counters.sampling();
         loop {
             turn += 1;
             self.shared.mailbox(self.index).view.note_turn(turn);
             lengths.note_turn(turn, &self.counters.time);
             self.show_calls();
             self.fibers.scheduler.begin_turn(turn);
+            let traced_since = traced.picks(turn as u32).then(|| self.begin_traced_turn());
             let mut busy = if self.rests() { self.listen() } else { self.turn() };
+            if let Some(since) = traced_since {
+                self.end_traced_turn(since, busy);
+            }
             let has_sockets = self.shared.mailbox(self.index).sources.any();
             if has_sockets && clock.is_due(busy) {
                 idleness.note_poll(self.poll_sources(Some(Duration::ZERO)));
@@ -73,6 +79,21 @@ impl Worker {
             if let Some(since) = idleness.idle_since() {
                 lengths.pause(since, &self.counters.time);
             }
+        }
+    }
+
+    /// Events are kept of what is done until the end of this turn.
+    #[cold]
+    fn begin_traced_turn(&self) -> u64 {
+        self.fibers.scheduler.is_traced.set(true);
+        trace::now()
+    }
+
+    #[cold]
+    fn end_traced_turn(&self, since: u64, busy: bool) {
+        self.fibers.scheduler.is_traced.set(false);
+        if let Some(ring) = self.counters.trace.as_ref().filter(|_| busy) {
+            ring.push(trace::TraceEvent::since(EventKind::Turn, since));
         }
     }
 

@@ -1,5 +1,6 @@
 //! What the threads of a runtime, and threads outside it, share.
 
+use crate::counters::trace::{EventKind, TraceEvent};
 use crate::worker::config::Config;
 use crate::worker::mailbox::Mailbox;
 use crate::worker::nodes::peers::Peers;
@@ -169,6 +170,9 @@ impl Shared {
 
     /// Moves on, and wakes all workers to notice.
     pub(crate) fn advance_to(&self, phase: Phase) {
+        if let Some(ring) = self.mailboxes.first().and_then(|first| first.counters.trace.as_ref()) {
+            ring.push(TraceEvent { number: phase as u64, ..TraceEvent::now(EventKind::Phase) });
+        }
         // Release: pairs with the Acquire in `phase`.
         self.phase.store(phase as u8, Ordering::Release);
         if phase == Phase::Draining {

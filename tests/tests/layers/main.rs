@@ -14,7 +14,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// From the bottom up: a file imports from its own layer and from those below.
-const LAYERS: [&str; 22] = [
+const LAYERS: [&str; 23] = [
     "atomic",
     "structures",
     "counters",
@@ -32,6 +32,7 @@ const LAYERS: [&str; 22] = [
     "net",
     "kernel",
     "metrics",
+    "trace",
     "inspect",
     "runtime",
     "rack",

@@ -10,5 +10,6 @@ mod processes;
 mod serving;
 mod signals;
 mod sockets;
+mod traces;
 mod unblock;
 mod unix;

@@ -23,6 +23,7 @@
 //!   library, which obeys U3 and has no mapping in a window of what it has handed over. A reference into a slot relies on that: shared
 //!   memory cannot enforce it.
 
+use crate::counters::trace::{self, EventKind, TraceEvent};
 use crate::stream::blocks::peer::Peer;
 use crate::stream::error::End;
 use crate::stream::geometry::MOST_SLOTS;
@@ -174,7 +175,8 @@ impl Flow {
     /// The producer gives all blocks below `blocks` to the consumer.
     pub(crate) fn hand_over(&self, blocks: u64) {
         // Release: pairs with the Acquire in `written`.
-        self.written.fetch_max(blocks, Ordering::Release);
+        let before = self.written.fetch_max(blocks, Ordering::Release);
+        self.trace(EventKind::BlocksHandedOver, before, blocks);
         self.wake_all();
     }
 
@@ -207,8 +209,18 @@ impl Flow {
     /// The consumer gives up all blocks below `blocks`.
     pub(crate) fn release(&self, blocks: u64) {
         // Release: pairs with the Acquire in `released`.
-        self.released.fetch_max(blocks, Ordering::Release);
+        let before = self.released.fetch_max(blocks, Ordering::Release);
+        self.trace(EventKind::BlocksReleased, before, blocks);
         self.wake_all();
+    }
+
+    /// Keeps an event of that, if there is a trace and something new.
+    #[inline]
+    fn trace(&self, kind: EventKind, before: u64, blocks: u64) {
+        if let Some(ring) = trace::outside().filter(|_| blocks > before) {
+            let stream = std::ptr::from_ref(self).addr() >> 6;
+            ring.push(TraceEvent { peer: stream as u32, number: blocks, ..TraceEvent::now(kind) });
+        }
     }
 
     /// How many bytes there are is known: at the latest before the last block is handed over, which may be a part of one.

@@ -9,6 +9,7 @@
 //! | 101 | `main` panicked (node 0), or a fiber would not end |
 
 use crate::sys::process::exit;
+use crate::worker::end::last_trace;
 use std::io::Write;
 
 /// Exit status of a node whose peer was lost.
@@ -82,5 +83,6 @@ pub(crate) fn end(text: &str) -> ! {
 
 /// Ends this node; another says why.
 pub(crate) fn end_quietly() -> ! {
+    last_trace::write_last();
     exit::silently(PEER_LOST)
 }

@@ -4,6 +4,7 @@ pub(crate) mod activity;
 pub(crate) mod fate;
 pub(crate) mod fences;
 pub(crate) mod grace;
+pub(crate) mod last_trace;
 pub(crate) mod last_words;
 pub(crate) mod quiet;
 pub(crate) mod settle;

@@ -1,5 +1,6 @@
 //! Which fibers a worker has, and which can go on.
 
+use crate::counters::trace::{self, EventKind, TraceEvent};
 use crate::counters::worker::WorkerCounters;
 use crate::lane::catch;
 use crate::lane::context::{self, Context};
@@ -36,6 +37,8 @@ pub(crate) struct Scheduler {
     counters: Arc<WorkerCounters>,
     /// The number of the worker's turn.
     turn: Cell<u64>,
+    /// Events are kept of what is done in this turn.
+    pub(crate) is_traced: Cell<bool>,
     pub(super) cancellations: Cancellations,
 }
 
@@ -59,6 +62,7 @@ impl Scheduler {
             startable: Cell::new(0),
             counters,
             turn: Cell::new(0),
+            is_traced: Cell::new(false),
             cancellations: Cancellations::default(),
         }
     }
@@ -163,10 +167,28 @@ impl Scheduler {
 
     #[inline(always)]
     fn resume(&self, fiber: Rc<Fiber>) {
+        if self.is_traced.get() {
+            return self.resume_traced(fiber);
+        }
+        self.resume_untraced(fiber);
+    }
+
+    #[inline(always)]
+    fn resume_untraced(&self, fiber: Rc<Fiber>) {
         self.view.note_running(Some(fiber.spawned_at()));
         let fiber = fiber.resume(self.turn.get());
         if !fiber.is_suspended() {
             self.retire(fiber);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn resume_traced(&self, fiber: Rc<Fiber>) {
+        let (place, start) = (fiber.spawned_at(), trace::now());
+        self.resume_untraced(fiber);
+        if let Some(ring) = &self.counters.trace {
+            ring.push(TraceEvent { place: Some(place), ..TraceEvent::since(EventKind::Fiber, start) });
         }
     }
 

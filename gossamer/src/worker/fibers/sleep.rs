@@ -1,5 +1,6 @@
 //! How a worker sleeps until something happens, and how it looks at its sockets while it is busy.
 
+use crate::counters::trace::{self, EventKind, TraceEvent};
 use crate::worker::Worker;
 use crate::worker::fibers::sources::Sources;
 use crate::worker::shared::Phase;
@@ -32,9 +33,13 @@ impl Worker {
         let has_work =
             heard || self.has_landed() || self.fibers.scheduler.has_ready() || self.can_send_arguments();
         if !has_work && !self.finds_quiet() {
-            self.counters.time.fall_asleep(Instant::now());
+            let asleep = Instant::now();
+            self.counters.time.fall_asleep(asleep);
             by_socket = self.poll_sources(self.time_to_sleep());
             doze::woken();
+            if let Some(ring) = &self.counters.trace {
+                ring.push(TraceEvent::since(EventKind::Sleep, trace::at(asleep)));
+            }
         }
         mailbox.doorbell.awake();
         notifier.into_iter().for_each(|notifier| notifier.doorbell().awake());

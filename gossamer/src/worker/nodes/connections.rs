@@ -1,6 +1,7 @@
 //! A worker's endpoints to other nodes: what arrives on them lands in lane memory, of this worker or of another of this node; what
 //! its own lanes write goes out once a turn.
 
+use crate::counters::trace::{self, EventKind};
 use crate::fabric::link::LinkEndpoint;
 use crate::fabric::{Endpoint, Event};
 use crate::transport::records::Damage;
@@ -162,6 +163,24 @@ impl Worker {
     /// and may write more.
     #[inline]
     pub(in crate::worker) fn flush_connections(&self, heard: bool) {
+        if self.fibers.scheduler.is_traced.get() {
+            return self.flush_traced(heard);
+        }
+        self.flush_all(heard);
+    }
+
+    #[cold]
+    fn flush_traced(&self, heard: bool) {
+        let written = self.nodes.connections.all.iter().filter(|connection| connection.endpoint.unsent() > 0);
+        let (count, start) = (written.count() as u16, trace::now());
+        self.flush_all(heard);
+        if let Some(ring) = self.counters.trace.as_ref().filter(|_| count > 0) {
+            ring.push(trace::TraceEvent { count, ..trace::TraceEvent::since(EventKind::Flush, start) });
+        }
+    }
+
+    #[inline(always)]
+    fn flush_all(&self, heard: bool) {
         for connection in self.nodes.connections.all.iter().filter(|connection| !connection.is_lost.get()) {
             if heard && connection.gathers() {
                 continue;

@@ -8,6 +8,7 @@ mod rdma;
 mod relayed;
 mod squatters;
 mod streams;
+mod traces;
 
 use crate::PROGRAM;
 use gossamer::FabricChoice::{self, Shm, Tcp, Verbs};
