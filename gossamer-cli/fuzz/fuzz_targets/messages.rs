@@ -1,6 +1,9 @@
-//! Messages of peers that know the key: whatever is understood can be said again.
+//! Messages of peers that know the key: whatever is understood can be said again. And what daemons pass on from nodes: it is understood or
+//! refused, and a text of metrics is still one with a label more.
 #![no_main]
 
+use gossamer::inspect::{NodeActivity, NodeReport};
+use gossamer_cli::metrics::labels::labelled;
 use gossamer_cli::rack::protocol::{Hello, Reply, Request};
 use gossamer_cli::secure::codec::{decode, encode};
 use libfuzzer_sys::fuzz_target;
@@ -14,5 +17,9 @@ fuzz_target!(|bytes: &[u8]| {
     }
     if let Ok(reply) = decode::<Reply>(bytes) {
         assert_eq!(decode::<Reply>(&encode(&reply).unwrap()).unwrap(), reply);
+    }
+    let _understood = (NodeReport::all_from_bytes(bytes), NodeActivity::all_from_bytes(bytes));
+    if let Some(text) = str::from_utf8(bytes).ok().and_then(|text| labelled(text, "0123abcd")) {
+        assert!(labelled(&text, "0").is_some(), "{text}");
     }
 });

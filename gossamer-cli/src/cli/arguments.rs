@@ -105,6 +105,12 @@ pub(crate) struct DaemonArguments {
     /// How the log is written
     #[arg(long, value_name = "FORMAT", value_enum, default_value_t = LogFormat::Auto)]
     pub(crate) log: LogFormat,
+    /// Serve what its nodes count, for Prometheus, at http://ADDRESS/metrics
+    ///
+    /// ADDRESS is a port of 127.0.0.1, such as 9400, or address:port; whoever can reach it can read the metrics of all applications here.
+    /// GOSSAMER_METRICS of launchers does not count then.
+    #[arg(long, value_name = "ADDRESS", value_parser = values::address)]
+    pub(crate) metrics: Option<SocketAddr>,
 }
 
 /// Show the machines of the rack: whether they can be reached, their versions, their load, their RDMA

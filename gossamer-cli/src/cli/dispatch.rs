@@ -35,7 +35,9 @@ pub fn main() -> ! {
 fn act(command: Action) -> Result<u8, Failure> {
     match command {
         Action::Run(run) => block_on(launch(run)),
-        Action::Daemon(DaemonArguments { config, log }) => block_on(daemon::listen::run(&config.config, log)),
+        Action::Daemon(DaemonArguments { config, log, metrics }) => {
+            block_on(daemon::listen::run(&config.config, log, metrics))
+        }
         Action::Ps(PsArguments { all, query: QueryArguments { config, json } }) => {
             block_on(applications::list(&config.config, all, json))
         }

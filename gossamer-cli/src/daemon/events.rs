@@ -21,6 +21,11 @@ pub fn contained(by: &str) {
     info!(event = "contained", by, "its nodes are contained by {by}");
 }
 
+/// Nodes of a launch cannot serve what they count; they run all the same.
+pub fn without_metrics(why: &str) {
+    warn!(event = "without_metrics", why, "there is no folder for the metrics of nodes: {why}");
+}
+
 /// It takes no more connections.
 pub fn stopping(applications: usize) {
     if applications > 0 {

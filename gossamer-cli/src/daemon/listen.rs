@@ -2,6 +2,7 @@
 
 use crate::daemon::events;
 use crate::daemon::log::{self, LogFormat};
+use crate::daemon::metrics;
 use crate::daemon::service_manager::{self, Watchdog};
 use crate::daemon::session;
 use crate::daemon::state::Daemon;
@@ -10,6 +11,7 @@ use crate::node::guardian::handle::Containment;
 use crate::node::resource_limits;
 use crate::rack::config::Rack;
 use crate::secure::gate::Gate;
+use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,15 +24,15 @@ use tokio::time::timeout;
 /// How long sessions have to end when the daemon ends.
 const SHUTDOWN: Duration = Duration::from_secs(7);
 
-/// Runs until SIGTERM or SIGINT.
+/// Runs until SIGTERM or SIGINT, and serves what its nodes count at an address, if one is given.
 ///
 /// # Errors
 /// If the configuration is wrong, or the daemon cannot listen.
-pub async fn run(config: &Path, format: LogFormat) -> Result<u8, Failure> {
+pub async fn run(config: &Path, format: LogFormat, metrics: Option<SocketAddr>) -> Result<u8, Failure> {
     log::start(format)?;
     let rack = Rack::read(config)?;
     let (tell_stopping, stopping) = watch::channel(false);
-    let daemon = Arc::new(Daemon::new(rack, stopping)?);
+    let daemon = Arc::new(Daemon::new(rack, stopping, metrics.is_some())?);
     resource_limits::raise_open_files();
     let cannot = |what: String| move |error| Failure::new(UNREACHABLE, format!("{what}: {error}"));
     let terminate = signal(SignalKind::terminate()).map_err(cannot("no signals".into()))?;
@@ -38,6 +40,9 @@ pub async fn run(config: &Path, format: LogFormat) -> Result<u8, Failure> {
     let address = daemon.rack.listen().to_owned();
     let listener =
         TcpListener::bind(&address).await.map_err(cannot(format!("cannot listen on {address}")))?;
+    if let Some(address) = metrics {
+        metrics::serve(address, Arc::clone(&daemon.registry)).await?;
+    }
     events::listening(&address);
     events::contained(&Containment::of_host().description());
     service_manager::ready(&address);

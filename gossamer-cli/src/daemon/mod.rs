@@ -11,6 +11,7 @@
 //! | `rdma` | the RDMA devices, at which a few look at a time |
 //! | `exchange`, `answer` | requests in, replies out; the answers to most requests |
 //! | `check` | a check of RDMA between this machine and a client's |
+//! | `inspect`, `metrics` | what nodes do, for a client; what they count, for all |
 //! | `prepare`, `launch` | a launch up to the start of its nodes; from there to its end |
 //! | `session`, `listen` | one connection; all of them |
 
@@ -18,9 +19,11 @@ mod answer;
 mod check;
 mod events;
 mod exchange;
+mod inspect;
 mod launch;
 pub mod listen;
 pub mod log;
+mod metrics;
 mod prepare;
 mod rdma;
 mod record;

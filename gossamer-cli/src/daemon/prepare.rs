@@ -1,6 +1,7 @@
 //! A launch up to the start of its nodes: a place in the registry, ports, the program, the addresses of all nodes.
 
 use crate::daemon::exchange::{next, send};
+use crate::daemon::metrics;
 use crate::daemon::registry::Registration;
 use crate::daemon::state::Daemon;
 use crate::node::invocation::{Invocation, NodeSpec};
@@ -57,7 +58,11 @@ pub async fn prepare(
         }
     };
     let addresses = addresses(reader).await?;
-    Ok(PreparedLaunch { registration, program, nodes: plan(launch, &addresses, listeners) })
+    let mut nodes = plan(launch, &addresses, listeners);
+    if let Some(variable) = metrics::variable(daemon, &registration) {
+        nodes.iter_mut().for_each(|node| node.variables.push(variable.clone()));
+    }
+    Ok(PreparedLaunch { registration, program, nodes })
 }
 
 fn text(what: &'static str) -> impl Fn(io::Error) -> String {

@@ -1,11 +1,16 @@
 //! What a daemon knows of one application: its nodes, how they ended and why, and what it printed recently.
 
+use crate::metrics::folder::SocketFolder;
 use crate::node::ending::{End, How};
 use crate::node::message::{Event, cost};
 use crate::node::signal::KILL;
 use crate::rack::protocol::{ApplicationSummary, Launch, LoggedOutput, NodeEnd, NodeSummary};
 use crate::terminal::stream::Stream;
 use std::collections::VecDeque;
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
+use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc::UnboundedSender;
 
@@ -28,6 +33,25 @@ pub struct ApplicationRecord {
     /// By whom or what it was ended, or why it was not started.
     cause: Option<String>,
     was_not_started: bool,
+    /// The `XDG_RUNTIME_DIR` of its nodes.
+    runtime_directory: Option<PathBuf>,
+    /// Where its nodes serve their metrics, as long as it runs.
+    metrics: Option<Arc<SocketFolder>>,
+}
+
+/// A node that runs, and how it can be asked.
+#[derive(Clone, Debug)]
+pub struct InspectableNode {
+    /// The id of its application.
+    pub application: String,
+    /// Its index.
+    pub node: u32,
+    /// Its process.
+    pub pid: u32,
+    /// Its `XDG_RUNTIME_DIR`.
+    pub runtime_directory: Option<PathBuf>,
+    /// Where it serves its metrics.
+    pub metrics: Option<Arc<SocketFolder>>,
 }
 
 #[derive(Debug)]
@@ -56,7 +80,25 @@ impl ApplicationRecord {
             ended: None,
             cause: None,
             was_not_started: false,
+            runtime_directory: runtime_directory(launch),
+            metrics: None,
         }
+    }
+
+    /// Takes note of where its nodes serve their metrics.
+    pub fn serve_metrics(&mut self, folder: Arc<SocketFolder>) {
+        self.metrics = Some(folder);
+    }
+
+    /// The nodes that run, and how they can be asked.
+    pub fn nodes(&self) -> impl Iterator<Item = InspectableNode> {
+        self.nodes.iter().filter(|node| node.ended.is_none()).map(|node| InspectableNode {
+            application: self.application.clone(),
+            node: node.node,
+            pid: node.pid,
+            runtime_directory: self.runtime_directory.clone(),
+            metrics: self.metrics.clone(),
+        })
     }
 
     /// Its id.
@@ -149,6 +191,7 @@ impl ApplicationRecord {
     pub fn close(&mut self) {
         self.kill_all();
         self.session = None;
+        self.metrics = None;
         self.ended.get_or_insert_with(Instant::now);
     }
 
@@ -203,6 +246,12 @@ impl NodeRecord {
         let milliseconds = u64::try_from(ran.as_millis()).unwrap_or(u64::MAX);
         NodeSummary { node: self.node, pid: self.pid, milliseconds, end }
     }
+}
+
+/// What nodes of a launch are told of the directory for sockets of their user.
+fn runtime_directory(launch: &Launch) -> Option<PathBuf> {
+    let variable = launch.environment.iter().find(|(name, _)| name == b"XDG_RUNTIME_DIR");
+    variable.map(|(_, value)| OsString::from_vec(value.clone()).into())
 }
 
 /// The beginning of a text.

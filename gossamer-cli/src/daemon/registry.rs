@@ -1,6 +1,7 @@
 //! The applications that have nodes on this machine; those that have ended, for a while.
 
-use crate::daemon::record::ApplicationRecord;
+use crate::daemon::record::{ApplicationRecord, InspectableNode};
+use crate::metrics::folder::SocketFolder;
 use crate::node::message::Event;
 use crate::rack::config::Limits;
 use crate::rack::protocol::{ApplicationSummary, Launch, LoggedOutput};
@@ -80,6 +81,13 @@ impl Registry {
         running.fold((0, 0), |(count, nodes), running| (count + 1, nodes + running.running().len()))
     }
 
+    /// The nodes that run, of an application or of all.
+    pub fn nodes(&self, application: Option<&str>) -> Vec<InspectableNode> {
+        let applications = self.lock();
+        let is_asked = |known: &&ApplicationRecord| application.is_none_or(|id| known.application() == id);
+        applications.iter().filter(is_asked).flat_map(ApplicationRecord::nodes).collect()
+    }
+
     /// Ends an application, and says whether it is there.
     pub fn kill(&self, application: &str, by: &str) -> bool {
         let applications = self.lock();
@@ -132,6 +140,11 @@ impl Registration {
     /// Takes note of why the application is ended. The first cause counts.
     pub fn note_cause(&self, cause: &str) {
         self.with(|application| application.note_cause(cause));
+    }
+
+    /// Takes note of where the application's nodes serve their metrics.
+    pub fn serve_metrics(&self, folder: Arc<SocketFolder>) {
+        self.with(|application| application.serve_metrics(folder));
     }
 
     /// Keeps a line about a node among what it printed.

@@ -2,6 +2,7 @@
 
 use crate::daemon::check;
 use crate::daemon::exchange::send;
+use crate::daemon::inspect;
 use crate::daemon::launch;
 use crate::daemon::state::Daemon;
 use crate::rack::protocol::{Hello, PROTOCOL, Reply, Request};
@@ -29,6 +30,9 @@ pub async fn serve(daemon: Arc<Daemon>, stream: TcpStream, peer: SocketAddr, tic
         }
         Ok(Some((reader, writer, Request::CheckRdma { variables, report }))) => {
             check::serve(&daemon, reader, writer, variables, report).await
+        }
+        Ok(Some((_, writer, Request::Inspect { application, inspection }))) => {
+            inspect::serve(&daemon, writer, application.as_deref(), inspection).await
         }
         Ok(Some((_, mut writer, request))) => {
             let reply = daemon.answer(request).await;

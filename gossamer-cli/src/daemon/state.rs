@@ -1,6 +1,7 @@
 //! What all sessions of a daemon share.
 
 use crate::daemon::events::Refusals;
+use crate::daemon::inspect::Inspections;
 use crate::daemon::rdma::RdmaDevices;
 use crate::daemon::registry::Registry;
 use crate::exit::{Failure, USAGE};
@@ -28,6 +29,10 @@ pub struct Daemon {
     pub registry: Arc<Registry>,
     /// The RDMA devices of this machine.
     pub rdma: RdmaDevices,
+    /// Who may ask nodes what they do.
+    pub inspections: Inspections,
+    /// Whether what nodes count is served.
+    pub serves_metrics: bool,
     /// When the daemon was started.
     pub started: Instant,
     /// Set when the daemon ends.
@@ -37,11 +42,11 @@ pub struct Daemon {
 }
 
 impl Daemon {
-    /// From a configuration; `stopping` is set when the daemon ends.
+    /// From a configuration; `stopping` is set when the daemon ends. What nodes count is served, if that is wanted.
     ///
     /// # Errors
     /// If the configuration is wrong.
-    pub fn new(rack: Rack, stopping: watch::Receiver<bool>) -> Result<Self, Failure> {
+    pub fn new(rack: Rack, stopping: watch::Receiver<bool>, serves_metrics: bool) -> Result<Self, Failure> {
         let key = Key::read(&rack.key)?;
         let user = rack.user.as_ref().map(|user| find_user(user.get_ref())).transpose()?;
         let cache =
@@ -55,6 +60,8 @@ impl Daemon {
             cache,
             registry: Arc::new(Registry::new(&rack.limits)),
             rdma: RdmaDevices::default(),
+            inspections: Inspections::default(),
+            serves_metrics,
             started: Instant::now(),
             stopping,
             refusals: Refusals::default(),

@@ -1,25 +1,40 @@
 //! The folder in which nodes have their sockets.
 
+use rustix::process::{Gid, Uid};
 use std::fs::{self, DirBuilder};
 use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
+
+/// Whom a folder is for.
+#[derive(Clone, Copy, Debug)]
+pub struct FolderOwner {
+    /// The user.
+    pub user: Uid,
+    /// His group.
+    pub group: Gid,
+}
 
 /// A folder for its user alone, which goes with this value.
 #[derive(Debug)]
 pub struct SocketFolder(PathBuf);
 
 impl SocketFolder {
-    /// One of this name, where the user has files of what runs.
+    /// One of this name, where the user has files of what runs; or where all have, for nodes of another user.
     ///
     /// # Errors
     /// If it cannot be made, or is there.
-    pub fn new(name: &str) -> io::Result<Self> {
+    pub fn new(name: &str, owner: Option<FolderOwner>) -> io::Result<Self> {
         let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|folder| folder.is_dir());
+        let place = runtime.filter(|_| owner.is_none());
         // Addresses of Unix sockets are short.
-        let folder = runtime.unwrap_or_else(|| "/tmp".into()).join(format!("gossamer-metrics-{name}"));
+        let folder = place.unwrap_or_else(|| "/tmp".into()).join(format!("gossamer-metrics-{name}"));
         DirBuilder::new().mode(0o700).create(&folder)?;
-        Ok(Self(folder))
+        let folder = Self(folder);
+        if let Some(FolderOwner { user, group }) = owner {
+            rustix::fs::chown(&folder.0, Some(user), Some(group))?;
+        }
+        Ok(folder)
     }
 
     /// Where it is.

@@ -2,17 +2,14 @@
 
 use std::collections::HashMap;
 
-/// One text of several. Both formats of Prometheus begin each metric with a line `# HELP`.
+/// One text of several. Both formats of Prometheus begin each metric with a line `# HELP`; the newer one has a last line.
 #[must_use]
-pub fn merged(texts: &[String]) -> String {
+pub fn merged(texts: &[String], is_open: bool) -> String {
     let (mut places, mut families): (HashMap<&str, usize>, Vec<(String, String)>) = Default::default();
-    let mut is_open = false;
     for text in texts {
         let (mut place, mut is_new) = (None, false);
         for line in text.lines() {
-            if line == "# EOF" {
-                is_open = true;
-            } else if let Some(name) = line.strip_prefix("# HELP ").and_then(|rest| rest.split(' ').next()) {
+            if let Some(name) = line.strip_prefix("# HELP ").and_then(|rest| rest.split(' ').next()) {
                 is_new = !places.contains_key(name);
                 let at = *places.entry(name).or_insert(families.len());
                 if is_new {
@@ -46,10 +43,10 @@ mod tests {
         let of = |node: u32, own: &str| {
             format!("# HELP a About a.\n# TYPE a counter\na_total{{node=\"{node}\"}} 1\n{own}# EOF\n")
         };
-        let text = merged(&[of(0, ""), of(1, "# HELP b About b.\n# TYPE b gauge\nb 7\n")]);
+        let text = merged(&[of(0, ""), of(1, "# HELP b About b.\n# TYPE b gauge\nb 7\n")], true);
         let expected = "# HELP a About a.\n# TYPE a counter\na_total{node=\"0\"} 1\na_total{node=\"1\"} 1\n\
                         # HELP b About b.\n# TYPE b gauge\nb 7\n# EOF\n";
         assert_eq!(text, expected);
-        assert_eq!(merged(&[]), "");
+        assert_eq!((merged(&[], false), merged(&[], true)), (String::new(), "# EOF\n".to_owned()));
     }
 }

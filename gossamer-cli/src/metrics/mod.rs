@@ -1,23 +1,26 @@
 //! What nodes count, for Prometheus: one address at which the metrics of all nodes of this machine are read.
 //!
-//! Each node serves its own at a Unix socket of a folder (`GOSSAMER_METRICS=unix:folder`); [`serve`](mod@serve) asks them all when it is
-//! asked, and [`merge`] makes one text of theirs.
+//! Each node serves its own at a Unix socket of a folder (`GOSSAMER_METRICS=unix:folder`). [`serve`](mod@serve) listens, [`gather`] asks
+//! the nodes, [`labels`] says of samples whose they are, and [`merge`] makes one text of all.
 
 pub mod folder;
+pub mod gather;
+pub mod labels;
 pub mod merge;
 pub mod serve;
 
 use crate::exit::{Failure, UNREACHABLE};
 use folder::SocketFolder;
+use gather::{Gatherer, ServedNode};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
 /// The variable that says where nodes serve.
-const VARIABLE: &str = "GOSSAMER_METRICS";
+pub const VARIABLE: &str = "GOSSAMER_METRICS";
 
-/// Metrics that are served until this is dropped.
+/// Metrics of an application that are served until this is dropped.
 #[derive(Debug)]
 pub struct ServedMetrics {
     folder: Arc<SocketFolder>,
@@ -30,12 +33,31 @@ impl ServedMetrics {
     /// # Errors
     /// If that address or the folder for their sockets cannot be had.
     pub async fn start(address: SocketAddr, name: &str) -> Result<Self, Failure> {
-        let failed = |error| Failure::new(UNREACHABLE, format!("--metrics {address}: {error}"));
-        let listener = TcpListener::bind(address).await.map_err(failed)?;
-        let folder = Arc::new(SocketFolder::new(name).map_err(failed)?);
-        let serving = tokio::spawn(serve::serve(listener, Arc::clone(&folder)));
-        Ok(Self { folder, serving })
+        let folder = SocketFolder::new(name, None).map_err(|error| failure(address, &error))?;
+        let folder = Arc::new(folder);
+        let sockets = Arc::clone(&folder);
+        let nodes = move || {
+            let sockets = sockets.sockets().into_iter();
+            sockets.map(|socket| ServedNode { socket, labels: None }).collect()
+        };
+        Ok(Self { folder, serving: serve_at(address, nodes).await? })
     }
+}
+
+/// Serves nodes at an address, until it is aborted.
+///
+/// # Errors
+/// If that address cannot be had.
+pub async fn serve_at(
+    address: SocketAddr,
+    nodes: impl Fn() -> Vec<ServedNode> + Send + Sync + 'static,
+) -> Result<JoinHandle<()>, Failure> {
+    let listener = TcpListener::bind(address).await.map_err(|error| failure(address, &error))?;
+    Ok(tokio::spawn(serve::serve(listener, Arc::new(Gatherer::new(nodes)))))
+}
+
+fn failure(address: SocketAddr, error: &std::io::Error) -> Failure {
+    Failure::new(UNREACHABLE, format!("--metrics {address}: {error}"))
 }
 
 impl Drop for ServedMetrics {

@@ -4,10 +4,11 @@ use crate::exit::{FAILED, Failure, UNREACHABLE};
 use crate::query::output::complain;
 use crate::rack::config::{Machine, Rack};
 use crate::rack::connect::Connection;
-use crate::rack::protocol::{Reply, Request};
+use crate::rack::protocol::{InspectedNode, Inspection, Reply, Request};
 use crate::rack::silence::within;
 use crate::secure::codec::decode;
 use crate::secure::key::Key;
+use std::future::Future;
 use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -17,7 +18,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// What one machine says, and how long that took.
 #[derive(Debug)]
-pub struct MachineAnswer {
+pub struct MachineAnswer<T = Reply> {
     /// Which one.
     pub machine: Machine,
     /// The version of its daemon, if it was reached.
@@ -25,18 +26,28 @@ pub struct MachineAnswer {
     /// How long it took.
     pub seconds: f64,
     /// What it says, or why it says nothing.
-    pub reply: Result<Reply, Failure>,
+    pub reply: Result<T, Failure>,
 }
 
 /// Asks the daemon of one machine.
 pub async fn ask(machine: Machine, rack: Rack, key: Key, request: Request) -> MachineAnswer {
+    talk(machine, rack, key, async move |connection| exchange(connection, &request).await).await
+}
+
+/// Talks with the daemon of one machine.
+async fn talk<T>(
+    machine: Machine,
+    rack: Rack,
+    key: Key,
+    exchange: impl AsyncFnOnce(Connection) -> Result<T, String>,
+) -> MachineAnswer<T> {
     let begin = Instant::now();
     let (version, reply) = match Connection::open(&machine, &rack, &key).await {
         Ok(connection) => {
             let version = connection.hello.version.clone();
             let failure =
                 |what| Failure::new(UNREACHABLE, format!("{} gives no answer: {what}", machine.name));
-            (version, exchange(connection, &request).await.map_err(failure))
+            (version, exchange(connection).await.map_err(failure))
         }
         Err(failure) => (String::new(), Err(failure)),
     };
@@ -45,13 +56,43 @@ pub async fn ask(machine: Machine, rack: Rack, key: Key, request: Request) -> Ma
 
 /// Sends a request, and waits for the reply.
 async fn exchange(mut connection: Connection, request: &Request) -> Result<Reply, String> {
+    let sent = async { connection.send(request).await };
+    heard(PATIENCE, sent).await?;
+    next(&mut connection, PATIENCE).await
+}
+
+/// The next reply.
+async fn next(connection: &mut Connection, patience: Duration) -> Result<Reply, String> {
     let reply = async {
-        connection.send(request).await?;
-        connection.reader.receive().await?.ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
+        let reply = connection.reader.receive().await?;
+        decode(&reply.ok_or(io::ErrorKind::UnexpectedEof)?)
     };
-    match within(PATIENCE, reply).await {
-        Some(reply) => reply.and_then(|reply| decode(&reply)).map_err(|error: io::Error| error.to_string()),
-        None => Err(format!("it is silent for {} s", PATIENCE.as_secs())),
+    heard(patience, reply).await
+}
+
+async fn heard<T>(patience: Duration, what: impl Future<Output = io::Result<T>>) -> Result<T, String> {
+    match within(patience, what).await {
+        Some(heard) => heard.map_err(|error| error.to_string()),
+        None => Err(format!("it is silent for {} s", patience.as_secs())),
+    }
+}
+
+/// Has a daemon ask its nodes, and waits for all that they say.
+async fn inspect(
+    mut connection: Connection,
+    application: Option<String>,
+    inspection: Inspection,
+) -> Result<Vec<InspectedNode>, String> {
+    let request = Request::Inspect { application, inspection };
+    heard(PATIENCE, async { connection.send(&request).await }).await?;
+    let mut nodes = Vec::new();
+    loop {
+        // Some may have to wait until others have been looked at.
+        match next(&mut connection, 2 * (PATIENCE + inspection.time())).await? {
+            Reply::Inspected(node) => nodes.push(node),
+            Reply::InspectionOver => return Ok(nodes),
+            _ => return Err("it does not keep to the protocol".into()),
+        }
     }
 }
 
@@ -60,13 +101,38 @@ async fn exchange(mut connection: Connection, request: &Request) -> Result<Reply
 /// # Errors
 /// If the configuration is wrong.
 pub async fn ask_all(config: &Path, request: Request) -> Result<Vec<MachineAnswer>, Failure> {
+    talk_to_all(config, |machine, rack, key| ask(machine, rack, key, request.clone())).await
+}
+
+/// Has all daemons ask the nodes that they have started, of an application or of all.
+///
+/// # Errors
+/// If the configuration is wrong.
+pub async fn inspect_all(
+    config: &Path,
+    application: Option<&str>,
+    inspection: Inspection,
+) -> Result<Vec<MachineAnswer<Vec<InspectedNode>>>, Failure> {
+    let application = application.map(str::to_owned);
+    talk_to_all(config, |machine, rack, key| {
+        let application = application.clone();
+        talk(machine, rack, key, async move |connection| inspect(connection, application, inspection).await)
+    })
+    .await
+}
+
+async fn talk_to_all<T: Send + 'static, F>(
+    config: &Path,
+    talk: impl Fn(Machine, Rack, Key) -> F,
+) -> Result<Vec<MachineAnswer<T>>, Failure>
+where
+    F: Future<Output = MachineAnswer<T>> + Send + 'static,
+{
     let rack = Rack::read(config)?;
     let key = Key::read(&rack.key)?;
-    let machines = rack.choose(&[])?;
-    let asked: Vec<_> = machines
-        .into_iter()
-        .map(|machine| tokio::spawn(ask(machine, rack.clone(), key.clone(), request.clone())))
-        .collect();
+    let machines = rack.choose(&[])?.into_iter();
+    let asked: Vec<_> =
+        machines.map(|machine| tokio::spawn(talk(machine, rack.clone(), key.clone()))).collect();
     let mut answers = Vec::new();
     for answer in asked {
         answers.push(answer.await.map_err(|error| Failure::new(FAILED, error.to_string()))?);

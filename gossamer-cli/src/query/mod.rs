@@ -2,7 +2,8 @@
 //!
 //! Each is handed the configuration's path, and gives the exit status. [`ask`] collects what the machines say, [`output`] writes.
 //! [`rdma`] has reports of RDMA as text and JSON, [`pairs`] what joins each two machines; [`check_rdma`] looks at this machine,
-//! [`check_with`] tries a queue pair to another. [`health`] is for probes.
+//! [`check_with`] tries a queue pair to another. [`health`] is for probes. [`stacks`] and [`top`] show what nodes do, by [`look`], which asks
+//! [`programs`] of this machine or all daemons.
 
 pub mod applications;
 pub mod ask;
@@ -11,6 +12,7 @@ pub mod check_with;
 pub mod doctor;
 pub mod health;
 pub mod logs;
+pub mod look;
 pub mod output;
 pub mod pairs;
 pub mod programs;

@@ -1,8 +1,7 @@
-//! The programs of this machine that can be looked into: which are meant, asking all of them, and which nodes belong together.
+//! The programs of this machine that can be looked into: which are meant, and asking all of them.
 
 use crate::exit::{FAILED, Failure, UNREACHABLE};
-use gossamer::inspect::{InspectionSocket, NodeIdentity, inspection_sockets};
-use std::collections::BTreeMap;
+use gossamer::inspect::{InspectionSocket, inspection_sockets};
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -58,16 +57,6 @@ pub fn ask_all<T: Send>(
         }
     }
     (all, silent)
-}
-
-/// Nodes by the runtime that they are of, in order; a process alone is one.
-pub fn by_runtime<'a, T>(nodes: &'a [T], identity: impl Fn(&'a T) -> &'a NodeIdentity) -> Vec<Vec<&'a T>> {
-    let mut runtimes = BTreeMap::<_, Vec<_>>::new();
-    for node in nodes {
-        runtimes.entry(identity(node).runtime()).or_default().push(node);
-    }
-    runtimes.values_mut().for_each(|nodes| nodes.sort_by_key(|node| identity(node).node));
-    runtimes.into_values().collect()
 }
 
 /// That a process does not answer, and why, as far as the kernel knows.

@@ -1,36 +1,36 @@
-//! `gossamer stacks`: what the fibers of programs on this machine do, and which of them wait for each other.
+//! `gossamer stacks`: what the fibers of programs do, on this machine or on all of a rack, and which of them wait for each other.
 
 use crate::exit::{Failure, UNREACHABLE};
+use crate::query::look::{LookArguments, SeenNode, by_runtime, look, title};
 use crate::query::output::{complain, print, print_json};
-use crate::query::programs::{self, by_runtime, told};
+use crate::rack::protocol::Inspection;
 use crate::terminal::printable::printable;
 use gossamer::inspect::{
-    Deadlock, Dependency, FiberGroup, FiberLink, NodeReport, WaitReport, WorkerReport, ask, ask_backtraces,
-    deadlocks, rendered,
+    Deadlock, Dependency, FiberGroup, FiberLink, NodeReport, WaitReport, WorkerReport, deadlocks, rendered,
 };
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
 use std::thread;
 use std::time::Duration;
 
 /// Time between the two looks that a deadlock takes.
 const BETWEEN: Duration = Duration::from_millis(200);
 
-/// Show what the fibers of the programs on this machine do, and which of them wait for each other
+/// Show what the fibers of programs do, on this machine or on all of the rack, and which of them wait for each other
 ///
 /// Every program that runs on gossamer can be looked at by its user, and by root, however it was started; it needs no flag, and is not
 /// held up. For each group of fibers that do the same it says how many they are, which line has started them, in which call they wait and
 /// which line made it, for which closure, type of property and worker, and for how long. A worker that does not answer within a second is
 /// kept by what it runs, which is named.
 ///
+/// With --rack the daemons of all machines ask the nodes that they have started; whoever knows the rack's key can look so.
+///
 /// Fibers that wait for each other for ever, by latches and joins, also over several nodes, are named as a deadlock. What waits for a
 /// socket, a time, a message or a thread is none.
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
 pub(crate) struct StacksArguments {
-    /// Only these processes; without one, all of this user
-    #[arg(value_name = "PID")]
-    pub(crate) processes: Vec<u32>,
+    #[command(flatten)]
+    pub(crate) look: LookArguments,
     /// With the backtrace of one fiber of each group that waits. It takes the program a second of a processor or more to read its symbols
     #[arg(long)]
     pub(crate) backtraces: bool,
@@ -44,55 +44,56 @@ Examples:
   gossamer stacks                  of all programs of this user
   gossamer stacks 4242             of this process
   gossamer stacks --backtraces     and how each came to where it waits
+  gossamer stacks --rack           of all nodes that run on the rack
+  gossamer stacks --application 0123abcd
+                                   of all nodes of this application
   watch -n 1 gossamer stacks       again and again
   gossamer stacks --json | jq      for programs
 
 Exit status:
   0    they have answered
   1    there is no such program
-  3    one of them did not answer; the others are shown";
+  3    one of them, or a machine, did not answer; the others are shown";
 
 /// `gossamer stacks`
 ///
 /// # Errors
 /// If there is no such program.
 pub(crate) fn stacks(arguments: &StacksArguments) -> Result<u8, Failure> {
-    let sockets = programs::chosen(&arguments.processes)?;
-    let look = || programs::ask_all(&sockets, !arguments.processes.is_empty(), ask);
-    let (mut reports, mut silent) = look();
+    let look = |inspection| look::<NodeReport>(&arguments.look, inspection);
+    let mut seen = look(Inspection::Fibers)?;
     let mut before = Vec::new();
-    if reports.iter().any(|report| !report.links.is_empty()) {
-        before = reports;
+    if seen.nodes.iter().any(|node| !node.said.links.is_empty()) {
+        before = seen.nodes;
         thread::sleep(BETWEEN);
-        (reports, silent) = look();
+        seen = look(Inspection::Fibers)?;
     }
-    let links = reports.clone();
-    let mut found = BTreeMap::<_, Vec<Deadlock>>::new();
-    for (name, deadlock) in deadlocks(&before, &links) {
-        found.entry(name).or_default().push(deadlock);
-    }
+    let links = seen.nodes.clone();
     if arguments.backtraces {
         // After the looks between which no fiber may have run.
-        (reports, silent) = programs::ask_all(&sockets, !arguments.processes.is_empty(), ask_backtraces);
+        seen = look(Inspection::Backtraces)?;
     }
     let (mut values, mut text) = (Vec::new(), String::new());
-    for reports in by_runtime(&reports, |report| &report.identity) {
-        let found = found.remove(&reports[0].identity.runtime()).unwrap_or_default();
+    for nodes in by_runtime(&seen.nodes) {
+        let found = found(&before, &links, nodes[0]);
         if arguments.json {
             values.push(json!({
-                "rack": reports[0].identity.rack,
-                "nodes": reports.iter().map(|report| node(report)).collect::<Vec<_>>(),
+                "rack": nodes[0].said.identity.rack,
+                "nodes": nodes.iter().map(|seen| node(seen)).collect::<Vec<_>>(),
                 "deadlocks": found.iter().map(deadlock).collect::<Vec<_>>(),
             }));
         } else {
             if !text.is_empty() {
                 text.push('\n');
             }
-            text += &rendered(&reports);
+            if nodes[0].place.is_some() {
+                text += &format!("{}\n", title(&nodes));
+            }
+            text += &rendered(&nodes.iter().map(|seen| &seen.said).collect::<Vec<_>>());
             found.iter().for_each(|deadlock| text += &format!("\n{deadlock}\n"));
         }
     }
-    silent.iter().for_each(|silent| complain(&told(silent)));
+    seen.silent.iter().for_each(|silent| complain(silent));
     match arguments.json {
         true => print_json(&Value::Array(values))?,
         false => {
@@ -100,11 +101,28 @@ pub(crate) fn stacks(arguments: &StacksArguments) -> Result<u8, Failure> {
             print(format!("{}\n", lines.join("\n")).as_bytes())?;
         }
     }
-    Ok(if silent.is_empty() { 0 } else { UNREACHABLE })
+    Ok(if seen.silent.is_empty() { 0 } else { UNREACHABLE })
 }
 
-fn node(report: &NodeReport) -> Value {
-    let of = &report.identity;
+/// Fibers that wait for each other in both looks, of the runtime of this node.
+fn found(
+    before: &[SeenNode<NodeReport>],
+    now: &[SeenNode<NodeReport>],
+    of: &SeenNode<NodeReport>,
+) -> Vec<Deadlock> {
+    let application =
+        |seen: &SeenNode<NodeReport>| seen.place.as_ref().map(|place| place.application.clone());
+    let is_same = |seen: &&SeenNode<NodeReport>| {
+        application(seen) == application(of) && seen.said.identity.runtime() == of.said.identity.runtime()
+    };
+    let reports = |look: &[SeenNode<NodeReport>]| -> Vec<NodeReport> {
+        look.iter().filter(is_same).map(|seen| seen.said.clone()).collect()
+    };
+    deadlocks(&reports(before), &reports(now)).into_iter().map(|(_, deadlock)| deadlock).collect()
+}
+
+fn node(seen: &SeenNode<NodeReport>) -> Value {
+    let (report, of) = (&seen.said, &seen.said.identity);
     let worker = |worker: &WorkerReport| {
         json!({
             "worker": worker.worker, "answered": worker.answered, "asleep": worker.is_asleep,
@@ -121,6 +139,8 @@ fn node(report: &NodeReport) -> Value {
     };
     json!({
         "node": of.node, "nodes": of.nodes, "process": of.process, "program": of.program,
+        "application": seen.place.as_ref().map(|place| &place.application),
+        "machine": seen.place.as_ref().map(|place| &place.machine),
         "workers": report.workers.iter().map(worker).collect::<Vec<_>>(),
         "fibers": report.fibers.iter().map(group).collect::<Vec<_>>(),
     })

@@ -1,7 +1,7 @@
 //! What launchers and daemons say to each other, once both have proved that they know the key.
 //!
-//! The client sends [`Hello`], the daemon answers with its own. Then the client sends one [`Request`]. All but `Launch`
-//! and `CheckRdma` are answered by one [`Reply`] and end the connection. A launch goes on:
+//! The client sends [`Hello`], the daemon answers with its own. Then the client sends one [`Request`]. All but `Launch`,
+//! `CheckRdma` and `Inspect` are answered by one [`Reply`] and end the connection. A launch goes on:
 //!
 //! | launcher | daemon |
 //! |---|---|
@@ -14,6 +14,8 @@
 //!
 //! A check of RDMA goes on, too: each [`RdmaStep`] of the client is answered by one [`RdmaReply`], `Answer` when the client has
 //! measured. Both sides know by their reports which pairs of ports there are.
+//!
+//! `Inspect` is answered by an `Inspected` for each node, as they come, and by `InspectionOver`.
 
 use crate::node::allowance::Allowance;
 use crate::node::ending::End;
@@ -21,15 +23,22 @@ use crate::node::message::{Command, Event};
 use crate::node::resource_limits::ResourceLimits;
 use crate::rack::rdma::Variables;
 use crate::terminal::stream::Stream;
+use gossamer::inspect::InspectionQuestion;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// The number of this protocol. [`Hello`] itself never changes.
-pub const PROTOCOL: u16 = 3;
+pub const PROTOCOL: u16 = 4;
 /// How often both sides of a launch say something.
 pub const HEARTBEAT: Duration = Duration::from_secs(1);
 /// After so much silence the other side is lost.
 pub const SILENCE: Duration = Duration::from_secs(10);
+
+/// For how long nodes are looked at, at most.
+pub const LONGEST_LOOK: Duration = Duration::from_secs(60);
+
+/// How long a node may take to read its symbols.
+const SYMBOLS: Duration = Duration::from_secs(30);
 
 /// The first message of each side.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -38,6 +47,28 @@ pub struct Hello {
     pub protocol: u16,
     /// The version of the command.
     pub version: String,
+}
+
+impl Inspection {
+    /// The same for the library.
+    #[must_use]
+    pub fn question(self) -> InspectionQuestion {
+        match self {
+            Self::Fibers => InspectionQuestion::Fibers,
+            Self::Backtraces => InspectionQuestion::Backtraces,
+            Self::Activity { .. } => InspectionQuestion::Activity(self.time()),
+        }
+    }
+
+    /// For how long nodes are looked at, or have to look at themselves.
+    #[must_use]
+    pub fn time(self) -> Duration {
+        match self {
+            Self::Fibers => Duration::ZERO,
+            Self::Backtraces => SYMBOLS,
+            Self::Activity { milliseconds } => Duration::from_millis(milliseconds).min(LONGEST_LOOK),
+        }
+    }
 }
 
 impl Hello {
@@ -94,6 +125,40 @@ pub enum Request {
     Command(Command),
     /// The launcher is there.
     Heartbeat,
+    /// What do nodes that run here do?
+    Inspect {
+        /// Of which application; of all, if none is named.
+        application: Option<String>,
+        /// What each is asked.
+        inspection: Inspection,
+    },
+}
+
+/// What nodes are asked about themselves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Inspection {
+    /// What their fibers do.
+    Fibers,
+    /// The same, and how those that wait came to where they are.
+    Backtraces,
+    /// What they do from now on.
+    Activity {
+        /// For so long, up to a minute.
+        milliseconds: u64,
+    },
+}
+
+/// What a node says of itself, or why it says nothing.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InspectedNode {
+    /// The id of its application.
+    pub application: String,
+    /// Its index.
+    pub node: u32,
+    /// Its process.
+    pub pid: u32,
+    /// As it came from the node, which alone has made it.
+    pub answer: Result<Vec<u8>, String>,
 }
 
 /// What the daemon is to do next in a check of RDMA.
@@ -190,6 +255,10 @@ pub enum Reply {
     Event(Event),
     /// The daemon is there.
     Heartbeat,
+    /// What one node says of itself.
+    Inspected(InspectedNode),
+    /// All have been asked.
+    InspectionOver,
 }
 
 /// How a daemon is.

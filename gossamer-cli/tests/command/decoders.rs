@@ -3,7 +3,7 @@ use gossamer::rack::rdma::{CheckParameters, MachineReport, RdmaSettings};
 use gossamer_cli::node::ending::{self, MOST_WORDS};
 use gossamer_cli::node::message::{Command, Event};
 use gossamer_cli::rack::config::Rack;
-use gossamer_cli::rack::protocol::{Hello, RdmaReply, RdmaStep, Reply, Request};
+use gossamer_cli::rack::protocol::{Hello, InspectedNode, Inspection, RdmaReply, RdmaStep, Reply, Request};
 use gossamer_cli::secure::codec::{decode, encode};
 use gossamer_cli::secure::key::Key;
 use gossamer_cli::secure::noise::{Frames, Handshake, LONGEST, PIECE, Sealer};
@@ -66,6 +66,8 @@ fn samples() -> Vec<Vec<u8>> {
         Request::Command(Command::Signal(15)),
         Request::Command(Command::Describe),
         Request::Heartbeat,
+        Request::Inspect { application: Some("0123abcd".into()), inspection: Inspection::Fibers },
+        Request::Inspect { application: None, inspection: Inspection::Activity { milliseconds: 1000 } },
     ];
     let replies = [
         Reply::Refused("no".into()),
@@ -77,6 +79,13 @@ fn samples() -> Vec<Vec<u8>> {
         Reply::Rdma(RdmaReply::Machine(vec![4; 9])),
         Reply::Rdma(RdmaReply::Rate(1 << 40)),
         Reply::Heartbeat,
+        Reply::Inspected(InspectedNode {
+            application: "0123abcd".into(),
+            node: 7,
+            pid: 4242,
+            answer: Ok(vec![5; 30]),
+        }),
+        Reply::InspectionOver,
     ];
     let requests = requests.iter().map(|request| encode(request).unwrap());
     requests.chain(replies.iter().map(|reply| encode(reply).unwrap())).collect()

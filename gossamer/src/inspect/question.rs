@@ -28,35 +28,12 @@ const BUSY: &str = "busy\n";
 const AGAIN: Duration = Duration::from_millis(20);
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// What may be asked.
-#[derive(Debug, PartialEq, Eq)]
-enum Question {
-    Stacks,
-    Backtraces,
-    /// What is done for this long.
-    Activity(Duration),
-}
-
-impl Question {
-    /// The one of a line, if it is one, of this version.
-    fn of(line: &str) -> Option<Self> {
-        let words: Vec<&str> = line.split_whitespace().collect();
-        match words[..] {
-            ["stacks", VERSION] => Some(Self::Stacks),
-            ["backtraces", VERSION] => Some(Self::Backtraces),
-            ["activity", milliseconds, VERSION] => {
-                let time = Duration::from_millis(milliseconds.parse().ok()?);
-                Some(Self::Activity(time.min(LONGEST)))
-            }
-            _ => None,
-        }
-    }
-}
-
 /// Bytes as a question, and as answers.
 #[cfg(fuzzing)]
 pub(crate) fn fuzz(bytes: &[u8]) {
-    if let Some(Question::Activity(time)) = std::str::from_utf8(bytes).ok().and_then(Question::of) {
+    if let Some(InspectionQuestion::Activity(time)) =
+        std::str::from_utf8(bytes).ok().and_then(InspectionQuestion::of)
+    {
         assert!(time <= LONGEST);
     }
     let _refused = Decoder::decoded::<Vec<NodeReport>>(bytes);
@@ -81,10 +58,10 @@ pub(super) fn answer(stream: &UnixStream) -> io::Result<()> {
     stream.set_write_timeout(Some(PATIENCE))?;
     let mut question = String::new();
     BufReader::new(stream).take(QUESTION).read_line(&mut question)?;
-    let bytes = Question::of(&question).and_then(|question| match question {
-        Question::Stacks => Encoder::encoded(reports()).ok(),
-        Question::Backtraces => Encoder::encoded(reports_with_backtraces()).ok(),
-        Question::Activity(time) => Encoder::encoded(activities(time)).ok(),
+    let bytes = InspectionQuestion::of(&question).and_then(|question| match question {
+        InspectionQuestion::Fibers => Encoder::encoded(reports()).ok(),
+        InspectionQuestion::Backtraces => Encoder::encoded(reports_with_backtraces()).ok(),
+        InspectionQuestion::Activity(time) => Encoder::encoded(activities(time)).ok(),
     });
     let mut stream = stream;
     match bytes {
@@ -101,7 +78,7 @@ pub(super) fn answer(stream: &UnixStream) -> io::Result<()> {
 /// # Errors
 /// If it has ended, does not answer within some seconds, or was built with another version of this library: the text says so.
 pub fn ask(socket: &InspectionSocket) -> io::Result<Vec<NodeReport>> {
-    asked(socket, "stacks", Duration::ZERO)
+    decoded(&asked(|| socket.connect(), InspectionQuestion::Fibers, ANSWER)?)
 }
 
 /// As [`ask`], with a [backtrace](NodeReport::fibers) of one of each group of fibers that wait. Each of these is let go on until it waits
@@ -110,7 +87,7 @@ pub fn ask(socket: &InspectionSocket) -> io::Result<Vec<NodeReport>> {
 /// # Errors
 /// As [`ask`].
 pub fn ask_backtraces(socket: &InspectionSocket) -> io::Result<Vec<NodeReport>> {
-    asked(socket, "backtraces", SYMBOLS)
+    decoded(&asked(|| socket.connect(), InspectionQuestion::Backtraces, ANSWER)?)
 }
 
 /// What the nodes of a process do for some time, of at most a minute.
@@ -118,13 +95,68 @@ pub fn ask_backtraces(socket: &InspectionSocket) -> io::Result<Vec<NodeReport>> 
 /// # Errors
 /// As [`ask`].
 pub fn ask_activity(socket: &InspectionSocket, time: Duration) -> io::Result<Vec<NodeActivity>> {
-    asked(socket, &format!("activity {}", time.as_millis()), time.min(LONGEST))
+    decoded(&asked(|| socket.connect(), InspectionQuestion::Activity(time), ANSWER)?)
 }
 
-fn asked<T: NoRef>(socket: &InspectionSocket, question: &str, time: Duration) -> io::Result<T> {
-    let due = Instant::now() + PATIENCE;
+/// What a process can be asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum InspectionQuestion {
+    /// What its fibers do, as [`ask`] has it.
+    Fibers,
+    /// The same with backtraces, as [`ask_backtraces`] has it.
+    Backtraces,
+    /// What its nodes do for so long, as [`ask_activity`] has it.
+    Activity(Duration),
+}
+
+impl InspectionQuestion {
+    /// The one of a line, if it is one, of this version.
+    fn of(line: &str) -> Option<Self> {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        match words[..] {
+            ["stacks", VERSION] => Some(Self::Fibers),
+            ["backtraces", VERSION] => Some(Self::Backtraces),
+            ["activity", milliseconds, VERSION] => {
+                let time = Duration::from_millis(milliseconds.parse().ok()?);
+                Some(Self::Activity(time.min(LONGEST)))
+            }
+            _ => None,
+        }
+    }
+
+    fn line(self) -> String {
+        match self {
+            Self::Fibers => format!("stacks {VERSION}\n"),
+            Self::Backtraces => format!("backtraces {VERSION}\n"),
+            Self::Activity(time) => format!("activity {} {VERSION}\n", time.as_millis()),
+        }
+    }
+
+    /// How long the answer may take.
+    fn patience(self) -> Duration {
+        match self {
+            Self::Fibers => PATIENCE,
+            Self::Backtraces => SYMBOLS + PATIENCE,
+            Self::Activity(time) => time.min(LONGEST) + PATIENCE,
+        }
+    }
+}
+
+pub(super) fn decoded<T: NoRef>(bytes: &[u8]) -> io::Result<T> {
+    Decoder::decoded(bytes)
+        .map_err(|malformed| io::Error::other(format!("its answer is not understood: {malformed}")))
+}
+
+/// The answer as it comes, of so many bytes at most.
+pub(super) fn asked(
+    connect: impl Fn() -> io::Result<UnixStream>,
+    question: InspectionQuestion,
+    longest: u64,
+) -> io::Result<Vec<u8>> {
+    let due = Instant::now() + question.patience();
     loop {
-        if let Some(answer) = asked_once(socket, question, time)? {
+        if let Some(answer) = asked_once(&connect()?, question, longest, due)? {
             return Ok(answer);
         }
         if Instant::now() >= due {
@@ -135,18 +167,21 @@ fn asked<T: NoRef>(socket: &InspectionSocket, question: &str, time: Duration) ->
 }
 
 /// The answer; none if too many others are there.
-fn asked_once<T: NoRef>(socket: &InspectionSocket, question: &str, time: Duration) -> io::Result<Option<T>> {
-    let stream = socket.connect()?;
-    stream.set_read_timeout(Some(time + PATIENCE))?;
+fn asked_once(
+    mut stream: &UnixStream,
+    question: InspectionQuestion,
+    longest: u64,
+    due: Instant,
+) -> io::Result<Option<Vec<u8>>> {
     stream.set_write_timeout(Some(PATIENCE))?;
     // One that is turned away may find the other end closed; what it was told is there all the same.
-    let _refused = (&stream).write_all(format!("{question} {VERSION}\n").as_bytes());
-    let mut reader = BufReader::new(stream);
+    let _refused = stream.write_all(question.line().as_bytes());
+    let mut reader = BufReader::new(ReadUntil { stream, due });
     let mut kind = String::new();
     (&mut reader).take(QUESTION).read_line(&mut kind)?;
     let length = match kind.trim_end().split_once(' ') {
         None if kind == BUSY => return Ok(None),
-        Some(("answer", length)) => length.parse::<u64>().ok().filter(|length| *length <= ANSWER),
+        Some(("answer", length)) => length.parse::<u64>().ok(),
         Some(("refused", version)) => {
             return Err(io::Error::other(format!(
                 "it was built with version {version} of gossamer, and this command is of version {VERSION}: use one of that version"
@@ -155,8 +190,30 @@ fn asked_once<T: NoRef>(socket: &InspectionSocket, question: &str, time: Duratio
         _ => None,
     };
     let length = length.ok_or_else(|| io::Error::other("its answer is not understood"))?;
+    if length > longest {
+        return Err(io::Error::other(format!("its answer has {length} bytes, more than {longest}")));
+    }
     let mut bytes = Vec::new();
     reader.take(length).read_to_end(&mut bytes)?;
-    let decoded = Decoder::decoded(&bytes);
-    decoded.map(Some).map_err(|malformed| io::Error::other(format!("its answer is cut: {malformed}")))
+    match bytes.len() as u64 == length {
+        true => Ok(Some(bytes)),
+        false => Err(io::Error::other("its answer is cut")),
+    }
+}
+
+/// Reads up to a moment, also of one that tells a byte now and then.
+struct ReadUntil<'a> {
+    stream: &'a UnixStream,
+    due: Instant,
+}
+
+impl Read for ReadUntil<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let left = self.due.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        self.stream.set_read_timeout(Some(left))?;
+        self.stream.read(buffer)
+    }
 }

@@ -4,7 +4,9 @@
 //! user and to nobody else. A socket is called after its process. Who comes is asked for his name by the kernel (`SO_PEERCRED`): the
 //! same user, or root.
 
+use rustix::io::Errno;
 use rustix::net::sockopt::socket_peercred;
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 use std::fs::{self, DirBuilder, Metadata};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
@@ -59,8 +61,15 @@ fn user() -> u32 {
 }
 
 fn own_directory() -> PathBuf {
-    let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|path| path.is_dir());
-    runtime.map_or_else(|| temporary(user()), |path| path.join("gossamer"))
+    let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
+    directory_of(user(), runtime.as_deref())
+}
+
+/// Where processes of a user have their sockets that have this `XDG_RUNTIME_DIR`. One of another user, which somebody has passed on to
+/// them, is of no use to them.
+fn directory_of(user: u32, runtime: Option<&Path>) -> PathBuf {
+    let is_his = |path: &&Path| fs::metadata(path).is_ok_and(|found| found.is_dir() && found.uid() == user);
+    runtime.filter(is_his).map_or_else(|| temporary(user), |path| path.join("gossamer"))
 }
 
 fn temporary(user: u32) -> PathBuf {
@@ -150,11 +159,41 @@ fn socket_at(path: PathBuf) -> Option<InspectionSocket> {
 }
 
 impl InspectionSocket {
-    /// Goes there.
+    /// That of a process of which it is known as whom and with which `XDG_RUNTIME_DIR` it was started. It may have none.
+    #[must_use]
+    pub fn of_process(process: u32, user: u32, runtime: Option<&Path>) -> Self {
+        Self { process, path: directory_of(user, runtime).join(format!("{process}.sock")) }
+    }
+
+    /// Goes there. Never waits: at a process that is stopped, those pile up who have asked before.
     ///
     /// # Errors
-    /// If the process has ended.
+    /// If the process has ended, or has taken in nobody for long.
     pub(super) fn connect(&self) -> io::Result<UnixStream> {
-        UnixStream::connect(&self.path)
+        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+        let socket = rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+        match rustix::net::connect(&socket, &SocketAddrUnix::new(&self.path)?) {
+            Err(Errno::AGAIN) => {
+                return Err(io::Error::new(io::ErrorKind::WouldBlock, "it has taken in nobody for long"));
+            }
+            outcome => outcome?,
+        }
+        let stream = UnixStream::from(socket);
+        stream.set_nonblocking(false)?;
+        Ok(stream)
+    }
+
+    /// Goes there, if it is that process that listens, as the kernel has it: whoever may write to that directory can have put a socket
+    /// there.
+    ///
+    /// # Errors
+    /// As [`connect`](Self::connect), and if it is another one.
+    pub(super) fn connect_to_its_process(&self) -> io::Result<UnixStream> {
+        let stream = self.connect()?;
+        let listens = socket_peercred(&stream)?.pid.as_raw_nonzero().get();
+        match u32::try_from(listens) == Ok(self.process) {
+            true => Ok(stream),
+            false => Err(io::Error::other(format!("process {listens} listens there, which is another one"))),
+        }
     }
 }

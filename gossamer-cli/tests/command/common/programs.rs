@@ -18,14 +18,20 @@ impl Programs {
 
     /// Starts so many nodes of the program for tests, which does this.
     pub fn run(&self, nodes: &str, fabric: &str, what: &str) -> Option<Started> {
-        let program = Path::new(env!("CARGO_BIN_EXE_gossamer")).with_file_name("rack_program");
-        if !program.exists() {
-            skipped(&format!("{} is not built: `cargo build --workspace` does", program.display()));
-            return None;
-        }
-        let program = program.to_str().unwrap();
-        let arguments = ["run", "--local", nodes, "--threads", "1", "--fabric", fabric, "--", program, what];
+        self.run_with(nodes, "1", fabric, what)
+    }
+
+    /// The same with so many workers each.
+    pub fn run_with(&self, nodes: &str, workers: &str, fabric: &str, what: &str) -> Option<Started> {
+        let program = rack_program()?;
+        let arguments =
+            ["run", "--local", nodes, "--threads", workers, "--fabric", fabric, "--", &program, what];
         Some(start(gossamer(&arguments).env("XDG_RUNTIME_DIR", &self.0)))
+    }
+
+    /// Where programs find the directory of their sockets.
+    pub fn directory(&self) -> &Path {
+        &self.0
     }
 
     /// What a command says of them.
@@ -52,6 +58,16 @@ impl Programs {
         let names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());
         names.map(|name| name.strip_suffix(".sock").unwrap().parse().unwrap()).collect()
     }
+}
+
+/// The program for tests, if it is built.
+pub fn rack_program() -> Option<String> {
+    let program = Path::new(env!("CARGO_BIN_EXE_gossamer")).with_file_name("rack_program");
+    if !program.exists() {
+        skipped(&format!("{} is not built: `cargo build --workspace` does", program.display()));
+        return None;
+    }
+    Some(program.to_str().unwrap().to_owned())
 }
 
 impl Drop for Programs {

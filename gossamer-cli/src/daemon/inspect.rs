@@ -1,0 +1,97 @@
+//! Asks the nodes that run here what they do, for a client: each at its own socket, which is open to its user and to root alone.
+//!
+//! A daemon looks only at nodes that it has started itself, and only at the very processes: the kernel says who listens at a socket. It
+//! passes on what they say as it is, and takes nothing from it.
+
+use crate::daemon::exchange::send;
+use crate::daemon::record::InspectableNode;
+use crate::daemon::state::Daemon;
+use crate::rack::protocol::{InspectedNode, Inspection, Reply};
+use crate::rack::silence::within;
+use crate::secure::channel::{PATIENCE, Writer};
+use gossamer::inspect::{InspectionSocket, ask_encoded};
+use std::io;
+use std::sync::Arc;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::task::{JoinSet, spawn_blocking};
+use tokio::time::timeout;
+
+/// So many nodes are asked at a time, for all clients together: each takes a thread, and its answer memory until it is sent.
+const MOST: usize = 128;
+/// Bytes of an answer: it fits into a message.
+const LONGEST: u64 = 3 << 20;
+
+/// Who may ask nodes.
+#[derive(Debug)]
+pub struct Inspections(Arc<Semaphore>);
+
+impl Default for Inspections {
+    fn default() -> Self {
+        Self(Arc::new(Semaphore::new(MOST)))
+    }
+}
+
+/// An answer, and the permit that it keeps until it is sent.
+type Answered = (InspectedNode, Option<OwnedSemaphorePermit>);
+
+/// Asks all nodes of an application, or all that run here, and tells what each says as soon as it does.
+pub async fn serve(daemon: &Daemon, mut writer: Writer, application: Option<&str>, inspection: Inspection) {
+    let user = daemon.user.as_ref().map_or_else(rustix::process::geteuid, |user| user.user).as_raw();
+    let mut asked = JoinSet::new();
+    for node in daemon.registry.nodes(application) {
+        asked.spawn(ask(Arc::clone(&daemon.inspections.0), node, user, inspection));
+    }
+    let mut stopping = daemon.stopping.clone();
+    let tell = async {
+        while let Some(answered) = asked.join_next().await {
+            let (node, _permit) = answered.map_err(io::Error::other)?;
+            tell(&mut writer, Reply::Inspected(node)).await?;
+        }
+        tell(&mut writer, Reply::InspectionOver).await
+    };
+    // A client that does not read has no answer.
+    tokio::select! {
+        _ = tell => {}
+        _ = stopping.wait_for(|stopping| *stopping) => {}
+    }
+}
+
+async fn tell(writer: &mut Writer, reply: Reply) -> io::Result<()> {
+    within(PATIENCE, send(writer, &reply)).await.unwrap_or_else(|| Err(io::ErrorKind::TimedOut.into()))
+}
+
+async fn ask(
+    inspections: Arc<Semaphore>,
+    node: InspectableNode,
+    user: u32,
+    inspection: Inspection,
+) -> Answered {
+    let InspectableNode { application, node, pid, runtime_directory, .. } = node;
+    let told = |answer| InspectedNode { application, node, pid, answer };
+    // Whoever is first has as long as the look takes.
+    let Ok(Ok(permit)) = timeout(inspection.time() + PATIENCE, inspections.acquire_owned()).await else {
+        return (told(Err("others ask the nodes of this machine at present; try again".into())), None);
+    };
+    let asked = spawn_blocking(move || {
+        let socket = InspectionSocket::of_process(pid, user, runtime_directory.as_deref());
+        let answer = ask_encoded(&socket, inspection.question(), LONGEST);
+        (answer.map_err(|error| why(&error, pid)), permit)
+    });
+    match asked.await {
+        Ok((answer, permit)) => (told(answer), Some(permit)),
+        Err(error) => (told(Err(error.to_string())), None),
+    }
+}
+
+/// Why a node says nothing, as far as this machine knows.
+fn why(error: &io::Error, pid: u32) -> String {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    match status.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next()) {
+        None | Some('Z') => "it has ended meanwhile".into(),
+        Some('T' | 't') => "it is stopped, by a signal or a debugger (kill -CONT lets it go on)".into(),
+        Some(_) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused) => {
+            "it does not run on gossamer, or has not begun yet".into()
+        }
+        Some(_) => error.to_string(),
+    }
+}
