@@ -257,7 +257,7 @@ fn a_closure_that_keeps_its_worker_is_named_while_it_does_with_its_line() {
 fn who_waits_at_a_barrier_is_told_with_how_many_have_come() {
     let body = || {
         let barrier = gossamer::sync::Barrier::new(3);
-        let wait = |barrier: gossamer::sync::Barrier| drop(barrier.wait());
+        let wait = |barrier: gossamer::sync::Barrier| _ = barrier.wait();
         let fibers: Vec<_> = (0..2).map(|_| gossamer::spawn_with(wait, barrier.clone())).collect();
         fibers.into_iter().for_each(|fiber| fiber.join());
     };
