@@ -77,3 +77,40 @@ fn a_reference_is_told_from_other_text_in_backticks() {
     assert_eq!(paths, ["lane/client.rs", "fork.rs", "shm/", "files/sender"]);
     assert_eq!(links, ["b.md", "d/e.md"]);
 }
+
+/// Characters of a line of prose.
+const WIDTH: usize = 120;
+
+/// The numbers of lines of prose that are longer than they may be. Tables, code, headings and what programs write may be.
+fn long_lines(text: &str) -> Vec<usize> {
+    let (mut in_code, mut is_generated, mut long) = (false, false, Vec::new());
+    for (number, line) in (1..).zip(text.lines()) {
+        in_code ^= line.trim_start().starts_with("```");
+        if line.starts_with("<!-- generated") {
+            is_generated = line.ends_with("begin -->");
+        }
+        let is_prose = !in_code && !is_generated && !line.starts_with("    ");
+        // Code within a line is not broken.
+        let may_be_broken = !line.contains('`') && !line.trim_start().starts_with(['|', '<', '#', '[']);
+        if is_prose && may_be_broken && line.chars().count() > WIDTH {
+            long.push(number);
+        }
+    }
+    long
+}
+
+#[test]
+fn prose_of_documents_is_at_most_120_characters_wide() {
+    let long = documents(&workspace()).into_iter().flat_map(|name| {
+        let lines = long_lines(&document(&name));
+        lines.into_iter().map(move |number| format!("{name}:{number}")).collect::<Vec<_>>()
+    });
+    assert_none(long.collect());
+}
+
+#[test]
+fn only_lines_of_prose_are_measured() {
+    let (prose, code) = ("word ".repeat(30), "| a ".repeat(40));
+    let text = format!("{prose}\n```text\n{prose}\n```\n{code}\n# {prose}\n    {prose}\nshort\n{prose}\n");
+    assert_eq!(long_lines(&text), [1, 9]);
+}
