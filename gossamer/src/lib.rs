@@ -70,7 +70,62 @@
 /// The macros name this crate, in itself, too.
 extern crate self as gossamer;
 
-pub use gossamer_macros::{NoRef, delegate, main};
+/// # Example
+/// ```
+/// use gossamer::{NoRef, entrust};
+///
+/// #[derive(NoRef)] // an order may travel to a trustee
+/// struct Order {
+///     item: String,
+///     count: u64,
+/// }
+///
+/// #[gossamer::main(threads = 2)]
+/// fn main() {
+///     let orders = entrust(Vec::new());
+///     let order = Order { item: "tea".into(), count: 2 };
+///     orders.apply(|orders| orders.push(order));
+///     assert_eq!(orders.apply(|orders| orders[0].item.len() as u64 + orders[0].count), 5);
+/// }
+/// ```
+pub use gossamer_macros::NoRef;
+/// # Example
+/// ```
+/// struct Account {
+///     balance: u64,
+/// }
+///
+/// #[gossamer::delegate] // methods of the property become methods of its trust
+/// impl Account {
+///     fn deposit(&mut self, amount: u64) -> u64 {
+///         self.balance += amount;
+///         self.balance
+///     }
+/// }
+///
+/// #[gossamer::delegate] // delegated closures may capture variables
+/// fn deposit_all(amounts: Vec<u64>) -> u64 {
+///     let account = gossamer::entrust(Account { balance: 10 });
+///     for amount in amounts {
+///         account.apply(|account| account.balance += amount);
+///     }
+///     account.deposit(0)
+/// }
+///
+/// let balance = gossamer::run(gossamer::Config::default().threads(2), || deposit_all(vec![1, 2, 3]));
+/// assert_eq!(balance, 16);
+/// ```
+pub use gossamer_macros::delegate;
+/// # Example
+/// ```
+/// #[gossamer::main(threads = 2)]
+/// fn main() {
+///     let (total, by) = (gossamer::entrust(0_u64), 5);
+///     total.apply(|total| *total += by); // captures `by`, as under `#[gossamer::delegate]`
+///     assert_eq!(total.apply(|total| *total), 5);
+/// }
+/// ```
+pub use gossamer_macros::main;
 
 #[cfg(doc)]
 #[doc = include_str!("../GLOSSARY.md")]

@@ -1,7 +1,7 @@
 //! What daemons tell of the nodes that they have started: what these do, for `stacks` and `top`, and what they count.
 
 use crate::common::programs::rack_program;
-use crate::common::rack::{Daemon, Rack};
+use crate::common::rack::{Daemon, Rack, port};
 use crate::common::{Finished, Started, eventually, finish, gossamer, signal, skipped, start};
 use serde_json::Value;
 use std::fs::Permissions;
@@ -102,7 +102,7 @@ fn a_daemon_of_root_looks_at_nodes_of_another_user_whatever_its_launcher_has_pas
     let mut rack = Rack::without_daemons("inspected-user", 1);
     std::fs::set_permissions(&rack.scratch.0, Permissions::from_mode(0o755)).unwrap();
     rack.configure(0, "user = \"nobody\"\n");
-    let port = rack.machines[0].1 + 20_000;
+    let port = port();
     let daemon = Daemon::start_listening(&mut rack.command(0, "daemon", &["--metrics", &port.to_string()]));
     rack.daemons.push(daemon);
     // A directory that nodes must not use.
@@ -134,7 +134,7 @@ fn variable(process: u32, name: &str) -> Option<String> {
 #[test]
 fn one_page_of_the_daemon_has_what_all_of_its_nodes_count_and_which_of_them_do_not_tell() {
     let mut rack = Rack::without_daemons("metrics", 1);
-    let port = rack.machines[0].1 + 20_000;
+    let port = port();
     let daemon = Daemon::start_listening(&mut rack.command(0, "daemon", &["--metrics", &port.to_string()]));
     rack.daemons.push(daemon);
     let Some(_running) = run(&rack, "2", "sleep") else { return };

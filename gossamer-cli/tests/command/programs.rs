@@ -178,7 +178,8 @@ fn a_node_of_another_program_or_with_another_token_is_told_on_machines_too() {
         .ended_with(2)
         .said("node 2 on")
         .said("runs another program")
-        .said("only node 0 has: `rack_program::");
+        .said("delegated closures that only node 0 has: `")
+        .said("that only the other has: `word_count::");
     assert_eq!(finished.out, "");
     let finished = script("export GOSSAMER_TOKEN=$(echo $GOSSAMER_TOKEN | tr 0-9 1-90)");
     finished.ended_with(2).said("token");

@@ -151,6 +151,14 @@ impl<T: 'static> Trust<T> {
 
     /// As [`apply`](Self::apply), with arguments handed to the closure.
     ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// let (list, by) = (gossamer::entrust(vec![1, 2]), 10);
+    /// let sum = list.apply_with(|list, by| list.iter().map(|number| number * by).sum::<i32>(), by);
+    /// assert_eq!(sum, 30);
+    /// # });
+    /// ```
+    ///
     /// # Panics
     /// As [`apply`](Self::apply).
     #[inline]
@@ -279,6 +287,15 @@ impl<T: 'static> Trust<T> {
     }
 
     /// Applies a closure without waiting; the result is had from the [`Pending`].
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// let all = gossamer::Trustee::all();
+    /// let (one, other) = (all[0].entrust(1_u64), all[1].entrust(2_u64));
+    /// let (one, other) = (one.apply_async(|n| *n), other.apply_async(|n| *n)); // both are under way
+    /// assert_eq!(one.wait() + other.wait(), 3);
+    /// # });
+    /// ```
     ///
     /// # Panics
     /// If the backlog is full, as for [`apply_then`](Self::apply_then).

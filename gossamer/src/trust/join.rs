@@ -58,6 +58,13 @@ impl<U> JoinHandle<U> {
 
     /// As [`join`](Self::join), but returns why there is no result.
     ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// let fiber = gossamer::spawn(|| -> u64 { panic!("out of tea") });
+    /// assert!(fiber.try_join().unwrap_err().to_string().contains("out of tea"));
+    /// # });
+    /// ```
+    ///
     /// # Errors
     /// If the fiber panicked, could not get a stack, or was cancelled.
     ///
@@ -99,6 +106,16 @@ impl<U> JoinHandle<U> {
     }
 
     /// Whether the fiber has ended.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// let fiber = gossamer::spawn(|| 7);
+    /// while !fiber.is_finished() {
+    ///     gossamer::yield_now();
+    /// }
+    /// assert_eq!(fiber.join(), 7);
+    /// # });
+    /// ```
     pub fn is_finished(&self) -> bool {
         self.0.is_finished()
     }

@@ -64,6 +64,14 @@ unsafe impl<T: NoRef> NoRef for Latch<T> {
 
 impl<T> Latch<T> {
     /// A latch over a value, to be entrusted.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::{Latch, entrust};
+    /// let account = entrust(Latch::new(100_u64));
+    /// assert_eq!(account.launch(|balance| *balance), 100);
+    /// # });
+    /// ```
     pub fn new(value: T) -> Self {
         Self(Arc::new(HeldCell::new(value)))
     }
@@ -109,6 +117,16 @@ impl<T: Send + 'static> Trust<Latch<T>> {
 
     /// As [`launch`](Self::launch), with arguments handed to the closure.
     ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::{Latch, entrust};
+    /// let (account, log) = (entrust(Latch::new(100_u64)), entrust(Vec::new()));
+    /// let write = |balance: &mut u64, log: gossamer::Trust<Vec<u64>>| log.apply_with(|log, now| log.push(now), *balance);
+    /// account.launch_with(write, log.clone()); // waits for the log, which an ordinary delegated closure must not
+    /// assert_eq!(log.apply(|log| log.len()), 1);
+    /// # });
+    /// ```
+    ///
     /// # Panics
     /// As [`launch`](Self::launch).
     #[track_caller]
@@ -123,6 +141,16 @@ impl<T: Send + 'static> Trust<Latch<T>> {
     /// As [`launch`](Self::launch), without waiting: `then` is called with the result in a fiber of this worker, so
     /// it may block. If the closure panics, the error is printed and `then` is dropped. On a thread that is no worker
     /// this waits.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::{Latch, entrust};
+    /// let account = entrust(Latch::new(100_u64));
+    /// let (sender, mut receiver) = gossamer::sync::mpsc::channel(1);
+    /// account.launch_then(|balance| *balance, move |now| sender.send(now).unwrap());
+    /// assert_eq!(receiver.recv(), Some(100));
+    /// # });
+    /// ```
     #[track_caller]
     pub fn launch_then<U: NoRef, F, R>(&self, closure: F, then: R)
     where
@@ -148,6 +176,15 @@ impl<T: Send + 'static> Trust<Latch<T>> {
     }
 
     /// As [`launch`](Self::launch), but returns why there is no result instead of panicking.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::{Latch, entrust};
+    /// let account = entrust(Latch::new(0_u64));
+    /// let error = account.try_launch(|balance| 100 / *balance).unwrap_err();
+    /// assert!(error.to_string().contains("divide by zero"));
+    /// # });
+    /// ```
     ///
     /// # Errors
     /// If the closure panicked, its fiber could not get a stack, or the runtime has ended.
@@ -185,6 +222,18 @@ impl<T: Send + 'static> Trust<Latch<T>> {
     }
 
     /// As [`launch`](Self::launch), without waiting; the result is had from the [`Pending`]. Dropping that does not stop the closure.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::{Latch, entrust};
+    /// let account = entrust(Latch::new(100_u64));
+    /// let balance = account.launch_async(|balance| {
+    ///     gossamer::sleep(std::time::Duration::from_millis(1)); // it may block
+    ///     *balance
+    /// });
+    /// assert_eq!(balance.wait(), 100);
+    /// # });
+    /// ```
     #[track_caller]
     pub fn launch_async<U: NoRef, F>(&self, closure: F) -> Pending<U>
     where

@@ -41,6 +41,15 @@ impl<U> Pending<U> {
 
     /// Waits for the result. A fiber lets others run meanwhile; a thread that is no worker sleeps.
     ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// let count = gossamer::Trustee::all()[1].entrust(1_u64);
+    /// let pending = count.apply_async(|count| *count);
+    /// // … something else meanwhile …
+    /// assert_eq!(pending.wait(), 1);
+    /// # });
+    /// ```
+    ///
     /// # Panics
     /// If the closure panicked or its runtime ended; and in a delegated closure or a callback, which cannot wait.
     #[track_caller]
@@ -61,6 +70,14 @@ impl<U> Pending<U> {
     }
 
     /// As [`wait`](Self::wait), but returns why there is no result.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// let count = gossamer::Trustee::all()[1].entrust(0_u64);
+    /// let error = count.apply_async(|count| 1 / *count).try_wait().unwrap_err();
+    /// assert!(error.to_string().contains("divide by zero"));
+    /// # });
+    /// ```
     ///
     /// # Errors
     /// If the closure panicked or its runtime ended.
@@ -104,6 +121,17 @@ impl<U> Pending<U> {
     }
 
     /// Whether waiting would return at once.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// let count = gossamer::Trustee::all()[1].entrust(1_u64);
+    /// let pending = count.apply_async(|count| *count);
+    /// while !pending.is_finished() {
+    ///     gossamer::yield_now(); // or some of the work at hand
+    /// }
+    /// assert_eq!(pending.wait(), 1);
+    /// # });
+    /// ```
     pub fn is_finished(&self) -> bool {
         self.receiver.is_finished()
     }

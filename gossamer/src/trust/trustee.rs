@@ -56,6 +56,14 @@ impl Trustee {
 
     /// The worker that runs the caller.
     ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::Trustee;
+    /// let other = Trustee::all()[1];
+    /// assert_eq!(gossamer::spawn_on(other, || Trustee::here().index()).join(), 1);
+    /// # });
+    /// ```
+    ///
     /// # Panics
     /// On a thread that is no worker.
     #[track_caller]
@@ -68,6 +76,14 @@ impl Trustee {
     }
 
     /// All workers of the caller's runtime, of all nodes, in order.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::Trustee;
+    /// let parts: Vec<_> = Trustee::all().iter().map(|trustee| trustee.entrust(0_u64)).collect();
+    /// assert_eq!(parts.len(), 2);
+    /// # });
+    /// ```
     ///
     /// # Panics
     /// On a thread that is no worker.
@@ -84,6 +100,14 @@ impl Trustee {
 
     /// The place of this worker in [`Trustee::all`].
     ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::Trustee;
+    /// let indices: Vec<_> = Trustee::all().iter().map(Trustee::index).collect();
+    /// assert_eq!(indices, [0, 1]);
+    /// # });
+    /// ```
+    ///
     /// # Panics
     /// On a thread that is no worker of its runtime, once the runtime has ended.
     pub fn index(&self) -> usize {
@@ -93,6 +117,14 @@ impl Trustee {
     }
 
     /// Gives a value to this trustee; the caller waits until it is there.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::Trustee;
+    /// let list = Trustee::all()[1].entrust(vec![1, 2]); // moves there
+    /// assert_eq!(list.apply(|list| list.len()), 2);
+    /// # });
+    /// ```
     ///
     /// # Panics
     /// Where the caller cannot wait, and if the runtime has ended.
@@ -144,6 +176,14 @@ impl Trustee {
 
     /// Starts a fiber on this worker, as [`spawn_on`](crate::spawn_on) does. Usable from any thread.
     ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::Trustee;
+    /// let fiber = Trustee::all()[1].spawn(|| Trustee::here().index());
+    /// assert_eq!(fiber.join(), 1);
+    /// # });
+    /// ```
+    ///
     /// # Panics
     /// If the runtime has ended.
     #[track_caller]
@@ -155,6 +195,14 @@ impl Trustee {
     }
 
     /// As [`spawn`](Self::spawn), with arguments handed to the closure.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::Trustee;
+    /// let fiber = Trustee::all()[1].spawn_with(|list: Vec<u64>| list.iter().sum::<u64>(), vec![1, 2, 3]);
+    /// assert_eq!(fiber.join(), 6);
+    /// # });
+    /// ```
     ///
     /// # Panics
     /// If the runtime has ended.

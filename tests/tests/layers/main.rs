@@ -4,6 +4,7 @@
 
 mod command;
 mod documents;
+mod examples;
 mod source;
 mod vocabulary;
 

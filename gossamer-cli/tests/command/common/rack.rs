@@ -20,7 +20,7 @@ pub struct Daemon {
 }
 
 /// A port that nobody has, from below those that the kernel gives out.
-fn port() -> u16 {
+pub fn port() -> u16 {
     static NEXT: AtomicU16 = AtomicU16::new(0);
     loop {
         let next = NEXT.fetch_add(1, Ordering::Relaxed);
