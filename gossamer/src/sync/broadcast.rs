@@ -29,6 +29,14 @@ pub struct Receiver<T>(tokio::sync::broadcast::Receiver<T>);
 
 /// A queue that keeps the latest `capacity` values (rounded up to a power of two), and its first receiver.
 ///
+/// ```
+/// use gossamer::sync::broadcast;
+/// let (news, mut one) = broadcast::channel(4);
+/// let mut other = news.subscribe();
+/// news.send("rain").unwrap();
+/// assert_eq!((one.recv(), other.recv()), (Ok("rain"), Ok("rain")));
+/// ```
+///
 /// # Panics
 /// Without room for one, or for more than half of `usize::MAX`.
 pub fn channel<T: Clone>(capacity: usize) -> (Sender<T>, Receiver<T>) {
@@ -38,6 +46,14 @@ pub fn channel<T: Clone>(capacity: usize) -> (Sender<T>, Receiver<T>) {
 
 impl<T> Sender<T> {
     /// Sends a value to all receivers; how many these are. Never waits.
+    ///
+    /// ```
+    /// use gossamer::sync::broadcast;
+    /// let (news, reader) = broadcast::channel(4);
+    /// assert_eq!(news.send("rain").ok(), Some(1));
+    /// drop(reader);
+    /// assert!(news.send("snow").is_err());
+    /// ```
     ///
     /// # Errors
     /// If there is no receiver: the value comes back.
@@ -60,6 +76,15 @@ impl<T> Sender<T> {
 impl<T: Clone> Receiver<T> {
     /// Waits for the next value.
     ///
+    /// ```
+    /// use gossamer::sync::broadcast;
+    /// use broadcast::error::RecvError;
+    /// let (news, mut reader) = broadcast::channel(2);
+    /// (1..=5).for_each(|number| drop(news.send(number)));
+    /// assert_eq!(reader.recv(), Err(RecvError::Lagged(3))); // 1, 2 and 3 are lost
+    /// assert_eq!(reader.recv(), Ok(4));
+    /// ```
+    ///
     /// # Errors
     /// If values were lost because this receiver was too slow (the next call goes on behind them), or all senders are gone.
     ///
@@ -76,6 +101,14 @@ impl<T: Clone> Receiver<T> {
     }
 
     /// The next value, if it is there.
+    ///
+    /// ```
+    /// use gossamer::sync::broadcast;
+    /// let (news, mut reader) = broadcast::channel(2);
+    /// assert!(reader.try_recv().is_err());
+    /// news.send(1).unwrap();
+    /// assert_eq!(reader.try_recv(), Ok(1));
+    /// ```
     ///
     /// # Errors
     /// If none is, values were lost, or all senders are gone.

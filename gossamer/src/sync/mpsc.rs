@@ -38,6 +38,13 @@ pub struct UnboundedReceiver<T>(tokio::sync::mpsc::UnboundedReceiver<T>);
 
 /// A queue of at most `capacity` values.
 ///
+/// ```
+/// use gossamer::sync::mpsc;
+/// let (sender, mut receiver) = mpsc::channel(2);
+/// sender.send(1).unwrap();
+/// assert_eq!(receiver.recv(), Some(1));
+/// ```
+///
 /// # Panics
 /// Without room for one.
 pub fn channel<T>(capacity: usize) -> (Sender<T>, Receiver<T>) {
@@ -46,6 +53,14 @@ pub fn channel<T>(capacity: usize) -> (Sender<T>, Receiver<T>) {
 }
 
 /// A queue without a bound.
+///
+/// ```
+/// use gossamer::sync::mpsc;
+/// let (sender, receiver) = mpsc::unbounded_channel();
+/// (0..1000).for_each(|number| sender.send(number).unwrap()); // never waits
+/// drop(sender);
+/// assert_eq!(receiver.sum::<u64>(), 499_500);
+/// ```
 pub fn unbounded_channel<T>() -> (UnboundedSender<T>, UnboundedReceiver<T>) {
     let (sender, receiver) = tokio::sync::mpsc::unbounded_channel();
     (UnboundedSender(sender), UnboundedReceiver(receiver))
@@ -53,6 +68,14 @@ pub fn unbounded_channel<T>() -> (UnboundedSender<T>, UnboundedReceiver<T>) {
 
 impl<T> Sender<T> {
     /// Sends a value, once there is room.
+    ///
+    /// ```
+    /// use gossamer::sync::mpsc;
+    /// let (sender, receiver) = mpsc::channel(1);
+    /// sender.send(1).unwrap();
+    /// drop(receiver);
+    /// assert_eq!(sender.send(2).unwrap_err().0, 2); // nobody will have it
+    /// ```
     ///
     /// # Errors
     /// If the receiver is gone: the value comes back.
@@ -65,11 +88,27 @@ impl<T> Sender<T> {
     }
 
     /// As [`send`](Self::send), to be awaited. Dropped before it is ready, the value is dropped and was not sent.
+    ///
+    /// ```
+    /// use gossamer::sync::mpsc;
+    /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+    /// let (sender, mut receiver) = mpsc::channel(1);
+    /// sender.send_async(1).await.unwrap();
+    /// assert_eq!(receiver.recv_async().await, Some(1));
+    /// # });
+    /// ```
     pub fn send_async(&self, value: T) -> impl Future<Output = Result<(), SendError<T>>> {
         awaited(self.0.send(value), "send")
     }
 
     /// Sends a value if there is room at once.
+    ///
+    /// ```
+    /// use gossamer::sync::mpsc;
+    /// let (sender, _receiver) = mpsc::channel(1);
+    /// assert!(sender.try_send(1).is_ok());
+    /// assert!(sender.try_send(2).is_err()); // full
+    /// ```
     ///
     /// # Errors
     /// If there is none, or the receiver is gone: the value comes back.
@@ -83,11 +122,25 @@ impl<T> Sender<T> {
     }
 
     /// Whether the receiver is gone.
+    ///
+    /// ```
+    /// use gossamer::sync::mpsc;
+    /// let (sender, receiver) = mpsc::channel::<u64>(1);
+    /// drop(receiver);
+    /// assert!(sender.is_closed());
+    /// ```
     pub fn is_closed(&self) -> bool {
         self.0.is_closed()
     }
 
     /// For how many values there is room now.
+    ///
+    /// ```
+    /// use gossamer::sync::mpsc;
+    /// let (sender, _receiver) = mpsc::channel(3);
+    /// sender.send(1).unwrap();
+    /// assert_eq!(sender.capacity(), 2);
+    /// ```
     pub fn capacity(&self) -> usize {
         self.0.capacity()
     }
@@ -139,6 +192,14 @@ macro_rules! ends {
         impl<T> $receiver<T> {
             /// Waits for the next value; none if all senders are gone and all they sent has come.
             ///
+            /// ```
+            /// use gossamer::sync::mpsc;
+            /// let (sender, mut receiver) = mpsc::unbounded_channel();
+            /// sender.send(1).unwrap();
+            /// drop(sender);
+            /// assert_eq!((receiver.recv(), receiver.recv()), (Some(1), None));
+            /// ```
+            ///
             /// # Panics
             /// In a delegated closure or a callback.
             #[track_caller]
@@ -153,6 +214,14 @@ macro_rules! ends {
 
             /// The next value, if it is there.
             ///
+            /// ```
+            /// use gossamer::sync::mpsc;
+            /// let (sender, mut receiver) = mpsc::unbounded_channel();
+            /// assert!(receiver.try_recv().is_err()); // nothing yet
+            /// sender.send(1).unwrap();
+            /// assert_eq!(receiver.try_recv(), Ok(1));
+            /// ```
+            ///
             /// # Errors
             /// If none is, or all senders are gone as well.
             pub fn try_recv(&mut self) -> Result<T, TryRecvError> {
@@ -160,11 +229,27 @@ macro_rules! ends {
             }
 
             /// From now on nothing can be sent. What has been sent still comes.
+            ///
+            /// ```
+            /// use gossamer::sync::mpsc;
+            /// let (sender, mut receiver) = mpsc::unbounded_channel();
+            /// sender.send(1).unwrap();
+            /// receiver.close();
+            /// assert!(sender.send(2).is_err());
+            /// assert_eq!(receiver.recv(), Some(1));
+            /// ```
             pub fn close(&mut self) {
                 self.0.close();
             }
 
             /// How many values wait.
+            ///
+            /// ```
+            /// use gossamer::sync::mpsc;
+            /// let (sender, receiver) = mpsc::unbounded_channel();
+            /// sender.send(1).unwrap();
+            /// assert_eq!(receiver.len(), 1);
+            /// ```
             pub fn len(&self) -> usize {
                 self.0.len()
             }

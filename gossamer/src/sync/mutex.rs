@@ -36,6 +36,13 @@ impl<T> Mutex<T> {
 
     /// Waits until nobody holds the value, and holds it until the guard is dropped.
     ///
+    /// ```
+    /// use gossamer::sync::Mutex;
+    /// let count = Mutex::new(0);
+    /// *count.lock() += 1;
+    /// assert_eq!(*count.lock(), 1);
+    /// ```
+    ///
     /// # Panics
     /// In a delegated closure or a callback. One who holds the value already and calls this waits for ever.
     #[track_caller]
@@ -44,11 +51,26 @@ impl<T> Mutex<T> {
     }
 
     /// As [`lock`](Self::lock), to be awaited. Dropped, it loses its place in the queue and nothing else.
+    ///
+    /// ```
+    /// use gossamer::sync::Mutex;
+    /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+    /// let count = Mutex::new(0);
+    /// *count.lock_async().await += 1;
+    /// # });
+    /// ```
     pub fn lock_async(&self) -> impl Future<Output = MutexGuard<'_, T>> {
         awaited(self.0.lock(), "lock")
     }
 
     /// Holds the value if nobody does.
+    ///
+    /// ```
+    /// use gossamer::sync::Mutex;
+    /// let count = Mutex::new(0);
+    /// let _held = count.lock();
+    /// assert!(count.try_lock().is_err());
+    /// ```
     ///
     /// # Errors
     /// If somebody does.
@@ -57,6 +79,12 @@ impl<T> Mutex<T> {
     }
 
     /// The value, if this is the last clone.
+    ///
+    /// ```
+    /// use gossamer::sync::Mutex;
+    /// let count = Mutex::new(7);
+    /// assert_eq!(count.into_inner(), Some(7));
+    /// ```
     pub fn into_inner(self) -> Option<T> {
         Arc::into_inner(self.0).map(tokio::sync::Mutex::into_inner)
     }

@@ -25,11 +25,29 @@ impl Notify {
     }
 
     /// Wakes the one who has waited longest. If nobody waits, one wake-up is kept for the next who does.
+    ///
+    /// ```
+    /// use gossamer::sync::Notify;
+    /// let ready = Notify::new();
+    /// ready.notify_one(); // kept for the next
+    /// ready.notified();
+    /// ```
     pub fn notify_one(&self) {
         self.0.notify_one();
     }
 
     /// Wakes all who wait now. Nothing is kept.
+    ///
+    /// ```
+    /// use gossamer::sync::Notify;
+    /// # gossamer::run(gossamer::Config::default().threads(1), || {
+    /// let ready = Notify::new();
+    /// let (one, other) = (ready.notified_async(), ready.notified_async());
+    /// ready.notify_waiters(); // both wait since they were made
+    /// gossamer::block_on(one);
+    /// gossamer::block_on(other);
+    /// # });
+    /// ```
     pub fn notify_waiters(&self) {
         self.0.notify_waiters();
     }

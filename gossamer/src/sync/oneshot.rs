@@ -25,6 +25,13 @@ pub struct Sender<T>(tokio::sync::oneshot::Sender<T>);
 pub struct Receiver<T>(tokio::sync::oneshot::Receiver<T>);
 
 /// Both ends.
+///
+/// ```
+/// use gossamer::sync::oneshot;
+/// let (answer, question) = oneshot::channel();
+/// answer.send(42).unwrap();
+/// assert_eq!(question.recv(), Ok(42));
+/// ```
 pub fn channel<T>() -> (Sender<T>, Receiver<T>) {
     let (sender, receiver) = tokio::sync::oneshot::channel();
     (Sender(sender), Receiver(receiver))
@@ -40,6 +47,13 @@ impl<T> Sender<T> {
     }
 
     /// Whether the receiver is gone.
+    ///
+    /// ```
+    /// use gossamer::sync::oneshot;
+    /// let (answer, question) = oneshot::channel::<u64>();
+    /// drop(question);
+    /// assert!(answer.is_closed()); // no need to compute it
+    /// ```
     pub fn is_closed(&self) -> bool {
         self.0.is_closed()
     }
@@ -47,6 +61,13 @@ impl<T> Sender<T> {
 
 impl<T> Receiver<T> {
     /// Waits for the value.
+    ///
+    /// ```
+    /// use gossamer::sync::oneshot;
+    /// let (answer, question) = oneshot::channel::<u64>();
+    /// drop(answer);
+    /// assert!(question.recv().is_err());
+    /// ```
     ///
     /// # Errors
     /// If the sender is gone without giving one.
@@ -59,6 +80,14 @@ impl<T> Receiver<T> {
     }
 
     /// The value, if it is there.
+    ///
+    /// ```
+    /// use gossamer::sync::oneshot;
+    /// let (answer, mut question) = oneshot::channel();
+    /// assert!(question.try_recv().is_err());
+    /// answer.send(1).unwrap();
+    /// assert_eq!(question.try_recv(), Ok(1));
+    /// ```
     ///
     /// # Errors
     /// If it is not, or the sender is gone.

@@ -30,6 +30,13 @@ impl<T> RwLock<T> {
 
     /// Waits until nobody writes, nor waits to.
     ///
+    /// ```
+    /// use gossamer::sync::RwLock;
+    /// let name = RwLock::new("old");
+    /// let (one, another) = (name.read(), name.read()); // both at once
+    /// assert_eq!(*one, *another);
+    /// ```
+    ///
     /// # Panics
     /// In a delegated closure or a callback. One who reads already and calls this waits for ever if a writer waits in between.
     #[track_caller]
@@ -44,6 +51,13 @@ impl<T> RwLock<T> {
 
     /// Reads if nobody writes, nor waits to.
     ///
+    /// ```
+    /// use gossamer::sync::RwLock;
+    /// let name = RwLock::new("old");
+    /// let _writer = name.write();
+    /// assert!(name.try_read().is_err());
+    /// ```
+    ///
     /// # Errors
     /// If somebody does.
     pub fn try_read(&self) -> Result<RwLockReadGuard<'_, T>, TryLockError> {
@@ -51,6 +65,13 @@ impl<T> RwLock<T> {
     }
 
     /// Waits until nobody reads or writes.
+    ///
+    /// ```
+    /// use gossamer::sync::RwLock;
+    /// let name = RwLock::new("old");
+    /// *name.write() = "new";
+    /// assert_eq!(*name.read(), "new");
+    /// ```
     ///
     /// # Panics
     /// In a delegated closure or a callback. One who reads or writes already and calls this waits for ever.
@@ -60,11 +81,27 @@ impl<T> RwLock<T> {
     }
 
     /// As [`write`](Self::write), to be awaited. Dropped, it loses its place in the queue and nothing else.
+    ///
+    /// ```
+    /// use gossamer::sync::RwLock;
+    /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+    /// let name = RwLock::new("old");
+    /// *name.write_async().await = "new";
+    /// assert_eq!(*name.read_async().await, "new");
+    /// # });
+    /// ```
     pub fn write_async(&self) -> impl Future<Output = RwLockWriteGuard<'_, T>> {
         awaited(self.0.write(), "write")
     }
 
     /// Writes if nobody reads or writes.
+    ///
+    /// ```
+    /// use gossamer::sync::RwLock;
+    /// let name = RwLock::new("old");
+    /// let _reader = name.read();
+    /// assert!(name.try_write().is_err());
+    /// ```
     ///
     /// # Errors
     /// If somebody does.

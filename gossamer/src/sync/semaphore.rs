@@ -38,6 +38,14 @@ impl Semaphore {
 
     /// Waits for a permit.
     ///
+    /// ```
+    /// use gossamer::sync::Semaphore;
+    /// let slots = Semaphore::new(1);
+    /// let slot = slots.acquire().unwrap();
+    /// assert_eq!(slots.available_permits(), 0);
+    /// drop(slot); // the next one gets it
+    /// ```
+    ///
     /// # Errors
     /// If the semaphore is [closed](Self::close).
     ///
@@ -48,6 +56,14 @@ impl Semaphore {
     }
 
     /// Waits for `permits` at once. Those who come later get none before.
+    ///
+    /// ```
+    /// use gossamer::sync::Semaphore;
+    /// let slots = Semaphore::new(4);
+    /// let three = slots.acquire_many(3).unwrap();
+    /// assert_eq!(slots.available_permits(), 1);
+    /// # drop(three);
+    /// ```
     ///
     /// # Errors
     /// If the semaphore is [closed](Self::close).
@@ -60,12 +76,27 @@ impl Semaphore {
     }
 
     /// As [`acquire`](Self::acquire), to be awaited. Dropped, it loses its place in the queue and nothing else.
+    ///
+    /// ```
+    /// use gossamer::sync::Semaphore;
+    /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+    /// let slots = Semaphore::new(1);
+    /// let _slot = slots.acquire_async().await.unwrap();
+    /// # });
+    /// ```
     pub fn acquire_async(&self) -> impl Future<Output = Result<Permit, AcquireError>> + Send + use<> {
         let permit = awaited(Arc::clone(&self.0).acquire_owned(), "acquire");
         async { permit.await.map(Permit) }
     }
 
     /// A permit, if there is one and nobody waits for it.
+    ///
+    /// ```
+    /// use gossamer::sync::Semaphore;
+    /// let slots = Semaphore::new(1);
+    /// let _slot = slots.try_acquire().unwrap();
+    /// assert!(slots.try_acquire().is_err());
+    /// ```
     ///
     /// # Errors
     /// If there is none, or the semaphore is closed.
@@ -80,6 +111,13 @@ impl Semaphore {
 
     /// Adds permits.
     ///
+    /// ```
+    /// use gossamer::sync::Semaphore;
+    /// let slots = Semaphore::new(0);
+    /// slots.add_permits(2);
+    /// assert_eq!(slots.available_permits(), 2);
+    /// ```
+    ///
     /// # Panics
     /// If there would be more than `usize::MAX >> 3`.
     pub fn add_permits(&self, permits: usize) {
@@ -87,6 +125,13 @@ impl Semaphore {
     }
 
     /// From now on nobody gets a permit, and who waits for one gets the error.
+    ///
+    /// ```
+    /// use gossamer::sync::Semaphore;
+    /// let slots = Semaphore::new(1);
+    /// slots.close();
+    /// assert!(slots.acquire().is_err());
+    /// ```
     pub fn close(&self) {
         self.0.close();
     }
@@ -94,6 +139,13 @@ impl Semaphore {
 
 impl Permit {
     /// Takes the permits away from the semaphore: they are not given back.
+    ///
+    /// ```
+    /// use gossamer::sync::Semaphore;
+    /// let slots = Semaphore::new(2);
+    /// slots.acquire().unwrap().forget();
+    /// assert_eq!(slots.available_permits(), 1); // for good
+    /// ```
     pub fn forget(self) {
         self.0.forget();
     }

@@ -31,6 +31,13 @@ pub struct Sender<T>(tokio::sync::watch::Sender<T>);
 pub struct Receiver<T>(tokio::sync::watch::Receiver<T>);
 
 /// A value that is watched, and its first receiver.
+///
+/// ```
+/// use gossamer::sync::watch;
+/// let (level, seen) = watch::channel(1);
+/// level.send(2).unwrap();
+/// assert_eq!(seen.get(), 2);
+/// ```
 pub fn channel<T>(value: T) -> (Sender<T>, Receiver<T>) {
     let (sender, receiver) = tokio::sync::watch::channel(value);
     (Sender(sender), Receiver(receiver))
@@ -39,6 +46,14 @@ pub fn channel<T>(value: T) -> (Sender<T>, Receiver<T>) {
 impl<T> Sender<T> {
     /// Replaces the value, and wakes who waits for that.
     ///
+    /// ```
+    /// use gossamer::sync::watch;
+    /// let (level, mut seen) = watch::channel(1);
+    /// level.send(2).unwrap();
+    /// seen.changed().unwrap();
+    /// assert_eq!(seen.get(), 2);
+    /// ```
+    ///
     /// # Errors
     /// If there is no receiver: the value comes back.
     pub fn send(&self, value: T) -> Result<(), SendError<T>> {
@@ -46,6 +61,13 @@ impl<T> Sender<T> {
     }
 
     /// Changes the value in its place, whether or not there is a receiver. `change` must not suspend its fiber.
+    ///
+    /// ```
+    /// use gossamer::sync::watch;
+    /// let (list, seen) = watch::channel(vec![1]);
+    /// list.send_modify(|list| list.push(2));
+    /// assert_eq!(seen.with(Vec::len), 2);
+    /// ```
     pub fn send_modify(&self, change: impl FnOnce(&mut T)) {
         without_suspending(|| self.0.send_modify(change));
     }
@@ -56,6 +78,14 @@ impl<T> Sender<T> {
     }
 
     /// A further receiver, which has seen the value as it is.
+    ///
+    /// ```
+    /// use gossamer::sync::watch;
+    /// let (level, seen) = watch::channel(1);
+    /// drop(seen);
+    /// assert!(level.is_closed());
+    /// assert_eq!(level.subscribe().get(), 1);
+    /// ```
     pub fn subscribe(&self) -> Receiver<T> {
         Receiver(self.0.subscribe())
     }
@@ -68,6 +98,15 @@ impl<T> Sender<T> {
 
 impl<T> Receiver<T> {
     /// Waits until there is a value that this receiver has not seen, which counts as seen then.
+    ///
+    /// ```
+    /// use gossamer::sync::watch;
+    /// let (level, mut seen) = watch::channel(1);
+    /// level.send(2).unwrap();
+    /// assert!(seen.changed().is_ok());
+    /// drop(level);
+    /// assert!(seen.changed().is_err()); // nothing new will come
+    /// ```
     ///
     /// # Errors
     /// If the sender is gone, and the latest value was seen.
@@ -86,6 +125,13 @@ impl<T> Receiver<T> {
 
     /// Waits until the value is as `is_it` says; at once if it is. `is_it` must not suspend its fiber.
     ///
+    /// ```
+    /// use gossamer::sync::watch;
+    /// let (level, mut seen) = watch::channel(1);
+    /// level.send(7).unwrap();
+    /// seen.wait_for(|level| *level > 5).unwrap();
+    /// ```
+    ///
     /// # Errors
     /// If the sender is gone, and the value is not as it should be.
     ///
@@ -97,6 +143,14 @@ impl<T> Receiver<T> {
     }
 
     /// Whether there is a value that this receiver has not seen.
+    ///
+    /// ```
+    /// use gossamer::sync::watch;
+    /// let (level, seen) = watch::channel(1);
+    /// assert_eq!(seen.has_changed().ok(), Some(false));
+    /// level.send(2).unwrap();
+    /// assert_eq!(seen.has_changed().ok(), Some(true));
+    /// ```
     ///
     /// # Errors
     /// If the sender is gone.

@@ -32,6 +32,13 @@ use std::time::{Duration, Instant};
 ///
 /// A closure that loops for ever, or always panics, may be spawned too: its handle is a `JoinHandle<!>`.
 ///
+/// ```
+/// # gossamer::run(gossamer::Config::default().threads(2), || {
+/// let fibers: Vec<_> = (0..4).map(|_| gossamer::spawn(|| 7)).collect();
+/// assert_eq!(fibers.into_iter().map(|fiber| fiber.join()).sum::<i32>(), 28);
+/// # });
+/// ```
+///
 /// # Errors that nobody takes
 /// If the handle is dropped, the fiber goes on. Should it panic, or not start, that is printed on standard error, with the line that
 /// called `spawn`. It changes neither the other fibers nor the exit status: as a thread of `std` or a task of tokio, a fiber
@@ -69,6 +76,13 @@ where
 }
 
 /// As [`spawn`], with arguments handed to the closure.
+///
+/// ```
+/// # gossamer::run(gossamer::Config::default().threads(2), || {
+/// let fiber = gossamer::spawn_with(|list: Vec<u64>| list.len(), vec![1, 2]);
+/// assert_eq!(fiber.join(), 2);
+/// # });
+/// ```
 ///
 /// # Panics
 /// On a thread that is no worker.
@@ -306,6 +320,14 @@ fn arrive_here(job: SendJob) {
 
 /// Lets the other fibers of this worker, and its trustee, run. On a thread that is no worker it offers the
 /// processor to other threads.
+///
+/// ```
+/// # gossamer::run(gossamer::Config::default().threads(2), || {
+/// for _ in 0..1000 {
+///     gossamer::yield_now(); // in a long computation, every millisecond or so
+/// }
+/// # });
+/// ```
 ///
 /// # Panics
 /// In a delegated closure or a callback, which cannot wait.

@@ -69,6 +69,11 @@ impl Default for Config {
 
 impl Config {
     /// The number of workers.
+    ///
+    /// ```
+    /// let config = gossamer::Config::default().threads(2);
+    /// assert_eq!(gossamer::run(config, || gossamer::Trustee::all().len()), 2);
+    /// ```
     pub fn threads(mut self, threads: usize) -> Self {
         self.threads = Some(threads);
         self
@@ -77,6 +82,10 @@ impl Config {
     /// Bytes of stack of each spawned fiber (the first one has 8 MiB), rounded up to whole pages of 4 KiB, at least
     /// 16 KiB. A guard page comes on top.
     /// Only the pages a fiber touches take memory.
+    ///
+    /// ```
+    /// let config = gossamer::Config::default().stack_size(64 * 1024);
+    /// ```
     pub fn stack_size(mut self, bytes: usize) -> Self {
         self.stack = bytes;
         self
@@ -93,6 +102,10 @@ impl Config {
     }
 
     /// What joins nodes: shared memory, RDMA or TCP. What node 0 says holds for all.
+    ///
+    /// ```
+    /// let config = gossamer::Config::default().fabric(gossamer::FabricChoice::Tcp);
+    /// ```
     pub fn fabric(mut self, fabric: FabricChoice) -> Self {
         self.fabric = fabric;
         self
@@ -103,6 +116,10 @@ impl Config {
     ///
     /// Nodes of one machine share memory as before: only processes of the same user get at it, and those can read and change a node's
     /// own memory anyway.
+    ///
+    /// ```
+    /// let config = gossamer::Config::default().protection(gossamer::Protection::Encrypted);
+    /// ```
     pub fn protection(mut self, protection: Protection) -> Self {
         self.protection = protection;
         self
@@ -134,6 +151,10 @@ impl Config {
     /// Where a node serves what it [counts](mod@crate::metrics) over HTTP, at `/metrics`: node `n` of a rack at this port and `n`. A port
     /// alone, in the environment, is one of 127.0.0.1. Whoever can reach the address can read it. After `unix:`, in the environment, stands
     /// a folder in which node `n` makes the socket `n`, for its user alone.
+    ///
+    /// ```
+    /// let config = gossamer::Config::default().metrics("127.0.0.1:9400".parse().unwrap());
+    /// ```
     pub fn metrics(mut self, address: SocketAddr) -> Self {
         self.metrics = Some(MetricsAddress::Tcp(address));
         self
@@ -142,6 +163,10 @@ impl Config {
     /// The file into which a [trace](https://ui.perfetto.dev) is written when the runtime ends: what the workers of all nodes did last, one
     /// by one, on one clock. Node 0 writes it, over what was there. `docs/profiling.md` says what is in it, and what it costs: a mebibyte of each
     /// worker, and few percent of its time.
+    ///
+    /// ```
+    /// let config = gossamer::Config::default().trace("trace.json");
+    /// ```
     pub fn trace(mut self, file: impl Into<PathBuf>) -> Self {
         self.trace = Some(file.into());
         self
@@ -161,6 +186,10 @@ impl Config {
 
     /// After what time it is told, on standard error and once for each place in the program, that a fiber, a delegated closure or a
     /// callback keeps its worker: others of that worker wait meanwhile. Zero: never.
+    ///
+    /// ```
+    /// let config = gossamer::Config::default().blocked_after(std::time::Duration::from_millis(10));
+    /// ```
     pub fn blocked_after(mut self, limit: Duration) -> Self {
         self.blocked = limit;
         self
