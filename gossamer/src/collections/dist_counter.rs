@@ -47,6 +47,16 @@ impl DistCounter {
     /// Adds to the share of the caller's worker, wrapping. In a fiber that is no request; in a delegated closure or a callback it is one, for
     /// which nobody waits: it counts some time later ([`rack::wait_all`](crate::rack::wait_all) waits for it).
     ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::collections::DistCounter;
+    /// let served = DistCounter::new();
+    /// served.add(2);
+    /// served.add(3);
+    /// assert_eq!(served.sum(), 5);
+    /// # });
+    /// ```
+    ///
     /// # Panics
     /// On a thread that is no worker.
     #[track_caller]
@@ -65,6 +75,16 @@ impl DistCounter {
 
     /// The sum of all shares, wrapping. One request for each worker.
     ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::collections::DistCounter;
+    /// let served = DistCounter::new();
+    /// let fibers = [2, 3].map(|count| gossamer::spawn_with(|(served, count): (DistCounter, u64)| served.add(count), (served.clone(), count)));
+    /// fibers.into_iter().for_each(|fiber| fiber.join());
+    /// assert_eq!(served.sum(), 5);
+    /// # });
+    /// ```
+    ///
     /// # Panics
     /// Where the caller cannot wait.
     #[track_caller]
@@ -74,6 +94,15 @@ impl DistCounter {
     }
 
     /// As [`sum`](Self::sum), and each share is zero from then on: nothing that is added meanwhile is counted twice, or lost.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::collections::DistCounter;
+    /// let served = DistCounter::new();
+    /// served.add(5);
+    /// assert_eq!((served.take(), served.sum()), (5, 0));
+    /// # });
+    /// ```
     ///
     /// # Panics
     /// As [`sum`](Self::sum).

@@ -75,6 +75,15 @@ impl<T: NoRef> DistQueue<T> {
 
     /// Adds an item, to the caller's own part. No request; one, if the caller's worker has no part, being of another runtime.
     ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::collections::DistQueue;
+    /// let queue = DistQueue::new();
+    /// queue.push(1_u64);
+    /// assert_eq!(queue.len(), 1);
+    /// # });
+    /// ```
+    ///
     /// # Panics
     /// In a delegated closure or a callback; on a thread that is no worker.
     #[track_caller]
@@ -83,6 +92,15 @@ impl<T: NoRef> DistQueue<T> {
     }
 
     /// As [`push`](Self::push), of several.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::collections::DistQueue;
+    /// let queue = DistQueue::new();
+    /// queue.extend(0..10_u64);
+    /// assert_eq!(queue.len(), 10);
+    /// # });
+    /// ```
     ///
     /// # Panics
     /// As [`push`](Self::push).
@@ -108,6 +126,16 @@ impl<T: NoRef> DistQueue<T> {
     }
 
     /// Whether there are none. One request for each worker.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::collections::DistQueue;
+    /// let queue = DistQueue::new();
+    /// assert!(queue.is_empty());
+    /// queue.push(1_u64);
+    /// assert!(!queue.is_empty());
+    /// # });
+    /// ```
     ///
     /// # Panics
     /// Where the caller cannot wait.

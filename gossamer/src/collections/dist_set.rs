@@ -38,6 +38,15 @@ impl<K: Hash + Eq + 'static> DistSet<K> {
 
     /// An empty set on these workers. One request for each.
     ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::collections::DistSet;
+    /// let other = gossamer::Trustee::all()[1];
+    /// let seen = DistSet::<u64>::on(&[other]);
+    /// assert_eq!(seen.trustees(), [other]);
+    /// # });
+    /// ```
+    ///
     /// # Panics
     /// As [`DistMap::on`].
     #[track_caller]
@@ -46,6 +55,16 @@ impl<K: Hash + Eq + 'static> DistSet<K> {
     }
 
     /// The worker that has a key, or would have it.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::collections::DistSet;
+    /// let seen = DistSet::new();
+    /// seen.insert(7_u64);
+    /// let owner = seen.trustee_of(&7); // work with it is done best there
+    /// assert!(seen.trustees().contains(&owner));
+    /// # });
+    /// ```
     pub fn trustee_of(&self, key: &K) -> Trustee {
         self.keys.trustee_of(key)
     }
@@ -60,6 +79,15 @@ impl<K: Hash + Eq + 'static> Default for DistSet<K> {
 
 impl<K: Hash + Eq + NoRef> DistSet<K> {
     /// Puts a key in; whether it is new. One request.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::collections::DistSet;
+    /// let seen = DistSet::new();
+    /// assert!(seen.insert(7_u64));
+    /// assert!(!seen.insert(7));
+    /// # });
+    /// ```
     #[track_caller]
     pub fn insert(&self, key: K) -> bool {
         self.keys.insert(key, ()).is_none()
@@ -67,18 +95,45 @@ impl<K: Hash + Eq + NoRef> DistSet<K> {
 
     /// As [`insert`](Self::insert), without waiting: `then` is called with whether the key is new, on this worker, as by
     /// [`Trust::apply_then`](crate::Trust::apply_then).
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::collections::DistSet;
+    /// let seen = DistSet::new();
+    /// seen.insert_then(7_u64, |is_new| assert!(is_new));
+    /// assert!(seen.contains(7)); // served behind it
+    /// # });
+    /// ```
     #[track_caller]
     pub fn insert_then(&self, key: K, then: impl FnOnce(bool) + 'static) {
         self.keys.insert_then(key, (), |before| then(before.is_none()));
     }
 
     /// Whether a key is there. One request.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::collections::DistSet;
+    /// let seen = DistSet::new();
+    /// assert!(!seen.contains(7_u64));
+    /// # });
+    /// ```
     #[track_caller]
     pub fn contains(&self, key: K) -> bool {
         self.keys.contains_key(key)
     }
 
     /// Takes a key out; whether it was there. One request.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::collections::DistSet;
+    /// let seen = DistSet::new();
+    /// seen.insert(7_u64);
+    /// assert!(seen.remove(7));
+    /// assert!(!seen.remove(7));
+    /// # });
+    /// ```
     #[track_caller]
     pub fn remove(&self, key: K) -> bool {
         self.keys.remove(key).is_some()
@@ -102,6 +157,16 @@ impl<K: Hash + Eq + NoRef> DistSet<K> {
     }
 
     /// Copies of all keys, some thousands at a time, in no order: the keys of [`DistMap::chunks`].
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::collections::DistSet;
+    /// let seen = DistSet::new();
+    /// (0..5_u64).for_each(|key| assert!(seen.insert(key)));
+    /// let sum: u64 = seen.chunks().flatten().sum();
+    /// assert_eq!(sum, 10);
+    /// # });
+    /// ```
     #[track_caller]
     pub fn chunks(&self) -> impl Iterator<Item = Vec<K>>
     where
@@ -111,6 +176,16 @@ impl<K: Hash + Eq + NoRef> DistSet<K> {
     }
 
     /// As [`chunks`](Self::chunks), but takes the keys out of the set: those of [`DistMap::drain`].
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::collections::DistSet;
+    /// let seen = DistSet::new();
+    /// (0..5_u64).for_each(|key| assert!(seen.insert(key)));
+    /// assert_eq!(seen.drain().flatten().count(), 5);
+    /// assert!(seen.is_empty());
+    /// # });
+    /// ```
     #[track_caller]
     pub fn drain(&self) -> impl Iterator<Item = Vec<K>> {
         keys_of(self.keys.drain())
@@ -123,6 +198,15 @@ fn keys_of<K: NoRef>(chunks: Chunks<K, ()>) -> impl Iterator<Item = Vec<K>> {
 
 impl<K: 'static> DistSet<K> {
     /// How many keys there are. One request for each worker.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::collections::DistSet;
+    /// let seen = DistSet::new();
+    /// seen.insert(7_u64);
+    /// assert_eq!(seen.len(), 1);
+    /// # });
+    /// ```
     ///
     /// # Panics
     /// As [`DistMap::len`].
@@ -142,6 +226,16 @@ impl<K: 'static> DistSet<K> {
 
     /// Removes all keys. One request for each worker.
     ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::collections::DistSet;
+    /// let seen = DistSet::new();
+    /// seen.insert(7_u64);
+    /// seen.clear();
+    /// assert!(seen.is_empty());
+    /// # });
+    /// ```
+    ///
     /// # Panics
     /// As [`DistMap::len`].
     #[track_caller]
@@ -156,6 +250,16 @@ impl<K: 'static> DistSet<K> {
 
     /// The set as the map that it is: of keys without values, whose closures ([`DistMap::retain`], [`DistMap::map_all`] and others) are applied
     /// to them.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::collections::DistSet;
+    /// let seen = DistSet::new();
+    /// (0..5_u64).for_each(|key| assert!(seen.insert(key)));
+    /// seen.as_map().retain(|key, ()| key % 2 == 0);
+    /// assert_eq!(seen.len(), 3);
+    /// # });
+    /// ```
     pub fn as_map(&self) -> &DistMap<K, ()> {
         &self.keys
     }

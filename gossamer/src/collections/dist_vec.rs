@@ -64,6 +64,14 @@ impl<T> Clone for DistVec<T> {
 
 impl<T: 'static> DistVec<T> {
     /// How many elements there are.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::collections::{DistVec, Layout};
+    /// let squares = DistVec::from_fn(Layout::cyclic(5), |index| (index * index) as u64);
+    /// assert_eq!(squares.len(), 5);
+    /// # });
+    /// ```
     pub fn len(&self) -> usize {
         self.spread.len()
     }
@@ -74,11 +82,27 @@ impl<T: 'static> DistVec<T> {
     }
 
     /// The workers that have the elements, in the order of its layout. One may be there twice.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::collections::{DistVec, Layout};
+    /// let squares = DistVec::from_fn(Layout::cyclic(5), |index| (index * index) as u64);
+    /// assert_eq!(squares.trustees(), gossamer::Trustee::all());
+    /// # });
+    /// ```
     pub fn trustees(&self) -> Vec<Trustee> {
         self.parts.iter().map(Trust::trustee).collect()
     }
 
     /// The worker that has an element.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::collections::{DistVec, Layout};
+    /// let squares = DistVec::from_fn(Layout::cyclic(5), |index| (index * index) as u64);
+    /// assert_ne!(squares.trustee_of(0), squares.trustee_of(1)); // in turn: the layout is cyclic
+    /// # });
+    /// ```
     ///
     /// # Panics
     /// If there is no such element.
@@ -99,6 +123,15 @@ impl<T: 'static> DistVec<T> {
 
     /// Applies a closure to an element and returns its result. One request.
     ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::collections::{DistVec, Layout};
+    /// let squares = DistVec::from_fn(Layout::cyclic(5), |index| (index * index) as u64);
+    /// let before = squares.update(3, |square| std::mem::replace(square, 0));
+    /// assert_eq!((before, squares.get(3)), (9, 0));
+    /// # });
+    /// ```
+    ///
     /// # Panics
     /// If there is no such element, or the closure panics ([Panics](Self#panics)).
     #[inline]
@@ -113,6 +146,15 @@ impl<T: 'static> DistVec<T> {
 
     /// As [`update`](Self::update), with arguments handed to the closure.
     ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::collections::{DistVec, Layout};
+    /// let squares = DistVec::from_fn(Layout::cyclic(5), |index| (index * index) as u64);
+    /// squares.update_with(3, |square, by| *square += by, 100);
+    /// assert_eq!(squares.get(3), 109);
+    /// # });
+    /// ```
+    ///
     /// # Panics
     /// As [`update`](Self::update).
     #[inline]
@@ -126,6 +168,15 @@ impl<T: 'static> DistVec<T> {
     }
 
     /// Applies a closure to an element without waiting; the result is had from the [`Pending`]. One request.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::collections::{DistVec, Layout};
+    /// let squares = DistVec::from_fn(Layout::cyclic(5), |index| (index * index) as u64);
+    /// let (two, three) = (squares.update_async(2, |square| *square), squares.update_async(3, |square| *square));
+    /// assert_eq!(two.wait() + three.wait(), 13); // both were under way
+    /// # });
+    /// ```
     ///
     /// # Panics
     /// If there is no such element; if the backlog is full, as for [`Trust::apply_then`].
@@ -160,6 +211,14 @@ impl<T: 'static> DistVec<T> {
 
     /// Applies a closure to an element without waiting; `then` is called with its result, on this worker, as by
     /// [`Trust::apply_then`]. One request.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::collections::{DistVec, Layout};
+    /// let squares = DistVec::from_fn(Layout::cyclic(5), |index| (index * index) as u64);
+    /// squares.update_then(3, |square| *square, |square| assert_eq!(square, 9));
+    /// # });
+    /// ```
     ///
     /// # Panics
     /// As [`update_async`](Self::update_async).
@@ -272,74 +331,6 @@ impl<T: 'static> DistVec<T> {
         R: FnOnce(U) + 'static,
     {
         self.update_with_then(index, closure, arguments, then);
-    }
-}
-
-impl<T: NoRef> DistVec<T> {
-    /// A copy of an element. One request.
-    ///
-    /// # Panics
-    /// If there is no such element ([Panics](Self#panics)).
-    #[track_caller]
-    pub fn get(&self, index: usize) -> T
-    where
-        T: Clone,
-    {
-        let (part, offset) = self.at(index);
-        part.apply_with(
-            const { |elements: &mut Elements<T>, offset: usize| elements[offset].clone() },
-            offset,
-        )
-    }
-
-    /// Puts a value in the place of an element, which is dropped where it is. One request.
-    ///
-    /// # Panics
-    /// If there is no such element ([Panics](Self#panics)).
-    #[track_caller]
-    pub fn set(&self, index: usize, value: T) {
-        let (part, offset) = self.at(index);
-        let set =
-            const { |elements: &mut Elements<T>, (offset, value): (usize, T)| elements[offset] = value };
-        part.apply_with(set, (offset, value));
-    }
-
-    /// Puts a value in the place of an element, and returns that. One request.
-    ///
-    /// # Panics
-    /// If there is no such element ([Panics](Self#panics)).
-    #[track_caller]
-    pub fn replace(&self, index: usize, value: T) -> T {
-        let (part, offset) = self.at(index);
-        let replace = const {
-            |elements: &mut Elements<T>, (offset, value): (usize, T)| {
-                std::mem::replace(&mut elements[offset], value)
-            }
-        };
-        part.apply_with(replace, (offset, value))
-    }
-
-    /// Exchanges two elements. One request if one worker has both, else three, between which others may see and change either: whoever
-    /// needs more keeps what belongs together in one element.
-    ///
-    /// # Panics
-    /// If one of them does not exist ([Panics](Self#panics)).
-    #[track_caller]
-    pub fn swap(&self, one: usize, other: usize)
-    where
-        T: Clone,
-    {
-        let ((part, offset), (other_part, other_offset)) = (self.at(one), self.at(other));
-        if std::ptr::eq(part, other_part) {
-            let swap = const {
-                |elements: &mut Elements<T>, (one, other): (usize, usize)| elements.swap(one, other)
-            };
-            part.apply_with(swap, (offset, other_offset));
-        } else {
-            let value = self.get(one);
-            let value = self.replace(other, value);
-            self.set(one, value);
-        }
     }
 }
 

@@ -53,6 +53,7 @@ mod ranges;
 mod travel;
 mod update_batches;
 mod updates;
+mod values;
 
 pub use dist_counter::DistCounter;
 pub use dist_map::{Chunks, DistMap, Entries, KeyedUpdates};

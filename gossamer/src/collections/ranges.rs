@@ -44,6 +44,14 @@ impl<T: NoRef + Clone> DistVec<T> {
 
     /// Copies of all elements, in order: the [`range`](Self::range) of them.
     ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::collections::{DistVec, Layout};
+    /// let squares = DistVec::from_fn(Layout::cyclic(5), |index| (index * index) as u64);
+    /// assert_eq!(squares.to_vec(), [0, 1, 4, 9, 16]);
+    /// # });
+    /// ```
+    ///
     /// # Panics
     /// As [`range`](Self::range).
     #[track_caller]
@@ -55,6 +63,15 @@ impl<T: NoRef + Clone> DistVec<T> {
 impl<T: NoRef> DistVec<T> {
     /// Puts values in the places of elements, from `start` on; these are dropped where they are. One request for each worker that has
     /// any, all at once.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::collections::{DistVec, Layout};
+    /// let squares = DistVec::from_fn(Layout::cyclic(5), |index| (index * index) as u64);
+    /// squares.set_range(1, vec![7, 7]);
+    /// assert_eq!(squares.to_vec(), [0, 7, 7, 9, 16]);
+    /// # });
+    /// ```
     ///
     /// # Panics
     /// If they do not fit the vector ([Panics](Self#panics)).
@@ -133,6 +150,15 @@ impl<T: 'static> DistVec<T> {
     }
 
     /// As [`map_all`](Self::map_all), with a clone of `arguments` handed to the closure at each worker.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::collections::{DistVec, Layout};
+    /// let squares = DistVec::from_fn(Layout::cyclic(5), |index| (index * index) as u64);
+    /// let sums = squares.map_all_with(|own, add| own.iter().sum::<u64>() + add, 100);
+    /// assert_eq!(sums, [120, 110]); // 0, 4, 16 and 1, 9
+    /// # });
+    /// ```
     ///
     /// # Panics
     /// As [`map_all`](Self::map_all).

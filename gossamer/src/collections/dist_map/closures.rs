@@ -33,6 +33,16 @@ impl<K: Hash + Eq + NoRef, V: 'static> DistMap<K, V> {
 
     /// As [`apply`](Self::apply), with arguments handed to the closure.
     ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::collections::DistMap;
+    /// let squares = DistMap::new();
+    /// squares.insert(3_u64, 9_u64);
+    /// let left = squares.apply_with(3, |square, by| { *square -= by; *square }, 1);
+    /// assert_eq!(left, Some(8));
+    /// # });
+    /// ```
+    ///
     /// # Panics
     /// As [`apply`](Self::apply).
     #[inline]
@@ -46,6 +56,16 @@ impl<K: Hash + Eq + NoRef, V: 'static> DistMap<K, V> {
     }
 
     /// As [`apply`](Self::apply), without waiting.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::collections::DistMap;
+    /// let squares = DistMap::new();
+    /// squares.insert(3_u64, 9_u64);
+    /// let doubled = squares.apply_async(3, |square| 2 * *square);
+    /// assert_eq!(doubled.wait(), Some(18));
+    /// # });
+    /// ```
     ///
     /// # Panics
     /// If the backlog is full, as for [`Trust::apply_then`](crate::Trust::apply_then).
@@ -155,6 +175,16 @@ impl<K: Hash + Eq + NoRef, V: 'static> DistMap<K, V> {
 impl<K: Hash + Eq + NoRef, V: NoRef> DistMap<K, V> {
     /// Applies a closure to the value of a key, and returns its result. A key that is missing has `default` first, which is dropped where it is not
     /// needed. One request.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::collections::DistMap;
+    /// let squares = DistMap::new();
+    /// squares.insert(3_u64, 9_u64);
+    /// let count = squares.update(4, 0, |square| { *square += 16; *square }); // 0 is put in before
+    /// assert_eq!(count, 16);
+    /// # });
+    /// ```
     ///
     /// # Panics
     /// If the closure panics ([Panics](Self#panics)); the key is there all the same.

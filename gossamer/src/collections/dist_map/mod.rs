@@ -120,6 +120,16 @@ impl<K: Hash + Eq + 'static, V: 'static> DistMap<K, V> {
     }
 
     /// The worker that has a key, or would have it.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::collections::DistMap;
+    /// let squares = DistMap::new();
+    /// squares.insert(3_u64, 9_u64);
+    /// let owner = squares.trustee_of(&3); // work with it is done best there
+    /// assert!(squares.trustees().contains(&owner));
+    /// # });
+    /// ```
     pub fn trustee_of(&self, key: &K) -> Trustee {
         self.at(key).0.trustee()
     }
@@ -141,6 +151,15 @@ impl<K: Hash + Eq + 'static, V: 'static> Default for DistMap<K, V> {
 
 impl<K: Hash + Eq + NoRef, V: NoRef> DistMap<K, V> {
     /// A copy of the value of a key, if it is there. One request.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::collections::DistMap;
+    /// let squares = DistMap::new();
+    /// squares.insert(3_u64, 9_u64);
+    /// assert_eq!((squares.get(3), squares.get(4)), (Some(9), None));
+    /// # });
+    /// ```
     #[track_caller]
     pub fn get(&self, key: K) -> Option<V>
     where
@@ -151,6 +170,16 @@ impl<K: Hash + Eq + NoRef, V: NoRef> DistMap<K, V> {
     }
 
     /// As [`get`](Self::get), without waiting.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::collections::DistMap;
+    /// let squares = DistMap::new();
+    /// squares.insert(3_u64, 9_u64);
+    /// let (three, four) = (squares.get_async(3), squares.get_async(4)); // both are under way
+    /// assert_eq!((three.wait(), four.wait()), (Some(9), None));
+    /// # });
+    /// ```
     #[track_caller]
     pub fn get_async(&self, key: K) -> Pending<Option<V>>
     where
@@ -171,6 +200,16 @@ impl<K: Hash + Eq + NoRef, V: NoRef> DistMap<K, V> {
     }
 
     /// Gives a key a value, and returns the one that it had. One request.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::collections::DistMap;
+    /// let squares = DistMap::new();
+    /// squares.insert(3_u64, 9_u64);
+    /// assert_eq!(squares.insert(4, 15), None);
+    /// assert_eq!(squares.insert(4, 16), Some(15));
+    /// # });
+    /// ```
     #[track_caller]
     pub fn insert(&self, key: K, value: V) -> Option<V> {
         let (entries, hash) = self.at(&key);
@@ -186,6 +225,16 @@ impl<K: Hash + Eq + NoRef, V: NoRef> DistMap<K, V> {
 
     /// As [`insert`](Self::insert), without waiting: `then` is called with the value that the key had, on this worker, as by
     /// [`Trust::apply_then`].
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::collections::DistMap;
+    /// let squares = DistMap::new();
+    /// squares.insert(3_u64, 9_u64);
+    /// squares.insert_then(4, 16, |before| assert_eq!(before, None));
+    /// assert_eq!(squares.get(4), Some(16)); // served behind it
+    /// # });
+    /// ```
     #[track_caller]
     pub fn insert_then(&self, key: K, value: V, then: impl FnOnce(Option<V>) + 'static) {
         let (entries, hash) = self.at(&key);
@@ -193,6 +242,15 @@ impl<K: Hash + Eq + NoRef, V: NoRef> DistMap<K, V> {
     }
 
     /// Removes a key, and returns the value that it had. One request.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::collections::DistMap;
+    /// let squares = DistMap::new();
+    /// squares.insert(3_u64, 9_u64);
+    /// assert_eq!((squares.remove(3), squares.remove(3)), (Some(9), None));
+    /// # });
+    /// ```
     #[track_caller]
     pub fn remove(&self, key: K) -> Option<V> {
         let (entries, hash) = self.at(&key);
@@ -217,6 +275,15 @@ impl<K: Hash + Eq + NoRef, V: NoRef> DistMap<K, V> {
 
 impl<K: Hash + Eq + NoRef, V: 'static> DistMap<K, V> {
     /// Whether a key is there. One request.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::collections::DistMap;
+    /// let squares = DistMap::new();
+    /// squares.insert(3_u64, 9_u64);
+    /// assert!(squares.contains_key(3) && !squares.contains_key(4));
+    /// # });
+    /// ```
     #[track_caller]
     pub fn contains_key(&self, key: K) -> bool {
         let (entries, hash) = self.at(&key);

@@ -14,6 +14,15 @@ const TURN: Duration = Duration::from_micros(100);
 impl<K: 'static, V: 'static> DistMap<K, V> {
     /// How many entries there are. One request for each worker; what others insert or remove meanwhile may count.
     ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::collections::DistMap;
+    /// let squares = DistMap::new();
+    /// squares.insert(3_u64, 9_u64);
+    /// assert_eq!(squares.len(), 1);
+    /// # });
+    /// ```
+    ///
     /// # Panics
     /// Where the caller cannot wait ([Panics](Self#panics)).
     #[track_caller]
@@ -32,6 +41,16 @@ impl<K: 'static, V: 'static> DistMap<K, V> {
 
     /// Removes all entries, and gives their memory back. One request for each worker, which drops its entries in one go.
     ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::collections::DistMap;
+    /// let squares = DistMap::new();
+    /// squares.insert(3_u64, 9_u64);
+    /// squares.clear();
+    /// assert!(squares.is_empty());
+    /// # });
+    /// ```
+    ///
     /// # Panics
     /// As [`len`](Self::len).
     #[track_caller]
@@ -40,6 +59,15 @@ impl<K: 'static, V: 'static> DistMap<K, V> {
     }
 
     /// The workers that have the entries. One may be there twice.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::collections::DistMap;
+    /// let squares = DistMap::new();
+    /// squares.insert(3_u64, 9_u64);
+    /// assert_eq!(squares.trustees().len(), 2);
+    /// # });
+    /// ```
     pub fn trustees(&self) -> Vec<Trustee> {
         self.shards.shards().iter().map(|entries| entries.trustee()).collect()
     }
@@ -67,6 +95,16 @@ impl<K: 'static, V: 'static> DistMap<K, V> {
     }
 
     /// As [`map_all`](Self::map_all), with a clone of `arguments` handed to the closure at each worker.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::collections::DistMap;
+    /// let squares = DistMap::new();
+    /// squares.insert(3_u64, 9_u64);
+    /// let above: usize = squares.map_all_with(|own, bound| own.iter().filter(|(_, square)| **square > bound).count(), 5).iter().sum();
+    /// assert_eq!(above, 1);
+    /// # });
+    /// ```
     ///
     /// # Panics
     /// As [`map_all`](Self::map_all).
@@ -126,6 +164,16 @@ impl<K: 'static, V: 'static> DistMap<K, V> {
     }
 
     /// As [`par_for_each`](Self::par_for_each), with a clone of `arguments` for each entry.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::collections::DistMap;
+    /// let squares = DistMap::new();
+    /// squares.insert(3_u64, 9_u64);
+    /// squares.par_for_each_with(|_, square, by| *square += by, 1);
+    /// assert_eq!(squares.get(3), Some(10));
+    /// # });
+    /// ```
     ///
     /// # Panics
     /// As [`par_for_each`](Self::par_for_each).
@@ -189,6 +237,16 @@ impl<K: 'static, V: 'static> DistMap<K, V> {
     /// let least = 50;
     /// numbers.retain_with(|number, _, least| *number >= least, least);
     /// assert_eq!((numbers.len(), numbers.get(49), numbers.get(50)), (50, None, Some(2500)));
+    /// # });
+    /// ```
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::collections::DistMap;
+    /// let squares = DistMap::new();
+    /// squares.insert(3_u64, 9_u64);
+    /// squares.retain_with(|_, square, bound| *square > bound, 10);
+    /// assert!(squares.is_empty());
     /// # });
     /// ```
     ///
