@@ -62,6 +62,15 @@ impl TcpListenerBuilder {
     }
 
     /// How many connections may wait to be accepted: 4,096 unless it is set. The kernel takes no more than `net.core.somaxconn`.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    /// use gossamer::net::TcpListener;
+    /// let listener = TcpListener::builder().backlog(16).bind("127.0.0.1:0")?;
+    /// # drop(listener);
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
     pub fn backlog(self, backlog: u32) -> Self {
         Self { backlog, ..self }
     }
@@ -74,6 +83,16 @@ impl TcpListenerBuilder {
 
     /// Whether several listeners, of processes of one user, may have the port, all of which have to say so (`SO_REUSEPORT`). The kernel
     /// spreads connections over them: so each worker can have a listener of its own.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    /// use gossamer::net::TcpListener;
+    /// let one = TcpListener::builder().reuse_port(true).bind("127.0.0.1:0")?;
+    /// let other = TcpListener::builder().reuse_port(true).bind(one.local_addr()?)?; // the kernel picks one for each connection
+    /// # drop(other);
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
     pub fn reuse_port(self, reuse: bool) -> Self {
         Self { reuse_port: reuse, ..self }
     }
@@ -92,6 +111,15 @@ impl TcpListenerBuilder {
     }
 
     /// Whether small writes to connections are sent at once: see [`TcpStream::set_nodelay`](crate::net::TcpStream::set_nodelay).
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    /// use gossamer::net::TcpListener;
+    /// let listener = TcpListener::builder().nodelay(true).bind("127.0.0.1:0")?; // of each connection that it accepts
+    /// # drop(listener);
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
     pub fn nodelay(self, nodelay: bool) -> Self {
         Self { nodelay, ..self }
     }
@@ -119,6 +147,15 @@ impl TcpListenerBuilder {
     }
 
     /// Binds a socket with these settings to an address, the first of several that works, and listens.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    /// use gossamer::net::TcpListener;
+    /// let listener = TcpListener::builder().bind("127.0.0.1:0")?;
+    /// assert_ne!(listener.local_addr()?.port(), 0);
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
     ///
     /// # Errors
     /// As [`TcpListener::bind`], and if the system refuses a setting.

@@ -31,6 +31,15 @@ impl TcpListener {
     ///
     /// 4096 connections may wait to be accepted, or as many as the system allows (`net.core.somaxconn`).
     ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    /// use gossamer::net::{TcpListener, TcpStream};
+    /// let listener = TcpListener::bind("127.0.0.1:0")?;
+    /// assert_ne!(listener.local_addr()?.port(), 0); // one that was free
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
+    ///
     /// # Errors
     /// If the address is malformed, unknown or taken, or the system refuses.
     ///
@@ -51,6 +60,17 @@ impl TcpListener {
 
     /// Waits for the next connection; any number of fibers may wait at once.
     ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    /// use gossamer::net::{TcpListener, TcpStream};
+    /// let listener = TcpListener::bind("127.0.0.1:0")?;
+    /// let _client = TcpStream::connect(listener.local_addr()?)?;
+    /// let (stream, peer) = listener.accept()?;
+    /// assert_eq!(stream.peer_addr()?, peer);
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
+    ///
     /// # Errors
     /// `NotConnected` once the listener is [closed](Self::close), or the system's, for example because the process has too many
     /// open files.
@@ -63,6 +83,17 @@ impl TcpListener {
     }
 
     /// As [`accept`](Self::accept), for at most `limit`.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    /// use gossamer::net::{TcpListener, TcpStream};
+    /// let listener = TcpListener::bind("127.0.0.1:0")?;
+    /// let error = listener.accept_timeout(std::time::Duration::from_millis(1)).unwrap_err();
+    /// assert_eq!(error.kind(), std::io::ErrorKind::TimedOut);
+    /// # let _: Option<TcpStream> = None;
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
     ///
     /// # Errors
     /// `TimedOut` if there was no connection within the limit, or as [`accept`](Self::accept).
@@ -108,6 +139,17 @@ impl TcpListener {
     /// # }).unwrap();
     /// ```
     ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    /// use gossamer::net::{TcpListener, TcpStream};
+    /// let listener = TcpListener::bind("127.0.0.1:0")?;
+    /// listener.close()?;
+    /// assert!(listener.accept().is_err());
+    /// # let _: Option<TcpStream> = None;
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
+    ///
     /// # Errors
     /// The system's.
     pub fn close(&self) -> io::Result<()> {
@@ -116,6 +158,19 @@ impl TcpListener {
 
     /// The connections to come, one `accept` each. It never ends by itself: once the listener is [closed](Self::close), each is an
     /// error.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    /// use gossamer::net::{TcpListener, TcpStream};
+    /// let listener = TcpListener::bind("127.0.0.1:0")?;
+    /// let _client = TcpStream::connect(listener.local_addr()?)?;
+    /// for stream in listener.incoming() {
+    ///     println!("{} has come", stream?.peer_addr()?);
+    ///     break;
+    /// }
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
     pub fn incoming(&self) -> Incoming<'_> {
         Incoming { listener: self }
     }

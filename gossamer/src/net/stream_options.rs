@@ -8,6 +8,17 @@ use std::time::Duration;
 impl TcpStream {
     /// Whether small writes are sent at once instead of being gathered (`TCP_NODELAY`).
     ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    /// use gossamer::net::{TcpListener, TcpStream};
+    /// let listener = TcpListener::bind("127.0.0.1:0")?;
+    /// let stream = TcpStream::connect(listener.local_addr()?)?;
+    /// stream.set_nodelay(true)?; // small messages go at once
+    /// assert!(stream.nodelay()?);
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
+    ///
     /// # Errors
     /// The system's.
     pub fn set_nodelay(&self, nodelay: bool) -> io::Result<()> {
@@ -23,6 +34,17 @@ impl TcpStream {
     }
 
     /// How many routers a packet may pass (`IP_TTL`).
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    /// use gossamer::net::{TcpListener, TcpStream};
+    /// let listener = TcpListener::bind("127.0.0.1:0")?;
+    /// let stream = TcpStream::connect(listener.local_addr()?)?;
+    /// stream.set_ttl(8)?;
+    /// assert_eq!(stream.ttl()?, 8);
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
     ///
     /// # Errors
     /// The system's.
@@ -52,6 +74,16 @@ impl TcpStream {
 
     /// Whether the system asks a silent peer: see [`set_keepalive`](Self::set_keepalive).
     ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    /// use gossamer::net::{TcpListener, TcpStream};
+    /// let listener = TcpListener::bind("127.0.0.1:0")?;
+    /// let stream = TcpStream::connect(listener.local_addr()?)?;
+    /// assert!(!stream.keepalive()?); // off, unless it is asked for
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
+    ///
     /// # Errors
     /// The system's.
     pub fn keepalive(&self) -> io::Result<bool> {
@@ -62,6 +94,17 @@ impl TcpStream {
     /// goes on sending them. Zero: they are thrown away, and the peer sees that the connection was reset.
     ///
     /// Any other time has whoever drops the last handle wait for it, with its whole worker.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    /// use gossamer::net::{TcpListener, TcpStream};
+    /// let listener = TcpListener::bind("127.0.0.1:0")?;
+    /// let stream = TcpStream::connect(listener.local_addr()?)?;
+    /// stream.set_linger(Some(std::time::Duration::from_secs(5)))?;
+    /// assert!(stream.linger()?.is_some());
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
     ///
     /// # Errors
     /// The system's.
@@ -80,6 +123,17 @@ impl TcpStream {
     /// How many bytes the system keeps that nobody has read yet (`SO_RCVBUF`). It takes twice as many, for itself, and does not choose the
     /// size by itself any more.
     ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    /// use gossamer::net::{TcpListener, TcpStream};
+    /// let listener = TcpListener::bind("127.0.0.1:0")?;
+    /// let stream = TcpStream::connect(listener.local_addr()?)?;
+    /// stream.set_recv_buffer_size(64 * 1024)?;
+    /// assert!(stream.recv_buffer_size()? >= 64 * 1024); // the kernel doubles it
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
+    ///
     /// # Errors
     /// The system's.
     pub fn set_recv_buffer_size(&self, bytes: usize) -> io::Result<()> {
@@ -96,6 +150,17 @@ impl TcpStream {
 
     /// How many bytes the system keeps that the peer does not have yet (`SO_SNDBUF`). It takes twice as many, for itself, and does not choose
     /// the size by itself any more.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    /// use gossamer::net::{TcpListener, TcpStream};
+    /// let listener = TcpListener::bind("127.0.0.1:0")?;
+    /// let stream = TcpStream::connect(listener.local_addr()?)?;
+    /// stream.set_send_buffer_size(64 * 1024)?;
+    /// assert!(stream.send_buffer_size()? >= 64 * 1024); // the kernel doubles it
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
     ///
     /// # Errors
     /// The system's.
@@ -121,6 +186,17 @@ impl TcpStream {
 
     /// Gathers what is written until this is switched off again, or for 200 ms (`TCP_CORK`): for a head that goes before a file.
     ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    /// use gossamer::net::{TcpListener, TcpStream};
+    /// let listener = TcpListener::bind("127.0.0.1:0")?;
+    /// let stream = TcpStream::connect(listener.local_addr()?)?;
+    /// stream.set_cork(true)?; // a header and a body, as one segment
+    /// stream.set_cork(false)?;
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
+    ///
     /// # Errors
     /// The system's.
     pub fn set_cork(&self, cork: bool) -> io::Result<()> {
@@ -129,6 +205,16 @@ impl TcpStream {
 
     /// How long what was sent may remain unacknowledged before the connection is lost (`TCP_USER_TIMEOUT`), in whole milliseconds;
     /// `None`, the default, for a quarter of an hour or so, as the system has it.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    /// use gossamer::net::{TcpListener, TcpStream};
+    /// let listener = TcpListener::bind("127.0.0.1:0")?;
+    /// let stream = TcpStream::connect(listener.local_addr()?)?;
+    /// stream.set_user_timeout(Some(std::time::Duration::from_secs(10)))?;
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
     ///
     /// # Errors
     /// The system's, and `InvalidInput` if it takes more than 49 days.

@@ -23,6 +23,15 @@ limited_socket!(UdpSocket, SocketAddr, std::net::UdpSocket);
 impl UdpSocket {
     /// Binds a socket to an address, the first of several that works. Port 0 asks the system for a free one.
     ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    /// use gossamer::net::UdpSocket;
+    /// let (one, other) = (UdpSocket::bind("127.0.0.1:0")?, UdpSocket::bind("127.0.0.1:0")?);
+    /// assert_ne!(one.local_addr()?, other.local_addr()?);
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
+    ///
     /// # Errors
     /// If the address is malformed, unknown or taken, or the system refuses.
     #[track_caller]
@@ -33,6 +42,16 @@ impl UdpSocket {
     }
 
     /// Sets the address that [`send`](Self::send) sends to and that [`recv`](Self::recv) receives from.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    /// use gossamer::net::UdpSocket;
+    /// let (one, other) = (UdpSocket::bind("127.0.0.1:0")?, UdpSocket::bind("127.0.0.1:0")?);
+    /// one.connect(other.local_addr()?)?;
+    /// one.send(b"hello")?;
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
     ///
     /// # Errors
     /// If the address is malformed or unknown, or the system refuses.
@@ -45,6 +64,18 @@ impl UdpSocket {
 
     /// Receives one datagram: its length, cut to that of the buffer, and who sent it.
     ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    /// use gossamer::net::UdpSocket;
+    /// let (one, other) = (UdpSocket::bind("127.0.0.1:0")?, UdpSocket::bind("127.0.0.1:0")?);
+    /// one.send_to(b"hello", other.local_addr()?)?;
+    /// let mut buffer = [0; 64];
+    /// let (length, from) = other.recv_from(&mut buffer)?;
+    /// assert_eq!((&buffer[..length], from), (&b"hello"[..], one.local_addr()?));
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
+    ///
     /// # Errors
     /// `TimedOut` after the limit of [`set_read_timeout`](Self::set_read_timeout), or the system's.
     #[track_caller]
@@ -54,6 +85,17 @@ impl UdpSocket {
 
     /// As [`recv_from`](Self::recv_from), but the datagram stays.
     ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    /// use gossamer::net::UdpSocket;
+    /// let (one, other) = (UdpSocket::bind("127.0.0.1:0")?, UdpSocket::bind("127.0.0.1:0")?);
+    /// one.send_to(b"hello", other.local_addr()?)?;
+    /// let mut buffer = [0; 64];
+    /// assert_eq!(other.peek_from(&mut buffer)?, other.recv_from(&mut buffer)?); // it was still there
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
+    ///
     /// # Errors
     /// As [`recv_from`](Self::recv_from).
     #[track_caller]
@@ -62,6 +104,16 @@ impl UdpSocket {
     }
 
     /// Sends one datagram to the first address that `address` stands for.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    /// use gossamer::net::UdpSocket;
+    /// let (one, other) = (UdpSocket::bind("127.0.0.1:0")?, UdpSocket::bind("127.0.0.1:0")?);
+    /// let sent = one.send_to(b"hello", other.local_addr()?)?;
+    /// assert_eq!(sent, 5);
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
     ///
     /// # Errors
     /// If the address is malformed or unknown, the datagram too long, or the system refuses.
@@ -74,6 +126,18 @@ impl UdpSocket {
     }
 
     /// Receives one datagram from the connected address: its length, cut to that of the buffer.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    /// use gossamer::net::UdpSocket;
+    /// let (one, other) = (UdpSocket::bind("127.0.0.1:0")?, UdpSocket::bind("127.0.0.1:0")?);
+    /// one.connect(other.local_addr()?)?;
+    /// other.send_to(b"hello", one.local_addr()?)?;
+    /// let mut buffer = [0; 64];
+    /// assert_eq!(one.recv(&mut buffer)?, 5);
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
     ///
     /// # Errors
     /// As [`recv_from`](Self::recv_from).
@@ -93,6 +157,17 @@ impl UdpSocket {
 
     /// As [`recv_from`](Self::recv_from), without ever waiting.
     ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    /// use gossamer::net::UdpSocket;
+    /// let (one, other) = (UdpSocket::bind("127.0.0.1:0")?, UdpSocket::bind("127.0.0.1:0")?);
+    /// let error = one.try_recv_from(&mut [0; 64]).unwrap_err();
+    /// assert_eq!(error.kind(), std::io::ErrorKind::WouldBlock); // nothing has come
+    /// # drop(other);
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
+    ///
     /// # Errors
     /// [`WouldBlock`](io::ErrorKind::WouldBlock) if there is no datagram now, or the system's.
     pub fn try_recv_from(&self, buffer: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
@@ -108,6 +183,15 @@ impl UdpSocket {
     }
 
     /// As [`send_to`](Self::send_to), to one address, without ever waiting.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    /// use gossamer::net::UdpSocket;
+    /// let (one, other) = (UdpSocket::bind("127.0.0.1:0")?, UdpSocket::bind("127.0.0.1:0")?);
+    /// one.try_send_to(b"hello", other.local_addr()?)?;
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
     ///
     /// # Errors
     /// [`WouldBlock`](io::ErrorKind::WouldBlock) if the system takes no datagram now, or as [`send_to`](Self::send_to).
@@ -156,6 +240,16 @@ impl UdpSocket {
     }
 
     /// Whether datagrams may be sent to a broadcast address.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    /// use gossamer::net::UdpSocket;
+    /// let (one, other) = (UdpSocket::bind("127.0.0.1:0")?, UdpSocket::bind("127.0.0.1:0")?);
+    /// one.set_broadcast(true)?; // to 255.255.255.255, say
+    /// # drop(other);
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
     ///
     /// # Errors
     /// The system's.

@@ -57,6 +57,17 @@ impl UnixDatagram {
 
     /// Two sockets without names, each connected to the other.
     ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    /// use gossamer::net::UnixDatagram;
+    /// let (one, other) = UnixDatagram::pair()?;
+    /// one.send(b"hello")?;
+    /// let mut buffer = [0; 64];
+    /// assert_eq!(other.recv(&mut buffer)?, 5);
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
+    ///
     /// # Errors
     /// The system's, for example because the process has too many open files.
     pub fn pair() -> io::Result<(Self, Self)> {
@@ -83,6 +94,16 @@ impl UnixDatagram {
 
     /// Who has made the other socket of a [pair](Self::pair).
     ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    /// use gossamer::net::UnixDatagram;
+    /// let (one, other) = UnixDatagram::pair()?;
+    /// assert_eq!(one.peer_cred()?.pid(), Some(std::process::id() as i32));
+    /// # drop(other);
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
+    ///
     /// # Errors
     /// The system's; it knows only of pairs.
     pub fn peer_cred(&self) -> io::Result<UCred> {
@@ -100,6 +121,17 @@ impl UnixDatagram {
 
     /// Receives one datagram: its length, cut to that of the buffer.
     ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    /// use gossamer::net::UnixDatagram;
+    /// let (one, other) = UnixDatagram::pair()?;
+    /// one.send(b"hello")?;
+    /// let mut buffer = [0; 3];
+    /// assert_eq!(other.recv(&mut buffer)?, 3); // cut to the buffer
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
+    ///
     /// # Errors
     /// As [`recv_from`](Self::recv_from).
     #[track_caller]
@@ -108,6 +140,17 @@ impl UnixDatagram {
     }
 
     /// As [`recv`](Self::recv), without ever waiting.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    /// use gossamer::net::UnixDatagram;
+    /// let (one, other) = UnixDatagram::pair()?;
+    /// let error = other.try_recv(&mut [0; 64]).unwrap_err();
+    /// assert_eq!(error.kind(), std::io::ErrorKind::WouldBlock); // nothing has come
+    /// # drop(one);
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
     ///
     /// # Errors
     /// [`WouldBlock`](io::ErrorKind::WouldBlock) if there is no datagram now, or the system's.
@@ -152,6 +195,16 @@ impl UnixDatagram {
 
     /// Sends one datagram to the connected socket.
     ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    /// use gossamer::net::UnixDatagram;
+    /// let (one, other) = UnixDatagram::pair()?;
+    /// assert_eq!(one.send(b"hello")?, 5);
+    /// # drop(other);
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
+    ///
     /// # Errors
     /// If the socket is not connected, the datagram is too long, or the system refuses; `TimedOut` after the limit of
     /// [`set_write_timeout`](Self::set_write_timeout).
@@ -161,6 +214,16 @@ impl UnixDatagram {
     }
 
     /// As [`send`](Self::send), without ever waiting.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    /// use gossamer::net::UnixDatagram;
+    /// let (one, other) = UnixDatagram::pair()?;
+    /// one.try_send(b"hello")?; // `WouldBlock` if the other end is full
+    /// # drop(other);
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
     ///
     /// # Errors
     /// [`WouldBlock`](io::ErrorKind::WouldBlock) if the other socket is full now, or as [`send`](Self::send).

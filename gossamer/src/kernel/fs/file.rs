@@ -45,6 +45,17 @@ impl File {
 
     /// Opens a file for reading.
     ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    /// use gossamer::fs::File;
+    /// let path = std::env::temp_dir().join(format!("gossamer-example-open-{}", std::process::id()));
+    /// gossamer::fs::write(&path, "hello")?;
+    /// assert_eq!(File::open(&path)?.metadata()?.len(), 5);
+    /// # gossamer::fs::remove_file(&path)?;
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
+    ///
     /// # Errors
     /// As [`std::fs::File::open`].
     #[track_caller]
@@ -55,6 +66,17 @@ impl File {
 
     /// Opens a file for writing; makes it if it is not there, and empties it if it is.
     ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    /// use gossamer::fs::File;
+    /// let path = std::env::temp_dir().join(format!("gossamer-example-create-{}", std::process::id()));
+    /// let file = File::create(&path)?; // empty, also if it was there
+    /// assert_eq!(file.metadata()?.len(), 0);
+    /// # gossamer::fs::remove_file(&path)?;
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
+    ///
     /// # Errors
     /// As [`std::fs::File::create`].
     #[track_caller]
@@ -64,6 +86,17 @@ impl File {
     }
 
     /// How else to open one.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    /// use gossamer::fs::File;
+    /// let path = std::env::temp_dir().join(format!("gossamer-example-options-{}", std::process::id()));
+    /// let file = File::options().append(true).create(true).open(&path)?;
+    /// # drop(file);
+    /// # gossamer::fs::remove_file(&path)?;
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
     #[must_use]
     pub fn options() -> OpenOptions {
         OpenOptions::new()
@@ -89,6 +122,18 @@ impl File {
 
     /// Has it have so many bytes: cuts it, or fills it up with zeroes.
     ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    /// use gossamer::fs::File;
+    /// let path = std::env::temp_dir().join(format!("gossamer-example-set-len-{}", std::process::id()));
+    /// let mut file = File::create(&path)?;
+    /// file.set_len(4096)?; // zeros, which take no space
+    /// assert_eq!(file.metadata()?.len(), 4096);
+    /// # gossamer::fs::remove_file(&path)?;
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
+    ///
     /// # Errors
     /// The system's.
     #[track_caller]
@@ -98,6 +143,20 @@ impl File {
     }
 
     /// Waits until what was written, and what is known of the file, is on the disk.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    /// use gossamer::fs::File;
+    /// let path = std::env::temp_dir().join(format!("gossamer-example-sync-{}", std::process::id()));
+    /// use std::io::Write;
+    /// let mut file = File::create(&path)?;
+    /// file.write_all(b"hello")?;
+    /// file.flush()?;
+    /// file.sync_all()?; // on the disk now
+    /// # gossamer::fs::remove_file(&path)?;
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
     ///
     /// # Errors
     /// The system's.
@@ -117,6 +176,19 @@ impl File {
 
     /// Reads at a place of the file, up to 1 MiB, whatever its position; returns how much.
     ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    /// use gossamer::fs::File;
+    /// let path = std::env::temp_dir().join(format!("gossamer-example-read-at-{}", std::process::id()));
+    /// gossamer::fs::write(&path, "hello, world")?;
+    /// let mut buffer = [0; 5];
+    /// assert_eq!(File::open(&path)?.read_at(&mut buffer, 7)?, 5);
+    /// assert_eq!(&buffer, b"world");
+    /// # gossamer::fs::remove_file(&path)?;
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
+    ///
     /// # Errors
     /// The system's.
     #[track_caller]
@@ -132,6 +204,18 @@ impl File {
     }
 
     /// Writes at a place of the file, up to 1 MiB, whatever its position; returns how much.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    /// use gossamer::fs::File;
+    /// let path = std::env::temp_dir().join(format!("gossamer-example-write-at-{}", std::process::id()));
+    /// let file = File::options().write(true).create(true).open(&path)?;
+    /// file.write_at(b"world", 7)?; // zeros before it
+    /// assert_eq!(file.metadata()?.len(), 12);
+    /// # gossamer::fs::remove_file(&path)?;
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
     ///
     /// # Errors
     /// The system's.

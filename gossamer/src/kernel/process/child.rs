@@ -51,6 +51,16 @@ impl Child {
 
     /// Kills it, by SIGKILL; [`wait`](Self::wait) for its end then.
     ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    /// use gossamer::process::Command;
+    /// let mut child = Command::new("sleep").arg("60").spawn()?;
+    /// child.kill()?; // `wait` has its end
+    /// assert!(!child.wait()?.success());
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
+    ///
     /// # Errors
     /// The system's.
     pub fn kill(&mut self) -> io::Result<()> {
@@ -59,6 +69,17 @@ impl Child {
 
     /// How it ended, if it has; returns at once.
     ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    /// use gossamer::process::Command;
+    /// let mut child = Command::new("sleep").arg("60").spawn()?;
+    /// assert!(child.try_wait()?.is_none()); // it goes on
+    /// child.kill()?;
+    /// # child.wait()?;
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
+    ///
     /// # Errors
     /// The system's.
     pub fn try_wait(&mut self) -> io::Result<Option<ExitStatus>> {
@@ -66,6 +87,15 @@ impl Child {
     }
 
     /// Closes its standard input, and waits for its end; a fiber lets others run meanwhile.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    /// use gossamer::process::Command;
+    /// let mut child = Command::new("true").spawn()?;
+    /// assert!(child.wait()?.success());
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
     ///
     /// # Errors
     /// The system's.

@@ -41,23 +41,59 @@ pub struct Command {
 
 impl Command {
     /// The program of this name, looked for in `PATH`, or of this path.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    /// use gossamer::process::Command;
+    /// let status = Command::new("true").status()?;
+    /// assert!(status.success());
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
     pub fn new(program: impl AsRef<OsStr>) -> Self {
         std::process::Command::new(program).into()
     }
 
     /// Adds an argument.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    /// use gossamer::process::Command;
+    /// let output = Command::new("echo").arg("one argument").output()?;
+    /// assert_eq!(output.stdout, b"one argument\n");
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
     pub fn arg(&mut self, argument: impl AsRef<OsStr>) -> &mut Self {
         self.inner.arg(argument);
         self
     }
 
     /// Adds several arguments.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    /// use gossamer::process::Command;
+    /// let output = Command::new("echo").args(["one", "two"]).output()?;
+    /// assert_eq!(output.stdout, b"one two\n");
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
     pub fn args(&mut self, arguments: impl IntoIterator<Item = impl AsRef<OsStr>>) -> &mut Self {
         self.inner.args(arguments);
         self
     }
 
     /// Sets a variable of its environment.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    /// use gossamer::process::Command;
+    /// let output = Command::new("sh").args(["-c", "echo $NAME"]).env("NAME", "value").output()?;
+    /// assert_eq!(output.stdout, b"value\n");
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
     pub fn env(&mut self, name: impl AsRef<OsStr>, value: impl AsRef<OsStr>) -> &mut Self {
         self.inner.env(name, value);
         self
@@ -70,12 +106,30 @@ impl Command {
     }
 
     /// Has it inherit no variable.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    /// use gossamer::process::Command;
+    /// let output = Command::new("/usr/bin/env").env_clear().output()?;
+    /// assert_eq!(output.stdout, b"");
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
     pub fn env_clear(&mut self) -> &mut Self {
         self.inner.env_clear();
         self
     }
 
     /// The directory that it starts in.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    /// use gossamer::process::Command;
+    /// let output = Command::new("pwd").current_dir("/").output()?;
+    /// assert_eq!(output.stdout, b"/\n");
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
     pub fn current_dir(&mut self, directory: impl AsRef<Path>) -> &mut Self {
         self.inner.current_dir(directory);
         self
@@ -104,6 +158,16 @@ impl Command {
 
     /// Starts it.
     ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    /// use gossamer::process::Command;
+    /// let mut child = Command::new("sleep").arg("60").spawn()?;
+    /// child.kill()?;
+    /// assert!(!child.wait()?.success());
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
+    ///
     /// # Errors
     /// If there is no such program, or the system refuses.
     ///
@@ -114,6 +178,14 @@ impl Command {
     }
 
     /// Starts it and waits for its end.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    /// use gossamer::process::Command;
+    /// assert_eq!(Command::new("sh").args(["-c", "exit 3"]).status()?.code(), Some(3));
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
     ///
     /// # Errors
     /// As [`spawn`](Self::spawn).
@@ -126,6 +198,14 @@ impl Command {
     }
 
     /// Starts it and waits for its end, and for all of its output and errors, which are in memory then.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    /// use gossamer::process::Command;
+    /// assert_eq!(Command::new("echo").arg("hello").output()?.stdout, b"hello\n");
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
     ///
     /// # Errors
     /// As [`spawn`](Self::spawn).
