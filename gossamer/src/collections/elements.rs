@@ -40,6 +40,15 @@ impl<T> Elements<T> {
 
     /// The index, in the whole, of an element of this slice.
     ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::collections::{DistVec, Layout};
+    /// let numbers = DistVec::from_fn(Layout::cyclic(5), |index| index as u64);
+    /// let last = numbers.map_all(|own| own.index_of(own.len() - 1));
+    /// assert_eq!(last, [4, 3]);
+    /// # });
+    /// ```
+    ///
     /// # Panics
     /// If there is no such element.
     #[track_caller]
@@ -49,6 +58,15 @@ impl<T> Elements<T> {
     }
 
     /// The place in this slice of an element of the whole, if it is here.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::collections::{DistVec, Layout};
+    /// let numbers = DistVec::from_fn(Layout::cyclic(5), |index| index as u64);
+    /// let offsets = numbers.map_all(|own| own.offset_of(2));
+    /// assert_eq!(offsets, [Some(1), None]); // of 0, 2, 4; the other worker has 1, 3
+    /// # });
+    /// ```
     pub fn offset_of(&self, index: usize) -> Option<usize> {
         let (part, offset) = self.spread.find(index)?;
         (part == self.part).then_some(offset.get())
@@ -75,12 +93,30 @@ impl<T> Elements<T> {
     }
 
     /// The elements, each with its index in the whole.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::collections::{DistVec, Layout};
+    /// let numbers = DistVec::from_fn(Layout::cyclic(5), |index| index as u64);
+    /// let sums = numbers.map_all(|own| own.indexed().map(|(index, number)| index as u64 * number).sum::<u64>());
+    /// assert_eq!(sums, [20, 10]);
+    /// # });
+    /// ```
     pub fn indexed(&self) -> impl ExactSizeIterator<Item = (usize, &T)> {
         let (part, spread) = (self.part, self.spread);
         self.values.iter().enumerate().map(move |(offset, value)| (spread.index(part, offset), value))
     }
 
     /// As [`indexed`](Self::indexed), to be changed.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::collections::{DistVec, Layout};
+    /// let numbers = DistVec::from_fn(Layout::cyclic(5), |index| index as u64);
+    /// numbers.map_all(|own| own.indexed_mut().for_each(|(index, number)| *number = 10 * index as u64));
+    /// assert_eq!(numbers.to_vec(), [0, 10, 20, 30, 40]);
+    /// # });
+    /// ```
     pub fn indexed_mut(&mut self) -> impl ExactSizeIterator<Item = (usize, &mut T)> {
         self.indexed_mut_from(0)
     }

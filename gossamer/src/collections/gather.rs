@@ -85,6 +85,15 @@ impl<T: NoRef + Clone> DistVec<T> {
     /// As [`updates`](Self::updates) of a closure that assigns: one request for some thousands, with 4 bytes for an index and
     /// those of the values.
     ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::collections::{DistVec, Layout};
+    /// let numbers = DistVec::from_fn(Layout::cyclic(5), |index| index as u64);
+    /// numbers.scatter([(0, 7), (4, 8)]);
+    /// assert_eq!(numbers.to_vec(), [7, 1, 2, 3, 8]);
+    /// # });
+    /// ```
+    ///
     /// # Panics
     /// If there is no element of some index; what was before it is set all the same ([Panics](Self#panics)).
     #[track_caller]

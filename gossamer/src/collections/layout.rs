@@ -31,6 +31,14 @@ impl Layout {
     /// So many elements, the first of which belong to the first worker, and so on: all have as many, but for the last ones.
     ///
     /// Neighbours are on one worker, so that ranges take few requests.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::collections::{DistVec, Layout};
+    /// let ones = DistVec::filled(Layout::block(4), 1_u64); // neighbours together
+    /// assert_eq!(ones.trustee_of(0), ones.trustee_of(1));
+    /// # });
+    /// ```
     pub fn block(len: usize) -> Self {
         Self { len, is_cyclic: false, trustees: None }
     }
@@ -38,11 +46,28 @@ impl Layout {
     /// So many elements, which the workers have in turn: element `i` of `w` workers is on worker `i % w`.
     ///
     /// It spreads work that comes in ranges.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::collections::{DistVec, Layout};
+    /// let ones = DistVec::filled(Layout::cyclic(4), 1_u64); // in turn
+    /// assert_eq!(ones.trustee_of(0), ones.trustee_of(2));
+    /// # });
+    /// ```
     pub fn cyclic(len: usize) -> Self {
         Self { len, is_cyclic: true, trustees: None }
     }
 
     /// The same over these workers, in this order, instead of all of all nodes. One that is there twice has two parts.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::collections::{DistVec, Layout};
+    /// let other = gossamer::Trustee::all()[1];
+    /// let ones = DistVec::filled(Layout::block(4).on(&[other]), 1_u64);
+    /// assert_eq!(ones.trustees(), [other]);
+    /// # });
+    /// ```
     ///
     /// # Panics
     /// If there are none.

@@ -83,6 +83,14 @@ impl<T: 'static> DistVec<T> {
 impl<T: NoRef + Clone> DistVec<T> {
     /// A vector of clones of one value, which each worker makes of its own. One fiber on each worker.
     ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::collections::{DistVec, Layout};
+    /// let ones = DistVec::filled(Layout::block(4), 1_u64);
+    /// assert_eq!(ones.to_vec(), [1, 1, 1, 1]);
+    /// # });
+    /// ```
+    ///
     /// # Panics
     /// As [`from_fn`](Self::from_fn).
     #[track_caller]
@@ -91,6 +99,14 @@ impl<T: NoRef + Clone> DistVec<T> {
     }
 
     /// A vector of clones of these values, in blocks over all workers: [`from_vec`](Self::from_vec) of them.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::collections::DistVec;
+    /// let list = DistVec::from_slice(&[3_u64, 1, 2]);
+    /// assert_eq!(list.get(0), 3);
+    /// # });
+    /// ```
     ///
     /// # Panics
     /// As [`from_vec`](Self::from_vec).

@@ -74,6 +74,17 @@ impl<A: NoRef> Updates<A> {
 
     /// Adds an update of the element with this index.
     ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::collections::{DistVec, Layout};
+    /// let numbers = DistVec::from_fn(Layout::cyclic(5), |index| index as u64);
+    /// let mut adds = numbers.updates(|number, by: u64| *number += by);
+    /// (0..1000).for_each(|step| adds.push(step % 5, 1)); // gathered, and sent by batches
+    /// adds.finish();
+    /// assert_eq!(numbers.get(0), 200);
+    /// # });
+    /// ```
+    ///
     /// # Panics
     /// If there is no such element; what was pushed before stays. In delegated closures and callbacks, once a batch would have to wait.
     #[inline]
@@ -198,6 +209,19 @@ impl<A: NoRef> Updates<A> {
 
     /// Sends all that is gathered, without waiting for it.
     ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::collections::{DistVec, Layout};
+    /// let numbers = DistVec::from_fn(Layout::cyclic(5), |index| index as u64);
+    /// let mut adds = numbers.updates(|number, by: u64| *number += by);
+    /// adds.push(0, 1);
+    /// adds.flush(); // on its way; nobody waits
+    /// adds.push(0, 1);
+    /// adds.finish();
+    /// assert_eq!(numbers.get(0), 2);
+    /// # });
+    /// ```
+    ///
     /// # Panics
     /// In delegated closures and callbacks, if it would have to wait.
     #[track_caller]
@@ -210,6 +234,17 @@ impl<A: NoRef> Updates<A> {
     }
 
     /// Waits until all updates have been served.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::collections::{DistVec, Layout};
+    /// let numbers = DistVec::from_fn(Layout::cyclic(5), |index| index as u64);
+    /// let mut adds = numbers.updates(|number, by: u64| *number += by);
+    /// adds.push(3, 100);
+    /// adds.finish(); // all are served
+    /// assert_eq!(numbers.get(3), 103);
+    /// # });
+    /// ```
     ///
     /// # Panics
     /// If the closure panicked for one of them; where the caller cannot wait.

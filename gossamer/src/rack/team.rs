@@ -65,6 +65,13 @@ impl Workers {
     }
 
     /// The workers, in their order.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::Workers;
+    /// assert_eq!(Workers::all().trustees(), gossamer::Trustee::all());
+    /// # });
+    /// ```
     #[must_use]
     pub fn trustees(&self) -> &[Trustee] {
         &self.trustees

@@ -24,11 +24,26 @@ unsafe impl NoRef for Node {
 
 impl Node {
     /// Its place in [`nodes`], from 0.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::rack;
+    /// let indices: Vec<_> = rack::nodes().into_iter().map(rack::Node::index).collect();
+    /// assert_eq!(indices, [0]); // alone
+    /// # });
+    /// ```
     pub fn index(self) -> usize {
         self.0 as usize
     }
 
     /// Its workers, in order.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::rack;
+    /// assert_eq!(rack::this_node().workers(), gossamer::Trustee::all()); // alone
+    /// # });
+    /// ```
     ///
     /// # Panics
     /// On a thread that is no worker.
@@ -67,6 +82,13 @@ pub fn nodes() -> Vec<Node> {
 
 /// The node that runs the caller.
 ///
+/// ```
+/// # gossamer::run(gossamer::Config::default().threads(2), || {
+/// use gossamer::rack;
+/// assert_eq!(rack::this_node().index(), 0);
+/// # });
+/// ```
+///
 /// # Panics
 /// On a thread that is no worker.
 #[track_caller]
@@ -78,6 +100,13 @@ pub fn this_node() -> Node {
 
 /// The workers of all nodes, in order, as [`Trustee::all`] gives them.
 ///
+/// ```
+/// # gossamer::run(gossamer::Config::default().threads(2), || {
+/// use gossamer::rack;
+/// assert_eq!(rack::workers().len(), 2); // of all nodes
+/// # });
+/// ```
+///
 /// # Panics
 /// On a thread that is no worker.
 #[track_caller]
@@ -87,6 +116,14 @@ pub fn workers() -> Vec<Trustee> {
 
 impl Trustee {
     /// The node that this worker is of.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::rack;
+    /// let worker = gossamer::Trustee::all()[1];
+    /// assert_eq!(worker.node(), rack::this_node());
+    /// # });
+    /// ```
     ///
     /// # Panics
     /// On a thread that is no worker.

@@ -40,6 +40,13 @@ pub struct Runtime {
 impl Runtime {
     /// Starts the workers; settings of the environment go before those of `config`, as everywhere.
     ///
+    /// ```
+    /// use gossamer::{Config, Runtime};
+    /// let runtime = Runtime::start(Config::default().threads(2))?;
+    /// assert_eq!(runtime.trustees().len(), 2);
+    /// # Ok::<(), gossamer::StartError>(())
+    /// ```
+    ///
     /// # Errors
     /// If a setting is wrong, or the system gives no threads or no poller.
     pub fn start(config: Config) -> Result<Self, StartError> {
@@ -53,6 +60,14 @@ impl Runtime {
     ///
     /// Fibers that `f` has started go on after it.
     ///
+    /// ```
+    /// use gossamer::{Config, Runtime};
+    /// let runtime = Runtime::start(Config::default().threads(2))?;
+    /// let count = runtime.run(|| gossamer::entrust(40_u64)); // as if in `main`
+    /// assert_eq!(count.apply(|count| *count + 2), 42);
+    /// # Ok::<(), gossamer::StartError>(())
+    /// ```
+    ///
     /// # Panics
     /// If `f` panics, with its payload; the runtime goes on. And on a worker, which it would block: spawn a fiber there.
     #[track_caller]
@@ -64,6 +79,14 @@ impl Runtime {
 
     /// Starts a fiber on one of the workers, each in turn. It stays in this process, so it may capture and return whatever is `Send`,
     /// and needs no macro. Usable from any thread.
+    ///
+    /// ```
+    /// use gossamer::{Config, Runtime};
+    /// let runtime = Runtime::start(Config::default().threads(2))?;
+    /// let fiber = runtime.spawn(|| gossamer::Trustee::here().index());
+    /// assert!(fiber.join() < 2);
+    /// # Ok::<(), gossamer::StartError>(())
+    /// ```
     #[track_caller]
     pub fn spawn<U, F>(&self, f: F) -> JoinHandle<U>
     where
@@ -77,6 +100,14 @@ impl Runtime {
     }
 
     /// The workers, in order.
+    ///
+    /// ```
+    /// use gossamer::{Config, Runtime};
+    /// let runtime = Runtime::start(Config::default().threads(2))?;
+    /// let list = runtime.trustees()[1].entrust(vec![1, 2]);
+    /// assert_eq!(list.apply(|list| list.len()), 2);
+    /// # Ok::<(), gossamer::StartError>(())
+    /// ```
     pub fn trustees(&self) -> Vec<Trustee> {
         let shared = self.threads().shared();
         (0..shared.workers() as u32).map(|index| Trustee::numbered(shared.base + index)).collect()
@@ -90,6 +121,15 @@ impl Runtime {
     }
 
     /// Ends the runtime and waits for that: fibers are cancelled, what is in flight is served, properties are dropped.
+    ///
+    /// ```
+    /// use gossamer::{Config, Runtime};
+    /// let runtime = Runtime::start(Config::default().threads(2))?;
+    /// let count = runtime.run(|| gossamer::entrust(0_u64));
+    /// runtime.shutdown();
+    /// assert!(count.try_apply(|count| *count).is_err()); // it has ended
+    /// # Ok::<(), gossamer::StartError>(())
+    /// ```
     ///
     /// # Panics
     /// On a worker, which it would block.

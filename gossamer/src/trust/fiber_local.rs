@@ -57,6 +57,17 @@ impl<T: 'static> FiberLocal<T> {
 
     /// Gives this fiber's value to `f`, which may wait.
     ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use std::cell::Cell;
+    /// gossamer::fiber_local! {
+    ///     static DEPTH: Cell<u64> = Cell::new(0);
+    /// }
+    /// DEPTH.with(|depth| depth.set(3));
+    /// assert_eq!(gossamer::spawn(|| DEPTH.with(Cell::get)).join(), 0); // another fiber has its own
+    /// # });
+    /// ```
+    ///
     /// # Panics
     /// If the initialiser panics, or uses the value that it makes; on a thread that is no worker, when it ends and has dropped its
     /// values.

@@ -195,6 +195,16 @@ impl<T: NoRef + Sync + Clone> Replicated<T> {
 
 impl<T> Replicated<T> {
     /// The value as this node has it. Never waits, so it may be called in delegated closures and callbacks, and on any thread.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::Replicated;
+    /// let limit = Replicated::new(10_u64);
+    /// let before = limit.read();
+    /// limit.replace(20);
+    /// assert_eq!((*before, *limit.read()), (10, 20)); // what was read stays
+    /// # });
+    /// ```
     #[inline]
     pub fn read(&self) -> Snapshot<T> {
         Snapshot(self.replica.current.load())
@@ -216,6 +226,16 @@ impl<T: Send + Sync> Replicated<T> {
 impl<T> Snapshot<T> {
     /// The number of the version: 1 is the value that the [`Replicated`] was made with, later ones have higher ones. Whoever keeps what
     /// was computed from the value learns from it whether that is still good.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::Replicated;
+    /// let limit = Replicated::new(10_u64);
+    /// let before = limit.read().version();
+    /// limit.replace(20);
+    /// assert!(limit.read().version() > before);
+    /// # });
+    /// ```
     #[inline]
     pub fn version(&self) -> u64 {
         self.0.number

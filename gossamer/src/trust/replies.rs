@@ -62,6 +62,17 @@ impl<K: 'static, U: 'static> Replies<K, U> {
 
     /// Waits for the next result; `None` if there is none to come.
     ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::{Replies, Trustee};
+    /// let count = Trustee::all()[1].entrust(0_u64);
+    /// let mut replies = Replies::new();
+    /// count.apply_into(&replies, "the first", |count| *count);
+    /// assert_eq!(replies.next(), Some(("the first", Ok(0))));
+    /// assert_eq!(replies.next(), None);
+    /// # });
+    /// ```
+    ///
     /// # Errors
     /// In the pair: if the closure panicked, or its trustee has ended.
     ///
@@ -90,6 +101,17 @@ impl<K: 'static, U: 'static> Replies<K, U> {
     }
 
     /// Results to come, and those that have and were not taken.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::{Replies, Trustee};
+    /// let count = Trustee::all()[1].entrust(0_u64);
+    /// let mut replies = Replies::new();
+    /// count.apply_into(&replies, (), |count| *count);
+    /// assert_eq!(replies.len(), 1); // under way, or there
+    /// # replies.next();
+    /// # });
+    /// ```
     pub fn len(&self) -> usize {
         self.queue.under_way.get() + self.queue.arrived.len()
     }
@@ -177,6 +199,16 @@ impl<T: 'static> Trust<T> {
     }
 
     /// As [`apply_into`](Self::apply_into), with arguments handed to the closure.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::{Replies, Trustee};
+    /// let count = Trustee::all()[1].entrust(0_u64);
+    /// let mut replies = Replies::new();
+    /// count.apply_with_into(&replies, (), |count, by| { *count += by; *count }, 5);
+    /// assert_eq!(replies.next(), Some(((), Ok(5))));
+    /// # });
+    /// ```
     ///
     /// # Panics
     /// As [`apply_into`](Self::apply_into).

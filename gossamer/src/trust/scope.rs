@@ -132,6 +132,17 @@ impl<'scope> Scope<'scope, '_> {
     /// Starts a fiber on this worker, which may borrow whatever lives as long as the scope.
     ///
     /// Fibers of the scope may start others in it.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// let words = ["to", "be"];
+    /// let length: usize = gossamer::scope(|scope| {
+    ///     let fibers = words.map(|word| scope.spawn(move || word.len())); // borrows
+    ///     fibers.into_iter().map(|fiber| fiber.join()).sum()
+    /// });
+    /// assert_eq!(length, 4);
+    /// # });
+    /// ```
     #[track_caller]
     pub fn spawn<U: 'scope, F>(&'scope self, f: F) -> ScopedJoinHandle<'scope, U>
     where
@@ -278,6 +289,16 @@ impl<U> ScopedJoinHandle<'_, U> {
     }
 
     /// As [`join`](Self::join), but returns why there is no result. The scope does not panic because of it then.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// let words = vec!["to", "be"];
+    /// gossamer::scope(|scope| {
+    ///     let fiber = scope.spawn(|| words[7]);
+    ///     assert!(fiber.try_join().unwrap_err().to_string().contains("index out of bounds"));
+    /// });
+    /// # });
+    /// ```
     ///
     /// # Errors
     /// As [`JoinHandle::try_join`](crate::JoinHandle::try_join).

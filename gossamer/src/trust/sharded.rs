@@ -41,6 +41,14 @@ const HASHER: FixedState = FixedState::with_seed(0x676f_7373_616d_6572);
 impl<K: Hash + ?Sized, T: Default + 'static> Sharded<K, T> {
     /// A shard on each trustee, made by `T::default()` there.
     ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::Sharded;
+    /// let counts = Sharded::<str, u64>::new();
+    /// assert_eq!(counts.shards().len(), 2); // one on each worker, each `u64::default()`
+    /// # });
+    /// ```
+    ///
     /// # Panics
     /// Where the caller cannot wait, and on a thread that is no worker.
     #[track_caller]
@@ -58,6 +66,14 @@ impl<K: Hash + ?Sized, T: Default + 'static> Default for Sharded<K, T> {
 impl<K: Hash + ?Sized, T: 'static> Sharded<K, T> {
     /// A shard on each trustee, made there by `make`, which captures nothing and goes to all nodes
     /// ([Delegated closures](crate::Trust#delegated-closures)).
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::Sharded;
+    /// let counts = Sharded::<str, u64>::with(|| 100);
+    /// assert_eq!(counts.shard("tea").apply(|count| *count), 100);
+    /// # });
+    /// ```
     ///
     /// # Panics
     /// Where the caller cannot wait, and on a thread that is no worker.
@@ -95,12 +111,30 @@ impl<K: Hash + ?Sized, T: 'static> Sharded<K, T> {
     }
 
     /// The shard of a key. The same key always has the same shard.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::Sharded;
+    /// let counts = Sharded::<str, u64>::new();
+    /// counts.shard("tea").apply(|count| *count += 1);
+    /// assert_eq!(counts.shard("tea").apply(|count| *count), 1);
+    /// # });
+    /// ```
     #[inline]
     pub fn shard(&self, key: &K) -> &Trust<T> {
         &self.shards[self.index_of(key)]
     }
 
     /// The place of a key's shard in [`shards`](Self::shards).
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::Sharded;
+    /// let counts = Sharded::<str, u64>::new();
+    /// let place = counts.index_of("tea");
+    /// counts.shards()[place].apply(|count| *count += 1); // as `shard("tea")`
+    /// # });
+    /// ```
     #[inline]
     pub fn index_of(&self, key: &K) -> usize {
         self.index_of_hash(Self::hash_of(key))
@@ -129,11 +163,30 @@ impl<K: ?Sized, T: 'static> Sharded<K, T> {
     }
 
     /// All shards, in the order of [`Trustee::all`].
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::Sharded;
+    /// let counts = Sharded::<str, u64>::new();
+    /// counts.shard("tea").apply(|count| *count += 1);
+    /// let sum: u64 = counts.shards().iter().map(|shard| shard.apply(|count| *count)).sum();
+    /// assert_eq!(sum, 1);
+    /// # });
+    /// ```
     pub fn shards(&self) -> &[Trust<T>] {
         &self.shards
     }
 
     /// Applies a closure to every shard, all at once, and returns the results in the order of the shards.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::Sharded;
+    /// let counts = Sharded::<str, u64>::new();
+    /// counts.shard("tea").apply(|count| *count += 1);
+    /// assert_eq!(counts.map_all(|count| *count).iter().sum::<u64>(), 1);
+    /// # });
+    /// ```
     ///
     /// # Panics
     /// If the closure panics; where the caller cannot wait.
@@ -154,6 +207,15 @@ impl<K: ?Sized, T: 'static> Sharded<K, T> {
     }
 
     /// As [`map_all`](Self::map_all), with a clone of `arguments` handed to the closure at each shard.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::Sharded;
+    /// let counts = Sharded::<str, u64>::new();
+    /// counts.map_all_with(|count, to| *count = to, 7);
+    /// assert_eq!(counts.map_all(|count| *count), [7, 7]);
+    /// # });
+    /// ```
     ///
     /// # Panics
     /// As [`map_all`](Self::map_all).

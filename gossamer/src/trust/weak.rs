@@ -28,6 +28,15 @@ pub struct WeakTrust<T: 'static> {
 
 impl<T: 'static> Trust<T> {
     /// A trust of the same property that does not keep it. Costs what a clone costs.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// let list = gossamer::entrust(vec![1, 2]);
+    /// let weak = list.downgrade(); // does not keep it
+    /// drop(list);
+    /// assert!(weak.upgrade().is_none());
+    /// # });
+    /// ```
     pub fn downgrade(&self) -> WeakTrust<T> {
         WeakTrust { handle: Arc::downgrade(self.handle()), of: PhantomData }
     }
@@ -40,6 +49,14 @@ impl<T: 'static> WeakTrust<T> {
     }
 
     /// A trust of the property, unless the last one of this node is gone.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// let list = gossamer::entrust(vec![1, 2]);
+    /// let weak = list.downgrade();
+    /// assert_eq!(weak.upgrade().map(|list| list.apply(|list| list.len())), Some(2));
+    /// # });
+    /// ```
     pub fn upgrade(&self) -> Option<Trust<T>> {
         self.handle.upgrade().map(Trust::of_handle)
     }

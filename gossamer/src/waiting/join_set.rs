@@ -31,11 +31,30 @@ impl<F: Future> JoinSet<F> {
     }
 
     /// Adds a future.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::{JoinSet, spawn};
+    /// let mut fibers = JoinSet::new();
+    /// fibers.insert(spawn(|| 7));
+    /// assert_eq!(fibers.join_next(), Some(7));
+    /// # });
+    /// ```
     pub fn insert(&mut self, future: F) {
         self.0.push(future);
     }
 
     /// How many have not been taken.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::{JoinSet, spawn};
+    /// let mut fibers = JoinSet::new();
+    /// fibers.insert(spawn(|| 7));
+    /// assert_eq!(fibers.len(), 1);
+    /// # fibers.join_next();
+    /// # });
+    /// ```
     pub fn len(&self) -> usize {
         self.0.len()
     }
@@ -46,6 +65,15 @@ impl<F: Future> JoinSet<F> {
     }
 
     /// Waits for the next that is ready; none if all have been taken.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::{JoinSet, spawn};
+    /// let mut fibers = JoinSet::new();
+    /// fibers.insert(spawn(|| 7));
+    /// assert_eq!((fibers.join_next(), fibers.join_next()), (Some(7), None));
+    /// # });
+    /// ```
     ///
     /// # Panics
     /// If that future does, as the handle of a fiber that panicked: the set stays usable, without it. And in a delegated closure or
@@ -61,6 +89,15 @@ impl<F: Future> JoinSet<F> {
     }
 
     /// Waits for all, and gives their results in the order in which they were ready.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::{JoinSet, spawn};
+    /// let mut fibers = JoinSet::new();
+    /// (0..3).for_each(|_| fibers.insert(spawn(|| 7)));
+    /// assert_eq!(fibers.join_all(), [7, 7, 7]);
+    /// # });
+    /// ```
     ///
     /// # Panics
     /// As soon as one of them does; and in a delegated closure or a callback, which cannot wait.

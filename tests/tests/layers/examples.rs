@@ -3,7 +3,7 @@
 use crate::{assert_none, library};
 
 /// So many there are. Whoever writes an example lowers it.
-const WITHOUT: usize = 551;
+const WITHOUT: usize = 467;
 
 /// The documented public functions of a file whose documentation has no block of code, by line. Those of types that nobody outside can
 /// name count, too: a few.
@@ -13,9 +13,9 @@ fn without_example(text: &str) -> Vec<usize> {
         if let Some(documented) = line.strip_prefix("///") {
             (is_documented, has_example) = (true, has_example || documented.contains("```"));
         } else if !line.starts_with("#[") {
-            let is_function = ["pub fn ", "pub const fn ", "pub async fn ", "pub unsafe fn "]
-                .iter()
-                .any(|start| line.starts_with(start));
+            let mut starts = ["pub fn ", "pub const fn ", "pub async fn ", "pub unsafe fn "].iter();
+            // What only the macros write begins with two underscores.
+            let is_function = starts.any(|start| line.starts_with(start)) && !line.contains("fn __");
             if is_function && is_documented && !has_example {
                 found.push(number);
             }

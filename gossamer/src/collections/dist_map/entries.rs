@@ -41,6 +41,15 @@ impl<K, V> Entries<K, V> {
     }
 
     /// How many there are.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::collections::DistMap;
+    /// let squares = DistMap::new();
+    /// (0..5_u64).for_each(|key| drop(squares.insert(key, key * key)));
+    /// assert_eq!(squares.map_all(|own| own.len()).iter().sum::<usize>(), 5);
+    /// # });
+    /// ```
     pub fn len(&self) -> usize {
         self.len
     }
@@ -51,11 +60,31 @@ impl<K, V> Entries<K, V> {
     }
 
     /// All of them, in no order.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::collections::DistMap;
+    /// let squares = DistMap::new();
+    /// (0..5_u64).for_each(|key| drop(squares.insert(key, key * key)));
+    /// let sums = squares.map_all(|own| own.iter().map(|(_, square)| square).sum::<u64>());
+    /// assert_eq!(sums.iter().sum::<u64>(), 30);
+    /// # });
+    /// ```
     pub fn iter(&self) -> impl Iterator<Item = (&K, &V)> + Clone {
         self.buckets.iter().flat_map(|bucket| &bucket.table).map(|(key, value)| (key, value))
     }
 
     /// As [`iter`](Self::iter), with values to be changed.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::collections::DistMap;
+    /// let squares = DistMap::new();
+    /// (0..5_u64).for_each(|key| drop(squares.insert(key, key * key)));
+    /// squares.map_all(|own| own.iter_mut().for_each(|(key, square)| *square += key));
+    /// assert_eq!(squares.get(4), Some(20));
+    /// # });
+    /// ```
     pub fn iter_mut(&mut self) -> impl Iterator<Item = (&K, &mut V)> {
         self.buckets.iter_mut().flat_map(|bucket| &mut bucket.table).map(|(key, value)| (&*key, value))
     }
@@ -129,6 +158,16 @@ impl<K, V> Entries<K, V> {
 
 impl<K: Hash + Eq, V> Entries<K, V> {
     /// The value of a key, if it is here.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::collections::DistMap;
+    /// let squares = DistMap::new();
+    /// (0..5_u64).for_each(|key| drop(squares.insert(key, key * key)));
+    /// let found: Vec<_> = squares.map_all(|own| own.get(&4).copied()).into_iter().flatten().collect();
+    /// assert_eq!(found, [16]); // one worker has it
+    /// # });
+    /// ```
     pub fn get<Q: Hash + Eq + ?Sized>(&self, key: &Q) -> Option<&V>
     where
         K: Borrow<Q>,

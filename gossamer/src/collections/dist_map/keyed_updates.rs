@@ -96,6 +96,18 @@ impl<K: Hash + Eq + NoRef, A: NoRef> KeyedUpdates<K, A> {
 
     /// Adds an update of this key.
     ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::collections::DistMap;
+    /// let counts = DistMap::<String, u64>::new();
+    /// let mut adds = counts.merges(|count, more| *count += more);
+    /// adds.push("tea".to_owned(), 2);
+    /// adds.push("tea".to_owned(), 3); // one entry of a batch
+    /// adds.finish();
+    /// assert_eq!(counts.get("tea".to_owned()), Some(5));
+    /// # });
+    /// ```
+    ///
     /// # Panics
     /// If the closure of [`merges`](crate::collections::DistMap::merges) panics, which may be applied here. In delegated closures and callbacks, once a
     /// batch would have to wait.
@@ -110,6 +122,17 @@ impl<K: Hash + Eq + NoRef, A: NoRef> KeyedUpdates<K, A> {
     }
 
     /// As [`push`](Self::push), of a key that is borrowed: it is cloned if none that it could be combined with is gathered.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::collections::DistMap;
+    /// let counts = DistMap::<String, u64>::new();
+    /// let mut adds = counts.merges(|count, more| *count += more);
+    /// "to be or not to be".split(' ').for_each(|word| adds.push_ref(word, 1)); // copied once
+    /// adds.finish();
+    /// assert_eq!(counts.get("to".to_owned()), Some(2));
+    /// # });
+    /// ```
     ///
     /// # Panics
     /// As [`push`](Self::push).
@@ -174,6 +197,17 @@ impl<K: Hash + Eq + NoRef, A: NoRef> KeyedUpdates<K, A> {
     }
 
     /// Waits until all updates have been served.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::collections::DistMap;
+    /// let counts = DistMap::<String, u64>::new();
+    /// let mut adds = counts.merges(|count, more| *count += more);
+    /// adds.push("tea".to_owned(), 2);
+    /// adds.finish(); // all are served
+    /// assert_eq!(counts.len(), 1);
+    /// # });
+    /// ```
     ///
     /// # Panics
     /// If the closure panicked for one of them; where the caller cannot wait.
