@@ -97,23 +97,32 @@ fn watch(socket: Option<OwnInspectionSocket>, quit: Option<Quit>, ends: &AtomicB
     let Ok(bell) = doze::bell() else { return };
     let (mut stalls, mut blocks) = (StallWatch::default(), BlockWatch::default());
     let mut standstill = Standstill::new();
+    let mut due = Instant::now();
     // Acquire: pairs with the Release in `drop`.
     while !ends.load(Ordering::Acquire) {
-        let runtimes = Shared::all();
-        let all_sleep = note_turns(&runtimes);
-        stalls.look(&runtimes);
-        blocks.look(&runtimes);
-        standstill.look(&runtimes);
+        let (runtimes, now) = (Shared::all(), Instant::now());
+        let mut all_sleep = false;
+        if now >= due {
+            all_sleep = note_turns(&runtimes);
+            stalls.look(&runtimes);
+            blocks.look(&runtimes);
+            standstill.look(&runtimes);
+            due = now + LOOK;
+        }
         let stall = runtimes.iter().filter_map(|runtime| runtime.config.stall_limit()).min();
         let doze = stall.map_or(DOZE, |stall| stall.clamp(LOOK, DOZE));
         drop(runtimes);
         doze::note(all_sleep);
         let mut waits = vec![PollFd::new(bell, PollFlags::IN)];
         waits.extend(socket.as_ref().map(|socket| PollFd::new(&socket.listener, PollFlags::IN)));
-        if !wait(&mut waits, if all_sleep { doze } else { LOOK }) {
+        if !wait(&mut waits, if all_sleep { doze } else { due - now }) {
             continue;
         }
         bell.clear();
+        if all_sleep {
+            // Else a worker that often sleeps would ring each time that it wakes up.
+            due = Instant::now() + LOOK;
+        }
         quit.iter().for_each(Quit::look);
         while let Some(Ok((visitor, _))) = socket.as_ref().map(|socket| socket.listener.accept()) {
             receive(visitor);
