@@ -31,6 +31,6 @@ measure 4000
 packets=$(each "$packets" "$first_packets") posts=$(each "$posts" "$first_posts") all=$(each "$all" "$first_all")
 echo "each request, in hundredths: $packets packets, $posts posts, $all calls of the kernel"
 # A request is two writes each way, of a packet each, which are acknowledged, by a post each way. For one of 31 batches a message tells of
-# credit, which may need a post of its own.
-[ "$posts" -ge 199 ] && [ "$posts" -le 208 ] || fail "there should be two posts"
+# credit, which may need a post of its own; and where a machine is slow, workers sleep, and ring the watcher up to 20 times a second.
+[ "$posts" -ge 199 ] && [ "$posts" -le 225 ] || fail "there should be two posts"
 [ "$packets" -ge 400 ] && [ "$packets" -le 830 ] || fail "there should be four writes, acknowledged"
