@@ -68,7 +68,8 @@ pub(crate) fn stacks(arguments: &StacksArguments) -> Result<u8, Failure> {
         thread::sleep(BETWEEN);
         seen = look(Inspection::Fibers)?;
     }
-    let links = seen.nodes.clone();
+    // Without a first look there is nothing to compare with.
+    let links = if before.is_empty() { Vec::new() } else { seen.nodes.clone() };
     if arguments.backtraces {
         // After the looks between which no fiber may have run.
         seen = look(Inspection::Backtraces)?;

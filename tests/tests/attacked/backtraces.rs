@@ -1,6 +1,6 @@
 //! Where waiting fibers are, frame by frame, and that looking changes nothing.
 
-use crate::inspected::{beside, own_socket};
+use crate::inspected::{beside, own_socket, own_socket_if_any};
 use gossamer::inspect::{FiberGroup, ask_backtraces};
 use gossamer::{Latch, Trustee, entrust};
 use integration_tests::{isolated, workers};
@@ -83,13 +83,9 @@ fn fibers_that_are_looked_at_all_the_time_do_what_they_would_have_done() {
         let asker = thread::spawn(|| {
             let mut seen = 0;
             while seen < 20 {
-                if gossamer::inspect::inspection_sockets()
-                    .unwrap()
-                    .iter()
-                    .any(|socket| socket.process == std::process::id())
-                {
+                if let Some(socket) = own_socket_if_any() {
                     // Refused at its end only.
-                    seen += ask_backtraces(&own_socket()).map_or(20, |_| 1);
+                    seen += ask_backtraces(&socket).map_or(20, |_| 1);
                 }
             }
         });
@@ -131,13 +127,6 @@ fn a_fiber_that_has_no_room_on_its_stack_is_left_alone() {
             fiber.join();
         };
         thread::spawn(move || gossamer::run(workers(1).stack_size(16 * 1024), body));
-        while gossamer::inspect::inspection_sockets()
-            .unwrap()
-            .iter()
-            .all(|socket| socket.process != std::process::id())
-        {
-            thread::yield_now();
-        }
         for _ in 0..3 {
             while waiting().iter().all(|group| group.wait.as_ref().is_none_or(|wait| wait.call != "sleep")) {}
             let groups = waiting();

@@ -18,10 +18,19 @@ fn reports() -> Vec<NodeReport> {
     ask(&own_socket()).unwrap()
 }
 
-/// Where this process, which has a runtime, can be asked.
+/// Where this process can be asked, if it has a runtime.
+pub(crate) fn own_socket_if_any() -> Option<InspectionSocket> {
+    inspection_sockets().unwrap().into_iter().find(|socket| socket.process == std::process::id())
+}
+
+/// Where this process, which has a runtime or is about to, can be asked.
 pub(crate) fn own_socket() -> InspectionSocket {
-    let sockets = inspection_sockets().unwrap();
-    sockets.into_iter().find(|socket| socket.process == std::process::id()).unwrap()
+    loop {
+        if let Some(socket) = own_socket_if_any() {
+            return socket;
+        }
+        thread::yield_now();
+    }
 }
 
 /// The first fibers of which this holds, once there are some.
@@ -39,9 +48,7 @@ fn fibers(are_meant: impl Fn(&FiberGroup) -> bool) -> FiberGroup {
 pub(crate) fn beside(body: impl FnOnce() + Send + 'static, look: impl FnOnce() + Send + 'static) {
     isolated(|| {
         thread::spawn(|| gossamer::run(workers(2), body));
-        while inspection_sockets().unwrap().iter().all(|socket| socket.process != std::process::id()) {
-            thread::yield_now();
-        }
+        own_socket();
         look();
         std::process::exit(0);
     });
