@@ -169,7 +169,13 @@ fn one_page_of_the_daemon_has_what_all_of_its_nodes_count_and_which_of_them_do_n
     // A process that listens where another one should is not asked.
     let mut other = start(&mut rack.launch(1, "echo $$; exec sleep 1000"));
     let process = crate::common::read_numbers(other.child(), 1)[0];
-    let folder = variable(process, "GOSSAMER_METRICS").unwrap();
+    // For a moment the shell that becomes `sleep` has no variables.
+    let mut folder = None;
+    eventually("it has its variables", || {
+        folder = variable(process, "GOSSAMER_METRICS");
+        folder.is_some()
+    });
+    let folder = folder.unwrap();
     let path = PathBuf::from(folder.strip_prefix("unix:").unwrap()).join("0");
     let _squatter = UnixListener::bind(&path).unwrap();
     let page = get(port, "/metrics");

@@ -153,8 +153,8 @@ pub(crate) fn top(arguments: &TopArguments) -> Result<u8, Failure> {
 fn look(arguments: &TopArguments) -> Result<Seen<NodeActivity>, Failure> {
     let milliseconds = u64::try_from(arguments.interval.as_millis()).unwrap_or(u64::MAX);
     let seen: Seen<NodeActivity> = look::look(&arguments.look, Inspection::Activity { milliseconds })?;
-    match seen.silent.first() {
-        Some(first) if seen.nodes.is_empty() => Err(Failure::new(UNREACHABLE, first.clone())),
-        _ => Ok(seen),
+    if seen.nodes.is_empty() && !seen.silent.is_empty() {
+        return Err(Failure::new(UNREACHABLE, seen.silent.join("; ")));
     }
+    Ok(seen)
 }

@@ -146,6 +146,13 @@ pub fn signal(pid: u32, name: &str) {
         .stderr(Stdio::null())
         .status()
         .unwrap();
+    if name == "STOP" {
+        // Until the first of its threads is run, which may be late beside others, the rest go on.
+        eventually("it is stopped", || {
+            let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+            !is_alive(pid) || status.contains("State:\tT")
+        });
+    }
 }
 
 /// Whether a process is there and no zombie.
