@@ -26,6 +26,7 @@ pub mod files;
 pub mod launcher;
 pub mod metrics;
 pub mod node;
+pub mod processes;
 pub mod program;
 pub mod query;
 pub mod rack;

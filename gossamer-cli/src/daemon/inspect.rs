@@ -1,16 +1,19 @@
 //! Asks the nodes that run here what they do, for a client: each at its own socket, which is open to its user and to root alone.
 //!
-//! A daemon looks only at nodes that it has started itself, and only at the very processes: the kernel says who listens at a socket. It
-//! passes on what they say as it is, and takes nothing from it.
+//! A daemon looks only at nodes that it has started itself, and only at their very processes, or what these have started: the kernel says
+//! who listens at a socket. It passes on what they say as it is, and takes nothing from it.
 
 use crate::daemon::exchange::send;
 use crate::daemon::record::InspectableNode;
 use crate::daemon::state::Daemon;
+use crate::processes::descendants;
 use crate::rack::protocol::{InspectedNode, Inspection, Reply};
 use crate::rack::silence::within;
 use crate::secure::channel::{PATIENCE, Writer};
 use gossamer::inspect::{InspectionSocket, ask_encoded};
+use rustix::process::Pid;
 use std::io;
+use std::path::Path;
 use std::sync::Arc;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::{JoinSet, spawn_blocking};
@@ -73,14 +76,35 @@ async fn ask(
         return (told(Err("others ask the nodes of this machine at present; try again".into())), None);
     };
     let asked = spawn_blocking(move || {
-        let socket = InspectionSocket::of_process(pid, user, runtime_directory.as_deref());
-        let answer = ask_encoded(&socket, inspection.question(), LONGEST);
-        (answer.map_err(|error| why(&error, pid)), permit)
+        let answer = ask_any(pid, user, runtime_directory.as_deref(), inspection);
+        (answer.map_err(|(error, pid)| why(&error, pid)), permit)
     });
     match asked.await {
         Ok((answer, permit)) => (told(answer), Some(permit)),
         Err(error) => (told(Err(error.to_string())), None),
     }
+}
+
+/// Asks a process, or the first that descends from it if it is a script, say, that has started the program.
+fn ask_any(
+    pid: u32,
+    user: u32,
+    runtime_directory: Option<&Path>,
+    inspection: Inspection,
+) -> Result<Vec<u8>, (io::Error, u32)> {
+    let ask = |process| {
+        let socket = InspectionSocket::of_process(process, user, runtime_directory);
+        ask_encoded(&socket, inspection.question(), LONGEST).map_err(|error| (error, process))
+    };
+    let listens = |answer: &Result<_, (io::Error, u32)>| !matches!(answer, Err((error, _)) if error.kind() == io::ErrorKind::NotFound);
+    let answer = ask(pid);
+    if listens(&answer) {
+        return answer;
+    }
+    let below = i32::try_from(pid).ok().and_then(Pid::from_raw).map(descendants).unwrap_or_default();
+    let processes =
+        below.into_iter().filter_map(|process| u32::try_from(process.as_raw_nonzero().get()).ok());
+    processes.map(ask).find(listens).unwrap_or(answer)
 }
 
 /// Why a node says nothing, as far as this machine knows.

@@ -2,6 +2,8 @@
 
 use crate::metrics::labels::{labelled, quoted};
 use crate::metrics::merge::merged;
+use crate::processes::is_within;
+use rustix::process::Pid;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -36,7 +38,7 @@ pub struct NodeLabels {
     pub application: String,
     /// Its index.
     pub node: u32,
-    /// Its process. No other one is asked, whoever listens at its socket.
+    /// The process that was started as it. None is asked that does not descend from it, whoever listens at its socket.
     pub process: u32,
 }
 
@@ -125,8 +127,10 @@ async fn ask(node: &ServedNode, is_open: bool) -> io::Result<String> {
 
 async fn connect(socket: &Path, of: Option<&NodeLabels>) -> io::Result<UnixStream> {
     let stream = UnixStream::connect(socket).await?;
-    let listens = stream.peer_cred()?.pid().and_then(|process| u32::try_from(process).ok());
-    match of.is_none_or(|of| listens == Some(of.process)) {
+    let Some(of) = of else { return Ok(stream) };
+    let listens = stream.peer_cred()?.pid().and_then(Pid::from_raw);
+    let started = i32::try_from(of.process).ok().and_then(Pid::from_raw);
+    match listens.zip(started).is_some_and(|(listens, started)| is_within(listens, started)) {
         true => Ok(stream),
         false => Err(io::ErrorKind::PermissionDenied.into()),
     }

@@ -1,6 +1,6 @@
 //! What the processes of a node do at this moment, as far as `/proc` tells.
 
-use crate::node::guardian::descendants::children;
+use crate::processes::children;
 use crate::terminal::table::bytes;
 use rustix::process::Pid;
 use std::collections::HashMap;

@@ -113,6 +113,21 @@ fn a_daemon_of_root_looks_at_nodes_of_another_user_whatever_its_launcher_has_pas
     assert!(page.contains(",node=\"0\"} 1\n"), "{page}");
 }
 
+#[test]
+fn a_program_that_a_script_has_started_is_found_below_it() {
+    let Some(program) = rack_program() else { return };
+    let mut rack = Rack::without_daemons("inspected-script", 1);
+    let port = port();
+    let daemon = Daemon::start_listening(&mut rack.command(0, "daemon", &["--metrics", &port.to_string()]));
+    rack.daemons.push(daemon);
+    let script = format!("(sleep 1000 & {program} sleep; :); :");
+    let _running =
+        start(&mut rack.command(0, "run", &["-n", "1", "--threads", "1", "--", "/bin/sh", "-c", &script]));
+    let told = json(&until_it_says(&rack, "stacks", &["--json"], &["\"call\": \"sleep\""]));
+    assert_eq!(told[0]["nodes"].as_array().unwrap().len(), 1, "{told}");
+    assert!(get(port, "/metrics").contains(",node=\"0\"} 1\n"));
+}
+
 /// What is served at a port.
 fn get(port: u16, path: &str) -> String {
     let mut peer = TcpStream::connect(("127.0.0.1", port)).unwrap();

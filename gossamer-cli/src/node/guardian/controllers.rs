@@ -4,7 +4,7 @@
 //! child, which stays: beside it are the cgroups of nodes.
 
 use crate::node::allowance::Allowance;
-use crate::node::guardian::descendants::children;
+use crate::processes::children;
 use rustix::io::Errno;
 use rustix::process::{Pid, getpid};
 use std::fs;

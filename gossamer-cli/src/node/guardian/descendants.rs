@@ -3,9 +3,9 @@
 //! A process that was killed makes no new ones, and those that it has made become children of this one at its end, which is a
 //! child subreaper. So passes are repeated until one finds nothing.
 
+use crate::processes::{children, parent};
 use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions, WaitStatus, getpid};
 use std::collections::HashSet;
-use std::fs;
 
 /// Kills what descends from this process, but for the children in `spared` and what descends from them, and reaps children that
 /// have ended. Whether there was anything.
@@ -25,44 +25,25 @@ pub fn end(spared: &HashSet<Pid>, mut reaped: impl FnMut(Pid, WaitStatus)) -> bo
     !orphans.is_empty()
 }
 
-/// The children of a process; none if it is gone.
-#[must_use]
-pub fn children(parent: Pid) -> Vec<Pid> {
-    let threads = fs::read_dir(format!("/proc/{}/task", parent.as_raw_nonzero()));
-    let lists = threads.into_iter().flatten().flatten().map(|thread| thread.path().join("children"));
-    let numbers = lists.flat_map(|list| {
-        let list = fs::read_to_string(list).unwrap_or_default();
-        list.split_whitespace().filter_map(|number| number.parse().ok()).collect::<Vec<i32>>()
-    });
-    numbers.filter_map(Pid::from_raw).collect()
-}
-
 /// Kills all that descends from these processes.
 fn kill_below(mut parents: Vec<Pid>) {
-    while let Some(parent) = parents.pop() {
-        for child in children(parent) {
+    while let Some(next) = parents.pop() {
+        for child in children(next) {
             // What cannot be killed may have children that can.
-            let _ = kill_child(child, parent);
+            let _ = kill_child(child, next);
             parents.push(child);
         }
     }
 }
 
-/// Kills a process if it still is a child of `parent`, or has become one of this process, so that another process that has got its
+/// Kills a process if it still is a child of `of`, or has become one of this process, so that another process that has got its
 /// number is spared.
-fn kill_child(child: Pid, parent: Pid) -> rustix::io::Result<()> {
+fn kill_child(child: Pid, of: Pid) -> rustix::io::Result<()> {
     let process = rustix::process::pidfd_open(child, PidfdFlags::empty())?;
-    match parent_of(child) {
-        Some(now) if now == parent || now == getpid() => {
+    match parent(child) {
+        Some(now) if now == of || now == getpid() => {
             rustix::process::pidfd_send_signal(process, Signal::KILL)
         }
         _ => Ok(()),
     }
-}
-
-fn parent_of(child: Pid) -> Option<Pid> {
-    let state = fs::read_to_string(format!("/proc/{}/stat", child.as_raw_nonzero())).ok()?;
-    // `number (name) state parent`, where the name may contain anything.
-    let (_, rest) = state.rsplit_once(')')?;
-    rest.split_whitespace().nth(1)?.parse().ok().and_then(Pid::from_raw)
 }

@@ -10,6 +10,7 @@ use crate::node::guardian::failure::{lacking, unlimited};
 use crate::node::guardian::process::NAME;
 use crate::node::guardian::protocol::{News, NodeFiles, NodeOrder, send_order};
 use crate::node::invocation::{Invocation, NodeSpec, User};
+use crate::processes::children;
 use crate::secure::codec::decode;
 use crate::secure::random;
 use rustix::process::{Pid, Signal};
@@ -77,7 +78,7 @@ impl Containment {
     #[must_use]
     pub fn of_host() -> Self {
         let own = rustix::process::getpid();
-        known().get_or_insert_with(|| descendants::children(own).into_iter().collect());
+        known().get_or_insert_with(|| children(own).into_iter().collect());
         // Before Linux 3.4 there are no subreapers, nor is there most of what else is needed.
         let _ = rustix::process::set_child_subreaper(Some(own));
         Self(cgroup::own())

@@ -1,0 +1,52 @@
+//! Which processes others have started, as the kernel tells it.
+
+use rustix::process::Pid;
+use std::fs;
+
+/// The children of a process; none if it is gone.
+#[must_use]
+pub fn children(parent: Pid) -> Vec<Pid> {
+    let threads = fs::read_dir(format!("/proc/{}/task", parent.as_raw_nonzero()));
+    let lists = threads.into_iter().flatten().flatten().map(|thread| thread.path().join("children"));
+    let numbers = lists.flat_map(|list| {
+        let list = fs::read_to_string(list).unwrap_or_default();
+        list.split_whitespace().filter_map(|number| number.parse().ok()).collect::<Vec<i32>>()
+    });
+    numbers.filter_map(Pid::from_raw).collect()
+}
+
+/// The parent of a process, unless it is gone.
+#[must_use]
+pub fn parent(child: Pid) -> Option<Pid> {
+    let state = fs::read_to_string(format!("/proc/{}/stat", child.as_raw_nonzero())).ok()?;
+    // `number (name) state parent`, where the name may contain anything.
+    let (_, rest) = state.rsplit_once(')')?;
+    rest.split_whitespace().nth(1)?.parse().ok().and_then(Pid::from_raw)
+}
+
+/// All that descends from a process, those that are nearer first.
+#[must_use]
+pub fn descendants(ancestor: Pid) -> Vec<Pid> {
+    let mut found = children(ancestor);
+    let mut next = 0;
+    while let Some(&process) = found.get(next) {
+        // One that was moved meanwhile, since its parent ended, may be met twice.
+        let more: Vec<Pid> = children(process).into_iter().filter(|child| !found.contains(child)).collect();
+        found.extend(more);
+        next += 1;
+    }
+    found
+}
+
+/// Whether this is the process, or descends from it.
+#[must_use]
+pub fn is_within(process: Pid, ancestor: Pid) -> bool {
+    let mut at = Some(process);
+    while let Some(now) = at {
+        if now == ancestor {
+            return true;
+        }
+        at = parent(now);
+    }
+    false
+}
