@@ -3,6 +3,7 @@
 mod failure;
 mod figures;
 mod marked;
+mod public_interface;
 mod rdma_vm;
 
 use clap::{Parser, Subcommand};
@@ -22,12 +23,14 @@ enum Task {
     #[command(subcommand)]
     RdmaVm(rdma_vm::arguments::Action),
     Figures(figures::arguments::FiguresArguments),
+    PublicInterface(public_interface::PublicInterfaceArguments),
 }
 
 fn main() -> ExitCode {
     let done = match &Arguments::parse().task {
         Task::RdmaVm(action) => rdma_vm::run(action),
         Task::Figures(arguments) => figures::run(arguments),
+        Task::PublicInterface(arguments) => public_interface::run(arguments),
     };
     match done {
         Ok(status) => ExitCode::from(status),
