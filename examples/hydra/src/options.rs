@@ -25,6 +25,9 @@ pub struct Options {
     /// Clients of one node at most
     #[arg(long, default_value_t = 10_000)]
     maxclients: usize,
+    /// Databases, of which SELECT picks one
+    #[arg(long, default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..))]
+    databases: u16,
     /// Memory that keys may take on all nodes together, as 64mb; 0 for no limit
     #[arg(long, default_value = "0", value_parser = parse_size)]
     maxmemory: usize,
@@ -60,6 +63,7 @@ impl Options {
             unix_socket: self.unix_socket,
             password: self.requirepass,
             most_clients: self.maxclients,
+            databases: self.databases,
             maxmemory: self.maxmemory,
             policy: self.maxmemory_policy,
             directory: self.dir,

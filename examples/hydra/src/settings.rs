@@ -14,6 +14,7 @@ pub struct Settings {
     /// Empty if clients need none.
     pub password: String,
     pub most_clients: usize,
+    pub databases: u16,
     /// Bytes of all shards together; 0 for no limit.
     pub maxmemory: usize,
     pub policy: Policy,
@@ -46,7 +47,7 @@ impl Settings {
         let encodings = &self.encodings;
         let mut all = vec![
             ("appendonly", "no".to_owned()),
-            ("databases", "1".to_owned()),
+            ("databases", self.databases.to_string()),
             ("dbfilename", self.file.clone()),
             ("dir", self.directory.clone()),
             ("hash-max-listpack-entries", encodings.hash_entries.to_string()),
@@ -164,6 +165,7 @@ impl Default for Settings {
             unix_socket: String::new(),
             password: String::new(),
             most_clients: 10_000,
+            databases: 16,
             maxmemory: 0,
             policy: Policy::default(),
             samples: SAMPLES,

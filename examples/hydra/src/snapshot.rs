@@ -3,7 +3,7 @@
 use crate::connection::hold::Hold;
 use crate::server::Server;
 use crate::snapshot_file::{Reader, Writer};
-use crate::store::snapshot::entries;
+use crate::store::snapshot::{chunk, entries};
 use crate::store::{Shard, now};
 use gossamer::{JoinHandle, Trustee, unblock};
 use std::io;
@@ -104,11 +104,19 @@ pub fn load(server: &Server) -> io::Result<u64> {
             let read = reader.read();
             (reader, read)
         });
-        let Some(chunk) = read.map_err(describe)? else { return Ok(count) };
-        let mut parts: Vec<Vec<u8>> = vec![Vec::new(); server.shards().len()];
-        for entry in entries(&chunk, reader.version) {
-            let damaged = || describe(io::Error::new(io::ErrorKind::InvalidData, "an entry is cut off"));
-            let entry = entry.ok_or_else(damaged)?;
+        let Some(bytes) = read.map_err(describe)? else { return Ok(count) };
+        let damaged = |why: &str| describe(io::Error::new(io::ErrorKind::InvalidData, why));
+        let (database, bytes) =
+            chunk(&bytes, reader.version).ok_or_else(|| damaged("a chunk has no database"))?;
+        if database >= server.settings.read().databases {
+            let enough = u32::from(database) + 1;
+            return Err(damaged(&format!(
+                "there are keys of database {database}: start with --databases {enough} at least"
+            )));
+        }
+        let mut parts = vec![database.to_le_bytes().to_vec(); server.shards().len()];
+        for entry in entries(bytes, reader.version) {
+            let entry = entry.ok_or_else(|| damaged("an entry is cut off"))?;
             entry.encode(&mut parts[server.store.index_of(entry.key)]);
             count += 1;
         }

@@ -5,8 +5,8 @@ use crate::commands::table::{
     SUBSCRIBED, WRITE, own, read, several, sum, write,
 };
 use crate::commands::{
-    bits, client, copies, intersections, introspection, keyspace, moves, persistence, pops, publishing,
-    server, several as many, sorted_sets, subsequence, transactions,
+    bits, client, copies, databases, intersections, introspection, keyspace, manual, moves, persistence,
+    pops, publishing, server, several as many, sorted_sets, sorting, subsequence, transactions,
 };
 use crate::store::operation::Operation;
 
@@ -14,11 +14,13 @@ const COUNTED: Keys = Keys::Counted(1);
 const COUNTED_SECOND: Keys = Keys::Counted(2);
 
 /// In the order of their names.
-pub static COMMANDS: [Command; 169] = [
+pub static COMMANDS: [Command; 175] = [
     write("append", 3, Operation::Append),
     own("auth", -2, server::auth, FREE),
     own("bgsave", -1, persistence::save_in_background, OUTSIDE),
     read("bitcount", -2, Operation::BitCount),
+    write("bitfield", -2, Operation::BitField),
+    read("bitfield_ro", -2, Operation::BitFieldRo),
     several("bitop", -4, bits::combine, Keys::Range(2, -1, 1), WRITE | GROWS),
     read("bitpos", -3, Operation::BitPos),
     several("blmove", 6, moves::wait_and_move, BOTH, WRITE | GROWS),
@@ -30,7 +32,7 @@ pub static COMMANDS: [Command; 169] = [
     several("bzpopmax", -3, pops::wait_and_pop_highest, BUT_LAST, WRITE),
     several("bzpopmin", -3, pops::wait_and_pop_lowest, BUT_LAST, WRITE),
     own("client", -2, client::client, 0),
-    own("command", -1, introspection::command, 0),
+    own("command", -1, manual::command, 0),
     own("config", -2, introspection::config, 0),
     several("copy", -3, copies::copy, BOTH, WRITE | GROWS),
     own("dbsize", 1, keyspace::size, ALL),
@@ -44,7 +46,7 @@ pub static COMMANDS: [Command; 169] = [
     write("expire", -3, Operation::Expire),
     write("expireat", -3, Operation::ExpireAt),
     read("expiretime", 2, Operation::ExpireTime),
-    several("flushall", -1, keyspace::flush, NONE, WRITE | ALL),
+    several("flushall", -1, keyspace::flush_all, NONE, WRITE | ALL),
     several("flushdb", -1, keyspace::flush, NONE, WRITE | ALL),
     read("get", 2, Operation::Get),
     read("getbit", 3, Operation::GetBit),
@@ -97,6 +99,13 @@ pub static COMMANDS: [Command; 169] = [
         flags: 0,
     },
     several("mget", -2, many::get_each, EACH, 0),
+    Command {
+        name: "move",
+        arity: 3,
+        handler: Handler::Own(databases::move_key),
+        keys: Keys::Range(1, 1, 1),
+        flags: WRITE,
+    },
     several("mset", -3, many::set_each, Keys::Range(1, -1, 2), WRITE | SHARES | GROWS),
     several("msetnx", -3, many::set_each_if_absent, Keys::Range(1, -1, 2), WRITE | GROWS),
     own("multi", 1, transactions::multi, AT_ONCE),
@@ -133,7 +142,7 @@ pub static COMMANDS: [Command; 169] = [
     read("scard", 2, Operation::SCard),
     several("sdiff", -2, intersections::difference, EACH, 0),
     several("sdiffstore", -3, intersections::store_difference, EACH, WRITE | GROWS),
-    own("select", 2, server::select, 0),
+    own("select", 2, server::select, HOLDS),
     write("set", -3, Operation::Set),
     write("setbit", 4, Operation::SetBit),
     write("setex", 4, Operation::SetEx),
@@ -147,6 +156,8 @@ pub static COMMANDS: [Command; 169] = [
     read("smembers", 2, Operation::SMembers),
     read("smismember", -3, Operation::SMIsMember),
     several("smove", 4, moves::move_member, BOTH, WRITE),
+    several("sort", -2, sorting::sort, Keys::FirstAndStored, WRITE | GROWS | ALL),
+    several("sort_ro", -2, sorting::sort_to_read, Keys::Range(1, 1, 1), ALL),
     write("spop", -2, Operation::SPop),
     read("srandmember", -2, Operation::SRandMember),
     write("srem", -3, Operation::SRem),
@@ -156,6 +167,7 @@ pub static COMMANDS: [Command; 169] = [
     read("substr", 4, Operation::GetRange),
     several("sunion", -2, intersections::union, EACH, 0),
     several("sunionstore", -3, intersections::store_union, EACH, WRITE | GROWS),
+    several("swapdb", 3, databases::swap, NONE, WRITE | ALL),
     own("time", 1, server::time, 0),
     sum("touch", Operation::Exists, 0),
     read("ttl", 2, Operation::Ttl),

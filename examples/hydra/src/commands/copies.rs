@@ -1,9 +1,9 @@
 //! Values that get another key: RENAME, COPY, ZRANGESTORE.
 
+use crate::commands::databases::number;
 use crate::commands::moves::bulk;
 use crate::connection::Connection;
-use crate::protocol::number;
-use crate::protocol::refusal::{DATABASE, NO_INTEGER, NO_SUCH_KEY, Refusal, SAME_OBJECT, SYNTAX};
+use crate::protocol::refusal::{NO_SUCH_KEY, Refusal, SAME_OBJECT, SYNTAX};
 use crate::store::operation::Operation;
 use crate::store::value::Kind;
 
@@ -14,20 +14,28 @@ enum Outcome {
     Done,
 }
 
-/// Takes or fetches what one key has, and puts it under another one.
-fn transfer(connection: &mut Connection, operation: Operation, keys: [&[u8]; 2], if_absent: bool) -> Outcome {
+/// Takes or fetches what one key has, and puts it under another one, or into another database.
+fn transfer(
+    connection: &mut Connection,
+    operation: Operation,
+    keys: [&[u8]; 2],
+    target: u16,
+    if_absent: bool,
+) -> Outcome {
     let hold = connection.hold_all(&keys);
     let [from, to] = keys;
-    let is_there =
-        |connection: &mut Connection, key| connection.ask_now(Operation::Exists, key, &[key]) != b":0\r\n";
-    let outcome = if !is_there(connection, from) {
+    let source = connection.plan.database;
+    let is_there = |connection: &mut Connection, database, key| {
+        connection.ask_now_in(database, Operation::Exists, key, &[key]) != b":0\r\n"
+    };
+    let outcome = if !is_there(connection, source, from) {
         Outcome::NotThere
-    } else if if_absent && is_there(connection, to) {
+    } else if if_absent && is_there(connection, target, to) {
         Outcome::Refused
     } else {
-        if from != to {
+        if (source, from) != (target, to) {
             let taken = connection.ask_now(operation, from, &[from]);
-            connection.ask_now(Operation::Put, to, &[to, &taken]);
+            connection.ask_now_in(target, Operation::Put, to, &[to, &taken]);
         }
         Outcome::Done
     };
@@ -36,14 +44,16 @@ fn transfer(connection: &mut Connection, operation: Operation, keys: [&[u8]; 2],
 }
 
 pub fn rename(connection: &mut Connection, arguments: &[&[u8]]) {
-    match transfer(connection, Operation::Take, [arguments[1], arguments[2]], false) {
+    let database = connection.plan.database;
+    match transfer(connection, Operation::Take, [arguments[1], arguments[2]], database, false) {
         Outcome::NotThere => connection.refuse(&NO_SUCH_KEY),
         _ => connection.plan.reply().ok(),
     }
 }
 
 pub fn rename_if_absent(connection: &mut Connection, arguments: &[&[u8]]) {
-    match transfer(connection, Operation::Take, [arguments[1], arguments[2]], true) {
+    let database = connection.plan.database;
+    match transfer(connection, Operation::Take, [arguments[1], arguments[2]], database, true) {
         Outcome::NotThere => connection.refuse(&NO_SUCH_KEY),
         Outcome::Refused => connection.plan.reply().integer(0),
         Outcome::Done => connection.plan.reply().integer(1),
@@ -51,19 +61,19 @@ pub fn rename_if_absent(connection: &mut Connection, arguments: &[&[u8]]) {
 }
 
 pub fn copy(connection: &mut Connection, arguments: &[&[u8]]) {
-    match may_replace(arguments) {
+    match copy_options(connection, arguments) {
         Err(refusal) => connection.refuse(&refusal),
-        Ok(may_replace) => {
+        Ok((database, replaces)) => {
             let keys = [arguments[1], arguments[2]];
-            let outcome = transfer(connection, Operation::Fetch, keys, !may_replace);
+            let outcome = transfer(connection, Operation::Fetch, keys, database, !replaces);
             connection.plan.reply().integer(i64::from(matches!(outcome, Outcome::Done)));
         }
     }
 }
 
-/// The options of COPY.
-fn may_replace(arguments: &[&[u8]]) -> Result<bool, Refusal> {
-    let (mut replaces, mut rest) = (false, &arguments[3..]);
+/// Into which database, and whether it replaces what is there.
+fn copy_options(connection: &Connection, arguments: &[&[u8]]) -> Result<(u16, bool), Refusal> {
+    let (mut target, mut replaces, mut rest) = (connection.plan.database, false, &arguments[3..]);
     while let [option, behind @ ..] = rest {
         rest = match behind {
             _ if option.eq_ignore_ascii_case(b"REPLACE") => {
@@ -71,15 +81,14 @@ fn may_replace(arguments: &[&[u8]]) -> Result<bool, Refusal> {
                 behind
             }
             [database, behind @ ..] if option.eq_ignore_ascii_case(b"DB") => {
-                if number::parse(database).ok_or(NO_INTEGER)? != 0 {
-                    return Err(DATABASE);
-                }
+                target = number(connection, database)?;
                 behind
             }
             _ => return Err(SYNTAX),
         };
     }
-    if arguments[1] == arguments[2] { Err(SAME_OBJECT) } else { Ok(replaces) }
+    let is_same = arguments[1] == arguments[2] && target == connection.plan.database;
+    if is_same { Err(SAME_OBJECT) } else { Ok((target, replaces)) }
 }
 
 /// ZRANGESTORE.

@@ -1,12 +1,8 @@
-//! INFO, CONFIG and COMMAND.
+//! INFO and CONFIG.
 
-use crate::commands::catalog::COMMANDS;
-use crate::commands::names::command as find_command;
 use crate::commands::server::REDIS_VERSION;
-use crate::commands::table::{Command, Keys, WRITE};
 use crate::connection::{Connection, registry};
 use crate::protocol::refusal::{SYNTAX, arity};
-use crate::protocol::reply::Replies;
 use crate::store::{STATISTICS, Shard, glob};
 use std::fmt::Write;
 
@@ -23,6 +19,7 @@ pub fn info(connection: &mut Connection, arguments: &[&[u8]]) {
     for own in connection.server.store.map_all(Shard::statistics) {
         sums.iter_mut().zip(own).for_each(|(sum, own)| *sum += own);
     }
+    let keyspace = keyspace(connection);
     let settings = connection.server.settings.read();
     let shards = connection.shards().len();
     let sections = [
@@ -49,7 +46,7 @@ pub fn info(connection: &mut Connection, arguments: &[&[u8]]) {
             "Memory",
             format!(
                 "used_memory:{}\r\nmaxmemory:{}\r\nmaxmemory_policy:{}\r\n",
-                sums[2],
+                sums[0],
                 settings.maxmemory,
                 settings.policy.name()
             ),
@@ -57,24 +54,32 @@ pub fn info(connection: &mut Connection, arguments: &[&[u8]]) {
         ("Persistence", format!("loading:0\r\nrdb_last_save_time:{}\r\n", connection.server.last_save())),
         (
             "Stats",
-            (3..STATISTICS.len()).fold(String::new(), |mut text, at| {
+            (1..STATISTICS.len()).fold(String::new(), |mut text, at| {
                 let _ = write!(text, "{}:{}\r\n", STATISTICS[at], sums[at]);
                 text
             }),
         ),
         ("Replication", "role:master\r\nconnected_slaves:0\r\n".to_owned()),
-        (
-            "Keyspace",
-            match sums[0] {
-                0 => String::new(),
-                keys => format!("db0:keys={keys},expires={},avg_ttl=0\r\n", sums[1]),
-            },
-        ),
+        ("Keyspace", keyspace),
     ];
     drop(settings);
     let texts = sections.iter().filter(|(name, _)| is_wanted(&name.to_lowercase()));
     let texts: Vec<_> = texts.map(|(name, text)| format!("# {name}\r\n{text}")).collect();
     connection.plan.reply().verbatim(&texts.join("\r\n"));
+}
+
+/// A line for each database that has keys.
+fn keyspace(connection: &Connection) -> String {
+    let mut sums: Vec<[u64; 2]> = Vec::new();
+    for own in connection.server.store.map_all(Shard::keys_by_database) {
+        sums.resize(sums.len().max(own.len()), [0; 2]);
+        for (sum, own) in sums.iter_mut().zip(own) {
+            *sum = [sum[0] + own[0], sum[1] + own[1]];
+        }
+    }
+    let used = sums.iter().enumerate().filter(|(_, [keys, _])| *keys > 0);
+    used.map(|(number, [keys, expires])| format!("db{number}:keys={keys},expires={expires},avg_ttl=0\r\n"))
+        .collect()
 }
 
 pub fn config(connection: &mut Connection, arguments: &[&[u8]]) {
@@ -116,49 +121,4 @@ pub fn config(connection: &mut Connection, arguments: &[&[u8]]) {
         }
         _ => connection.refuse_subcommand("CONFIG", arguments[1]),
     }
-}
-
-pub fn command(connection: &mut Connection, arguments: &[&[u8]]) {
-    let Some(subcommand) = arguments.get(1) else {
-        let mut reply = connection.plan.reply();
-        reply.array(COMMANDS.len());
-        return COMMANDS.iter().for_each(|command| describe(command, &mut reply));
-    };
-    match (subcommand.to_ascii_lowercase().as_slice(), &arguments[2..]) {
-        (b"count", []) => connection.plan.reply().length(COMMANDS.len()),
-        // There is a manual, but not here.
-        (b"docs", _) => connection.plan.reply().map(0),
-        (b"list", []) => {
-            let mut reply = connection.plan.reply();
-            reply.array(COMMANDS.len());
-            COMMANDS.iter().for_each(|command| reply.bulk(command.name.as_bytes()));
-        }
-        (b"info", names) => {
-            let mut reply = connection.plan.reply();
-            reply.array(names.len());
-            for name in names {
-                match find_command(name) {
-                    Some(command) => describe(command, &mut reply),
-                    None => reply.null_array(),
-                }
-            }
-        }
-        _ => connection.refuse_subcommand("COMMAND", subcommand),
-    }
-}
-
-/// Name, arity, flags, keys, and what only access control would have.
-fn describe(command: &Command, reply: &mut Replies<'_>) {
-    // Where they are counted, clients ask for each command.
-    let (first, last, step) = match command.keys {
-        Keys::Range(first, last, step) => (first, last, step),
-        Keys::Counted(_) => (0, 0, 0),
-    };
-    reply.array(10);
-    reply.bulk(command.name.as_bytes());
-    reply.integer(command.arity);
-    reply.array(1);
-    reply.simple(if command.has(WRITE) { "write" } else { "readonly" });
-    [first, last, step].into_iter().for_each(|key| reply.integer(key));
-    (0..4).for_each(|_| reply.array(0));
 }

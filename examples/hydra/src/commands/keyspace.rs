@@ -18,14 +18,23 @@ pub fn size(connection: &mut Connection, _: &[&[u8]]) {
     connection.plan.reply().integer(sum);
 }
 
+/// FLUSHDB.
 pub fn flush(connection: &mut Connection, arguments: &[&[u8]]) {
+    flush_by(connection, arguments, Operation::Flush);
+}
+
+pub fn flush_all(connection: &mut Connection, arguments: &[&[u8]]) {
+    flush_by(connection, arguments, Operation::FlushAll);
+}
+
+fn flush_by(connection: &mut Connection, arguments: &[&[u8]], operation: Operation) {
     match &arguments[1..] {
         [] => {}
         [how] if how.eq_ignore_ascii_case(b"ASYNC") || how.eq_ignore_ascii_case(b"SYNC") => {}
         _ => return connection.refuse(&SYNTAX),
     }
     let hold = connection.hold_every_shard();
-    connection.ask_every_shard(Operation::Flush, &[]);
+    connection.ask_every_shard(operation, &[]);
     connection.let_go(hold);
     connection.plan.reply().ok();
 }

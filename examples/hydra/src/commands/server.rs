@@ -2,12 +2,11 @@
 
 use crate::clients::Clients;
 use crate::commands::client::is_name;
-use crate::commands::transactions;
+use crate::commands::{databases, transactions};
 use crate::connection::Connection;
 use crate::protocol::number;
 use crate::protocol::refusal::{
-    DATABASE, HELLO_FIRST, NAME, NO_INTEGER, NO_PASSWORD, NO_PROTOCOL, PROTOCOL_NUMBER, Refusal, SYNTAX,
-    WRONG_PASSWORD, arity,
+    HELLO_FIRST, NAME, NO_PASSWORD, NO_PROTOCOL, PROTOCOL_NUMBER, Refusal, SYNTAX, WRONG_PASSWORD, arity,
 };
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -47,15 +46,18 @@ pub fn reset(connection: &mut Connection, _: &[&[u8]]) {
     connection.registered.set_name(String::new());
     connection.clients_here(Clients::unsubscribe_all);
     connection.mail.subscriptions = 0;
+    connection.select(0);
     speak(connection, false);
     connection.plan.reply().simple("RESET");
 }
 
 pub fn select(connection: &mut Connection, arguments: &[&[u8]]) {
-    match number::parse(arguments[1]).and_then(|index| i32::try_from(index).ok()) {
-        Some(0) => connection.plan.reply().ok(),
-        Some(_) => connection.refuse(&DATABASE),
-        None => connection.refuse(&NO_INTEGER),
+    match databases::number(connection, arguments[1]) {
+        Ok(database) => {
+            connection.select(database);
+            connection.plan.reply().ok();
+        }
+        Err(refusal) => connection.refuse(&refusal),
     }
 }
 

@@ -24,6 +24,8 @@ pub enum Keys {
     Range(i64, i64, i64),
     /// As many as this argument says, behind it; and the first argument, if it is not that one.
     Counted(usize),
+    /// The first, and the one behind STORE.
+    FirstAndStored,
 }
 
 /// A command.
@@ -38,9 +40,9 @@ pub struct Command {
 
 /// It changes something.
 pub const WRITE: u16 = 1;
-/// It may take several shards: those of its keys, or all.
+/// It may take several shards, those of its keys or all; or what was asked before is to be done first.
 pub const HOLDS: u16 = 2;
-/// It is about all keys.
+/// It is about all keys, or may be.
 pub const ALL: u16 = 4;
 /// It is done at once, also between MULTI and EXEC.
 pub const AT_ONCE: u16 = 8;
@@ -122,6 +124,11 @@ impl Command {
                 let first =
                     if self.has(WRITE) && at == 2 && self.stores() { Some(arguments[1]) } else { None };
                 first.into_iter().chain(behind).collect()
+            }
+            Keys::FirstAndStored => {
+                let is_store = |pair: &&[&[u8]]| pair[0].eq_ignore_ascii_case(b"STORE");
+                let stored = arguments[2..].windows(2).rfind(is_store).map(|pair| pair[1]);
+                [arguments[1]].into_iter().chain(stored).collect()
             }
         }
     }

@@ -17,8 +17,13 @@ pub struct Queue {
     is_broken: bool,
 }
 
-/// A key that is watched, and the number of its last change before.
-pub type Watched = (Vec<u8>, i64);
+/// A key that is watched.
+pub struct Watched {
+    pub database: u16,
+    pub key: Vec<u8>,
+    /// The number of its last change before.
+    change: i64,
+}
 
 pub fn multi(connection: &mut Connection, _: &[&[u8]]) {
     if connection.queue.is_some() {
@@ -41,12 +46,13 @@ pub fn watch(connection: &mut Connection, arguments: &[&[u8]]) {
         return connection.refuse(&WATCH_INSIDE);
     }
     for key in &arguments[1..] {
-        if connection.watched.iter().any(|(other, _)| other == key) {
+        let database = connection.plan.database;
+        if connection.watched.iter().any(|other| other.database == database && other.key == *key) {
             continue;
         }
         let reply = connection.ask_now(Operation::Watch, key, &[key]);
         let change = number::parse(&reply[1..reply.len() - 2]).unwrap_or(-1);
-        connection.watched.push((key.to_vec(), change));
+        connection.watched.push(Watched { database, key: key.to_vec(), change });
     }
     connection.plan.reply().ok();
 }
@@ -57,8 +63,8 @@ pub fn unwatch(connection: &mut Connection, _: &[&[u8]]) {
 }
 
 pub fn forget_watched(connection: &mut Connection) {
-    for (key, _) in std::mem::take(&mut connection.watched) {
-        connection.ask_now(Operation::Unwatch, &key, &[&key]);
+    for Watched { database, key, .. } in std::mem::take(&mut connection.watched) {
+        connection.ask_now_in(database, Operation::Unwatch, &key, &[&key]);
     }
 }
 
@@ -111,13 +117,14 @@ pub fn exec(connection: &mut Connection, _: &[&[u8]]) {
         return connection.refuse(&ABORTED_FOR_MEMORY);
     }
     let watched = std::mem::take(&mut connection.watched);
-    let mut keys: Vec<&[u8]> = watched.iter().map(|(key, _)| key.as_slice()).collect();
+    let mut keys: Vec<&[u8]> = watched.iter().map(|watched| watched.key.as_slice()).collect();
     commands.iter().for_each(|(command, arguments)| keys.extend(command.keys_of(arguments)));
     let is_all = commands.iter().any(|(command, _)| command.has(ALL));
     let hold = if is_all { connection.hold_every_shard() } else { connection.hold_all(&keys) };
     let mut is_unchanged = true;
-    for (key, change) in &watched {
-        let reply = connection.ask_now(Operation::IsUnchanged, key, &[key, &number::text(*change)]);
+    for Watched { database, key, change } in &watched {
+        let arguments = [key.as_slice(), &number::text(*change)];
+        let reply = connection.ask_now_in(*database, Operation::IsUnchanged, key, &arguments);
         is_unchanged &= reply == b":1\r\n";
     }
     connection.watched = watched;

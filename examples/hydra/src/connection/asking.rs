@@ -44,6 +44,22 @@ impl Connection {
         self.ask_now_of(&[shard], operation, arguments).pop().unwrap_or_default()
     }
 
+    /// As `ask_now`, in another database.
+    pub fn ask_now_in(
+        &mut self,
+        database: u16,
+        operation: Operation,
+        key: &[u8],
+        arguments: &[&[u8]],
+    ) -> Vec<u8> {
+        // What was asked before is about the other one.
+        self.finish_pending();
+        let selected = std::mem::replace(&mut self.plan.database, database);
+        let reply = self.ask_now(operation, key, arguments);
+        self.plan.database = selected;
+        reply
+    }
+
     /// As `ask_now`, of every shard.
     pub fn ask_every_shard(&mut self, operation: Operation, arguments: &[&[u8]]) -> Vec<Vec<u8>> {
         let shards: Vec<_> = (0..self.shards().len()).collect();
@@ -51,21 +67,53 @@ impl Connection {
     }
 
     pub fn ask_now_of(&mut self, of: &[usize], operation: Operation, arguments: &[&[u8]]) -> Vec<Vec<u8>> {
-        self.plan.run(self.server.store.shards(), true);
-        let ask = |shard: usize| {
-            let mut batch = Batch::default();
-            (batch.transaction, batch.is_resp3) = (self.plan.transaction, self.plan.is_resp3);
+        let batch = |shard: &usize| {
+            let mut batch = self.batch();
+            batch.is_resp3 = self.plan.is_resp3;
             batch.push(operation, arguments, false);
-            self.shards()[shard].apply_with_async(Shard::serve, batch)
+            (*shard, batch)
         };
-        let pending: Vec<_> = of.iter().map(|shard| (*shard, ask(*shard))).collect();
+        let batches = of.iter().map(batch).collect();
+        self.serve_now(batches).iter().map(|batch| batch.replies(0, 1).to_vec()).collect()
+    }
+
+    /// As `ask_now`, each of the shard of its first argument, in one request for each shard; replies are those of RESP2.
+    pub fn ask_many(&mut self, operation: Operation, requests: Vec<Vec<&[u8]>>) -> Vec<Vec<u8>> {
+        let mut batches: Vec<_> = (0..self.shards().len()).map(|shard| (shard, self.batch())).collect();
+        let shards: Vec<_> = requests.iter().map(|arguments| self.shard_of(arguments[0])).collect();
+        for (shard, arguments) in shards.iter().zip(&requests) {
+            batches[*shard].1.push(operation, arguments, true);
+        }
+        let served = self.serve_now(batches);
+        let mut taken = vec![0; served.len()];
+        let take = |shard: usize| {
+            taken[shard] += 1;
+            served[shard].replies(taken[shard] - 1, 1).to_vec()
+        };
+        shards.into_iter().map(take).collect()
+    }
+
+    /// An empty one, of what this connection does.
+    fn batch(&self) -> Batch {
+        let mut batch = Batch::default();
+        (batch.transaction, batch.database) = (self.plan.transaction, self.plan.database);
+        batch
+    }
+
+    /// Has shards serve batches, behind all that was asked before.
+    fn serve_now(&mut self, batches: Vec<(usize, Batch)>) -> Vec<Batch> {
+        self.finish_pending();
+        let ask = |(shard, batch): (usize, Batch)| {
+            (shard, self.shards()[shard].apply_with_async(Shard::serve, batch))
+        };
+        let pending: Vec<_> = batches.into_iter().map(ask).collect();
         let wait = |(shard, pending): (usize, gossamer::Pending<Batch>)| {
             let mut batch = pending.wait();
             while batch.is_refused {
                 gossamer::sleep(WAIT);
                 batch = self.shards()[shard].apply_with(Shard::serve, batch);
             }
-            batch.replies(0, 1).to_vec()
+            batch
         };
         pending.into_iter().map(wait).collect()
     }

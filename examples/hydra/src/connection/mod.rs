@@ -73,7 +73,7 @@ impl Connection {
             return;
         };
         let stream = Rc::new(stream);
-        let plan = Plan::lent(shards.len(), here, false);
+        let plan = Plan::lent(shards.len(), here);
         let mut connection = Self {
             stream,
             server,
@@ -104,7 +104,8 @@ impl Connection {
             if self.input.read(&self.stream)? == 0 {
                 return Ok(());
             }
-            self.plan = Plan::lent(self.shards().len(), self.here, self.plan.is_resp3);
+            let shards = self.shards().len();
+            self.plan.lend_again(shards, self.here);
             self.serve_input()?;
             self.answer()?;
         }
@@ -217,6 +218,15 @@ impl Connection {
         self.plan.run(self.server.store.shards(), true);
     }
 
+    /// Has all that follows be about another database.
+    pub fn select(&mut self, database: u16) {
+        if database != self.plan.database {
+            self.finish_pending();
+            self.plan.database = database;
+            self.registered.set_database(database);
+        }
+    }
+
     #[cold]
     fn refuse_unknown(&mut self, arguments: &[&[u8]]) {
         let name = &arguments[0][..arguments[0].len().min(128)];
@@ -266,10 +276,10 @@ impl Connection {
 impl Drop for Connection {
     fn drop(&mut self) {
         self.clients_here(Clients::close);
-        for (key, _) in std::mem::take(&mut self.watched) {
+        for Watched { database, key, .. } in std::mem::take(&mut self.watched) {
             let shard = self.server.store.shard(&key);
             // Nobody waits in a destructor.
-            shard.apply_with_then(Shard::forget_watch, key, |()| ());
+            shard.apply_with_then(Shard::forget_watch_in, (database, key), |()| ());
         }
     }
 }

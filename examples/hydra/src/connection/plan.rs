@@ -54,25 +54,35 @@ pub struct Plan {
     /// Where pieces come together.
     pub output: Vec<u8>,
     pub is_resp3: bool,
+    /// What commands are about.
+    pub database: u16,
     /// The transaction of this connection, or 0.
     pub transaction: u64,
 }
 
 impl Plan {
     /// One of this worker that is not in use; `here` is its own shard among so many.
-    pub fn lent(shards: usize, here: usize, is_resp3: bool) -> Self {
+    pub fn lent(shards: usize, here: usize) -> Self {
         let new = || Self {
             here,
             batches: (0..shards).map(|_| Batch::default()).collect(),
             merged: vec![0; shards],
             ..Self::default()
         };
-        Self { is_resp3, ..SPARE.with_borrow_mut(Vec::pop).unwrap_or_else(new) }
+        // The client before may have spoken otherwise, of something else.
+        Self { is_resp3: false, database: 0, ..SPARE.with_borrow_mut(Vec::pop).unwrap_or_else(new) }
+    }
+
+    /// Another one in the place of this one, which was given back, for the same client.
+    pub fn lend_again(&mut self, shards: usize, here: usize) {
+        let (is_resp3, database) = (self.is_resp3, self.database);
+        *self = Self { is_resp3, database, ..Self::lent(shards, here) };
     }
 
     /// Has its buffers serve other connections, while this one waits for its client.
     pub fn give_back(&mut self) {
-        let plan = std::mem::replace(self, Self { is_resp3: self.is_resp3, ..Self::default() });
+        let (is_resp3, database) = (self.is_resp3, self.database);
+        let plan = std::mem::replace(self, Self { is_resp3, database, ..Self::default() });
         SPARE.with_borrow_mut(|spare| {
             if spare.len() < MOST_SPARE {
                 spare.push(plan);
@@ -105,10 +115,12 @@ impl Plan {
     #[inline]
     pub fn ask(&mut self, shards: &[Trust<Shard>], shard: usize, operation: Operation, arguments: &[&[u8]]) {
         if shard == self.here && !self.batches[shard].is_pending() {
-            let (transaction, text, is_resp3) = (self.transaction, &mut self.text, self.is_resp3);
+            let (transaction, database) = (self.transaction, self.database);
+            let (text, is_resp3) = (&mut self.text, self.is_resp3);
             let is_served = shards[shard].apply_here(|shard| {
                 let is_free = !shard.is_held_by_another(transaction);
                 if is_free {
+                    shard.select(database);
                     shard.execute(operation, arguments, &mut Replies::new(text, is_resp3));
                 }
                 is_free
@@ -187,6 +199,7 @@ impl Plan {
             if batch.is_pending() {
                 (batch.transaction, batch.is_resp3, batch.is_whole) =
                     (self.transaction, self.is_resp3, is_whole);
+                batch.database = self.database;
                 if index != self.here {
                     (last, others) = (Some(index), others + 1);
                 }

@@ -17,6 +17,7 @@ struct Client {
     worker: usize,
     name: String,
     since: Instant,
+    database: u16,
     is_resp3: bool,
 }
 
@@ -83,9 +84,9 @@ pub fn list() -> String {
 
 impl Client {
     fn line(&self, id: u64) -> String {
-        let Self { peer, name, since, is_resp3, .. } = self;
+        let Self { peer, name, since, database, is_resp3, .. } = self;
         let (age, resp) = (since.elapsed().as_secs(), if *is_resp3 { 3 } else { 2 });
-        format!("id={id} addr={peer} name={name} age={age} db=0 resp={resp}\n")
+        format!("id={id} addr={peer} name={name} age={age} db={database} resp={resp}\n")
     }
 }
 
@@ -97,7 +98,8 @@ impl Registered {
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |count| (count < most).then_some(count + 1));
         is_counted.ok()?;
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
-        let client = Client { peer, worker, name: String::new(), since: Instant::now(), is_resp3: false };
+        let (name, since) = (String::new(), Instant::now());
+        let client = Client { peer, worker, name, since, database: 0, is_resp3: false };
         with(|clients| clients.insert(id, client));
         Some(Self { id })
     }
@@ -116,6 +118,10 @@ impl Registered {
 
     pub fn set_resp3(&self, is_resp3: bool) {
         self.change(|client| client.is_resp3 = is_resp3);
+    }
+
+    pub fn set_database(&self, database: u16) {
+        self.change(|client| client.database = database);
     }
 
     /// What CLIENT INFO has.

@@ -76,8 +76,9 @@ impl Connection {
         }
         drop(blocked);
         self.clients_here(|clients, client| clients.set_waits(client, false));
+        let database = self.plan.database;
         for (shard, keys) in rows {
-            self.shards()[shard].apply_with_then(Shard::leave, (keys, number), |()| ());
+            self.shards()[shard].apply_with_then(Shard::leave, (database, keys, number), |()| ());
         }
     }
 
@@ -96,7 +97,7 @@ impl Connection {
         for (shard, keys) in &rows {
             let client = self.registered.id;
             let waiter = Waiter { number, clients: clients.clone(), client, for_sorted: wait.for_sorted };
-            self.shards()[*shard].apply_with(Shard::wait_for, (keys.clone(), waiter));
+            self.shards()[*shard].apply_with(Shard::wait_for, (self.plan.database, keys.clone(), waiter));
         }
         rows
     }

@@ -26,6 +26,11 @@ pub const DECREMENT_OVERFLOW: Refusal = constant("ERR decrement would overflow")
 pub const OFFSET: Refusal = constant("ERR offset is out of range");
 pub const BIT_OFFSET: Refusal = constant("ERR bit offset is not an integer or out of range");
 pub const BIT_VALUE: Refusal = constant("ERR The bit argument must be 1 or 0.");
+pub const FIELD_TYPE: Refusal = constant(
+    "ERR Invalid bitfield type. Use something like i16 u8. Note that u64 is not supported but i64 is.",
+);
+pub const FIELD_OVERFLOW: Refusal = constant("ERR Invalid OVERFLOW type specified");
+pub const FIELD_READ_ONLY: Refusal = constant("ERR BITFIELD_RO only supports the GET subcommand");
 pub const NO_BIT: Refusal = constant("ERR bit is not an integer or out of range");
 pub const TOO_LONG: Refusal = constant("ERR string exceeds maximum allowed size (proto-max-bulk-len)");
 pub const OUT_OF_MEMORY: Refusal = constant("OOM command not allowed when used memory > 'maxmemory'.");
@@ -35,6 +40,8 @@ pub const CLASHING_CONDITIONS: Refusal =
     constant("ERR NX and XX, GT or LT options at the same time are not compatible");
 pub const CLASHING_BOUNDS: Refusal = constant("ERR GT and LT options at the same time are not compatible");
 pub const DATABASE: Refusal = constant("ERR DB index is out of range");
+pub const FIRST_DATABASE: Refusal = constant("ERR invalid first DB index");
+pub const SECOND_DATABASE: Refusal = constant("ERR invalid second DB index");
 pub const NESTED: Refusal = constant("ERR MULTI calls can not be nested");
 pub const EXEC_ALONE: Refusal = constant("ERR EXEC without MULTI");
 pub const DISCARD_ALONE: Refusal = constant("ERR DISCARD without MULTI");
@@ -96,6 +103,11 @@ pub const NO_COUNT: Refusal = constant("ERR count should be greater than 0");
 pub const MANY_KEYS: Refusal = constant("ERR Number of keys can't be greater than number of args");
 pub const LIMIT_NEGATIVE: Refusal = constant("ERR LIMIT can't be negative");
 pub const NO_WEIGHT: Refusal = constant("ERR weight value is not a float");
+pub const NO_WEIGHTS: Refusal = constant("ERR One or more scores can't be converted into double");
+pub const NO_SUCH_COMMAND: Refusal = constant("ERR Invalid command specified");
+pub const NO_KEY_ARGUMENTS: Refusal = constant("ERR The command has no key arguments");
+pub const ARGUMENT_COUNT: Refusal = constant("ERR Invalid number of arguments specified for command");
+pub const INVALID_ARGUMENTS: Refusal = constant("ERR Invalid arguments specified for command");
 pub const SAME_OBJECT: Refusal = constant("ERR source and destination objects are the same");
 pub const BITOP_NOT: Refusal = constant("ERR BITOP NOT must be called with a single source key.");
 pub const LCS_BOTH: Refusal = constant("ERR If you want both the length and indexes, please just use IDX.");

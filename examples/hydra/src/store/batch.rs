@@ -24,6 +24,8 @@ pub struct Batch {
     replies: Vec<u8>,
     /// Where each reply ends.
     ends: Vec<usize>,
+    /// What it is about.
+    pub database: u16,
     /// The transaction that this is part of, or 0.
     pub transaction: u64,
     pub is_resp3: bool,
@@ -122,6 +124,7 @@ impl Shard {
         if batch.is_refused {
             return;
         }
+        self.select(batch.database);
         let (mut replies, mut ends) = (std::mem::take(&mut batch.replies), std::mem::take(&mut batch.ends));
         while batch.is_pending() {
             let (mut few, mut many) = ([&[][..]; FEW], Vec::new());
@@ -155,7 +158,7 @@ impl Shard {
     pub fn release(&mut self, transaction: u64) {
         if self.held_by == transaction {
             self.held_by = 0;
-            self.give_turns();
+            self.give_turns_everywhere();
         }
     }
 }

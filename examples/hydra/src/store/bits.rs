@@ -30,8 +30,7 @@ impl<'a> Bits<'a> {
         // Before the first one is at the first one, for both bounds.
         let from_start = |index: i64| if index < 0 { index.saturating_add(length).max(0) } else { index };
         let (start, end) = (from_start(first), from_start(last).min(length - 1) + 1);
-        let is_empty = first < 0 && last < 0 && first > last || start >= end;
-        let bits = if is_empty { 0..0 } else { start as usize * scale..end as usize * scale };
+        let bits = if start >= end { 0..0 } else { start as usize * scale..end as usize * scale };
         Self { bytes: string, bits }
     }
 
@@ -63,9 +62,9 @@ impl<'a> Bits<'a> {
 }
 
 impl Shard {
-    fn string_to_read(&mut self, key: &[u8]) -> Result<Option<&[u8]>, Refusal> {
+    pub fn string_to_read(&mut self, key: &[u8]) -> Result<Option<&[u8]>, Refusal> {
         let Some(slot) = self.find_to_read(key) else { return Ok(None) };
-        self.table.at(slot).string().map(Some)
+        self.database.table.at(slot).string().map(Some)
     }
 
     pub fn count_bits(&mut self, arguments: &[&[u8]], to: &mut Replies<'_>) -> Result<(), Refusal> {
@@ -80,7 +79,9 @@ impl Shard {
             [first, last, given] => (integer(first)?, integer(last)?, unit(Some(given))?),
             _ => return Err(refusal::SYNTAX),
         };
-        to.length(Bits::new(string, first, last, in_bits).count());
+        // As redis: where both count from the end, they are compared before they are in the string, as BITPOS does not.
+        let is_empty = first < 0 && last < 0 && first > last;
+        to.length(if is_empty { 0 } else { Bits::new(string, first, last, in_bits).count() });
         Ok(())
     }
 

@@ -8,7 +8,7 @@ use crate::store::Shard;
 impl Shard {
     pub fn increment(&mut self, key: &[u8], by: i64, to: &mut Replies<'_>) -> Result<(), Refusal> {
         let slot = self.find(key);
-        let (before, expiry) = match slot.map(|slot| self.table.at(slot)) {
+        let (before, expiry) = match slot.map(|slot| self.database.table.at(slot)) {
             Some(entry) => (number::parse(entry.string()?).ok_or(refusal::NO_INTEGER)?, entry.expiry()),
             None => (0, None),
         };
@@ -32,7 +32,7 @@ impl Shard {
     pub fn increment_by_float(&mut self, arguments: &[&[u8]], to: &mut Replies<'_>) -> Result<(), Refusal> {
         let (key, by) = (arguments[0], arguments[1]);
         let slot = self.find(key);
-        let (before, expiry) = match slot.map(|slot| self.table.at(slot)) {
+        let (before, expiry) = match slot.map(|slot| self.database.table.at(slot)) {
             Some(entry) => (number::parse_float(entry.string()?).ok_or(refusal::NO_FLOAT)?, entry.expiry()),
             None => (0.0, None),
         };

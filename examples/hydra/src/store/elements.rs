@@ -42,14 +42,14 @@ impl Shard {
     /// A key whose value is of this type.
     fn find_elements<T: Elements>(&mut self, key: &[u8]) -> Result<Option<Slot>, Refusal> {
         let Some(slot) = self.find(key) else { return Ok(None) };
-        self.table.at(slot).elements::<T>()?;
+        self.database.table.at(slot).elements::<T>()?;
         Ok(Some(slot))
     }
 
     /// The value of a key, to be read.
     pub fn read<T: Elements>(&mut self, key: &[u8]) -> Result<Option<&T>, Refusal> {
         let Some(slot) = self.find_to_read(key) else { return Ok(None) };
-        self.table.at(slot).elements().map(Some)
+        self.database.table.at(slot).elements().map(Some)
     }
 
     /// Changes the value of a key, which comes and goes with its first and its last element.
@@ -86,7 +86,7 @@ impl Shard {
     ) -> Result<U, Refusal> {
         let encodings = self.encodings;
         self.take_for_snapshot(slot);
-        let changed = self.table.change(slot, |entry| {
+        let changed = self.database.table.change(slot, |entry| {
             let elements = entry.elements_mut::<T>()?;
             let changed = change(elements, &encodings);
             Ok::<_, Refusal>((changed, elements.length() == 0))

@@ -79,13 +79,29 @@ impl Shard {
     /// Removes keys until there is memory; false if that does not help.
     #[cold]
     pub fn make_room(&mut self) -> bool {
-        while self.table.memory() > self.eviction.limit {
-            let Some(slot) = self.eviction.policy.order.and_then(|order| self.worth_least(order)) else {
+        while self.memory() > self.eviction.limit {
+            if !self.eviction.policy.order.is_some_and(|order| self.evict(order)) {
                 return false;
-            };
-            self.counts.evicted += 1;
-            self.remove(slot);
+            }
         }
+        true
+    }
+
+    /// Removes the key that is worth least, of whichever database; false if there is none.
+    fn evict(&mut self, order: Order) -> bool {
+        let (selected, mut least) = (self.selected, None::<(u64, u16, Slot)>);
+        self.in_each_database(|shard| {
+            if let Some((worth, slot)) = shard.worth_least(order)
+                && least.is_none_or(|(other, ..)| worth < other)
+            {
+                least = Some((worth, shard.selected, slot));
+            }
+        });
+        let Some((_, database, slot)) = least else { return false };
+        self.select(database);
+        self.counts.evicted += 1;
+        self.remove(slot);
+        self.select(selected);
         true
     }
 
@@ -100,7 +116,7 @@ impl Shard {
         if self.eviction.policy.order == Some(Order::Frequency) {
             return Err(refusal::NO_IDLE_TIME);
         }
-        let usage = self.find(key).map(|slot| self.table.at(slot).usage());
+        let usage = self.find(key).map(|slot| self.database.table.at(slot).usage());
         match usage {
             None => to.null(),
             Some(0) => to.integer(0),
@@ -114,30 +130,41 @@ impl Shard {
         if self.eviction.policy.order != Some(Order::Frequency) {
             return Err(refusal::NO_FREQUENCY);
         }
-        match self.find(key).map(|slot| self.table.at(slot).usage()) {
+        match self.find(key).map(|slot| self.database.table.at(slot).usage()) {
             None => to.null(),
             Some(usage) => to.integer(i64::from(counter(usage))),
         }
         Ok(())
     }
 
-    fn worth_least(&mut self, order: Order) -> Option<Slot> {
+    /// Of this database, and what it is worth beside those of others.
+    fn worth_least(&mut self, order: Order) -> Option<(u64, Slot)> {
         if order == Order::Expiry {
             // They are in this order already.
-            return self.table.due(u64::MAX);
+            let slot = self.database.table.due(u64::MAX)?;
+            return Some((self.database.table.at(slot).expiry().unwrap_or(u64::MAX), slot));
         }
         let is_volatile = self.eviction.policy.is_volatile;
-        let any = || if is_volatile { self.table.any_expiring(random()) } else { self.table.any(random()) };
+        let any = || {
+            if is_volatile {
+                self.database.table.any_expiring(random())
+            } else {
+                self.database.table.any(random())
+            }
+        };
         let count = if order == Order::Random { 1 } else { self.eviction.samples.max(1) };
         let samples = (0..count).map_while(|_| any());
-        samples.min_by_key(|slot| {
-            let entry = self.table.at(*slot);
+        let length = self.database.table.length().max(1) as u64;
+        let worth = |slot: Slot| {
+            let entry = self.database.table.at(slot);
             match order {
                 Order::Age => u64::MAX - u64::from(seconds().wrapping_sub(entry.usage()) & 0xff_ffff),
                 Order::Frequency => u64::from(counter(entry.usage())),
-                Order::Random | Order::Expiry => 0,
+                // The more keys a database has, the more likely it is that one of them goes.
+                Order::Random | Order::Expiry => random() / length,
             }
-        })
+        };
+        samples.map(|slot| (worth(slot), slot)).min_by_key(|(worth, _)| *worth)
     }
 
     /// Notes that a key was used, if that is asked for.
@@ -153,13 +180,13 @@ impl Shard {
         let usage = match self.eviction.policy.order {
             Some(Order::Age) => seconds(),
             Some(Order::Frequency) => {
-                let before = self.table.at(slot).usage();
+                let before = self.database.table.at(slot).usage();
                 let counter = if before == 0 { FIRST_COUNTER } else { counter(before) };
                 minutes() << 8 | raised(counter)
             }
             _ => return,
         };
-        self.table.set_usage(slot, usage);
+        self.database.table.set_usage(slot, usage);
     }
 }
 

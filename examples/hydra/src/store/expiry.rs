@@ -25,7 +25,7 @@ impl Shard {
         let at = time.checked_mul(unit).ok_or_else(invalid)?;
         let at = at.checked_add(if is_relative { now } else { 0 }).ok_or_else(invalid)?;
         let slot = self.find(arguments[0]);
-        let slot = slot.filter(|slot| conditions.allow(self.table.at(*slot).expiry(), at));
+        let slot = slot.filter(|slot| conditions.allow(self.database.table.at(*slot).expiry(), at));
         match slot {
             Some(slot) if at <= now => drop(self.remove(slot)),
             Some(slot) => self.change(slot, |entry| entry.set_expiry(Some(at as u64))),
@@ -37,7 +37,7 @@ impl Shard {
 
     /// In a unit of milliseconds; from now on, or since 1970.
     pub fn time_to_live(&mut self, key: &[u8], to: &mut Replies<'_>, unit: u64, is_relative: bool) {
-        let time = match self.find(key).map(|slot| self.table.at(slot).expiry()) {
+        let time = match self.find(key).map(|slot| self.database.table.at(slot).expiry()) {
             None => -2,
             Some(None) => -1,
             Some(Some(at)) => {
@@ -49,7 +49,7 @@ impl Shard {
     }
 
     pub fn persist(&mut self, key: &[u8], to: &mut Replies<'_>) {
-        let slot = self.find(key).filter(|slot| self.table.at(*slot).expiry().is_some());
+        let slot = self.find(key).filter(|slot| self.database.table.at(*slot).expiry().is_some());
         if let Some(slot) = slot {
             self.change(slot, |entry| entry.set_expiry(None));
         }
@@ -59,7 +59,7 @@ impl Shard {
     /// Wakes the fiber that removes expired keys, if this one expires before it would look.
     #[inline]
     pub(super) fn note_expiry(&mut self, slot: Slot) {
-        if let Some(expiry) = self.table.at(slot).expiry()
+        if let Some(expiry) = self.database.table.at(slot).expiry()
             && self.remover.looks_at.is_none_or(|next| expiry < next)
         {
             self.remover.looks_at = Some(expiry);
@@ -74,14 +74,19 @@ impl Shard {
 
     /// Removes some of the keys that have expired; when to go on, in milliseconds since 1970, if there are more that expire.
     pub fn remove_expired(&mut self) -> Option<u64> {
-        let now = now();
-        for _ in 0..REMOVED_AT_ONCE {
-            let Some(slot) = self.table.due(now) else { break };
-            self.counts.expired += 1;
-            self.remove(slot);
-        }
-        self.remover.looks_at = self.table.next_expiry();
-        self.remover.looks_at
+        let (now, mut left, mut next) = (now(), REMOVED_AT_ONCE, None);
+        self.in_each_database(|shard| {
+            while left > 0
+                && let Some(slot) = shard.database.table.due(now)
+            {
+                shard.counts.expired += 1;
+                shard.remove(slot);
+                left -= 1;
+            }
+            next = next.into_iter().chain(shard.database.table.next_expiry()).min();
+        });
+        self.remover.looks_at = next;
+        next
     }
 }
 

@@ -15,12 +15,12 @@ const LONGEST_EMBEDDED: usize = 44;
 impl Shard {
     pub fn type_of(&mut self, key: &[u8], to: &mut Replies<'_>) {
         let found = self.find(key);
-        to.simple(found.map_or("none", |slot| self.table.at(slot).kind().name()));
+        to.simple(found.map_or("none", |slot| self.database.table.at(slot).kind().name()));
     }
 
     pub fn encoding_of(&mut self, key: &[u8], to: &mut Replies<'_>) {
         let Some(slot) = self.find(key) else { return to.null() };
-        let entry = self.table.at(slot);
+        let entry = self.database.table.at(slot);
         to.bulk(match entry.string() {
             Err(_) => entry.encoding().as_bytes(),
             Ok(string) if number::parse(string).is_some() => b"int",
@@ -36,7 +36,7 @@ impl Shard {
     /// Bytes of a key with its value, and of its place in the table.
     pub fn memory_of(&mut self, key: &[u8], to: &mut Replies<'_>) {
         match self.find(key) {
-            Some(slot) => to.length(self.table.at(slot).memory() + SLOT),
+            Some(slot) => to.length(self.database.table.at(slot).memory() + SLOT),
             None => to.null(),
         }
     }
@@ -44,7 +44,7 @@ impl Shard {
     /// Takes a key out; replies with its entry, encoded, or with nothing if it is not there.
     pub fn take(&mut self, key: &[u8], to: &mut Replies<'_>) {
         self.fetch(key, to);
-        if let Some(slot) = self.table.find(key) {
+        if let Some(slot) = self.database.table.find(key) {
             self.remove(slot);
         }
     }
@@ -53,7 +53,7 @@ impl Shard {
     pub fn fetch(&mut self, key: &[u8], to: &mut Replies<'_>) {
         if let Some(slot) = self.find_to_read(key) {
             let mut encoded = Vec::new();
-            encode(self.table.at(slot), &mut encoded);
+            encode(self.database.table.at(slot), &mut encoded);
             to.raw(&encoded);
         }
     }
@@ -70,7 +70,7 @@ impl Shard {
     pub fn put_encoded(&mut self, key: &[u8], encoded: &Encoded<'_>, expiry: Option<u64>) {
         let entry = Entry::of_encoded(key, encoded.kind, encoded.value, expiry, &self.encodings);
         if let Some(entry) = entry {
-            if let Some(slot) = self.table.find(key) {
+            if let Some(slot) = self.database.table.find(key) {
                 self.remove(slot);
             }
             self.insert(entry);
@@ -95,7 +95,7 @@ impl Shard {
         let (now, mut count) = (now(), 0_u64);
         let mut found = Vec::new();
         let mut keys = Replies::new(&mut found, false);
-        for entry in self.table.iter().filter(|entry| is_live(entry, now)) {
+        for entry in self.database.table.iter().filter(|entry| is_live(entry, now)) {
             if pattern == b"*" || glob::matches(pattern, entry.key()) {
                 keys.bulk(entry.key());
                 count += 1;
@@ -110,7 +110,7 @@ impl Shard {
         let &[place, count, pattern, kind] = arguments else { return };
         let is_of_kind = |entry: &Entry| kind.is_empty() || entry.kind().name().as_bytes() == kind;
         let numbers = number::parse(place).zip(number::parse(count)).unwrap_or_default();
-        let (entries, next) = self.table.entries_from(numbers.0 as u64, numbers.1 as usize);
+        let (entries, next) = self.database.table.entries_from(numbers.0 as u64, numbers.1 as usize);
         let now = now();
         let is_wanted = |entry: &&&Entry| {
             is_live(entry, now)
@@ -124,9 +124,9 @@ impl Shard {
     }
 
     pub fn random_key(&mut self, to: &mut Replies<'_>) {
-        while let Some(slot) = self.table.any(random()) {
-            if is_live(self.table.at(slot), now()) {
-                return to.bulk(self.table.at(slot).key());
+        while let Some(slot) = self.database.table.any(random()) {
+            if is_live(self.database.table.at(slot), now()) {
+                return to.bulk(self.database.table.at(slot).key());
             }
             self.counts.expired += 1;
             self.remove(slot);

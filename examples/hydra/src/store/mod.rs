@@ -1,8 +1,10 @@
 //! The part of the store that one worker has.
 
 pub mod batch;
+mod bitfields;
 mod bits;
 mod counters;
+mod databases;
 mod elements;
 pub mod entry;
 pub mod eviction;
@@ -28,26 +30,24 @@ pub mod value;
 pub mod waiting;
 mod watches;
 
+use databases::{Database, Others};
 use entry::Entry;
 use eviction::Eviction;
 use expiry::Remover;
-use snapshot::Saving;
 use std::time::{SystemTime, UNIX_EPOCH};
 use table::{Slot, Table};
 use value::Encodings;
-use waiting::Waiting;
-use watches::Watches;
 
 /// The keys of one shard, and who waits for what of them.
 #[derive(Default)]
 pub struct Shard {
-    table: Table,
-    watches: Watches,
-    waiting: Waiting,
+    /// The one that is in use.
+    database: Database,
+    /// Its number.
+    selected: u16,
+    others: Others,
     encodings: Encodings,
     eviction: Eviction,
-    /// A snapshot that is being made.
-    saving: Option<Saving>,
     /// The transaction that holds the shard, or 0.
     held_by: u64,
     remover: Remover,
@@ -64,8 +64,8 @@ struct Counts {
 }
 
 /// What a shard tells of itself: for sums over all shards.
-pub const STATISTICS: [&str; 7] =
-    ["keys", "expires", "used_memory", "keyspace_hits", "keyspace_misses", "expired_keys", "evicted_keys"];
+pub const STATISTICS: [&str; 5] =
+    ["used_memory", "keyspace_hits", "keyspace_misses", "expired_keys", "evicted_keys"];
 
 /// Milliseconds since 1970.
 pub fn now() -> u64 {
@@ -76,15 +76,14 @@ impl Shard {
     /// In the order of [`STATISTICS`].
     pub fn statistics(&mut self) -> Vec<u64> {
         let Counts { hits, misses, expired, evicted } = self.counts;
-        let (keys, expires) = (self.table.length() as u64, self.table.expiring() as u64);
-        vec![keys, expires, self.table.memory() as u64, hits, misses, expired, evicted]
+        vec![self.memory() as u64, hits, misses, expired, evicted]
     }
 
     /// A key that is there and has not expired.
     #[inline]
     fn find(&mut self, key: &[u8]) -> Option<Slot> {
-        let slot = self.table.find(key)?;
-        if self.table.at(slot).expiry().is_some_and(|expiry| expiry <= now()) {
+        let slot = self.database.table.find(key)?;
+        if self.database.table.at(slot).expiry().is_some_and(|expiry| expiry <= now()) {
             self.counts.expired += 1;
             self.remove(slot);
             return None;
@@ -117,12 +116,12 @@ impl Shard {
 
     /// Puts in a key that is not there.
     fn insert(&mut self, entry: Entry) {
-        if let Some(saving) = &mut self.saving {
-            saving.before_change(&self.table, self.table.segment_of(entry.key()));
+        if let Some(saving) = &mut self.database.saving {
+            saving.before_change(&self.database.table, self.database.table.segment_of(entry.key()));
         }
-        self.watches.note_change(entry.key());
-        self.waiting.note_new(entry.key());
-        let slot = self.table.insert(entry);
+        self.database.watches.note_change(entry.key());
+        self.database.waiting.note_new(entry.key());
+        let slot = self.database.table.insert(entry);
         self.note_expiry(slot);
         self.note_use(slot);
     }
@@ -131,7 +130,7 @@ impl Shard {
     #[inline]
     fn change<U>(&mut self, slot: Slot, change: impl FnOnce(&mut Entry) -> U) -> U {
         self.before_change(slot);
-        let changed = self.table.change(slot, change);
+        let changed = self.database.table.change(slot, change);
         self.note_expiry(slot);
         self.note_use(slot);
         changed
@@ -139,7 +138,7 @@ impl Shard {
 
     fn remove(&mut self, slot: Slot) -> Entry {
         self.before_change(slot);
-        self.table.remove(slot)
+        self.database.table.remove(slot)
     }
 
     #[inline]
@@ -150,15 +149,15 @@ impl Shard {
 
     #[inline]
     fn take_for_snapshot(&mut self, slot: Slot) {
-        if let Some(saving) = &mut self.saving {
-            saving.before_change(&self.table, Table::segment_at(slot));
+        if let Some(saving) = &mut self.database.saving {
+            saving.before_change(&self.database.table, Table::segment_at(slot));
         }
     }
 
     #[inline]
     fn note_change(&mut self, slot: Slot) {
-        if !self.watches.is_empty() {
-            self.watches.note_change(self.table.at(slot).key());
+        if !self.database.watches.is_empty() {
+            self.database.watches.note_change(self.database.table.at(slot).key());
         }
     }
 }

@@ -25,7 +25,7 @@ macro_rules! operations {
 
 operations! {
     Get Set SetNx SetEx PSetEx GetSet GetDel GetEx Incr Decr IncrBy DecrBy IncrByFloat Append StrLen
-    GetRange SetRange GetBit SetBit BitCount BitPos
+    GetRange SetRange GetBit SetBit BitCount BitPos BitField BitFieldRo
     Del Exists Type Encoding RefCount IdleTime Frequency MemoryUsage
     Expire PExpire ExpireAt PExpireAt Ttl PTtl ExpireTime PExpireTime Persist
     LPush RPush LPushX RPushX LPop RPop LLen LRange LIndex LSet LInsert LRem LTrim LPos
@@ -35,7 +35,7 @@ operations! {
     ZRange ZRevRange ZRangeByScore ZRevRangeByScore ZRangeByLex ZRevRangeByLex
     ZRemRangeByRank ZRemRangeByScore ZRemRangeByLex
     PopFor SortedRangeEncoded GetOrNull Fetch Take Put Store HasRoom Watch IsUnchanged Unwatch
-    Keys Scan RandomKey Size Flush
+    Keys Scan RandomKey Size Flush FlushAll MoveKey SwapDatabases
 }
 
 impl Operation {
@@ -62,6 +62,7 @@ impl Operation {
                 | Append
                 | SetRange
                 | SetBit
+                | BitField
                 | LPush
                 | RPush
                 | LPushX
@@ -123,6 +124,8 @@ impl Shard {
             GetBit => return self.get_bit(arguments, to),
             SetBit => return self.set_bit(arguments, to),
             BitCount => return self.count_bits(arguments, to),
+            BitField => return self.bit_fields(arguments, to),
+            BitFieldRo => return self.bit_fields_to_read(arguments, to),
             BitPos => return self.position_of_bit(arguments, to),
             Del => self.delete(arguments[0], to),
             Exists => self.exists(arguments[0], to),
@@ -217,8 +220,11 @@ impl Shard {
             Keys => self.keys(arguments[0], to),
             Scan => self.scan(arguments, to),
             RandomKey => self.random_key(to),
-            Size => to.length(self.table.length()),
+            Size => to.length(self.database.table.length()),
             Flush => self.flush(to),
+            FlushAll => self.flush_all(to),
+            MoveKey => self.move_key(arguments, to),
+            SwapDatabases => self.swap_databases(arguments, to),
         }
         Ok(())
     }

@@ -38,7 +38,7 @@ impl Shard {
         let &[key, waiter, from, count] = arguments else { return Ok(()) };
         let from = From::decode(from.first().copied().unwrap_or(0));
         let waiter = number::parse(waiter).unwrap_or(0) as u64;
-        if waiter != 0 && !self.waiting.is_turn(key, from.kind(), waiter) {
+        if waiter != 0 && !self.database.waiting.is_turn(key, from.kind(), waiter) {
             return Ok(());
         }
         let count = number::parse(count).map(|count| count as usize);

@@ -14,7 +14,7 @@ impl Shard {
         let (key, more) = (arguments[0], arguments[1]);
         let length = match self.find(key) {
             Some(slot) => {
-                let before = self.table.at(slot).string()?.len();
+                let before = self.database.table.at(slot).string()?.len();
                 let length = checked(before + more.len())?;
                 self.change(slot, |entry| entry.string_of_length(length)[before..].copy_from_slice(more));
                 length
@@ -32,7 +32,7 @@ impl Shard {
         let first = number::parse(arguments[1]).ok_or(refusal::NO_INTEGER)?;
         let last = number::parse(arguments[2]).ok_or(refusal::NO_INTEGER)?;
         let value = match self.find_to_read(arguments[0]) {
-            Some(slot) => self.table.at(slot).string()?,
+            Some(slot) => self.database.table.at(slot).string()?,
             None => &[],
         };
         if first < 0 && last < 0 && first > last {
@@ -51,7 +51,7 @@ impl Shard {
         let offset = number::parse(arguments[1]).ok_or(refusal::NO_INTEGER)?;
         let offset = usize::try_from(offset).map_err(|_| refusal::OFFSET)?;
         let slot = self.find(key);
-        let length = slot.map_or(Ok(0), |slot| self.table.at(slot).string().map(<[u8]>::len))?;
+        let length = slot.map_or(Ok(0), |slot| self.database.table.at(slot).string().map(<[u8]>::len))?;
         if part.is_empty() {
             to.length(length);
             return Ok(());
@@ -78,7 +78,7 @@ impl Shard {
     pub fn get_bit(&mut self, arguments: &[&[u8]], to: &mut Replies<'_>) -> Result<(), Refusal> {
         let (byte, mask) = bit(arguments[1])?;
         let value = match self.find_to_read(arguments[0]) {
-            Some(slot) => self.table.at(slot).string()?.get(byte).copied(),
+            Some(slot) => self.database.table.at(slot).string()?.get(byte).copied(),
             None => None,
         };
         to.integer(i64::from(value.unwrap_or(0) & mask != 0));
@@ -101,7 +101,7 @@ impl Shard {
         };
         let before = match self.find(key) {
             Some(slot) => {
-                self.table.at(slot).string()?;
+                self.database.table.at(slot).string()?;
                 self.change(slot, write)
             }
             None => {

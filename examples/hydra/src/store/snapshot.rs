@@ -1,6 +1,7 @@
 //! A snapshot of a shard as it was at one moment, made while it goes on: what is about to change is taken first.
 
 use crate::store::Shard;
+use crate::store::databases::Database;
 use crate::store::entry::Entry;
 use crate::store::table::{SEGMENTS, Table};
 use crate::store::value::Kind;
@@ -10,16 +11,18 @@ const CHUNK: usize = 1 << 20;
 
 /// A snapshot that is being made.
 pub struct Saving {
+    /// Of the database at that moment.
+    number: u16,
     is_taken: Vec<bool>,
     /// Segments before this one are taken.
     next: usize,
-    /// What was taken and not handed over.
+    /// The number, and what was taken and not handed over.
     taken: Vec<u8>,
 }
 
 impl Saving {
-    fn new() -> Self {
-        Self { is_taken: vec![false; SEGMENTS], next: 0, taken: Vec::new() }
+    fn new(number: u16) -> Self {
+        Self { number, is_taken: vec![false; SEGMENTS], next: 0, taken: number.to_le_bytes().to_vec() }
     }
 
     /// Takes a segment that is about to change, if it was not taken.
@@ -69,7 +72,16 @@ impl Encoded<'_> {
     }
 }
 
-/// The entries of a chunk of a snapshot of this version. None in the place of one that is cut off.
+/// The database of a chunk of a snapshot of this version, and its entries; none if it is cut off.
+pub fn chunk(chunk: &[u8], version: u8) -> Option<(u16, &[u8])> {
+    // There was only one database before.
+    if version < FIRST_WITH_DATABASES {
+        return Some((0, chunk));
+    }
+    chunk.split_first_chunk().map(|(number, rest)| (u16::from_le_bytes(*number), rest))
+}
+
+/// The entries of a chunk, behind its database. None in the place of one that is cut off.
 pub fn entries(mut chunk: &[u8], version: u8) -> impl Iterator<Item = Option<Encoded<'_>>> {
     std::iter::from_fn(move || {
         if chunk.is_empty() {
@@ -101,37 +113,56 @@ fn decode(chunk: &[u8], version: u8) -> Option<(Encoded<'_>, &[u8])> {
 }
 
 /// The version that is written.
-pub const VERSION: u8 = 2;
+pub const VERSION: u8 = 3;
+const FIRST_WITH_DATABASES: u8 = 3;
 
 impl Shard {
     /// Begins a snapshot of what is there now.
     pub fn begin_snapshot(&mut self) {
-        self.saving = Some(Saving::new());
+        self.in_each_database(|shard| shard.database.saving = Some(Saving::new(shard.selected)));
     }
 
     /// The next chunk of the snapshot that is being made; none at its end, when the snapshot is given up.
     pub fn next_chunk(&mut self, (): ()) -> Option<Vec<u8>> {
+        let mut chunk = None;
+        self.in_each_database(|shard| {
+            if chunk.is_none() {
+                chunk = shard.database.next_chunk();
+            }
+        });
+        chunk
+    }
+
+    pub fn abandon_snapshot(&mut self) {
+        self.in_each_database(|shard| shard.database.saving = None);
+    }
+
+    /// Puts in the entries of a chunk, whatever the limits.
+    pub fn load(&mut self, bytes: Vec<u8>) {
+        let Some((number, encoded)) = chunk(&bytes, VERSION) else { return };
+        let selected = self.selected;
+        self.select(number);
+        for encoded in entries(encoded, VERSION).flatten() {
+            self.put_encoded(encoded.key, &encoded, encoded.expiry);
+        }
+        self.select(selected);
+    }
+}
+
+impl Database {
+    fn next_chunk(&mut self) -> Option<Vec<u8>> {
         let saving = self.saving.as_mut()?;
         while saving.taken.len() < CHUNK && saving.next < SEGMENTS {
             saving.before_change(&self.table, saving.next);
             saving.next += 1;
         }
-        let chunk = std::mem::take(&mut saving.taken);
-        if chunk.is_empty() {
+        let head = saving.number.to_le_bytes().to_vec();
+        let is_empty = saving.taken.len() == head.len();
+        let chunk = std::mem::replace(&mut saving.taken, head);
+        if is_empty {
             self.saving = None;
             return None;
         }
         Some(chunk)
-    }
-
-    pub fn abandon_snapshot(&mut self) {
-        self.saving = None;
-    }
-
-    /// Puts in the entries of a chunk, whatever the limits.
-    pub fn load(&mut self, chunk: Vec<u8>) {
-        for encoded in entries(&chunk, VERSION).flatten() {
-            self.put_encoded(encoded.key, &encoded, encoded.expiry);
-        }
     }
 }

@@ -73,7 +73,7 @@ impl Shard {
     #[inline]
     pub fn get(&mut self, key: &[u8], to: &mut Replies<'_>) -> Result<(), Refusal> {
         match self.find_to_read(key) {
-            Some(slot) => to.bulk(self.table.at(slot).string()?),
+            Some(slot) => to.bulk(self.database.table.at(slot).string()?),
             None => to.null(),
         }
         Ok(())
@@ -90,7 +90,7 @@ impl Shard {
     pub fn set(&mut self, arguments: &[&[u8]], to: &mut Replies<'_>) -> Result<(), Refusal> {
         let (key, value) = (arguments[0], arguments[1]);
         if arguments.len() == 2 {
-            let slot = self.table.find(key);
+            let slot = self.database.table.find(key);
             self.put(slot, key, value, None);
             to.ok();
             return Ok(());
@@ -117,7 +117,7 @@ impl Shard {
             return Ok(());
         }
         if options.keep {
-            expiry = slot.and_then(|slot| self.table.at(slot).expiry());
+            expiry = slot.and_then(|slot| self.database.table.at(slot).expiry());
         }
         self.put(slot, key, value, expiry);
         if !options.get {
@@ -144,7 +144,7 @@ impl Shard {
     ) -> Result<(), Refusal> {
         let &[key, time, value] = arguments else { return Err(refusal::arity(command)) };
         let expiry = Expiry { unit, is_relative: true, time }.at(command)?;
-        let slot = self.table.find(key);
+        let slot = self.database.table.find(key);
         self.put(slot, key, value, Some(expiry));
         to.ok();
         Ok(())
@@ -152,14 +152,14 @@ impl Shard {
 
     pub fn get_and_set(&mut self, arguments: &[&[u8]], to: &mut Replies<'_>) -> Result<(), Refusal> {
         self.get(arguments[0], to)?;
-        let slot = self.table.find(arguments[0]);
+        let slot = self.database.table.find(arguments[0]);
         self.put(slot, arguments[0], arguments[1], None);
         Ok(())
     }
 
     pub fn get_and_delete(&mut self, key: &[u8], to: &mut Replies<'_>) -> Result<(), Refusal> {
         self.get(key, to)?;
-        if let Some(slot) = self.table.find(key) {
+        if let Some(slot) = self.database.table.find(key) {
             self.remove(slot);
         }
         Ok(())
@@ -172,7 +172,7 @@ impl Shard {
             return Ok(());
         };
         let expiry = options.expiry.map(|expiry| expiry.at("getex")).transpose()?;
-        to.bulk(self.table.at(slot).string()?);
+        to.bulk(self.database.table.at(slot).string()?);
         if expiry.is_some_and(|expiry| expiry <= now()) {
             self.remove(slot);
         } else if expiry.is_some() || options.persist {
@@ -183,7 +183,7 @@ impl Shard {
 
     pub fn length_of(&mut self, key: &[u8], to: &mut Replies<'_>) -> Result<(), Refusal> {
         let string = match self.find_to_read(key) {
-            Some(slot) => self.table.at(slot).string()?,
+            Some(slot) => self.database.table.at(slot).string()?,
             None => &[],
         };
         to.length(string.len());

@@ -6,6 +6,7 @@
 
 use crate::clients::Clients;
 use crate::store::Shard;
+use crate::store::table::Table;
 use crate::store::value::Kind;
 use gossamer::{NoRef, Trust};
 use std::collections::{HashMap, VecDeque};
@@ -40,6 +41,12 @@ impl Waiting {
         }
     }
 
+    /// Notes that all keys of a table may be such.
+    pub fn note_all(&mut self, table: &Table) {
+        let appeared = self.rows.keys().filter(|key| table.find(key).is_some()).cloned();
+        self.appeared.extend(appeared);
+    }
+
     #[inline]
     pub fn is_settled(&self) -> bool {
         self.appeared.is_empty()
@@ -56,48 +63,54 @@ impl Waiting {
 }
 
 impl Shard {
-    /// Has a client wait for keys of this shard, unless it does already.
-    pub fn wait_for(&mut self, (keys, waiter): (Vec<Vec<u8>>, Waiter)) {
+    /// Has a client wait for keys of this shard in a database, unless it does already.
+    pub fn wait_for(&mut self, (database, keys, waiter): (u16, Vec<Vec<u8>>, Waiter)) {
+        let selected = self.selected;
+        self.select(database);
         for key in keys {
-            let row = self.waiting.rows.entry(key.clone().into_boxed_slice()).or_default();
+            let row = self.database.waiting.rows.entry(key.clone().into_boxed_slice()).or_default();
             if row.iter().all(|other| other.number != waiter.number) {
                 row.push_back(waiter.clone());
             }
             // It may have appeared since it was looked for.
             self.give_turn(&key);
         }
+        self.select(selected);
     }
 
     /// Has a client wait no more: those behind it may get what is left.
-    pub fn leave(&mut self, (keys, number): (Vec<Vec<u8>>, u64)) {
+    pub fn leave(&mut self, (database, keys, number): (u16, Vec<Vec<u8>>, u64)) {
+        let selected = self.selected;
+        self.select(database);
         for key in keys {
-            if let Some(row) = self.waiting.rows.get_mut(&*key) {
+            if let Some(row) = self.database.waiting.rows.get_mut(&*key) {
                 row.retain(|waiter| waiter.number != number);
                 if row.is_empty() {
-                    self.waiting.rows.remove(&*key);
+                    self.database.waiting.rows.remove(&*key);
                 } else {
-                    self.waiting.appeared.push(key.into());
+                    self.database.waiting.appeared.push(key.into());
                 }
             }
         }
         self.give_turns();
+        self.select(selected);
     }
 
     /// Tells those who are first at keys that have appeared, unless a transaction goes on.
     #[inline]
     pub fn give_turns(&mut self) {
-        if !self.waiting.is_settled() && self.held_by == 0 {
-            for key in std::mem::take(&mut self.waiting.appeared) {
+        if !self.database.waiting.is_settled() && self.held_by == 0 {
+            for key in std::mem::take(&mut self.database.waiting.appeared) {
                 self.give_turn(&key);
             }
         }
     }
 
     fn give_turn(&mut self, key: &[u8]) {
-        let Some(slot) = self.table.find(key) else { return };
-        let kind = self.table.at(slot).kind();
+        let Some(slot) = self.database.table.find(key) else { return };
+        let kind = self.database.table.at(slot).kind();
         if matches!(kind, Kind::List | Kind::SortedSet)
-            && let Some(first) = self.waiting.first(key, kind)
+            && let Some(first) = self.database.waiting.first(key, kind)
         {
             // The client may have gone: then it leaves its rows, too.
             first.clients.apply_with_then(Clients::wake, first.client, |()| ());

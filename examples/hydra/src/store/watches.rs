@@ -3,6 +3,7 @@
 use crate::protocol::number;
 use crate::protocol::reply::Replies;
 use crate::store::Shard;
+use crate::store::databases::Database;
 use std::collections::HashMap;
 
 /// Only keys that somebody watches have an entry.
@@ -30,6 +31,16 @@ impl Watches {
             watched.changed = self.changes;
         }
     }
+
+    /// Notes a change of all that are watched and are among these.
+    pub fn note_changes(&mut self, are_changed: impl Fn(&[u8]) -> bool) {
+        for (key, watched) in &mut self.keys {
+            if are_changed(key) {
+                self.changes += 1;
+                watched.changed = self.changes;
+            }
+        }
+    }
 }
 
 impl Shard {
@@ -37,9 +48,9 @@ impl Shard {
     pub fn watch(&mut self, key: &[u8], to: &mut Replies<'_>) {
         // Not the expiry of a key that has expired already.
         self.find(key);
-        let changes = self.watches.changes;
+        let changes = self.database.watches.changes;
         let watched =
-            self.watches.keys.entry(key.into()).or_insert(Watched { watchers: 0, changed: changes });
+            self.database.watches.keys.entry(key.into()).or_insert(Watched { watchers: 0, changed: changes });
         watched.watchers += 1;
         to.integer(watched.changed);
     }
@@ -48,33 +59,44 @@ impl Shard {
     pub fn is_unchanged(&mut self, arguments: &[&[u8]], to: &mut Replies<'_>) {
         let &[key, change] = arguments else { return to.integer(0) };
         self.find(key);
-        let changed = self.watches.keys.get(key).map(|watched| watched.changed);
+        let changed = self.database.watches.keys.get(key).map(|watched| watched.changed);
         to.integer(i64::from(changed.is_some() && changed == number::parse(change)));
     }
 
     pub fn unwatch(&mut self, key: &[u8], to: &mut Replies<'_>) {
-        self.forget_watch(key.to_vec());
+        self.forget_watch(key);
         to.ok();
     }
 
-    /// A client watches a key no more.
-    pub fn forget_watch(&mut self, key: Vec<u8>) {
-        if let Some(watched) = self.watches.keys.get_mut(&*key) {
+    /// A client watches a key of a database no more.
+    pub fn forget_watch_in(&mut self, (database, key): (u16, Vec<u8>)) {
+        let selected = self.selected;
+        self.select(database);
+        self.forget_watch(&key);
+        self.select(selected);
+    }
+
+    fn forget_watch(&mut self, key: &[u8]) {
+        if let Some(watched) = self.database.watches.keys.get_mut(key) {
             watched.watchers -= 1;
             if watched.watchers == 0 {
-                self.watches.keys.remove(&*key);
+                self.database.watches.keys.remove(key);
             }
         }
     }
 
     pub fn flush(&mut self, to: &mut Replies<'_>) {
-        if let Some(saving) = &mut self.saving {
-            saving.take_all(&self.table);
-        }
-        let keys: Vec<_> =
-            self.watches.keys.keys().filter(|key| self.table.find(key).is_some()).cloned().collect();
-        keys.iter().for_each(|key| self.watches.note_change(key));
-        self.table.clear();
+        self.clear();
         to.ok();
+    }
+
+    /// Removes all keys of the database.
+    pub fn clear(&mut self) {
+        let Database { table, watches, saving, .. } = &mut self.database;
+        if let Some(saving) = saving {
+            saving.take_all(table);
+        }
+        watches.note_changes(|key| table.find(key).is_some());
+        table.clear();
     }
 }

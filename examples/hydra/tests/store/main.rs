@@ -1,11 +1,14 @@
 //! Runs hydra as its users do, with clients that speak to it byte by byte.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
 
+mod bitfields;
 mod client;
 mod commands;
+mod databases;
 mod elements;
 mod expiry;
 mod limits;
+mod manual;
 mod program;
 mod publishing;
 mod redis;
@@ -13,4 +16,5 @@ mod roles;
 mod servers;
 mod several;
 mod snapshots;
+mod sorting;
 mod turns;

@@ -108,6 +108,8 @@ impl Server {
             "--dir",
             directory.text(),
         ]);
+        // Strings are compared byte by byte.
+        command.env("LC_ALL", "C");
         let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().ok()?;
         let address = format!("127.0.0.1:{port}");
         let server = Self { child, others: Vec::new(), output: None, address };

@@ -70,6 +70,10 @@ impl List {
     pub fn push(&mut self, end: End, element: &[u8], encodings: &Encodings) {
         let chunk = if end == End::Left { self.chunks.front() } else { self.chunks.back() };
         if chunk.is_none_or(|chunk| is_overfull(chunk, 1, size_of_string(element), encodings)) {
+            if self.chunks.is_empty() {
+                // Most lists have no second one.
+                self.chunks.reserve_exact(1);
+            }
             self.bytes += allocation(0);
             match end {
                 End::Left => self.chunks.push_front(Packed::default()),
