@@ -12,6 +12,7 @@
 //! | [`metrics`] | what nodes count, at one address |
 //! | [`node`] | the nodes of one machine |
 //! | [`rack`] | the machines of a rack, and what is said to their daemons |
+//! | [`doctor`] | what there is to say of a machine |
 //! | [`program`] | the program that is shipped |
 //! | [`launcher`] | `run` |
 //! | [`daemon`] | `daemon` |
@@ -21,6 +22,7 @@
 
 pub mod cli;
 pub mod daemon;
+pub mod doctor;
 pub mod exit;
 pub mod files;
 pub mod launcher;

@@ -40,6 +40,7 @@
 //! - [`net`] has sockets for fibers, [`io`] moves bytes between them and files.
 //! - [`stream`] has streams that are written and read as memory.
 //! - [`metrics`](mod@metrics) has what workers count, and counters of the program's own.
+//! - The feature `tracing` has the module `spans`: spans of the crate `tracing` across workers and nodes.
 //!
 //! # What may block
 //! Fibers may, in calls of this crate: `apply`, `join`, `wait`, [`sleep`], sockets of [`net`]. Delegated closures and
@@ -144,6 +145,9 @@ pub mod metrics;
 pub mod net;
 pub mod rack;
 mod runtime;
+#[cfg(feature = "tracing")]
+#[cfg_attr(docsrs, doc(cfg(feature = "tracing")))]
+pub mod spans;
 pub mod stream;
 mod structures;
 pub mod sync;

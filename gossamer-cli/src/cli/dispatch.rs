@@ -56,7 +56,10 @@ fn act(command: Action) -> Result<u8, Failure> {
         }
         Action::Top(arguments) => top::top(&arguments),
         Action::Stacks(arguments) => stacks::stacks(&arguments),
-        Action::Doctor(arguments) => doctor::examine(&arguments),
+        Action::Doctor(arguments) => match arguments.rack() {
+            Some(config) => block_on(doctor::rack::examine(&arguments, config)),
+            None => doctor::examine(&arguments),
+        },
         Action::Send(send) => files::sender::run::run(&send),
         Action::Recv(recv) => files::receiver::run::run(&recv),
         Action::Keygen { file, json } => keygen(&file, json),

@@ -29,7 +29,9 @@ impl Daemon {
             Request::CheckRdma { .. } | Request::RdmaStep(_) => {
                 Reply::Refused("this belongs into a check of RDMA".into())
             }
-            Request::Inspect { .. } => Reply::Refused("this has more answers than one".into()),
+            Request::Inspect { .. } | Request::Examine(_) => {
+                Reply::Refused("this has more answers than one".into())
+            }
         }
     }
 

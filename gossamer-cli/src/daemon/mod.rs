@@ -11,6 +11,7 @@
 //! | `rdma` | the RDMA devices, at which a few look at a time |
 //! | `exchange`, `answer` | requests in, replies out; the answers to most requests |
 //! | `check` | a check of RDMA between this machine and a client's |
+//! | `examine` | what there is to say of this machine, for `doctor` |
 //! | `inspect`, `metrics` | what nodes do, for a client; what they count, for all |
 //! | `prepare`, `launch` | a launch up to the start of its nodes; from there to its end |
 //! | `session`, `listen` | one connection; all of them |
@@ -18,6 +19,7 @@
 mod answer;
 mod check;
 mod events;
+mod examine;
 mod exchange;
 mod inspect;
 mod launch;

@@ -1,6 +1,7 @@
 //! One connection to a daemon: the proof of the key, and the first request.
 
 use crate::daemon::check;
+use crate::daemon::examine;
 use crate::daemon::exchange::send;
 use crate::daemon::inspect;
 use crate::daemon::launch;
@@ -33,6 +34,9 @@ pub async fn serve(daemon: Arc<Daemon>, stream: TcpStream, peer: SocketAddr, tic
         }
         Ok(Some((_, writer, Request::Inspect { application, inspection }))) => {
             inspect::serve(&daemon, writer, application.as_deref(), inspection).await
+        }
+        Ok(Some((reader, writer, Request::Examine(first)))) => {
+            examine::serve(&daemon, reader, writer, first).await
         }
         Ok(Some((_, mut writer, request))) => {
             let reply = daemon.answer(request).await;

@@ -1,6 +1,7 @@
 //! What all sessions of a daemon share.
 
 use crate::daemon::events::Refusals;
+use crate::daemon::examine::Examinations;
 use crate::daemon::inspect::Inspections;
 use crate::daemon::rdma::RdmaDevices;
 use crate::daemon::registry::Registry;
@@ -31,6 +32,8 @@ pub struct Daemon {
     pub rdma: RdmaDevices,
     /// Who may ask nodes what they do.
     pub inspections: Inspections,
+    /// Who may look at this machine.
+    pub examinations: Examinations,
     /// Whether what nodes count is served.
     pub serves_metrics: bool,
     /// When the daemon was started.
@@ -61,6 +64,7 @@ impl Daemon {
             registry: Arc::new(Registry::new(&rack.limits)),
             rdma: RdmaDevices::default(),
             inspections: Inspections::default(),
+            examinations: Examinations::default(),
             serves_metrics,
             started: Instant::now(),
             stopping,

@@ -31,16 +31,19 @@ pub struct MachineAnswer<T = Reply> {
 
 /// Asks the daemon of one machine.
 pub async fn ask(machine: Machine, rack: Rack, key: Key, request: Request) -> MachineAnswer {
-    talk(machine, rack, key, async move |connection| exchange(connection, &request).await).await
+    talk(machine, rack, key, async |connection| exchange(connection, &request).await).await
 }
 
 /// Talks with the daemon of one machine.
-async fn talk<T>(
+async fn talk<T, F>(
     machine: Machine,
     rack: Rack,
     key: Key,
-    exchange: impl AsyncFnOnce(Connection) -> Result<T, String>,
-) -> MachineAnswer<T> {
+    exchange: impl FnOnce(Connection) -> F,
+) -> MachineAnswer<T>
+where
+    F: Future<Output = Result<T, String>>,
+{
     let begin = Instant::now();
     let (version, reply) = match Connection::open(&machine, &rack, &key).await {
         Ok(connection) => {
@@ -56,13 +59,17 @@ async fn talk<T>(
 
 /// Sends a request, and waits for the reply.
 async fn exchange(mut connection: Connection, request: &Request) -> Result<Reply, String> {
-    let sent = async { connection.send(request).await };
-    heard(PATIENCE, sent).await?;
+    sent(&mut connection, request).await?;
     next(&mut connection, PATIENCE).await
 }
 
+/// Sends a request.
+pub(crate) async fn sent(connection: &mut Connection, request: &Request) -> Result<(), String> {
+    heard(PATIENCE, async { connection.send(request).await }).await
+}
+
 /// The next reply.
-async fn next(connection: &mut Connection, patience: Duration) -> Result<Reply, String> {
+pub(crate) async fn next(connection: &mut Connection, patience: Duration) -> Result<Reply, String> {
     let reply = async {
         let reply = connection.reader.receive().await?;
         decode(&reply.ok_or(io::ErrorKind::UnexpectedEof)?)
@@ -84,7 +91,7 @@ async fn inspect(
     inspection: Inspection,
 ) -> Result<Vec<InspectedNode>, String> {
     let request = Request::Inspect { application, inspection };
-    heard(PATIENCE, async { connection.send(&request).await }).await?;
+    sent(&mut connection, &request).await?;
     let mut nodes = Vec::new();
     loop {
         // Some may have to wait until others have been looked at.
@@ -101,7 +108,11 @@ async fn inspect(
 /// # Errors
 /// If the configuration is wrong.
 pub async fn ask_all(config: &Path, request: Request) -> Result<Vec<MachineAnswer>, Failure> {
-    talk_to_all(config, |machine, rack, key| ask(machine, rack, key, request.clone())).await
+    talk_to_all(config, move |connection| {
+        let request = request.clone();
+        async move { exchange(connection, &request).await }
+    })
+    .await
 }
 
 /// Has all daemons ask the nodes that they have started, of an application or of all.
@@ -114,25 +125,26 @@ pub async fn inspect_all(
     inspection: Inspection,
 ) -> Result<Vec<MachineAnswer<Vec<InspectedNode>>>, Failure> {
     let application = application.map(str::to_owned);
-    talk_to_all(config, |machine, rack, key| {
-        let application = application.clone();
-        talk(machine, rack, key, async move |connection| inspect(connection, application, inspection).await)
-    })
-    .await
+    talk_to_all(config, move |connection| inspect(connection, application.clone(), inspection)).await
 }
 
-async fn talk_to_all<T: Send + 'static, F>(
+/// Has an exchange with the daemons of all machines at once.
+///
+/// # Errors
+/// If the configuration is wrong.
+pub(crate) async fn talk_to_all<T: Send + 'static, F>(
     config: &Path,
-    talk: impl Fn(Machine, Rack, Key) -> F,
+    exchange: impl Fn(Connection) -> F + Clone + Send + 'static,
 ) -> Result<Vec<MachineAnswer<T>>, Failure>
 where
-    F: Future<Output = MachineAnswer<T>> + Send + 'static,
+    F: Future<Output = Result<T, String>> + Send + 'static,
 {
     let rack = Rack::read(config)?;
     let key = Key::read(&rack.key)?;
     let machines = rack.choose(&[])?.into_iter();
-    let asked: Vec<_> =
-        machines.map(|machine| tokio::spawn(talk(machine, rack.clone(), key.clone()))).collect();
+    let asked: Vec<_> = machines
+        .map(|machine| tokio::spawn(talk(machine, rack.clone(), key.clone(), exchange.clone())))
+        .collect();
     let mut answers = Vec::new();
     for answer in asked {
         answers.push(answer.await.map_err(|error| Failure::new(FAILED, error.to_string()))?);

@@ -2,7 +2,8 @@
 //!
 //! Each is handed the configuration's path, and gives the exit status. [`ask`] collects what the machines say, [`output`] writes.
 //! [`rdma`] has reports of RDMA as text and JSON, [`pairs`] what joins each two machines; [`check_rdma`] looks at this machine,
-//! [`check_with`] tries a queue pair to another. [`health`] is for probes. [`stacks`] and [`top`] show what nodes do, by [`look`], which asks
+//! [`check_with`] tries a queue pair to another. [`health`] is for probes. [`doctor`] says what of machines should be
+//! mended. [`stacks`] and [`top`] show what nodes do, by [`look`], which asks
 //! [`programs`] of this machine or all daemons.
 
 pub mod applications;

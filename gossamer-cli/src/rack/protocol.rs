@@ -1,7 +1,7 @@
 //! What launchers and daemons say to each other, once both have proved that they know the key.
 //!
 //! The client sends [`Hello`], the daemon answers with its own. Then the client sends one [`Request`]. All but `Launch`,
-//! `CheckRdma` and `Inspect` are answered by one [`Reply`] and end the connection. A launch goes on:
+//! `CheckRdma`, `Inspect` and `Examine` are answered by one [`Reply`] and end the connection. A launch goes on:
 //!
 //! | launcher | daemon |
 //! |---|---|
@@ -15,12 +15,14 @@
 //! A check of RDMA goes on, too: each [`RdmaStep`] of the client is answered by one [`RdmaReply`], `Answer` when the client has
 //! measured. Both sides know by their reports which pairs of ports there are.
 //!
-//! `Inspect` is answered by an `Inspected` for each node, as they come, and by `InspectionOver`.
+//! `Inspect` is answered by an `Inspected` for each node, as they come, and by `InspectionOver`. Each `Examine` is answered by one
+//! `Examined`, and more may follow.
 
 use crate::node::allowance::Allowance;
 use crate::node::ending::End;
 use crate::node::message::{Command, Event};
 use crate::node::resource_limits::ResourceLimits;
+use crate::rack::examination::{ExaminationReply, ExaminationStep};
 use crate::rack::rdma::Variables;
 use crate::terminal::stream::Stream;
 use gossamer::inspect::InspectionQuestion;
@@ -28,7 +30,7 @@ use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// The number of this protocol. [`Hello`] itself never changes.
-pub const PROTOCOL: u16 = 4;
+pub const PROTOCOL: u16 = 5;
 /// How often both sides of a launch say something.
 pub const HEARTBEAT: Duration = Duration::from_secs(1);
 /// After so much silence the other side is lost.
@@ -132,6 +134,8 @@ pub enum Request {
         /// What each is asked.
         inspection: Inspection,
     },
+    /// A step of an examination.
+    Examine(ExaminationStep),
 }
 
 /// What nodes are asked about themselves.
@@ -259,6 +263,8 @@ pub enum Reply {
     Inspected(InspectedNode),
     /// All have been asked.
     InspectionOver,
+    /// What comes of a step of an examination.
+    Examined(ExaminationReply),
 }
 
 /// How a daemon is.

@@ -3,12 +3,15 @@ use gossamer::rack::rdma::{CheckParameters, MachineReport, RdmaSettings};
 use gossamer_cli::node::ending::{self, MOST_WORDS};
 use gossamer_cli::node::message::{Command, Event};
 use gossamer_cli::rack::config::Rack;
+use gossamer_cli::rack::examination::{ExaminationReply, ExaminationStep};
+use gossamer_cli::rack::finding::Finding;
 use gossamer_cli::rack::protocol::{Hello, InspectedNode, Inspection, RdmaReply, RdmaStep, Reply, Request};
 use gossamer_cli::secure::codec::{decode, encode};
 use gossamer_cli::secure::key::Key;
 use gossamer_cli::secure::noise::{Frames, Handshake, LONGEST, PIECE, Sealer};
 use gossamer_cli::terminal::lines::{Lines, PrefixStyle};
 use gossamer_cli::terminal::stream::Stream;
+use std::time::Duration;
 
 fn key(byte: u8) -> Key {
     Key::new([byte; 32])
@@ -68,6 +71,10 @@ fn samples() -> Vec<Vec<u8>> {
         Request::Heartbeat,
         Request::Inspect { application: Some("0123abcd".into()), inspection: Inspection::Fibers },
         Request::Inspect { application: None, inspection: Inspection::Activity { milliseconds: 1000 } },
+        Request::Examine(ExaminationStep::Look(vec![("GOSSAMER_VERBS".into(), "a:1".into())])),
+        Request::Examine(ExaminationStep::Clock),
+        Request::Examine(ExaminationStep::Listen([10, 0, 0, 1].into())),
+        Request::Examine(ExaminationStep::Connect(vec![([10, 0, 0, 2], 4000).into()])),
     ];
     let replies = [
         Reply::Refused("no".into()),
@@ -86,6 +93,10 @@ fn samples() -> Vec<Vec<u8>> {
             answer: Ok(vec![5; 30]),
         }),
         Reply::InspectionOver,
+        Reply::Examined(ExaminationReply::Findings(vec![Finding::warning("files", "256", "cost", "mend")])),
+        Reply::Examined(ExaminationReply::Clock(Duration::from_secs(7))),
+        Reply::Examined(ExaminationReply::Listens(Err("no".into()))),
+        Reply::Examined(ExaminationReply::Connected(vec![Ok(()), Err("late".into())])),
     ];
     let requests = requests.iter().map(|request| encode(request).unwrap());
     requests.chain(replies.iter().map(|reply| encode(reply).unwrap())).collect()

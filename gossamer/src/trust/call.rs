@@ -72,7 +72,7 @@ impl<T: 'static> Target<'_, T> {
     /// `closure` only wraps it.
     #[inline(always)]
     #[track_caller]
-    pub(crate) fn call<N, C, U, F>(
+    pub(super) fn call_as_it_is<N, C, U, F>(
         &self,
         call: &'static str,
         closure: F,
@@ -99,7 +99,7 @@ impl<T: 'static> Target<'_, T> {
         }
     }
 
-    /// As `call`, where something stands against doing it at once.
+    /// As `call_as_it_is`, where something stands against doing it at once.
     #[cold]
     #[inline(never)]
     #[track_caller]
@@ -272,14 +272,13 @@ impl<T: 'static> Target<'_, T> {
         AnswerWait { at: Location::caller(), names: AnswerNames::of::<N, T>(), trustee: trustee as u32 }
     }
 
-    /// Applies a closure and has `then` called with the outcome, on this worker. A fiber waits for room on the lane,
-    /// nothing else does. From a thread that is no worker of the runtime this waits for the outcome itself.
+    /// As `Target::call_then`, of which `closure` is, or a wrapper: that one is `'static`.
     #[inline(always)]
-    pub(crate) fn call_then<N, C, U, F, R>(&self, closure: F, arguments: C, then: R)
+    pub(super) fn call_as_it_is_then<N, C, U, F, R>(&self, closure: F, arguments: C, then: R)
     where
         C: NoRef,
         U: NoRef,
-        F: FnOnce(&mut T, C) -> U + Send + 'static,
+        F: FnOnce(&mut T, C) -> U + Send,
         R: FnOnce(Result<U, DelegationError>) + 'static,
     {
         // SAFETY: the reference is given up in this frame, which may be suspended meanwhile: A4.
@@ -331,25 +330,6 @@ impl<T: 'static> Target<'_, T> {
         }
         // SAFETY: A1 and A2; it fits, see above.
         unsafe { lane.client.push(delegated, self.property, arguments, then) };
-    }
-
-    /// Applies a closure and sends the outcome to a one-shot, from wherever the caller stands.
-    pub(crate) fn call_to<N, C, U, F>(
-        &self,
-        closure: F,
-        arguments: C,
-        to: oneshot::OneshotSender<Result<U, DelegationError>>,
-    ) where
-        C: NoRef,
-        U: NoRef,
-        F: FnOnce(&mut T, C) -> U + Send + 'static,
-    {
-        let outside = worker::with(|current| matches!(self.from(current), From::Elsewhere));
-        if outside {
-            self.send_from_outside::<N, _, _, _, _>(closure, arguments, |outcome| to.send(outcome));
-        } else {
-            self.call_then::<N, _, _, _, _>(closure, arguments, |outcome| to.send(outcome));
-        }
     }
 
     /// Index of the trustee among the workers of all nodes.

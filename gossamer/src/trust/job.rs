@@ -29,12 +29,16 @@ pub(super) fn run_job<U>(
     };
     // A fiber must not unwind: not by the destructors of a body that cannot start, nor of a result nobody receives.
     let job = || {
+        #[cfg(feature = "tracing")]
+        crate::spans::clear();
         let outcome = match start {
             Err(NotStarted::NoStack(error)) => Err(Reason::NoStack { message: error.to_string() }),
             Err(NotStarted::Cancelled) => Err(Reason::Cancelled),
             Ok(()) => panic::catch_unwind(AssertUnwindSafe(body)).map_err(reason_of),
         };
         drop_locals();
+        #[cfg(feature = "tracing")]
+        crate::spans::clear();
         tell(outcome);
     };
     catch::contained(|| Fiber::with_farewell(&|| tell(Err(Reason::Cancelled)), job));

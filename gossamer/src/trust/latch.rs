@@ -254,7 +254,7 @@ impl<T: Send + 'static> Trust<Latch<T>> {
     }
 
     #[track_caller]
-    pub(super) fn launch_and_wait<N, C: NoRef, U: NoRef, L: Launch<T, C, U>>(
+    pub(super) fn launch_and_wait<N: 'static, C: NoRef, U: NoRef, L: Launch<T, C, U>>(
         &self,
         closure: L,
         arguments: C,
@@ -267,7 +267,7 @@ impl<T: Send + 'static> Trust<Latch<T>> {
     }
 
     #[track_caller]
-    fn try_launch_and_wait<N, C: NoRef, U: NoRef, L: Launch<T, C, U>>(
+    fn try_launch_and_wait<N: 'static, C: NoRef, U: NoRef, L: Launch<T, C, U>>(
         &self,
         closure: L,
         arguments: C,
@@ -282,7 +282,7 @@ impl<T: Send + 'static> Trust<Latch<T>> {
     }
 
     /// Sends the closure to the trustee, which starts its fiber; and the job of that.
-    fn start<N, C: NoRef, U: NoRef, L: Launch<T, C, U>>(
+    pub(super) fn start_as_it_is<N, C: NoRef, U: NoRef, L: Launch<T, C, U>>(
         &self,
         closure: L,
         arguments: C,
@@ -336,6 +336,8 @@ fn finish_in_fiber<U: 'static, R: FnOnce(U) + 'static>(
         Ok(result) => then(result),
         Err(error) => report_unawaited(error, sent_from),
     };
+    #[cfg(feature = "tracing")]
+    let finish = crate::spans::inside(finish);
     worker::with(|worker| match worker {
         None => finish(),
         Some(here) => {

@@ -3,7 +3,8 @@
 use crate::lane::operation::refuse_captures;
 use crate::trust::hold::{HeldCell, hold, hold_to_read};
 use crate::trust::latch::Launch;
-use crate::trust::spawn::{self, Else};
+use crate::trust::spanned;
+use crate::trust::spawn::Else;
 use crate::trust::{Latch, NoRef, Trust};
 use crate::wire::encoder::Encoder;
 use std::panic::Location;
@@ -142,7 +143,7 @@ impl<T: Send + 'static> Trust<Latch<T>> {
             closure(&mut values, arguments)
         };
         let arguments = (latches.to_vec(), arguments);
-        spawn::start::<N, _, _, _>(trustee, Else::Nowhere, body, arguments, Location::caller()).join()
+        spanned::start::<N, _, _, _>(trustee, Else::Nowhere, body, arguments, Location::caller()).join()
     }
 }
 

@@ -44,6 +44,8 @@ where
         let (sender, receiver) = oneshot::channel();
         let (origin, id) = (Origin::of::<F>(here.index as u32, spawned_at), here.new_job());
         if !refuses_fibers() {
+            #[cfg(feature = "tracing")]
+            let f = crate::spans::inside(f);
             let start =
                 InlineClosure::new(move |start| run_job(f, start, origin, |outcome| sender.send(outcome)));
             submit(here, Job { start, spawned_at, id });

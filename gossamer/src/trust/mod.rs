@@ -29,6 +29,7 @@ mod returned;
 mod scope;
 mod shard_batch;
 mod sharded;
+mod spanned;
 mod spawn;
 mod spawn_many;
 mod travel;

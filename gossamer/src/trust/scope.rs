@@ -154,6 +154,8 @@ impl<'scope> Scope<'scope, '_> {
             let origin = Origin::of::<F>(here.index as u32, spawned_at);
             let (id, state) = (here.new_job(), Rc::clone(&self.state));
             if !refuses_fibers() {
+                #[cfg(feature = "tracing")]
+                let f = crate::spans::inside(f);
                 let parts = (f, sender, Running::new(&self.state, id));
                 let start = move |start| {
                     // Captured as one: of a job that never begins they are dropped in this order, too (A5).

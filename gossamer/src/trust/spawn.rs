@@ -13,6 +13,7 @@ use crate::sys::fibers::wait::Wait;
 use crate::sys::threads::outside;
 use crate::trust::cancel::Canceller;
 use crate::trust::job::{or_printed, run_job};
+use crate::trust::spanned::start;
 use crate::trust::{JoinHandle, NoRef, Returned, Trustee, remote};
 use crate::worker::mailbox::inbox::Message;
 use crate::worker::shared::Shared;
@@ -172,7 +173,7 @@ where
 }
 
 /// Starts a fiber. Reports name the type `N`: the user's closure, where `f` only wraps it.
-pub(super) fn start<N, C: NoRef, U: Returned, F>(
+pub(super) fn start_as_it_is<N, C: NoRef, U: Returned, F>(
     trustee: Trustee,
     or_else: Else,
     f: F,
@@ -219,6 +220,8 @@ where
     let index = trustee.index() as u32;
     let origin = Origin::of::<F>(index, spawned_at);
     let (canceller, id) = Canceller::of_neighbour(trustee, index);
+    #[cfg(feature = "tracing")]
+    let f = crate::spans::inside(f);
     let start = SendInlineClosure::new(move |start| {
         run_job(f, start, origin, |outcome| sender.send(or_printed(outcome)))
     });

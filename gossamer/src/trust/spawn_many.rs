@@ -12,6 +12,7 @@ use crate::trust::cancel::Canceller;
 use crate::trust::job::{or_printed, run_job};
 use crate::trust::join::refuse_while_unwinding;
 use crate::trust::remote::{self, Asked};
+use crate::trust::spanned;
 use crate::trust::spawn::refuses_fibers;
 use crate::trust::{NoRef, Pending};
 use crate::worker::{self, Worker, no_runtime, with_worker};
@@ -53,7 +54,7 @@ where
             let (_closed, receiver) = oneshot::channel();
             Some(vec![Part::new(count, Pending::new(receiver, Origin::of::<F>(0, spawned_at)), None)])
         }
-        Some(here) => Some(start::<C, U, F>(here, count, f, &arguments, spawned_at)),
+        Some(here) => Some(spanned::start_many::<C, U, F>(here, count, f, arguments, spawned_at)),
         None => None,
     });
     match parts {
@@ -82,7 +83,7 @@ pub struct JoinMany<U> {
 }
 
 /// The fibers of a node.
-struct Part<U> {
+pub(super) struct Part<U> {
     count: usize,
     state: PartState<U>,
     canceller: Option<Canceller>,
@@ -198,7 +199,8 @@ fn share(count: usize, workers: &Range<usize>, all: usize) -> Range<usize> {
     upto(workers.start)..upto(workers.end)
 }
 
-fn start<C: NoRef + Clone, U: NoRef, F>(
+/// Reports name the type `N`, here and below: the user's closure, where `f` only wraps it.
+pub(super) fn start_as_it_is<N: 'static, C: NoRef + Clone, U: NoRef, F>(
     here: &Worker,
     count: usize,
     f: F,
@@ -220,12 +222,12 @@ where
             continue;
         }
         let (sender, receiver) = oneshot::channel();
-        let origin = Origin::of::<F>(first as u32, spawned_at);
+        let origin = Origin::of::<N>(first as u32, spawned_at);
         let pending = Pending::new(receiver, origin);
         if here.is_neighbour(first) {
             let (done, id) =
                 (move |results: Results<U>| sender.send(Ok(all_or_printed(results))), here.new_job());
-            start_here::<C, U, F>(here, (count, arguments.clone()), f, (spawned_at, id), done);
+            start_here::<N, C, U, F>(here, (count, arguments.clone()), f, (spawned_at, id), done);
             let canceller = Canceller::of_many(here, first, id);
             parts.push(Part::new(numbers.len(), pending, Some(canceller)));
             continue;
@@ -234,17 +236,17 @@ where
             with_worker(|here| {
                 let (origin, asked) = ((asked.at(), asked.job_id()), asked.accept());
                 let done = move |results| asked.answer(results);
-                start_here::<C, U, F>(here, (count, arguments), f, origin, done);
+                start_here::<N, C, U, F>(here, (count, arguments), f, origin, done);
             });
         };
         let target = Target { shared, number: shared.base + first as u32, property: ROOT, of: PhantomData };
-        let delegated = Delegated::travelling::<F, _>(arrive);
+        let delegated = Delegated::travelling::<N, _>(arrive);
         let answer = move |outcome: Result<Results<U>, DelegationError>| {
             sender.send(or_printed(outcome.map(all_or_printed)));
         };
         let (arguments, mut canceller) = ((count, arguments.clone()), None);
         let note = |id| canceller = Some(Canceller::of_many(here, first, id));
-        remote::ask::<F, _, _, _>(here, (first, target), delegated, arguments, (origin, answer), note);
+        remote::ask::<N, _, _, _>(here, (first, target), delegated, arguments, (origin, answer), note);
         parts.push(Part::new(numbers.len(), pending, canceller));
     }
     parts
@@ -285,7 +287,7 @@ impl<U> Batch<U> {
 }
 
 /// Starts this node's share of `count` fibers on its workers.
-fn start_here<C: NoRef + Clone, U: NoRef, F>(
+fn start_here<N: 'static, C: NoRef + Clone, U: NoRef, F>(
     here: &Worker,
     (count, arguments): (usize, C),
     f: F,
@@ -308,10 +310,10 @@ fn start_here<C: NoRef + Clone, U: NoRef, F>(
         let arguments = vec![arguments.clone(); numbers.len()];
         let share = Share { numbers, arguments, batch: Arc::clone(&batch), f, spawned_at, id };
         if worker == here.index {
-            share.arrive(here);
+            share.arrive::<N>(here);
         } else {
-            let arrive = |_: &mut Root, share: Share<C, U, F>| with_worker(|here| share.arrive(here));
-            here.tell(worker, Delegated::of::<F, _>(arrive), share);
+            let arrive = |_: &mut Root, share: Share<C, U, F>| with_worker(|here| share.arrive::<N>(here));
+            here.tell(worker, Delegated::of::<N, _>(arrive), share);
         }
     }
 }
@@ -330,9 +332,9 @@ impl<C: NoRef + Clone, U: NoRef, F> Share<C, U, F>
 where
     F: FnOnce(usize, C) -> U + Send + Copy + 'static,
 {
-    fn arrive(self, here: &Worker) {
+    fn arrive<N>(self, here: &Worker) {
         let Self { numbers, arguments, batch, f, spawned_at, id } = self;
-        let origin = Origin::of::<F>(here.index as u32, spawned_at);
+        let origin = Origin::of::<N>(here.index as u32, spawned_at);
         for (number, arguments) in numbers.zip(arguments) {
             let batch = Arc::clone(&batch);
             let start = InlineClosure::new(move |start| {

@@ -5,10 +5,12 @@ use std::panic::Location;
 
 /// The completion of a request whose error nobody takes: prints it.
 #[inline(always)]
-pub(super) fn or_report<U>(
+pub(super) fn or_report<U: 'static>(
     then: impl FnOnce(U) + 'static,
     sent_from: &'static Location<'static>,
 ) -> impl FnOnce(Result<U, DelegationError>) + 'static {
+    #[cfg(feature = "tracing")]
+    let then = crate::spans::after(then);
     move |outcome| match outcome {
         Ok(result) => then(result),
         Err(error) => report_unawaited(error, sent_from),

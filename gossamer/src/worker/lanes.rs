@@ -163,6 +163,8 @@ impl Worker {
             // It works in place meanwhile, so nobody who waits is resumed before it anyway.
             return self.wait_until(has_room);
         }
+        #[cfg(feature = "tracing")]
+        let _left = crate::spans::leave();
         if lane.waiting.borrow().is_empty() && has_room() {
             return;
         }

@@ -26,6 +26,9 @@ pub(crate) fn start(shared: Arc<Shared>, index: usize, poll: mio::Poll) {
     let view = Arc::clone(&shared.mailbox(index).view);
     let worker = Worker::new(shared, index, poll, connections);
     let _restore = context::enter(Context::Loop);
+    // A span that the thread is in is none of its fibers'.
+    #[cfg(feature = "tracing")]
+    let _left = crate::spans::leave();
     let run = || {
         worker.run();
         if worker.fibers.scheduler.has_fibers() {
@@ -135,6 +138,8 @@ impl Worker {
     #[cold]
     #[inline(never)]
     pub(crate) fn unwind_later_until(&self, done: impl Fn() -> bool) {
+        #[cfg(feature = "tracing")]
+        let _left = crate::spans::leave();
         while !done() {
             Fiber::suspend_unwinding();
         }

@@ -5,13 +5,14 @@ use crate::vocabulary::ambiguous;
 use crate::{assert_none, sources, workspace};
 
 /// From the bottom up: a file imports from its own room and from those of lines above it.
-const ROOMS: [&[&str]; 10] = [
+const ROOMS: [&[&str]; 11] = [
     &["exit", "processes", "values"],
     &["terminal"],
     &["secure"],
     &["metrics"],
     &["node"],
     &["rack"],
+    &["doctor"],
     &["program"],
     &["launcher", "daemon", "query", "files"],
     &["cli"],

@@ -1,33 +1,44 @@
-//! `gossamer doctor`: what of this machine keeps programs from running, or from running fast, and the line that mends it.
+//! `gossamer doctor`: what of this machine, or of all machines of a rack, keeps programs from running, or from running fast, and the line
+//! that mends it.
 //!
-//! [`kernel`], [`limits`], [`processors`] and [`programs`] each look at a part; all but the clock, which is tried, and what programs say of
-//! themselves is in files of the kernel ([`kernel_files`]). [`finding`] is what they give.
+//! [`rack`] has the daemons examine their machines, and each other's ways; [`between`] says what only several machines have. [`mod@merged`] has
+//! findings that are alike as one.
 
-pub mod finding;
-pub mod kernel;
-pub mod kernel_files;
-pub mod limits;
-pub mod processors;
-pub mod programs;
-#[cfg(test)]
-mod tests;
+pub mod between;
+pub mod merged;
+pub mod rack;
 
+use crate::doctor::kernel_files::KernelFiles;
+use crate::doctor::programs;
 use crate::exit::{FAILED, Failure, UNABLE};
 use crate::query::output::{print, print_json};
+use crate::rack::config;
+use crate::rack::finding::Severity;
+use crate::rack::rdma::{own_variables, settings};
 use crate::terminal::printable::printable;
-use finding::{Finding, Severity};
-use kernel_files::KernelFiles;
+use gossamer::rack::rdma::MachineReport;
+use merged::{MachineFindings, MergedFinding, merged};
 use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
 
-/// Say what of this machine keeps programs from running, or from running fast
+/// Say what of this machine, or of a rack, keeps programs from running, or from running fast
 ///
 /// Looks at the kernel, at limits of this user and of the cgroup that the command is in, at processors and clock, at the devices for RDMA,
 /// and whether programs can be looked at. Each finding says how it is, what that costs, and the line that mends it.
 ///
 /// Limits are those of whoever calls it: run it as the user, and in the service or the job, whose nodes are meant.
+///
+/// Of a rack each daemon looks at its machine, with the limits that the daemon has; then versions and clocks are compared, and each
+/// daemon tries to reach each other machine, at a port as nodes have them.
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
 pub(crate) struct DoctorArguments {
+    /// All machines of the rack
+    #[arg(long)]
+    pub(crate) rack: bool,
+    /// The configuration of the rack whose machines are examined [default: /etc/gossamer/rack.toml]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
     /// Also show what is as it should be
     #[arg(short, long)]
     pub(crate) all: bool,
@@ -36,32 +47,54 @@ pub(crate) struct DoctorArguments {
     pub(crate) json: bool,
 }
 
+impl DoctorArguments {
+    /// The configuration of the rack, if one is to be examined.
+    pub(crate) fn rack(&self) -> Option<&Path> {
+        match &self.config {
+            Some(config) => Some(config),
+            None => self.rack.then_some(Path::new(config::PATH)),
+        }
+    }
+}
+
 const HELP: &str = "\
 Examples:
   gossamer doctor                                what should be mended on this machine
   gossamer doctor --all                          also what is fine
+  gossamer doctor --rack                         on all machines of the rack, and between them
   systemd-run --pipe --wait -p User=me gossamer doctor
                                                  with the limits of a service
 
 Exit status:
   0    nothing has to be mended
   1    something costs speed, or a limit will be met
-  4    programs do not run";
+  4    programs do not run, or a daemon does not answer";
 
-/// `gossamer doctor`
+/// `gossamer doctor` of this machine.
 ///
 /// # Errors
 /// If the output cannot be written.
 pub(crate) fn examine(arguments: &DoctorArguments) -> Result<u8, Failure> {
-    let findings = findings(&KernelFiles::this());
-    let worst = findings.iter().map(|finding| finding.severity).max().unwrap_or(Severity::Fine);
+    let mut findings = crate::doctor::examine(&KernelFiles::this());
+    let report = settings(&own_variables()).map(|settings| MachineReport::of_this_machine(&settings));
+    findings.push(programs::devices(report.map_err(|wrong| wrong.message)));
+    findings.extend(programs::running());
+    let findings = merged(vec![MachineFindings { machine: String::new(), findings }]);
+    show(arguments, &findings, json!({ "version": env!("CARGO_PKG_VERSION") }))
+}
+
+/// Shows what was found, with what is said of it to programs; the exit status.
+fn show(arguments: &DoctorArguments, findings: &[MergedFinding], mut head: Value) -> Result<u8, Failure> {
+    let severities = findings.iter().map(|merged| merged.finding.severity);
+    let worst = severities.clone().max().unwrap_or(Severity::Fine);
     if arguments.json {
-        let findings: Vec<Value> = findings.iter().map(Finding::json).collect();
-        print_json(&json!({ "version": env!("CARGO_PKG_VERSION"), "findings": findings }))?;
+        head["findings"] = findings.iter().map(MergedFinding::json).collect();
+        print_json(&head)?;
     } else {
-        let shown = findings.iter().filter(|finding| arguments.all || finding.severity > Severity::Fine);
-        let mut text: String = shown.map(Finding::text).collect();
-        let fine = findings.iter().filter(|finding| finding.severity == Severity::Fine).count();
+        let shown =
+            findings.iter().filter(|merged| arguments.all || merged.finding.severity > Severity::Fine);
+        let mut text: String = shown.map(MergedFinding::text).collect();
+        let fine = severities.filter(|severity| *severity == Severity::Fine).count();
         if !arguments.all {
             text +=
                 &format!("{fine} of {} things are as they should be (--all shows them)\n", findings.len());
@@ -74,13 +107,4 @@ pub(crate) fn examine(arguments: &DoctorArguments) -> Result<u8, Failure> {
         Severity::Warning => FAILED,
         Severity::Problem => UNABLE,
     })
-}
-
-fn findings(machine: &KernelFiles) -> Vec<Finding> {
-    let processors = std::thread::available_parallelism().map_or(1, usize::from);
-    let mut findings = kernel::examine(machine);
-    findings.extend(limits::examine(machine, processors));
-    findings.extend(processors::examine(machine, processors));
-    findings.extend(programs::examine());
-    findings
 }

@@ -32,6 +32,8 @@ impl Worker {
     /// While the fiber unwinds from a panic, which belongs to the thread, no other fiber runs.
     #[inline(always)]
     pub(crate) fn wait_until(&self, done: impl Fn() -> bool) {
+        #[cfg(feature = "tracing")]
+        let _left = crate::spans::leave();
         if std::thread::panicking() {
             return self.unwind_later_until(done);
         }
@@ -43,6 +45,8 @@ impl Worker {
     /// As `wait_until`, for the answer of a trustee.
     #[inline(always)]
     pub(crate) fn wait_for_answer(&self, awaited: AnswerWait, done: impl Fn() -> bool) {
+        #[cfg(feature = "tracing")]
+        let _left = crate::spans::leave();
         if std::thread::panicking() {
             return self.unwind_later_until(done);
         }
@@ -65,6 +69,8 @@ impl Worker {
     }
 
     fn park_as(&self, cancellable: bool) {
+        #[cfg(feature = "tracing")]
+        let _left = crate::spans::leave();
         if std::thread::panicking() {
             self.unwind_later_until(Fiber::take_notification);
         } else {
@@ -77,6 +83,8 @@ impl Worker {
     pub(crate) fn yield_now(&self) {
         if std::thread::panicking() {
             let _noted = Fiber::note_wait(Wait::in_call("yield_now"));
+            #[cfg(feature = "tracing")]
+            let _left = crate::spans::leave();
             return Fiber::suspend_unwinding();
         }
         self.unwind_if_cancelled();
@@ -85,6 +93,8 @@ impl Worker {
 
     /// Lets the other fibers of this worker run, and its loop, also while the runtime ends.
     pub(crate) fn let_others_run(&self) {
+        #[cfg(feature = "tracing")]
+        let _left = crate::spans::leave();
         self.fibers.scheduler.requeue(self.running());
         Fiber::suspend_ready();
     }

@@ -51,6 +51,8 @@ impl Worker {
     #[cold]
     #[inline(never)]
     pub(crate) fn send_large(&self, trustee: usize, mut rows: Rows) -> u64 {
+        #[cfg(feature = "tracing")]
+        let _left = crate::spans::leave();
         let (lane, fiber, ticket) = (self.lane_to(trustee), self.running(), self.new_ticket());
         lane.client.counters().note_large(rows.bytes_of_all());
         let wait = Wait::in_call("room for large arguments on the lane to a trustee");

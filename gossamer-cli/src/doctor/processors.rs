@@ -1,7 +1,7 @@
 //! The processors, and the clock.
 
-use crate::query::doctor::finding::Finding;
-use crate::query::doctor::kernel_files::KernelFiles;
+use crate::doctor::kernel_files::KernelFiles;
+use crate::rack::finding::Finding;
 use std::hint::black_box;
 use std::time::Instant;
 

@@ -1,9 +1,11 @@
 //! What an examination has found.
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use std::borrow::Cow;
 
 /// How much a finding matters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Severity {
     /// As it should be.
     Fine,
@@ -16,12 +18,12 @@ pub enum Severity {
 }
 
 /// One thing that was looked at.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
     /// How much it matters.
     pub severity: Severity,
     /// What was looked at.
-    pub subject: &'static str,
+    pub subject: Cow<'static, str>,
     /// How it is.
     pub found: String,
     /// What that costs, if it costs anything.
@@ -35,7 +37,7 @@ impl Finding {
     pub fn fine(subject: &'static str, found: impl Into<String>) -> Self {
         Self {
             severity: Severity::Fine,
-            subject,
+            subject: subject.into(),
             found: found.into(),
             cost: String::new(),
             mend: String::new(),
@@ -67,16 +69,16 @@ impl Finding {
         Self { severity: Severity::Problem, ..Self::warning(subject, found, cost, mend) }
     }
 
-    /// As lines of text.
+    /// As lines of text; `place` says where it was found, if that is to be told.
     #[must_use]
-    pub fn text(&self) -> String {
+    pub fn text(&self, place: &str) -> String {
         let mark = match self.severity {
             Severity::Fine => "ok     ",
             Severity::Note => "note   ",
             Severity::Warning => "WARNING",
             Severity::Problem => "PROBLEM",
         };
-        let mut text = format!("{mark}  {}: {}\n", self.subject, self.found);
+        let mut text = format!("{mark}  {}: {}{place}\n", self.subject, self.found);
         for (before, line) in [("", &self.cost), ("mend: ", &self.mend)] {
             if !line.is_empty() {
                 text += &format!("         {before}{line}\n");

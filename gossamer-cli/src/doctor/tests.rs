@@ -1,8 +1,8 @@
 //! Machines that are made of files.
 
-use crate::query::doctor::finding::{Finding, Severity};
-use crate::query::doctor::kernel_files::KernelFiles;
-use crate::query::doctor::{findings, kernel, limits, processors};
+use crate::doctor::kernel_files::KernelFiles;
+use crate::doctor::{examine, kernel, limits, processors};
+use crate::rack::finding::{Finding, Severity};
 use std::fs;
 use std::path::PathBuf;
 
@@ -117,10 +117,10 @@ fn processors_that_share_cores_memory_or_a_low_frequency_are_told() {
 
 #[test]
 fn each_finding_that_asks_for_something_says_what_it_costs_and_what_mends_it() {
-    for finding in findings(&KernelFiles::this()) {
+    for finding in examine(&KernelFiles::this()) {
         assert!(!finding.found.is_empty(), "{finding:?}");
         let asks = finding.severity >= Severity::Warning;
         assert!(!asks || !(finding.cost.is_empty() || finding.mend.is_empty()), "{finding:?}");
-        assert_eq!(finding.json()["subject"], finding.subject);
+        assert_eq!(finding.json()["subject"], *finding.subject);
     }
 }

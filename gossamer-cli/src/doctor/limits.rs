@@ -1,7 +1,7 @@
 //! What this user, and the cgroups that the command is in, may use.
 
-use crate::query::doctor::finding::Finding;
-use crate::query::doctor::kernel_files::KernelFiles;
+use crate::doctor::kernel_files::KernelFiles;
+use crate::rack::finding::Finding;
 use crate::terminal::table;
 use rustix::process::{Resource, getrlimit};
 

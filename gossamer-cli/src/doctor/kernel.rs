@@ -1,7 +1,7 @@
 //! The kernel, and what it allows of memory.
 
-use crate::query::doctor::finding::Finding;
-use crate::query::doctor::kernel_files::KernelFiles;
+use crate::doctor::kernel_files::KernelFiles;
+use crate::rack::finding::Finding;
 
 /// The first kernel with guard pages that take no mapping.
 const GUARDS: (u32, u32) = (6, 13);
