@@ -10,13 +10,13 @@ const LEAST_MEMORY: u64 = 1 << 20;
 /// `90`, which are seconds, `5m`, `1h 30m`.
 ///
 /// # Errors
-/// If it is no time, or none at all.
+/// If it is not a time, or none at all.
 pub fn duration(text: &str) -> Result<Duration, String> {
     let seconds = text.parse().ok().map(Duration::from_secs);
     let duration =
         seconds.map_or_else(|| humantime::parse_duration(text), Ok).map_err(|error| error.to_string())?;
     match duration.is_zero() {
-        true => Err("is no time at all".into()),
+        true => Err("is not longer than zero".into()),
         false => Ok(duration),
     }
 }
@@ -41,7 +41,7 @@ pub fn address(text: &str) -> Result<SocketAddr, String> {
 /// `512M`, `4G`: bytes, where units are powers of 1024.
 ///
 /// # Errors
-/// If it is no size, or so small that it may be meant in another unit.
+/// If it is not a size, or so small that it may be meant in another unit.
 pub fn memory(text: &str) -> Result<u64, String> {
     let size = parse_size::Config::new().with_binary().parse_size(text).map_err(|error| error.to_string())?;
     match size {
@@ -53,10 +53,10 @@ pub fn memory(text: &str) -> Result<u64, String> {
 /// `2`, `0.5`: in thousandths of a processor.
 ///
 /// # Errors
-/// If it is no number, or one that makes no sense.
+/// If it is not a number, or one that makes no sense.
 pub fn millicpus(text: &str) -> Result<u32, String> {
     let cpus = text.parse::<f64>().ok().filter(|cpus| (0.01..=65536.0).contains(cpus));
-    cpus.map(|cpus| (cpus * 1000.0).round() as u32).ok_or_else(|| "is no number from 0.01 to 65536".into())
+    cpus.map(|cpus| (cpus * 1000.0).round() as u32).ok_or_else(|| "is not a number from 0.01 to 65536".into())
 }
 
 #[cfg(test)]

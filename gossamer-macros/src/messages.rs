@@ -37,16 +37,16 @@ catalogue! {
         help "bind what the closure needs to a local variable first, for example `let name = self.name.clone();`";
 
     CAPTURE_BESIDE_ARGUMENTS in "capture_beside_explicit_arguments":
-        "the closure of `{call}` is handed its arguments, and `{name}` is none of them",
-        help "hand it over with the others: `{call}(…, |…, ({name}, …)| …, ({name}, …))`";
+        "the closure of `{call}` takes its captures as arguments, and `{name}` is not among them",
+        help "pass it with the others: `{call}(…, |…, ({name}, …)| …, ({name}, …))`";
 
     // #[gossamer::main].
     MAIN_NOT_A_FUNCTION in "main_on_struct":
-        "#[gossamer::main] goes on a function",
+        "#[gossamer::main] must be put on a function",
         help "write `#[gossamer::main] fn main() { … }`";
     MAIN_ASYNC in "main_async":
-        "#[gossamer::main] does not go on an `async fn`",
-        help "remove `async`: the body runs as a fiber, so blocking calls block that fiber only";
+        "#[gossamer::main] cannot be put on an `async fn`",
+        help "remove `async`: the body runs as a fiber, so blocking calls block only that fiber";
     MAIN_PARAMETERS in "main_parameters":
         "a function marked #[gossamer::main] takes no parameters",
         help "read the command line with `std::env::args()`";
@@ -57,8 +57,8 @@ catalogue! {
         "a function marked #[gossamer::main] is a plain `fn`, without `{qualifier}`",
         help "remove `{qualifier}`";
     MAIN_ARGUMENT_UNKNOWN in "main_argument_unknown":
-        "#[gossamer::main] knows no argument `{name}`",
-        help "the only one is `threads = N`, the number of workers";
+        "#[gossamer::main] has no argument `{name}`",
+        help "the only argument is `threads = N`, the number of workers";
     MAIN_ARGUMENT_TWICE in "main_argument_twice":
         "`threads` is given twice",
         help "keep one of them";
@@ -71,14 +71,14 @@ catalogue! {
         "#[gossamer::delegate] takes no arguments",
         help "write `#[gossamer::delegate]`";
     DELEGATE_WRONG_ITEM in "delegate_on_wrong_item":
-        "#[gossamer::delegate] does not go on {item}",
-        help "put it on a `fn`, on the `impl` of a property, or on a `mod` that holds such";
+        "#[gossamer::delegate] cannot be put on {item}",
+        help "put it on a `fn`, on the `impl` of a property, or on a `mod` that contains these";
     DELEGATE_TRAIT_IMPL in "delegate_on_trait_impl":
-        "#[gossamer::delegate] does not go on the impl of a trait",
-        help "put it on the property's own impl (`impl Account { … }`), or on single functions of this one if their closures are delegated";
+        "#[gossamer::delegate] cannot be put on the impl of a trait",
+        help "put it on the property's own impl (`impl Account { … }`), or on single functions of this impl, to let their delegated closures capture";
     DELEGATE_NO_BODY in "delegate_without_body":
-        "#[gossamer::delegate] needs the body of what it is put on",
-        help "write the body here, or put the attribute where it is written";
+        "#[gossamer::delegate] needs a function with a body",
+        help "write the body here, or put the attribute where the body is written";
     PROPERTY_UNNAMED in "delegate_on_unnamed_type":
         "a property is a struct, an enum or a union with a name",
         help "wrap the type in a struct, and put the methods there";
@@ -97,10 +97,10 @@ catalogue! {
         "a delegated method needs types with a name, so `impl Trait` cannot be part of {place}",
         help "use a type parameter, or a concrete type";
     METHOD_ASYNC in "method_async":
-        "a delegated method runs on its trustee in one go, so it cannot be `async`",
+        "a delegated method runs on its trustee without waiting, so it cannot be `async`",
         help "remove `async`; callers get a future from `{name}_async`";
     METHOD_UNSAFE in "method_unsafe":
-        "a delegated method is called from afar, where its safety conditions cannot be seen, so it cannot be `unsafe`",
+        "a delegated method is called from other workers, where its safety conditions cannot be checked, so it cannot be `unsafe`",
         help "check the conditions inside a safe method, or move the method to an impl without #[gossamer::delegate]";
     METHOD_NAME_TAKEN in "method_name_taken":
         "`{name}` is a method of every `Trust`, so it would hide this one",

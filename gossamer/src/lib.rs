@@ -1,9 +1,9 @@
 //! Gossamer: programs with shared objects and light threads, and without locks.
 //!
-//! A shared object, a *property*, lives with one worker thread, its *trustee*. Whoever wants to use it holds a counted
-//! handle, a [`Trust`], and sends closures to it; the trustee applies them one by one. Light threads, *fibers*, wait for
-//! results without blocking their worker. The same program runs on one thread, on all cores, as several processes of one
-//! machine, and on a [`rack`] of machines.
+//! A shared object, a *property*, lives with one worker thread, its *trustee*. Code that uses it holds a
+//! counted handle, a [`Trust`], and sends closures to it; the trustee applies them one by one. Light threads,
+//! *fibers*, wait for results without blocking their worker. The same program runs on one thread, on all
+//! cores, as several processes on one machine, and on a [`rack`] of machines.
 //!
 //! ```
 //! use std::collections::HashMap;
@@ -22,53 +22,68 @@
 //! ```
 //!
 //! # Where to begin
-//! - [`#[gossamer::main]`](macro@main) or [`run`] starts a runtime, a [`Runtime`] is one to hold.
+//! - [`#[gossamer::main]`](macro@main) or [`run`] starts a runtime; a [`Runtime`] is one that you keep.
 //! - [`entrust`] makes a property here, [`Trustee::entrust`] on another worker, [`Sharded`] on all of them.
 //! - [`collections`] has vectors, maps and sets that are spread over workers.
-//! - [`Replicated`] is for data that all read and few replace: each node has a copy, and reads need no request.
-//! - [`Trust`] has the ways to delegate: [`apply`](Trust::apply) waits, [`apply_then`](Trust::apply_then) calls back,
-//!   [`apply_async`](Trust::apply_async) gives a [`Pending`], [`Replies`] gather the results of many.
+//! - [`Replicated`] is for data that is read everywhere and seldom replaced: each node has a copy, and reads
+//!   need no request.
+//! - [`Trust`] offers several ways to delegate: [`apply`](Trust::apply) waits,
+//!   [`apply_then`](Trust::apply_then) calls back, [`apply_async`](Trust::apply_async) gives a [`Pending`],
+//!   [`Replies`] gather the results of many.
 //! - [`#[gossamer::delegate]`](macro@delegate) lets delegated closures of a function capture variables, and makes the methods
 //!   of a property methods of its trusts.
-//! - [`NoRef`] says what may travel: owned data, without references.
-//! - [`Latch`] is for closures that have to wait themselves.
+//! - [`NoRef`] marks what may travel: owned data, without references.
+//! - [`Latch`] is for closures that have to wait.
 //! - [`rack`] is about nodes: several processes that are one program.
-//! - [`spawn`] starts a fiber, [`spawn_local`] one of the same worker, which may hold what is not `Send`; in a [`scope`] fibers borrow.
-//! - [`block_on`] waits for a future, [`select!`] for the first of several, [`timeout`] not for ever; [`sync`] has channels,
-//!   semaphores, locks and notifications.
+//! - [`spawn`] starts a fiber, [`spawn_local`] one on the same worker, which may hold values that are not
+//!   `Send`; in a [`scope`] fibers can borrow.
+//! - [`block_on`] waits for a future, [`select!`] for the first of several, [`timeout`] for a limited time;
+//!   [`sync`] has channels, semaphores, locks and notifications.
 //! - [`unblock`] is for calls that block.
-//! - [`net`] has sockets for fibers, [`io`] moves bytes between them and files.
+//! - [`net`] has sockets for fibers, [`io`] copies bytes between them and files.
 //! - [`stream`] has streams that are written and read as memory.
-//! - [`metrics`](mod@metrics) has what workers count, and counters of the program's own.
+//! - [`metrics`](mod@metrics) has the counters of the workers, and counters that the program defines.
 //! - The feature `tracing` has the module `spans`: spans of the crate `tracing` across workers and nodes.
 //!
 //! # What may block
-//! Fibers may, in calls of this crate: `apply`, `join`, `wait`, [`sleep`], sockets of [`net`]. Delegated closures and
-//! callbacks may not; such a call panics there at once. Calls of `std` that block stop the whole worker, since fibers do not
-//! preempt each other.
+//! Fibers may block, in calls of this crate: `apply`, `join`, `wait`, [`sleep`], sockets of [`net`].
+//! Delegated closures and callbacks may not; a blocking call panics there at once. Blocking calls of `std`
+//! stop the whole worker, since fibers do not preempt each other.
 //!
-//! Fibers of a worker share its thread, which `std` does not know. An initialiser of a `thread_local!` that suspends its fiber, and sets
-//! of a `scoped_tls` key that overlap, are undefined behaviour, also in safe code; initialisers of a `OnceLock`, `LazyLock` or `Once` that
-//! suspend, and locks of `std` that are held meanwhile, block the worker. [`fiber_local!`] is what to use instead, and
-//! [`without_suspending`] has such code panic. [`spawn`] says more.
+//! Fibers of a worker share its thread, and `std` does not know about fibers. An initialiser of a
+//! `thread_local!` that suspends its fiber, and overlapping sets of a `scoped_tls` key, are undefined
+//! behaviour, even in safe code; initialisers of a `OnceLock`, `LazyLock` or `Once` that
+//! suspend, and locks of `std` that are held meanwhile, block the worker. Use [`fiber_local!`] instead;
+//! [`without_suspending`] makes such code panic. [`spawn`] says more.
 //!
 //! # Order
 //! Requests of one fiber to one trustee are served in the order in which they were sent. Nothing is promised between fibers.
 //!
 //! # The end
 //! When the first fiber returns, fibers that nobody joined are cancelled at their next blocking call, requests in flight
-//! are served, and all properties are dropped on their trustees. A trust that is used after that panics, or gives
-//! [`Reason::Ended`].
+//! are served, and all properties are dropped on their trustees. A trust that is used after that panics, or
+//! returns [`Reason::Ended`].
 //!
-//! The [`glossary`] has each term, with what others call it.
+//! # Cost
+//! A request takes one word (8 bytes) and its arguments in whole words, and its answer takes the result in whole words;
+//! large arguments and results are boxed, or sent apart between nodes.
+//! Requests that are under way together share batches; a request that waits for nothing else travels alone. Within a
+//! process a request is some tens of nanoseconds of work, and about a microsecond there and back; between machines the
+//! network adds its own time. Sections called "Cost" count requests and bytes in this sense.
+//!
+//! The [`glossary`] explains each term, and says what others call it.
 //!
 //! # Sources
-//! Delegation to trustees, lanes of batched slots, launched closures and the rack are those of N. Ahmad, *Gossamer: A novel programming
-//! paradigm for rack-wide applications* (PhD thesis, University of Illinois at Chicago, 2025), here the Gossamer thesis;
-//! memory streams those of E. Gluck, *Network Vortex: Distributed Virtual Memory for Streaming Applications* (thesis, Texas A&M
-//! University, 2022), here Network Vortex.
+//! Delegation to trustees, lanes of batched slots, launched closures and the rack come from N. Ahmad,
+//! *Gossamer: A novel programming paradigm for rack-wide applications* (PhD thesis, University of Illinois at
+//! Chicago, 2025), called the Gossamer thesis here; memory streams come from E. Gluck, *Network Vortex:
+//! Distributed Virtual Memory for Streaming Applications* (thesis, Texas A&M University, 2022), called
+//! Network Vortex here.
 
-/// The macros name this crate, in itself, too.
+// Marks what needs a feature, where the documentation is built by a nightly compiler.
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
+/// The macros name this crate, also when they are used inside it.
 extern crate self as gossamer;
 
 /// # Example
@@ -191,7 +206,7 @@ pub use wire::encoder::Encoder;
 pub use wire::refusal::Malformed;
 pub use worker::config::Config;
 
-/// What the macros' expansions use. Not for anybody else.
+/// Used by the expansions of the macros. Not public.
 #[doc(hidden)]
 pub mod __private {
     pub use crate::__place as place;
@@ -212,7 +227,8 @@ pub mod __private {
     pub use linkme;
 }
 
-/// Declares values of which each fiber has its own, as `thread_local!` does for threads: each is a [`FiberLocal`].
+/// Declares values that each fiber has its own copy of, as `thread_local!` does for threads: each is a
+/// [`FiberLocal`].
 ///
 /// ```
 /// use std::cell::RefCell;
@@ -239,7 +255,7 @@ macro_rules! fiber_local {
     };
 }
 
-/// In the body of a delegated closure: records where it stands. Nothing is added to what it does.
+/// In the body of a delegated closure: records where the closure stands. It does nothing else.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __place {
@@ -270,12 +286,12 @@ pub struct Readme;
 #[doc = include_str!("../../docs/servers.md")]
 pub struct Servers;
 
-/// So do those of the page for programs that hang.
+/// So do the programs of the page about programs that hang.
 #[cfg(doctest)]
 #[doc = include_str!("../../docs/troubleshooting.md")]
 pub struct Troubleshooting;
 
-/// What the documents say of constants is what these are.
+/// Checks that the documents state the constants as they are.
 #[cfg(all(test, not(loom)))]
 mod documents {
     use crate::fabric::shm::QUEUE_ENTRIES;
@@ -292,14 +308,14 @@ mod documents {
     const WIRE: &str = include_str!("wire/README.md");
     const WORKER: &str = include_str!("worker/README.md");
 
-    /// Fails unless a document says this, however its lines are broken.
+    /// Fails unless a document contains this text, however its lines are broken.
     #[track_caller]
     fn says(document: &str, text: &str) {
         let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(words(document).contains(&words(text)), "a document has to say: {text}");
     }
 
-    /// A number as documents write it: 1,048,576.
+    /// A number as the documents write it: 1,048,576.
     fn with_commas(number: usize) -> String {
         let digits = number.to_string();
         let groups: Vec<_> = digits.as_bytes().rchunks(3).rev().map(String::from_utf8_lossy).collect();

@@ -42,8 +42,9 @@ use std::sync::Arc;
 use std::sync::mpsc;
 use std::thread::{self, JoinHandle};
 
-/// Stack of a worker's own thread, where delegated closures run that came by a lane, and of the first fiber: what a
-/// program's `main` has anyway. With four times as much a blocking call to another worker took a quarter longer (bench `fibers-1`).
+/// Stack of a worker's own thread, where delegated closures from lanes run, and of the first fiber: as large as that
+/// of a program's `main`. With four times as much, a blocking call to another worker took a quarter longer (bench
+/// `fibers-1`).
 pub(crate) const THREAD_STACK: usize = 8 << 20;
 /// Exit status of `#[gossamer::main]` when the runtime cannot start.
 pub(crate) const CANNOT_START: i32 = 2;
@@ -54,7 +55,7 @@ pub(crate) const CANNOT_START: i32 = 2;
 pub enum StartError {
     /// A setting of the program or of the environment is wrong; the text names it and says what it should be.
     Config(String),
-    /// The nodes of a rack did not come together; the text says which, and what to do.
+    /// The nodes of a rack did not connect; the text says which, and what to do.
     Rack(String),
     /// The system refused something; the text says what.
     #[non_exhaustive]
@@ -100,7 +101,7 @@ pub(crate) fn run_alone<R: Send + 'static>(
     Ok(outcome.unwrap_or_else(|payload| panic::resume_unwind(payload)))
 }
 
-/// A configuration with what the environment says put over it.
+/// A configuration, overridden by the settings of the environment.
 pub(crate) fn from_environment(config: Config) -> Result<Config, StartError> {
     config.overridden_by(|name| std::env::var(name).ok()).map_err(StartError::Config)
 }
@@ -109,19 +110,20 @@ pub(crate) fn from_environment(config: Config) -> Result<Config, StartError> {
 #[derive(Clone, Debug)]
 pub(crate) struct Placement {
     pub(crate) workers: usize,
-    /// For the workers, in turn, if they are pinned.
+    /// The processors of the workers, in turn, if they are pinned.
     pub(crate) processors: Option<Vec<usize>>,
 }
 
 impl Placement {
-    /// That of the only node of this machine.
+    /// The placement of the only node of this machine.
     pub(crate) fn alone(config: &Config) -> Self {
         let processors = affinity::allowed().unwrap_or_default();
         let are_own = ownership::are_own(&processors);
         Self::among(config, processors, are_own)
     }
 
-    /// That of a node which shares these processors with no other node, and with nobody else if they `are_own`.
+    /// The placement of a node that shares these processors with no other node, and with no other program if they
+    /// `are_own`.
     pub(crate) fn among(config: &Config, processors: Vec<usize>, are_own: bool) -> Self {
         let workers = config.worker_count(processors.len());
         let pinned = config.pins(workers, processors.len(), are_own);
@@ -140,7 +142,7 @@ pub(crate) struct NodeThreads {
 }
 
 impl NodeThreads {
-    /// Starts the workers of a runtime, or, with `peers`, of one node of one.
+    /// Starts the workers of a runtime, or with `peers` those of one node of a runtime.
     pub(crate) fn start(
         config: Config,
         placement: Option<Placement>,
@@ -234,7 +236,7 @@ impl NodeThreads {
             });
             here.fibers.scheduler.submit_main(Job { start, spawned_at, id: 0 }, THREAD_STACK);
         });
-        // If it is refused, the sender goes with it.
+        // If it is refused, the sender is dropped with it.
         let _refused = nodes[0].shared.mailboxes[0].send(Message::Request(first));
         receiver.recv().unwrap_or_else(|_| Err(Box::new("the runtime ended before its first fiber did")))
     }
@@ -248,7 +250,7 @@ impl NodeThreads {
         self.leave(Vec::new());
     }
 
-    /// Has the trace, if there is one, written also when somebody asks for it, and when a node is lost: with what `others` gives.
+    /// Makes the trace, if there is one, available on request and when a node is lost, with the traces of `others`.
     pub(crate) fn offer_trace(&self, others: impl Fn() -> Vec<NodeTrace> + Send + 'static) {
         let Some(trace) = self.trace.clone() else { return };
         let shared = Arc::clone(&self.shared);
@@ -260,20 +262,21 @@ impl NodeThreads {
         self.trace.is_some()
     }
 
-    /// Lets the workers end, whatever they have left to do, without waiting for them. The thread of one that has fibers stays,
-    /// and they with it: what they have borrowed, and what others have borrowed from them, must live.
+    /// Tells the workers to end, whatever they have left to do, without waiting for them. The thread of a worker with
+    /// fibers stays, and so do the fibers: what they have borrowed, and what others have borrowed from them, must
+    /// live.
     pub(crate) fn abandon(self) {
         last_trace::write_last();
         self.shared.advance_to(Phase::Ended);
     }
 
-    /// Ends the workers, which have nothing left to do, and joins them. Node 0 writes the trace, if there is one: its own, and what it has of
-    /// the others.
+    /// Ends the workers, which have nothing left to do, and joins them. Node 0 writes the trace, if there is one: its
+    /// own and those of the others.
     pub(crate) fn leave(mut self, others: Vec<NodeTrace>) {
         drop(self.metrics.take());
         self.shared.advance_to(Phase::Ended);
         for thread in self.threads {
-            // A worker that fails aborts the process, so there is nothing to hear of here.
+            // A worker that fails aborts the process, so there is no error to handle here.
             let _ended = thread.join();
         }
         if let Some(trace) = self.trace {

@@ -63,7 +63,7 @@ pub fn is_tested(fabric: FabricChoice) -> bool {
 /// The last worker of all: with several nodes it is of another one.
 ///
 /// # Panics
-/// On a thread that is no worker.
+/// On a thread that is not a worker.
 pub fn far() -> Trustee {
     Trustee::all().pop().expect("a runtime has workers")
 }
@@ -84,11 +84,11 @@ pub fn wait_until(mut done: impl FnMut() -> bool) {
 /// The text of the panic that `body` ends in.
 ///
 /// # Panics
-/// If it does not panic, or with something that is no text.
+/// If it does not panic, or with something that is not a text.
 pub fn panic_text<R>(body: impl FnOnce() -> R) -> String {
     let Err(payload) = panic::catch_unwind(AssertUnwindSafe(body)) else { panic!("there was no panic") };
     match payload.downcast::<String>() {
         Ok(text) => *text,
-        Err(payload) => (*payload.downcast::<&str>().expect("a panic whose payload is no text")).to_owned(),
+        Err(payload) => (*payload.downcast::<&str>().expect("a panic whose payload is not text")).to_owned(),
     }
 }

@@ -1,4 +1,4 @@
-//! A method called `apply` of a type that is no trust: call it by its path, or put the closure in a variable.
+//! A method called `apply` of a type that is not a trust: call it by its path, or put the closure in a variable.
 
 struct Number(u64);
 

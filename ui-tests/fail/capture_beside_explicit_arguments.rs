@@ -1,4 +1,4 @@
-//! A closure that is handed its arguments, and captures all the same.
+//! A closure that takes its captures as arguments, and still captures another variable.
 
 #[gossamer::main]
 fn main() {

@@ -1,4 +1,4 @@
-//! A `fn` pointer is no constant: the function is named instead.
+//! A `fn` pointer is not a constant: the function is named instead.
 
 #[gossamer::main]
 fn main() {

@@ -36,7 +36,7 @@ fn main() {
         "  1.50|1.50| 7"
     );
 
-    // Not variables: escaped braces, named arguments, fields, text that is no format string.
+    // Not variables: escaped braces, named arguments, fields, text that is not a format string.
     let (escaped, named, left) = (String::from("e"), String::from("n"), String::from("l"));
     assert_eq!(text.apply(|_| format!("{{escaped}} {named} {}", "{left}", named = 3)), "{escaped} 3 {left}");
     assert_eq!(text.apply(|_| stringify!(escaped).len()), 7);

@@ -73,7 +73,7 @@ impl Options {
 fn width(text: &str) -> Result<f32, String> {
     match text.parse() {
         Ok(width) if width > 0.0 && width < f32::INFINITY => Ok(width),
-        _ => Err("it is no number above 0".to_owned()),
+        _ => Err("it is not a number above 0".to_owned()),
     }
 }
 

@@ -41,7 +41,7 @@ pub(crate) enum Action {
     Kill(ApplicationArguments),
     /// Print what the nodes of an application printed recently
     ///
-    /// The daemons keep that of the applications that run, and for a while of those that have ended.
+    /// The daemons keep the output of running applications, and for a while that of ended ones.
     Logs(ApplicationArguments),
     Status(StatusArguments),
     Stacks(StacksArguments),
@@ -90,14 +90,16 @@ pub(crate) struct QueryArguments {
 
 /// Start nodes on this machine for launchers that know the rack's key
 ///
-/// Runs in the foreground, until SIGTERM or SIGINT; then it ends the nodes that it has started. Whoever knows the key
-/// can run programs on this machine: as the user that the configuration names, or as the one who runs the daemon.
+/// Runs in the foreground, until SIGTERM or SIGINT; then it ends the nodes that it has started. Anybody who knows the
+/// key can run programs on this machine: as the user that the configuration names, or as the user who runs the
+/// daemon.
 ///
-/// For `gossamer run --mem` and `--cpus` it makes cgroups of version 2 below its own, which must have the controllers `memory` and
-/// `cpu` and no other processes: as in a service of systemd with Delegate=yes, or by `systemd-run --scope -p Delegate=yes`.
+/// For `gossamer run --mem` and `--cpus` it makes cgroups (version 2) below its own, which must have the controllers
+/// `memory` and `cpu` and contain no other processes: use a systemd service with Delegate=yes, or `systemd-run
+/// --scope -p Delegate=yes`.
 ///
-/// If systemd has started it, it tells when it is ready (Type=notify), what it does, and that it is alive (WatchdogSec=).
-/// `gossamer status --health` asks whether it is.
+/// If systemd has started it, it reports when it is ready (Type=notify), what it does, and that it is alive
+/// (WatchdogSec=). `gossamer status --health` asks whether it is alive.
 #[derive(Debug, clap::Args)]
 pub(crate) struct DaemonArguments {
     #[command(flatten)]
@@ -105,24 +107,24 @@ pub(crate) struct DaemonArguments {
     /// How the log is written
     #[arg(long, value_name = "FORMAT", value_enum, default_value_t = LogFormat::Auto)]
     pub(crate) log: LogFormat,
-    /// Serve what its nodes count, for Prometheus, at http://ADDRESS/metrics
+    /// Serve the metrics of its nodes, for Prometheus, at http://ADDRESS/metrics
     ///
-    /// ADDRESS is a port of 127.0.0.1, such as 9400, or address:port; whoever can reach it can read the metrics of all applications here.
-    /// GOSSAMER_METRICS of launchers does not count then.
+    /// ADDRESS is a port on 127.0.0.1, such as 9400, or address:port; anybody who can reach it can read the metrics
+    /// of all applications here. GOSSAMER_METRICS of launchers is then ignored.
     #[arg(long, value_name = "ADDRESS", value_parser = values::address)]
     pub(crate) metrics: Option<SocketAddr>,
 }
 
 /// Show the machines of the rack: whether they can be reached, their versions, their load, their RDMA
 ///
-/// Below the machines it says what would join nodes of each two of them (`auto` of `gossamer run --fabric`), by which ports, or
-/// why not by RDMA. Variables GOSSAMER_VERBS... count as they do for `gossamer run`.
+/// Below the machines it lists the fabric between nodes of each two of them (`auto` of `gossamer run --fabric`), with
+/// its ports, or why it is not RDMA. Variables GOSSAMER_VERBS... apply as for `gossamer run`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct StatusArguments {
-    /// Only ask whether the daemon of this machine lives, for probes: status 0 if it does, 3 if not
+    /// Only ask whether the daemon of this machine is alive, for probes: status 0 if it is, 3 if not
     ///
-    /// It is asked where the configuration says that it listens. An answer means that it serves its connections, knows the key,
-    /// and would take launches.
+    /// It is asked at the address in the configuration. An answer means that it serves its connections, knows the
+    /// key, and would accept launches.
     #[arg(long)]
     pub(crate) health: bool,
     #[command(flatten)]
@@ -131,11 +133,12 @@ pub(crate) struct StatusArguments {
 
 /// List the applications that run on the rack
 ///
-/// With --all also those that have ended, a line for each node: how it has ended, when, after what time, by whom it was ended, and
-/// what it said last. A daemon remembers the last 256 applications (of 4096 nodes together) for a day, and forgets them when it ends.
+/// With --all also those that have ended, with a line for each node: how it ended, when, after what time, who ended
+/// it, and its last output. A daemon remembers the last 256 applications (with 4096 nodes together) for a day, and
+/// forgets them when it ends.
 #[derive(Debug, clap::Args)]
 pub(crate) struct PsArguments {
-    /// List the nodes of all applications, also of those that have ended
+    /// List the nodes of all applications, including ended ones
     #[arg(short, long)]
     pub(crate) all: bool,
     #[command(flatten)]
@@ -150,17 +153,18 @@ pub(crate) struct ApplicationArguments {
     pub(crate) query: QueryArguments,
 }
 
-/// Say whether RDMA can be used on this machine, and to another one
+/// Check whether RDMA can be used on this machine, and to another one
 ///
-/// Without --with it shows the devices of this machine, their ports and addresses, which of them nodes use, and the first thing that is
-/// wrong. With it, it has the daemon of another machine make a queue pair, connects to it, and measures: the time that a small
-/// write and its answer take, and the rate of large writes in both directions. That takes about a second for each pair of ports.
+/// Without --with it shows the devices of this machine, their ports and addresses, which of them nodes use, and the
+/// first problem. With --with, it lets the daemon of another machine make a queue pair, connects to it, and measures
+/// the time of a small write and its answer, and the rate of large writes in both directions. That takes about a
+/// second for each pair of ports.
 ///
-/// Variables GOSSAMER_VERBS... count at both sides, as they do for `gossamer run`.
+/// Variables GOSSAMER_VERBS... apply to both sides, as for `gossamer run`.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = CHECK_RDMA_HELP)]
 pub(crate) struct CheckRdmaArguments {
-    /// Try RDMA to this machine, too, by its name in the configuration
+    /// Also try RDMA to this machine, by its name in the configuration
     #[arg(long, value_name = "HOST")]
     pub(crate) with: Option<String>,
     #[command(flatten)]
@@ -169,32 +173,33 @@ pub(crate) struct CheckRdmaArguments {
 
 /// Run a program as an application of several nodes
 ///
-/// Each node is a process of its own that runs the same program; node 0 runs its main function. Standard input goes to
+/// Each node is a separate process that runs the same program; node 0 runs its main function. Standard input goes to
 /// node 0. What the nodes print is passed on line by line. As soon as one node fails, all others are ended, and one
-/// report says which node it was and how it ended.
+/// report names that node and says how it ended.
 ///
-/// With --local, all nodes run on this machine, without any configuration. Without it, they are mapped to the machines of
-/// the rack (in turn, if nothing else is said), whose daemons get the program from here if they do not have it.
+/// With --local, all nodes run on this machine, without any configuration. Without it, they are mapped to the
+/// machines of the rack (in turn by default), whose daemons get the program from here if they do not have it.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = RUN_HELP)]
 pub(crate) struct RunArguments {
-    /// Start so many nodes on this machine, without any daemon
+    /// Start this many nodes on this machine, without any daemon
     #[arg(long, value_name = "NODES", value_parser = clap::value_parser!(u32).range(1..=4096),
         conflicts_with_all = ["nodes", "hosts", "config", "per_machine", "map"])]
     pub(crate) local: Option<u32>,
-    /// Start so many nodes on the machines of the rack [default: one on each, or what the mapping has room for]
+    /// Start this many nodes on the machines of the rack [default: one on each, or as many as the mapping has room
+    /// for]
     #[arg(short, long, value_parser = clap::value_parser!(u32).range(1..=4096))]
     pub(crate) nodes: Option<u32>,
     /// Use only these machines, in this order
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub(crate) hosts: Vec<String>,
-    /// Start so many nodes on each machine, one machine after the other
+    /// Start this many nodes on each machine, one machine after the other
     #[arg(long, value_name = "NODES", value_parser = clap::value_parser!(u32).range(1..=4096), conflicts_with = "map")]
     pub(crate) per_machine: Option<u32>,
     /// Which machine each node is on [default: turns]
     ///
-    /// `turns` deals nodes out to the machines in turn. `slots` fills the slots of one machine (`slots` in its [[machine]]) before
-    /// those of the next. A list has the machine of each node: `a,a,b`, or `a:2,b`.
+    /// `turns` assigns nodes to the machines in turn. `slots` fills the slots of one machine (`slots` in its
+    /// [[machine]]) before those of the next. A list has the machine of each node: `a,a,b`, or `a:2,b`.
     #[arg(long, value_name = "turns|slots|LIST")]
     pub(crate) map: Option<Mapping>,
     #[command(flatten)]
@@ -202,59 +207,62 @@ pub(crate) struct RunArguments {
     /// How many workers each node has [default: one per processor]
     #[arg(long, value_name = "WORKERS", value_parser = clap::value_parser!(u32).range(1..=65536))]
     pub(crate) threads: Option<u32>,
-    /// Let each node use so much memory at most, such as 512M or 4G (powers of 1024)
+    /// Limit the memory of each node, such as 512M or 4G (powers of 1024)
     ///
-    /// The kernel kills a node that needs more, as a whole. It takes a cgroup of version 2, see `gossamer daemon --help`.
+    /// The kernel kills all processes of a node that needs more. This needs a cgroup of version 2, see `gossamer
+    /// daemon --help`.
     #[arg(long, value_name = "SIZE", value_parser = values::memory)]
     pub(crate) mem: Option<u64>,
-    /// Let each node use so many processors at most, such as 2 or 0.5
+    /// Limit the processors of each node, such as 2 or 0.5
     ///
-    /// In processor time, on whichever processors. It has as many workers then, if --threads or GOSSAMER_THREADS do not say
-    /// otherwise. It takes a cgroup of version 2, see `gossamer daemon --help`.
+    /// The limit is one of processor time, on any processors. It also sets the number of workers, unless --threads or
+    /// GOSSAMER_THREADS does. This needs a cgroup of version 2, see `gossamer daemon --help`.
     #[arg(long, value_name = "N", value_parser = values::millicpus)]
     pub(crate) cpus: Option<u32>,
-    /// What joins the nodes [default: GOSSAMER_FABRIC, or auto]
+    /// The fabric between nodes [default: GOSSAMER_FABRIC, or auto]
     ///
-    /// `auto` takes for each two nodes the best there is: shared memory inside a machine, else RDMA, else TCP. `shm` (shared
-    /// memory), `tcp` and `verbs` (RDMA, inside a machine, too) use nothing else, and the nodes do not start where that cannot be
-    /// had. It is told to the nodes as GOSSAMER_FABRIC.
+    /// `auto` takes the best fabric for each two nodes: shared memory within a machine, otherwise RDMA, otherwise
+    /// TCP. `shm` (shared memory), `tcp` and `verbs` (RDMA, also within a machine) allow nothing else, and the nodes
+    /// do not start if that is not available. Nodes get it as GOSSAMER_FABRIC.
     #[arg(long, value_parser = fabric_parser())]
     pub(crate) fabric: Option<FabricChoice>,
-    /// How all is protected that nodes of different machines send each other [default: GOSSAMER_PROTECTION, or checked]
+    /// How to protect what nodes of different machines send each other [default: GOSSAMER_PROTECTION, or checked]
     ///
-    /// `checked` finds what a broken network has changed; `authenticated` also what somebody on the way has; `encrypted` keeps it secret,
-    /// too. The latter two go over TCP, not by RDMA. It is told to the nodes as GOSSAMER_PROTECTION.
+    /// `checked` detects changes by a broken network; `authenticated` also changes by somebody on the way;
+    /// `encrypted` also keeps the data secret. The latter two go over TCP, not by RDMA. Nodes get it as
+    /// GOSSAMER_PROTECTION.
     #[arg(long, value_parser = protection_parser())]
     pub(crate) protection: Option<Protection>,
     /// End the nodes after this time, such as 90 (seconds), 5m or "1h 30m", with status 124
     ///
-    /// It begins when all machines are ready. The nodes get SIGTERM, and after 5 s SIGKILL.
+    /// The time begins when all machines are ready. The nodes get SIGTERM, and after 5 s SIGKILL.
     #[arg(long, value_name = "DURATION", value_parser = values::duration)]
     pub(crate) timeout: Option<Duration>,
-    /// Say what each node does when its time is up
+    /// Report what each node is doing when its time is up
     ///
-    /// That is, for each of its processes and threads: its name (workers are `gossamer-N`), its state, the function of the kernel in
-    /// which it waits, and how much of a processor it uses.
+    /// For each of its processes and threads this gives the name (workers are `gossamer-N`), the state, the function
+    /// of the kernel in which it waits, and how much of a processor it uses.
     #[arg(long, requires = "timeout")]
     pub(crate) report_on_timeout: bool,
-    /// Serve what the nodes count, for Prometheus, at http://ADDRESS/metrics
+    /// Serve the metrics of the nodes, for Prometheus, at http://ADDRESS/metrics
     ///
-    /// ADDRESS is a port of 127.0.0.1, such as 9400, or address:port; whoever can reach it can read the metrics. Nodes that end meanwhile
-    /// have none any more. Without it, the variable GOSSAMER_METRICS has each node serve its own, node n at the port and n.
+    /// ADDRESS is a port on 127.0.0.1, such as 9400, or address:port; anybody who can reach it can read the metrics.
+    /// Nodes that have ended are no longer included. Without this option, the variable GOSSAMER_METRICS makes each
+    /// node serve its own metrics, node n at the port plus n.
     #[arg(long, value_name = "ADDRESS", value_parser = values::address, requires = "local")]
     pub(crate) metrics: Option<SocketAddr>,
-    /// Write what the workers did last, one by one and on one clock, to this file when the nodes end: for ui.perfetto.dev
+    /// Write the latest events of all workers, on one clock, to this file when the nodes end: for ui.perfetto.dev
     ///
-    /// It has one of 256 batches of requests, with arrows from where they were sent to where they were served and back, or one of
-    /// GOSSAMER_TRACE_EVERY. Node 0 writes it, on its machine; the name is relative to the directory where the launcher runs. It is told to
-    /// the nodes as GOSSAMER_TRACE.
+    /// It has one in 256 batches of requests (or one in GOSSAMER_TRACE_EVERY), with arrows from the sender to the
+    /// server and back. Node 0 writes it, on its machine; the name is relative to the directory where the launcher
+    /// runs. Nodes get it as GOSSAMER_TRACE.
     #[arg(long, value_name = "FILE", value_parser = values::absolute)]
     pub(crate) trace: Option<PathBuf>,
     /// Write the nodes' output to files: %n is the node, %h its machine, %a the application, %s `out` or `err`
     ///
     /// Both outputs of a node go to the file of that name, or to two with %s. Names are relative to the directory where the
-    /// launcher runs. Files that exist are emptied first; missing directories are made. Nodes that have the same file share it line
-    /// by line, each line marked. %% is a percent sign.
+    /// launcher runs. Existing files are emptied first; missing directories are created. Nodes with the same file
+    /// share it line by line, each line marked. %% is a percent sign.
     #[arg(long, value_name = "FILE")]
     pub(crate) output: Option<FilePattern>,
     /// Put the time before each line, in UTC, as the launcher got it
@@ -275,7 +283,7 @@ impl RunArguments {
         per_machine.map_or_else(|| self.map.clone().unwrap_or_default(), Mapping::PerMachine)
     }
 
-    /// How many workers each node has, if something is said of that.
+    /// How many workers each node has, if that is given.
     fn workers(&self) -> Option<u32> {
         let is_said = std::env::var_os("GOSSAMER_THREADS").is_some_and(|value| !value.is_empty());
         let cpus = self.cpus.filter(|_| !is_said).map(|millicpus| millicpus.div_ceil(1000));

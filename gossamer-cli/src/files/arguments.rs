@@ -11,15 +11,15 @@ use std::time::Duration;
 
 /// Send files, directories or standard input to `gossamer recv` on another machine
 ///
-/// Contents are encrypted, and checked on arrival, and files get their names only once they are complete. Whatever interrupts a transfer:
-/// run both commands again, and it goes on where it was.
+/// Contents are encrypted, and checked on arrival, and files get their names only once they are complete. If a
+/// transfer is interrupted, run both commands again, and it continues where it stopped.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_long_help = help(SEND_EXAMPLES))]
 pub struct SendArguments {
-    /// What to send: files, directories with all that is in them, or `-` for standard input
+    /// What to send: files, directories with all their content, or `-` for standard input
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
-    /// Where the receiver waits, as it says
+    /// Where the receiver waits: the address that it has printed
     #[arg(long, value_name = "HOST:PORT")]
     pub to: String,
     /// The code that the receiver has printed [default: that in the environment variable GOSSAMER_CODE]
@@ -27,23 +27,24 @@ pub struct SendArguments {
     pub code: Option<String>,
     #[command(flatten)]
     pub secret: Secret,
-    /// Do not encrypt contents: whoever is on the way can read them, but change nothing
+    /// Do not encrypt contents: somebody on the way can read them, but not change anything
     #[arg(long)]
     pub plain: bool,
-    /// Send contents over so many TCP connections [default: one, or shared memory inside a machine]
+    /// Send contents over this many TCP connections [default: one, or shared memory within a machine]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=64))]
     pub streams: Option<u8>,
-    /// Send so many bytes a second at most; K, M and G are powers of 1024
+    /// Send at most this many bytes per second; K, M and G are powers of 1024
     #[arg(long, value_name = "RATE", value_parser = rate)]
     pub limit_rate: Option<u64>,
-    /// Go on by itself when the receiver is lost, after pauses of 1 s, 2 s, 4 s … 60 s: so many tries that move nothing
+    /// Retry when the receiver is lost, after pauses of 1 s, 2 s, 4 s … 60 s: give up after this many tries without
+    /// progress
     ///
-    /// What has arrived is not sent again. The receiver stays meanwhile, with its port and its code; one that was started again
-    /// at the same port is found if both use the key of the rack. Standard input cannot be sent again.
+    /// Data that has arrived is not sent again. The receiver waits meanwhile, with its port and its code; one that
+    /// was restarted at the same port is found if both use the key of the rack. Standard input cannot be sent again.
     #[arg(long, value_name = "TRIES", num_args = 0..=1, require_equals = true, default_missing_value = "10",
         value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub retry: Option<u32>,
-    /// End when all that has taken so long, with status 124: 90, 30s, 5m, 1h 30m
+    /// Give up after this time, with status 124: 90, 30s, 5m, 1h 30m
     #[arg(long, value_name = "DURATION", value_parser = values::duration)]
     pub timeout: Option<Duration>,
     /// Compress contents, with a level from 1 (the default) to 19
@@ -62,10 +63,10 @@ pub struct RecvArguments {
     /// Where to wait; the kernel chooses port 0
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "0.0.0.0:0")]
     pub listen: String,
-    /// The directory that files come into, or `-` for standard output, for a single one
+    /// The directory for the files, or `-` for standard output, for a single file
     #[arg(short, long, value_name = "DIRECTORY", default_value = ".")]
     pub output: PathBuf,
-    /// Replace files that exist and have other contents
+    /// Replace existing files that have other contents
     #[arg(long)]
     pub overwrite: bool,
     #[command(flatten)]
@@ -89,10 +90,10 @@ pub struct Secret {
 // What the user wants to see.
 #[derive(Clone, Debug, clap::Args)]
 pub struct OutputArguments {
-    /// Tell everything as lines of JSON, on standard error
+    /// Report everything as lines of JSON, on standard error
     #[arg(long)]
     pub json: bool,
-    /// Tell only what goes wrong
+    /// Report only what goes wrong
     #[arg(short, long, conflicts_with = "json")]
     pub quiet: bool,
 }
@@ -173,7 +174,7 @@ impl SendArguments {
     /// What proves to the receiver who this is.
     ///
     /// # Errors
-    /// If there is no code, or it is none.
+    /// If there is no code, or it is not valid.
     pub fn key(&self) -> Result<Key, Failure> {
         if let Some(key) = self.secret.key()? {
             return Ok(key);
@@ -199,7 +200,7 @@ fn rate(text: &str) -> Result<u64, String> {
     let number = digits.and_then(|digits| digits.parse::<u64>().ok()).filter(|number| *number > 0);
     number
         .and_then(|number| number.checked_mul(unit))
-        .ok_or_else(|| "is no rate such as 500K, 20M or 1G".into())
+        .ok_or_else(|| "is not a rate such as 500K, 20M or 1G".into())
 }
 
 fn level(text: &str) -> Result<i32, String> {

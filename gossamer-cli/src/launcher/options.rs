@@ -9,7 +9,7 @@ use std::ffi::OsString;
 /// What the user asked for.
 #[derive(Clone, Debug)]
 pub struct RunOptions {
-    /// What nodes are told besides the environment.
+    /// What nodes get besides the environment.
     pub settings: NodeSettings,
     /// What each of them may use of its machine.
     pub allowance: Allowance,

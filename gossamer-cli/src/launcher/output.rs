@@ -38,7 +38,7 @@ impl FromStr for FilePattern {
 
     fn from_str(text: &str) -> Result<Self, String> {
         if text == "-" {
-            return Err("is no file: without this option, output is the launcher's own".into());
+            return Err("is not a file: without this option, output is the launcher's own".into());
         }
         let mut characters = text.chars();
         while let Some(character) = characters.next() {

@@ -12,16 +12,16 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Which programs are looked at.
+/// The programs to look at.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct LookArguments {
-    /// Only these processes of this machine; without one, all of this user
+    /// Only these processes of this machine [default: all of this user]
     #[arg(value_name = "PID", conflicts_with_all = ["rack", "application", "config"])]
     pub(crate) processes: Vec<u32>,
-    /// All nodes that the daemons of the rack have started, on all of its machines
+    /// All nodes that the daemons of the rack have started, on all machines
     #[arg(long)]
     pub(crate) rack: bool,
-    /// Of these the nodes of one application, as `gossamer ps` lists it
+    /// Of these, only the nodes of one application, as listed by `gossamer ps`
     #[arg(long, value_name = "ID")]
     pub(crate) application: Option<String>,
     /// The configuration of the rack whose nodes are shown [default: /etc/gossamer/rack.toml]
@@ -35,7 +35,7 @@ impl LookArguments {
     }
 }
 
-/// What a node says of itself.
+/// What a node says about itself.
 pub trait NodeAnswer: Sized + Send {
     /// Of which node it is.
     fn identity(&self) -> &NodeIdentity;
@@ -160,7 +160,7 @@ fn of_rack<T: NodeAnswer>(arguments: &LookArguments, inspection: Inspection) -> 
 }
 
 impl<T: NodeAnswer> Seen<T> {
-    /// What the daemon of a machine says of one node.
+    /// What the daemon of a machine says about one node.
     fn add(&mut self, machine: &str, node: InspectedNode) {
         let InspectedNode { application, node, pid, answer } = node;
         let place = NodePlace { application, machine: machine.to_owned() };

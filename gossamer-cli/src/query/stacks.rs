@@ -15,23 +15,24 @@ use std::time::Duration;
 /// Time between the two looks that a deadlock takes.
 const BETWEEN: Duration = Duration::from_millis(200);
 
-/// Show what the fibers of programs do, on this machine or on all of the rack, and which of them wait for each other
+/// Show what the fibers of programs do, on this machine or on the whole rack, and which of them wait for each other
 ///
-/// Every program that runs on gossamer can be looked at by its user, and by root, however it was started; it needs no flag, and is not
-/// held up. For each group of fibers that do the same it says how many they are, which line has started them, in which call they wait and
-/// which line made it, for which closure, type of property and worker, and for how long. A worker that does not answer within a second is
-/// kept by what it runs, which is named.
+/// Every program that runs on gossamer can be inspected by its user and by root, however it was started; it needs no
+/// flag, and is not held up. For each group of fibers that do the same, this shows their number, the line that
+/// started them, the call in which they wait and its line, the closure, type of property and worker that they wait
+/// for, and for how long. For a worker that does not answer within a second, it shows what the worker is running.
 ///
-/// With --rack the daemons of all machines ask the nodes that they have started; whoever knows the rack's key can look so.
+/// With --rack the daemons of all machines ask the nodes that they have started; this needs the rack's key.
 ///
-/// Fibers that wait for each other for ever, by latches and joins, also over several nodes, are named as a deadlock. What waits for a
-/// socket, a time, a message or a thread is none.
+/// Fibers that wait for each other for ever, by latches and joins, even across nodes, are reported as a deadlock.
+/// Fibers that wait for a socket, a time, a message or a thread are not.
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
 pub(crate) struct StacksArguments {
     #[command(flatten)]
     pub(crate) look: LookArguments,
-    /// With the backtrace of one fiber of each group that waits. It takes the program a second of a processor or more to read its symbols
+    /// Add the backtrace of one waiting fiber of each group. The program needs a second or more of processor time to
+    /// read its symbols
     #[arg(long)]
     pub(crate) backtraces: bool,
     /// Print JSON

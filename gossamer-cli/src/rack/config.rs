@@ -152,7 +152,8 @@ impl Rack {
             }
             let port = address.rsplit_once(':').filter(|(host, _)| !host.is_empty());
             if port.and_then(|(_, port)| port.parse::<u16>().ok()).is_none_or(|port| port == 0) {
-                let what = format!("`address` {address:?} is no host with a port, such as \"10.0.0.1:7411\"");
+                let what =
+                    format!("`address` {address:?} is not a host with a port, such as \"10.0.0.1:7411\"");
                 return Err((machine.address.span().start, what));
             }
             for other in self.machines.iter().take(index) {

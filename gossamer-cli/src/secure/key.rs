@@ -79,7 +79,7 @@ impl Key {
         let own = rustix::process::geteuid().as_raw();
         if metadata.uid() != own && metadata.uid() != 0 {
             return Err(wrong(format!(
-                "belongs to user {}, not to user {own}, who runs this",
+                "belongs to user {}, not to user {own}, who runs this command",
                 metadata.uid()
             )));
         }

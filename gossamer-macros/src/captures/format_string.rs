@@ -1,6 +1,6 @@
 //! The names that a format string mentions inline: `{name}`, `{name:?}`, `{:width$.precision$}`.
 
-/// The names in `text`, in order of appearance, each as often as it appears. Text that is no format string gives whatever it
+/// The names in `text`, in order of appearance, each as often as it appears. Text that is not a format string gives whatever it
 /// happens to contain: rustc is the one to complain.
 pub(crate) fn inline_names(text: &str) -> Vec<String> {
     let mut names = Vec::new();

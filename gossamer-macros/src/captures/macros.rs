@@ -198,7 +198,7 @@ fn search(walker: &mut Walker, tokens: TokenStream) {
     }
 }
 
-/// Whether the identifier at `position` stands where a variable can: it is no field, method, path, lifetime, macro or key.
+/// Whether the identifier at `position` stands where a variable can: it is not a field, method, path, lifetime, macro or key.
 fn may_be_variable(tokens: &[TokenTree], position: usize) -> bool {
     let punctuation = |at: usize| match tokens.get(at) {
         Some(TokenTree::Punct(punctuation)) => Some((punctuation.as_char(), punctuation.spacing())),

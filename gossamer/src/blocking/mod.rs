@@ -1,4 +1,4 @@
-//! Blocking work: [`unblock`] has a thread of a pool do it, while the fiber waits and its worker goes on.
+//! Blocking work: [`unblock`] runs it on a thread of a pool, while the fiber waits and its worker goes on.
 #![deny(unsafe_code)]
 
 pub(crate) mod pool;
@@ -18,8 +18,9 @@ use std::task::{Context, Poll};
 
 /// Runs `f`, which may block, on a thread of a pool, and returns its result. The fiber waits; its worker goes on.
 ///
-/// It is for calls of the system and of libraries that know nothing of fibers: files ([`fs`](crate::fs) has those of `std`), a
-/// database, a compression. `f` takes along whatever is `Send`, and runs on a thread with 2 MiB of stack.
+/// Use it for blocking calls of the system and of libraries that do not know fibers: files ([`fs`](crate::fs) has the
+/// calls of `std`), a database, a compression. `f` may capture anything that is `Send`, and runs on a thread with 2
+/// MiB of stack.
 ///
 /// ```
 /// # gossamer::run(gossamer::Config::default().threads(1), || {
@@ -33,19 +34,19 @@ use std::task::{Context, Poll};
 /// # });
 /// ```
 ///
-/// On a thread that is no worker, which may block as it likes, `f` is simply called; so `unblock` may be used inside of `f`, too.
+/// On a thread that is not a worker, which may block, `f` is simply called; so `unblock` may also be used inside `f`.
 ///
 /// # The pool
-/// It is one for the process. Its threads are named `gossamer-pool`, run on all processors that the process may use, are started as
-/// they are needed, up to [`Config::blocking_threads`](crate::Config::blocking_threads), and end after five seconds without work.
-/// Beyond that bound work waits, first come, first served.
+/// The process has one pool. Its threads are named `gossamer-pool`, run on all processors that the process may use,
+/// are started as needed, up to [`Config::blocking_threads`](crate::Config::blocking_threads), and end after five
+/// seconds without work. Beyond that limit, work waits, first come, first served.
 ///
 /// # The end
-/// When `main` returns, a fiber that waits here is cancelled, as in every blocking call. What it has handed over is not: it runs
-/// on, and ends with the process, wherever it is by then. Let `main` join what has to be finished.
+/// When `main` returns, a fiber that waits here is cancelled, as in every blocking call. The work itself is not: it
+/// goes on, and is cut off when the process ends. Let `main` join what has to be finished.
 ///
 /// # Cost
-/// Two switches between threads: some 20 µs. So hand over a whole file, not each of its lines.
+/// Two switches between threads: some 20 µs. So hand over a whole file, not line by line.
 ///
 /// # Panics
 /// If `f` panics, with its payload; in a delegated closure or a callback, which cannot wait; and if the pool has no thread and the
@@ -58,7 +59,8 @@ pub fn unblock<R: Send + 'static>(f: impl FnOnce() -> R + Send + 'static) -> R {
     }
 }
 
-/// As [`unblock`], but returns at once, with a future of the result: to await it in an async task, or to do something meanwhile.
+/// Like [`unblock`], but returns a future of the result at once, to await it in an async task, or to do something
+/// else meanwhile.
 ///
 /// Dropping the future does not stop `f`.
 ///
@@ -78,13 +80,13 @@ pub fn unblock_async<R: Send + 'static>(f: impl FnOnce() -> R + Send + 'static) 
     }
 }
 
-/// As `unblock`; `call` is what the user called.
+/// Like `unblock`; `call` is what the user called.
 ///
 /// # Errors
 /// If the pool has no thread and the system refuses the first.
 ///
 /// # Panics
-/// As `unblock`, otherwise.
+/// Like `unblock`, otherwise.
 #[track_caller]
 pub(crate) fn unblock_as<R: Send + 'static>(
     call: &'static str,
@@ -98,7 +100,7 @@ pub(crate) fn unblock_as<R: Send + 'static>(
     Ok(block_on(hand_over(f)?, call))
 }
 
-/// Has a thread of the pool run `f`.
+/// Runs `f` on a thread of the pool.
 ///
 /// # Errors
 /// If the pool has no thread and the system refuses the first.

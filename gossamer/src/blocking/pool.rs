@@ -1,7 +1,7 @@
 //! The pool: threads of the process that may block.
 //!
-//! Each piece of work in the queue has an idle thread that will take it, or the pool is as large as it may be. So no work waits
-//! behind other work that may be waiting for it, below the bound.
+//! Each piece of work in the queue has an idle thread that will take it, or the pool is at its limit. So below the
+//! limit, no work waits behind other work that may be waiting for it.
 
 use crate::sys::threads::affinity;
 use std::collections::VecDeque;
@@ -10,7 +10,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-/// How many threads there may be unless a runtime says otherwise: as many as other runtimes have.
+/// How many threads there may be unless a runtime says otherwise: the same default as in other runtimes.
 pub(crate) const MOST_THREADS: usize = 512;
 /// How long a thread waits for work before it ends.
 const IDLE: Duration = Duration::from_secs(5);
@@ -23,7 +23,7 @@ type Work = Box<dyn FnOnce() + Send>;
 struct State {
     queue: VecDeque<Work>,
     threads: usize,
-    /// Those that wait for work, also if they have been woken for some and have not taken it yet.
+    /// Threads that wait for work, including those that were woken for some and have not taken it yet.
     idle: usize,
     bound: usize,
 }
@@ -33,16 +33,16 @@ static STATE: Mutex<State> =
 static ARRIVED: Condvar = Condvar::new();
 
 fn state() -> MutexGuard<'static, State> {
-    // No work runs under the lock, so it cannot be poisoned by one.
+    // No work runs under the lock, so none can poison it.
     STATE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Lets the pool have so many threads from now on; those beyond that end when they are idle.
+/// Limits the pool to this many threads from now on; threads beyond that end when they are idle.
 pub(crate) fn bound_to(threads: usize) {
     state().bound = threads;
 }
 
-/// Has a thread run this.
+/// Runs `work` on a thread.
 ///
 /// # Errors
 /// If there is none, and the system refuses the first; then the work is dropped.
@@ -60,7 +60,7 @@ pub(crate) fn submit(work: Work) -> io::Result<()> {
                 drop(refused);
                 return Err(no_thread(&error));
             }
-            // Those that there are will come to it.
+            // The existing threads will take it.
             Err(_refused) => {}
         }
     }
@@ -77,7 +77,8 @@ fn no_thread(error: &io::Error) -> io::Error {
 
 /// The life of a thread of the pool.
 fn serve() {
-    // The worker that started it may be pinned. Refused only where pinning is, so that there is nothing to undo.
+    // The worker that started it may be pinned. Refused only where pinning is refused too, so there is nothing to
+    // undo.
     let _unpinned = affinity::unpin();
     let mut state = state();
     loop {

@@ -1,13 +1,14 @@
-//! What becomes less before it is sent: updates of one element that are combined, or sent once.
+//! Reducing what is sent: updates of one element are combined, or sent only once.
 
 use crate::collections::updates::MOST_GATHERED;
 
 /// More than a batch has, so that few elements share one.
 const SLOTS: usize = 2 * MOST_GATHERED;
 
-/// Where in the batch that is gathered the latest updates are, by the hashes of their places: direct-mapped, as a cache.
+/// Where the latest updates are in the batch being gathered, by the hashes of their places: direct-mapped, like a
+/// cache.
 ///
-/// A slot may tell of a batch that is gone. What it says is looked up, so nothing has to be cleared.
+/// A slot may refer to a batch that is gone. The place that it names is checked, so nothing has to be cleared.
 pub(super) struct Latest(Box<[u16]>);
 
 impl Latest {
@@ -15,7 +16,7 @@ impl Latest {
         Self(vec![0; SLOTS].into())
     }
 
-    /// Where a place is in the batch. If it is not known, it is taken to be the next.
+    /// Where a place is in the batch. An unknown place is recorded as the next one.
     #[inline]
     pub(super) fn find(&mut self, offset: u32, gathered: &[u32]) -> Option<usize> {
         // Fibonacci hashing (Knuth, volume 3, section 6.4).
@@ -29,12 +30,12 @@ impl Latest {
     }
 }
 
-/// Indices, a bit for each that there may be.
+/// A set of indices, with a bit for each possible one.
 #[derive(Default)]
 pub(super) struct IndexSet(Vec<u64>);
 
 impl IndexSet {
-    /// Adds one of so many, and says whether it is new.
+    /// Adds an index below `len`, and returns whether it is new.
     #[inline]
     pub(super) fn insert(&mut self, index: usize, len: usize) -> bool {
         if self.0.is_empty() {
@@ -46,7 +47,7 @@ impl IndexSet {
         is_new
     }
 
-    /// Takes all out, in their order.
+    /// Removes all, in order.
     pub(super) fn drain(&mut self) -> impl Iterator<Item = usize> {
         self.0.iter_mut().enumerate().flat_map(|(at, word)| {
             let mut bits = std::mem::take(word);
@@ -58,7 +59,7 @@ impl IndexSet {
         })
     }
 
-    /// Takes one out, if it is in.
+    /// Removes one, if it is in the set.
     pub(super) fn remove(&mut self, index: usize) {
         if let Some(word) = self.0.get_mut(index / 64) {
             *word &= !(1 << (index % 64));

@@ -8,8 +8,8 @@ use std::fmt;
 const SHOWN: usize = 8;
 
 impl<T: fmt::Debug> fmt::Debug for DistVec<T> {
-    /// Asks the workers that have the first elements, one request each. In delegated closures and callbacks, which cannot wait, none are
-    /// shown.
+    /// Asks the workers that have the first elements, one request each. In delegated closures and callbacks, which
+    /// cannot wait, it shows none.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "DistVec({} elements {})", self.len(), self.spread.words())?;
         if !matches!(context::current(), Context::Fiber | Context::Outside) {

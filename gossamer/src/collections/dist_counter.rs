@@ -1,13 +1,13 @@
-//! [`DistCounter`]: a number of which each worker has a share.
+//! [`DistCounter`]: a number that is split into a share for each worker.
 
 use crate::collections::{DistVec, Elements, Layout};
 use crate::lane::context::{self, Context};
 use crate::{NoRef, Trustee};
 use std::fmt;
 
-/// A number to which all workers add, and which is seldom read: each adds to a share of its own.
+/// A number that all workers add to and that is seldom read: each worker adds to its own share.
 ///
-/// A handle is cloned and sent as a trust is, and all of them mean the same number.
+/// Handles are cloned and sent like trusts, and all refer to the same number.
 ///
 /// ```
 /// use gossamer::collections::{self, DistCounter};
@@ -35,8 +35,17 @@ pub struct DistCounter {
 impl DistCounter {
     /// Zero, with a share on each worker of all nodes. One request for each.
     ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::collections::{DistCounter, par_for_each_with};
+    /// let hits = DistCounter::new();
+    /// par_for_each_with(0..1000, |_, hits: DistCounter| hits.add(1), hits.clone()); // on all workers, without a request
+    /// assert_eq!(hits.sum(), 1000);
+    /// # });
+    /// ```
+    ///
     /// # Panics
-    /// Where the caller cannot wait; on a thread that is no worker.
+    /// Where the caller cannot wait; on a thread that is not a worker.
     #[track_caller]
     #[must_use]
     pub fn new() -> Self {
@@ -44,8 +53,9 @@ impl DistCounter {
         Self { shares: DistVec::filled(Layout::block(trustees.len()).on(&trustees), 0) }
     }
 
-    /// Adds to the share of the caller's worker, wrapping. In a fiber that is no request; in a delegated closure or a callback it is one, for
-    /// which nobody waits: it counts some time later ([`rack::wait_all`](crate::rack::wait_all) waits for it).
+    /// Adds to the share of the caller's worker, wrapping. In a fiber this needs no request; in a delegated closure
+    /// or a callback it is a request that nobody waits for, and takes effect some time later
+    /// ([`rack::wait_all`](crate::rack::wait_all) waits for it).
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
@@ -58,7 +68,7 @@ impl DistCounter {
     /// ```
     ///
     /// # Panics
-    /// On a thread that is no worker.
+    /// On a thread that is not a worker.
     #[track_caller]
     pub fn add(&self, count: u64) {
         let here = Trustee::here();
@@ -93,7 +103,8 @@ impl DistCounter {
         self.shares.to_vec().into_iter().fold(0, u64::wrapping_add)
     }
 
-    /// As [`sum`](Self::sum), and each share is zero from then on: nothing that is added meanwhile is counted twice, or lost.
+    /// Like [`sum`](Self::sum), but also resets each share to zero: what is added meanwhile is neither counted twice
+    /// nor lost.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
@@ -105,7 +116,7 @@ impl DistCounter {
     /// ```
     ///
     /// # Panics
-    /// As [`sum`](Self::sum).
+    /// Like [`sum`](Self::sum).
     #[track_caller]
     pub fn take(&self) -> u64 {
         let take = const {

@@ -1,4 +1,4 @@
-//! [`DistQueue`]: work that makes more work, shared by all workers until there is none.
+//! [`DistQueue`]: work that makes more work, shared by all workers until none is left.
 
 use crate::collections::{DistVec, Elements, Layout};
 use crate::lane::catch::resume_saying;
@@ -13,18 +13,18 @@ use std::fmt;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
 use std::time::Duration;
 
-/// Items that a worker takes of its own at a time: what it has taken, nobody else can take.
+/// Items that a worker takes from its own part at a time: nobody else can take them then.
 const MOST_IN_HAND: usize = 32;
-/// Of another's.
+/// Items that it takes from the part of another worker.
 const MOST_STOLEN: usize = 1024;
 /// How long a worker without work waits before it looks again: at first, and at most.
 const IDLE: [Duration; 2] = [Duration::from_micros(20), Duration::from_millis(2)];
 
-/// A queue of which each worker has a part: work lists whose items make further ones, as in a search or a traversal.
+/// A queue with a part on each worker: a work list whose items make further items, as in a search or a traversal.
 ///
-/// A worker goes through its own part from its end; one that has nothing left takes from the start of another's, half of what is there
-/// (work stealing, Blumofe and Leiserson, 1999). So the order of items is not promised. A handle is cloned and sent as a trust is, and all
-/// of them mean the same queue.
+/// A worker goes through its own part from the end; when that is empty it takes half of another worker's part, from
+/// the start (work stealing, Blumofe and Leiserson, 1999). So the order of items is not defined. Handles are cloned
+/// and sent like trusts, and all refer to the same queue.
 ///
 /// ```
 /// use gossamer::collections::DistQueue;
@@ -53,7 +53,7 @@ pub struct DistQueue<T: NoRef> {
     parts: DistVec<VecDeque<T>>,
 }
 
-/// How many items there are, in parts and in hands.
+/// How many items there are, in parts and being worked on.
 struct Outstanding {
     items: usize,
     /// After a panic.
@@ -61,10 +61,18 @@ struct Outstanding {
 }
 
 impl<T: NoRef> DistQueue<T> {
-    /// An empty one, over all workers of all nodes.
+    /// An empty queue, over all workers of all nodes.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::collections::DistQueue;
+    /// let work = DistQueue::<u64>::new();
+    /// assert!(work.is_empty());
+    /// # });
+    /// ```
     ///
     /// # Panics
-    /// Where the caller cannot wait; on a thread that is no worker.
+    /// Where the caller cannot wait; on a thread that is not a worker.
     #[track_caller]
     #[must_use]
     pub fn new() -> Self {
@@ -73,7 +81,8 @@ impl<T: NoRef> DistQueue<T> {
         Self { parts: DistVec::from_fn(layout, const { |_| VecDeque::new() }) }
     }
 
-    /// Adds an item, to the caller's own part. No request; one, if the caller's worker has no part, being of another runtime.
+    /// Adds an item to the caller's own part, without a request. A worker of another runtime has no part, and needs
+    /// one request.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
@@ -85,13 +94,13 @@ impl<T: NoRef> DistQueue<T> {
     /// ```
     ///
     /// # Panics
-    /// In a delegated closure or a callback; on a thread that is no worker.
+    /// In a delegated closure or a callback; on a thread that is not a worker.
     #[track_caller]
     pub fn push(&self, item: T) {
         self.extend([item]);
     }
 
-    /// As [`push`](Self::push), of several.
+    /// Like [`push`](Self::push), for several items.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
@@ -103,7 +112,7 @@ impl<T: NoRef> DistQueue<T> {
     /// ```
     ///
     /// # Panics
-    /// As [`push`](Self::push).
+    /// Like [`push`](Self::push).
     #[track_caller]
     pub fn extend(&self, items: impl IntoIterator<Item = T>) {
         let mut items: Vec<T> = items.into_iter().collect();
@@ -116,6 +125,14 @@ impl<T: NoRef> DistQueue<T> {
     }
 
     /// How many items there are. One request for each worker.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// let work = gossamer::collections::DistQueue::new();
+    /// work.extend(["tea", "milk"].map(str::to_owned));
+    /// assert_eq!(work.len(), 2);
+    /// # });
+    /// ```
     ///
     /// # Panics
     /// Where the caller cannot wait.
@@ -144,17 +161,19 @@ impl<T: NoRef> DistQueue<T> {
         self.len() == 0
     }
 
-    /// Calls a closure for each item, and for each that it adds to the list it is given, on all workers, until there are none. It runs in a
-    /// fiber, so it may wait. What others [`push`](Self::push) meanwhile is done as well, if it is there before the queue is found empty.
+    /// Calls a closure for each item, and for each item that the closure adds to the list it is given, on all
+    /// workers, until there are none. The closure runs in a fiber, so it may wait. Items that others
+    /// [`push`](Self::push) meanwhile are done as well, if they are there before the queue is found empty.
     ///
     /// # Cost
-    /// A fiber on each worker. For each up to 32 items of a worker it is one request to the caller's worker, which counts what remains, and one
-    /// for up to 1024 items that are taken from another worker. One without work asks each of the others, and again after 20 us, then twice as long each
-    /// time up to 2 ms. What the closure captures is cloned for each item.
+    /// A fiber on each worker. Every 32 items of a worker take one request to the caller's worker, which counts what
+    /// remains; stealing up to 1024 items takes one request to the other worker. A worker without work asks each of
+    /// the others, and again after 20 us, then after twice as long each time, up to 2 ms. The captures of the closure
+    /// are cloned for each item.
     ///
     /// # Panics
-    /// If the closure panics: the items that others have in hand are done, all others stay in the queue, but for the one that failed. Where the
-    /// caller cannot wait; on a thread that is no worker.
+    /// If the closure panics: the items that other workers have in hand are done, and all others but the failed one
+    /// stay in the queue. Where the caller cannot wait; on a thread that is not a worker.
     #[track_caller]
     pub fn par_for_each<F>(&self, closure: F)
     where
@@ -164,10 +183,26 @@ impl<T: NoRef> DistQueue<T> {
         self.run::<F, _, _>(move |item, more: &mut Vec<T>, ()| closure(item, more), ());
     }
 
-    /// As [`par_for_each`](Self::par_for_each), with a clone of `arguments` for each item.
+    /// Like [`par_for_each`](Self::par_for_each), with a clone of `arguments` for each item.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::collections::{DistCounter, DistQueue};
+    /// let (ranges, seen) = (DistQueue::new(), DistCounter::new());
+    /// ranges.push(0..100_u64);
+    /// let halve = |range: std::ops::Range<u64>, more: &mut Vec<std::ops::Range<u64>>, seen: DistCounter| {
+    ///     match range.end - range.start {
+    ///         1 => seen.add(1),
+    ///         len => more.extend([range.start..range.start + len / 2, range.start + len / 2..range.end]),
+    ///     }
+    /// };
+    /// ranges.par_for_each_with(halve, seen.clone());
+    /// assert_eq!(seen.sum(), 100);
+    /// # });
+    /// ```
     ///
     /// # Panics
-    /// As [`par_for_each`](Self::par_for_each).
+    /// Like [`par_for_each`](Self::par_for_each).
     #[track_caller]
     pub fn par_for_each_with<C: NoRef + Clone, F>(&self, closure: F, arguments: C)
     where
@@ -177,7 +212,7 @@ impl<T: NoRef> DistQueue<T> {
         self.run::<F, _, _>(closure, arguments);
     }
 
-    /// As the macros write it (`trust::arguments_first`).
+    /// As written by the macros (see `trust::arguments_first`).
     #[doc(hidden)]
     #[track_caller]
     pub fn __par_for_each_with<C: Captured + Clone, F>(&self, arguments: C, closure: F)
@@ -193,7 +228,7 @@ impl<T: NoRef> DistQueue<T> {
         F: FnOnce(T, &mut Vec<T>, C) + Send + Copy + 'static,
     {
         loop {
-            // What others push meanwhile is not counted, so the workers may end before it is done.
+            // Items that others push meanwhile are not counted, so the workers may end before these are done.
             let items = self.len();
             if items == 0 {
                 return;
@@ -202,7 +237,7 @@ impl<T: NoRef> DistQueue<T> {
         }
     }
 
-    /// Until so many items, and what follows from them, are done.
+    /// Runs until this many items, and those that follow from them, are done.
     #[track_caller]
     fn run_counted<N, C: NoRef + Clone, F>(&self, items: usize, closure: F, arguments: &C)
     where
@@ -214,7 +249,7 @@ impl<T: NoRef> DistQueue<T> {
             queue.work(number, &remaining, each);
         };
         let mut fibers = Vec::new();
-        // Not `map`, whose closure would stand for the caller in the report of a panic.
+        // Not `map`, whose closure would be named as the caller when a panic is reported.
         for (number, trustee) in self.parts.trustees().into_iter().enumerate() {
             let arguments = (number, self.clone(), remaining.clone(), arguments.clone());
             fibers.push(spawn_around::<N, _, _, _>(trustee, fiber, arguments, Location::caller()));
@@ -240,7 +275,7 @@ impl<T: NoRef> DistQueue<T> {
             }
             let (had, mut more) = (hand.len(), Vec::new());
             let outcome = call_each(&mut hand, &mut more, &mut each);
-            // Counted before others can take what follows: so none is done before it is counted.
+            // Counted before others can take the new items, so that none is done before it is counted.
             let done = had - hand.len();
             let count = const {
                 |remaining: &mut Outstanding, (added, done, failed): (usize, usize, bool)| {
@@ -267,7 +302,7 @@ impl<T: NoRef> DistQueue<T> {
         }
     }
 
-    /// The last of the own items, half of them at most, so that others find some.
+    /// The last of this worker's items, at most half of them, so that others find some.
     fn take_own(&self) -> VecDeque<T> {
         let take = |part: &mut Elements<VecDeque<T>>| {
             let part = part.first_mut()?;
@@ -276,7 +311,7 @@ impl<T: NoRef> DistQueue<T> {
         self.parts.local(take).flatten().unwrap_or_default()
     }
 
-    /// The first items of another worker, half of them at most. All go into the own part but for some.
+    /// The first items of another worker, at most half of them. All but a few go into this worker's part.
     fn steal(&self, number: usize) -> VecDeque<T> {
         let take = const {
             |part: &mut VecDeque<T>, ()| {
@@ -295,7 +330,7 @@ impl<T: NoRef> DistQueue<T> {
     }
 }
 
-/// Calls the closure for the items in hand, the last one first. After a panic the others stay.
+/// Calls the closure for the items in hand, the last one first. After a panic the remaining ones stay.
 fn call_each<T>(
     hand: &mut VecDeque<T>,
     more: &mut Vec<T>,

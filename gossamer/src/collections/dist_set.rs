@@ -5,7 +5,8 @@ use crate::{NoRef, Trustee};
 use std::fmt;
 use std::hash::Hash;
 
-/// A set whose keys are spread over workers by their hashes: a [`DistMap`] of keys alone, whose orders, costs, memory and panics are its own.
+/// A set whose keys are spread over workers by their hashes: a [`DistMap`] without values, with the same order,
+/// costs, memory and panics.
 ///
 /// ```
 /// # gossamer::run(gossamer::Config::default().threads(2), || {
@@ -29,8 +30,17 @@ impl<K> Clone for DistSet<K> {
 impl<K: Hash + Eq + 'static> DistSet<K> {
     /// An empty set on all workers of all nodes. One request for each.
     ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::collections::DistSet;
+    /// let seen = DistSet::new();
+    /// assert!(seen.insert("tea".to_owned()));
+    /// assert!(!seen.insert("tea".to_owned())); // it is there already
+    /// # });
+    /// ```
+    ///
     /// # Panics
-    /// As [`DistMap::new`].
+    /// Like [`DistMap::new`].
     #[track_caller]
     pub fn new() -> Self {
         Self { keys: DistMap::new() }
@@ -48,13 +58,13 @@ impl<K: Hash + Eq + 'static> DistSet<K> {
     /// ```
     ///
     /// # Panics
-    /// As [`DistMap::on`].
+    /// Like [`DistMap::on`].
     #[track_caller]
     pub fn on(trustees: &[Trustee]) -> Self {
         Self { keys: DistMap::on(trustees) }
     }
 
-    /// The worker that has a key, or would have it.
+    /// The worker that has a key or would have it.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
@@ -78,7 +88,7 @@ impl<K: Hash + Eq + 'static> Default for DistSet<K> {
 }
 
 impl<K: Hash + Eq + NoRef> DistSet<K> {
-    /// Puts a key in; whether it is new. One request.
+    /// Inserts a key, and returns whether it is new. One request.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
@@ -93,7 +103,7 @@ impl<K: Hash + Eq + NoRef> DistSet<K> {
         self.keys.insert(key, ()).is_none()
     }
 
-    /// As [`insert`](Self::insert), without waiting: `then` is called with whether the key is new, on this worker, as by
+    /// Like [`insert`](Self::insert), without waiting: `then` is told whether the key is new, on this worker, as with
     /// [`Trust::apply_then`](crate::Trust::apply_then).
     ///
     /// ```
@@ -109,7 +119,7 @@ impl<K: Hash + Eq + NoRef> DistSet<K> {
         self.keys.insert_then(key, (), |before| then(before.is_none()));
     }
 
-    /// Whether a key is there. One request.
+    /// Whether the set has a key. One request.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
@@ -123,7 +133,7 @@ impl<K: Hash + Eq + NoRef> DistSet<K> {
         self.keys.contains_key(key)
     }
 
-    /// Takes a key out; whether it was there. One request.
+    /// Removes a key, and returns whether it was there. One request.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
@@ -139,8 +149,8 @@ impl<K: Hash + Eq + NoRef> DistSet<K> {
         self.keys.remove(key).is_some()
     }
 
-    /// A handle for many keys that are put in, by batches: those that are pushed more than once are sent once, as long as they are
-    /// gathered ([`DistMap::merges`]).
+    /// A handle for inserting many keys in batches: a key that is pushed more than once is sent once, as long as it
+    /// is still gathered ([`DistMap::merges`]).
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
@@ -156,7 +166,7 @@ impl<K: Hash + Eq + NoRef> DistSet<K> {
         self.keys.merges(const { |(): &mut (), ()| {} })
     }
 
-    /// Copies of all keys, some thousands at a time, in no order: the keys of [`DistMap::chunks`].
+    /// Copies of all keys, some thousands at a time, in no particular order: the keys of [`DistMap::chunks`].
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
@@ -175,7 +185,7 @@ impl<K: Hash + Eq + NoRef> DistSet<K> {
         keys_of(self.keys.chunks())
     }
 
-    /// As [`chunks`](Self::chunks), but takes the keys out of the set: those of [`DistMap::drain`].
+    /// Like [`chunks`](Self::chunks), but removes the keys from the set: those of [`DistMap::drain`].
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
@@ -197,7 +207,7 @@ fn keys_of<K: NoRef>(chunks: Chunks<K, ()>) -> impl Iterator<Item = Vec<K>> {
 }
 
 impl<K: 'static> DistSet<K> {
-    /// How many keys there are. One request for each worker.
+    /// The number of keys. One request for each worker.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
@@ -209,16 +219,25 @@ impl<K: 'static> DistSet<K> {
     /// ```
     ///
     /// # Panics
-    /// As [`DistMap::len`].
+    /// Like [`DistMap::len`].
     #[track_caller]
     pub fn len(&self) -> usize {
         self.keys.len()
     }
 
-    /// Whether there are none. One request for each worker.
+    /// Whether the set is empty. One request for each worker.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// let seen = gossamer::collections::DistSet::new();
+    /// assert!(seen.is_empty());
+    /// seen.insert(7);
+    /// assert!(!seen.is_empty());
+    /// # });
+    /// ```
     ///
     /// # Panics
-    /// As [`DistMap::len`].
+    /// Like [`DistMap::len`].
     #[track_caller]
     pub fn is_empty(&self) -> bool {
         self.keys.is_empty()
@@ -237,19 +256,19 @@ impl<K: 'static> DistSet<K> {
     /// ```
     ///
     /// # Panics
-    /// As [`DistMap::len`].
+    /// Like [`DistMap::len`].
     #[track_caller]
     pub fn clear(&self) {
         self.keys.clear();
     }
 
-    /// The workers that have the keys. One may be there twice.
+    /// The workers that have the keys. A worker may be listed twice.
     pub fn trustees(&self) -> Vec<Trustee> {
         self.keys.trustees()
     }
 
-    /// The set as the map that it is: of keys without values, whose closures ([`DistMap::retain`], [`DistMap::map_all`] and others) are applied
-    /// to them.
+    /// The set as a map without values, to use the methods of [`DistMap`] that take closures ([`DistMap::retain`],
+    /// [`DistMap::map_all`] and others).
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {

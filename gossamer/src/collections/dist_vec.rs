@@ -8,10 +8,11 @@ use crate::{NoRef, Pending, Trust, Trustee};
 use std::panic::Location;
 use std::sync::Arc;
 
-/// A vector whose elements are spread over workers: of this process, of all nodes, or chosen ones ([`Layout`](crate::collections::Layout)).
+/// A vector whose elements are spread over workers: those of this process, of all nodes, or chosen ones
+/// ([`Layout`](crate::collections::Layout)).
 ///
-/// Its length is fixed. A handle is cloned and sent anywhere as a trust is, and all of them mean the same elements, which are dropped
-/// with the last. Elements need not be [`NoRef`] to be changed where they are, only to be sent.
+/// Its length is fixed. Handles are cloned and sent anywhere like trusts; all refer to the same elements, which are
+/// dropped with the last handle. Elements must be [`NoRef`] only to be sent, not to be changed in place.
 ///
 /// ```
 /// use gossamer::collections::{DistVec, Layout};
@@ -42,15 +43,16 @@ use std::sync::Arc;
 /// elements of different workers, nor between fibers.
 ///
 /// # Loops
-/// The methods that begin with `par_` go through all elements, on all workers of the layout at once, and wait until that is done. Their closures get
-/// the index of an element and the element. They run as delegated ones, which cannot wait; between two turns of some 100 us a worker does what
-/// others have sent. What depends on an order is the same each time for the same layout. If the closure panics the panic reaches the caller,
-/// with the index of the element: its worker goes no further, the others are stopped, the vector stays as it is by then.
+/// The methods that begin with `par_` visit all elements, on all workers of the layout at once, and wait until that
+/// is done. Their closures get the index of an element and the element. They run as delegated closures, which cannot
+/// wait; every 100 us or so a worker serves the requests of others. Results that depend on an order are the same each
+/// time for the same layout. If the closure panics, the panic reaches the caller with the index of the element: its
+/// worker stops there, the others are stopped too, and the vector keeps the changes made so far.
 ///
 /// # Panics
-/// A closure that panics ends its request, as with [`Trust::apply`]: the panic reaches the caller, with the line that called. The element
-/// stays as the closure has left it. An index that is out of range is a panic of the caller. All methods that wait panic in delegated
-/// closures and callbacks, which cannot.
+/// A closure that panics ends its request, as with [`Trust::apply`]: the panic reaches the caller, with the line of
+/// the call. The element stays as the closure left it. An index out of range panics in the caller. All methods that
+/// wait panic in delegated closures and callbacks, which cannot wait.
 pub struct DistVec<T: 'static> {
     pub(super) parts: Arc<[Trust<Elements<T>>]>,
     pub(super) spread: Spread,
@@ -63,7 +65,7 @@ impl<T> Clone for DistVec<T> {
 }
 
 impl<T: 'static> DistVec<T> {
-    /// How many elements there are.
+    /// The number of elements.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
@@ -76,12 +78,20 @@ impl<T: 'static> DistVec<T> {
         self.spread.len()
     }
 
-    /// Whether there are none.
+    /// Whether the vector is empty.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::collections::DistVec;
+    /// assert!(DistVec::<u64>::from_vec(0, Vec::new()).is_empty());
+    /// assert!(!DistVec::from_slice(&[7]).is_empty());
+    /// # });
+    /// ```
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The workers that have the elements, in the order of its layout. One may be there twice.
+    /// The workers that have the elements, in the order of the layout. A worker may be listed twice.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
@@ -111,7 +121,7 @@ impl<T: 'static> DistVec<T> {
         self.at(index).0.trustee()
     }
 
-    /// The part that has an element, and its place there.
+    /// The part that has an element, and the element's place there.
     #[inline]
     #[track_caller]
     pub(super) fn at(&self, index: usize) -> (&Trust<Elements<T>>, usize) {
@@ -144,7 +154,7 @@ impl<T: 'static> DistVec<T> {
         self.call_at::<F, _, _, _>(index, move |element, ()| closure(element), ())
     }
 
-    /// As [`update`](Self::update), with arguments handed to the closure.
+    /// Like [`update`](Self::update), with arguments that are passed to the closure.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
@@ -156,7 +166,7 @@ impl<T: 'static> DistVec<T> {
     /// ```
     ///
     /// # Panics
-    /// As [`update`](Self::update).
+    /// Like [`update`](Self::update).
     #[inline]
     #[track_caller]
     pub fn update_with<C: NoRef, U: NoRef, F>(&self, index: usize, closure: F, arguments: C) -> U
@@ -167,7 +177,7 @@ impl<T: 'static> DistVec<T> {
         self.call_at::<F, _, _, _>(index, closure, arguments)
     }
 
-    /// Applies a closure to an element without waiting; the result is had from the [`Pending`]. One request.
+    /// Applies a closure to an element without waiting, and returns a [`Pending`] for the result. One request.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
@@ -190,10 +200,19 @@ impl<T: 'static> DistVec<T> {
         self.send_at::<F, _, _, _>(index, move |element, ()| closure(element), ())
     }
 
-    /// As [`update_async`](Self::update_async), with arguments handed to the closure.
+    /// Like [`update_async`](Self::update_async), with arguments that are passed to the closure.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// let counts = gossamer::collections::DistVec::filled(4, 0_u64);
+    /// let add = |count: &mut u64, more: u64| { *count += more; *count };
+    /// let pending = [0, 3].map(|index| counts.update_with_async(index, add, 5)); // both are under way
+    /// assert_eq!(pending.map(|pending| pending.wait()), [5, 5]);
+    /// # });
+    /// ```
     ///
     /// # Panics
-    /// As [`update_async`](Self::update_async).
+    /// Like [`update_async`](Self::update_async).
     #[inline]
     #[track_caller]
     pub fn update_with_async<C: NoRef, U: NoRef, F>(
@@ -221,7 +240,7 @@ impl<T: 'static> DistVec<T> {
     /// ```
     ///
     /// # Panics
-    /// As [`update_async`](Self::update_async).
+    /// Like [`update_async`](Self::update_async).
     #[inline]
     #[track_caller]
     pub fn update_then<U: NoRef, F, R>(&self, index: usize, closure: F, then: R)
@@ -233,10 +252,18 @@ impl<T: 'static> DistVec<T> {
         self.call_at_then::<F, _, _, _, _>(index, move |element, ()| closure(element), (), then);
     }
 
-    /// As [`update_then`](Self::update_then), with arguments handed to the closure.
+    /// Like [`update_then`](Self::update_then), with arguments that are passed to the closure.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// let counts = gossamer::collections::DistVec::filled(4, 0_u64);
+    /// counts.update_with_then(3, |count, more: u64| *count += more, 5, |()| ());
+    /// assert_eq!(counts.get(3), 5); // served behind it
+    /// # });
+    /// ```
     ///
     /// # Panics
-    /// As [`update_async`](Self::update_async).
+    /// Like [`update_async`](Self::update_async).
     #[inline]
     #[track_caller]
     pub fn update_with_then<C: NoRef, U: NoRef, F, R>(&self, index: usize, closure: F, arguments: C, then: R)
@@ -292,7 +319,7 @@ impl<T: 'static> DistVec<T> {
     }
 }
 
-/// As the macros write them (`trust::arguments_first`).
+/// As written by the macros (see `trust::arguments_first`).
 #[doc(hidden)]
 impl<T: 'static> DistVec<T> {
     #[inline(always)]

@@ -1,8 +1,9 @@
-//! Division by a number that stays the same, by a multiplication.
+//! Division by an invariant number, done by a multiplication.
 
 use crate::NoRef;
 
-/// A divisor, with what a division by it multiplies by (Lemire, Kaser and Kurz, "Faster remainder by direct computation", 2019).
+/// A divisor, and its inverse to multiply with (Lemire, Kaser and Kurz, "Faster remainder by direct computation",
+/// 2019).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, NoRef)]
 pub(super) struct Divisor {
     by: u64,
@@ -17,7 +18,7 @@ impl Divisor {
     /// If it is zero.
     pub(super) fn new(by: usize) -> Self {
         let by = by as u64;
-        // 2^64 is no number of 64 bits, and what is above 2^32 leaves too few bits of the quotient.
+        // 2^64 does not fit 64 bits, and divisors above 2^32 leave too few bits for the quotient.
         let limit = if (2..=1 << 32).contains(&by) { 1 << 32 } else { 0 };
         Self { by, inverse: (u64::MAX / by).wrapping_add(1), limit }
     }

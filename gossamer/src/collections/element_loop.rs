@@ -1,4 +1,4 @@
-//! A loop over the elements of a [`DistVec`], each where it is.
+//! A loop over the elements of a [`DistVec`], each in place.
 
 use crate::collections::{DistVec, Elements};
 use crate::lane::catch::resume_saying;
@@ -9,17 +9,18 @@ use crate::{NoRef, Replies};
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 use std::time::{Duration, Instant};
 
-/// How long a worker goes on before it does what others have sent.
+/// How long a worker goes on before it serves the requests of others.
 const TURN: Duration = Duration::from_micros(100);
 /// Elements between two looks at the clock.
 const BETWEEN: usize = 64;
 
 impl<T: 'static> DistVec<T> {
-    /// Calls a closure with the index of each element and the element itself, on the workers that have them, all at once, and waits until
-    /// that is done.
+    /// Calls a closure with the index of each element and the element itself, on all workers that have any, at once,
+    /// and waits until that is done.
     ///
-    /// Each worker takes its elements in their order, some 100 us long, then does what others have sent, and goes on. As the
-    /// closure runs as a delegated one it cannot wait; [`par_for_each`](crate::collections::par_for_each) runs one that can.
+    /// Each worker visits its elements in order, for some 100 us, then serves the requests of others, and goes on.
+    /// The closure runs as a delegated closure, so it cannot wait; that of
+    /// [`par_for_each`](crate::collections::par_for_each) can.
     ///
     /// ```
     /// use gossamer::collections::DistVec;
@@ -37,12 +38,12 @@ impl<T: 'static> DistVec<T> {
     /// ```
     ///
     /// # Cost
-    /// A request of 8 bytes, and as many back, for each 100 us that a worker is at it. What the closure captures is sent with it, and cloned
-    /// for each element.
+    /// A request of 8 bytes, and 8 bytes back, for each 100 us of work of a worker. The captures of the closure are
+    /// sent along, and cloned for each element.
     ///
     /// # Panics
-    /// If the closure panics, with the index for which it did: its worker goes no further, the others end what they have begun
-    /// ([Panics](Self#panics)).
+    /// If the closure panics, with the index of the element: its worker stops there, the others finish what they have
+    /// begun ([Panics](Self#panics)).
     #[track_caller]
     pub fn par_for_each<F>(&self, closure: F)
     where
@@ -52,10 +53,18 @@ impl<T: 'static> DistVec<T> {
         self.for_each_around::<F, _, _>(move |index, element, ()| closure(index, element), ());
     }
 
-    /// As [`par_for_each`](Self::par_for_each), with a clone of `arguments` for each element.
+    /// Like [`par_for_each`](Self::par_for_each), with a clone of `arguments` for each element.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// let numbers = gossamer::collections::DistVec::from_fn(5, |index| index as u64);
+    /// numbers.par_for_each_with(|_index, number, factor: u64| *number *= factor, 10);
+    /// assert_eq!(numbers.to_vec(), [0, 10, 20, 30, 40]);
+    /// # });
+    /// ```
     ///
     /// # Panics
-    /// As [`par_for_each`](Self::par_for_each).
+    /// Like [`par_for_each`](Self::par_for_each).
     #[track_caller]
     pub fn par_for_each_with<C: NoRef + Clone, F>(&self, closure: F, arguments: C)
     where
@@ -65,7 +74,7 @@ impl<T: 'static> DistVec<T> {
         self.for_each_around::<F, _, _>(closure, arguments);
     }
 
-    /// As the macros write it (`trust::arguments_first`).
+    /// As written by the macros (see `trust::arguments_first`).
     #[doc(hidden)]
     #[track_caller]
     pub fn __par_for_each_with<C: Captured + Clone, F>(&self, arguments: C, closure: F)
@@ -108,7 +117,7 @@ impl<T: 'static> DistVec<T> {
     }
 }
 
-/// Calls the closure for as many elements as fit a turn, from `first` on, and returns where to go on.
+/// Calls the closure for as many elements as fit into a turn, from `first` on, and returns where to continue.
 pub(super) fn take_turn<T>(
     elements: &mut Elements<T>,
     first: usize,

@@ -5,10 +5,10 @@ use crate::collections::layout::Spread;
 use std::fmt;
 use std::ops::{Deref, DerefMut, Range};
 
-/// The elements of a [`DistVec`](crate::collections::DistVec) on one worker, as a slice: what closures get that are applied to a part as a
-/// whole.
+/// The elements of a [`DistVec`](crate::collections::DistVec) on one worker, as a slice: what a closure gets that is
+/// applied to a whole part.
 ///
-/// Element `i` of the slice is element [`index_of(i)`](Self::index_of) of the whole.
+/// Element `i` of the slice is element [`index_of(i)`](Self::index_of) of the vector.
 pub struct Elements<T> {
     values: Vec<T>,
     part: usize,
@@ -22,13 +22,14 @@ impl<T> Elements<T> {
         Self { values, part, spread, marks: Marks::default() }
     }
 
-    /// Puts as many others in the place of all.
+    /// Replaces all elements by as many others.
     pub(super) fn replace(&mut self, values: Vec<T>) {
         assert_eq!(values.len(), self.values.len(), "a part has its elements");
         self.values = values;
     }
 
-    /// Keeps the elements at these places, and puts others before and behind them, as many as are taken away: in the same memory.
+    /// Keeps the elements at these places, and puts others before and after them, as many as are removed, in the same
+    /// memory.
     pub(super) fn keep_between(&mut self, kept: Range<usize>, before: Vec<Vec<T>>, behind: Vec<Vec<T>>) {
         let len = self.values.len();
         let others: usize = before.iter().chain(&behind).map(Vec::len).sum();
@@ -38,7 +39,7 @@ impl<T> Elements<T> {
         behind.into_iter().for_each(|mut run| self.values.append(&mut run));
     }
 
-    /// The index, in the whole, of an element of this slice.
+    /// The index in the vector of an element of this slice.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
@@ -57,7 +58,7 @@ impl<T> Elements<T> {
         self.spread.index(self.part, offset)
     }
 
-    /// The place in this slice of an element of the whole, if it is here.
+    /// The place in this slice of an element of the vector, if it is here.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
@@ -72,8 +73,8 @@ impl<T> Elements<T> {
         (part == self.part).then_some(offset.get())
     }
 
-    /// Takes the indices of the elements that updates have marked for the next round ([`DistVec::updates_marking`]), in the order in
-    /// which they were.
+    /// Takes the indices of the elements that updates have marked for the next round ([`DistVec::updates_marking`]),
+    /// in the order in which they were marked.
     ///
     /// [`DistVec::updates_marking`]: crate::collections::DistVec::updates_marking
     pub fn take_marked(&mut self) -> Vec<usize> {
@@ -81,7 +82,7 @@ impl<T> Elements<T> {
         self.marks.take_all().map(index).collect()
     }
 
-    /// How many elements are marked. One that was marked several times counts as often.
+    /// The number of marks. An element that was marked several times counts as often.
     pub fn marked(&self) -> usize {
         self.marks.len()
     }
@@ -92,7 +93,7 @@ impl<T> Elements<T> {
         (&mut self.values, &mut self.marks)
     }
 
-    /// The elements, each with its index in the whole.
+    /// The elements, each with its index in the vector.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
@@ -107,7 +108,7 @@ impl<T> Elements<T> {
         self.values.iter().enumerate().map(move |(offset, value)| (spread.index(part, offset), value))
     }
 
-    /// As [`indexed`](Self::indexed), to be changed.
+    /// Like [`indexed`](Self::indexed), with mutable elements.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
@@ -121,7 +122,7 @@ impl<T> Elements<T> {
         self.indexed_mut_from(0)
     }
 
-    /// Those from a place on. What is before it is not even passed over, as `skip` would.
+    /// Those from a place on. Unlike with `skip`, the elements before it are not visited at all.
     pub(super) fn indexed_mut_from(
         &mut self,
         first: usize,

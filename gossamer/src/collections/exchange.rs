@@ -1,4 +1,4 @@
-//! Values that go from each of some workers to each of others, a run for each pair of them.
+//! All-to-all exchange of values between workers: a run for each pair.
 
 use crate::collections::layout::Spread;
 use crate::collections::parts::OwnPart;
@@ -8,13 +8,13 @@ use crate::trust::rethrow;
 use crate::{JoinHandle, NoRef, Trust, Trustee, entrust, spawn_on_with};
 use std::panic::Location;
 
-/// What has come to one worker: a run from each part.
+/// What has arrived at one worker: a run from each part.
 pub(super) type ArrivedRuns<T> = Vec<Vec<T>>;
 
-/// Where values arrive that are sent to each of some workers.
+/// Where the values for each worker arrive.
 pub(super) type RunArrivals<T> = Vec<Trust<ArrivedRuns<T>>>;
 
-/// The results, in order, of fibers that have been started at once.
+/// The results, in order, of fibers that were started at once.
 #[track_caller]
 pub(super) fn joined<U>(fibers: Vec<JoinHandle<U>>) -> Vec<U> {
     let (mut results, at) = (Vec::new(), Location::caller());
@@ -27,7 +27,7 @@ pub(super) fn joined<U>(fibers: Vec<JoinHandle<U>>) -> Vec<U> {
     results
 }
 
-/// Makes room on each of some workers for a run from each of so many parts.
+/// Makes room on each worker for a run from each of `parts` parts.
 #[track_caller]
 pub(super) fn arrivals<T: NoRef>(trustees: &[Trustee], parts: usize) -> RunArrivals<T> {
     let room = const {
@@ -54,7 +54,8 @@ pub(super) fn take_runs<T: NoRef>(arrived: &Trust<ArrivedRuns<T>>) -> ArrivedRun
     arrived.apply_here(std::mem::take)
 }
 
-/// A vector in blocks of what some workers have, one after another: of each a property, and how many it has.
+/// A vector in blocks, made of the values of some workers, one after another; for each worker, `uneven` has a
+/// property and its length.
 #[track_caller]
 pub(super) fn balanced<T: NoRef>(uneven: Vec<(Trust<Vec<T>>, usize)>) -> DistVec<T> {
     let trustees: Vec<_> = uneven.iter().map(|(values, _)| values.trustee()).collect();
@@ -65,7 +66,7 @@ pub(super) fn balanced<T: NoRef>(uneven: Vec<(Trust<Vec<T>>, usize)>) -> DistVec
         |(from, first, spread, values, arrivals): (usize, usize, Spread, Trust<Vec<T>>, RunArrivals<T>)| {
             let mut values = values.apply_here(std::mem::take);
             let mut runs = Vec::new();
-            // From the end, so that what stays is not moved.
+            // From the end, so that values that stay are not moved.
             for to in (0..arrivals.len()).rev() {
                 let start = spread.index(to, 0).max(first).min(first + values.len());
                 runs.push((to, values.split_off(start - first)));
@@ -108,11 +109,11 @@ impl<T: NoRef + Clone> DistVec<T> {
     /// ```
     ///
     /// # Cost
-    /// A request from each worker that has any to each that gets any, with all of them: some are on their way to their
-    /// worker for the second time in memory. Two fibers on each worker.
+    /// A request from each worker that has elements to each that gets some, with all of them at once; so elements can
+    /// be in memory twice. Two fibers on each worker.
     ///
     /// # Panics
-    /// If it is a layout of another number of elements; as [`from_fn`](Self::from_fn).
+    /// If the layout is for another number of elements; and like [`from_fn`](Self::from_fn).
     #[track_caller]
     #[must_use]
     pub fn with_layout(&self, layout: impl Into<Layout>) -> DistVec<T> {
@@ -132,7 +133,7 @@ impl<T: NoRef + Clone> DistVec<T> {
         DistVec { parts: parts.into(), spread }
     }
 
-    /// Puts clones of the elements of another vector of this length in the place of these.
+    /// Replaces the elements by clones of those of another vector of the same length.
     #[track_caller]
     pub(super) fn replace_all(&self, others: &DistVec<T>) {
         let arrivals = others.send_all(&self.trustees(), self.spread);
@@ -145,7 +146,7 @@ impl<T: NoRef + Clone> DistVec<T> {
         self.on_parts_as_is(replace, (others.spread, arrivals));
     }
 
-    /// Sends a clone of each element to where another layout has it.
+    /// Sends a clone of each element to its place in another layout.
     #[track_caller]
     fn send_all(&self, trustees: &[Trustee], spread: Spread) -> RunArrivals<T> {
         let arrivals = arrivals::<T>(trustees, self.parts.len());
@@ -165,7 +166,7 @@ impl<T: NoRef + Clone> DistVec<T> {
     }
 }
 
-/// The elements of a part, of what each part of another layout has sent.
+/// The elements of a part, from what each part of another layout has sent.
 fn in_order<T>(arrived: ArrivedRuns<T>, from: Spread, part: usize, spread: Spread) -> Vec<T> {
     let mut runs: Vec<_> = arrived.into_iter().map(Vec::into_iter).collect();
     let mut values = large_pages::with_capacity(spread.len_of(part));

@@ -9,24 +9,24 @@ use crate::{DelegationError, NoRef, Replies};
 use std::collections::VecDeque;
 use std::panic::Location;
 
-/// Indices that are looked up together, for each worker: as many are gathered for them on average, and all are on their way at once.
+/// Indices that are looked up together, per worker on average. All their requests are sent at once.
 const GATHERED: usize = 4096;
 /// Rounds on their way at a time.
 const UNDER_WAY: usize = 2;
-/// For no more workers than this, so that what is gathered is bounded.
+/// Counted for at most this many workers, which bounds the memory.
 const MOST_PARTS: usize = 16;
-/// How many elements before its turn one is fetched into the cache.
+/// How many elements ahead an element is fetched into the cache.
 pub(super) const FETCHED_BEFORE: usize = 32;
 
-/// Places of elements in their part, and room for copies of them: both come back, to be used again.
+/// Places of elements in their part, and room for their copies. Both come back to be reused.
 type Wanted<T> = (Vec<u32>, Vec<T>);
 
 impl<T: NoRef + Clone> DistVec<T> {
-    /// Copies of the elements with these indices, in their order.
+    /// Copies of the elements with these indices, in the order of the indices.
     ///
-    /// Of 4096 indices for each worker (of 65,536, if there are more than 16 workers) one request goes to each worker that has any of
-    /// them, with 4 bytes for an index, and brings back the bytes of the copies. Two such rounds are under way at a time; nothing more
-    /// is kept besides the result.
+    /// Indices are looked up in rounds of 4096 for each worker (65,536 in total, if there are more than 16 workers).
+    /// A round sends one request to each worker that has any of the elements, with 4 bytes for each index, and gets
+    /// back the copies. Two rounds are under way at a time; no other memory is used besides the result.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
@@ -36,7 +36,7 @@ impl<T: NoRef + Clone> DistVec<T> {
     /// ```
     ///
     /// # Panics
-    /// If there is no element of some index ([Panics](Self#panics)).
+    /// If an index is out of range ([Panics](Self#panics)).
     #[track_caller]
     pub fn gather(&self, indices: impl IntoIterator<Item = usize>) -> Vec<T> {
         let indices = indices.into_iter();
@@ -45,11 +45,23 @@ impl<T: NoRef + Clone> DistVec<T> {
         found
     }
 
-    /// As [`gather`](Self::gather), into a vector that is there: they are put behind what it has. New memory costs as much as what is
-    /// looked up, so whoever gathers often keeps it.
+    /// Like [`gather`](Self::gather), appending to an existing vector. Fresh memory costs as much as the lookup, so
+    /// keep the vector if you gather often.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// let squares = gossamer::collections::DistVec::from_fn(10, |index| index * index);
+    /// let mut found = Vec::new();
+    /// for indices in [[1, 9], [3, 3]] {
+    ///     found.clear(); // keeps its memory for the next lookup
+    ///     squares.gather_into(indices, &mut found);
+    ///     assert_eq!(found, indices.map(|index| index * index));
+    /// }
+    /// # });
+    /// ```
     ///
     /// # Panics
-    /// As [`gather`](Self::gather); what was found before is in the vector.
+    /// Like [`gather`](Self::gather); the elements found before are in the vector.
     #[track_caller]
     pub fn gather_into(&self, indices: impl IntoIterator<Item = usize>, found: &mut Vec<T>) {
         let mut indices = indices.into_iter();
@@ -58,7 +70,7 @@ impl<T: NoRef + Clone> DistVec<T> {
         let most = GATHERED * self.parts.len().min(MOST_PARTS);
         loop {
             let mut round = rounds.spare.pop().unwrap_or_else(|| Round::new(self.parts.len()));
-            // Not `for_each`, whose closure would stand for the caller in the report of a panic.
+            // Not `for_each`, whose closure would be named as the caller when a panic is reported.
             for index in indices.by_ref().take(most) {
                 let Some((part, offset)) = self.spread.find(index) else { out_of_range(index, self.spread) };
                 if let Some(near) = near {
@@ -80,9 +92,10 @@ impl<T: NoRef + Clone> DistVec<T> {
         }
     }
 
-    /// Puts values in the places of elements, by their indices; these are dropped where they are. Of equal indices the last counts.
+    /// Replaces elements, by their indices; the old values are dropped where they are. Of equal indices the last one
+    /// wins.
     ///
-    /// As [`updates`](Self::updates) of a closure that assigns: one request for some thousands, with 4 bytes for an index and
+    /// Like [`updates`](Self::updates) of a closure that assigns: one request for some thousands, with 4 bytes for an index and
     /// those of the values.
     ///
     /// ```
@@ -95,7 +108,7 @@ impl<T: NoRef + Clone> DistVec<T> {
     /// ```
     ///
     /// # Panics
-    /// If there is no element of some index; what was before it is set all the same ([Panics](Self#panics)).
+    /// If an index is out of range; the elements before it are set all the same ([Panics](Self#panics)).
     #[track_caller]
     pub fn scatter(&self, pairs: impl IntoIterator<Item = (usize, T)>) {
         let mut updates = self.updates(const { |element: &mut T, value: T| *element = value });

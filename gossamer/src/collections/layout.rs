@@ -5,9 +5,9 @@ use crate::collections::offset::{self, Offset};
 use crate::{NoRef, Trustee};
 use std::ops::Range;
 
-/// How many elements a collection has, and which worker has which of them: what its constructors take.
+/// How many elements a collection has, and which worker has which: what the constructors take.
 ///
-/// A number stands for the layout that is right for most: so many elements in blocks, over all workers of all nodes.
+/// A plain number stands for the usual layout: that many elements in blocks, over all workers of all nodes.
 ///
 /// ```
 /// # gossamer::run(gossamer::Config::default().threads(3), || {
@@ -28,9 +28,10 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// So many elements, the first of which belong to the first worker, and so on: all have as many, but for the last ones.
+    /// `len` elements in blocks: the first worker has the first ones, and so on. All workers have the same number,
+    /// except the last ones.
     ///
-    /// Neighbours are on one worker, so that ranges take few requests.
+    /// Neighbours are on one worker, so ranges take few requests.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
@@ -43,7 +44,7 @@ impl Layout {
         Self { len, is_cyclic: false, trustees: None }
     }
 
-    /// So many elements, which the workers have in turn: element `i` of `w` workers is on worker `i % w`.
+    /// `len` elements, given to the workers in turn: with `w` workers, element `i` is on worker `i % w`.
     ///
     /// It spreads work that comes in ranges.
     ///
@@ -58,7 +59,8 @@ impl Layout {
         Self { len, is_cyclic: true, trustees: None }
     }
 
-    /// The same over these workers, in this order, instead of all of all nodes. One that is there twice has two parts.
+    /// The same layout over these workers, in this order, instead of all workers of all nodes. A worker that is
+    /// listed twice has two parts.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
@@ -70,7 +72,7 @@ impl Layout {
     /// ```
     ///
     /// # Panics
-    /// If there are none.
+    /// If `trustees` is empty.
     #[must_use]
     #[track_caller]
     pub fn on(mut self, trustees: &[Trustee]) -> Self {
@@ -161,7 +163,7 @@ impl Spread {
         self.before(part, self.len)
     }
 
-    /// Which of a part's places are in a range.
+    /// The places of a part that are in a range.
     pub(super) fn within(self, part: usize, range: &Range<usize>) -> Range<usize> {
         self.before(part, range.start)..self.before(part, range.end)
     }
@@ -176,7 +178,7 @@ impl Spread {
         index.saturating_sub(part * block).min(len)
     }
 
-    /// How it is told: `blocks of 4 over 3 workers`.
+    /// The layout in words: `in blocks of 4 over 3 workers`.
     pub(super) fn words(self) -> String {
         let workers = if self.parts == 1 { "worker" } else { "workers" };
         match self.is_cyclic {

@@ -10,7 +10,7 @@ use crate::{NoRef, Trust, entrust};
 use std::panic::Location;
 
 impl<T: 'static> DistVec<T> {
-    /// A vector whose elements are made of their indices, each where it will be, in one fiber on each worker.
+    /// A vector whose elements are computed from their indices, each on its own worker, by one fiber on each.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
@@ -20,8 +20,8 @@ impl<T: 'static> DistVec<T> {
     /// ```
     ///
     /// # Panics
-    /// If `make` panics; where the caller cannot wait; on a thread that is no worker, unless the layout says [on](Layout::on) which
-    /// workers it is; and if one of them had more than 2^32 - 1 elements.
+    /// If `make` panics; where the caller cannot wait; on a thread that is not a worker, unless the layout names its
+    /// workers with [`on`](Layout::on); and if a worker would have more than 2^32 - 1 elements.
     #[track_caller]
     pub fn from_fn<F>(layout: impl Into<Layout>, make: F) -> Self
     where
@@ -31,10 +31,18 @@ impl<T: 'static> DistVec<T> {
         Self::made::<F, _, _>(layout.into(), move |index, ()| make(index), ())
     }
 
-    /// As [`from_fn`](Self::from_fn), with a clone of `arguments` for each element.
+    /// Like [`from_fn`](Self::from_fn), with a clone of `arguments` for each element.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::collections::DistVec;
+    /// let names = DistVec::from_fn_with(3, |index, prefix: String| format!("{prefix}{index}"), "node".to_owned());
+    /// assert_eq!(names.to_vec(), ["node0", "node1", "node2"]);
+    /// # });
+    /// ```
     ///
     /// # Panics
-    /// As [`from_fn`](Self::from_fn).
+    /// Like [`from_fn`](Self::from_fn).
     #[track_caller]
     pub fn from_fn_with<C: NoRef + Clone, F>(layout: impl Into<Layout>, make: F, arguments: C) -> Self
     where
@@ -44,7 +52,7 @@ impl<T: 'static> DistVec<T> {
         Self::made::<F, _, _>(layout.into(), make, arguments)
     }
 
-    /// As the macros write it (`trust::arguments_first`).
+    /// As written by the macros (see `trust::arguments_first`).
     #[doc(hidden)]
     #[track_caller]
     pub fn __from_fn_with<C: Captured + Clone, F>(layout: impl Into<Layout>, arguments: C, make: F) -> Self
@@ -67,7 +75,7 @@ impl<T: 'static> DistVec<T> {
             entrust(Elements::new(part, spread, values))
         };
         let mut fibers = Vec::new();
-        // Not `map`, whose closure would stand for the caller in the report of a panic.
+        // Not `map`, whose closure would be named as the caller when a panic is reported.
         for (part, trustee) in trustees.into_iter().enumerate() {
             let arguments = (part, spread, arguments.clone());
             fibers.push(spawn_around::<N, _, _, _>(trustee, make_part, arguments, Location::caller()));
@@ -81,7 +89,7 @@ impl<T: 'static> DistVec<T> {
 }
 
 impl<T: NoRef + Clone> DistVec<T> {
-    /// A vector of clones of one value, which each worker makes of its own. One fiber on each worker.
+    /// A vector of clones of one value, which each worker makes for itself. One fiber on each worker.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
@@ -92,7 +100,7 @@ impl<T: NoRef + Clone> DistVec<T> {
     /// ```
     ///
     /// # Panics
-    /// As [`from_fn`](Self::from_fn).
+    /// Like [`from_fn`](Self::from_fn).
     #[track_caller]
     pub fn filled(layout: impl Into<Layout>, value: T) -> Self {
         Self::from_fn_with(layout, const { |_, value: T| value }, value)
@@ -109,7 +117,7 @@ impl<T: NoRef + Clone> DistVec<T> {
     /// ```
     ///
     /// # Panics
-    /// As [`from_vec`](Self::from_vec).
+    /// Like [`from_vec`](Self::from_vec).
     #[track_caller]
     pub fn from_slice(values: &[T]) -> Self {
         Self::from_vec(values.len(), values.to_vec())
@@ -117,7 +125,7 @@ impl<T: NoRef + Clone> DistVec<T> {
 }
 
 impl<T: NoRef> DistVec<T> {
-    /// A vector of these values: one fiber on each worker, which is sent its elements.
+    /// A vector of these values: each worker is sent its elements, by one fiber.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
@@ -129,7 +137,7 @@ impl<T: NoRef> DistVec<T> {
     /// ```
     ///
     /// # Panics
-    /// If there are not as many as the layout says; and as [`from_fn`](Self::from_fn).
+    /// If the number of values is not that of the layout; and like [`from_fn`](Self::from_fn).
     #[track_caller]
     pub fn from_vec(layout: impl Into<Layout>, values: Vec<T>) -> Self {
         let (trustees, spread) = layout.into().spread();
@@ -166,7 +174,8 @@ impl<T: NoRef> From<Vec<T>> for DistVec<T> {
 }
 
 impl<T: NoRef> FromIterator<T> for DistVec<T> {
-    /// In blocks over all workers. How many there are is known at the end only, so they are collected here before they are sent.
+    /// In blocks over all workers. Their number is only known at the end, so they are collected here before they are
+    /// sent.
     #[track_caller]
     fn from_iter<I: IntoIterator<Item = T>>(values: I) -> Self {
         Self::from(values.into_iter().collect::<Vec<_>>())

@@ -1,9 +1,10 @@
 //! Collections whose elements are spread over workers, and loops over them.
 //!
-//! A collection is a property on each of some workers, and a handle that knows which of them has what. Handles are cloned and sent
-//! like trusts, are [`NoRef`](crate::NoRef), and share their elements: the last one drops them. Closures that are applied to elements are
-//! [delegated closures](crate::Trust#delegated-closures): inside a marked function they capture what they need, elsewhere
-//! it is handed over by the `_with` forms.
+//! A collection consists of a property on each of its workers, and a handle that knows which of them has which
+//! elements. Handles are cloned and sent like trusts, are [`NoRef`](crate::NoRef), and share their elements, which
+//! are dropped with the last handle. Closures that are applied to elements are [delegated
+//! closures](crate::Trust#delegated-closures): inside a marked function they capture what they need; elsewhere, pass
+//! it with the `_with` forms.
 //!
 //! ```
 //! use gossamer::collections::DistVec;
@@ -23,8 +24,9 @@
 //! assert_eq!(counts, [100; 10]);
 //! ```
 //!
-//! What it costs is said in requests: one is a closure and its arguments, some tens of nanoseconds in a process and about a microsecond
-//! there and back, more between nodes. What goes by batches costs a few nanoseconds for an element.
+//! Costs are given in requests. A request is a closure and its arguments: within a process it takes some tens of
+//! nanoseconds of work and about a microsecond there and back, between nodes more. Batched operations cost a few
+//! nanoseconds for each element.
 
 mod combining;
 mod debug;

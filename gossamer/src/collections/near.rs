@@ -1,21 +1,22 @@
-//! Elements of the fiber's own worker, which are fetched into its cache before they are used, where it has all.
+//! Prefetching elements into the cache, where the fiber's own worker has all of them.
 
 use crate::collections::DistVec;
 use crate::lane::context::{self, Context};
 use crate::sys::memory::prefetch;
 use crate::{Trust, Trustee};
 
-/// Where the elements lie, if the fiber's own worker has all of them: an address that is never followed, only hinted at. While a batch is
-/// gathered, they come nearer. Where others have some, the processor would have to guess whose each is, which costs more than it brings.
+/// Where the elements lie, if the fiber's own worker has all of them: an address that is only used for prefetch
+/// hints, and never dereferenced. The elements reach the cache while a batch is gathered. If other workers have some,
+/// the processor would have to guess the owner of each, which costs more than it gains.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Near {
     first: *const u8,
-    /// Of an element.
+    /// The size of an element.
     bytes: usize,
 }
 
 impl Near {
-    /// Of a vector that is here as a whole, if a fiber asks.
+    /// For a vector that is entirely on this worker, if the caller is a fiber.
     pub(super) fn of<T>(vector: &DistVec<T>) -> Option<Self> {
         let [elements] = &vector.parts[..] else { return None };
         let is_here = context::current() == Context::Fiber && elements.trustee() == Trustee::here();

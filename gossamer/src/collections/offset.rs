@@ -1,6 +1,6 @@
-//! The place of an element in its part, as small as it travels.
+//! The place of an element in its part, in the size that travels.
 
-/// How many elements a part may have: so a place takes four bytes in a batch.
+/// How many elements a part may have, so that a place takes four bytes in a batch.
 pub(super) const MOST: usize = u32::MAX as usize;
 
 /// The place of an element in its part, which has at most [`MOST`].

@@ -10,12 +10,12 @@ const UNDER_WAY: usize = 4;
 /// Sends a batch to a part; it comes back to these replies.
 pub(super) type Deliver<B> = Box<dyn Fn(&Replies<usize, B>, usize, B)>;
 
-/// What is on its way to the parts of a collection: no more than four batches to each.
+/// The batches on their way to the parts of a collection: at most four to each.
 pub(super) struct Outbox<B: NoRef> {
     /// For each part.
     under_way: Vec<usize>,
     replies: Replies<usize, B>,
-    /// What has come back, empty.
+    /// Batches that have come back, empty.
     spare: Vec<B>,
     failed: Option<DelegationError>,
     send: Deliver<B>,
@@ -53,7 +53,7 @@ impl<B: NoRef> Outbox<B> {
         (self.send)(&self.replies, part, batch);
     }
 
-    /// Publishes what was sent, and lets the worker serve what others have sent.
+    /// Publishes what was sent, and lets the worker serve the requests of others.
     pub(super) fn pause(&self) {
         if context::current() == Context::Fiber {
             yield_now();

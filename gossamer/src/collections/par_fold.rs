@@ -1,4 +1,4 @@
-//! [`par_fold`] and [`par_map_reduce`]: numbers made values, on all workers.
+//! [`par_fold`] and [`par_map_reduce`]: parallel folds over numbers, on all workers.
 
 use crate::collections::par_for_each::{Remaining, on_all_workers, run_chunks};
 use crate::lane::operation::refuse_captures;
@@ -7,11 +7,12 @@ use crate::wire::captured::Captured;
 use crate::{NoRef, Trust, Trustee};
 use std::ops::Range;
 
-/// Makes one value of each chunk of the numbers of a range, on all workers of all nodes: of `initial` and the first number a closure makes another, of
-/// that and the next number the next, and so on. Returns the last of each chunk, in the order of the numbers.
+/// Folds each chunk of a range of numbers, on all workers of all nodes: the closure turns `initial` and the first
+/// number of a chunk into a value, that and the next number into the next value, and so on. Returns the last value of
+/// each chunk, in the order of the numbers.
 ///
-/// Chunks are handed out as by [`par_for_each`](crate::collections::par_for_each). Where they begin depends on the number of workers and on nothing else, so
-/// as many workers return the same values.
+/// Chunks are handed out as by [`par_for_each`](crate::collections::par_for_each). Where they begin depends only on
+/// the number of workers, so the same number of workers returns the same values.
 ///
 /// ```
 /// use gossamer::collections;
@@ -28,10 +29,10 @@ use std::ops::Range;
 /// ```
 ///
 /// # Cost
-/// As [`par_for_each`](crate::collections::par_for_each); the value of each chunk comes back.
+/// Like [`par_for_each`](crate::collections::par_for_each); the value of each chunk comes back.
 ///
 /// # Panics
-/// As [`par_for_each`](crate::collections::par_for_each).
+/// Like [`par_for_each`](crate::collections::par_for_each).
 #[track_caller]
 pub fn par_fold<A: NoRef + Clone, F>(range: Range<usize>, initial: A, closure: F) -> Vec<A>
 where
@@ -41,10 +42,18 @@ where
     fold_around::<F, _, _, _>(range, initial, move |before, number, ()| closure(before, number), ())
 }
 
-/// As [`par_fold`], with a clone of `arguments` for each number.
+/// Like [`par_fold`], with a clone of `arguments` for each number.
+///
+/// ```
+/// # gossamer::run(gossamer::Config::default().threads(2), || {
+/// use gossamer::collections::par_fold_with;
+/// let sums = par_fold_with(0..100, 0, |sum, number, by: usize| sum + number / by, 10);
+/// assert_eq!(sums.into_iter().sum::<usize>(), 450);
+/// # });
+/// ```
 ///
 /// # Panics
-/// As [`par_fold`].
+/// Like [`par_fold`].
 #[track_caller]
 pub fn par_fold_with<A: NoRef + Clone, C: NoRef + Clone, F>(
     range: Range<usize>,
@@ -59,7 +68,7 @@ where
     fold_around::<F, _, _, _>(range, initial, closure, arguments)
 }
 
-/// As the macros write it (`trust::arguments_first`).
+/// As written by the macros (see `trust::arguments_first`).
 #[doc(hidden)]
 #[track_caller]
 pub fn par_fold_with_arguments_first<A: NoRef + Clone, C: Captured + Clone, F>(
@@ -74,12 +83,12 @@ where
     par_fold_with(range, initial, closure, arguments)
 }
 
-/// Makes a value of each number of a range by one closure, and of these one by another, which makes one of two neighbours; `None` if there are no
-/// numbers. On all workers of all nodes.
+/// Maps each number of a range to a value with one closure, and reduces neighbouring values with another, on all
+/// workers of all nodes. Returns `None` if the range is empty.
 ///
-/// The second closure is to be associative. If it is not, as with floating-point numbers, as many workers return the same all the same
-/// ([`par_fold`]). It captures nothing. A marked function makes it a constant, as the first; elsewhere it goes to other nodes
-/// if it is written `const { |one, other| … }`, or is a plain `fn`.
+/// The second closure should be associative. If it is not, as with floating-point numbers, the same number of workers
+/// still returns the same result ([`par_fold`]). It captures nothing. A marked function makes it a constant, like the
+/// first; elsewhere it can go to other nodes if it is written `const { |one, other| … }`, or is a plain `fn`.
 ///
 /// ```
 /// use gossamer::collections;
@@ -95,10 +104,10 @@ where
 /// ```
 ///
 /// # Cost
-/// As [`par_for_each`](crate::collections::par_for_each); the value of each chunk comes back.
+/// Like [`par_for_each`](crate::collections::par_for_each); the value of each chunk comes back.
 ///
 /// # Panics
-/// As [`par_for_each`](crate::collections::par_for_each).
+/// Like [`par_for_each`](crate::collections::par_for_each).
 #[track_caller]
 pub fn par_map_reduce<U: NoRef, F, R>(range: Range<usize>, map: F, reduce: R) -> Option<U>
 where
@@ -109,10 +118,18 @@ where
     map_reduce_around::<F, _, _, _, _>(range, move |number, ()| map(number), (), reduce)
 }
 
-/// As [`par_map_reduce`], with a clone of `arguments` for each number.
+/// Like [`par_map_reduce`], with a clone of `arguments` for each number.
+///
+/// ```
+/// # gossamer::run(gossamer::Config::default().threads(2), || {
+/// use gossamer::collections::par_map_reduce_with;
+/// let largest = par_map_reduce_with(0..100, |number, of: usize| number * number % of, 97, |one, other| one.max(other));
+/// assert_eq!(largest, Some(96));
+/// # });
+/// ```
 ///
 /// # Panics
-/// As [`par_map_reduce`].
+/// Like [`par_map_reduce`].
 #[track_caller]
 pub fn par_map_reduce_with<C: NoRef + Clone, U: NoRef, F, R>(
     range: Range<usize>,
@@ -128,7 +145,7 @@ where
     map_reduce_around::<F, _, _, _, _>(range, map, arguments, reduce)
 }
 
-/// As the macros write it (`trust::arguments_first`).
+/// As written by the macros (see `trust::arguments_first`).
 #[doc(hidden)]
 #[track_caller]
 pub fn par_map_reduce_with_arguments_first<C: Captured + Clone, U: NoRef, F, R>(
@@ -187,7 +204,7 @@ where
             if is_first {
                 chunks.push((number, Some(initial.clone())));
             }
-            // It is missing only while the closure has it.
+            // The value is only absent while the closure has it.
             if let Some((_, folded)) = chunks.last_mut() {
                 *folded = folded.take().map(|before| closure(before, number, arguments.clone()));
             }
@@ -197,7 +214,7 @@ where
     in_order(on_all_workers::<N, _, _, _>(range, body, (initial, arguments))).collect()
 }
 
-/// The values of chunks, each of which comes with its first number, in the order of the numbers.
+/// The values of chunks, in the order of the chunks' first numbers.
 fn in_order<A>(chunks: Vec<Vec<(usize, Option<A>)>>) -> impl Iterator<Item = A> {
     let mut chunks: Vec<_> = chunks.into_iter().flatten().collect();
     chunks.sort_unstable_by_key(|(start, _)| *start);

@@ -10,18 +10,18 @@ use std::ops::Range;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
 use std::time::{Duration, Instant};
 
-/// A chunk is this part of what is left, for each worker: so the last ones are small, and all end together
+/// Divides a worker's share of what is left into chunks: so the last ones are small, and all workers end together
 /// (guided self-scheduling, Polychronopoulos and Kuck, 1987).
 const SHARE: usize = 4;
-/// How long a fiber goes on before others of its worker, and its trustee, get a turn.
+/// How long a fiber goes on before the other fibers of its worker, and its trustee, get a turn.
 const TURN: Duration = Duration::from_micros(50);
-/// The clock is read after twice as many iterations each time, until they take a turn.
+/// The clock is read after twice as many iterations each time, until they take as long as a turn.
 const MOST_BETWEEN: usize = 1 << 16;
 
 /// Calls a closure for each number of a range, on all workers of all nodes, and waits until that is done.
 ///
-/// Workers ask for numbers as they need more, in chunks that become smaller towards the end, so that it does not matter if some take longer
-/// than others. The closure runs in a fiber, so it may wait. In which order, and where, is not promised.
+/// Workers ask for numbers as they need them, in chunks that become smaller towards the end, which balances uneven
+/// work. The closure runs in a fiber, so it may wait. The order and the workers are not defined.
 ///
 /// ```
 /// use gossamer::collections::{self, DistVec};
@@ -41,12 +41,12 @@ const MOST_BETWEEN: usize = 1 << 16;
 /// ```
 ///
 /// # Cost
-/// A fiber on each worker, and a request of 8 bytes there and 16 back for each chunk: of `n` numbers and `w` workers there are about `4 w ln n`.
-/// What the closure captures is cloned for each number.
+/// A fiber on each worker, and a request of 8 bytes with an answer of 16 for each chunk: with `n` numbers and `w`
+/// workers there are about `4 w ln n` chunks. The captures of the closure are cloned for each number.
 ///
 /// # Panics
-/// If the closure panics, with the number for which it did: the chunks that have begun are done, no others begin. Where the caller cannot
-/// wait; on a thread that is no worker.
+/// If the closure panics, with the number that it was called for: the chunks that have begun are finished, and no
+/// others begin. Where the caller cannot wait; on a thread that is not a worker.
 #[track_caller]
 pub fn par_for_each<F>(range: Range<usize>, closure: F)
 where
@@ -56,10 +56,20 @@ where
     for_each_around::<F, _, _>(range, move |number, ()| closure(number), ());
 }
 
-/// As [`par_for_each`], with a clone of `arguments` for each number.
+/// Like [`par_for_each`], with a clone of `arguments` for each number.
+///
+/// ```
+/// # gossamer::run(gossamer::Config::default().threads(2), || {
+/// use gossamer::collections::{DistVec, par_for_each_with};
+/// let squares = DistVec::filled(100, 0_usize);
+/// let square = |number: usize, squares: DistVec<usize>| squares.set(number, number * number);
+/// par_for_each_with(0..100, square, squares.clone());
+/// assert_eq!(squares.get(9), 81);
+/// # });
+/// ```
 ///
 /// # Panics
-/// As [`par_for_each`].
+/// Like [`par_for_each`].
 #[track_caller]
 pub fn par_for_each_with<C: NoRef + Clone, F>(range: Range<usize>, closure: F, arguments: C)
 where
@@ -69,7 +79,7 @@ where
     for_each_around::<F, _, _>(range, closure, arguments);
 }
 
-/// As the macros write it (`trust::arguments_first`).
+/// As written by the macros (see `trust::arguments_first`).
 #[doc(hidden)]
 #[track_caller]
 pub fn par_for_each_with_arguments_first<C: Captured + Clone, F>(
@@ -85,7 +95,7 @@ pub fn par_for_each_with_arguments_first<C: Captured + Clone, F>(
 /// The numbers that no worker has yet.
 pub(super) struct Remaining {
     left: Range<usize>,
-    /// A chunk is a part of what is left, by this.
+    /// What is left is divided by this for a chunk.
     divisor: usize,
 }
 
@@ -109,8 +119,9 @@ where
     on_all_workers::<N, _, _, _>(range, body, arguments);
 }
 
-/// Runs a closure in a fiber on each worker, with the numbers that they share, and returns the results in the order of the workers. Of the
-/// user's closures it captures the one of type `N`, or one that was asked about (`require_constant`), and nothing else.
+/// Runs a closure in a fiber on each worker, with the numbers that they share, and returns the results in the order
+/// of the workers. The closure captures the user's closure of type `N`, or one that was checked (`require_constant`),
+/// and nothing else.
 #[track_caller]
 pub(super) fn on_all_workers<N, C: NoRef + Clone, U: NoRef, F>(
     range: Range<usize>,
@@ -125,7 +136,7 @@ where
     let remaining = entrust(remaining);
     let body = move |(remaining, arguments): (Trust<Remaining>, C)| body(&remaining, arguments);
     let mut fibers = Vec::new();
-    // Not `map`, whose closure would stand for the caller in the report of a panic.
+    // Not `map`, whose closure would be named as the caller when a panic is reported.
     for trustee in trustees {
         let arguments = (remaining.clone(), arguments.clone());
         fibers.push(spawn_around::<N, _, _, _>(trustee, body, arguments, Location::caller()));
@@ -145,8 +156,8 @@ where
     }
 }
 
-/// Calls a closure for each number of chunk after chunk, until there are none, and says whether a chunk begins with it. After a panic nobody
-/// begins another.
+/// Calls a closure for each number, chunk by chunk, until none are left, and tells it whether a chunk begins there.
+/// After a panic no new chunk begins.
 pub(super) fn run_chunks(remaining: &Trust<Remaining>, mut closure: impl FnMut(usize, bool)) {
     let mut at = 0;
     let run = AssertUnwindSafe(|| {
@@ -164,7 +175,8 @@ pub(super) fn run_chunks(remaining: &Trust<Remaining>, mut closure: impl FnMut(u
     }
 }
 
-/// Calls the closure for each number that this fiber takes. The next chunk is asked for while one is gone through.
+/// Calls the closure for each number that this fiber takes. It requests the next chunk while it works on the present
+/// one.
 fn each_taken(remaining: &Trust<Remaining>, mut closure: impl FnMut(usize, bool)) {
     let take = const { |remaining: &mut Remaining| remaining.take() };
     let mut between = 1;

@@ -1,4 +1,4 @@
-//! A fiber on the worker of each part of a [`DistVec`]: what all loops over its elements are made of.
+//! A fiber on the worker of each part of a [`DistVec`]: the basis of all loops over its elements.
 
 use crate::collections::element_loop::take_turn;
 use crate::collections::layout::Spread;
@@ -7,7 +7,7 @@ use crate::trust::{rethrow, spawn_around};
 use crate::{JoinHandle, NoRef, Trust, yield_now};
 use std::panic::Location;
 
-/// One part, to a fiber of its worker.
+/// One part, as seen by a fiber of its worker.
 pub(super) struct OwnPart<T: 'static> {
     /// Its place in the layout.
     pub(super) number: usize,
@@ -21,8 +21,8 @@ impl<T> OwnPart<T> {
         self.spread.len_of(self.number)
     }
 
-    /// Calls a closure with the index of each element and the element itself, in order. Between two turns the worker does what others have
-    /// sent. A panic names the element.
+    /// Calls a closure with the index of each element and the element itself, in order. Between two turns the worker
+    /// serves the requests of others. A panic names the element.
     #[track_caller]
     pub(super) fn for_each(&self, mut closure: impl FnMut(usize, &mut T)) {
         let mut done = 0;
@@ -34,7 +34,7 @@ impl<T> OwnPart<T> {
 }
 
 impl<T: 'static> DistVec<T> {
-    /// As [`on_parts`](Self::on_parts), of a closure of this crate alone.
+    /// Like [`on_parts`](Self::on_parts), for a closure of this crate that wraps none of the user's.
     #[track_caller]
     pub(super) fn on_parts_as_is<C: NoRef + Clone, U: NoRef, F>(&self, run: F, arguments: C) -> Vec<U>
     where
@@ -43,8 +43,8 @@ impl<T: 'static> DistVec<T> {
         self.on_parts::<F, _, _, _>(run, arguments)
     }
 
-    /// Runs a closure in a fiber on the worker of each part, and returns the results in the order of the parts. Of the user's closures it
-    /// captures the one of type `N`, or one that was asked about (`require_constant`), and nothing else.
+    /// Runs a closure in a fiber on the worker of each part, and returns the results in the order of the parts. It
+    /// captures the user's closure of type `N`, or one that was checked (`require_constant`), and nothing else.
     ///
     /// After a panic the fibers of the other parts are cancelled.
     #[track_caller]
@@ -65,7 +65,7 @@ impl<T: 'static> DistVec<T> {
     }
 }
 
-/// The results, in order, of fibers that have been started at once. After a panic of one the others are cancelled.
+/// The results, in order, of fibers that were started at once. If one panics, the others are cancelled.
 pub(super) fn joined_or_cancelled<U>(
     fibers: Vec<JoinHandle<U>>,
     caller: &'static Location<'static>,

@@ -1,4 +1,4 @@
-//! Neighbours, and parts as a whole: one request for each worker that has any.
+//! Ranges of neighbours, and whole parts: one request for each worker that has any.
 
 use crate::collections::{DistVec, Elements};
 use crate::lane::operation::refuse_captures;
@@ -53,7 +53,7 @@ impl<T: NoRef + Clone> DistVec<T> {
     /// ```
     ///
     /// # Panics
-    /// As [`range`](Self::range).
+    /// Like [`range`](Self::range).
     #[track_caller]
     pub fn to_vec(&self) -> Vec<T> {
         self.range(..)
@@ -61,8 +61,8 @@ impl<T: NoRef + Clone> DistVec<T> {
 }
 
 impl<T: NoRef> DistVec<T> {
-    /// Puts values in the places of elements, from `start` on; these are dropped where they are. One request for each worker that has
-    /// any, all at once.
+    /// Replaces elements, from `start` on; the old values are dropped where they are. One request for each worker
+    /// that has any, all at once.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
@@ -104,8 +104,8 @@ impl<T: 'static> DistVec<T> {
     /// Applies a closure to the elements that this fiber's worker has, at once, and returns its result; `None` if it has none of the
     /// vector. No request, and no copy.
     ///
-    /// The closure runs in this very call, so it captures and returns whatever it likes, references too; as a delegated closure it
-    /// cannot wait. If the layout names the worker twice, these are its first elements.
+    /// The closure runs within this call, so it may capture and return anything, including references; like a
+    /// delegated closure it cannot wait. If the layout names the worker twice, it gets the first of the two parts.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
@@ -149,7 +149,7 @@ impl<T: 'static> DistVec<T> {
         self.map_parts::<F, _, _, _>(move |elements, ()| closure(elements), ())
     }
 
-    /// As [`map_all`](Self::map_all), with a clone of `arguments` handed to the closure at each worker.
+    /// Like [`map_all`](Self::map_all), with a clone of `arguments` passed to the closure at each worker.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
@@ -161,7 +161,7 @@ impl<T: 'static> DistVec<T> {
     /// ```
     ///
     /// # Panics
-    /// As [`map_all`](Self::map_all).
+    /// Like [`map_all`](Self::map_all).
     #[track_caller]
     pub fn map_all_with<C: NoRef + Clone, U: NoRef, F>(&self, closure: F, arguments: C) -> Vec<U>
     where
@@ -171,7 +171,7 @@ impl<T: 'static> DistVec<T> {
         self.map_parts::<F, _, _, _>(closure, arguments)
     }
 
-    /// As the macros write it (`trust::arguments_first`).
+    /// As written by the macros (see `trust::arguments_first`).
     #[doc(hidden)]
     #[inline(always)]
     #[track_caller]

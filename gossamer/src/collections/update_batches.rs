@@ -12,8 +12,8 @@ use crate::{NoRef, Replies};
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 
 impl<T: 'static> DistVec<T> {
-    /// A handle for many updates: it takes indices and arguments one by one, and `closure` is applied to each of these elements, with its
-    /// argument, where it is.
+    /// A handle for many updates: push indices and arguments one by one, and `closure` is applied to each of these
+    /// elements in place, with its argument.
     ///
     /// ```
     /// use gossamer::collections::DistVec;
@@ -40,7 +40,7 @@ impl<T: 'static> DistVec<T> {
         self.updates_around::<F, _, _, _>(unmarked, ())
     }
 
-    /// As [`updates`](Self::updates), with a clone of `shared` handed to the closure for each update; it is sent once with each batch.
+    /// Like [`updates`](Self::updates), with a clone of `shared` passed to the closure for each update; it is sent once with each batch.
     #[track_caller]
     pub fn updates_with<A: NoRef, C: NoRef + Clone, F>(&self, closure: F, shared: C) -> Updates<A>
     where
@@ -52,7 +52,7 @@ impl<T: 'static> DistVec<T> {
         self.updates_around::<F, _, _, _>(unmarked, shared)
     }
 
-    /// As the macros write it (`trust::arguments_first`).
+    /// As written by the macros (see `trust::arguments_first`).
     #[doc(hidden)]
     #[track_caller]
     pub fn __updates_with<A: NoRef, C: Captured + Clone, F>(&self, shared: C, closure: F) -> Updates<A>
@@ -62,12 +62,12 @@ impl<T: 'static> DistVec<T> {
         self.updates_with(closure, shared)
     }
 
-    /// As [`updates`](Self::updates), of a closure that says, for each update, whether the element is to be visited in the next round: work
-    /// that follows, as in a search that goes from a vertex to its neighbours.
+    /// Like [`updates`](Self::updates), with a closure that returns, for each update, whether the element is to be
+    /// visited in the next round: for example in a search that goes from a vertex to its neighbours.
     ///
-    /// The element is marked where it is, as often as the closure says so, for 4 bytes. When all handles are finished, each worker takes
-    /// its marked ones with [`Elements::take_marked`]; [`marked`](Self::marked) says whether there are any. A vector has one list of marks on
-    /// each worker, whoever makes them.
+    /// The element is marked on its worker each time the closure returns true; a mark takes 4 bytes. When all handles
+    /// are finished, each worker takes its marked elements with [`Elements::take_marked`]; [`marked`](Self::marked)
+    /// counts them. A vector has one list of marks on each worker, which all handles share.
     ///
     /// ```
     /// use gossamer::collections::DistVec;
@@ -108,7 +108,7 @@ impl<T: 'static> DistVec<T> {
         self.updates_around::<F, _, _, _>(marking, ())
     }
 
-    /// As [`updates_marking`](Self::updates_marking), with a clone of `shared` handed to the closure for each update; it is sent once with
+    /// Like [`updates_marking`](Self::updates_marking), with a clone of `shared` passed to the closure for each update; it is sent once with
     /// each batch.
     #[track_caller]
     pub fn updates_marking_with<A: NoRef, C: NoRef + Clone, F>(&self, closure: F, shared: C) -> Updates<A>
@@ -124,7 +124,7 @@ impl<T: 'static> DistVec<T> {
         self.updates_around::<F, _, _, _>(marking, shared)
     }
 
-    /// As the macros write it (`trust::arguments_first`).
+    /// As written by the macros (see `trust::arguments_first`).
     #[doc(hidden)]
     #[track_caller]
     pub fn __updates_marking_with<A: NoRef, C: Captured + Clone, F>(
@@ -138,7 +138,7 @@ impl<T: 'static> DistVec<T> {
         self.updates_marking_with(closure, shared)
     }
 
-    /// How many elements are marked, on all workers. One request for each.
+    /// The number of marks on all workers. One request for each worker.
     ///
     /// # Panics
     /// Where the caller cannot wait.
@@ -167,8 +167,8 @@ impl<T: 'static> DistVec<T> {
     }
 }
 
-/// Applies a closure to each of these elements, which may mark them, and gives the memory back. A panic is passed on when the others have
-/// been served.
+/// Applies a closure to each of these elements, which may mark them, and returns the memory. A panic is passed on
+/// after the others have been served.
 fn serve<T, A>(
     elements: &mut Elements<T>,
     (mut offsets, mut arguments): Gathered<A>,
@@ -189,7 +189,7 @@ fn serve<T, A>(
     })) {
         match panicked {
             None => panicked = Some((offsets[served] as usize, payload)),
-            // One is told. The payload of another may panic when it is dropped.
+            // Only the first is reported. The payload of another may panic when it is dropped.
             Some(_) => drop(caught(payload)),
         }
     }

@@ -1,4 +1,4 @@
-//! [`Updates`]: many small changes, gathered and sent by batches.
+//! [`Updates`]: many small changes, gathered and sent in batches.
 
 use crate::collections::DistVec;
 use crate::collections::combining::{IndexSet, Latest};
@@ -13,37 +13,39 @@ use std::panic::Location;
 
 /// Bytes that are gathered for a worker before they are sent.
 const GATHERED_BYTES: usize = 64 * 1024;
-/// Updates, if these have fewer bytes.
+/// Updates that are gathered, if they have fewer bytes.
 pub(super) const MOST_GATHERED: usize = 4096;
 
-/// Places of elements in their part, and an argument for each. Both come back empty, to be used again by who made them.
+/// Places of elements in their part, and an argument for each. Both come back empty, to be reused by their sender.
 pub(super) type Gathered<A> = (Vec<u32>, Vec<A>);
 
-/// Updates of elements of a [`DistVec`], which are sent by batches: what [`DistVec::updates`] returns.
+/// Updates of elements of a [`DistVec`], sent in batches: what [`DistVec::updates`] returns.
 ///
 /// # Cost
-/// An update is 4 bytes and its argument, and some nanoseconds at both ends. For each worker up to 4096 of them, in 64 KiB at most, are gathered, and
-/// then sent by one request, whose answer carries nothing but the memory back to be used again. No more than four such batches are
-/// on their way to one worker, so a handle holds 320 KiB for each worker at most (besides what arguments own); a fiber that is faster
-/// than they are served waits, and lets others run at each batch.
+/// An update takes 4 bytes and its argument, and some nanoseconds at both ends. For each worker up to 4096 updates,
+/// of at most 64 KiB, are gathered and then sent in one request, whose answer only brings the memory back for reuse.
+/// At most four such batches are on their way to one worker, so a handle holds at most 320 KiB for each worker
+/// (besides what arguments own); a fiber that pushes faster than its updates are served waits, and lets others run at
+/// each batch.
 ///
 /// # Order
-/// Updates of elements of one worker are served in the order in which they were pushed. What else this fiber sends may overtake them while they
-/// are gathered: [`flush`](Self::flush) sends them.
+/// Updates of elements of one worker are served in the order in which they were pushed. Other requests of this fiber
+/// may overtake updates that are still gathered: [`flush`](Self::flush) sends these.
 ///
 /// # The end
-/// [`finish`](Self::finish) waits until all have been served. A handle that is dropped sends what it has gathered, without waiting for
-/// it. Nothing is lost: if the closure panics for one update, the others are served all the same, and [`finish`](Self::finish) panics with the
-/// first that came back, which names the element. Who has dropped the handle finds it printed.
+/// [`finish`](Self::finish) waits until all have been served. A handle that is dropped sends its gathered updates
+/// without waiting for them. Nothing is lost: if the closure panics for one update, the others are served all the
+/// same, and [`finish`](Self::finish) panics with the first such error, which names the element. If the handle was
+/// dropped, the error is printed.
 ///
 /// It stays with its worker, as fibers do.
 #[must_use = "updates that are not finished may be served at any later time"]
 pub struct Updates<A: NoRef> {
     spread: Spread,
     near: Option<Near>,
-    /// Of [`combine`](Self::combine), for each part.
+    /// For [`combine`](Self::combine), of each part.
     latest: Vec<Latest>,
-    /// Of [`once`](Self::once).
+    /// For [`once`](Self::once).
     sent: IndexSet,
     room: usize,
     gathered: Vec<Gathered<A>>,
@@ -86,7 +88,8 @@ impl<A: NoRef> Updates<A> {
     /// ```
     ///
     /// # Panics
-    /// If there is no such element; what was pushed before stays. In delegated closures and callbacks, once a batch would have to wait.
+    /// If there is no such element; earlier updates stay. In delegated closures and callbacks, if a batch would have
+    /// to wait.
     #[inline]
     #[track_caller]
     pub fn push(&mut self, index: usize, argument: A) {
@@ -95,11 +98,13 @@ impl<A: NoRef> Updates<A> {
         }
     }
 
-    /// As [`push`](Self::push); but if an update of this element is still gathered, their arguments are combined, and nothing is added.
+    /// Like [`push`](Self::push), but if an update of this element is still gathered, combines their arguments
+    /// instead of adding one.
     ///
-    /// What is combined depends on how far they are apart: of some hundreds of elements that are used again and again nearly all, of
-    /// updates that are a batch apart none. So the result must be the same either way, as of sums and minima. A combined update stands
-    /// where the first of them was pushed. For each worker this takes 16 KiB.
+    /// Whether two updates are combined depends on how far apart they are: with some hundreds of elements that are
+    /// used again and again, nearly all are; updates that are a batch apart never are. So the result must be the same
+    /// either way, as for sums and minima. A combined update takes the place of the first one. This uses 16 KiB for
+    /// each worker.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
@@ -115,7 +120,7 @@ impl<A: NoRef> Updates<A> {
     /// ```
     ///
     /// # Panics
-    /// As [`push`](Self::push), and if `combine` does: then both arguments are lost.
+    /// Like [`push`](Self::push), and if `combine` does: then both arguments are lost.
     #[inline]
     #[track_caller]
     pub fn combine(&mut self, index: usize, argument: A, combine: impl FnOnce(A, A) -> A) {
@@ -124,9 +129,10 @@ impl<A: NoRef> Updates<A> {
         }
     }
 
-    /// As [`push`](Self::push), of the first argument for an element only: those that come later, on this handle, are dropped here.
+    /// Like [`push`](Self::push), but only for the first argument of an element: later ones on this handle are
+    /// dropped here.
     ///
-    /// This takes a bit for each element of the vector.
+    /// This uses a bit for each element of the vector.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
@@ -142,7 +148,7 @@ impl<A: NoRef> Updates<A> {
     /// ```
     ///
     /// # Panics
-    /// As [`push`](Self::push).
+    /// Like [`push`](Self::push).
     #[inline]
     #[track_caller]
     pub fn once(&mut self, index: usize, argument: A) {
@@ -151,7 +157,7 @@ impl<A: NoRef> Updates<A> {
         }
     }
 
-    /// As [`push`](Self::push), without sending: says if a part has a full batch.
+    /// Like [`push`](Self::push), without sending: returns a part that has a full batch.
     #[inline]
     #[track_caller]
     pub(super) fn gather(&mut self, index: usize, argument: A) -> Option<usize> {
@@ -178,7 +184,7 @@ impl<A: NoRef> Updates<A> {
         let Some(at) = self.latest[part].find(offset.number(), offsets) else {
             return self.add(part, offset.number(), argument);
         };
-        // Out of its row meanwhile, so that a panic leaves both rows as long as each other.
+        // Taken out of its row meanwhile, so that both rows have the same length after a panic.
         let earlier = arguments.swap_remove(at);
         let place = offsets.swap_remove(at);
         let combined = combine(earlier, argument);
@@ -207,7 +213,7 @@ impl<A: NoRef> Updates<A> {
         (offsets.len() >= self.room).then_some(part)
     }
 
-    /// Sends all that is gathered, without waiting for it.
+    /// Sends everything that is gathered, without waiting for it.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
@@ -255,7 +261,17 @@ impl<A: NoRef> Updates<A> {
         }
     }
 
-    /// As [`finish`](Self::finish), but returns why an update was not served.
+    /// Like [`finish`](Self::finish), but returns an error instead of panicking.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// let counts = gossamer::collections::DistVec::filled(4, 0_u64);
+    /// let mut divide = counts.updates(|count, by: u64| *count = 60 / by);
+    /// [10, 0, 30].into_iter().enumerate().for_each(|(index, by)| divide.push(index, by));
+    /// assert!(divide.try_finish().is_err()); // a division by zero
+    /// assert_eq!(counts.to_vec(), [6, 0, 2, 0]); // the others were served all the same
+    /// # });
+    /// ```
     ///
     /// # Errors
     /// If the closure panicked for one of them, or a worker has ended.
@@ -276,7 +292,7 @@ impl<A: NoRef> Updates<A> {
         self.outbox.pause();
     }
 
-    /// Sends what is gathered for a part, once it may be. If the caller cannot wait, it stays.
+    /// Sends what is gathered for a part, as soon as there is room. If the caller cannot wait, it stays.
     #[track_caller]
     fn send_gathered(&mut self, part: usize) {
         self.outbox.make_way(part);
@@ -286,13 +302,13 @@ impl<A: NoRef> Updates<A> {
 
     /// What is gathered for a part.
     pub(super) fn take(&mut self, part: usize) -> Gathered<A> {
-        // What comes back from another node has left its memory there.
+        // A batch that comes back from another node has left its memory there.
         let spare = self.outbox.spare().filter(|spare| spare.0.capacity() >= self.room);
         let empty = spare.unwrap_or_else(|| (Vec::with_capacity(self.room), Vec::with_capacity(self.room)));
         std::mem::replace(&mut self.gathered[part], empty)
     }
 
-    /// Sends a batch to a part, once it may be.
+    /// Sends a batch to a part, as soon as there is room.
     #[track_caller]
     pub(super) fn send(&mut self, part: usize, gathered: Gathered<A>) {
         self.outbox.make_way(part);

@@ -28,7 +28,7 @@ impl<T: NoRef> DistVec<T> {
         )
     }
 
-    /// Puts a value in the place of an element, which is dropped where it is. One request.
+    /// Replaces an element; the old value is dropped where it is. One request.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
@@ -49,7 +49,7 @@ impl<T: NoRef> DistVec<T> {
         part.apply_with(set, (offset, value));
     }
 
-    /// Puts a value in the place of an element, and returns that. One request.
+    /// Replaces an element, and returns the old value. One request.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
@@ -72,8 +72,8 @@ impl<T: NoRef> DistVec<T> {
         part.apply_with(replace, (offset, value))
     }
 
-    /// Exchanges two elements. One request if one worker has both, else three, between which others may see and change either: whoever
-    /// needs more keeps what belongs together in one element.
+    /// Exchanges two elements. One request if one worker has both, otherwise three, between which others may see and
+    /// change either. If that must not happen, keep what belongs together in one element.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
@@ -85,7 +85,7 @@ impl<T: NoRef> DistVec<T> {
     /// ```
     ///
     /// # Panics
-    /// If one of them does not exist ([Panics](Self#panics)).
+    /// If an index is out of range ([Panics](Self#panics)).
     #[track_caller]
     pub fn swap(&self, one: usize, other: usize)
     where

@@ -1,21 +1,21 @@
-//! Where a node serves what it counts.
+//! Where a node serves its metrics.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::str::FromStr;
 
-/// Where the nodes of a process serve what they count.
+/// Where the nodes of a process serve their metrics.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum MetricsAddress {
-    /// Node `n` at this port and `n`.
+    /// Node `n` at this port plus `n`.
     Tcp(SocketAddr),
     /// Node `n` at the Unix socket of this name in a folder.
     Folder(PathBuf),
 }
 
 impl MetricsAddress {
-    /// That of one node; none if there is no such port.
+    /// That of one node; `None` if there is no such port.
     pub(crate) fn of_node(&self, node: u32) -> Option<Self> {
         match self {
             Self::Tcp(address) if address.port() == 0 => Some(Self::Tcp(*address)),
@@ -41,7 +41,7 @@ impl fmt::Display for MetricsAddress {
 impl FromStr for MetricsAddress {
     type Err = ();
 
-    /// `address:port`, `port` of this machine alone, or `unix:folder`.
+    /// `address:port`, `port` on this machine only, or `unix:folder`.
     fn from_str(text: &str) -> Result<Self, ()> {
         if let Some(folder) = text.strip_prefix("unix:").filter(|folder| folder.starts_with('/')) {
             return Ok(Self::Folder(folder.into()));

@@ -1,15 +1,16 @@
-//! How values are distributed: a histogram whose buckets are as wide as their values are large, as those of HDR histograms are (G. Tene,
-//! HdrHistogram). The crate of that name needs `&mut` to be read, or a lock and memory for its recorders; this one is an array of
-//! counts, which is read while it is written.
+//! The distribution of values: a histogram whose buckets grow with the values, as in HDR histograms (G. Tene,
+//! HdrHistogram). The crate of that name needs `&mut` to be read, or a lock and memory for its recorders; this one is
+//! an array of counts, which is read while it is written.
 
 use crate::counters::Count;
 
-/// Buckets of each power of two: a value is known to an eighth of itself.
+/// Bits of the buckets in each power of two: values have a relative error of an eighth.
 const PARTS_BITS: u32 = 3;
 const PARTS: usize = 1 << PARTS_BITS;
-/// Powers of two that are told apart: values from 2^40 on are in the last bucket. In nanoseconds that is 18 minutes.
+/// Powers of two that are distinguished: values from 2^40 on are in the last bucket. In nanoseconds that is 18
+/// minutes.
 const POWERS: usize = 40;
-/// How many buckets there are.
+/// The number of buckets.
 pub(crate) const BUCKETS: usize = (POWERS - PARTS_BITS as usize + 1) * PARTS;
 
 /// The bucket of a value.
@@ -24,7 +25,7 @@ pub(crate) fn bucket_of(value: u64) -> usize {
     ((shift as usize + 1) * PARTS + part).min(BUCKETS - 1)
 }
 
-/// The smallest value that belongs behind a bucket.
+/// The smallest value above a bucket.
 pub(crate) fn end_of(bucket: usize) -> u64 {
     let (row, part) = (bucket / PARTS, bucket % PARTS);
     match row {
@@ -47,14 +48,14 @@ impl Default for BucketCounts {
 }
 
 impl BucketCounts {
-    /// Notes a value, so often.
+    /// Records a value this many times.
     #[inline]
     pub(crate) fn record(&self, value: u64, times: u64) {
         self.counts[bucket_of(value)].add(times);
         self.sum.add(value.wrapping_mul(times));
     }
 
-    /// By anybody: adds what is in the buckets to others, and gives the sum of all values.
+    /// By anybody: adds the buckets to others, and returns the sum of all values.
     pub(crate) fn add_to(&self, buckets: &mut [u64]) -> u64 {
         for (to, count) in buckets.iter_mut().zip(&self.counts) {
             *to = to.wrapping_add(count.get());

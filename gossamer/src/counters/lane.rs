@@ -7,13 +7,13 @@ use std::cell::Cell;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Classes of batches by how many requests they have: class `n` has from 2^n on, the last one all that are larger.
+/// Classes of batches by their number of requests: class `n` begins at 2^n, and the last one has all larger ones.
 pub(crate) const FILLS: usize = 8;
 
-/// One of so many batches of a lane is timed: two looks at the clock among so many round trips.
+/// One of this many batches of a lane is timed: two looks at the clock among this many round trips.
 const TIMED: Sampling = Sampling::one_of(64);
 
-/// Requests of one lane, by whoever sends them.
+/// Requests of one lane, as counted by their sender.
 #[repr(align(128))]
 #[derive(Debug, Default)]
 pub(crate) struct SentCounters {
@@ -27,11 +27,11 @@ pub(crate) struct SentCounters {
     pub(crate) answer_bytes: Count,
     pub(crate) large_values: Count,
     pub(crate) large_bytes: Count,
-    /// Requests that wait for a slot, at present.
+    /// Requests that wait for a slot now.
     pub(crate) backlog: Count,
 }
 
-/// Requests of one lane, by whoever serves them.
+/// Requests of one lane, as counted by their server.
 #[repr(align(128))]
 #[derive(Debug, Default)]
 pub(crate) struct ServedCounters {
@@ -42,7 +42,7 @@ pub(crate) struct ServedCounters {
     pub(crate) answer_bytes: Count,
 }
 
-/// Bytes of a slot with so many words in its body.
+/// Bytes of a slot with this many words in its body.
 #[inline(always)]
 fn bytes_of(words: usize) -> u64 {
     (words as u64 + 1) * size_of::<u64>() as u64
@@ -63,7 +63,7 @@ impl SentCounters {
         self.answer_bytes.add(bytes_of(words));
     }
 
-    /// A value goes apart from its request.
+    /// A value is sent apart from its request.
     pub(crate) fn note_large(&self, bytes: usize) {
         self.large_values.add(1);
         self.large_bytes.add(bytes as u64);
@@ -84,11 +84,11 @@ impl ServedCounters {
 #[derive(Debug)]
 pub(crate) struct SentNotes {
     pub(crate) counters: Arc<SentCounters>,
-    /// Of all lanes of the worker that go the same way; none in tests of lanes alone.
+    /// Shared by all lanes of the worker with the same route; `None` in tests of lanes alone.
     latency: Option<Arc<BucketCounts>>,
-    /// When the batch was published that is timed.
+    /// When the timed batch was published.
     published: Cell<Option<Instant>>,
-    /// Batches that are timed, or events.
+    /// Batches that are timed or recorded.
     looked_at: Sampling,
     /// The worker at the other end, and where events are kept.
     trace: Option<(u32, Arc<TraceRing>)>,
@@ -112,7 +112,7 @@ impl SentNotes {
         Self { latency: Some(latency), looked_at: TIMED.or(traced), trace, ..Self::default() }
     }
 
-    /// A batch of so many requests and words is about to be published under a number.
+    /// A batch of this many requests and words is about to be published under a number.
     #[inline(always)]
     pub(crate) fn note_batch(&self, sequence: u32, requests: usize, words: usize) {
         self.counters.note_batch(requests, words);
@@ -121,7 +121,7 @@ impl SentNotes {
         }
     }
 
-    /// The answers to the batch with this number have come, and none was taken yet.
+    /// The answers to the batch with this number have arrived, and none was taken yet.
     #[inline(always)]
     pub(crate) fn note_answers(&self, sequence: u32, requests: usize, words: usize) {
         self.counters.note_answers(requests, words);
@@ -142,7 +142,7 @@ impl SentNotes {
     fn stop(&self, sequence: u32, requests: usize) {
         let published = if TIMED.picks(sequence) { self.published.take() } else { None };
         if let (Some(latency), Some(published)) = (&self.latency, published) {
-            // What takes five centuries is not told apart.
+            // It wraps after five centuries.
             latency.record(published.elapsed().as_nanos() as u64, requests as u64);
         }
         self.trace(EventKind::Answered, sequence, requests);

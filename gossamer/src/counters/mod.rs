@@ -1,8 +1,9 @@
-//! What workers and streams count of themselves: plain numbers that anybody may read at any time, also while a worker hangs.
+//! What workers and streams count: plain numbers that anybody may read at any time, even while a worker hangs.
 //!
 //! Invariant: a [`Count`] is written by one thread, which reads it before it writes it; so no read-modify-write of the processor is
-//! needed, and none waits for another processor's cache. Whoever else reads it may see an older value. No protocol depends on
-//! a count, so all orders are Relaxed, and the model checker's atomics are not taken: they would only multiply the orders to try.
+//! needed, and none waits for another processor's cache. Other readers may see an older value. No protocol depends on
+//! a count, so all orderings are Relaxed, and the model checker's atomics are not used: they would only multiply the
+//! interleavings to try.
 #![deny(unsafe_code)]
 
 pub(crate) mod address;
@@ -33,7 +34,7 @@ impl Count {
 
     #[inline(always)]
     pub(crate) fn set(&self, value: u64) {
-        // Relaxed: it stands for itself.
+        // Relaxed: no other memory depends on it.
         self.0.store(value, Ordering::Relaxed);
     }
 

@@ -1,4 +1,4 @@
-//! How long something has gone on altogether, also while it does.
+//! How long something has gone on altogether, including a period that has not ended.
 
 use crate::atomic::fixed::AtomicU64;
 use crate::counters::Count;
@@ -7,12 +7,13 @@ use std::sync::atomic::Ordering;
 /// Runs.
 const RUNS: u64 = 1;
 
-/// The sum of some times, in nanoseconds of one clock. One word, so that whoever looks sees a state that there was: twice the sum while it
-/// stands; while it runs, twice what is to be added to the time of day, and one.
+/// The sum of some times, in nanoseconds of one clock. One word, so that readers see a consistent state: twice the
+/// sum while it is stopped; while it runs, twice the number to be added to the present time, plus one.
 #[derive(Debug, Default)]
 pub(crate) struct Stopwatch {
     word: Count,
-    /// The most that anybody was told. Whoever looks may have read the clock before it was stopped, and more is not taken back.
+    /// The most that any reader got. A reader may have read the clock before it was stopped, and the value must not
+    /// decrease.
     told: AtomicU64,
 }
 
@@ -22,7 +23,7 @@ impl Stopwatch {
         self.word.set((self.word.get() >> 1).wrapping_sub(now) << 1 | RUNS);
     }
 
-    /// By its thread: it stands since `now`.
+    /// By its thread: it is stopped since `now`.
     pub(crate) fn stop(&self, now: u64) {
         self.word.set(Self::sum(self.word.get(), now) << 1);
     }
@@ -35,7 +36,7 @@ impl Stopwatch {
     }
 
     fn sum(word: u64, now: u64) -> u64 {
-        // The sign is lost with the last bit, so it is brought back: less than nothing is nothing.
+        // The shift is signed, which restores the sign; negative sums count as zero.
         let base = word.cast_signed() >> 1;
         let sum = if word & RUNS == 0 { base } else { base.wrapping_add(now.cast_signed()) };
         sum.max(0).cast_unsigned()

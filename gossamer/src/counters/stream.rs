@@ -1,5 +1,5 @@
-//! What memory streams count, of the whole process: their ends are used by any thread, and by handlers of signals. So these are shared, and
-//! written once for each block or so.
+//! What memory streams count, for the whole process: any thread and signal handlers use their ends. So these counters
+//! are shared, and written about once for each block.
 
 use crate::atomic::fixed::AtomicU64;
 use std::sync::atomic::Ordering;
@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 /// Bytes of one end that are counted at once.
 const AT_ONCE: u64 = 1 << 20;
 
-/// What ends of one kind have done.
+/// The counters of ends of one kind.
 #[derive(Debug)]
 pub(crate) struct EndCounters {
     bytes: AtomicU64,
@@ -24,7 +24,7 @@ impl EndCounters {
         Self { bytes: AtomicU64::new(0), waits: AtomicU64::new(0) }
     }
 
-    /// So many bytes were written or read.
+    /// This many bytes were written or read.
     pub(crate) fn note_bytes(&self, bytes: u64) {
         // Relaxed, here and below: they stand for themselves.
         self.bytes.fetch_add(bytes, Ordering::Relaxed);
@@ -41,7 +41,7 @@ impl EndCounters {
     }
 }
 
-/// Bytes of one end: counted when they are many, and at its end.
+/// Bytes of one end: added to the counters when there are many, and at its end.
 #[derive(Debug)]
 pub(crate) struct Tally {
     counters: &'static EndCounters,

@@ -1,12 +1,13 @@
-//! What happens, one by one, with the time: events, in a ring of each worker, of which the last ones are kept.
+//! Events with their times, in a ring for each worker that keeps the latest ones.
 //!
-//! A batch of requests is an event for whoever sends it, whoever serves it, and whoever takes the answers. Both ends of a lane know its
-//! sequence, so both pick the same batches, and nothing has to travel with them.
+//! A batch of requests is an event when it is sent, when it is served, and when its answers are taken. Both ends of a
+//! lane know its sequence number, so both pick the same batches, and nothing has to travel with them.
 //!
 //! Invariants
-//! - Written by one: the fields of a slot are written by whoever has made its state odd. Who finds it odd does not wait, and drops the event: a
-//!   stream's ends are also used by handlers of signals.
-//! - Read whole or not at all: a reader keeps what it has read of a slot only if the state was the same even number before and behind it.
+//! - Written by one: the fields of a slot are written by the thread that made its state odd. A thread that finds it
+//!   odd does not wait, and drops the event: signal handlers also use a stream's ends.
+//! - Read whole or not at all: a reader keeps what it has read of a slot only if the state was the same even number
+//!   before and after.
 
 use crate::atomic::fixed::AtomicU64;
 use crate::structures::static_ref::StaticRef;
@@ -18,10 +19,10 @@ use std::time::Instant;
 /// Events that a ring keeps: a mebibyte of them.
 pub(crate) const EVENTS: usize = 16 * 1024;
 
-/// What tells the name of a closure.
+/// A function that returns the name of a closure.
 pub(crate) type ClosureName = fn() -> &'static str;
 
-/// Which batches of a lane, and which turns of a worker, are picked of all: one of `every`, from the first on.
+/// Which batches of a lane, and which turns of a worker, are picked: one in `every`, from the first on.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sampling {
     mask: u32,
@@ -43,7 +44,7 @@ impl Sampling {
         number & self.mask == self.first
     }
 
-    /// What picks all that this or the other picks.
+    /// Picks everything that this or the other picks.
     pub(crate) fn or(self, other: Self) -> Self {
         match (self.first > self.mask, other.first > other.mask) {
             (true, _) => other,
@@ -61,7 +62,7 @@ pub(crate) enum EventKind {
     Sent,
     /// One of worker `peer` is served.
     Served,
-    /// The answers to one that went to `peer` have come.
+    /// The answers to one that went to `peer` have arrived.
     Answered,
     /// A turn of the worker's loop.
     Turn,
@@ -69,13 +70,13 @@ pub(crate) enum EventKind {
     Fiber,
     /// The worker sleeps.
     Sleep,
-    /// What was written for other nodes is handed to the kernel, or to the device: `count` connections.
+    /// Data for other nodes is passed to the kernel or to the device, on `count` connections.
     Flush,
-    /// The sender of a stream (`peer` tells streams apart) has handed over all blocks below `number`.
+    /// The sender of a stream (`peer` identifies it) has handed over all blocks below `number`.
     BlocksHandedOver,
-    /// Its receiver has given up all blocks below `number`.
+    /// Its receiver has released all blocks below `number`.
     BlocksReleased,
-    /// The runtime has come to the phase `number`.
+    /// The runtime has reached phase `number`.
     Phase,
 }
 
@@ -93,7 +94,7 @@ impl EventKind {
         Self::Phase,
     ];
 
-    /// That of a number made by `as u8`.
+    /// The kind with this number, made by `as u8`.
     pub(crate) fn numbered(number: u8) -> Option<Self> {
         Self::ALL.get(usize::from(number)).copied()
     }
@@ -141,7 +142,7 @@ impl TraceEvent {
 }
 
 struct EventSlot {
-    /// 0: nothing; odd: it is written; else twice the event's number, counted from 1.
+    /// 0: empty; odd: being written; otherwise twice the event's number, counted from 1.
     state: AtomicU64,
     start: AtomicU64,
     end: AtomicU64,
@@ -168,7 +169,7 @@ impl std::fmt::Debug for TraceRing {
 
 impl TraceRing {
     pub(crate) fn new(sampling: Sampling) -> Self {
-        // Before the first event: it is not to be made in a handler of signals.
+        // Before the first event: it must not be initialised in a signal handler.
         LazyLock::force(&EPOCH);
         let zero = || AtomicU64::new(0);
         let slot = |_| EventSlot {
@@ -183,7 +184,7 @@ impl TraceRing {
         Self { sampling, slots: (0..EVENTS).map(slot).collect(), next: zero() }
     }
 
-    /// Keeps an event. By any thread, though those of a worker mostly come from its own.
+    /// Records an event. By any thread, though those of a worker mostly come from its own thread.
     #[cold]
     pub(crate) fn push(&self, event: TraceEvent) {
         // Relaxed: it only hands out places.
@@ -215,7 +216,7 @@ impl TraceRing {
         slot.state.store(2 * (number + 1), Ordering::Release);
     }
 
-    /// The events that are there, in the order in which they came, and how many are not any more.
+    /// The recorded events, in order, and how many were overwritten.
     pub(crate) fn read(&self) -> (Vec<TraceEvent>, u64) {
         let mut events: Vec<_> = self.slots.iter().filter_map(EventSlot::read).collect();
         events.sort_unstable_by_key(|(number, _)| *number);
@@ -248,15 +249,15 @@ impl EventSlot {
     }
 }
 
-/// Events of threads that are no workers; none unless a runtime of the process is traced.
+/// Events of threads that are not workers; none unless a runtime of the process is traced.
 static OUTSIDE: OnceLock<TraceRing> = OnceLock::new();
 
-/// From now on events of threads that are no workers are kept, too.
+/// From now on events of threads that are not workers are also recorded.
 pub(crate) fn trace_outside() {
     OUTSIDE.get_or_init(|| TraceRing::new(Sampling::one_of(1)));
 }
 
-/// The ring of threads that are no workers, if there is one.
+/// The ring of threads that are not workers, if there is one.
 #[inline]
 pub(crate) fn outside() -> Option<&'static TraceRing> {
     OUTSIDE.get()

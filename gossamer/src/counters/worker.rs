@@ -8,7 +8,7 @@ use crate::counters::trace::{Sampling, TraceRing};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-/// By which way requests go from one worker to another.
+/// The route of requests from one worker to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum LaneRoute {
     /// To the worker itself.
@@ -49,30 +49,30 @@ pub(crate) struct WorkerCounters {
     pub(crate) fibers: FiberCounters,
     pub(crate) time: TimeCounters,
     pub(crate) outside: OutsideCounters,
-    /// Locked when a lane is made, and by whoever reads.
+    /// Locked when a lane is made, and by readers.
     lanes: Mutex<CountedLanes>,
-    /// How long requests take, by their way.
+    /// How long requests take, by their route.
     latencies: [Arc<BucketCounts>; LaneRoute::ALL.len()],
-    /// Where its events are kept, if it is traced.
+    /// Where its events are recorded, if it is traced.
     pub(crate) trace: Option<Arc<TraceRing>>,
 }
 
-/// About fibers, and what they do on their own worker.
+/// Counts of fibers, and of what they do on their own worker.
 #[repr(align(128))]
 #[derive(Debug, Default)]
 pub(crate) struct FiberCounters {
     pub(crate) started: Count,
     /// Those in the middle of a job.
     pub(crate) alive: Count,
-    /// Of these, the ones that could go on at the end of the last turn.
+    /// Of these, those that were runnable at the end of the last turn.
     pub(crate) ready: Count,
     /// Stacks, with a fiber or without.
     pub(crate) stacks: Count,
-    /// Calls that fibers may still make until one suspends them. Each takes one off, so they are counted by what is left of those that
-    /// were granted: what a call to a property at hand costs is not much more than a count.
+    /// Calls that fibers may still make until one suspends them. Each call takes one off, so calls are counted by
+    /// what is left of the budget: a call to a local property costs hardly more than a count.
     pub(crate) calls_left: Count,
     pub(crate) calls_granted: Count,
-    /// Of these, the ones that were no requests.
+    /// Of these, the ones that were not requests.
     pub(crate) other_calls: Count,
     /// Of the requests, those that failed.
     pub(crate) failed: Count,
@@ -81,16 +81,16 @@ pub(crate) struct FiberCounters {
 }
 
 impl FiberCounters {
-    /// Requests of fibers to properties of their own worker that were served in the very call.
+    /// Requests of fibers to properties of their own worker that were served within the call.
     pub(crate) fn direct_requests(&self) -> u64 {
         let calls = self.calls_granted.get().wrapping_sub(self.calls_left.get());
         let requests = calls.wrapping_sub(self.other_calls.get());
-        // Whoever reads one before the others are written may see less than nothing.
+        // A reader may see one before the others are written, and so a negative number.
         if requests.cast_signed() < 0 { 0 } else { requests }
     }
 }
 
-/// Requests of threads that are no workers.
+/// Requests of threads that are not workers.
 #[repr(align(128))]
 #[derive(Debug, Default)]
 pub(crate) struct OutsideCounters {
@@ -150,12 +150,12 @@ impl TimeCounters {
         self.asleep.stop(self.at(now));
     }
 
-    /// By the worker: turns have taken so long, none of them longer.
+    /// By the worker: no turn since the last call took longer than this.
     pub(crate) fn note_turn_of(&self, nanoseconds: u64) {
         self.longest_turn.set(self.longest_turn.get().max(nanoseconds));
     }
 
-    /// Nanoseconds: since the worker was made, and of these with something to do, and asleep. By anybody.
+    /// Nanoseconds since the worker was made, and of these the busy ones and those asleep. By anybody.
     pub(crate) fn read(&self) -> (u64, u64, u64) {
         let now = self.at(Instant::now());
         (now, self.busy.read(now), self.asleep.read(now))
@@ -168,7 +168,7 @@ impl WorkerCounters {
         Self { trace, ..Self::default() }
     }
 
-    /// Of which batches and turns events are kept.
+    /// The batches and turns whose events are recorded.
     pub(crate) fn sampling(&self) -> Sampling {
         self.trace.as_ref().map_or(Sampling::NONE, |ring| ring.sampling)
     }
@@ -183,7 +183,7 @@ impl WorkerCounters {
         notes
     }
 
-    /// By the worker: a new lane is served, whose server counts so.
+    /// By the worker: a new lane is served; returns the counters of its server.
     pub(crate) fn lane_from(
         &self,
         peer: usize,

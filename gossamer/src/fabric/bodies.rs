@@ -40,7 +40,7 @@ pub(super) struct Bodies {
 }
 
 impl Bodies {
-    /// None yet, for so many slots, a power of two.
+    /// None yet, for this many slots, a power of two.
     pub(super) fn new(slots: usize) -> Self {
         let held = || HeldBody { is_held: AtomicBool::new(false), body: SharedCell::new(Body::default()) };
         Self {
@@ -65,7 +65,7 @@ impl Bodies {
         if held.is_held.load(Ordering::Acquire) {
             return Err(Malformed::instead_of::<Self>());
         }
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         let mut body = unsafe { self.take_spare() }.unwrap_or_else(|| unsafe { self.take_kept() });
         if body.len() < words.len() {
             let most = words.len().max(FAR_BODY_WORDS);
@@ -91,7 +91,7 @@ impl Bodies {
     /// Takes back the body of a slot, of which nothing is read any more.
     ///
     /// # Safety
-    /// As `start`.
+    /// Like `start`.
     pub(super) unsafe fn give_back(&self, slot: usize) {
         let held = &self.slots[slot];
         // SAFETY: M4: the caller's.
@@ -108,14 +108,14 @@ impl Bodies {
         held.is_held.store(false, Ordering::Release);
     }
 
-    /// Keeps one spare body, if there is a small one, and frees the others. Whether a slot still holds a batch.
+    /// Keeps one spare body, if there is a small one, and frees the others. Returns whether a slot still holds a batch.
     ///
     /// # Safety
-    /// As `land`.
+    /// Like `land`.
     pub(super) unsafe fn shrink(&self) -> bool {
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         let mut kept = unsafe { self.take_kept() };
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         while let Some(body) = unsafe { self.take_spare() } {
             if body.len() <= KEPT {
                 kept = body;
@@ -128,7 +128,7 @@ impl Bodies {
     }
 
     /// # Safety
-    /// As `land`.
+    /// Like `land`.
     unsafe fn take_kept(&self) -> Body {
         // SAFETY: M5: the caller is the landing thread.
         self.kept.with_mut(|place| unsafe { std::mem::take(&mut *place) })
@@ -137,7 +137,7 @@ impl Bodies {
     /// A body that was given back.
     ///
     /// # Safety
-    /// As `land`.
+    /// Like `land`.
     unsafe fn take_spare(&self) -> Option<Body> {
         let taken = self.taken.load(Ordering::Relaxed);
         // Acquire: pairs with the Release store in `give_back`.
@@ -168,7 +168,7 @@ mod tests {
     fn read(bodies: &Bodies, slot: usize, count: usize) -> Vec<u64> {
         // SAFETY: the slot holds a batch.
         let start = unsafe { bodies.start(slot) }.cast::<u64>();
-        // SAFETY: it has at least so many words.
+        // SAFETY: it has at least this many words.
         let found = (0..count).map(|word| unsafe { start.wrapping_add(word).read() }).collect();
         // SAFETY: as above.
         unsafe { bodies.give_back(slot) };

@@ -22,7 +22,7 @@ pub(super) trait Subject {
     }
 }
 
-/// Lets something happen on the way; whether anything did.
+/// Lets something happen on the way. Returns whether anything did.
 fn step(subject: &impl Subject) -> bool {
     step_with(subject, &mut |fragment| panic!("{fragment:?} was never sent"))
 }
@@ -108,7 +108,7 @@ fn body(sequence: u32, words: usize) -> Vec<u64> {
 
 pub(super) fn write(fabric: &impl Fabric, slot: usize, sequence: u32, words: usize) {
     let header = Header { sequence, count: 1, words: words as u16 };
-    // SAFETY: the only writer is this test, and it reads a slot only when its header has come.
+    // SAFETY: the only writer is this test, and it reads a slot only when its header has arrived.
     unsafe { fabric.write(slot, header.pack(), words_of(&body(sequence, words))) };
 }
 
@@ -117,18 +117,18 @@ fn landed(memory: &SlotMemory, slot: usize) -> Header {
     let header = Header::unpack(memory.header(slot));
     let read = |body: *const u64| {
         let word = |index| {
-            // SAFETY: a slot has the words that its header tells, and nothing is on its way into one whose header has come.
+            // SAFETY: a slot has the words that its header tells, and nothing is on its way into one whose header has arrived.
             unsafe { body.wrapping_add(index).read() }
         };
         (0..header.words.into()).map(word).collect()
     };
-    // SAFETY: its header has come, and it was not given back.
+    // SAFETY: its header has arrived, and it was not given back.
     let found: Vec<u64> = unsafe { memory.read(slot, read) };
     assert_eq!(found, body(header.sequence, header.words.into()), "the body of {header:?} in slot {slot}");
     header
 }
 
-/// As `landed`; the slot may be written again.
+/// Like `landed`; the slot may be written again.
 fn taken(memory: &SlotMemory, slot: usize) -> Header {
     let header = landed(memory, slot);
     // SAFETY: as in `landed`.

@@ -41,13 +41,13 @@ impl Fabric for Link {
     // SAFETY: the trait's contract, which the caller keeps.
     unsafe fn write(&self, slot: usize, header: u64, body: &[Word]) {
         match self {
-            // SAFETY: the caller's.
+            // SAFETY: guaranteed by the caller.
             Self::Process(memory) => unsafe { memory.write(slot, header, body) },
-            // SAFETY: the caller's.
+            // SAFETY: guaranteed by the caller.
             Self::Shm(writer) => unsafe { writer.write(slot, header, body) },
-            // SAFETY: the caller's.
+            // SAFETY: guaranteed by the caller.
             Self::Tcp(writer) => unsafe { writer.write(slot, header, body) },
-            // SAFETY: the caller's.
+            // SAFETY: guaranteed by the caller.
             Self::Verbs(writer) => unsafe { writer.write(slot, header, body) },
         }
     }

@@ -47,7 +47,7 @@ impl<const WORDS: usize> Slot<[Word; WORDS]> {
     /// They were leaked from a box, as many, of this type, and nobody has another handle.
     unsafe fn free(slots: NonNull<u8>, count: usize) {
         let slots = std::ptr::slice_from_raw_parts_mut(slots.as_ptr().cast::<Self>(), count);
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         drop(unsafe { Box::from_raw(slots) });
     }
 }
@@ -178,7 +178,7 @@ impl SlotMemory {
     pub(crate) unsafe fn read<R>(&self, slot: usize, read: impl FnOnce(*const u64) -> R) -> R {
         match &self.bodies {
             None => self.slot(slot).body.with(|body| read(body.cast())),
-            // SAFETY: the caller's.
+            // SAFETY: guaranteed by the caller.
             Some(bodies) => read(unsafe { bodies.start(slot & self.mask) }.cast()),
         }
     }
@@ -186,11 +186,11 @@ impl SlotMemory {
     /// Nothing of a slot's body is read any more, and its writer does not know yet that the slot is free.
     ///
     /// # Safety
-    /// As `read`.
+    /// Like `read`.
     #[inline]
     pub(crate) unsafe fn give_back(&self, slot: usize) {
         if let Some(bodies) = &self.bodies {
-            // SAFETY: the caller's.
+            // SAFETY: guaranteed by the caller.
             unsafe { bodies.give_back(slot & self.mask) };
         }
     }
@@ -205,7 +205,7 @@ impl SlotMemory {
         self.slot(slot).body.with_mut(|body| {
             let target = body.cast::<Word>().wrapping_add(offset);
             // SAFETY: M1: nobody else reads or writes the body; it has room (asserted above: both ends build batches of as
-            // many words at the most, and frames are looked at before they are landed).
+            // many words at most, and frames are looked at before they are landed).
             unsafe { std::ptr::copy_nonoverlapping(words.as_ptr(), target, words.len()) };
         });
     }
@@ -223,7 +223,7 @@ impl SlotMemory {
     /// M1.
     #[inline]
     pub(crate) unsafe fn land_batch(&self, slot: usize, header: u64, body: &[Word]) {
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         unsafe { self.land(slot, 0, body) };
         self.announce(slot, header);
     }
@@ -240,18 +240,18 @@ impl SlotMemory {
         let Some(bodies) = &self.bodies else {
             unreachable!("frames are for slots of another machine's lanes")
         };
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         unsafe { bodies.land(slot & self.mask, body) }?;
         self.announce(slot, header);
         Ok(())
     }
 
-    /// Frees what an idle lane does not need. Whether a slot still holds a batch.
+    /// Frees what an idle lane does not need. Returns whether a slot still holds a batch.
     ///
     /// # Safety
-    /// As `land_frame`.
+    /// Like `land_frame`.
     pub(super) unsafe fn shrink(&self) -> bool {
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         self.bodies.as_ref().is_some_and(|bodies| unsafe { bodies.shrink() })
     }
 
@@ -279,7 +279,7 @@ impl SlotMemory {
     /// as long as they are. New memory is as empty as new slots.
     ///
     /// # Panics
-    /// As `in_segment`.
+    /// Like `in_segment`.
     pub(crate) fn in_device_memory(
         memory: &Arc<DeviceMemory>,
         offset: usize,

@@ -170,7 +170,7 @@ pub(crate) trait Fabric {
     /// Whether `send` would not find too much under way.
     fn has_room(&self) -> bool;
 
-    /// Whether a row of so many bytes need not be cut into fragments, and copied.
+    /// Whether a row of this many bytes need not be cut into fragments, and copied.
     fn takes_rows_of(&self, _bytes: usize) -> bool {
         false
     }

@@ -14,7 +14,7 @@ use std::os::fd::RawFd;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// Fragments of one writer that are under way at the most.
+/// Fragments of one writer that are under way at most.
 const FRAGMENTS: usize = 3;
 
 /// What is under way between all ends of a simulation.

@@ -1,5 +1,5 @@
-//! What a node does for some time: what it counts, and what its workers are found running by one who looks a thousand times a second. A
-//! worker notes what it runs anyway, so nothing is done for that while nobody looks.
+//! What a node does during some time: its metrics, and what its workers run, sampled a thousand times per second. A
+//! worker notes what it runs anyway, so this costs nothing while nobody samples.
 
 use crate::NoRef;
 use crate::inspect::identity::NodeIdentity;
@@ -10,22 +10,23 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Time between two looks.
+/// Time between two samples.
 const LOOK: Duration = Duration::from_millis(1);
 
-/// What a node has done for a while.
+/// The activity of a node during some time.
 #[derive(NoRef, Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct NodeActivity {
-    /// Which one.
+    /// The node.
     pub identity: NodeIdentity,
-    /// For how long it was looked at.
+    /// How long it was sampled.
     pub time: Duration,
-    /// What it has counted meanwhile.
+    /// Its metrics during this time.
     pub metrics: NodeMetrics,
-    /// How often each of its workers was looked at.
+    /// How often each of its workers was sampled.
     pub looks: u64,
-    /// What a worker was found running, and how often; asleep or between two things it runs nothing.
+    /// What workers were running, and in how many samples; a worker that is asleep or between two things runs
+    /// nothing.
     pub running: Vec<(String, u64)>,
 }
 
@@ -37,7 +38,7 @@ struct Looked {
     running: HashMap<String, u64>,
 }
 
-/// What the runtimes of this process do for so long.
+/// The activity of the runtimes of this process during `time`.
 pub(super) fn activities(time: Duration) -> Vec<NodeActivity> {
     let begin = Instant::now();
     let looked = |runtime: Arc<Shared>| {

@@ -1,4 +1,4 @@
-//! Where waiting fibers are, in the words of the program: its functions and their lines.
+//! Where waiting fibers are: the functions of the program and their lines.
 
 use crate::inspect::report::FiberGroup;
 use crate::sys::fibers::wait::FiberName;
@@ -12,7 +12,7 @@ const GROUPS: usize = 100;
 /// Parts of the paths of files that are not the program's: of this library, of those that switch stacks and look at them, of the standard one.
 const LIBRARY_FILES: [&str; 4] =
     [concat!(env!("CARGO_MANIFEST_DIR"), "/src/"), "/corosensei-", "/backtrace-", "/rustc/"];
-/// What is known of a function by its name alone, in a program without debug information.
+/// The same by the names of functions, for programs without debug information.
 const LIBRARY_CRATES: [&str; 6] = ["gossamer", "corosensei", "backtrace", "std", "core", "alloc"];
 /// The first function on the stack of a fiber; below are those of the worker.
 const FIRST_OF_FIBER: &str = "stack_init_trampoline";
@@ -26,7 +26,7 @@ struct CalledFunction {
 
 /// Adds where one fiber of each group is, to those that wait. `examples` are fibers of these groups, in the same order.
 pub(super) fn add(runtime: &Shared, groups: &mut [FiberGroup], examples: &[FiberName]) {
-    // One asker after another: reading symbols keeps whoever wants to know where he is waiting.
+    // One caller at a time: reading symbols takes long, and the others wait.
     static ONE: Mutex<()> = Mutex::new(());
     let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
     let mut waiting: Vec<_> =

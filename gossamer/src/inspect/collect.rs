@@ -1,4 +1,4 @@
-//! Asking the workers of a node, and summing up what they tell.
+//! Asking the workers of a node, and summarising their answers.
 
 use crate::inspect::backtraces;
 use crate::inspect::identity::NodeIdentity;
@@ -22,12 +22,13 @@ use std::time::{Duration, Instant};
 /// Time between two looks.
 const BETWEEN: Duration = Duration::from_millis(200);
 
-/// A report of each runtime of this process that has not ended. It takes as long as the workers take to answer, at most a second.
+/// A report of each runtime of this process that has not ended. It takes as long as the workers take to answer, but
+/// at most a second.
 pub(crate) fn reports() -> Vec<NodeReport> {
     Shared::all().iter().map(|runtime| report(runtime)).collect()
 }
 
-/// As `reports`, with a backtrace of one of each group of fibers that wait.
+/// Like `reports`, with a backtrace of one of each group of fibers that wait.
 pub(crate) fn reports_with_backtraces() -> Vec<NodeReport> {
     let report = |runtime: &Arc<Shared>| {
         let (mut report, examples) = report_with_examples(runtime);

@@ -1,11 +1,11 @@
 //! Fibers that wait for each other.
 //!
-//! A fiber that waits for a latch waits for those who hold it, and one that joins or launches waits for one other fiber. None of these
-//! waits ends before all that it waits for have gone on, so fibers that wait in a circle wait for ever. What else a fiber may wait for (a
-//! message, a socket, a time, another thread) counts as something that comes.
+//! A fiber that waits for a latch waits for its holders, and one that joins or launches waits for one other fiber.
+//! None of these waits ends before all fibers that it waits for have gone on, so fibers that wait in a circle wait
+//! for ever. Anything else that a fiber waits for (a message, a socket, a time, another thread) is assumed to happen.
 //!
-//! Workers tell of themselves one after another, so one look may show a circle that never was. Two looks between which none of its fibers
-//! has run cannot: all of them waited so at every moment between the two.
+//! Workers report one after another, so a single look may show a circle that never existed. Two looks between which
+//! none of its fibers has run cannot: all of them waited like this at every moment between the two.
 
 use crate::inspect::identity::RuntimeName;
 use crate::inspect::report::{Dependency, FiberLink, NodeReport};
@@ -50,7 +50,7 @@ fn deadlock<'a>(fibers: impl Iterator<Item = &'a FiberLink>) -> Deadlock {
     Deadlock { fibers, waited }
 }
 
-/// Who waits for whom, by their places.
+/// Which fibers wait for which, by their places.
 struct Graph(Vec<Vec<usize>>);
 
 impl Graph {
@@ -78,7 +78,7 @@ impl Graph {
     /// is only one that it waits for.
     fn circles(&self) -> Vec<Vec<usize>> {
         let mut left: HashSet<usize> = (0..self.0.len()).collect();
-        // Who waits for nobody that is left goes on, and who is awaited by nobody that is left is no part of a circle.
+        // Who waits for nobody that is left goes on, and who is awaited by nobody that is left is not part of a circle.
         loop {
             let count = left.len();
             let awaits: HashSet<usize> = left

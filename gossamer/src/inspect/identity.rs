@@ -1,4 +1,4 @@
-//! Which node something was said of.
+//! The node that a report is about.
 
 use crate::NoRef;
 use crate::worker::shared::Shared;
@@ -15,7 +15,7 @@ pub struct NodeIdentity {
     pub rack: String,
     /// The process.
     pub process: u32,
-    /// Which of its runtimes, in the order in which they began.
+    /// The number of its runtime, in the order in which they started.
     pub base: u32,
     /// Its executable.
     pub program: String,

@@ -1,5 +1,5 @@
-//! A look inside a running process: what its workers and fibers do, who waits for whom, told to the command `gossamer stacks`, on
-//! SIGQUIT, and by the process itself when it has come to a standstill.
+//! A look inside a running process: what its workers and fibers do, and which fibers wait for each other. It is
+//! reported to the command `gossamer stacks`, on SIGQUIT, and by the process itself when it has come to a standstill.
 //!
 //! One thread of the process watches its runtimes (`watcher.rs`) and opens a socket (`socket.rs`), a socket in a directory of its user.
 //! Nobody else may come in, and a worker does nothing for it but to copy what its fibers noted of themselves when it is asked.

@@ -1,5 +1,5 @@
-//! What is said at the socket: one line that asks, and an answer of one line, with the number of its bytes, and those. Both ends are of one
-//! version of this library, or the answer says that they are not.
+//! The protocol of the socket: a question of one line, and an answer that begins with a line with its number of
+//! bytes. Both ends are of one version of this library, or the answer says that they are not.
 
 use crate::NoRef;
 use crate::inspect::activity::{NodeActivity, activities};
@@ -23,7 +23,7 @@ const QUESTION: u64 = 256;
 const ANSWER: u64 = 1 << 30;
 /// The longest time that is looked at.
 const LONGEST: Duration = Duration::from_secs(60);
-/// What those are told who come when too many are there, and how long they wait until they come again.
+/// The answer when too many clients are there, and how long they wait before they try again.
 const BUSY: &str = "busy\n";
 const AGAIN: Duration = Duration::from_millis(20);
 const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -81,11 +81,11 @@ pub fn ask(socket: &InspectionSocket) -> io::Result<Vec<NodeReport>> {
     decoded(&asked(|| socket.connect(), InspectionQuestion::Fibers, ANSWER)?)
 }
 
-/// As [`ask`], with a [backtrace](NodeReport::fibers) of one of each group of fibers that wait. Each of these is let go on until it waits
+/// Like [`ask`], with a [backtrace](NodeReport::fibers) of one of each group of fibers that wait. Each of these is let go on until it waits
 /// again, and the process reads its own symbols: a second of a processor or more, on a thread of its own, if they are large.
 ///
 /// # Errors
-/// As [`ask`].
+/// Like [`ask`].
 pub fn ask_backtraces(socket: &InspectionSocket) -> io::Result<Vec<NodeReport>> {
     decoded(&asked(|| socket.connect(), InspectionQuestion::Backtraces, ANSWER)?)
 }
@@ -93,7 +93,7 @@ pub fn ask_backtraces(socket: &InspectionSocket) -> io::Result<Vec<NodeReport>> 
 /// What the nodes of a process do for some time, of at most a minute.
 ///
 /// # Errors
-/// As [`ask`].
+/// Like [`ask`].
 pub fn ask_activity(socket: &InspectionSocket, time: Duration) -> io::Result<Vec<NodeActivity>> {
     decoded(&asked(|| socket.connect(), InspectionQuestion::Activity(time), ANSWER)?)
 }
@@ -148,7 +148,7 @@ pub(super) fn decoded<T: NoRef>(bytes: &[u8]) -> io::Result<T> {
         .map_err(|malformed| io::Error::other(format!("its answer is not understood: {malformed}")))
 }
 
-/// The answer as it comes, of so many bytes at most.
+/// The answer as it comes, of this many bytes at most.
 pub(super) fn asked(
     connect: impl Fn() -> io::Result<UnixStream>,
     question: InspectionQuestion,
@@ -160,13 +160,13 @@ pub(super) fn asked(
             return Ok(answer);
         }
         if Instant::now() >= due {
-            return Err(io::Error::other("too many others ask it at present"));
+            return Err(io::Error::other("too many others are asking it at present: try again later"));
         }
         thread::sleep(AGAIN);
     }
 }
 
-/// The answer; none if too many others are there.
+/// The answer; `None` if too many others are there.
 fn asked_once(
     mut stream: &UnixStream,
     question: InspectionQuestion,

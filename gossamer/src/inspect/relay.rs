@@ -13,7 +13,7 @@ use std::io;
 /// It takes as long as was asked for (for backtraces half a minute) and five seconds more at most, whatever the process does.
 ///
 /// # Errors
-/// As [`ask`](crate::inspect::ask), and if the answer is longer, or another process listens there.
+/// Like [`ask`](crate::inspect::ask), and if the answer is longer, or another process listens there.
 pub fn ask_encoded(
     socket: &InspectionSocket,
     question: InspectionQuestion,

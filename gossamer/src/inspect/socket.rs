@@ -168,13 +168,16 @@ impl InspectionSocket {
     /// Goes there. Never waits: at a process that is stopped, those pile up who have asked before.
     ///
     /// # Errors
-    /// If the process has ended, or has taken in nobody for long.
+    /// If the process has ended, or has accepted nobody for a long time.
     pub(super) fn connect(&self) -> io::Result<UnixStream> {
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
         let socket = rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
         match rustix::net::connect(&socket, &SocketAddrUnix::new(&self.path)?) {
             Err(Errno::AGAIN) => {
-                return Err(io::Error::new(io::ErrorKind::WouldBlock, "it has taken in nobody for long"));
+                return Err(io::Error::new(
+                    io::ErrorKind::WouldBlock,
+                    "it has accepted nobody for a long time",
+                ));
             }
             outcome => outcome?,
         }
@@ -187,7 +190,7 @@ impl InspectionSocket {
     /// there.
     ///
     /// # Errors
-    /// As [`connect`](Self::connect), and if it is another one.
+    /// Like [`connect`](Self::connect), and if it is another one.
     pub(super) fn connect_to_its_process(&self) -> io::Result<UnixStream> {
         let stream = self.connect()?;
         let listens = socket_peercred(&stream)?.pid.as_raw_nonzero().get();

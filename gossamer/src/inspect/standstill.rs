@@ -66,7 +66,7 @@ fn is_news(told: &mut HashSet<FiberId>, deadlock: &Deadlock) -> bool {
     told.len() > known
 }
 
-/// The reports of this process and of the other nodes on this machine; none if one of those comes before it, and tells.
+/// The reports of this process and of the other nodes on this machine; `None` if one of those comes before it, and tells.
 fn with_neighbours() -> Vec<NodeReport> {
     let ours = reports();
     let nodes: Vec<&NodeReport> = ours.iter().filter(|report| report.identity.nodes > 1).collect();

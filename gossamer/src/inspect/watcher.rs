@@ -131,7 +131,7 @@ fn watch(socket: Option<OwnInspectionSocket>, quit: Option<Quit>, ends: &AtomicB
     blocks.told_at_the_end();
 }
 
-/// Waits for one of the descriptors; whether there is something.
+/// Waits for one of the descriptors. Returns whether there is something.
 fn wait(descriptors: &mut [PollFd<'_>], time: Duration) -> bool {
     let time = Timespec::try_from(time).ok();
     match poll(descriptors, time.as_ref()) {
@@ -145,7 +145,7 @@ fn wait(descriptors: &mut [PollFd<'_>], time: Duration) -> bool {
     }
 }
 
-/// Notes in which turns the workers are; whether all sleep.
+/// Notes in which turns the workers are. Returns whether all sleep.
 fn note_turns(runtimes: &[Arc<Shared>]) -> bool {
     let mut all_sleep = true;
     for mailbox in runtimes.iter().flat_map(|runtime| &runtime.mailboxes) {

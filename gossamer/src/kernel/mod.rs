@@ -1,4 +1,4 @@
-//! What fibers ask of the kernel besides sockets: files, processes, signals, and bytes from one of them to another.
+//! What fibers ask of the kernel besides sockets: files, processes, signals, and copying bytes between them.
 #![deny(unsafe_code)]
 
 pub mod fs;

@@ -1,4 +1,4 @@
-//! Signals as events: fibers wait for Ctrl-C, for SIGTERM and others, so that a program ends well.
+//! Signals as events: fibers wait for Ctrl-C, SIGTERM and others, so that a program can end cleanly.
 //!
 //! ```no_run
 //! use gossamer::signal::{SignalKind, Signals};
@@ -13,14 +13,15 @@
 //! }
 //! ```
 //!
-//! The first [`Signals`] of a kind takes it over for the whole process, until its end: what the kernel does by default, mostly to
-//! end the process, does not happen any more, also when nobody waits for it. Handlers that were there before are called as well.
+//! The first [`Signals`] of a kind takes that signal over for the rest of the process: the default action of the
+//! kernel, mostly to end the process, no longer happens, even if nobody waits for the signal. Earlier handlers are
+//! still called.
 //!
 //! # On a rack
-//! `gossamer run`, `srun` and `mpirun` send such a signal to all nodes, which it would end in the middle of their work. So when a
-//! fiber of node 0 makes [`Signals`], the other nodes leave those kinds to node 0 from then on, and end with it. Launchers are not
-//! patient for ever: `gossamer run` kills what is left after five seconds, and when it gets a second signal.
-//! Elsewhere than on node 0 they are the signals of that process.
+//! `gossamer run`, `srun` and `mpirun` send such a signal to all nodes, and it would end them in the middle of their
+//! work. So when a fiber of node 0 makes [`Signals`], the other nodes ignore those signals from then on, and end
+//! together with node 0. Launchers do not wait for ever: `gossamer run` kills the remaining nodes after five seconds,
+//! or when it gets a second signal. On other nodes than node 0, [`Signals`] are the signals of that process.
 
 use crate::NoRef;
 use crate::net::fiber_socket::{Call, FiberSocket};
@@ -37,7 +38,7 @@ use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Which signal.
+/// A kind of signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, NoRef)]
 pub struct SignalKind(i32);
 
@@ -50,13 +51,13 @@ impl SignalKind {
     pub const HANGUP: Self = Self(consts::SIGHUP);
     /// SIGQUIT: Ctrl-\ on the terminal.
     pub const QUIT: Self = Self(consts::SIGQUIT);
-    /// SIGUSR1, of no meaning but the program's.
+    /// SIGUSR1, whose meaning is up to the program.
     pub const USER1: Self = Self(consts::SIGUSR1);
-    /// SIGUSR2, of no meaning but the program's.
+    /// SIGUSR2, whose meaning is up to the program.
     pub const USER2: Self = Self(consts::SIGUSR2);
     /// SIGCHLD: a child has ended or stopped. [`Child::wait`](crate::process::Child::wait) does not need it.
     pub const CHILD: Self = Self(consts::SIGCHLD);
-    /// SIGWINCH: the terminal has another size.
+    /// SIGWINCH: the size of the terminal has changed.
     pub const WINDOW: Self = Self(consts::SIGWINCH);
 
     /// The signal's number.
@@ -75,9 +76,10 @@ impl fmt::Display for SignalKind {
     }
 }
 
-/// Signals of some kinds, as they come: from when this is made, until it is dropped.
+/// Receives signals of some kinds, from when it is made until it is dropped.
 ///
-/// Signals of one kind that come before the first is received are one, as in the kernel. Each `Signals` has all of them.
+/// Signals of one kind that arrive before the first is received count as one, as in the kernel. Each `Signals`
+/// receives all signals of its kinds.
 pub struct Signals {
     arrivals: Vec<(SignalKind, Arc<AtomicBool>)>,
     /// Has a byte to read when something has arrived.
@@ -86,10 +88,11 @@ pub struct Signals {
 }
 
 impl Signals {
-    /// Hears signals of these kinds from now on.
+    /// Receives signals of these kinds from now on.
     ///
     /// # Errors
-    /// `InvalidInput` if there are no kinds; if the system refuses; and on node 0 of a rack if another node does, or is lost.
+    /// `InvalidInput` if there are no kinds; if the system refuses; and on node 0 of a rack, if another node refuses
+    /// or is lost.
     ///
     /// # Panics
     /// On node 0 of a rack, in a delegated closure or a callback, which cannot wait.
@@ -100,7 +103,7 @@ impl Signals {
             Self { arrivals: Vec::new(), arrived: FiberSocket::new(arrived), handlers: Vec::new() };
         for kind in kinds {
             let flag = Arc::new(AtomicBool::new(false));
-            // In this order: who is woken finds the flag.
+            // In this order, so that a woken waiter finds the flag.
             signals.handlers.push(flag::register(kind.0, Arc::clone(&flag))?);
             signals.handlers.push(low_level::pipe::register(kind.0, arrives.try_clone()?)?);
             move_handler_to_own_stack(kind.0)?;
@@ -117,10 +120,10 @@ impl Signals {
         Ok(signals)
     }
 
-    /// Waits for the next one; a fiber lets others run meanwhile.
+    /// Waits for the next signal; a fiber lets other fibers run meanwhile.
     ///
     /// # Errors
-    /// The system's, for example because the process has too many open files.
+    /// An error of the system call, for example because the process has too many open files.
     ///
     /// # Panics
     /// In a delegated closure or a callback, which cannot wait.
@@ -130,23 +133,23 @@ impl Signals {
         self.arrived.wait(call, |arrived| self.next(arrived))
     }
 
-    /// As [`recv`](Self::recv), as a future for any executor. Dropping it loses no signal.
+    /// Like [`recv`](Self::recv), as a future for any executor. Dropping it loses no signal.
     ///
     /// # Errors
-    /// As [`recv`](Self::recv).
+    /// Like [`recv`](Self::recv).
     pub async fn recv_async(&self) -> io::Result<SignalKind> {
         self.arrived.wait_async(Direction::Read, |arrived| self.next(arrived)).await
     }
 
-    /// One that has arrived, as an attempt.
+    /// A signal that has arrived, in the form of an attempt.
     fn next(&self, mut arrived: &UnixStream) -> io::Result<SignalKind> {
         loop {
-            // Relaxed: it stands for itself; a handler's write to the socket, which follows, is ordered by the kernel.
+            // Relaxed: no other memory depends on it; a handler's later write to the socket is ordered by the kernel.
             let found = self.arrivals.iter().find(|(_, flag)| flag.swap(false, Ordering::Relaxed));
             if let Some((kind, _)) = found {
                 return Ok(*kind);
             }
-            // Bytes of signals that may have been found already; so look again.
+            // Bytes of signals that may already have been found, so look again.
             let _stale = arrived.read(&mut [0; 64])?;
         }
     }
@@ -166,10 +169,11 @@ impl fmt::Debug for Signals {
     }
 }
 
-/// Waits for Ctrl-C (SIGINT), from now on. For several, or to miss none between two calls, make [`Signals`].
+/// Waits for Ctrl-C (SIGINT), from now on. To wait for several signals, or to miss none between two calls, make a
+/// [`Signals`].
 ///
 /// # Errors
-/// As [`Signals::new`] and [`Signals::recv`].
+/// Like [`Signals::new`] and [`Signals::recv`].
 ///
 /// # Panics
 /// In a delegated closure or a callback, which cannot wait.
@@ -177,10 +181,11 @@ pub fn ctrl_c() -> io::Result<()> {
     Signals::new([SignalKind::INTERRUPT])?.recv().map(drop)
 }
 
-/// Waits for SIGTERM, from now on. For several, or to miss none between two calls, make [`Signals`].
+/// Waits for SIGTERM, from now on. To wait for several signals, or to miss none between two calls, make a
+/// [`Signals`].
 ///
 /// # Errors
-/// As [`Signals::new`] and [`Signals::recv`].
+/// Like [`Signals::new`] and [`Signals::recv`].
 ///
 /// # Panics
 /// In a delegated closure or a callback, which cannot wait.
@@ -188,7 +193,7 @@ pub fn terminate() -> io::Result<()> {
     Signals::new([SignalKind::TERMINATE])?.recv().map(drop)
 }
 
-/// On node 0: has the other nodes leave these signals to it.
+/// On node 0: makes the other nodes ignore these signals.
 fn have_others_leave_them(kinds: Vec<i32>) -> io::Result<()> {
     let others: Vec<Trustee> = worker::with(|worker| {
         let Some((here, peers)) =
@@ -208,7 +213,7 @@ fn have_others_leave_them(kinds: Vec<i32>) -> io::Result<()> {
     Ok(())
 }
 
-/// Has signals of these kinds do nothing to this process from now on; says what the system refused.
+/// Ignores signals of these kinds in this process from now on; returns what the system refused.
 fn leave_to_node_0(kinds: Vec<i32>) -> Option<String> {
     static LEFT: Mutex<Vec<i32>> = Mutex::new(Vec::new());
     let mut left = LEFT.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,4 +1,4 @@
-//! Files, processes and signals travel to other fibers of the process.
+//! How files, processes and signals travel to other fibers of the process.
 #![expect(unsafe_code, reason = "`NoRef` is an unsafe trait; no memory is touched here")]
 
 use crate::NoRef;
@@ -7,8 +7,8 @@ use crate::kernel::process::{Child, ChildStderr, ChildStdin, ChildStdout};
 use crate::kernel::signal::Signals;
 use crate::wire::shape::Shape;
 
-// SAFETY: a file owns its descriptor and what was read ahead, and holds no reference. The descriptor means something in this
-// process only; since nothing is said of how it is encoded, it never leaves it.
+// SAFETY: a file owns its descriptor and what was read ahead, and holds no reference. The descriptor has a meaning in
+// this process only, and it never leaves the process, since it has no encoding.
 unsafe impl NoRef for File {
     const SHAPE: Shape = Shape::Stays;
 }

@@ -1,5 +1,5 @@
-//! Panics of delegated closures: caught with their place, not printed where they happen, since they reach their
-//! caller and are printed there.
+//! Panics of delegated closures: caught with their source line, and not printed where they happen, since they reach
+//! their caller and are printed there.
 
 use crate::lane::context::{self, Context};
 use std::any::Any;
@@ -9,7 +9,7 @@ use std::panic::{self, AssertUnwindSafe};
 use std::sync::Once;
 
 /// The message of a panic whose payload is neither a `String` nor a `&str`.
-const NO_TEXT: &str = "a panic whose payload is no text";
+const NO_TEXT: &str = "a panic whose payload is not text";
 
 /// A caught panic.
 #[derive(Debug)]
@@ -19,16 +19,16 @@ pub(crate) struct Caught {
     pub(crate) place: Option<String>,
 }
 
-/// Panics whose place is kept for whoever catches them: more are under way only where destructors panic.
+/// Panics whose place is kept until they are caught: there are more only where destructors panic.
 const NOTED: usize = 8;
 
 thread_local! {
-    /// Message and place of the latest panics: destructors that run while one unwinds may panic, and catch, too.
+    /// Message and place of the latest panics: destructors that run while one unwinds may also panic and catch.
     static PLACES: RefCell<VecDeque<(String, String)>> = const { RefCell::new(VecDeque::new()) };
 }
 
-/// Installs, once per process, the hook that notes the place of a panic in a delegated closure. All other panics
-/// go on to the hook that was there before.
+/// Installs, once per process, the hook that notes the place of a panic in a delegated closure. All other panics go
+/// on to the previous hook.
 pub(crate) fn install_hook() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -55,7 +55,8 @@ fn note(message: String, place: String) {
     });
 }
 
-/// Where the latest panic with this message happened. It and those after it, which others have caught, are forgotten.
+/// Where the latest panic with this message happened. That one and later ones, which were caught elsewhere, are
+/// forgotten.
 fn place_of(message: &str) -> Option<String> {
     PLACES.with_borrow_mut(|places| {
         let found = places.iter().rposition(|(noted, _)| noted == message)?;
@@ -70,7 +71,7 @@ pub(crate) fn delegated<R>(f: impl FnOnce() -> R) -> Result<R, Caught> {
     panic::catch_unwind(AssertUnwindSafe(f)).map_err(caught)
 }
 
-/// Runs `f`, whose panic can reach nobody: the hook has reported it.
+/// Runs `f`, whose panic can reach nobody; the hook reports it.
 #[inline(always)]
 pub(crate) fn contained(f: impl FnOnce()) {
     if let Err(payload) = panic::catch_unwind(AssertUnwindSafe(f)) {
@@ -78,7 +79,7 @@ pub(crate) fn contained(f: impl FnOnce()) {
     }
 }
 
-/// What a panic's payload says, with the place the hook noted.
+/// The message of a panic's payload, with the place that the hook noted.
 #[cold]
 #[inline(never)]
 pub(crate) fn caught(payload: Box<dyn Any + Send>) -> Caught {
@@ -87,7 +88,7 @@ pub(crate) fn caught(payload: Box<dyn Any + Send>) -> Caught {
     Caught { message, place }
 }
 
-/// Goes on with a caught panic, whose message says more from here on.
+/// Resumes a caught panic with a longer message.
 #[cold]
 #[inline(never)]
 pub(crate) fn resume_saying(payload: Box<dyn Any + Send>, more: impl FnOnce(String) -> String) -> ! {
@@ -114,7 +115,7 @@ fn message(payload: Box<dyn Any + Send>) -> String {
     }
 }
 
-/// Drops a payload, whose Drop may panic, with a payload whose Drop may panic too; that might go on for ever.
+/// Drops a payload, whose `drop` may panic with a payload whose `drop` may panic too, which could go on for ever.
 fn discard(mut payload: Box<dyn Any + Send>) {
     for _ in 0..NOTED {
         match panic::catch_unwind(AssertUnwindSafe(|| drop(payload))) {

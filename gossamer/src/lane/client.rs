@@ -1,7 +1,7 @@
 //! The requesting end of a lane: gathers requests into batches, publishes them, runs their completions.
 //!
 //! Invariants (L1 to L4 are the protocol's, see `README.md`)
-//! - K1: a client is used by one thread only (it is not `Sync`), and none of its methods runs user code but
+//! - K1: a client is used by only one thread (it is not `Sync`), and none of its methods runs user code except
 //!   `take_responses` and `close`, which hold no reference into a cell meanwhile.
 //! - K2: `completions` holds, in order, one entry for each request that was pushed and not yet answered.
 
@@ -31,9 +31,9 @@ pub(crate) struct Client<F> {
     /// Batches published and batches answered, wrapping: their difference is in flight, at most `slots`.
     published: Cell<u32>,
     pub(super) answered: Cell<u32>,
-    /// None once this end is closed.
+    /// Zero once this end is closed.
     slots: Cell<u32>,
-    /// Batches for which there was no room, pushed by code that could not wait.
+    /// Batches without room, pushed by code that could not wait.
     backlog: RefCell<VecDeque<Waiting>>,
     pub(super) notes: SentNotes,
 }
@@ -41,12 +41,12 @@ pub(crate) struct Client<F> {
 /// A batch of the backlog.
 struct Waiting {
     batch: Box<RequestBatch>,
-    /// The arguments of its one request, which go before it.
+    /// The large arguments of its only request, which are sent before it.
     value: Option<LargeValue>,
 }
 
 impl<F: Fabric> Client<F> {
-    /// One whose counters nobody reads.
+    /// A client whose counters nobody reads.
     #[cfg(test)]
     pub(crate) fn new(fabric: F, responses: Arc<SlotMemory>) -> Self {
         Self::noting(fabric, responses, SentNotes::default())
@@ -80,7 +80,7 @@ impl<F: Fabric> Client<F> {
         self.staged.fits(operation)
     }
 
-    /// Whether `make_room` would publish. Who can wait, waits until it is so.
+    /// Whether `make_room` would publish. Callers that can wait, wait for this.
     #[inline]
     pub(crate) fn has_free_slot(&self) -> bool {
         self.published.get().wrapping_sub(self.answered.get()) < self.slots.get()
@@ -96,7 +96,7 @@ impl<F: Fabric> Client<F> {
         self.completions.len()
     }
 
-    /// Requests in the backlog, which grows only by code that cannot wait.
+    /// Requests in the backlog, which only code that cannot wait adds to.
     pub(crate) fn backlog(&self) -> usize {
         self.counters().backlog.get() as usize
     }
@@ -116,7 +116,7 @@ impl<F: Fabric> Client<F> {
     ) where
         R: FnOnce(Result<U, DelegationError>) + 'static,
     {
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         unsafe { self.staged.push(delegated, property, arguments) };
         let write = |place: *mut Completion| {
             // SAFETY: the queue gives room for a completion.
@@ -140,7 +140,8 @@ impl<F: Fabric> Client<F> {
         published
     }
 
-    /// Empties the batch being gathered: into a slot, or else into the backlog. Returns whether anything was published.
+    /// Empties the batch being gathered: into a slot, or otherwise into the backlog. Returns whether anything was
+    /// published.
     #[inline(never)]
     pub(crate) fn make_room(&self) -> bool {
         let published = self.publish();
@@ -150,27 +151,27 @@ impl<F: Fabric> Client<F> {
         published
     }
 
-    /// Leaves the batch being gathered in the backlog.
+    /// Puts the batch being gathered into the backlog.
     fn leave(&self, value: Option<LargeValue>) {
         self.counters().backlog.add(self.staged.count() as u64);
         self.backlog.borrow_mut().push_back(Waiting { batch: self.staged.take(), value });
     }
 
-    /// Leaves the request that was pushed last in the backlog, with its arguments, which go before it. It is the only one of the batch
-    /// being gathered: `make_room` came before it.
+    /// Puts the request that was pushed last into the backlog, with its arguments, which are sent before it. It is
+    /// the only one of the batch being gathered, since `make_room` was called before it.
     pub(crate) fn leave_with(&self, value: LargeValue) {
         debug_assert_eq!(self.staged.count(), 1, "other requests would wait for its arguments");
         self.counters().note_large(value.bytes());
         self.leave(Some(value));
     }
 
-    /// Whether arguments wait in the backlog that `publish` would send now.
+    /// Whether the backlog has arguments that `publish` would send now.
     pub(crate) fn can_send_arguments(&self) -> bool {
         let first_waits = || self.backlog.borrow().front().is_some_and(|first| first.value.is_some());
         self.backlog() > 0 && self.has_free_slot() && self.fabric.has_room() && first_waits()
     }
 
-    /// Publishes what was gathered, as far as slots are free. Returns whether anything was published.
+    /// Publishes gathered batches while slots are free. Returns whether anything was published.
     #[inline]
     pub(crate) fn publish(&self) -> bool {
         let before = self.published.get();
@@ -182,7 +183,7 @@ impl<F: Fabric> Client<F> {
         sent || self.published.get() != before
     }
 
-    /// Publishes the backlog, as far as there is room. Returns whether arguments were sent.
+    /// Publishes the backlog while there is room. Returns whether arguments were sent.
     #[cold]
     fn publish_backlog(&self) -> bool {
         let sent = Cell::new(false);
@@ -213,8 +214,8 @@ impl<F: Fabric> Client<F> {
         self.fabric.prepare((sequence & (slots - 1)) as usize, words.len());
     }
 
-    /// Gives up what was not answered: drops its completions, which tells who waits. Nothing is published any more, and no
-    /// response is taken (K2 holds for those only).
+    /// Abandons unanswered requests: drops their completions, which tells the waiters. Nothing more is published, and
+    /// no response is taken (K2 holds only for those).
     pub(crate) fn close(&self) {
         self.slots.set(0);
         self.answered.set(self.published.get());
@@ -280,7 +281,7 @@ impl<F: Fabric> Client<F> {
         let mut last: (Option<&'static Kind>, usize) = (None, 0);
         let next = |index: usize, kind: &'static Kind| {
             let failed = failures != 0 && failures >> index & 1 != 0;
-            // A branch, so that the processor need not wait for `words` to guess the next response's place.
+            // A branch, so that the processor can predict the next response's place without waiting for `words`.
             if !last.0.is_some_and(|last| std::ptr::eq(last, kind)) {
                 last = (Some(kind), kind.words());
             }
@@ -292,8 +293,8 @@ impl<F: Fabric> Client<F> {
         let _all_are_there = unsafe { self.complete_each(count, next) };
     }
 
-    /// Runs the completions of `count` responses. `next` tells where the next one is, and whether it is a failure; or that it is not
-    /// there, after which the other completions are left. Whether all were there.
+    /// Runs the completions of `count` responses. `next` returns the next response and whether it is a failure, or
+    /// that it is missing, after which the other completions are left. Returns whether all were there.
     ///
     /// # Safety
     /// What `next` tells of is the whole response to the first request of `completions` (C2).
@@ -305,7 +306,7 @@ impl<F: Fabric> Client<F> {
     ) -> bool {
         let (mut index, mut all_are_there) = (0, true);
         while index < count {
-            // A loop that is left only by a panic of a completion, which the hook has reported, and then entered again.
+            // Only a panic of a completion, which the hook has reported, leaves this loop; it is then entered again.
             catch::contained(|| {
                 while index < count {
                     let finish = |completion: *mut Completion| {
@@ -314,7 +315,7 @@ impl<F: Fabric> Client<F> {
                         let response = next(index, kind);
                         index += 1;
                         match response {
-                            // SAFETY: the caller's. It is moved off the ring before anything is pushed.
+                            // SAFETY: guaranteed by the caller. It is moved off the ring before anything is pushed.
                             Some((response, failed)) => unsafe {
                                 Completion::finish(completion, response, failed);
                             },

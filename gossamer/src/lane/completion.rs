@@ -1,9 +1,9 @@
-//! What is done with a response: a closure kept by the sender, inline when it is small.
+//! What to do with a response: a closure kept by the sender, inline if it is small.
 //!
 //! Invariants
 //! - C1: `environment` holds an unused closure (or the address of its box) of the type `call` was made for,
 //!   until `call` is called once.
-//! - C2: a completion is matched with the response of the very request it was pushed with (lanes are in order),
+//! - C2: a completion is matched with the response to the same request that it was pushed with (lanes are in order),
 //!   so the response holds a value of the type the completion was made for.
 
 use crate::lane::encoded::{self, Arguments, Unanswered};
@@ -23,7 +23,7 @@ enum Status {
     Value,
     /// The response word holds a `DelegationError`.
     Failed,
-    /// There will be no response: drop the closure, which tells whoever waits in it.
+    /// There will be no response: drop the closure, which tells the waiter.
     Abandoned,
 }
 
@@ -61,8 +61,8 @@ pub(crate) struct Completion {
 
 impl Completion {
     /// Keeps `then` for the response of a request with a result of type `U`, at `place`. Written field by field: a
-    /// whole completion, made elsewhere and moved there, is read back in wider words than it was written in, which
-    /// stalls the processor for longer than all the rest of a request takes.
+    /// completion that is made elsewhere and moved there is read back in wider words than it was written in, which
+    /// stalls the processor for longer than the rest of a request takes.
     ///
     /// # Safety
     /// `place` is writable.
@@ -71,11 +71,11 @@ impl Completion {
         place: *mut Self,
         then: R,
     ) {
-        // SAFETY: the caller's; the kind is that of `R`.
+        // SAFETY: guaranteed by the caller; the kind is that of `R`.
         unsafe { Self::write_as(place, const { &KindOf::<U, R>::KIND }, then) };
     }
 
-    /// As `write`, for a response of another process.
+    /// Like `write`, for a response of another process.
     ///
     /// # Safety
     /// `place` is writable.
@@ -84,7 +84,7 @@ impl Completion {
         place: *mut Self,
         then: R,
     ) {
-        // SAFETY: the caller's; the kind is that of `R`.
+        // SAFETY: guaranteed by the caller; the kind is that of `R`.
         unsafe { Self::write_as(place, const { &EncodedKindOf::<U, R>::KIND }, then) };
     }
 
@@ -92,11 +92,11 @@ impl Completion {
     /// `place` is writable, and `kind` made for `R`.
     #[inline(always)]
     unsafe fn write_as<R>(place: *mut Self, kind: &'static Kind, then: R) {
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         let its_kind = unsafe { &raw mut (*place).kind };
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         unsafe { its_kind.write(kind) };
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         let environment = unsafe { &raw mut (*place).environment };
         if fits_inline::<R>() {
             // SAFETY: size and alignment fit (checked); the place is the caller's.
@@ -108,7 +108,7 @@ impl Completion {
         }
     }
 
-    /// Hands over the response at `response` to the completion at `this`, which is used up. The closure is moved off
+    /// Passes the response at `response` to the completion at `this`, which is used up. The closure is moved off
     /// its place before it runs.
     ///
     /// # Safety
@@ -116,9 +116,9 @@ impl Completion {
     #[inline(always)]
     pub(crate) unsafe fn finish(this: *mut Self, response: *const u64, failed: bool) {
         let status = if failed { Status::Failed } else { Status::Value };
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         let kind = unsafe { (*this).kind };
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         let environment = unsafe { &raw mut (*this).environment };
         // SAFETY: C1: nobody uses the completion after, so this is the one call; C2 is the caller's.
         unsafe { (kind.call)(environment, response, status) };
@@ -164,10 +164,10 @@ unsafe fn call<U, R: FnOnce(Result<U, DelegationError>)>(
     }
 }
 
-/// As `call`, for a response of another process.
+/// Like `call`, for a response of another process.
 ///
 /// # Safety
-/// As `call`.
+/// Like `call`.
 unsafe fn call_encoded<U: NoRef, R: FnOnce(Result<U, Unanswered>)>(
     environment: *mut Environment,
     response: *const u64,

@@ -1,19 +1,20 @@
-//! Which closures may go to another process: those that are constants, as the names that rustc gives their types tell.
+//! Which closures may go to another process: those that are constants, recognised by the names that rustc gives their
+//! types.
 //!
 //! A value of size zero may still be a proof (of a call that was made, of a lock that is held), which must not appear in a
-//! process where nobody made it. Whether a closure has captured one cannot be asked on stable Rust. But a closure in a
-//! `const { … }` block has captured nothing of its function, or rustc had not compiled it, and is the same value in every
-//! process of a program. Its name says that it stands there. A `fn` item captures nothing at all.
+//! process where nobody made it. Stable Rust cannot tell whether a closure has captured one. But a closure in a
+//! `const { … }` block has captured nothing of its function, or rustc would not have compiled it, and is the same
+//! value in every process of a program. Its name shows that it stands there. A `fn` item captures nothing at all.
 
 use std::any::{type_name, type_name_of_val};
 use std::fmt;
 
 const CLOSURE: &str = "::{{closure}}";
 const CONSTANT_CLOSURE: &str = "::{{constant}}::{{closure}}";
-/// Ends like a closure, and is a `fn`: it makes a tuple struct.
+/// Looks like a closure, but is a `fn`: the constructor of a tuple struct.
 const CONSTRUCTOR: &str = "::{{constructor}}";
-/// Where the types with parameters are that can be called, as `AssertUnwindSafe` around a closure: a program cannot implement `Fn`.
-/// Generic functions from there are refused with them.
+/// The crates with callable generic types, such as `AssertUnwindSafe` around a closure; a program cannot implement
+/// `Fn`. Generic functions from there are refused as well.
 const STANDARD: [&str; 3] = ["core::", "alloc::", "std::"];
 
 /// Why a closure is not sent to another node.
@@ -21,8 +22,8 @@ pub(crate) const STAYS: &str = "it is neither a closure in a `const` block nor a
     captures a value without size, and it works inside one process only; put #[gossamer::delegate] on the enclosing function \
     and the closure into the call itself, or write `const { |…| … }`";
 
-/// Whether a closure of type `N` may go to another process; of a type of this crate's own, whether this crate says so.
-/// Optimised it is a constant.
+/// Whether a closure of type `N` may go to another process; for a type of this crate, what this crate decides. With
+/// optimisation this is a constant.
 #[inline(always)]
 pub(crate) fn travels<N>() -> bool {
     closures_are_told_by_name() && is_constant(type_name::<N>())
@@ -36,7 +37,7 @@ fn is_constant(name: &str) -> bool {
     !name.ends_with('>') || !STANDARD.iter().any(|start| name.starts_with(start))
 }
 
-/// Whether this compiler names closures as all this expects. If it does not, nothing travels.
+/// Whether this compiler names closures as this module expects. If not, nothing travels.
 #[inline(always)]
 fn closures_are_told_by_name() -> bool {
     let own = type_name_of_val(&|| ());

@@ -1,4 +1,4 @@
-//! What kind of code this thread is running, which decides whether it may block; and which delegated closure.
+//! What kind of code this thread is running, which decides whether it may block, and which delegated closure it runs.
 
 use crate::lane::operation::Operation;
 use crate::structures::static_ref::StaticRef;
@@ -6,10 +6,10 @@ use std::cell::Cell;
 use std::ptr::NonNull;
 use std::sync::{Mutex, PoisonError};
 
-/// What the current code is a part of.
+/// The kind of the current code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Context {
-    /// A thread that is no worker.
+    /// A thread that is not a worker.
     Outside,
     /// A worker's own loop, or a callback run by it.
     Loop,
@@ -29,8 +29,9 @@ thread_local! {
     static SERVED: StaticRef<Operation> = const { StaticRef::none() };
 }
 
-/// Which closure a thread runs for another worker, for other threads to see. The pointer is to the thread-local of a thread that is inside of `show_while`. It is set,
-/// used and taken back under the lock, so the thread is there meanwhile.
+/// The closure that a thread runs for another worker, visible to other threads. The pointer leads to the thread-local
+/// of a thread that is inside `show_while`. It is set, used and taken back under the lock, so the thread exists
+/// meanwhile.
 pub(crate) struct ServedView(Mutex<Option<NonNull<StaticRef<Operation>>>>);
 
 // SAFETY: the pointer is used under the lock only, and what it leads to is atomic.
@@ -39,7 +40,7 @@ unsafe impl Sync for ServedView {}
 unsafe impl Send for ServedView {}
 
 impl ServedView {
-    /// Of no thread.
+    /// Shows no thread.
     pub(crate) const fn new() -> Self {
         Self(Mutex::new(None))
     }
@@ -48,7 +49,7 @@ impl ServedView {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = served;
     }
 
-    /// Shows the calling thread for the length of a call.
+    /// Shows the calling thread during a call.
     pub(crate) fn show_while<R>(&self, f: impl FnOnce() -> R) -> R {
         struct Detach<'a>(&'a ServedView);
         impl Drop for Detach<'_> {
@@ -64,7 +65,7 @@ impl ServedView {
     /// The delegated closure that the thread runs for another worker, if it runs one.
     pub(crate) fn running(&self) -> Option<&'static Operation> {
         let served = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        // SAFETY: the lock is held, so the thread is still inside of `show_while`.
+        // SAFETY: the lock is held, so the thread is still inside `show_while`.
         served.and_then(|served| unsafe { served.as_ref() }.get())
     }
 }
@@ -82,7 +83,7 @@ pub(crate) fn note_served(operation: &'static Operation) {
     SERVED.with(|served| served.set(Some(operation)));
 }
 
-/// What has come from another worker is served.
+/// All requests of other workers have been served.
 #[inline(always)]
 pub(crate) fn note_all_served() {
     SERVED.with(|served| served.set(None));
@@ -113,7 +114,7 @@ pub(crate) fn is_fiber() -> bool {
 /// Restores the context it replaced when dropped.
 pub(crate) struct Restore(Context);
 
-/// Declares that what follows, until the guard is dropped, is of another kind.
+/// Declares that the code until the guard is dropped is of another kind.
 #[inline(always)]
 pub(crate) fn enter(context: Context) -> Restore {
     Restore(CURRENT.replace(context))

@@ -1,4 +1,4 @@
-//! Why a delegated closure gave no result.
+//! Why a delegated closure has no result.
 
 use crate::lane::constant::ClosurePath;
 use crate::wire::NoRef;
@@ -11,10 +11,10 @@ use std::io::Write;
 use std::mem;
 use std::panic::Location;
 
-/// Why a request, a fiber or a launch gave no result: what happened, where, and who asked.
+/// Why a request, a fiber or a launch has no result: what happened, where, and which source line asked.
 ///
 /// It is what [`Trust::try_apply`](crate::Trust::try_apply) and [`JoinHandle::try_join`](crate::JoinHandle::try_join)
-/// return, and what the panic of their plain forms prints.
+/// return, and what the plain forms of these calls panic with.
 #[derive(Clone, PartialEq, Eq)]
 pub struct DelegationError(Box<Inner>);
 
@@ -23,25 +23,25 @@ struct Inner {
     reason: Reason,
     /// Path of the closure.
     operation: String,
-    /// Index of the worker it ran on, or would have.
+    /// Index of the worker that ran it, or should have.
     worker: u32,
     sent_from: Option<&'static Location<'static>>,
     untaken: Untaken,
 }
 
-/// Whether an error is still on its way to whoever may never ask for it.
+/// Whether an error is still on its way, and may never be taken.
 #[derive(Default)]
 struct Untaken(bool);
 
 impl Clone for Untaken {
-    /// The copy is in somebody's hands.
+    /// Somebody has taken the copy.
     fn clone(&self) -> Self {
         Self(false)
     }
 }
 
 impl PartialEq for Untaken {
-    /// How an error got here is no part of it.
+    /// The way of an error to here is not part of it.
     fn eq(&self, _other: &Self) -> bool {
         true
     }
@@ -73,11 +73,11 @@ pub enum Reason {
     Ended,
     /// The fiber was cancelled before it ended: by its handle, or because `main` returned, or panicked on a rack.
     Cancelled,
-    /// An argument or a result cannot leave the node that made it, and the text names its type; or the closure cannot, since
-    /// gossamer's macros have not seen it.
+    /// An argument or a result cannot leave the node that made it; the text names its type. Or the closure cannot,
+    /// because gossamer's macros have not processed it.
     #[non_exhaustive]
     Stays {
-        /// What, and why.
+        /// What cannot leave, and why.
         message: String,
     },
     /// The machine could not give a fiber a stack; the text names the limit.
@@ -100,7 +100,7 @@ impl DelegationError {
         }))
     }
 
-    /// The same error, in the hands of whoever sent the closure, at this place.
+    /// The same error, taken by the sender of the closure, at this source line.
     #[cold]
     pub(crate) fn with_sender(mut self, place: &'static Location<'static>) -> Self {
         self.0.sent_from.get_or_insert(place);
@@ -108,8 +108,8 @@ impl DelegationError {
         self
     }
 
-    /// The same error of a fiber, which is printed where it is dropped, unless somebody has taken it by then
-    /// ([`with_sender`](Self::with_sender)). What the end of a runtime does to fibers is no news.
+    /// The same error of a fiber, which is printed when it is dropped, unless it was taken before
+    /// ([`with_sender`](Self::with_sender)). Fibers that the end of a runtime cancels are not reported.
     #[cold]
     pub(crate) fn printed_unless_taken(mut self) -> Self {
         self.0.untaken.0 = !matches!(self.0.reason, Reason::Ended | Reason::Cancelled);
@@ -121,7 +121,7 @@ impl DelegationError {
         &self.0.reason
     }
 
-    /// The index of the worker the closure ran on, or was meant for.
+    /// The index of the worker that the closure ran on, or was meant for.
     pub fn worker(&self) -> usize {
         self.0.worker as usize
     }
@@ -131,7 +131,7 @@ impl DelegationError {
         &self.0.operation
     }
 
-    /// The source line that sent the closure, where it is known.
+    /// The source line that sent the closure, if it is known.
     pub fn sent_from(&self) -> Option<&'static Location<'static>> {
         self.0.sent_from
     }
@@ -143,7 +143,7 @@ impl DelegationError {
     /// # Safety
     /// `word` came from `into_word` and is taken back once.
     pub(crate) unsafe fn from_word(word: *mut ()) -> Self {
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         Self(unsafe { Box::from_raw(word.cast()) })
     }
 }
@@ -175,7 +175,7 @@ impl Origin {
         (self.operation, self.worker)
     }
 
-    /// Adds what is known here to an error from the trustee.
+    /// Adds the details that are known here to an error from the trustee.
     #[cold]
     pub(crate) fn complete(self, error: DelegationError) -> DelegationError {
         error.with_sender(self.sent_from)
@@ -195,7 +195,7 @@ impl fmt::Debug for DelegationError {
     }
 }
 
-/// Prints whole lines at once, so that what other threads print does not come in between.
+/// Prints whole lines at once, so that output of other threads does not come in between.
 pub(crate) fn print(lines: &str) {
     // Nothing can be done about a closed stderr.
     let _unheard = std::io::stderr().write_all(lines.as_bytes());

@@ -5,8 +5,8 @@
 //! the image was loaded.
 //!
 //! Invariants
-//! - P1: an identity on a lane was made by `Delegated::identity` in this very image: the library and the program that uses it are
-//!   one (`address::check_single`).
+//! - P1: an identity on a lane was made by `Delegated::identity` in this same image: the library and the program that
+//!   uses it are one (`address::check_single`).
 //! - P2: the section of `sys::image::records` holds what `record!` has put there, and nothing else: a section of this name is
 //!   ours. To put something else into it takes assembly, or an attribute that is unsafe.
 //! - P3: a closure that is conjured for another process is a constant, the same value in every process of the program:
@@ -43,14 +43,14 @@ pub(crate) struct Operation {
 /// What a trustee needs to know to serve a request from another process.
 #[derive(Debug)]
 pub(crate) struct Encoded {
-    /// Stands for the operation between processes. The compiler may copy the constant `Operation`, but not a function whose
-    /// address is taken.
+    /// Identifies the operation between processes. The compiler may copy the constant `Operation`, but not a function
+    /// whose address is taken.
     describe: Describe,
-    /// As `Operation::run`; the arguments may turn out to be none.
+    /// Like `Operation::run`; the arguments may turn out to be malformed.
     pub(crate) run: unsafe fn(*mut (), Arguments<'_>, &mut Answer<'_>) -> Result<(), Malformed>,
-    /// As `run`, of arguments and a result that both take the words of their types.
+    /// Like `run`, for arguments and a result of fixed size.
     pub(crate) run_fixed: unsafe fn(*mut (), *const u64, &mut [Word]) -> Result<(), Malformed>,
-    /// As `Operation::discard`.
+    /// Like `Operation::discard`.
     pub(crate) discard: unsafe fn(Arguments<'_>),
     /// Words of arguments, or `encoded::VARIABLE`.
     pub(crate) arguments: u16,
@@ -103,7 +103,7 @@ impl Operation {
         (self.name)()
     }
 
-    /// What tells the closure's path, for whoever cannot keep more than an address.
+    /// A function that returns the closure's path, for users that can only keep an address.
     pub(crate) fn namer(&self) -> &ClosureName {
         &self.name
     }
@@ -168,14 +168,14 @@ impl<T, C, U, F: FnOnce(&mut T, C) -> U, N> Instance<T, C, U, F, N> {
     };
 
     /// # Safety
-    /// As `Operation::discard`.
+    /// Like `Operation::discard`.
     unsafe fn discard(arguments: *const u64) {
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         drop(unsafe { payload::read::<C>(arguments) });
     }
 
     /// # Safety
-    /// As `Operation::run`.
+    /// Like `Operation::run`.
     unsafe fn run(property: *mut (), arguments: *const u64, result: *mut u64) {
         // SAFETY: `of` accepted `F` as a type of size zero and forgot the value that is conjured here.
         let closure = unsafe { NonNull::<F>::dangling().read() };
@@ -214,7 +214,7 @@ impl<T, C: NoRef, U: NoRef, F: FnOnce(&mut T, C) -> U, N> Instance<T, C, U, F, N
         arguments: Arguments<'_>,
         answer: &mut Answer<'_>,
     ) -> Result<(), Malformed> {
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         let arguments = unsafe { arguments.read::<C>() }?;
         // SAFETY: P3: `F` has no size (`travelling`), and this is the value that it has everywhere.
         let closure = unsafe { NonNull::<F>::dangling().read() };
@@ -225,13 +225,13 @@ impl<T, C: NoRef, U: NoRef, F: FnOnce(&mut T, C) -> U, N> Instance<T, C, U, F, N
     }
 
     /// # Safety
-    /// As `run_encoded`; both take the words of their types, and so many of the result are there.
+    /// Like `run_encoded`; both take the words of their types, and so many of the result are there.
     unsafe fn run_fixed(
         property: *mut (),
         arguments: *const u64,
         result: &mut [Word],
     ) -> Result<(), Malformed> {
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         let arguments = unsafe { encoded::take::<C>(arguments) }?;
         // SAFETY: `of` accepted `F` as a type of size zero and forgot the value that is conjured here.
         let closure = unsafe { NonNull::<F>::dangling().read() };
@@ -244,7 +244,7 @@ impl<T, C: NoRef, U: NoRef, F: FnOnce(&mut T, C) -> U, N> Instance<T, C, U, F, N
     /// # Safety
     /// `arguments` are those of such a request.
     unsafe fn discard_encoded(arguments: Arguments<'_>) {
-        // SAFETY: the caller's. What cannot be decoded cannot be dropped.
+        // SAFETY: guaranteed by the caller. What cannot be decoded cannot be dropped.
         let _dropped = unsafe { arguments.read::<C>() };
     }
 }
@@ -273,7 +273,7 @@ impl<T, C, U> Delegated<T, C, U> {
         delegated
     }
 
-    /// As `of`, of a closure that is not sent anywhere.
+    /// Like `of`, of a closure that is not sent anywhere.
     #[inline(always)]
     pub(crate) fn that_is<N, F: FnOnce(&mut T, C) -> U>(_closure: &F) -> Self {
         // Public functions have refused captures with words for the user; this keeps the rest of the crate to it.
@@ -281,7 +281,7 @@ impl<T, C, U> Delegated<T, C, U> {
         Self { operation: const { &Instance::<T, C, U, F, N>::OPERATION }, types: PhantomData }
     }
 
-    /// As `of`, for an operation that another process may be asked for, if `constant::travels::<N>()` (P3).
+    /// Like `of`, for an operation that another process may be asked for, if `constant::travels::<N>()` (P3).
     #[inline(always)]
     pub(crate) fn travelling<N, F: FnOnce(&mut T, C) -> U>(closure: F) -> Self
     where

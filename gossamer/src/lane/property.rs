@@ -72,7 +72,7 @@ impl Properties {
         entries.get(index as usize).map(|entry| entry.value).filter(|value| !value.is_null())
     }
 
-    /// Whether there are so many properties that one is hardly in the cache when a request for it comes.
+    /// Whether there are this many properties that one is hardly in the cache when a request for it comes.
     #[inline]
     pub(crate) fn outgrow_the_cache(&self) -> bool {
         // SAFETY: R2, and the reference ends with the expression.
@@ -116,7 +116,7 @@ impl Properties {
         unsafe { release(value) };
     }
 
-    /// The indices in use, but for the root.
+    /// The indices in use, except the root.
     pub(crate) fn indices(&self) -> Vec<u32> {
         // SAFETY: R2, and the reference ends with the expression.
         let count = unsafe { (&*self.entries.get()).len() } as u32;

@@ -135,7 +135,7 @@ impl ServedBatch<'_> {
     /// after another.
     ///
     /// # Safety
-    /// As `whole_batch`.
+    /// Like `whole_batch`.
     #[cold]
     unsafe fn announce(&self, count: usize, hint: impl Fn(u32)) {
         let mut at = self.at;
@@ -177,15 +177,15 @@ impl ServedBatch<'_> {
     /// `at` is at a request of a whole batch.
     #[inline(always)]
     unsafe fn header(&self) -> RequestHeader {
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         RequestHeader::unpack(unsafe { self.at.read() })
     }
 
     /// # Safety
-    /// As `header`.
+    /// Like `header`.
     #[inline(always)]
     unsafe fn current(&self) -> (RequestHeader, &'static Operation) {
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         let header = unsafe { self.header() };
         // SAFETY: P1: clients push identities made by `Delegated::identity` only, and this is the same image.
         (header, unsafe { Operation::at(header.operation) })
@@ -195,7 +195,7 @@ impl ServedBatch<'_> {
     /// request is for a property that is gone (its operation).
     ///
     /// # Safety
-    /// As `whole_batch`.
+    /// Like `whole_batch`.
     #[inline(always)]
     unsafe fn until_panic(&mut self, count: usize, properties: &Properties) -> Option<&'static Operation> {
         if self.index == count {
@@ -206,7 +206,7 @@ impl ServedBatch<'_> {
         let (mut identity, mut step, mut result) = (first.operation, operation.step(), operation.result());
         context::note_served(operation);
         while self.index < count {
-            // SAFETY: the caller's.
+            // SAFETY: guaranteed by the caller.
             let header = unsafe { self.header() };
             // Most requests of a batch are alike. The branch lets the processor guess where the next request begins;
             // through the operation in memory it would have to wait for that.

@@ -25,12 +25,12 @@ pub(crate) struct RequestBatch {
     small: Cell<u32>,
     used: Cell<usize>,
     count: Cell<usize>,
-    /// Words the responses will take at the most: the failures, and at least one word each.
+    /// Words the responses will take at most: the failures, and at least one word each.
     answer: Cell<usize>,
 }
 
 impl RequestBatch {
-    /// An empty batch for slots of so many words.
+    /// An empty batch for slots of this many words.
     pub(crate) fn new(room: usize) -> Self {
         Self {
             near: UnsafeCell::new([Word::new(0); BODY_WORDS]),
@@ -113,7 +113,7 @@ impl RequestBatch {
 
     /// The words in use.
     fn words(&self) -> &[Word] {
-        // SAFETY: so many words are in use. Only `push` writes, and it does not run while the reference lives: one thread, no
+        // SAFETY: this many words are in use. Only `push` writes, and it does not run while the reference lives: one thread, no
         // user code.
         unsafe { std::slice::from_raw_parts(self.place().0, self.used.get()) }
     }
@@ -145,7 +145,7 @@ impl RequestBatch {
         self.answer.set(self.answer.get() + operation.result().max(1));
     }
 
-    /// Whether a request of so many words in all, and its response, have room.
+    /// Whether a request of this many words in all, and its response, have room.
     #[inline(always)]
     pub(super) fn has_room(&self, request: usize, answer: usize) -> bool {
         self.used.get() + request <= self.room && self.answer.get() + answer <= self.room
@@ -169,7 +169,7 @@ impl RequestBatch {
         let start = self.place().0.wrapping_add(used);
         // SAFETY: the caller's: there is room for the header.
         unsafe { start.write(Word::new(header.pack())) };
-        // SAFETY: the caller's: there is room for so many words behind it, to which there is no other reference: one thread, and
+        // SAFETY: the caller's: there is room for this many words behind it, to which there is no other reference: one thread, and
         // `write` runs no code of the program.
         write(unsafe { std::slice::from_raw_parts_mut(start.wrapping_add(1), words) });
         self.used.set(used + 1 + words);

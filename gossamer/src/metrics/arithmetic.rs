@@ -3,10 +3,10 @@
 use crate::metrics::Distribution;
 use std::time::Duration;
 
-/// What can be added up over workers, and of which there was less before.
+/// A quantity that can be added up over workers, and from which an earlier one can be subtracted.
 pub(super) trait Quantity {
     fn plus(&mut self, other: &Self);
-    /// Less than nothing is nothing: whoever mistakes the order gets zeros, not a panic.
+    /// Saturates at zero: a wrong order of operands gives zeros, not a panic.
     fn minus(&mut self, earlier: &Self);
 }
 
@@ -50,9 +50,9 @@ impl Quantity for Distribution {
     }
 }
 
-/// What stands among others of its kind in a list, once each.
+/// An item that occurs at most once in a list.
 pub(super) trait Keyed {
-    /// Whether the two are of the same.
+    /// Whether the two have the same key.
     fn is_of(&self, other: &Self) -> bool;
 }
 
@@ -74,7 +74,7 @@ impl<T: Keyed + Quantity + Clone> Quantity for Vec<T> {
     }
 }
 
-/// The arithmetic of a type: which of its fields are counted up, which say how it is now, and of which the largest counts.
+/// The arithmetic of a type: which of its fields are counters, which are gauges, and which are maxima.
 macro_rules! quantity {
     ($type:ty: counted $($counted:ident)*; present $($present:ident)*; largest $($largest:ident)*) => {
         impl Quantity for $type {
@@ -92,7 +92,8 @@ macro_rules! quantity {
         impl Sub for &$type {
             type Output = $type;
 
-            /// What was counted between the two. What tells how it is, such as of fibers alive, stays that of the later one.
+            /// What was counted between the two snapshots. Gauges, such as the number of live fibers, keep the value
+            /// of the later one.
             fn sub(self, earlier: Self) -> $type {
                 let mut difference = self.clone();
                 difference.minus(earlier);
@@ -102,7 +103,7 @@ macro_rules! quantity {
     };
 }
 
-/// The fields by which a type is known among others.
+/// The fields that identify an item.
 macro_rules! keyed {
     ($($type:ty: $($key:ident)*;)*) => {$(
         impl Keyed for $type {

@@ -1,5 +1,5 @@
-//! Where the program's own metrics are counted: each thread has cells of its own, which it alone writes, and whoever
-//! reads adds them up. So workers share no cache line, and other threads need no other way.
+//! Where the program's own metrics are counted: each thread has cells of its own, which only it writes; a reader adds
+//! them up. So workers share no cache line, and other threads work in the same way.
 
 use crate::counters::Count;
 use crate::worker;
@@ -15,7 +15,7 @@ pub(super) const CELLS: usize = CHUNK * CHUNKS;
 
 /// The cells of one thread.
 struct Slab {
-    /// The runtime whose worker it is, by the number of its first worker.
+    /// The runtime that the thread is a worker of, by the number of its first worker.
     runtime: Option<u32>,
     chunks: [OnceLock<Box<[Count]>>; CHUNKS],
 }
@@ -32,13 +32,13 @@ impl Slab {
         &chunk[cell % CHUNK]
     }
 
-    /// What a cell has, by anybody.
+    /// The value of a cell, for any reader.
     fn read(&self, cell: usize) -> u64 {
         self.chunks[cell / CHUNK].get().map_or(0, |chunk| chunk[cell % CHUNK].get())
     }
 }
 
-/// Cells of threads that live, and what those have left that have ended.
+/// The cells of live threads, and the sums that ended threads have left.
 struct Slabs {
     live: Vec<Arc<Slab>>,
     left: Vec<u64>,
@@ -97,23 +97,23 @@ thread_local! {
 /// Adds to a cell of this thread.
 #[inline]
 pub(super) fn add(cell: usize, more: u64) {
-    // A thread that ends has none any more.
+    // A thread that is ending has none any more.
     if OWN.try_with(|own| own.slab().add(cell, more)).is_err() {
         slabs().leave(cell, more);
     }
 }
 
-/// Sets a cell of this thread; one that ends has none any more.
+/// Sets a cell of this thread; a thread that is ending has none any more.
 pub(super) fn set(cell: usize, value: u64) {
     let _gone = OWN.try_with(|own| own.slab().cell(cell).set(value));
 }
 
-/// Who asks: the node that reads, and whether it stands for all that is of no node.
+/// The node that reads, and whether it also reports what belongs to no node.
 #[derive(Clone, Copy)]
 pub(super) struct Reader {
     /// By the number of its first worker.
     pub(super) runtime: u32,
-    /// It tells of threads that are no workers, and of those that have ended.
+    /// It reports threads that are not workers, and threads that have ended.
     pub(super) of_others: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What was counted, for people.
+//! Metrics in a readable form.
 
 use crate::metrics::{Distribution, NodeMetrics, OwnValue, RackMetrics, RequestMetrics, Unit, WorkerMetrics};
 use std::fmt;
@@ -27,7 +27,7 @@ fn quantiles(f: &mut fmt::Formatter<'_>, latency: &Distribution) -> fmt::Result 
 }
 
 impl fmt::Display for RequestMetrics {
-    /// Without how long they take.
+    /// Without latencies.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:<8} node {:<3}", self.route.name(), self.peer)?;
         write!(f, " {:>9}sent {:>9}served", scaled(self.sent), scaled(self.served))?;

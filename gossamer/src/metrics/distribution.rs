@@ -5,39 +5,39 @@ use crate::counters::distribution::{BUCKETS, bucket_of, end_of};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// How values were distributed, each known to an eighth of itself: from buckets as wide as their values are large. Times are
-/// values in nanoseconds. Values from 2^40 on (18 minutes) are not told apart.
+/// The distribution of values, with a relative error of at most an eighth: the width of buckets grows with the
+/// values. Times are in nanoseconds. Values from 2^40 on (18 minutes) are not distinguished.
 #[derive(Clone, Debug, Default, PartialEq, Eq, NoRef)]
 pub struct Distribution {
-    /// Buckets with something in them: the place of each, and how many values, in order.
+    /// The non-empty buckets, in order: the index of each, and its number of values.
     buckets: Vec<(u16, u64)>,
     sum: u64,
 }
 
 impl Distribution {
-    /// Of counts of all buckets.
+    /// Made from the counts of all buckets.
     pub(crate) fn new(counts: &[u64], sum: u64) -> Self {
         let counts = counts.iter().enumerate().filter(|(_, count)| **count > 0);
         Self { buckets: counts.map(|(bucket, count)| (bucket as u16, *count)).collect(), sum }
     }
 
-    /// How many values there were.
+    /// The number of values.
     pub fn count(&self) -> u64 {
         self.buckets.iter().map(|(_, count)| count).sum()
     }
 
-    /// All values together.
+    /// The sum of all values.
     pub fn sum(&self) -> u64 {
         self.sum
     }
 
-    /// Their mean; none of no values.
+    /// The mean, or `None` without values.
     pub fn mean(&self) -> Option<u64> {
         self.sum.checked_div(self.count())
     }
 
-    /// The value below which this share of them lies, or an eighth more: `quantile(0.5)` is the median, `quantile(1.0)` the largest. None
-    /// of no values.
+    /// The value below which this share of the values lies, or up to an eighth more: `quantile(0.5)` is the median,
+    /// `quantile(1.0)` the maximum. `None` without values.
     pub fn quantile(&self, share: f64) -> Option<u64> {
         let rank = (share.clamp(0.0, 1.0) * self.count() as f64).ceil().max(1.0) as u64;
         let mut passed = 0;
@@ -47,7 +47,7 @@ impl Distribution {
         })
     }
 
-    /// As [`quantile`](Self::quantile), of times.
+    /// Like [`quantile`](Self::quantile), for times.
     pub fn quantile_time(&self, share: f64) -> Option<Duration> {
         self.quantile(share).map(Duration::from_nanos)
     }
@@ -60,7 +60,7 @@ impl Distribution {
 
     pub(super) fn combine(&mut self, other: &Self, combine: impl Fn(&mut u64, u64)) {
         let mut counts: BTreeMap<u16, u64> = self.buckets.iter().copied().collect();
-        // What came from another node is a bucket that there is, or it is none.
+        // A bucket number from another node may be out of range; such a bucket is ignored.
         for (bucket, count) in other.buckets.iter().filter(|(bucket, _)| usize::from(*bucket) < BUCKETS) {
             combine(counts.entry(*bucket).or_default(), *count);
         }

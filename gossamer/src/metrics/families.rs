@@ -1,4 +1,5 @@
-//! The metrics as Prometheus has them: names, units, meanings, and the samples of a snapshot. `docs/metrics.md` lists them.
+//! The metrics in the form of Prometheus: names, units, meanings, and the samples of a snapshot. `docs/metrics.md`
+//! lists them.
 
 use crate::metrics::{
     Distribution, NodeMetrics, OwnValue, RequestMetrics, StreamMetrics, Unit, WorkerMetrics,
@@ -15,7 +16,7 @@ pub(super) enum FamilyKind {
 /// A metric, whatever its labels are.
 #[derive(Clone, Debug)]
 pub(super) struct Family {
-    /// Without the unit, and what is put behind it.
+    /// Without the unit and the suffix.
     pub(super) name: String,
     pub(super) kind: FamilyKind,
     pub(super) unit: Unit,
@@ -35,7 +36,7 @@ pub(super) enum Value {
     Count(u64),
     Signed(i64),
     Real(f64),
-    /// The sum, the count, and buckets: up to where, and how many of them alone.
+    /// The sum, the count, and the buckets: the upper bound and the number of values of each.
     Histogram {
         sum: f64,
         count: u64,
@@ -43,11 +44,11 @@ pub(super) enum Value {
     },
 }
 
-/// One that counts something of each worker.
+/// A metric of each worker.
 type OfWorker = (&'static str, FamilyKind, Unit, &'static str, fn(&WorkerMetrics) -> Value);
-/// One that counts something of the requests of each worker, by way and node.
+/// A metric of the requests of each worker, by route and node.
 type OfRequests = (&'static str, FamilyKind, Unit, &'static str, fn(&RequestMetrics) -> u64);
-/// One that counts something of the streams of a process, by their ends.
+/// A metric of the streams of a process, by their ends.
 type OfStreams = (&'static str, FamilyKind, Unit, &'static str, fn(&StreamMetrics) -> u64);
 
 use FamilyKind::{Counter, Gauge};
@@ -95,7 +96,8 @@ const LATENCY: (&str, &str) = (
 );
 const BATCHES: (&str, &str) = ("batch_requests", "Requests of a batch sent.");
 
-/// Powers of two, of nanoseconds and of other values, between which samples of histograms are told apart: about a microsecond and a minute.
+/// The powers of two, in nanoseconds or other units, that bound the buckets of histograms: from about a microsecond
+/// to a minute.
 const POWERS: std::ops::RangeInclusive<u32> = 8..=36;
 const NANOSECONDS: f64 = 1e9;
 
@@ -107,7 +109,7 @@ fn family(name: &str, kind: FamilyKind, unit: Unit, help: &str, samples: Vec<Sam
     Family { name: format!("gossamer_{name}"), kind, unit, help: help.to_owned(), samples }
 }
 
-/// What a distribution is between powers of two.
+/// A distribution in buckets that powers of two bound.
 fn histogram(values: &Distribution, unit: Unit) -> Value {
     let scale = if unit == Unit::Seconds { NANOSECONDS } else { 1.0 };
     let (mut buckets, mut passed) = (Vec::new(), 0);
@@ -120,7 +122,7 @@ fn histogram(values: &Distribution, unit: Unit) -> Value {
     Value::Histogram { sum: values.sum() as f64 / scale, count: values.count(), buckets }
 }
 
-/// How full batches were that one node sent one way.
+/// How full the batches were that one node sent by one route.
 fn batches(requests: &[&RequestMetrics]) -> Value {
     let sum: u64 = requests.iter().map(|requests| requests.sent.saturating_sub(requests.direct)).sum();
     let classes = requests[0].batches.len();
@@ -181,7 +183,7 @@ pub(super) fn families(metrics: &NodeMetrics) -> Vec<Family> {
     families
 }
 
-/// Those of the program's own.
+/// The program's own metrics.
 fn own(metrics: &NodeMetrics, node: &str) -> Vec<Family> {
     let mut families: Vec<Family> = Vec::new();
     for own in &metrics.own {

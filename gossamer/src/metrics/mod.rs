@@ -1,9 +1,9 @@
-//! What a program and its runtime count: snapshots of it, and numbers of the program's own.
+//! Metrics of the runtime and of the program: snapshots, and metrics that the program defines.
 //!
-//! Every worker counts what it does, always: in memory of its own, which nobody else writes, so that it costs next to nothing
-//! (`docs/metrics.md` says what). [`metrics`](crate::metrics()) reads that of this node, [`rack::metrics`](crate::rack::metrics) that of
-//! all; with `GOSSAMER_METRICS=address:port` a node serves it over HTTP, as OpenMetrics text. Reading it takes nothing from the workers,
-//! and works while they hang.
+//! Every worker always counts what it does, in memory that nobody else writes, so that counting costs next to nothing
+//! (`docs/metrics.md` lists the metrics). [`metrics`](crate::metrics()) reads those of this node,
+//! [`rack::metrics`](crate::rack::metrics) those of all nodes; with `GOSSAMER_METRICS=address:port` a node serves
+//! them over HTTP, as OpenMetrics text. Reading does not involve the workers, and works even while they hang.
 //!
 //! ```
 //! use gossamer::{Config, Trustee};

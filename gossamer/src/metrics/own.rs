@@ -8,24 +8,25 @@ use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// What a metric counts. Prometheus has it in the name.
+/// The unit of a metric. In Prometheus it is part of the name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, NoRef)]
 #[non_exhaustive]
 pub enum Unit {
-    /// Things.
+    /// A plain number.
     #[default]
     None,
-    /// Time: in nanoseconds here, in seconds where it is shown.
+    /// Time: recorded in nanoseconds, shown in seconds.
     Seconds,
-    /// Memory.
+    /// Bytes.
     Bytes,
 }
 
-/// A metric of the program's own, about to be made. Those of one name differ in their labels, and have one unit, one help and one kind.
+/// A builder for a metric that the program defines. Metrics of one name differ in their labels, and share unit, help
+/// and kind.
 ///
-/// It is the process's: made once, usually in a `LazyLock`, and the same for whoever asks again. Each thread counts for itself, which costs
-/// about a nanosecond, and no cache line is shared; whoever reads adds up. Nodes tell of their workers, the oldest runtime of a process
-/// also of its other threads.
+/// A metric belongs to the process: it is made once, usually in a `LazyLock`, and making it again returns the same
+/// one. Each thread counts for itself, which costs about a nanosecond and shares no cache line; readers add up the
+/// threads. A node reports its workers; the oldest runtime of a process also reports the other threads.
 ///
 /// ```
 /// use gossamer::metrics::{Counter, Histogram, Metric, Unit};
@@ -48,15 +49,16 @@ pub struct Metric {
     labels: Vec<(String, String)>,
 }
 
-/// Counts up. A copy counts the same.
+/// A number that only grows. Copies count together.
 #[derive(Clone, Copy, Debug)]
 pub struct Counter(usize);
 
-/// Goes up and down: each thread has a share, and what is shown is the sum of all. A copy is the same.
+/// A number that goes up and down: each thread has a share, and the sum of all is shown. Copies are the same gauge.
 #[derive(Clone, Copy, Debug)]
 pub struct Gauge(usize);
 
-/// Values, as they are distributed: a [`Distribution`]. A copy is the same. It takes 2.4 KiB of each thread that uses it.
+/// The distribution of values, as a [`Distribution`]. Copies are the same histogram. It takes 2.4 KiB of each thread
+/// that uses it.
 #[derive(Clone, Copy, Debug)]
 pub struct Histogram(usize);
 
@@ -94,26 +96,27 @@ fn registry() -> MutexGuard<'static, OwnRegistry> {
     REGISTRY.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Whether Prometheus takes it for a name.
+/// Whether Prometheus accepts it as a name.
 fn is_name(text: &str) -> bool {
     let is_letter = |c: char| c.is_ascii_alphabetic() || c == '_';
     text.starts_with(is_letter) && text.chars().all(|c| is_letter(c) || c.is_ascii_digit())
 }
 
 impl Metric {
-    /// One of this name, without the prefix `gossamer_`, which is the library's, and without unit and `_total`, which are put behind it;
-    /// `help` says what it means, in a line.
+    /// A metric of this name, without the prefix `gossamer_`, which is reserved, and without unit and `_total`, which
+    /// are appended. `help` is its meaning, in one line.
     pub fn new(name: &str, help: &str) -> Self {
         Self { name: name.to_owned(), help: help.to_owned(), unit: Unit::None, labels: Vec::new() }
     }
 
-    /// What it counts.
+    /// Sets the unit.
     pub fn unit(mut self, unit: Unit) -> Self {
         self.unit = unit;
         self
     }
 
-    /// With a label, which tells it from others of its name. Each combination of values is a metric of its own: few of them.
+    /// Adds a label, which distinguishes it from others of its name. Each combination of label values is a metric of
+    /// its own, so use few.
     pub fn label(mut self, name: &str, value: &str) -> Self {
         self.labels.push((name.to_owned(), value.to_owned()));
         self
@@ -122,9 +125,10 @@ impl Metric {
     /// Makes it a counter.
     ///
     /// # Panics
-    /// If a name has other characters than letters of ASCII, digits and `_`, or is the library's (`gossamer_…`; labels `node`, `worker`,
-    /// `le`), or the help has several lines, quotes or backslashes; if one of this name has another kind, unit, help or other labels; and if there are too many:
-    /// 65,536 counters and gauges, of which a histogram takes the place of 305.
+    /// If a name has characters other than ASCII letters, digits and `_`, or is reserved (`gossamer_…`; labels
+    /// `node`, `worker`, `le`), or the help has several lines, quotes or backslashes; if a metric of this name has
+    /// another kind, unit, help or other labels; and if there are too many: there may be 65,536 counters and gauges,
+    /// and a histogram takes the place of 305.
     #[track_caller]
     pub fn counter(self) -> Counter {
         Counter(self.register(OwnKind::Counter))
@@ -133,7 +137,7 @@ impl Metric {
     /// Makes it a gauge.
     ///
     /// # Panics
-    /// As [`counter`](Self::counter).
+    /// Like [`counter`](Self::counter).
     #[track_caller]
     pub fn gauge(self) -> Gauge {
         Gauge(self.register(OwnKind::Gauge))
@@ -142,7 +146,7 @@ impl Metric {
     /// Makes it a histogram.
     ///
     /// # Panics
-    /// As [`counter`](Self::counter).
+    /// Like [`counter`](Self::counter).
     #[track_caller]
     pub fn histogram(self) -> Histogram {
         Histogram(self.register(OwnKind::Histogram))
@@ -205,7 +209,7 @@ impl fmt::Display for Metric {
 }
 
 impl Counter {
-    /// Counts so many more.
+    /// Adds `more`.
     #[inline]
     pub fn add(&self, more: u64) {
         cells::add(self.0, more);
@@ -213,7 +217,7 @@ impl Counter {
 }
 
 impl Gauge {
-    /// Adds to what there is, or takes from it.
+    /// Adds `more`, which may be negative.
     #[inline]
     pub fn add(&self, more: i64) {
         cells::add(self.0, more.cast_unsigned());
@@ -227,17 +231,27 @@ impl Gauge {
 }
 
 impl Histogram {
-    /// Notes a value.
+    /// Records a value.
+    ///
+    /// ```
+    /// use gossamer::metrics::{Histogram, Metric};
+    /// use std::sync::LazyLock;
+    /// static SIZES: LazyLock<Histogram> = LazyLock::new(|| Metric::new("shop_basket", "Things in a basket.").histogram());
+    ///
+    /// gossamer::run(gossamer::Config::default().threads(1), || {
+    ///     [1, 3, 3].into_iter().for_each(|things| SIZES.record(things));
+    /// });
+    /// ```
     #[inline]
     pub fn record(&self, value: u64) {
         cells::add(self.0 + bucket_of(value), 1);
         cells::add(self.0 + BUCKETS, value);
     }
 
-    /// Notes a time, for one of [`Unit::Seconds`].
+    /// Records a time, for a histogram in [`Unit::Seconds`].
     #[inline]
     pub fn record_time(&self, time: Duration) {
-        // What takes five centuries is not told apart.
+        // It wraps after five centuries.
         self.record(time.as_nanos() as u64);
     }
 }

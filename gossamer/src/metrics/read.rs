@@ -1,4 +1,4 @@
-//! Taking a snapshot: from any thread, whatever the workers do.
+//! Taking a snapshot, from any thread, whatever the workers do.
 
 use crate::counters::distribution::BUCKETS;
 use crate::counters::stream::{EndCounters, RECEIVERS, SENDERS};
@@ -12,11 +12,11 @@ use crate::worker::{self, no_runtime};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What this node has counted so far: of each of its workers, of streams, and of the program's own metrics.
+/// The metrics of this node so far: those of its workers, of streams, and the program's own.
 ///
-/// It is that of the runtime of the calling fiber; on a thread that is no worker, of the oldest runtime of the process. It reads memory and
-/// nothing else, a few microseconds for each worker and lane; no worker takes part in it. What is counted at the same time may be in or
-/// not.
+/// They are those of the calling fiber's runtime; on a thread that is not a worker, of the oldest runtime of the
+/// process. This only reads memory, for a few microseconds per worker and lane, and no worker takes part. What is
+/// counted at the same time may or may not be included.
 ///
 /// ```
 /// # gossamer::run(gossamer::Config::default().threads(1), || {
@@ -43,7 +43,7 @@ pub fn metrics() -> NodeMetrics {
     }
 }
 
-/// What one node has counted so far.
+/// The metrics of one node so far.
 pub(crate) fn of_node(shared: &Shared) -> NodeMetrics {
     let workers = shared.mailboxes.iter().enumerate();
     let of_others = shared::oldest().is_some_and(|oldest| oldest.base == shared.base);
@@ -61,7 +61,7 @@ pub(super) fn node_of(shared: &Shared) -> u32 {
     shared.peers.as_ref().map_or(0, Peers::node) as u32
 }
 
-/// Of the process; several nodes of one tell of them once.
+/// Those of the process; if several nodes are in one process, only one reports them.
 fn of_ends(counters: &EndCounters, told: bool) -> StreamMetrics {
     let (bytes, waits) = if told { counters.read() } else { (0, 0) };
     StreamMetrics { bytes, waits }

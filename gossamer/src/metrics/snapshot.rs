@@ -1,4 +1,4 @@
-//! What was counted, as of one moment.
+//! The metrics at one moment.
 
 use crate::NoRef;
 use crate::counters::lane::FILLS;
@@ -8,7 +8,7 @@ use crate::metrics::{Distribution, Unit};
 use std::ops::Sub;
 use std::time::Duration;
 
-/// By which way requests go from one worker to another.
+/// The route of requests from one worker to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, NoRef)]
 #[non_exhaustive]
 pub enum RequestRoute {
@@ -22,12 +22,12 @@ pub enum RequestRoute {
     Tcp,
     /// To another machine over RDMA.
     Verbs,
-    /// From a thread that is no worker, through the inbox.
+    /// From a thread that is not a worker, through the inbox.
     Outside,
 }
 
 impl RequestRoute {
-    /// As it is written in metrics: in lower case.
+    /// The name in metrics, in lower case.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -53,28 +53,28 @@ impl From<worker::LaneRoute> for RequestRoute {
     }
 }
 
-/// Requests of one worker with all workers of one node, by one way.
+/// The requests of one worker with all workers of one node, by one route.
 #[derive(Clone, Debug, PartialEq, NoRef)]
 #[non_exhaustive]
 pub struct RequestMetrics {
-    /// By which way.
+    /// The route.
     pub route: RequestRoute,
     /// The node at the other end.
     pub peer: u32,
     /// Requests that this worker has sent.
     pub sent: u64,
-    /// Of these, the ones that were served in the very call, and so are in no batch.
+    /// Of these, those that were served within the call, and so are in no batch.
     pub direct: u64,
-    /// Of those sent, the ones that were answered.
+    /// Of those sent, those that were answered.
     pub answered: u64,
-    /// Of these, the ones that were answered with an error: their closure has panicked, or their property was gone.
+    /// Of these, those that were answered with an error: the closure panicked, or the property was gone.
     pub failed: u64,
     /// Requests that this worker has served.
     pub served: u64,
-    /// Of these, the ones that failed.
+    /// Of these, those that failed.
     pub served_failed: u64,
-    /// Batches that this worker has sent, by how full they were: the `n`th number counts those of 2^n requests and more, the last one
-    /// all that have more.
+    /// Batches that this worker has sent, by how full they were: entry `n` counts batches of 2^n up to 2^(n + 1) - 1
+    /// requests, the last entry all larger ones too.
     pub batches: [u64; FILLS],
     /// Batches that it has served.
     pub served_batches: u64,
@@ -86,7 +86,7 @@ pub struct RequestMetrics {
     pub large_values: u64,
     /// Their bytes, which `sent_bytes` contains.
     pub large_bytes: u64,
-    /// Requests that wait for room on a lane, at present.
+    /// Requests that wait for room on a lane now.
     pub backlog: u64,
 }
 
@@ -115,38 +115,39 @@ impl RequestMetrics {
     }
 }
 
-/// What one worker has done, or all of some together.
+/// The metrics of one worker, or the sum of several.
 #[derive(Clone, Debug, Default, PartialEq, NoRef)]
 #[non_exhaustive]
 pub struct WorkerMetrics {
-    /// Its place among the workers of all nodes; in a sum the first one's.
+    /// Its index among the workers of all nodes; in a sum that of the first.
     pub worker: u32,
-    /// Since it was made; in a sum, of all workers together.
+    /// The time since it was made; in a sum, that of all workers together.
     pub uptime: Duration,
-    /// Of this, with something to do. Times without, of less than about a microsecond, count as such with something.
+    /// Of this, the time with something to do. Gaps of less than about a microsecond count as busy.
     pub busy: Duration,
-    /// Of this, asleep: neither busy nor looking for work.
+    /// Of this, the time asleep: neither busy nor looking for work.
     pub asleep: Duration,
     /// How often it fell asleep.
     pub sleeps: u64,
     /// Rounds of its loop.
     pub turns: u64,
-    /// The longest turn, or a little more: the clock is read every 128 turns, and more often once they are long. Not of the one that goes on.
+    /// The longest completed turn, or a little more: the clock is read every 128 turns, and more often once turns are
+    /// long.
     pub longest_turn: Duration,
     /// Fibers that were started.
     pub fibers_started: u64,
     /// Those that have not ended.
     pub fibers_alive: u64,
-    /// Of these, the ones that could not go on at the end of the last turn.
+    /// Of these, those that were waiting at the end of the last turn.
     pub fibers_waiting: u64,
-    /// Bytes of addresses of stacks of fibers, also of idle ones. Memory is behind those pages only that were used.
+    /// Bytes of address space of the stacks of fibers, including idle ones. Only pages that were used have memory.
     pub stack_bytes: u64,
     /// Bytes of slots that others write and this worker reads.
     pub lane_bytes: u64,
-    /// Its requests, by way and node.
+    /// Its requests, by route and node.
     pub requests: Vec<RequestMetrics>,
-    /// How long requests take, in nanoseconds, by route: of one batch of 64, from its publication until its answers are taken, for each of its
-    /// requests.
+    /// How long requests take, in nanoseconds, by route: one batch of 64 is sampled, from its publication until its
+    /// answers are taken, and counted for each of its requests.
     pub latencies: Vec<(RequestRoute, Distribution)>,
 }
 
@@ -172,7 +173,7 @@ impl Quantity for (RequestRoute, Distribution) {
 }
 
 impl WorkerMetrics {
-    /// The requests of one way and node.
+    /// The requests of one route and node.
     pub(super) fn requests_by(&mut self, route: RequestRoute, peer: u32) -> &mut RequestMetrics {
         let place = self.requests.iter().position(|some| (some.route, some.peer) == (route, peer));
         let place = place.unwrap_or_else(|| {
@@ -186,22 +187,22 @@ impl WorkerMetrics {
         self.requests.iter().map(count).sum()
     }
 
-    /// Requests sent, by all ways.
+    /// Requests sent, by all routes.
     pub fn requests_sent(&self) -> u64 {
         self.sum_of(|some| some.sent)
     }
 
-    /// Requests served, by all ways.
+    /// Requests served, by all routes.
     pub fn requests_served(&self) -> u64 {
         self.sum_of(|some| some.served)
     }
 
-    /// Requests that were answered with an error, by all ways.
+    /// Requests that were answered with an error, by all routes.
     pub fn requests_failed(&self) -> u64 {
         self.sum_of(|some| some.failed)
     }
 
-    /// How long requests by one way took, in nanoseconds.
+    /// How long requests by one route took, in nanoseconds.
     pub fn latency(&self, route: RequestRoute) -> Distribution {
         self.latencies
             .iter()
@@ -211,11 +212,12 @@ impl WorkerMetrics {
     }
 }
 
-/// What the ends of memory streams have done in one process that write, or those that read.
+/// The metrics of one process's ends of memory streams: of those that write, or those that read.
 #[derive(Clone, Debug, Default, PartialEq, Eq, NoRef)]
 #[non_exhaustive]
 pub struct StreamMetrics {
-    /// Bytes that were written or read. They are counted by the mebibyte, and at the end of a stream; those of windows by the block.
+    /// Bytes that were written or read. They are counted each mebibyte, and at the end of a stream; for windows, each
+    /// block.
     pub bytes: u64,
     /// How often an end had to wait for the other.
     pub waits: u64,
@@ -229,11 +231,11 @@ quantity!(StreamMetrics: counted bytes waits; present; largest);
 pub struct OwnMetric {
     /// Its name, without unit.
     pub name: String,
-    /// What it means.
+    /// Its meaning.
     pub help: String,
-    /// What it counts.
+    /// Its unit.
     pub unit: Unit,
-    /// Names and values.
+    /// The names and values of its labels.
     pub labels: Vec<(String, String)>,
     /// How many.
     pub value: OwnValue,
@@ -245,11 +247,11 @@ quantity!(OwnMetric: counted value; present; largest);
 #[derive(Clone, Debug, PartialEq, NoRef)]
 #[non_exhaustive]
 pub enum OwnValue {
-    /// Of a [`Counter`](crate::metrics::Counter).
+    /// That of a [`Counter`](crate::metrics::Counter).
     Counter(u64),
-    /// Of a [`Gauge`](crate::metrics::Gauge).
+    /// That of a [`Gauge`](crate::metrics::Gauge).
     Gauge(i64),
-    /// Of a [`Histogram`](crate::metrics::Histogram).
+    /// That of a [`Histogram`](crate::metrics::Histogram).
     Histogram(Distribution),
 }
 
@@ -259,7 +261,7 @@ impl Quantity for OwnValue {
             (Self::Counter(sum), Self::Counter(more)) => sum.plus(more),
             (Self::Gauge(sum), Self::Gauge(more)) => *sum = sum.saturating_add(*more),
             (Self::Histogram(sum), Self::Histogram(more)) => sum.plus(more),
-            // Nodes of one program may still come to a name in two ways: the first counts.
+            // Nodes of one program may still disagree about a name: the first wins.
             _ => {}
         }
     }
@@ -273,13 +275,13 @@ impl Quantity for OwnValue {
     }
 }
 
-/// What one node has done. Differences are taken by reference: `&later - &earlier`.
+/// The metrics of one node. Subtract by reference: `&later - &earlier`.
 #[derive(Clone, Debug, Default, PartialEq, NoRef)]
 #[non_exhaustive]
 pub struct NodeMetrics {
     /// Its number.
     pub node: u32,
-    /// Each of its workers.
+    /// Those of each worker.
     pub workers: Vec<WorkerMetrics>,
     /// Ends of streams that write, of the whole process.
     pub senders: StreamMetrics,
@@ -292,19 +294,19 @@ pub struct NodeMetrics {
 quantity!(NodeMetrics: counted workers senders receivers own; present; largest);
 
 impl NodeMetrics {
-    /// All its workers together.
+    /// The sum of all its workers.
     pub fn total(&self) -> WorkerMetrics {
         summed(&self.workers)
     }
 
-    /// A counter of the program's own, of all labels together; zero if there is none.
+    /// A counter that the program defines, summed over all labels; zero if there is none.
     pub fn counter(&self, name: &str) -> u64 {
         let counts = self.own.iter().filter(|own| own.name == name);
         counts.map(|own| if let OwnValue::Counter(count) = own.value { count } else { 0 }).sum()
     }
 }
 
-/// What all nodes have done. Differences are taken by reference: `&later - &earlier`.
+/// The metrics of all nodes. Subtract by reference: `&later - &earlier`.
 #[derive(Clone, Debug, Default, PartialEq, NoRef)]
 #[non_exhaustive]
 pub struct RackMetrics {
@@ -315,13 +317,13 @@ pub struct RackMetrics {
 quantity!(RackMetrics: counted nodes; present; largest);
 
 impl RackMetrics {
-    /// All nodes as if they were one: the workers of all, and the sums of what is counted by node.
+    /// All nodes as if they were one: the workers of all, and the sums of what each node counts.
     pub fn total(&self) -> NodeMetrics {
         summed(&self.nodes)
     }
 }
 
-/// All of some together; what they are known by is that of the first.
+/// The sum of several, with the key of the first.
 fn summed<T: Quantity + Clone + Default>(some: &[T]) -> T {
     let Some((first, others)) = some.split_first() else { return T::default() };
     let mut sum = first.clone();

@@ -11,11 +11,11 @@ use prometheus_client::registry::{Registry, Unit as WrittenUnit};
 use std::collections::HashSet;
 use std::fmt;
 
-/// In which form.
+/// The format of the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TextFormat {
     OpenMetrics,
-    /// What Prometheus has always read: text of version 0.0.4.
+    /// The original format of Prometheus: text, version 0.0.4.
     Plain,
 }
 
@@ -28,12 +28,12 @@ impl TextFormat {
     }
 }
 
-/// What a node has counted.
+/// The metrics of a node.
 pub(super) fn write(metrics: &NodeMetrics, format: TextFormat) -> String {
     let mut registry = Registry::default();
     registry.register_collector(Box::new(Families(families(metrics))));
     let mut written = String::new();
-    // Text that is kept in memory can always be written.
+    // Writing text to memory cannot fail.
     let _written = text::encode(&mut written, &registry);
     match format {
         TextFormat::OpenMetrics => written,
@@ -82,7 +82,7 @@ fn write_value(mut encoder: MetricEncoder<'_>, kind: FamilyKind, value: &Value) 
     }
 }
 
-/// A value of a label, as it stands between quotes.
+/// The value of a label, escaped for quotes.
 fn escaped(value: &str) -> String {
     value.replace('\\', r"\\").replace('"', "\\\"").replace('\n', r"\n")
 }

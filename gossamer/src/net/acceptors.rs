@@ -11,14 +11,15 @@ use std::net::SocketAddr;
 use std::panic::Location;
 use std::time::Duration;
 
-/// How long a worker accepts nothing at first when the system refuses a connection, for example for want of descriptors; and at most.
+/// The pause of a worker when the system refuses a connection, for example for lack of descriptors: the first one,
+/// and the longest.
 const PAUSES: [Duration; 2] = [Duration::from_millis(5), Duration::from_secs(1)];
 
-/// Listens at one address on each worker of each node, and runs `serve` in a fiber for each connection, on the worker that has accepted it:
-/// no connection goes from worker to worker. Returns once all listen.
+/// Listens at one address on each worker of each node, and runs `serve` in a fiber for each connection, on the worker
+/// that accepted it: connections do not move between workers. Returns once all workers listen.
 ///
-/// `serve` is a `fn`, or a closure in a `const` block, as all that goes to other nodes; `state` is cloned for each connection, and is where
-/// it gets trusts from.
+/// `serve` is a `fn`, or a closure in a `const` block, like everything that goes to other nodes; `state` is cloned
+/// for each connection, and is the way to give it trusts.
 ///
 /// ```
 /// use gossamer::net::{self, TcpStream};
@@ -48,19 +49,21 @@ const PAUSES: [Duration; 2] = [Duration::from_millis(5), Duration::from_secs(1)]
 /// [`serve_on`] listens on chosen workers only.
 ///
 /// # Nodes
-/// The listeners of one machine share the port, by `SO_REUSEPORT`, and its kernel spreads connections over them by address: many
-/// connections evenly, few by chance. Each machine listens at the same address, so `0.0.0.0` or `[::]` suits several; who connects spreads
-/// itself over the machines, by a load balancer or by names. With port 0 the first node's system chooses the port for all.
+/// The listeners of one machine share the port, by `SO_REUSEPORT`, and its kernel spreads connections over them by
+/// address: evenly if there are many. Each machine listens at the same address, so use `0.0.0.0` or `[::]` for
+/// several machines; clients are spread over the machines by a load balancer or by names. With port 0 the system of
+/// the first node chooses the port for all.
 ///
 /// # The end
-/// Workers accept until [`Acceptors::close`], or until `main` returns. If the system refuses a connection for want of descriptors or memory,
-/// its worker says so on standard error and goes on after a pause of up to a second.
+/// Workers accept until [`Acceptors::close`], or until `main` returns. If the system refuses a connection for lack of
+/// descriptors or memory, the worker reports it on standard error and continues after a pause of up to a second.
 ///
 /// # Errors
 /// If the address is malformed or unknown, or a worker cannot listen there: the error names it. Then none listens.
 ///
 /// # Panics
-/// If `serve` captures; on a thread that is no worker; and in a delegated closure or a callback, which cannot wait.
+/// If `serve` captures something; on a thread that is not a worker; and in a delegated closure or a callback, which
+/// cannot wait.
 #[track_caller]
 pub fn serve<A: ToSocketAddrs, C: NoRef + Clone, F>(address: A, serve: F, state: C) -> io::Result<Acceptors>
 where
@@ -69,7 +72,7 @@ where
     serve_on(&Trustee::all(), address, serve, state)
 }
 
-/// As [`serve`], on these workers only: where the others are kept for properties, say.
+/// Like [`serve`], only on these workers, for example to reserve the others for properties.
 ///
 /// ```
 /// # use gossamer::{Config, Trustee, net::{self, TcpStream}};
@@ -82,10 +85,10 @@ where
 /// ```
 ///
 /// # Errors
-/// As [`serve`], and if there is no worker.
+/// Like [`serve`], and if there is no worker.
 ///
 /// # Panics
-/// As [`serve`].
+/// Like [`serve`].
 #[track_caller]
 pub fn serve_on<A: ToSocketAddrs, C: NoRef + Clone, F>(
     workers: &[Trustee],
@@ -102,7 +105,7 @@ where
     }
     let called_at = Location::caller();
     let builder = TcpListener::builder().reuse_port(true);
-    // Has the port until all listen there, and takes no connection.
+    // Reserves the port until all listen there, and accepts no connections.
     let reserved = first_of(&resolve(address, "net::serve")?, |address| builder.bound(address))?;
     let address = reserved.local_addr()?;
     let mut fibers = Vec::new();
@@ -152,7 +155,7 @@ impl Acceptors {
     /// Ends listening on all workers; connections that were accepted go on.
     ///
     /// # Errors
-    /// The first of the system's.
+    /// The first error of the system.
     ///
     /// # Panics
     /// In a delegated closure or a callback, which cannot wait.
@@ -173,7 +176,7 @@ impl fmt::Debug for Acceptors {
     }
 }
 
-/// Has this worker listen, and accept in a fiber of its own.
+/// Makes this worker listen, and accept in a separate fiber.
 fn begin<C: NoRef + Clone, F>(address: SocketAddr, state: C, serve: F) -> Result<Trust<TcpListener>, String>
 where
     F: FnOnce(TcpStream, C) + Send + Copy + 'static,

@@ -6,25 +6,25 @@ use lookup::{Lookup, Resolvable};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
 
-/// An address, or a name that stands for some: as `std::net::ToSocketAddrs`, for the same types.
+/// An address, or a name that stands for several: like `std::net::ToSocketAddrs`, for the same types.
 ///
-/// A name is looked up by the pool for blocking work ([`unblock`](crate::unblock)), since the system's resolver blocks, and takes
-/// more stack than a fiber has. No name has to be looked up for `"127.0.0.1:80"`, `("::1", 80)` and the like.
+/// The pool for blocking work looks up names ([`unblock`](crate::unblock)), since the system's resolver blocks and
+/// needs more stack than a fiber has. There is no lookup for `"127.0.0.1:80"`, `("::1", 80)` and the like.
 pub trait ToSocketAddrs: lookup::Resolvable {}
 
 impl<A: lookup::Resolvable + ?Sized> ToSocketAddrs for A {}
 
-/// Addresses as they were written; out of reach, so that the trait can grow.
+/// Addresses as they were written; private, so that the trait can grow.
 pub(crate) mod lookup {
     use super::{SocketAddr, io};
 
-    /// What an address comes to.
+    /// What an address resolves to.
     pub enum Lookup {
         Addresses(Vec<SocketAddr>),
         Name(String, u16),
     }
 
-    /// Where a target comes from.
+    /// Something that can be resolved.
     pub trait Resolvable {
         /// # Errors
         /// If it is malformed.
@@ -32,7 +32,7 @@ pub(crate) mod lookup {
     }
 }
 
-/// The addresses that `address` stands for; none only if an empty list was given. The caller may wait.
+/// The addresses that `address` stands for; empty only if an empty list was given. The caller may wait.
 ///
 /// # Errors
 /// If it is malformed, or cannot be looked up.
@@ -46,7 +46,7 @@ pub(crate) fn resolve(address: impl ToSocketAddrs, call: &'static str) -> io::Re
     unblock_as(call, move || look_up(&name, port))?
 }
 
-/// As `resolve`, as a future for any executor.
+/// Like `resolve`, as a future for any executor.
 ///
 /// # Errors
 /// If it is malformed, or cannot be looked up.
@@ -85,7 +85,7 @@ impl Resolvable for SocketAddr {
     }
 }
 
-/// Implements `Resolvable` for what converts into a `SocketAddr`.
+/// Implements `Resolvable` for types that convert into a `SocketAddr`.
 macro_rules! plain_addresses {
     ($($kind:ty),+) => {
         $(impl Resolvable for $kind {

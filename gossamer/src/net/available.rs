@@ -1,4 +1,4 @@
-//! What has come on a connection, read into memory that all connections of a thread share, so that none needs a buffer while it waits.
+//! Reading into memory that all connections of a thread share, so that none needs a buffer while it waits.
 
 use std::cell::RefCell;
 use std::io::{self, Read};
@@ -7,11 +7,11 @@ use std::io::{self, Read};
 pub(crate) const MOST_AVAILABLE: usize = 64 * 1024;
 
 thread_local! {
-    /// Used during single reads only, between which nothing is in it.
+    /// Used only during a single read; empty in between.
     static ARRIVED: RefCell<Box<[u8]>> = RefCell::new(vec![0; MOST_AVAILABLE].into_boxed_slice());
 }
 
-/// Reads once, and appends what that has brought.
+/// Reads once, and appends the bytes.
 ///
 /// # Errors
 /// Those of the read.

@@ -14,9 +14,9 @@ use std::time::Duration;
 /// default is this.
 const BACKLOG: u32 = 4096;
 
-/// A listener that is to be bound: what [`TcpListener::builder`] returns.
+/// The settings of a listener to be bound: what [`TcpListener::builder`] returns.
 ///
-/// What is not set is as [`TcpListener::bind`] has it. Settings of connections hold for those that are accepted.
+/// Defaults are those of [`TcpListener::bind`]. Settings of connections apply to those that are accepted.
 ///
 /// ```
 /// use gossamer::net::{TcpListener, TcpStream};
@@ -75,14 +75,14 @@ impl TcpListenerBuilder {
         Self { backlog, ..self }
     }
 
-    /// Whether the port may be taken although connections of an earlier listener are still dying away (`SO_REUSEADDR`): yes, unless it is
-    /// set, as in std.
+    /// Whether the port may be taken while connections of an earlier listener are still closing (`SO_REUSEADDR`): by
+    /// default yes, as in `std`.
     pub fn reuse_address(self, reuse: bool) -> Self {
         Self { reuse_address: reuse, ..self }
     }
 
-    /// Whether several listeners, of processes of one user, may have the port, all of which have to say so (`SO_REUSEPORT`). The kernel
-    /// spreads connections over them: so each worker can have a listener of its own.
+    /// Whether several listeners, in processes of one user, may share the port; all of them have to set this
+    /// (`SO_REUSEPORT`). The kernel spreads connections over them, so each worker can have a listener of its own.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
@@ -97,15 +97,15 @@ impl TcpListenerBuilder {
         Self { reuse_port: reuse, ..self }
     }
 
-    /// Whether a listener of IPv6 leaves IPv4 to others (`IPV6_V6ONLY`); else `[::]` takes connections of both, unless
-    /// `net.ipv6.bindv6only` says otherwise. Nothing to a listener of IPv4.
+    /// Whether an IPv6 listener leaves IPv4 to others (`IPV6_V6ONLY`); otherwise `[::]` takes connections of both,
+    /// unless `net.ipv6.bindv6only` says otherwise. It has no effect on an IPv4 listener.
     pub fn only_v6(self, only: bool) -> Self {
         Self { only_v6: Some(only), ..self }
     }
 
-    /// Takes data with the first packet of a connection from clients that have been here before, of so many connections at once that are
-    /// not made yet (`TCP_FASTOPEN`). Such data can come twice: it is for requests that may be repeated. `net.ipv4.tcp_fastopen` has to
-    /// allow it (2).
+    /// Accepts data with the first packet of a connection from clients that have connected before (`TCP_FASTOPEN`),
+    /// for at most `pending` connections that are still being made. Such data can arrive twice, so use it only for
+    /// requests that may be repeated. `net.ipv4.tcp_fastopen` has to allow it (2).
     pub fn fast_open(self, pending: u32) -> Self {
         Self { fast_open: Some(pending), ..self }
     }
@@ -124,23 +124,36 @@ impl TcpListenerBuilder {
         Self { nodelay, ..self }
     }
 
-    /// Has silent peers of connections be asked now and then: see [`TcpStream::set_keepalive`](crate::net::TcpStream::set_keepalive).
+    /// Probes silent peers of connections: see [`TcpStream::set_keepalive`](crate::net::TcpStream::set_keepalive).
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    /// use gossamer::net::{TcpKeepalive, TcpListener, TcpStream};
+    /// use std::time::Duration;
+    /// let keepalive = TcpKeepalive::new().with_time(Duration::from_secs(60));
+    /// let listener = TcpListener::builder().keepalive(keepalive).bind("127.0.0.1:0")?;
+    /// let _client = TcpStream::connect(listener.local_addr()?)?;
+    /// assert!(listener.accept()?.0.keepalive()?);
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
     pub fn keepalive(self, keepalive: TcpKeepalive) -> Self {
         Self { keepalive: Some(keepalive), ..self }
     }
 
-    /// What becomes of unsent bytes when a connection is closed: see [`TcpStream::set_linger`](crate::net::TcpStream::set_linger).
+    /// What happens to unsent bytes when a connection is closed: see
+    /// [`TcpStream::set_linger`](crate::net::TcpStream::set_linger).
     pub fn linger(self, linger: Duration) -> Self {
         Self { linger: Some(linger), ..self }
     }
 
-    /// How much the system keeps for a connection that nobody has read yet; here it also bounds what peers are told of at the beginning
-    /// (see [`TcpStream::set_recv_buffer_size`](crate::net::TcpStream::set_recv_buffer_size)).
+    /// How many unread bytes the system keeps for a connection; here it also bounds the initial window that peers are
+    /// offered (see [`TcpStream::set_recv_buffer_size`](crate::net::TcpStream::set_recv_buffer_size)).
     pub fn recv_buffer_size(self, bytes: usize) -> Self {
         Self { receive_buffer: Some(bytes), ..self }
     }
 
-    /// How much the system keeps for a connection that its peer does not have yet: see
+    /// How many unacknowledged bytes the system keeps for a connection: see
     /// [`TcpStream::set_send_buffer_size`](crate::net::TcpStream::set_send_buffer_size).
     pub fn send_buffer_size(self, bytes: usize) -> Self {
         Self { send_buffer: Some(bytes), ..self }
@@ -158,7 +171,7 @@ impl TcpListenerBuilder {
     /// ```
     ///
     /// # Errors
-    /// As [`TcpListener::bind`], and if the system refuses a setting.
+    /// Like [`TcpListener::bind`], and if the system refuses a setting.
     ///
     /// # Panics
     /// In a delegated closure or a callback, which cannot wait.
@@ -175,10 +188,10 @@ impl TcpListenerBuilder {
         TcpListener::wrap(socket)
     }
 
-    /// A socket that has the address, and does not listen yet.
+    /// A socket that is bound to the address, and does not listen yet.
     ///
     /// # Errors
-    /// As `bind`.
+    /// Like `bind`.
     pub(crate) fn bound(&self, address: SocketAddr) -> io::Result<std::net::TcpListener> {
         let family = if address.is_ipv6() { AddressFamily::INET6 } else { AddressFamily::INET };
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
@@ -200,7 +213,7 @@ impl TcpListenerBuilder {
         self.set_for_connections(socket)
     }
 
-    /// What connections take over from their listener.
+    /// The options that connections inherit from their listener.
     fn set_for_connections(&self, socket: &OwnedFd) -> io::Result<()> {
         if self.nodelay {
             sockopt::set_tcp_nodelay(socket, true)?;

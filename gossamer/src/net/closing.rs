@@ -1,4 +1,4 @@
-//! What becomes of those that wait for connections when their listener is closed.
+//! What happens to those that wait for connections when their listener is closed.
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
@@ -9,7 +9,7 @@ use std::os::fd::AsFd;
 /// Ends listening, on every handle of a socket: all that wait for a connection are woken, and get an error.
 ///
 /// # Errors
-/// The system's.
+/// An error of the system call.
 pub(crate) fn end_listening(listener: impl AsFd) -> io::Result<()> {
     match rustix::net::shutdown(listener, Shutdown::Both) {
         // It has ended already.
@@ -18,12 +18,14 @@ pub(crate) fn end_listening(listener: impl AsFd) -> io::Result<()> {
     }
 }
 
-/// The error of an attempt to accept, in words if it is that the socket does not listen any more. That is the only `EINVAL` there is.
+/// The error of an attempt to accept, with a text if the socket does not listen any more, which is the only cause of
+/// `EINVAL`.
 pub(crate) fn accept_error(error: io::Error) -> io::Error {
     if error.raw_os_error() == Some(Errno::INVAL.raw_os_error()) { closed() } else { error }
 }
 
-/// As `accept_error`, of a Unix socket: without waiting, the kernel does not tell one that is closed from one that nobody connects to.
+/// Like `accept_error`, for a Unix socket: without waiting, the kernel does not distinguish a closed listener from
+/// one that nobody connects to.
 pub(crate) fn unix_accept_error(listener: impl AsFd, error: io::Error) -> io::Error {
     if error.kind() == io::ErrorKind::WouldBlock && has_ended(listener) {
         closed()

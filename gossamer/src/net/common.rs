@@ -1,4 +1,5 @@
-//! What sockets have alike: addresses, descriptors, time limits, and their ways from and to the standard library.
+//! What all sockets have in common: addresses, descriptors, time limits, and conversions from and to the standard
+//! library.
 
 use crate::net::fiber_socket::{Call, FiberSocket, is_ready};
 use crate::net::limit::Limit;
@@ -7,7 +8,7 @@ use std::io;
 use std::os::fd::AsFd;
 use std::time::Duration;
 
-/// A non-blocking socket whose reads and writes may wait for so long.
+/// A non-blocking socket with time limits for reads and writes.
 pub(crate) struct LimitedSocket<S> {
     source: FiberSocket<S>,
     read_limit: Limit,
@@ -41,10 +42,10 @@ impl<S: AsFd> LimitedSocket<S> {
         }
     }
 
-    /// As `FiberSocket::wait`, for a call that reads.
+    /// Like `FiberSocket::wait`, for a call that reads.
     ///
     /// # Errors
-    /// As `FiberSocket::wait`.
+    /// Like `FiberSocket::wait`.
     #[track_caller]
     pub(crate) fn read<R>(
         &self,
@@ -55,10 +56,10 @@ impl<S: AsFd> LimitedSocket<S> {
         self.source.wait(Call::new(name, Direction::Read, limit), attempt)
     }
 
-    /// As `FiberSocket::wait_for_bytes`.
+    /// Like `FiberSocket::wait_for_bytes`.
     ///
     /// # Errors
-    /// As `FiberSocket::wait`.
+    /// Like `FiberSocket::wait`.
     #[track_caller]
     pub(crate) fn read_bytes(
         &self,
@@ -70,10 +71,10 @@ impl<S: AsFd> LimitedSocket<S> {
         self.source.wait_for_bytes(Call::new(name, Direction::Read, limit), capacity, attempt)
     }
 
-    /// As `FiberSocket::wait`, for a call that writes.
+    /// Like `FiberSocket::wait`, for a call that writes.
     ///
     /// # Errors
-    /// As `FiberSocket::wait`.
+    /// Like `FiberSocket::wait`.
     #[track_caller]
     pub(crate) fn write<R>(
         &self,
@@ -83,10 +84,10 @@ impl<S: AsFd> LimitedSocket<S> {
         self.write_within(name, self.write_limit.get(), attempt)
     }
 
-    /// As `write`, with a limit of its own.
+    /// Like `write`, with a limit of its own.
     ///
     /// # Errors
-    /// As `FiberSocket::wait`.
+    /// Like `FiberSocket::wait`.
     #[track_caller]
     pub(crate) fn write_within<R>(
         &self,
@@ -100,33 +101,33 @@ impl<S: AsFd> LimitedSocket<S> {
     /// Waits until an operation in this direction would not block.
     ///
     /// # Errors
-    /// As `FiberSocket::wait`.
+    /// Like `FiberSocket::wait`.
     #[track_caller]
     pub(crate) fn wait_until_ready(&self, name: &'static str, direction: Direction) -> io::Result<()> {
         let limit = self.limit(direction).get();
         self.source.wait(Call::new(name, direction, limit), |io| is_ready(io, direction))
     }
 
-    /// As `wait_until_ready`, in any executor, and without a limit.
+    /// Like `wait_until_ready`, in any executor and without a limit.
     ///
     /// # Errors
-    /// As `FiberSocket::wait_async`.
+    /// Like `FiberSocket::wait_async`.
     pub(crate) async fn ready_async(&self, direction: Direction) -> io::Result<()> {
         self.source.wait_async(direction, |io| is_ready(io, direction)).await
     }
 
-    /// As `FiberSocket::wait_async`, for a call that reads.
+    /// Like `FiberSocket::wait_async`, for a call that reads.
     ///
     /// # Errors
-    /// As `FiberSocket::wait_async`.
+    /// Like `FiberSocket::wait_async`.
     pub(crate) async fn read_async<R>(&self, attempt: impl FnMut(&S) -> io::Result<R>) -> io::Result<R> {
         self.source.wait_async(Direction::Read, attempt).await
     }
 
-    /// As `FiberSocket::wait_for_bytes_async`.
+    /// Like `FiberSocket::wait_for_bytes_async`.
     ///
     /// # Errors
-    /// As `FiberSocket::wait_async`.
+    /// Like `FiberSocket::wait_async`.
     pub(crate) async fn read_bytes_async(
         &self,
         capacity: usize,
@@ -135,23 +136,23 @@ impl<S: AsFd> LimitedSocket<S> {
         self.source.wait_for_bytes_async(capacity, attempt).await
     }
 
-    /// As `FiberSocket::wait_async`, for a call that writes.
+    /// Like `FiberSocket::wait_async`, for a call that writes.
     ///
     /// # Errors
-    /// As `FiberSocket::wait_async`.
+    /// Like `FiberSocket::wait_async`.
     pub(crate) async fn write_async<R>(&self, attempt: impl FnMut(&S) -> io::Result<R>) -> io::Result<R> {
         self.source.wait_async(Direction::Write, attempt).await
     }
 }
 
-/// What every socket has whose only field is a socket, with addresses of a type.
+/// The methods of every type whose only field is a socket, with this type of addresses.
 macro_rules! every_socket {
     ($socket:ident, $address:ty) => {
         impl $socket {
             /// The address of this end.
             ///
             /// # Errors
-            /// The system's.
+            /// An error of the system call.
             pub fn local_addr(&self) -> std::io::Result<$address> {
                 self.0.io().local_addr()
             }
@@ -159,7 +160,7 @@ macro_rules! every_socket {
             /// The error that is pending on the socket, if any; this clears it.
             ///
             /// # Errors
-            /// The system's.
+            /// An error of the system call.
             pub fn take_error(&self) -> std::io::Result<Option<std::io::Error>> {
                 self.0.io().take_error()
             }
@@ -191,14 +192,15 @@ macro_rules! every_socket {
     };
 }
 
-/// What a socket has whose only field is a `LimitedSocket` around one of the standard library, beside `every_socket`.
+/// The methods, beside `every_socket`, of a type whose only field is a `LimitedSocket` around one of the standard
+/// library.
 macro_rules! limited_socket {
     ($socket:ident, $address:ty, $std:ty) => {
         impl $socket {
             /// The address of the other end.
             ///
             /// # Errors
-            /// The system's, for example because the socket is not connected.
+            /// An error of the system call, for example because the socket is not connected.
             pub fn peer_addr(&self) -> std::io::Result<$address> {
                 self.0.io().peer_addr()
             }
@@ -206,18 +208,18 @@ macro_rules! limited_socket {
             /// Another handle of the same socket. It starts with the time limits of this one.
             ///
             /// # Errors
-            /// The system's, for example because the process has too many open files.
+            /// An error of the system call, for example because the process has too many open files.
             pub fn try_clone(&self) -> std::io::Result<Self> {
                 Ok(Self(LimitedSocket::with_limits_of(self.0.io().try_clone()?, &self.0)))
             }
 
-            /// Waits until a read or a receive would not block: because something has come, the other end has closed, or there is
-            /// an error. So who waits for a peer that is mostly silent needs no buffer meanwhile.
+            /// Waits until a read or a receive would not block: because data has arrived, the other end has closed,
+            /// or there is an error. So waiting for a peer that is mostly silent needs no buffer.
             ///
-            /// Another fiber may be faster and take what has come.
+            /// Another fiber may be faster and take the data.
             ///
             /// # Errors
-            /// `TimedOut` after the limit of [`set_read_timeout`](Self::set_read_timeout), or the system's.
+            /// `TimedOut` after the limit of [`set_read_timeout`](Self::set_read_timeout), or another error of the system.
             ///
             /// # Panics
             /// In a delegated closure or a callback, which cannot wait.
@@ -230,7 +232,7 @@ macro_rules! limited_socket {
             /// Waits until a write or a send would not block, or would fail.
             ///
             /// # Errors
-            /// `TimedOut` after the limit of [`set_write_timeout`](Self::set_write_timeout), or the system's.
+            /// `TimedOut` after the limit of [`set_write_timeout`](Self::set_write_timeout), or another error of the system.
             ///
             /// # Panics
             /// In a delegated closure or a callback, which cannot wait.
@@ -240,18 +242,18 @@ macro_rules! limited_socket {
                 self.0.wait_until_ready(name, crate::worker::fibers::readiness::Direction::Write)
             }
 
-            /// As [`readable`](Self::readable), as a future for any executor, without a time limit.
+            /// Like [`readable`](Self::readable), as a future for any executor, without a time limit.
             ///
             /// # Errors
-            /// The system's.
+            /// An error of the system call.
             pub async fn readable_async(&self) -> std::io::Result<()> {
                 self.0.ready_async(crate::worker::fibers::readiness::Direction::Read).await
             }
 
-            /// As [`writable`](Self::writable), as a future for any executor, without a time limit.
+            /// Like [`writable`](Self::writable), as a future for any executor, without a time limit.
             ///
             /// # Errors
-            /// The system's.
+            /// An error of the system call.
             pub async fn writable_async(&self) -> std::io::Result<()> {
                 self.0.ready_async(crate::worker::fibers::readiness::Direction::Write).await
             }
@@ -265,8 +267,8 @@ macro_rules! limited_socket {
                 self.0.limit(crate::worker::fibers::readiness::Direction::Read).set(limit)
             }
 
-            /// How long a write or a send by this handle waits before it fails with `TimedOut`; `None`, the default, for as
-            /// long as it takes. `write_all` is several writes.
+            /// How long a write or a send by this handle waits before it fails with `TimedOut`; `None`, the default,
+            /// means no limit. `write_all` is several writes.
             ///
             /// # Errors
             /// `InvalidInput` for a limit of zero.
@@ -274,7 +276,7 @@ macro_rules! limited_socket {
                 self.0.limit(crate::worker::fibers::readiness::Direction::Write).set(limit)
             }
 
-            /// What [`set_read_timeout`](Self::set_read_timeout) has set.
+            /// The limit set by [`set_read_timeout`](Self::set_read_timeout).
             ///
             /// # Errors
             /// None; a `Result` as in std.
@@ -282,7 +284,7 @@ macro_rules! limited_socket {
                 Ok(self.0.limit(crate::worker::fibers::readiness::Direction::Read).get())
             }
 
-            /// What [`set_write_timeout`](Self::set_write_timeout) has set.
+            /// The limit set by [`set_write_timeout`](Self::set_write_timeout).
             ///
             /// # Errors
             /// None; a `Result` as in std.
@@ -291,7 +293,7 @@ macro_rules! limited_socket {
             }
 
             /// Takes over a socket of the standard library and makes it non-blocking, clones of it included. Its time
-            /// limits are not taken over.
+            /// limits are not kept.
             ///
             /// # Errors
             /// If it cannot be made non-blocking.
@@ -300,7 +302,7 @@ macro_rules! limited_socket {
                 Ok(Self(LimitedSocket::new(socket)))
             }
 
-            /// Gives the socket to the standard library, in blocking mode.
+            /// Turns it into a socket of the standard library, in blocking mode.
             ///
             /// # Errors
             /// If it cannot be made blocking.

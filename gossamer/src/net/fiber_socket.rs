@@ -1,4 +1,4 @@
-//! A socket with what is needed to wait for it: a fiber waits for its worker's poller, any other thread for the kernel.
+//! A socket that can be waited for: a fiber waits for its worker's poller, any other thread for the kernel.
 
 use crate::net::registrations::{Registrations, WatchedSource, with_caller};
 use crate::sys::fibers::wait::{Wait, WaitsOn};
@@ -35,12 +35,12 @@ pub(crate) struct FiberSocket<S> {
 /// One call that may have to wait.
 #[derive(Clone, Copy)]
 pub(crate) struct Call {
-    /// As its user wrote it.
+    /// The name of the call, as its user wrote it.
     pub(crate) name: &'static str,
     pub(crate) direction: Direction,
     /// How long it may wait.
     pub(crate) limit: Option<Duration>,
-    /// Who has made it.
+    /// The caller.
     at: &'static Location<'static>,
 }
 
@@ -70,14 +70,14 @@ impl<S: AsFd> FiberSocket<S> {
         self.wait_noting(call, attempt, |_| false)
     }
 
-    /// As `wait`, for a read of a stream into so many bytes, if a read that takes fewer has taken all there was: see
-    /// `readiness`, which says of what streams that is true.
+    /// Like `wait`, for a read of a stream into `capacity` bytes, where a read that returns fewer has drained the
+    /// stream: see `readiness` for the streams that this is true of.
     ///
     /// # Errors
-    /// As `wait`.
+    /// Like `wait`.
     ///
     /// # Panics
-    /// As `wait`.
+    /// Like `wait`.
     pub(crate) fn wait_for_bytes(
         &self,
         call: Call,
@@ -96,7 +96,7 @@ impl<S: AsFd> FiberSocket<S> {
         check_may_wait(call.name);
         let mut registered = self.registrations.find();
         let (mut due, mut timed_out) = (None, false);
-        // Who cannot wait is told what there is, also if its poller has not been asked for a while.
+        // A caller that cannot wait gets what is there, even if its poller has not been asked for a while.
         let mut is_drained =
             self.is_drained(registered.as_deref(), call.direction) && !std::thread::panicking();
         loop {
@@ -113,7 +113,7 @@ impl<S: AsFd> FiberSocket<S> {
             if due.is_none() {
                 due = call.limit.and_then(|limit| Instant::now().checked_add(limit));
             }
-            // One more attempt after the last moment: a busy worker's poller may be late.
+            // One more attempt after the deadline: a busy worker's poller may be late.
             timed_out = !self.wait_for_event(call, &mut registered, seen, due)?;
         }
     }
@@ -123,7 +123,7 @@ impl<S: AsFd> FiberSocket<S> {
             && registered.is_some_and(|readiness| readiness.is_drained(readiness.events(direction)))
     }
 
-    /// Waits until there may have been an event that was not `seen`; false once `due` has come.
+    /// Waits until there may have been an event that was not `seen`; false once `due` has passed.
     fn wait_for_event<'a>(
         &'a self,
         call: Call,
@@ -158,7 +158,7 @@ impl<S: AsFd> FiberSocket<S> {
         Ok(known.insert(entry))
     }
 
-    /// Tries an operation until it would not block: as `wait`, for whoever polls, in any executor, and without a limit.
+    /// Tries an operation until it does not block: like `wait`, for any executor that polls it, without a limit.
     ///
     /// # Errors
     /// The operation's.
@@ -170,7 +170,7 @@ impl<S: AsFd> FiberSocket<S> {
         self.wait_async_noting(direction, attempt, |_| false).await
     }
 
-    /// As `wait_for_bytes`, for whoever polls.
+    /// Like `wait_for_bytes`, for any executor.
     ///
     /// # Errors
     /// The operation's.
@@ -188,7 +188,7 @@ impl<S: AsFd> FiberSocket<S> {
         mut attempt: impl FnMut(&S) -> io::Result<R>,
         has_drained: impl Fn(&R) -> bool,
     ) -> io::Result<R> {
-        // Whoever has polled first, the same poller from here on.
+        // The poller of the first poll is used from here on.
         let mut registered = self.registrations.find();
         let mut is_drained = self.is_drained(registered.as_deref(), direction);
         loop {
@@ -205,7 +205,7 @@ impl<S: AsFd> FiberSocket<S> {
     }
 }
 
-/// What an attempt has come to; none if it would block.
+/// The outcome of an attempt; `None` if it would block.
 fn unless_it_blocks<R>(outcome: io::Result<R>) -> Option<io::Result<R>> {
     match outcome {
         Err(error) if error.kind() == io::ErrorKind::WouldBlock => None,
@@ -219,12 +219,12 @@ fn note_if_drained(registered: Option<&Readiness>, seen: u64, is_drained: bool) 
     }
 }
 
-/// Whether a read of a stream has taken all there was.
+/// Whether a read has drained the stream.
 fn has_drained(count: usize, capacity: usize) -> bool {
     0 < count && count < capacity
 }
 
-/// Whether an operation in this direction would not block now, as an attempt.
+/// Whether an operation in this direction would not block now, in the form of an attempt.
 ///
 /// # Errors
 /// `WouldBlock` if it would.
@@ -249,14 +249,14 @@ impl Call {
     }
 }
 
-/// What a call gets that would have to wait while its fiber unwinds.
+/// The error of a call that would have to wait while its fiber unwinds.
 #[cold]
 pub(crate) fn refused_while_unwinding(call: &str) -> io::Error {
     let text = format!("`{call}` would have to wait, while its fiber unwinds from a panic");
     io::Error::new(io::ErrorKind::WouldBlock, text)
 }
 
-/// Checks that the calling code may wait, whether or not it will have to, and lets others run now and then.
+/// Checks that the caller may wait, whether or not it has to, and lets others run now and then.
 ///
 /// # Panics
 /// In a delegated closure or a callback.
@@ -272,7 +272,7 @@ pub(crate) fn check_may_wait(call: &str) {
     });
 }
 
-/// Suspends the running fiber until there was an event that was not `seen`; false once `due` has come.
+/// Suspends the running fiber until there was an event that was not `seen`; false once `due` has passed.
 #[track_caller]
 fn wait_in_fiber(here: &Worker, readiness: &Readiness, call: Call, seen: u64, due: Option<Instant>) -> bool {
     let _alarm = due.map(|due| Alarm(here.fibers.timers.register(due, here.fiber_waker())));

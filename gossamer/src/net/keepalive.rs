@@ -1,13 +1,14 @@
-//! [`TcpKeepalive`]: how a silent connection is tried.
+//! [`TcpKeepalive`]: how a silent connection is probed.
 
 use rustix::net::sockopt;
 use std::io;
 use std::os::fd::AsFd;
 use std::time::Duration;
 
-/// When a silent connection is asked whether its peer is still there: what `set_keepalive` of
-/// [`TcpStream`](crate::net::TcpStream::set_keepalive) and of [`TcpListenerBuilder`](crate::net::TcpListenerBuilder::keepalive) take. What
-/// is not set is the system's: two hours, then nine probes, each after 75 seconds.
+/// When a silent connection is probed to learn whether its peer is still there: what `set_keepalive` of
+/// [`TcpStream`](crate::net::TcpStream::set_keepalive) and of
+/// [`TcpListenerBuilder`](crate::net::TcpListenerBuilder::keepalive) take. Defaults are those of the system: two
+/// hours, then nine probes, 75 seconds apart.
 ///
 /// ```
 /// use gossamer::net::{TcpKeepalive, TcpListener};
@@ -30,7 +31,7 @@ pub struct TcpKeepalive {
 }
 
 impl TcpKeepalive {
-    /// As the system has it.
+    /// The defaults of the system.
     pub const fn new() -> Self {
         Self { time: None, interval: None, retries: None }
     }
@@ -54,7 +55,7 @@ impl TcpKeepalive {
     }
 
     /// # Errors
-    /// The system's, for example because a time is zero.
+    /// An error of the system call, for example because a time is zero.
     pub(crate) fn set_on(&self, socket: impl AsFd) -> io::Result<()> {
         sockopt::set_socket_keepalive(&socket, true)?;
         if let Some(time) = self.time {

@@ -4,7 +4,7 @@ use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// Nanoseconds, 0 for no limit. Relaxed throughout: it stands for itself.
+/// Nanoseconds, 0 for no limit. Relaxed throughout: no other memory depends on it.
 #[derive(Debug, Default)]
 pub(crate) struct Limit(AtomicU64);
 

@@ -13,9 +13,9 @@ use std::net::SocketAddr;
 use std::os::fd::AsFd;
 use std::time::Duration;
 
-/// A TCP socket that waits for connections, as [`std::net::TcpListener`]; waiting suspends the fiber only.
+/// A TCP socket that waits for connections, as [`std::net::TcpListener`]; waiting suspends only the fiber.
 ///
-/// It closes when it is dropped, so what is connected but not accepted is then reset.
+/// Dropping it closes it, and resets connections that were not accepted.
 pub struct TcpListener(FiberSocket<mio::net::TcpListener>);
 
 every_socket!(TcpListener, SocketAddr);
@@ -29,7 +29,7 @@ impl TcpListener {
     /// Binds a socket to an address, the first of several that works, and listens. Port 0 asks the system for a
     /// free one: see [`local_addr`](Self::local_addr).
     ///
-    /// 4096 connections may wait to be accepted, or as many as the system allows (`net.core.somaxconn`).
+    /// Up to 4096 connections may wait to be accepted, or as many as the system allows (`net.core.somaxconn`).
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
@@ -53,7 +53,7 @@ impl TcpListener {
         first_of(&addresses, |address| with_defaults.bind_to(address))
     }
 
-    /// Settings for a listener that is to be bound: [`TcpListenerBuilder`].
+    /// Settings for a listener to be bound: [`TcpListenerBuilder`].
     pub fn builder() -> TcpListenerBuilder {
         TcpListenerBuilder::new()
     }
@@ -72,7 +72,7 @@ impl TcpListener {
     /// ```
     ///
     /// # Errors
-    /// `NotConnected` once the listener is [closed](Self::close), or the system's, for example because the process has too many
+    /// `NotConnected` once the listener is [closed](Self::close), or another error of the system, for example because the process has too many
     /// open files.
     ///
     /// # Panics
@@ -82,7 +82,7 @@ impl TcpListener {
         self.accept_within("TcpListener::accept", None)
     }
 
-    /// As [`accept`](Self::accept), for at most `limit`.
+    /// Like [`accept`](Self::accept), for at most `limit`.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
@@ -105,10 +105,21 @@ impl TcpListener {
         self.accept_within("TcpListener::accept_timeout", Some(limit))
     }
 
-    /// As [`accept`](Self::accept), as a future for any executor. Dropping it loses no connection.
+    /// Like [`accept`](Self::accept), as a future for any executor. Dropping it loses no connection.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    /// use gossamer::net::{TcpListener, TcpStream};
+    /// let listener = TcpListener::bind("127.0.0.1:0")?;
+    /// let client = TcpStream::connect(listener.local_addr()?)?;
+    /// let (_server, peer) = gossamer::block_on(listener.accept_async())?;
+    /// assert_eq!(peer, client.local_addr()?);
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
     ///
     /// # Errors
-    /// As [`accept`](Self::accept).
+    /// Like [`accept`](Self::accept).
     pub async fn accept_async(&self) -> io::Result<(TcpStream, SocketAddr)> {
         self.0.wait_async(Direction::Read, accept_from).await
     }
@@ -122,8 +133,8 @@ impl TcpListener {
         self.0.wait(Call::new(name, Direction::Read, limit), accept_from)
     }
 
-    /// Ends listening, on every handle of the socket: whoever waits in [`accept`](Self::accept) gets an error of kind `NotConnected`
-    /// at once, whoever connects is refused, and what is connected but not accepted is reset.
+    /// Ends listening, on every handle of the socket: waiting [`accept`](Self::accept) calls return an error of kind
+    /// `NotConnected` at once, new clients are refused, and connections that were not accepted are reset.
     ///
     /// ```
     /// # use gossamer::net::TcpListener;
@@ -151,13 +162,13 @@ impl TcpListener {
     /// ```
     ///
     /// # Errors
-    /// The system's.
+    /// An error of the system call.
     pub fn close(&self) -> io::Result<()> {
         end_listening(self)
     }
 
-    /// The connections to come, one `accept` each. It never ends by itself: once the listener is [closed](Self::close), each is an
-    /// error.
+    /// An iterator over connections, with one `accept` for each. It never ends by itself: once the listener is
+    /// [closed](Self::close), each item is an error.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
@@ -178,7 +189,7 @@ impl TcpListener {
     /// Another handle of the same socket: each connection is accepted by one of them.
     ///
     /// # Errors
-    /// The system's, for example because the process has too many open files.
+    /// An error of the system call, for example because the process has too many open files.
     pub fn try_clone(&self) -> io::Result<Self> {
         Self::wrap(self.as_fd().try_clone_to_owned()?.into())
     }
@@ -207,7 +218,7 @@ fn accept_from(listener: &mio::net::TcpListener) -> io::Result<(TcpStream, Socke
     Ok((TcpStream::of_nonblocking(stream.into()), peer))
 }
 
-/// The connections to come: what [`TcpListener::incoming`] returns.
+/// An iterator over connections: what [`TcpListener::incoming`] returns.
 #[derive(Debug)]
 #[must_use = "iterators do nothing unless consumed"]
 pub struct Incoming<'a> {

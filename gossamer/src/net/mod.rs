@@ -1,20 +1,22 @@
-//! Sockets whose calls block the calling fiber only: [`TcpListener`], [`TcpStream`], [`UdpSocket`], [`UnixListener`], [`UnixStream`]
-//! and [`UnixDatagram`], with the methods of their namesakes in `std`.
+//! Sockets whose calls block only the calling fiber: [`TcpListener`], [`TcpStream`], [`UdpSocket`], [`UnixListener`],
+//! [`UnixStream`] and [`UnixDatagram`], with the methods of their namesakes in `std`.
 //!
 //! - In a fiber, a call that would block suspends the fiber; the worker goes on with its other fibers and its
-//!   trustee, and wakes the fiber when the socket is ready. When `main` returns, fibers that wait are cancelled.
-//! - On a thread that is no worker a call blocks the thread. No runtime is needed for that.
-//! - In a delegated closure or a callback, which cannot wait, every call that might block panics, also when it would
+//!   trustee, and wakes the fiber when the socket is ready. When `main` returns, waiting fibers are cancelled.
+//! - On a thread that is not a worker a call blocks the thread. No runtime is needed for that.
+//! - In a delegated closure or a callback, which cannot wait, every call that might block panics, even if it would
 //!   not have blocked this time.
 //! - In a destructor that runs while its fiber unwinds from a panic, a call that would block returns an error of kind
 //!   [`WouldBlock`](std::io::ErrorKind::WouldBlock) instead.
 //!
-//! - In an async task, under any executor, use the calls that end in `_async`, whose futures are dropped without harm, as in a
-//!   `select!` or after a time limit: what was not read or written yet stays. Those that wait are woken by the worker on which they
-//!   were polled, or else by a thread of the process; they stay with the executor that has polled them first.
+//! - In an async task, under any executor, use the calls that end in `_async`, whose futures can be dropped without
+//!   loss, as in a `select!` or after a time limit: bytes that were not read or written yet stay. A waiting future is
+//!   woken by the worker on which it was polled, or else by a thread of the process; it stays with the executor that
+//!   polled it first.
 //!
-//! A fiber that waits for a socket takes 8 KiB of memory at most, beside its own buffers: what it has used more for its last
-//! request goes back to the system after some seconds. `readable` and `writable`, and their futures, wait without a buffer, for connections that are idle most of their time.
+//! A fiber that waits for a socket takes at most 8 KiB of memory, besides its own buffers: stack that its last
+//! request used beyond that goes back to the system after some seconds. `readable` and `writable`, and their futures,
+//! wait without a buffer, for connections that are idle most of their time.
 //!
 //! A socket may be used from any number of fibers and threads at once, and may be given to a fiber of any worker of
 //! the process. It is watched by the poller of the worker on which it first has to wait.

@@ -1,4 +1,5 @@
-//! The poller for tasks of other executors that wait for sockets: a thread of the process, started by the first of them.
+//! The poller for tasks of other executors that wait for sockets: a thread of the process, which the first such task
+//! starts.
 
 use crate::sys::threads::affinity;
 use crate::worker::fibers::sources::Sources;
@@ -30,7 +31,7 @@ pub(crate) fn sources() -> io::Result<&'static Sources> {
 }
 
 fn dispatch_for_ever(mut poll: Poll, sources: &Sources) {
-    // A pinned worker may have started it. Refused only where pinning is, so that there is nothing to undo.
+    // A pinned worker may have started it. Refused only where pinning is refused too, so there is nothing to undo.
     let _unpinned = affinity::unpin();
     let mut events = Events::with_capacity(EVENTS);
     loop {
@@ -40,7 +41,7 @@ fn dispatch_for_ever(mut poll: Poll, sources: &Sources) {
             }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => {
-                // Tasks would wait for ever: end, do not hang.
+                // Tasks would wait for ever: end the process instead of hanging.
                 eprintln!("gossamer: cannot wait for sockets: {error}");
                 std::process::abort();
             }

@@ -12,10 +12,10 @@ use std::ops::Deref;
 use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
-/// The entries of one descriptor, which is open as long as they are there.
+/// The entries of one descriptor, which stays open as long as they exist.
 #[derive(Default)]
 pub(crate) struct Registrations {
-    /// The first, which is found without a lock; most descriptors have no other.
+    /// The first entry, found without a lock; most descriptors have no other.
     first: OnceLock<Registration>,
     others: Mutex<Vec<Arc<Registration>>>,
 }
@@ -27,7 +27,7 @@ pub(crate) struct Registration {
     descriptor: RawFd,
 }
 
-/// The entry with the poller of who asked.
+/// The entry in the caller's poller.
 pub(crate) enum WatchedSource<'a> {
     First(&'a Registration),
     Other(Arc<Registration>),
@@ -51,18 +51,18 @@ enum PollerOwner {
     Outside(&'static Sources),
 }
 
-/// Calls `f` with the worker whose code this is; on a thread that is no worker, with none.
+/// Calls `f` with the worker that runs the caller; on a thread that is not a worker, with `None`.
 pub(crate) fn with_caller<R>(f: impl FnOnce(Option<&Worker>) -> R) -> R {
     worker::with(|worker| f(worker.filter(|_| context::current() != Context::Outside)))
 }
 
 impl Registrations {
     fn others(&self) -> MutexGuard<'_, Vec<Arc<Registration>>> {
-        // No user code runs under the lock, so it cannot be poisoned by one.
+        // No user code runs under the lock, so none can poison it.
         self.others.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The entry with the caller's poller: on a worker that of its runtime which was first, else that of the process.
+    /// The entry in the caller's poller: on a worker, the first one of its runtime; otherwise that of the process.
     #[inline]
     pub(crate) fn find(&self) -> Option<WatchedSource<'_>> {
         let first = self.first.get()?;
@@ -72,14 +72,14 @@ impl Registrations {
         })
     }
 
-    /// As `find`; makes the entry if there is none.
+    /// Like `find`; makes the entry if there is none.
     ///
     /// # Errors
     /// If the kernel refuses.
     #[cold]
     pub(crate) fn register(&self, descriptor: BorrowedFd<'_>) -> io::Result<WatchedSource<'_>> {
         with_caller(|caller| {
-            // Held until the entry is there: others wait for it instead of making a second one.
+            // Held until the entry exists: others wait instead of making a second one.
             let mut others = self.others();
             if let Some(first) = self.first.get().filter(|first| first.owner.is_of(caller)) {
                 return Ok(WatchedSource::First(first));

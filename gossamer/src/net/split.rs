@@ -5,23 +5,24 @@ use std::io::{self, IoSlice, IoSliceMut, Read, Write};
 use std::net::Shutdown;
 use std::sync::Arc;
 
-/// A connection with two directions, one of which can end before the other.
+/// A connection with two directions, which can end separately.
 pub trait Duplex {
     /// Ends a direction.
     ///
     /// # Errors
-    /// The system's.
+    /// An error of the system call.
     fn shut_down(&self, how: Shutdown) -> io::Result<()>;
 }
 
 /// The reading half of a [`TcpStream`](crate::net::TcpStream) or [`UnixStream`](crate::net::UnixStream): what `into_split` returns.
 ///
-/// The connection closes when both halves are dropped. What else there is of it is reached through `as_ref`, for example its time limits.
+/// The connection closes when both halves are dropped. Use `as_ref` for its other methods, for example to set time
+/// limits.
 pub struct ReadHalf<S>(Arc<S>);
 
 /// The writing half of a [`TcpStream`](crate::net::TcpStream) or [`UnixStream`](crate::net::UnixStream): what `into_split` returns.
 ///
-/// Dropping it tells the peer that nothing more comes, as `shutdown(Shutdown::Write)` does.
+/// Dropping it tells the peer that no more data will come, as `shutdown(Shutdown::Write)` does.
 ///
 /// ```
 /// use gossamer::net::{ReadHalf, TcpListener, TcpStream};
@@ -56,7 +57,7 @@ pub struct WriteHalf<S: Duplex> {
     ends: bool,
 }
 
-/// The halves that were put together are not of one connection: both of them, as they were.
+/// The two halves are not of the same connection; the error returns both.
 pub struct ReuniteError<S: Duplex>(pub ReadHalf<S>, pub WriteHalf<S>);
 
 /// Both halves of a connection.
@@ -66,10 +67,20 @@ pub(crate) fn split<S: Duplex>(stream: S) -> (ReadHalf<S>, WriteHalf<S>) {
 }
 
 impl<S: Duplex> ReadHalf<S> {
-    /// The connection, of both its halves.
+    /// The connection, put together from its halves.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    /// use gossamer::net::UnixStream;
+    /// let (one, _other) = UnixStream::pair()?;
+    /// let (reader, writer) = one.into_split();
+    /// let _one = reader.reunite(writer).expect("both are of one connection");
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
     ///
     /// # Errors
-    /// Both halves, if they are of two connections.
+    /// Both halves, if they are of different connections.
     pub fn reunite(self, writer: WriteHalf<S>) -> Result<S, ReuniteError<S>> {
         if !Arc::ptr_eq(&self.0, &writer.stream) {
             return Err(ReuniteError(self, writer));
@@ -84,7 +95,7 @@ impl<S: Duplex> ReadHalf<S> {
 }
 
 impl<S: Duplex> WriteHalf<S> {
-    /// Drops this half, and leaves its direction open for as long as the other half is there.
+    /// Drops this half, and leaves its direction open as long as the other half exists.
     pub fn forget(mut self) {
         self.ends = false;
     }

@@ -11,10 +11,10 @@ use std::io::{self, IoSliceMut, Read, Write};
 use std::net::{Shutdown, SocketAddr};
 use std::time::Duration;
 
-/// A TCP connection, as [`std::net::TcpStream`]; waiting suspends the fiber only.
+/// A TCP connection, as [`std::net::TcpStream`]; waiting suspends only the fiber.
 ///
-/// `Read` and `Write` are there for `&TcpStream` too, so one fiber may read while another writes. Dropping it closes the
-/// connection.
+/// `Read` and `Write` are also implemented for `&TcpStream`, so one fiber may read while another writes. Dropping it
+/// closes the connection.
 pub struct TcpStream(LimitedSocket<std::net::TcpStream>);
 
 every_socket!(TcpStream, SocketAddr);
@@ -29,6 +29,21 @@ impl TcpStream {
 
     /// Connects to an address, the first of several that works. The system gives up after a minute or two.
     ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    /// use gossamer::net::{TcpListener, TcpStream};
+    /// use std::io::{Read, Write};
+    /// let listener = TcpListener::bind("127.0.0.1:0")?;
+    /// let mut client = TcpStream::connect(listener.local_addr()?)?;
+    /// let (mut server, _peer) = listener.accept()?;
+    /// client.write_all(b"hello")?;
+    /// let mut text = [0; 5];
+    /// server.read_exact(&mut text)?;
+    /// assert_eq!(&text, b"hello");
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
+    ///
     /// # Errors
     /// If the address is malformed or unknown, nobody listens there, or nobody answers.
     ///
@@ -41,10 +56,21 @@ impl TcpStream {
         first_of(&addresses, |address| Self::connect_within("TcpStream::connect", address, None))
     }
 
-    /// As [`connect`](Self::connect), waiting for at most `limit`.
+    /// Like [`connect`](Self::connect), waiting for at most `limit`.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    /// use gossamer::net::{TcpListener, TcpStream};
+    /// let listener = TcpListener::bind("127.0.0.1:0")?;
+    /// let limit = std::time::Duration::from_secs(60);
+    /// let client = TcpStream::connect_timeout(&listener.local_addr()?, limit)?;
+    /// assert_eq!(client.peer_addr()?, listener.local_addr()?);
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
     ///
     /// # Errors
-    /// `TimedOut` if nobody has answered within the limit, `InvalidInput` if it is zero, or what the system says.
+    /// `TimedOut` if nobody answered within the limit, `InvalidInput` if it is zero, or another error of the system.
     ///
     /// # Panics
     /// In a delegated closure or a callback, which cannot wait.
@@ -62,10 +88,10 @@ impl TcpStream {
         Ok(stream)
     }
 
-    /// As [`connect`](Self::connect), as a future for any executor.
+    /// Like [`connect`](Self::connect), as a future for any executor.
     ///
     /// # Errors
-    /// As [`connect`](Self::connect).
+    /// Like [`connect`](Self::connect).
     pub async fn connect_async<A: ToSocketAddrs>(address: A) -> io::Result<Self> {
         let mut outcome = Err(no_address());
         for address in resolve_async(address).await? {
@@ -83,24 +109,54 @@ impl TcpStream {
         Ok(stream)
     }
 
-    /// As `read`, as a future for any executor: some of what has come, or 0 bytes at the end. Dropping it loses nothing.
+    /// Like `read`, as a future for any executor: some of the bytes that have arrived, or 0 at the end. Dropping it loses nothing.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    /// use gossamer::net::{TcpListener, TcpStream};
+    /// use gossamer::timeout;
+    /// let listener = TcpListener::bind("127.0.0.1:0")?;
+    /// let client = TcpStream::connect(listener.local_addr()?)?;
+    /// let mut buffer = [0; 16];
+    /// let silent = timeout(std::time::Duration::from_millis(1), client.read_async(&mut buffer));
+    /// assert!(silent.is_err()); // and nothing is lost by giving up
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
     ///
     /// # Errors
-    /// As for `read`; time limits do not hold here.
+    /// As for `read`; time limits do not apply here.
     pub async fn read_async(&self, buffer: &mut [u8]) -> io::Result<usize> {
         self.0.read_bytes_async(buffer.len(), |mut stream| stream.read(buffer)).await
     }
 
-    /// As `write`, as a future for any executor: returns how many bytes the system has taken. If it is dropped before it is ready,
+    /// Like `write`, as a future for any executor: returns how many bytes the system took. If it is dropped before it is ready,
     /// none.
     ///
     /// # Errors
-    /// As for `write`; time limits do not hold here.
+    /// As for `write`; time limits do not apply here.
     pub async fn write_async(&self, bytes: &[u8]) -> io::Result<usize> {
         self.0.write_async(|mut stream| stream.write(bytes)).await
     }
 
-    /// Reads what has come, without taking it: the next read gives it again.
+    /// Reads without consuming: the next read returns the same bytes again.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    /// use gossamer::net::{TcpListener, TcpStream};
+    /// use std::io::{Read, Write};
+    /// let listener = TcpListener::bind("127.0.0.1:0")?;
+    /// TcpStream::connect(listener.local_addr()?)?.write_all(b"GET /")?;
+    /// let mut server = listener.accept()?.0;
+    /// let mut first = [0];
+    /// server.peek(&mut first)?; // tells the protocol
+    /// assert_eq!(&first, b"G");
+    /// let mut text = String::new();
+    /// server.read_to_string(&mut text)?;
+    /// assert_eq!(text, "GET /");
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
     ///
     /// # Errors
     /// As for `read`.
@@ -112,17 +168,33 @@ impl TcpStream {
         self.0.read("TcpStream::peek", |stream| stream.peek(buffer))
     }
 
-    /// Ends reading, writing or both, on every handle of the connection. Whoever waits there is woken: a read gives 0
+    /// Ends reading, writing or both, on every handle of the connection. Waiting calls are woken: a read gives 0
     /// bytes, a write fails.
     ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    /// use gossamer::net::{TcpListener, TcpStream};
+    /// use std::io::{Read, Write};
+    /// use std::net::Shutdown;
+    /// let listener = TcpListener::bind("127.0.0.1:0")?;
+    /// let mut client = TcpStream::connect(listener.local_addr()?)?;
+    /// client.write_all(b"a question")?;
+    /// client.shutdown(Shutdown::Write)?; // no more follows, but an answer may come
+    /// let mut question = String::new();
+    /// listener.accept()?.0.read_to_string(&mut question)?;
+    /// assert_eq!(question, "a question");
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
+    ///
     /// # Errors
-    /// The system's.
+    /// An error of the system call.
     pub fn shutdown(&self, how: Shutdown) -> io::Result<()> {
         self.0.io().shutdown(how)
     }
 }
 
-/// What has become of a connection that is being made, as an attempt.
+/// The outcome of connecting, in the form of an attempt.
 fn outcome_of_connecting(stream: &std::net::TcpStream) -> io::Result<SocketAddr> {
     if let Some(error) = stream.take_error()? {
         return Err(error);

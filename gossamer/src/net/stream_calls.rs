@@ -1,21 +1,23 @@
-//! What connections of every kind have alike: writes, calls that never wait, halves, futures.
+//! What connections of every kind have in common: writes, calls that never wait, halves, futures.
 
-/// What a connection has whose only field is a `LimitedSocket`, and which implements `Read` by reference, beside `limited_socket`. It is
-/// read by the method of that whose name is given, with its capacity.
+/// The methods, beside `limited_socket`, of a connection whose only field is a `LimitedSocket`, and which implements
+/// `Read` by reference. It is read with the named method of that socket, and the capacity.
 macro_rules! stream_calls {
     ($stream:ident, $read:ident $(, $capacity:expr)?) => {
         impl $stream {
-            /// Reads what has come, without ever waiting: 0 bytes at the end. So it may be called in a delegated closure, too.
+            /// Reads what has arrived, without ever waiting: 0 bytes at the end. So it may be called in a delegated
+            /// closure too.
             ///
             /// # Errors
-            /// [`WouldBlock`](std::io::ErrorKind::WouldBlock) if nothing has come yet, or the system's.
+            /// [`WouldBlock`](std::io::ErrorKind::WouldBlock) if nothing has arrived yet, or another error of the
+            /// system.
             pub fn try_read(&self, buffer: &mut [u8]) -> std::io::Result<usize> {
                 std::io::Read::read(&mut self.0.io(), buffer)
             }
 
-            /// Waits until something has come, and appends it to a vector, up to 64 KiB of it: 0 bytes at the end. The vector grows by what
-            /// has come, and by nothing while this waits: so a server needs no buffer for a client that is silent. It is read
-            /// into memory that all connections of a thread share, and copied once.
+            /// Waits until data arrives, and appends up to 64 KiB of it to a vector: 0 bytes at the end. The vector
+            /// grows only by the data, not while this waits, so a server needs no buffer for a silent client. The
+            /// data is read into memory that all connections of a thread share, and copied once.
             ///
             /// ```
             /// # use std::io::Write;
@@ -39,7 +41,7 @@ macro_rules! stream_calls {
             /// ```
             ///
             /// # Errors
-            /// `TimedOut` after the limit of [`set_read_timeout`](Self::set_read_timeout), or the system's.
+            /// `TimedOut` after the limit of [`set_read_timeout`](Self::set_read_timeout), or another error of the system.
             ///
             /// # Panics
             /// In a delegated closure or a callback, which cannot wait.
@@ -49,10 +51,10 @@ macro_rules! stream_calls {
                 self.0.$read(name $(, $capacity)?, |stream| crate::net::available::append_available(stream, to))
             }
 
-            /// As [`try_read`](Self::try_read), into one buffer after the other.
+            /// Like [`try_read`](Self::try_read), into several buffers in order.
             ///
             /// # Errors
-            /// As [`try_read`](Self::try_read).
+            /// Like [`try_read`](Self::try_read).
             pub fn try_read_vectored(
                 &self,
                 buffers: &mut [std::io::IoSliceMut<'_>],
@@ -63,23 +65,24 @@ macro_rules! stream_calls {
             /// Writes as much as the system takes at once, without ever waiting; returns how much that was.
             ///
             /// # Errors
-            /// [`WouldBlock`](std::io::ErrorKind::WouldBlock) if it takes nothing now, or the system's.
+            /// [`WouldBlock`](std::io::ErrorKind::WouldBlock) if it takes nothing now, or another error of the system.
             pub fn try_write(&self, bytes: &[u8]) -> std::io::Result<usize> {
                 std::io::Write::write(&mut self.0.io(), bytes)
             }
 
-            /// As [`try_write`](Self::try_write), of one buffer after the other.
+            /// Like [`try_write`](Self::try_write), for several buffers in order.
             ///
             /// # Errors
-            /// As [`try_write`](Self::try_write).
+            /// Like [`try_write`](Self::try_write).
             pub fn try_write_vectored(&self, buffers: &[std::io::IoSlice<'_>]) -> std::io::Result<usize> {
                 std::io::Write::write_vectored(&mut self.0.io(), buffers)
             }
 
-            /// The reading and the writing half, each for a fiber of its own. They share the connection, without a second descriptor.
+            /// The reading and the writing half, for two fibers. They share the connection, without a second
+            /// descriptor.
             ///
-            /// `Read` and `Write` are there for references, too: where fibers may borrow ([`scope`](crate::scope)), two of those are
-            /// enough.
+            /// `Read` and `Write` are also implemented for references, so fibers that may borrow
+            /// ([`scope`](crate::scope)) do not need this.
             pub fn into_split(self) -> (crate::net::ReadHalf<Self>, crate::net::WriteHalf<Self>) {
                 crate::net::split::split(self)
             }
@@ -133,7 +136,7 @@ macro_rules! stream_calls {
             }
         }
 
-        /// For whoever moves bytes without seeing them.
+        /// For code that moves bytes without looking at them.
         impl $stream {
             pub(crate) fn read_by<R>(
                 &self,

@@ -20,15 +20,15 @@ impl TcpStream {
     /// ```
     ///
     /// # Errors
-    /// The system's.
+    /// An error of the system call.
     pub fn set_nodelay(&self, nodelay: bool) -> io::Result<()> {
         Ok(sockopt::set_tcp_nodelay(self, nodelay)?)
     }
 
-    /// What [`set_nodelay`](Self::set_nodelay) has set.
+    /// The setting of [`set_nodelay`](Self::set_nodelay).
     ///
     /// # Errors
-    /// The system's.
+    /// An error of the system call.
     pub fn nodelay(&self) -> io::Result<bool> {
         Ok(sockopt::tcp_nodelay(self)?)
     }
@@ -47,24 +47,36 @@ impl TcpStream {
     /// ```
     ///
     /// # Errors
-    /// The system's.
+    /// An error of the system call.
     pub fn set_ttl(&self, ttl: u32) -> io::Result<()> {
         Ok(sockopt::set_ip_ttl(self, ttl)?)
     }
 
-    /// What [`set_ttl`](Self::set_ttl) has set.
+    /// The setting of [`set_ttl`](Self::set_ttl).
     ///
     /// # Errors
-    /// The system's.
+    /// An error of the system call.
     pub fn ttl(&self) -> io::Result<u32> {
         Ok(sockopt::ip_ttl(self)?)
     }
 
-    /// Has the system ask a silent peer now and then whether it is still there, and end the connection if it is not (`SO_KEEPALIVE`);
-    /// `None`, the default, has it not ask.
+    /// Makes the system probe a silent peer now and then, and end the connection if the peer is gone
+    /// (`SO_KEEPALIVE`); `None`, the default, switches this off.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    /// use gossamer::net::{TcpKeepalive, TcpListener, TcpStream};
+    /// use std::time::Duration;
+    /// let listener = TcpListener::bind("127.0.0.1:0")?;
+    /// let stream = TcpStream::connect(listener.local_addr()?)?;
+    /// stream.set_keepalive(Some(&TcpKeepalive::new().with_time(Duration::from_secs(60)).with_retries(3)))?;
+    /// assert!(stream.keepalive()?);
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
     ///
     /// # Errors
-    /// The system's, for example because a time is zero.
+    /// An error of the system call, for example because a time is zero.
     pub fn set_keepalive(&self, keepalive: Option<&TcpKeepalive>) -> io::Result<()> {
         match keepalive {
             Some(keepalive) => keepalive.set_on(self),
@@ -72,7 +84,7 @@ impl TcpStream {
         }
     }
 
-    /// Whether the system asks a silent peer: see [`set_keepalive`](Self::set_keepalive).
+    /// Whether the system probes a silent peer: see [`set_keepalive`](Self::set_keepalive).
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
@@ -85,15 +97,15 @@ impl TcpStream {
     /// ```
     ///
     /// # Errors
-    /// The system's.
+    /// An error of the system call.
     pub fn keepalive(&self) -> io::Result<bool> {
         Ok(sockopt::socket_keepalive(self)?)
     }
 
-    /// What becomes of bytes that the peer does not have yet when the connection is closed (`SO_LINGER`). `None`, the default: the system
-    /// goes on sending them. Zero: they are thrown away, and the peer sees that the connection was reset.
+    /// What happens to unacknowledged bytes when the connection is closed (`SO_LINGER`). `None`, the default: the
+    /// system goes on sending them. Zero: they are discarded, and the peer sees a reset.
     ///
-    /// Any other time has whoever drops the last handle wait for it, with its whole worker.
+    /// With any other time, dropping the last handle blocks its whole worker for up to that time.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
@@ -107,21 +119,21 @@ impl TcpStream {
     /// ```
     ///
     /// # Errors
-    /// The system's.
+    /// An error of the system call.
     pub fn set_linger(&self, linger: Option<Duration>) -> io::Result<()> {
         Ok(sockopt::set_socket_linger(self, linger)?)
     }
 
-    /// What [`set_linger`](Self::set_linger) has set.
+    /// The setting of [`set_linger`](Self::set_linger).
     ///
     /// # Errors
-    /// The system's.
+    /// An error of the system call.
     pub fn linger(&self) -> io::Result<Option<Duration>> {
         Ok(sockopt::socket_linger(self)?)
     }
 
-    /// How many bytes the system keeps that nobody has read yet (`SO_RCVBUF`). It takes twice as many, for itself, and does not choose the
-    /// size by itself any more.
+    /// How many unread bytes the system keeps (`SO_RCVBUF`). It doubles the number for its own needs, and stops
+    /// choosing the size itself.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
@@ -135,21 +147,21 @@ impl TcpStream {
     /// ```
     ///
     /// # Errors
-    /// The system's.
+    /// An error of the system call.
     pub fn set_recv_buffer_size(&self, bytes: usize) -> io::Result<()> {
         Ok(sockopt::set_socket_recv_buffer_size(self, bytes)?)
     }
 
-    /// The bytes that the system may take for what nobody has read yet.
+    /// The size of the system's buffer for unread bytes.
     ///
     /// # Errors
-    /// The system's.
+    /// An error of the system call.
     pub fn recv_buffer_size(&self) -> io::Result<usize> {
         Ok(sockopt::socket_recv_buffer_size(self)?)
     }
 
-    /// How many bytes the system keeps that the peer does not have yet (`SO_SNDBUF`). It takes twice as many, for itself, and does not choose
-    /// the size by itself any more.
+    /// How many unacknowledged bytes the system keeps (`SO_SNDBUF`). It doubles the number for its own needs, and
+    /// stops choosing the size itself.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
@@ -163,28 +175,30 @@ impl TcpStream {
     /// ```
     ///
     /// # Errors
-    /// The system's.
+    /// An error of the system call.
     pub fn set_send_buffer_size(&self, bytes: usize) -> io::Result<()> {
         Ok(sockopt::set_socket_send_buffer_size(self, bytes)?)
     }
 
-    /// The bytes that the system may take for what the peer does not have yet.
+    /// The size of the system's buffer for unacknowledged bytes.
     ///
     /// # Errors
-    /// The system's.
+    /// An error of the system call.
     pub fn send_buffer_size(&self) -> io::Result<usize> {
         Ok(sockopt::socket_send_buffer_size(self)?)
     }
 
-    /// Has what comes be acknowledged at once (`TCP_QUICKACK`). The system goes back to its own way after a while.
+    /// Acknowledges received data at once (`TCP_QUICKACK`). The system returns to its default behaviour after a
+    /// while.
     ///
     /// # Errors
-    /// The system's.
+    /// An error of the system call.
     pub fn set_quickack(&self, quickack: bool) -> io::Result<()> {
         Ok(sockopt::set_tcp_quickack(self, quickack)?)
     }
 
-    /// Gathers what is written until this is switched off again, or for 200 ms (`TCP_CORK`): for a head that goes before a file.
+    /// Gathers writes until this is switched off again, or for 200 ms (`TCP_CORK`): for example to send a header
+    /// together with a file.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
@@ -198,13 +212,13 @@ impl TcpStream {
     /// ```
     ///
     /// # Errors
-    /// The system's.
+    /// An error of the system call.
     pub fn set_cork(&self, cork: bool) -> io::Result<()> {
         Ok(sockopt::set_tcp_cork(self, cork)?)
     }
 
     /// How long what was sent may remain unacknowledged before the connection is lost (`TCP_USER_TIMEOUT`), in whole milliseconds;
-    /// `None`, the default, for a quarter of an hour or so, as the system has it.
+    /// `None`, the default, means that of the system, about a quarter of an hour.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
@@ -217,7 +231,7 @@ impl TcpStream {
     /// ```
     ///
     /// # Errors
-    /// The system's, and `InvalidInput` if it takes more than 49 days.
+    /// An error of the system call, and `InvalidInput` if it takes more than 49 days.
     pub fn set_user_timeout(&self, limit: Option<Duration>) -> io::Result<()> {
         let too_long = |_| io::Error::new(io::ErrorKind::InvalidInput, "a user timeout of more than 49 days");
         let milliseconds = limit.map_or(0, |limit| limit.as_millis()).try_into().map_err(too_long)?;

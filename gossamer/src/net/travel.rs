@@ -1,4 +1,4 @@
-//! Sockets travel to other fibers of the process.
+//! How sockets travel to other fibers of the process.
 #![expect(unsafe_code, reason = "`NoRef` is an unsafe trait; no memory is touched here")]
 
 use crate::NoRef;
@@ -10,8 +10,8 @@ use crate::net::{
 };
 use crate::wire::shape::Shape;
 
-// SAFETY: a socket owns its descriptor and holds no reference. The descriptor means something in this process only;
-// since nothing is said of how it is encoded, it never leaves it.
+// SAFETY: a socket owns its descriptor and holds no reference. The descriptor has a meaning in this process only, and
+// it never leaves the process, since it has no encoding.
 unsafe impl NoRef for TcpListener {
     const SHAPE: Shape = Shape::Stays;
 }
@@ -41,7 +41,7 @@ unsafe impl NoRef for UnixDatagram {
     const SHAPE: Shape = Shape::Stays;
 }
 
-// SAFETY: as above; both halves count who holds the socket.
+// SAFETY: as above; both halves share the socket by a count.
 unsafe impl<S: NoRef + Sync> NoRef for ReadHalf<S> {
     const SHAPE: Shape = Shape::Stays;
 }
@@ -51,13 +51,13 @@ unsafe impl<S: Duplex + NoRef + Sync> NoRef for WriteHalf<S> {
     const SHAPE: Shape = Shape::Stays;
 }
 
-// SAFETY: as above; beside a stream it owns the state of its connection, and counts who holds its configuration.
+// SAFETY: as above; besides a stream it owns the state of its connection, and a counted share of its configuration.
 #[cfg(feature = "tls")]
 unsafe impl<S: NoRef + std::io::Read + std::io::Write> NoRef for TlsStream<S> {
     const SHAPE: Shape = Shape::Stays;
 }
 
-// SAFETY: it counts who holds its configuration, which threads may share.
+// SAFETY: it is a counted share of its configuration, which threads may share.
 #[cfg(feature = "tls")]
 unsafe impl NoRef for TlsAcceptor {
     const SHAPE: Shape = Shape::Stays;

@@ -7,9 +7,9 @@ use crate::net::fiber_socket::check_may_wait;
 use std::io;
 use std::net::SocketAddr;
 
-/// A UDP socket, as [`std::net::UdpSocket`]; waiting suspends the fiber only.
+/// A UDP socket, as [`std::net::UdpSocket`]; waiting suspends only the fiber.
 ///
-/// For options that are not here, set them up on a socket of the standard library and hand it to
+/// To set options that are missing here, make a socket of the standard library and pass it to
 /// [`from_std`](Self::from_std).
 ///
 /// # Panics
@@ -77,13 +77,13 @@ impl UdpSocket {
     /// ```
     ///
     /// # Errors
-    /// `TimedOut` after the limit of [`set_read_timeout`](Self::set_read_timeout), or the system's.
+    /// `TimedOut` after the limit of [`set_read_timeout`](Self::set_read_timeout), or another error of the system.
     #[track_caller]
     pub fn recv_from(&self, buffer: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
         self.0.read("UdpSocket::recv_from", |socket| socket.recv_from(buffer))
     }
 
-    /// As [`recv_from`](Self::recv_from), but the datagram stays.
+    /// Like [`recv_from`](Self::recv_from), but the datagram stays.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
@@ -97,7 +97,7 @@ impl UdpSocket {
     /// ```
     ///
     /// # Errors
-    /// As [`recv_from`](Self::recv_from).
+    /// Like [`recv_from`](Self::recv_from).
     #[track_caller]
     pub fn peek_from(&self, buffer: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
         self.0.read("UdpSocket::peek_from", |socket| socket.peek_from(buffer))
@@ -140,13 +140,25 @@ impl UdpSocket {
     /// ```
     ///
     /// # Errors
-    /// As [`recv_from`](Self::recv_from).
+    /// Like [`recv_from`](Self::recv_from).
     #[track_caller]
     pub fn recv(&self, buffer: &mut [u8]) -> io::Result<usize> {
         self.0.read("UdpSocket::recv", |socket| socket.recv(buffer))
     }
 
     /// Sends one datagram to the connected address.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    /// use gossamer::net::UdpSocket;
+    /// let (one, other) = (UdpSocket::bind("127.0.0.1:0")?, UdpSocket::bind("127.0.0.1:0")?);
+    /// one.connect(other.local_addr()?)?;
+    /// assert_eq!(one.send(b"hello")?, 5);
+    /// let mut buffer = [0; 16];
+    /// assert_eq!(other.recv_from(&mut buffer)?, (5, one.local_addr()?));
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
     ///
     /// # Errors
     /// If the socket is not connected, the datagram is too long, or the system refuses.
@@ -155,7 +167,7 @@ impl UdpSocket {
         self.0.write("UdpSocket::send", |socket| socket.send(bytes))
     }
 
-    /// As [`recv_from`](Self::recv_from), without ever waiting.
+    /// Like [`recv_from`](Self::recv_from), without ever waiting.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
@@ -169,20 +181,30 @@ impl UdpSocket {
     /// ```
     ///
     /// # Errors
-    /// [`WouldBlock`](io::ErrorKind::WouldBlock) if there is no datagram now, or the system's.
+    /// [`WouldBlock`](io::ErrorKind::WouldBlock) if there is no datagram now, or another error of the system.
     pub fn try_recv_from(&self, buffer: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
         self.0.io().recv_from(buffer)
     }
 
-    /// As [`recv`](Self::recv), without ever waiting.
+    /// Like [`recv`](Self::recv), without ever waiting.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    /// use gossamer::net::UdpSocket;
+    /// let socket = UdpSocket::bind("127.0.0.1:0")?;
+    /// let error = socket.try_recv(&mut [0; 16]).unwrap_err();
+    /// assert_eq!(error.kind(), std::io::ErrorKind::WouldBlock); // nothing has arrived
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
     ///
     /// # Errors
-    /// [`WouldBlock`](io::ErrorKind::WouldBlock) if there is no datagram now, or the system's.
+    /// [`WouldBlock`](io::ErrorKind::WouldBlock) if there is no datagram now, or another error of the system.
     pub fn try_recv(&self, buffer: &mut [u8]) -> io::Result<usize> {
         self.0.io().recv(buffer)
     }
 
-    /// As [`send_to`](Self::send_to), to one address, without ever waiting.
+    /// Like [`send_to`](Self::send_to), to one address, without ever waiting.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
@@ -199,7 +221,7 @@ impl UdpSocket {
         self.0.io().send_to(bytes, address)
     }
 
-    /// As [`send`](Self::send), without ever waiting.
+    /// Like [`send`](Self::send), without ever waiting.
     ///
     /// # Errors
     /// [`WouldBlock`](io::ErrorKind::WouldBlock) if the system takes no datagram now, or as [`send`](Self::send).
@@ -207,34 +229,34 @@ impl UdpSocket {
         self.0.io().send(bytes)
     }
 
-    /// As [`recv_from`](Self::recv_from), as a future for any executor, without a time limit. Dropping it loses no datagram.
+    /// Like [`recv_from`](Self::recv_from), as a future for any executor, without a time limit. Dropping it loses no datagram.
     ///
     /// # Errors
-    /// The system's.
+    /// An error of the system call.
     pub async fn recv_from_async(&self, buffer: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
         self.0.read_async(|socket| socket.recv_from(buffer)).await
     }
 
-    /// As [`recv`](Self::recv), as a future for any executor, without a time limit. Dropping it loses no datagram.
+    /// Like [`recv`](Self::recv), as a future for any executor, without a time limit. Dropping it loses no datagram.
     ///
     /// # Errors
-    /// The system's.
+    /// An error of the system call.
     pub async fn recv_async(&self, buffer: &mut [u8]) -> io::Result<usize> {
         self.0.read_async(|socket| socket.recv(buffer)).await
     }
 
-    /// As [`send_to`](Self::send_to), to one address, as a future for any executor, without a time limit.
+    /// Like [`send_to`](Self::send_to), to one address, as a future for any executor, without a time limit.
     ///
     /// # Errors
-    /// As [`send_to`](Self::send_to).
+    /// Like [`send_to`](Self::send_to).
     pub async fn send_to_async(&self, bytes: &[u8], address: SocketAddr) -> io::Result<usize> {
         self.0.write_async(|socket| socket.send_to(bytes, address)).await
     }
 
-    /// As [`send`](Self::send), as a future for any executor, without a time limit.
+    /// Like [`send`](Self::send), as a future for any executor, without a time limit.
     ///
     /// # Errors
-    /// As [`send`](Self::send).
+    /// Like [`send`](Self::send).
     pub async fn send_async(&self, bytes: &[u8]) -> io::Result<usize> {
         self.0.write_async(|socket| socket.send(bytes)).await
     }
@@ -252,7 +274,7 @@ impl UdpSocket {
     /// ```
     ///
     /// # Errors
-    /// The system's.
+    /// An error of the system call.
     pub fn set_broadcast(&self, broadcast: bool) -> io::Result<()> {
         self.0.io().set_broadcast(broadcast)
     }

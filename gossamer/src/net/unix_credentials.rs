@@ -1,13 +1,14 @@
-//! [`UCred`]: who has the other end of a Unix socket.
+//! [`UCred`]: the owner of the other end of a Unix socket.
 
 use crate::sys::process::socket_options::peer_credentials;
 use std::io;
 use std::os::fd::BorrowedFd;
 
-/// Who has the other end of a Unix socket: the user, the group and the process that connected, listened or made the pair. What
-/// [`UnixStream::peer_cred`](crate::net::UnixStream::peer_cred) returns.
+/// The owner of the other end of a Unix socket: the user, the group and the process that connected, listened or made
+/// the pair. What [`UnixStream::peer_cred`](crate::net::UnixStream::peer_cred) returns.
 ///
-/// The kernel has noted them at that moment: a process that has changed its user, or handed its end to another, is told as it was.
+/// The kernel notes them at that moment: later changes of the process's user, or of the owner of the socket, do not
+/// show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct UCred {
     user: u32,
@@ -17,7 +18,7 @@ pub struct UCred {
 
 impl UCred {
     /// # Errors
-    /// The system's.
+    /// An error of the system call.
     pub(crate) fn of_peer(socket: BorrowedFd<'_>) -> io::Result<Self> {
         let credentials = peer_credentials(socket)?;
         Ok(Self { user: credentials.uid, group: credentials.gid, process: credentials.pid })
@@ -33,7 +34,7 @@ impl UCred {
         self.group
     }
 
-    /// The process; `None` if it is of a PID namespace that this one does not see.
+    /// The process; `None` if it is in a PID namespace that this one cannot see.
     pub fn pid(&self) -> Option<i32> {
         Some(self.process).filter(|process| *process != 0)
     }

@@ -1,4 +1,4 @@
-//! [`UnixDatagram`]: datagrams inside the machine.
+//! [`UnixDatagram`]: datagrams within a machine.
 
 use crate::net::UCred;
 use crate::net::common::{LimitedSocket, every_socket, limited_socket};
@@ -18,8 +18,8 @@ const UNTIL_RETRY: Duration = Duration::from_millis(1);
 
 type StdUnixDatagram = std::os::unix::net::UnixDatagram;
 
-/// A Unix socket for datagrams, as [`std::os::unix::net::UnixDatagram`]; waiting suspends the fiber only. Unlike those of UDP
-/// its datagrams are neither lost nor reordered: who sends to a full socket waits.
+/// A Unix socket for datagrams, as [`std::os::unix::net::UnixDatagram`]; waiting suspends only the fiber. Unlike
+/// those of UDP, its datagrams are neither lost nor reordered: sending to a full socket waits.
 ///
 /// # Panics
 /// All calls that send, receive, bind or connect panic in a delegated closure or a callback, which cannot wait; those that begin
@@ -30,15 +30,15 @@ every_socket!(UnixDatagram, SocketAddr);
 limited_socket!(UnixDatagram, SocketAddr, StdUnixDatagram);
 
 impl UnixDatagram {
-    /// Makes a socket of this path.
+    /// Makes a socket at this path.
     ///
     /// # Errors
-    /// If there is a file of that path, the path is too long, or the system refuses.
+    /// If there is a file at that path, the path is too long, or the system refuses.
     pub fn bind(path: impl AsRef<Path>) -> io::Result<Self> {
         Self::bind_addr(&SocketAddr::from_pathname(path)?)
     }
 
-    /// As [`bind`](Self::bind), at an address, which may be an abstract name.
+    /// Like [`bind`](Self::bind), at an address, which may be an abstract name.
     ///
     /// # Errors
     /// If the name is taken, or the system refuses.
@@ -47,10 +47,10 @@ impl UnixDatagram {
         Self::from_std(StdUnixDatagram::bind_addr(address)?)
     }
 
-    /// A socket without a name: it can send, and receive what a socket sends that it has connected to.
+    /// A socket without a name: it can send, and receive from a socket that it has connected to.
     ///
     /// # Errors
-    /// The system's, for example because the process has too many open files.
+    /// An error of the system call, for example because the process has too many open files.
     pub fn unbound() -> io::Result<Self> {
         Self::from_std(StdUnixDatagram::unbound()?)
     }
@@ -69,7 +69,7 @@ impl UnixDatagram {
     /// ```
     ///
     /// # Errors
-    /// The system's, for example because the process has too many open files.
+    /// An error of the system call, for example because the process has too many open files.
     pub fn pair() -> io::Result<(Self, Self)> {
         let (near, far) = StdUnixDatagram::pair()?;
         Ok((Self::from_std(near)?, Self::from_std(far)?))
@@ -83,16 +83,16 @@ impl UnixDatagram {
         self.connect_addr(&SocketAddr::from_pathname(path)?)
     }
 
-    /// As [`connect`](Self::connect), to an address, which may be an abstract name.
+    /// Like [`connect`](Self::connect), to an address, which may be an abstract name.
     ///
     /// # Errors
-    /// As [`connect`](Self::connect).
+    /// Like [`connect`](Self::connect).
     pub fn connect_addr(&self, address: &SocketAddr) -> io::Result<()> {
         check_may_wait("UnixDatagram::connect");
         self.0.io().connect_addr(address)
     }
 
-    /// Who has made the other socket of a [pair](Self::pair).
+    /// The process that made the other socket of a [pair](Self::pair).
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
@@ -105,7 +105,7 @@ impl UnixDatagram {
     /// ```
     ///
     /// # Errors
-    /// The system's; it knows only of pairs.
+    /// Errors of the system; it knows only of pairs.
     pub fn peer_cred(&self) -> io::Result<UCred> {
         UCred::of_peer(self.as_fd())
     }
@@ -113,7 +113,7 @@ impl UnixDatagram {
     /// Receives one datagram: its length, cut to that of the buffer, and who sent it.
     ///
     /// # Errors
-    /// `TimedOut` after the limit of [`set_read_timeout`](Self::set_read_timeout), or the system's.
+    /// `TimedOut` after the limit of [`set_read_timeout`](Self::set_read_timeout), or another error of the system.
     #[track_caller]
     pub fn recv_from(&self, buffer: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
         self.0.read("UnixDatagram::recv_from", |socket| socket.recv_from(buffer))
@@ -133,13 +133,13 @@ impl UnixDatagram {
     /// ```
     ///
     /// # Errors
-    /// As [`recv_from`](Self::recv_from).
+    /// Like [`recv_from`](Self::recv_from).
     #[track_caller]
     pub fn recv(&self, buffer: &mut [u8]) -> io::Result<usize> {
         self.0.read("UnixDatagram::recv", |socket| socket.recv(buffer))
     }
 
-    /// As [`recv`](Self::recv), without ever waiting.
+    /// Like [`recv`](Self::recv), without ever waiting.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
@@ -153,12 +153,12 @@ impl UnixDatagram {
     /// ```
     ///
     /// # Errors
-    /// [`WouldBlock`](io::ErrorKind::WouldBlock) if there is no datagram now, or the system's.
+    /// [`WouldBlock`](io::ErrorKind::WouldBlock) if there is no datagram now, or another error of the system.
     pub fn try_recv(&self, buffer: &mut [u8]) -> io::Result<usize> {
         self.0.io().recv(buffer)
     }
 
-    /// Sends one datagram to the socket of a path.
+    /// Sends one datagram to the socket at a path.
     ///
     /// # Errors
     /// If there is no such socket, the datagram is too long, or the system refuses; `TimedOut` after the limit of
@@ -167,13 +167,13 @@ impl UnixDatagram {
         self.send_to_addr(bytes, &SocketAddr::from_pathname(path)?)
     }
 
-    /// As [`send_to`](Self::send_to), to an address, which may be an abstract name.
+    /// Like [`send_to`](Self::send_to), to an address, which may be an abstract name.
     ///
-    /// A socket that has [connected](Self::connect) waits until the other has room. To one that it has not connected to, the kernel tells
-    /// nobody when there is room, so that this tries again after a while.
+    /// A socket that is [connected](Self::connect) waits until the other one has room. If it is not connected, the
+    /// kernel does not notify it, so this call tries again after a while.
     ///
     /// # Errors
-    /// As [`send_to`](Self::send_to).
+    /// Like [`send_to`](Self::send_to).
     #[track_caller]
     pub fn send_to_addr(&self, bytes: &[u8], address: &SocketAddr) -> io::Result<usize> {
         check_may_wait("UnixDatagram::send_to");
@@ -213,7 +213,7 @@ impl UnixDatagram {
         self.0.write("UnixDatagram::send", |socket| socket.send(bytes))
     }
 
-    /// As [`send`](Self::send), without ever waiting.
+    /// Like [`send`](Self::send), without ever waiting.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
@@ -231,34 +231,34 @@ impl UnixDatagram {
         self.0.io().send(bytes)
     }
 
-    /// As [`recv_from`](Self::recv_from), as a future for any executor, without a time limit. Dropping it loses no datagram.
+    /// Like [`recv_from`](Self::recv_from), as a future for any executor, without a time limit. Dropping it loses no datagram.
     ///
     /// # Errors
-    /// The system's.
+    /// An error of the system call.
     pub async fn recv_from_async(&self, buffer: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
         self.0.read_async(|socket| socket.recv_from(buffer)).await
     }
 
-    /// As [`recv`](Self::recv), as a future for any executor, without a time limit. Dropping it loses no datagram.
+    /// Like [`recv`](Self::recv), as a future for any executor, without a time limit. Dropping it loses no datagram.
     ///
     /// # Errors
-    /// The system's.
+    /// An error of the system call.
     pub async fn recv_async(&self, buffer: &mut [u8]) -> io::Result<usize> {
         self.0.read_async(|socket| socket.recv(buffer)).await
     }
 
-    /// As [`send`](Self::send), as a future for any executor, without a time limit.
+    /// Like [`send`](Self::send), as a future for any executor, without a time limit.
     ///
     /// # Errors
-    /// As [`send`](Self::send).
+    /// Like [`send`](Self::send).
     pub async fn send_async(&self, bytes: &[u8]) -> io::Result<usize> {
         self.0.write_async(|socket| socket.send(bytes)).await
     }
 
-    /// Ends receiving, sending or both, on every handle of the socket. Whoever waits there is woken.
+    /// Ends receiving, sending or both, on every handle of the socket. Waiting calls are woken.
     ///
     /// # Errors
-    /// The system's.
+    /// An error of the system call.
     pub fn shutdown(&self, how: Shutdown) -> io::Result<()> {
         self.0.io().shutdown(how)
     }

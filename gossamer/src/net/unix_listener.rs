@@ -1,4 +1,4 @@
-//! [`UnixListener`]: waiting for connections from inside the machine.
+//! [`UnixListener`]: waiting for connections within a machine.
 
 use crate::net::UnixStream;
 use crate::net::closing::{end_listening, unix_accept_error};
@@ -14,9 +14,10 @@ use std::time::Duration;
 
 type StdUnixListener = std::os::unix::net::UnixListener;
 
-/// A Unix socket that waits for connections, as [`std::os::unix::net::UnixListener`]; waiting suspends the fiber only.
+/// A Unix socket that waits for connections, as [`std::os::unix::net::UnixListener`]; waiting suspends only the fiber.
 ///
-/// Dropping it closes it, and leaves the file of its path there: remove that before the next `bind`. An abstract name has no file.
+/// Dropping it closes it, but leaves the file at its path: remove that before the next `bind`. An abstract name has
+/// no file.
 ///
 /// ```
 /// use gossamer::net::{UnixListener, UnixStream};
@@ -42,10 +43,10 @@ impl UnixListener {
         Ok(Self(FiberSocket::new(mio::net::UnixListener::from_std(listener))))
     }
 
-    /// Makes a socket of this path, and listens.
+    /// Makes a socket at this path, and listens.
     ///
     /// # Errors
-    /// If there is a file of that path, the path is too long, or the system refuses.
+    /// If there is a file at that path, the path is too long, or the system refuses.
     ///
     /// # Panics
     /// In a delegated closure or a callback, which cannot wait.
@@ -53,7 +54,7 @@ impl UnixListener {
         Self::bind_addr(&SocketAddr::from_pathname(path)?)
     }
 
-    /// As [`bind`](Self::bind), at an address, which may be an abstract name
+    /// Like [`bind`](Self::bind), at an address, which may be an abstract name
     /// ([`from_abstract_name`](std::os::linux::net::SocketAddrExt::from_abstract_name)).
     ///
     /// # Errors
@@ -69,7 +70,7 @@ impl UnixListener {
     /// Waits for the next connection; any number of fibers may wait at once.
     ///
     /// # Errors
-    /// `NotConnected` once the listener is [closed](Self::close), or the system's, for example because the process has too many
+    /// `NotConnected` once the listener is [closed](Self::close), or another error of the system, for example because the process has too many
     /// open files.
     ///
     /// # Panics
@@ -79,7 +80,7 @@ impl UnixListener {
         self.accept_within("UnixListener::accept", None)
     }
 
-    /// As [`accept`](Self::accept), for at most `limit`.
+    /// Like [`accept`](Self::accept), for at most `limit`.
     ///
     /// # Errors
     /// `TimedOut` if there was no connection within the limit, or as [`accept`](Self::accept).
@@ -91,10 +92,10 @@ impl UnixListener {
         self.accept_within("UnixListener::accept_timeout", Some(limit))
     }
 
-    /// As [`accept`](Self::accept), as a future for any executor. Dropping it loses no connection.
+    /// Like [`accept`](Self::accept), as a future for any executor. Dropping it loses no connection.
     ///
     /// # Errors
-    /// As [`accept`](Self::accept).
+    /// Like [`accept`](Self::accept).
     pub async fn accept_async(&self) -> io::Result<(UnixStream, SocketAddr)> {
         self.0.wait_async(Direction::Read, accept_from).await
     }
@@ -108,17 +109,18 @@ impl UnixListener {
         self.0.wait(Call::new(name, Direction::Read, limit), accept_from)
     }
 
-    /// Ends listening, on every handle of the socket: whoever waits in [`accept`](Self::accept) gets an error of kind `NotConnected`
-    /// at once, and whoever connects is refused. Connections that wait already can still be accepted before that.
+    /// Ends listening, on every handle of the socket: waiting [`accept`](Self::accept) calls return an error of kind
+    /// `NotConnected` at once, and new clients are refused. Connections that already wait can still be accepted
+    /// before that.
     ///
     /// # Errors
-    /// The system's.
+    /// An error of the system call.
     pub fn close(&self) -> io::Result<()> {
         end_listening(self)
     }
 
-    /// The connections to come, one `accept` each. It never ends by itself: once the listener is [closed](Self::close), each is an
-    /// error.
+    /// An iterator over connections, with one `accept` for each. It never ends by itself: once the listener is
+    /// [closed](Self::close), each item is an error.
     pub fn incoming(&self) -> UnixIncoming<'_> {
         UnixIncoming { listener: self }
     }
@@ -126,7 +128,7 @@ impl UnixListener {
     /// Another handle of the same socket: each connection is accepted by one of them.
     ///
     /// # Errors
-    /// The system's, for example because the process has too many open files.
+    /// An error of the system call, for example because the process has too many open files.
     pub fn try_clone(&self) -> io::Result<Self> {
         Self::wrap(self.as_fd().try_clone_to_owned()?.into())
     }
@@ -155,7 +157,7 @@ fn accept_from(listener: &mio::net::UnixListener) -> io::Result<(UnixStream, Soc
     Ok((UnixStream::of_nonblocking(stream.into()), peer))
 }
 
-/// The connections to come: what [`UnixListener::incoming`] returns.
+/// An iterator over connections: what [`UnixListener::incoming`] returns.
 #[derive(Debug)]
 #[must_use = "iterators do nothing unless consumed"]
 pub struct UnixIncoming<'a> {

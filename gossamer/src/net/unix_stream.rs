@@ -1,4 +1,4 @@
-//! [`UnixStream`]: one connection inside the machine.
+//! [`UnixStream`]: one connection within a machine.
 
 use crate::blocking::{hand_over, unblock_as};
 use crate::net::UCred;
@@ -15,10 +15,10 @@ use std::path::Path;
 
 type StdUnixStream = std::os::unix::net::UnixStream;
 
-/// A connection between two processes of a machine, as [`std::os::unix::net::UnixStream`]; waiting suspends the fiber only.
+/// A connection between two processes of a machine, as [`std::os::unix::net::UnixStream`]; waiting suspends only the fiber.
 ///
-/// `Read` and `Write` are there for `&UnixStream` too, so one fiber may read while another writes. Dropping it closes the
-/// connection.
+/// `Read` and `Write` are also implemented for `&UnixStream`, so one fiber may read while another writes. Dropping it
+/// closes the connection.
 ///
 /// ```
 /// use gossamer::net::UnixStream;
@@ -47,7 +47,7 @@ impl UnixStream {
         Self(LimitedSocket::new(stream))
     }
 
-    /// Connects to the socket of a path. While the listener has as many connections waiting as it may have, this waits.
+    /// Connects to the socket at a path. Waits while the queue of the listener is full.
     ///
     /// # Errors
     /// If there is no such socket, nobody listens there, or the caller may not connect.
@@ -58,11 +58,11 @@ impl UnixStream {
         Self::connect_addr(&SocketAddr::from_pathname(path)?)
     }
 
-    /// As [`connect`](Self::connect), to an address, which may be an abstract name
+    /// Like [`connect`](Self::connect), to an address, which may be an abstract name
     /// ([`from_abstract_name`](std::os::linux::net::SocketAddrExt::from_abstract_name)).
     ///
     /// # Errors
-    /// As [`connect`](Self::connect).
+    /// Like [`connect`](Self::connect).
     ///
     /// # Panics
     /// In a delegated closure or a callback, which cannot wait.
@@ -78,10 +78,10 @@ impl UnixStream {
         }
     }
 
-    /// As [`connect`](Self::connect), as a future for any executor.
+    /// Like [`connect`](Self::connect), as a future for any executor.
     ///
     /// # Errors
-    /// As [`connect`](Self::connect).
+    /// Like [`connect`](Self::connect).
     pub async fn connect_async(path: impl AsRef<Path>) -> io::Result<Self> {
         let address = SocketAddr::from_pathname(path)?;
         match connect_at_once(&address) {
@@ -94,39 +94,61 @@ impl UnixStream {
 
     /// Two ends of a connection without a name.
     ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    /// use gossamer::net::UnixStream;
+    /// use std::io::{Read, Write};
+    /// let (mut one, mut other) = UnixStream::pair()?;
+    /// one.write_all(b"hello")?;
+    /// let mut text = [0; 5];
+    /// other.read_exact(&mut text)?;
+    /// assert_eq!(&text, b"hello");
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
+    ///
     /// # Errors
-    /// The system's, for example because the process has too many open files.
+    /// An error of the system call, for example because the process has too many open files.
     pub fn pair() -> io::Result<(Self, Self)> {
         let (near, far) = StdUnixStream::pair()?;
         Ok((Self::from_std(near)?, Self::from_std(far)?))
     }
 
-    /// Who has connected, or listens, at the other end.
+    /// The process that connected or listens at the other end.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    /// use gossamer::net::UnixStream;
+    /// let (one, _other) = UnixStream::pair()?;
+    /// assert_eq!(one.peer_cred()?.pid(), Some(std::process::id() as i32)); // made the pair
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
     ///
     /// # Errors
-    /// The system's.
+    /// An error of the system call.
     pub fn peer_cred(&self) -> io::Result<UCred> {
         UCred::of_peer(self.as_fd())
     }
 
-    /// As `read`, as a future for any executor: some of what has come, or 0 bytes at the end. Dropping it loses nothing.
+    /// Like `read`, as a future for any executor: some of the bytes that have arrived, or 0 at the end. Dropping it loses nothing.
     ///
     /// # Errors
-    /// As for `read`; time limits do not hold here.
+    /// As for `read`; time limits do not apply here.
     pub async fn read_async(&self, buffer: &mut [u8]) -> io::Result<usize> {
         self.0.read_async(|mut stream| stream.read(buffer)).await
     }
 
-    /// As `write`, as a future for any executor: returns how many bytes the system has taken. If it is dropped before it is ready,
+    /// Like `write`, as a future for any executor: returns how many bytes the system took. If it is dropped before it is ready,
     /// none.
     ///
     /// # Errors
-    /// As for `write`; time limits do not hold here.
+    /// As for `write`; time limits do not apply here.
     pub async fn write_async(&self, bytes: &[u8]) -> io::Result<usize> {
         self.0.write_async(|mut stream| stream.write(bytes)).await
     }
 
-    /// Reads what has come, without taking it: the next read gives it again.
+    /// Reads without consuming: the next read returns the same bytes again.
     ///
     /// # Errors
     /// As for `read`.
@@ -140,18 +162,18 @@ impl UnixStream {
         })
     }
 
-    /// Ends reading, writing or both, on every handle of the connection. Whoever waits there is woken: a read gives 0
+    /// Ends reading, writing or both, on every handle of the connection. Waiting calls are woken: a read gives 0
     /// bytes, a write fails.
     ///
     /// # Errors
-    /// The system's.
+    /// An error of the system call.
     pub fn shutdown(&self, how: Shutdown) -> io::Result<()> {
         self.0.io().shutdown(how)
     }
 }
 
 /// # Errors
-/// `WouldBlock` while the listener can take no more, which no poller tells the end of, or the system's.
+/// `WouldBlock` while the listener's queue is full, whose end no poller reports, or another error of the system.
 fn connect_at_once(address: &SocketAddr) -> io::Result<UnixStream> {
     mio::net::UnixStream::connect_addr(address).map(|stream| UnixStream::of_nonblocking(stream.into()))
 }
@@ -161,7 +183,7 @@ fn blocking_connect(address: &SocketAddr) -> impl FnOnce() -> io::Result<StdUnix
     move || StdUnixStream::connect_addr(&address)
 }
 
-// Not `read_bytes`: where descriptors were sent along, a read ends early, and the next one finds more.
+// Not `read_bytes`: a read ends early where descriptors were sent along, and the next one finds more.
 impl Read for &UnixStream {
     #[track_caller]
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {

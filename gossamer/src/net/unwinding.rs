@@ -1,4 +1,5 @@
-//! What is refused to a fiber that unwinds from a panic: waiting for others of its worker, none of which runs meanwhile.
+//! What a fiber that unwinds from a panic must not do: wait for other fibers of its worker, none of which runs
+//! meanwhile.
 
 use crate::lane::context::{self, Context};
 use crate::net::fiber_socket::refused_while_unwinding;

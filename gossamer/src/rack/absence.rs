@@ -1,4 +1,4 @@
-//! A node cannot start because another one is not there, or not any more: how that one has ended explains more.
+//! A node cannot start because another one is missing or gone: the way in which that one ended explains more.
 
 use crate::rack::greeting::problem;
 use crate::runtime::StartError;
@@ -12,7 +12,7 @@ pub(super) fn missing(nodes: &[usize], text: String) -> StartError {
     problem
 }
 
-/// Something went wrong with a node: by its end, or in another way.
+/// Something went wrong with a node: it ended, or failed in another way.
 pub(super) fn problem_with(node: usize, error: &io::Error, text: String) -> StartError {
     match error.kind() {
         io::ErrorKind::UnexpectedEof
@@ -24,7 +24,7 @@ pub(super) fn problem_with(node: usize, error: &io::Error, text: String) -> Star
     }
 }
 
-/// A node that had met the others is lost.
+/// A node that had already met the others is lost.
 pub(super) fn lost(node: usize, error: &io::Error) -> StartError {
     problem_with(node, error, format!("node {node} was lost while the application started: {error}"))
 }

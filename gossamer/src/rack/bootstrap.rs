@@ -1,5 +1,5 @@
-//! How nodes find each other: all connect to node 0, which waits for all, compares what they run, and tells everyone who is
-//! there.
+//! How nodes find each other: all connect to node 0, which waits for all, compares their programs, and tells everyone
+//! who the members are.
 
 use crate::fabric::choice::FabricChoice;
 use crate::fabric::verbs::availability::Unavailable;
@@ -29,14 +29,14 @@ use std::time::{Duration, Instant};
 /// Time between two attempts to reach node 0.
 const RETRY: Duration = Duration::from_millis(20);
 
-/// The rack as a node finds it.
+/// The rack, as a node sees it once all have met.
 pub(crate) struct Met {
     pub(crate) members: Vec<Member>,
     /// To every other node, if this is node 0; otherwise to node 0.
     pub(crate) controls: Vec<MessageSocket>,
-    /// Where this node waits for connections of other machines, if there may be any.
+    /// Where this node waits for connections from other machines, if there may be any.
     pub(crate) port: Option<Port>,
-    /// What may join nodes, as node 0 says.
+    /// The fabrics that may join nodes, chosen by node 0.
     pub(crate) fabric: FabricChoice,
     /// The RDMA ports of this node.
     pub(crate) survey: Option<Survey>,
@@ -45,7 +45,7 @@ pub(crate) struct Met {
 /// Meets the other nodes, before `due`.
 ///
 /// # Errors
-/// If not all come in time, one runs another program, or a connection is lost. The text says which, and what to do.
+/// If not all arrive in time, one runs another program, or a connection is lost. The text says which, and what to do.
 pub(crate) fn meet(membership: &Membership, config: &Config, due: Instant) -> Result<Met, StartError> {
     let mut hello = Hello::of_this_process(membership.node, membership.nodes, config)?;
     let survey = match survey_own_ports(membership, config.fabric)? {
@@ -76,7 +76,7 @@ fn survey_own_ports(
         return Ok(Err(format!("it was started with GOSSAMER_FABRIC={fabric}")));
     }
     if membership.protection != Protection::Checked {
-        return Ok(Err(format!("GOSSAMER_PROTECTION={} is not to be had by RDMA", membership.protection)));
+        return Ok(Err(format!("RDMA cannot provide GOSSAMER_PROTECTION={}", membership.protection)));
     }
     if fabric == FabricChoice::Auto && membership.rendezvous.host().is_none() {
         return Ok(Err("all nodes are of this machine".to_owned()));
@@ -88,7 +88,7 @@ fn survey_own_ports(
     }
 }
 
-/// Opens the port of a node that others may have to reach from another machine, at `host`.
+/// Opens the port, at `host`, of a node that nodes on other machines may have to reach.
 fn open_port(hello: &mut Hello, host: Option<&str>, config: &Config) -> Result<Option<Port>, StartError> {
     let host = host.or(if config.fabric.shares_memory() { None } else { Some(LOCALHOST) });
     let port = host.map(Port::open).transpose();
@@ -98,7 +98,7 @@ fn open_port(hello: &mut Hello, host: Option<&str>, config: &Config) -> Result<O
     Ok(port)
 }
 
-/// As node 0.
+/// Meets the others as node 0.
 fn receive_all(
     membership: &Membership,
     mut own: Hello,
@@ -118,13 +118,13 @@ fn receive_all(
     while there.iter().skip(1).any(Option::is_none) {
         while let Ok(greeted) = arrivals.try_recv() {
             let (hello, socket) = greeted
-                .map_err(|error| problem(format!("a node was not understood at {address}: {error}")))?;
+                .map_err(|error| problem(format!("a node at {address} could not be understood: {error}")))?;
             admit(&own, &mut there, hello, socket)?;
         }
-        // Short, since those who came must be looked at.
+        // Short, since nodes that arrived must be watched.
         match entrance.take_until(due.min(Instant::now() + RETRY)) {
             Ok(visitors) => visitors.into_iter().for_each(|visitor| {
-                // Also one that is protected otherwise, which is told.
+                // Also a node with another protection, which is told so.
                 let takes = |purpose: Purpose| purpose.door == Door::Control && purpose.to == 0;
                 greet(visitor, membership, takes, hear_hello, arrived.clone());
             }),
@@ -162,7 +162,7 @@ fn receive_all(
     Ok(Met { members, controls, port, fabric: config.fabric, survey: None })
 }
 
-/// What a node says of itself, which has to be the one that it has proved to be.
+/// What a node says about itself, which must be the node that it has proved to be.
 fn hear_hello(purpose: Purpose, socket: &mut MessageSocket) -> io::Result<Hello> {
     let hello: Hello = socket.receive()?;
     if hello.node == purpose.from as usize {
@@ -173,7 +173,7 @@ fn hear_hello(purpose: Purpose, socket: &mut MessageSocket) -> io::Result<Hello>
     }
 }
 
-/// Takes a node in, if it is one that is missing and runs this program.
+/// Admits a node if it is one of the missing ones and runs this program.
 fn admit(
     own: &Hello,
     there: &mut [Option<Greeted<Hello>>],
@@ -218,12 +218,12 @@ fn admit(
 /// Tells nodes why they cannot start.
 fn refuse<'a>(nodes: impl Iterator<Item = &'a mut MessageSocket>, complaint: &str) {
     for socket in nodes {
-        // It will be told by the end of the connection otherwise.
+        // Otherwise the end of the connection will tell it.
         let _told = socket.send(Reply::Refused(complaint.to_owned()));
     }
 }
 
-/// As another node.
+/// Meets node 0 as another node.
 fn join(membership: &Membership, mut hello: Hello, config: &Config, due: Instant) -> Result<Met, StartError> {
     let address = &membership.rendezvous;
     let mut socket = reach(membership, due)?;
@@ -231,7 +231,7 @@ fn join(membership: &Membership, mut hello: Hello, config: &Config, due: Instant
     let unreachable =
         |error: io::Error| problem_with(0, &error, format!("node 0 at {address} did not answer: {error}"));
     socket.send(hello).map_err(unreachable)?;
-    // The last node may come late.
+    // The last node may arrive late.
     socket
         .set_patience(due.saturating_duration_since(Instant::now()) + handshake::PATIENCE)
         .map_err(unreachable)?;
@@ -259,12 +259,12 @@ fn reach(membership: &Membership, due: Instant) -> Result<MessageSocket, StartEr
             Ok(socket) => return Ok(socket),
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
                 return Err(problem(format!(
-                    "who listens at {address} is no node 0 of this application: {error} (GOSSAMER_TOKEN)"
+                    "the process that listens at {address} is not node 0 of this application: {error} (check GOSSAMER_TOKEN)"
                 )));
             }
             Err(error) if Instant::now() + RETRY >= due => {
                 let text = format!(
-                    "node {} does not reach node 0 at {address}: {error}; was node 0 started, and is it there?",
+                    "node {} cannot reach node 0 at {address}: {error}; was node 0 started, and is it still running?",
                     membership.node
                 );
                 return Err(problem_with(0, &error, text));

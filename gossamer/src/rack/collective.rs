@@ -1,5 +1,5 @@
-//! What all nodes do together. Each of these is called by one fiber of each node, in the same order everywhere, as
-//! collectives of MPI are; [`on_each_node`] starts such fibers.
+//! Collective operations of all nodes. Each is called by one fiber of each node, in the same order everywhere, like
+//! the collectives of MPI; [`on_each_node`] starts such fibers.
 
 use crate::NoRef;
 use crate::rack::round::{Collective, CollectiveRound, Participants};
@@ -10,8 +10,8 @@ use crate::wire::encoder::Encoder;
 use crate::worker::nodes::rounds::NODES;
 use crate::worker::{Worker, with_worker};
 
-/// Runs `f` in a fiber on each node, on its first worker, and returns the results in the order of nodes. `arguments` are
-/// cloned for each.
+/// Runs `f` in a fiber on each node, on its first worker, and returns the results in the order of nodes. `arguments`
+/// are cloned for each node.
 ///
 /// ```
 /// # use gossamer::{Config, rack};
@@ -25,8 +25,9 @@ use crate::worker::{Worker, with_worker};
 /// ```
 ///
 /// # Panics
-/// If `f` panics, captures, or does not go to other nodes ([Delegated closures](crate::Trust#delegated-closures)); where the caller
-/// cannot wait; on a thread that is no worker; and while the caller unwinds from a panic.
+/// If `f` panics, captures something, or cannot go to other nodes ([Delegated
+/// closures](crate::Trust#delegated-closures)); where the caller cannot wait; on a thread that is not a worker; and
+/// while the caller unwinds from a panic.
 #[track_caller]
 pub fn on_each_node<C: NoRef + Clone, U: NoRef, F>(f: F, arguments: C) -> Vec<U>
 where
@@ -34,7 +35,7 @@ where
 {
     refuse_while_unwinding("starts fibers on each node and waits for them", "do it before");
     let mut fibers = Vec::new();
-    // Not `map`, whose closure would stand for the caller in the report of a panic.
+    // Not `map`, whose closure would be named as the caller when a panic is reported.
     for node in nodes() {
         let first = node.workers()[0];
         fibers.push(spawn_on_with(first, f, arguments.clone()));
@@ -46,7 +47,7 @@ where
     results
 }
 
-/// As the macros write it (`trust::arguments_first`).
+/// As written by the macros (see `trust::arguments_first`).
 #[doc(hidden)]
 #[inline(always)]
 #[track_caller]
@@ -57,25 +58,42 @@ where
     on_each_node(f, arguments)
 }
 
-/// Waits until every node has come here.
+/// Waits until every node has called it.
 ///
 /// With `n` nodes a collective takes `2 (n - 1)` messages, at most `2 log2 n - 1` of them one after another (`log2 n` rounded up), and a node
-/// sends and receives at most `log2 n`: a reduction up a binomial tree, and the result down. A message carries what is brought, the
-/// names of the call and the type, and 40 bytes; from and to a fiber that is not on the first worker of its node it goes by way of that.
+/// sends and receives at most `log2 n`: a reduction up a binomial tree, and the result down. A message carries the
+/// contribution, the names of the call and the type, and 40 bytes; messages of a fiber that is not on the first
+/// worker of its node go through that worker.
+///
+/// ```
+/// # gossamer::run(gossamer::Config::default().threads(2), || {
+/// use gossamer::rack;
+/// rack::on_each_node(|()| rack::barrier(), ()); // here there is one node; with several they wait for each other
+/// # });
+/// ```
 ///
 /// # Panics
-/// If another node comes to another collective, on all nodes; or if its fiber leaves this one, by a panic or because it is cancelled,
-/// before it has brought what this node needs. They say which node it was. In a delegated closure or a callback, which cannot wait, on a thread that is no worker, and in a fiber that unwinds from a
-/// panic, since the other nodes may need fibers of its worker to come here.
+/// If another node calls a different collective, on all nodes; or if the fiber of another node leaves this one, by a
+/// panic or because it is cancelled, before it has contributed what this node needs. The message names the node. In a
+/// delegated closure or a callback, which cannot wait, on a thread that is not a worker, and in a fiber that unwinds
+/// from a panic, since other nodes may depend on fibers of its worker.
 #[track_caller]
 pub fn barrier() {
     meet(Collective::of::<()>("rack::barrier"), (), |(), ()| ());
 }
 
-/// Gives every node what each of them brings, in the order of nodes. Messages as of [`barrier`].
+/// Gives every node the values of all, in the order of nodes. It takes the messages of a [`barrier`].
+///
+/// ```
+/// # gossamer::run(gossamer::Config::default().threads(2), || {
+/// use gossamer::rack;
+/// let indices = rack::on_each_node(|()| rack::gather(rack::this_node().index()), ());
+/// assert_eq!(indices, [[0]]); // alone; with more nodes each gets all indices
+/// # });
+/// ```
 ///
 /// # Panics
-/// As [`barrier`]; and if the value cannot leave its node.
+/// Like [`barrier`]; and if the value cannot leave its node.
 #[track_caller]
 pub fn gather<U: NoRef + Clone>(value: U) -> Vec<U> {
     meet(Collective::of::<U>("rack::gather"), vec![value], |mut all, more| {
@@ -84,31 +102,40 @@ pub fn gather<U: NoRef + Clone>(value: U) -> Vec<U> {
     })
 }
 
-/// Combines what the nodes bring, in their order, and gives every node the result. Messages as of [`barrier`], with one value in each.
+/// Combines the values of the nodes, in order, and gives every node the result. It takes the messages of a
+/// [`barrier`], with one value in each.
 ///
-/// `combine` is to be associative: which neighbours are combined first depends on the number of nodes, and on nothing else. Two of the
-/// nodes combine the last two halves, each for itself, so it is to give the same for the same.
+/// `combine` must be associative: the grouping depends only on the number of nodes. Two of the nodes each combine the
+/// last two halves, so `combine` must also be deterministic.
+///
+/// ```
+/// # gossamer::run(gossamer::Config::default().threads(2), || {
+/// use gossamer::rack;
+/// let workers = rack::on_each_node(|()| rack::all_reduce(rack::this_node().workers().len(), |one, other| one + other), ());
+/// assert_eq!(workers, [2]); // every node gets the sum over all nodes
+/// # });
+/// ```
 ///
 /// # Panics
-/// As [`gather`], and if `combine` does.
+/// Like [`gather`], and if `combine` panics.
 #[track_caller]
 pub fn all_reduce<U: NoRef + Clone>(value: U, combine: impl FnMut(U, U) -> U) -> U {
     meet(Collective::of::<U>("rack::all_reduce"), value, combine)
 }
 
-/// Gives every node the value that one of them brings: the others bring `None`. Messages as of [`barrier`].
+/// Gives every node the value of one of them; the others pass `None`. It takes the messages of a [`barrier`].
 ///
 /// # Panics
-/// As [`gather`]; and if no node brings a value. If several do, the first counts.
+/// Like [`gather`]; and if no node passes a value. If several do, the first one wins.
 #[track_caller]
 pub fn broadcast<U: NoRef + Clone>(value: Option<U>) -> U {
     match meet(Collective::of::<U>("rack::broadcast"), value, Option::or) {
         Some(value) => value,
-        None => panic!("`rack::broadcast`: no node has brought a value"),
+        None => panic!("`rack::broadcast`: no node passed a value: pass `Some` on one of them"),
     }
 }
 
-/// Comes to the next round of this node.
+/// Takes part in the next round of this node.
 #[track_caller]
 fn meet<U: NoRef + Clone>(call: Collective, value: U, combine: impl FnMut(U, U) -> U) -> U {
     refuse_while_unwinding("waits for all nodes", "come to the collective before");
@@ -123,7 +150,7 @@ fn meet<U: NoRef + Clone>(call: Collective, value: U, combine: impl FnMut(U, U) 
         Leaving(CollectiveRound::new(participants, here.tree_of_nodes(), here.come_to_round(), call), call)
     });
     if round.0.is_alone() {
-        // As with others, to whom it would have to go.
+        // The same error as with several nodes, where the value would have to travel.
         if let Err(refused) = Encoder::marshal(value.clone()) {
             panic!("`{}`: {}", call.name, refused.into_refusal());
         }
@@ -137,7 +164,7 @@ fn meet<U: NoRef + Clone>(call: Collective, value: U, combine: impl FnMut(U, U) 
     }
 }
 
-/// A node that leaves a round before it has the result: the others are told.
+/// Tells the others if this node leaves a round before it has the result.
 struct Leaving<F: Fn(&Worker, u32) -> usize>(CollectiveRound<F>, Collective);
 
 impl<F: Fn(&Worker, u32) -> usize> Drop for Leaving<F> {

@@ -31,17 +31,17 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Time between two looks for connections that have proved themselves.
+/// Time between two checks for connections that have proved themselves.
 const LOOK: Duration = Duration::from_millis(10);
 
-/// Where a node waits for connections of other machines, and how they reach it.
+/// Where a node waits for connections from other machines, and how they reach it.
 pub(crate) struct Port {
     listener: SocketListener,
     pub(crate) address: String,
 }
 
 impl Port {
-    /// A port of its own at a host name or address of this machine.
+    /// A new port at a host name or address of this machine.
     ///
     /// # Errors
     /// If there is none.
@@ -52,7 +52,7 @@ impl Port {
     }
 }
 
-/// A node that joins those of other machines.
+/// A node that connects to those of other machines.
 pub(crate) struct Joining<'a> {
     pub(crate) membership: &'a Membership,
     /// Where it waits for them.
@@ -66,8 +66,8 @@ pub(crate) struct Joining<'a> {
 type OpenedConnections = Vec<Vec<MessageSocket>>;
 
 impl Joining<'_> {
-    /// Connects the workers of this node to those of all nodes on other machines: by RDMA where there is a way, else by TCP, if
-    /// `fabric` allows that.
+    /// Connects the workers of this node to those of all nodes on other machines: by RDMA where that works, else by
+    /// TCP, if `fabric` allows it.
     ///
     /// # Errors
     /// If one of them is lost meanwhile, or cannot be reached. The text says which.
@@ -78,7 +78,8 @@ impl Joining<'_> {
     ) -> Result<RemoteLinks, StartError> {
         let fabrics: Vec<PairFabric> = (0..self.members.len()).map(|other| self.fabric_to(other)).collect();
         let is_watched = |other: usize| self.membership.node > 0 && other > 0;
-        // The last one is for the queue pairs at first, and to watch each other; node 0 is watched anyway.
+        // The last connection is first for the queue pairs, and then for watching each other; node 0 is watched
+        // anyway.
         let first = |other: usize| match &fabrics[other] {
             PairFabric::SharedMemory => 0..0,
             PairFabric::Verbs(_) => self.workers(other)..self.workers(other) + 1,
@@ -117,7 +118,7 @@ impl Joining<'_> {
         })
     }
 
-    /// What joins this node to another one. Nothing has to join it to itself.
+    /// The fabric between this node and another one. None is needed to itself.
     fn fabric_to(&self, other: usize) -> PairFabric {
         pair_fabric::between(self.members, self.membership.node, other)
     }
@@ -127,7 +128,7 @@ impl Joining<'_> {
         fabric::connections(self.members[self.membership.node].workers, self.members[other].workers)
     }
 
-    /// The door for the connection of this number with another node: those of workers come first.
+    /// The door for connection `index` with another node: those of workers come first.
     fn door(&self, other: usize, index: usize) -> Door {
         if index < self.workers(other) { Door::Lanes } else { Door::Watch }
     }
@@ -160,7 +161,7 @@ impl Joining<'_> {
             .map_err(|(other, error)| lost(other, &error))
     }
 
-    /// A node is not reached by RDMA, though it should be.
+    /// A node cannot be reached by RDMA, though it should be.
     ///
     /// # Errors
     /// If nothing else is allowed.
@@ -256,12 +257,13 @@ impl Joining<'_> {
     }
 }
 
-/// Another node may have had more time than this one to find that RDMA does not reach it: all are there, so it goes on.
+/// Another node may have had more time than this one to find out that RDMA does not work: all nodes are there, so
+/// this goes on for a moment.
 pub(crate) fn at_least_a_moment(due: Instant) -> Instant {
     due.max(Instant::now() + handshake::PATIENCE)
 }
 
-/// Goes to the port of a node, more than once if that is busy with strangers.
+/// Connects to the port of a node, more than once if it is busy with strangers.
 fn reach(
     membership: &Membership,
     address: &str,
@@ -274,7 +276,7 @@ fn reach(
         let attempt =
             Socket::connect(&address, patience).and_then(|socket| go_to_door(socket, membership, purpose));
         match attempt {
-            // It listened before it told node 0: it has ended, or somebody else has the port.
+            // It listened before it told node 0: so it has ended, or somebody else has the port.
             Err(error)
                 if Instant::now() + LOOK < due
                     && !matches!(
@@ -289,8 +291,8 @@ fn reach(
     }
 }
 
-/// A connection of workers. The kernel is not to give up a peer that is silent: it may be computing for long, and not reading.
-/// Who is lost is seen on other connections.
+/// A connection of workers. The kernel must not give up on a silent peer, which may be computing for a long time
+/// without reading. Other connections show whether it is lost.
 fn of_workers(socket: MessageSocket) -> io::Result<Proved> {
     let (Socket::Tcp(socket), records) = socket.into_parts() else {
         return Err(io::ErrorKind::InvalidInput.into());

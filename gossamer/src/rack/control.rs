@@ -1,5 +1,5 @@
-//! How node 0 leads the others once all have met: through the phases of the runtime to its end; and how each side watches the
-//! other, so that none outlives one that is lost.
+//! How node 0 leads the others once all have met: through the phases of the runtime to its end; and how each side
+//! watches the other, so that no node outlives a lost one.
 
 use crate::NoRef;
 use crate::rack::heartbeat::{limit, watch};
@@ -22,9 +22,9 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-/// How often is looked whether the end takes long.
+/// How often to check whether the end takes long.
 const LOOK: Duration = Duration::from_millis(2500);
-/// Time to tell others of an end; who does not hear it sees the connection closed.
+/// Time to tell the others of an end; a node that is not told sees its connection close.
 const LAST_WORDS: Duration = Duration::from_millis(200);
 
 /// What nodes say to each other on their control connection.
@@ -32,19 +32,19 @@ const LAST_WORDS: Duration = Duration::from_millis(200);
 pub(super) enum Control {
     /// A sign of life.
     Alive,
-    /// To node 0: this node has its workers and its ways to all others.
+    /// To node 0: this node has its workers and its connections to all others.
     Ready,
-    /// From node 0: the runtime has come so far.
+    /// From node 0: the runtime has reached this phase.
     Enter(u8),
     /// From node 0: is all quiet?
     Look,
     /// To node 0: how much was done so far, if all is quiet.
     Seen(Option<u64>),
-    /// From node 0: what events does the node have?
+    /// From node 0: which events does the node have?
     GiveTrace,
     /// To node 0: some of them.
     Traced(TracePart),
-    /// From node 0: all is done.
+    /// From node 0: everything is done.
     End,
     /// From node 0: another node is lost.
     Abort,
@@ -52,7 +52,7 @@ pub(super) enum Control {
 
 /// Time for nodes to send their traces.
 const TRACES: Duration = Duration::from_secs(10);
-/// The same when a node is lost: a launcher ends all half a second after it has heard of that.
+/// The same when a node is lost: a launcher ends all nodes half a second after it has learned of the loss.
 const TRACES_IN_HASTE: Duration = Duration::from_millis(200);
 
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -62,11 +62,11 @@ pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// Node 0's side.
 pub(crate) struct Leader {
     others: Arc<Vec<Mutex<MessageWriter>>>,
-    /// A sign of each node that is ready.
+    /// A signal from each node that is ready.
     ready: mpsc::Receiver<()>,
     /// What the nodes saw, in turn.
     seen: Vec<mpsc::Receiver<Option<u64>>>,
-    /// The application ends: nodes may go.
+    /// The application is ending: nodes may end.
     ending: Arc<AtomicBool>,
     /// All nodes have started.
     started: Arc<AtomicBool>,
@@ -110,7 +110,7 @@ impl Leader {
                     survivors::wait_for_own_reason();
                 }
                 traces.lose(index);
-                // AcqRel: the first loss is the cause; those that follow from it, or from the end, are no news.
+                // AcqRel: the first loss is the cause; losses that follow from it, or from the end, are not reported.
                 if let Err(error) = outcome
                     && !ending.swap(true, Ordering::AcqRel)
                 {
@@ -123,16 +123,16 @@ impl Leader {
         Ok(Self { others, ready, seen, ending, started, traces })
     }
 
-    /// Waits until all other nodes are ready. One that is lost meanwhile ends the process.
+    /// Waits until all other nodes are ready. If one is lost meanwhile, the process ends.
     pub(crate) fn wait_until_ready(&self) {
         for _ in self.others.iter() {
-            // Their watchers hold the other ends for as long as the process lives.
+            // The watchers hold the other ends as long as the process lives.
             let _ready = self.ready.recv();
         }
         self.started.store(true, Ordering::Relaxed);
     }
 
-    /// Has all other nodes enter a phase.
+    /// Makes all other nodes enter a phase.
     pub(crate) fn enter(&self, phase: Phase) {
         self.tell(&Control::Enter(phase as u8));
     }
@@ -147,11 +147,11 @@ impl Leader {
     /// What each of the other nodes has done so far, if all is quiet there.
     fn look_at_each(&self) -> Vec<Option<u64>> {
         self.tell(&Control::Look);
-        // All are heard, also if one has said no: answers come in turn. A lost node ends the process.
+        // Hear all, even if one said no: answers come in turn. A lost node ends the process.
         self.seen.iter().map(|seen| seen.recv().ok().flatten()).collect()
     }
 
-    /// Which other nodes are not quiet, a line each.
+    /// The other nodes that are not quiet, one line each.
     pub(crate) fn unquiet(&self) -> String {
         let seen = self.look_at_each().into_iter().enumerate();
         seen.filter(|(_, seen)| seen.is_none())
@@ -169,7 +169,7 @@ impl Leader {
         self.traces.gather(&self.others, TRACES)
     }
 
-    /// What gives that when node 0 has no time: what comes soon.
+    /// The same in a hurry: those that arrive soon.
     pub(crate) fn traces_in_haste(&self) -> impl Fn() -> Vec<NodeTrace> + Send + 'static {
         let (traces, others) = (Arc::clone(&self.traces), Arc::clone(&self.others));
         move || traces.gather(&others, TRACES_IN_HASTE)
@@ -190,7 +190,7 @@ impl Leader {
 }
 
 impl Drop for Leader {
-    /// A node that could not start says why, and may go on: the others are no concern of its.
+    /// A node that could not start has said why, and may go on without the others.
     fn drop(&mut self) {
         // Release: pairs with the AcqRel of the watchers.
         self.ending.store(true, Ordering::Release);
@@ -199,7 +199,7 @@ impl Drop for Leader {
 
 fn abort(others: &[Mutex<MessageWriter>]) {
     for other in others {
-        // Whoever holds the lock writes to a node that does not read.
+        // The holder of the lock is writing to a node that does not read.
         if let Ok(mut writer) = other.try_lock() {
             let patient = writer.socket().set_patience(LAST_WORDS);
             let _unheard = patient.and_then(|()| writer.send(Control::Abort));
@@ -207,8 +207,8 @@ fn abort(others: &[Mutex<MessageWriter>]) {
     }
 }
 
-/// Watches a node of another machine that neither leads nor follows this one: the way to it may be cut while both reach node 0.
-/// If it ends, node 0 sees that, and why.
+/// Watches a node on another machine that neither leads nor follows this one: the connection may be cut while both
+/// reach node 0. If that node ends, node 0 sees it, and why.
 ///
 /// # Errors
 /// If no thread can be started.
@@ -242,14 +242,14 @@ pub(crate) struct Follower {
 }
 
 impl Drop for Follower {
-    /// As that of `Leader`.
+    /// Like that of `Leader`.
     fn drop(&mut self) {
         self.gave_up.store(true, Ordering::Relaxed);
     }
 }
 
 impl Follower {
-    /// Watches node 0, and does as it says.
+    /// Watches node 0, and obeys it.
     ///
     /// # Errors
     /// If no thread can be started.
@@ -299,7 +299,7 @@ impl Follower {
                 }
             }
             let Err(error) = outcome else {
-                // Whoever waits for it is there, or has ended the process.
+                // The waiter is there, or has ended the process.
                 let _waited_for = end.send(());
                 return;
             };

@@ -1,4 +1,5 @@
-//! What RDMA devices tell by themselves: a failure ends the application, as a lost connection does; a change is told.
+//! Asynchronous events of RDMA devices: a failure ends the application, as a lost connection does; a change is
+//! reported.
 
 use crate::fabric::verbs::async_event::{AsyncEvent, Consequence};
 use crate::fabric::verbs::context::DeviceContext;
@@ -72,13 +73,13 @@ fn act(device: &DeviceContext, event: AsyncEvent, node: &Weak<Shared>) {
     let text = format!("RDMA device {}: {event}", device.name());
     match event.consequence() {
         Consequence::End => end(node, &text),
-        // If it matters, writes to other nodes fail in the end.
+        // If it matters, writes to other nodes will fail.
         Consequence::Tell => eprintln!("gossamer: {}: {text}", name(node)),
         Consequence::None => {}
     }
 }
 
-/// Ends the application, unless it has ended: then queue pairs of other nodes go as they like.
+/// Ends the application, unless it is already ending: then queue pairs of other nodes may fail at any time.
 fn end(node: &Weak<Shared>, why: &str) {
     if node.upgrade().is_some_and(|node| node.phase() != Phase::Ended) {
         fate::end(&format!("{} cannot go on: {why}", name(node)));

@@ -1,4 +1,5 @@
-//! What the environment says of the rack: who started this process, as which node of how many, and where the others are.
+//! What the environment says about the rack: who started this process, as which node of how many, and where the
+//! others are.
 
 use crate::transport::handshake::Token;
 use crate::transport::purpose::{Door, Purpose};
@@ -15,17 +16,17 @@ pub(crate) struct Membership {
     /// Where node 0 listens.
     pub(crate) rendezvous: Address,
     pub(crate) token: Token,
-    /// Whether nobody else can know the token.
+    /// Whether the token is secret.
     has_secret: bool,
-    /// How what nodes send each other is protected.
+    /// How messages between nodes are protected.
     pub(crate) protection: Protection,
 }
 
 impl Membership {
-    /// A rack whose connections are protected so.
+    /// A rack whose connections are protected like this.
     ///
     /// # Errors
-    /// Its token is no secret, with which nothing can be sealed.
+    /// If its token is not secret: nothing can be sealed with it.
     pub(crate) fn protected(self, protection: Protection) -> Result<Self, String> {
         if protection == Protection::Checked || self.has_secret {
             return Ok(Self { protection, ..self });
@@ -36,12 +37,12 @@ impl Membership {
         ))
     }
 
-    /// What a connection of this node to another one is for.
+    /// The purpose of a connection of this node to another one.
     pub(crate) fn purpose(&self, door: Door, other: usize, index: usize) -> Purpose {
         Purpose::of_nodes(door, self.protection, (self.node, other), index)
     }
 
-    /// What the environment says; `None` if it speaks of no other node.
+    /// The membership given by the environment; `None` if it names no other node.
     ///
     /// # Errors
     /// The text names the variable, its value, and what it should be.
@@ -56,13 +57,13 @@ impl Membership {
     }
 }
 
-/// A number that a variable has to be.
+/// The number that a variable must contain.
 fn number(name: &str, text: &str) -> Result<usize, String> {
     text.trim().parse().map_err(|_| format!("{name}={text:?} is not a whole number"))
 }
 
-/// `GOSSAMER_NODES=host:port,…` and `GOSSAMER_NODE=index`, as our launcher and a static list have them. Without an index the
-/// number at the end of the host's name is it, as in a StatefulSet.
+/// `GOSSAMER_NODES=host:port,…` and `GOSSAMER_NODE=index`, as set by our launcher or by hand. Without an index, the
+/// number at the end of the host's name is used, as in a StatefulSet.
 fn listed(list: &str, variable: &dyn Fn(&str) -> Option<String>) -> Result<Membership, String> {
     let addresses = list.split(',').map(|address| address.trim().parse::<Address>());
     let addresses =
@@ -92,12 +93,12 @@ fn listed(list: &str, variable: &dyn Fn(&str) -> Option<String>) -> Result<Membe
     Ok(Membership { node, nodes, rendezvous, token, has_secret: true, protection: Protection::Checked })
 }
 
-/// The number behind the last dash of a host's name, without its domain.
+/// The number after the last dash of a host's name, without its domain.
 fn ordinal(host: &str) -> Option<usize> {
     host.split('.').next()?.rsplit_once('-')?.1.parse().ok()
 }
 
-/// As a task of a job step of Slurm.
+/// The membership of a task in a job step of Slurm.
 fn slurm(variable: &dyn Fn(&str) -> Option<String>) -> Result<Option<Membership>, String> {
     let (Some(node), Some(nodes)) =
         (variable("SLURM_PROCID"), variable("SLURM_STEP_NUM_TASKS").or_else(|| variable("SLURM_NTASKS")))
@@ -105,7 +106,7 @@ fn slurm(variable: &dyn Fn(&str) -> Option<String>) -> Result<Option<Membership>
         return Ok(None);
     };
     let (node, nodes) = (number("SLURM_PROCID", &node)?, number("SLURM_STEP_NUM_TASKS", &nodes)?);
-    // A script of `sbatch` has these variables, too, but is no task of a step.
+    // A script of `sbatch` also has these variables, but is not a task of a step.
     if nodes < 2 || variable("SLURM_STEP_ID").is_none() {
         return Ok(None);
     }
@@ -119,7 +120,7 @@ fn slurm(variable: &dyn Fn(&str) -> Option<String>) -> Result<Option<Membership>
         .map(Some)
 }
 
-/// The first host of a list as Slurm writes it: `a`, `a,b`, `rack[07-10,12]`.
+/// The first host of a list in the format of Slurm: `a`, `a,b`, `rack[07-10,12]`.
 fn first_host(list: &str) -> Option<String> {
     let end = list.find([',', '[']).unwrap_or(list.len());
     let (prefix, rest) = list.split_at(end);
@@ -132,7 +133,7 @@ fn first_host(list: &str) -> Option<String> {
     Some(format!("{prefix}{first}{suffix}"))
 }
 
-/// As a process of Open MPI (or of another launcher that speaks PMI).
+/// The membership of a process of Open MPI (or of another launcher that speaks PMI).
 fn mpi(variable: &dyn Fn(&str) -> Option<String>) -> Result<Option<Membership>, String> {
     for (rank, size, local, job) in [
         ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE", "PMIX_NAMESPACE"),
@@ -164,7 +165,8 @@ fn host_of_uri(uri: &str) -> Option<String> {
     hosts.split(',').next().map(str::to_owned)
 }
 
-/// A node of a job that says no more than who it is. All on one host (`first` is none): a socket with the name of the job.
+/// A node of a job that only tells its rank. If all are on one host (`first` is `None`), they meet at a socket with
+/// the name of the job.
 fn membership(
     variable: &dyn Fn(&str) -> Option<String>,
     node: usize,
@@ -184,7 +186,7 @@ fn membership(
     let rendezvous = match (variable("GOSSAMER_RENDEZVOUS"), first) {
         (Some(address), _) => address.parse().map_err(|error| format!("GOSSAMER_RENDEZVOUS: {error}"))?,
         (None, None) => Address::Unix(format!("gossamer-{}", token.public_name("node 0 of a job"))),
-        // A port that jobs hardly share, below those that the system gives away.
+        // A port that jobs are unlikely to share, below those that the system assigns.
         (None, Some(host)) => {
             let spread = u64::from_str_radix(&token.public_name("port")[..8], 16).unwrap_or_default();
             Address::Tcp(format!("{host}:{}", 20_000 + spread % 12_000))

@@ -34,14 +34,14 @@ pub fn values(bytes: &[u8]) {
     decode_messages(bytes);
 }
 
-/// Bytes as values that take the words of their type, whose tags have to be checked.
+/// Bytes as values that are encoded in the words of their type, whose tags have to be checked.
 fn decode_bounded(bytes: &[u8]) {
     type Bounded = (Option<bool>, Result<char, u16>, SocketAddr, Duration, RangeInclusive<u8>);
     let _refused = Decoder::decoded_first::<Bounded>(bytes);
     let _refused = Decoder::decoded_first::<(SystemTime, Poll<IpAddr>, Bound<bool>)>(bytes);
 }
 
-/// Bytes as large values whose rows travel apart: the first few say how long each is, and for what.
+/// Bytes as large values whose rows travel separately: the first few give the length and the target of each.
 fn decode_rows(bytes: &[u8]) {
     let Some((lengths, left)) = bytes.split_first_chunk::<4>() else { return };
     let arrived = || {
@@ -60,7 +60,7 @@ fn decode_rows(bytes: &[u8]) {
     let _refused = arrived().map(|mut rows| Decoder::decoded_rows::<(Rows, String)>(&mut rows));
 }
 
-/// Bytes as what arrives on a connection.
+/// Bytes as frames that arrive on a connection.
 pub fn frames(bytes: &[u8]) {
     let words: Vec<u64> =
         bytes.chunks_exact(8).map(|word| word.try_into().map_or(0, u64::from_ne_bytes)).collect();
@@ -72,7 +72,7 @@ pub fn frames(bytes: &[u8]) {
     words.chunks_exact(MESSAGE_WORDS).for_each(decode_mailbox);
 }
 
-/// Bytes as what comes to the doors through which a process is looked at.
+/// Bytes as requests to the sockets for inspection and metrics.
 pub fn questions(bytes: &[u8]) {
     crate::metrics::fuzz_requests(bytes);
     crate::inspect::fuzz_questions(bytes);

@@ -1,4 +1,4 @@
-//! What a connection to this node has to say first, if it knows the rack's key.
+//! The first exchange on a connection to this node, which has to prove the rack's key.
 
 use crate::rack::environment::Membership;
 use crate::rack::message::MessageSocket;
@@ -14,17 +14,17 @@ use std::io;
 use std::sync::mpsc;
 use std::thread;
 
-/// Connections that may be in a handshake at once: of more, one is closed.
+/// Connections that may be in a handshake at once: beyond that, one is closed.
 pub(super) const HANDSHAKES: usize = 256;
 
 pub(super) fn problem(text: String) -> StartError {
     StartError::Rack(text)
 }
 
-/// Whether who listens on this machine is of the same user: somebody else may have taken the name.
+/// Checks that the listener on this machine belongs to the same user: somebody else may have taken the name.
 ///
 /// # Errors
-/// If it is another's.
+/// If it belongs to another user.
 pub(super) fn check_user(socket: &Socket) -> io::Result<()> {
     match socket.is_of_this_user() {
         true => Ok(()),
@@ -32,10 +32,10 @@ pub(super) fn check_user(socket: &Socket) -> io::Result<()> {
     }
 }
 
-/// Goes to the door of a node, and proves the token there.
+/// Connects to the door of a node, and proves the token there.
 ///
 /// # Errors
-/// If somebody else waits there.
+/// If somebody else listens there.
 pub(super) fn go_to_door(
     mut socket: Socket,
     membership: &Membership,
@@ -46,10 +46,11 @@ pub(super) fn go_to_door(
     Ok(MessageSocket::new(socket, agreed(purpose, ConnectionSide::Connects, &agreement)?))
 }
 
-/// A connection that has proved itself, with what it has said first.
+/// A connection that has proved itself, with its first message.
 pub(super) type Greeted<M> = (M, MessageSocket);
 
-/// Has who came prove himself and `hear`s what he has to say, on a thread of its own: he may be a stranger, who takes his time.
+/// Makes the visitor prove itself and `hear`s its first message, on a separate thread: it may be a stranger that
+/// stalls.
 pub(super) fn greet<M: Send + 'static>(
     (mut socket, first): Visitor,
     membership: &Membership,
@@ -59,12 +60,13 @@ pub(super) fn greet<M: Send + 'static>(
 ) {
     static UNPROVEN: Unproven = Unproven::new(HANDSHAKES);
     let token = membership.token.clone();
-    // Dropped; a node comes again.
+    // Dropped; a node tries again.
     let Ok(number) = UNPROVEN.enter(&socket) else { return };
     let greeting = thread::Builder::new().name("gossamer-greeting".to_owned()).spawn(move || {
         let accepted = handshake::accept_for(&mut socket, &token, &first, takes);
         let is_open = UNPROVEN.leave(number);
-        // A stranger is dropped without a word. A node that is lost here, or had to make room, comes again, or is missed in the end.
+        // A stranger is dropped without a word. A node that is lost here, or had to make room, tries again, or is
+        // reported as missing.
         let Some((purpose, agreement)) = accepted.ok().filter(|_| is_open) else { return };
         let Ok(records) = agreed(purpose, ConnectionSide::Accepts, &agreement) else { return };
         let mut socket = MessageSocket::new(socket, records);

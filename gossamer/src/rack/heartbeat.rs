@@ -1,4 +1,4 @@
-//! Two nodes watch each other on a connection: each shows life, and sees whether the other does.
+//! Two nodes watch each other on a connection: each sends heartbeats, and checks those of the other.
 
 use crate::rack::control::{Control, lock};
 use crate::rack::message::{MessageReader, MessageWriter, receive};
@@ -9,7 +9,7 @@ use std::ops::ControlFlow;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-/// Time between two signs of life.
+/// Time between two heartbeats.
 const BEAT: Duration = LOOK;
 
 /// Silence after which a node counts as lost.
@@ -18,10 +18,10 @@ pub(crate) fn limit() -> Duration {
     Duration::from_secs(seconds.filter(|seconds| *seconds > 0).unwrap_or(10))
 }
 
-/// Reads what comes, and shows life meanwhile, until `take` breaks.
+/// Reads messages, and sends heartbeats meanwhile, until `take` breaks.
 ///
 /// # Errors
-/// If the other side is lost: with `TimedOut` if only silence tells, maybe in the middle of a message.
+/// If the other side is lost: `TimedOut` if it is only silent, maybe in the middle of a message.
 pub(super) fn watch(
     reader: MessageReader,
     writer: &Mutex<MessageWriter>,
@@ -38,7 +38,7 @@ pub(super) fn watch(
         }
         if beaten.elapsed() >= BEAT {
             lock(writer).send(Control::Alive).map_err(|error| match error.kind() {
-                // The kernel says that it would have to wait.
+                // The kernel reports that it would have to wait.
                 io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock => peer.silent(),
                 _ => error,
             })?;

@@ -1,4 +1,4 @@
-//! What nodes tell each other first: who they are, and what node 0 makes of it.
+//! The first messages of nodes: who they are, and what node 0 answers.
 
 use crate::NoRef;
 use crate::fabric::choice::FabricChoice;
@@ -16,14 +16,14 @@ use std::io::{self, Read};
 /// Bytes of the executable that are read at once.
 const BLOCK: usize = 1 << 20;
 
-/// What a node says of itself.
+/// What a node says about itself.
 #[derive(NoRef, Clone, Debug)]
 pub(crate) struct Hello {
     pub(crate) node: usize,
     pub(crate) nodes: usize,
     /// SHA-256 of the executable.
     build: [u8; 32],
-    /// Of the operations in it.
+    /// A digest of its operations.
     digest: u64,
     /// The same for nodes that can share memory.
     pub(crate) machine: String,
@@ -33,11 +33,11 @@ pub(crate) struct Hello {
     pub(crate) data: String,
     /// The RDMA ports that it offers, or why it offers none.
     pub(crate) ports: Result<Vec<PortOffer>, String>,
-    /// Those that it may use.
+    /// The processors that it may use.
     processors: Vec<usize>,
-    /// Whether nobody else but nodes of this rack may.
+    /// Whether only nodes of this rack may use them.
     are_own: bool,
-    /// Workers, if the program or the environment says how many.
+    /// The number of workers, if the program or the environment sets it.
     threads: Option<usize>,
     pin: Option<bool>,
     pub(crate) protection: Protection,
@@ -46,7 +46,7 @@ pub(crate) struct Hello {
 /// What node 0 answers.
 #[derive(NoRef, Clone, Debug)]
 pub(crate) enum Reply {
-    /// All nodes are there, and joined by this fabric.
+    /// All nodes have arrived, and are joined by this fabric.
     Welcome(Vec<Member>, FabricChoice),
     /// It runs another program: which operations does that have?
     Explain,
@@ -54,7 +54,7 @@ pub(crate) enum Reply {
     Refused(String),
 }
 
-/// A node of the rack, as all know it.
+/// A node of the rack, as all nodes know it.
 #[derive(NoRef, Clone, Debug)]
 pub(crate) struct Member {
     pub(crate) machine: String,
@@ -62,14 +62,14 @@ pub(crate) struct Member {
     pub(crate) pid: u32,
     /// Where its workers can be reached from other machines.
     pub(crate) data: String,
-    /// The RDMA ports by which they can be, or why there are none.
+    /// The RDMA ports by which they can be reached, or why there are none.
     pub(crate) ports: Result<Vec<PortOffer>, String>,
     pub(crate) workers: usize,
     pub(crate) processors: Option<Vec<usize>>,
 }
 
 impl Hello {
-    /// What this process says.
+    /// What this process says about itself.
     ///
     /// # Errors
     /// If it cannot read its own executable, or does not know its machine.
@@ -100,7 +100,8 @@ impl Hello {
     }
 }
 
-/// A digest of the executable. It is large where it is not optimised, and so is not a hash that is written in Rust: this one is assembly.
+/// A digest of the executable. The executable is large in a debug build, where a hash in Rust would be slow: this one
+/// is in assembly.
 fn build() -> io::Result<[u8; 32]> {
     let mut executable = File::open("/proc/self/exe")?;
     let (mut context, mut block) = (digest::Context::new(&digest::SHA256), vec![0; BLOCK]);
@@ -127,8 +128,8 @@ fn host() -> String {
     rustix::system::uname().nodename().to_string_lossy().into_owned()
 }
 
-/// Who has how many workers, and on which processors. Nodes of one machine that may use the same processors share them, unless
-/// they say themselves how many workers they want.
+/// The number of workers of each node, and their processors. Nodes of one machine that may use the same processors
+/// share them, unless they set the number of workers themselves.
 pub(crate) fn lay_out(hellos: &[Hello], config: &Config) -> Vec<Member> {
     let mut machines: BTreeMap<(&str, &[usize]), Vec<usize>> = BTreeMap::new();
     for (node, hello) in hellos.iter().enumerate() {
@@ -200,7 +201,7 @@ pub(crate) fn difference(ours: &[Described], theirs: &[Described]) -> String {
     )
 }
 
-/// Those for which `is_only_here` holds; the program's own first: it is there that somebody changed something.
+/// Those for which `is_only_here` holds; those of the program first, since a change is most likely there.
 fn only_in(described: &[Described], is_only_here: impl Fn(&Described) -> bool) -> Vec<&Described> {
     let mut found: Vec<_> = described.iter().filter(|described| is_only_here(described)).collect();
     found.sort_by_key(|(name, _)| name.starts_with("gossamer::"));

@@ -20,9 +20,10 @@ use std::os::fd::AsFd;
 use std::panic::{self, Location};
 use std::sync::Arc;
 
-/// Runs `f` as [`run`](crate::run) does, on `nodes` nodes that all live in this process, each with the workers that `config`
-/// says (one, if it says nothing). Between them values are encoded, lanes lie in shared memory (or go over
-/// TCP or RDMA, see [`Config::fabric`]) and trusts are lent, as between processes: so a test can see that a program runs on a rack, and a debugger all of it.
+/// Runs `f` as [`run`](crate::run) does, on `nodes` nodes that all live in this process, each with the number of
+/// workers set in `config` (by default one). Between nodes values are encoded, lanes lie in shared memory (or go over
+/// TCP or RDMA, see [`Config::fabric`]) and trusts are lent, as between processes. So a test can check that a program
+/// runs on a rack, and a debugger sees all of it.
 ///
 /// ```
 /// use gossamer::{Config, Trustee, rack};
@@ -81,7 +82,7 @@ fn start(nodes: usize, config: &Config) -> Result<Vec<NodeThreads>, StartError> 
         .collect()
 }
 
-/// What every node knows of the others.
+/// What every node knows about the others.
 fn connect(nodes: usize, workers: usize, config: &Config) -> io::Result<Vec<Peers>> {
     let fabric = config.fabric;
     let all = nodes * workers;
@@ -96,7 +97,7 @@ fn connect(nodes: usize, workers: usize, config: &Config) -> io::Result<Vec<Peer
     };
     let mut neighbours: Vec<Vec<Neighbour>> = (0..nodes).map(|_| Vec::new()).collect();
     let of = |node: usize| node * workers..(node + 1) * workers;
-    // By handles as another process would have them.
+    // By the same handles as in another process.
     let neighbour = |node: usize, pair: Pair| {
         let again = |eventfd: &EventFd| Ok(EventFd::from_descriptor(eventfd.as_fd().try_clone_to_owned()?));
         let notifiers = Notifiers::attach(notifiers[node].as_fd().try_clone_to_owned()?, workers, all)?;

@@ -1,4 +1,4 @@
-//! Messages between nodes beside their lanes: a length, then an encoded value, in records.
+//! Messages between nodes outside of lanes: a length, then an encoded value, in records.
 
 use crate::transport::records::{HEAD, RecordReader, RecordWriter, Records};
 use crate::transport::socket::Socket;
@@ -9,14 +9,14 @@ use crate::wire::refusal::Malformed;
 use std::io::{self, Read, Write};
 use std::time::Duration;
 
-/// Bytes of a message at the most: the names of all operations of a program go in one.
+/// The most bytes of a message: one message carries the names of all operations of a program.
 const LARGEST: u64 = 64 << 20;
 /// Bytes of the length of a message.
 const LENGTH: usize = size_of::<u64>();
 /// Bytes of a message in one record.
 const PIECE: usize = 256 * 1024;
 
-/// A connection on which two nodes have proved themselves, and tell each other messages.
+/// A connection on which two nodes have proved themselves and exchange messages.
 pub(crate) struct MessageSocket {
     socket: Socket,
     writer: RecordWriter,
@@ -35,7 +35,7 @@ pub(crate) struct MessageReader {
     reader: RecordReader,
 }
 
-/// Sends the length of a message, and the message, in as many records as it takes.
+/// Sends the length of a message and the message, in as many records as needed.
 fn send<M: NoRef>(socket: &mut Socket, writer: &mut RecordWriter, message: M) -> io::Result<()> {
     let message =
         Encoder::encoded(message).map_err(|refused| io::Error::other(refused.into_refusal().to_string()))?;
@@ -51,7 +51,7 @@ fn send<M: NoRef>(socket: &mut Socket, writer: &mut RecordWriter, message: M) ->
     socket.write_all(&records)
 }
 
-/// A message of the other end, from its socket or what reads that.
+/// A message of the other end, from its socket or a reader of it.
 ///
 /// # Errors
 /// If the connection is lost, nothing comes for too long, or something else comes.
@@ -64,14 +64,14 @@ pub(super) fn receive<M: NoRef>(source: &mut impl Read, reader: &mut RecordReade
     if length > LARGEST {
         return Err(io::Error::new(io::ErrorKind::InvalidData, format!("a message of {length} bytes")));
     }
-    // As much as comes, not as much as is promised.
+    // Allocate as data arrives, not as much as is promised.
     while ((message.len() - LENGTH) as u64) < length {
         receive_piece(source, reader, &mut message)?;
     }
     Decoder::decoded(&message[LENGTH..]).map_err(malformed)
 }
 
-/// Adds what is in the next record.
+/// Appends the content of the next record.
 fn receive_piece(source: &mut impl Read, reader: &mut RecordReader, to: &mut Vec<u8>) -> io::Result<()> {
     let mut head = [0; HEAD];
     source.read_exact(&mut head)?;
@@ -115,12 +115,12 @@ impl MessageSocket {
         &self.socket
     }
 
-    /// The socket, and what records are made with and taken apart from now on.
+    /// The socket, and the reader and writer of records to use from now on.
     pub(crate) fn into_parts(self) -> (Socket, Records) {
         (self.socket, (self.writer, self.reader))
     }
 
-    /// Halves that are used by different threads.
+    /// The two halves, for use by different threads.
     ///
     /// # Errors
     /// If no descriptor is left.
@@ -132,7 +132,7 @@ impl MessageSocket {
 
 impl MessageWriter {
     /// # Errors
-    /// As `MessageSocket::send`.
+    /// Like `MessageSocket::send`.
     pub(crate) fn send<M: NoRef>(&mut self, message: M) -> io::Result<()> {
         send(&mut self.socket, &mut self.writer, message)
     }
@@ -143,7 +143,7 @@ impl MessageWriter {
 }
 
 impl MessageReader {
-    /// The socket, and what takes its records apart.
+    /// The socket, and the reader of its records.
     pub(super) fn into_parts(self) -> (Socket, RecordReader) {
         (self.socket, self.reader)
     }

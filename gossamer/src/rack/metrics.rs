@@ -1,12 +1,13 @@
-//! What all nodes have counted.
+//! The metrics of all nodes.
 
 use crate::metrics::RackMetrics;
 use crate::rack::collective::on_each_node;
 
-/// What all nodes have counted so far; the calling fiber waits for their answers.
+/// The metrics of all nodes so far; the calling fiber waits for their answers.
 ///
-/// It takes a fiber on each node, on its first worker: a request and an answer of some hundred bytes for each worker there. A node
-/// whose first worker hangs does not answer; what it serves over HTTP, [`GOSSAMER_METRICS`](crate::Config::metrics), can be had all the same.
+/// It takes a fiber on the first worker of each node: a request, and an answer of some hundred bytes for each worker
+/// there. A node whose first worker hangs does not answer, but still serves its metrics over HTTP with
+/// [`GOSSAMER_METRICS`](crate::Config::metrics).
 ///
 /// ```
 /// use gossamer::{Config, Trustee, rack};
@@ -23,7 +24,7 @@ use crate::rack::collective::on_each_node;
 /// ```
 ///
 /// # Panics
-/// In a delegated closure or a callback, which cannot wait; on a thread that is no worker; and while the caller unwinds from a panic.
+/// In a delegated closure or a callback, which cannot wait; on a thread that is not a worker; and while the caller unwinds from a panic.
 #[track_caller]
 #[must_use]
 pub fn metrics() -> RackMetrics {

@@ -1,4 +1,4 @@
-//! How nodes of one machine come to share memory: each pair of them exchanges descriptors over a Unix socket of its own.
+//! How nodes of one machine get to share memory: each pair exchanges descriptors over its own Unix socket.
 
 use crate::fabric::shm::{Neighbour, Notifiers, Pair};
 use crate::rack::absence::problem_with;
@@ -26,16 +26,16 @@ use std::time::{Duration, Instant};
 /// Time between two attempts to reach a neighbour.
 const RETRY: Duration = Duration::from_millis(5);
 
-/// Where nodes of one machine reach each other.
+/// The host at which nodes of one machine reach each other.
 pub(super) const LOCALHOST: &str = "127.0.0.1";
 
-/// Where a node waits for others of its machine while all start. The name follows from the token, so who has not seen it cannot take it
-/// before.
+/// Where a node waits for others of its machine while all start. The name is derived from the token, so nobody
+/// without the token can take it first.
 fn listen(membership: &Membership) -> Result<SocketListener, StartError> {
     let address = address(membership, membership.node);
     SocketListener::bind(&address).map_err(|error| {
         problem(format!(
-            "node {} cannot wait for others at {address}: {error}; does another application use its token?",
+            "node {} cannot wait for others at {address}: {error}; does another application use the same token?",
             membership.node
         ))
     })
@@ -45,10 +45,11 @@ fn address(membership: &Membership, node: usize) -> Address {
     Address::Unix(format!("gossamer-{}", membership.token.public_name(&format!("node {node}"))))
 }
 
-/// Shares memory with all other nodes of this machine, if there are any. `remote`: the ways to nodes of others.
+/// Shares memory with all other nodes of this machine, if there are any. `remote`: the connections to nodes of other
+/// machines.
 ///
 /// # Errors
-/// If one of them is lost meanwhile, or there is not so much memory.
+/// If one of them is lost meanwhile, or there is not enough memory.
 pub(crate) fn connect(
     membership: &Membership,
     members: &[Member],
@@ -64,7 +65,8 @@ pub(crate) fn connect(
             let text = format!("node {node} and node {other} cannot share memory: {error}");
             if other == node { problem(text) } else { problem_with(other, &error, text) }
         })?;
-    // A launcher sees itself who has ended; and node 0, which tells the others of it, each sees by another connection.
+    // A launcher sees by itself which node has ended; and each node sees the end of node 0, which tells the others,
+    // on another connection.
     if !fate::is_watched() && node > 0 {
         sockets.retain(|(other, _)| *other > 0);
         survivors.keep(sockets);
@@ -91,7 +93,7 @@ fn share(
     let eventfds = (0..ours).map(|_| EventFd::new()).collect::<io::Result<Vec<_>>>().map_err(on_this)?;
     let is_neighbour = |other: usize| other != node && members[other].machine == members[node].machine;
     let mut neighbours: Vec<Option<Neighbour>> = (0..members.len()).map(|_| None).collect();
-    // First to those with lower numbers: node 0 waits for nobody, so all come through in the end.
+    // First those with lower numbers: node 0 waits for nobody, so all get through in the end.
     for other in (0..node).filter(|other| is_neighbour(*other)) {
         let on_that = |error| (other, error);
         let theirs = workers_of(members, other);
@@ -129,7 +131,9 @@ fn share(
         let (other, socket): (usize, MessageSocket) = greeted.map_err(on_this)?;
         let (on_that, (socket, _)) = (|error| (other, error), socket.into_parts());
         if other >= members.len() || !is_neighbour(other) || neighbours[other].is_some() {
-            return Err(on_that(io::Error::other("it has come twice, or is none of this machine")));
+            return Err(on_that(io::Error::other(
+                "it has connected twice, or is not a node of this machine",
+            )));
         }
         let workers = workers_of(members, other);
         let pair = Pair::create(workers_of(members, node), workers.clone()).map_err(on_that)?;
@@ -140,7 +144,7 @@ fn share(
         missing -= 1;
     }
     let workers: Vec<usize> = members.iter().map(|member| member.workers).collect();
-    // Who has no such port has all others on its machine.
+    // A node without such a port has all others on its machine.
     let host = members[node].data.rsplit_once(':').map_or(LOCALHOST, |(host, _)| host);
     let neighbours = neighbours.into_iter().flatten().collect();
     let identity = (node, host.to_owned(), membership.token.public_name("rack"));
@@ -148,7 +152,7 @@ fn share(
     Ok((peers, sockets))
 }
 
-/// The workers of a node among all.
+/// The range of a node's workers among all.
 pub(super) fn workers_of(members: &[Member], node: usize) -> Range<usize> {
     let first = members[..node].iter().map(|member| member.workers).sum();
     first..first + members[node].workers
@@ -160,7 +164,7 @@ fn reach(membership: &Membership, other: usize, due: Instant) -> io::Result<Mess
         let attempt = Socket::connect(&address(membership, other), handshake::PATIENCE)
             .and_then(|socket| go_to_door(socket, membership, purpose));
         match attempt {
-            // It does not listen yet, is busy with strangers, or ends, which node 0 sees.
+            // It does not listen yet, is busy with strangers, or is ending, which node 0 sees.
             Err(error) if Instant::now() + RETRY < due && error.kind() != io::ErrorKind::PermissionDenied => {
                 thread::sleep(RETRY);
             }
@@ -181,7 +185,7 @@ fn hand_over(
     descriptors::send(socket, &all)
 }
 
-/// What another node handed over: its notifiers and eventfds, and the lanes if it made them.
+/// What another node has sent: its notifiers and eventfds, and the lanes if it made them.
 type TakenOver = ((Notifiers, Vec<EventFd>), Option<OwnedFd>);
 
 /// `workers`: of that node, and of all.

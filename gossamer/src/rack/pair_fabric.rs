@@ -1,21 +1,21 @@
-//! What joins each two nodes: the best that there is, of what node 0 allows.
+//! The fabric between each two nodes: the best available one of those that node 0 allows.
 
 use crate::fabric::choice::FabricChoice;
 use crate::fabric::verbs::choice::pairs::{PortPair, pairs};
 use crate::rack::hello::Member;
 
-/// What joins two nodes.
+/// The fabric between two nodes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum PairFabric {
-    /// Of one machine.
+    /// For nodes of one machine.
     SharedMemory,
-    /// By these ports, the lower node's first.
+    /// By these pairs of ports, the lower node's first.
     Verbs(Vec<PortPair>),
-    /// Why not by RDMA.
+    /// TCP, and why not RDMA.
     Tcp(String),
 }
 
-/// What joins two nodes of a rack.
+/// The fabric between two nodes of a rack.
 pub(crate) fn between(members: &[Member], one: usize, other: usize) -> PairFabric {
     let (first, second) = (&members[one.min(other)], &members[one.max(other)]);
     if first.machine == second.machine {
@@ -30,7 +30,7 @@ pub(crate) fn between(members: &[Member], one: usize, other: usize) -> PairFabri
     found.map_or_else(PairFabric::Tcp, PairFabric::Verbs)
 }
 
-/// Why nodes cannot be joined as was asked for, if they cannot.
+/// Why nodes cannot be joined by the requested fabric, if so.
 pub(crate) fn refusal(members: &[Member], asked: FabricChoice) -> Option<String> {
     let all = (0..members.len()).flat_map(|one| (0..one).map(move |other| (other, one)));
     all.filter_map(|(one, other)| {

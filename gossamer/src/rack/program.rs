@@ -1,4 +1,4 @@
-//! What `#[gossamer::main]` makes of a function: it runs in a runtime, and what it returns gets out of there, if need be as text.
+//! How `#[gossamer::main]` runs a function in a runtime and gets its result out, if need be as text.
 
 use crate::rack::run::main;
 use std::error::Error;
@@ -7,18 +7,19 @@ use std::marker::PhantomData;
 use std::process;
 use std::thread;
 
-/// A function that returns `R`, as [`AsItIs`], [`AsText`] or [`OrExit`] runs it: method calls take the first of them that there is.
+/// A function that returns `R`, as run by [`AsItIs`], [`AsText`] or [`OrExit`]: the method call resolves to the first
+/// of them that applies.
 #[derive(Debug)]
 pub struct Program<R>(PhantomData<fn() -> R>);
 
 impl<R> Program<R> {
-    /// Of a function that returns such a value.
+    /// For a function that returns such a value.
     #[expect(clippy::new_without_default, reason = "only the macro calls it")]
     pub const fn new() -> Self {
         Self(PhantomData)
     }
 
-    /// Of what gets out in none of these ways: an error of the compiler.
+    /// For a result that fits none of these: a compile error.
     #[doc(hidden)]
     pub fn run_program(&self, _threads: Option<usize>, _f: impl FnOnce() -> R) -> R
     where
@@ -49,7 +50,7 @@ impl<R: Send + 'static> AsItIs<R> for &&&Program<R> {
     }
 }
 
-/// The error is any one, in a box: its texts are.
+/// The error is any boxed error: its text is `Send`.
 pub trait AsText<T> {
     #[doc(hidden)]
     fn run_program(
@@ -93,13 +94,13 @@ impl<T: Send + 'static, E: fmt::Debug> OrExit<T, E> for &Program<Result<T, E>> {
                 eprintln!("Error: {text}");
                 process::exit(1)
             }
-            // Of a test, say, whose process goes on.
+            // For example in a test, whose process goes on.
             Err(text) => panic!("Error: {text}"),
         }
     }
 }
 
-/// What an error says.
+/// The text of an error.
 struct ErrorText {
     display: String,
     debug: String,

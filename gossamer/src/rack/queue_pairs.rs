@@ -1,5 +1,5 @@
-//! How nodes connect their queue pairs: what each has to know of the other goes over the connections on which they have proved
-//! themselves, and nobody writes before both can receive.
+//! How nodes connect their queue pairs: the parameters go over the connections on which they have proved themselves,
+//! and neither writes before both can receive.
 
 use crate::fabric::verbs::choice::pairs::pairs;
 use crate::fabric::verbs::choice::settings::VerbsSettings;
@@ -24,23 +24,23 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How long a first answer is awaited, at most: some devices try for ever.
+/// How long to wait for a first answer at most: some devices try for ever.
 const PROBE: Duration = Duration::from_secs(8);
 /// How long nodes of one process wait for each other.
 const IN_PROCESS: Duration = Duration::from_secs(60);
 
-/// What has become of them.
+/// The connected queue pairs.
 #[derive(Default)]
 pub(crate) struct Connected {
     /// Of each worker of this node.
     pub(crate) endpoints: Vec<Mutex<Vec<UnconnectedEndpoint>>>,
     /// Their devices.
     pub(crate) devices: Vec<Arc<DeviceContext>>,
-    /// Why nodes are not reached, as both sides know.
+    /// Why nodes cannot be reached, as known to both sides.
     pub(crate) unreached: BTreeMap<usize, String>,
 }
 
-/// A step of both sides of a connection: what each has, or why it has not.
+/// One step of both sides of a connection: a value, or why there is none.
 type Step<T> = Result<T, String>;
 
 type Steps<T> = BTreeMap<usize, Step<T>>;
@@ -51,7 +51,7 @@ pub(crate) type Controls<'a> = BTreeMap<usize, &'a mut MessageSocket>;
 /// Connects the queue pairs of this node's `workers`.
 ///
 /// # Errors
-/// A node is lost meanwhile: which.
+/// If a node is lost meanwhile; the text says which.
 pub(crate) fn connect(
     own: Survey,
     workers: Range<usize>,
@@ -73,7 +73,7 @@ pub(crate) fn connect(
         setup.as_mut().map_err(|why| why.clone())?.receive(node, offered).map_err(said)
     })?;
     let both: Vec<usize> = receiving.iter().filter(|(_, step)| step.is_ok()).map(|(node, _)| *node).collect();
-    // What is left of the time is for another way.
+    // The remaining time is for another fabric.
     let probe_due = Instant::now() + PROBE.min(left() / 2);
     let probed = setup.as_mut().map_err(|why| why.clone());
     let probed = probed.and_then(|setup| setup.probe(&both, probe_due).map_err(said));
@@ -92,12 +92,13 @@ pub(crate) fn connect(
     Ok(Connected { endpoints: endpoints.into_iter().map(Mutex::new).collect(), devices, unreached })
 }
 
-/// What has come of a step with a node.
+/// The outcome of a step with a node.
 fn take<T>(steps: &mut Steps<T>, node: usize) -> Step<T> {
     steps.remove(&node).unwrap_or_else(|| Err(format!("node {node} was not asked")))
 }
 
-/// Tells each node what this one has for it, or why it has nothing, and hears the same: what it gets, or why one of the two has not.
+/// Tells each node what this one has for it, or why it has nothing, and receives the same: returns what it gets, or
+/// why one of the two has nothing.
 fn exchange<T: NoRef>(
     controls: &mut Controls<'_>,
     mut step: impl FnMut(usize) -> Step<T>,
@@ -124,7 +125,7 @@ fn exchange<T: NoRef>(
 /// The queue pairs of each node to all others, of a rack inside one process.
 ///
 /// # Errors
-/// There is no RDMA, or not enough of something.
+/// If there is no RDMA, or not enough of a resource.
 pub(crate) fn within_process(nodes: usize, workers: usize) -> io::Result<Vec<RemoteLinks>> {
     let settings = VerbsSettings::find(&|name| std::env::var(name).ok()).map_err(io::Error::other)?;
     let own = || survey_machine(&settings).map_err(|why| io::Error::other(why.to_string()));

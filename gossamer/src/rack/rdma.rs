@@ -1,5 +1,5 @@
-//! What the command `gossamer` shows and tries of RDMA, for machines as nodes of them would find it. It is for that command only,
-//! and changes with it.
+//! What the command `gossamer` shows and tests of RDMA, as nodes on these machines would find it. It is only for that
+//! command, and changes with it.
 
 use crate::NoRef;
 pub use crate::fabric::verbs::check::end::CheckParameters;
@@ -19,7 +19,7 @@ use crate::wire::encoder::Encoder;
 /// The beginning of the names of all settings of RDMA.
 pub const SETTINGS: &str = "GOSSAMER_VERBS";
 
-/// What the environment says of RDMA.
+/// The settings of RDMA in the environment.
 #[derive(Clone, Debug)]
 pub struct RdmaSettings(VerbsSettings);
 
@@ -36,13 +36,13 @@ impl RdmaSettings {
 /// A machine.
 #[derive(NoRef, Clone, Debug, PartialEq, Eq)]
 pub struct MachineReport {
-    /// Nodes that have this in common share memory.
+    /// Nodes for which this is equal share memory.
     machine: String,
-    /// What RDMA it has.
+    /// Its RDMA devices.
     pub rdma: RdmaReport,
 }
 
-/// What joins two machines.
+/// The fabric between two machines.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum JoinedBy {
     /// They are one machine.
@@ -54,14 +54,15 @@ pub enum JoinedBy {
 }
 
 impl MachineReport {
-    /// Of this machine, with these settings. It opens each device for a moment.
+    /// The report of this machine, with these settings. It opens each device for a moment.
     #[must_use]
     pub fn of_this_machine(settings: &RdmaSettings) -> Self {
-        // Where nobody knows which machine this is, no node starts.
+        // If the machine cannot be identified, no node starts.
         Self { machine: machine().unwrap_or_default(), rdma: RdmaReport::of_machine(&settings.0) }
     }
 
-    /// What would join nodes of this machine and of another one; the reason why RDMA would not names the machines so.
+    /// The fabric that would join nodes of this machine and of another one. `names` are the names of the machines in
+    /// the reason why RDMA would not.
     #[must_use]
     pub fn joined_with(&self, other: &Self, names: [&str; 2]) -> JoinedBy {
         if self.machine == other.machine {
@@ -76,7 +77,7 @@ impl MachineReport {
     /// Begins a check between two machines: this one is the first or the second of them.
     ///
     /// # Errors
-    /// They do not reach each other by RDMA, or a device is gone.
+    /// If they do not reach each other by RDMA, or a device is gone.
     pub fn check(
         machines: [&Self; 2],
         names: [&str; 2],
@@ -120,7 +121,7 @@ impl CheckParameters {
 }
 
 fn bytes_of<T: NoRef>(value: T) -> Vec<u8> {
-    // Only handles can be refused, and there are none in it.
+    // Only handles can be refused, and it contains none.
     Encoder::encoded(value).unwrap_or_default()
 }
 

@@ -1,7 +1,7 @@
-//! [`CollectiveRound`]: a collective, as one of those who do it. They are the members of a team, or the nodes of the rack.
+//! [`CollectiveRound`]: a collective, from the view of one participant: a member of a team, or a node of the rack.
 //!
-//! Who does what is in `structures/tree.rs`, what comes of it on a worker in `worker/nodes/teams.rs`. Members in the order of workers are
-//! in the order of nodes, so most edges stay inside one.
+//! The tree is in `structures/tree.rs`, the handling of messages on a worker in `worker/nodes/teams.rs`. Members in
+//! the order of workers are also in the order of nodes, so most edges stay inside a node.
 
 use crate::NoRef;
 use crate::rack::topology::on_worker;
@@ -17,7 +17,7 @@ use std::any::{TypeId, type_name};
 use std::cell::Cell;
 use std::hash::BuildHasher;
 
-/// Which collective is called, with values of which type.
+/// The collective that is called, and the type of its values.
 #[derive(Clone, Copy)]
 pub(super) struct Collective {
     pub(super) name: &'static str,
@@ -31,31 +31,31 @@ impl Collective {
         Self { name, type_name: type_name::<T>(), type_id: TypeId::of::<T>() }
     }
 
-    /// The same for the same call with the same type: between nodes.
+    /// A number that is the same on all nodes for the same call with the same type.
     fn kind(self) -> u64 {
         FixedState::with_seed(0).hash_one((self.type_id, self.name))
     }
 }
 
-/// Those who do collectives together.
+/// The participants of collectives.
 pub(super) struct Participants<F> {
     pub(super) team: TeamId,
-    /// The worker where one of them, by its number, is reached.
+    /// The worker where a participant, by its number, is reached.
     pub(super) worker_of: F,
-    /// What one of them is called.
+    /// What a participant is called.
     pub(super) one: &'static str,
-    /// What they have to heed.
+    /// The rule that they have to follow.
     pub(super) rule: &'static str,
 }
 
-/// A round that one of them has come to.
+/// A round of one participant.
 pub(super) struct CollectiveRound<F> {
     participants: Participants<F>,
     tree: Tree,
     number: u64,
     call: Collective,
-    /// Those to whom it has not brought anything yet, and those from whom it has not taken anything: of each neighbour in the tree the bit
-    /// in which its number differs.
+    /// The neighbours in the tree that it has not sent to yet, and those that it has not received from: for each, the
+    /// bit in which its number differs.
     owed: Cell<u32>,
     due: Cell<u32>,
 }
@@ -66,15 +66,16 @@ impl<F: Fn(&Worker, u32) -> usize> CollectiveRound<F> {
         Self { participants, tree, number, call, owed: Cell::new(all), due: Cell::new(all) }
     }
 
-    /// Whether there is nobody to bring anything to.
+    /// Whether there are no other participants.
     pub(super) fn is_alone(&self) -> bool {
         self.tree.count == 1
     }
 
-    /// Up the tree and down again: what all have brought, combined in their order.
+    /// Up the tree and down again: the values of all, combined in order.
     ///
     /// # Errors
-    /// If another has come to another collective, or has left: which. If the value cannot leave its node.
+    /// If another participant called a different collective, or has left; the text says which. If the value cannot
+    /// leave its node.
     #[track_caller]
     pub(super) fn meet<U: NoRef + Clone>(
         &self,
@@ -155,7 +156,8 @@ impl<F: Fn(&Worker, u32) -> usize> CollectiveRound<F> {
         }
     }
 
-    /// Tells those who may wait for this one that there will be no result, and why. Nothing that comes for it is kept.
+    /// Tells those that may wait for this one that there will be no result, and why. Messages that arrive for it are
+    /// dropped.
     pub(super) fn fail(&self, here: &Worker, why: &str) {
         let number = self.tree.number;
         let (owed, due) = (self.owed.take(), self.due.take());

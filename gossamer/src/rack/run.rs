@@ -29,8 +29,8 @@ pub(crate) const START: u64 = 60;
 /// Starts a runtime, runs `f` in it as its first fiber, on worker 0, and returns what `f` returns.
 ///
 /// If the process is one of several nodes of a [`rack`](crate::rack), as its environment says, the first call is the runtime of
-/// all of them: `f` runs on node 0; on the others the call waits for the end and ends the process. So what comes before it
-/// happens on every node, what comes after it on node 0.
+/// all of them: `f` runs on node 0; on the others the call waits for the end and ends the process. So code before the
+/// call runs on every node, code after it only on node 0.
 ///
 /// When `f` returns, fibers that nobody joined are cancelled at their next blocking call, requests in flight are
 /// served, and all properties are dropped on their trustees. `f` may capture anything that is `Send`: it stays on
@@ -53,26 +53,27 @@ pub(crate) const START: u64 = 60;
 /// If `f` panics, with its payload; if the runtime cannot start (see [`try_run`]), after the reason is printed; and when called from a
 /// fiber.
 ///
-/// If `f` panics on a rack of several processes, the other nodes end. Should the program catch that panic, it goes on without them:
-/// the properties of this node are dropped, and whoever waits for an answer is told that the runtime has ended. Fibers of this node that
-/// have begun stay where they are for ever, with their stacks and the threads of their workers: they are neither resumed nor unwound.
-/// A thread that joins one of them is told that it was cancelled.
+/// If `f` panics on a rack of several processes, the other nodes end. If the program catches that panic, it goes on
+/// without them: the properties of this node are dropped, and waiters for an answer get the error that the runtime
+/// has ended. Fibers of this node that have begun stay suspended for ever, with their stacks and the threads of their
+/// workers: they are neither resumed nor unwound. A thread that joins one of them gets the error that it was
+/// cancelled.
 #[track_caller]
 pub fn run<R: Send + 'static>(config: Config, f: impl FnOnce() -> R + Send + 'static) -> R {
     match try_run(config, f) {
         Ok(result) => result,
         Err(error) => {
-            // Not by the hook: where this is called from is no news, nor is a backtrace.
+            // Not by the panic hook: neither the caller's line nor a backtrace helps here.
             eprintln!("gossamer: {error}");
             panic::resume_unwind(Box::new(error.to_string()))
         }
     }
 }
 
-/// As [`run`], but returns why the runtime did not start.
+/// Like [`run`], but returns an error if the runtime cannot start.
 ///
 /// # Errors
-/// If a setting is wrong, the system gives no threads or no poller, or the nodes of a rack do not come together.
+/// If a setting is wrong, the system gives no threads or no poller, or the nodes of a rack cannot connect.
 ///
 /// # Panics
 /// If `f` panics, with its payload, and when called from a fiber.
@@ -81,7 +82,7 @@ pub fn try_run<R: Send + 'static>(
     config: Config,
     f: impl FnOnce() -> R + Send + 'static,
 ) -> Result<R, StartError> {
-    /// Whether this process has been a node: it is one once.
+    /// Whether this process has been a node: it can only be one once.
     static JOINED: AtomicBool = AtomicBool::new(false);
     assert!(
         worker::with(|worker| worker.is_none()),
@@ -179,7 +180,7 @@ fn run_node<R: Send + 'static>(
     Ok(result)
 }
 
-/// Who is watched: from here on a node that is lost ends all.
+/// The watchers: from here on, losing a node ends all.
 enum Watcher {
     Leader(Leader),
     Follower(Follower),

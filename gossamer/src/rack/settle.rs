@@ -5,8 +5,8 @@ use crate::structures::oneshot;
 use crate::trust::refuse_while_unwinding;
 use crate::worker::fibers::wake::block_on;
 
-/// Waits until all work is done, on all nodes: every fiber has ended, but those that wait here, and every request has been
-/// answered, also those that nobody waits for. For work that is sent off and not joined.
+/// Waits until all work is done, on all nodes: every fiber has ended, except those that wait here, and every request
+/// has been answered, even those that nobody waits for. Use it for work that is started and not joined.
 ///
 /// ```
 /// # use gossamer::{Config, entrust, rack, spawn_with};
@@ -22,13 +22,12 @@ use crate::worker::fibers::wake::block_on;
 /// assert_eq!(rack::run_in_process(2, Config::default(), count), 100);
 /// ```
 ///
-/// A fiber that waits for a timer, for a socket or for another fiber has not ended; so a fiber that others join must not wait here
-/// while they do. Work that threads send in from outside counts
-/// from when it has arrived.
+/// A fiber that waits for a timer, for a socket or for another fiber has not ended; so a fiber that others join must
+/// not wait here meanwhile. Work that other threads send counts once it has arrived.
 ///
 /// # Panics
-/// In a delegated closure or a callback, which cannot wait, on a thread that is no worker, and in a fiber that unwinds from a
-/// panic, which keeps others of its worker from ending.
+/// In a delegated closure or a callback, which cannot wait, on a thread that is not a worker, and in a fiber that unwinds from a
+/// panic, which keeps other fibers of its worker from ending.
 #[track_caller]
 pub fn wait_all() {
     refuse_while_unwinding("waits until all work is done", "wait before");

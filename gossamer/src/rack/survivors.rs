@@ -1,4 +1,4 @@
-//! Who says why all end, when node 0 has ended and no launcher watches: the lowest node that still lives.
+//! Who reports why all end, when node 0 has ended and no launcher watches: the lowest node that still lives.
 
 use crate::rack::hello::Member;
 use crate::transport::socket::Socket;
@@ -7,36 +7,36 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// Whoever is to say it lives so long after node 0, so that the others see that.
+/// The reporting node lives this long after node 0, so that the others see it.
 const LINGER: Duration = Duration::from_millis(400);
-/// Nodes that have ended together with node 0 are seen to have so soon after it.
+/// Within this time, nodes that ended together with node 0 are seen to have ended.
 const TOGETHER: Duration = Duration::from_millis(50);
 
-/// Stays for the others to see who says it.
+/// Stays alive so that the others see who reports.
 pub(super) fn linger() {
     std::thread::sleep(LINGER);
 }
 
-/// While nodes start, one that is lost may have given up for a reason that this node is about to find, too, and tells. A launcher hears
-/// both, and knows which explains more.
+/// While nodes start, a lost node may have given up for a reason that this node is about to find and report too. A
+/// launcher gets both, and knows which one explains more.
 pub(super) fn wait_for_own_reason() {
     if !fate::is_watched() {
         linger();
     }
 }
 
-/// What a node knows of those between node 0 and itself.
+/// What a node knows about those between node 0 and itself.
 pub(crate) struct Survivors {
     below: Vec<Below>,
-    /// Connections to all nodes of this machine but node 0, on which both have proved themselves and nothing is said any more: the others see by
-    /// their end that this node has ended, too. None before they are there.
+    /// Connections to all nodes of this machine except node 0, on which both have proved themselves and nothing more
+    /// is sent: their end tells the others that this node has ended, too. Unset until they are connected.
     neighbours: OnceLock<Vec<(usize, Socket)>>,
 }
 
 enum Below {
-    /// Of this machine.
+    /// A node of this machine.
     Neighbour(usize),
-    /// Of another: whether the connection to it has ended.
+    /// A node of another machine: whether the connection to it has ended.
     Remote(AtomicBool),
 }
 
@@ -51,7 +51,7 @@ impl Survivors {
         Self { below: below.collect(), neighbours: OnceLock::new() }
     }
 
-    /// Keeps the connections to all nodes of this machine but node 0.
+    /// Keeps the connections to all nodes of this machine except node 0.
     pub(super) fn keep(&self, neighbours: Vec<(usize, Socket)>) {
         let _once = self.neighbours.set(neighbours);
     }
@@ -64,7 +64,7 @@ impl Survivors {
         }
     }
 
-    /// Whether none of them lives: asked when node 0 has ended. Takes a moment.
+    /// Whether none of them lives; called when node 0 has ended. Takes a moment.
     pub(super) fn are_none(&self) -> bool {
         std::thread::sleep(TOGETHER);
         !self.below.iter().any(|below| match below {
@@ -78,7 +78,7 @@ impl Survivors {
     fn is_there(&self, node: usize) -> bool {
         let neighbours = self.neighbours.get().into_iter().flatten();
         let mut connections = neighbours.filter(|(other, _)| *other == node).map(|(_, socket)| socket);
-        // All that can still come is the end.
+        // Only the end can still arrive.
         connections.next().is_none_or(|socket| socket.wait_until_readable(Instant::now()).is_err())
     }
 }

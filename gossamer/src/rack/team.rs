@@ -1,4 +1,4 @@
-//! [`Workers`]: some workers, on each of which a fiber does its part of something.
+//! [`Workers`]: a group of workers, with a fiber on each.
 
 use crate::NoRef;
 use crate::lane::error::DelegationError;
@@ -12,8 +12,8 @@ use futures_util::stream::{FuturesUnordered, StreamExt};
 use std::future::poll_fn;
 use std::panic::Location;
 
-/// Some workers, in an order: all of a rack, or those that are chosen for something. What is done on [`each`](Self::each) of them
-/// can be done together: see [`TeamMember`].
+/// An ordered group of workers: all of a rack, or chosen ones. The fibers that [`each`](Self::each) starts on them
+/// can do collectives: see [`TeamMember`].
 ///
 /// ```
 /// use gossamer::{Config, Trustee, Workers};
@@ -38,14 +38,14 @@ impl Workers {
     /// ```
     ///
     /// # Panics
-    /// On a thread that is no worker.
+    /// On a thread that is not a worker.
     #[track_caller]
     #[must_use]
     pub fn all() -> Self {
         Self { trustees: Trustee::all() }
     }
 
-    /// These workers, in this order. One that is there twice has two members.
+    /// These workers, in this order. A worker that is listed twice has two members.
     ///
     /// ```
     /// # use gossamer::{Config, Workers, rack};
@@ -56,7 +56,7 @@ impl Workers {
     /// ```
     ///
     /// # Panics
-    /// If there are none.
+    /// If `trustees` is empty.
     #[track_caller]
     #[must_use]
     pub fn on(trustees: &[Trustee]) -> Self {
@@ -64,7 +64,7 @@ impl Workers {
         Self { trustees: trustees.to_vec() }
     }
 
-    /// The workers, in their order.
+    /// The workers, in order.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
@@ -77,10 +77,10 @@ impl Workers {
         &self.trustees
     }
 
-    /// Runs `f` in a fiber on each worker, and returns the results in their order. The fibers are given a [`TeamMember`] by which they do
-    /// collectives together.
+    /// Runs `f` in a fiber on each worker, and returns the results in their order. Each fiber gets a [`TeamMember`],
+    /// with which they do collectives together.
     ///
-    /// It costs a request to each worker, of about four bytes for each that there is, and an answer.
+    /// It costs a request to each worker, of about four bytes for each worker of the group, and an answer.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
@@ -90,10 +90,10 @@ impl Workers {
     /// ```
     ///
     /// # Panics
-    /// If `f` panics on one of them: with the first such panic, once all others have ended, which are cancelled: their next blocking
-    /// call unwinds them, and so does the one in which they wait for that member. If `f` captures, or does not go to other nodes
-    /// ([Delegated closures](crate::Trust#delegated-closures)); where the caller cannot wait; on a thread that is no worker; and while
-    /// the caller unwinds from a panic.
+    /// If `f` panics on one of them: with the first such panic, after all others have ended. These are cancelled: the
+    /// blocking call in which they wait, or their next one, unwinds them. If `f` captures something, or cannot go to
+    /// other nodes ([Delegated closures](crate::Trust#delegated-closures)); where the caller cannot wait; on a thread
+    /// that is not a worker; and while the caller unwinds from a panic.
     #[track_caller]
     pub fn each<U: NoRef, F>(&self, f: F) -> Vec<U>
     where
@@ -103,7 +103,7 @@ impl Workers {
         self.start::<F, _, _, _>(move |member, ()| f(member), ())
     }
 
-    /// As [`each`](Self::each), with arguments, which are cloned for each.
+    /// Like [`each`](Self::each), with arguments, which are cloned for each worker.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
@@ -113,7 +113,7 @@ impl Workers {
     /// ```
     ///
     /// # Panics
-    /// As [`each`](Self::each), and if the arguments cannot leave this node for another.
+    /// Like [`each`](Self::each), and if the arguments cannot leave this node for another.
     #[track_caller]
     pub fn each_with<C: NoRef + Clone, U: NoRef, F>(&self, f: F, arguments: C) -> Vec<U>
     where
@@ -155,7 +155,7 @@ impl Workers {
     }
 }
 
-/// What cancels the members of a team, if whoever waits for them is cancelled itself.
+/// Cancels the members of a team if the fiber that waits for them is cancelled.
 struct Cancellers(Vec<Option<Canceller>>);
 
 impl Cancellers {
@@ -169,7 +169,7 @@ impl Cancellers {
         while let Some((number, outcome)) = outcomes.next().await {
             match outcome {
                 Ok(result) => results[number] = Some(result),
-                // They have failed because of the first.
+                // Later errors are consequences of the first.
                 Err(_) if failed.is_some() => {}
                 Err(error) => {
                     failed = Some(error);

@@ -1,4 +1,4 @@
-//! [`TeamMember`]: a fiber on one of some workers, as it knows those on the others.
+//! [`TeamMember`]: one fiber of a team, and its collectives.
 //!
 //! A collective is a [`CollectiveRound`] of all members.
 
@@ -14,15 +14,15 @@ use std::cell::Cell;
 use std::fmt;
 use std::marker::PhantomData;
 
-/// One of the fibers that [`Workers::each`] has started, as it knows the others: for what they do together.
+/// One of the fibers that [`Workers::each`] has started, for collectives with the others.
 ///
-/// Each collective is called by all members, in the same order. Different teams, also on the same workers, do not disturb
-/// each other. A member that comes to another collective than the others, or returns while others wait for it, is
-/// reported to these, which panic; and so [`Workers::each`] does.
+/// Each collective is called by all members, in the same order. Different teams, even on the same workers, do not
+/// disturb each other. If a member calls a different collective, or returns while others wait for it, these panic
+/// with a report; and so does [`Workers::each`].
 ///
 /// With `n` members a collective takes `2 (n - 1)` requests, and the time of at most `2 log2 n - 1` of them, one after another, for
-/// `n` a power of two: a reduction up a binomial tree, and the result down. A request carries what is brought; between nodes also the
-/// names of the call and the type, and 40 bytes.
+/// `n` a power of two: a reduction up a binomial tree, and the result down. A request carries the contribution;
+/// between nodes also the names of the call and the type, and 40 bytes.
 ///
 /// ```
 /// use gossamer::{Config, Workers, rack};
@@ -42,7 +42,7 @@ pub struct TeamMember {
     team: TeamId,
     number: u32,
     workers: Workers,
-    /// Rounds it has come to.
+    /// Rounds that it has taken part in.
     rounds: Cell<u64>,
     has_returned: Cell<bool>,
     /// It stays in its fiber.
@@ -55,18 +55,26 @@ impl TeamMember {
         Self { team, number, workers, rounds, has_returned, stays: PhantomData }
     }
 
-    /// The fiber has come to its end, and not by a panic.
+    /// The fiber has returned, without a panic.
     pub(super) fn note_return(&self) {
         self.has_returned.set(true);
     }
 
-    /// Its place among the members, from 0.
+    /// Its index among the members, from 0.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::Workers;
+    /// let indices = Workers::all().each(|member| member.index());
+    /// assert_eq!(indices, [0, 1]);
+    /// # });
+    /// ```
     #[must_use]
     pub fn index(&self) -> usize {
         self.number as usize
     }
 
-    /// How many members there are.
+    /// The number of members.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
@@ -84,7 +92,7 @@ impl TeamMember {
         &self.workers
     }
 
-    /// Waits until all members have come here.
+    /// Waits until all members have called it.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
@@ -103,14 +111,14 @@ impl TeamMember {
     /// ```
     ///
     /// # Panics
-    /// If another member comes to another collective, or has returned; in a delegated closure or a callback, which cannot wait; and while
-    /// the fiber unwinds from a panic. If it is cancelled, it is unwound.
+    /// If another member calls a different collective, or has returned; in a delegated closure or a callback, which
+    /// cannot wait; and while the fiber unwinds from a panic. If it is cancelled, it is unwound.
     #[track_caller]
     pub fn barrier(&self) {
         self.meet(Collective::of::<()>("TeamMember::barrier"), (), |(), ()| ());
     }
 
-    /// Gives every member what each of them brings, in their order.
+    /// Gives every member the values of all, in order.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
@@ -120,7 +128,7 @@ impl TeamMember {
     /// ```
     ///
     /// # Panics
-    /// As [`barrier`](Self::barrier); and if the value cannot leave its node.
+    /// Like [`barrier`](Self::barrier); and if the value cannot leave its node.
     #[track_caller]
     pub fn gather<U: NoRef + Clone>(&self, value: U) -> Vec<U> {
         self.meet(Collective::of::<U>("TeamMember::gather"), vec![value], |mut all, more| {
@@ -129,9 +137,9 @@ impl TeamMember {
         })
     }
 
-    /// Combines what the members bring, in their order, and gives every member the result. `combine` is to be associative: which neighbours are
-    /// combined first depends on the number of members, and on nothing else. Two of the members combine the last two halves, each for
-    /// itself, so it is to give the same for the same.
+    /// Combines the values of the members, in order, and gives every member the result. `combine` must be
+    /// associative: the grouping depends only on the number of members. Two of the members each combine the last two
+    /// halves, so `combine` must also be deterministic.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
@@ -141,7 +149,7 @@ impl TeamMember {
     /// ```
     ///
     /// # Panics
-    /// As [`gather`](Self::gather), and if `combine` does.
+    /// Like [`gather`](Self::gather), and if `combine` panics.
     #[track_caller]
     pub fn all_reduce<U: NoRef + Clone>(&self, value: U, combine: impl FnMut(U, U) -> U) -> U {
         self.meet(Collective::of::<U>("TeamMember::all_reduce"), value, combine)
@@ -175,7 +183,7 @@ impl TeamMember {
 }
 
 impl Drop for TeamMember {
-    /// The members that may wait for this one, or bring it something, are told that it has ended.
+    /// Tells the members that may wait for this one, or send to it, that it has ended.
     fn drop(&mut self) {
         let farewell = Farewell { rounds: self.rounds.get(), has_returned: self.has_returned.get() };
         let tell = |here: &Worker| {

@@ -1,4 +1,4 @@
-//! [`Node`]: a process of the application, and which there are.
+//! [`Node`]: a process of the application.
 
 use crate::trust::{NoRef, Trustee};
 use crate::wire::decoder::Decoder;
@@ -6,7 +6,7 @@ use crate::wire::encoder::Encoder;
 use crate::wire::refusal::Malformed;
 use crate::worker::{self, Worker, no_runtime};
 
-/// One process of an application. Alone, a program is node 0 of one.
+/// One process of an application. A program that runs alone is node 0 of 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Node(u32);
 
@@ -23,7 +23,7 @@ unsafe impl NoRef for Node {
 }
 
 impl Node {
-    /// Its place in [`nodes`], from 0.
+    /// Its index in [`nodes`], from 0.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
@@ -46,7 +46,7 @@ impl Node {
     /// ```
     ///
     /// # Panics
-    /// On a thread that is no worker.
+    /// On a thread that is not a worker.
     pub fn workers(self) -> Vec<Trustee> {
         on_worker("rack::Node::workers", |here| match &here.shared.peers {
             Some(peers) if self.index() < peers.nodes() => trustees(here, peers.workers_of(self.index())),
@@ -71,7 +71,7 @@ fn trustees(here: &Worker, workers: std::ops::Range<usize>) -> Vec<Trustee> {
 /// ```
 ///
 /// # Panics
-/// On a thread that is no worker.
+/// On a thread that is not a worker.
 #[track_caller]
 pub fn nodes() -> Vec<Node> {
     on_worker("rack::nodes", |here| {
@@ -90,7 +90,7 @@ pub fn nodes() -> Vec<Node> {
 /// ```
 ///
 /// # Panics
-/// On a thread that is no worker.
+/// On a thread that is not a worker.
 #[track_caller]
 pub fn this_node() -> Node {
     on_worker("rack::this_node", |here| {
@@ -108,14 +108,14 @@ pub fn this_node() -> Node {
 /// ```
 ///
 /// # Panics
-/// On a thread that is no worker.
+/// On a thread that is not a worker.
 #[track_caller]
 pub fn workers() -> Vec<Trustee> {
     Trustee::all()
 }
 
 impl Trustee {
-    /// The node that this worker is of.
+    /// The node of this worker.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
@@ -126,7 +126,7 @@ impl Trustee {
     /// ```
     ///
     /// # Panics
-    /// On a thread that is no worker.
+    /// On a thread that is not a worker.
     #[track_caller]
     pub fn node(&self) -> Node {
         let index = self.index();

@@ -1,4 +1,5 @@
-//! How node 0 has the traces of the other nodes: it asks on the control connections, and each sends its clock and then its tracks.
+//! How node 0 gets the traces of the other nodes: it asks on the control connections, and each sends its clock and
+//! then its tracks.
 
 use crate::NoRef;
 use crate::counters::trace;
@@ -13,7 +14,7 @@ use std::time::{Duration, Instant};
 /// A part of what a node has kept.
 #[derive(NoRef, Clone, Debug)]
 pub(super) enum TracePart {
-    /// What its clock shows.
+    /// The time of its clock.
     Clock(u64),
     Track(Track),
     End,
@@ -32,9 +33,9 @@ pub(super) fn give(writer: &Mutex<MessageWriter>, shared: &Arc<Shared>) -> io::R
     send(TracePart::End)
 }
 
-/// What the other nodes were asked for, and have sent.
+/// The requests to the other nodes, and their answers.
 pub(super) struct Gathering {
-    /// One asks at a time.
+    /// Only one thread asks at a time.
     turn: Mutex<()>,
     asked: Mutex<Vec<AskedNode>>,
     changed: Condvar,
@@ -48,7 +49,7 @@ struct AskedNode {
 }
 
 impl Gathering {
-    /// Of so many other nodes.
+    /// For this many other nodes.
     pub(super) fn new(others: usize) -> Self {
         let node = |place: usize| AskedNode {
             at: 0,
@@ -79,13 +80,13 @@ impl Gathering {
         self.changed.notify_all();
     }
 
-    /// The node at this place is lost: it sends nothing any more.
+    /// The node at this place is lost: it sends nothing more.
     pub(super) fn lose(&self, place: usize) {
         lock(&self.asked)[place].is_lost = true;
         self.changed.notify_all();
     }
 
-    /// What the other nodes have kept, as far as it comes in time.
+    /// What the other nodes have kept, as far as it arrives in time.
     pub(super) fn gather(&self, others: &[Mutex<MessageWriter>], patience: Duration) -> Vec<NodeTrace> {
         let _turn = lock(&self.turn);
         let due = Instant::now() + patience;
@@ -107,7 +108,7 @@ impl Gathering {
             }
             asked = self.changed.wait_timeout(asked, left).unwrap_or_else(PoisonError::into_inner).0;
         }
-        // What of a node has come is a part of its tracks, each whole.
+        // What has arrived from a node is some of its tracks, each complete.
         let came = asked.iter().filter(|node| !node.trace.asked.is_empty());
         came.map(|node| node.trace.clone()).collect()
     }

@@ -1,4 +1,4 @@
-//! [`Runtime`]: a runtime that is started and stopped by a handle, to be embedded into programs and tests.
+//! [`Runtime`]: a runtime that is started and stopped by a handle, to be embedded in programs and tests.
 
 use crate::runtime::{NodeThreads, StartError, from_environment};
 use crate::sys::image::address;
@@ -11,13 +11,14 @@ use std::slice;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-/// A runtime of this process that goes on until it is shut down, or dropped: for tests, and beside other runtimes.
+/// A runtime of this process that runs until it is shut down or dropped: for tests, and for use beside other
+/// runtimes.
 ///
 /// [`run`](crate::run) is the same for one closure. Threads of the program, and tasks of an async runtime, use the trusts and
 /// [`Pending`](crate::Pending)s that they get from it.
 ///
-/// It is always a runtime of this process alone: also in a process that is a node of a [rack](crate::rack), which only
-/// `#[gossamer::main]` and [`run`](crate::run) join.
+/// It is always a runtime of this process alone, even in a process that is a node of a [rack](crate::rack): only
+/// `#[gossamer::main]` and [`run`](crate::run) join the rack.
 ///
 /// ```
 /// use gossamer::{Config, Runtime};
@@ -38,7 +39,7 @@ pub struct Runtime {
 }
 
 impl Runtime {
-    /// Starts the workers; settings of the environment go before those of `config`, as everywhere.
+    /// Starts the workers; settings of the environment take precedence over those of `config`, as everywhere.
     ///
     /// ```
     /// use gossamer::{Config, Runtime};
@@ -55,10 +56,10 @@ impl Runtime {
         Ok(Self { threads: Some(threads), next: AtomicUsize::new(0) })
     }
 
-    /// Runs `f` as a fiber of worker 0, with a stack as large as that of a `main`, and waits for what it returns. Several threads may
-    /// do so at the same time.
+    /// Runs `f` as a fiber of worker 0, with a stack as large as that of `main`, and waits for its result. Several
+    /// threads may do so at the same time.
     ///
-    /// Fibers that `f` has started go on after it.
+    /// Fibers that `f` has started go on after it returns.
     ///
     /// ```
     /// use gossamer::{Config, Runtime};
@@ -69,7 +70,8 @@ impl Runtime {
     /// ```
     ///
     /// # Panics
-    /// If `f` panics, with its payload; the runtime goes on. And on a worker, which it would block: spawn a fiber there.
+    /// If `f` panics, with its payload; the runtime goes on. And on a worker, which it would block: spawn a fiber
+    /// there instead.
     #[track_caller]
     pub fn run<R: Send + 'static>(&self, f: impl FnOnce() -> R + Send + 'static) -> R {
         refuse_workers("run", "spawn a fiber");
@@ -77,8 +79,8 @@ impl Runtime {
             .unwrap_or_else(|payload| panic::resume_unwind(payload))
     }
 
-    /// Starts a fiber on one of the workers, each in turn. It stays in this process, so it may capture and return whatever is `Send`,
-    /// and needs no macro. Usable from any thread.
+    /// Starts a fiber on one of the workers, in turn. It stays in this process, so it may capture and return anything
+    /// that is `Send`, and needs no macro. Usable from any thread.
     ///
     /// ```
     /// use gossamer::{Config, Runtime};
@@ -94,7 +96,7 @@ impl Runtime {
         F: FnOnce() -> U + Send + 'static,
     {
         let trustees = self.trustees();
-        // Relaxed: which worker it is matters to nobody.
+        // Relaxed: it does not matter which worker it is.
         let next = self.next.fetch_add(1, Ordering::Relaxed) % trustees.len();
         start_in_process(trustees[next], f, Location::caller())
     }
@@ -120,7 +122,8 @@ impl Runtime {
         }
     }
 
-    /// Ends the runtime and waits for that: fibers are cancelled, what is in flight is served, properties are dropped.
+    /// Ends the runtime and waits for the end: fibers are cancelled, requests in flight are served, properties are
+    /// dropped.
     ///
     /// ```
     /// use gossamer::{Config, Runtime};
@@ -141,7 +144,8 @@ impl Runtime {
 }
 
 impl Drop for Runtime {
-    /// As [`shutdown`](Runtime::shutdown); on a worker, which must not wait for itself, the end is left to a thread of its own.
+    /// Like [`shutdown`](Runtime::shutdown); on a worker, which must not wait for itself, a separate thread ends the
+    /// runtime.
     fn drop(&mut self) {
         let Some(threads) = self.threads.take() else { return };
         if worker::with(|worker| worker.is_none()) {

@@ -12,12 +12,12 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::{self, ThreadId};
 use std::time::Duration;
 
-/// How long an idle thread stays.
+/// How long an idle thread is kept.
 const STAYS: Duration = Duration::from_secs(2);
 
 type BlockingJob = Box<dyn FnOnce() + Send>;
 
-/// The idle threads, each with the channel that brings it a job. The one that came last is used first.
+/// The idle threads, each with the channel that brings it a job. The latest one is used first.
 static IDLE: Mutex<Vec<(ThreadId, SyncSender<BlockingJob>)>> = Mutex::new(Vec::new());
 
 fn idle() -> MutexGuard<'static, Vec<(ThreadId, SyncSender<BlockingJob>)>> {
@@ -34,11 +34,11 @@ pub(crate) fn require_wait(call: &str) {
     }
 }
 
-/// Runs `body`: right here on a thread that may block, or else on a thread of the pool while the fiber waits.
+/// Runs `body`: on this thread if it may block, otherwise on a thread of the pool while the fiber waits.
 ///
 /// # Errors
-/// If no thread can be started; if the fiber unwinds, since no other fiber of its worker would run meanwhile, maybe not the
-/// very one at the other end.
+/// If no thread can be started; and if the fiber unwinds, since no other fiber of its worker would run meanwhile,
+/// possibly including the one at the other end.
 ///
 /// # Panics
 /// In a delegated closure or a callback, which cannot wait; `call` is named in the message.
@@ -50,7 +50,7 @@ pub(crate) fn run_blocking<R: Send + 'static>(
     if context::current() == Context::Outside {
         return Ok(body());
     }
-    // Before anything is done: nobody would hear what came of it.
+    // Before anything is done: otherwise nobody would get the outcome.
     require_wait(call);
     if thread::panicking() {
         return Err(Error::Unwinding);
@@ -70,7 +70,7 @@ fn dispatch(job: BlockingJob) -> io::Result<()> {
 }
 
 fn run_jobs(mut job: BlockingJob) {
-    // It inherits the affinity of the worker that started it. If it keeps that, it is only slower.
+    // It inherits the affinity of the worker that started it. If that fails, it is only slower.
     let _as_it_is = affinity::unpin();
     let (this, (hands, more)) = (thread::current().id(), mpsc::sync_channel(1));
     loop {
@@ -80,7 +80,7 @@ fn run_jobs(mut job: BlockingJob) {
             let mut idle = idle();
             let count = idle.len();
             idle.retain(|(thread, _)| *thread != this);
-            // If somebody took it from the list, a job is on its way.
+            // If it was taken from the list, a job is on its way.
             if idle.len() < count {
                 Err(RecvError)
             } else {

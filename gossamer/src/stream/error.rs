@@ -1,4 +1,4 @@
-//! [`Error`]: what can end a stream, or stand against one.
+//! [`Error`]: what can end a stream, or prevent one.
 
 use crate::Protection;
 use crate::counters::stream::{EndCounters, RECEIVERS, SENDERS};
@@ -9,14 +9,14 @@ use std::io;
 /// Which end of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// The one that writes.
+    /// The end that writes.
     Sender,
-    /// The one that reads.
+    /// The end that reads.
     Receiver,
 }
 
 impl End {
-    /// What ends of this kind count.
+    /// The counters of ends of this kind.
     pub(crate) fn counters(self) -> &'static EndCounters {
         match self {
             Self::Sender => &SENDERS,
@@ -24,7 +24,7 @@ impl End {
         }
     }
 
-    /// The other one.
+    /// The other end.
     #[must_use]
     pub fn other(self) -> Self {
         match self {
@@ -43,53 +43,53 @@ impl fmt::Display for End {
     }
 }
 
-/// What has ended a stream before its time, or stands against one. Offsets are bytes from the start of the stream.
+/// What ended a stream early, or prevents one. Offsets are bytes from the start of the stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Error {
     /// The other end's process, machine or connection is gone.
     PeerLost {
-        /// What had been handed over until then.
+        /// How many bytes had been handed over until then.
         at: u64,
     },
-    /// An end was dropped without `finish`, before all was done.
+    /// An end was dropped without `finish` before everything was done.
     Aborted {
         /// Which one.
         by: End,
-        /// What had been handed over until then.
+        /// How many bytes had been handed over until then.
         at: u64,
     },
-    /// A block arrived with other bytes than were sent.
+    /// A block arrived with different bytes than were sent.
     Checksum {
         /// Where the block begins.
         at: u64,
     },
-    /// What came over a connection that is [authenticated or encrypted](crate::Protection) is not what the other end has sent: it was
-    /// changed on the way, repeated, left out, or put elsewhere.
+    /// The data that arrived over an [authenticated or encrypted](crate::Protection) connection is not what the other
+    /// end sent: it was changed on the way, repeated, dropped or reordered.
     Tampered {
-        /// What had been handed over until then. All of that is as it was sent.
+        /// How many bytes had been handed over until then. All of that is as it was sent.
         at: u64,
     },
-    /// The other end did nothing for as long as [`Options::patience`](crate::stream::Options::patience) says.
+    /// The other end did nothing for the time set by [`Options::patience`](crate::stream::Options::patience).
     Timeout {
-        /// What had been handed over until then.
+        /// How many bytes had been handed over until then.
         at: u64,
     },
-    /// What the other end says makes no sense.
+    /// The other end sent something that makes no sense.
     Protocol {
-        /// What had been handed over until then.
+        /// How many bytes had been handed over until then.
         at: u64,
     },
-    /// Blocks cannot be read by RDMA any more: a link is cut, or a device has failed.
+    /// Blocks can no longer be read by RDMA: a link is cut, or a device has failed.
     Rdma {
-        /// What had been handed over until then.
+        /// How many bytes had been handed over until then.
         at: u64,
-        /// The device, and what it says.
+        /// The device, and its report.
         why: String,
     },
-    /// The sender finished a stream of known length at another one.
+    /// The sender finished a stream of known length at a different length.
     Length {
-        /// The length that was agreed on.
+        /// The length that was agreed.
         declared: u64,
         /// The bytes that were written.
         written: u64,
@@ -117,43 +117,44 @@ pub enum Error {
     NotOpened {
         /// Which one.
         end: End,
-        /// Where it was to be opened: the line, and the worker.
+        /// Where it was to be opened: the source line and the worker.
         there: String,
         /// Where this end was opened.
         here: String,
-        /// What stood against it.
+        /// The reason.
         why: String,
     },
-    /// Behind the end of the window, or of the stream.
+    /// An access after the end of the window or of the stream.
     Overrun {
         /// The byte that was asked for.
         offset: u64,
         /// Where the end is.
         end: u64,
     },
-    /// In front of what is still in memory.
+    /// An access before what is still in memory.
     BehindComeback {
         /// The byte that was asked for.
         offset: u64,
-        /// The first one that is still there.
+        /// The first byte that is still there.
         first: u64,
     },
-    /// This process is a copy, by fork, of the one that the stream belongs to.
+    /// This process was forked from the one that the stream belongs to.
     Forked,
-    /// A destructor would have to wait for the other end while its fiber unwinds, and keep all others of its worker from running.
+    /// A destructor would have to wait for the other end while its fiber unwinds, which would stop all other fibers
+    /// of its worker.
     Unwinding,
-    /// It cannot be, and why.
+    /// The request is refused.
     Refused(
         /// What is wrong and what to do.
         String,
     ),
-    /// The operating system refuses.
+    /// The operating system refused.
     Io {
-        /// What was tried.
+        /// What was attempted.
         doing: String,
         /// The system's error.
         kind: io::ErrorKind,
-        /// What the system says.
+        /// The system's message.
         text: String,
     },
 }
@@ -176,7 +177,7 @@ impl fmt::Display for Error {
             }
             Self::Checksum { at } => write!(
                 f,
-                "the block at byte {at} arrived with other bytes than were sent: check the network and the memory \
+                "the block at byte {at} arrived with different bytes than were sent: check the network and the memory \
                  of both machines"
             ),
             Self::Tampered { at } => write!(
@@ -186,7 +187,7 @@ impl fmt::Display for Error {
             ),
             Self::Timeout { at } => write!(
                 f,
-                "the other end did nothing for too long, after {at} bytes: look what it does, or give \
+                "the other end did nothing for too long, after {at} bytes: check what it does, or give \
                  `Options::patience` more"
             ),
             Self::Protocol { at } => write!(
@@ -212,7 +213,7 @@ impl fmt::Display for Error {
                 write!(f, "the {end} of this channel could not be opened at {there}: {why}; its {} was opened at {here}", end.other())
             }
             Self::Overrun { offset, end } => {
-                write!(f, "byte {offset} is behind the end of the stream at {end}")
+                write!(f, "byte {offset} is after the end of the stream at {end}")
             }
             Self::BehindComeback { offset, first } => write!(
                 f,

@@ -1,4 +1,4 @@
-//! What a fuzz target calls: decoders of what another end sends.
+//! Called by a fuzz target: decoders of what another end sends.
 
 use crate::fabric::verbs::choice::offer::PortOffer;
 use crate::fabric::verbs::choice::pairs::pairs;
@@ -9,7 +9,7 @@ use crate::stream::connect::statement;
 use crate::stream::pump::frame::{self, PumpFrame};
 use crate::wire::decoder::Decoder;
 
-/// Bytes as frames and as parameters, with checksums that fit, since what does not get past those is not looked at.
+/// Bytes as frames and as parameters, with correct checksums, since anything else is rejected before it is decoded.
 pub fn streams(bytes: &[u8]) {
     for text in bytes.as_chunks::<{ frame::TEXT }>().0 {
         let sealed = with_checksum(*text);
@@ -25,7 +25,7 @@ pub fn streams(bytes: &[u8]) {
     }
 }
 
-/// Bytes as what is said while RDMA is prepared.
+/// Bytes as messages that prepare RDMA.
 fn decode_statements(bytes: &[u8]) {
     let _refused = statement::read::<Vec<PortOffer>>(&mut &bytes[..]);
     let _refused = Decoder::decoded::<Result<ReadParameters, String>>(bytes);

@@ -1,4 +1,5 @@
-//! [`Geometry`]: how a stream is cut into blocks, and how many of them are in memory. [`Length`]: how many bytes it has.
+//! [`Geometry`]: how a stream is cut into blocks, and how many of them are in memory. [`Length`]: its number of
+//! bytes.
 
 use crate::NoRef;
 use std::fmt;
@@ -37,18 +38,33 @@ impl Geometry {
     }
 
     /// Bytes of a block: a power of two, from 4 KiB to 1 GiB. From 2 MiB on huge pages back it.
+    ///
+    /// ```
+    /// let small = gossamer::stream::Geometry::new().block(64 * 1024);
+    /// assert_eq!(small.block_bytes(), 64 * 1024);
+    /// ```
     #[must_use]
     pub fn block(self, bytes: usize) -> Self {
         Self { block: bytes, ..self }
     }
 
     /// Blocks that the sender may be ahead of the receiver: at least 1, and at least the comeback.
+    ///
+    /// ```
+    /// let far = gossamer::stream::Geometry::new().ahead(30); // evens out longer pauses of the receiver
+    /// assert_eq!(far.ahead_blocks(), 30);
+    /// ```
     #[must_use]
     pub fn ahead(self, blocks: usize) -> Self {
         Self { ahead: blocks, ..self }
     }
 
-    /// Blocks behind the foremost one in use that stay in memory, at each end: so far back one may go again.
+    /// Blocks behind the foremost one in use that stay in memory at each end: how far you may go back.
+    ///
+    /// ```
+    /// let geometry = gossamer::stream::Geometry::new().comeback(2);
+    /// assert_eq!(geometry.comeback_blocks(), 2);
+    /// ```
     #[must_use]
     pub fn comeback(self, blocks: usize) -> Self {
         Self { comeback: blocks, ..self }
@@ -59,7 +75,7 @@ impl Geometry {
         self.block
     }
 
-    /// Blocks behind the foremost one that stay.
+    /// Blocks that stay behind the foremost one.
     pub fn comeback_blocks(&self) -> u64 {
         self.comeback as u64
     }
@@ -69,7 +85,12 @@ impl Geometry {
         self.ahead as u64
     }
 
-    /// Bytes of memory that each end takes (one for both, inside a machine).
+    /// Bytes of memory of each end (within a machine, of both together).
+    ///
+    /// ```
+    /// use gossamer::stream::Geometry;
+    /// assert_eq!(Geometry::new().ring_bytes(), 16 << 20); // 6 blocks ahead, 1 of comeback and the one in use, of 2 MiB
+    /// ```
     pub fn ring_bytes(&self) -> usize {
         self.block * self.slots()
     }
@@ -79,12 +100,14 @@ impl Geometry {
         self.ahead + self.comeback + 1
     }
 
-    /// Blocks that one fault maps at once: with the comeback half of a ring, so that the other end finds as many to go on with.
+    /// Blocks that one fault maps at once: together with the comeback half of a ring, so that the other end has as
+    /// many to continue with.
     pub(crate) fn batch(&self) -> u64 {
         ((self.slots() / 2).saturating_sub(self.comeback) as u64).max(1)
     }
 
-    /// As many, if another thread maps them, which takes longer: fewer, so that some are left to go on with meanwhile.
+    /// The same if another thread maps them, which takes longer: fewer, so that some are left to continue with
+    /// meanwhile.
     pub(crate) fn small_batch(&self) -> u64 {
         (((self.slots() - self.comeback) / 3) as u64).max(1)
     }
@@ -99,7 +122,7 @@ impl Geometry {
         block.saturating_mul(self.block as u64)
     }
 
-    /// How many blocks so many bytes are.
+    /// How many blocks this many bytes take.
     pub(crate) fn blocks_of(&self, bytes: u64) -> u64 {
         bytes.div_ceil(self.block as u64)
     }
@@ -112,18 +135,18 @@ impl fmt::Display for Geometry {
     }
 }
 
-/// How many bytes a stream has.
+/// The number of bytes of a stream.
 #[derive(NoRef, Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Length {
-    /// So many, which both ends know from the start.
+    /// This many, known to both ends from the start.
     Known(u64),
-    /// Until the sender finishes.
+    /// As many as the sender writes before it finishes.
     Open,
 }
 
 /// The largest stream: a third of what a process can address.
 pub(crate) const MOST_BYTES: u64 = 1 << 45;
-/// Where a stream ends whose length is open, at the latest.
+/// The latest end of a stream whose length is open.
 pub(crate) const LONGEST: u64 = i64::MAX as u64;
 /// Bytes of the window of a stream whose length is open.
 pub(crate) const OPEN_WINDOW: u64 = 1 << 42;

@@ -1,4 +1,4 @@
-//! Which geometries and lengths a stream can have.
+//! The geometries and lengths that a stream can have.
 
 use crate::stream::geometry::{MOST_BYTES, MOST_SLOTS};
 use crate::stream::{Error, Geometry, Length, Options};
@@ -9,10 +9,16 @@ const LEAST_BLOCK: usize = 4096;
 const MOST_BLOCK: usize = 1 << 30;
 
 impl Geometry {
-    /// Whether a stream can have it. What makes streams checks it as well.
+    /// Checks whether a stream can have this geometry. Everything that makes streams also checks it.
+    ///
+    /// ```
+    /// use gossamer::stream::Geometry;
+    /// assert!(Geometry::new().block(64 * 1024).check().is_ok());
+    /// assert!(Geometry::new().block(1000).check().is_err()); // not a power of two
+    /// ```
     ///
     /// # Errors
-    /// [`Error::Refused`], which says what is wrong.
+    /// [`Error::Refused`], with the reason.
     pub fn check(&self) -> Result<(), Error> {
         let wrong = |why: String| Err(Error::Refused(format!("a stream with {self} cannot be: {why}")));
         if !self.block.is_power_of_two() || !(LEAST_BLOCK..=MOST_BLOCK).contains(&self.block) {
@@ -28,7 +34,7 @@ impl Geometry {
     }
 }
 
-/// Whether a stream can be so.
+/// Checks whether a stream can have this length and these options.
 pub(crate) fn check(length: Length, options: &Options) -> Result<(), Error> {
     options.geometry.check()?;
     match length {

@@ -2,13 +2,13 @@
 //! another one, or on another machine. The idea is that of E. Gluck, *Network Vortex: Distributed Virtual Memory for Streaming
 //! Applications* (thesis, Texas A&M University, 2022).
 //!
-//! A stream is cut into *blocks*. Each end has a *ring* of a few of them in memory ([`Geometry`]: 16 MiB by default), however long the
-//! stream is: a sender that is ahead of its receiver waits. [`pair`] makes both ends in one process; otherwise one end listens (`bind`)
-//! and the other connects, and both prove a [`Key`]. Ends of one machine and one user share one ring, and nothing is copied; between
-//! machines the receiver reads blocks by RDMA, where both have a port for it, which copies nothing either, or else they go over TCP; each
-//! has its checksum.
-//! [`Options::protection`] has what goes over TCP authenticated, or encrypted.
-//! `GOSSAMER_FABRIC` in the environment allows one way only: `shm`, `tcp` or `verbs` (RDMA), instead of `auto`.
+//! A stream is cut into *blocks*. Each end has a *ring* of a few of them in memory ([`Geometry`]: 16 MiB by default),
+//! however long the stream is: a sender that gets too far ahead of its receiver waits. [`pair`] makes both ends in
+//! one process; otherwise one end listens (`bind`) and the other connects, and both prove a [`Key`]. Ends of one
+//! machine and one user share one ring, and nothing is copied; between machines the receiver reads blocks by RDMA if
+//! both have a port for it, which copies nothing either; otherwise blocks go over TCP, each with a checksum.
+//! [`Options::protection`] authenticates or encrypts the data on TCP. `GOSSAMER_FABRIC` in the environment restricts
+//! the choice to one fabric: `shm`, `tcp` or `verbs` (RDMA), instead of `auto`.
 //!
 //! ```
 //! use gossamer::stream::{Geometry, Key, Options, Receiver, Sender};
@@ -32,30 +32,39 @@
 //!
 //! # Safe calls
 //! [`Sender`] and [`Receiver`] give their blocks as slices ([`next_block`](Sender::next_block)), and have `Read`, `BufRead`, `Write`, and
-//! `Seek` within the *comeback*: as many blocks behind the foremost one stay in memory. There are no page faults, and a call that waits
-//! blocks its fiber only. Who has read to the end, or called `finish`, has confirmed all; an end that is dropped before that aborts the
-//! stream, and the other end gets an [`Error`].
+//! `Seek` within the *comeback*: as many blocks behind the foremost one stay in memory. There are no page faults, and
+//! a call that waits blocks only its fiber. Reading to the end or calling `finish` confirms all data; dropping an end
+//! before that aborts the stream, and the other end gets an [`Error`].
+//!
+//! # Cost
+//! Memory for a ring at each end, or for one ring within a machine, where a block is handed over by a few atomic
+//! operations and never copied. Over TCP each block has a frame of 48 bytes; over RDMA it is one READ of the receiver, and
+//! its frame goes over TCP. A frame of the same size comes back when the receiver has released blocks.
 //!
 //! # Raw windows
-//! [`Sender::into_window`] and [`Receiver::into_window`] give all bytes at their addresses, though only the ring is in memory: page faults
-//! move blocks into the window and out of it. The pointers and slices have this contract:
+//! [`Sender::into_window`] and [`Receiver::into_window`] show the whole stream as one range of addresses, though only
+//! the ring is in memory: page faults move blocks into the window and out of it. The pointers and slices have this
+//! contract:
 //!
 //! - The window is alive, and no other method of it runs meanwhile, except `try_with` around its closure.
 //! - Bytes are used from the front to the back. Going back is allowed within the comeback of the foremost block that was touched, by
 //!   any thread. `memcpy`, `memset` and what compiles to them (`copy_from_slice`, `fill`) may touch the end of their range first, and a
 //!   system call may touch all of its buffer first, or keep it for a while: each such call covers no more bytes than the comeback has,
 //!   or lies in one block.
-//! - The sender writes every byte of each block it touches: what it leaves out has bytes of an earlier block of the same stream. That
-//!   also holds for the few blocks that are mapped together with a touched one. Whole blocks that are passed over read as zeros.
+//! - The sender writes every byte of each block it touches: bytes that it leaves out are those of an earlier block of
+//!   the same stream. This also applies to the few blocks that are mapped together with a touched one. Whole blocks
+//!   that are skipped read as zeros.
 //! - In the window of a receiver nothing is written.
 //! - A touch blocks its thread until the block is there: it belongs on a thread of its own, not in a fiber.
-//! - What cannot be had (the other end is lost, the byte is gone or behind the end) is a SIGBUS, after a message, and `EFAULT` in a system
-//!   call. In the closure of `try_with` it is an error that is returned.
+//! - Touching a byte that cannot be provided (the other end is lost, the byte is gone or after the end) raises
+//!   SIGBUS, after a message, and gives `EFAULT` in a system call. In the closure of `try_with` the error is
+//!   returned.
 //! - A forked child has no part in it: a touch there is a SIGSEGV, after a message.
 //! - A handler of SIGSEGV or SIGBUS that is installed later passes on the faults that are not its own.
 //!
-//! With userfaultfd ([`Faults`]) system calls can be handed pointers into the window. Without it one that meets a block that is not there
-//! fails with `EFAULT` (an `O_DIRECT` read: zero bytes, as at the end of a file): use the safe calls for those, whose slices are mapped.
+//! With userfaultfd ([`Faults`]) pointers into the window can be passed to system calls. Without it, a system call
+//! that meets a block that is not there fails with `EFAULT` (an `O_DIRECT` read returns zero bytes, as at the end of
+//! a file): use the slices of the safe calls instead, which are mapped.
 #![deny(unsafe_code)]
 
 mod blocking;

@@ -1,4 +1,4 @@
-//! [`Options`]: what a stream needs beside its length. [`Key`]: what both ends know.
+//! [`Options`]: the settings of a stream. [`Key`]: the secret of both ends.
 
 use crate::stream::{Error, Geometry};
 use crate::transport::handshake::Token;
@@ -6,17 +6,23 @@ use crate::{NoRef, Protection};
 use std::fmt;
 use std::time::Duration;
 
-/// Where the key is looked up if none is given.
+/// The variable with the key, if none is given.
 const KEY: &str = "GOSSAMER_STREAM_KEY";
 
 /// A secret that both ends of a stream know: each proves it to the other before anything else is read.
 ///
-/// What is sent after that is encrypted if [`Options::protection`] says so.
+/// Data is only encrypted if [`Options::protection`] says so.
 #[derive(NoRef, Clone)]
 pub struct Key(pub(crate) Token);
 
 impl Key {
     /// From 64 hexadecimal digits, as `openssl rand -hex 32` makes them.
+    ///
+    /// ```
+    /// use gossamer::stream::Key;
+    /// assert!(Key::from_hex(&"0123456789abcdef".repeat(4)).is_ok());
+    /// assert!(Key::from_hex("secret").is_err());
+    /// ```
     ///
     /// # Errors
     /// If the text is something else.
@@ -29,7 +35,7 @@ impl Key {
     /// From the environment variable `GOSSAMER_STREAM_KEY`.
     ///
     /// # Errors
-    /// If it is not set, or no key.
+    /// If it is not set, or is not a key.
     pub fn from_env() -> Result<Self, Error> {
         match std::env::var(KEY) {
             Ok(text) => Self::from_hex(&text).map_err(|error| Error::Refused(format!("{KEY}: {error}"))),
@@ -53,27 +59,28 @@ pub enum Faults {
     /// By userfaultfd where that is allowed, or else by SIGSEGV.
     #[default]
     Auto,
-    /// By userfaultfd: system calls may be handed pointers into the window, too. Needs access to `/dev/userfaultfd`, or the
-    /// right to trace (`CAP_SYS_PTRACE`).
+    /// By userfaultfd: pointers into the window may also be passed to system calls. Needs access to
+    /// `/dev/userfaultfd`, or the right to trace (`CAP_SYS_PTRACE`).
     Userfault,
-    /// By SIGSEGV: without any rights, and a little faster; a system call that meets a block that is not there fails with
-    /// `EFAULT`.
+    /// By SIGSEGV: needs no rights, and is a little faster; a system call that meets a block that is not there fails
+    /// with `EFAULT`.
     Signal,
 }
 
 /// How blocks get to the other end.
 #[derive(NoRef, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Route {
-    /// In shared memory if both ends are on one machine, and of one user; or else by RDMA, if both have a port for it, or by TCP.
-    /// `GOSSAMER_FABRIC` in the environment of either end may allow one of these only: then it is an error if that cannot be had.
-    /// Shared memory that both ends allow only is shared between two users as well.
+    /// In shared memory if both ends are on one machine and belong to one user; otherwise by RDMA, if both have a
+    /// port for it, or by TCP. `GOSSAMER_FABRIC` in the environment of either end may restrict this to one of them;
+    /// then it is an error if that one is not available. If both ends allow only shared memory, it is also shared
+    /// between two users.
     #[default]
     Auto,
-    /// By TCP, also inside a machine, whatever the environment says.
+    /// By TCP, even within a machine, whatever the environment says.
     Tcp,
 }
 
-/// What a stream needs beside its length. A [`Geometry`] alone will do: the rest has defaults.
+/// The settings of a stream besides its length. A [`Geometry`] alone will do: the rest has defaults.
 #[derive(NoRef, Clone, Debug)]
 pub struct Options {
     pub(crate) geometry: Geometry,
@@ -113,13 +120,13 @@ impl Options {
         Self::default()
     }
 
-    /// Blocks and how many of them; both ends have the same.
+    /// The size and number of blocks, which must be the same at both ends.
     #[must_use]
     pub fn geometry(self, geometry: Geometry) -> Self {
         Self { geometry, ..self }
     }
 
-    /// The key, instead of that in the environment variable `GOSSAMER_STREAM_KEY`.
+    /// The key, instead of the one in the environment variable `GOSSAMER_STREAM_KEY`.
     #[must_use]
     pub fn key(self, key: Key) -> Self {
         Self { key: Some(key), ..self }
@@ -131,45 +138,63 @@ impl Options {
         Self { faults, ..self }
     }
 
-    /// How blocks get to the other end. TCP if either end says so, and the other one may use it.
+    /// How blocks get to the other end. TCP if either end says so, and the other end may use it.
     #[must_use]
     pub fn route(self, route: Route) -> Self {
         Self { route, ..self }
     }
 
-    /// Against whom what goes between machines is protected: by default against broken networks only. Both ends have to say the same, or
-    /// they do not come together ([`Error::Protection`]).
+    /// How data between machines is protected: by default only against broken networks. Both ends must use the same
+    /// setting, otherwise they cannot connect ([`Error::Protection`]).
     ///
-    /// Over TCP on loopback, what is authenticated came at the rate of what is checked, and what is encrypted at 0.74 of it
-    /// or more (`docs/benchmarks-streams.md`). Blocks that are to be protected do not go by RDMA, whose
-    /// devices would not know how; they go by TCP then. In shared memory nothing is sealed: both ends are processes of one user there,
-    /// which can read and write each other's memory anyhow.
+    /// Over TCP on loopback, authenticated data reached the rate of checked data, and encrypted data at least 0.74 of
+    /// it (`docs/benchmarks-streams.md`). Protected blocks go by TCP instead of RDMA, whose devices cannot protect
+    /// them. Shared memory is not sealed: both ends are then processes of one user, which can read and write each
+    /// other's memory anyway.
+    ///
+    /// ```
+    /// use gossamer::{Protection, stream::Options};
+    /// let _options = Options::new().protection(Protection::Encrypted); // at both ends
+    /// ```
     #[must_use]
     pub fn protection(self, protection: Protection) -> Self {
         Self { protection, ..self }
     }
 
-    /// TCP connections, from 1 to 64, if blocks go by TCP. The end that connects decides.
+    /// The number of TCP connections, from 1 to 64, if blocks go by TCP. The end that connects decides.
+    ///
+    /// ```
+    /// use gossamer::stream::{Geometry, Options, Route};
+    /// let _options = Options::from(Geometry::new()).route(Route::Tcp).connections(4);
+    /// ```
     #[must_use]
     pub fn connections(self, connections: usize) -> Self {
         Self { connections: connections.clamp(1, 64), ..self }
     }
 
-    /// The congestion control of its TCP connections, as `cubic` or `bbr`, instead of the system's. It matters where the sender is.
-    /// Without privileges it is one of `net.ipv4.tcp_allowed_congestion_control`.
+    /// The congestion control of its TCP connections, such as `cubic` or `bbr`, instead of the system's. Set it at
+    /// the sender. Without privileges it is one of `net.ipv4.tcp_allowed_congestion_control`.
     #[must_use]
     pub fn congestion(self, name: &str) -> Self {
         Self { congestion: Some(name.into()), ..self }
     }
 
-    /// How long the other end may do nothing, or stay away from a listener, while this one waits for it, before that is an error. Without it a wait lasts as
-    /// long as the other end lives.
+    /// How long this end waits for the other one to act, or to connect to a listener, before that is an error.
+    /// Without it, a wait lasts as long as the other end lives.
+    ///
+    /// ```
+    /// use gossamer::stream::{self, Error, Options};
+    /// let options = Options::new().patience(std::time::Duration::from_millis(1));
+    /// let (_sender, mut receiver) = stream::pair(100, options).unwrap();
+    /// assert!(matches!(receiver.next_block(), Err(Error::Timeout { .. }))); // nothing was written
+    /// ```
     #[must_use]
     pub fn patience(self, patience: Duration) -> Self {
         Self { patience: Some(patience), ..self }
     }
 
-    /// The key proven to the other end: one of streams only, so that a node of a rack does not take an end for one of its own.
+    /// The key that is proved to the other end: derived for streams only, so that a node of a rack does not mistake
+    /// an end for another node.
     pub(crate) fn token(&self) -> Result<Token, Error> {
         let key = self.key.clone().map_or_else(Key::from_env, Ok)?;
         Ok(key.0.for_purpose("gossamer 2026 key of a stream"))

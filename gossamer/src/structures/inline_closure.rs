@@ -25,7 +25,7 @@ impl<A> InlineClosure<A> {
         unsafe { Self::borrowing(closure) }
     }
 
-    /// As `new`, of a closure that may borrow.
+    /// Like `new`, of a closure that may borrow.
     ///
     /// # Safety
     /// It is called or dropped before anything that it has borrowed ends.

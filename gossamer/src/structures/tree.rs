@@ -85,7 +85,7 @@ mod tests {
         received: u32,
     }
 
-    /// Plays all steps of a round, and counts messages. Whether a result is complete, and in order, is checked on the way.
+    /// Plays all steps of a round, and counts messages. Returns whether a result is complete, and in order, is checked on the way.
     fn play(count: u32) -> Vec<Player> {
         let player = |number| Player {
             steps: Tree { number, count }.steps().collect(),

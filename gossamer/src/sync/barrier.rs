@@ -1,4 +1,4 @@
-//! [`Barrier`]: all go on when all have come.
+//! [`Barrier`]: everybody waits until all have arrived.
 
 use crate::sync::{awaited, wait_as};
 use crate::sys::fibers::wait::{Wait, WaitsOn};
@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 pub use tokio::sync::BarrierWaitResult;
 
-/// A number of fibers, threads or tasks of one node wait here until all of them have come; then again. A clone is the same.
+/// A fixed number of fibers, threads or tasks of one node wait here until all of them have arrived. It can be used
+/// again. A clone is the same barrier.
 ///
 /// Between nodes there is [`rack::barrier`](crate::rack::barrier).
 ///
@@ -30,12 +31,22 @@ struct SharedBarrier {
 }
 
 impl Barrier {
-    /// For this many; none counts as one.
+    /// A barrier for `parties` parties; 0 counts as 1.
     pub fn new(parties: usize) -> Self {
         Self(Arc::new(SharedBarrier { barrier: tokio::sync::Barrier::new(parties), parties }))
     }
 
-    /// Waits until as many as there are have come. One of them is the leader.
+    /// Waits until all parties have arrived. One of them is the leader.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::sync::Barrier;
+    /// let barrier = Barrier::new(2);
+    /// let other = gossamer::spawn_with(|barrier: Barrier| barrier.wait().is_leader(), barrier.clone());
+    /// let leads = barrier.wait().is_leader(); // both are here
+    /// assert!(leads ^ other.join()); // one of the two leads
+    /// # });
+    /// ```
     ///
     /// # Panics
     /// In a delegated closure or a callback.
@@ -46,7 +57,7 @@ impl Barrier {
         wait_as(self.0.barrier.wait(), Wait::in_call("Barrier::wait").on(others))
     }
 
-    /// As [`wait`](Self::wait), to be awaited. Once polled it has come, also if it is dropped after that.
+    /// Like [`wait`](Self::wait), as a future. Once polled it has arrived, even if it is dropped after that.
     pub fn wait_async(&self) -> impl Future<Output = BarrierWaitResult> + Send + use<> {
         let shared = Arc::clone(&self.0);
         async move { awaited(shared.barrier.wait(), "Barrier::wait").await }

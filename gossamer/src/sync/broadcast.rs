@@ -1,4 +1,4 @@
-//! A queue of which every receiver gets every value.
+//! A queue whose every value goes to every receiver.
 //!
 //! ```
 //! use gossamer::sync::broadcast;
@@ -10,8 +10,8 @@
 //! # });
 //! ```
 //!
-//! Senders never wait: who is more than the capacity behind loses the oldest values, and is told how many by
-//! [`error::RecvError::Lagged`].
+//! Senders never wait: a receiver that falls behind by more than the capacity loses the oldest values, and learns how
+//! many from [`error::RecvError::Lagged`].
 
 use crate::sync::{awaited, wait};
 use crate::trust::without_suspending;
@@ -21,10 +21,10 @@ use std::future::Future;
 
 pub use tokio::sync::broadcast::error;
 
-/// The end that sends. A clone is another sender.
+/// The sending end. A clone is another sender.
 pub struct Sender<T>(tokio::sync::broadcast::Sender<T>);
 
-/// One that receives what is sent from its making on.
+/// A receiver of all values that are sent after it was made.
 pub struct Receiver<T>(tokio::sync::broadcast::Receiver<T>);
 
 /// A queue that keeps the latest `capacity` values (rounded up to a power of two), and its first receiver.
@@ -38,14 +38,14 @@ pub struct Receiver<T>(tokio::sync::broadcast::Receiver<T>);
 /// ```
 ///
 /// # Panics
-/// Without room for one, or for more than half of `usize::MAX`.
+/// If `capacity` is 0, or more than half of `usize::MAX`.
 pub fn channel<T: Clone>(capacity: usize) -> (Sender<T>, Receiver<T>) {
     let (sender, receiver) = tokio::sync::broadcast::channel(capacity);
     (Sender(sender), Receiver(receiver))
 }
 
 impl<T> Sender<T> {
-    /// Sends a value to all receivers; how many these are. Never waits.
+    /// Sends a value to all receivers, and returns how many there are. Never waits.
     ///
     /// ```
     /// use gossamer::sync::broadcast;
@@ -63,11 +63,29 @@ impl<T> Sender<T> {
     }
 
     /// A further receiver, of what is sent from now on.
+    ///
+    /// ```
+    /// use gossamer::sync::broadcast;
+    /// let (sender, mut early) = broadcast::channel(8);
+    /// sender.send("before").unwrap();
+    /// let mut late = sender.subscribe();
+    /// sender.send("after").unwrap();
+    /// assert_eq!((early.recv(), late.recv()), (Ok("before"), Ok("after")));
+    /// ```
     pub fn subscribe(&self) -> Receiver<T> {
         Receiver(self.0.subscribe())
     }
 
-    /// How many receivers there are.
+    /// The number of receivers.
+    ///
+    /// ```
+    /// use gossamer::sync::broadcast;
+    /// let (sender, receiver) = broadcast::channel::<u64>(8);
+    /// let other = sender.subscribe();
+    /// assert_eq!(sender.receiver_count(), 2);
+    /// drop((receiver, other));
+    /// assert_eq!(sender.receiver_count(), 0);
+    /// ```
     pub fn receiver_count(&self) -> usize {
         self.0.receiver_count()
     }
@@ -86,7 +104,8 @@ impl<T: Clone> Receiver<T> {
     /// ```
     ///
     /// # Errors
-    /// If values were lost because this receiver was too slow (the next call goes on behind them), or all senders are gone.
+    /// If values were lost because this receiver was too slow (the next call continues after them), or all senders
+    /// are gone.
     ///
     /// # Panics
     /// In a delegated closure or a callback.
@@ -95,12 +114,19 @@ impl<T: Clone> Receiver<T> {
         wait(self.0.recv(), "recv")
     }
 
-    /// As [`recv`](Self::recv), to be awaited. Dropped before it is ready, it has taken nothing.
+    /// Like [`recv`](Self::recv), as a future. If it is dropped before it is ready, nothing was taken.
+    ///
+    /// ```
+    /// use gossamer::{block_on, sync::broadcast};
+    /// let (sender, mut receiver) = broadcast::channel(8);
+    /// sender.send(7).unwrap();
+    /// assert_eq!(block_on(receiver.recv_async()), Ok(7));
+    /// ```
     pub fn recv_async(&mut self) -> impl Future<Output = Result<T, RecvError>> {
         awaited(self.0.recv(), "recv")
     }
 
-    /// The next value, if it is there.
+    /// The next value, if there is one.
     ///
     /// ```
     /// use gossamer::sync::broadcast;
@@ -111,12 +137,21 @@ impl<T: Clone> Receiver<T> {
     /// ```
     ///
     /// # Errors
-    /// If none is, values were lost, or all senders are gone.
+    /// If there is none, values were lost, or all senders are gone.
     pub fn try_recv(&mut self) -> Result<T, TryRecvError> {
         without_suspending(|| self.0.try_recv())
     }
 
     /// A further receiver, of what is sent from now on.
+    ///
+    /// ```
+    /// use gossamer::sync::broadcast;
+    /// let (sender, behind) = broadcast::channel(8);
+    /// sender.send(1).unwrap();
+    /// let mut fresh = behind.resubscribe(); // skips what `behind` has not read
+    /// sender.send(2).unwrap();
+    /// assert_eq!(fresh.recv(), Ok(2));
+    /// ```
     #[must_use]
     pub fn resubscribe(&self) -> Self {
         Self(self.0.resubscribe())

@@ -14,8 +14,8 @@
 //! # });
 //! ```
 //!
-//! Values of one sender come in their order. A bounded queue holds its senders back; one without a bound grows as long as its
-//! receiver is slower than they are.
+//! Values of one sender arrive in order. A bounded queue makes its senders wait; an unbounded queue grows as long as
+//! its receiver is slower than its senders.
 
 use crate::sync::{awaited, wait};
 use error::{SendError, TryRecvError, TrySendError};
@@ -24,16 +24,16 @@ use std::future::Future;
 
 pub use tokio::sync::mpsc::error;
 
-/// The end that sends, of a queue with a bound. A clone is another sender.
+/// The sending end of a queue with a bound. A clone is another sender.
 pub struct Sender<T>(tokio::sync::mpsc::Sender<T>);
 
-/// The end that receives, of a queue with a bound; as an iterator it ends when all senders are gone.
+/// The receiving end of a queue with a bound; as an iterator it ends when all senders are gone.
 pub struct Receiver<T>(tokio::sync::mpsc::Receiver<T>);
 
-/// The end that sends, of a queue without a bound. A clone is another sender.
+/// The sending end of a queue without a bound. A clone is another sender.
 pub struct UnboundedSender<T>(tokio::sync::mpsc::UnboundedSender<T>);
 
-/// The end that receives, of a queue without a bound; as an iterator it ends when all senders are gone.
+/// The receiving end of a queue without a bound; as an iterator it ends when all senders are gone.
 pub struct UnboundedReceiver<T>(tokio::sync::mpsc::UnboundedReceiver<T>);
 
 /// A queue of at most `capacity` values.
@@ -46,7 +46,7 @@ pub struct UnboundedReceiver<T>(tokio::sync::mpsc::UnboundedReceiver<T>);
 /// ```
 ///
 /// # Panics
-/// Without room for one.
+/// If `capacity` is 0.
 pub fn channel<T>(capacity: usize) -> (Sender<T>, Receiver<T>) {
     let (sender, receiver) = tokio::sync::mpsc::channel(capacity);
     (Sender(sender), Receiver(receiver))
@@ -67,7 +67,7 @@ pub fn unbounded_channel<T>() -> (UnboundedSender<T>, UnboundedReceiver<T>) {
 }
 
 impl<T> Sender<T> {
-    /// Sends a value, once there is room.
+    /// Sends a value as soon as there is room.
     ///
     /// ```
     /// use gossamer::sync::mpsc;
@@ -81,13 +81,14 @@ impl<T> Sender<T> {
     /// If the receiver is gone: the value comes back.
     ///
     /// # Panics
-    /// In a delegated closure or a callback; [`try_send`](Self::try_send) is for there.
+    /// In a delegated closure or a callback: use [`try_send`](Self::try_send) there.
     #[track_caller]
     pub fn send(&self, value: T) -> Result<(), SendError<T>> {
         wait(self.0.send(value), "send")
     }
 
-    /// As [`send`](Self::send), to be awaited. Dropped before it is ready, the value is dropped and was not sent.
+    /// Like [`send`](Self::send), as a future. If it is dropped before it is ready, the value is dropped and not
+    /// sent.
     ///
     /// ```
     /// use gossamer::sync::mpsc;
@@ -133,7 +134,7 @@ impl<T> Sender<T> {
         self.0.is_closed()
     }
 
-    /// For how many values there is room now.
+    /// How many values there is room for now.
     ///
     /// ```
     /// use gossamer::sync::mpsc;
@@ -148,6 +149,15 @@ impl<T> Sender<T> {
 
 impl<T> UnboundedSender<T> {
     /// Sends a value. Never waits.
+    ///
+    /// ```
+    /// use gossamer::sync::mpsc;
+    /// let (sender, mut receiver) = mpsc::unbounded_channel();
+    /// sender.send("tea").unwrap(); // also in a delegated closure or a callback
+    /// assert_eq!(receiver.recv(), Some("tea"));
+    /// drop(receiver);
+    /// assert_eq!(sender.send("milk").unwrap_err().0, "milk"); // it comes back
+    /// ```
     ///
     /// # Errors
     /// If the receiver is gone: the value comes back.
@@ -190,7 +200,7 @@ macro_rules! ends {
         }
 
         impl<T> $receiver<T> {
-            /// Waits for the next value; none if all senders are gone and all they sent has come.
+            /// Waits for the next value; `None` if all senders are gone and all their values were received.
             ///
             /// ```
             /// use gossamer::sync::mpsc;
@@ -207,7 +217,14 @@ macro_rules! ends {
                 wait(self.0.recv(), "recv")
             }
 
-            /// As [`recv`](Self::recv), to be awaited. Dropped before it is ready, it has taken nothing.
+            /// Like [`recv`](Self::recv), as a future. If it is dropped before it is ready, nothing was taken.
+            ///
+            /// ```
+            /// use gossamer::{block_on, sync::mpsc};
+            /// let (sender, mut receiver) = mpsc::channel(1);
+            /// sender.send(7).unwrap();
+            /// assert_eq!(block_on(receiver.recv_async()), Some(7));
+            /// ```
             pub fn recv_async(&mut self) -> impl Future<Output = Option<T>> {
                 awaited(self.0.recv(), "recv")
             }
@@ -223,12 +240,12 @@ macro_rules! ends {
             /// ```
             ///
             /// # Errors
-            /// If none is, or all senders are gone as well.
+            /// If there is none, or all senders are also gone.
             pub fn try_recv(&mut self) -> Result<T, TryRecvError> {
                 self.0.try_recv()
             }
 
-            /// From now on nothing can be sent. What has been sent still comes.
+            /// Refuses new values from now on. Those already sent can still be received.
             ///
             /// ```
             /// use gossamer::sync::mpsc;
@@ -242,7 +259,7 @@ macro_rules! ends {
                 self.0.close();
             }
 
-            /// How many values wait.
+            /// The number of values that wait.
             ///
             /// ```
             /// use gossamer::sync::mpsc;
@@ -255,6 +272,14 @@ macro_rules! ends {
             }
 
             /// Whether no value waits.
+            ///
+            /// ```
+            /// use gossamer::sync::mpsc;
+            /// let (sender, receiver) = mpsc::channel(1);
+            /// assert!(receiver.is_empty());
+            /// sender.send(7).unwrap();
+            /// assert!(!receiver.is_empty());
+            /// ```
             pub fn is_empty(&self) -> bool {
                 self.0.is_empty()
             }

@@ -1,14 +1,15 @@
-//! [`Mutex`]: a value for one at a time.
+//! [`Mutex`]: exclusive access to a value.
 
 use crate::sync::{MutexGuard, TryLockError, awaited, wait};
 use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
 
-/// A value that fibers of one node, threads and tasks use one at a time, first come, first served. A clone is the same.
+/// A value that fibers of one node, threads and tasks use one at a time, first come, first served. A clone is the
+/// same lock.
 ///
-/// The guard may be held over blocking calls, which a guard of `std` must not. A panic under it does not poison the value. Of a value
-/// that is used by several workers a [`Trust`](crate::Trust) makes more: see [`sync`](crate::sync).
+/// The guard may be held across blocking calls; a guard of `std` must not. A panic does not poison the value. If
+/// several workers use a value, a [`Trust`](crate::Trust) is usually better: see [`sync`](crate::sync).
 ///
 /// ```
 /// use gossamer::sync::Mutex;
@@ -29,7 +30,7 @@ use std::sync::Arc;
 pub struct Mutex<T>(Arc<tokio::sync::Mutex<T>>);
 
 impl<T> Mutex<T> {
-    /// Around a value.
+    /// A lock around a value.
     pub fn new(value: T) -> Self {
         Self(Arc::new(tokio::sync::Mutex::new(value)))
     }
@@ -44,13 +45,13 @@ impl<T> Mutex<T> {
     /// ```
     ///
     /// # Panics
-    /// In a delegated closure or a callback. One who holds the value already and calls this waits for ever.
+    /// In a delegated closure or a callback. A caller that already holds the value waits for ever.
     #[track_caller]
     pub fn lock(&self) -> MutexGuard<'_, T> {
         wait(self.0.lock(), "lock")
     }
 
-    /// As [`lock`](Self::lock), to be awaited. Dropped, it loses its place in the queue and nothing else.
+    /// Like [`lock`](Self::lock), as a future. Dropping it only loses its place in the queue.
     ///
     /// ```
     /// use gossamer::sync::Mutex;
@@ -63,7 +64,7 @@ impl<T> Mutex<T> {
         awaited(self.0.lock(), "lock")
     }
 
-    /// Holds the value if nobody does.
+    /// Takes the value if nobody holds it.
     ///
     /// ```
     /// use gossamer::sync::Mutex;
@@ -73,7 +74,7 @@ impl<T> Mutex<T> {
     /// ```
     ///
     /// # Errors
-    /// If somebody does.
+    /// If somebody holds it.
     pub fn try_lock(&self) -> Result<MutexGuard<'_, T>, TryLockError> {
         self.0.try_lock()
     }

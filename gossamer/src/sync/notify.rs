@@ -4,7 +4,7 @@ use crate::sync::{awaited, wait};
 use std::future::Future;
 use std::sync::Arc;
 
-/// Wakes who waits: one, who may also come later, or all who wait now. A clone is the same.
+/// Wakes one waiter, who may also come later, or all that wait now. A clone is the same.
 ///
 /// ```
 /// use gossamer::sync::Notify;
@@ -19,12 +19,12 @@ use std::sync::Arc;
 pub struct Notify(Arc<tokio::sync::Notify>);
 
 impl Notify {
-    /// With nobody waiting, and no wake-up kept.
+    /// Without waiters, and without a stored wake-up.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Wakes the one who has waited longest. If nobody waits, one wake-up is kept for the next who does.
+    /// Wakes the one that has waited longest. If nobody waits, one wake-up is stored for the next waiter.
     ///
     /// ```
     /// use gossamer::sync::Notify;
@@ -36,7 +36,7 @@ impl Notify {
         self.0.notify_one();
     }
 
-    /// Wakes all who wait now. Nothing is kept.
+    /// Wakes all that wait now. Nothing is stored.
     ///
     /// ```
     /// use gossamer::sync::Notify;
@@ -54,6 +54,14 @@ impl Notify {
 
     /// Waits for a wake-up.
     ///
+    /// ```
+    /// use gossamer::sync::Notify;
+    /// let ready = Notify::new();
+    /// let other = std::thread::spawn({ let ready = ready.clone(); move || ready.notify_one() });
+    /// ready.notified(); // whichever of the two comes first
+    /// other.join().unwrap();
+    /// ```
+    ///
     /// # Panics
     /// In a delegated closure or a callback.
     #[track_caller]
@@ -61,8 +69,18 @@ impl Notify {
         wait(self.0.notified(), "notified");
     }
 
-    /// As [`notified`](Self::notified), to be awaited. It counts as waiting for [`notify_waiters`](Self::notify_waiters) from this call
-    /// on, for [`notify_one`](Self::notify_one) from its first poll on. Dropped, it hands a wake-up that it has on to the next.
+    /// Like [`notified`](Self::notified), as a future. It counts as waiting for [`notify_waiters`](Self::notify_waiters) from this call
+    /// on, for [`notify_one`](Self::notify_one) from its first poll on. If it is dropped with a wake-up, the next
+    /// waiter gets that.
+    ///
+    /// ```
+    /// use gossamer::{sync::Notify, timeout};
+    /// let ready = Notify::new();
+    /// let nobody = timeout(std::time::Duration::from_millis(1), ready.notified_async());
+    /// assert!(nobody.is_err());
+    /// ready.notify_one();
+    /// assert!(timeout(std::time::Duration::from_secs(60), ready.notified_async()).is_ok());
+    /// ```
     pub fn notified_async(&self) -> impl Future<Output = ()> + Send + use<> {
         awaited(Arc::clone(&self.0).notified_owned(), "notified")
     }

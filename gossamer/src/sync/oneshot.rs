@@ -1,4 +1,4 @@
-//! One value, once, from one to another.
+//! A channel for a single value.
 //!
 //! ```
 //! use gossamer::sync::oneshot;
@@ -16,7 +16,7 @@ use std::task::{Context, Poll};
 
 pub use tokio::sync::oneshot::error;
 
-/// The end that gives the value.
+/// The end that sends the value.
 #[derive(Debug)]
 pub struct Sender<T>(tokio::sync::oneshot::Sender<T>);
 
@@ -38,7 +38,18 @@ pub fn channel<T>() -> (Sender<T>, Receiver<T>) {
 }
 
 impl<T> Sender<T> {
-    /// Gives the value. Never waits.
+    /// Sends the value. Never waits.
+    ///
+    /// ```
+    /// use gossamer::sync::oneshot;
+    /// let (sender, receiver) = oneshot::channel();
+    /// sender.send(42).unwrap();
+    /// assert_eq!(receiver.recv(), Ok(42));
+    ///
+    /// let (sender, receiver) = oneshot::channel();
+    /// drop(receiver);
+    /// assert_eq!(sender.send(42), Err(42)); // nobody will get it
+    /// ```
     ///
     /// # Errors
     /// If the receiver is gone: the value comes back.
@@ -70,7 +81,7 @@ impl<T> Receiver<T> {
     /// ```
     ///
     /// # Errors
-    /// If the sender is gone without giving one.
+    /// If the sender is gone and sent none.
     ///
     /// # Panics
     /// In a delegated closure or a callback.
@@ -79,7 +90,7 @@ impl<T> Receiver<T> {
         wait(self.0, "recv")
     }
 
-    /// The value, if it is there.
+    /// The value, if it has arrived.
     ///
     /// ```
     /// use gossamer::sync::oneshot;
@@ -90,7 +101,7 @@ impl<T> Receiver<T> {
     /// ```
     ///
     /// # Errors
-    /// If it is not, or the sender is gone.
+    /// If it has not, or the sender is gone.
     pub fn try_recv(&mut self) -> Result<T, error::TryRecvError> {
         self.0.try_recv()
     }

@@ -1,12 +1,13 @@
-//! [`RwLock`]: a value for many who read or one who writes.
+//! [`RwLock`]: a value for many readers or one writer.
 
 use crate::sync::{RwLockReadGuard, RwLockWriteGuard, TryLockError, awaited, wait};
 use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
 
-/// A value that many read at once or one writes, first come, first served, so that readers do not keep a writer out. A clone is the
-/// same. As with a [`Mutex`](crate::sync::Mutex), guards may be held over blocking calls, and nothing is poisoned.
+/// A value with many readers or one writer at a time, first come, first served, so that readers cannot starve a
+/// writer. A clone is the same lock. As with a [`Mutex`](crate::sync::Mutex), guards may be held across blocking
+/// calls, and nothing is poisoned.
 ///
 /// ```
 /// use gossamer::sync::RwLock;
@@ -23,12 +24,12 @@ use std::sync::Arc;
 pub struct RwLock<T>(Arc<tokio::sync::RwLock<T>>);
 
 impl<T> RwLock<T> {
-    /// Around a value.
+    /// A lock around a value.
     pub fn new(value: T) -> Self {
         Self(Arc::new(tokio::sync::RwLock::new(value)))
     }
 
-    /// Waits until nobody writes, nor waits to.
+    /// Waits until nobody writes or waits to write.
     ///
     /// ```
     /// use gossamer::sync::RwLock;
@@ -38,18 +39,24 @@ impl<T> RwLock<T> {
     /// ```
     ///
     /// # Panics
-    /// In a delegated closure or a callback. One who reads already and calls this waits for ever if a writer waits in between.
+    /// In a delegated closure or a callback. A caller that already reads waits for ever if a writer came in between.
     #[track_caller]
     pub fn read(&self) -> RwLockReadGuard<'_, T> {
         wait(self.0.read(), "read")
     }
 
-    /// As [`read`](Self::read), to be awaited. Dropped, it loses its place in the queue and nothing else.
+    /// Like [`read`](Self::read), as a future. Dropping it only loses its place in the queue.
+    ///
+    /// ```
+    /// use gossamer::{block_on, sync::RwLock};
+    /// let name = RwLock::new("tea");
+    /// assert_eq!(*block_on(name.read_async()), "tea");
+    /// ```
     pub fn read_async(&self) -> impl Future<Output = RwLockReadGuard<'_, T>> {
         awaited(self.0.read(), "read")
     }
 
-    /// Reads if nobody writes, nor waits to.
+    /// Reads if nobody writes or waits to write.
     ///
     /// ```
     /// use gossamer::sync::RwLock;
@@ -74,13 +81,13 @@ impl<T> RwLock<T> {
     /// ```
     ///
     /// # Panics
-    /// In a delegated closure or a callback. One who reads or writes already and calls this waits for ever.
+    /// In a delegated closure or a callback. A caller that already reads or writes waits for ever.
     #[track_caller]
     pub fn write(&self) -> RwLockWriteGuard<'_, T> {
         wait(self.0.write(), "write")
     }
 
-    /// As [`write`](Self::write), to be awaited. Dropped, it loses its place in the queue and nothing else.
+    /// Like [`write`](Self::write), as a future. Dropping it only loses its place in the queue.
     ///
     /// ```
     /// use gossamer::sync::RwLock;

@@ -1,11 +1,11 @@
-//! [`Semaphore`]: at most so many at once.
+//! [`Semaphore`]: a limit on how many run at once.
 
 use crate::sync::{AcquireError, TryAcquireError, awaited, wait};
 use std::future::Future;
 use std::sync::Arc;
 use tokio::sync::OwnedSemaphorePermit;
 
-/// A number of permits, given out first come, first served. A clone is the same.
+/// A number of permits, given out first come, first served. A clone is the same semaphore.
 ///
 /// ```
 /// use gossamer::sync::Semaphore;
@@ -28,10 +28,10 @@ pub struct Semaphore(Arc<tokio::sync::Semaphore>);
 pub struct Permit(OwnedSemaphorePermit);
 
 impl Semaphore {
-    /// With this many permits.
+    /// A semaphore with this many permits.
     ///
     /// # Panics
-    /// With more than `usize::MAX >> 3`.
+    /// If there are more than `usize::MAX >> 3`.
     pub fn new(permits: usize) -> Self {
         Self(Arc::new(tokio::sync::Semaphore::new(permits)))
     }
@@ -55,7 +55,7 @@ impl Semaphore {
         self.acquire_many(1)
     }
 
-    /// Waits for `permits` at once. Those who come later get none before.
+    /// Waits for `permits` permits at once. Later callers get none before.
     ///
     /// ```
     /// use gossamer::sync::Semaphore;
@@ -75,7 +75,7 @@ impl Semaphore {
         wait(Arc::clone(&self.0).acquire_many_owned(permits), "acquire").map(Permit)
     }
 
-    /// As [`acquire`](Self::acquire), to be awaited. Dropped, it loses its place in the queue and nothing else.
+    /// Like [`acquire`](Self::acquire), as a future. Dropping it only loses its place in the queue.
     ///
     /// ```
     /// use gossamer::sync::Semaphore;
@@ -89,7 +89,7 @@ impl Semaphore {
         async { permit.await.map(Permit) }
     }
 
-    /// A permit, if there is one and nobody waits for it.
+    /// A permit, if one is available and nobody waits for it.
     ///
     /// ```
     /// use gossamer::sync::Semaphore;
@@ -104,7 +104,16 @@ impl Semaphore {
         Arc::clone(&self.0).try_acquire_owned().map(Permit)
     }
 
-    /// How many permits are there to be taken.
+    /// The number of permits that are available.
+    ///
+    /// ```
+    /// use gossamer::sync::Semaphore;
+    /// let slots = Semaphore::new(3);
+    /// let taken = slots.acquire_many(2).unwrap();
+    /// assert_eq!(slots.available_permits(), 1);
+    /// drop(taken); // gives both back
+    /// assert_eq!(slots.available_permits(), 3);
+    /// ```
     pub fn available_permits(&self) -> usize {
         self.0.available_permits()
     }
@@ -124,7 +133,7 @@ impl Semaphore {
         self.0.add_permits(permits);
     }
 
-    /// From now on nobody gets a permit, and who waits for one gets the error.
+    /// Refuses permits from now on. Waiters get an error.
     ///
     /// ```
     /// use gossamer::sync::Semaphore;
@@ -138,7 +147,7 @@ impl Semaphore {
 }
 
 impl Permit {
-    /// Takes the permits away from the semaphore: they are not given back.
+    /// Removes the permits from the semaphore: they are not given back.
     ///
     /// ```
     /// use gossamer::sync::Semaphore;

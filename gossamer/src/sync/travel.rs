@@ -1,16 +1,16 @@
-//! Handles travel to other fibers of the process.
+//! How handles travel to other fibers of the process.
 #![expect(unsafe_code, reason = "`NoRef` is an unsafe trait; no memory is touched here")]
 
 use crate::NoRef;
 use crate::sync::{Barrier, Mutex, Notify, Permit, RwLock, Semaphore, broadcast, mpsc, oneshot, watch};
 use crate::wire::shape::Shape;
 
-/// SAFETY of each: it owns its share of what it is a handle of, and no reference; `Send` is required of it by `NoRef`. It means
-/// something in this process only; since nothing is said of how it is encoded, it never leaves it.
+/// SAFETY of each: it owns its share of its channel or lock, and has no reference; `NoRef` requires it to be `Send`.
+/// It has a meaning in this process only, and it never leaves the process, since it has no encoding.
 macro_rules! stays_in_its_node {
     ($($handle:ty $(where $value:ident: $($bound:path),+)?;)+) => {
         $(
-            // SAFETY: as said above.
+            // SAFETY: see above.
             unsafe impl $(<$value: $($bound +)+ 'static>)? NoRef for $handle {
                 const SHAPE: Shape = Shape::Stays;
             }

@@ -1,4 +1,4 @@
-//! The latest value, and that it has changed.
+//! The latest value, and notification of changes.
 //!
 //! ```
 //! use gossamer::sync::watch;
@@ -14,7 +14,7 @@
 //! # });
 //! ```
 //!
-//! A receiver sees the latest value only, not each one in between.
+//! A receiver sees only the latest value, not each one in between.
 
 use crate::sync::{awaited, wait};
 use crate::trust::without_suspending;
@@ -27,7 +27,7 @@ pub use tokio::sync::watch::error;
 /// The end that changes the value.
 pub struct Sender<T>(tokio::sync::watch::Sender<T>);
 
-/// One that looks at it. A clone has seen what this one has seen.
+/// The end that watches the value. A clone has seen what this one has seen.
 pub struct Receiver<T>(tokio::sync::watch::Receiver<T>);
 
 /// A value that is watched, and its first receiver.
@@ -44,7 +44,7 @@ pub fn channel<T>(value: T) -> (Sender<T>, Receiver<T>) {
 }
 
 impl<T> Sender<T> {
-    /// Replaces the value, and wakes who waits for that.
+    /// Replaces the value, and wakes those that wait for a change.
     ///
     /// ```
     /// use gossamer::sync::watch;
@@ -60,7 +60,7 @@ impl<T> Sender<T> {
         self.0.send(value)
     }
 
-    /// Changes the value in its place, whether or not there is a receiver. `change` must not suspend its fiber.
+    /// Changes the value in place, whether or not there is a receiver. `change` must not suspend its fiber.
     ///
     /// ```
     /// use gossamer::sync::watch;
@@ -77,7 +77,7 @@ impl<T> Sender<T> {
         without_suspending(|| look(&self.0.borrow()))
     }
 
-    /// A further receiver, which has seen the value as it is.
+    /// Another receiver, which has seen the present value.
     ///
     /// ```
     /// use gossamer::sync::watch;
@@ -91,13 +91,21 @@ impl<T> Sender<T> {
     }
 
     /// Whether there is no receiver.
+    ///
+    /// ```
+    /// use gossamer::sync::watch;
+    /// let (sender, receiver) = watch::channel("starting");
+    /// assert!(!sender.is_closed());
+    /// drop(receiver);
+    /// assert!(sender.is_closed()); // no need to report any more
+    /// ```
     pub fn is_closed(&self) -> bool {
         self.0.is_closed()
     }
 }
 
 impl<T> Receiver<T> {
-    /// Waits until there is a value that this receiver has not seen, which counts as seen then.
+    /// Waits for a value that this receiver has not seen, and marks it as seen.
     ///
     /// ```
     /// use gossamer::sync::watch;
@@ -118,12 +126,21 @@ impl<T> Receiver<T> {
         wait(self.0.changed(), "changed")
     }
 
-    /// As [`changed`](Self::changed), to be awaited. Dropped before it is ready, nothing counts as seen.
+    /// Like [`changed`](Self::changed), as a future. Dropped before it is ready, nothing is marked as seen.
+    ///
+    /// ```
+    /// use gossamer::{block_on, sync::watch};
+    /// let (sender, mut state) = watch::channel("starting");
+    /// sender.send("running").unwrap();
+    /// assert!(block_on(state.changed_async()).is_ok());
+    /// assert_eq!(state.get(), "running");
+    /// ```
     pub fn changed_async(&mut self) -> impl Future<Output = Result<(), RecvError>> {
         awaited(self.0.changed(), "changed")
     }
 
-    /// Waits until the value is as `is_it` says; at once if it is. `is_it` must not suspend its fiber.
+    /// Waits until `is_it` returns true for the value; returns at once if it already does. `is_it` must not suspend
+    /// its fiber.
     ///
     /// ```
     /// use gossamer::sync::watch;
@@ -133,7 +150,7 @@ impl<T> Receiver<T> {
     /// ```
     ///
     /// # Errors
-    /// If the sender is gone, and the value is not as it should be.
+    /// If the sender is gone before `is_it` returns true.
     ///
     /// # Panics
     /// In a delegated closure or a callback.
@@ -164,6 +181,13 @@ impl<T> Receiver<T> {
     }
 
     /// A copy of the value.
+    ///
+    /// ```
+    /// use gossamer::sync::watch;
+    /// let (sender, state) = watch::channel("starting");
+    /// sender.send_modify(|state| *state = "running");
+    /// assert_eq!(state.get(), "running");
+    /// ```
     pub fn get(&self) -> T
     where
         T: Clone,

@@ -23,7 +23,7 @@ pub(super) struct Written {
     pub(super) unknown: usize,
 }
 
-/// The number of the first thread that stands for threads that are no workers; others follow, one for each node.
+/// The number of the first thread that stands for threads that are not workers; others follow, one for each node.
 const OUTSIDE: u64 = 1_000_000;
 
 /// Where an event belongs.
@@ -94,7 +94,7 @@ impl<T: fmt::Display> fmt::Display for OrNull<T> {
     }
 }
 
-/// Writes what nodes have kept, of every so many batches; the first one's clock is that of all.
+/// Writes what nodes have kept, of every this many batches; the first one's clock is that of all.
 pub(super) fn write(nodes: &[NodeTrace], every: u32, out: &mut impl Write) -> io::Result<Written> {
     let batches = batches(nodes);
     let offsets = offsets(nodes, &batches);

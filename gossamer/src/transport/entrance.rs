@@ -23,7 +23,7 @@ const LOOK: usize = 64;
 /// What the listener is called; connections have numbers.
 const LISTENER: u64 = u64::MAX;
 
-/// Whose descriptor is readable when somebody has come, or said something.
+/// Whose descriptor is readable when somebody has arrived, or said something.
 #[derive(Debug)]
 pub(crate) struct Entrance<L = SocketListener> {
     listener: L,
@@ -101,7 +101,7 @@ impl<L: Borrow<SocketListener>> Entrance<L> {
     /// The same, and waits until there is something to look at.
     ///
     /// # Errors
-    /// As `take`, and if there is nothing before `due`.
+    /// Like `take`, and if there is nothing before `due`.
     pub(crate) fn take_until(&self, due: Instant) -> io::Result<Vec<Visitor>> {
         wait_until_readable(self, due)?;
         self.take()

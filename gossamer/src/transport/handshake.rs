@@ -80,10 +80,10 @@ impl Token {
     }
 }
 
-/// As `connect_for`, for a stream.
+/// Like `connect_for`, for a stream.
 ///
 /// # Errors
-/// As `connect_for`.
+/// Like `connect_for`.
 pub(crate) fn connect(socket: &mut Socket, token: &Token) -> io::Result<Agreement> {
     connect_for(socket, token, Purpose::STREAM)
 }
@@ -109,7 +109,7 @@ pub(crate) fn connect_for(socket: &mut Socket, token: &Token, purpose: Purpose) 
     Ok(Agreement::new(token.0, ours, theirs, ConnectionSide::Connects))
 }
 
-/// What who connects says first, as far as it has come.
+/// What who connects says first, as far as it has arrived.
 #[derive(Debug)]
 pub(crate) struct FirstMessage {
     bytes: [u8; FIRST_MESSAGE],
@@ -123,7 +123,7 @@ impl Default for FirstMessage {
 }
 
 impl FirstMessage {
-    /// Reads what has come of it, and does not wait for more; whether it is whole.
+    /// Reads what has come of it, and does not wait for more. Returns whether it is whole.
     ///
     /// # Errors
     /// If the other end says something else, or nothing more.
@@ -170,10 +170,10 @@ pub(crate) fn accept(socket: &mut Socket, token: &Token) -> io::Result<Agreement
     accept_stream(socket, token, &first)
 }
 
-/// As `accept`, of one who has said the first message.
+/// Like `accept`, of one who has said the first message.
 ///
 /// # Errors
-/// As `accept`.
+/// Like `accept`.
 pub(crate) fn accept_stream(
     socket: &mut Socket,
     token: &Token,

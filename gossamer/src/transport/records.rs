@@ -95,7 +95,7 @@ impl RecordSequence {
         Self { purpose, sender, place: crc32c(&place), count: 0 }
     }
 
-    /// The CRC32C that the head of the next record has, if that has so many bytes.
+    /// The CRC32C that the head of the next record has, if that has this many bytes.
     #[inline]
     fn head(&self, length: u32) -> u32 {
         let mut head = [0; 16];

@@ -5,7 +5,7 @@ use rustix::event::{PollFd, Timespec, poll};
 use std::io;
 use std::time::{Duration, Instant};
 
-/// Whoever waits looks at least so often.
+/// The waiter looks at least so often.
 pub(crate) const LOOK: Duration = Duration::from_secs(1);
 /// Who comes so long after the last look did not run.
 const LATE: Duration = Duration::from_millis(1500);
@@ -62,7 +62,7 @@ impl Patience {
                 outcome => return Ok(outcome.map(drop)?),
             }
         }
-        Err(io::Error::new(io::ErrorKind::TimedOut, "nothing came in time"))
+        Err(io::Error::new(io::ErrorKind::TimedOut, "nothing arrived in time"))
     }
 
     fn left(&mut self, now: Instant) -> Option<Duration> {

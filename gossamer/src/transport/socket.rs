@@ -307,7 +307,7 @@ impl Socket {
 /// A socket with a patience, of which the system says `EAGAIN` once it is over.
 fn in_time<T>(outcome: io::Result<T>) -> io::Result<T> {
     outcome.map_err(|error| match error.kind() {
-        io::ErrorKind::WouldBlock => io::Error::new(io::ErrorKind::TimedOut, "nothing came in time"),
+        io::ErrorKind::WouldBlock => io::Error::new(io::ErrorKind::TimedOut, "nothing arrived in time"),
         _ => error,
     })
 }
@@ -361,7 +361,7 @@ mod tests {
         socket.set_patience(Duration::from_millis(10)).unwrap();
         let error = socket.read(&mut [0]).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::TimedOut);
-        assert_eq!(error.to_string(), "nothing came in time");
+        assert_eq!(error.to_string(), "nothing arrived in time");
         let full = (0..1000).find_map(|_| socket.write(&[0; 1 << 16]).err());
         assert_eq!(full.map(|error| error.kind()), Some(io::ErrorKind::TimedOut));
     }

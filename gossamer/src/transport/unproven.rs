@@ -53,7 +53,7 @@ impl Unproven {
         Ok(number)
     }
 
-    /// It has proved itself, or will not. Whether it is open: it had not to make room.
+    /// It has proved itself, or will not. Returns whether it is open: it had not to make room.
     pub(crate) fn leave(&self, number: u64) -> bool {
         let mut queue = self.queue();
         let place = queue.connections.iter().position(|other| other.number == number);

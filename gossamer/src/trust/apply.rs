@@ -14,24 +14,25 @@ use std::sync::Arc;
 
 /// A counted handle of a property: an object of type `T` that lives with one trustee.
 ///
-/// Nothing locks a property. Whoever holds a trust sends closures to it, and the trustee applies them one by one.
-/// A trust may be cloned, sent to any fiber or thread, stored in other properties, and captured by delegated
-/// closures. When its last trust is gone, and what was sent before has been served, the property is dropped on its
-/// trustee.
+/// A property is never locked. Whoever holds a trust sends closures to the property, and the trustee applies
+/// them one by one. A trust may be cloned, sent to any fiber or thread, stored in other properties, and
+/// captured by delegated closures. When its last trust is gone, and every request sent before that has been
+/// served, the property is dropped on its trustee.
 ///
 /// # Delegated closures
-/// A delegated closure may run on another worker, of another process or machine. So it must not capture anything by
-/// itself: inside a function marked [`#[gossamer::main]`](macro@crate::main) or
-/// [`#[gossamer::delegate]`](macro@crate::delegate) its captures are found and sent along; elsewhere hand them over
-/// with the `_with` forms. Captures, arguments and results are [`NoRef`].
+/// A delegated closure may run on another worker, in another process or on another machine. So it must not
+/// capture anything by itself: inside a function marked [`#[gossamer::main]`](macro@crate::main) or
+/// [`#[gossamer::delegate]`](macro@crate::delegate) its captures are found and sent along; elsewhere, pass
+/// them with the `_with` forms. Captures, arguments and results are [`NoRef`].
 ///
-/// A capture without size or destructor is not noticed by the compiler outside of marked functions. It may be a proof that holds in
-/// this process only, so such closures stay inside their process: to a trustee of another node goes a `fn` (but no generic one of the standard
-/// library, which looks like a wrapper of a closure), or a closure in a `const { |…| … }` block, which captures nothing. The macros write that block; any other closure is refused there, with
-/// [`Reason::Stays`](crate::Reason::Stays).
+/// Outside of marked functions the compiler does not notice a capture without size and destructor. Such a
+/// capture may be a proof that holds in this process only, so these closures stay in their process. What can
+/// go to a trustee of another node is a `fn` (except a generic one of the standard library, which looks like
+/// a wrapper of a closure), or a closure in a `const { |…| … }` block, which captures nothing. The macros
+/// write that block; any other closure is refused with [`Reason::Stays`](crate::Reason::Stays).
 ///
-/// A function of your own that takes any closure and delegates it takes the captures apart from it, as the `_with` forms do, since of a
-/// closure in a parameter nobody sees what it captures:
+/// If you write a function that takes any closure and delegates it, take the captures as a separate argument,
+/// as the `_with` forms do: nobody can see what a closure in a parameter captures.
 ///
 /// ```
 /// use gossamer::{NoRef, Trust};
@@ -52,10 +53,10 @@ use std::sync::Arc;
 /// # });
 /// ```
 ///
-/// That a closure captures what it must not is found when the program is built: `cargo check` does not come to it.
+/// A forbidden capture is an error of `cargo build`; `cargo check` does not find it.
 ///
-/// While a fiber of its worker unwinds from a panic, [`std::thread::panicking`] is true in a delegated closure or a
-/// callback too: the standard library counts panics by thread.
+/// While a fiber unwinds from a panic, [`std::thread::panicking`] is also true in the delegated closures and
+/// callbacks of its worker: the standard library counts panics by thread.
 ///
 /// ```
 /// # gossamer::run(gossamer::Config::default().threads(2), || {
@@ -71,24 +72,24 @@ use std::sync::Arc;
 /// | [`apply`](Self::apply) | the fiber does | returned |
 /// | [`try_apply`](Self::try_apply) | the fiber does | returned, or why there is none |
 /// | [`apply_then`](Self::apply_then) | nobody | given to a callback |
-/// | [`apply_async`](Self::apply_async) | whoever asks the [`Pending`] | when it is asked for |
+/// | [`apply_async`](Self::apply_async) | whoever uses the [`Pending`] | from the [`Pending`] |
 ///
-/// Requests of one fiber to one trustee are served in the order in which they were sent.
+/// A trustee serves the requests of one fiber in the order in which they were sent. What they cost: [`crate`](crate#cost).
 ///
 /// # Panics
 /// All blocking forms panic, at once and with advice, inside a delegated closure or a callback, which cannot wait.
-/// On a thread that is no worker they block the thread. All forms panic if the runtime of the property has ended,
+/// On a thread that is not a worker they block the thread. All forms panic if the runtime of the property has ended,
 /// except those that return a `Result`.
 pub struct Trust<T: 'static> {
     handle: Arc<Handle>,
-    /// Copies of what the handle says, so that a request does not touch the line of the count.
+    /// Copied from the handle, so that a request does not touch the cache line of the count.
     number: u32,
     property: u32,
     of: PhantomData<fn(&mut T)>,
 }
 
 impl<T: 'static> Trust<T> {
-    /// A trust of a property that was just stored, with type `T`, where `handle` says.
+    /// A trust of a property that was just stored, with type `T`, at the place that `handle` names.
     pub(crate) fn new(handle: Handle) -> Self {
         Self::of_handle(Arc::new(handle))
     }
@@ -102,7 +103,7 @@ impl<T: 'static> Trust<T> {
         &self.handle
     }
 
-    /// A trust of the property that a handle of this type names.
+    /// A trust of the property that a handle names, which is of this type.
     pub(super) fn of_handle(handle: Arc<Handle>) -> Self {
         let (number, property) = (handle.shared.base + handle.trustee, handle.property);
         Self { handle, number, property, of: PhantomData }
@@ -120,10 +121,11 @@ impl<T: 'static> Trust<T> {
 
     /// Applies a closure to the property and returns its result.
     ///
-    /// The fiber waits; the others of its worker run meanwhile. On the trustee's own worker the closure runs at once.
+    /// The fiber waits while the other fibers of its worker run. On the trustee's own worker the closure runs
+    /// at once.
     ///
-    /// For no longer than a time one waits with [`timeout`](crate::timeout) and [`apply_async`](Self::apply_async); the request is served
-    /// all the same:
+    /// To wait for a limited time, use [`timeout`](crate::timeout) with [`apply_async`](Self::apply_async).
+    /// The request is served all the same:
     ///
     /// ```
     /// use std::time::Duration;
@@ -135,7 +137,8 @@ impl<T: 'static> Trust<T> {
     /// ```
     ///
     /// # Panics
-    /// If the closure panics, with its message and both places; and as said in [Panics](Self#panics).
+    /// If the closure panics, with its message and both source lines; and in the cases listed under
+    /// [Panics](Self#panics).
     #[inline]
     #[track_caller]
     pub fn apply<U: NoRef, F>(&self, closure: F) -> U
@@ -149,7 +152,7 @@ impl<T: 'static> Trust<T> {
         }
     }
 
-    /// As [`apply`](Self::apply), with arguments handed to the closure.
+    /// Like [`apply`](Self::apply), with arguments that are passed to the closure.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
@@ -160,7 +163,7 @@ impl<T: 'static> Trust<T> {
     /// ```
     ///
     /// # Panics
-    /// As [`apply`](Self::apply).
+    /// Like [`apply`](Self::apply).
     #[inline]
     #[track_caller]
     pub fn apply_with<C: NoRef, U: NoRef, F>(&self, closure: F, arguments: C) -> U
@@ -174,7 +177,7 @@ impl<T: 'static> Trust<T> {
         }
     }
 
-    /// As [`apply`](Self::apply), but returns why there is no result instead of panicking.
+    /// Like [`apply`](Self::apply), but returns an error instead of panicking.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(1), || {
@@ -203,10 +206,10 @@ impl<T: 'static> Trust<T> {
             .map_err(|error| error.with_sender(sent_from))
     }
 
-    /// As [`try_apply`](Self::try_apply), with arguments handed to the closure.
+    /// Like [`try_apply`](Self::try_apply), with arguments that are passed to the closure.
     ///
     /// # Errors
-    /// As [`try_apply`](Self::try_apply).
+    /// Like [`try_apply`](Self::try_apply).
     ///
     /// # Panics
     /// Where it cannot wait.
@@ -229,14 +232,14 @@ impl<T: 'static> Trust<T> {
 
     /// Applies a closure without waiting; `then` is called with its result, on this worker.
     ///
-    /// `then` may capture anything. It must not block: it is no fiber. If the closure panics, the error is printed
+    /// `then` may capture anything. It must not block: it is not a fiber. If the closure panics, the error is printed
     /// and `then` is dropped. A fiber that sends faster than the trustee serves waits for room on the lane; where
     /// nothing can wait (in a delegated closure or in another callback) requests queue in memory up to
-    /// [`Config::backlog`](crate::Config::backlog). On a thread that is no worker this waits for the result, since
-    /// there is no loop that could call `then` later; use [`apply_async`](Self::apply_async) there.
+    /// [`Config::backlog`](crate::Config::backlog). On a thread that is not a worker this waits for the
+    /// result, since no loop could call `then` later; use [`apply_async`](Self::apply_async) there.
     ///
-    /// `then` runs after this call has returned, so it borrows nothing. The compiler's advice is `move`, which takes the variable
-    /// away; share it instead, since callbacks run on this very worker:
+    /// `then` runs after this call has returned, so it cannot borrow. The compiler suggests `move`, which
+    /// takes the variable away; share the variable instead, since callbacks run on this same worker:
     ///
     /// ```
     /// use std::{cell::RefCell, rc::Rc};
@@ -270,10 +273,10 @@ impl<T: 'static> Trust<T> {
         );
     }
 
-    /// As [`apply_then`](Self::apply_then), with arguments handed to the closure.
+    /// Like [`apply_then`](Self::apply_then), with arguments that are passed to the closure.
     ///
     /// # Panics
-    /// As [`apply_then`](Self::apply_then).
+    /// Like [`apply_then`](Self::apply_then).
     #[inline]
     #[track_caller]
     pub fn apply_with_then<C: NoRef, U: NoRef, F, R>(&self, closure: F, arguments: C, then: R)
@@ -286,7 +289,7 @@ impl<T: 'static> Trust<T> {
         self.target().call_then::<F, _, _, _, _>(closure, arguments, or_report(then, sent_from));
     }
 
-    /// Applies a closure without waiting; the result is had from the [`Pending`].
+    /// Applies a closure without waiting, and returns a [`Pending`] that receives the result.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
@@ -309,10 +312,10 @@ impl<T: 'static> Trust<T> {
         self.send::<F, _, _, _>(|property, ()| closure(property), (), Location::caller())
     }
 
-    /// As [`apply_async`](Self::apply_async), with arguments handed to the closure.
+    /// Like [`apply_async`](Self::apply_async), with arguments that are passed to the closure.
     ///
     /// # Panics
-    /// As [`apply_async`](Self::apply_async).
+    /// Like [`apply_async`](Self::apply_async).
     #[track_caller]
     pub fn apply_with_async<C: NoRef, U: NoRef, F>(&self, closure: F, arguments: C) -> Pending<U>
     where
@@ -323,7 +326,7 @@ impl<T: 'static> Trust<T> {
     }
 }
 
-/// As the macros write them (`arguments_first`).
+/// The forms that the macros write (see `arguments_first`).
 #[doc(hidden)]
 impl<T: 'static> Trust<T> {
     #[inline(always)]
@@ -368,7 +371,7 @@ impl<T: 'static> Trust<T> {
     }
 }
 
-/// Panics at the caller with what happened at the trustee.
+/// Panics in the caller with the error of the trustee.
 #[cold]
 #[inline(never)]
 #[track_caller]

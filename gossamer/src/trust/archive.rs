@@ -1,4 +1,4 @@
-//! [`Archive`]: a value that is read where it arrives without being decoded, by the crate rkyv.
+//! [`Archive`]: a value that the receiver reads without decoding it, by the crate rkyv.
 #![expect(unsafe_code, reason = "`NoRef` is an unsafe trait; reading unchecked is the caller's promise")]
 
 use crate::lane::operation::refuse_captures;
@@ -16,10 +16,10 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::panic::Location;
 
-/// A value in the form that the crate rkyv archives it in. It travels as bytes, and whoever gets it reads it in place: nothing is
-/// decoded, so a large value of which little is used costs little.
+/// A value archived by the crate rkyv. It travels as bytes, and the receiver reads it in place: nothing is
+/// decoded, so a large value is cheap if little of it is used.
 ///
-/// It is a capture, an argument or a result like any other. [`Trust::apply_archived`] makes one of its argument.
+/// It can be a capture, an argument or a result. [`Trust::apply_archived`] archives its argument.
 ///
 /// ```
 /// # gossamer::rack::run_in_process(2, gossamer::Config::default(), || {
@@ -48,10 +48,10 @@ impl<T: rkyv::Archive> Archive<T> {
         rkyv::to_bytes(value).map(|bytes| Self { bytes, of: PhantomData })
     }
 
-    /// The archived value, after a look at all its bytes.
+    /// The archived value, after checking all its bytes.
     ///
     /// # Errors
-    /// If the bytes are none of such a value.
+    /// If the bytes are not such a value.
     pub fn get(&self) -> Result<&T::Archived, rancor::Error>
     where
         T::Archived: for<'a> CheckBytes<HighValidator<'a, rancor::Error>>,
@@ -59,12 +59,12 @@ impl<T: rkyv::Archive> Archive<T> {
         rkyv::access(&self.bytes)
     }
 
-    /// The archived value, without a look at its bytes: in constant time.
+    /// The archived value, without checking its bytes: in constant time.
     ///
     /// # Safety
-    /// They are those of such a value. What nodes of one application send each other is.
+    /// The bytes must be those of such a value. What nodes of one application send each other is.
     pub unsafe fn get_unchecked(&self) -> &T::Archived {
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         unsafe { rkyv::access_unchecked(&self.bytes) }
     }
 }
@@ -108,7 +108,7 @@ impl<T: 'static> Trust<T> {
     /// ```
     ///
     /// # Panics
-    /// As [`apply`](Self::apply); and if rkyv cannot archive the argument.
+    /// Like [`apply`](Self::apply); and if rkyv cannot archive the argument.
     #[track_caller]
     pub fn apply_archived<C, U: NoRef, F>(&self, closure: F, argument: &C) -> U
     where
@@ -122,7 +122,7 @@ impl<T: 'static> Trust<T> {
         let read = move |property: &mut T, archive: Archive<C>| match archive.get() {
             Ok(archived) => closure(property, archived),
             Err(error) => panic!(
-                "`apply_archived`: the bytes that arrived are no `{}`: {error}",
+                "`apply_archived`: the bytes that arrived are not a `{}`: {error}",
                 std::any::type_name::<C>()
             ),
         };

@@ -1,9 +1,11 @@
 //! The delegating calls as the macros write them: with the arguments before the closure.
 //!
-//! The macros put a delegated closure into a `const` block ([`constant`](crate::lane::constant)). rustc looks at such a block in
-//! its turn, and not, as at a bare closure, when it knows the types of all other arguments.
+//! The macros put a delegated closure into a `const` block ([`constant`](crate::lane::constant)). rustc
+//! checks such a block when its turn comes, whereas it leaves a bare closure until the types of all other
+//! arguments are known.
 //!
-//! Those of `Trust` and `Trustee` stand beside these: so rustc's messages name them by the type and not by this module.
+//! Those of `Trust` and `Trustee` stand beside their types, so that rustc's messages name the type and not
+//! this module.
 
 use crate::lane::error::DelegationError;
 use crate::trust::{JoinHandle, JoinMany, Latch, NoRef, Pending, Returned, Trust, Trustee};

@@ -1,4 +1,4 @@
-//! Delegating a closure of this crate around one of the user.
+//! Delegating a closure of this crate that wraps one of the user's.
 
 use crate::lane::error::Origin;
 use crate::structures::oneshot;
@@ -6,10 +6,11 @@ use crate::trust::unawaited::or_report;
 use crate::trust::{NoRef, Pending, Trust};
 use std::panic::Location;
 
-/// Reports name the type `N`, which also says whether the closure travels: the user's closure, where `closure` only wraps it. Whoever
-/// calls these sees to it that `closure` captures that one and nothing else, which is why they are no public calls.
+/// Reports name the type `N`, which also says whether the closure travels: the user's closure, where
+/// `closure` only wraps it. The caller must see to it that `closure` captures that one and nothing else,
+/// which is why these calls are not public.
 impl<T: 'static> Trust<T> {
-    /// As `apply_with_async`.
+    /// Like `apply_with_async`.
     pub(crate) fn send<N, C: NoRef, U: NoRef, F>(
         &self,
         closure: F,
@@ -24,7 +25,7 @@ impl<T: 'static> Trust<T> {
         Pending::new(receiver, Origin::of::<N>(self.handle().trustee, sent_from))
     }
 
-    /// As `apply_with_then`.
+    /// Like `apply_with_then`.
     #[inline(always)]
     pub(crate) fn send_then<N, C: NoRef, U: NoRef, F>(
         &self,

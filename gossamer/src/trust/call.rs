@@ -7,7 +7,7 @@
 //! - A2: a `Target` lives only while a trust of its property does (it borrows one), so the property is not dropped
 //!   before the request is on its way; the grace round protects it from there.
 //! - A3: the stack frame of a blocking call is not left before its completion has run: `wait_until` neither
-//!   returns early nor unwinds, and nor does `block_on_to_the_end`. So a closure need not be `'static`.
+//!   returns early nor unwinds; neither does `block_on_to_the_end`. So a closure need not be `'static`.
 //! - A4: a reference to this thread's worker that a fiber's frame holds stays good while the fiber is suspended: `current::set`,
 //!   which lends it, does not return while there are fibers (X5).
 
@@ -28,7 +28,7 @@ use std::panic::Location;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// A property on its trustee, borrowed from a trust.
+/// A property at its trustee, borrowed from a trust.
 pub(crate) struct Target<'a, T> {
     pub(crate) shared: &'a Arc<Shared>,
     /// Process-wide number of the trustee.
@@ -49,7 +49,7 @@ impl<T> Copy for Target<'_, T> {}
 pub(super) enum From<'a> {
     Trustee(&'a Worker),
     Worker(&'a Worker, usize),
-    /// A worker, but the trustee is of another node.
+    /// On a worker; the trustee is on another node.
     Node(&'a Worker, usize),
     Elsewhere,
 }
@@ -99,7 +99,7 @@ impl<T: 'static> Target<'_, T> {
         }
     }
 
-    /// As `call_as_it_is`, where something stands against doing it at once.
+    /// Like `call_as_it_is`, where the closure cannot be applied at once.
     #[cold]
     #[inline(never)]
     #[track_caller]
@@ -159,7 +159,7 @@ impl<T: 'static> Target<'_, T> {
         outcome.map_err(|Caught { message, place }| self.error::<N>(Reason::Panicked { message, place }))
     }
 
-    /// Applies a closure of any kind to a property of the caller's own worker, in this very call.
+    /// Applies a closure of any kind to a property of the caller's own worker, within this call.
     #[track_caller]
     pub(super) fn call_at_hand<U, F>(&self, closure: F) -> Result<U, DelegationError>
     where
@@ -185,7 +185,7 @@ impl<T: 'static> Target<'_, T> {
         outcome.map_err(|Caught { message, place }| self.error::<F>(Reason::Panicked { message, place }))
     }
 
-    /// As `call_at_hand`, to two properties at once.
+    /// Like `call_at_hand`, for two properties at once.
     #[track_caller]
     pub(super) fn call_both_at_hand<V: 'static, U>(
         &self,
@@ -193,7 +193,10 @@ impl<T: 'static> Target<'_, T> {
         closure: impl FnOnce(&mut T, &mut V) -> U,
     ) -> Result<U, DelegationError> {
         let are_two = self.number == other.number && self.property != other.property;
-        assert!(are_two, "a property cannot be changed as two at once");
+        assert!(
+            are_two,
+            "both trusts are of one property, which cannot be borrowed twice: pass two different properties"
+        );
         let both = |property: &mut T| {
             let theirs = worker::with(|here| here?.properties.get(other.property))?;
             // SAFETY: A1: it is a `V`. R3: as in `call_here`, and it is not the property that `self` means.
@@ -202,8 +205,9 @@ impl<T: 'static> Target<'_, T> {
         self.call_at_hand(both)?.ok_or_else(|| other.ended::<V>())
     }
 
-    /// The frame, its completion and the wait are written out here and in `call_node`: behind a common function that gets the sending as
-    /// a closure, calls to a trustee on the caller's own worker take twice as long (bench `fibers-1`).
+    /// The frame, its completion and the wait are written out here and in `call_node`: with a common function
+    /// that takes the sending as a closure, calls to a trustee on the caller's own worker take twice as long
+    /// (bench `fibers-1`).
     #[inline(always)]
     #[track_caller]
     fn call_by_lane<N, C, U>(
@@ -235,7 +239,7 @@ impl<T: 'static> Target<'_, T> {
         wait_for(here, &answer, self.awaited::<N>(trustee))
     }
 
-    /// As `call_by_lane`, of a trustee of another node.
+    /// Like `call_by_lane`, for a trustee of another node.
     #[inline(always)]
     #[track_caller]
     fn call_node<N, C: NoRef, U: NoRef, F>(
@@ -265,14 +269,14 @@ impl<T: 'static> Target<'_, T> {
         wait_for(here, &answer, self.awaited::<N>(trustee))
     }
 
-    /// What a report says of a wait for an answer.
+    /// What a report says about a wait for an answer.
     #[inline(always)]
     #[track_caller]
     fn awaited<N>(&self, trustee: usize) -> AnswerWait {
         AnswerWait { at: Location::caller(), names: AnswerNames::of::<N, T>(), trustee: trustee as u32 }
     }
 
-    /// As `Target::call_then`, of which `closure` is, or a wrapper: that one is `'static`.
+    /// Like `Target::call_then`, for its closure or a wrapper of it: that one is `'static`.
     #[inline(always)]
     pub(super) fn call_as_it_is_then<N, C, U, F, R>(&self, closure: F, arguments: C, then: R)
     where
@@ -287,7 +291,7 @@ impl<T: 'static> Target<'_, T> {
             From::Worker(here, trustee) => {
                 self.push(here, trustee, Delegated::of::<N, F>(closure), arguments, then);
             }
-            // By a lane too: `then` must never run inside this very call.
+            // Through a lane too: `then` must never run inside this call.
             From::Trustee(here) => {
                 self.push(here, here.index, Delegated::of::<N, F>(closure), arguments, then);
             }
@@ -350,7 +354,7 @@ impl<T: 'static> Target<'_, T> {
     }
 }
 
-/// Waits until a completion has put an answer into this very frame.
+/// Waits until a completion has put an answer into the caller's frame.
 #[inline(always)]
 fn wait_for<U>(here: &Worker, answer: &Cell<Option<U>>, awaited: AnswerWait) -> U {
     loop {

@@ -1,4 +1,4 @@
-//! Cancelling a fiber by its handle: the request takes the way that the fiber took, so that it never comes before it.
+//! Cancelling a fiber by its handle: the request takes the same path as the fiber, so it never arrives first.
 
 use crate::sys::fibers::job::JobId;
 use crate::sys::fibers::wait::WaitsOn;
@@ -10,9 +10,9 @@ use crate::worker::{self, Worker};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What a handle knows of the way to its fiber.
+/// What a handle knows about the way to its fiber.
 pub(crate) struct Canceller {
-    /// Process-wide number of the worker of this node that has sent the fiber, or that has it.
+    /// Process-wide number of the worker of this node that sent the fiber, or that has it.
     by: u32,
     /// It was sent through the inbox of that worker.
     by_inbox: bool,
@@ -27,7 +27,7 @@ pub(crate) struct Canceller {
 #[derive(Clone)]
 pub(crate) enum SentJob {
     Known(JobId),
-    /// Noted by the worker that sends it, which gives the number.
+    /// Noted by the worker that sends it, which assigns the number.
     Noted(Arc<AtomicU64>),
 }
 
@@ -59,7 +59,7 @@ pub(super) fn new_job_at(trustee: u32) -> (Option<u32>, JobId) {
 }
 
 impl Canceller {
-    /// Of a job of this very worker.
+    /// Of a job of this worker.
     pub(crate) fn here(here: &Worker, job: JobId) -> Self {
         Self {
             by: here.number,
@@ -70,7 +70,7 @@ impl Canceller {
         }
     }
 
-    /// Of jobs that this very worker has started on all workers of the node that begins with `first`.
+    /// Of jobs that this worker started on all workers of the node whose first worker is `first`.
     pub(crate) fn of_many(here: &Worker, first: usize, job: JobId) -> Self {
         Self { is_of_many: true, worker: first as u32, ..Self::here(here, job) }
     }
@@ -96,7 +96,7 @@ impl Canceller {
         (Self { by: sender.unwrap_or_else(first), by_inbox, worker: index, is_of_many: false, job }, id)
     }
 
-    /// For whom one waits who joins the fiber, if it is one.
+    /// What a fiber that joins this one waits for, if this is a single fiber.
     pub(crate) fn awaited(&self) -> Option<WaitsOn> {
         let job = self.job.id().filter(|_| !self.is_of_many)?;
         Some(WaitsOn::Job { worker: self.worker, job })

@@ -3,7 +3,7 @@
 use crate::trust::Trust;
 use std::ops::Deref;
 
-/// What `#[gossamer::delegate]` on an impl makes of a type: the methods that its trusts have.
+/// What `#[gossamer::delegate]` on an `impl` block generates for a type: the methods of its trusts.
 ///
 /// # Safety
 /// `Methods` is `#[repr(transparent)]` over `Trust<Self>`.

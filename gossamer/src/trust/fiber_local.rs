@@ -1,4 +1,4 @@
-//! [`FiberLocal`]: values of which each fiber has its own.
+//! [`FiberLocal`]: values that each fiber has its own copy of.
 
 use crate::lane::catch;
 use crate::lane::context;
@@ -9,7 +9,7 @@ use std::fmt;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Values of a job dropped at its end: more come only of destructors that use them again and again.
+/// Values that are dropped at the end of a job: only destructors that keep using fiber-locals make more.
 const MOST: usize = 10_000;
 
 thread_local! {
@@ -17,11 +17,11 @@ thread_local! {
     static OF_THREAD: Locals = const { Locals::new() };
 }
 
-/// A value of which each fiber has its own: what [`fiber_local!`](crate::fiber_local) declares.
+/// A value that each fiber has its own copy of: what [`fiber_local!`](crate::fiber_local) declares.
 ///
-/// It is to fibers what a `thread_local!` is to threads: made at the first use in a fiber, and dropped when that ends, before
-/// whoever joins it hears of it, the last one first. Its initialiser may wait. Code that is no fiber (threads, delegated closures,
-/// callbacks) has the value of its thread.
+/// It is to fibers what a `thread_local!` is to threads: made at the first use in a fiber, and dropped when
+/// the fiber ends, before its joiner is told, in reverse order. Its initialiser may wait. Code outside of
+/// fibers (threads, delegated closures, callbacks) uses the value of its thread.
 ///
 /// ```
 /// use std::cell::Cell;
@@ -55,7 +55,7 @@ impl<T: 'static> FiberLocal<T> {
         Self { name, initialise, key: AtomicU32::new(0) }
     }
 
-    /// Gives this fiber's value to `f`, which may wait.
+    /// Calls `f` with this fiber's value; `f` may wait.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
@@ -69,8 +69,8 @@ impl<T: 'static> FiberLocal<T> {
     /// ```
     ///
     /// # Panics
-    /// If the initialiser panics, or uses the value that it makes; on a thread that is no worker, when it ends and has dropped its
-    /// values.
+    /// If the initialiser panics, or uses the value that it makes; and on a thread that is not a worker, once
+    /// the thread is ending and has dropped its values.
     pub fn with<R>(&'static self, f: impl FnOnce(&T) -> R) -> R {
         // A count of its own, so that no list is borrowed while `f` runs.
         f(&self.value())
@@ -82,7 +82,7 @@ impl<T: 'static> FiberLocal<T> {
             LocalEntry::Value(value) => value,
             LocalEntry::Absent => self.make(key),
             LocalEntry::Beginning => {
-                panic!("the initialiser of the fiber-local `{}` uses it itself", self.name)
+                panic!("the initialiser of the fiber-local `{}` uses the value that it makes", self.name)
             }
         };
         match value.downcast() {
@@ -113,7 +113,7 @@ impl<T: 'static> FiberLocal<T> {
         match self.key.load(Ordering::Relaxed) {
             0 => {
                 let next = NEXT.fetch_add(1, Ordering::Relaxed);
-                // Relaxed: a key is just a number, and whoever is first has given it.
+                // Relaxed: a key is just a number, assigned by the first user.
                 self.key
                     .compare_exchange(0, next, Ordering::Relaxed, Ordering::Relaxed)
                     .map_or_else(|first| first, |_| next)

@@ -1,7 +1,7 @@
 //! Counting the trusts of a property.
 //!
-//! Inside one node an `Arc` counts them. The last to go tells the worker that lent them to this node, or else the
-//! trustee, where the worker layer's grace round waits for the requests still under way.
+//! Inside one node an `Arc` counts them. The last one to be dropped tells the worker that lent them to this
+//! node, or else the trustee, where the worker layer's grace round waits for the requests still under way.
 
 use crate::lane::operation::Delegated;
 use crate::lane::property::Root;
@@ -16,23 +16,23 @@ use crate::worker::{self, Worker, with_worker};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// Where a property is. Alive as long as one trust of it is in this node.
+/// Where a property is. Alive as long as there is a trust of it in this node.
 pub(crate) struct Handle {
     pub(crate) shared: Arc<Shared>,
     /// Index of the trustee among the workers of all nodes.
     pub(crate) trustee: u32,
     /// Index of the property in the trustee's table.
     pub(crate) property: u32,
-    /// Who lent it to this node.
+    /// The worker that lent it to this node.
     loan: Option<Loan>,
-    /// Whether another node has known the property.
+    /// Whether another node has ever known the property.
     travelled: AtomicBool,
 }
 
-/// What a handle was lent by a worker of another node.
+/// A loan of a handle by a worker of another node.
 struct Loan {
     lender: u32,
-    /// How often: all of them are given back together.
+    /// How many times it was lent: all are given back together.
     times: AtomicU64,
 }
 
@@ -43,14 +43,14 @@ impl Handle {
         Self { shared, trustee, property, loan: None, travelled }
     }
 
-    /// Lends a handle to the node that it is sent to, if that is of its own runtime: the numbers that it names mean something else in
-    /// another one (X1). Whether it is.
+    /// Lends a handle to the node that it is sent to, if that node belongs to the same runtime: in another
+    /// one its numbers mean something else (X1). Returns whether it does.
     pub(crate) fn lend(this: &Arc<Self>, to: &mut Encoder) -> bool {
         worker::with(|worker| {
             let Some(here) = worker.filter(|here| Arc::ptr_eq(&here.shared, &this.shared)) else {
                 return false;
             };
-            // Relaxed: the last to drop a handle comes after all that were done with it.
+            // Relaxed: the last drop of a handle comes after every other use of it.
             this.travelled.store(true, Ordering::Relaxed);
             let property = (this.trustee, this.property);
             here.nodes.lending.lend(property, this);
@@ -60,7 +60,7 @@ impl Handle {
         })
     }
 
-    /// A handle that another node has lent, or this one, if what it had lent did not leave it.
+    /// A handle lent by another node, or by this one if the loan never left it.
     pub(crate) fn decode(from: &mut Decoder<'_>) -> Result<Arc<Self>, Malformed> {
         let (trustee, property, lender) = <(u32, u32, u32)>::decode(from)?;
         let handle = worker::with(|worker| {
@@ -75,7 +75,7 @@ impl Handle {
         let lending = &here.nodes.lending;
         if let Some(known) = lending.known::<Self>(property) {
             match &known.loan {
-                // Relaxed: whoever drops the last clone comes after all that were made.
+                // Relaxed: the drop of the last clone comes after all clones were made.
                 Some(loan) if loan.lender == lender => drop(loan.times.fetch_add(1, Ordering::Relaxed)),
                 _ => give_back(here, property, lender, 1),
             }
@@ -107,7 +107,7 @@ impl Drop for Handle {
                 // Refused only once the runtime has ended, and the property with it.
                 let _ended = self.shared.mailbox(trustee).send(Message::Retire { property, travelled });
             }
-            // By the worker that sends the requests of threads, behind those.
+            // By the worker that sends the requests of threads, after those requests.
             _ => {
                 let give_up = move |here: &Worker| give_up(here, trustee, property, loan, travelled);
                 let _ended = self.shared.mailbox_towards(trustee).send(Message::Act(Box::new(give_up)));
@@ -127,7 +127,7 @@ fn give_up(here: &Worker, trustee: usize, property: u32, loan: Option<(u32, u64)
     }
 }
 
-/// Gives a lender back what it has lent so many times.
+/// Gives a lender back what it has lent this many times.
 fn give_back(here: &Worker, property: PropertyKey, lender: u32, times: u64) {
     if lender as usize == here.index {
         return here.nodes.lending.give_back(property, times);

@@ -5,10 +5,11 @@ use crate::trust::apply::rethrow;
 use std::panic::Location;
 
 impl<T: 'static> Trust<T> {
-    /// Applies a closure to a property of the fiber's own worker, in this very call, and returns its result.
+    /// Applies a closure to a property of the fiber's own worker, within this call, and returns its result.
     ///
-    /// The closure is not sent anywhere, so it captures and returns whatever it likes, references too; the macros leave it alone. As a
-    /// delegated closure it cannot wait. What this fiber has sent to its own worker is served before.
+    /// The closure is not sent anywhere, so it may capture and return anything, including references; the
+    /// macros leave it alone. Like a delegated closure it cannot wait. What this fiber has sent to its own
+    /// worker before is served first.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(1), || {
@@ -20,8 +21,8 @@ impl<T: 'static> Trust<T> {
     /// ```
     ///
     /// # Panics
-    /// If the property is of another worker; if the closure panics, with its message and both places; and as said in
-    /// [Panics](Self#panics).
+    /// If the property belongs to another worker; if the closure panics, with its message and both source
+    /// lines; and in the cases listed under [Panics](Self#panics).
     #[track_caller]
     pub fn apply_here<U>(&self, closure: impl FnOnce(&mut T) -> U) -> U {
         match self.target().call_at_hand(closure) {
@@ -30,10 +31,10 @@ impl<T: 'static> Trust<T> {
         }
     }
 
-    /// As [`apply_here`](Self::apply_here), to two properties at once.
+    /// Like [`apply_here`](Self::apply_here), for two properties at once.
     ///
     /// # Panics
-    /// As [`apply_here`](Self::apply_here), and if both are the same.
+    /// Like [`apply_here`](Self::apply_here), and if both are the same.
     #[track_caller]
     pub(crate) fn apply_both_here<V: 'static, U>(
         &self,

@@ -1,4 +1,4 @@
-//! Who holds a latch: one fiber, or several that read, first come, first served.
+//! Holding a latch: one fiber, or several that read, first come, first served.
 //!
 //! Invariants
 //! - H1: the value is reachable only through a `Held`. Under the lock, `exclusive` and `readers` count those that exist or that a waiter
@@ -19,7 +19,7 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
-/// A value, and who holds it.
+/// A value, and its holders.
 pub(super) struct HeldCell<T> {
     state: Mutex<HoldState>,
     value: UnsafeCell<T>,
@@ -54,7 +54,7 @@ unsafe impl<T: Send> Sync for HeldCell<T> {}
 unsafe impl<T: Send> Send for HeldCell<T> {}
 
 impl HoldState {
-    /// Takes the latch if nobody stands against it.
+    /// Takes the latch if the present holders allow it.
     fn take(&mut self, access: HoldKind) -> bool {
         let free = !self.exclusive && (access == HoldKind::Read || self.readers == 0);
         match access {
@@ -65,7 +65,8 @@ impl HoldState {
         free
     }
 
-    /// Has those take it who have waited longest and may: one, or the readers up to the next that is none.
+    /// Grants the latch to those that have waited longest: one, or all readers before the next waiter that is
+    /// not a reader.
     fn grant(&mut self) -> Vec<Waker> {
         let mut wakers = Vec::new();
         while let Some(first) = self.waiting.pop_front() {
@@ -95,11 +96,11 @@ impl<T> HeldCell<T> {
     }
 
     fn state(&self) -> MutexGuard<'_, HoldState> {
-        // No user code runs under the lock, so it cannot be poisoned by one.
+        // No user code runs under the lock, so none can poison it.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Changes the state, and wakes those whose turn has come by that.
+    /// Changes the state, and wakes those whose turn has come.
     fn change(&self, change: impl FnOnce(&mut HoldState)) {
         let wakers = {
             let mut state = self.state();
@@ -127,17 +128,17 @@ impl<T> fmt::Debug for HeldCell<T> {
     }
 }
 
-/// By what reports know a latch.
+/// What identifies a latch in reports.
 pub(super) fn address<T>(cell: &Arc<HeldCell<T>>) -> usize {
     Arc::as_ptr(cell).addr()
 }
 
-/// Waits for the latch alone, in a call of this name.
+/// Waits for exclusive access, in a call of this name.
 pub(super) fn hold<T>(cell: Arc<HeldCell<T>>, call: &'static str) -> HeldAlone<T> {
     HeldAlone(wait_for(cell, HoldKind::Exclusive, call))
 }
 
-/// Waits for the latch, beside others that read.
+/// Waits for shared access, beside other readers.
 pub(super) fn hold_to_read<T: Sync>(cell: Arc<HeldCell<T>>, call: &'static str) -> HeldToRead<T> {
     HeldToRead(wait_for(cell, HoldKind::Read, call))
 }
@@ -151,7 +152,7 @@ fn wait_for<T>(cell: Arc<HeldCell<T>>, access: HoldKind, call: &'static str) -> 
 struct Hold<T> {
     cell: Arc<HeldCell<T>>,
     access: HoldKind,
-    /// Where this is one of those who wait, its number.
+    /// Its number, if this is one of those that wait.
     number: Option<u64>,
 }
 
@@ -162,7 +163,8 @@ impl<T> Future for Hold<T> {
         let (cell, access) = (Arc::clone(&self.cell), self.access);
         let mut state = cell.state();
         match self.number {
-            // Not past those who wait: one that wants it alone would wait for ever behind readers that keep coming.
+            // Not past those that wait: a waiter for exclusive access would wait for ever behind a stream of
+            // readers.
             None if state.waiting.is_empty() && state.take(access) => {}
             None => {
                 let number = state.numbers;
@@ -212,7 +214,7 @@ impl<T> Drop for Held<T> {
     }
 }
 
-/// The right of one.
+/// Exclusive access.
 pub(super) struct HeldAlone<T>(Held<T>);
 
 impl<T> HeldAlone<T> {
@@ -222,7 +224,7 @@ impl<T> HeldAlone<T> {
     }
 }
 
-/// The right of one of several that read.
+/// Shared access, to read.
 pub(super) struct HeldToRead<T>(Held<T>);
 
 impl<T: Sync> HeldToRead<T> {

@@ -1,4 +1,4 @@
-//! The job of a fiber: a body, and whoever gets what it comes to.
+//! The job of a fiber: a body, and the receiver of its outcome.
 
 use crate::lane::catch;
 use crate::lane::error::{DelegationError, Origin, Reason};
@@ -27,7 +27,8 @@ pub(super) fn run_job<U>(
             to(outcome.map_err(|reason| origin.error(reason)));
         }
     };
-    // A fiber must not unwind: not by the destructors of a body that cannot start, nor of a result nobody receives.
+    // A fiber must not unwind: not from the destructors of a body that cannot start, nor from those of a
+    // result that nobody receives.
     let job = || {
         #[cfg(feature = "tracing")]
         crate::spans::clear();

@@ -14,10 +14,11 @@ use std::task::{Context, Poll};
 
 /// A running fiber: what [`spawn`](crate::spawn) returns. Dropping it detaches the fiber.
 ///
-/// A panic of a detached fiber is printed, with the line that started it, and changes no exit status: the others go on, and the process
-/// ends with what `main` returns. Join the fibers on which that is to depend: a panic of `main` gives status 101.
+/// A panic of a detached fiber is printed, with the line that started the fiber, and does not change the exit
+/// status: other fibers go on, and the process ends with what `main` returns. Join a fiber if the exit status
+/// is to depend on it: a panic of `main` gives status 101.
 ///
-/// It is a future too, so that other runtimes can `.await` a fiber.
+/// It is also a future, so other runtimes can `.await` a fiber.
 #[must_use = "a fiber that nobody joins is cancelled when main returns"]
 pub struct JoinHandle<U>(Pending<U>, Option<Canceller>);
 
@@ -32,7 +33,8 @@ impl<U> JoinHandle<U> {
 
     /// Waits until the fiber ends and returns its result.
     ///
-    /// For no longer than a time one waits with [`timeout`](crate::timeout); the fiber goes on, unless it is [cancelled](Self::cancel):
+    /// To wait for a limited time, use [`timeout`](crate::timeout); the fiber goes on, unless it is
+    /// [cancelled](Self::cancel):
     ///
     /// ```
     /// use std::time::Duration;
@@ -56,7 +58,7 @@ impl<U> JoinHandle<U> {
         }
     }
 
-    /// As [`join`](Self::join), but returns why there is no result.
+    /// Like [`join`](Self::join), but returns an error instead of panicking.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
@@ -77,13 +79,15 @@ impl<U> JoinHandle<U> {
         self.0.try_wait_as(Wait::in_call("join").on(on))
     }
 
-    /// Cancels the fiber, on whichever node it is: its next blocking call unwinds it, also the one in which it waits now, as the end of
-    /// the runtime does. One that has not begun never begins: its worker drops what it captures, where no destructor can wait. Joining it
-    /// gives [`Reason::Cancelled`](crate::Reason::Cancelled), unless it ends by itself before.
+    /// Cancels the fiber, on whichever node it is: the blocking call in which it waits, or its next one,
+    /// unwinds it, as at the end of the runtime. A fiber that has not begun never begins: its worker drops
+    /// what it captures, where no destructor can wait. Joining it gives
+    /// [`Reason::Cancelled`](crate::Reason::Cancelled), unless it ends by itself first.
     ///
-    /// Never waits, so the fiber may go on for a while: join it to know that it has ended. A call that waits for a trustee's answer is
-    /// not left before that is there. Destructors run; a fiber that catches the panic is unwound again at the next blocking call, and
-    /// the process ends if it keeps doing so. It costs a message, and the fiber's worker looks at all its fibers once for all that are
+    /// This never waits, so the fiber may go on for a while: join it to know that it has ended. A call that
+    /// waits for a trustee's answer is not left before the answer is there. Destructors run; a fiber that
+    /// catches the panic is unwound again at its next blocking call, and the process ends if it keeps doing
+    /// so. The cost is one message, and the fiber's worker looks through its fibers once for all that are
     /// cancelled in a turn. A coroutine of the crate `may` is not cancelled.
     ///
     /// ```
@@ -100,7 +104,7 @@ impl<U> JoinHandle<U> {
         }
     }
 
-    /// What waits for the fiber, and what cancels it.
+    /// The part that waits for the fiber, and the part that cancels it.
     pub(crate) fn into_parts(self) -> (Pending<U>, Option<Canceller>) {
         (self.0, self.1)
     }
@@ -121,7 +125,7 @@ impl<U> JoinHandle<U> {
     }
 }
 
-/// A fiber that unwinds keeps its worker to itself, so another fiber of that worker would never end.
+/// While a fiber unwinds no other fiber of its worker runs, so waiting for one of them would never end.
 #[track_caller]
 pub(crate) fn refuse_while_unwinding(act: &str, advice: &str) {
     if std::thread::panicking() && crate::worker::with(|worker| worker.is_some()) {
@@ -143,7 +147,7 @@ impl<U> fmt::Debug for JoinHandle<U> {
     }
 }
 
-/// Why a fiber that was started gave no result.
+/// Why a fiber that was started has no result.
 pub(crate) fn reason_of(payload: Box<dyn std::any::Any + Send>) -> Reason {
     if payload.is::<crate::worker::Cancelled>() {
         return Reason::Cancelled;

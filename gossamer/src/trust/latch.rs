@@ -23,11 +23,11 @@ use std::panic::Location;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-/// A property whose closures run in fibers of their own and may block, on other trusts too.
+/// A property whose closures run in fibers of their own and may block, also on other trusts.
 ///
-/// An ordinary delegated closure must not block, since its trustee would stand still. A closure
-/// [`launch`](Trust::launch)ed on a `Trust<Latch<T>>` runs in a fiber at the trustee that holds the latch: the value is
-/// that fiber's until the closure ends, and others wait for it, first come, first served.
+/// An ordinary delegated closure must not block, since it would stop its trustee. A closure
+/// [`launch`](Trust::launch)ed on a `Trust<Latch<T>>` runs in a fiber at the trustee that holds the latch: the fiber
+/// has the value to itself until the closure ends, and others wait, first come, first served.
 ///
 /// ```
 /// # gossamer::run(gossamer::Config::default().threads(2), || {
@@ -47,7 +47,7 @@ use std::sync::atomic::AtomicU64;
 /// ```
 pub struct Latch<T>(pub(super) Arc<HeldCell<T>>);
 
-// SAFETY: a latch that is entrusted is held by nobody else: it cannot be cloned, and holders are fibers launched on
+// SAFETY: nobody else holds a latch that is being entrusted: it cannot be cloned, and holders are fibers launched on
 // a property.
 unsafe impl<T: NoRef> NoRef for Latch<T> {
     fn encode(self, to: &mut Encoder) {
@@ -85,12 +85,12 @@ impl<T> fmt::Debug for Latch<T> {
 
 impl<T: Send + 'static> Trust<Latch<T>> {
     /// Runs a closure in a fiber of its own at the trustee, with the latch held, and returns its result. The closure
-    /// may block, on other trusts too; of two that wait for each other's latch neither ends, as with two mutexes.
+    /// may block, also on other trusts. Two closures that wait for each other's latch deadlock, as with two mutexes.
     ///
-    /// If it panics the latch is released and the value stays as the panic left it.
+    /// If it panics, the latch is released and the value stays as the panic left it.
     ///
-    /// For no longer than a time one waits with [`timeout`](crate::timeout) and [`launch_async`](Self::launch_async); the closure gets the
-    /// latch and runs all the same:
+    /// To wait for a limited time, use [`timeout`](crate::timeout) with [`launch_async`](Self::launch_async). The
+    /// closure gets the latch and runs all the same:
     ///
     /// ```
     /// use std::time::Duration;
@@ -115,7 +115,7 @@ impl<T: Send + 'static> Trust<Latch<T>> {
         self.launch_and_wait::<F, _, _, _>(Alone(|value: &mut T, ()| closure(value)), (), Location::caller())
     }
 
-    /// As [`launch`](Self::launch), with arguments handed to the closure.
+    /// Like [`launch`](Self::launch), with arguments that are passed to the closure.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
@@ -128,7 +128,7 @@ impl<T: Send + 'static> Trust<Latch<T>> {
     /// ```
     ///
     /// # Panics
-    /// As [`launch`](Self::launch).
+    /// Like [`launch`](Self::launch).
     #[track_caller]
     pub fn launch_with<C: NoRef, U: NoRef, F>(&self, closure: F, arguments: C) -> U
     where
@@ -138,8 +138,8 @@ impl<T: Send + 'static> Trust<Latch<T>> {
         self.launch_and_wait::<F, _, _, _>(Alone(closure), arguments, Location::caller())
     }
 
-    /// As [`launch`](Self::launch), without waiting: `then` is called with the result in a fiber of this worker, so
-    /// it may block. If the closure panics, the error is printed and `then` is dropped. On a thread that is no worker
+    /// Like [`launch`](Self::launch), without waiting: `then` is called with the result in a fiber of this worker, so
+    /// it may block. If the closure panics, the error is printed and `then` is dropped. On a thread that is not a worker
     /// this waits.
     ///
     /// ```
@@ -163,7 +163,7 @@ impl<T: Send + 'static> Trust<Latch<T>> {
         finish_in_fiber(pending, then, Location::caller());
     }
 
-    /// As [`launch_then`](Self::launch_then), with arguments handed to the closure.
+    /// Like [`launch_then`](Self::launch_then), with arguments that are passed to the closure.
     #[track_caller]
     pub fn launch_with_then<C: NoRef, U: NoRef, F, R>(&self, closure: F, arguments: C, then: R)
     where
@@ -175,7 +175,7 @@ impl<T: Send + 'static> Trust<Latch<T>> {
         finish_in_fiber(pending, then, Location::caller());
     }
 
-    /// As [`launch`](Self::launch), but returns why there is no result instead of panicking.
+    /// Like [`launch`](Self::launch), but returns an error instead of panicking.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
@@ -201,10 +201,10 @@ impl<T: Send + 'static> Trust<Latch<T>> {
         self.try_launch_and_wait::<F, _, _, _>(closure, (), Location::caller())
     }
 
-    /// As [`try_launch`](Self::try_launch), with arguments handed to the closure.
+    /// Like [`try_launch`](Self::try_launch), with arguments that are passed to the closure.
     ///
     /// # Errors
-    /// As [`try_launch`](Self::try_launch).
+    /// Like [`try_launch`](Self::try_launch).
     ///
     /// # Panics
     /// Where it cannot wait.
@@ -221,7 +221,8 @@ impl<T: Send + 'static> Trust<Latch<T>> {
         self.try_launch_and_wait::<F, _, _, _>(Alone(closure), arguments, Location::caller())
     }
 
-    /// As [`launch`](Self::launch), without waiting; the result is had from the [`Pending`]. Dropping that does not stop the closure.
+    /// Like [`launch`](Self::launch), without waiting: the [`Pending`] receives the result. Dropping it does not stop
+    /// the closure.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
@@ -243,7 +244,7 @@ impl<T: Send + 'static> Trust<Latch<T>> {
         self.start::<F, _, _, _>(Alone(|value: &mut T, ()| closure(value)), (), Location::caller()).0
     }
 
-    /// As [`launch_async`](Self::launch_async), with arguments handed to the closure.
+    /// Like [`launch_async`](Self::launch_async), with arguments that are passed to the closure.
     #[track_caller]
     pub fn launch_with_async<C: NoRef, U: NoRef, F>(&self, closure: F, arguments: C) -> Pending<U>
     where
@@ -274,14 +275,14 @@ impl<T: Send + 'static> Trust<Latch<T>> {
         sent_from: &'static Location<'static>,
     ) -> Result<U, DelegationError> {
         worker::require_fiber("launch");
-        // At any trustee: the closure may wait for a fiber of this worker, over however many others.
+        // At any trustee: the closure may wait for a fiber of this worker, directly or through others.
         refuse_while_unwinding("launches a closure", "launch it before, or use `launch_then`");
         let (pending, job) = self.start::<N, _, _, _>(closure, arguments, sent_from);
         let on = job.id().map_or(WaitsOn::Event, |job| WaitsOn::Job { worker: self.target().index(), job });
         pending.try_wait_as(Wait::in_call("launch").on(on))
     }
 
-    /// Sends the closure to the trustee, which starts its fiber; and the job of that.
+    /// Sends the closure to the trustee, which starts its fiber. Returns the job of that fiber.
     pub(super) fn start_as_it_is<N, C: NoRef, U: NoRef, L: Launch<T, C, U>>(
         &self,
         closure: L,
@@ -295,7 +296,7 @@ impl<T: Send + 'static> Trust<Latch<T>> {
         }
         let launch = |latch: &mut Latch<T>, launched| start_here(latch, closure, launched);
         // The request itself is answered at once; the fiber sends the outcome. If the request cannot be served, its
-        // arguments are dropped, and with them the sender, which tells who waits.
+        // arguments are dropped, and with them the sender, which tells the waiter.
         let (_, job) = cancel::new_job_at(self.target().number);
         self.target().send_here(Delegated::of::<N, _>(launch), Launched { arguments, sender, origin, job });
         (Pending::new(receiver, origin), SentJob::Known(job))
@@ -359,13 +360,13 @@ struct Launched<C, U> {
     job: JobId,
 }
 
-/// A closure that is launched: what its fiber at the trustee does.
+/// A launched closure: what its fiber at the trustee does.
 pub(super) trait Launch<T, C, U>: Send + 'static {
     /// Waits for the latch, and runs the closure.
     fn run(self, cell: Arc<HeldCell<T>>, arguments: C) -> U;
 }
 
-/// One that has the value to itself.
+/// A closure that has the value to itself.
 struct Alone<F>(F);
 
 impl<T, C, U, F> Launch<T, C, U> for Alone<F>

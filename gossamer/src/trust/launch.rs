@@ -1,4 +1,4 @@
-//! Launching beside others that only read, and over several latches at once.
+//! Launching beside other readers, and on several latches at once.
 
 use crate::lane::operation::refuse_captures;
 use crate::trust::hold::{HeldCell, hold, hold_to_read};
@@ -11,9 +11,10 @@ use std::panic::Location;
 use std::sync::Arc;
 
 impl<T: Send + Sync + 'static> Trust<Latch<T>> {
-    /// As [`launch`](Self::launch), for a closure that only reads: several hold the latch at the same time.
+    /// Like [`launch`](Self::launch), for a closure that only reads: several of them hold the latch at the same time.
     ///
-    /// It is fair: one that comes behind a closure which waits for the value alone waits, too, so that none waits for ever.
+    /// It is fair: a reader that arrives after a waiting [`launch`](Self::launch) waits behind it, so that none waits
+    /// for ever.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
@@ -27,7 +28,7 @@ impl<T: Send + Sync + 'static> Trust<Latch<T>> {
     /// ```
     ///
     /// # Panics
-    /// As [`launch`](Self::launch).
+    /// Like [`launch`](Self::launch).
     #[track_caller]
     pub fn launch_read<U: NoRef, F>(&self, closure: F) -> U
     where
@@ -37,10 +38,17 @@ impl<T: Send + Sync + 'static> Trust<Latch<T>> {
         self.launch_and_wait::<F, _, _, _>(Reading(|value: &T, ()| closure(value)), (), Location::caller())
     }
 
-    /// As [`launch_read`](Self::launch_read), with arguments handed to the closure.
+    /// Like [`launch_read`](Self::launch_read), with arguments that are passed to the closure.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// let names = gossamer::entrust(gossamer::Latch::new(vec!["tea".to_owned(), "milk".to_owned()]));
+    /// assert_eq!(names.launch_read_with(|names, at: usize| names[at].clone(), 1), "milk");
+    /// # });
+    /// ```
     ///
     /// # Panics
-    /// As [`launch`](Self::launch).
+    /// Like [`launch`](Self::launch).
     #[track_caller]
     pub fn launch_read_with<C: NoRef, U: NoRef, F>(&self, closure: F, arguments: C) -> U
     where
@@ -67,8 +75,9 @@ where
 impl<T: Send + 'static> Trust<Latch<T>> {
     /// Runs a closure with several latches of one trustee held, in a fiber there, and returns its result.
     ///
-    /// They are taken in one order, whatever the order of `latches`, so two such closures never wait for each other. The values come in
-    /// the order of `latches`. It costs one request, as [`launch`](Self::launch), and a list at the trustee.
+    /// The latches are taken in a fixed order, whatever the order of `latches`, so two such closures never wait for
+    /// each other. The values come in the order of `latches`. It costs one request, like [`launch`](Self::launch),
+    /// and a list at the trustee.
     ///
     /// Latches of several trustees cannot be held at once, since the values do not leave their trustee: entrust what has to change
     /// together to one trustee, or launch from a launched closure, always in the same order.
@@ -88,7 +97,8 @@ impl<T: Send + 'static> Trust<Latch<T>> {
     /// ```
     ///
     /// # Panics
-    /// If there are no latches, one is there twice, or they are of several trustees; and as [`launch`](Self::launch).
+    /// If `latches` is empty, contains one twice, or has those of several trustees; and like
+    /// [`launch`](Self::launch).
     #[track_caller]
     pub fn launch_all<U: NoRef, F>(latches: &[Self], closure: F) -> U
     where
@@ -98,10 +108,10 @@ impl<T: Send + 'static> Trust<Latch<T>> {
         Self::launch_on_all::<F, _, _, _>(latches, |values, ()| closure(values), ())
     }
 
-    /// As [`launch_all`](Self::launch_all), with arguments handed to the closure.
+    /// Like [`launch_all`](Self::launch_all), with arguments that are passed to the closure.
     ///
     /// # Panics
-    /// As [`launch_all`](Self::launch_all).
+    /// Like [`launch_all`](Self::launch_all).
     #[track_caller]
     pub fn launch_all_with<C: NoRef, U: NoRef, F>(latches: &[Self], closure: F, arguments: C) -> U
     where
@@ -117,7 +127,7 @@ impl<T: Send + 'static> Trust<Latch<T>> {
         F: FnOnce(&mut [&mut T], C) -> U + Send + 'static,
     {
         let trustee = match latches {
-            [] => panic!("`launch_all` of no latches"),
+            [] => panic!("`launch_all` without latches: pass at least one"),
             [first, ..] => first.trustee(),
         };
         assert!(
@@ -157,7 +167,7 @@ fn in_order<T>(latches: &[Trust<T>]) -> Vec<usize> {
 /// The value of a latch for a fiber of its trustee.
 struct LatchCell<T>(Arc<HeldCell<T>>);
 
-// SAFETY: it is a result at the trustee's own worker only, and refuses to be encoded.
+// SAFETY: it is only ever a result at the trustee's own worker, and refuses to be encoded.
 unsafe impl<T: Send + 'static> NoRef for LatchCell<T> {
     fn encode(self, to: &mut Encoder) {
         to.refuse(self);

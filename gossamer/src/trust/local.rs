@@ -12,11 +12,11 @@ use crate::trust::spawn::refuses_fibers;
 use crate::worker::{self, Worker};
 use std::panic::Location;
 
-/// Starts a fiber on the worker that runs the caller, and returns at once.
+/// Starts a fiber on the caller's worker, and returns at once.
 ///
-/// It stays on that worker's thread, as all fibers do. So nothing of it travels: the closure may capture, and return, whatever is
-/// `'static`, also an `Rc`, and needs no macro. In a [`scope`](crate::scope) a fiber may borrow, too. It costs what
-/// [`spawn`](crate::spawn) does at one's own worker: an allocation.
+/// It stays on that worker's thread, as all fibers do. So nothing travels: the closure may capture and return
+/// anything that is `'static`, even an `Rc`, and needs no macro. In a [`scope`](crate::scope) a fiber may also
+/// borrow. The cost is that of [`spawn`](crate::spawn) on the caller's own worker: one allocation.
 ///
 /// ```
 /// # gossamer::run(gossamer::Config::default().threads(2), || {
@@ -29,11 +29,11 @@ use std::panic::Location;
 /// # });
 /// ```
 ///
-/// Usable in delegated closures and callbacks, too. What `spawn` says of
-/// [thread-locals](crate::spawn#thread-locals) and of [the end](crate::spawn#the-end) is true of it.
+/// It may be called in delegated closures and callbacks too. What `spawn` says about
+/// [thread-locals](crate::spawn#thread-locals) and of [the end](crate::spawn#the-end) applies here too.
 ///
 /// # Panics
-/// On a thread that is no worker.
+/// On a thread that is not a worker.
 #[track_caller]
 pub fn spawn_local<U: 'static, F>(f: F) -> JoinHandle<U>
 where
@@ -54,7 +54,7 @@ where
     })
 }
 
-/// Queues a job of a fiber of this worker. A fiber that does so all the time lets others run now and then.
+/// Queues the job of a fiber on this worker. A fiber that keeps doing so lets others run now and then.
 pub(super) fn submit(here: &Worker, job: Job) {
     here.fibers.scheduler.submit(job);
     if context::current() == Context::Fiber {
@@ -69,5 +69,5 @@ pub(super) fn submit(here: &Worker, job: Job) {
 #[track_caller]
 pub(super) fn on_worker<R>(call: &str, advice: &str, f: impl FnOnce(&Worker) -> R) -> R {
     worker::with(|worker| worker.map(f))
-        .unwrap_or_else(|| panic!("`{call}` on a thread that is no worker of a runtime: {advice}"))
+        .unwrap_or_else(|| panic!("`{call}` on a thread that is not a worker of a runtime: {advice}"))
 }

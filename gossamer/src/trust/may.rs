@@ -11,14 +11,14 @@ use std::panic::Location;
 /// Runs a closure as a coroutine of the crate [`may`], for code that calls may's own sleep, sync or net, which would
 /// stop a worker. Needs the feature `may`. Usable from any fiber and any thread.
 ///
-/// The coroutine belongs to may, which runs it on its own threads, one after the other, from beginning to end; it
-/// never runs on a worker. In it a trust may be used as on any thread, and a call that waits ([`Trust::apply`] and its like,
+/// The coroutine belongs to may, which runs it on its own threads from beginning to end; it never runs on a worker.
+/// In it a trust may be used as on any thread, and a call that waits ([`Trust::apply`] and its like,
 /// [`JoinHandle::join`], [`Pending::wait`], [`sleep`](crate::sleep)) suspends the coroutine, not its thread. Delegated
 /// closures run at their trustee, never on the coroutine. What needs a worker ([`spawn`](crate::spawn),
 /// [`entrust`](crate::entrust), [`Trustee::here`](crate::Trustee::here)) panics: use [`Trustee`](crate::Trustee)'s
 /// methods. So do the calls of `gossamer::net`: use may's.
 ///
-/// Who joins is at home again: the fiber that waits for the coroutine has never left its worker.
+/// The fiber that joins the coroutine never leaves its worker.
 ///
 /// ```
 /// # fn main() {
@@ -38,9 +38,8 @@ use std::panic::Location;
 /// ```
 ///
 /// The closure may capture whatever is `Send`, as it stays in this process. A coroutine that is not joined is not
-/// cancelled when `main` returns; it goes on until the process ends, and what it then asks of a trust fails. How large
-/// stacks are, how many threads run coroutines and whether they are pinned is set with `may::config()` before the first
-/// coroutine is started.
+/// cancelled when `main` returns; it goes on until the process ends, and its requests fail from then on. Set the size
+/// of stacks, the number of threads and their pinning with `may::config()` before the first coroutine is started.
 ///
 /// # Safety
 /// As for [`may::coroutine::spawn`], since the coroutine may be on another thread after each call that suspends it. The
@@ -50,7 +49,7 @@ use std::panic::Location;
 ///   reference into a thread-local, an address that the compiler may keep);
 /// - does not call may's blocking calls in a destructor that runs while it unwinds from a panic;
 /// - keeps within its stack;
-/// - is resumed on may's threads only: nobody calls `may::sync::FastBlocker::unpark` or `may::cqueue` for it from
+/// - is resumed only on may's threads: nobody calls `may::sync::FastBlocker::unpark` or `may::cqueue` for it from
 ///   another thread.
 ///
 /// # Panics
@@ -68,7 +67,7 @@ where
     let (sender, receiver) = oneshot::channel();
     let index = worker::with(|worker| worker.map_or(0, |here| here.index));
     let origin = Origin::of::<F>(index as u32, Location::caller());
-    // SAFETY: the caller's.
+    // SAFETY: guaranteed by the caller.
     match unsafe { coroutine::spawn(move || run_job(f, Ok(()), origin, |outcome| sender.send(outcome))) } {
         Ok(()) => JoinHandle::new(receiver, origin, None),
         Err(error) => panic!("`spawn_may`: {error}"),

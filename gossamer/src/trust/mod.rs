@@ -1,4 +1,4 @@
-//! What users hold and call: trusts, trustees, fibers, and what comes back from them.
+//! What users hold and call: trusts, trustees, fibers, and their results.
 
 mod apply;
 #[cfg(feature = "rkyv")]

@@ -13,7 +13,7 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::panic::Location;
 
-/// Makes a property here, as [`entrust`] does, which all nodes find under a name, by [`Trust::named`].
+/// Makes a property here, as [`entrust`] does, under a name by which all nodes find it with [`Trust::named`].
 ///
 /// The name keeps the property until the runtime ends, or [`forget_name`] is called.
 ///
@@ -32,10 +32,10 @@ use std::panic::Location;
 /// ```
 ///
 /// # Errors
-/// If another property has the name; the value is dropped then.
+/// If another property has the name; the value is then dropped.
 ///
 /// # Panics
-/// Where the caller cannot wait, and on a thread that is no worker.
+/// Where the caller cannot wait, and on a thread that is not a worker.
 #[track_caller]
 pub fn entrust_as<T: Send + 'static>(name: &str, value: T) -> Result<Trust<T>, NameError> {
     on_worker("entrust_as", "use a trust", |here| here.require_fiber("entrust_as"));
@@ -50,10 +50,21 @@ pub fn entrust_as<T: Send + 'static>(name: &str, value: T) -> Result<Trust<T>, N
     Ok(trust)
 }
 
-/// Gives a name up; whether there was one. Its property lives on as long as there is a trust of it.
+/// Gives up a name, and returns whether it existed. Its property lives on as long as there is a trust of it.
+///
+/// ```
+/// # gossamer::run(gossamer::Config::default().threads(2), || {
+/// use gossamer::{Trust, entrust_as, forget_name};
+/// let count = entrust_as("visits", 7_u64).unwrap();
+/// assert!(forget_name("visits"));
+/// assert!(!forget_name("visits")); // there is none of this name any more
+/// assert!(Trust::<u64>::named("visits").is_err());
+/// assert_eq!(count.apply(|count| *count), 7); // the property lives on
+/// # });
+/// ```
 ///
 /// # Panics
-/// Where the caller cannot wait, and on a thread that is no worker.
+/// Where the caller cannot wait, and on a thread that is not a worker.
 #[track_caller]
 pub fn forget_name(name: &str) -> bool {
     let forget = |_: &mut Root, name: String| at_directory(|here| here.names.remove(&name));
@@ -61,13 +72,25 @@ pub fn forget_name(name: &str) -> bool {
 }
 
 impl<T: 'static> Trust<T> {
-    /// A trust of the property that was [entrusted under this name](entrust_as), on any node. A request to worker 0: keep what it returns.
+    /// A trust of the property that was [entrusted under this name](entrust_as), on any node. It costs a request to
+    /// worker 0, so keep the trust.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::{NameError, Trust, entrust_as};
+    /// entrust_as("visits", 7_u64).unwrap();
+    /// let visits = Trust::<u64>::named("visits").unwrap(); // on any node
+    /// assert_eq!(visits.apply(|count| *count), 7);
+    /// assert!(matches!(Trust::<String>::named("visits"), Err(NameError::OtherType { .. })));
+    /// assert!(matches!(Trust::<u64>::named("visitors"), Err(NameError::Unknown { .. })));
+    /// # });
+    /// ```
     ///
     /// # Errors
-    /// If no property has the name, or one of another type.
+    /// If no property has the name, or the property is of another type.
     ///
     /// # Panics
-    /// Where the caller cannot wait, and on a thread that is no worker.
+    /// Where the caller cannot wait, and on a thread that is not a worker.
     #[track_caller]
     pub fn named(name: &str) -> Result<Self, NameError> {
         let look_up = |_: &mut Root, name: String| {
@@ -84,17 +107,17 @@ impl<T: 'static> Trust<T> {
     }
 }
 
-/// Why a name does not stand for a property.
+/// Why a name does not lead to a property.
 #[derive(Clone, Debug, PartialEq, Eq, gossamer_macros::NoRef)]
 #[non_exhaustive]
 pub enum NameError {
-    /// No property has it.
+    /// No property has the name.
     #[non_exhaustive]
     Unknown {
         /// The name.
         name: String,
     },
-    /// Another property has it.
+    /// Another property has the name.
     #[non_exhaustive]
     Taken {
         /// The name.
@@ -102,7 +125,7 @@ pub enum NameError {
         /// The type of that property.
         kind: String,
     },
-    /// The property that has it is of another type.
+    /// The property of this name is of another type.
     #[non_exhaustive]
     OtherType {
         /// The name.
@@ -143,7 +166,7 @@ fn at_directory<R>(f: impl FnOnce(&Worker) -> R) -> R {
     }
 }
 
-/// Has worker 0 of all nodes apply a closure of this crate.
+/// Makes worker 0 of the first node apply a closure of this crate.
 #[track_caller]
 fn ask_directory<C: NoRef, U: NoRef, F>(call: &'static str, closure: F, arguments: C) -> U
 where

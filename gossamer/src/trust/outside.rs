@@ -1,4 +1,4 @@
-//! Delegating from a thread that is no worker of the runtime: through the inbox of a worker that does it.
+//! Delegating from a thread that is not a worker of the runtime: through the inbox of a worker that acts for it.
 
 use crate::lane::catch::{self, Caught};
 use crate::lane::context::{self, Context};
@@ -25,7 +25,7 @@ impl<T: 'static> Target<'_, T> {
         if self.is_here() {
             self.send_inbox(delegated, arguments, then);
         } else {
-            // A worker of this node sends it on.
+            // A worker of this node forwards it.
             self.ask_worker(move |here, target| {
                 let trustee = target.index() as usize;
                 target.push_to_node::<N, _, _, _>(here, trustee, delegated, arguments, then);
@@ -38,7 +38,7 @@ impl<T: 'static> Target<'_, T> {
         self.shared.is_here(self.index() as usize)
     }
 
-    /// Applies a closure at a trustee of this node, without an answer.
+    /// Applies a closure at a trustee of this node, without waiting for an answer.
     pub(super) fn send_here<C: Send + 'static>(&self, delegated: Delegated<T, C, ()>, arguments: C) {
         worker::with(|current| match self.from(current) {
             From::Worker(here, trustee) => self.push(here, trustee, delegated, arguments, |_| ()),
@@ -47,7 +47,7 @@ impl<T: 'static> Target<'_, T> {
         });
     }
 
-    /// Does what it takes a worker to do: at once on a worker of the runtime, or else has one do it.
+    /// Runs what needs a worker: at once on a worker of the runtime, or else through the inbox of one.
     pub(super) fn on_a_worker(&self, act: impl FnOnce(&Worker, Target<'_, T>) + Send + 'static) {
         worker::with(|current| match current.filter(|here| here.index_of(self.number).is_some()) {
             Some(here) => act(here, *self),
@@ -57,8 +57,8 @@ impl<T: 'static> Target<'_, T> {
         });
     }
 
-    /// Has a worker of this node do what it takes a worker to do, for a thread that is none, with the target in its hands.
-    /// Returns whether it will.
+    /// Makes a worker of this node run what needs a worker, with the target, for a thread that is not one. Returns
+    /// whether it will.
     pub(super) fn ask_worker(&self, act: impl FnOnce(&Worker, Target<'_, T>) + Send + 'static) -> bool {
         let (number, property) = (self.number, self.property);
         let act = move |here: &Worker| {
@@ -108,7 +108,7 @@ impl<T: 'static> Target<'_, T> {
     }
 }
 
-/// How long a thread waits for a full inbox before it looks again.
+/// How long a thread waits for a full inbox before it tries again.
 const WAIT_FOR_INBOX: Duration = Duration::from_millis(1);
 
 /// Lets some time pass, if the caller can wait.

@@ -14,12 +14,12 @@ use std::task::{Context, Poll, ready};
 
 /// A result that is on its way: what [`Trust::apply_async`](crate::Trust::apply_async) returns.
 ///
-/// [`wait`](Self::wait) for it in a fiber or on a thread, or `.await` it in any async runtime: whoever answers wakes
-/// whoever waits. Dropping it does not stop the request.
+/// [`wait`](Self::wait) for it in a fiber or on a thread, or `.await` it in any async runtime: the answer wakes the
+/// waiter. Dropping it does not stop the request.
 ///
-/// In a fiber use [`block_on`](crate::block_on) to await several of them. Another executor that runs in a fiber (`block_on` of
-/// the crates `futures` or `tokio`) knows nothing of fibers and would block the whole worker, so there the future waits when it is
-/// polled, as [`wait`](Self::wait) does.
+/// In a fiber use [`block_on`](crate::block_on) to await several of them. Another executor that runs in a fiber
+/// (`block_on` of the crates `futures` or `tokio`) does not know fibers and would block the whole worker, so there
+/// the future waits while it is polled, as [`wait`](Self::wait) does.
 ///
 /// # Panics
 /// The future panics as [`wait`](Self::wait) does.
@@ -34,12 +34,12 @@ impl<U> Pending<U> {
         Self { receiver, origin }
     }
 
-    /// What a report says of the request.
+    /// What a report says about the request.
     pub(super) fn origin(&self) -> Origin {
         self.origin
     }
 
-    /// Waits for the result. A fiber lets others run meanwhile; a thread that is no worker sleeps.
+    /// Waits for the result. A fiber lets other fibers run meanwhile; a thread that is not a worker sleeps.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
@@ -60,7 +60,7 @@ impl<U> Pending<U> {
         }
     }
 
-    /// As the future, but says why there is no result.
+    /// Like the future, but returns an error instead of panicking.
     pub(crate) fn poll_outcome(&mut self, context: &mut Context<'_>) -> Poll<Result<U, DelegationError>> {
         let origin = self.origin;
         match ready!(poll_or_wait(Pin::new(&mut self.receiver), context, "await")) {
@@ -69,7 +69,7 @@ impl<U> Pending<U> {
         }
     }
 
-    /// As [`wait`](Self::wait), but returns why there is no result.
+    /// Like [`wait`](Self::wait), but returns an error.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
@@ -90,12 +90,12 @@ impl<U> Pending<U> {
         self.try_wait_as(Wait::in_call("wait").on(WaitsOn::Result { of, worker }))
     }
 
-    /// As `try_wait`, in another call.
+    /// Like `try_wait`, named as another call in reports.
     #[track_caller]
     pub(crate) fn try_wait_as(self, wait: Wait) -> Result<U, DelegationError> {
         let origin = self.origin;
         worker::require_fiber(wait.call);
-        // Often it is there already; then neither a waker nor a future is needed.
+        // The result is often there already; then neither a waker nor a future is needed.
         let outcome = match self.receiver.try_take() {
             Some(outcome) => outcome,
             None => block_on_as(self.receiver, wait),
@@ -106,7 +106,7 @@ impl<U> Pending<U> {
         }
     }
 
-    /// A future of the result, or of why there is none, which does not panic: [`try_wait`](Self::try_wait) for async code.
+    /// A future of the result or an error, which does not panic: [`try_wait`](Self::try_wait) for async code.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(1), || {
@@ -148,7 +148,7 @@ impl<U> Future for Pending<U> {
     }
 }
 
-/// The result of a [`Pending`] or why there is none, as a future: what [`Pending::outcome`] returns.
+/// The result of a [`Pending`] or an error, as a future: what [`Pending::outcome`] returns.
 #[must_use = "futures do nothing unless they are polled"]
 #[derive(Debug)]
 pub struct PendingOutcome<U>(Pending<U>);

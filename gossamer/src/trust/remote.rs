@@ -27,8 +27,8 @@ use std::panic::Location;
 use std::sync::atomic::AtomicU64;
 
 impl<T: 'static> Target<'_, T> {
-    /// Applies a closure at a trustee of another node, and has `then` called with the outcome, on this worker. A fiber
-    /// waits for room on the lane, nothing else does.
+    /// Applies a closure at a trustee of another node, and calls `then` with the outcome on this worker. Only a fiber
+    /// waits for room on the lane.
     #[inline(always)]
     pub(super) fn push_to_node<N, C: NoRef, U: NoRef, R>(
         &self,
@@ -46,13 +46,13 @@ impl<T: 'static> Target<'_, T> {
         }
         if let Err((refused, then)) = self.try_push(here, trustee, delegated, arguments, then) {
             let reason = Reason::Stays { message: refused.refusal.to_string() };
-            // Before its sender hears: streams, say, that end by it.
+            // Before the sender is told: this may end streams, for example.
             catch::contained(|| drop(refused));
             then(Err(DelegationError::new(reason, std::any::type_name::<N>(), trustee as u32)));
         }
     }
 
-    /// As `push_to_node`; gives back `then`, and the arguments, if something in them cannot leave this node.
+    /// Like `push_to_node`; returns `then` and the arguments if something in them cannot leave this node.
     #[inline(always)]
     fn try_push<C: NoRef, U: NoRef, R>(
         &self,
@@ -77,7 +77,7 @@ impl<T: 'static> Target<'_, T> {
         Ok(())
     }
 
-    /// As `push_argument`, of arguments that do not fit a slot.
+    /// Like `push_argument`, of arguments that do not fit a slot.
     #[cold]
     fn push_large<C: NoRef, U: NoRef, R>(
         &self,
@@ -89,7 +89,7 @@ impl<T: 'static> Target<'_, T> {
     ) where
         R: FnOnce(Result<U, DelegationError>) + 'static,
     {
-        // Before the first fragment: no trustee is to keep some for which no request comes.
+        // Before the first fragment: no trustee is to keep fragments for which no request comes.
         match context::current() {
             Context::Fiber => here.unwind_if_cancelled(),
             _ => here.require_backlog(trustee),
@@ -105,7 +105,7 @@ impl<T: 'static> Target<'_, T> {
         here.after_push(trustee, published);
     }
 
-    /// As `push_to_node`, of arguments of type `C` that are ready.
+    /// Like `push_to_node`, for arguments of type `C` that are already encoded.
     #[inline(always)]
     fn push_argument<C, U: NoRef, R>(
         &self,
@@ -156,7 +156,7 @@ where
     });
 }
 
-/// Why an answer was not understood: by code of the program, or the node is none of this program.
+/// Why an answer could not be decoded: the program's own code failed, or the node runs another program.
 fn not_decoded<U>(here: &Worker, unanswered: Unanswered) -> DelegationError {
     let (message, place) = match unanswered {
         Unanswered::Panicked(Caught { message, place }) => (message, place),
@@ -177,19 +177,19 @@ fn decoded<U: NoRef>(outcome: Outcome) -> Result<U, DelegationError> {
     })
 }
 
-/// Who asked for a fiber, and where: what a fiber of another node needs to answer.
+/// The worker that asked for a fiber, and the source line: what a fiber of another node needs to answer.
 pub(super) struct Asked {
     client: u32,
     ticket: (u32, u64),
     at: PortableLocation,
-    /// A fiber is to answer. Until then the response of the request tells who asked.
+    /// A fiber is to answer. Until then the response to the request informs the worker that asked.
     accepted: bool,
 }
 
 impl Drop for Asked {
     fn drop(&mut self) {
         if self.accepted {
-            // The fiber was not started, or its result was lost in a panic: whoever waits must hear.
+            // The fiber was not started, or its result was lost in a panic: the waiter must be told.
             let error = self.origin::<Self>().error(Reason::Ended);
             with_worker(|here| here.answer(self.client as usize, self.ticket, Err(error)));
         }
@@ -216,30 +216,30 @@ impl Asked {
         self.at.location()
     }
 
-    /// What a report says of what was asked for.
+    /// What a report says about what was asked for.
     pub(super) fn origin<N>(&self) -> Origin {
         let worker = worker::with(|worker| worker.map_or(0, |here| here.index));
         Origin::of::<N>(worker as u32, self.at())
     }
 
-    /// The number of the job that it becomes, or of those.
+    /// The number of the job, or jobs, that it becomes.
     pub(super) fn job_id(&self) -> JobId {
         job_of_ticket(self.ticket)
     }
 
-    /// The request was read whole: from here on whoever drops this tells who asked.
+    /// The request was read completely: from here on dropping this informs the worker that asked.
     pub(super) fn accept(mut self) -> Self {
         self.accepted = true;
         self
     }
 
-    /// Sends the outcome to who asked.
+    /// Sends the outcome to the worker that asked.
     pub(super) fn send(mut self, outcome: Outcome) {
         self.accepted = false;
         with_worker(|here| here.answer(self.client as usize, self.ticket, outcome));
     }
 
-    /// A job of a fiber that runs `body` and sends its result to who asked.
+    /// The job of a fiber that runs `body` and sends its result to the worker that asked.
     pub(super) fn job<N, U: Returned>(self, here: &Worker, body: impl FnOnce() -> U + 'static) -> Job {
         let (spawned_at, id) = (self.at(), self.job_id());
         let origin = Origin::of::<N>(here.index as u32, spawned_at);
@@ -251,7 +251,7 @@ impl Asked {
     }
 }
 
-/// A result as bytes. Encoding it may run code of the program.
+/// A result as bytes. Encoding may run code of the program.
 pub(super) fn encoded<U: NoRef>(result: U, origin: Origin) -> Outcome {
     match catch::delegated(|| Encoder::marshal_in_rows(result)) {
         Ok(Ok(result)) => Ok(result.send()),
@@ -281,8 +281,8 @@ pub(super) fn ask<N, T: 'static, C: NoRef, U: Returned>(
     }
 }
 
-/// As `ask`; `note` gets the number of the job that the fiber will have. Gives back what cannot leave this node, and what tells that
-/// to `answer`.
+/// Like `ask`; `note` gets the number of the fiber's job. Returns what cannot leave this node, and a callback that
+/// tells `answer` so.
 fn try_ask<N, T: 'static, C: NoRef, U: Returned>(
     here: &Worker,
     (trustee, target): (usize, Target<'_, T>),
@@ -311,7 +311,8 @@ fn try_ask<N, T: 'static, C: NoRef, U: Returned>(
     pushed
 }
 
-/// Takes back who waits for an answer, if what asks for it panics on the way: the encoding of an argument, or a full backlog.
+/// Withdraws the waiter for an answer if the request panics on the way: while an argument is encoded, or because the
+/// backlog is full.
 struct Withdraw<'a> {
     here: &'a Worker,
     ticket: (u32, u64),
@@ -348,7 +349,7 @@ pub(super) fn start<N, C: NoRef, U: Returned, F>(
     let note = |id| cancel::note(job, id);
     match try_ask::<N, _, _, _>(here, to, delegated, arguments, (origin, answer), note) {
         Ok(()) => {}
-        // Nobody has said where it is to run.
+        // The caller has not said where it is to run.
         Err((Refused { value: Some((asked, arguments)), .. }, _)) if matches!(or_else, Else::Here) => {
             here.tell(here.next_spawn_here(), delegated, (asked.accept(), arguments));
         }

@@ -1,9 +1,9 @@
-//! [`Replicated`]: a value of which each node has a copy.
+//! [`Replicated`]: a value that each node has a copy of.
 //!
-//! Its home is a latch at the worker that made it. Whoever replaces the value launches there, so replacements come one after the other;
-//! each is sent to one worker of every other node, and has come once all of those have answered. A handle is a trust of the home,
-//! which counts handles as it counts all trusts, beside this node's copy, which readers look at. When the home is dropped, no handle
-//! is left anywhere, and the nodes are told to give their copies up.
+//! Its home is a latch at the worker that made it. Replacements are launched there, so they come one after the other;
+//! each is sent to one worker of every other node, and is complete once all of them have answered. A handle is a
+//! trust of the home, which counts handles as it counts all trusts, together with this node's copy, which readers
+//! use. When the home is dropped, no handle is left anywhere, and the nodes are told to drop their copies.
 
 use crate::lane::catch;
 use crate::lane::error::{DelegationError, Origin, Reason};
@@ -25,13 +25,14 @@ use std::ops::Deref;
 use std::panic::Location;
 use std::sync::Arc;
 
-/// Encoded values that are under way to other nodes at once, in bytes: more of them go one after the other.
+/// Encoded values that are under way to other nodes at once, in bytes; beyond that they are sent one after the other.
 const UNDER_WAY: usize = 16 << 20;
 
 /// A value that every node has a copy of: made once, read anywhere without a request, replaced as a whole.
 ///
-/// It is for what many read and few change: settings, a routing table, a dictionary, the weights of a model. A handle is a trust and a
-/// number on its way to another node; the value does not go with it, since the node has it already.
+/// It is for data that is read often and changed seldom: settings, a routing table, a dictionary, the weights of a
+/// model. A handle travels as a trust and a number; the value does not go with it, since the other node already has
+/// it.
 ///
 /// ```
 /// use gossamer::{Config, Replicated, rack, spawn_on_with};
@@ -49,25 +50,26 @@ const UNDER_WAY: usize = 16 << 20;
 /// ```
 ///
 /// # What readers see
-/// - Once [`replace`](Self::replace) has returned, every [`read`](Self::read) on every node that begins after that sees its value or
-///   one of a later replacement.
-/// - Who has read a version never reads an older one afterwards, on any fiber of that node.
-/// - While a replacement is under way, some nodes show the new value and others still the one before.
-/// - What was read stays as it is: a [`Snapshot`] is one version, whole, for as long as it is kept.
+/// - Once [`replace`](Self::replace) has returned, every later [`read`](Self::read) on any node sees its value or
+///   that of a later replacement.
+/// - Once a version has been read on a node, no fiber of that node reads an older one.
+/// - While a replacement is under way, some nodes show the new value and others still the previous one.
+/// - What was read does not change: a [`Snapshot`] is one complete version, for as long as it is kept.
 ///
-/// Replacements come one after the other, in the order in which they came to the value's home. Nothing is merged: of two that
-/// were computed from the same version, the later wins. Where that matters, keep the value a property, change it there, and replace the
-/// replicated one by a clone of it.
+/// Replacements happen one after the other, in the order in which they reach the value's home. Nothing is merged: of
+/// two that were computed from the same version, the later wins. If that matters, keep the value in a property,
+/// change it there, and replace the replicated value by a clone of it.
 ///
 /// # Cost
-/// A read takes no request and no lock, and writes no memory that other workers write: tens of nanoseconds at most. Making or replacing
-/// it takes a message to each other node and the answers; the value is encoded once (once for each node if it holds trusts), and 16 MiB
-/// are under way at once. Each node keeps one copy for all its workers, and older ones that snapshots hold. A clone costs what that of
-/// a [`Trust`] does, and so does a handle on its way.
+/// A read takes no request and no lock, and writes no memory that other workers write: tens of nanoseconds at most.
+/// Making or replacing the value takes a message to each other node and its answer. The value is encoded once (once
+/// for each node if it holds trusts), and at most 16 MiB are under way at once. Each node keeps one copy for all its
+/// workers, and the older ones that snapshots hold. Cloning or sending a handle costs the same as for a [`Trust`].
 ///
 /// # The end
-/// When the last handle in the rack is gone, all nodes drop their copies, on one of their workers. When the runtime ends they do, too;
-/// a handle that is kept longer can be read, and not replaced. A value that holds a handle of itself is kept until then.
+/// When the last handle in the rack is gone, each node drops its copy, on one of its workers. They also do when the
+/// runtime ends; a handle that is kept longer can be read, but not replaced. A value that holds a handle of itself is
+/// kept until then.
 pub struct Replicated<T: 'static> {
     home: Trust<Latch<ReplicaHome<T>>>,
     replica: Arc<Replica<T>>,
@@ -78,9 +80,9 @@ pub struct Replicated<T: 'static> {
 /// It never changes. It may be kept while its fiber waits, but does not travel: send the [`Replicated`].
 pub struct Snapshot<T: 'static>(Guard<Arc<Version<T>>>);
 
-/// The value, as it was between two replacements.
+/// The value as it was between two replacements.
 struct Version<T> {
-    /// 1 is what the value was made with.
+    /// 1 is the initial value.
     number: u64,
     value: T,
 }
@@ -91,7 +93,7 @@ pub(super) struct Replica<T> {
     current: ArcSwap<Version<T>>,
 }
 
-/// Where replacements come together.
+/// Where replacements meet.
 pub(super) struct ReplicaHome<T> {
     replica: Arc<Replica<T>>,
     /// The newest version that any node may have.
@@ -99,29 +101,29 @@ pub(super) struct ReplicaHome<T> {
     _copies: KeptCopies,
 }
 
-/// Copies that nodes keep. When this is dropped, they give them up.
+/// The copies that nodes keep. When this is dropped, the nodes drop them.
 struct KeptCopies(ReplicaId);
 
-/// What reports name.
+/// The name in reports.
 struct Replication<T>(PhantomData<T>);
 
 impl<T: NoRef + Sync + Clone> Replicated<T> {
-    /// Gives every node a copy of a value; the caller waits until they have it.
+    /// Gives every node a copy of a value; the caller waits until all nodes have it.
     ///
     /// # Panics
-    /// If the value cannot leave this node and there are others; where the caller cannot wait; and on a thread that is no worker.
+    /// If the value cannot leave this node and there are others; where the caller cannot wait; and on a thread that is not a worker.
     #[track_caller]
     pub fn new(value: T) -> Self {
         Self::try_new(value).unwrap_or_else(|error| rethrow(error, Location::caller()))
     }
 
-    /// As [`new`](Self::new), but returns why there is no replicated value. No node keeps a copy then.
+    /// Like [`new`](Self::new), but returns an error instead of panicking. No node keeps a copy then.
     ///
     /// # Errors
     /// If something in the value cannot leave this node and there are others, or its `decode` panics on one.
     ///
     /// # Panics
-    /// If its `encode` does; where the caller cannot wait; and on a thread that is no worker.
+    /// If its `encode` does; where the caller cannot wait; and on a thread that is not a worker.
     #[track_caller]
     pub fn try_new(value: T) -> Result<Self, DelegationError> {
         worker::require_fiber("Replicated::new");
@@ -158,11 +160,11 @@ impl<T: NoRef + Sync + Clone> Replicated<T> {
         self.try_replace(value).unwrap_or_else(|error| rethrow(error, Location::caller()));
     }
 
-    /// As [`replace`](Self::replace), but returns why the value was not replaced.
+    /// Like [`replace`](Self::replace), but returns an error instead of panicking.
     ///
     /// # Errors
-    /// If something in the value cannot leave a node: all keep the value that they have. If its own `encode` or `decode` panics: after
-    /// a `decode`, some nodes may have the new value. And if the runtime has ended.
+    /// If something in the value cannot leave its node: all nodes then keep their value. If its own `encode` or
+    /// `decode` panics: after a panic in `decode`, some nodes may have the new value. And if the runtime has ended.
     ///
     /// # Panics
     /// Where the caller cannot wait.
@@ -175,17 +177,17 @@ impl<T: NoRef + Sync + Clone> Replicated<T> {
             .map_err(|error| error.with_sender(Location::caller()))
     }
 
-    /// As [`replace`](Self::replace), without waiting: `then` is called once all nodes have the value, in a fiber of this worker. If it
+    /// Like [`replace`](Self::replace), without waiting: `then` is called once all nodes have the value, in a fiber of this worker. If it
     /// was not replaced, the error is printed and `then` is dropped. So it may be called in delegated closures and callbacks. On a thread
-    /// that is no worker this waits.
+    /// that is not a worker this waits.
     #[track_caller]
     pub fn replace_then<R: FnOnce() + 'static>(&self, value: T, then: R) {
         let replace = const { |home: &mut ReplicaHome<T>, value: T| home.replace_or_panic(value) };
         self.home.launch_with_then(replace, value, |()| then());
     }
 
-    /// As [`replace`](Self::replace), without waiting; the [`Pending`] is ready once all nodes have the value. Dropping that does not stop
-    /// the replacement.
+    /// Like [`replace`](Self::replace), without waiting: the [`Pending`] is ready once all nodes have the value.
+    /// Dropping it does not stop the replacement.
     #[track_caller]
     pub fn replace_async(&self, value: T) -> Pending<()> {
         let replace = const { |home: &mut ReplicaHome<T>, value: T| home.replace_or_panic(value) };
@@ -194,7 +196,8 @@ impl<T: NoRef + Sync + Clone> Replicated<T> {
 }
 
 impl<T> Replicated<T> {
-    /// The value as this node has it. Never waits, so it may be called in delegated closures and callbacks, and on any thread.
+    /// This node's version of the value. Never waits, so it may be called in delegated closures and callbacks, and on
+    /// any thread.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
@@ -216,7 +219,7 @@ impl<T> Replicated<T> {
 }
 
 impl<T: Send + Sync> Replicated<T> {
-    /// The handle of a value that this node has a copy of.
+    /// The handle of a value of which this node has a copy.
     pub(super) fn found(home: Trust<Latch<ReplicaHome<T>>>, id: ReplicaId) -> Option<Self> {
         let replica = worker::with(|worker| worker?.shared.replicas.get(id))?;
         Some(Self { home, replica })
@@ -224,8 +227,8 @@ impl<T: Send + Sync> Replicated<T> {
 }
 
 impl<T> Snapshot<T> {
-    /// The number of the version: 1 is the value that the [`Replicated`] was made with, later ones have higher ones. Whoever keeps what
-    /// was computed from the value learns from it whether that is still good.
+    /// The number of the version: the initial value has 1, and later versions have higher numbers. Compare it to
+    /// learn whether something that was computed from the value is still current.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
@@ -247,7 +250,8 @@ impl<T> Replica<T> {
         Self { id, current: ArcSwap::from_pointee(Version { number, value }) }
     }
 
-    /// Shows a newer version from now on. One thread of the node does this: that of the home, or that which the home tells.
+    /// Shows a newer version from now on. Only one thread of the node does this: that of the home, or the one that
+    /// the home notifies.
     fn show(&self, number: u64, value: T) {
         if self.current.load().number < number {
             let old = self.current.swap(Arc::new(Version { number, value }));
@@ -279,7 +283,7 @@ impl<T: NoRef + Sync + Clone> Replica<T> {
                 self.send(&shared, *worker, (self.id, number, bytes), origin)
             };
             let sent: Vec<_> = workers.iter().zip(&mut copies).map(send).collect();
-            // All of them, also after an error: what follows must not overtake them.
+            // Wait for all, even after an error: later messages must not overtake them.
             outcome = sent.into_iter().map(Pending::try_wait).fold(outcome, Result::and);
         }
         outcome
@@ -301,7 +305,7 @@ impl<T: NoRef + Sync + Clone> Replica<T> {
         Pending::new(receiver, origin)
     }
 
-    /// At another node: a version has come.
+    /// At another node: a version has arrived.
     fn arrive((id, number, bytes): (ReplicaId, u64, Vec<u8>)) {
         let value: T = Decoder::decoded(&bytes).unwrap_or_else(|malformed| panic!("{malformed}"));
         with_worker(|here| match here.shared.replicas.get::<Self>(id) {
@@ -344,7 +348,7 @@ fn give_up(id: ReplicaId) {
     catch::contained(|| drop(copy));
 }
 
-/// Bytes for each of so many nodes, of which there are so many or one.
+/// The bytes for each of `nodes` nodes; `encoded` has one entry for each, or one for all.
 fn one_for_each(nodes: usize, mut encoded: Vec<Vec<u8>>) -> impl Iterator<Item = Vec<u8>> {
     (1..=nodes).rev().filter_map(
         move |left| {
@@ -353,7 +357,7 @@ fn one_for_each(nodes: usize, mut encoded: Vec<Vec<u8>>) -> impl Iterator<Item =
     )
 }
 
-/// The first worker of each node but this.
+/// The first worker of every other node.
 fn other_nodes(shared: &Shared) -> Vec<usize> {
     let Some(peers) = &shared.peers else { return Vec::new() };
     let others = (0..peers.nodes()).filter(|node| *node != peers.node());

@@ -1,4 +1,4 @@
-//! [`Replies`]: the results of many requests, in the order in which they come.
+//! [`Replies`]: the results of many requests, in the order in which they arrive.
 
 use crate::lane::error::{DelegationError, Reason, print};
 use crate::lane::operation::refuse_captures;
@@ -13,11 +13,12 @@ use std::fmt;
 use std::panic::Location;
 use std::rc::{Rc, Weak};
 
-/// The results of many requests, each under a key, in the order in which they come.
+/// The results of many requests, each under a key, in the order in which they arrive.
 ///
-/// One fiber sends any number of requests with [`apply_into`](Trust::apply_into), to any trustees, and takes the results one by one as
-/// they come, or why there is none. Nothing is allocated for a request inside of one process, once the lists have grown to the number of
-/// those that are under way. It stays with its worker, as do fibers; on a thread that is no worker each request is waited for.
+/// One fiber sends any number of requests to any trustees with [`apply_into`](Trust::apply_into), and takes the
+/// results, or errors, one by one as they arrive. A request inside one process allocates nothing, once the lists have
+/// grown to the number of requests under way. A `Replies` stays with its worker, as fibers do; on a thread that is
+/// not a worker `apply_into` waits for each result.
 ///
 /// ```
 /// # gossamer::run(gossamer::Config::default().threads(2), || {
@@ -33,7 +34,8 @@ use std::rc::{Rc, Weak};
 /// # });
 /// ```
 ///
-/// Dropping it does not stop the requests; their results are dropped where they come, and a panic of one of them is printed.
+/// Dropping it does not stop the requests; their results are dropped as they arrive, and a panic of one of them is
+/// printed.
 pub struct Replies<K, U> {
     queue: Rc<ReplyQueue<K, U>>,
 }
@@ -48,7 +50,7 @@ struct ReplyQueue<K, U> {
 }
 
 impl<K: 'static, U: 'static> Replies<K, U> {
-    /// Without a request.
+    /// A `Replies` without requests.
     pub fn new() -> Self {
         let queue = ReplyQueue {
             arrived: LocalQueue::with_capacity(16),
@@ -60,7 +62,7 @@ impl<K: 'static, U: 'static> Replies<K, U> {
         Self { queue: Rc::new(queue) }
     }
 
-    /// Waits for the next result; `None` if there is none to come.
+    /// Waits for the next result; `None` if no request is under way and all results were taken.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
@@ -74,7 +76,7 @@ impl<K: 'static, U: 'static> Replies<K, U> {
     /// ```
     ///
     /// # Errors
-    /// In the pair: if the closure panicked, or its trustee has ended.
+    /// In the pair, if the closure panicked or its trustee has ended.
     ///
     /// # Panics
     /// In a delegated closure or a callback, which cannot wait.
@@ -95,12 +97,28 @@ impl<K: 'static, U: 'static> Replies<K, U> {
         }
     }
 
-    /// The next result, if it has come.
+    /// The next result, if one has arrived.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// let far = gossamer::Trustee::all()[1].entrust(7_u64);
+    /// let mut replies = gossamer::Replies::new();
+    /// assert!(replies.try_next().is_none()); // nothing was asked for
+    /// far.apply_into(&replies, "far", |value| *value);
+    /// let reply = loop {
+    ///     match replies.try_next() {
+    ///         Some(reply) => break reply,
+    ///         None => gossamer::yield_now(), // or some of the work at hand
+    ///     }
+    /// };
+    /// assert_eq!(reply, ("far", Ok(7)));
+    /// # });
+    /// ```
     pub fn try_next(&mut self) -> Option<(K, Result<U, DelegationError>)> {
         self.queue.arrived.pop()
     }
 
-    /// Results to come, and those that have and were not taken.
+    /// The number of results that are still to arrive, or have arrived and were not taken.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
@@ -116,7 +134,17 @@ impl<K: 'static, U: 'static> Replies<K, U> {
         self.queue.under_way.get() + self.queue.arrived.len()
     }
 
-    /// Whether there is no result to come or to take.
+    /// Whether no result is to arrive or to be taken.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// let mut replies = gossamer::Replies::new();
+    /// gossamer::entrust(7_u64).apply_into(&replies, (), |value| *value);
+    /// assert!(!replies.is_empty()); // it is under way, or has arrived
+    /// assert_eq!(replies.next(), Some(((), Ok(7))));
+    /// assert!(replies.is_empty());
+    /// # });
+    /// ```
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -134,7 +162,7 @@ impl<K: 'static, U: 'static> Replies<K, U> {
     }
 }
 
-/// A result to come.
+/// A result that is under way.
 struct Expected<K, U> {
     queue: Weak<ReplyQueue<K, U>>,
     place: usize,
@@ -163,7 +191,7 @@ impl<K, U> Drop for Expected<K, U> {
             if let Some(fiber) = queue.waiting.take() {
                 with_worker(|here| here.fibers.scheduler.unpark(fiber));
             }
-            // Last, since it may run code of the program: of a request that was not sent.
+            // Last, since dropping the key of a request that was not sent may run code of the program.
             drop(key);
         }
     }
@@ -176,9 +204,18 @@ impl<K, U> ReplyQueue<K, U> {
 }
 
 impl<T: 'static> Trust<T> {
-    /// Applies a closure without waiting; its result comes to `replies`, under `key`.
+    /// Applies a closure without waiting; its result goes to `replies`, under `key`.
     ///
     /// A fiber that sends faster than the trustee serves waits for room on the lane, as with [`apply_then`](Self::apply_then).
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// let counts = gossamer::Trustee::all().into_iter().map(|there| there.entrust(1_u64));
+    /// let replies = gossamer::Replies::new();
+    /// let counts: Vec<_> = counts.inspect(|count| count.apply_into(&replies, "one", |count| *count)).collect();
+    /// assert_eq!(replies.len(), counts.len());
+    /// # });
+    /// ```
     ///
     /// # Panics
     /// If the backlog is full, as for [`apply_then`](Self::apply_then).
@@ -198,7 +235,7 @@ impl<T: 'static> Trust<T> {
         );
     }
 
-    /// As [`apply_into`](Self::apply_into), with arguments handed to the closure.
+    /// Like [`apply_into`](Self::apply_into), with arguments that are passed to the closure.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
@@ -211,7 +248,7 @@ impl<T: 'static> Trust<T> {
     /// ```
     ///
     /// # Panics
-    /// As [`apply_into`](Self::apply_into).
+    /// Like [`apply_into`](Self::apply_into).
     #[inline]
     #[track_caller]
     pub fn apply_with_into<K: 'static, C: NoRef, U: NoRef, F>(
@@ -227,7 +264,7 @@ impl<T: 'static> Trust<T> {
         self.send_into::<F, _, _, _, _>(replies, key, closure, arguments, Location::caller());
     }
 
-    /// As the macros write it (`arguments_first`).
+    /// As written by the macros (see `arguments_first`).
     #[doc(hidden)]
     #[inline(always)]
     #[track_caller]

@@ -3,9 +3,10 @@
 use crate::trust::NoRef;
 use std::convert::Infallible;
 
-/// What a fiber may return: whatever is [`NoRef`], and `!`, the result of a fiber that loops for ever or always panics.
+/// What a fiber may return: anything that is [`NoRef`], and `!`, the result of a fiber that loops for ever or always
+/// panics.
 ///
-/// It is implemented for just these types.
+/// It is implemented for these types only.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot travel to who joins the fiber: it is not known to be free of references (`NoRef`)",
     label = "the fiber would return this",
@@ -13,7 +14,7 @@ use std::convert::Infallible;
     note = "a type of your own travels with `#[derive(gossamer::NoRef)]`, a type parameter with the bound `gossamer::NoRef`"
 )]
 pub trait Returned: Sized + Send + 'static {
-    /// As what it travels.
+    /// The type that it travels as.
     #[doc(hidden)]
     type Sent: NoRef;
 
@@ -38,8 +39,8 @@ impl<T: NoRef> Returned for T {
     }
 }
 
-/// This is `!`: stable Rust cannot name it, but as what a function that never returns returns. (It is no `NoRef`: with two
-/// implementations that might be meant, the compiler would not say any more which part of a tuple does not travel.)
+/// This is `!`: stable Rust can name it only as the return type of a function that never returns. (It is not `NoRef`:
+/// with two candidate implementations, the compiler would no longer say which part of a tuple does not travel.)
 #[diagnostic::do_not_recommend]
 impl<T: Send + 'static> Returned for T
 where

@@ -1,13 +1,14 @@
 //! [`scope`]: fibers of one worker that may borrow.
 //!
 //! Invariants
-//! - A5: `Children` has the fibers of a scope whose job is neither over nor dropped. What takes one out (`Running`) goes
-//!   last: after the body with its captures, and after a result that nobody awaits.
-//! - A6: `scope` is not left while it has such a fiber, neither by returning nor by unwinding. A panic of its body is caught first;
-//!   the wait is one that no cancellation unwinds (`wait_until`); a panic in the wait would abort the process.
+//! - A5: `Children` has the fibers of a scope whose job is neither over nor dropped. What removes one (`Running`) is
+//!   dropped last: after the body with its captures, and after a result that nobody awaits.
+//! - A6: `scope` is not left while it has such a fiber, neither by returning nor by unwinding. A panic of its body is
+//!   caught first; the wait cannot be unwound by a cancellation (`wait_until`); a panic in the wait would abort the
+//!   process.
 //! - A7: the fibers of a scope are of the worker of the fiber that opened it, since `Scope` is neither `Send` nor `Sync`. If this worker
-//!   stops with fibers in the middle of their jobs (X5), none of them is resumed, unwound or freed. So what they have borrowed from
-//!   the stack of another stays, and jobs that have not begun are dropped while it is there.
+//!   stops with fibers in the middle of their jobs (X5), none of them is resumed, unwound or freed. So what they have
+//!   borrowed from the stack of another fiber stays, and jobs that have not begun are dropped while it is there.
 
 use crate::lane::error::{DelegationError, Origin, Reason};
 use crate::structures::inline_closure::InlineClosure;
@@ -31,15 +32,15 @@ use std::panic::{self, AssertUnwindSafe, Location};
 use std::process;
 use std::rc::Rc;
 
-/// Lets fibers borrow: they are of the caller's worker, and all of them have ended when this returns.
+/// Lets fibers borrow: they run on the caller's worker, and all of them have ended when this returns.
 ///
-/// It is what [`std::thread::scope`] is for threads. It waits also if `f` panics, or is cancelled, and then goes on with that; if the caller is
-/// [cancelled](crate::JoinHandle::cancel), its fibers are. A fiber
-/// that was not joined and panicked makes `scope` panic. Nothing of a fiber travels, so it may capture and return anything that
-/// lives as long as the scope, also an `Rc`, and needs no macro.
+/// It is the [`std::thread::scope`] of fibers. If `f` panics or is cancelled, `scope` waits for the fibers and then
+/// continues unwinding; if the caller is [cancelled](crate::JoinHandle::cancel), so are its fibers. If a fiber panics
+/// and is not joined, `scope` panics. Nothing travels, so a fiber may capture and return anything that lives as long
+/// as the scope, even an `Rc`, and needs no macro.
 ///
-/// The fibers take turns on one worker: they wait at the same time, but do not compute at the same time. Starting one costs what
-/// [`spawn_local`](crate::spawn_local) costs.
+/// The fibers take turns on one worker: they wait at the same time, but do not compute at the same time. Starting one
+/// costs the same as [`spawn_local`](crate::spawn_local).
 ///
 /// ```
 /// # gossamer::run(gossamer::Config::default().threads(2), || {
@@ -56,8 +57,9 @@ use std::rc::Rc;
 /// ```
 ///
 /// # Panics
-/// If `f` panics, with its payload; else if a fiber panicked, or could not get a stack, that was not joined; on a thread that is no
-/// worker; in a delegated closure or a callback, which cannot wait; and while the caller unwinds from a panic.
+/// If `f` panics, with its payload; otherwise if a fiber that was not joined panicked or could not get a stack; on a
+/// thread that is not a worker; in a delegated closure or a callback, which cannot wait; and while the caller unwinds
+/// from a panic.
 #[track_caller]
 pub fn scope<'env, F, R>(f: F) -> R
 where
@@ -80,23 +82,23 @@ where
     }
 }
 
-/// Where fibers are started that may borrow: what [`scope`] hands to its closure.
+/// Starts fibers that may borrow: what [`scope`] passes to its closure.
 pub struct Scope<'scope, 'env: 'scope> {
     /// `Rc`, so that it stays with its thread (A7).
     state: Rc<ScopeState>,
-    /// Invariant, as that of `std` is: or `'scope` could shrink to what ends before the fibers do.
+    /// Invariant, as in `std`: otherwise `'scope` could shrink to a lifetime that ends before the fibers do.
     scope: PhantomData<&'scope mut &'scope ()>,
     env: PhantomData<&'env mut &'env ()>,
 }
 
-/// What the fibers of a scope share with the fiber that waits for them.
+/// Shared by the fibers of a scope and the fiber that waits for them.
 struct ScopeState {
-    /// The one that waits.
+    /// The fiber that waits.
     fiber: Rc<Fiber>,
     children: RefCell<Children>,
-    /// The fibers were told that the one that waits is cancelled.
+    /// The fibers were told that the waiting fiber is cancelled.
     cancelled: Cell<bool>,
-    /// Fibers that panicked, or could not start, and were not joined.
+    /// Fibers that panicked or could not start, and were not joined.
     failed: RefCell<Vec<(JobId, DelegationError)>>,
 }
 
@@ -129,7 +131,7 @@ impl Children {
 }
 
 impl<'scope> Scope<'scope, '_> {
-    /// Starts a fiber on this worker, which may borrow whatever lives as long as the scope.
+    /// Starts a fiber on this worker, which may borrow anything that lives as long as the scope.
     ///
     /// Fibers of the scope may start others in it.
     ///
@@ -158,7 +160,7 @@ impl<'scope> Scope<'scope, '_> {
                 let f = crate::spans::inside(f);
                 let parts = (f, sender, Running::new(&self.state, id));
                 let start = move |start| {
-                    // Captured as one: of a job that never begins they are dropped in this order, too (A5).
+                    // Captured as one: so a job that never begins also drops them in this order (A5).
                     let (f, sender, running) = identity(parts);
                     let tell = |outcome: Result<U, DelegationError>| {
                         running.state.note(id, outcome.as_ref().err());
@@ -186,7 +188,7 @@ impl ScopeState {
         self.children.borrow().count() == 0
     }
 
-    /// Whether the fibers have to be told that the one that waits is cancelled.
+    /// Whether the fibers have to be told that the waiting fiber is cancelled.
     fn has_to_cancel(&self) -> bool {
         self.fiber.is_cancelled() && !self.cancelled.get()
     }
@@ -201,9 +203,9 @@ impl ScopeState {
             .for_each(|job| here.cancel_job(here.index, *job));
     }
 
-    /// Waits for all fibers of the scope. If the one that waits is cancelled, they are.
+    /// Waits for all fibers of the scope. If the waiting fiber is cancelled, so are they.
     fn wait(&self) {
-        /// A6: there is nowhere to go while fibers borrow what unwinding would end.
+        /// A6: unwinding is impossible while fibers borrow what it would destroy.
         struct Abort;
         impl Drop for Abort {
             fn drop(&mut self) {
@@ -230,13 +232,13 @@ impl ScopeState {
         std::mem::forget(abort);
     }
 
-    /// Notes what a fiber came to, for whoever does not join it.
+    /// Notes the outcome of a fiber, in case nobody joins it.
     fn note(&self, job: JobId, error: Option<&DelegationError>) {
         let failure = error.filter(|error| *error.reason() != Reason::Cancelled);
         self.failed.borrow_mut().extend(failure.map(|error| (job, error.clone())));
     }
 
-    /// The fiber was joined: whoever did knows.
+    /// The fiber was joined: its joiner has the outcome.
     fn forget(&self, job: JobId) {
         self.failed.borrow_mut().retain(|(other, _)| *other != job);
     }
@@ -281,7 +283,7 @@ impl<U> ScopedJoinHandle<'_, U> {
     /// Waits until the fiber ends and returns its result.
     ///
     /// # Panics
-    /// As [`JoinHandle::join`](crate::JoinHandle::join).
+    /// Like [`JoinHandle::join`](crate::JoinHandle::join).
     #[track_caller]
     pub fn join(self) -> U {
         match self.try_join() {
@@ -290,7 +292,8 @@ impl<U> ScopedJoinHandle<'_, U> {
         }
     }
 
-    /// As [`join`](Self::join), but returns why there is no result. The scope does not panic because of it then.
+    /// Like [`join`](Self::join), but returns an error instead of panicking. Then the scope does not panic because of
+    /// this fiber either.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
@@ -303,7 +306,7 @@ impl<U> ScopedJoinHandle<'_, U> {
     /// ```
     ///
     /// # Errors
-    /// As [`JoinHandle::try_join`](crate::JoinHandle::try_join).
+    /// Like [`JoinHandle::try_join`](crate::JoinHandle::try_join).
     ///
     /// # Panics
     /// Where it cannot wait.
@@ -317,6 +320,19 @@ impl<U> ScopedJoinHandle<'_, U> {
     }
 
     /// Cancels the fiber, as [`JoinHandle::cancel`](crate::JoinHandle::cancel) does. The scope does not panic because of that.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use std::cell::Cell;
+    /// let ended = Cell::new(false);
+    /// gossamer::scope(|scope| {
+    ///     let waits = scope.spawn(|| gossamer::sleep(std::time::Duration::from_secs(3600)));
+    ///     waits.cancel(); // or the scope would wait for an hour
+    ///     ended.set(true);
+    /// });
+    /// assert!(ended.get());
+    /// # });
+    /// ```
     pub fn cancel(&self) {
         if !self.is_finished() {
             self.canceller.cancel();
@@ -324,6 +340,18 @@ impl<U> ScopedJoinHandle<'_, U> {
     }
 
     /// Whether the fiber has ended.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// gossamer::scope(|scope| {
+    ///     let fiber = scope.spawn(|| 6 * 7);
+    ///     while !fiber.is_finished() {
+    ///         gossamer::yield_now(); // or some of the work at hand
+    ///     }
+    ///     assert_eq!(fiber.join(), 42); // does not wait any more
+    /// });
+    /// # });
+    /// ```
     pub fn is_finished(&self) -> bool {
         self.pending.is_finished()
     }

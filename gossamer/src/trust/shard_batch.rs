@@ -9,8 +9,8 @@ use std::panic::Location;
 impl<K: Hash + NoRef, T: 'static> Sharded<K, T> {
     /// Applies a closure to the shard of each key, with the key and its argument, and returns the results in the order of the keys.
     ///
-    /// One request goes to each shard that has any of the keys, all at once; there the closure is applied to one after the other, in
-    /// their order. For many small operations that costs a fraction of a request for each.
+    /// One request goes to each shard that has any of the keys, all at once; there the closure is applied to the keys
+    /// in order. Many small operations thus cost a fraction of a request each.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
@@ -24,7 +24,7 @@ impl<K: Hash + NoRef, T: 'static> Sharded<K, T> {
     /// ```
     ///
     /// # Panics
-    /// If the closure panics, which ends the rest of its shard's batch; where the caller cannot wait.
+    /// If the closure panics, which ends its shard's batch; and where the caller cannot wait.
     #[track_caller]
     pub fn apply_batch<C: NoRef, U: NoRef, F>(
         &self,
@@ -41,10 +41,10 @@ impl<K: Hash + NoRef, T: 'static> Sharded<K, T> {
         self.send_batches::<F, _, _, _, _>(items, batch, (), Location::caller())
     }
 
-    /// As [`apply_batch`](Self::apply_batch), with a clone of `shared` handed to the closure for each key.
+    /// Like [`apply_batch`](Self::apply_batch), with a clone of `shared` passed to the closure for each key.
     ///
     /// # Panics
-    /// As [`apply_batch`](Self::apply_batch).
+    /// Like [`apply_batch`](Self::apply_batch).
     #[track_caller]
     pub fn apply_batch_with<C: NoRef, D: NoRef + Clone, U: NoRef, F>(
         &self,
@@ -62,7 +62,7 @@ impl<K: Hash + NoRef, T: 'static> Sharded<K, T> {
         self.send_batches::<F, _, _, _, _>(items, batch, shared, Location::caller())
     }
 
-    /// As the macros write it (`arguments_first`).
+    /// As written by the macros (see `arguments_first`).
     #[doc(hidden)]
     #[inline(always)]
     #[track_caller]
@@ -90,7 +90,7 @@ impl<K: Hash + NoRef, T: 'static> Sharded<K, T> {
         F: FnOnce(&mut T, (Vec<(K, C)>, D)) -> Vec<U> + Send + Copy + 'static,
     {
         let mut batches: Vec<Vec<(K, C)>> = self.shards().iter().map(|_| Vec::new()).collect();
-        // The shard of each item, in order: so the results are put in order again.
+        // The shard of each item, in order, by which the results are put back in order.
         let mut shards = Vec::new();
         for (key, argument) in items {
             let shard = self.index_of(&key);

@@ -12,10 +12,11 @@ use std::hash::{BuildHasher, Hash};
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-/// One property of type `T` on every trustee, of which a key's hash picks one.
+/// One property of type `T` on every trustee; the hash of a key picks one of them.
 ///
-/// For what is spread by keys and has more to it than entries: a cache that forgets, an index, a connection for each key. Each shard is a property like any other.
-/// A map or a set is a [`DistMap`](crate::collections::DistMap) or a [`DistSet`](crate::collections::DistSet), which are built upon this.
+/// Use it for data that is spread by key and is more than entries: a cache that evicts, an index, a connection for
+/// each key. Each shard is a property like any other. For a plain map or set there are
+/// [`DistMap`](crate::collections::DistMap) and [`DistSet`](crate::collections::DistSet), which are built on this.
 ///
 /// ```
 /// # gossamer::run(gossamer::Config::default().threads(2), || {
@@ -35,7 +36,7 @@ pub struct Sharded<K: ?Sized, T: 'static> {
     keys: PhantomData<fn(&K)>,
 }
 
-/// The same on every node of a rack, since all must pick the same shard.
+/// The same on every node of a rack, since all nodes must pick the same shard.
 const HASHER: FixedState = FixedState::with_seed(0x676f_7373_616d_6572);
 
 impl<K: Hash + ?Sized, T: Default + 'static> Sharded<K, T> {
@@ -50,7 +51,7 @@ impl<K: Hash + ?Sized, T: Default + 'static> Sharded<K, T> {
     /// ```
     ///
     /// # Panics
-    /// Where the caller cannot wait, and on a thread that is no worker.
+    /// Where the caller cannot wait, and on a thread that is not a worker.
     #[track_caller]
     pub fn new() -> Self {
         Self::with(T::default)
@@ -76,15 +77,15 @@ impl<K: Hash + ?Sized, T: 'static> Sharded<K, T> {
     /// ```
     ///
     /// # Panics
-    /// Where the caller cannot wait, and on a thread that is no worker.
+    /// Where the caller cannot wait, and on a thread that is not a worker.
     #[track_caller]
     pub fn with<F: Fn() -> T + Send + Copy>(make: F) -> Self {
         const { refuse_captures::<F>() };
         Self::on(&Trustee::all(), make)
     }
 
-    /// As [`with`](Self::with), with a shard on each of these trustees, in this order: workers that are kept for it, say. One that is
-    /// there twice has two.
+    /// Like [`with`](Self::with), with a shard on each of these trustees, in this order: for example on dedicated
+    /// workers. A trustee that is listed twice has two shards.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(3), || {
@@ -97,13 +98,13 @@ impl<K: Hash + ?Sized, T: 'static> Sharded<K, T> {
     /// ```
     ///
     /// # Panics
-    /// If there are no trustees, one's runtime has ended, or `make` panics; and where the caller cannot wait.
+    /// If `trustees` is empty, the runtime of one has ended, or `make` panics; and where the caller cannot wait.
     #[track_caller]
     pub fn on<F: Fn() -> T + Send + Copy>(trustees: &[Trustee], make: F) -> Self {
         const { refuse_captures::<F>() };
         assert!(!trustees.is_empty(), "a `Sharded` on no trustees has no shard for a key");
         let mut shards = Vec::new();
-        // Not `map`, whose closure would stand for the caller in the report of a panic.
+        // Not `map`, whose closure would be named as the caller when a panic is reported.
         for trustee in trustees {
             shards.push(trustee.make::<F, _, _, _>(move |()| make(), ()));
         }
@@ -125,7 +126,7 @@ impl<K: Hash + ?Sized, T: 'static> Sharded<K, T> {
         &self.shards[self.index_of(key)]
     }
 
-    /// The place of a key's shard in [`shards`](Self::shards).
+    /// The index of a key's shard in [`shards`](Self::shards).
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
@@ -140,10 +141,20 @@ impl<K: Hash + ?Sized, T: 'static> Sharded<K, T> {
         self.index_of_hash(Self::hash_of(key))
     }
 
-    /// The hash by which keys are spread, the same on every node and in every run of a program: for whoever sorts keys by shards, or
-    /// hashes them once for the shard and for a table in it.
+    /// The hash by which keys are spread, the same on every node and in every run of a program. Use it to sort keys
+    /// by shard, or to hash a key once for both the shard and a table in it.
     ///
-    /// A shard is picked by its upper bits, so a table may use the lower ones. It does not withstand keys that an attacker has chosen.
+    /// Its upper bits pick the shard, so a table may use the lower ones. It does not resist keys that an attacker
+    /// chooses.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::Sharded;
+    /// let counts = Sharded::<str, u64>::new();
+    /// let hash = Sharded::<str, u64>::hash_of("tea");
+    /// assert_eq!(counts.index_of_hash(hash), counts.index_of("tea"));
+    /// # });
+    /// ```
     #[inline]
     pub fn hash_of(key: &K) -> u64 {
         HASHER.hash_one(key)
@@ -151,12 +162,12 @@ impl<K: Hash + ?Sized, T: 'static> Sharded<K, T> {
 }
 
 impl<K: ?Sized, T: 'static> Sharded<K, T> {
-    /// Of properties that are there.
+    /// Made of existing properties.
     pub(crate) fn of(shards: Vec<Trust<T>>) -> Self {
         Self { shards: shards.into(), keys: PhantomData }
     }
 
-    /// As [`index_of`](Self::index_of), of a key with this [hash](Self::hash_of).
+    /// Like [`index_of`](Self::index_of), of a key with this [hash](Self::hash_of).
     #[inline]
     pub fn index_of_hash(&self, hash: u64) -> usize {
         part_of_hash(hash, self.shards.len())
@@ -206,7 +217,7 @@ impl<K: ?Sized, T: 'static> Sharded<K, T> {
         results
     }
 
-    /// As [`map_all`](Self::map_all), with a clone of `arguments` handed to the closure at each shard.
+    /// Like [`map_all`](Self::map_all), with a clone of `arguments` passed to the closure at each shard.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
@@ -218,7 +229,7 @@ impl<K: ?Sized, T: 'static> Sharded<K, T> {
     /// ```
     ///
     /// # Panics
-    /// As [`map_all`](Self::map_all).
+    /// Like [`map_all`](Self::map_all).
     #[track_caller]
     pub fn map_all_with<C: NoRef + Clone, U: NoRef, F>(&self, closure: F, arguments: C) -> Vec<U>
     where
@@ -234,7 +245,7 @@ impl<K: ?Sized, T: 'static> Sharded<K, T> {
         results
     }
 
-    /// As the macros write it (`arguments_first`).
+    /// As written by the macros (see `arguments_first`).
     #[doc(hidden)]
     #[inline(always)]
     #[track_caller]
@@ -246,7 +257,7 @@ impl<K: ?Sized, T: 'static> Sharded<K, T> {
     }
 }
 
-/// Which of so many parts has the keys with this hash.
+/// Which of `parts` parts has the keys with this hash.
 #[inline(always)]
 pub(crate) fn part_of_hash(hash: u64, parts: usize) -> usize {
     // The high half of a product spreads as a remainder does, without the division.

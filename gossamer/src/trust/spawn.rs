@@ -21,17 +21,17 @@ use crate::worker::{self, Worker, no_runtime};
 use std::panic::Location;
 use std::time::{Duration, Instant};
 
-/// Starts a fiber on one of the workers, each in turn, and returns at once.
+/// Starts a fiber on one of the workers, in turn, and returns at once.
 ///
-/// Like [delegated closures](crate::Trust#delegated-closures), `f` captures nothing by itself: the macros send its captures along
-/// inside a marked function, [`spawn_with`] takes them elsewhere.
+/// Like [delegated closures](crate::Trust#delegated-closures), `f` captures nothing by itself: inside a marked
+/// function the macros send its captures along; elsewhere pass them with [`spawn_with`].
 ///
 /// # On a rack
-/// Fibers are spread over the workers of all nodes. One that cannot leave its node starts on a worker of this one: if it captures
-/// something that stays, as a socket, or may return such a thing, and if the closure is no constant (in a marked function, in a `const`
-/// block, or a `fn`).
+/// Fibers are spread over the workers of all nodes. A fiber that cannot leave this node starts on one of its workers:
+/// if it captures or may return something that stays, such as a socket, or if the closure is not a constant (in a
+/// marked function, in a `const` block, or a `fn`).
 ///
-/// A closure that loops for ever, or always panics, may be spawned too: its handle is a `JoinHandle<!>`.
+/// A closure that loops for ever or always panics can be spawned too: its handle is a `JoinHandle<!>`.
 ///
 /// ```
 /// # gossamer::run(gossamer::Config::default().threads(2), || {
@@ -41,32 +41,38 @@ use std::time::{Duration, Instant};
 /// ```
 ///
 /// # Errors that nobody takes
-/// If the handle is dropped, the fiber goes on. Should it panic, or not start, that is printed on standard error, with the line that
-/// called `spawn`. It changes neither the other fibers nor the exit status: as a thread of `std` or a task of tokio, a fiber
-/// tells how it ended to whoever joins it.
+/// If the handle is dropped, the fiber goes on. If it panics or cannot start, the error is printed on standard error,
+/// with the line that called `spawn`. This affects neither the other fibers nor the exit status: like a thread of
+/// `std` or a task of tokio, a fiber reports its end to whoever joins it.
 ///
 /// # Thread-locals
-/// Fibers of one worker share its thread and take turns in every blocking call of this crate. `std`, and crates that know nothing of
-/// fibers, take for granted that nothing else happens on a thread between the steps of a function. This cannot be prevented, so keep
-/// from it:
+/// Fibers of one worker share its thread and take turns in every blocking call of this crate. `std`, and crates that
+/// do not know fibers, assume that nothing else happens on a thread between the steps of a function. Gossamer cannot
+/// enforce this, so avoid the following:
 /// - A `thread_local!` whose initialiser suspends its fiber can be initialised a second time by another fiber of that worker. `std`
-///   then drops the first value while there may be references to it: **undefined behaviour, in safe code**. `set`s of one `scoped_tls`
-///   key that overlap are so, too.
-/// - A `OnceLock`, `LazyLock` or `Once` whose initialiser suspends blocks its worker for ever when another of its fibers comes to it.
-///   So does a lock of `std`, if its guard is held in a call that suspends.
+///   then drops the first value while there may be references to it: **undefined behaviour, in safe code**. So are
+///   overlapping `set`s of one `scoped_tls` key.
+/// - A `OnceLock`, `LazyLock` or `Once` whose initialiser suspends blocks its worker for ever when another fiber of
+///   that worker uses it. So does a lock of `std` whose guard is held in a call that suspends.
 ///
-/// Cells of `std` notice it: of a `thread_local!` that is made by a constant and has an `OnceCell` or `LazyCell` inside, a second
-/// initialisation panics.
+/// The cells of `std` detect it: in a `thread_local!` with a `const` initialiser that contains an `OnceCell` or
+/// `LazyCell`, a second initialisation panics.
 ///
-/// [`fiber_local!`](crate::fiber_local) gives each fiber a value of its own, whose initialiser may wait. Inside of
-/// [`without_suspending`] such a call panics instead of suspending: wrap initialisers in it if they call code that you do not know.
+/// [`fiber_local!`](crate::fiber_local) gives each fiber a value of its own, whose initialiser may wait. Inside
+/// [`without_suspending`] such a call panics instead of suspending: wrap initialisers in it if they call code that
+/// you do not know.
+///
+/// # Cost
+/// One request to the worker, with the captures, and one back with the result; on the caller's own worker one allocation.
+/// A fiber takes [`Config::stack_size`](crate::Config::stack_size) of addresses, and memory for the pages that it touches.
+/// Its worker keeps up to 1024 stacks for later fibers.
 ///
 /// # The end
-/// A fiber that is not joined is cancelled when `main` returns: its next blocking call unwinds it. What its destructors start
-/// then is not started; joining it gives [`Reason::Ended`](crate::Reason::Ended).
+/// A fiber that is not joined is cancelled when `main` returns: its next blocking call unwinds it. Fibers that its
+/// destructors spawn then are not started; joining them gives [`Reason::Ended`](crate::Reason::Ended).
 ///
 /// # Panics
-/// On a thread that is no worker: use [`Trustee::spawn`] there.
+/// On a thread that is not a worker: use [`Trustee::spawn`] there.
 #[track_caller]
 pub fn spawn<U: Returned, F>(f: F) -> JoinHandle<U>
 where
@@ -76,7 +82,7 @@ where
     start_anywhere::<F, _, _, _>(|()| f(), (), Location::caller())
 }
 
-/// As [`spawn`], with arguments handed to the closure.
+/// Like [`spawn`], with arguments that are passed to the closure.
 ///
 /// ```
 /// # gossamer::run(gossamer::Config::default().threads(2), || {
@@ -86,7 +92,7 @@ where
 /// ```
 ///
 /// # Panics
-/// On a thread that is no worker.
+/// On a thread that is not a worker.
 #[track_caller]
 pub fn spawn_with<C: NoRef, U: Returned, F>(f: F, arguments: C) -> JoinHandle<U>
 where
@@ -96,7 +102,7 @@ where
     start_anywhere::<F, _, _, _>(f, arguments, Location::caller())
 }
 
-/// Starts a fiber on the worker whose turn it is.
+/// Starts a fiber on the next worker.
 #[track_caller]
 fn start_anywhere<N, C: NoRef, U: Returned, F>(
     f: F,
@@ -123,12 +129,12 @@ fn stays<N, C: NoRef, U: Returned>() -> bool {
     C::SHAPE.stays() || <U::Sent as NoRef>::SHAPE.stays() || !travels::<N>()
 }
 
-/// What becomes of a fiber whose arguments turn out to be unable to leave this node.
+/// What happens to a fiber whose arguments turn out to be unable to leave this node.
 #[derive(Clone, Copy)]
 pub(super) enum Else {
     /// It starts on a worker of this node.
     Here,
-    /// Whoever joins it is told.
+    /// It does not start, and its joiner is told.
     Nowhere,
 }
 
@@ -145,7 +151,7 @@ where
     start::<F, _, _, _>(trustee, Else::Nowhere, |()| f(), (), Location::caller())
 }
 
-/// As [`spawn_on`], with arguments handed to the closure.
+/// Like [`spawn_on`], with arguments that are passed to the closure.
 ///
 /// # Panics
 /// If the runtime of the trustee has ended.
@@ -158,7 +164,8 @@ where
     start::<F, _, _, _>(trustee, Else::Nowhere, f, arguments, Location::caller())
 }
 
-/// As `spawn_on_with`, of a closure of this crate around one of the user, of type `N`: that says whether it travels.
+/// Like `spawn_on_with`, for a closure of this crate that wraps one of the user's, of type `N`, which decides whether
+/// it travels.
 pub(crate) fn spawn_around<N, C: NoRef, U: Returned, F>(
     trustee: Trustee,
     f: F,
@@ -206,7 +213,7 @@ where
     JoinHandle::new(receiver, origin, Some(canceller))
 }
 
-/// Starts a fiber on a worker of this process, of which nothing travels to another.
+/// Starts a fiber on a worker of this process, so that nothing travels to another process.
 pub(crate) fn start_in_process<U, F>(
     trustee: Trustee,
     f: F,
@@ -229,8 +236,8 @@ where
     JoinHandle::new(receiver, origin, Some(canceller))
 }
 
-/// Panics if a closure may not go to all of these workers (`constant::travels`): for those that go inside of one of this crate, beside the one
-/// that gives it its name.
+/// Panics if a closure may not go to all of these workers (`constant::travels`): for closures that are wrapped in one
+/// of this crate, beside the one that it is named after.
 #[track_caller]
 pub(crate) fn require_constant<N>(mut trustees: impl Iterator<Item = Trustee>, call: &str) {
     assert!(
@@ -239,7 +246,7 @@ pub(crate) fn require_constant<N>(mut trustees: impl Iterator<Item = Trustee>, c
     );
 }
 
-/// Whether a trustee is of this node, or of none.
+/// Whether a trustee is on this node, or on none.
 #[inline]
 fn is_here(trustee: Trustee) -> bool {
     let here = worker::with(|worker| {
@@ -249,12 +256,12 @@ fn is_here(trustee: Trustee) -> bool {
     here.unwrap_or_else(|| Shared::find(trustee.number()).is_none_or(|(shared, index)| shared.is_here(index)))
 }
 
-/// Has a worker of the runtime of a trustee do something: this one, if it is one.
+/// Makes a worker of the trustee's runtime do something: this worker, if it belongs to that runtime.
 fn do_on_a_worker(trustee: Trustee, act: impl FnOnce(&Worker) + Send + 'static) {
     worker::with(|current| match current.filter(|here| here.index_of(trustee.number()).is_some()) {
         Some(here) => act(here),
         None => {
-            // Refused only once the runtime has ended: dropping what `act` holds tells whoever joins.
+            // Refused only once the runtime has ended: dropping what `act` holds tells the joiner.
             if let Some((shared, index)) = Shared::find(trustee.number()) {
                 let act = Message::ForNode { trustee: index, act: Box::new(act) };
                 let _ended = shared.mailbox_towards(index).send(act);
@@ -263,7 +270,7 @@ fn do_on_a_worker(trustee: Trustee, act: impl FnOnce(&Worker) + Send + 'static) 
     });
 }
 
-/// Whether the runtime ends, and the caller is a fiber of it that unwinds already.
+/// Whether the runtime is ending, and the caller is one of its fibers that already unwinds.
 pub(super) fn refuses_fibers() -> bool {
     context::is_fiber() && worker::with(|here| here.is_some_and(Worker::refuses_fibers))
 }
@@ -284,7 +291,7 @@ impl SendJob {
 
 fn send(trustee: Trustee, job: SendJob) {
     if refuses_fibers() {
-        // Dropping the job tells whoever joins it.
+        // Dropping the job tells its joiner.
         return;
     }
     worker::with(|current| {
@@ -303,7 +310,7 @@ fn send(trustee: Trustee, job: SendJob) {
                 here.tell(to, delegated, job);
             }
             None => {
-                // Refused only once the runtime has ended: dropping the job tells whoever joins it.
+                // Refused only once the runtime has ended: dropping the job tells its joiner.
                 if let Some((shared, index)) = Shared::find(trustee.number()) {
                     let _ended =
                         shared.mailbox(index).send(Message::Request(Box::new(|here| job.arrive(here))));
@@ -321,8 +328,8 @@ fn arrive_here(job: SendJob) {
     });
 }
 
-/// Lets the other fibers of this worker, and its trustee, run. On a thread that is no worker it offers the
-/// processor to other threads.
+/// Lets the other fibers of this worker and its trustee run. On a thread that is not a worker it yields the processor
+/// to other threads.
 ///
 /// ```
 /// # gossamer::run(gossamer::Config::default().threads(2), || {
@@ -343,13 +350,14 @@ pub fn yield_now() {
     });
 }
 
-/// Runs `f`, in which no call may suspend the fiber: one that would panics instead, with advice.
+/// Runs `f` without letting it suspend the fiber: a call that would suspend panics instead, with advice.
 ///
-/// It is for code between whose steps no other fiber of this worker may come: the initialiser of a `thread_local!`, a `OnceLock` or a
-/// `LazyLock`, a `scoped_tls` set, or a part that holds a lock of `std` (see [`spawn`]). All blocking calls of this crate are refused
-/// inside, also those that often need not wait, as an [`apply`](crate::Trust::apply) at the fiber's own worker, so that it does not
-/// depend on where a property lives whether a program works. [`apply_then`](crate::Trust::apply_then) and [`spawn`] are not.
-/// Outside of fibers it just calls `f`: delegated closures and callbacks cannot be suspended anyway.
+/// It is for code that no other fiber of this worker may interrupt: the initialiser of a `thread_local!`, a
+/// `OnceLock` or a `LazyLock`, a `scoped_tls` set, or code that holds a lock of `std` (see [`spawn`]). All blocking
+/// calls of this crate are refused inside, even those that often need not wait, such as an
+/// [`apply`](crate::Trust::apply) at the fiber's own worker. So whether a program works does not depend on where a
+/// property lives. [`apply_then`](crate::Trust::apply_then) and [`spawn`] are allowed. Outside of fibers this just
+/// calls `f`: delegated closures and callbacks cannot be suspended anyway.
 ///
 /// ```
 /// use std::sync::OnceLock;
@@ -368,7 +376,7 @@ pub fn without_suspending<R>(f: impl FnOnce() -> R) -> R {
     f()
 }
 
-/// Waits for at least `duration`; a fiber lets others run meanwhile.
+/// Waits for at least `duration`; a fiber lets other fibers run meanwhile.
 ///
 /// # Panics
 /// In a delegated closure or a callback, which cannot wait.

@@ -1,4 +1,4 @@
-//! Starting many fibers at once: a message for each node, not for each fiber.
+//! Starting many fibers at once: one message for each node, not for each fiber.
 
 use crate::lane::error::{DelegationError, Origin};
 use crate::lane::operation::{Delegated, refuse_captures};
@@ -26,7 +26,7 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, ready};
 
-/// What each fiber of a range returned, or why it did not.
+/// What each fiber of a range returned, or its error.
 type Results<U> = Vec<Result<U, DelegationError>>;
 
 /// Starts `count` fibers, spread over all workers of all nodes in ranges of neighbouring numbers, and returns at once. Each
@@ -40,7 +40,7 @@ type Results<U> = Vec<Result<U, DelegationError>>;
 /// ```
 ///
 /// # Panics
-/// On a thread that is no worker.
+/// On a thread that is not a worker.
 #[track_caller]
 pub fn spawn_many_with<C: NoRef + Clone, U: NoRef, F>(count: usize, f: F, arguments: C) -> JoinMany<U>
 where
@@ -49,7 +49,7 @@ where
     const { refuse_captures::<F>() };
     let spawned_at = Location::caller();
     let parts = worker::with(|worker| match worker {
-        // Joining what is not started any more says that the runtime has ended.
+        // They are not started any more: joining them says that the runtime has ended.
         Some(_) if refuses_fibers() => {
             let (_closed, receiver) = oneshot::channel();
             Some(vec![Part::new(count, Pending::new(receiver, Origin::of::<F>(0, spawned_at)), None)])
@@ -65,7 +65,7 @@ where
 
 /// The fibers that [`spawn_many_with`] started. Dropping it detaches them.
 ///
-/// It is a future too, of what [`join`](Self::join) returns, and panics as that does:
+/// It is also a future of what [`join`](Self::join) returns, and panics in the same way:
 ///
 /// ```
 /// # gossamer::run(gossamer::Config::default().threads(2), || {
@@ -119,19 +119,19 @@ impl<U> Part<U> {
     }
 }
 
-/// What each of so many fibers has come to.
+/// The outcome of each of `count` fibers.
 fn of_each<U>(count: usize, origin: Origin, outcome: Result<Results<U>, DelegationError>) -> Results<U> {
     match outcome {
         Ok(results) => {
             results.into_iter().map(|result| result.map_err(|error| origin.complete(error))).collect()
         }
-        // Of all of them nothing is known but this.
+        // Nothing else is known about any of them.
         Err(error) => (0..count).map(|_| Err(error.clone())).collect(),
     }
 }
 
 impl<U> JoinMany<U> {
-    /// Waits until all have ended, and returns their results in the order of their numbers.
+    /// Waits until all fibers have ended, and returns their results in the order of their numbers.
     ///
     /// # Panics
     /// If one panicked (with the message of the first), could not get a stack or was cancelled; in a delegated closure or a
@@ -148,10 +148,19 @@ impl<U> JoinMany<U> {
         results
     }
 
-    /// As [`join`](Self::join), with what each came to.
+    /// Like [`join`](Self::join), with the outcome of each.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// let fibers = gossamer::spawn_many_with(3, |number, by: usize| 6 / (by - number), 1);
+    /// let results = fibers.try_join();
+    /// assert_eq!(results[0], Ok(6));
+    /// assert!(results[1].is_err()); // 6 / 0
+    /// # });
+    /// ```
     ///
     /// # Errors
-    /// In the list, of each fiber that panicked, could not get a stack or was cancelled.
+    /// In the list, for each fiber that panicked, could not get a stack or was cancelled.
     ///
     /// # Panics
     /// Where it cannot wait.
@@ -161,8 +170,8 @@ impl<U> JoinMany<U> {
         self.parts.into_iter().flat_map(Part::wait).collect()
     }
 
-    /// Cancels those that have not ended, on whichever nodes they are, as [`JoinHandle::cancel`](crate::JoinHandle::cancel) does: it does
-    /// not wait for that. A message for each worker.
+    /// Cancels the fibers that have not ended, on whichever nodes they are, as
+    /// [`JoinHandle::cancel`](crate::JoinHandle::cancel) does, without waiting. It costs a message for each worker.
     pub fn cancel(&self) {
         let awaited = self.parts.iter().filter(|part| matches!(part.state, PartState::Awaited(_)));
         awaited.filter_map(|part| part.canceller.as_ref()).for_each(Canceller::cancel);
@@ -252,7 +261,7 @@ where
     parts
 }
 
-/// The fibers of one node: what they have come to.
+/// The fibers of one node, and their outcomes.
 struct Batch<U> {
     first: usize,
     state: Mutex<BatchState<U>>,
@@ -306,7 +315,7 @@ fn start_here<N: 'static, C: NoRef + Clone, U: NoRef, F>(
     let batch = Arc::new(Batch { first: numbers.start, state: Mutex::new(state) });
     for worker in first..first + here.shared.mailboxes.len() {
         let numbers = share(count, &(worker..worker + 1), all);
-        // Here, where `clone` cannot wait: it is the program's.
+        // Here, where `clone`, which is the program's code, cannot wait.
         let arguments = vec![arguments.clone(); numbers.len()];
         let share = Share { numbers, arguments, batch: Arc::clone(&batch), f, spawned_at, id };
         if worker == here.index {
@@ -318,7 +327,7 @@ fn start_here<N: 'static, C: NoRef + Clone, U: NoRef, F>(
     }
 }
 
-/// One worker's share of the fibers of a node.
+/// One worker's share of a node's fibers.
 struct Share<C, U, F> {
     numbers: Range<usize>,
     arguments: Vec<C>,
@@ -346,7 +355,7 @@ where
 }
 
 impl Asked {
-    /// Sends the results of a node's fibers to who asked.
+    /// Sends the results of a node's fibers to the worker that asked.
     fn answer<U: NoRef>(self, results: Results<U>) {
         let origin = self.origin::<U>();
         self.send(remote::encoded(results, origin));

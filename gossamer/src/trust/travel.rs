@@ -1,4 +1,4 @@
-//! Trusts travel, and handles of replicated values.
+//! How trusts and handles of replicated values travel.
 
 use crate::trust::handle::Handle;
 use crate::trust::{NoRef, Replicated, Trust};
@@ -21,7 +21,8 @@ unsafe impl<T> NoRef for Trust<T> {
     }
 }
 
-// SAFETY: a trust, and a copy that is shared inside of its node and never changed; at another node it is that one's copy.
+// SAFETY: a trust, and a copy that is shared inside its node and never changed; at another node it becomes that
+// node's copy.
 unsafe impl<T: NoRef + Sync> NoRef for Replicated<T> {
     fn encode(self, to: &mut Encoder) {
         let (home, id) = self.parts();

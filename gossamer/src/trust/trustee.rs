@@ -19,14 +19,14 @@ use std::marker::PhantomData;
 use std::panic::Location;
 use std::sync::Arc;
 
-/// A worker, as the one that holds and serves properties. A small copyable name, valid on every thread.
+/// A worker in its role as holder and server of properties. It is a small copyable name, valid on every thread.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Trustee {
     /// Unique in the process, so that trustees of two runtimes are never confused.
     number: u32,
 }
 
-// SAFETY: a plain number, counted from the start of the runtime it belongs to.
+// SAFETY: a plain number, counted from the start of the runtime that it belongs to.
 unsafe impl NoRef for Trustee {
     fn encode(self, to: &mut Encoder) {
         match worker::with(|worker| worker.and_then(|here| here.index_of(self.number))) {
@@ -65,7 +65,7 @@ impl Trustee {
     /// ```
     ///
     /// # Panics
-    /// On a thread that is no worker.
+    /// On a thread that is not a worker.
     #[track_caller]
     pub fn here() -> Self {
         let number = worker::with(|worker| worker.map(|here| here.shared.base + here.index as u32));
@@ -86,7 +86,7 @@ impl Trustee {
     /// ```
     ///
     /// # Panics
-    /// On a thread that is no worker.
+    /// On a thread that is not a worker.
     #[track_caller]
     pub fn all() -> Vec<Self> {
         let numbers = worker::with(|worker| {
@@ -98,7 +98,7 @@ impl Trustee {
         }
     }
 
-    /// The place of this worker in [`Trustee::all`].
+    /// The index of this worker in [`Trustee::all`].
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
@@ -109,14 +109,14 @@ impl Trustee {
     /// ```
     ///
     /// # Panics
-    /// On a thread that is no worker of its runtime, once the runtime has ended.
+    /// On a thread that is not a worker of its runtime, once the runtime has ended.
     pub fn index(&self) -> usize {
         let here = worker::with(|worker| worker.and_then(|here| here.index_of(self.number)));
         here.or_else(|| Shared::find(self.number).map(|(_, index)| index))
             .unwrap_or_else(|| self.ended("index"))
     }
 
-    /// Gives a value to this trustee; the caller waits until it is there.
+    /// Gives a value to this trustee, and waits until it is there.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
@@ -133,7 +133,7 @@ impl Trustee {
         self.entrust_with(const { |value| value }, value)
     }
 
-    /// Has the trustee make a value, for types that cannot travel: `make` runs there, with `arguments`.
+    /// Makes the trustee construct a value, for types that cannot travel: `make` runs there, with `arguments`.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
@@ -145,7 +145,7 @@ impl Trustee {
     /// ```
     ///
     /// # Panics
-    /// If `make` panics or captures; where the caller cannot wait; and if the runtime has ended.
+    /// If `make` panics or captures something; where the caller cannot wait; and if the runtime has ended.
     #[track_caller]
     pub fn entrust_with<C: NoRef, T: 'static, F>(&self, make: F, arguments: C) -> Trust<T>
     where
@@ -155,7 +155,7 @@ impl Trustee {
         self.make::<F, _, _, _>(make, arguments)
     }
 
-    /// As `entrust_with`. Reports name the type `N`: the user's closure, where `make` only wraps it.
+    /// Like `entrust_with`. Reports name the type `N`: the user's closure, where `make` only wraps it.
     #[track_caller]
     pub(super) fn make<N, C: NoRef, T: 'static, F>(&self, make: F, arguments: C) -> Trust<T>
     where
@@ -194,7 +194,7 @@ impl Trustee {
         spawn::spawn_on(*self, f)
     }
 
-    /// As [`spawn`](Self::spawn), with arguments handed to the closure.
+    /// Like [`spawn`](Self::spawn), with arguments that are passed to the closure.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
@@ -230,7 +230,7 @@ impl Trustee {
     }
 }
 
-/// As the macros write them (`arguments_first`).
+/// As written by the macros (see `arguments_first`).
 #[doc(hidden)]
 impl Trustee {
     #[inline(always)]
@@ -266,8 +266,8 @@ fn insert_here<T: 'static>(value: T) -> u32 {
     })
 }
 
-/// Gives a value to the trustee of this worker. Never waits, so it may be called in a delegated closure too. In a fiber
-/// it lets others run now and then.
+/// Gives a value to the trustee of this worker. Never waits, so it may be called in a delegated closure too. A fiber
+/// that calls it often lets others run now and then.
 ///
 /// The value stays on this worker, so it need not be `Send`: an `Rc`, or a `dyn` type in a box, may be a property.
 ///
@@ -279,7 +279,7 @@ fn insert_here<T: 'static>(value: T) -> u32 {
 /// ```
 ///
 /// # Panics
-/// On a thread that is no worker: use [`Trustee::entrust`] there.
+/// On a thread that is not a worker: use [`Trustee::entrust`] there.
 #[track_caller]
 pub fn entrust<T: 'static>(value: T) -> Trust<T> {
     let handle = worker::with(|worker| {

@@ -3,7 +3,7 @@
 use crate::lane::error::{DelegationError, print};
 use std::panic::Location;
 
-/// The completion of a request whose error nobody takes: prints it.
+/// The completion of a request whose error nobody takes: prints the error.
 #[inline(always)]
 pub(super) fn or_report<U: 'static>(
     then: impl FnOnce(U) + 'static,

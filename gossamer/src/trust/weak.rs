@@ -8,9 +8,10 @@ use std::sync::{Arc, Weak};
 
 /// A trust that does not keep its property: what [`Trust::downgrade`] returns.
 ///
-/// Trusts in a cycle keep each other's properties until the runtime ends; with a weak one in each cycle they do not. It is about the
-/// trusts of its own node: it can be [upgraded](Self::upgrade) as long as there is another trust of the property on the node on which
-/// it was made. So it travels between workers of a node, and does not leave it: send a trust, and weaken it there.
+/// Trusts in a cycle keep each other's properties until the runtime ends, unless one trust of each cycle is weak. A
+/// weak trust depends on the trusts of its own node: it can be [upgraded](Self::upgrade) as long as the node on which
+/// it was made has another trust of the property. So it travels between the workers of a node, but does not leave the
+/// node: send a trust, and downgrade it there.
 ///
 /// ```
 /// # gossamer::run(gossamer::Config::default().threads(1), || {
@@ -27,7 +28,7 @@ pub struct WeakTrust<T: 'static> {
 }
 
 impl<T: 'static> Trust<T> {
-    /// A trust of the same property that does not keep it. Costs what a clone costs.
+    /// A trust of the same property that does not keep it. It costs as much as a clone.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
@@ -43,12 +44,12 @@ impl<T: 'static> Trust<T> {
 }
 
 impl<T: 'static> WeakTrust<T> {
-    /// One that no property belongs to: it is never upgraded.
+    /// A weak trust of no property: it is never upgraded.
     pub const fn new() -> Self {
         Self { handle: Weak::new(), of: PhantomData }
     }
 
-    /// A trust of the property, unless the last one of this node is gone.
+    /// A trust of the property, unless the last trust of this node is gone.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {

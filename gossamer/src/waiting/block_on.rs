@@ -1,13 +1,15 @@
-//! [`block_on`]: the way from futures to fibers.
+//! [`block_on`]: waiting for a future in a fiber.
 
 use crate::sys::fibers::wait::Wait;
 use crate::worker::fibers::wake;
 use std::future::Future;
 
-/// Waits for a future: a fiber lets the others of its worker run meanwhile, a thread that is no worker sleeps.
+/// Waits for a future: a fiber lets the other fibers of its worker run meanwhile; a thread that is not a worker
+/// sleeps.
 ///
-/// So a fiber can call libraries that are written with futures, as long as these do not need the reactor of another runtime (the
-/// sockets and timers of tokio do). The future is polled on the stack of its caller, so it need not be `Send` and may borrow.
+/// So a fiber can use libraries that are written with futures, unless they need the reactor of another runtime (as
+/// the sockets and timers of tokio do). The future is polled on the stack of its caller, so it need not be `Send` and
+/// may borrow.
 ///
 /// ```
 /// # gossamer::run(gossamer::Config::default().threads(1), || {

@@ -1,12 +1,13 @@
-//! [`join_all`]: all of several futures.
+//! [`join_all`]: waiting for several futures.
 
 use crate::waiting::block_on;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use std::future::IntoFuture;
 
-/// Waits for all of several futures, and gives their results in the order of the futures.
+/// Waits for several futures, and returns their results in the order of the futures.
 ///
-/// Each wake-up polls the future that it is for and no other, so waiting for `n` of them costs `n` polls, and an allocation each.
+/// Each wake-up polls only the future that it is for, so waiting for `n` futures costs one allocation each, and as
+/// many polls as there are wake-ups.
 ///
 /// ```
 /// # gossamer::run(gossamer::Config::default().threads(2), || {
@@ -17,8 +18,8 @@ use std::future::IntoFuture;
 /// ```
 ///
 /// # Panics
-/// As soon as one of the futures does, as that of a fiber that panicked; the others are dropped, which stops neither fibers nor
-/// requests. And in a delegated closure or a callback, which cannot wait.
+/// As soon as one of the futures panics, such as that of a fiber that panicked; the others are dropped, which stops
+/// neither fibers nor requests. And in a delegated closure or a callback, which cannot wait.
 #[track_caller]
 pub fn join_all<I>(futures: I) -> Vec<<I::Item as IntoFuture>::Output>
 where

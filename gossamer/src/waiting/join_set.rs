@@ -7,7 +7,7 @@ use futures_util::stream::{FuturesUnordered, StreamExt};
 use std::fmt;
 use std::future::Future;
 
-/// Futures, such as the [`JoinHandle`]s of fibers, of which one takes the next that is ready: a task group.
+/// A task group: futures, such as the [`JoinHandle`]s of fibers, from which you take the next one that is ready.
 ///
 /// ```
 /// use gossamer::{JoinSet, spawn_with};
@@ -25,7 +25,7 @@ use std::future::Future;
 pub struct JoinSet<F: Future>(FuturesUnordered<F>);
 
 impl<F: Future> JoinSet<F> {
-    /// Without a future.
+    /// An empty set.
     pub fn new() -> Self {
         Self(FuturesUnordered::new())
     }
@@ -44,7 +44,7 @@ impl<F: Future> JoinSet<F> {
         self.0.push(future);
     }
 
-    /// How many have not been taken.
+    /// How many futures have not been taken.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
@@ -59,12 +59,22 @@ impl<F: Future> JoinSet<F> {
         self.0.len()
     }
 
-    /// Whether all have been taken.
+    /// Whether all futures have been taken.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// let mut fibers = gossamer::JoinSet::new();
+    /// fibers.insert(gossamer::spawn(|| 42));
+    /// assert!(!fibers.is_empty());
+    /// assert_eq!(fibers.join_next(), Some(42));
+    /// assert!(fibers.is_empty());
+    /// # });
+    /// ```
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Waits for the next that is ready; none if all have been taken.
+    /// Waits for the next future that is ready; `None` if all have been taken.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
@@ -76,19 +86,19 @@ impl<F: Future> JoinSet<F> {
     /// ```
     ///
     /// # Panics
-    /// If that future does, as the handle of a fiber that panicked: the set stays usable, without it. And in a delegated closure or
-    /// a callback, which cannot wait.
+    /// If that future panics, such as the handle of a fiber that panicked: the set stays usable, without it. And in a
+    /// delegated closure or a callback, which cannot wait.
     #[track_caller]
     pub fn join_next(&mut self) -> Option<F::Output> {
         block_on(self.join_next_async())
     }
 
-    /// As [`join_next`](Self::join_next), to be awaited. Dropping it before it is ready loses nothing.
+    /// Like [`join_next`](Self::join_next), as a future. Dropping it before it is ready loses nothing.
     pub async fn join_next_async(&mut self) -> Option<F::Output> {
         self.0.next().await
     }
 
-    /// Waits for all, and gives their results in the order in which they were ready.
+    /// Waits for all, and returns their results in the order in which they became ready.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
@@ -108,8 +118,8 @@ impl<F: Future> JoinSet<F> {
 }
 
 impl<U> JoinSet<JoinHandle<U>> {
-    /// Cancels the fibers that have not been taken ([`JoinHandle::cancel`]), waits until they have ended, and gives what each of them
-    /// has come to, in no order: those that had ended by then have a result.
+    /// Cancels the fibers that have not been taken ([`JoinHandle::cancel`]), waits until they have ended, and returns
+    /// the outcome of each, in no particular order: those that had ended by then have a result.
     ///
     /// ```
     /// use gossamer::{JoinSet, sleep, spawn_with};

@@ -1,6 +1,6 @@
-//! Waiting for what the rest of the program does: futures of any kind, the first of several, all of several, for a time.
+//! Waiting: for a future of any kind, for the first of several, for all of several, and for a limited time.
 //!
-//! Everything here works in fibers, which let the others of their worker run meanwhile, and on threads that are no workers.
+//! Everything here works in fibers, which let the others of their worker run meanwhile, and on threads that are not workers.
 #![deny(unsafe_code)]
 
 mod block_on;

@@ -1,8 +1,8 @@
-//! The first of several futures: what [`select!`](crate::select) is made of.
+//! Waiting for the first of several futures: the basis of [`select!`](crate::select).
 //!
-//! The macro chains its futures as [`Arm`]s and waits with [`first`]. What comes back is nested as the arms are, so the handlers are
-//! arms of nested matches: they run when all futures are dropped, in the code around the macro, where `?`, `break` and `return` mean
-//! what they mean there.
+//! The macro chains its futures as [`Arm`]s and waits with [`first`]. The result is nested like the arms, so the
+//! handlers are arms of nested matches: they run after all futures have been dropped, in the code around the macro,
+//! so that `?`, `break` and `return` have their usual meaning there.
 
 use crate::waiting::block_on;
 use pin_project_lite::pin_project;
@@ -12,7 +12,7 @@ use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
 
 pin_project! {
-    /// A future, unless its condition was false, and the arms behind it.
+    /// A future, unless its condition was false, and the arms after it.
     pub struct Arm<F, R> {
         #[pin]
         future: Option<F>,
@@ -22,31 +22,31 @@ pin_project! {
 }
 
 impl<F, R> Arm<F, R> {
-    /// With the arms behind it.
+    /// An arm, with those after it.
     pub fn new(future: Option<F>, rest: R) -> Self {
         Self { future, rest }
     }
 }
 
-/// Behind the last arm.
+/// The end of the arms.
 pub struct NoArm;
 
 /// Which arm was first, with its output.
 pub enum Chosen<T, R> {
     /// That arm.
     This(T),
-    /// One behind it.
+    /// A later one.
     Other(R),
 }
 
-/// There is no arm behind the last.
+/// There is no arm after the last.
 pub enum Never {}
 
 /// Arms, one of which is waited for.
 pub trait Arms {
-    /// The outputs of all arms, of which there is one.
+    /// The output of one of the arms.
     type Chosen;
-    /// How many there are.
+    /// The number of arms.
     const COUNT: usize;
 
     /// Polls the arm of this index.
@@ -91,7 +91,7 @@ thread_local! {
     static TURN: Cell<usize> = const { Cell::new(0) };
 }
 
-/// Which arm is polled first: each in turn, so that one that is always ready does not keep the others out.
+/// The arm to poll first: each in turn, so that one that is always ready does not starve the others.
 #[inline(never)]
 pub fn in_turn() -> usize {
     let turn = TURN.get();
@@ -99,7 +99,7 @@ pub fn in_turn() -> usize {
     turn
 }
 
-/// Waits for the first arm that is ready, polling from `start` on; none if no arm has a future.
+/// Waits for the first arm that is ready, polling from `start` on; `None` if no arm has a future.
 #[track_caller]
 pub fn first<A: Arms>(arms: A, start: usize) -> Option<A::Chosen> {
     if !arms.any() {
@@ -118,7 +118,7 @@ pub fn first<A: Arms>(arms: A, start: usize) -> Option<A::Chosen> {
     block_on(poll_fn(poll))
 }
 
-/// Waits for the first of several futures that is ready, drops the others, and goes on with that one's handler.
+/// Waits for the first of several futures to become ready, drops the others, and runs the handler of that one.
 ///
 /// ```
 /// use gossamer::{select, sleep_async, sync::mpsc};
@@ -143,15 +143,15 @@ pub fn first<A: Arms>(arms: A, start: usize) -> Option<A::Chosen> {
 ///
 /// - Each arm is `pattern = future => handler`. The pattern always matches: look at the value in the handler. Anything that can be
 ///   awaited is a future: a [`Pending`](crate::Pending), a [`JoinHandle`](crate::JoinHandle), the `_async` calls of
-///   [`sync`](crate::sync) and of sockets, [`sleep_async`](crate::sleep_async), an `async` block, and `&mut` of any that is `Unpin`, to
-///   ask it again later.
-/// - With `pattern = future, if condition => handler` an arm takes part only if the condition is true; otherwise its future is not even
-///   made. `else => handler` is for when no arm takes part; without it that is a panic.
-/// - The handlers run in the fiber, when all futures have been dropped: they may block, `break`, `return`, use `?`, and what the futures
-///   borrowed.
-/// - Of several that are ready each gets its turn. With `biased;` in front, the first one written is taken.
+///   [`sync`](crate::sync) and of sockets, [`sleep_async`](crate::sleep_async), an `async` block, and `&mut` of a
+///   future that is `Unpin`, to use it again later.
+/// - With `pattern = future, if condition => handler` an arm takes part only if the condition is true; otherwise its
+///   future is not even made. `else => handler` runs if no arm takes part; without it, that is a panic.
+/// - The handlers run in the fiber, after all futures have been dropped: they may block, `break`, `return`, and use
+///   `?` and what the futures borrowed.
+/// - If several futures are ready, they take turns. With `biased;` in front, the first one in the source wins.
 ///
-/// A thread that is no worker may use it as well. In async code use the macro of that runtime.
+/// A thread that is not a worker may use it too. In async code use the macro of that runtime.
 ///
 /// # Panics
 /// In a delegated closure or a callback, which cannot wait; and if a future does.

@@ -1,4 +1,4 @@
-//! [`Sleep`]: a moment that has come, as a future.
+//! [`Sleep`]: a moment that has arrived, as a future.
 
 use crate::worker;
 use crate::worker::fibers::timer::Timer;

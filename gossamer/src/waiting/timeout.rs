@@ -1,4 +1,4 @@
-//! [`timeout`]: waiting no longer than a time.
+//! [`timeout`]: waiting for a limited time.
 
 use crate::waiting::{block_on, sleep_async};
 use std::fmt;
@@ -12,7 +12,7 @@ use std::time::Duration;
 pub struct Elapsed(Duration);
 
 impl Elapsed {
-    /// How long was waited.
+    /// The duration that was waited for.
     pub fn duration(&self) -> Duration {
         self.0
     }
@@ -32,11 +32,12 @@ impl From<Elapsed> for std::io::Error {
     }
 }
 
-/// Waits for a future, but for `duration` at most; a fiber lets others run meanwhile.
+/// Waits for a future for at most `duration`; a fiber lets other fibers run meanwhile.
 ///
-/// The future is any: a [`Pending`](crate::Pending), a [`JoinHandle`](crate::JoinHandle), what [`sync`](crate::sync) and sockets
-/// have, an `async` block. It is dropped when the time has passed, or handed over as `&mut` and asked again. That stops neither a
-/// request nor a fiber: what was sent is served, only nobody waits for the answer.
+/// Any future will do: a [`Pending`](crate::Pending), a [`JoinHandle`](crate::JoinHandle), those of
+/// [`sync`](crate::sync) and of sockets, an `async` block. When the time has passed the future is dropped; pass it as
+/// `&mut` to use it again. Dropping it stops neither a request nor a fiber: the request is served, but nobody waits
+/// for its answer.
 ///
 /// ```
 /// use std::time::Duration;
@@ -57,14 +58,21 @@ pub fn timeout<F: IntoFuture>(duration: Duration, future: F) -> Result<F::Output
     block_on(timeout_async(duration, future))
 }
 
-/// As [`timeout`], to be awaited.
+/// Like [`timeout`], as a future.
+///
+/// ```
+/// use gossamer::{block_on, sync::oneshot, timeout_async};
+/// let (_sender, never) = oneshot::channel::<u64>();
+/// let waited = block_on(async { timeout_async(std::time::Duration::from_millis(1), never).await });
+/// assert!(waited.is_err());
+/// ```
 ///
 /// # Errors
 /// If the time has passed and the future is still not ready.
 pub async fn timeout_async<F: IntoFuture>(duration: Duration, future: F) -> Result<F::Output, Elapsed> {
     let (mut future, mut sleep) = (pin!(future.into_future()), sleep_async(duration));
     poll_fn(|context| {
-        // The future first: one that is ready has not timed out, however late its waiter comes.
+        // Poll the future first: if it is ready it has not timed out, however late this poll is.
         if let Poll::Ready(output) = future.as_mut().poll(context) {
             return Poll::Ready(Ok(output));
         }

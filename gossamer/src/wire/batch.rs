@@ -6,11 +6,12 @@
 //! response batch:  words of failures: bit i set = request i failed; then the results in order
 //! ```
 //!
-//! Arguments and results are rounded up to whole words. Their size is not sent: the operation tells it (thesis 3.2.8).
+//! Arguments and results are rounded up to whole words. Their size is not sent: the operation determines it (thesis
+//! 3.2.8).
 
 /// Words in the body of a slot, after its header word. A slot is 1 KiB, the size of thesis 3.2.7.
 pub(crate) const BODY_WORDS: usize = if cfg!(loom) { 7 } else { 127 };
-/// The same of a slot that is written from another machine: 7 KiB.
+/// The same for a slot that is written from another machine: 7 KiB.
 pub(crate) const FAR_BODY_WORDS: usize = 895;
 /// Words of a response batch inside a process that say which requests failed.
 pub(crate) const FAILURE_WORDS: usize = failure_words(BODY_WORDS);

@@ -1,11 +1,12 @@
-//! Bounds that are [`NoRef`] by other names, for what rustc says of captures.
+//! Bounds that are [`NoRef`] under other names, for better messages of rustc about captures.
 //!
-//! Of a tuple with a part that does not travel, rustc names the part, and lists what else implements the trait: tuples of every length.
-//! It lists nothing for a trait whose one implementation is for all types, which is why captures and parts of tuples have bounds of their own.
+//! For a tuple with a part that does not travel, rustc names the part, and lists what else implements the trait:
+//! tuples of every length. It lists nothing for a trait with one blanket implementation, which is why captures and
+//! parts of tuples have their own bounds.
 
 use crate::wire::NoRef;
 
-/// A trait that types are said not to have as they are said not to have `NoRef`.
+/// A trait whose error message is that of `NoRef`.
 macro_rules! another_name {
     ($(#[$documentation:meta])* $name:ident) => {
         $(#[$documentation])*
@@ -21,7 +22,7 @@ macro_rules! another_name {
 }
 
 another_name! {
-    /// Captures, and other arguments, as the macros hand them over.
+    /// Captures and other arguments, as the macros pass them.
     Captured
 }
 

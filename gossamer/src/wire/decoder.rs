@@ -1,9 +1,9 @@
-//! Values out of bytes.
+//! Decoding values from bytes.
 //!
-//! Invariant B1: the bytes in a decoder were made by an encoder of the very same program, in the order in which they are
-//! read: nodes prove to each other that they belong to one application and run one build before they send anything. Each type reads
-//! what it has written (`NoRef`'s contract), so those of two types are not confused.
-//! What could be told wrong without it is checked all the same: lengths, tags, text.
+//! Invariant B1: the bytes in a decoder were made by an encoder of the same program, in the order in which they are
+//! read: nodes prove to each other that they belong to one application and run one build before they send anything.
+//! Each type reads what it has written (`NoRef`'s contract), so the bytes of two types are not confused. What can be
+//! checked without this is checked all the same: lengths, tags, text.
 #![expect(unsafe_code, reason = "dense values are copied as bytes (B1)")]
 
 use crate::wire::NoRef;
@@ -17,11 +17,11 @@ use std::fmt;
 /// Takes values out of bytes, in the order in which they were encoded.
 pub struct Decoder<'a> {
     bytes: &'a [u8],
-    /// What is not among the bytes.
+    /// The rows that are not among the bytes.
     rows: std::slice::IterMut<'a, Row>,
-    /// The elements whose number was taken last.
+    /// The row of the elements whose number was taken last.
     apart: Option<&'a mut Row>,
-    /// Where the values go back to who encoded them: the bytes that there were, and what was refused.
+    /// When values go back to their sender: the number of bytes, and the refused values.
     back: Option<(usize, &'a mut Kept)>,
 }
 
@@ -37,8 +37,8 @@ impl<'a> Decoder<'a> {
         Self { bytes, rows: [].iter_mut(), apart: None, back: None }
     }
 
-    /// The value that [`Encoder::refuse`](crate::Encoder::refuse) was given in place of the bytes that would be next, if a message
-    /// that did not leave is taken apart again. Types that may refuse a value ask for it first.
+    /// The value that [`Encoder::refuse`](crate::Encoder::refuse) was given at this position, if a message that did
+    /// not leave is being decoded again. Types that may refuse a value must ask for it first.
     #[inline]
     pub fn given_back<T: 'static>(&mut self) -> Option<T> {
         let (all, kept) = self.back.as_mut()?;
@@ -52,7 +52,7 @@ impl<'a> Decoder<'a> {
     /// Takes bytes as they are.
     ///
     /// # Errors
-    /// If there are not so many.
+    /// If there are fewer.
     #[inline]
     pub fn bytes(&mut self, count: usize) -> Result<&'a [u8], Malformed> {
         if let Some(row) = self.apart.take() {
@@ -64,7 +64,7 @@ impl<'a> Decoder<'a> {
         Ok(taken)
     }
 
-    /// Takes a number of elements.
+    /// Takes the number of elements.
     ///
     /// # Errors
     /// If there is none.
@@ -100,7 +100,7 @@ impl<'a> Decoder<'a> {
         if self.apart.is_some() {
             return Err(Malformed::instead_of::<[T]>());
         }
-        // Not as many as the bytes say: they might lie.
+        // Not as many as the bytes say, which might be wrong.
         let mut elements = Vec::with_capacity(length.min(self.bytes.len()));
         for _ in 0..length {
             elements.push(T::decode(self)?);
@@ -125,7 +125,7 @@ impl<'a> Decoder<'a> {
         Ok(values)
     }
 
-    /// Decodes one value, which must be all there is.
+    /// Decodes one value, which must use all bytes.
     pub(crate) fn decoded<T: NoRef>(bytes: &'a [u8]) -> Result<T, Malformed> {
         Self::new(bytes).all()
     }
@@ -136,7 +136,7 @@ impl<'a> Decoder<'a> {
         T::decode(&mut Self::new(bytes))
     }
 
-    /// Takes a row of another encoded value.
+    /// Takes a row, as bytes of another encoded value.
     ///
     /// # Errors
     /// If there is none.
@@ -144,12 +144,12 @@ impl<'a> Decoder<'a> {
         self.rows.next().map(std::mem::take).ok_or_else(Malformed::instead_of::<Row>)
     }
 
-    /// Decodes one value that came in rows.
+    /// Decodes one value that arrived in rows.
     pub(crate) fn decoded_rows<T: NoRef>(rows: &'a mut Rows) -> Result<T, Malformed> {
         Self { rows: rows.long.iter_mut(), ..Self::new(&rows.bytes) }.all()
     }
 
-    /// Decodes a value where it was encoded, with what was refused of it. `None` if a type of the program cannot.
+    /// Decodes a value where it was encoded, together with its refused parts. `None` if a type of the program fails.
     pub(crate) fn given_back_whole<T: NoRef>(rows: &'a mut Rows, kept: &'a mut Kept) -> Option<T> {
         let back = Some((rows.bytes.len(), kept));
         Self { back, rows: rows.long.iter_mut(), ..Self::new(&rows.bytes) }.all().ok()

@@ -1,8 +1,8 @@
-//! Values as bytes, for other processes of the same program.
+//! Encoding values as bytes, for other processes of the same program.
 //!
-//! Inside a process values are moved as they are and none of this is used. To another node goes what [`NoRef::encode`]
-//! makes of a value; it is consumed, since what it owns (a trust, say) goes with it. One that does not leave after all is decoded
-//! again where it was encoded, so that whatever it owned is there to be dropped.
+//! Within a process values are simply moved. For another node [`NoRef::encode`] turns a value into bytes; it consumes
+//! the value, since what the value owns (for example a trust) goes with it. A value that does not leave after all is
+//! decoded again where it was encoded, so that everything it owned can be dropped.
 //!
 //! Invariant B4: `left` bytes from `next` on are writable, and nobody else's, for as long as the encoder is used.
 #![expect(unsafe_code, reason = "bytes of values, and words of a slot that are written as bytes (B4)")]
@@ -24,14 +24,14 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 /// Collects the bytes of values.
 pub struct Encoder {
     to: Sink,
-    /// What is not among the bytes, in the order in which they refer to it.
+    /// The rows that are not among the bytes, in the order in which the bytes refer to them.
     rows: Vec<Row>,
     /// The first value that cannot leave its node.
     refusal: Option<Refusal>,
     kept: Kept,
-    /// What is to be done if encoding is left by a panic.
+    /// What to do if a panic interrupts the encoding.
     undo: Vec<Box<dyn FnOnce()>>,
-    /// Long rows of plain values are kept apart.
+    /// Whether long rows of plain values are kept apart.
     keeps_rows: bool,
 }
 
@@ -44,7 +44,7 @@ enum Sink {
     },
 }
 
-/// Values that were refused, each with the number of bytes before it.
+/// Refused values, each with the number of bytes before it.
 pub(crate) type Kept = VecDeque<(usize, Box<dyn Any>)>;
 
 impl Default for Encoder {
@@ -72,14 +72,14 @@ impl Encoder {
         Self { to, rows, refusal: None, kept, undo, keeps_rows: false }
     }
 
-    /// Keeps a value that stays in the node that made it. The request it belongs to fails, and all that it was sent with is given
-    /// back: `decode` of its type is asked for it, where [`Decoder::given_back`] has it.
+    /// Keeps a value that cannot leave the node that made it. Its request fails, and everything sent with it is given
+    /// back: `decode` of its type is called, where [`Decoder::given_back`] returns the value.
     #[cold]
     pub fn refuse<T: 'static>(&mut self, value: T) {
         self.refuse_because(value, Why::NotEncoded);
     }
 
-    /// As `refuse`.
+    /// Like `refuse`.
     #[cold]
     pub(crate) fn refuse_because<T: 'static>(&mut self, value: T, why: Why) {
         self.refusal.get_or_insert(Refusal::of::<T>(why));
@@ -87,7 +87,7 @@ impl Encoder {
         self.kept.push_back((bytes.len(), Box::new(value)));
     }
 
-    /// Has something done if a panic of the program keeps what was encoded so far from being a whole value.
+    /// Registers what to do if a panic of the program interrupts the encoding, so that there is no complete value.
     pub(crate) fn undo(&mut self, undo: impl FnOnce() + 'static) {
         self.undo.push(Box::new(undo));
     }
@@ -99,7 +99,7 @@ impl Encoder {
             Sink::Memory(all) => all.extend_from_slice(bytes),
             Sink::Slot { next, left } => {
                 assert!(bytes.len() <= *left, "a value has more bytes than its shape says");
-                // SAFETY: B4: there is room (asserted), which the bytes are no part of.
+                // SAFETY: B4: there is room (asserted), which the bytes are not part of.
                 unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), *next, bytes.len()) };
                 (*next, *left) = (next.wrapping_add(bytes.len()), *left - bytes.len());
             }
@@ -109,7 +109,7 @@ impl Encoder {
     /// Adds the number of elements that follow.
     ///
     /// # Panics
-    /// If there are 2^63 or more, which only elements without size can be.
+    /// If there are 2^63 or more, which is only possible for elements without size.
     #[inline(always)]
     pub fn length(&mut self, length: usize) {
         self.bytes(&LengthWord::of_elements(length).pack().to_ne_bytes());
@@ -134,7 +134,7 @@ impl Encoder {
             return values.into_iter().for_each(|value| value.encode(self));
         }
         let is_long = size_of_val(&values[..]) >= LONG;
-        // They are moved: what they do when they are dropped is the other end's.
+        // They are moved: their destructors belong to the other end.
         let row = Row::of(values);
         if self.keeps_rows && is_long {
             self.bytes(&LengthWord::Apart(length as u64).pack().to_ne_bytes());
@@ -154,7 +154,7 @@ impl Encoder {
         self.bytes(bytes);
     }
 
-    /// Adds a row of another encoded value, apart if it may be.
+    /// Adds a row as bytes of another encoded value, kept apart if allowed.
     pub(crate) fn row(&mut self, row: Row) {
         if self.keeps_rows {
             self.rows.push(row);
@@ -172,11 +172,11 @@ impl Encoder {
         words.fill(Word::new(0));
         let to = Sink::Slot { next: words.as_mut_ptr().cast(), left: size_of_val(words) };
         let mut encoder = ManuallyDrop::new(Self::to(to));
-        // It has allocated nothing, and has nothing to undo.
+        // It has allocated nothing, so there is nothing to undo.
         value.encode(&mut encoder);
     }
 
-    /// All that was encoded, as a value of type `T`.
+    /// What was encoded, as a value of type `T`.
     ///
     /// # Errors
     /// If there is something in it that cannot leave.
@@ -185,7 +185,7 @@ impl Encoder {
         let bytes = if let Sink::Memory(bytes) = &mut self.to { take(bytes) } else { Vec::new() };
         let (long, kept) = (std::mem::take(&mut self.rows), std::mem::take(&mut self.kept));
         let is_unique = !self.undo.is_empty();
-        // It is a whole value now, which can be decoded again.
+        // It is a complete value now, which can be decoded again.
         self.undo.clear();
         let rows = Rows { bytes, long };
         let marshalled = Marshalled { rows, kept, is_unique, is_sent: false, of: PhantomData };
@@ -224,7 +224,8 @@ impl Encoder {
         Self::marshal(value).map(|marshalled| marshalled.send().into_bytes())
     }
 
-    /// Encodes one value for so many nodes: once if all may decode the same bytes, else for each, since a trust is lent to one.
+    /// Encodes one value for `nodes` nodes: once if all may decode the same bytes, otherwise for each, since a trust
+    /// is lent to one node.
     ///
     /// # Errors
     /// If there is something in it that cannot leave; then nothing does.
@@ -242,12 +243,13 @@ impl Encoder {
 /// A value that cannot leave its node.
 pub(crate) struct Refused<T> {
     pub(crate) refusal: Refusal,
-    /// What was to leave, all of it, unless a `decode` of the program has lost it.
+    /// The complete value, unless a `decode` of the program has lost it.
     pub(crate) value: Option<T>,
 }
 
 impl<T> Refused<T> {
-    /// Why, once the value has been dropped: before a panic that says so, in which a destructor must not panic.
+    /// The reason, after dropping the value: it is dropped before the panic that reports the reason, during which a
+    /// destructor must not panic.
     pub(crate) fn into_refusal(self) -> Refusal {
         drop(self.value);
         self.refusal
@@ -260,7 +262,7 @@ impl<T> fmt::Debug for Refused<T> {
     }
 }
 
-/// An encoded value that has not left yet. If it is dropped, so is what it owns.
+/// An encoded value that has not left yet. Dropping it drops what the value owns.
 pub(crate) struct Marshalled<T: NoRef> {
     rows: Rows,
     kept: Kept,
@@ -274,12 +276,12 @@ impl<T: NoRef> Marshalled<T> {
         &self.rows
     }
 
-    /// Whether what it owns is counted, so that it can leave only once.
+    /// Whether it owns counted things, so that it can leave only once.
     pub(crate) fn is_unique(&self) -> bool {
         self.is_unique
     }
 
-    /// What leaves now.
+    /// The bytes, which leave now.
     pub(crate) fn send(mut self) -> Rows {
         self.is_sent = true;
         std::mem::take(&mut self.rows)

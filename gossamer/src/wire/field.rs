@@ -1,9 +1,9 @@
-//! The fields of a type that derives [`NoRef`]: each is named once in the expansion, so that one that does not travel is one
-//! error.
+//! The fields of a type that derives [`NoRef`]: each is named once in the expansion, so that a field that does not
+//! travel gives one error.
 //!
 //! Invariant D1: `encode` and `decode` of a `Field` are those of the one type it was made for, and whoever calls them names that
-//! type: the derive takes entry, type and field from one list, and names the type at each use, so that a field which another macro
-//! has given another type does not compile.
+//! type: the derive takes entry, type and field from one list, and names the type at each use, so that a field whose
+//! type another macro has changed does not compile.
 #![expect(unsafe_code, reason = "a field is moved out of a value that is not dropped after")]
 
 use crate::wire::NoRef;
@@ -35,7 +35,7 @@ impl Field {
 
     /// The shape of one variant of an enum: its `N` fields are those from `first` on.
     pub const fn variant_shape<const N: usize>(first: usize, fields: &[Self]) -> Shape {
-        // Of no size, since nothing is known of where they lie.
+        // Without a size, since the layout is unknown.
         Component::all(usize::MAX, &Self::components::<N>(fields, first))
     }
 
@@ -66,7 +66,7 @@ impl Field {
     /// `field` points at a field of the type this was made for, which is moved from there, with or without alignment.
     #[inline]
     pub unsafe fn encode<T>(&self, field: *const T, to: &mut Encoder) {
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         unsafe { (self.encode)(field.cast(), to) }
     }
 
@@ -80,7 +80,7 @@ impl Field {
     #[inline]
     pub unsafe fn decode<T>(&self, from: &mut Decoder<'_>) -> Result<T, Malformed> {
         let mut value = MaybeUninit::<T>::uninit();
-        // SAFETY: the caller's; the place is a `T`'s.
+        // SAFETY: guaranteed by the caller; the place is a `T`'s.
         unsafe { (self.decode)(value.as_mut_ptr().cast(), from) }?;
         // SAFETY: `decode` wrote it, since there was no error.
         Ok(unsafe { value.assume_init() })
@@ -96,7 +96,7 @@ impl fmt::Debug for Field {
 /// # Safety
 /// `field` points at a `T`, which is moved from there.
 unsafe fn encode<T: NoRef>(field: *const (), to: &mut Encoder) {
-    // SAFETY: the caller's; a field of a packed type need not be aligned.
+    // SAFETY: guaranteed by the caller; a field of a packed type need not be aligned.
     unsafe { field.cast::<T>().read_unaligned() }.encode(to);
 }
 
@@ -104,7 +104,7 @@ unsafe fn encode<T: NoRef>(field: *const (), to: &mut Encoder) {
 /// `place` is writable as a `T`.
 unsafe fn decode<T: NoRef>(place: *mut (), from: &mut Decoder<'_>) -> Result<(), Malformed> {
     let value = T::decode(from)?;
-    // SAFETY: the caller's.
+    // SAFETY: guaranteed by the caller.
     unsafe { place.cast::<T>().write(value) };
     Ok(())
 }

@@ -1,16 +1,16 @@
-//! A length in front of what it tells of, or the mark that this comes apart.
+//! A length before its bytes, or a mark that these come separately.
 
-/// What the word before some bytes says of them.
+/// The word before some bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LengthWord {
-    /// So many follow.
+    /// This many bytes follow.
     Here(u64),
-    /// They are elsewhere, and this is what names or counts them there.
+    /// They are elsewhere; the number names or counts them there.
     Apart(u64),
 }
 
 impl LengthWord {
-    /// The mark, above all lengths that there can be.
+    /// The mark, which is above all possible lengths.
     const APART: u64 = 1 << 63;
 
     #[inline(always)]

@@ -28,8 +28,8 @@ use crate::wire::shape::Shape;
 
 /// A type that holds no reference or pointer: its values may travel to a trustee, wherever that is.
 ///
-/// Captures of delegated closures, their results, and values entrusted elsewhere must be `NoRef`. It holds for plain data, for
-/// the standard library's owned containers of `NoRef` types, and for `Trust`. For a type of your own, derive it:
+/// Captures of delegated closures, their results, and values entrusted elsewhere must be `NoRef`. Plain data, the
+/// standard library's owned containers of `NoRef` types, and `Trust` are `NoRef`. Derive it for your own types:
 ///
 /// ```
 /// #[derive(gossamer::NoRef)]
@@ -37,21 +37,24 @@ use crate::wire::shape::Shape;
 /// ```
 ///
 /// # Between processes
-/// Inside a process a value is moved as it is. To another node of a [`rack`](crate::rack) it goes as bytes: the derive says how. A type
-/// whose implementation was written by hand without [`encode`](Self::encode) and [`decode`](Self::decode) stays in its node, and
-/// so do sockets: sending one to another node is an error that names the type.
+/// Within a process a value is simply moved. To another node of a [`rack`](crate::rack) it goes as bytes, which the
+/// derive takes care of. A type with a handwritten implementation without [`encode`](Self::encode) and
+/// [`decode`](Self::decode) stays on its node, and so do sockets: sending one to another node is an error that names
+/// the type.
 ///
 /// # Safety
-/// - A value must be self-contained: it owns whatever it reaches, and holds no reference, no raw or `fn` pointer, no `dyn` type, and no
-///   handle that means something only in the process that made it.
-/// - [`decode`](Self::decode) must read exactly what [`encode`](Self::encode) wrote: as many values, in the same order, each by the very
-///   type that wrote it, and bytes in rows of the same length. Between nodes nothing tells the bytes of one type from those of another:
-///   a `Trust<u64>` that is read as a `Trust<String>` is one.
+/// - A value must be self-contained: it owns whatever it reaches, and holds no reference, no raw or `fn` pointer, no
+///   `dyn` type, and no handle that has a meaning only in the process that made it.
+/// - [`decode`](Self::decode) must read exactly what [`encode`](Self::encode) wrote: as many values, in the same
+///   order, each by the same type that wrote it, and bytes in pieces of the same length. Between nodes nothing
+///   distinguishes the bytes of one type from those of another: a `Trust<u64>` that is read as a `Trust<String>`
+///   becomes one.
 ///
-/// The derive proves both from the fields; write the implementation by hand only for what the derive cannot see.
+/// The derive proves both from the fields; write the implementation by hand only for types that the derive cannot
+/// handle.
 ///
-/// `encode` should not panic. If it does, what the same message holds in front of this value is forgotten, not dropped (trusts are
-/// given back).
+/// `encode` should not panic. If it does, the values before this one in the same message are leaked, not dropped
+/// (trusts are given back).
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot travel to a trustee: it is not known to be free of references (`NoRef`)",
     label = "this value would have to travel",
@@ -64,20 +67,20 @@ pub unsafe trait NoRef: Sized + Send + 'static {
     #[doc(hidden)]
     const SHAPE: Shape = Shape::Unbounded;
 
-    /// The fields, where the derive has seen them.
+    /// The fields, if the trait was derived.
     #[doc(hidden)]
     const FIELDS: &'static [Field] = &[];
 
-    /// Adds the value to what travels to another process. What it owns goes with it.
+    /// Encodes the value for another process. What it owns goes with it.
     ///
-    /// A value that has to stay is handed to [`Encoder::refuse`].
+    /// Pass a value that has to stay to [`Encoder::refuse`].
     fn encode(self, to: &mut Encoder) {
         to.refuse(self);
     }
 
-    /// The value that `encode` added there.
+    /// Decodes the value that `encode` wrote.
     ///
-    /// A type whose `encode` may refuse a value asks [`Decoder::given_back`] for it first.
+    /// A type whose `encode` may refuse a value must first ask [`Decoder::given_back`] for it.
     ///
     /// # Errors
     /// If the bytes are not those of such a value.

@@ -1,4 +1,4 @@
-//! Why a value does not leave its node, and why bytes are no value.
+//! Why a value does not leave its node, and why bytes cannot be decoded.
 
 use std::any::type_name;
 use std::fmt;
@@ -12,11 +12,11 @@ pub(crate) struct Refusal {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Why {
-    /// Nobody has said how it is encoded.
+    /// It has no encoding.
     NotEncoded,
-    /// Its numbers mean something in another runtime only.
+    /// Its numbers have a meaning only in another runtime.
     OtherRuntime,
-    /// Serde, or code of the program that it called, has said this.
+    /// The message of serde, or of code of the program that serde called.
     #[cfg_attr(not(feature = "serde"), expect(dead_code, reason = "only `Serde` can fail"))]
     Serde(String),
 }
@@ -54,7 +54,7 @@ pub struct Malformed {
     format: Format,
 }
 
-/// Whose bytes they should have been.
+/// What they should have been.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Format {
     Ours,
@@ -63,13 +63,13 @@ enum Format {
 }
 
 impl Malformed {
-    /// Where a value of this type should have been.
+    /// An error in place of a value of this type.
     #[cold]
     pub fn instead_of<T: ?Sized>() -> Self {
         Self { expected: type_name::<T>(), format: Format::Ours }
     }
 
-    /// Where serde should have found a value of this type.
+    /// An error in place of a value of this type for serde.
     #[cfg(feature = "serde")]
     #[cold]
     pub(crate) fn for_serde<T>() -> Self {
@@ -82,7 +82,7 @@ impl fmt::Display for Malformed {
         let expected = self.expected;
         match self.format {
             Format::Ours => {
-                write!(f, "the bytes that arrived are no `{expected}`: do all nodes run the same program?")
+                write!(f, "the bytes that arrived are not a `{expected}`: do all nodes run the same program?")
             }
             Format::Postcard => write!(
                 f,

@@ -1,4 +1,5 @@
-//! Long rows of plain values: they go to another process from where they lie, into memory of their final size.
+//! Long rows of plain values: they are sent to another process from their own memory, into memory of their final
+//! size.
 //!
 //! Invariant D2: `start` is memory of the global allocator, of this layout, and nobody else's (none, if the layout has no bytes).
 //! The first `filled` bytes of it hold plain values, or pieces of them.
@@ -11,7 +12,7 @@ use std::fmt;
 use std::mem::ManuallyDrop;
 use std::ptr::NonNull;
 
-/// Bytes from which a row of plain values is not copied to others of its message.
+/// From this size on, a row of plain values is not copied into its message.
 pub(crate) const LONG: usize = 16 * 1024;
 
 /// No type has a larger alignment (Rust Reference, "The alignment modifiers").
@@ -36,7 +37,7 @@ impl Default for Row {
 }
 
 impl Row {
-    /// What is to come: so many bytes, for values of this alignment. `None` if there is no such memory.
+    /// Room for a row of this many bytes, with this alignment. `None` if there is not enough memory.
     pub(crate) fn with_room(layout: Layout) -> Option<Self> {
         if layout.size() == 0 {
             return Some(Self::default());
@@ -57,7 +58,7 @@ impl Row {
         }
     }
 
-    /// The plain values that are there, if they are whole ones of this type.
+    /// The plain values, if they are complete values of this type.
     pub(crate) fn into_vec<T: NoRef>(self) -> Result<Vec<T>, Malformed> {
         let (size, room) = (size_of::<T>(), self.layout.size());
         let fits = self.layout.align() == align_of::<T>() && room > 0;
@@ -67,7 +68,7 @@ impl Row {
         }
         let row = ManuallyDrop::new(self);
         let start = row.start.cast::<T>().as_ptr();
-        // SAFETY: D2: the memory has the layout of as many values (checked), so many are filled, and any bytes are plain values.
+        // SAFETY: D2: the memory has the layout of as many values (checked), this many are filled, and any bytes are plain values.
         Ok(unsafe { Vec::from_raw_parts(start, row.filled / size, room / size) })
     }
 
@@ -94,7 +95,7 @@ impl Row {
         self.filled = self.layout.size();
     }
 
-    /// Adds bytes that have come.
+    /// Adds bytes that have arrived.
     ///
     /// # Errors
     /// If there is no room for them.
@@ -114,7 +115,7 @@ impl Row {
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.filled) }
     }
 
-    /// What it takes at the other end.
+    /// The layout that it needs at the other end.
     pub(crate) fn layout(&self) -> RowLayout {
         RowLayout { bytes: self.filled as u64, align: self.layout.align().trailing_zeros() as u8 }
     }
@@ -135,7 +136,7 @@ impl fmt::Debug for Row {
     }
 }
 
-/// What a row takes: said with each fragment of it, so that memory of its final size is made for the first.
+/// The layout of a row: sent with each fragment, so that the first one allocates memory of the final size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RowLayout {
     pub(crate) bytes: u64,
@@ -144,12 +145,12 @@ pub(crate) struct RowLayout {
 }
 
 impl RowLayout {
-    /// Encoded values, which may lie anywhere.
+    /// That of encoded values, which need no alignment.
     pub(crate) fn of_bytes(bytes: &[u8]) -> Self {
         Self { bytes: bytes.len() as u64, align: 0 }
     }
 
-    /// Memory for it. `None` if there is none, or it is no layout.
+    /// Memory for it. `None` if there is not enough, or the layout is invalid.
     pub(crate) fn allocate(self) -> Option<Row> {
         let align = 1_usize.checked_shl(self.align.into()).filter(|align| *align <= LARGEST_ALIGN)?;
         let bytes = usize::try_from(self.bytes).ok()?;

@@ -1,4 +1,4 @@
-//! An encoded value of any size: its bytes, and the long rows of plain values that are not among them.
+//! An encoded value of any size: its bytes, and the long rows of plain values that are kept apart.
 
 use crate::wire::NoRef;
 use crate::wire::decoder::Decoder;
@@ -18,23 +18,23 @@ impl Rows {
         &self.bytes
     }
 
-    /// How many bytes there are, those of all rows.
+    /// The number of bytes, including those of all rows.
     pub(crate) fn bytes_of_all(&self) -> usize {
         self.bytes.len() + self.long.iter().map(|row| row.bytes().len()).sum::<usize>()
     }
 
-    /// The bytes of a value that has nothing else.
+    /// The bytes of a value without other rows.
     pub(crate) fn into_bytes(self) -> Vec<u8> {
         debug_assert!(self.long.is_empty(), "rows would be lost");
         self.bytes
     }
 
-    /// Whether something is not among the bytes.
+    /// Whether there are rows besides the bytes.
     pub(crate) fn has_long(&self) -> bool {
         !self.long.is_empty()
     }
 
-    /// The bytes are row 0, then come the others; `None` behind the last.
+    /// The bytes are row 0, then come the others; `None` after the last.
     pub(crate) fn row(&self, index: usize) -> Option<(RowLayout, &[u8])> {
         match index.checked_sub(1) {
             None => Some((RowLayout::of_bytes(&self.bytes), &self.bytes)),

@@ -13,7 +13,7 @@ pub enum Shape {
     Packed,
     /// As its bytes, of which none is padding. `NoRef::encode` makes as many.
     Dense,
-    /// By `NoRef::encode`, into so many bytes at the most. It does not refuse, does not panic, and runs no code of the program.
+    /// By `NoRef::encode`, into this many bytes at most. It does not refuse, does not panic, and runs no code of the program.
     Bounded(usize),
     /// By `NoRef::encode`.
     Unbounded,
@@ -73,7 +73,7 @@ impl Component {
         }
     }
 
-    /// The shape of a value that is one of these, behind a tag of so many bytes.
+    /// The shape of a value that is one of these, behind a tag of this many bytes.
     pub(crate) const fn any(tag: usize, components: &[Self]) -> Shape {
         let (mut most, mut index) = (Some(0), 0);
         while index < components.len() {
@@ -91,7 +91,7 @@ impl Component {
 }
 
 impl Shape {
-    /// The bytes that `NoRef::encode` makes of a value of `size` bytes at the most, if there is a bound.
+    /// The bytes that `NoRef::encode` makes of a value of `size` bytes at most, if there is a bound.
     pub(crate) const fn most(self, size: usize) -> Option<usize> {
         match self {
             Self::Plain | Self::Packed | Self::Dense => Some(size),

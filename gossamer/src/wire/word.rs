@@ -20,20 +20,20 @@ pub(crate) fn words_of(numbers: &[u64]) -> &[Word] {
 /// All their bytes are initialised.
 #[inline(always)]
 pub(crate) unsafe fn initialised(words: &[Word]) -> &[u64] {
-    // SAFETY: the caller's; a `MaybeUninit` has the layout of what it may hold.
+    // SAFETY: guaranteed by the caller; a `MaybeUninit` has the layout of what it may hold.
     unsafe { &*(core::ptr::from_ref(words) as *const [u64]) }
 }
 
 /// The bytes of numbers.
 #[inline(always)]
 pub(crate) fn bytes_of(numbers: &[u64]) -> &[u8] {
-    // SAFETY: numbers are initialised, so their bytes are; the length is that of the very same memory.
+    // SAFETY: numbers are initialised, so their bytes are; the length is that of the same memory.
     unsafe { core::slice::from_raw_parts(numbers.as_ptr().cast(), size_of_val(numbers)) }
 }
 
 /// The bytes of numbers, to be written.
 #[inline(always)]
 pub(crate) fn bytes_of_mut(numbers: &mut [u64]) -> &mut [u8] {
-    // SAFETY: numbers are bytes, any bytes are numbers, and the length is that of the very same memory.
+    // SAFETY: numbers are bytes, any bytes are numbers, and the length is that of the same memory.
     unsafe { core::slice::from_raw_parts_mut(numbers.as_mut_ptr().cast(), size_of_val(numbers)) }
 }

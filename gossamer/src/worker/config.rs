@@ -16,7 +16,8 @@ use std::time::Duration;
 /// |---|---|---|
 /// | [`threads`](Config::threads) | `GOSSAMER_THREADS` | one per processor this process may use |
 /// | [`stack_size`](Config::stack_size) | `GOSSAMER_STACK_KIB` | 256 KiB |
-/// | [`fabric`](Config::fabric) | `GOSSAMER_FABRIC` (`auto`, `shm`, `tcp` or `verbs`) | the best there is for each two nodes |
+/// | [`fabric`](Config::fabric) | `GOSSAMER_FABRIC` (`auto`, `shm`, `tcp` or `verbs`) | the best there is for each
+/// two nodes |
 /// | [`protection`](Config::protection) | `GOSSAMER_PROTECTION` (`checked`, `authenticated` or `encrypted`) | `checked` |
 /// | [`backlog`](Config::backlog) | `GOSSAMER_BACKLOG` | 1,048,576 requests |
 /// | [`blocking_threads`](Config::blocking_threads) | `GOSSAMER_BLOCKING_THREADS` | 512 |
@@ -81,7 +82,7 @@ impl Config {
 
     /// Bytes of stack of each spawned fiber (the first one has 8 MiB), rounded up to whole pages of 4 KiB, at least
     /// 16 KiB. A guard page comes on top.
-    /// Only the pages a fiber touches take memory.
+    /// Only the pages that a fiber touches take memory.
     ///
     /// ```
     /// let config = gossamer::Config::default().stack_size(64 * 1024);
@@ -93,15 +94,15 @@ impl Config {
 
     /// Whether each worker stays on one processor.
     ///
-    /// Unless this is said, they do if there are not more of them than processors, and if the processors are the program's own:
-    /// an exclusive cpuset, isolated processors, those of a Slurm job. Elsewhere the kernel places them, since a worker that
-    /// stays waits for whoever else runs on its processor, while another is idle.
+    /// By default they do if there are no more workers than processors, and if the processors are the program's own:
+    /// an exclusive cpuset, isolated processors, those of a Slurm job. Elsewhere the kernel places the workers, since
+    /// a pinned worker has to wait for other programs on its processor while another one may be idle.
     pub fn pin(mut self, pin: bool) -> Self {
         self.pin = Some(pin);
         self
     }
 
-    /// What joins nodes: shared memory, RDMA or TCP. What node 0 says holds for all.
+    /// The fabric between nodes: shared memory, RDMA or TCP. The setting of node 0 applies to all.
     ///
     /// ```
     /// let config = gossamer::Config::default().fabric(gossamer::FabricChoice::Tcp);
@@ -111,11 +112,12 @@ impl Config {
         self
     }
 
-    /// How all is protected that nodes of different machines send each other: requests, results and what keeps them together. All nodes
-    /// need the same. What is authenticated or encrypted goes over TCP, not by RDMA, whose devices would write it past all checks.
+    /// How everything between nodes of different machines is protected: requests, results and control messages. All
+    /// nodes need the same setting. Authenticated or encrypted data goes over TCP, not by RDMA, whose devices would
+    /// write it past all checks.
     ///
-    /// Nodes of one machine share memory as before: only processes of the same user get at it, and those can read and change a node's
-    /// own memory anyway.
+    /// Nodes of one machine still share memory: only processes of the same user can access it, and those can read and
+    /// change a node's own memory anyway.
     ///
     /// ```
     /// let config = gossamer::Config::default().protection(gossamer::Protection::Encrypted);
@@ -133,24 +135,30 @@ impl Config {
         self.fabric(if share { FabricChoice::Auto } else { FabricChoice::Tcp })
     }
 
-    /// How many requests of one worker may wait in memory where the code that sends them cannot wait itself (a
-    /// delegated closure or a callback) and its lanes are full: 1,048,576 unless set, and at least 1. The next request
-    /// panics. Also how many messages of threads that are no workers may wait for one trustee; the next thread waits.
+    /// How many requests of one worker may wait in memory when its lanes are full and the code that sends them cannot
+    /// wait (a delegated closure or a callback): 1,048,576 by default, and at least 1. The next request panics. It is
+    /// also how many messages of threads that are not workers may wait for one trustee; the next thread waits.
     pub fn backlog(mut self, requests: usize) -> Self {
         self.backlog = requests;
         self
     }
 
-    /// How many threads there may be for blocking work ([`unblock`](crate::unblock)), of the whole process: what the runtime that
-    /// started last has said, or else 512.
+    /// How many threads the whole process may have for blocking work ([`unblock`](crate::unblock)): the setting of
+    /// the runtime that started last, or else 512.
+    ///
+    /// ```
+    /// let config = gossamer::Config::default().threads(1).blocking_threads(4); // as many as the database has connections
+    /// assert_eq!(gossamer::run(config, || gossamer::unblock(|| 6 * 7)), 42);
+    /// ```
     pub fn blocking_threads(mut self, threads: usize) -> Self {
         self.blocking_threads = Some(threads);
         self
     }
 
-    /// Where a node serves what it [counts](mod@crate::metrics) over HTTP, at `/metrics`: node `n` of a rack at this port and `n`. A port
-    /// alone, in the environment, is one of 127.0.0.1. Whoever can reach the address can read it. After `unix:`, in the environment, stands
-    /// a folder in which node `n` makes the socket `n`, for its user alone.
+    /// Where a node serves what it [counts](mod@crate::metrics) over HTTP, at `/metrics`: node `n` of a rack at this
+    /// port and `n`. In the environment, a port alone means 127.0.0.1. Anybody who can reach the address can read the
+    /// metrics. In the environment, `unix:` and a directory make node `n` serve at the socket `n` in that directory,
+    /// only for its user.
     ///
     /// ```
     /// let config = gossamer::Config::default().metrics("127.0.0.1:9400".parse().unwrap());
@@ -160,9 +168,9 @@ impl Config {
         self
     }
 
-    /// The file into which a [trace](https://ui.perfetto.dev) is written when the runtime ends: what the workers of all nodes did last, one
-    /// by one, on one clock. Node 0 writes it, over what was there. `docs/profiling.md` says what is in it, and what it costs: a mebibyte of each
-    /// worker, and few percent of its time.
+    /// The file into which a [trace](https://ui.perfetto.dev) is written when the runtime ends: the latest events of
+    /// the workers of all nodes, on one clock. Node 0 writes it, and overwrites the file. `docs/profiling.md`
+    /// explains its content and its cost: a mebibyte for each worker, and a few percent of its time.
     ///
     /// ```
     /// let config = gossamer::Config::default().trace("trace.json");
@@ -172,20 +180,20 @@ impl Config {
         self
     }
 
-    /// Of how many batches of a lane, and turns of a worker, a [trace](Self::trace) has one: a power of two up to 65,536. All nodes need
-    /// the same. With 1 it has them all, and the program is slower.
+    /// A [trace](Self::trace) has one of this many batches of a lane, and turns of a worker: a power of two up to
+    /// 65,536. All nodes need the same setting. With 1 it has them all, and the program is slower.
     pub fn trace_every(mut self, every: u32) -> Self {
         self.trace_every = every;
         self
     }
 
-    /// Of which batches and turns events are kept, if there is to be a trace.
+    /// The sampling of batches and turns, if there is to be a trace.
     pub(crate) fn traced(&self) -> Option<Sampling> {
         self.trace.as_ref().map(|_| Sampling::one_of(self.trace_every))
     }
 
-    /// After what time it is told, on standard error and once for each place in the program, that a fiber, a delegated closure or a
-    /// callback keeps its worker: others of that worker wait meanwhile. Zero: never.
+    /// How long a fiber, a delegated closure or a callback may occupy its worker, while others of that worker wait,
+    /// before that is reported on standard error, once for each place in the program. Zero: never.
     ///
     /// ```
     /// let config = gossamer::Config::default().blocked_after(std::time::Duration::from_millis(10));
@@ -195,40 +203,40 @@ impl Config {
         self
     }
 
-    /// After what time without any progress it is looked whether fibers wait for each other for ever, by latches and joins; if some do,
-    /// they are named on standard error, with every line involved. Zero: never.
+    /// After how long without any progress to look for fibers that wait for each other for ever, by latches and
+    /// joins; these are reported on standard error, with every source line involved. Zero: never.
     pub fn stalled_after(mut self, limit: Duration) -> Self {
         self.stalled = limit;
         self
     }
 
-    /// After what time a worker counts as kept, if that is to be told.
+    /// After how long a worker counts as occupied, if that is to be reported.
     pub(crate) fn block_limit(&self) -> Option<Duration> {
         Some(self.blocked).filter(|limit| *limit > Duration::ZERO)
     }
 
-    /// After what time without progress fibers are looked for that wait for each other, if that is to be told.
+    /// After how long without progress to look for deadlocks, if they are to be reported.
     pub(crate) fn stall_limit(&self) -> Option<Duration> {
         Some(self.stalled).filter(|limit| *limit > Duration::ZERO)
     }
 
-    /// The number of workers, if one was chosen.
+    /// The number of workers, if it was set.
     pub(crate) fn chosen_threads(&self) -> Option<usize> {
         self.threads
     }
 
-    /// Whether workers stay on one processor, if that was chosen.
+    /// Whether workers are pinned, if that was set.
     pub(crate) fn chosen_pin(&self) -> Option<bool> {
         self.pin
     }
 
-    /// With these workers, unless their number was chosen.
+    /// With this number of workers, unless one was set.
     pub(crate) fn or_threads(mut self, threads: Option<usize>) -> Self {
         self.threads = self.threads.or(threads);
         self
     }
 
-    /// With workers that stay, or not, unless that was chosen.
+    /// With pinned workers or not, unless that was set.
     pub(crate) fn or_pin(mut self, pin: Option<bool>) -> Self {
         self.pin = self.pin.or(pin);
         self
@@ -238,17 +246,18 @@ impl Config {
         self.stack
     }
 
-    /// The number of workers, given how many processors there are.
+    /// The number of workers, given the number of processors.
     pub(crate) fn worker_count(&self, processors: usize) -> usize {
         self.threads.unwrap_or(processors.max(1))
     }
 
-    /// Whether workers stay on one processor, given how many there are, and whether they are the program's own.
+    /// Whether workers are pinned, given the numbers of workers and processors, and whether the processors are the
+    /// program's own.
     pub(crate) fn pins(&self, workers: usize, processors: usize, are_own: bool) -> bool {
         self.pin.unwrap_or(are_own && workers <= processors)
     }
 
-    /// This configuration with what the environment says put over it.
+    /// This configuration, overridden by the environment.
     ///
     /// # Errors
     /// The text names the variable, its value, and what it should be.
@@ -284,7 +293,7 @@ impl Config {
         }
         if let Some(text) = variable("GOSSAMER_METRICS").filter(|text| !text.is_empty()) {
             let address = text.trim().parse().map_err(|()| {
-                format!("GOSSAMER_METRICS={text:?} is no address:port, such as 127.0.0.1:9400, no port, and no unix:/folder")
+                format!("GOSSAMER_METRICS={text:?} is not an address:port, such as 127.0.0.1:9400, nor a port, nor unix:/folder")
             });
             self.metrics = Some(address?);
         }
@@ -320,7 +329,7 @@ impl Config {
                 self.trace_every
             )),
             _ if self.backlog == 0 => {
-                Err("a backlog of 0 requests: threads that are no workers could never send one".to_owned())
+                Err("a backlog of 0 requests: threads that are not workers could never send one".to_owned())
             }
             _ if self.blocking_threads == Some(0) => {
                 Err("0 threads for blocking work: it would wait for ever".to_owned())

@@ -23,41 +23,41 @@ use std::sync::Arc;
 /// This worker's end of the lane to one trustee.
 pub(crate) struct Outbound {
     pub(crate) client: Client<Link>,
-    /// The trustee is of another node.
+    /// The trustee is on another node.
     remote: bool,
     /// Fibers that send large arguments.
     pub(super) senders: Senders,
-    /// Fibers that wait for room on the lane, in the order in which they came.
+    /// Fibers that wait for room on the lane, in order of arrival.
     pub(super) waiting: RefCell<VecDeque<Rc<Fiber>>>,
 }
 
 /// This worker's end of the lane from one client.
 pub(crate) struct Inbound {
     client: usize,
-    /// It is of another node.
+    /// It is on another node.
     remote: bool,
     server: Server<Link>,
 }
 
 /// This worker's ends of all its lanes.
 pub(crate) struct Lanes {
-    /// By the trustee's index; connected at the first request.
+    /// By the index of the trustee; connected at the first request.
     outbound: Box<[OnceCell<Outbound>]>,
-    /// Those that are, in the order in which they were.
+    /// The connected ones, in the order in which they were connected.
     connected: RefCell<Vec<usize>>,
     inbound: RefCell<Vec<Inbound>>,
-    /// Batches of which events are kept.
+    /// The batches whose events are recorded.
     traced: Sampling,
 }
 
 impl Lanes {
-    /// To as many trustees.
+    /// To this many trustees.
     pub(super) fn new(workers: usize, traced: Sampling) -> Self {
         let outbound = (0..workers).map(|_| OnceCell::new()).collect();
         Self { outbound, connected: RefCell::default(), inbound: RefCell::default(), traced }
     }
 
-    /// Trustees that there are.
+    /// The number of trustees.
     #[inline(always)]
     pub(super) fn trustees(&self) -> usize {
         self.outbound.len()
@@ -95,13 +95,13 @@ impl Worker {
         let (requests, responses) = (SlotMemory::new(), SlotMemory::new());
         let notes = self.counters.lane_to(trustee, self.route_inside(trustee), responses.bytes());
         let client = Client::noting(Link::Process(Arc::clone(&requests)), Arc::clone(&responses), notes);
-        // Refused only once the runtime has ended; then the requests are abandoned, and say so.
+        // Refused only once the runtime has ended; the requests are then abandoned, with an error.
         let _ended =
             self.shared.mailbox(trustee).send(Message::Connect { from: self.index, requests, responses });
         Outbound { client, remote: false, senders: Senders::default(), waiting: RefCell::default() }
     }
 
-    /// The way to a worker of this process.
+    /// The route to a worker of this process.
     fn route_inside(&self, worker: usize) -> LaneRoute {
         if worker == self.index { LaneRoute::Here } else { LaneRoute::Process }
     }
@@ -125,18 +125,18 @@ impl Worker {
         self.accept(client, requests, responses);
     }
 
-    /// Makes room on a lane whose gathered batch is full. A fiber waits for a free slot; other code cannot, and
-    /// has the batch queued.
+    /// Makes room on a lane whose gathered batch is full. A fiber waits for a free slot; for other code, which cannot
+    /// wait, the batch is queued.
     ///
     /// # Panics
-    /// If too much is queued already. If the runtime is ending, the fiber is unwound.
+    /// If too much is already queued. If the runtime is ending, the fiber is unwound.
     #[cold]
     #[inline(never)]
     pub(crate) fn make_room(&self, trustee: usize, operation: &Operation) {
         self.make_room_for(trustee, |lane| lane.client.fits(operation));
     }
 
-    /// As `make_room`, for whatever `fits` looks at.
+    /// Like `make_room`, until `fits` returns true.
     #[cold]
     #[inline(never)]
     pub(crate) fn make_room_for(&self, trustee: usize, fits: impl Fn(&Outbound) -> bool) {
@@ -149,7 +149,7 @@ impl Worker {
         } else if !lane.client.has_free_slot() && lane.client.backlog() >= self.shared.config.backlog {
             self.too_many_waiting();
         }
-        // While this fiber waited another may have emptied the batch.
+        // While this fiber waited, another one may have emptied the batch.
         if !fits(lane) {
             self.after_push(trustee, lane.client.make_room());
         }
@@ -160,7 +160,7 @@ impl Worker {
     fn wait_for_room(&self, lane: &Outbound, fits: impl Fn(&Outbound) -> bool) {
         let has_room = || lane.client.has_free_slot() || fits(lane);
         if std::thread::panicking() {
-            // It works in place meanwhile, so nobody who waits is resumed before it anyway.
+            // It does the worker's other work meanwhile, so no waiter is resumed before it anyway.
             return self.wait_until(has_room);
         }
         #[cfg(feature = "tracing")]
@@ -180,13 +180,13 @@ impl Worker {
         if let Some(place) = waiting.iter().position(|other| Rc::ptr_eq(other, &fiber)) {
             waiting.remove(place);
         }
-        // There may be room for more, and no answer to come that would tell them.
+        // There may be room for more, and no further answer to notify them.
         if let Some(next) = waiting.front().filter(|next| next.is_parked()) {
             self.fibers.scheduler.unpark(Rc::clone(next));
         }
     }
 
-    /// Checks that code which cannot wait has not left as many requests on a lane as it may: its pieces of large values are some.
+    /// Checks that code which cannot wait has not used up the backlog of a lane; pieces of large values count too.
     ///
     /// # Panics
     /// If it has.
@@ -205,7 +205,7 @@ impl Worker {
         )
     }
 
-    /// Sends an operation on the trustee itself that nobody waits for. Never waits.
+    /// Sends an operation on the trustee itself, whose answer nobody waits for. Never waits.
     pub(crate) fn tell<C: Send + 'static>(
         &self,
         trustee: usize,
@@ -232,14 +232,14 @@ impl Worker {
         }
     }
 
-    /// A fiber's request was not served well in the very call: one to a property of this worker.
+    /// Counts a request of a fiber to a property of this worker that failed within the call.
     pub(crate) fn note_failure(&self, reason: &Reason) {
         if matches!(reason, Reason::Panicked { .. }) {
             self.counters.fibers.failed.add(1);
         }
     }
 
-    /// Serves the batches that have landed, of each lane as many as it has slots.
+    /// Serves the batches that have landed, from each lane at most as many as it has slots.
     #[inline]
     pub(crate) fn serve(&self) -> bool {
         let mut busy = false;
@@ -268,7 +268,7 @@ impl Worker {
         }
     }
 
-    /// Serves a batch, if one waits, and keeps an event of that.
+    /// Serves a batch, if one waits, and records an event.
     #[cold]
     #[inline(never)]
     fn serve_traced(&self, lane: &mut Inbound) -> bool {
@@ -294,7 +294,7 @@ impl Worker {
     fn serve_batch(&self, lane: &mut Inbound) -> bool {
         if lane.remote {
             lane.server.has_requests() && {
-                // The arguments of a request that is there are, too (W7).
+                // If a request is there, so are its arguments (W7).
                 if self.nodes.connections.have_arrivals() {
                     self.hear_nodes();
                 }
@@ -310,7 +310,7 @@ impl Worker {
         if lane.remote { self.take_from_node(trustee, &lane.client) } else { lane.client.take_responses() }
     }
 
-    /// Runs the completions of what was answered, and lets fibers that waited for room try again.
+    /// Runs the completions of answered requests, and lets fibers that waited for room try again.
     #[inline]
     pub(crate) fn take_responses(&self) -> bool {
         let mut taken = false;
@@ -318,7 +318,7 @@ impl Worker {
         // By index: a callback may connect another lane.
         while let Some(trustee) = { self.lanes.connected.borrow().get(next).copied() } {
             let lane = self.lane_to(trustee);
-            // Not as long as there are some: callbacks that send again would keep the worker here for ever.
+            // Bounded, since callbacks that send again could keep the worker here for ever.
             for _ in 0..SLOTS {
                 if !self.take_batch(trustee, lane) {
                     break;
@@ -331,7 +331,7 @@ impl Worker {
         taken
     }
 
-    /// One slot became free: as many fibers as a batch has requests may find room now.
+    /// A slot became free: up to a batch of waiting fibers may find room now.
     #[inline]
     fn wake_waiting(&self, lane: &Outbound) {
         for fiber in lane.waiting.borrow().iter().take(lane.client.room()).filter(|fiber| fiber.is_parked()) {
@@ -348,7 +348,7 @@ impl Worker {
         }
     }
 
-    /// Gives up all requests that are not answered: who waits for one is told, and none is sent any more.
+    /// Abandons all unanswered requests: their waiters are told, and no more are sent.
     pub(super) fn close_lanes(&self) {
         for lane in self.lanes.outbound.iter().filter_map(OnceCell::get) {
             lane.client.close();

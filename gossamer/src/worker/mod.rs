@@ -2,24 +2,27 @@
 //!
 //! # Ownership
 //! Everything in [`Worker`] belongs to its thread; [`Shared`](shared::Shared) is what other threads may touch.
-//! User code runs from three places only, none inside another: serving (delegated closures), taking responses
-//! (callbacks), and fibers. No cell of the worker is borrowed while user code runs, but for the list of inbound
-//! lanes while delegated closures run, which nothing reachable from one of those touches.
+//! User code runs from only three places, none inside another: serving (delegated closures), taking responses
+//! (callbacks), and fibers. No cell of the worker is borrowed while user code runs, except the list of inbound lanes
+//! while delegated closures run, and nothing reachable from these touches that list.
 //!
 //! # The world around a worker
-//! - X1: (other runtimes) several may live in one process, and values go from one to another as they please. The number of a worker, a
-//!   property, a ticket or a lent trust means something in the runtime that gave it only; so whoever writes one into a message, or
-//!   reads one, is a worker of that runtime (`Handle::lend`, `Trustee::encode`). Process-wide numbers are never given twice.
-//! - X2: (other processes) nothing appears in a process but what `NoRef::encode` has made in another, and constants. A closure, which
-//!   is sent as its identity alone, is conjured in another process only if it is a constant (`lane/constant.rs`).
-//! - X3: (thread-locals) those of this crate are made by constants, and none is borrowed while a fiber is suspended. Fibers never
-//!   leave their worker, so theirs are always the same; but fibers of one worker share them, and those of others, `std`'s above
-//!   all, are written by people who expect one function at a time on a thread.
-//! - X4: (other people's macros) one that stands below a macro of ours changes the item after ours has seen it. So what ours generate
-//!   names each type that it relies on (D1), and such a change does not compile.
-//! - X5: (destructors) those of the program run wherever a value of it is dropped, may panic, and may call whatever is public. No
-//!   cell is borrowed while such a value is dropped, and where a panic would harm it is contained. A worker's thread does not end
-//!   while it has fibers: they, and whoever has borrowed something of theirs, may refer to the worker and to its thread-locals.
+//! - X1: (other runtimes) several may live in one process, and values move freely between them. The number of a
+//!   worker, a property, a ticket or a lent trust has a meaning only in the runtime that assigned it; so only a
+//!   worker of that runtime writes one into a message, or reads one (`Handle::lend`, `Trustee::encode`). Process-wide
+//!   numbers are never given twice.
+//! - X2: (other processes) nothing appears in a process except what `NoRef::encode` has made in another, and
+//!   constants. A closure is sent only as its identity, and is created in another process only if it is a constant
+//!   (`lane/constant.rs`).
+//! - X3: (thread-locals) those of this crate are made by constants, and none is borrowed while a fiber is suspended.
+//!   Fibers never leave their worker, so a fiber always sees the same ones; but fibers of one worker share them, and
+//!   the authors of other thread-locals, above all in `std`, expect one function at a time on a thread.
+//! - X4: (other people's macros) a macro below one of ours changes the item after ours has seen it. So the code that
+//!   ours generate names each type that it relies on (D1), and such a change does not compile.
+//! - X5: (destructors) those of the program run wherever one of its values is dropped, may panic, and may call
+//!   anything public. No cell is borrowed while such a value is dropped, and panics are contained where they would do
+//!   harm. A worker's thread does not end while it has fibers: they, and whatever borrows from them, may refer to the
+//!   worker and to its thread-locals.
 #![deny(unsafe_code)]
 
 pub(crate) mod config;
@@ -61,7 +64,7 @@ scoped_thread_local! {
 
 pub(crate) use current::{get, with};
 
-/// Runs `f` with this thread's worker, in code that runs on workers only: operations on a trustee itself.
+/// Runs `f` with this thread's worker, in code that only runs on workers: operations on a trustee itself.
 pub(crate) fn with_worker(f: impl FnOnce(&Worker)) {
     with(|worker| worker.map(f));
 }
@@ -69,11 +72,11 @@ pub(crate) fn with_worker(f: impl FnOnce(&Worker)) {
 /// One worker, as its own thread sees it.
 pub(crate) struct Worker {
     pub(crate) shared: Arc<Shared>,
-    /// Among the workers of all nodes.
+    /// Its index among the workers of all nodes.
     pub(crate) index: usize,
-    /// Process-wide.
+    /// Its process-wide number.
     pub(crate) number: u32,
-    /// Copies of what `shared` says of the workers of this node: the index of the first, and how many there are.
+    /// Copied from `shared`, about the workers of this node: the index of the first, and their number.
     first: usize,
     neighbours: usize,
     pub(crate) properties: Properties,
@@ -81,13 +84,13 @@ pub(crate) struct Worker {
     pub(crate) counters: Arc<WorkerCounters>,
     pub(crate) fibers: Fibers,
     pub(crate) nodes: Nodes,
-    /// Out of the mailbox.
+    /// Messages taken from the mailbox.
     held: HeldMessages,
     pub(crate) end: Ending,
     pub(crate) names: Names,
     /// Where `spawn` sends the next fiber.
     next_spawn: Cell<usize>,
-    /// The same, counted from the first worker of this node, for those that have to stay on it.
+    /// The same, counted from the first worker of this node, for fibers that have to stay on it.
     next_spawn_here: Cell<usize>,
 }
 
@@ -121,34 +124,34 @@ impl Worker {
         (index < self.lanes.trustees()).then_some(index)
     }
 
-    /// Whether a worker is of this node.
+    /// Whether a worker is on this node.
     #[inline(always)]
     pub(crate) fn is_neighbour(&self, index: usize) -> bool {
         index.wrapping_sub(self.first) < self.neighbours
     }
 
-    /// The worker the next spawned fiber goes to: all in turn, starting with the one after this.
+    /// The worker that the next spawned fiber goes to: all in turn, starting with the one after this.
     pub(crate) fn next_spawn(&self) -> usize {
         let next = (self.next_spawn.get() + 1) % self.lanes.trustees();
         self.next_spawn.set(next);
         next
     }
 
-    /// As `next_spawn`, of the workers of this node.
+    /// Like `next_spawn`, for the workers of this node.
     pub(crate) fn next_spawn_here(&self) -> usize {
         let next = (self.next_spawn_here.get() + 1) % self.neighbours;
         self.next_spawn_here.set(next);
         self.first + next
     }
 
-    /// Whether the calling code may block, as far as can be said at once: it is the body of a fiber, and the runtime is not
-    /// ending. If not, `require_fiber` says why.
+    /// A quick check whether the caller may block: it is the body of a fiber, and the runtime is not ending. If it
+    /// returns false, `require_fiber` says why.
     #[inline(always)]
     pub(crate) fn may_block(&self) -> bool {
         context::current() == Context::Fiber && !self.fibers.interrupt()
     }
 
-    /// Checks that the calling code may block: it is the body of a fiber.
+    /// Checks that the caller may block: that it is the body of a fiber.
     ///
     /// # Panics
     /// If it is a delegated closure or a callback. If the runtime is ending, the fiber is unwound.
@@ -162,7 +165,7 @@ impl Worker {
     }
 }
 
-/// Checks that the calling code may block, if it runs on a worker: [`Worker::require_fiber`].
+/// Checks that the caller may block, if it runs on a worker: [`Worker::require_fiber`].
 #[inline(always)]
 #[track_caller]
 pub(crate) fn require_fiber(call: &str) {
@@ -173,13 +176,13 @@ pub(crate) fn require_fiber(call: &str) {
     with_worker(Worker::unwind_if_cancelled);
 }
 
-/// Says that a call needs a runtime, and what starts one.
+/// Panics with the message that a call needs a runtime, and how to start one.
 #[cold]
 #[inline(never)]
 #[track_caller]
 pub(crate) fn no_runtime(call: &str, from_a_thread: &str) -> ! {
     panic!(
-        "`{call}` on a thread that is no worker of a runtime: call it in a function marked #[gossamer::main], inside of \
+        "`{call}` on a thread that is not a worker of a runtime: call it in a function marked #[gossamer::main], inside of \
          `gossamer::run`, or in what these start{from_a_thread}"
     )
 }

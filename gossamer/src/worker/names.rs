@@ -15,7 +15,7 @@ struct Named {
 }
 
 impl Names {
-    /// Gives a name to a trust, unless it is another's: then the type of that one's property.
+    /// Gives a name to a trust. If another trust has the name, returns the type of its property.
     pub(crate) fn add(&self, name: &str, kind: &'static str, trust: impl Any) -> Result<(), &'static str> {
         match self.0.borrow_mut().entry(name.to_owned()) {
             Entry::Occupied(taken) => return Err(taken.get().kind),
@@ -31,14 +31,14 @@ impl Names {
         Some(named.trust.downcast_ref().cloned().ok_or(named.kind))
     }
 
-    /// Gives a name up; whether there was one.
+    /// Gives up a name, and returns whether it existed.
     pub(crate) fn remove(&self, name: &str) -> bool {
-        // Outside of the borrow: the last trust tells the trustee.
+        // Outside the borrow: dropping the last trust sends to the trustee.
         let named = self.0.borrow_mut().remove(name);
         named.is_some()
     }
 
-    /// Gives all of them up, because the runtime ends.
+    /// Gives up all names, because the runtime is ending.
     pub(crate) fn clear(&self) {
         drop(self.0.take());
     }

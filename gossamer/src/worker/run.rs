@@ -85,7 +85,7 @@ impl Worker {
         }
     }
 
-    /// Events are kept of what is done until the end of this turn.
+    /// Records events until the end of this turn.
     #[cold]
     fn begin_traced_turn(&self) -> u64 {
         self.fibers.scheduler.is_traced.set(true);
@@ -100,7 +100,7 @@ impl Worker {
         }
     }
 
-    /// One round of everything a worker does; whether there was anything to do.
+    /// One round of everything a worker does. Returns whether there was anything to do.
     fn turn(&self) -> bool {
         let heard = self.hear_nodes();
         let mut busy = heard;
@@ -117,7 +117,7 @@ impl Worker {
         busy
     }
 
-    /// As `turn`, of a worker that has nothing to do, and shows that.
+    /// Like `turn`, for a worker that has nothing to do and shows it.
     fn listen(&self) -> bool {
         let heard = self.hear_nodes();
         self.flush_connections(heard);
@@ -133,8 +133,8 @@ impl Worker {
         fired
     }
 
-    /// Has the worker do its other work, but for fibers, until `done`: for a fiber that unwinds. Not on that fiber's stack,
-    /// which was not made for the closures of others.
+    /// Makes the worker do its other work, except fibers, until `done`: for a fiber that unwinds. Not on that fiber's
+    /// stack, which is not large enough for the closures of others.
     #[cold]
     #[inline(never)]
     pub(crate) fn unwind_later_until(&self, done: impl Fn() -> bool) {
@@ -145,7 +145,7 @@ impl Worker {
         }
     }
 
-    /// A round of everything but fibers, while one is in the middle of unwinding.
+    /// A round of everything except fibers, while one is unwinding.
     pub(crate) fn work_without_fibers(&self) {
         let _restore = context::enter(Context::Loop);
         if self.shared.phase() == Phase::Ended {
@@ -166,7 +166,7 @@ impl Worker {
     fn read_inbox(&self) -> bool {
         let mailbox = &self.shared.mailbox(self.index);
         if !self.held.is_empty() && !self.handle_held() {
-            // The inbox fills meanwhile, and whoever sends into it waits.
+            // The inbox fills meanwhile, and its senders wait.
             return false;
         }
         if mailbox.inbox.is_empty() {
@@ -180,7 +180,7 @@ impl Worker {
         true
     }
 
-    /// Handles messages that had to wait, in order, as far as there is room for them now; whether none is left.
+    /// Handles messages that had to wait, in order, while there is room for them. Returns whether none is left.
     #[cold]
     fn handle_held(&self) -> bool {
         while let Some(message) = self.held.pop_unless(|message| self.has_to_wait(message)) {
@@ -212,7 +212,7 @@ impl Worker {
             }
             Message::ConnectNode { from, requests } => self.accept_from_node(from, requests),
             Message::ForNode { act: request, .. } | Message::Request(request) => {
-                // The request catches the panics of its closure; this one is of a destructor, or of the waker of who waits.
+                // The request catches the panics of its closure; this one comes from a destructor, or from a waker.
                 catch::contained(|| request(self));
             }
             Message::Act(act) => act(self),
@@ -225,8 +225,8 @@ impl Worker {
         }
     }
 
-    /// What is left to do after `main` has returned; whether anything was done. It is not to be asked again while it
-    /// only waits for others: the worker sleeps meanwhile.
+    /// What is left to do after `main` has returned. Returns whether anything was done; false if it only waits for
+    /// others, so that the worker can sleep.
     fn wind_down(&self, phase: Phase) -> bool {
         let mut busy = !self.fibers.are_cancelled();
         if busy {
@@ -243,8 +243,8 @@ impl Worker {
         busy
     }
 
-    /// Gives back what the worker holds, while it is still this thread's worker: destructors may ask for it. Whoever waits for
-    /// something that this worker would still have done is told by its being dropped.
+    /// Releases what the worker holds, while it is still this thread's worker: destructors may need it. Dropping work
+    /// that this worker would still have done tells its waiters.
     fn close(&self) {
         for message in self.shared.mailbox(self.index).inbox.close() {
             catch::contained(|| drop(message));
@@ -254,7 +254,7 @@ impl Worker {
         }
         self.names.clear();
         self.drop_all_properties();
-        // Those whose handles were still there when the runtime ended.
+        // Those whose handles still existed when the runtime ended.
         for copy in self.shared.replicas.take_all() {
             catch::contained(|| drop(copy));
         }
@@ -263,8 +263,8 @@ impl Worker {
         self.nodes.answers.close();
     }
 
-    /// Ends the worker but for its thread, since fibers are left (X5): they stay where they are, and so does what others have
-    /// borrowed from them, or they from this thread. Whoever waits for what they come to is told.
+    /// Ends the worker except its thread, since fibers are left (X5): they stay where they are, and so does what
+    /// others have borrowed from them, or they from this thread. Those that wait for their outcome are told.
     #[cold]
     pub(crate) fn stay(&self) -> ! {
         let _restore = context::enter(Context::Loop);

@@ -9,21 +9,21 @@ use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
-/// How far a runtime has come.
+/// The phase of a runtime.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd)]
 #[repr(u8)]
 pub(crate) enum Phase {
     Running,
-    /// `main` has returned: fibers are cancelled, what is in flight is served.
+    /// `main` has returned: fibers are cancelled, requests in flight are served.
     Draining,
-    /// Nothing is in flight: properties are dropped, and what that sends is served.
+    /// Nothing is in flight: properties are dropped, and requests that this sends are served.
     Dropping,
     /// Workers leave their loops.
     Ended,
 }
 
 impl Phase {
-    /// The phase that `self as u8` gave the number of.
+    /// The phase with the number `self as u8`.
     pub(crate) fn numbered(number: u8) -> Self {
         match number {
             0 => Self::Running,
@@ -34,11 +34,11 @@ impl Phase {
     }
 }
 
-/// How often is looked whether all is quiet.
+/// How often to check whether everything is quiet.
 pub(crate) const QUIET_LOOK: Duration = Duration::from_micros(50);
 
 /// Whether nothing is under way on any node, in the present phase: two looks at each find it quiet (`end/activity.rs`), with nothing
-/// done between, so at the moment between the looks all were.
+/// done between, so all were quiet at the moment between the looks.
 pub(crate) fn is_quiescent(look: impl Fn() -> Option<u64>) -> bool {
     matches!((look(), look()), (Some(first), Some(second)) if first == second)
 }
@@ -56,9 +56,9 @@ pub(crate) struct Shared {
     pub(crate) peers: Option<Peers>,
     /// The copies that this node has of replicated values.
     pub(crate) replicas: Replicas,
-    /// Rounds of collectives that this node has come to.
+    /// Rounds of collectives that this node has taken part in.
     rounds: AtomicU64,
-    /// Whether the first worker has to look until all is quiet.
+    /// Whether the first worker has to keep checking until everything is quiet.
     pub(super) settling: AtomicBool,
     phase: AtomicU8,
 }
@@ -71,7 +71,7 @@ fn runtimes() -> std::sync::MutexGuard<'static, Vec<Weak<Shared>>> {
     RUNTIMES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The runtime of this process that has lived longest.
+/// The oldest runtime of this process.
 pub(crate) fn oldest() -> Option<Arc<Shared>> {
     runtimes().iter().find_map(Weak::upgrade)
 }
@@ -125,7 +125,7 @@ impl Shared {
         runtimes().iter().filter_map(Weak::upgrade).filter(|shared| shared.phase() < Phase::Ended).collect()
     }
 
-    /// The number of the collective that this node comes to next.
+    /// The number of the next collective of this node.
     pub(crate) fn next_round(&self) -> u64 {
         self.rounds.fetch_add(1, Ordering::Relaxed)
     }
@@ -147,12 +147,12 @@ impl Shared {
         &self.mailboxes[worker - self.first]
     }
 
-    /// The mailbox of a worker, if it is of this node, or else of one here that sends for threads.
+    /// The mailbox of a worker, if it is of this node, or otherwise that of one here that sends for threads.
     pub(crate) fn mailbox_towards(&self, worker: usize) -> &Mailbox {
         self.mailbox(if self.is_here(worker) { worker } else { self.first })
     }
 
-    /// Wakes a worker of any node if it sleeps. Call it after publishing what it should see.
+    /// Wakes a worker of any node if it sleeps. Call this after publishing what it should see.
     #[inline(always)]
     pub(crate) fn ring(&self, worker: usize) {
         if self.is_here(worker) {
@@ -168,7 +168,7 @@ impl Shared {
         Phase::numbered(self.phase.load(Ordering::Acquire))
     }
 
-    /// Moves on, and wakes all workers to notice.
+    /// Advances the phase, and wakes all workers to notice.
     pub(crate) fn advance_to(&self, phase: Phase) {
         if let Some(ring) = self.mailboxes.first().and_then(|first| first.counters.trace.as_ref()) {
             ring.push(TraceEvent { number: phase as u64, ..TraceEvent::now(EventKind::Phase) });
@@ -181,7 +181,7 @@ impl Shared {
         self.wake_all();
     }
 
-    /// Wakes all workers to look at what is no work.
+    /// Wakes all workers to look at what is not work.
     fn wake_all(&self) {
         // Not `ring`: a worker about to sleep looks for work.
         self.mailboxes.iter().for_each(Mailbox::wake);

@@ -107,7 +107,7 @@ fn an_initialiser_that_uses_itself_or_panics_says_so_and_can_be_tried_again() {
     in_runtime(1, || {
         for _ in 0..2 {
             let text = panic_text(|| CIRCLE.with(|number| *number));
-            assert!(text.contains("the fiber-local `CIRCLE` uses it itself"), "{text}");
+            assert!(text.contains("the fiber-local `CIRCLE` uses the value that it makes"), "{text}");
         }
         assert!(panic_text(|| SECOND_TRY.with(|number| *number)).contains("the first try"));
         assert_eq!(SECOND_TRY.with(|number| *number), 5);

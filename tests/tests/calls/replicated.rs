@@ -330,5 +330,5 @@ fn making_one_where_nothing_can_wait_is_refused_with_advice() {
         assert!(text.contains("blocking `Replicated::new` inside a delegated closure"), "{text}");
     });
     let text = panic_text(|| Replicated::new(1));
-    assert!(text.contains("`Replicated::new` on a thread that is no worker of a runtime"), "{text}");
+    assert!(text.contains("`Replicated::new` on a thread that is not a worker of a runtime"), "{text}");
 }

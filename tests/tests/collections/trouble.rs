@@ -141,7 +141,7 @@ fn panics_whose_payload_panics_when_it_is_dropped_spare_the_others_too() {
         });
         (0..1000).for_each(|number| updates.push(number % 100, 1 + number as u64 % 2));
         let text = updates.try_finish().unwrap_err().to_string();
-        assert!(text.contains("a panic whose payload is no text"), "{text}");
+        assert!(text.contains("a panic whose payload is not text"), "{text}");
         let expected = (0..100).map(|index| 10 * (1 + index % 2));
         assert!(vector.to_vec().into_iter().eq(expected));
     });

@@ -1,4 +1,4 @@
-//! Threads that are no workers, other async runtimes, and several runtimes in one process.
+//! Threads that are not workers, other async runtimes, and several runtimes in one process.
 
 use gossamer::{DelegationError, JoinHandle, Reason, Trust, Trustee};
 use integration_tests::{Tally, in_runtime, panic_text, wait_until, watched, workers};

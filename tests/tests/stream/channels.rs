@@ -216,7 +216,7 @@ fn ends_of_channels_are_dropped_anywhere() {
                 }));
                 assert!(unwound.is_err());
                 assert!(receive.open().and_then(|mut receiver| receiver.next_block().map(drop)).is_err());
-                // In a thread that is no worker.
+                // In a thread that is not a worker.
                 let (send, receive) = make();
                 let thread = thread::spawn(move || drop(send));
                 gossamer::sleep(Duration::from_millis(50));

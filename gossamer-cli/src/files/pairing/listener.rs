@@ -128,7 +128,7 @@ async fn find(
     Ok((ControlConnection::new(reader, writer)?, offer, listener.into_std()?))
 }
 
-/// What a connection turns out to be, unless it is no sender, or one that has gone again. One deadline is for all of it, and only its first
+/// What a connection turns out to be, unless it is not a sender, or one that has gone again. One deadline is for all of it, and only its first
 /// message proves that it knows the key, and has not just recorded the handshake of one who does.
 async fn authenticate(stream: TcpStream, from: SocketAddr, key: &Key, ticket: Ticket) -> Option<Arrival> {
     let proof = async {

@@ -61,7 +61,7 @@ impl Entry {
     /// What is wrong with its path, or else with it.
     pub fn check(&self) -> Result<(), &'static str> {
         if self.path.is_empty() || self.path.len() > MOST_PATH || self.path.contains(&0) {
-            return Err("is no path");
+            return Err("is not a path");
         }
         if self.path.starts_with(b"/") {
             return Err("is absolute");

@@ -110,7 +110,7 @@ impl<'a> Ledger<'a> {
         let _told = self.control.send(&ReceiverMessage::Failed { entry, why: why.into() });
     }
 
-    /// Something has failed that is no entry.
+    /// Something has failed that is not an entry.
     pub fn fail_beside(&mut self, name: &str, why: &str) {
         self.reporter.fail(name, why);
     }

@@ -98,7 +98,7 @@ impl Tree {
         match location.stat()? {
             None => {}
             Some(there) if !is(&there, FileType::RegularFile) => {
-                return Ok(Answer::Refused("exists and is no regular file; move it away".into()).into());
+                return Ok(Answer::Refused("exists and is not a regular file; move it away".into()).into());
             }
             // Its owner could change it afterwards.
             Some(there) if there.st_uid != own_user() && !self.overwrite => {
@@ -227,6 +227,6 @@ fn make_directory(location: &Location) -> Result<Found, Errno> {
         Some(there) if is(&there, FileType::Directory) => {
             Found { seen: Some(Identity::of(&there)), ..Answer::Done.into() }
         }
-        _ => Answer::Refused("exists and is no directory".into()).into(),
+        _ => Answer::Refused("exists and is not a directory".into()).into(),
     })
 }

@@ -94,7 +94,7 @@ fn entry(path: &Path, place: &Path, metadata: &Metadata) -> Result<Entry, String
             let target = std::fs::read_link(place).map_err(|error| error.to_string())?;
             Kind::Link(target.as_os_str().as_bytes().into())
         }
-        _ => return Err("is no file, directory or link".into()),
+        _ => return Err("is not a file, directory or link".into()),
     };
     let changed = (metadata.mtime(), u32::try_from(metadata.mtime_nsec()).unwrap_or_default());
     let path = path.as_os_str().as_bytes().into();

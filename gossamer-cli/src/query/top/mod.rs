@@ -24,17 +24,19 @@ use std::time::Duration;
 /// Puts the next thing at the upper left of an empty terminal.
 const CLEAR: &str = "\x1b[H\x1b[J";
 
-/// Show what nodes and workers of programs do, on this machine or on all of the rack, and what takes most of their time
+/// Show what nodes and workers of programs do, on this machine or on the whole rack, and what takes most of their
+/// time
 ///
-/// Of each worker: how much of the time it is busy, requests served and sent in a second, requests that wait for room, fibers, and how long
-/// requests of its most used way take. Of each two nodes: bytes in a second and requests that wait. And what workers were found running, by one
-/// who looks a thousand times a second: delegated closures with their lines, and fibers by the line that started them. Nothing has to be
-/// built or started for it, and workers do nothing for it.
+/// For each worker: how much of the time it is busy, requests served and sent per second, requests that wait for
+/// room, fibers, and the latency of requests on its most used route. For each two nodes: bytes per second and waiting
+/// requests. And what workers run, sampled a thousand times per second: delegated closures with their lines, and
+/// fibers by the line that started them. Programs need not be built or started in a special way, and workers do
+/// nothing for it.
 ///
-/// On a terminal it goes on until q: keys sort (s), filter (/), pause (space), choose a part (Tab) and move in it (arrows). In a pipe it is
-/// lines, each time behind an empty one.
+/// On a terminal it runs until q; keys sort (s), filter (/), pause (space), choose a part (Tab) and move in it
+/// (arrows). In a pipe it prints lines, with an empty line before each round.
 ///
-/// With --rack the daemons of all machines ask the nodes that they have started; whoever knows the rack's key can look so.
+/// With --rack the daemons of all machines ask the nodes that they have started; this needs the rack's key.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = HELP)]
 pub(crate) struct TopArguments {
@@ -43,13 +45,13 @@ pub(crate) struct TopArguments {
     /// Show it once
     #[arg(long)]
     pub(crate) once: bool,
-    /// For how long to look each time, up to a minute
+    /// How long to sample each time, up to a minute
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = values::duration)]
     pub(crate) interval: Duration,
-    /// In which order workers are shown, at first
+    /// The initial order of workers
     #[arg(long, value_name = "COLUMN", value_enum, default_value_t = Order::Worker)]
     pub(crate) sort: Order,
-    /// Print JSON, a line each time
+    /// Print JSON, one line each time
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -57,15 +59,15 @@ pub(crate) struct TopArguments {
 /// By which column workers are sorted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Order {
-    /// By their numbers
+    /// By number
     Worker,
     /// The busiest first
     Busy,
-    /// The one that serves most first
+    /// The one that serves the most first
     Served,
-    /// The one that sends most first
+    /// The one that sends the most first
     Sent,
-    /// The one with most fibers first
+    /// The one with the most fibers first
     Fibers,
 }
 

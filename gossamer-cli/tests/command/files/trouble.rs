@@ -43,7 +43,7 @@ fn what_exists_is_kept_unless_it_is_to_be_replaced() {
     }
     fs::remove_file(to.join("file")).unwrap();
     fs::create_dir(to.join("file")).unwrap();
-    both(&transfer(&[&from], &to, &["--overwrite"], &[]), 1, "is no regular file");
+    both(&transfer(&[&from], &to, &["--overwrite"], &[]), 1, "is not a regular file");
 }
 
 #[test]

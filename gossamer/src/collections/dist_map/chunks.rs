@@ -6,14 +6,14 @@ use crate::{NoRef, Pending, Trust};
 use std::fmt;
 use std::panic::Location;
 
-/// Entries that belong together, and where to go on behind them.
+/// Some entries, and where to continue after them.
 type SomeEntries<K, V> = (Vec<(K, V)>, Option<u64>);
 
 impl<K: NoRef, V: NoRef> DistMap<K, V> {
-    /// Copies of all entries, some thousands at a time, in no order: an iterator of vectors.
+    /// Copies of all entries, some thousands at a time, in no particular order: an iterator of vectors.
     ///
-    /// Entries that are there all the time come once; those that come or go meanwhile once or not at all. Nothing is kept here but one
-    /// chunk, nor there.
+    /// Entries that are there all the time appear once; those that are added or removed meanwhile appear at most
+    /// once. Neither side keeps more than one chunk.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
@@ -25,7 +25,8 @@ impl<K: NoRef, V: NoRef> DistMap<K, V> {
     /// ```
     ///
     /// # Cost
-    /// One request of 8 bytes for up to 3,584 entries, at least 1,700 of a large map, which it brings back; each when the iterator is asked for it.
+    /// One request of 8 bytes for each chunk, when the iterator is asked for it. A chunk has up to 3,584 entries; in
+    /// a large map at least 1,700.
     #[track_caller]
     pub fn chunks(&self) -> Chunks<K, V>
     where
@@ -35,7 +36,8 @@ impl<K: NoRef, V: NoRef> DistMap<K, V> {
         Chunks::new(self, copy_chunk)
     }
 
-    /// As [`chunks`](Self::chunks), but takes the entries out of the map, with their memory. What was not asked for stays there.
+    /// Like [`chunks`](Self::chunks), but removes the entries from the map, with their memory. Entries that were not
+    /// asked for stay.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
@@ -73,7 +75,7 @@ fn take_chunk<K, V>(entries: &mut Entries<K, V>, position: u64) -> SomeEntries<K
 #[must_use = "nothing is asked for before it is iterated"]
 pub struct Chunks<K: 'static, V: 'static> {
     map: DistMap<K, V>,
-    /// The part whose turn it is, and where to go on in it.
+    /// The present part, and where to continue in it.
     part: usize,
     position: u64,
     ask: Box<dyn Fn(&Trust<Entries<K, V>>, u64) -> Pending<SomeEntries<K, V>>>,

@@ -31,7 +31,7 @@ impl<K: Hash + Eq + NoRef, V: 'static> DistMap<K, V> {
         self.call_at::<F, _, _, _>("apply", key, around(move |value, ()| closure(value)), ())
     }
 
-    /// As [`apply`](Self::apply), with arguments handed to the closure.
+    /// Like [`apply`](Self::apply), with arguments that are passed to the closure.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
@@ -44,7 +44,7 @@ impl<K: Hash + Eq + NoRef, V: 'static> DistMap<K, V> {
     /// ```
     ///
     /// # Panics
-    /// As [`apply`](Self::apply).
+    /// Like [`apply`](Self::apply).
     #[inline]
     #[track_caller]
     pub fn apply_with<C: NoRef, U: NoRef, F>(&self, key: K, closure: F, arguments: C) -> Option<U>
@@ -55,7 +55,7 @@ impl<K: Hash + Eq + NoRef, V: 'static> DistMap<K, V> {
         self.call_at::<F, _, _, _>("apply_with", key, around(closure), arguments)
     }
 
-    /// As [`apply`](Self::apply), without waiting.
+    /// Like [`apply`](Self::apply), without waiting.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
@@ -79,10 +79,10 @@ impl<K: Hash + Eq + NoRef, V: 'static> DistMap<K, V> {
         self.send_at::<F, _, _, _>(key, around(move |value, ()| closure(value)), ())
     }
 
-    /// As [`apply_async`](Self::apply_async), with arguments handed to the closure.
+    /// Like [`apply_async`](Self::apply_async), with arguments that are passed to the closure.
     ///
     /// # Panics
-    /// As [`apply_async`](Self::apply_async).
+    /// Like [`apply_async`](Self::apply_async).
     #[inline]
     #[track_caller]
     pub fn apply_with_async<C: NoRef, U: NoRef, F>(
@@ -98,11 +98,11 @@ impl<K: Hash + Eq + NoRef, V: 'static> DistMap<K, V> {
         self.send_at::<F, _, _, _>(key, around(closure), arguments)
     }
 
-    /// As [`apply`](Self::apply), without waiting: `then` is called with the result, on this worker, as by
+    /// Like [`apply`](Self::apply), without waiting: `then` is called with the result, on this worker, as by
     /// [`Trust::apply_then`](crate::Trust::apply_then).
     ///
     /// # Panics
-    /// As [`apply_async`](Self::apply_async).
+    /// Like [`apply_async`](Self::apply_async).
     #[inline]
     #[track_caller]
     pub fn apply_then<U: NoRef, F>(&self, key: K, closure: F, then: impl FnOnce(Option<U>) + 'static)
@@ -113,10 +113,10 @@ impl<K: Hash + Eq + NoRef, V: 'static> DistMap<K, V> {
         self.call_at_then::<F, _, _, _>(key, around(move |value, ()| closure(value)), (), then);
     }
 
-    /// As [`apply_then`](Self::apply_then), with arguments handed to the closure.
+    /// Like [`apply_then`](Self::apply_then), with arguments that are passed to the closure.
     ///
     /// # Panics
-    /// As [`apply_async`](Self::apply_async).
+    /// Like [`apply_async`](Self::apply_async).
     #[inline]
     #[track_caller]
     pub fn apply_with_then<C: NoRef, U: NoRef, F>(
@@ -173,8 +173,8 @@ impl<K: Hash + Eq + NoRef, V: 'static> DistMap<K, V> {
 }
 
 impl<K: Hash + Eq + NoRef, V: NoRef> DistMap<K, V> {
-    /// Applies a closure to the value of a key, and returns its result. A key that is missing has `default` first, which is dropped where it is not
-    /// needed. One request.
+    /// Applies a closure to the value of a key, and returns its result. A missing key is inserted with `default`
+    /// first; otherwise `default` is dropped there. One request.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
@@ -187,7 +187,7 @@ impl<K: Hash + Eq + NoRef, V: NoRef> DistMap<K, V> {
     /// ```
     ///
     /// # Panics
-    /// If the closure panics ([Panics](Self#panics)); the key is there all the same.
+    /// If the closure panics ([Panics](Self#panics)); the key stays in the map all the same.
     #[inline]
     #[track_caller]
     pub fn update<U: NoRef, F>(&self, key: K, default: V, closure: F) -> U
@@ -198,10 +198,10 @@ impl<K: Hash + Eq + NoRef, V: NoRef> DistMap<K, V> {
         self.call_at::<F, _, _, _>("update", key, or_default(move |value, ()| closure(value)), (default, ()))
     }
 
-    /// As [`update`](Self::update), with arguments handed to the closure.
+    /// Like [`update`](Self::update), with arguments that are passed to the closure.
     ///
     /// # Panics
-    /// As [`update`](Self::update).
+    /// Like [`update`](Self::update).
     #[inline]
     #[track_caller]
     pub fn update_with<C: NoRef, U: NoRef, F>(&self, key: K, default: V, closure: F, arguments: C) -> U
@@ -212,10 +212,10 @@ impl<K: Hash + Eq + NoRef, V: NoRef> DistMap<K, V> {
         self.call_at::<F, _, _, _>("update_with", key, or_default(closure), (default, arguments))
     }
 
-    /// As [`update`](Self::update), without waiting.
+    /// Like [`update`](Self::update), without waiting.
     ///
     /// # Panics
-    /// As [`apply_async`](Self::apply_async).
+    /// Like [`apply_async`](Self::apply_async).
     #[inline]
     #[track_caller]
     pub fn update_async<U: NoRef, F>(&self, key: K, default: V, closure: F) -> Pending<U>
@@ -226,10 +226,10 @@ impl<K: Hash + Eq + NoRef, V: NoRef> DistMap<K, V> {
         self.send_at::<F, _, _, _>(key, or_default(move |value, ()| closure(value)), (default, ()))
     }
 
-    /// As [`update_async`](Self::update_async), with arguments handed to the closure.
+    /// Like [`update_async`](Self::update_async), with arguments that are passed to the closure.
     ///
     /// # Panics
-    /// As [`apply_async`](Self::apply_async).
+    /// Like [`apply_async`](Self::apply_async).
     #[inline]
     #[track_caller]
     pub fn update_with_async<C: NoRef, U: NoRef, F>(
@@ -246,11 +246,11 @@ impl<K: Hash + Eq + NoRef, V: NoRef> DistMap<K, V> {
         self.send_at::<F, _, _, _>(key, or_default(closure), (default, arguments))
     }
 
-    /// As [`update`](Self::update), without waiting: `then` is called with the result, on this worker, as by
+    /// Like [`update`](Self::update), without waiting: `then` is called with the result, on this worker, as by
     /// [`Trust::apply_then`](crate::Trust::apply_then).
     ///
     /// # Panics
-    /// As [`apply_async`](Self::apply_async).
+    /// Like [`apply_async`](Self::apply_async).
     #[inline]
     #[track_caller]
     pub fn update_then<U: NoRef, F>(&self, key: K, default: V, closure: F, then: impl FnOnce(U) + 'static)
@@ -262,10 +262,10 @@ impl<K: Hash + Eq + NoRef, V: NoRef> DistMap<K, V> {
         self.call_at_then::<F, _, _, _>(key, closure, (default, ()), then);
     }
 
-    /// As [`update_then`](Self::update_then), with arguments handed to the closure.
+    /// Like [`update_then`](Self::update_then), with arguments that are passed to the closure.
     ///
     /// # Panics
-    /// As [`apply_async`](Self::apply_async).
+    /// Like [`apply_async`](Self::apply_async).
     #[inline]
     #[track_caller]
     pub fn update_with_then<C: NoRef, U: NoRef, F>(
@@ -283,7 +283,7 @@ impl<K: Hash + Eq + NoRef, V: NoRef> DistMap<K, V> {
     }
 }
 
-/// Applies a closure to a value that is there.
+/// Applies a closure to an existing value.
 fn around<K: Hash + Eq, V, C, U, F>(
     closure: F,
 ) -> impl FnOnce(&mut Entries<K, V>, (u64, K, C)) -> Option<U> + Send + Copy
@@ -293,7 +293,7 @@ where
     move |entries, (hash, key, arguments)| entries.find_mut(hash, &key).map(|value| closure(value, arguments))
 }
 
-/// Applies a closure to a value, or to that which the key gets if it has none.
+/// Applies a closure to a value, or to the default that a missing key gets.
 fn or_default<K: Hash + Eq, V, C, U, F>(
     closure: F,
 ) -> impl FnOnce(&mut Entries<K, V>, (u64, K, (V, C))) -> U + Send + Copy
@@ -307,7 +307,7 @@ where
     }
 }
 
-/// As the macros write them (`trust::arguments_first`).
+/// As written by the macros (see `trust::arguments_first`).
 #[doc(hidden)]
 impl<K: Hash + Eq + NoRef, V: 'static> DistMap<K, V> {
     #[inline(always)]
@@ -348,7 +348,7 @@ impl<K: Hash + Eq + NoRef, V: 'static> DistMap<K, V> {
     }
 }
 
-/// As the macros write them (`trust::arguments_first`).
+/// As written by the macros (see `trust::arguments_first`).
 #[doc(hidden)]
 impl<K: Hash + Eq + NoRef, V: NoRef> DistMap<K, V> {
     #[inline(always)]

@@ -14,7 +14,8 @@ fn told<K: fmt::Debug, V: fmt::Debug>(entries: &mut Entries<K, V>) -> (usize, Ve
 }
 
 impl<K: fmt::Debug, V: fmt::Debug> fmt::Debug for DistMap<K, V> {
-    /// Asks the workers for their first entries, one request each. In delegated closures and callbacks, which cannot wait, none are shown.
+    /// Asks the workers for their first entries, one request each. In delegated closures and callbacks, which cannot
+    /// wait, it shows none.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let parts = self.shards.shards();
         let workers = if parts.len() == 1 { "worker" } else { "workers" };

@@ -7,21 +7,24 @@ use std::borrow::Borrow;
 use std::fmt;
 use std::hash::Hash;
 
-/// Entries that a bucket has before it is split: as many as fit 4096 places of a table.
+/// Entries that a bucket holds before it is split: as many as fit a table of 4096 places.
 const MOST: usize = 3584;
-/// How many times as long as the list of buckets the directory may get, which equal hashes would make longer and longer.
+/// The directory may become this many times as long as the list of buckets: equal hashes would make it grow without
+/// end.
 const LONGEST_DIRECTORY: usize = 8;
 
-/// The entries of a [`DistMap`](crate::collections::DistMap) on one worker: what closures get that are applied to a part as a whole.
+/// The entries of a [`DistMap`](crate::collections::DistMap) on one worker: what a closure gets that is applied to a
+/// whole part.
 ///
-/// They are in no order. Keys come and go by the methods of the map, which know on which worker a key belongs.
+/// They are in no particular order. Keys are added and removed by the methods of the map, which know the worker of
+/// each key.
 ///
 /// # Memory
-/// That of a `HashMap`. A growing one moves some thousands of entries at a time, never all of them: extendible hashing (Fagin,
-/// Nievergelt, Pippenger and Strong, 1979), whose buckets are tables of `hashbrown`. So no request takes long because a table has to
-/// grow, and there are never two tables of all entries.
+/// That of a `HashMap`. A growing part moves some thousands of entries at a time, never all of them: extendible
+/// hashing (Fagin, Nievergelt, Pippenger and Strong, 1979), whose buckets are tables of `hashbrown`. So no request is
+/// slow because a table has to grow, and there are never two tables with all entries.
 pub struct Entries<K, V> {
-    /// Which bucket has the entries whose hashes have these lower bits; as long as a power of two.
+    /// The bucket of the entries whose hashes have these lower bits. The length is a power of two.
     directory: Vec<u32>,
     buckets: Vec<Bucket<K, V>>,
     len: usize,
@@ -30,7 +33,7 @@ pub struct Entries<K, V> {
 
 struct Bucket<K, V> {
     table: HashTable<(K, V)>,
-    /// How many of the lower bits of their hashes its entries have in common.
+    /// How many lower bits of their hashes the entries have in common.
     common_bits: u32,
 }
 
@@ -40,7 +43,7 @@ impl<K, V> Entries<K, V> {
         Self { directory: vec![0], buckets: vec![bucket], len: 0, hashing }
     }
 
-    /// How many there are.
+    /// The number of entries.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
@@ -54,12 +57,12 @@ impl<K, V> Entries<K, V> {
         self.len
     }
 
-    /// Whether there are none.
+    /// Whether there are no entries.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// All of them, in no order.
+    /// All entries, in no particular order.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
@@ -74,7 +77,7 @@ impl<K, V> Entries<K, V> {
         self.buckets.iter().flat_map(|bucket| &bucket.table).map(|(key, value)| (key, value))
     }
 
-    /// As [`iter`](Self::iter), with values to be changed.
+    /// Like [`iter`](Self::iter), with mutable values.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
@@ -89,7 +92,7 @@ impl<K, V> Entries<K, V> {
         self.buckets.iter_mut().flat_map(|bucket| &mut bucket.table).map(|(key, value)| (&*key, value))
     }
 
-    /// As [`len`](Self::len), as a closure is delegated.
+    /// Like [`len`](Self::len), as a closure is delegated.
     pub(super) fn len_of(&mut self) -> usize {
         self.len
     }
@@ -104,22 +107,22 @@ impl<K, V> Entries<K, V> {
         self.directory[hash as usize & (self.directory.len() - 1)] as usize
     }
 
-    /// The bucket with which to go on after all whose hashes, from the lowest bit on, are less than `position`, and the position behind it.
-    /// Splitting a bucket changes neither, so who goes from position to position meets each entry once that is there all the
-    /// time, whatever else comes or goes.
+    /// The next bucket after those whose hashes, read from the lowest bit, are less than `position`, and the position
+    /// after it. Splitting a bucket changes neither, so a walk from position to position meets each entry that is
+    /// there all the time once, whatever else is added or removed.
     fn bucket_at(&self, position: u64) -> (usize, Option<u64>) {
         let bucket = self.bucket_of(position.reverse_bits());
         let width = 1_u64.checked_shl(u64::BITS - self.buckets[bucket].common_bits);
         (bucket, width.and_then(|width| position.checked_add(width)))
     }
 
-    /// The entries with which to go on at a position, and the next position.
+    /// The entries at a position, and the next position.
     pub(in crate::collections) fn at_mut(&mut self, position: u64) -> (&mut HashTable<(K, V)>, Option<u64>) {
         let (bucket, next) = self.bucket_at(position);
         (&mut self.buckets[bucket].table, next)
     }
 
-    /// As [`at_mut`](Self::at_mut), of a bucket that has any.
+    /// Like [`at_mut`](Self::at_mut), for the next bucket that is not empty.
     pub(super) fn some_at(&self, mut position: u64) -> Option<(usize, Option<u64>)> {
         loop {
             let (bucket, next) = self.bucket_at(position);
@@ -141,7 +144,7 @@ impl<K, V> Entries<K, V> {
         taken
     }
 
-    /// Removes the entries of a bucket for which a closure says no; returns the next position.
+    /// Removes the entries of a bucket for which a closure returns false; returns the next position.
     pub(super) fn retain_at(
         &mut self,
         position: u64,
@@ -150,7 +153,7 @@ impl<K, V> Entries<K, V> {
         let (bucket, next) = self.bucket_at(position);
         let (table, len) = (&mut self.buckets[bucket].table, &mut self.len);
         let is_removed = |(key, value): &mut (K, V)| !keep(key, value);
-        // One by one, so that the length is right should the closure panic.
+        // One by one, so that the length is right if the closure panics.
         table.extract_if(is_removed).for_each(|_| *len -= 1);
         next
     }
@@ -175,7 +178,7 @@ impl<K: Hash + Eq, V> Entries<K, V> {
         self.find(self.hashing.hash(key), key)
     }
 
-    /// As [`get`](Self::get), to be changed.
+    /// Like [`get`](Self::get), for a mutable value.
     pub fn get_mut<Q: Hash + Eq + ?Sized>(&mut self, key: &Q) -> Option<&mut V>
     where
         K: Borrow<Q>,
@@ -209,7 +212,7 @@ impl<K: Hash + Eq, V> Entries<K, V> {
         Some(value)
     }
 
-    /// The value of a key. If there is none, the key gets the one that is handed over; else that comes back.
+    /// The value of a key. A missing key gets `value`; otherwise `value` is returned.
     #[inline]
     pub(super) fn entry(&mut self, hash: u64, key: K, value: V) -> (&mut V, Option<V>) {
         let (entry, len) = self.place(hash, &key);
@@ -222,7 +225,7 @@ impl<K: Hash + Eq, V> Entries<K, V> {
         }
     }
 
-    /// The value of a key, which gets one that is made now if it has none.
+    /// The value of a key; a missing key gets one from `make`.
     #[inline]
     pub(super) fn or_insert_with(&mut self, hash: u64, key: K, make: impl FnOnce() -> V) -> &mut V {
         let (entry, len) = self.place(hash, &key);
@@ -236,7 +239,7 @@ impl<K: Hash + Eq, V> Entries<K, V> {
         }
     }
 
-    /// Where a key is or belongs, and the number of entries, which one more changes.
+    /// Where a key is or belongs, and the number of entries, to be increased by an insertion.
     #[inline]
     fn place(&mut self, hash: u64, key: &K) -> (Entry<'_, (K, V)>, &mut usize) {
         let mut bucket = self.bucket_of(hash);
@@ -250,7 +253,7 @@ impl<K: Hash + Eq, V> Entries<K, V> {
         (table.entry(in_table(hash), |(there, _)| there == key, rehash), &mut self.len)
     }
 
-    /// Else its table grows.
+    /// Otherwise its table grows.
     fn may_split(&self, bucket: usize) -> bool {
         let is_listed_once = 1 << self.buckets[bucket].common_bits == self.directory.len();
         !is_listed_once || self.directory.len() < LONGEST_DIRECTORY * self.buckets.len()
@@ -262,16 +265,16 @@ impl<K: Hash + Eq, V> Entries<K, V> {
     fn split(&mut self, bucket: usize) {
         let Bucket { table, common_bits } = &mut self.buckets[bucket];
         let bit = 1 << *common_bits;
-        // First all that may panic, which is code of the program: then no entry is lost.
+        // First everything that may panic, which is code of the program, so that no entry is lost.
         let hashes: Vec<u64> = table.iter().map(|(key, _)| self.hashing.hash(key)).collect();
         let moved = hashes.iter().filter(|hash| *hash & bit != 0).count();
-        // All tables are of one size, so that the memory of one that is dropped serves the next.
+        // All tables have one size, so that the allocator can reuse the memory of a dropped one.
         let with_room = |count: usize| HashTable::with_capacity(if count > 0 { count.max(MOST) } else { 0 });
         let (mut stays, mut goes) = (with_room(hashes.len() - moved), with_room(moved));
         let first = hashes.first().map_or(0, |hash| (hash & (bit - 1)) as usize);
         for (entry, hash) in std::mem::take(table).into_iter().zip(hashes) {
             let table = if hash & bit == 0 { &mut stays } else { &mut goes };
-            // There is room, so nothing is hashed again.
+            // There is room, so nothing is rehashed.
             table.insert_unique(in_table(hash), entry, |_| hash);
         }
         *common_bits += 1;
@@ -287,8 +290,8 @@ impl<K: Hash + Eq, V> Entries<K, V> {
     }
 }
 
-/// The hash by which a table of one bucket is searched. It uses the lowest and the highest bits; those of the whole are the same for all
-/// entries of a bucket, and of a worker.
+/// The hash by which a table of one bucket is searched. It uses the lowest and the highest bits; those of the full
+/// hash are the same for all entries of a bucket and of a worker.
 #[inline(always)]
 pub(super) fn in_table(hash: u64) -> u64 {
     hash.rotate_right(24)

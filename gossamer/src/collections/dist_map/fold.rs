@@ -1,4 +1,4 @@
-//! [`DistMap::par_fold`] and [`DistMap::par_map_reduce`]: all entries made one value.
+//! [`DistMap::par_fold`] and [`DistMap::par_map_reduce`]: folding all entries into one value.
 
 use crate::NoRef;
 use crate::collections::dist_map::DistMap;
@@ -8,8 +8,9 @@ use crate::trust::require_constant;
 use crate::wire::captured::Captured;
 
 impl<K: 'static, V: 'static> DistMap<K, V> {
-    /// Makes one value of the entries of each worker: of `initial` and the first a closure makes another, of that and the next the next, and so
-    /// on. Returns the last of each worker, in the order of [`trustees`](Self::trustees); what they are together is up to the caller.
+    /// Folds the entries of each worker: the closure turns `initial` and the first entry into a value, that and the
+    /// next entry into the next value, and so on. Returns the last value of each worker, in the order of
+    /// [`trustees`](Self::trustees); the caller combines them.
     ///
     /// The entries are in no order.
     ///
@@ -30,10 +31,10 @@ impl<K: 'static, V: 'static> DistMap<K, V> {
     /// ```
     ///
     /// # Cost
-    /// As [`par_map`](Self::par_map); the value of each worker comes back.
+    /// Like [`par_map`](Self::par_map); the value of each worker comes back.
     ///
     /// # Panics
-    /// As [`par_map`](Self::par_map).
+    /// Like [`par_map`](Self::par_map).
     #[track_caller]
     pub fn par_fold<A: NoRef + Clone, F>(&self, initial: A, closure: F) -> Vec<A>
     where
@@ -44,10 +45,10 @@ impl<K: 'static, V: 'static> DistMap<K, V> {
         self.fold_around::<F, _, _, _>(initial, fold, ())
     }
 
-    /// As [`par_fold`](Self::par_fold), with a clone of `arguments` for each entry.
+    /// Like [`par_fold`](Self::par_fold), with a clone of `arguments` for each entry.
     ///
     /// # Panics
-    /// As [`par_map`](Self::par_map).
+    /// Like [`par_map`](Self::par_map).
     #[track_caller]
     pub fn par_fold_with<A: NoRef + Clone, C: NoRef + Clone, F>(
         &self,
@@ -62,7 +63,7 @@ impl<K: 'static, V: 'static> DistMap<K, V> {
         self.fold_around::<F, _, _, _>(initial, closure, arguments)
     }
 
-    /// As the macros write it (`trust::arguments_first`).
+    /// As written by the macros (see `trust::arguments_first`).
     #[doc(hidden)]
     #[track_caller]
     pub fn __par_fold_with<A: NoRef + Clone, C: Captured + Clone, F>(
@@ -90,7 +91,7 @@ impl<K: 'static, V: 'static> DistMap<K, V> {
         let fold = move |part: &OwnEntries<K, V>, (initial, arguments): (A, C)| {
             let mut folded = Some(initial);
             part.for_each(|key, value| {
-                // It is missing only while the closure has it.
+                // The value is only absent while the closure has it.
                 let before = folded.take();
                 folded = before.map(|before| closure(before, key, value, arguments.clone()));
             });
@@ -99,11 +100,12 @@ impl<K: 'static, V: 'static> DistMap<K, V> {
         self.on_parts::<N, _, _, _>(fold, (initial, arguments)).into_iter().flatten().collect()
     }
 
-    /// Makes a value of each key and its value by one closure, and one of all of these by another; `None` if there are no entries.
+    /// Maps each key and its value with one closure, and reduces the results with another; `None` if there are no
+    /// entries.
     ///
-    /// The entries are in no order, so the second closure is to be associative and commutative. It captures nothing. A marked
-    /// function makes it a constant, as the first; elsewhere it goes to other nodes if it is written `const { |one, other| … }`, or is a plain
-    /// `fn`.
+    /// The entries are in no particular order, so the second closure must be associative and commutative. It captures
+    /// nothing. A marked function makes it a constant, like the first; elsewhere it can go to other nodes if it is
+    /// written `const { |one, other| … }`, or is a plain `fn`.
     ///
     /// ```
     /// use gossamer::collections::DistMap;
@@ -121,10 +123,10 @@ impl<K: 'static, V: 'static> DistMap<K, V> {
     /// ```
     ///
     /// # Cost
-    /// As [`par_fold`](Self::par_fold).
+    /// Like [`par_fold`](Self::par_fold).
     ///
     /// # Panics
-    /// As [`par_map`](Self::par_map).
+    /// Like [`par_map`](Self::par_map).
     #[track_caller]
     pub fn par_map_reduce<U: NoRef, F, R>(&self, map: F, reduce: R) -> Option<U>
     where
@@ -135,10 +137,10 @@ impl<K: 'static, V: 'static> DistMap<K, V> {
         self.map_reduce_around::<F, _, _, _, _>(move |key, value, ()| map(key, value), (), reduce)
     }
 
-    /// As [`par_map_reduce`](Self::par_map_reduce), with a clone of `arguments` for each entry.
+    /// Like [`par_map_reduce`](Self::par_map_reduce), with a clone of `arguments` for each entry.
     ///
     /// # Panics
-    /// As [`par_map`](Self::par_map).
+    /// Like [`par_map`](Self::par_map).
     #[track_caller]
     pub fn par_map_reduce_with<C: NoRef + Clone, U: NoRef, F, R>(
         &self,
@@ -154,7 +156,7 @@ impl<K: 'static, V: 'static> DistMap<K, V> {
         self.map_reduce_around::<F, _, _, _, _>(map, arguments, reduce)
     }
 
-    /// As the macros write it (`trust::arguments_first`).
+    /// As written by the macros (see `trust::arguments_first`).
     #[doc(hidden)]
     #[track_caller]
     pub fn __par_map_reduce_with<C: Captured + Clone, U: NoRef, F, R>(

@@ -4,10 +4,11 @@ use crate::NoRef;
 use foldhash::fast::FixedState;
 use std::hash::{BuildHasher, Hash, RandomState};
 
-/// The hash function of a map, the same wherever its handles are. A key is hashed once for an operation, where this starts; the hash goes with it.
+/// The hash function of a map, the same for all its handles. Each operation hashes its key once, where it starts, and
+/// sends the hash along.
 ///
-/// Each map has another, picked at random: keys that an attacker has chosen are spread as others are, unless what the map does tells
-/// the function.
+/// Each map has another one, picked at random: keys that an attacker chooses are spread like others, unless the
+/// behaviour of the map reveals the function.
 #[derive(Clone, Copy, Debug, NoRef)]
 pub(super) struct Hashing {
     seed: u64,

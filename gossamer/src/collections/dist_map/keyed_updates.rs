@@ -1,4 +1,4 @@
-//! [`KeyedUpdates`]: many small changes of entries, gathered and sent by batches.
+//! [`KeyedUpdates`]: many small changes of entries, gathered and sent in batches.
 
 use crate::collections::dist_map::entries::in_table;
 use crate::collections::dist_map::hashing::Hashing;
@@ -12,12 +12,13 @@ use std::hash::Hash;
 use std::mem::needs_drop;
 use std::panic::Location;
 
-/// Updates that are sent by one request, which a worker serves in one go.
+/// Updates in one request, which a worker serves without a pause.
 const MOST_SENT: usize = 2048;
 /// Bytes of them.
 const SENT_BYTES: usize = 64 * 1024;
-/// Keys that are gathered for all workers where equal ones are combined: the more there are the fewer are sent, and they have to stay in the
-/// cache of a processor. Those that own memory cost more to send, since it is allocated here and freed there.
+/// Keys that are gathered for all workers if equal keys are combined: the more are gathered, the fewer are sent, but
+/// they have to fit the cache of a processor. Keys that own memory cost more to send, since it is allocated here and
+/// freed there.
 const fn most_gathered<K>() -> usize {
     if needs_drop::<K>() { 64 * 1024 } else { 16 * 1024 }
 }
@@ -25,36 +26,39 @@ const fn most_gathered<K>() -> usize {
 /// Bytes of those for one worker.
 const GATHERED_BYTES: usize = 1024 * 1024;
 
-/// Hashes, keys, and an argument for each. All come back empty, to be used again by who made them.
+/// Hashes, keys, and an argument for each. All come back empty, to be reused by their sender.
 pub(super) type KeyedBatch<K, A> = (Vec<u64>, Vec<K>, Vec<A>);
 
-/// What an argument does to that of the same key before it, if that has not been sent.
+/// How an argument is combined with an earlier one of the same key that was not sent yet.
 type Combine<A> = Option<Box<dyn Fn(&mut A, A)>>;
 
-/// Updates of entries of a [`DistMap`](crate::collections::DistMap), which are sent by batches: what
+/// Updates of entries of a [`DistMap`](crate::collections::DistMap), sent in batches: what
 /// [`DistMap::merges`](crate::collections::DistMap::merges) and [`DistMap::updates`](crate::collections::DistMap::updates) return.
 ///
 /// # Cost
-/// An update is 8 bytes, its key and its argument, and some tens of nanoseconds at both ends. One that is merged with another here costs
-/// looking it up, and no bytes. Up to 2048 of them, in 64 KiB at most, are sent to a worker by one request, whose answer carries
-/// nothing but the memory back to be used again; no more than four such are on their way to one worker. Where equal keys are combined 65,536 are gathered before
-/// that, a share of them for each worker, in 1 MiB at most; 16,384 of those that own no memory. So a handle holds 320 KiB for each worker, or 1.4 MiB if it merges, besides what
-/// keys and arguments own. A fiber that is faster than they are served waits, and lets others run at each request.
+/// An update takes 8 bytes, its key and its argument, and some tens of nanoseconds at both ends. One that is merged
+/// with another here costs a lookup, and no bytes. Up to 2048 updates, of at most 64 KiB, are sent to a worker in one
+/// request, whose answer only brings the memory back for reuse; at most four such requests are on their way to one
+/// worker. If equal keys are combined, up to 65,536 are gathered first (16,384 if the keys own no memory), shared out
+/// among the workers, with at most 1 MiB for each. So a handle holds 320 KiB for each worker, or 1.4 MiB if it
+/// merges, besides what keys and arguments own. A fiber that pushes faster than its updates are served waits, and
+/// lets others run at each request.
 ///
 /// # Order
-/// Updates of one key are served in the order in which they were pushed. What else this fiber sends may overtake them while they are
-/// gathered: [`flush`](Self::flush) sends them.
+/// Updates of one key are served in the order in which they were pushed. Other requests of this fiber may overtake
+/// updates that are still gathered: [`flush`](Self::flush) sends these.
 ///
 /// # The end
-/// [`finish`](Self::finish) waits until all have been served. A handle that is dropped sends what it has gathered, without waiting for
-/// it. Nothing is lost: if the closure panics for one update, the others are served all the same, and [`finish`](Self::finish) panics
-/// with the first that came back. Who has dropped the handle finds it printed.
+/// [`finish`](Self::finish) waits until all have been served. A handle that is dropped sends its gathered updates
+/// without waiting for them. Nothing is lost: if the closure panics for one update, the others are served all the
+/// same, and [`finish`](Self::finish) panics with the first such error. If the handle was dropped, the error is
+/// printed.
 ///
 /// It stays with its worker, as fibers do.
 #[must_use = "updates that are not finished may be served at any later time"]
 pub struct KeyedUpdates<K: NoRef, A: NoRef> {
     hashing: Hashing,
-    /// Updates that are gathered for a part, and those of them that go by one request.
+    /// How many updates are gathered for a part, and how many of them go in one request.
     room: usize,
     most_sent: usize,
     /// For each part.
@@ -64,7 +68,7 @@ pub struct KeyedUpdates<K: NoRef, A: NoRef> {
     made_at: &'static Location<'static>,
 }
 
-/// A batch that is being filled, and where in it each key is, if equal keys are combined.
+/// A batch that is being filled, and where each key is in it, if equal keys are combined.
 struct GatheredKeys<K, A> {
     batch: KeyedBatch<K, A>,
     places: HashTable<u32>,
@@ -109,8 +113,8 @@ impl<K: Hash + Eq + NoRef, A: NoRef> KeyedUpdates<K, A> {
     /// ```
     ///
     /// # Panics
-    /// If the closure of [`merges`](crate::collections::DistMap::merges) panics, which may be applied here. In delegated closures and callbacks, once a
-    /// batch would have to wait.
+    /// If the closure of [`merges`](crate::collections::DistMap::merges) panics, which may run here. In delegated
+    /// closures and callbacks, if a batch would have to wait.
     #[inline]
     #[track_caller]
     pub fn push(&mut self, key: K, argument: A) {
@@ -121,7 +125,8 @@ impl<K: Hash + Eq + NoRef, A: NoRef> KeyedUpdates<K, A> {
         }
     }
 
-    /// As [`push`](Self::push), of a key that is borrowed: it is cloned if none that it could be combined with is gathered.
+    /// Like [`push`](Self::push), with a borrowed key, which is cloned unless an equal one is already gathered and
+    /// combined with it.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
@@ -135,7 +140,7 @@ impl<K: Hash + Eq + NoRef, A: NoRef> KeyedUpdates<K, A> {
     /// ```
     ///
     /// # Panics
-    /// As [`push`](Self::push).
+    /// Like [`push`](Self::push).
     #[inline]
     #[track_caller]
     pub fn push_ref<Q>(&mut self, key: &Q, argument: A)
@@ -150,7 +155,7 @@ impl<K: Hash + Eq + NoRef, A: NoRef> KeyedUpdates<K, A> {
         }
     }
 
-    /// Combines an argument with that of the same key; returns it if there is none.
+    /// Combines an argument with that of the same key; returns the argument if there is none.
     #[inline]
     fn combined<Q: Eq + ?Sized>(&mut self, part: usize, hash: u64, key: &Q, argument: A) -> Option<A>
     where
@@ -185,7 +190,17 @@ impl<K: Hash + Eq + NoRef, A: NoRef> KeyedUpdates<K, A> {
         }
     }
 
-    /// Sends all that is gathered, without waiting for it.
+    /// Sends everything that is gathered, without waiting for it.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// let counts = gossamer::collections::DistMap::new();
+    /// let mut adds = counts.updates(0, |count, more: u64| *count += more);
+    /// adds.push("tea".to_owned(), 7);
+    /// adds.flush(); // on its way; nobody waits
+    /// assert_eq!(counts.get("tea".to_owned()), Some(7)); // served behind it
+    /// # });
+    /// ```
     ///
     /// # Panics
     /// In delegated closures and callbacks, if it would have to wait.
@@ -218,7 +233,7 @@ impl<K: Hash + Eq + NoRef, A: NoRef> KeyedUpdates<K, A> {
         }
     }
 
-    /// As [`finish`](Self::finish), but returns why an update was not served.
+    /// Like [`finish`](Self::finish), but returns an error instead of panicking.
     ///
     /// # Errors
     /// If the closure panicked for one of them, or a worker has ended.
@@ -245,15 +260,15 @@ impl<K: Hash + Eq + NoRef, A: NoRef> KeyedUpdates<K, A> {
 }
 
 impl<K: NoRef, A: NoRef> KeyedUpdates<K, A> {
-    /// Sends what fits one request of what is gathered for a part.
+    /// Sends as much as fits one request of what is gathered for a part.
     fn send_some(&mut self, part: usize) {
         let (mut hashes, mut keys, mut arguments) = self.outbox.spare().unwrap_or_default();
         let GatheredKeys { batch, places } = &mut self.gathered[part];
-        // What stays behind, should the fiber unwind before all are sent, is not combined any more.
+        // If the fiber unwinds before all are sent, the remaining ones are no longer combined.
         places.clear();
         let len = batch.0.len();
         let some = match self.combine {
-            // In any order: the last, behind which none has to move up.
+            // The order does not matter, so the last ones: then none has to be moved.
             Some(_) => len.saturating_sub(self.most_sent)..len,
             None => 0..len.min(self.most_sent),
         };

@@ -1,4 +1,4 @@
-//! [`DistMap::par_map`] and [`DistMap::par_filter`]: a map made of another, where that is.
+//! [`DistMap::par_map`] and [`DistMap::par_filter`]: making a map from another one, in place.
 
 use crate::collections::dist_map::hashing::Hashing;
 use crate::collections::dist_map::parts::OwnEntries;
@@ -27,11 +27,11 @@ impl<K: Hash + Eq + Clone + 'static, V: 'static> DistMap<K, V> {
     /// ```
     ///
     /// # Cost
-    /// A fiber on each worker: two requests each, of some tens of bytes and what the closure captures, which is cloned for each entry.
-    /// No entry travels. The fibers take turns as [`par_for_each`](Self::par_for_each), and meet entries as that does.
+    /// A fiber on each worker: two requests each, of some tens of bytes and the captures of the closure, which are cloned for each entry.
+    /// No entry travels. The fibers take turns and visit the entries like [`par_for_each`](Self::par_for_each).
     ///
     /// # Panics
-    /// If the closure panics: the loop ends on the other workers, too ([Panics](Self#panics)).
+    /// If the closure panics, which also ends the loop on the other workers ([Panics](Self#panics)).
     #[track_caller]
     pub fn par_map<U: 'static, F>(&self, closure: F) -> DistMap<K, U>
     where
@@ -41,10 +41,10 @@ impl<K: Hash + Eq + Clone + 'static, V: 'static> DistMap<K, V> {
         self.made_of_each::<F, _, _, _>(move |key, value, ()| Some(closure(key, value)), ())
     }
 
-    /// As [`par_map`](Self::par_map), with a clone of `arguments` for each entry.
+    /// Like [`par_map`](Self::par_map), with a clone of `arguments` for each entry.
     ///
     /// # Panics
-    /// As [`par_map`](Self::par_map).
+    /// Like [`par_map`](Self::par_map).
     #[track_caller]
     pub fn par_map_with<C: NoRef + Clone, U: 'static, F>(&self, closure: F, arguments: C) -> DistMap<K, U>
     where
@@ -55,7 +55,7 @@ impl<K: Hash + Eq + Clone + 'static, V: 'static> DistMap<K, V> {
         self.made_of_each::<F, _, _, _>(make, arguments)
     }
 
-    /// As the macros write it (`trust::arguments_first`).
+    /// As written by the macros (see `trust::arguments_first`).
     #[doc(hidden)]
     #[track_caller]
     pub fn __par_map_with<C: Captured + Clone, U: 'static, F>(
@@ -69,8 +69,8 @@ impl<K: Hash + Eq + Clone + 'static, V: 'static> DistMap<K, V> {
         self.par_map_with(closure, arguments)
     }
 
-    /// A map, on the same workers, of clones of those entries for which a closure says so. What is to be removed from this one is a matter
-    /// of [`retain`](Self::retain).
+    /// A map, on the same workers, of clones of those entries for which a closure returns true. To remove entries
+    /// from this map, use [`retain`](Self::retain).
     ///
     /// ```
     /// use gossamer::collections::DistMap;
@@ -89,10 +89,10 @@ impl<K: Hash + Eq + Clone + 'static, V: 'static> DistMap<K, V> {
     /// ```
     ///
     /// # Cost
-    /// As [`par_map`](Self::par_map).
+    /// Like [`par_map`](Self::par_map).
     ///
     /// # Panics
-    /// As [`par_map`](Self::par_map).
+    /// Like [`par_map`](Self::par_map).
     #[track_caller]
     #[must_use]
     pub fn par_filter<F>(&self, closure: F) -> Self
@@ -105,10 +105,10 @@ impl<K: Hash + Eq + Clone + 'static, V: 'static> DistMap<K, V> {
         self.made_of_each::<F, _, _, _>(make, ())
     }
 
-    /// As [`par_filter`](Self::par_filter), with a clone of `arguments` for each entry.
+    /// Like [`par_filter`](Self::par_filter), with a clone of `arguments` for each entry.
     ///
     /// # Panics
-    /// As [`par_map`](Self::par_map).
+    /// Like [`par_map`](Self::par_map).
     #[track_caller]
     #[must_use]
     pub fn par_filter_with<C: NoRef + Clone, F>(&self, closure: F, arguments: C) -> Self
@@ -121,7 +121,7 @@ impl<K: Hash + Eq + Clone + 'static, V: 'static> DistMap<K, V> {
         self.made_of_each::<F, _, _, _>(make, arguments)
     }
 
-    /// As the macros write it (`trust::arguments_first`).
+    /// As written by the macros (see `trust::arguments_first`).
     #[doc(hidden)]
     #[track_caller]
     #[must_use]
@@ -133,7 +133,7 @@ impl<K: Hash + Eq + Clone + 'static, V: 'static> DistMap<K, V> {
         self.par_filter_with(closure, arguments)
     }
 
-    /// A map with the same hash function, so that each key belongs where it is, of the values that a closure makes.
+    /// A map of the values that a closure makes, with the same hash function, so that each key stays where it is.
     #[track_caller]
     fn made_of_each<N, C: NoRef + Clone, U: 'static, F>(&self, make: F, arguments: C) -> DistMap<K, U>
     where

@@ -10,11 +10,11 @@ use std::hash::Hash;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
 
 impl<K: Hash + Eq + NoRef, V: NoRef> DistMap<K, V> {
-    /// A handle for many values that are merged: it takes keys and values one by one. A key that is missing in the map gets its value; if it has one,
-    /// `merge` is applied to that, with the new one.
+    /// A handle for merging many values: push keys and values one by one. A key that is missing in the map gets the
+    /// value; otherwise `merge` is applied to its value, with the new one.
     ///
-    /// Equal keys are combined by the same closure before they are sent. So it must not matter in which order, nor in which groups,
-    /// values are merged: sums, minima, unions, lists whose order is of no interest.
+    /// Equal keys are combined by the same closure before they are sent. So the order and the grouping of merges must
+    /// not matter, as for sums, minima, unions, and lists whose order is irrelevant.
     ///
     /// ```
     /// use gossamer::collections::DistMap;
@@ -42,7 +42,7 @@ impl<K: Hash + Eq + NoRef, V: NoRef> DistMap<K, V> {
         self.merges_around::<F, _, _>(move |value, more, ()| merge(value, more), ())
     }
 
-    /// As [`merges`](Self::merges), with a clone of `shared` handed to the closure each time; it is sent once with each batch.
+    /// Like [`merges`](Self::merges), with a clone of `shared` passed to the closure each time; it is sent once with each batch.
     #[track_caller]
     pub fn merges_with<C: NoRef + Clone, F>(&self, merge: F, shared: C) -> KeyedUpdates<K, V>
     where
@@ -52,7 +52,7 @@ impl<K: Hash + Eq + NoRef, V: NoRef> DistMap<K, V> {
         self.merges_around::<F, _, _>(merge, shared)
     }
 
-    /// As the macros write it (`trust::arguments_first`).
+    /// As written by the macros (see `trust::arguments_first`).
     #[doc(hidden)]
     #[track_caller]
     pub fn __merges_with<C: Captured + Clone, F>(&self, shared: C, merge: F) -> KeyedUpdates<K, V>
@@ -80,8 +80,8 @@ impl<K: Hash + Eq + NoRef, V: NoRef> DistMap<K, V> {
         self.keyed::<N, _, _, _>(serve, shared, Some(combine))
     }
 
-    /// A handle for many updates: it takes keys and arguments one by one, and `closure` is applied to the value of each key, with its argument,
-    /// where it is, as often as the key was pushed. A key that is missing has a clone of `default` first.
+    /// A handle for many updates: push keys and arguments one by one, and `closure` is applied to the value of each
+    /// key in place, with its argument, once for each push. A missing key first gets a clone of `default`.
     ///
     /// ```
     /// use gossamer::collections::DistMap;
@@ -104,7 +104,17 @@ impl<K: Hash + Eq + NoRef, V: NoRef> DistMap<K, V> {
         self.updates_around::<F, _, _, _>(default, move |value, argument, ()| closure(value, argument), ())
     }
 
-    /// As [`updates`](Self::updates), with a clone of `shared` handed to the closure for each update; it is sent once with each batch.
+    /// Like [`updates`](Self::updates), with a clone of `shared` passed to the closure for each update; it is sent once with each batch.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// let prices = gossamer::collections::DistMap::new();
+    /// let mut raise = prices.updates_with(100, |price: &mut u64, by: u64, limit: u64| *price = (*price + by).min(limit), 120);
+    /// ["tea", "milk", "tea"].into_iter().for_each(|name| raise.push(name.to_owned(), 15));
+    /// raise.finish();
+    /// assert_eq!((prices.get("tea".to_owned()), prices.get("milk".to_owned())), (Some(120), Some(115)));
+    /// # });
+    /// ```
     #[track_caller]
     pub fn updates_with<A: NoRef, C: NoRef + Clone, F>(
         &self,
@@ -120,7 +130,7 @@ impl<K: Hash + Eq + NoRef, V: NoRef> DistMap<K, V> {
         self.updates_around::<F, _, _, _>(default, closure, shared)
     }
 
-    /// As the macros write it (`trust::arguments_first`).
+    /// As written by the macros (see `trust::arguments_first`).
     #[doc(hidden)]
     #[track_caller]
     pub fn __updates_with<A: NoRef, C: Captured + Clone, F>(
@@ -179,7 +189,8 @@ impl<K: Hash + Eq + NoRef, V: NoRef> DistMap<K, V> {
     }
 }
 
-/// Calls a closure for each of a batch, and gives the memory back. A panic is passed on when the others have been served.
+/// Calls a closure for each update of a batch, and returns the memory. A panic is passed on after the others have
+/// been served.
 fn serve<K, A>(
     (mut hashes, mut keys, mut arguments): KeyedBatch<K, A>,
     mut closure: impl FnMut(u64, K, A),
@@ -191,7 +202,7 @@ fn serve<K, A>(
     })) {
         match panicked {
             None => panicked = Some(payload),
-            // One is told. The payload of another may panic when it is dropped.
+            // Only the first is reported. The payload of another may panic when it is dropped.
             Some(_) => drop(caught(payload)),
         }
     }

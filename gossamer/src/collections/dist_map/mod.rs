@@ -23,11 +23,12 @@ use crate::collections::dist_map::hashing::Hashing;
 use crate::{Decoder, Encoder, Malformed, NoRef, Pending, Sharded, Trust, Trustee};
 use std::hash::Hash;
 
-/// A map whose entries are spread over workers by the hashes of their keys: over those of this process, of all nodes, or chosen ones.
+/// A map whose entries are spread over workers by the hashes of their keys: over the workers of this process, of all
+/// nodes, or chosen ones.
 ///
-/// It is a [`Sharded`] of tables. A handle is cloned and sent anywhere as a trust is, and all of them mean the same entries, which are
-/// dropped with the last. Keys and values that are handed over, or come back, are [`NoRef`]; values that are only changed where they
-/// are need not be.
+/// It is a [`Sharded`] of tables. Handles are cloned and sent anywhere like trusts; all refer to the same entries,
+/// which are dropped with the last handle. Keys and values that are sent or returned must be [`NoRef`]; values that
+/// are only changed in place need not be.
 ///
 /// ```
 /// use gossamer::collections::DistMap;
@@ -58,19 +59,21 @@ use std::hash::Hash;
 /// | each entry, where it is | [`par_for_each`](Self::par_for_each), [`retain`](Self::retain), [`map_all`](Self::map_all) | a few for each worker |
 /// | another map, or one value, of all | [`par_map`](Self::par_map), [`par_filter`](Self::par_filter), [`par_fold`](Self::par_fold), [`par_map_reduce`](Self::par_map_reduce) | two for each worker |
 ///
-/// One request for one entry carries its key, 8 bytes for the hash of it, and what the method hands over.
+/// A request for one entry carries its key, 8 bytes for the hash, and the arguments of the method.
 ///
 /// Requests of one fiber for one key are served in the order in which they were sent; nothing is promised between
 /// keys of different workers, nor between fibers.
 ///
 /// # Memory
-/// That of a `HashMap` on each worker, without the second table that one has while it grows ([`Entries`]). What was taken for entries that were
-/// removed is kept for others, until [`clear`](Self::clear) or [`drain`](Self::drain).
+/// As much as a `HashMap` on each worker, without the second table that a `HashMap` needs while it grows
+/// ([`Entries`]). The memory of removed entries is kept for others, until [`clear`](Self::clear) or
+/// [`drain`](Self::drain).
 ///
 /// # Panics
-/// A closure that panics ends its request, as with [`Trust::apply`]: the panic reaches the caller, with the line that called. The value
-/// stays as the closure has left it. All methods that wait panic in delegated closures and callbacks, which cannot, and if the worker
-/// that has the entry has ended; [`Pending::try_wait`] of those whose names end in `_async` returns that instead.
+/// A closure that panics ends its request, as with [`Trust::apply`]: the panic reaches the caller, with the line of
+/// the call. The value stays as the closure left it. All methods that wait panic in delegated closures and callbacks,
+/// which cannot wait, and if the worker that has the entry has ended; for methods whose names end in `_async`,
+/// [`Pending::try_wait`] returns that as an error.
 pub struct DistMap<K: 'static, V: 'static> {
     shards: Sharded<K, Entries<K, V>>,
     hashing: Hashing,
@@ -85,14 +88,23 @@ impl<K, V> Clone for DistMap<K, V> {
 impl<K: Hash + Eq + 'static, V: 'static> DistMap<K, V> {
     /// An empty map on all workers of all nodes. One request for each.
     ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::collections::DistMap;
+    /// let stock = DistMap::new();
+    /// stock.insert("tea".to_owned(), 7);
+    /// assert_eq!(stock.get("tea".to_owned()), Some(7));
+    /// # });
+    /// ```
+    ///
     /// # Panics
-    /// Where the caller cannot wait, and on a thread that is no worker.
+    /// Where the caller cannot wait, and on a thread that is not a worker.
     #[track_caller]
     pub fn new() -> Self {
         Self::on(&Trustee::all())
     }
 
-    /// An empty map on these workers. One that is there twice has two parts. One request for each.
+    /// An empty map on these workers. A worker that is listed twice has two parts. One request for each part.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(3), || {
@@ -106,20 +118,20 @@ impl<K: Hash + Eq + 'static, V: 'static> DistMap<K, V> {
     /// ```
     ///
     /// # Panics
-    /// If there are none, or one's runtime has ended; where the caller cannot wait.
+    /// If `trustees` is empty, or the runtime of one has ended; and where the caller cannot wait.
     #[track_caller]
     pub fn on(trustees: &[Trustee]) -> Self {
         assert!(!trustees.is_empty(), "a `DistMap` on no workers has no place for an entry");
         let hashing = Hashing::random();
         let mut shards = Vec::new();
-        // Not `map`, whose closure would stand for the caller in the report of a panic.
+        // Not `map`, whose closure would be named as the caller when a panic is reported.
         for trustee in trustees {
             shards.push(trustee.entrust_with(Entries::new, hashing));
         }
         Self { shards: Sharded::of(shards), hashing }
     }
 
-    /// The worker that has a key, or would have it.
+    /// The worker that has a key or would have it.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
@@ -134,7 +146,7 @@ impl<K: Hash + Eq + 'static, V: 'static> DistMap<K, V> {
         self.at(key).0.trustee()
     }
 
-    /// The entries among which a key belongs, and its hash.
+    /// The part that a key belongs to, and its hash.
     #[inline]
     fn at(&self, key: &K) -> (&Trust<Entries<K, V>>, u64) {
         let hash = self.hashing.hash(key);
@@ -169,7 +181,7 @@ impl<K: Hash + Eq + NoRef, V: NoRef> DistMap<K, V> {
         entries.apply_with(copy, (hash, key))
     }
 
-    /// As [`get`](Self::get), without waiting.
+    /// Like [`get`](Self::get), without waiting.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
@@ -189,7 +201,16 @@ impl<K: Hash + Eq + NoRef, V: NoRef> DistMap<K, V> {
         entries.apply_with_async(copy, (hash, key))
     }
 
-    /// As [`get`](Self::get), without waiting: `then` is called with the copy, on this worker, as by [`Trust::apply_then`].
+    /// Like [`get`](Self::get), without waiting: `then` is called with the copy, on this worker, as by [`Trust::apply_then`].
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// let squares = gossamer::collections::DistMap::new();
+    /// squares.insert(3, 9);
+    /// squares.get_then(3, |square| assert_eq!(square, Some(9)));
+    /// assert!(squares.contains_key(3)); // served behind it
+    /// # });
+    /// ```
     #[track_caller]
     pub fn get_then(&self, key: K, then: impl FnOnce(Option<V>) + 'static)
     where
@@ -199,7 +220,7 @@ impl<K: Hash + Eq + NoRef, V: NoRef> DistMap<K, V> {
         entries.apply_with_then(copy, (hash, key), then);
     }
 
-    /// Gives a key a value, and returns the one that it had. One request.
+    /// Sets the value of a key, and returns the value that it had. One request.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
@@ -216,14 +237,22 @@ impl<K: Hash + Eq + NoRef, V: NoRef> DistMap<K, V> {
         entries.apply_with(insert, (hash, key, value))
     }
 
-    /// As [`insert`](Self::insert), without waiting.
+    /// Like [`insert`](Self::insert), without waiting.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// let squares = gossamer::collections::DistMap::new();
+    /// let inserted = [3, 4].map(|number| squares.insert_async(number, number * number)); // both are under way
+    /// assert_eq!(inserted.map(|pending| pending.wait()), [None, None]); // neither replaced a value
+    /// # });
+    /// ```
     #[track_caller]
     pub fn insert_async(&self, key: K, value: V) -> Pending<Option<V>> {
         let (entries, hash) = self.at(&key);
         entries.apply_with_async(insert, (hash, key, value))
     }
 
-    /// As [`insert`](Self::insert), without waiting: `then` is called with the value that the key had, on this worker, as by
+    /// Like [`insert`](Self::insert), without waiting: `then` is called with the value that the key had, on this worker, as by
     /// [`Trust::apply_then`].
     ///
     /// ```
@@ -257,15 +286,32 @@ impl<K: Hash + Eq + NoRef, V: NoRef> DistMap<K, V> {
         entries.apply_with(remove, (hash, key))
     }
 
-    /// As [`remove`](Self::remove), without waiting.
+    /// Like [`remove`](Self::remove), without waiting.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// let squares = gossamer::collections::DistMap::new();
+    /// squares.insert(3, 9);
+    /// assert_eq!(squares.remove_async(3).wait(), Some(9));
+    /// # });
+    /// ```
     #[track_caller]
     pub fn remove_async(&self, key: K) -> Pending<Option<V>> {
         let (entries, hash) = self.at(&key);
         entries.apply_with_async(remove, (hash, key))
     }
 
-    /// As [`remove`](Self::remove), without waiting: `then` is called with the value that the key had, on this worker, as by
+    /// Like [`remove`](Self::remove), without waiting: `then` is called with the value that the key had, on this worker, as by
     /// [`Trust::apply_then`].
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// let squares = gossamer::collections::DistMap::new();
+    /// squares.insert(3, 9);
+    /// squares.remove_then(3, |square| assert_eq!(square, Some(9)));
+    /// assert!(!squares.contains_key(3)); // served behind it
+    /// # });
+    /// ```
     #[track_caller]
     pub fn remove_then(&self, key: K, then: impl FnOnce(Option<V>) + 'static) {
         let (entries, hash) = self.at(&key);
@@ -274,7 +320,7 @@ impl<K: Hash + Eq + NoRef, V: NoRef> DistMap<K, V> {
 }
 
 impl<K: Hash + Eq + NoRef, V: 'static> DistMap<K, V> {
-    /// Whether a key is there. One request.
+    /// Whether the map has a key. One request.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {

@@ -1,4 +1,4 @@
-//! A fiber on the worker of each part of a [`DistMap`]: what the loops are made of that return something.
+//! A fiber on the worker of each part of a [`DistMap`]: the basis of the loops that return something.
 
 use crate::collections::dist_map::{DistMap, Entries, take_turn};
 use crate::collections::parts::joined_or_cancelled;
@@ -6,11 +6,11 @@ use crate::trust::spawn_around;
 use crate::{NoRef, Trust, yield_now};
 use std::panic::Location;
 
-/// The entries of one worker, to a fiber there.
+/// The entries of one worker, as seen by a fiber there.
 pub(in crate::collections) struct OwnEntries<K: 'static, V: 'static>(Trust<Entries<K, V>>);
 
 impl<K, V> OwnEntries<K, V> {
-    /// Calls a closure with each key and its value. Between two turns the worker does what others have sent.
+    /// Calls a closure with each key and its value. Between two turns the worker serves the requests of others.
     #[track_caller]
     pub(in crate::collections) fn for_each(&self, mut closure: impl FnMut(&K, &mut V)) {
         let mut position = Some(0);
@@ -28,7 +28,7 @@ impl<K, V> OwnEntries<K, V> {
 }
 
 impl<K: 'static, V: 'static> DistMap<K, V> {
-    /// As [`on_parts`](Self::on_parts), of a closure of this crate alone.
+    /// Like [`on_parts`](Self::on_parts), for a closure of this crate that wraps none of the user's.
     #[track_caller]
     pub(in crate::collections) fn on_parts_as_is<C: NoRef + Clone, U: NoRef, F>(
         &self,
@@ -41,8 +41,8 @@ impl<K: 'static, V: 'static> DistMap<K, V> {
         self.on_parts::<F, _, _, _>(run, arguments)
     }
 
-    /// Runs a closure in a fiber on the worker of each part, and returns the results in the order of the parts. Of the user's closures it
-    /// captures the one of type `N`, or one that was asked about (`require_constant`), and nothing else.
+    /// Runs a closure in a fiber on the worker of each part, and returns the results in the order of the parts. It
+    /// captures the user's closure of type `N`, or one that was checked (`require_constant`), and nothing else.
     ///
     /// After a panic the fibers of the other parts are cancelled.
     #[track_caller]

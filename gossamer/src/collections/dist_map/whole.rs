@@ -1,4 +1,4 @@
-//! All entries, where they are: a few requests for each worker.
+//! All entries, in place: a few requests for each worker.
 
 use crate::collections::dist_map::{DistMap, Entries};
 use crate::lane::operation::refuse_captures;
@@ -8,11 +8,12 @@ use crate::{NoRef, Replies, Trustee};
 use std::panic::Location;
 use std::time::{Duration, Instant};
 
-/// How long a worker goes on before it does what others have sent.
+/// How long a worker goes on before it serves the requests of others.
 const TURN: Duration = Duration::from_micros(100);
 
 impl<K: 'static, V: 'static> DistMap<K, V> {
-    /// How many entries there are. One request for each worker; what others insert or remove meanwhile may count.
+    /// The number of entries. One request for each worker; entries that are inserted or removed meanwhile may or may
+    /// not count.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
@@ -30,16 +31,26 @@ impl<K: 'static, V: 'static> DistMap<K, V> {
         self.map_all(Entries::len_of).into_iter().sum()
     }
 
-    /// Whether there are none. One request for each worker.
+    /// Whether the map is empty. One request for each worker.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// let map = gossamer::collections::DistMap::new();
+    /// assert!(map.is_empty());
+    /// map.insert("tea".to_owned(), 7);
+    /// assert!(!map.is_empty());
+    /// # });
+    /// ```
     ///
     /// # Panics
-    /// As [`len`](Self::len).
+    /// Like [`len`](Self::len).
     #[track_caller]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Removes all entries, and gives their memory back. One request for each worker, which drops its entries in one go.
+    /// Removes all entries, and frees their memory. One request for each worker, which drops its entries without a
+    /// pause.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
@@ -52,13 +63,13 @@ impl<K: 'static, V: 'static> DistMap<K, V> {
     /// ```
     ///
     /// # Panics
-    /// As [`len`](Self::len).
+    /// Like [`len`](Self::len).
     #[track_caller]
     pub fn clear(&self) {
         self.map_all(Entries::clear);
     }
 
-    /// The workers that have the entries. One may be there twice.
+    /// The workers that have the entries. A worker may be listed twice.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
@@ -94,7 +105,7 @@ impl<K: 'static, V: 'static> DistMap<K, V> {
         self.shards.map_all(closure)
     }
 
-    /// As [`map_all`](Self::map_all), with a clone of `arguments` handed to the closure at each worker.
+    /// Like [`map_all`](Self::map_all), with a clone of `arguments` passed to the closure at each worker.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
@@ -107,7 +118,7 @@ impl<K: 'static, V: 'static> DistMap<K, V> {
     /// ```
     ///
     /// # Panics
-    /// As [`map_all`](Self::map_all).
+    /// Like [`map_all`](Self::map_all).
     #[track_caller]
     pub fn map_all_with<C: NoRef + Clone, U: NoRef, F>(&self, closure: F, arguments: C) -> Vec<U>
     where
@@ -116,7 +127,7 @@ impl<K: 'static, V: 'static> DistMap<K, V> {
         self.shards.map_all_with(closure, arguments)
     }
 
-    /// As the macros write it (`trust::arguments_first`).
+    /// As written by the macros (see `trust::arguments_first`).
     #[doc(hidden)]
     #[inline(always)]
     #[track_caller]
@@ -127,11 +138,12 @@ impl<K: 'static, V: 'static> DistMap<K, V> {
         self.map_all_with(closure, arguments)
     }
 
-    /// Calls a closure with each key and its value, on the workers that have them, all at once, and waits until that is done.
+    /// Calls a closure with each key and its value, on all workers that have any, at once, and waits until that is
+    /// done.
     ///
-    /// Each worker takes some thousands of entries, 100 us long or more, then does what others have sent, and goes on. Entries that are there all
-    /// the time are met once; those that come or go meanwhile once or not at all, and an entry that is removed and comes again
-    /// is another one.
+    /// Each worker visits some thousands of entries, for 100 us or more, then serves the requests of others, and goes
+    /// on. Entries that are there all the time are visited once; those that are added or removed meanwhile at most
+    /// once, where an entry that is removed and added again counts as a new one.
     ///
     /// ```
     /// use gossamer::collections::DistMap;
@@ -150,10 +162,12 @@ impl<K: 'static, V: 'static> DistMap<K, V> {
     /// ```
     ///
     /// # Cost
-    /// A request of 8 bytes, and 16 back, for each turn. What the closure captures is sent with it, and cloned for each entry.
+    /// A request of 8 bytes, and an answer of 16, for each turn. The captures of the closure are sent along, and
+    /// cloned for each entry.
     ///
     /// # Panics
-    /// If the closure panics: its worker goes no further, the others end what they have begun ([Panics](Self#panics)).
+    /// If the closure panics: its worker stops there, and the others finish what they have begun
+    /// ([Panics](Self#panics)).
     #[track_caller]
     pub fn par_for_each<F>(&self, closure: F)
     where
@@ -163,7 +177,7 @@ impl<K: 'static, V: 'static> DistMap<K, V> {
         self.for_each_around::<F, _, _>(move |key, value, ()| closure(key, value), ());
     }
 
-    /// As [`par_for_each`](Self::par_for_each), with a clone of `arguments` for each entry.
+    /// Like [`par_for_each`](Self::par_for_each), with a clone of `arguments` for each entry.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
@@ -176,7 +190,7 @@ impl<K: 'static, V: 'static> DistMap<K, V> {
     /// ```
     ///
     /// # Panics
-    /// As [`par_for_each`](Self::par_for_each).
+    /// Like [`par_for_each`](Self::par_for_each).
     #[track_caller]
     pub fn par_for_each_with<C: NoRef + Clone, F>(&self, closure: F, arguments: C)
     where
@@ -186,7 +200,7 @@ impl<K: 'static, V: 'static> DistMap<K, V> {
         self.for_each_around::<F, _, _>(closure, arguments);
     }
 
-    /// As the macros write it (`trust::arguments_first`).
+    /// As written by the macros (see `trust::arguments_first`).
     #[doc(hidden)]
     #[track_caller]
     pub fn __par_for_each_with<C: Captured + Clone, F>(&self, arguments: C, closure: F)
@@ -211,14 +225,24 @@ impl<K: 'static, V: 'static> DistMap<K, V> {
         self.in_turns::<N, _, _>(turn, arguments);
     }
 
-    /// Removes the entries for which a closure says `false`, where they are, all workers at once.
+    /// Removes the entries for which a closure returns `false`, on all workers at once.
     ///
-    /// In turns as [`par_for_each`](Self::par_for_each), at its cost. The closure must not capture anything, also inside a marked function,
-    /// and in a rack it is written in a `const` block there, since the macros do not know it from that of a `Vec`; [`retain_with`](Self::retain_with) hands it what it
-    /// needs, and is known to them.
+    /// It takes turns like [`par_for_each`](Self::par_for_each), and costs the same. The closure must not capture
+    /// anything, even inside a marked function, and on a rack it has to be written in a `const` block, since the
+    /// macros cannot tell this method from that of a `Vec`. They do know [`retain_with`](Self::retain_with), which
+    /// passes arguments to its closure.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// let squares = gossamer::collections::DistMap::new();
+    /// (0..10).for_each(|number: u64| drop(squares.insert(number, number * number)));
+    /// squares.retain(|_number, square| *square % 2 == 0);
+    /// assert_eq!(squares.len(), 5);
+    /// # });
+    /// ```
     ///
     /// # Panics
-    /// As [`par_for_each`](Self::par_for_each).
+    /// Like [`par_for_each`](Self::par_for_each).
     #[track_caller]
     pub fn retain<F>(&self, keep: F)
     where
@@ -228,7 +252,7 @@ impl<K: 'static, V: 'static> DistMap<K, V> {
         self.retain_around::<F, _, _>(move |key, value, ()| keep(key, value), ());
     }
 
-    /// As [`retain`](Self::retain), with a clone of `arguments` for each entry.
+    /// Like [`retain`](Self::retain), with a clone of `arguments` for each entry.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
@@ -251,7 +275,7 @@ impl<K: 'static, V: 'static> DistMap<K, V> {
     /// ```
     ///
     /// # Panics
-    /// As [`par_for_each`](Self::par_for_each).
+    /// Like [`par_for_each`](Self::par_for_each).
     #[track_caller]
     pub fn retain_with<C: NoRef + Clone, F>(&self, keep: F, arguments: C)
     where
@@ -261,7 +285,7 @@ impl<K: 'static, V: 'static> DistMap<K, V> {
         self.retain_around::<F, _, _>(keep, arguments);
     }
 
-    /// As the macros write it (`trust::arguments_first`).
+    /// As written by the macros (see `trust::arguments_first`).
     #[doc(hidden)]
     #[track_caller]
     pub fn __retain_with<C: Captured + Clone, F>(&self, arguments: C, keep: F)
@@ -284,7 +308,7 @@ impl<K: 'static, V: 'static> DistMap<K, V> {
         self.in_turns::<N, _, _>(turn, arguments);
     }
 
-    /// Has each worker take turns, each from a position to the next, until there is none.
+    /// Makes each worker take turns, from one position to the next, until there is none.
     #[track_caller]
     fn in_turns<N, C: NoRef + Clone, F>(&self, turn: F, arguments: C)
     where
@@ -314,7 +338,7 @@ impl<K: 'static, V: 'static> DistMap<K, V> {
     }
 }
 
-/// Goes from position to position for as long as a turn is, or to the end.
+/// Goes from position to position until the turn is over, or to the end.
 pub(super) fn take_turn(mut position: u64, mut visit: impl FnMut(u64) -> Option<u64>) -> Option<u64> {
     let begun = Instant::now();
     loop {

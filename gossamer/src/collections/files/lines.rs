@@ -22,14 +22,16 @@ impl DistVec<String> {
     /// ```
     ///
     /// # Cost
-    /// Each worker has as many bytes of the file read, by a thread of the [pool](crate::unblock): the lines that begin in them. So all nodes
-    /// need the file under this path. Lines then move to a neighbour where each worker is to have as many. Four fibers on each worker.
+    /// A thread of the [pool](crate::unblock) reads the same number of bytes for each worker, which gets the lines
+    /// that begin in them. So all nodes need the file under this path. Lines then move to neighbours so that all
+    /// workers have the same number. Four fibers on each worker.
     ///
     /// # Errors
-    /// If a node cannot read the file, or a line is not UTF-8. What is written to the file meanwhile may be there or not.
+    /// If a node cannot read the file, or a line is not UTF-8. Data that is written to the file meanwhile may or may
+    /// not be read.
     ///
     /// # Panics
-    /// As [`from_fn`](Self::from_fn).
+    /// Like [`from_fn`](Self::from_fn).
     #[track_caller]
     pub fn from_lines(path: impl AsRef<Path>) -> io::Result<Self> {
         let read = const {
@@ -50,7 +52,7 @@ impl DistVec<String> {
     }
 }
 
-/// The lines that begin in one of so many equal parts of a file.
+/// The lines that begin in one of `parts` equal parts of a file.
 fn read_lines(path: &Path, part: usize, parts: usize) -> io::Result<Vec<String>> {
     let file = File::open(path)?;
     let len = u128::from(file.metadata()?.len());
@@ -58,7 +60,7 @@ fn read_lines(path: &Path, part: usize, parts: usize) -> io::Result<Vec<String>>
     let (mut at, end) = (cut(part), cut(part + 1));
     let (mut reader, mut line, mut lines) = (BufReader::with_capacity(1 << 16, file), Vec::new(), Vec::new());
     if at > 0 {
-        // The line to which the byte before belongs begins before this part.
+        // The line that contains the byte before this part begins before it.
         reader.seek(SeekFrom::Start(at - 1))?;
         at = at - 1 + reader.skip_until(b'\n')? as u64;
     }

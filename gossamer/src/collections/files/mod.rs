@@ -1,4 +1,4 @@
-//! Vectors out of files, and into them: each worker reads, or writes, its own part.
+//! Reading vectors from files and writing them to files: each worker reads or writes its own part.
 
 mod lines;
 mod numbers;
@@ -21,7 +21,7 @@ impl FileFailure {
         Self { code: error.raw_os_error(), message }
     }
 
-    /// What the system has not said is said of what the file has in it.
+    /// An error without a system code is about the content of the file.
     fn into_error(self) -> io::Error {
         let kind =
             self.code.map_or(io::ErrorKind::InvalidData, |code| io::Error::from_raw_os_error(code).kind());

@@ -1,4 +1,4 @@
-//! Numbers, and what consists of them, in a file, as their bytes.
+//! Numbers, and arrays of numbers, as bytes in a file.
 
 use crate::collections::exchange::joined;
 use crate::collections::files::{FileFailure, all_done};
@@ -17,8 +17,8 @@ use std::path::{Path, PathBuf};
 const PIECE: usize = 4 << 20;
 
 impl<T: NoRef + Clone> DistVec<T> {
-    /// The numbers (or rows of them, such as `[f64; 2]`) of a file that has nothing but their bytes, in the order of this machine's, in blocks over all workers. What
-    /// [`to_file`](Self::to_file) has written, say.
+    /// The numbers (or arrays, such as `[f64; 2]`) of a file that contains only their bytes, in the byte order of
+    /// this machine, in blocks over all workers. Use it to read what [`to_file`](Self::to_file) has written.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
@@ -34,14 +34,14 @@ impl<T: NoRef + Clone> DistVec<T> {
     /// It compiles for `u8` to `u128`, `i8` to `i128`, `usize`, `isize`, `f32`, `f64`, and arrays of these.
     ///
     /// # Cost
-    /// A fiber on each worker, which has its own part read by a thread of the [pool](crate::unblock), 4 MiB at a time, straight to where it
-    /// stays. All nodes need the file under this path.
+    /// A fiber on each worker. A thread of the [pool](crate::unblock) reads the worker's part, 4 MiB at a time,
+    /// straight to its final place. All nodes need the file under this path.
     ///
     /// # Errors
     /// If a node cannot read the file, or it ends within a number.
     ///
     /// # Panics
-    /// As [`from_fn`](Self::from_fn); if there is no memory for a part.
+    /// Like [`from_fn`](Self::from_fn); if there is no memory for a part.
     #[track_caller]
     pub fn from_file(path: impl AsRef<Path>) -> io::Result<Self> {
         const { assert_number::<T>() };
@@ -69,16 +69,18 @@ impl<T: NoRef + Clone> DistVec<T> {
         Ok(Self { parts: all_done(joined(fibers))?.into(), spread })
     }
 
-    /// Writes the elements, which are numbers or consist of them, to a file, as their bytes and nothing else, in order; what it had before is gone.
+    /// Writes the elements, numbers or arrays of numbers, to a file, in order and only as their bytes; the file is
+    /// overwritten.
     ///
     /// It compiles for the types for which [`from_file`](Self::from_file) does.
     ///
     /// # Cost
-    /// A fiber on each worker, which copies 4 MiB at a time and has them written by a thread of the [pool](crate::unblock). All nodes
-    /// need the file under this path. A vector that is not in blocks is [put into blocks](Self::with_layout) before.
+    /// A fiber on each worker, which copies 4 MiB at a time; a thread of the [pool](crate::unblock) writes them. All
+    /// nodes need the file under this path. A vector that is not in blocks is [put into blocks](Self::with_layout)
+    /// first.
     ///
     /// # Errors
-    /// If a node cannot write the file. What it has then is not defined.
+    /// If a node cannot write the file. Its content is then undefined.
     ///
     /// # Panics
     /// Where the caller cannot wait.
@@ -101,8 +103,8 @@ impl<T: NoRef + Clone> DistVec<T> {
     }
 }
 
-/// Refuses, at compile time, what is no number, nor an array of them. Of other values not all bytes are one, or only the compiler knows where
-/// their parts lie.
+/// Refuses, at compile time, everything but numbers and arrays of numbers. Of other types not all byte patterns are
+/// values, or only the compiler knows the layout.
 const fn assert_number<T: NoRef>() {
     assert!(
         matches!(T::SHAPE, Shape::Plain) && size_of::<T>() > 0,
@@ -110,7 +112,7 @@ const fn assert_number<T: NoRef>() {
     );
 }
 
-/// So many values, from the one with this index on.
+/// `count` values, starting with the one at index `first`.
 fn read_numbers<T: NoRef>(path: &Path, first: usize, count: usize) -> io::Result<Vec<T>> {
     if count == 0 {
         return Ok(Vec::new());

@@ -15,22 +15,23 @@ use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 use std::time::{Duration, Instant};
 
-/// How long a fiber goes on before others of its worker, and its trustee, get a turn.
+/// How long a fiber goes on before the other fibers of its worker, and its trustee, get a turn.
 const TURN: Duration = Duration::from_micros(100);
-/// How many elements before its turn one is fetched into the cache, with its row: as long as that takes, since a row has some edges.
+/// How many elements ahead an element is fetched into the cache, with its row: enough to cover the latency, since a
+/// row has some edges.
 const FETCHED_BEFORE: usize = 4;
 /// Elements between two looks at the clock.
 const BETWEEN: usize = 64;
 
-/// A round of a [`Frontier`](crate::collections::Frontier), of which it is known what follows from an element: what
-/// [`par_for_each`](crate::collections::Frontier::par_for_each) returns. [`apply`](Self::apply) does it.
+/// A prepared round of a [`Frontier`](crate::collections::Frontier): what
+/// [`par_for_each`](crate::collections::Frontier::par_for_each) returns. [`apply`](Self::apply) runs it.
 #[must_use = "nothing is done before `apply`"]
 pub struct Expansion<'a, T: 'static, R: 'static, A, N, C, F> {
     vector: &'a DistVec<T>,
     rows: &'a DistVec<R>,
     expand: F,
     arguments: C,
-    /// What goes between, and the closure of the user that `expand` is, or wraps.
+    /// The type of the arguments, and the closure of the user that `expand` is or wraps.
     names: PhantomData<fn(A, N)>,
 }
 
@@ -56,18 +57,19 @@ where
         Self { vector, rows, expand, arguments, names: PhantomData }
     }
 
-    /// Goes over the front, on all workers at once, and applies `closure` to each element that follows, with its argument, and with what
-    /// marks it for a later round. Waits until that is done, and returns how many updates were sent: those that [`Outgoing::once`] and its like
-    /// have dropped are not counted.
+    /// Visits the front, on all workers at once, and applies `closure` to each element that follows from it, with its
+    /// argument and a [`Marker`] that can mark it for a later round. Waits until that is done, and returns how many
+    /// updates were sent, without those that [`Outgoing::once`] and similar methods have dropped.
     ///
     /// # Cost
-    /// A fiber on each worker. An element that follows costs 4 bytes and its argument, and some nanoseconds at both ends. What is gathered is bounded as that of [`Updates`](crate::collections::Updates), and by what follows
-    /// from one element.
+    /// A fiber on each worker. An element that follows costs 4 bytes and its argument, and some nanoseconds at both
+    /// ends. Gathered updates are bounded as in [`Updates`](crate::collections::Updates), plus those that follow from
+    /// one element.
     ///
     /// # Panics
-    /// If one of the closures panics, with the index of the element for which it did: its worker expands no further, the others
-    /// do; what follows from those before it is applied, and what was marked stays. Where the caller cannot wait. If a closure would have to go to another node and cannot
-    /// ([Delegated closures](crate::Trust#delegated-closures)).
+    /// If one of the closures panics, with the index of the element: its worker stops expanding, the others go on;
+    /// what follows from earlier elements is applied, and marks stay. Where the caller cannot wait. If a closure
+    /// would have to go to another node and cannot ([Delegated closures](crate::Trust#delegated-closures)).
     #[track_caller]
     pub fn apply<G>(self, closure: G) -> u64
     where
@@ -80,10 +82,10 @@ where
         self.run::<G, _, _>(plain, ())
     }
 
-    /// As [`apply`](Self::apply), with a clone of `shared` for each element that follows.
+    /// Like [`apply`](Self::apply), with a clone of `shared` for each element that follows.
     ///
     /// # Panics
-    /// As [`apply`](Self::apply).
+    /// Like [`apply`](Self::apply).
     #[track_caller]
     pub fn apply_with<D: NoRef + Clone, G>(self, closure: G, shared: D) -> u64
     where
@@ -93,7 +95,7 @@ where
         self.run::<G, _, _>(closure, shared)
     }
 
-    /// As the macros write it (`trust::arguments_first`).
+    /// As written by the macros (see `trust::arguments_first`).
     #[doc(hidden)]
     #[track_caller]
     pub fn __apply_with<D: Captured + Clone, G>(self, shared: D, closure: G) -> u64
@@ -118,7 +120,7 @@ where
             round.run::<M, _, _, _>(expand, apply, shared.clone())
         };
         let mut fibers = Vec::new();
-        // Not `map`, whose closure would stand for the caller in the report of a panic.
+        // Not `map`, whose closure would be named as the caller when a panic is reported.
         for (part, trustee) in vector.trustees().into_iter().enumerate() {
             let arguments = (part, vector.clone(), rows.clone(), arguments.clone(), shared.clone());
             fibers.push(spawn_around::<N, _, _, _>(trustee, fiber, arguments, Location::caller()));
@@ -151,7 +153,7 @@ struct Expander<'a, T: 'static, R: 'static> {
 }
 
 impl<T: 'static, R: 'static> Expander<'_, T, R> {
-    /// Returns how many updates it has sent.
+    /// Returns how many updates it sent.
     fn run<M, A: NoRef, D: NoRef + Clone, G>(
         &self,
         mut expand: impl FnMut(usize, &T, &R, &mut Outgoing<A>),
@@ -192,7 +194,8 @@ impl<T: 'static, R: 'static> Expander<'_, T, R> {
     }
 }
 
-/// Expands elements of the front, until a batch is full, or the turn over, and says how many; or for which of them there was a panic.
+/// Expands elements of the front until a batch is full or the turn is over. Returns how many, or the element whose
+/// closure panicked.
 fn take_turn<T, R, A: NoRef>(
     elements: &Elements<T>,
     rows: &Elements<R>,

@@ -5,12 +5,13 @@ use crate::collections::frontier::outgoing::Sent;
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// Of the elements of one part, by their places: those that are visited in this round, and those that are marked for a later one.
+/// The elements of one part, by their places, that are visited in this round, and those that are marked for a later
+/// one.
 #[derive(Default)]
 pub(in crate::collections) struct Marks {
     /// By their priorities.
     buckets: BTreeMap<usize, Vec<u32>>,
-    /// Of this round. A fiber that visits them takes them meanwhile.
+    /// Those of this round. The fiber that visits them takes them meanwhile.
     pub(super) front: Vec<u32>,
     /// By the fibers that have visited them.
     pub(super) sent: Sent,
@@ -19,12 +20,12 @@ pub(in crate::collections) struct Marks {
 }
 
 impl Marks {
-    /// How many are marked.
+    /// The number of marks.
     pub(in crate::collections) fn len(&self) -> usize {
         self.buckets.values().map(Vec::len).sum()
     }
 
-    /// The least priority for which one is marked.
+    /// The least priority that has marks.
     pub(super) fn least(&self) -> Option<usize> {
         self.buckets.first_key_value().map(|(priority, _)| *priority)
     }
@@ -33,14 +34,15 @@ impl Marks {
         self.buckets.entry(priority).or_default().push(offset);
     }
 
-    /// Makes those of a priority the front, each once, and says how many these are. `len` is the number of elements.
+    /// Makes the elements of a priority the front, each once, and returns how many they are. `len` is the number of
+    /// elements.
     pub(super) fn swap(&mut self, priority: usize, len: usize) -> usize {
         self.front = self.buckets.remove(&priority).unwrap_or_default();
         self.front.retain(|offset| self.seen.insert(*offset as usize, len));
         if self.front.len() < len / 64 {
             self.front.iter().for_each(|offset| self.seen.remove(*offset as usize));
         } else {
-            // In their order, which costs no more: so they are visited as they lie in memory.
+            // In order, which costs no more, so that they are visited as they lie in memory.
             self.front.clear();
             self.front.extend(self.seen.drain().map(|offset| offset as u32));
         }
@@ -58,20 +60,21 @@ impl Marks {
     }
 }
 
-/// By which the closure of an [`Expansion`](crate::collections::Expansion) says that the element it is applied to is to be visited in a later round.
+/// Lets the closure of an [`Expansion`](crate::collections::Expansion) mark its element to be visited in a later
+/// round.
 pub struct Marker<'a> {
     marks: &'a mut Marks,
     offset: u32,
 }
 
 impl Marker<'_> {
-    /// In the next round, if there are no priorities: with priority 0.
+    /// Marks the element with priority 0: for the next round, if priorities are not used.
     #[inline]
     pub fn mark(&mut self) {
         self.mark_at(0);
     }
 
-    /// In a round of this priority; those with the least come first.
+    /// Marks the element for a round of this priority; the least priority comes first.
     #[inline]
     pub fn mark_at(&mut self, priority: usize) {
         self.marks.mark(self.offset, priority);

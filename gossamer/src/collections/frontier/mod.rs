@@ -1,4 +1,4 @@
-//! [`Frontier`]: work that goes over the elements of a vector in rounds.
+//! [`Frontier`]: visiting the elements of a vector in rounds.
 
 mod expansion;
 pub(super) mod marks;
@@ -14,12 +14,12 @@ use crate::lane::operation::refuse_captures;
 use crate::wire::captured::Captured;
 use std::fmt;
 
-/// The elements of a [`DistVec`] that are visited in this round, and those that are marked for later ones: what searches of graphs are
-/// made of.
+/// The elements of a [`DistVec`] that are visited in this round, and those that are marked for later ones: the basis
+/// of graph searches.
 ///
-/// A round has two closures. The first looks at an element of the front and its row of another vector, where both are, and says what
-/// follows for which elements. The second is applied to these, where they are, and may mark them for a later round. What goes
-/// between is gathered by batches, as [`updates`](DistVec::updates).
+/// A round has two closures. The first looks at an element of the front and its row of another vector, on their
+/// worker, and emits arguments for other elements. The second is applied to these elements, on their workers, and may
+/// mark them for a later round. The arguments are gathered and sent in batches, like [`updates`](DistVec::updates).
 ///
 /// ```
 /// use gossamer::collections::{DistVec, Frontier};
@@ -77,7 +77,8 @@ use std::fmt;
 /// # });
 /// ```
 ///
-/// A vector has one front, and one list of marks, whoever makes them ([`updates_marking`](DistVec::updates_marking) makes some, too).
+/// A vector has one front and one list of marks, which all handles share
+/// ([`updates_marking`](DistVec::updates_marking) also adds marks).
 #[derive(Clone)]
 pub struct Frontier<T: 'static> {
     vector: DistVec<T>,
@@ -85,7 +86,7 @@ pub struct Frontier<T: 'static> {
 }
 
 impl<T: 'static> Frontier<T> {
-    /// That of a vector, empty: what was marked is not any more. One request for each worker.
+    /// The front of a vector, empty: all marks are removed. One request for each worker.
     ///
     /// # Panics
     /// Where the caller cannot wait.
@@ -109,7 +110,7 @@ impl<T: 'static> Frontier<T> {
     /// Marks an element for a round of this priority. One request.
     ///
     /// # Panics
-    /// As [`mark`](Self::mark).
+    /// Like [`mark`](Self::mark).
     #[track_caller]
     pub fn mark_at(&mut self, index: usize, priority: usize) {
         let (part, offset) = self.vector.at(index);
@@ -121,11 +122,11 @@ impl<T: 'static> Frontier<T> {
         part.apply_with(mark, (offset, priority));
     }
 
-    /// Begins the next round: the elements that are marked with the least priority of all, each once, are the front. Returns how many
-    /// these are, on all workers.
+    /// Begins the next round: the elements that are marked with the least priority become the front, each once.
+    /// Returns how many they are, on all workers.
     ///
-    /// Two requests for each worker, one after the other. Marks are kept in 4 bytes each, and what the worker of the elements needs to
-    /// see each once takes a bit for each of them.
+    /// Two requests for each worker, one after the other. A mark takes 4 bytes; to visit each element once, its
+    /// worker needs a bit for each of its elements.
     ///
     /// # Panics
     /// Where the caller cannot wait.
@@ -133,7 +134,7 @@ impl<T: 'static> Frontier<T> {
     pub fn swap(&mut self) -> usize {
         let least = const { |elements: &mut Elements<T>| elements.with_marks().1.least() };
         let least = self.vector.map_all(least).into_iter().flatten().min();
-        // Without any, all fronts become empty.
+        // Without marks, all fronts become empty.
         self.priority = least.unwrap_or(self.priority);
         let swap = const {
             |elements: &mut Elements<T>, priority: usize| {
@@ -151,11 +152,12 @@ impl<T: 'static> Frontier<T> {
         self.priority
     }
 
-    /// What follows from each element of the front: `closure` is called with its index, the element, what `rows` has at this index, and
-    /// where to put what follows. Nothing is done before [`Expansion::apply`].
+    /// Defines what follows from each element of the front: `closure` is called with its index, the element, the
+    /// entry of `rows` at this index, and an [`Outgoing`] for its results. Nothing is done before
+    /// [`Expansion::apply`].
     ///
     /// # Panics
-    /// If `rows` has another layout than the vector of this front, or is the same vector.
+    /// If `rows` has a different layout from the vector of this front, or is the same vector.
     #[track_caller]
     pub fn par_for_each<'a, R: 'static, A: NoRef, F>(
         &'a self,
@@ -180,10 +182,10 @@ impl<T: 'static> Frontier<T> {
         Expansion::new(&self.vector, rows, plain, ())
     }
 
-    /// As [`par_for_each`](Self::par_for_each), with a clone of `arguments` for each element.
+    /// Like [`par_for_each`](Self::par_for_each), with a clone of `arguments` for each element.
     ///
     /// # Panics
-    /// As [`par_for_each`](Self::par_for_each).
+    /// Like [`par_for_each`](Self::par_for_each).
     #[track_caller]
     pub fn par_for_each_with<'a, R: 'static, A: NoRef, C: NoRef + Clone, F>(
         &'a self,
@@ -198,7 +200,7 @@ impl<T: 'static> Frontier<T> {
         Expansion::new(&self.vector, rows, closure, arguments)
     }
 
-    /// As the macros write it (`trust::arguments_first`).
+    /// As written by the macros (see `trust::arguments_first`).
     #[doc(hidden)]
     #[track_caller]
     pub fn __par_for_each_with<'a, R: 'static, A: NoRef, C: Captured + Clone, F>(

@@ -1,4 +1,4 @@
-//! [`Outgoing`]: what follows from the elements of a front, gathered by where it goes.
+//! [`Outgoing`]: what follows from the elements of a front, gathered by destination.
 
 use crate::NoRef;
 use crate::collections::combining::IndexSet;
@@ -9,9 +9,9 @@ use std::fmt;
 /// What a worker has sent in the rounds of a front.
 #[derive(Default)]
 pub(super) struct Sent {
-    /// Of [`Outgoing::once`].
+    /// For [`Outgoing::once`].
     once: IndexSet,
-    /// Of [`Outgoing::least`]: a list for the type of the arguments.
+    /// For [`Outgoing::least`]: a list for the type of the arguments.
     least: Option<Box<dyn Any>>,
 }
 
@@ -21,12 +21,12 @@ pub struct Outgoing<A: NoRef> {
     pub(super) updates: Updates<A>,
     /// Batches that are to be sent, and the part of each.
     pub(super) full: Vec<(usize, Gathered<A>)>,
-    /// Of [`least`](Self::least), for each element of the vector.
+    /// For [`least`](Self::least), with an entry for each element of the vector.
     least: Vec<Option<A>>,
 }
 
 impl<A: NoRef> Outgoing<A> {
-    /// That of a fiber which goes on with what an earlier round has sent.
+    /// For a fiber that continues with what an earlier round has sent.
     pub(super) fn new(updates: Updates<A>, sent: Sent) -> Self {
         let least = sent.least.and_then(|least| least.downcast().ok()).map_or_else(Vec::new, |least| *least);
         Self { updates: updates.with_sent(sent.once), full: Vec::new(), least }
@@ -35,12 +35,12 @@ impl<A: NoRef> Outgoing<A> {
     /// For the fiber of the next round.
     pub(super) fn take_sent(&mut self) -> Sent {
         let least = std::mem::take(&mut self.least);
-        // Most rounds have none, and need no memory for it.
+        // Most rounds have none, and so need no memory.
         let least = (!least.is_empty()).then(|| Box::new(least) as Box<dyn Any>);
         Sent { once: self.updates.take_sent(), least }
     }
 
-    /// Adds one. Panics if there is no such element.
+    /// Adds an update. Panics if there is no such element.
     #[inline]
     #[track_caller]
     pub fn push(&mut self, index: usize, argument: A) {
@@ -48,8 +48,9 @@ impl<A: NoRef> Outgoing<A> {
         self.set_aside(full);
     }
 
-    /// As [`push`](Self::push), unless this worker has sent one for this element before, in any round: for what counts once, as in a
-    /// breadth-first search. It takes a bit for each element of the vector, on each worker.
+    /// Like [`push`](Self::push), unless this worker has already sent an update for this element, in any round: for
+    /// updates of which only the first counts, as in a breadth-first search. It uses a bit for each element of the
+    /// vector, on each worker.
     #[inline]
     #[track_caller]
     pub fn once(&mut self, index: usize, argument: A) {
@@ -57,8 +58,9 @@ impl<A: NoRef> Outgoing<A> {
         self.set_aside(full);
     }
 
-    /// As [`push`](Self::push), unless this worker has sent as little or less for this element before, in any round: for what counts if it
-    /// is less than what is there, as the length of a path. It takes an `Option<A>` for each element of the vector, on each worker.
+    /// Like [`push`](Self::push), unless this worker has already sent an equal or smaller argument for this element,
+    /// in any round: for updates that only count if they are smaller than the present value, such as the length of a
+    /// path. It uses an `Option<A>` for each element of the vector, on each worker.
     #[inline]
     #[track_caller]
     pub fn least(&mut self, index: usize, argument: A)
@@ -68,7 +70,7 @@ impl<A: NoRef> Outgoing<A> {
         if self.least.is_empty() {
             self.least = vec![None; self.updates.len()];
         }
-        // One that does not exist is refused by `push`.
+        // `push` refuses an element that does not exist.
         if let Some(least) = self.least.get_mut(index) {
             if least.as_ref().is_some_and(|least| *least <= argument) {
                 return;
@@ -78,8 +80,8 @@ impl<A: NoRef> Outgoing<A> {
         self.push(index, argument);
     }
 
-    /// As [`push`](Self::push); but if there is one for this element in the batch that is gathered, their arguments are combined, and
-    /// nothing is added ([`Updates::combine`]).
+    /// Like [`push`](Self::push), but if the gathered batch has an update of this element, combines their arguments
+    /// instead of adding one ([`Updates::combine`]).
     #[inline]
     #[track_caller]
     pub fn combine(&mut self, index: usize, argument: A, combine: impl FnOnce(A, A) -> A) {

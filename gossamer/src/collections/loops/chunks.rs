@@ -10,8 +10,9 @@ use crate::yield_now;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 impl<T: 'static> DistVec<T> {
-    /// Calls a closure with so many elements of a worker at a time, as a slice, and the index of the first: the last chunk of each worker may be
-    /// shorter. In blocks they are neighbours, in turn each is as many further as there are workers.
+    /// Calls a closure with `size` elements of a worker at a time, as a slice, and the index of the first; the last
+    /// chunk of each worker may be shorter. In a block layout the elements are neighbours; in a cyclic layout with
+    /// `w` workers, every `w`th.
     ///
     /// ```
     /// use gossamer::collections::DistVec;
@@ -32,7 +33,8 @@ impl<T: 'static> DistVec<T> {
     /// ```
     ///
     /// # Cost
-    /// As [`par_map`](Self::par_map). A worker does what others have sent after each chunk; what the closure captures is cloned for each.
+    /// Like [`par_map`](Self::par_map). A worker serves the requests of others after each chunk; the captures of the
+    /// closure are cloned for each.
     ///
     /// # Panics
     /// If the size is 0; if the closure panics, with the index of the first element ([Loops](Self#loops)).
@@ -45,10 +47,10 @@ impl<T: 'static> DistVec<T> {
         self.chunks_around::<F, _, _>(size, move |first, chunk, ()| closure(first, chunk), ());
     }
 
-    /// As [`par_chunks`](Self::par_chunks), with a clone of `arguments` for each chunk.
+    /// Like [`par_chunks`](Self::par_chunks), with a clone of `arguments` for each chunk.
     ///
     /// # Panics
-    /// As [`par_chunks`](Self::par_chunks).
+    /// Like [`par_chunks`](Self::par_chunks).
     #[track_caller]
     pub fn par_chunks_with<C: NoRef + Clone, F>(&self, size: usize, closure: F, arguments: C)
     where
@@ -58,7 +60,7 @@ impl<T: 'static> DistVec<T> {
         self.chunks_around::<F, _, _>(size, closure, arguments);
     }
 
-    /// As the macros write it (`trust::arguments_first`).
+    /// As written by the macros (see `trust::arguments_first`).
     #[doc(hidden)]
     #[track_caller]
     pub fn __par_chunks_with<C: Captured + Clone, F>(&self, size: usize, arguments: C, closure: F)

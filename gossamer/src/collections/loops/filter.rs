@@ -9,8 +9,8 @@ use crate::wire::captured::Captured;
 use crate::{NoRef, entrust};
 
 impl<T: NoRef + Clone> DistVec<T> {
-    /// A vector of clones of those elements for which a closure says so, in their order: in blocks over the same workers, of which each has
-    /// as many.
+    /// A vector of clones of those elements for which a closure returns true, in order: in blocks over the same
+    /// workers, with the same number on each.
     ///
     /// ```
     /// use gossamer::collections::DistVec;
@@ -26,11 +26,12 @@ impl<T: NoRef + Clone> DistVec<T> {
     /// ```
     ///
     /// # Cost
-    /// Three fibers on each worker. Those that are kept move to a neighbour where it needs them to have as many: a request for each pair of
-    /// workers of which one gets something from the other. A vector that is not in blocks is [put into blocks](Self::with_layout) before.
+    /// Three fibers on each worker. The kept elements move to neighbours so that all workers have the same number: a
+    /// request for each pair of workers of which one sends to the other. A vector that is not in blocks is [put into
+    /// blocks](Self::with_layout) first.
     ///
     /// # Panics
-    /// If the closure panics, with the index for which it did ([Loops](Self#loops)).
+    /// If the closure panics, with the index of the element ([Loops](Self#loops)).
     #[track_caller]
     #[must_use]
     pub fn par_filter<F>(&self, closure: F) -> Self
@@ -41,10 +42,18 @@ impl<T: NoRef + Clone> DistVec<T> {
         self.filter_around::<F, _, _>(move |index, element, ()| closure(index, element), ())
     }
 
-    /// As [`par_filter`](Self::par_filter), with a clone of `arguments` for each element.
+    /// Like [`par_filter`](Self::par_filter), with a clone of `arguments` for each element.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// let numbers = gossamer::collections::DistVec::from_fn(10, |index| index as u64);
+    /// let multiples = numbers.par_filter_with(|_index, number, of: u64| *number % of == 0, 3_u64);
+    /// assert_eq!(multiples.to_vec(), [0, 3, 6, 9]);
+    /// # });
+    /// ```
     ///
     /// # Panics
-    /// As [`par_filter`](Self::par_filter).
+    /// Like [`par_filter`](Self::par_filter).
     #[track_caller]
     #[must_use]
     pub fn par_filter_with<C: NoRef + Clone, F>(&self, closure: F, arguments: C) -> Self
@@ -55,7 +64,7 @@ impl<T: NoRef + Clone> DistVec<T> {
         self.filter_around::<F, _, _>(closure, arguments)
     }
 
-    /// As the macros write it (`trust::arguments_first`).
+    /// As written by the macros (see `trust::arguments_first`).
     #[doc(hidden)]
     #[track_caller]
     #[must_use]

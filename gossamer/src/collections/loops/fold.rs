@@ -1,4 +1,4 @@
-//! [`DistVec::par_fold`]: all elements of a worker, made one value.
+//! [`DistVec::par_fold`]: folding all elements of a worker into one value.
 
 use crate::NoRef;
 use crate::collections::DistVec;
@@ -7,10 +7,12 @@ use crate::lane::operation::refuse_captures;
 use crate::wire::captured::Captured;
 
 impl<T: 'static> DistVec<T> {
-    /// Makes one value of the elements of each worker: of `initial` and the first a closure makes another, of that and the
-    /// next the next, and so on. Returns the last of each worker, in the order of the layout; what they are together is up to the caller.
+    /// Folds the elements of each worker: the closure turns `initial` and the first element into a value, that and
+    /// the next element into the next value, and so on. Returns the last value of each worker, in the order of the
+    /// layout; the caller combines them.
     ///
-    /// The same elements in the same layout give the same values, also where it matters how they are put together, as with floating-point numbers.
+    /// The same elements in the same layout give the same values, even where the grouping matters, as with
+    /// floating-point numbers.
     ///
     /// ```
     /// use gossamer::collections::DistVec;
@@ -27,10 +29,10 @@ impl<T: 'static> DistVec<T> {
     /// ```
     ///
     /// # Cost
-    /// As [`par_map`](Self::par_map); the value of each worker comes back.
+    /// Like [`par_map`](Self::par_map); the value of each worker comes back.
     ///
     /// # Panics
-    /// If the closure panics, with the index for which it did ([Loops](Self#loops)).
+    /// If the closure panics, with the index of the element ([Loops](Self#loops)).
     #[track_caller]
     pub fn par_fold<A: NoRef + Clone, F>(&self, initial: A, closure: F) -> Vec<A>
     where
@@ -41,10 +43,10 @@ impl<T: 'static> DistVec<T> {
         self.fold_around::<F, _, _, _>(initial, fold, ())
     }
 
-    /// As [`par_fold`](Self::par_fold), with a clone of `arguments` for each element.
+    /// Like [`par_fold`](Self::par_fold), with a clone of `arguments` for each element.
     ///
     /// # Panics
-    /// As [`par_fold`](Self::par_fold).
+    /// Like [`par_fold`](Self::par_fold).
     #[track_caller]
     pub fn par_fold_with<A: NoRef + Clone, C: NoRef + Clone, F>(
         &self,
@@ -59,7 +61,7 @@ impl<T: 'static> DistVec<T> {
         self.fold_around::<F, _, _, _>(initial, closure, arguments)
     }
 
-    /// As the macros write it (`trust::arguments_first`).
+    /// As written by the macros (see `trust::arguments_first`).
     #[doc(hidden)]
     #[track_caller]
     pub fn __par_fold_with<A: NoRef + Clone, C: Captured + Clone, F>(
@@ -87,7 +89,7 @@ impl<T: 'static> DistVec<T> {
         let fold = move |part: &OwnPart<T>, (initial, arguments): (A, C)| {
             let mut folded = Some(initial);
             part.for_each(|index, element| {
-                // It is missing only while the closure has it.
+                // The value is only absent while the closure has it.
                 let before = folded.take();
                 folded = before.map(|before| closure(before, index, element, arguments.clone()));
             });

@@ -1,4 +1,4 @@
-//! [`DistVec::par_group_by`]: elements put together by a key.
+//! [`DistVec::par_group_by`]: grouping elements by a key.
 
 use crate::collections::DistVec;
 use crate::collections::exchange::{RunArrivals, arrivals, balanced, send_runs, take_runs};
@@ -11,10 +11,11 @@ use std::collections::HashMap;
 use std::hash::{BuildHasher, Hash};
 
 impl<T: NoRef + Clone> DistVec<T> {
-    /// A vector of the keys that a closure gives to the elements, each with clones of its elements: in blocks over the same workers.
+    /// A vector of the keys that a closure returns for the elements, each with clones of its elements: in blocks over
+    /// the same workers.
     ///
-    /// The same elements in the same layout give the same vector: of one key they are in the order of the workers, and on one in the order of their
-    /// indices. In which order the keys are is not promised.
+    /// The same elements in the same layout give the same vector: the elements of a key are in the order of the
+    /// workers, and on each worker in the order of their indices. The order of the keys is not defined.
     ///
     /// ```
     /// use gossamer::collections::DistVec;
@@ -34,10 +35,10 @@ impl<T: NoRef + Clone> DistVec<T> {
     ///
     /// # Cost
     /// Five fibers on each worker. Each worker groups its own elements and sends each group to the worker of its key, by one request to
-    /// each; groups then move to a neighbour where each worker is to have as many.
+    /// each; groups then move to neighbours so that all workers have the same number.
     ///
     /// # Panics
-    /// If the closure panics, with the index for which it did ([Loops](Self#loops)).
+    /// If the closure panics, with the index of the element ([Loops](Self#loops)).
     #[track_caller]
     pub fn par_group_by<K: NoRef + Clone + Hash + Eq, F>(&self, key: F) -> DistVec<(K, Vec<T>)>
     where
@@ -47,10 +48,10 @@ impl<T: NoRef + Clone> DistVec<T> {
         self.group_around::<F, _, _, _>(move |index, element, ()| key(index, element), ())
     }
 
-    /// As [`par_group_by`](Self::par_group_by), with a clone of `arguments` for each element.
+    /// Like [`par_group_by`](Self::par_group_by), with a clone of `arguments` for each element.
     ///
     /// # Panics
-    /// As [`par_group_by`](Self::par_group_by).
+    /// Like [`par_group_by`](Self::par_group_by).
     #[track_caller]
     pub fn par_group_by_with<K: NoRef + Clone + Hash + Eq, C: NoRef + Clone, F>(
         &self,
@@ -64,7 +65,7 @@ impl<T: NoRef + Clone> DistVec<T> {
         self.group_around::<F, _, _, _>(key, arguments)
     }
 
-    /// As the macros write it (`trust::arguments_first`).
+    /// As written by the macros (see `trust::arguments_first`).
     #[doc(hidden)]
     #[track_caller]
     pub fn __par_group_by_with<K: NoRef + Clone + Hash + Eq, C: Captured + Clone, F>(
@@ -95,7 +96,7 @@ impl<T: NoRef + Clone> DistVec<T> {
             });
             let mut runs: Vec<_> = arrivals.iter().map(|_| Vec::new()).collect();
             for (key, values) in groups.in_order {
-                // The same on all nodes, and not the bits by which the maps there go.
+                // The same on all nodes, and independent of the bits that the maps there use.
                 let hash = FixedState::with_seed(1).hash_one(&key);
                 runs[(hash % arrivals.len() as u64) as usize].push((key, values));
             }
@@ -129,7 +130,7 @@ impl<K, T> Default for Groups<K, T> {
 }
 
 impl<K: Clone + Hash + Eq, T> Groups<K, T> {
-    /// Those of a key, of which there may be none yet.
+    /// The values of a key, which may be new.
     fn of(&mut self, key: K) -> &mut Vec<T> {
         let place = *self.places.entry(key).or_insert_with_key(|key| {
             self.in_order.push((key.clone(), Vec::new()));

@@ -7,14 +7,14 @@ use crate::collections::{DistMap, DistVec};
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
-/// So many of the largest of all that were offered.
+/// The `count` largest of all that were offered.
 struct Largest<R, P> {
     count: usize,
-    /// The least of them is on top.
+    /// The smallest of them is on top.
     kept: BinaryHeap<Reverse<Ranked<R, P>>>,
 }
 
-/// Something that is ordered by its rank alone.
+/// A value that is ordered by its rank alone.
 struct Ranked<R, P> {
     rank: R,
     payload: P,
@@ -45,7 +45,7 @@ impl<R: Ord, P> Largest<R, P> {
         Self { count, kept: BinaryHeap::new() }
     }
 
-    /// Offers one, which is made only if it is kept. `exceeds` says whether it is larger than another.
+    /// Offers a value, which is only made if it is kept. `exceeds` tells whether it is larger than another.
     fn offer(&mut self, exceeds: impl FnOnce(&R) -> bool, make: impl FnOnce() -> (R, P)) {
         let is_full = self.kept.len() >= self.count;
         if is_full && !self.kept.peek().is_some_and(|least| exceeds(&least.0.rank)) {
@@ -68,7 +68,7 @@ impl<R: Ord, P> Largest<R, P> {
     }
 }
 
-/// Of those that each worker has found.
+/// The largest of those that each worker has found.
 fn of_all<R: Ord, P>(count: usize, found: Vec<Vec<(R, P)>>) -> Vec<(R, P)> {
     let mut largest = Largest::new(count);
     for (rank, payload) in found.into_iter().flatten() {
@@ -81,7 +81,8 @@ fn of_all<R: Ord, P>(count: usize, found: Vec<Vec<(R, P)>>) -> Vec<(R, P)> {
 }
 
 impl<T: NoRef + Ord + Clone> DistVec<T> {
-    /// The largest elements, so many or all there are, with their indices: the largest first, of equal ones the first.
+    /// The `count` largest elements, or all if there are fewer, with their indices: the largest first, equal ones in
+    /// the order of their indices.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
@@ -91,11 +92,12 @@ impl<T: NoRef + Ord + Clone> DistVec<T> {
     /// ```
     ///
     /// # Cost
-    /// A fiber on each worker, which looks at each element, clones those that are larger than the least it has kept, and answers with as many as
-    /// were asked for at the most. The vector is not sorted.
+    /// A fiber on each worker, which looks at each element, clones those that are larger than the smallest it has
+    /// kept, and answers with at most `count` of them. The vector is not sorted.
     ///
     /// # Panics
-    /// If a comparison or a clone does, with the index of an element ([Loops](Self#loops)); where the caller cannot wait.
+    /// If a comparison or a clone panics, with the index of an element ([Loops](Self#loops)); and where the caller
+    /// cannot wait.
     #[track_caller]
     #[must_use]
     pub fn par_largest(&self, count: usize) -> Vec<(usize, T)> {
@@ -122,7 +124,8 @@ impl<T: NoRef + Ord + Clone> DistVec<T> {
 }
 
 impl<K: NoRef + Clone, V: NoRef + Ord + Clone> DistMap<K, V> {
-    /// The entries with the largest values, so many or all there are: the largest first, equal ones in any order.
+    /// The `count` entries with the largest values, or all if there are fewer: the largest first, equal ones in any
+    /// order.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
@@ -133,11 +136,12 @@ impl<K: NoRef + Clone, V: NoRef + Ord + Clone> DistMap<K, V> {
     /// ```
     ///
     /// # Cost
-    /// A fiber on each worker, which looks at each entry, clones those that are larger than the least it has kept, and answers with as many as
-    /// were asked for at the most. It takes turns as [`par_for_each`](Self::par_for_each), and meets entries as that does.
+    /// A fiber on each worker, which looks at each entry, clones those that are larger than the smallest it has kept,
+    /// and answers with at most `count` of them. It takes turns and visits entries like
+    /// [`par_for_each`](Self::par_for_each).
     ///
     /// # Panics
-    /// If a comparison or a clone does; where the caller cannot wait.
+    /// If a comparison or a clone panics; and where the caller cannot wait.
     #[track_caller]
     #[must_use]
     pub fn par_largest(&self, count: usize) -> Vec<(K, V)> {

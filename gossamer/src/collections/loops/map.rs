@@ -1,4 +1,4 @@
-//! [`DistVec::par_map`]: a vector made of another, where that is.
+//! [`DistVec::par_map`]: making a vector from another one, in place.
 
 use crate::collections::parts::OwnPart;
 use crate::collections::{DistVec, Elements};
@@ -8,7 +8,7 @@ use crate::wire::captured::Captured;
 use crate::{NoRef, entrust};
 
 impl<T: 'static> DistVec<T> {
-    /// A vector with the same layout, of what a closure returns for the index of each element and the element itself.
+    /// A vector of the same layout, with the results of a closure that gets each index and element.
     ///
     /// ```
     /// use gossamer::collections::DistVec;
@@ -24,11 +24,11 @@ impl<T: 'static> DistVec<T> {
     /// ```
     ///
     /// # Cost
-    /// A fiber on each worker of the layout: two requests each, of some tens of bytes and what the closure captures. No element travels, so
-    /// the results need not be [`NoRef`].
+    /// A fiber on each worker of the layout: two requests each, of some tens of bytes and the captures of the
+    /// closure. No element travels, so the results need not be [`NoRef`].
     ///
     /// # Panics
-    /// If the closure panics, with the index for which it did ([Loops](Self#loops)).
+    /// If the closure panics, with the index of the element ([Loops](Self#loops)).
     #[track_caller]
     pub fn par_map<U: 'static, F>(&self, closure: F) -> DistVec<U>
     where
@@ -38,10 +38,18 @@ impl<T: 'static> DistVec<T> {
         self.map_around::<F, _, _, _>(move |index, element, ()| closure(index, element), ())
     }
 
-    /// As [`par_map`](Self::par_map), with a clone of `arguments` for each element.
+    /// Like [`par_map`](Self::par_map), with a clone of `arguments` for each element.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// let numbers = gossamer::collections::DistVec::from_slice(&[1, 2, 3]);
+    /// let scaled = numbers.par_map_with(|_index, number, factor: u64| *number * factor, 10_u64);
+    /// assert_eq!(scaled.to_vec(), [10, 20, 30]);
+    /// # });
+    /// ```
     ///
     /// # Panics
-    /// As [`par_map`](Self::par_map).
+    /// Like [`par_map`](Self::par_map).
     #[track_caller]
     pub fn par_map_with<C: NoRef + Clone, U: 'static, F>(&self, closure: F, arguments: C) -> DistVec<U>
     where
@@ -51,7 +59,7 @@ impl<T: 'static> DistVec<T> {
         self.map_around::<F, _, _, _>(closure, arguments)
     }
 
-    /// As the macros write it (`trust::arguments_first`).
+    /// As written by the macros (see `trust::arguments_first`).
     #[doc(hidden)]
     #[track_caller]
     pub fn __par_map_with<C: Captured + Clone, U: 'static, F>(&self, arguments: C, closure: F) -> DistVec<U>

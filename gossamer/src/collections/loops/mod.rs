@@ -1,4 +1,5 @@
-//! Loops over all elements of a [`DistVec`](crate::collections::DistVec): a fiber on the worker of each part goes through the elements there.
+//! Loops over all elements of a [`DistVec`](crate::collections::DistVec): a fiber on the worker of each part visits
+//! the elements there.
 
 mod chunks;
 mod filter;

@@ -1,4 +1,4 @@
-//! [`DistVec::par_reduce`] and [`DistVec::par_map_reduce`]: all elements made one value.
+//! [`DistVec::par_reduce`] and [`DistVec::par_map_reduce`]: reducing all elements to one value.
 
 use crate::NoRef;
 use crate::collections::DistVec;
@@ -8,11 +8,11 @@ use crate::trust::require_constant;
 use crate::wire::captured::Captured;
 
 impl<T: NoRef + Clone> DistVec<T> {
-    /// Makes one element of two neighbours, and so on until one is left; `None` if there are none.
+    /// Combines two neighbouring elements into one, and so on until one is left; `None` if there are none.
     ///
-    /// Each worker makes one of its own elements, and the caller one of those, in the order of the layout. So the closure is to be
-    /// associative and, unless the vector is in blocks, commutative. The same elements in the same layout give the same value, also where the closure
-    /// is neither.
+    /// Each worker reduces its own elements, and the caller reduces the results, in the order of the layout. So the
+    /// closure must be associative and, unless the vector is in blocks, commutative. The same elements in the same
+    /// layout give the same value even if the closure is neither.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
@@ -22,10 +22,11 @@ impl<T: NoRef + Clone> DistVec<T> {
     /// ```
     ///
     /// # Cost
-    /// As [`par_map`](Self::par_map). Each element is cloned where it is, and one for each worker comes back.
+    /// Like [`par_map`](Self::par_map). Each element is cloned on its worker, and one value for each worker comes
+    /// back.
     ///
     /// # Panics
-    /// If the closure panics, with the index of the second element where that is on a worker ([Loops](Self#loops)).
+    /// If the closure panics, with the index of the second element if it happens on a worker ([Loops](Self#loops)).
     #[track_caller]
     pub fn par_reduce<F>(&self, closure: F) -> Option<T>
     where
@@ -36,10 +37,10 @@ impl<T: NoRef + Clone> DistVec<T> {
         self.reduce_around::<F, _, _, _, _>(itself, move |one, other, ()| closure(one, other), ())
     }
 
-    /// As [`par_reduce`](Self::par_reduce), with a clone of `arguments` for each pair.
+    /// Like [`par_reduce`](Self::par_reduce), with a clone of `arguments` for each pair.
     ///
     /// # Panics
-    /// As [`par_reduce`](Self::par_reduce).
+    /// Like [`par_reduce`](Self::par_reduce).
     #[track_caller]
     pub fn par_reduce_with<C: NoRef + Clone, F>(&self, closure: F, arguments: C) -> Option<T>
     where
@@ -49,7 +50,7 @@ impl<T: NoRef + Clone> DistVec<T> {
         self.reduce_around::<F, _, _, _, _>(const { |_, element: &T, _| element.clone() }, closure, arguments)
     }
 
-    /// As the macros write it (`trust::arguments_first`).
+    /// As written by the macros (see `trust::arguments_first`).
     #[doc(hidden)]
     #[track_caller]
     pub fn __par_reduce_with<C: Captured + Clone, F>(&self, arguments: C, closure: F) -> Option<T>
@@ -61,11 +62,11 @@ impl<T: NoRef + Clone> DistVec<T> {
 }
 
 impl<T: 'static> DistVec<T> {
-    /// Makes a value of each element and its index by one closure, and of these one by another, as [`par_reduce`](Self::par_reduce) does; `None` if
-    /// there are no elements.
+    /// Maps each element and its index to a value with one closure, and reduces the values with another, like
+    /// [`par_reduce`](Self::par_reduce); `None` if there are no elements.
     ///
-    /// The second closure captures nothing. A marked function makes it a constant, as the first; elsewhere it goes to other nodes if it is
-    /// written `const { |one, other| … }`, or is a plain `fn`.
+    /// The second closure captures nothing. A marked function makes it a constant, like the first; elsewhere it can
+    /// go to other nodes if it is written `const { |one, other| … }`, or is a plain `fn`.
     ///
     /// ```
     /// use gossamer::collections::DistVec;
@@ -81,10 +82,10 @@ impl<T: 'static> DistVec<T> {
     /// ```
     ///
     /// # Cost
-    /// As [`par_map`](Self::par_map); one value for each worker comes back.
+    /// Like [`par_map`](Self::par_map); one value for each worker comes back.
     ///
     /// # Panics
-    /// If a closure panics, with the index for which it did where that is on a worker ([Loops](Self#loops)).
+    /// If a closure panics, with the index of the element if it happens on a worker ([Loops](Self#loops)).
     #[track_caller]
     pub fn par_map_reduce<U: NoRef, F, R>(&self, map: F, reduce: R) -> Option<U>
     where
@@ -95,10 +96,10 @@ impl<T: 'static> DistVec<T> {
         self.map_reduce_around::<F, _, _, _, _>(move |index, element, ()| map(index, element), (), reduce)
     }
 
-    /// As [`par_map_reduce`](Self::par_map_reduce), with a clone of `arguments` for each element.
+    /// Like [`par_map_reduce`](Self::par_map_reduce), with a clone of `arguments` for each element.
     ///
     /// # Panics
-    /// As [`par_map_reduce`](Self::par_map_reduce).
+    /// Like [`par_map_reduce`](Self::par_map_reduce).
     #[track_caller]
     pub fn par_map_reduce_with<C: NoRef + Clone, U: NoRef, F, R>(
         &self,
@@ -114,7 +115,7 @@ impl<T: 'static> DistVec<T> {
         self.map_reduce_around::<F, _, _, _, _>(map, arguments, reduce)
     }
 
-    /// As the macros write it (`trust::arguments_first`).
+    /// As written by the macros (see `trust::arguments_first`).
     #[doc(hidden)]
     #[track_caller]
     pub fn __par_map_reduce_with<C: Captured + Clone, U: NoRef, F, R>(

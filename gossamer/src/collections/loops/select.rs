@@ -1,9 +1,9 @@
-//! Where sorted parts have to be cut, so that what is before the cuts is so many of the smallest of all.
+//! Where to cut sorted parts, so that a given number of the smallest elements of all is before the cuts.
 //!
-//! The elements of all parts are in one order: by themselves, equal ones by their part and their place. A round takes the middle of what is left
-//! of each part, and of these middles the one that has half of all that is left before it. Each part says how many of its
-//! elements come before that one; so at least a quarter of what is left falls away (P. Varman, S. Scheufler, B. Iyer and G. Ricard, Merging multiple lists on hierarchical-memory
-//! multiprocessors, 1991).
+//! All elements have a total order: by value, equal ones by their part and place. A round takes the middle of the
+//! remaining range of each part, and the weighted median of these middles as the pivot. Each part tells how many of
+//! its elements come before the pivot; so at least a quarter of what remains is discarded (P. Varman, S. Scheufler,
+//! B. Iyer and G. Ricard, Merging multiple lists on hierarchical-memory multiprocessors, 1991).
 
 use crate::collections::{DistVec, Elements};
 use crate::trust::rethrow;
@@ -11,16 +11,16 @@ use crate::{NoRef, Pending, Trust};
 use std::cmp::Ordering;
 use std::panic::Location;
 
-/// One set of cuts, as far as it is known.
+/// One set of cuts, as far as they are known.
 struct Cuts {
     /// How many elements are before the cuts.
     rank: usize,
-    /// For each part, where the cut is at least, and at most.
+    /// For each part, the lower and the upper bound of the cut.
     low: Vec<usize>,
     high: Vec<usize>,
 }
 
-/// An element, and where it is.
+/// An element and its place.
 #[derive(Clone, NoRef)]
 struct Pivot<T> {
     element: T,
@@ -42,12 +42,12 @@ impl Cuts {
         self.low[part] + self.left(part) / 2
     }
 
-    /// So many elements of each part are before the pivot.
+    /// Narrows the bounds: `before` elements of each part are before the pivot.
     fn narrow<T>(&mut self, pivot: &Pivot<T>, before: &[usize]) {
         let is_before = before.iter().sum::<usize>() < self.rank;
         for (part, before) in before.iter().enumerate() {
             let (low, high) = (&mut self.low[part], &mut self.high[part]);
-            // Bounded by what is known, so that an order that is none comes to an end, too.
+            // Kept within the known bounds, so that this ends even for an order that is not total.
             if is_before {
                 *low = (before + usize::from(part == pivot.part)).clamp(*low, *high);
             } else {
@@ -58,8 +58,8 @@ impl Cuts {
 }
 
 impl<T: NoRef + Clone> DistVec<T> {
-    /// For each part of the layout, which has blocks, and for the end: where to cut each part, which is sorted, so that what is before the cuts
-    /// is what belongs before that part.
+    /// For each part of a block layout, and for the end: where to cut each of the sorted parts, so that what is
+    /// before the cuts is what belongs before that part.
     #[track_caller]
     pub(super) fn cuts<N, C: NoRef + Clone, F>(&self, compare: F, arguments: C) -> Vec<Vec<usize>>
     where
@@ -91,7 +91,7 @@ impl<T: NoRef + Clone> DistVec<T> {
         cuts.into_iter().map(|cuts| cuts.low).collect()
     }
 
-    /// For each of the cuts, of the middles of what is left the one in the middle.
+    /// For each set of cuts, the weighted median of the middles of the remaining ranges.
     #[track_caller]
     fn pivots(&self, open: &[&mut Cuts], mut compare: impl FnMut(&T, &T) -> Ordering) -> Vec<Pivot<T>> {
         let copy = const {
@@ -148,7 +148,7 @@ impl<T: NoRef + Clone> DistVec<T> {
     }
 }
 
-/// The results of requests that are all under way.
+/// Waits for requests that are all under way, and returns their results.
 #[track_caller]
 pub(super) fn waited<U>(pending: Vec<Pending<U>>) -> Vec<U> {
     let (mut results, at) = (Vec::new(), Location::caller());

@@ -1,6 +1,8 @@
-//! How a [`DistVec`] is sorted: each part by itself; what belongs to another worker goes there; each part merges what it has got.
+//! How a [`DistVec`] is sorted: each part is sorted by itself; elements that belong to another worker go there; each
+//! part merges what it received.
 //!
-//! The sorts are those of the standard library. Its stable one finds rows that are sorted already, and merges them: so it is the merge, too.
+//! The sorts are those of the standard library. The stable one finds runs that are already sorted and merges them, so
+//! it is also used for the merge.
 
 use crate::collections::exchange::{RunArrivals, arrivals, send_runs, take_runs};
 use crate::collections::loops::select::waited;
@@ -11,7 +13,7 @@ use crate::{NoRef, Trust};
 use std::cmp::Ordering;
 use std::panic::Location;
 
-/// For each part, and for the end: where all parts are cut.
+/// Where all parts are cut: for each part, and for the end.
 type Splits = Vec<Vec<usize>>;
 
 impl<T: NoRef + Clone> DistVec<T> {
@@ -49,7 +51,7 @@ impl<T: NoRef + Clone> DistVec<T> {
             let mut lower = take_runs(&arrivals[part.number]);
             let upper = lower.split_off(part.number);
             part.elements.apply_here(|elements| {
-                // In the order of the parts, in which equal elements are.
+                // In the order of the parts, which is the order of equal elements.
                 elements.keep_between(own, lower, upper);
                 elements.sort_by(|one, other| compare(one, other, arguments.clone()));
             });

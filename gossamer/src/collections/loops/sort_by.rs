@@ -1,4 +1,4 @@
-//! The forms of sorting a [`DistVec`].
+//! The sorting methods of [`DistVec`].
 
 use crate::NoRef;
 use crate::collections::DistVec;
@@ -7,19 +7,20 @@ use crate::wire::captured::Captured;
 use std::cmp::Ordering;
 
 /// # Sorting
-/// Each worker sorts its elements; then it is found out where each is to be cut, and what belongs to another worker goes there, where it is merged
-/// with the rest. So an element moves at most once, and each worker has as many as before. The stable sorts keep equal elements in their order; the
-/// unstable ones are somewhat faster.
+/// Each worker sorts its elements; then the caller finds out where to cut each part, and elements that belong to
+/// another worker go there and are merged with the rest. So an element moves at most once, and each worker keeps its
+/// number of elements. The stable sorts keep the order of equal elements; the unstable ones are somewhat faster.
 ///
-/// Cost: with `w` workers and `n` elements some `5 log2 n` rounds of requests, each of them one to each worker with `w - 1` elements, to find
-/// where to cut; then a request for each pair of workers, with what goes from the one to the other, and three fibers on each. A
-/// worker that sorts, or merges, serves nobody meanwhile, and has room for its elements twice and a half. A vector that is not in blocks is
-/// [put into blocks](Self::with_layout) before, and out of them after.
+/// Cost: with `w` workers and `n` elements, finding the cuts takes about `5 log2 n` rounds of requests, each one
+/// request to each worker with `w - 1` elements; then there is a request for each pair of workers, with the elements
+/// that move between them, and three fibers on each worker. While a worker sorts or merges it serves nobody, and uses
+/// two and a half times the memory of its elements. A vector that is not in blocks is [put into
+/// blocks](Self::with_layout) first, and back afterwards.
 ///
-/// What others change meanwhile may be lost. If the closure panics the elements are all there, in some order. An order that is not
-/// total gives some order, or a panic, as with slices.
+/// Concurrent changes by others may be lost. If the closure panics, all elements are still there, in some order. An
+/// order that is not total results in some order or a panic, as with slices.
 impl<T: NoRef + Clone> DistVec<T> {
-    /// Sorts the elements; equal elements stay in their order ([Sorting](Self#sorting)).
+    /// Sorts the elements; equal elements keep their order ([Sorting](Self#sorting)).
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(2), || {
@@ -30,7 +31,7 @@ impl<T: NoRef + Clone> DistVec<T> {
     /// ```
     ///
     /// # Panics
-    /// If a comparison does.
+    /// If a comparison panics.
     #[track_caller]
     pub fn par_sort(&self)
     where
@@ -40,10 +41,18 @@ impl<T: NoRef + Clone> DistVec<T> {
         self.sort_as_is(true, compare);
     }
 
-    /// Sorts the elements as a closure compares them; equal elements stay in their order ([Sorting](Self#sorting)).
+    /// Sorts the elements as a closure compares them; equal elements keep their order ([Sorting](Self#sorting)).
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// let digits = gossamer::collections::DistVec::from_slice(&[3, 1, 4, 1, 5, 9]);
+    /// digits.par_sort_by(|one, other| other.cmp(one)); // the largest first
+    /// assert_eq!(digits.to_vec(), [9, 5, 4, 3, 1, 1]);
+    /// # });
+    /// ```
     ///
     /// # Panics
-    /// If the closure does.
+    /// If the closure panics.
     #[track_caller]
     pub fn par_sort_by<F>(&self, compare: F)
     where
@@ -53,10 +62,10 @@ impl<T: NoRef + Clone> DistVec<T> {
         self.sort_around::<F, _, _>(true, move |one, other, ()| compare(one, other), ());
     }
 
-    /// As [`par_sort_by`](Self::par_sort_by), with a clone of `arguments` for each comparison.
+    /// Like [`par_sort_by`](Self::par_sort_by), with a clone of `arguments` for each comparison.
     ///
     /// # Panics
-    /// As [`par_sort_by`](Self::par_sort_by).
+    /// Like [`par_sort_by`](Self::par_sort_by).
     #[track_caller]
     pub fn par_sort_by_with<C: NoRef + Clone, F>(&self, compare: F, arguments: C)
     where
@@ -66,7 +75,7 @@ impl<T: NoRef + Clone> DistVec<T> {
         self.sort_around::<F, _, _>(true, compare, arguments);
     }
 
-    /// As the macros write it (`trust::arguments_first`).
+    /// As written by the macros (see `trust::arguments_first`).
     #[doc(hidden)]
     #[track_caller]
     pub fn __par_sort_by_with<C: Captured + Clone, F>(&self, arguments: C, compare: F)
@@ -76,10 +85,18 @@ impl<T: NoRef + Clone> DistVec<T> {
         self.par_sort_by_with(compare, arguments);
     }
 
-    /// Sorts the elements by the keys that a closure gives them, which is called for each comparison; equal elements stay in their order ([Sorting](Self#sorting)).
+    /// Sorts the elements by the keys that a closure gives them, which is called for each comparison; equal elements keep their order ([Sorting](Self#sorting)).
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// let digits = gossamer::collections::DistVec::from_slice(&[3, 1, 4, 1, 5, 9]);
+    /// digits.par_sort_by_key(|number| std::cmp::Reverse(*number)); // the largest first
+    /// assert_eq!(digits.to_vec(), [9, 5, 4, 3, 1, 1]);
+    /// # });
+    /// ```
     ///
     /// # Panics
-    /// If the closure does.
+    /// If the closure panics.
     #[track_caller]
     pub fn par_sort_by_key<K: Ord, F>(&self, key: F)
     where
@@ -90,10 +107,18 @@ impl<T: NoRef + Clone> DistVec<T> {
         self.sort_around::<F, _, _>(true, compare, ());
     }
 
-    /// As [`par_sort_by_key`](Self::par_sort_by_key), with a clone of `arguments` for each call.
+    /// Like [`par_sort_by_key`](Self::par_sort_by_key), with a clone of `arguments` for each call.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// let digits = gossamer::collections::DistVec::from_slice(&[3, 1, 4, 1, 5, 9]);
+    /// digits.par_sort_by_key_with(|digit, modulus: u64| *digit % modulus, 3); // 0, 0, then 1, 1, 1, then 2
+    /// assert_eq!(digits.to_vec(), [3, 9, 1, 4, 1, 5]); // equal keys keep their order
+    /// # });
+    /// ```
     ///
     /// # Panics
-    /// As [`par_sort_by_key`](Self::par_sort_by_key).
+    /// Like [`par_sort_by_key`](Self::par_sort_by_key).
     #[track_caller]
     pub fn par_sort_by_key_with<K: Ord, C: NoRef + Clone, F>(&self, key: F, arguments: C)
     where
@@ -105,7 +130,7 @@ impl<T: NoRef + Clone> DistVec<T> {
         self.sort_around::<F, _, _>(true, compare, arguments);
     }
 
-    /// As the macros write it (`trust::arguments_first`).
+    /// As written by the macros (see `trust::arguments_first`).
     #[doc(hidden)]
     #[track_caller]
     pub fn __par_sort_by_key_with<K: Ord, C: Captured + Clone, F>(&self, arguments: C, key: F)
@@ -115,10 +140,18 @@ impl<T: NoRef + Clone> DistVec<T> {
         self.par_sort_by_key_with(key, arguments);
     }
 
-    /// Sorts the elements; equal elements come in any order ([Sorting](Self#sorting)).
+    /// Sorts the elements; the order of equal elements is not defined ([Sorting](Self#sorting)).
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// let digits = gossamer::collections::DistVec::from_slice(&[3, 1, 4, 1, 5, 9]);
+    /// digits.par_sort_unstable();
+    /// assert_eq!(digits.to_vec(), [1, 1, 3, 4, 5, 9]);
+    /// # });
+    /// ```
     ///
     /// # Panics
-    /// If a comparison does.
+    /// If a comparison panics.
     #[track_caller]
     pub fn par_sort_unstable(&self)
     where
@@ -128,10 +161,18 @@ impl<T: NoRef + Clone> DistVec<T> {
         self.sort_as_is(false, compare);
     }
 
-    /// Sorts the elements as a closure compares them; equal elements come in any order ([Sorting](Self#sorting)).
+    /// Sorts the elements as a closure compares them; the order of equal elements is not defined ([Sorting](Self#sorting)).
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// let digits = gossamer::collections::DistVec::from_slice(&[3, 1, 4, 1, 5, 9]);
+    /// digits.par_sort_unstable_by(|one, other| other.cmp(one)); // the largest first
+    /// assert_eq!(digits.to_vec(), [9, 5, 4, 3, 1, 1]);
+    /// # });
+    /// ```
     ///
     /// # Panics
-    /// If the closure does.
+    /// If the closure panics.
     #[track_caller]
     pub fn par_sort_unstable_by<F>(&self, compare: F)
     where
@@ -141,10 +182,10 @@ impl<T: NoRef + Clone> DistVec<T> {
         self.sort_around::<F, _, _>(false, move |one, other, ()| compare(one, other), ());
     }
 
-    /// As [`par_sort_unstable_by`](Self::par_sort_unstable_by), with a clone of `arguments` for each comparison.
+    /// Like [`par_sort_unstable_by`](Self::par_sort_unstable_by), with a clone of `arguments` for each comparison.
     ///
     /// # Panics
-    /// As [`par_sort_unstable_by`](Self::par_sort_unstable_by).
+    /// Like [`par_sort_unstable_by`](Self::par_sort_unstable_by).
     #[track_caller]
     pub fn par_sort_unstable_by_with<C: NoRef + Clone, F>(&self, compare: F, arguments: C)
     where
@@ -154,7 +195,7 @@ impl<T: NoRef + Clone> DistVec<T> {
         self.sort_around::<F, _, _>(false, compare, arguments);
     }
 
-    /// As the macros write it (`trust::arguments_first`).
+    /// As written by the macros (see `trust::arguments_first`).
     #[doc(hidden)]
     #[track_caller]
     pub fn __par_sort_unstable_by_with<C: Captured + Clone, F>(&self, arguments: C, compare: F)
@@ -164,10 +205,18 @@ impl<T: NoRef + Clone> DistVec<T> {
         self.par_sort_unstable_by_with(compare, arguments);
     }
 
-    /// Sorts the elements by the keys that a closure gives them, which is called for each comparison; equal elements come in any order ([Sorting](Self#sorting)).
+    /// Sorts the elements by the keys that a closure gives them, which is called for each comparison; the order of equal elements is not defined ([Sorting](Self#sorting)).
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// let digits = gossamer::collections::DistVec::from_slice(&[3, 1, 4, 1, 5, 9]);
+    /// digits.par_sort_unstable_by_key(|number| std::cmp::Reverse(*number)); // the largest first
+    /// assert_eq!(digits.to_vec(), [9, 5, 4, 3, 1, 1]);
+    /// # });
+    /// ```
     ///
     /// # Panics
-    /// If the closure does.
+    /// If the closure panics.
     #[track_caller]
     pub fn par_sort_unstable_by_key<K: Ord, F>(&self, key: F)
     where
@@ -178,10 +227,10 @@ impl<T: NoRef + Clone> DistVec<T> {
         self.sort_around::<F, _, _>(false, compare, ());
     }
 
-    /// As [`par_sort_unstable_by_key`](Self::par_sort_unstable_by_key), with a clone of `arguments` for each call.
+    /// Like [`par_sort_unstable_by_key`](Self::par_sort_unstable_by_key), with a clone of `arguments` for each call.
     ///
     /// # Panics
-    /// As [`par_sort_unstable_by_key`](Self::par_sort_unstable_by_key).
+    /// Like [`par_sort_unstable_by_key`](Self::par_sort_unstable_by_key).
     #[track_caller]
     pub fn par_sort_unstable_by_key_with<K: Ord, C: NoRef + Clone, F>(&self, key: F, arguments: C)
     where
@@ -193,7 +242,7 @@ impl<T: NoRef + Clone> DistVec<T> {
         self.sort_around::<F, _, _>(false, compare, arguments);
     }
 
-    /// As the macros write it (`trust::arguments_first`).
+    /// As written by the macros (see `trust::arguments_first`).
     #[doc(hidden)]
     #[track_caller]
     pub fn __par_sort_unstable_by_key_with<K: Ord, C: Captured + Clone, F>(&self, arguments: C, key: F)

@@ -1,4 +1,4 @@
-//! [`DistVec::par_zip`]: two vectors whose elements lie side by side.
+//! [`DistVec::par_zip`]: visiting two vectors side by side.
 
 use crate::collections::element_loop::take_turn;
 use crate::collections::parts::OwnPart;
@@ -8,7 +8,7 @@ use crate::wire::captured::Captured;
 use crate::{NoRef, Trust, yield_now};
 
 impl<T: 'static> DistVec<T> {
-    /// Calls a closure with each index, and the elements of both vectors with it: both may be changed.
+    /// Calls a closure with each index and the elements of both vectors there, which it may change.
     ///
     /// ```
     /// use gossamer::collections::DistVec;
@@ -26,11 +26,11 @@ impl<T: 'static> DistVec<T> {
     /// ```
     ///
     /// # Cost
-    /// As [`par_map`](Self::par_map). No element travels.
+    /// Like [`par_map`](Self::par_map). No element travels.
     ///
     /// # Panics
-    /// If the vectors have not the same layout on the same workers, or are the same; if the closure panics, with the index for which it did
-    /// ([Loops](Self#loops)).
+    /// If the vectors do not have the same layout on the same workers, or are the same vector; if the closure panics,
+    /// with the index of the element ([Loops](Self#loops)).
     #[track_caller]
     pub fn par_zip<U: 'static, F>(&self, other: &DistVec<U>, closure: F)
     where
@@ -40,10 +40,10 @@ impl<T: 'static> DistVec<T> {
         self.zip_around::<F, _, _, _>(other, move |index, one, other, ()| closure(index, one, other), ());
     }
 
-    /// As [`par_zip`](Self::par_zip), with a clone of `arguments` for each index.
+    /// Like [`par_zip`](Self::par_zip), with a clone of `arguments` for each index.
     ///
     /// # Panics
-    /// As [`par_zip`](Self::par_zip).
+    /// Like [`par_zip`](Self::par_zip).
     #[track_caller]
     pub fn par_zip_with<U: 'static, C: NoRef + Clone, F>(&self, other: &DistVec<U>, closure: F, arguments: C)
     where
@@ -53,7 +53,7 @@ impl<T: 'static> DistVec<T> {
         self.zip_around::<F, _, _, _>(other, closure, arguments);
     }
 
-    /// As the macros write it (`trust::arguments_first`).
+    /// As written by the macros (see `trust::arguments_first`).
     #[doc(hidden)]
     #[track_caller]
     pub fn __par_zip_with<U: 'static, C: Captured + Clone, F>(

@@ -131,7 +131,7 @@ impl Fabric for ShmWriter {
     #[inline(always)]
     // SAFETY: the trait's contract, which the caller keeps.
     unsafe fn write(&self, slot: usize, header: u64, body: &[Word]) {
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         unsafe { self.slots.write(slot, header, body) };
     }
 

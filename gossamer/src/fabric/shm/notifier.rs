@@ -82,7 +82,7 @@ impl Notifiers {
     /// Those of another node.
     ///
     /// # Errors
-    /// If the descriptor is not that of the notifiers of so many workers.
+    /// If the descriptor is not that of the notifiers of this many workers.
     pub(crate) fn attach(descriptor: OwnedFd, workers: usize, senders: usize) -> io::Result<Self> {
         Ok(Self { segment: Segment::attach(descriptor, workers * Self::stride(senders))?, workers, senders })
     }

@@ -29,7 +29,7 @@ impl Pair {
     /// The lanes that the other node made.
     ///
     /// # Errors
-    /// If the descriptor is not that of lanes between so many workers.
+    /// If the descriptor is not that of lanes between this many workers.
     pub(crate) fn attach(descriptor: OwnedFd, ours: Range<usize>, theirs: Range<usize>) -> io::Result<Self> {
         let workers = [theirs, ours];
         let segment = Segment::attach(descriptor, Self::bytes(&workers))?;

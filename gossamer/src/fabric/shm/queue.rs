@@ -91,7 +91,7 @@ impl FragmentQueue {
         Ok(())
     }
 
-    /// Takes what is there, in order, each fragment until `told` returns. Whether anything was.
+    /// Takes what is there, in order, each fragment until `told` returns. Returns whether anything was.
     ///
     /// # Errors
     /// Those of `told`; if what is there was written by no sender of this program.
@@ -208,7 +208,7 @@ mod tests {
         queue(segment).taken.0.store(taken, Ordering::Relaxed);
     }
 
-    /// Sends the fragment that is next, which its ticket, its length and its bytes tell. Whether there was room.
+    /// Sends the fragment that is next, which its ticket, its length and its bytes tell. Returns whether there was room.
     fn send(queue: &FragmentQueue, bytes: &mut [u8]) -> bool {
         let number = queue.written.0.load(Ordering::Relaxed);
         let bytes = &mut bytes[..number as usize % 5000];

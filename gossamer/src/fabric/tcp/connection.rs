@@ -55,7 +55,7 @@ impl Connection {
         self.outgoing.borrow().unsent()
     }
 
-    /// Reads what has arrived, once, and hands over its frames. Whether anything had.
+    /// Reads what has arrived, once, and hands over its frames. Returns whether anything had.
     ///
     /// # Errors
     /// If the connection is lost, or something else than the records of the other end arrives.

@@ -241,7 +241,7 @@ mod tests {
         for slot in 0..slots {
             ends.reader.arm().unwrap();
             assert_eq!(ends.reader.busy.borrow().len(), 1, "{slot} were given back");
-            // SAFETY: its header has come, and it is given back once.
+            // SAFETY: its header has arrived, and it is given back once.
             unsafe { memory.give_back(slot) };
         }
         ends.reader.arm().unwrap();

@@ -60,7 +60,7 @@ impl SlotWrite<'_> {
     /// # Safety
     /// The frames of the lane are landed by one thread.
     pub(super) unsafe fn land(&self, memory: &SlotMemory) -> Result<(), Malformed> {
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         unsafe { memory.land_frame(self.slot, self.header, words_of(self.body)) }
     }
 }

@@ -26,7 +26,7 @@ impl IncomingRecords {
         Self { reader, words: vec![0; BUFFER].into(), taken: 0, filled: 0 }
     }
 
-    /// Reads what has arrived, once, and hands over its frames. Whether anything had.
+    /// Reads what has arrived, once, and hands over its frames. Returns whether anything had.
     ///
     /// # Errors
     /// If the connection is lost, or something else than the records of the other end arrives: nothing of such a record is handed over.

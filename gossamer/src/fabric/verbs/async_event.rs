@@ -66,7 +66,7 @@ impl Display for AsyncEvent {
 }
 
 impl DeviceContext {
-    /// The next asynchronous event, if one has come.
+    /// The next asynchronous event, if one has arrived.
     ///
     /// # Errors
     /// The device is gone.

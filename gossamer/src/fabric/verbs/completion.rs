@@ -41,7 +41,7 @@ impl CompletionChannel {
         unsafe { BorrowedFd::borrow_raw(number) }
     }
 
-    /// Takes an event, if one has come. Whether one had.
+    /// Takes an event, if one has arrived. Returns whether one had.
     ///
     /// # Errors
     /// The device is gone.
@@ -84,7 +84,7 @@ unsafe impl Send for CompletionQueue {}
 unsafe impl Sync for CompletionQueue {}
 
 impl CompletionQueue {
-    /// A queue with room for so many completions at least: more than that must not be under way. With a channel, it can be armed.
+    /// A queue with room for this many completions at least: more than that must not be under way. With a channel, it can be armed.
     ///
     /// # Errors
     /// The device cannot have so many, or is gone.
@@ -126,7 +126,7 @@ impl CompletionQueue {
     /// The device is gone.
     pub(crate) fn poll(&self, completions: &mut [WorkCompletion]) -> io::Result<usize> {
         let room = c_int::try_from(completions.len()).unwrap_or(c_int::MAX);
-        // SAFETY: V3; it writes so many completions at most, of the layout of `ibv_wc` (transparent).
+        // SAFETY: V3; it writes this many completions at most, of the layout of `ibv_wc` (transparent).
         let found = unsafe { (self.poll)(self.raw(), room, completions.as_mut_ptr().cast()) };
         usize::try_from(found).map_err(|_| self.context.error("ibv_poll_cq", ""))
     }

@@ -54,7 +54,7 @@ impl DeviceList {
 
     #[cfg(not(feature = "ibverbs"))]
     fn name(&self, index: usize) -> String {
-        // SAFETY: V3: the list has so many devices (asserted), until it is dropped.
+        // SAFETY: V3: the list has this many devices (asserted), until it is dropped.
         let name = unsafe { (self.verbs.ibv_get_device_name)(self.device(index)) };
         // SAFETY: V3: a text of the device.
         unsafe { CStr::from_ptr(name) }.to_string_lossy().into_owned()
@@ -62,7 +62,7 @@ impl DeviceList {
 
     fn device(&self, index: usize) -> *mut ibv_device {
         assert!(index < self.count, "a device of the list");
-        // SAFETY: V3: inside of the list.
+        // SAFETY: V3: inside the list.
         let device = unsafe { self.devices.add(index) };
         // SAFETY: V3: likewise.
         unsafe { device.read() }
@@ -249,7 +249,7 @@ impl DeviceContext {
             return Ok(Vec::new());
         }
         let (first, each) = (entries.as_mut_ptr(), size_of::<ibv_gid_entry>());
-        // SAFETY: V2, V3; it writes at most so many entries, of this size.
+        // SAFETY: V2, V3; it writes at most this many entries, of this size.
         let found = unsafe { (self.verbs._ibv_query_gid_table)(self.raw(), first, most, 0, each) };
         let Ok(count) = usize::try_from(found) else {
             self.checked("ibv_query_gid_table", found.unsigned_abs() as c_int, "")?;
@@ -263,7 +263,7 @@ impl DeviceContext {
         Ok(entries.iter().take(count).map(entry).collect())
     }
 
-    /// What is readable when an asynchronous event has come.
+    /// What is readable when an asynchronous event has arrived.
     pub(crate) fn async_descriptor(&self) -> BorrowedFd<'_> {
         // SAFETY: V3.
         let number = unsafe { (*self.raw()).async_fd };

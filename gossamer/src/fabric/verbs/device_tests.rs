@@ -98,7 +98,7 @@ pub(super) fn has_event(descriptor: BorrowedFd<'_>) -> bool {
     is_readable(descriptor, 0)
 }
 
-/// Whether it is within so many seconds.
+/// Whether it is within this many seconds.
 fn is_readable(descriptor: BorrowedFd<'_>, seconds: i64) -> bool {
     let limit = Timespec { tv_sec: seconds, tv_nsec: 0 };
     poll(&mut [PollFd::from_borrowed_fd(descriptor, PollFlags::IN)], Some(&limit)).unwrap() == 1

@@ -134,7 +134,7 @@ impl MemoryRegion {
     /// Some of its bytes, for a work request of this side.
     ///
     /// # Panics
-    /// If they are not inside of it.
+    /// If they are not inside it.
     pub(crate) fn entry(&self, part: Range<usize>) -> GatherEntry {
         assert!(part.start <= part.end && part.end <= self.bytes, "{part:?} of {} bytes", self.bytes);
         assert!(part.len() <= LARGEST_ENTRY, "{part:?}: a message has at most {LARGEST_ENTRY} bytes");
@@ -145,7 +145,7 @@ impl MemoryRegion {
     /// What the remote side has to know to reach the byte at an offset, and those behind it.
     ///
     /// # Panics
-    /// If it is not inside of it.
+    /// If it is not inside it.
     pub(crate) fn remote(&self, offset: usize) -> RemoteAddress {
         assert!(offset <= self.bytes, "{offset} of {} bytes", self.bytes);
         RemoteAddress { address: self.start + offset as u64, key: self.remote_key }
@@ -204,7 +204,7 @@ pub(crate) struct RemoteAddress {
 }
 
 impl RemoteAddress {
-    /// The place so many bytes behind it.
+    /// The place this many bytes behind it.
     #[inline(always)]
     pub(crate) fn behind(self, bytes: usize) -> Self {
         Self { address: self.address.wrapping_add(bytes as u64), ..self }

@@ -15,7 +15,7 @@ use std::sync::Arc;
 type SendFunction = unsafe extern "C" fn(*mut ibv_qp, *mut ibv_send_wr, *mut *mut ibv_send_wr) -> c_int;
 type ReceiveFunction = unsafe extern "C" fn(*mut ibv_qp, *mut ibv_recv_wr, *mut *mut ibv_recv_wr) -> c_int;
 
-/// Numbers of packets have so many bits.
+/// Numbers of packets have this many bits.
 const PACKET_NUMBERS: u32 = (1 << 24) - 1;
 /// Receives that are posted by one call.
 const RECEIVES_AT_ONCE: usize = 16;
@@ -244,7 +244,7 @@ impl QueuePair {
             let some = left.min(RECEIVES_AT_ONCE);
             let first = receives.as_mut_ptr();
             for index in 0..some {
-                // SAFETY: V6: inside of the array, which is borrowed here only.
+                // SAFETY: V6: inside the array, which is borrowed here only.
                 let receive = unsafe { &mut *first.wrapping_add(index) };
                 receive.next = if index + 1 < some { first.wrapping_add(index + 1) } else { null_mut() };
             }

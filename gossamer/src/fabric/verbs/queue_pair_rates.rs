@@ -1,5 +1,5 @@
 //! Figures 12 and 13 of the Gossamer thesis: writes to all workers of a node over one queue pair for each pair of workers, and over one
-//! for each worker. Measurements, run by their name, which the bench of RDMA does: raw writes are no part of the library's interface.
+//! for each worker. Measurements, run by their name, which the bench of RDMA does: raw writes are not part of the library's interface.
 #![expect(clippy::unwrap_used, reason = "a test fails by it")]
 
 use crate::fabric::verbs::abi::Verbs;
@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 const TIME: Duration = Duration::from_millis(500);
 /// Workers of either node.
 const WORKERS: [usize; 4] = [1, 2, 4, 8];
-/// Work requests of a send queue, of which one in so many is told.
+/// Work requests of a send queue, of which one in this many is told.
 const SENDS: u64 = 128;
 const SIGNALLED: u64 = 16;
 
@@ -75,7 +75,7 @@ struct Writer {
 }
 
 impl Writer {
-    /// With so many queue pairs for as many workers there as there are `workers`.
+    /// With this many queue pairs for as many workers there as there are `workers`.
     fn new(
         (context, ports): &(Arc<DeviceContext>, PortPair),
         queue_pairs: usize,

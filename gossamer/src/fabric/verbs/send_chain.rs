@@ -39,7 +39,7 @@ pub(crate) struct SendChain {
 unsafe impl Send for SendChain {}
 
 impl SendChain {
-    /// A chain of at most `requests`, each with so many gather entries, or so many inline bytes, at most.
+    /// A chain of at most `requests`, each with this many gather entries, or this many inline bytes, at most.
     pub(crate) fn new(requests: usize, gather: usize, inline: usize) -> Self {
         // Inline bytes are an entry, too.
         let gather = gather.max(1);
@@ -92,7 +92,7 @@ impl SendChain {
     /// Adds a read of what is there, which lands in regions that were registered for it.
     ///
     /// # Panics
-    /// As `write`.
+    /// Like `write`.
     pub(crate) fn read(&mut self, into: &[GatherEntry], from: RemoteAddress, signal: Signal) {
         self.add(IBV_WR_RDMA_READ, Payload::Registered(into), from, signal);
     }
@@ -146,7 +146,7 @@ impl SendChain {
         }
         let (first, entries) = (self.requests.as_mut_ptr(), self.entries.as_mut_ptr());
         for index in 0..count {
-            // SAFETY: V6: inside of the box, which is borrowed here only.
+            // SAFETY: V6: inside the box, which is borrowed here only.
             let request = unsafe { &mut *first.wrapping_add(index) };
             request.sg_list = entries.wrapping_add(index * self.gather);
             request.next = if index + 1 < count { first.wrapping_add(index + 1) } else { null_mut() };

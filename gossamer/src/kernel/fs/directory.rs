@@ -1,4 +1,4 @@
-//! [`read_dir`]: what is in a directory, many entries a call.
+//! [`read_dir`]: the entries of a directory, many for each call.
 
 use crate::blocking::unblock_as;
 use std::collections::VecDeque;
@@ -12,10 +12,10 @@ use std::sync::Arc;
 /// Entries that one call reads.
 const AT_ONCE: usize = 256;
 
-/// What is in a directory, in no order; `.` and `..` are left out.
+/// The entries of a directory, in no particular order, without `.` and `..`.
 ///
 /// # Errors
-/// As [`std::fs::read_dir`].
+/// Like [`std::fs::read_dir`].
 #[track_caller]
 pub fn read_dir(path: impl AsRef<Path>) -> io::Result<ReadDir> {
     let path = path.as_ref().to_owned();
@@ -35,7 +35,7 @@ fn next_entries(directory: &mut std::fs::ReadDir) -> VecDeque<io::Result<DirEntr
 /// The entries of a directory: what [`read_dir`] returns.
 pub struct ReadDir {
     ready: VecDeque<io::Result<DirEntry>>,
-    /// None at its end.
+    /// `None` at the end.
     inner: Option<std::fs::ReadDir>,
 }
 
@@ -69,7 +69,7 @@ impl fmt::Debug for ReadDir {
 #[derive(Clone, Debug)]
 pub struct DirEntry {
     inner: Arc<std::fs::DirEntry>,
-    /// Most file systems say it with the name.
+    /// Most file systems give it with the name.
     file_type: Option<FileType>,
 }
 
@@ -78,7 +78,7 @@ impl DirEntry {
         Self { file_type: inner.file_type().ok(), inner: Arc::new(inner) }
     }
 
-    /// Its path: that of the directory, and its name.
+    /// Its path: that of the directory, followed by its name.
     #[must_use]
     pub fn path(&self) -> PathBuf {
         self.inner.path()
@@ -90,10 +90,10 @@ impl DirEntry {
         self.inner.file_name()
     }
 
-    /// What it is: a file, a directory, a symbolic link, something else. It was read with its name.
+    /// Its type: a file, a directory, a symbolic link, or something else. It was read together with the name.
     ///
     /// # Errors
-    /// As [`std::fs::DirEntry::file_type`].
+    /// Like [`std::fs::DirEntry::file_type`].
     pub fn file_type(&self) -> io::Result<FileType> {
         match self.file_type {
             Some(file_type) => Ok(file_type),
@@ -101,10 +101,10 @@ impl DirEntry {
         }
     }
 
-    /// What is known of it; of a symbolic link itself.
+    /// Its metadata; for a symbolic link, that of the link itself.
     ///
     /// # Errors
-    /// As [`std::fs::DirEntry::metadata`].
+    /// Like [`std::fs::DirEntry::metadata`].
     #[track_caller]
     pub fn metadata(&self) -> io::Result<Metadata> {
         let inner = Arc::clone(&self.inner);

@@ -9,19 +9,20 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Bytes that a small read takes from the kernel, for those that follow.
+/// Bytes that a small read takes from the kernel, for the reads that follow.
 const READ_AHEAD: usize = 64 * 1024;
-/// Bytes of one call at most: they are copied on their way.
+/// The most bytes of one call, since they are copied on their way.
 const LARGEST: usize = 1 << 20;
 
-/// An open file, as [`std::fs::File`]; its calls block the fiber only.
+/// An open file, like [`std::fs::File`]; its calls block only the fiber.
 ///
-/// Reads of less than 64 KiB are served from what was read ahead, so that not each of them waits for another thread. Every write goes to the
-/// kernel at once, and none is lost when the file is dropped; for many small ones there is [`BufWriter`](std::io::BufWriter).
-/// What another handle of the file writes may be missed by what was read ahead.
+/// Reads of less than 64 KiB are served from a read-ahead buffer, so that not each of them waits for another thread.
+/// Every write goes to the kernel at once, and none is lost when the file is dropped; use
+/// [`BufWriter`](std::io::BufWriter) for many small writes. The read-ahead buffer may miss what another handle of the
+/// file writes.
 pub struct File {
     inner: Arc<std::fs::File>,
-    /// What was read ahead; the kernel's position is behind it.
+    /// What was read ahead; the kernel's position is after it.
     buffer: Vec<u8>,
     /// How much of it has been read.
     taken: usize,
@@ -34,10 +35,10 @@ impl File {
         Self { inner: Arc::new(file), buffer: Vec::new(), taken: 0 }
     }
 
-    /// The file for the standard library, at the position at which this one is.
+    /// Turns it into a file of the standard library, at the present position.
     ///
     /// # Errors
-    /// The system's.
+    /// An error of the system call.
     pub fn into_std(mut self) -> io::Result<std::fs::File> {
         self.go_back("File::into_std")?;
         Arc::try_unwrap(self.inner).or_else(|shared| shared.try_clone())
@@ -57,14 +58,14 @@ impl File {
     /// ```
     ///
     /// # Errors
-    /// As [`std::fs::File::open`].
+    /// Like [`std::fs::File::open`].
     #[track_caller]
     pub fn open(path: impl AsRef<Path>) -> io::Result<Self> {
         let path = path.as_ref().to_owned();
         unblock_as("File::open", move || std::fs::File::open(path))?.map(Self::from_std)
     }
 
-    /// Opens a file for writing; makes it if it is not there, and empties it if it is.
+    /// Opens a file for writing; creates it if it does not exist, and empties it if it does.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
@@ -78,14 +79,14 @@ impl File {
     /// ```
     ///
     /// # Errors
-    /// As [`std::fs::File::create`].
+    /// Like [`std::fs::File::create`].
     #[track_caller]
     pub fn create(path: impl AsRef<Path>) -> io::Result<Self> {
         let path = path.as_ref().to_owned();
         unblock_as("File::create", move || std::fs::File::create(path))?.map(Self::from_std)
     }
 
-    /// How else to open one.
+    /// Other ways to open a file.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
@@ -102,25 +103,25 @@ impl File {
         OpenOptions::new()
     }
 
-    /// What is known of it.
+    /// Its metadata.
     ///
     /// # Errors
-    /// The system's.
+    /// An error of the system call.
     #[track_caller]
     pub fn metadata(&self) -> io::Result<Metadata> {
         self.call("File::metadata", |file| file.metadata())
     }
 
-    /// Sets who may do what with it.
+    /// Sets its permissions.
     ///
     /// # Errors
-    /// The system's.
+    /// An error of the system call.
     #[track_caller]
     pub fn set_permissions(&self, permissions: Permissions) -> io::Result<()> {
         self.call("File::set_permissions", move |file| file.set_permissions(permissions))
     }
 
-    /// Has it have so many bytes: cuts it, or fills it up with zeroes.
+    /// Sets its length: truncates it, or extends it with zeros.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
@@ -135,14 +136,14 @@ impl File {
     /// ```
     ///
     /// # Errors
-    /// The system's.
+    /// An error of the system call.
     #[track_caller]
     pub fn set_len(&mut self, length: u64) -> io::Result<()> {
         self.go_back("File::set_len")?;
         self.call("File::set_len", move |file| file.set_len(length))
     }
 
-    /// Waits until what was written, and what is known of the file, is on the disk.
+    /// Waits until written data and metadata are on the disk.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
@@ -159,22 +160,22 @@ impl File {
     /// ```
     ///
     /// # Errors
-    /// The system's.
+    /// An error of the system call.
     #[track_caller]
     pub fn sync_all(&self) -> io::Result<()> {
         self.call("File::sync_all", |file| file.sync_all())
     }
 
-    /// Waits until what was written is on the disk.
+    /// Waits until written data is on the disk.
     ///
     /// # Errors
-    /// The system's.
+    /// An error of the system call.
     #[track_caller]
     pub fn sync_data(&self) -> io::Result<()> {
         self.call("File::sync_data", |file| file.sync_data())
     }
 
-    /// Reads at a place of the file, up to 1 MiB, whatever its position; returns how much.
+    /// Reads up to 1 MiB at an offset of the file, independently of its position; returns the number of bytes.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
@@ -190,7 +191,7 @@ impl File {
     /// ```
     ///
     /// # Errors
-    /// The system's.
+    /// An error of the system call.
     #[track_caller]
     pub fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
         let mut bytes = vec![0; buffer.len().min(LARGEST)];
@@ -203,7 +204,7 @@ impl File {
         Ok(bytes.len())
     }
 
-    /// Writes at a place of the file, up to 1 MiB, whatever its position; returns how much.
+    /// Writes up to 1 MiB at an offset of the file, independently of its position; returns the number of bytes.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
@@ -218,7 +219,7 @@ impl File {
     /// ```
     ///
     /// # Errors
-    /// The system's.
+    /// An error of the system call.
     #[track_caller]
     pub fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize> {
         let bytes = bytes[..bytes.len().min(LARGEST)].to_owned();
@@ -228,7 +229,7 @@ impl File {
     /// Another handle of the file, which shares its position.
     ///
     /// # Errors
-    /// The system's.
+    /// An error of the system call.
     #[track_caller]
     pub fn try_clone(&mut self) -> io::Result<Self> {
         self.go_back("File::try_clone")?;
@@ -244,7 +245,7 @@ impl File {
         unblock_as(name, move || f(&file))?
     }
 
-    /// The file for another thread: its kernel position is behind what was read ahead.
+    /// The file for another thread: its kernel position is after what was read ahead.
     pub(in crate::kernel) fn shared(&self) -> Arc<std::fs::File> {
         Arc::clone(&self.inner)
     }
@@ -259,7 +260,7 @@ impl File {
         self.taken = 0;
     }
 
-    /// Has the kernel's position be this file's again.
+    /// Moves the kernel's position back to that of this file.
     pub(in crate::kernel) fn go_back(&mut self, name: &'static str) -> io::Result<()> {
         let ahead = self.rest().len();
         if ahead > 0 {
@@ -276,7 +277,7 @@ impl File {
         length
     }
 
-    /// Reads so much from the kernel into `bytes`, whose memory it uses.
+    /// Reads up to `length` bytes from the kernel into `bytes`, whose memory it uses.
     #[track_caller]
     fn read_kernel(&self, mut bytes: Vec<u8>, length: usize) -> io::Result<Vec<u8>> {
         bytes.resize(length, 0);
@@ -336,7 +337,7 @@ impl Write for File {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let (bytes, ahead) = (bytes[..bytes.len().min(LARGEST)].to_owned(), self.rest().len());
         let (length, is_back) = self.call("File::write", move |mut file| {
-            // A pipe or a terminal has no position, and its two directions nothing to do with each other.
+            // A pipe or a terminal has no position, and its two directions are independent.
             let is_back = ahead > 0 && step_back(file, ahead).is_ok();
             Ok((file.write(&bytes), is_back))
         })?;

@@ -1,5 +1,6 @@
-//! Files for fibers: the functions of `std::fs`, by their names. The kernel has no files that do not block, so a thread of the pool
-//! for blocking work ([`unblock`](crate::unblock)) makes each call, while the fiber waits and its worker goes on.
+//! Files for fibers: the functions of `std::fs`, by the same names. The kernel has no non-blocking files, so a thread
+//! of the pool for blocking work ([`unblock`](crate::unblock)) makes each call, while the fiber waits and its worker
+//! goes on.
 //!
 //! ```
 //! use gossamer::fs;
@@ -14,15 +15,17 @@
 //! # }).unwrap();
 //! ```
 //!
-//! As with all blocking work: on a thread that is no worker, calls are made there; a fiber that is cancelled at the end of the runtime
-//! leaves a call that has begun to itself, so let `main` join fibers whose files matter.
+//! As with all blocking work: on a thread that is not a worker, calls are made on that thread; and a fiber that is
+//! cancelled at the end of the runtime does not wait for a call that has begun, so let `main` join fibers whose files
+//! matter.
 //!
 //! # Cost
-//! Some 20 µs a call, beside what the kernel takes. [`read`], [`read_to_string`] and [`write`](fn@write) are one call, whatever the size;
-//! a [`File`] reads ahead; writes of a few bytes want a [`BufWriter`](std::io::BufWriter).
+//! Some 20 µs for each call, besides the time of the kernel. [`read`], [`read_to_string`] and [`write`](fn@write) are
+//! one call, whatever the size; a [`File`] reads ahead; use a [`BufWriter`](std::io::BufWriter) for writes of a few
+//! bytes.
 //!
 //! # Panics
-//! All calls do in a delegated closure or a callback, which cannot wait.
+//! All calls panic in a delegated closure or a callback, which cannot wait.
 
 mod directory;
 mod file;
@@ -72,12 +75,12 @@ function! {
 }
 
 function! {
-    /// What is known of a file or a directory, or of what a symbolic link leads to.
+    /// The metadata of a file or a directory, or of the target of a symbolic link.
     metadata(path) -> Metadata
 }
 
 function! {
-    /// As [`metadata`], but of a symbolic link itself.
+    /// Like [`metadata`], but for a symbolic link itself.
     symlink_metadata(path) -> Metadata
 }
 
@@ -87,17 +90,17 @@ function! {
 }
 
 function! {
-    /// Whether there is something of this path.
+    /// Whether the path exists.
     exists(path) -> bool
 }
 
 function! {
-    /// Makes a directory, in one that is there.
+    /// Creates a directory in an existing one.
     create_dir(path) -> ()
 }
 
 function! {
-    /// Makes a directory, and those that it is in.
+    /// Creates a directory and its parents.
     create_dir_all(path) -> ()
 }
 
@@ -112,17 +115,17 @@ function! {
 }
 
 function! {
-    /// Removes a directory with all that is in it.
+    /// Removes a directory with all its content.
     remove_dir_all(path) -> ()
 }
 
 function! {
-    /// Where a symbolic link leads to.
+    /// The target of a symbolic link.
     read_link(path) -> PathBuf
 }
 
 function! {
-    /// Gives a file another name, in place of what has that name.
+    /// Renames a file, replacing any file of that name.
     rename(from, to) -> ()
 }
 
@@ -132,35 +135,35 @@ function! {
 }
 
 function! {
-    /// Gives a file a second name.
+    /// Gives a file a second name (a hard link).
     hard_link(original, link) -> ()
 }
 
 /// Makes `link` a symbolic link to `original`.
 ///
 /// # Errors
-/// As [`std::os::unix::fs::symlink`].
+/// Like [`std::os::unix::fs::symlink`].
 #[track_caller]
 pub fn symlink(original: impl AsRef<Path>, link: impl AsRef<Path>) -> io::Result<()> {
     let (original, link) = (original.as_ref().to_owned(), link.as_ref().to_owned());
     unblock_as("fs::symlink", move || std::os::unix::fs::symlink(original, link))?
 }
 
-/// Has a file be of these bytes, instead of what it may have been. They are copied once; [`unblock`](crate::unblock) takes bytes
-/// that you own as they are.
+/// Writes a file with these bytes, replacing its content. They are copied once; [`unblock`](crate::unblock) can take
+/// bytes that you own without a copy.
 ///
 /// # Errors
-/// As [`std::fs::write`].
+/// Like [`std::fs::write`].
 #[track_caller]
 pub fn write(path: impl AsRef<Path>, contents: impl AsRef<[u8]>) -> io::Result<()> {
     let (path, contents) = (path.as_ref().to_owned(), contents.as_ref().to_owned());
     unblock_as("fs::write", move || std::fs::write(path, contents))?
 }
 
-/// Sets who may do what with a file.
+/// Sets the permissions of a file.
 ///
 /// # Errors
-/// As [`std::fs::set_permissions`].
+/// Like [`std::fs::set_permissions`].
 #[track_caller]
 pub fn set_permissions(path: impl AsRef<Path>, permissions: Permissions) -> io::Result<()> {
     let path = path.as_ref().to_owned();

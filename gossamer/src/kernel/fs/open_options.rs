@@ -5,7 +5,8 @@ use crate::kernel::fs::File;
 use std::io;
 use std::path::Path;
 
-/// How a file is opened, as [`std::fs::OpenOptions`]; one of `std`, with what is not here, converts into this one.
+/// How a file is opened, like [`std::fs::OpenOptions`]. For options that are missing here, convert one of `std` into
+/// this one.
 #[derive(Clone, Debug)]
 pub struct OpenOptions(std::fs::OpenOptions);
 
@@ -23,7 +24,7 @@ macro_rules! switch {
 }
 
 impl OpenOptions {
-    /// Nothing is set.
+    /// No option is set.
     #[expect(clippy::new_without_default, reason = "as in std")]
     #[must_use]
     pub fn new() -> Self {
@@ -35,14 +36,14 @@ impl OpenOptions {
         #[doc = "Whether it may be written."] write,
         #[doc = "Whether each write goes to its end."] append,
         #[doc = "Whether it is emptied."] truncate,
-        #[doc = "Whether it is made if it is not there."] create,
-        #[doc = "Whether it is made, and must not be there yet."] create_new
+        #[doc = "Whether it is created if it does not exist."] create,
+        #[doc = "Whether it is created, and must not exist yet."] create_new
     }
 
     /// Opens a file.
     ///
     /// # Errors
-    /// As [`std::fs::OpenOptions::open`].
+    /// Like [`std::fs::OpenOptions::open`].
     #[track_caller]
     pub fn open(&self, path: impl AsRef<Path>) -> io::Result<File> {
         let (options, path) = (self.0.clone(), path.as_ref().to_owned());

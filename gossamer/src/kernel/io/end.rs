@@ -1,4 +1,4 @@
-//! [`CopyEnd`]: what bytes are copied from and to.
+//! [`CopyEnd`]: the source or target of a copy.
 
 use crate::fs::File;
 use crate::net::{ReadHalf, TcpStream, UnixStream, WriteHalf};
@@ -12,7 +12,7 @@ pub trait CopyEnd {
     fn place(&mut self) -> CopyPlace<'_>;
 }
 
-/// Where an end is.
+/// The kind of an end.
 pub enum CopyPlace<'a> {
     /// A connection.
     Socket(StreamSocket<'a>),
@@ -25,7 +25,7 @@ pub enum CopyPlace<'a> {
 pub enum StreamSocket<'a> {
     /// Between machines.
     Tcp(&'a TcpStream),
-    /// Inside this one.
+    /// Within this machine.
     Unix(&'a UnixStream),
 }
 

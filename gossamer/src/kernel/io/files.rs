@@ -1,4 +1,4 @@
-//! Bytes from and to files: each step is made by a thread of the pool for blocking work.
+//! Copying from and to files: a thread of the pool for blocking work makes each step.
 
 use crate::blocking::unblock_as;
 use crate::fs::File;
@@ -11,13 +11,13 @@ use rustix::io::retry_on_intr;
 use std::io::{self, Seek, SeekFrom, Write};
 use std::sync::Arc;
 
-/// What the kernel sends in one call at most.
+/// The most that the kernel sends in one call.
 const MOST: u64 = 0x7fff_f000;
-/// Bytes that are read where the kernel does not send them by itself.
+/// Bytes of one read, where the kernel cannot send by itself.
 const READ: usize = 256 * 1024;
 
-/// Sends up to `length` bytes of a file, from `offset` on, to a socket; returns how many that were: fewer if the file ends before. The file's
-/// position stays where it is.
+/// Sends up to `length` bytes of a file, from `offset` on, to a socket; returns how many: fewer if the file ends
+/// earlier. The file's position does not change.
 ///
 /// ```
 /// # use gossamer::{fs, io, net::UnixStream};
@@ -34,7 +34,7 @@ const READ: usize = 256 * 1024;
 /// ```
 ///
 /// # Errors
-/// What reading or writing gives, and `InvalidInput` if `to` is a file.
+/// Errors of reading or writing, and `InvalidInput` if `to` is a file.
 ///
 /// # Panics
 /// In a delegated closure or a callback, which cannot wait.
@@ -53,7 +53,7 @@ pub fn send_file(file: &File, offset: u64, length: u64, to: &mut (impl Write + C
     }
 }
 
-/// As the kernel does it, until the file ends or `length` bytes are sent.
+/// Lets the kernel send, until the file ends or `length` bytes are sent.
 #[track_caller]
 fn send(file: &File, offset: u64, length: u64, to: StreamSocket<'_>) -> io::Result<Moved> {
     let (socket, mut sent) = (Arc::new(to.descriptor()?), 0);
@@ -75,7 +75,7 @@ fn send(file: &File, offset: u64, length: u64, to: StreamSocket<'_>) -> io::Resu
     Ok(Moved::All(sent))
 }
 
-/// Sends the rest, of which so much is sent already, by reads and writes.
+/// Sends the rest, after the bytes already sent, by reads and writes.
 fn send_by_reading(
     file: &File,
     (offset, mut sent, length): (u64, u64, u64),

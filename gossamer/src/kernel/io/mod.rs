@@ -1,7 +1,9 @@
-//! Bytes from one socket or file to another, which the program does not look at: [`copy()`], [`copy_bidirectional`], [`send_file`].
+//! Copying bytes from one socket or file to another without looking at them: [`copy()`], [`copy_bidirectional`],
+//! [`send_file`].
 //!
-//! The kernel moves them where it can, by `splice` and `sendfile`, and they never come into the memory of the program. What a program does
-//! look at goes by `Read`, `BufRead` (a [`BufReader`](std::io::BufReader)) and `Write`, and by `std::io::copy`.
+//! The kernel moves them if it can, by `splice` and `sendfile`, so that they never reach the memory of the program.
+//! For bytes that the program looks at, use `Read`, `BufRead` (a [`BufReader`](std::io::BufReader)), `Write` and
+//! `std::io::copy`.
 //!
 //! ```
 //! use gossamer::net::{TcpListener, TcpStream};
@@ -22,7 +24,7 @@
 //! ```
 //!
 //! # Panics
-//! All calls do in a delegated closure or a callback, which cannot wait; those that are awaited do not.
+//! All calls except the futures panic in a delegated closure or a callback, which cannot wait.
 
 mod end;
 mod files;
@@ -39,19 +41,19 @@ use pipe::SplicePipe;
 use std::io::{self, Read, Write};
 use std::net::Shutdown;
 
-/// Copies all that is left of a socket or a file to another; returns how many bytes those were.
+/// Copies the rest of a socket or a file to another; returns the number of bytes.
 ///
 /// It is for [`TcpStream`](crate::net::TcpStream), [`UnixStream`](crate::net::UnixStream), their halves and [`File`](crate::fs::File).
-/// Between sockets, and from a socket to a file, bytes go through a pipe by `splice`; from a file to a socket by `sendfile`; between files by
-/// what `std::io::copy` has for them. What of that a file system refuses goes by reads and writes. Time limits of sockets hold for
-/// each wait.
+/// Between sockets, and from a socket to a file, bytes go through a pipe by `splice`; from a file to a socket by
+/// `sendfile`; between files in the way of `std::io::copy`. If a file system refuses that, it falls back to reads and
+/// writes. Time limits of sockets apply to each wait.
 ///
 /// # Cost
-/// A pipe, of two descriptors, for as long as it takes; two system calls for up to 64 KiB between sockets. With a file each step is made by
-/// a thread of the pool for blocking work ([`fs`](crate::fs#cost)).
+/// A pipe, that is two descriptors, while it runs; two system calls for up to 64 KiB between sockets. With a file, a
+/// thread of the pool for blocking work makes each step ([`fs`](crate::fs#cost)).
 ///
 /// # Errors
-/// What reading or writing gives; what was read but not written is lost then.
+/// Errors of reading or writing; bytes that were read but not written are then lost.
 ///
 /// # Panics
 /// In a delegated closure or a callback, which cannot wait.
@@ -73,11 +75,11 @@ where
     }
 }
 
-/// How far the kernel has moved bytes.
+/// How many bytes the kernel has moved.
 enum Moved {
     /// To the end.
     All(u64),
-    /// So many; it refuses to move more.
+    /// This many; it refuses to move more.
     Some(u64),
 }
 
@@ -98,13 +100,13 @@ fn between_sockets(from: StreamSocket<'_>, to: StreamSocket<'_>) -> io::Result<M
     }
 }
 
-/// Copies both ways between two sockets until both have ended; returns how many bytes went from the first to the second, and back. The end of
-/// each is passed on to the other, while what comes the other way goes on: a proxy.
+/// Copies both ways between two sockets until both have ended; returns how many bytes went from the first to the
+/// second, and back. The end of each direction is passed on while the other direction goes on, as in a proxy.
 ///
-/// One fiber does both. Time limits do not hold here: see [`copy_bidirectional_async`].
+/// One fiber does both. Time limits do not apply here: see [`copy_bidirectional_async`].
 ///
 /// # Errors
-/// The first of either way, which ends the other.
+/// The first error of either direction, which also ends the other.
 ///
 /// # Panics
 /// In a delegated closure or a callback, which cannot wait.
@@ -117,10 +119,10 @@ where
     block_on(copy_bidirectional_async(one, other))
 }
 
-/// As [`copy_bidirectional`], as a future for any executor; [`timeout`](crate::timeout) bounds its time.
+/// Like [`copy_bidirectional`], as a future for any executor; [`timeout`](crate::timeout) bounds its time.
 ///
 /// # Errors
-/// As [`copy_bidirectional`], and `InvalidInput` for a file.
+/// Like [`copy_bidirectional`], and `InvalidInput` for a file.
 pub async fn copy_bidirectional_async<A, B>(one: &mut A, other: &mut B) -> io::Result<(u64, u64)>
 where
     A: Read + Write + CopyEnd,
@@ -153,7 +155,7 @@ async fn one_way(from: StreamSocket<'_>, to: StreamSocket<'_>) -> io::Result<u64
     }
 }
 
-/// Whether the kernel does not move bytes in this way between these two.
+/// Whether the kernel cannot move bytes in this way between these two.
 fn is_refusal(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported)
 }

@@ -5,9 +5,9 @@ use rustix::pipe::{PipeFlags, SpliceFlags, fcntl_setpipe_size, pipe_with, splice
 use std::io::{self, Read};
 use std::os::fd::{AsFd, OwnedFd};
 
-/// What a pipe holds unless it is told otherwise.
+/// The default capacity of a pipe.
 const USUAL: usize = 64 * 1024;
-/// What one holds at most, as far as the system allows.
+/// The capacity of a large pipe, if the system allows it.
 const LARGE: usize = 1 << 20;
 
 /// A pipe that is empty between two steps. SIGPIPE is ignored, as in every Rust program: splicing has no flag for that.
@@ -25,7 +25,7 @@ impl SplicePipe {
         Ok(Self { out, into, holds: USUAL })
     }
 
-    /// One that takes more at once, if the system allows it.
+    /// A pipe with a larger capacity, if the system allows it.
     ///
     /// # Errors
     /// If no descriptor is left.
@@ -38,7 +38,7 @@ impl SplicePipe {
     /// Takes what a socket has; 0 at its end. The pipe is empty.
     ///
     /// # Errors
-    /// `WouldBlock` if it has nothing now, `InvalidInput` if it cannot be spliced, or the system's.
+    /// `WouldBlock` if it has nothing now, `InvalidInput` if it cannot be spliced, or another error of the system.
     pub(super) fn fill(&self, from: impl AsFd) -> io::Result<usize> {
         let flags = SpliceFlags::MOVE | SpliceFlags::NONBLOCK;
         Ok(retry_on_intr(|| splice(&from, None, &self.into, None, self.holds, flags))?)
@@ -47,7 +47,7 @@ impl SplicePipe {
     /// Gives away up to `bytes` of what it holds.
     ///
     /// # Errors
-    /// `WouldBlock` if the other end takes nothing now, `InvalidInput` if it cannot be spliced to, or the system's.
+    /// `WouldBlock` if the other end takes nothing now, `InvalidInput` if it cannot be spliced to, or another error of the system.
     pub(super) fn drain(&self, to: impl AsFd, bytes: usize) -> io::Result<usize> {
         let flags = SpliceFlags::MOVE | SpliceFlags::NONBLOCK;
         match retry_on_intr(|| splice(&self.out, None, &to, None, bytes, flags))? {
@@ -56,10 +56,10 @@ impl SplicePipe {
         }
     }
 
-    /// What it holds, `bytes` of them, for whom they cannot be spliced to.
+    /// Reads `bytes` bytes that it holds, for a target that cannot be spliced to.
     ///
     /// # Errors
-    /// The system's.
+    /// An error of the system call.
     pub(super) fn take(&self, bytes: usize) -> io::Result<Vec<u8>> {
         let mut taken = vec![0; bytes];
         let mut out = std::fs::File::from(self.out.try_clone()?);

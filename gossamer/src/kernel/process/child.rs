@@ -15,7 +15,7 @@ use std::pin::pin;
 use std::process::{ExitStatus, Output};
 use std::task::Poll;
 
-/// A program that was started, as [`std::process::Child`]. Dropping it neither ends it nor waits for it.
+/// A program that was started, like [`std::process::Child`]. Dropping it neither ends the program nor waits for it.
 pub struct Child {
     /// Its standard input, if it is a pipe.
     pub stdin: Option<ChildStdin>,
@@ -24,15 +24,15 @@ pub struct Child {
     /// Its standard error, if it is a pipe.
     pub stderr: Option<ChildStderr>,
     inner: std::process::Child,
-    /// Readable when it has ended; none if the kernel has no such descriptors, or no more.
+    /// Readable when it has ended; `None` if the kernel does not support pidfds, or none is left.
     pidfd: Option<FiberSocket<OwnedFd>>,
 }
 
 impl Child {
     /// # Errors
-    /// If the kernel refuses to have its pipes not block.
+    /// If the kernel refuses to make its pipes non-blocking.
     pub(crate) fn new(mut inner: std::process::Child) -> io::Result<Self> {
-        // Nobody has waited for it, so the number is still its own.
+        // Nobody has waited for it, so the process number is still its own.
         let pidfd = pidfd_open(Pid::from_child(&inner), PidfdFlags::empty()).ok();
         Ok(Self {
             stdin: inner.stdin.take().map(Pipe::new).transpose()?.map(ChildStdin),
@@ -49,7 +49,7 @@ impl Child {
         self.inner.id()
     }
 
-    /// Kills it, by SIGKILL; [`wait`](Self::wait) for its end then.
+    /// Kills it, by SIGKILL; [`wait`](Self::wait) for its end afterwards.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
@@ -62,7 +62,7 @@ impl Child {
     /// ```
     ///
     /// # Errors
-    /// The system's.
+    /// An error of the system call.
     pub fn kill(&mut self) -> io::Result<()> {
         self.inner.kill()
     }
@@ -81,12 +81,12 @@ impl Child {
     /// ```
     ///
     /// # Errors
-    /// The system's.
+    /// An error of the system call.
     pub fn try_wait(&mut self) -> io::Result<Option<ExitStatus>> {
         self.inner.try_wait()
     }
 
-    /// Closes its standard input, and waits for its end; a fiber lets others run meanwhile.
+    /// Closes its standard input, and waits for its end; a fiber lets other fibers run meanwhile.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
@@ -98,7 +98,7 @@ impl Child {
     /// ```
     ///
     /// # Errors
-    /// The system's.
+    /// An error of the system call.
     ///
     /// # Panics
     /// In a delegated closure or a callback, which cannot wait.
@@ -118,10 +118,10 @@ impl Child {
         pidfd.wait(call, |_| outcome(inner))
     }
 
-    /// As [`wait`](Self::wait), as a future for any executor.
+    /// Like [`wait`](Self::wait), as a future for any executor.
     ///
     /// # Errors
-    /// The system's.
+    /// An error of the system call.
     pub async fn wait_async(&mut self) -> io::Result<ExitStatus> {
         drop(self.stdin.take());
         let Self { inner, pidfd, .. } = self;
@@ -135,10 +135,10 @@ impl Child {
         pidfd.wait_async(Direction::Read, |_| outcome(inner)).await
     }
 
-    /// Closes its standard input, and waits for its end and for what it writes to those of its outputs that are pipes.
+    /// Closes its standard input, waits for its end, and collects the output that it writes to pipes.
     ///
     /// # Errors
-    /// The system's.
+    /// An error of the system call.
     ///
     /// # Panics
     /// In a delegated closure or a callback, which cannot wait.
@@ -147,10 +147,10 @@ impl Child {
         block_on(self.wait_with_output_async(), "Child::wait_with_output")
     }
 
-    /// As [`wait_with_output`](Self::wait_with_output), as a future for any executor.
+    /// Like [`wait_with_output`](Self::wait_with_output), as a future for any executor.
     ///
     /// # Errors
-    /// The system's.
+    /// An error of the system call.
     pub async fn wait_with_output_async(mut self) -> io::Result<Output> {
         drop(self.stdin.take());
         let (stdout, stderr) = (self.stdout.take(), self.stderr.take());
@@ -162,12 +162,12 @@ impl Child {
     }
 }
 
-/// How a program has ended, as an attempt.
+/// How a program has ended, in the form of an attempt.
 fn outcome(child: &mut std::process::Child) -> io::Result<ExitStatus> {
     child.try_wait()?.ok_or_else(|| io::ErrorKind::WouldBlock.into())
 }
 
-/// Waits, blocking, for the end of a child that nobody has waited for, and leaves its status to who will.
+/// Waits, blocking, for the end of a child that nobody has waited for, and leaves its status for a later wait.
 fn wait_for_end(number: Pid) -> io::Result<()> {
     loop {
         match waitid(WaitId::Pid(number), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT) {
@@ -189,7 +189,7 @@ async fn read_to_end<P: std::os::fd::AsFd>(pipe: Option<&Pipe<P>>) -> io::Result
     }
 }
 
-/// What both give, which wait at the same time.
+/// The outputs of both, which wait at the same time.
 async fn both<A: Future, B: Future>(a: A, b: B) -> (A::Output, B::Output) {
     let (mut a, mut b) = (pin!(a), pin!(b));
     let (mut first, mut second) = (None, None);

@@ -1,4 +1,4 @@
-//! Other programs: [`Command`] starts them, and a fiber waits for their output and their end, as in `std::process`.
+//! Other programs: [`Command`] starts them, and fibers wait for their output and their end, as in `std::process`.
 //!
 //! ```
 //! use gossamer::process::Command;
@@ -10,9 +10,10 @@
 //! # }).unwrap();
 //! ```
 //!
-//! A program is started by a thread of the pool for blocking work ([`unblock`](crate::unblock)), so that it does not inherit the
-//! processor to which a worker is pinned. Its end is an event of its worker's poller (a pidfd, Linux 5.3 or newer; on older ones a
-//! thread of the pool waits). A [`Child`] that is dropped goes on, as in `std`; so does one whose fiber is cancelled.
+//! A thread of the pool for blocking work ([`unblock`](crate::unblock)) starts programs, so that they do not inherit
+//! the processor to which a worker is pinned. Its end is an event of its worker's poller (a pidfd, Linux 5.3 or
+//! newer; on older ones a thread of the pool waits). A [`Child`] that is dropped goes on, as in `std`; so does one
+//! whose fiber is cancelled.
 
 mod child;
 mod pipe;
@@ -28,19 +29,19 @@ use std::io;
 use std::path::Path;
 use std::process::{ExitStatus, Output, Stdio};
 
-/// A program to be started, as [`std::process::Command`].
+/// A program to be started, like [`std::process::Command`].
 ///
-/// What is not here (`pre_exec`, user, group) is set on one of `std`, which converts into this one.
+/// To set what is missing here (`pre_exec`, user, group), convert a command of `std` into this one.
 pub struct Command {
     inner: std::process::Command,
-    /// Whether the user has said what these are to be: if not, `output` chooses.
+    /// Whether the user has set these: if not, `output` chooses.
     has_stdin: bool,
     has_stdout: bool,
     has_stderr: bool,
 }
 
 impl Command {
-    /// The program of this name, looked for in `PATH`, or of this path.
+    /// The program of this name, which is looked up in `PATH`, or of this path.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
@@ -99,13 +100,13 @@ impl Command {
         self
     }
 
-    /// Has it not inherit a variable.
+    /// Does not let it inherit a variable.
     pub fn env_remove(&mut self, name: impl AsRef<OsStr>) -> &mut Self {
         self.inner.env_remove(name);
         self
     }
 
-    /// Has it inherit no variable.
+    /// Does not let it inherit any variable.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
@@ -188,7 +189,7 @@ impl Command {
     /// ```
     ///
     /// # Errors
-    /// As [`spawn`](Self::spawn).
+    /// Like [`spawn`](Self::spawn).
     ///
     /// # Panics
     /// In a delegated closure or a callback, which cannot wait.
@@ -197,7 +198,7 @@ impl Command {
         self.spawn_as("Command::status")?.wait()
     }
 
-    /// Starts it and waits for its end, and for all of its output and errors, which are in memory then.
+    /// Starts it, waits for its end, and collects its standard output and standard error in memory.
     ///
     /// ```
     /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
@@ -208,7 +209,7 @@ impl Command {
     /// ```
     ///
     /// # Errors
-    /// As [`spawn`](Self::spawn).
+    /// Like [`spawn`](Self::spawn).
     ///
     /// # Panics
     /// In a delegated closure or a callback, which cannot wait.
@@ -237,7 +238,7 @@ impl Command {
 
     #[track_caller]
     fn spawn_as(&mut self, call: &'static str) -> io::Result<Child> {
-        // It comes back, unless the fiber is cancelled.
+        // It is put back, unless the fiber is cancelled.
         let mut command = std::mem::replace(&mut self.inner, std::process::Command::new(""));
         let (command, child) = unblock_as(call, move || {
             let child = command.spawn();
@@ -249,7 +250,8 @@ impl Command {
 }
 
 impl From<std::process::Command> for Command {
-    /// [`output`](Command::output) chooses input and outputs anew, unless they are set on this one.
+    /// [`output`](Command::output) chooses input and outputs, unless they are set on this command after the
+    /// conversion.
     fn from(inner: std::process::Command) -> Self {
         Self { inner, has_stdin: false, has_stdout: false, has_stderr: false }
     }

@@ -12,7 +12,7 @@ pub(crate) struct Pipe<P>(FiberSocket<P>);
 
 impl<P: AsFd> Pipe<P> {
     /// # Errors
-    /// If the kernel refuses to have it not block.
+    /// If the kernel refuses to make it non-blocking.
     pub(crate) fn new(end: P) -> io::Result<Self> {
         rustix::io::ioctl_fionbio(&end, true)?;
         Ok(Self(FiberSocket::new(end)))
@@ -49,10 +49,11 @@ impl<P: AsFd> Pipe<P> {
 pub struct ChildStdin(pub(crate) Pipe<std::process::ChildStdin>);
 
 impl ChildStdin {
-    /// As `write`, as a future for any executor: how many bytes the pipe has taken; none if the future is dropped before.
+    /// Like `write`, as a future for any executor: returns how many bytes the pipe took; none if the future is
+    /// dropped before.
     ///
     /// # Errors
-    /// `BrokenPipe` if the other end is closed, or the system's.
+    /// `BrokenPipe` if the other end is closed, or another error of the system.
     pub async fn write_async(&self, bytes: &[u8]) -> io::Result<usize> {
         self.0.write_async(bytes).await
     }
@@ -75,14 +76,14 @@ pub struct ChildStdout(pub(crate) Pipe<std::process::ChildStdout>);
 /// The standard error of a [`Child`](crate::process::Child): reading waits as a fiber while the pipe is empty.
 pub struct ChildStderr(pub(crate) Pipe<std::process::ChildStderr>);
 
-/// What both outputs have.
+/// The methods of both outputs.
 macro_rules! child_output {
     ($output:ident) => {
         impl $output {
-            /// As `read`, as a future for any executor; dropping it loses nothing.
+            /// Like `read`, as a future for any executor; dropping it loses nothing.
             ///
             /// # Errors
-            /// The system's.
+            /// An error of the system call.
             pub async fn read_async(&self, buffer: &mut [u8]) -> io::Result<usize> {
                 self.0.read_async(buffer).await
             }
@@ -90,7 +91,7 @@ macro_rules! child_output {
             /// The pipe as the standard input of another program.
             ///
             /// # Errors
-            /// If the system refuses to have it block again.
+            /// If the system refuses to make it blocking again.
             pub fn into_stdio(self) -> io::Result<Stdio> {
                 Ok(self.0.into_blocking()?.into())
             }
@@ -108,7 +109,7 @@ macro_rules! child_output {
 child_output! { ChildStdout }
 child_output! { ChildStderr }
 
-/// What all three have.
+/// The methods of all three.
 macro_rules! child_pipe {
     ($($pipe:ident),+) => {
         $(

@@ -37,7 +37,7 @@ impl<F: Fabric> Client<F> {
         debug_assert!(delegated.operation().encoded().is_some_and(|its| std::ptr::eq(its, encoded)));
         let header = RequestHeader { property, operation: encoded.identity() };
         let words = (arguments.words(), answer_words(encoded.result));
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         unsafe { self.staged.push_written(header, words, |place| arguments.write(place)) };
         let write = |place: *mut Completion| {
             // SAFETY: the queue gives room for a completion.
@@ -47,7 +47,7 @@ impl<F: Fabric> Client<F> {
         unsafe { self.completions.push_in_place(write) };
     }
 
-    /// As `push_to_root`, for a trustee of another process.
+    /// Like `push_to_root`, for a trustee of another process.
     pub(crate) fn push_encoded_to_root<C, R>(
         &self,
         delegated: Delegated<Root, C, ()>,
@@ -65,7 +65,7 @@ impl<F: Fabric> Client<F> {
         published
     }
 
-    /// As `take_responses`, of another process.
+    /// Like `take_responses`, of another process.
     ///
     /// # Errors
     /// If the batch is none that a trustee of this program writes.

@@ -1,4 +1,4 @@
-//! Values in slots that another process reads: those whose type bounds them as so many words, all others as bytes with their length
+//! Values in slots that another process reads: those whose type bounds them as this many words, all others as bytes with their length
 //! in front.
 //!
 //! ```text
@@ -60,7 +60,7 @@ pub(crate) fn put<V: NoRef>(words: &mut [Word], value: V) {
         // What the value leaves of it.
         *last = Word::new(0);
     }
-    // SAFETY: so many words have room for it (asserted: `words`).
+    // SAFETY: this many words have room for it (asserted: `words`).
     unsafe { payload::write(words.as_mut_ptr().cast(), value) };
 }
 
@@ -74,15 +74,15 @@ pub(crate) fn put<V: NoRef>(words: &mut [Word], value: V) {
 #[inline(always)]
 pub(crate) unsafe fn take<V: NoRef>(source: *const u64) -> Result<V, Malformed> {
     if V::SHAPE.is_dense() {
-        // SAFETY: the caller's; a dense value is its bytes, and another process of this program wrote them (B1).
+        // SAFETY: guaranteed by the caller; a dense value is its bytes, and another process of this program wrote them (B1).
         return Ok(unsafe { payload::read(source) });
     }
-    // SAFETY: the caller's; in memory of another process every byte is initialised.
+    // SAFETY: guaranteed by the caller; in memory of another process every byte is initialised.
     let words = unsafe { std::slice::from_raw_parts(source, words::<V>().into()) };
     Decoder::decoded_first(as_bytes(words))
 }
 
-/// Words that a response needs at the most.
+/// Words that a response needs at most.
 const fn answer_words(words: u16) -> usize {
     match words {
         VARIABLE => RESERVED,
@@ -96,7 +96,7 @@ pub(crate) trait Argument<C> {
     /// Words of a request with them, after the header.
     fn words(&self) -> usize;
 
-    /// Moves them into so many words of a slot, all of whose bytes are initialised after (W6). Runs no code of the program.
+    /// Moves them into this many words of a slot, all of whose bytes are initialised after (W6). Runs no code of the program.
     fn write(self, place: &mut [Word]);
 }
 
@@ -217,13 +217,13 @@ impl Arguments<'_> {
     pub(crate) unsafe fn of_response<U: NoRef>(response: *const u64) -> Self {
         match words::<U>() {
             VARIABLE => {
-                // SAFETY: the caller's.
+                // SAFETY: guaranteed by the caller.
                 let length = unsafe { response.read() } as usize;
                 let bytes = response.wrapping_add(1).cast::<u8>();
-                // SAFETY: the caller's.
+                // SAFETY: guaranteed by the caller.
                 Self::Bytes(unsafe { std::slice::from_raw_parts(bytes, length) })
             }
-            // SAFETY: the caller's.
+            // SAFETY: guaranteed by the caller.
             words => Self::Fixed(unsafe { std::slice::from_raw_parts(response, words.into()) }),
         }
     }
@@ -236,7 +236,7 @@ impl Arguments<'_> {
     pub(crate) unsafe fn read<C: NoRef>(self) -> Result<C, Malformed> {
         match self {
             Self::Fixed(words) if words.len() == usize::from(self::words::<C>()) => {
-                // SAFETY: the caller's.
+                // SAFETY: guaranteed by the caller.
                 unsafe { take(words.as_ptr()) }
             }
             Self::Bytes(bytes) => Decoder::decoded(bytes),
@@ -293,6 +293,6 @@ fn bytes_at(words: &[u64]) -> Result<(&[u8], usize), Malformed> {
 }
 
 fn as_bytes(words: &[u64]) -> &[u8] {
-    // SAFETY: numbers are initialised, so their bytes are; the length is that of the very same memory.
+    // SAFETY: numbers are initialised, so their bytes are; the length is that of the same memory.
     unsafe { std::slice::from_raw_parts(words.as_ptr().cast(), size_of_val(words)) }
 }

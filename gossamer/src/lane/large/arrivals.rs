@@ -29,7 +29,7 @@ impl Arrivals {
         rows.last_mut().map_or(Ok(()), |row| row.extend(fragment.bytes))
     }
 
-    /// Adds a row that has come as a whole.
+    /// Adds a row that has arrived as a whole.
     ///
     /// # Errors
     /// If the one before it has not.

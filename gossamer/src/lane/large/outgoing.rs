@@ -34,7 +34,7 @@ impl Progress {
         Ok(())
     }
 
-    /// Sends the row as a whole, if the fabric takes it now. Whether it has.
+    /// Sends the row as a whole, if the fabric takes it now. Returns whether it has.
     fn send_row(&mut self, ticket: u64, rows: &mut Rows, fabric: &impl Fabric) -> Result<bool, Busy> {
         if !fabric.has_room() {
             return Err(Busy);
@@ -82,7 +82,7 @@ impl LargeValue {
         self.rows.bytes_of_all()
     }
 
-    /// As `Progress::send`.
+    /// Like `Progress::send`.
     pub(crate) fn send(&mut self, fabric: &impl Fabric, ring: impl Fn()) -> Result<(), Busy> {
         self.progress.send(self.ticket, &mut self.rows, fabric, ring)
     }

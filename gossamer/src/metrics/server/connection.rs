@@ -1,4 +1,4 @@
-//! One connection: a request is read, one answer is written, and it is over.
+//! One connection: it reads a request, writes one answer, and ends.
 
 use crate::metrics::text::TextFormat;
 use mio::event::Source;
@@ -15,7 +15,7 @@ pub(super) trait ScrapeSocket: Read + Write + Source + Send {}
 
 impl<T: Read + Write + Source + Send> ScrapeSocket for T {}
 
-/// How far a connection has come.
+/// The state of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ScrapeProgress {
     /// It waits for its peer.
@@ -35,15 +35,15 @@ enum ScrapeState {
 
 pub(super) struct ScrapeConnection {
     pub(super) peer: Box<dyn ScrapeSocket>,
-    /// When its time is over.
+    /// Its deadline.
     pub(super) due: Instant,
     state: ScrapeState,
 }
 
-/// What is asked for.
+/// A request.
 #[derive(Debug, PartialEq, Eq)]
 enum ScrapeRequest {
-    /// Not all of it has come.
+    /// It is incomplete.
     More,
     Metrics {
         format: TextFormat,
@@ -58,12 +58,12 @@ impl ScrapeConnection {
         Self { peer, due, state: ScrapeState::Asking(Vec::new()) }
     }
 
-    /// Reads and writes until it has to wait. `text`: what is to be told; none if there is nothing any more.
+    /// Reads and writes until it has to wait. `text` gives the answer, or `None` once the node has ended.
     pub(super) fn go_on(&mut self, text: impl FnMut(TextFormat) -> Option<Arc<[u8]>>) -> ScrapeProgress {
         match self.try_go_on(text) {
             Ok(()) => ScrapeProgress::Over,
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => ScrapeProgress::Waits,
-            // The peer is gone, or was never one.
+            // The peer is gone, or was never there.
             Err(_) => ScrapeProgress::Over,
         }
     }
@@ -94,13 +94,13 @@ impl ScrapeConnection {
     }
 }
 
-/// Bytes as a request that comes in two parts, wherever it is cut.
+/// Takes bytes as a request that arrives in two parts, cut anywhere.
 #[cfg(fuzzing)]
 pub(crate) fn fuzz(bytes: &[u8]) {
     let (first, rest) = bytes.split_first().map_or((0, bytes), |(first, rest)| (usize::from(*first), rest));
     let whole = understand(rest);
     assert!(whole != ScrapeRequest::More || rest.len() < MOST_BYTES);
-    // What was understood of a part is not taken back.
+    // What was understood from a part must not change.
     let part = understand(&rest[..first.min(rest.len())]);
     assert!(part == ScrapeRequest::More || part == whole, "{part:?} became {whole:?}");
 }
@@ -142,7 +142,7 @@ fn understand(request: &[u8]) -> ScrapeRequest {
     }
 }
 
-/// Who accepts this gets it.
+/// A client that accepts this gets it.
 const OPEN: &[u8] = b"application/openmetrics-text";
 
 fn answer(asked: &ScrapeRequest, text: &mut impl FnMut(TextFormat) -> Option<Arc<[u8]>>) -> ScrapeState {

@@ -1,8 +1,9 @@
-//! What a node has counted, over HTTP: by a thread of its own, which answers while all workers hang.
+//! The metrics of a node over HTTP: served by a separate thread, which answers even while all workers hang.
 //!
-//! One thread with a poller and a bounded number of connections, each for one request: whoever does not read, sends garbage or nothing
-//! keeps a place until its time is over, or until somebody else needs it. Crates for servers of HTTP that are kept take a thread for each
-//! connection, or an executor; `httparse` reads requests, and what is left is this loop.
+//! One thread with a poller and a bounded number of connections, each for one request: a client that does not read,
+//! or sends garbage or nothing, keeps its place until its deadline, or until another client needs it. The maintained
+//! crates for HTTP servers need a thread for each connection, or an executor; `httparse` parses requests, and the
+//! rest is this loop.
 
 mod connection;
 
@@ -26,19 +27,19 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// Connections at a time. The oldest goes if there are more.
+/// Connections at a time. Beyond that the oldest is dropped.
 const MOST: usize = 64;
-/// For how long one may take to ask, and to read the answer.
+/// How long a client may take to send a request and to read the answer.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// For how long the same text is told: so long scrapers that do nothing else cost nothing.
+/// How long the same text is served, which bounds the cost of scrapers that ask all the time.
 const FRESH: Duration = Duration::from_millis(50);
-/// When to look again, if no connection could be had.
+/// When to try again if a connection could not be accepted.
 const AGAIN: Duration = Duration::from_millis(100);
 
 const LISTENER: Token = Token(MOST);
 const STOP: Token = Token(MOST + 1);
 
-/// Addresses that this process serves: several runtimes of one number have one address, and the first has it.
+/// Addresses that this process serves: several runtimes of one number have the same address, and the first gets it.
 static SERVED: Mutex<Vec<MetricsAddress>> = Mutex::new(Vec::new());
 
 /// Serves the counts of one node until it is dropped.
@@ -50,7 +51,8 @@ pub(crate) struct MetricsServer {
 }
 
 impl MetricsServer {
-    /// Serves a node where its configuration says. None if it says nothing, or if another runtime of this process is there already.
+    /// Serves a node at the address of its configuration. `None` if it has none, or if another runtime of this
+    /// process already serves there.
     ///
     /// # Errors
     /// If it cannot listen there; the text names the address.
@@ -96,14 +98,14 @@ impl Drop for MetricsServer {
         // Release: pairs with the Acquire of the thread.
         self.is_over.store(true, Ordering::Release);
         if self.waker.wake().is_ok() {
-            // A thread that has panicked has said so.
+            // A thread that panicked has already printed it.
             let _ended = self.thread.take().map(JoinHandle::join);
         }
         SERVED.lock().unwrap_or_else(PoisonError::into_inner).retain(|address| *address != self.address);
     }
 }
 
-/// A socket that its user alone may use.
+/// A socket that only its user may use.
 fn listen_at(path: &Path) -> io::Result<UnixListener> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
@@ -114,12 +116,12 @@ fn listen_at(path: &Path) -> io::Result<UnixListener> {
     Ok(listener)
 }
 
-/// A name in a folder that goes with its socket.
+/// A name in a directory, removed with its socket.
 struct OwnedPath(PathBuf);
 
 impl Drop for OwnedPath {
     fn drop(&mut self) {
-        // It may be gone with its folder.
+        // It may already be gone with its directory.
         let _gone = fs::remove_file(&self.0);
     }
 }
@@ -149,7 +151,7 @@ impl ScrapeListener {
     }
 }
 
-/// What was told last.
+/// The last text that was served.
 struct ScrapedText {
     when: Instant,
     format: TextFormat,
@@ -163,7 +165,7 @@ struct ScrapeLoop {
     connections: Vec<Option<ScrapeConnection>>,
     shared: Weak<Shared>,
     told: Option<ScrapedText>,
-    /// A connection could not be accepted, and it is not told again that there is one.
+    /// A connection could not be accepted, and the poller does not report it again.
     retry: bool,
 }
 
@@ -197,13 +199,13 @@ impl ScrapeLoop {
 
     fn accept(&mut self) {
         self.retry = false;
-        // Not for ever: those that are there get their turn.
+        // Bounded, so that existing connections get their turn.
         for _ in 0..MOST {
             match self.listener.accept() {
                 Ok(peer) => self.admit(peer),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                // That one has gone, or this process has no descriptor left.
+                // The client has gone, or this process has no descriptor left.
                 Err(_) => break,
             }
         }
@@ -230,7 +232,7 @@ impl ScrapeLoop {
         }
     }
 
-    /// Reads and writes as far as it goes.
+    /// Reads and writes as far as possible.
     fn go_on(&mut self, place: usize) {
         let Some(mut connection) = self.connections.get_mut(place).and_then(Option::take) else { return };
         let progress = connection.go_on(|format| self.text(format));
@@ -239,7 +241,7 @@ impl ScrapeLoop {
         }
     }
 
-    /// What the node has counted; none once it has ended.
+    /// The metrics of the node; `None` once it has ended.
     fn text(&mut self, format: TextFormat) -> Option<Arc<[u8]>> {
         let is_fresh = |told: &&ScrapedText| told.format == format && told.when.elapsed() < FRESH;
         if let Some(told) = self.told.as_ref().filter(is_fresh) {

@@ -1,4 +1,4 @@
-//! [`TlsAcceptor`] and [`TlsConnector`]: what begins TLS on a connection.
+//! [`TlsAcceptor`] and [`TlsConnector`]: starting TLS on a connection.
 
 use crate::net::tls::stream::{TlsSide, TlsStream};
 use rustls::pki_types::ServerName;
@@ -7,7 +7,7 @@ use std::fmt;
 use std::io::{self, Read, Write};
 use std::sync::Arc;
 
-/// Begins TLS as a server. It is cheap to clone, and a fiber may take it along.
+/// Starts TLS as a server. It is cheap to clone, and may travel with a fiber.
 #[derive(Clone)]
 pub struct TlsAcceptor(Arc<ServerConfig>);
 
@@ -17,12 +17,12 @@ impl TlsAcceptor {
         Self(config)
     }
 
-    /// Waits until the client and this end have agreed. Set a time limit on the stream first, so that a client that says nothing is given
-    /// up.
+    /// Waits for the handshake with the client. Set a time limit on the stream first, so that a silent client cannot
+    /// hold it up.
     ///
     /// # Errors
-    /// `InvalidData`, with a [`rustls::Error`], if the client does not speak TLS or there is nothing that both want; `UnexpectedEof` if it
-    /// closes; or what the stream gives.
+    /// `InvalidData`, with a [`rustls::Error`], if the client does not speak TLS, or both ends have no common
+    /// parameters; `UnexpectedEof` if it closes; or an error of the stream.
     ///
     /// # Panics
     /// As the stream's reads do: in a delegated closure or a callback, which cannot wait.
@@ -38,7 +38,7 @@ impl fmt::Debug for TlsAcceptor {
     }
 }
 
-/// Begins TLS as a client. It is cheap to clone, and a fiber may take it along; who shares one resumes sessions of the others.
+/// Starts TLS as a client. It is cheap to clone, and may travel with a fiber; clones resume each other's sessions.
 #[derive(Clone)]
 pub struct TlsConnector(Arc<ClientConfig>);
 
@@ -48,11 +48,12 @@ impl TlsConnector {
         Self(config)
     }
 
-    /// Waits until the server, which has to prove that it is `name`, and this end have agreed.
+    /// Waits for the handshake with the server, which has to prove that it is `name`.
     ///
     /// # Errors
-    /// `InvalidInput` if `name` is no name of a server; `InvalidData`, with a [`rustls::Error`], if its certificate is not good for that
-    /// name or there is nothing that both want; `UnexpectedEof` if it closes; or what the stream gives.
+    /// `InvalidInput` if `name` is not a valid server name; `InvalidData`, with a [`rustls::Error`], if the
+    /// certificate is not valid for that name, or both ends have no common parameters; `UnexpectedEof` if it closes;
+    /// or an error of the stream.
     ///
     /// # Panics
     /// As the stream's reads do: in a delegated closure or a callback, which cannot wait.

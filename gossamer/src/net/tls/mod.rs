@@ -1,9 +1,10 @@
 //! TLS by [`rustls`], with the feature `tls`: [`TlsAcceptor`] and [`TlsConnector`] make a [`TlsStream`] of a connection.
 //!
-//! A [`TlsStream`] is `Read`, `BufRead` and `Write` over any stream that is so, as a [`TcpStream`](crate::net::TcpStream), whose fiber it has wait as
-//! ever: time limits of the stream below hold. Certificates, ALPN, resumption and versions are those of the configuration, which is
-//! rustls's own; the cryptography is aws-lc's, which nodes use, too. Servers that keep rustls's defaults resume sessions, in TLS 1.3 by
-//! tickets, in 1.2 by their numbers; connectors that share a configuration do.
+//! A [`TlsStream`] implements `Read`, `BufRead` and `Write` over any stream that does, such as a
+//! [`TcpStream`](crate::net::TcpStream), whose calls suspend the fiber as usual; the time limits of the underlying
+//! stream apply. Certificates, ALPN, resumption and versions are set in the configuration of rustls; the cryptography
+//! is that of aws-lc, which nodes also use. Servers with rustls's defaults resume sessions, in TLS 1.3 by tickets, in
+//! 1.2 by session identifiers; so do connectors that share a configuration.
 //!
 //! ```
 //! use gossamer::net::tls::{TlsAcceptor, rustls};
@@ -23,7 +24,8 @@
 //! ```
 //!
 //! # Cost
-//! A handshake is computed in its fiber, and meanwhile its worker serves nobody else; one that resumes a session has less to compute.
+//! A handshake is computed in its fiber, and its worker serves nobody else meanwhile; resuming a session takes less
+//! computation.
 
 mod handshake;
 mod stream;

@@ -1,4 +1,4 @@
-//! [`TlsStream`]: a connection whose bytes nobody else can read.
+//! [`TlsStream`]: an encrypted connection.
 
 use rustls::pki_types::CertificateDer;
 use rustls::{ClientConnection, CommonState, HandshakeKind, ServerConnection, StreamOwned};
@@ -8,11 +8,12 @@ use std::io::{self, BufRead, IoSlice, Read, Write};
 /// A connection under TLS, over a stream of any kind: what [`TlsAcceptor`](crate::net::tls::TlsAcceptor) and
 /// [`TlsConnector`](crate::net::tls::TlsConnector) make.
 ///
-/// Reading and writing both change what it knows, so one fiber does both. What is written goes out at once, in records of up to 16 KiB: a
-/// [`BufWriter`](std::io::BufWriter) gathers small writes.
+/// Reading and writing both change its state, so one fiber does both. Writes are sent at once, in records of up to 16
+/// KiB: use a [`BufWriter`](std::io::BufWriter) to gather small writes.
 ///
-/// The end: [`shutdown`](Self::shutdown) tells the peer that nothing more comes, who then reads 0 bytes. If a connection ends without that, reading gives
-/// `UnexpectedEof`, since somebody on the way may have cut it. Dropping a stream tells nothing.
+/// The end: [`shutdown`](Self::shutdown) tells the peer that no more data will come; the peer then reads 0 bytes. If
+/// a connection ends without that, reading fails with `UnexpectedEof`, since somebody on the way may have cut it.
+/// Dropping a stream does not notify the peer.
 pub struct TlsStream<S: Read + Write>(TlsSide<S>);
 
 pub(super) enum TlsSide<S: Read + Write> {
@@ -20,7 +21,7 @@ pub(super) enum TlsSide<S: Read + Write> {
     Server(StreamOwned<ServerConnection, S>),
 }
 
-/// Does something with whichever side it is.
+/// Runs the same code for either side.
 macro_rules! of_either {
     ($side:expr, $stream:ident => $call:expr) => {
         match $side {
@@ -32,14 +33,14 @@ macro_rules! of_either {
 
 impl<S: Read + Write> TlsStream<S> {
     /// # Errors
-    /// As of `TlsAcceptor::accept`.
+    /// Those of `TlsAcceptor::accept`.
     pub(super) fn after_handshake(mut side: TlsSide<S>) -> io::Result<Self> {
         of_either!(&mut side, stream => while stream.conn.is_handshaking() {
             if stream.conn.complete_io(&mut stream.sock)? == (0, 0) {
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }
         });
-        // What the handshake has left to say.
+        // What the handshake still has to send.
         of_either!(&mut side, stream => while stream.conn.wants_write() {
             stream.conn.write_tls(&mut stream.sock)?;
         });
@@ -58,17 +59,18 @@ impl<S: Read + Write> TlsStream<S> {
         of_either!(&self.0, stream => &stream.sock)
     }
 
-    /// The stream below. What is read from it or written to it by this is lost to TLS.
+    /// The underlying stream. Data that you read from it or write to it directly is lost to TLS.
     pub fn get_mut(&mut self) -> &mut S {
         of_either!(&mut self.0, stream => &mut stream.sock)
     }
 
-    /// The protocol that both ends have agreed on (ALPN), for example `b"h2"`; `None` if they have not talked about it.
+    /// The protocol that both ends have agreed on (ALPN), for example `b"h2"`; `None` if they have not negotiated
+    /// one.
     pub fn alpn_protocol(&self) -> Option<&[u8]> {
         self.state().alpn_protocol()
     }
 
-    /// Whether the handshake was a short one, by what an earlier connection has left.
+    /// Whether the handshake resumed the session of an earlier connection.
     pub fn is_resumed(&self) -> bool {
         self.state().handshake_kind() == Some(HandshakeKind::Resumed)
     }
@@ -78,12 +80,12 @@ impl<S: Read + Write> TlsStream<S> {
         self.state().protocol_version()
     }
 
-    /// The certificates of the peer, its own first; `None` if it was not asked for them.
+    /// The certificate chain of the peer, its own certificate first; `None` if none was requested.
     pub fn peer_certificates(&self) -> Option<&[CertificateDer<'static>]> {
         self.state().peer_certificates()
     }
 
-    /// The name under which the client looked for this server; `None` if it did not say, and on the client.
+    /// The server name that the client asked for; `None` if it sent none, and on the client.
     pub fn server_name(&self) -> Option<&str> {
         match &self.0 {
             TlsSide::Client(_) => None,
@@ -91,10 +93,10 @@ impl<S: Read + Write> TlsStream<S> {
         }
     }
 
-    /// Tells the peer that nothing more comes, and leaves the stream below open.
+    /// Tells the peer that no more data will come, and leaves the underlying stream open.
     ///
     /// # Errors
-    /// What the stream gives.
+    /// Those of the stream.
     pub fn shutdown(&mut self) -> io::Result<()> {
         of_either!(&mut self.0, stream => {
             stream.conn.send_close_notify();

@@ -1,4 +1,5 @@
-//! Which blocks are whose: the state of a ring, in its own memory, the same for every pump and every way of faulting.
+//! Which party owns which blocks: the state of a ring, in its own memory, the same for every pump and every way of
+//! faulting.
 //!
 //! A ring has a *producer* and a *consumer*. Inside a machine these are the sender and the receiver themselves. Between
 //! machines each end has a ring, and its pump is the other party there: the sender's consumer, the receiver's producer.
@@ -33,35 +34,35 @@ use crate::transport::silence::{LOOK, Silence};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// No more comes.
+/// No more blocks follow.
 const ENDED: u32 = 1;
 /// The consumer has all.
 const TAKEN: u32 = 2;
-/// The producer's side knows that.
+/// The producer's side knows it.
 const SETTLED: u32 = 4;
 
 /// The state of a ring.
 #[repr(C)]
 #[derive(Debug)]
 pub(crate) struct Flow {
-    /// Changes with everything else: what those sleep on who wait.
+    /// Changes with everything else: the word that waiters sleep on.
     wakeups: AtomicU32,
-    /// How many sleep on it, and maybe some who died there.
+    /// How many sleep on it, possibly including some that died there.
     sleepers: AtomicU32,
     progress: AtomicU32,
     written: AtomicU64,
     released: AtomicU64,
     /// Bytes.
     flushed: AtomicU64,
-    /// Bytes of all, plus one; zero while that is not known.
+    /// The length in bytes, plus one; zero while it is not known.
     length: AtomicU64,
     /// The first failure, as a number; zero if there is none.
     failure: AtomicU64,
-    /// For each slot its block, plus one.
+    /// The block of each slot, plus one.
     labels: [AtomicU64; MOST_SLOTS],
 }
 
-/// What ends a stream before its time, as it can be told to another process.
+/// What ends a stream early, in a form that can be told to another process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Failure {
     PeerLost,
@@ -71,9 +72,9 @@ pub(crate) enum Failure {
     Protocol,
     /// In this block.
     Checksum(u64),
-    /// Of RDMA: the status of a completion, or zero.
+    /// By RDMA: the status of a completion, or zero.
     Rdma(u32),
-    /// What came was not sealed by the other end.
+    /// Data arrived that the other end did not seal.
     Tampered,
 }
 
@@ -214,7 +215,7 @@ impl Flow {
         self.wake_all();
     }
 
-    /// Keeps an event of that, if there is a trace and something new.
+    /// Records an event, if there is a trace and something changed.
     #[inline]
     fn trace(&self, kind: EventKind, before: u64, blocks: u64) {
         if let Some(ring) = trace::outside().filter(|_| blocks > before) {
@@ -223,14 +224,14 @@ impl Flow {
         }
     }
 
-    /// How many bytes there are is known: at the latest before the last block is handed over, which may be a part of one.
+    /// The length is known: set at the latest before the last block, which may be partial, is handed over.
     pub(crate) fn set_length(&self, length: u64) {
         // Release: pairs with the Acquire in `length`.
         self.length.store(length + 1, Ordering::Release);
         self.wake_all();
     }
 
-    /// How many bytes there are, once that is known.
+    /// The length, once it is known.
     pub(crate) fn length(&self) -> Option<u64> {
         // Acquire: pairs with the Release in `set_length`.
         self.length.load(Ordering::Acquire).checked_sub(1)
@@ -272,7 +273,7 @@ impl Flow {
         self.progress.load(Ordering::Acquire) & SETTLED != 0
     }
 
-    /// Ends the stream before its time, unless something else has, or all is done.
+    /// Ends the stream early, unless something else has, or everything is done.
     pub(crate) fn fail(&self, failure: Failure) {
         if !self.is_taken() {
             // AcqRel: one failure is the first; pairs with the Acquire in `failure`.
@@ -287,7 +288,7 @@ impl Flow {
         Failure::from_number(self.failure.load(Ordering::Acquire))
     }
 
-    /// The failure, as it is told to users, unless the ring has more words for it. Allocates nothing.
+    /// The failure as users see it, unless the ring has more details. Allocates nothing.
     pub(crate) fn error(&self, failure: Failure, geometry: &Geometry) -> Error {
         let at = geometry.start_of(self.written());
         match failure {
@@ -302,7 +303,7 @@ impl Flow {
         }
     }
 
-    /// Wakes all who wait: they look again.
+    /// Wakes all waiters, which look again.
     pub(crate) fn wake_all(&self) {
         // SeqCst, both: with those in `sleep`: either this sees the sleeper, or it sees this count and what was changed before.
         self.wakeups.fetch_add(1, Ordering::SeqCst);
@@ -311,21 +312,22 @@ impl Flow {
         }
     }
 
-    /// As somebody would who can write here: how many sleep is forgotten.
+    /// For tests, as a hostile process could do: forgets how many sleep.
     #[cfg(test)]
     pub(crate) fn lose_sleepers(&self) -> u32 {
         // Relaxed: nothing depends on it.
         self.sleepers.swap(0, Ordering::Relaxed)
     }
 
-    /// Wakes all who wait, also if nobody is said to.
+    /// Wakes all waiters, even if none are counted.
     pub(crate) fn wake_unasked(&self) {
         // SeqCst: as in `wake_all`.
         self.wakeups.fetch_add(1, Ordering::SeqCst);
         futex::wake_all(self.wakeups.as_ptr());
     }
 
-    /// Sleeps until `ready`, or until the peer is gone. Neither allocates nor locks: it is called in handlers of signals, too.
+    /// Sleeps until `ready`, or until the peer is gone. Neither allocates nor locks: it is also called in signal
+    /// handlers.
     ///
     /// # Errors
     /// The failure of the stream, once there is one and it is not ready; `Timeout` after `patience`.
@@ -356,7 +358,8 @@ impl Flow {
     ) -> Result<(), Failure> {
         let mut silence = Silence::new(Instant::now());
         loop {
-            // SeqCst: with that in `wake_all`. Before the look, so that what changes behind it is heard: the word is not `seen` any more.
+            // SeqCst: with that in `wake_all`. Before the check, so that a later change is noticed: the word is then
+            // no longer `seen`.
             let seen = self.wakeups.load(Ordering::SeqCst);
             if ready(self) {
                 return Ok(());
@@ -372,7 +375,7 @@ impl Flow {
                 self.fail(Failure::Timeout);
                 continue;
             }
-            // Over in time or not, it looks again.
+            // Timed out or not, it looks again.
             let _timed_out = futex::wait(self.wakeups.as_ptr(), seen, left.map(|left| left.min(LOOK)));
         }
     }

@@ -1,6 +1,7 @@
-//! The few blocks of a stream that are in memory: the ring that holds them, and whose each of them is.
+//! The few blocks of a stream that are in memory: the ring that holds them, and the owner of each.
 //!
-//! Whoever moves blocks, a pump, a window or a call of an end, is a party of the ring's flow and obeys it (U3 to U5).
+//! Everything that moves blocks (a pump, a window, a call of an end) is a party of the ring's flow and obeys it (U3
+//! to U5).
 
 pub(crate) mod flow;
 #[cfg(all(test, not(loom)))]

@@ -1,12 +1,12 @@
-//! What an end knows of the process that shares its ring, in memory that this one cannot write: nobody waits for one that is gone,
-//! whatever it has left in the ring.
+//! What an end knows about the process that shares its ring, in memory which that process cannot write: nobody waits
+//! for a process that is gone, whatever it left in the ring.
 
 use crate::stream::blocks::flow::Flow;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::thread;
 use std::time::Duration;
 
-/// How long those who sleep have to notice, before they are woken again.
+/// How long sleepers have to notice, before they are woken again.
 const PAUSE: Duration = Duration::from_millis(1);
 
 /// The other process, or the other end in this one.
@@ -23,9 +23,9 @@ impl Peer {
         self.gone.load(Ordering::Acquire)
     }
 
-    /// Somebody is about to sleep, and looks after each wake whether the other is gone.
+    /// A thread is about to sleep, and will check after each wake-up whether the other is gone.
     pub(crate) fn enter(&self) {
-        // Relaxed: who is counted too late is woken in the next round.
+        // Relaxed: a thread that is counted too late is woken in the next round.
         self.sleepers.fetch_add(1, Ordering::Relaxed);
     }
 
@@ -34,8 +34,8 @@ impl Peer {
         self.sleepers.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// The other is gone: has all who sleep look again, until nobody does. Once would not do: whose memory it was may have changed the
-    /// word on which they sleep just before.
+    /// The other is gone: makes all sleepers look again, until none is left. Once is not enough: the other process
+    /// may have changed the word that they sleep on just before.
     pub(crate) fn end(&self, flow: &Flow) {
         // Release: pairs with the Acquire in `is_gone`.
         self.gone.store(true, Ordering::Release);

@@ -37,10 +37,10 @@ pub(crate) struct Ring {
 }
 
 impl Ring {
-    /// A new one, empty.
+    /// A new, empty ring.
     ///
     /// # Errors
-    /// If there is not so much memory.
+    /// If there is not enough memory.
     pub(crate) fn create(geometry: Geometry) -> Result<Self, Error> {
         let doing = || Error::io(format!("memory for the ring of a stream, {} bytes", geometry.ring_bytes()));
         let file = sealed_file(c"gossamer-stream", geometry.ring_bytes() + PAGE).map_err(doing())?;
@@ -51,10 +51,10 @@ impl Ring {
         Ok(ring)
     }
 
-    /// The one that the other end has made.
+    /// The ring that the other end has made.
     ///
     /// # Errors
-    /// If it has another size, or could change it; if it cannot be mapped.
+    /// If its size is wrong or could change, or it cannot be mapped.
     pub(crate) fn attach(descriptor: OwnedFd, geometry: Geometry) -> Result<Self, Error> {
         checked_file(descriptor, geometry.ring_bytes() + PAGE)
             .and_then(|file| Self::map(file, geometry))
@@ -67,7 +67,7 @@ impl Ring {
         Ok(Self { file, home, geometry, peer: Peer::default(), trouble: OnceLock::new() })
     }
 
-    /// Its slots once more, for parts of it to be mapped elsewhere.
+    /// Another mapping of its slots, parts of which can be mapped elsewhere.
     ///
     /// # Errors
     /// If the process has too many mappings.
@@ -75,7 +75,7 @@ impl Ring {
         mapped(&self.file, self.geometry.ring_bytes(), access)
     }
 
-    /// Its flow; in a forked child, which has no part in it, one that nobody else uses.
+    /// Its flow; in a forked child, which has no part in the stream, an unused one.
     pub(crate) fn flow(&self) -> &Flow {
         static NOBODYS: Flow = Flow::new();
         if !self.home.is_here() {
@@ -86,7 +86,7 @@ impl Ring {
         unsafe { &*flow }
     }
 
-    /// What has ended the stream before its time.
+    /// What ended the stream early.
     pub(crate) fn failure(&self) -> Option<Failure> {
         let lost = || (self.peer.is_gone() && !self.flow().is_taken()).then_some(Failure::PeerLost);
         self.flow().failure().or_else(lost)
@@ -110,12 +110,12 @@ impl Ring {
         let _later = self.trouble.set(why);
     }
 
-    /// A failure, as it is told to users.
+    /// A failure as users see it.
     pub(crate) fn error(&self, failure: Failure) -> Error {
         self.in_words(self.flow().error(failure, &self.geometry))
     }
 
-    /// An error of the flow, with what is known of it.
+    /// An error of the flow, with the known details.
     pub(crate) fn in_words(&self, error: Error) -> Error {
         match (error, self.trouble.get()) {
             (Error::Rdma { at, .. }, Some(why)) => Error::Rdma { at, why: why.clone() },

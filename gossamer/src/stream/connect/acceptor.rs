@@ -1,5 +1,5 @@
-//! Accepts connections for an end that listens. Each one that has said its first message proves the key on a thread of its own, so that
-//! a stranger who takes his time holds up nobody.
+//! Accepts connections for an end that listens. Each connection that has sent its first message proves the key on a
+//! separate thread, so that a stranger that stalls holds up nobody.
 
 use crate::stream::connect::parameters::StreamParameters;
 use crate::sys::sync::eventfd::EventFd;
@@ -18,12 +18,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-/// Connections in their handshake at once, and those that wait to be fetched: of more, the oldest is closed.
+/// Connections in their handshake, or waiting to be fetched, at once: beyond that the oldest is closed.
 const MOST: usize = 64;
 /// Connections that the kernel keeps until they are accepted, if it allows as many.
 const BACKLOG: i32 = 4096;
 
-/// A listening socket, and the connections that have come to it.
+/// A listening socket, and its connections.
 pub(crate) struct Acceptor {
     entrance: Entrance,
     token: Token,
@@ -63,7 +63,7 @@ impl AcceptWaiter {
         Ok(Self { eventfd: EventFd::new()?, gone: AtomicBool::new(false) })
     }
 
-    /// Ends the wait: nobody is interested in its outcome any more.
+    /// Ends the wait, whose outcome nobody needs any more.
     pub(crate) fn leave(&self) {
         // Release: pairs with the Acquire in `Acceptor::wait`, though nothing but the flag is needed.
         self.gone.store(true, Ordering::Release);
@@ -71,7 +71,7 @@ impl AcceptWaiter {
     }
 
     fn wake(&self) {
-        // It fails for what is no eventfd only.
+        // It only fails for a descriptor that is not an eventfd.
         let _woken = self.eventfd.signal();
     }
 }
@@ -81,10 +81,10 @@ impl Newcomers {
         self.queues.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Has the other end of a connection prove the key, and reads its parameters.
+    /// Makes the other end of a connection prove the key, and reads its parameters.
     fn authenticate(&self, number: u64, (mut socket, first): Visitor, token: &Token) {
         let proof = handshake::accept_stream(&mut socket, token, &first);
-        // Before it says more: who knows the key makes no room for strangers.
+        // Before it sends more: an end that knows the key must not make room for strangers.
         let is_open = self.unproven.leave(number);
         // A stranger is dropped without a word. One that had to make room has been closed already.
         let Some(agreement) = proof.ok().filter(|_| is_open) else { return };
@@ -104,7 +104,7 @@ impl Acceptor {
     /// # Errors
     /// If the system refuses.
     pub(crate) fn new(listener: TcpListener, token: Token) -> io::Result<Self> {
-        // That of the standard library is 128, which strangers fill at once. A second call changes it.
+        // The standard library uses 128, which strangers fill at once. A second call changes it.
         rustix::net::listen(&listener, BACKLOG)?;
         let newcomers = Newcomers { unproven: Unproven::new(MOST), queues: Mutex::default() };
         let entrance = Entrance::new(SocketListener::Tcp(listener))?;
@@ -117,10 +117,10 @@ impl Acceptor {
         self.entrance.listener().local_addr()
     }
 
-    /// Waits for a connection whose end knows the key and is `wanted`; the others stay for those who want them.
+    /// Waits for a connection whose end knows the key and is `wanted`; others stay for those that want them.
     ///
     /// # Errors
-    /// If none comes while there is patience, or the waiter has left.
+    /// If none arrives in time, or the waiter has left.
     #[track_caller]
     pub(crate) fn wait(
         &self,

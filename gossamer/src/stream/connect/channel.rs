@@ -1,8 +1,8 @@
 //! [`channel`]: a stream between two workers of an application, whichever nodes they are on.
 //!
-//! Each end, when it is opened, listens at its own node and offers its address to the other. The second to come finds the address of
-//! the first, and goes there ([`meeting`](super::meeting)). So neither waits for the other to be opened first, and the ends of one machine find each other's memory
-//! as those of two programs do.
+//! Each end, when it is opened, listens at its own node and offers its address to the other. The second one finds the
+//! address of the first, and connects there ([`meeting`](super::meeting)). So it does not matter which end is opened
+//! first, and ends on one machine find each other's memory like those of two programs.
 
 use crate::NoRef;
 use crate::stream::connect::meeting::{Comer, Meeting};
@@ -22,12 +22,12 @@ use std::marker::PhantomData;
 use std::panic::Location;
 use std::time::{Duration, Instant};
 
-/// After so long a wait for the other end is reported.
+/// How long an end waits for the other one before it reports that.
 const LONG: Duration = Duration::from_secs(10);
-/// How soon, and then how often, an end that waits looks whether the other one could not be opened.
+/// When, and then how often, a waiting end checks whether the other one failed to open.
 const FIRST_LOOK: Duration = Duration::from_millis(20);
 
-/// How both ends find each other.
+/// How the ends find each other.
 #[derive(NoRef)]
 struct Rendezvous {
     at: Trustee,
@@ -36,8 +36,8 @@ struct Rendezvous {
     options: Options,
 }
 
-/// A stream from one worker to another: its two ends, each of which is captured, sent or stored until it is opened on the node of
-/// its worker.
+/// A stream from one worker to another: its two ends, each of which can be captured, sent or stored until it is
+/// opened on the node of its worker.
 ///
 /// ```
 /// use gossamer::stream::{self, Geometry, ReceiveEnd, SendEnd};
@@ -65,13 +65,14 @@ struct Rendezvous {
 /// assert_eq!(rack::run_in_process(2, gossamer::Config::default().threads(1), add_up), 499_500);
 /// ```
 ///
-/// It is protected as the rack is ([`Config::protection`](crate::Config::protection)), if its options ask for no more.
+/// It has the protection of the rack ([`Config::protection`](crate::Config::protection)), unless its options ask for
+/// more.
 ///
-/// The key is made for this stream and goes with its ends. An end that is dropped before it was opened aborts the stream: the other
-/// one hears of it when it is opened and used.
+/// The key is made for this stream and travels with its ends. Dropping an end before it was opened aborts the stream:
+/// the other end gets the error when it is opened and used.
 ///
 /// # Errors
-/// If the geometry cannot be.
+/// If the geometry is not possible.
 ///
 /// # Panics
 /// Where the caller cannot wait, and if the runtime has ended.
@@ -90,7 +91,7 @@ pub fn channel(
     Ok((SendEnd(Unopened::new(rendezvous(from))), ReceiveEnd(Unopened::new(rendezvous(to)))))
 }
 
-/// Protected at least as all else that the nodes of this rack send each other.
+/// Protected at least like everything else between the nodes of this rack.
 fn protected(options: Options) -> Options {
     let rack = worker::with(|worker| worker.map(|here| here.shared.config.protection));
     let stronger = rack.filter(|rack| rack.to_byte() > options.protection.to_byte());
@@ -108,16 +109,16 @@ pub struct SendEnd(Unopened<Sender>);
 pub struct ReceiveEnd(Unopened<Receiver>);
 
 impl SendEnd {
-    /// Where it can be opened: on the node of this worker.
+    /// The worker on whose node it can be opened.
     pub fn trustee(&self) -> Trustee {
         self.0.at()
     }
 
-    /// Opens it, and waits until the other end is opened, too, by another fiber: as long as [`Options::patience`] says, or else for
-    /// however long that takes. A wait of ten seconds is reported, with the line that waits.
+    /// Opens it, and waits until another fiber opens the other end: for the time of [`Options::patience`], or else for
+    /// as long as it takes. A wait of ten seconds is reported, with its source line.
     ///
     /// # Errors
-    /// If this is not its node, or the other end is gone, does not come, or [cannot be opened](Error::NotOpened).
+    /// If this is not its node, or the other end is gone, is not opened in time, or [cannot be opened](Error::NotOpened).
     ///
     /// # Panics
     /// In a delegated closure or a callback, which cannot wait.
@@ -128,16 +129,16 @@ impl SendEnd {
 }
 
 impl ReceiveEnd {
-    /// Where it can be opened: on the node of this worker.
+    /// The worker on whose node it can be opened.
     pub fn trustee(&self) -> Trustee {
         self.0.at()
     }
 
-    /// Opens it, and waits until the other end is opened, too, by another fiber: as long as [`Options::patience`] says, or else for
-    /// however long that takes. A wait of ten seconds is reported, with the line that waits.
+    /// Opens it, and waits until another fiber opens the other end: for the time of [`Options::patience`], or else for
+    /// as long as it takes. A wait of ten seconds is reported, with its source line.
     ///
     /// # Errors
-    /// If this is not its node, or the other end is gone, does not come, or [cannot be opened](Error::NotOpened).
+    /// If this is not its node, or the other end is gone, is not opened in time, or [cannot be opened](Error::NotOpened).
     ///
     /// # Panics
     /// In a delegated closure or a callback, which cannot wait.
@@ -147,15 +148,15 @@ impl ReceiveEnd {
     }
 }
 
-/// What an end becomes.
+/// What an end becomes when it is opened.
 trait Opened: Sized + 'static {
     const END: End;
 
-    /// Listens, and then meets the other end: waits for it, unless it waits already.
+    /// Listens, and then meets the other end: waits for it, or connects if that one is already waiting.
     fn meet(rendezvous: &Rendezvous, host: &str, comer: &Comer<'_>) -> Result<Self, Error>;
 }
 
-/// `place` opens an end, unless it was dropped. If that fails on its own node, the other end hears of it.
+/// `place` opens an end, unless it was dropped. If that fails on its own node, the other end is told.
 fn open<E: Opened>(rendezvous: &Rendezvous, place: Option<&Location<'_>>) -> Result<E, Error> {
     let Rendezvous { at, meeting, .. } = rendezvous;
     let host = host_of(*at)?;
@@ -164,7 +165,7 @@ fn open<E: Opened>(rendezvous: &Rendezvous, place: Option<&Location<'_>>) -> Res
     E::meet(rendezvous, &host, &comer).map_err(|error| comer.fail(error))
 }
 
-/// Waits for the end that comes second, and looks now and then whether it cannot be opened.
+/// Waits for the second end, and checks now and then whether it failed to open.
 fn come<E>(
     comer: &Comer<'_>,
     patience: Option<Duration>,
@@ -217,7 +218,7 @@ impl Opened for Receiver {
     }
 }
 
-/// The host at which other nodes reach this one, which is that of a worker.
+/// The host at which other nodes reach this one, which must be the node of the worker.
 fn host_of(at: Trustee) -> Result<String, Error> {
     worker::with(|worker| {
         let here = worker.ok_or_else(|| Error::Refused("an end of a channel is opened by a fiber".into()))?;
@@ -232,7 +233,7 @@ fn host_of(at: Trustee) -> Result<String, Error> {
     })
 }
 
-/// An end that was not opened yet. Dropped, it is opened and dropped at its worker, so that the other end hears of it.
+/// An end that was not opened yet. Dropping it opens and drops it at its worker, so that the other end is told.
 struct Unopened<E: Opened>(Option<Rendezvous>, PhantomData<fn() -> E>);
 
 impl<E: Opened> Unopened<E> {
@@ -251,7 +252,7 @@ impl<E: Opened> Unopened<E> {
         self.rendezvous().at
     }
 
-    /// If that fails since this is another node, the end is dropped; in other cases the other end has been told.
+    /// If that fails because this is another node, the end is dropped; otherwise the other end has been told.
     fn open(mut self, place: &Location<'_>) -> Result<E, Error> {
         host_of(self.at())?;
         let opened = open(self.rendezvous(), Some(place));
@@ -263,7 +264,7 @@ impl<E: Opened> Unopened<E> {
 impl<E: Opened> Drop for Unopened<E> {
     fn drop(&mut self) {
         if let Some(rendezvous) = self.0.take() {
-            // If the runtime ends the other end does, too.
+            // If the runtime ends, so does the other end.
             drop(spawn_on_with(
                 rendezvous.at,
                 const { |rendezvous: Rendezvous| drop(open::<E>(&rendezvous, None)) },

@@ -1,4 +1,4 @@
-//! [`Listener`]: waits for the other end of a stream. Also how a [`Sender`] or a [`Receiver`] gets to one.
+//! [`Listener`]: waits for the other end of a stream. Also how a [`Sender`] or a [`Receiver`] connects to one.
 
 use crate::stream::blocking::{require_wait, run_blocking};
 use crate::stream::connect::acceptor::{AcceptWaiter, Acceptor};
@@ -17,7 +17,7 @@ fn resolve(address: impl ToSocketAddrs) -> Result<Vec<SocketAddr>, Error> {
     address.to_socket_addrs().map(Iterator::collect).map_err(Error::io("looking up an address"))
 }
 
-/// Waits for the other end of a stream: of [`Sender::bind`] and [`Receiver::bind`].
+/// Waits for the other end of a stream: what [`Sender::bind`] and [`Receiver::bind`] return.
 pub struct Listener<E> {
     acceptor: Arc<Acceptor>,
     party: Party,
@@ -39,17 +39,25 @@ impl<E> Listener<E> {
         Ok(Self { acceptor: Arc::new(acceptor), party, end: PhantomData })
     }
 
-    /// Where it listens: with the port that the system has chosen, if port 0 was asked for.
+    /// Its address, with the port that the system chose if port 0 was requested.
+    ///
+    /// ```
+    /// use gossamer::stream::{Key, Options, Receiver};
+    /// let key = Key::from_hex(&"0123456789abcdef".repeat(4))?;
+    /// let listener = Receiver::bind("127.0.0.1:0", Options::new().key(key))?;
+    /// assert_ne!(listener.local_addr()?.port(), 0); // the sender needs it
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
-    /// If the system does not tell.
+    /// If the system does not tell it.
     pub fn local_addr(&self) -> Result<SocketAddr, Error> {
         self.acceptor.local_addr().map_err(Error::io("the address of a listener"))
     }
 
     #[track_caller]
     fn meet(&self, call: &'static str, patience: Option<Duration>) -> Result<StreamEnd, Error> {
-        /// A fiber that is cancelled leaves.
+        /// Leaves if the fiber is cancelled.
         struct Leaving(Arc<AcceptWaiter>);
         impl Drop for Leaving {
             fn drop(&mut self) {
@@ -71,10 +79,10 @@ impl<E> fmt::Debug for Listener<E> {
 }
 
 impl Listener<Sender> {
-    /// Waits for a receiver that knows the key. Others are turned away.
+    /// Waits for a receiver that knows the key. Others are rejected.
     ///
     /// # Errors
-    /// If it does not fit, or is gone again; `Timeout` if there is a [patience](Options::patience), and nobody comes.
+    /// If it does not fit, or is gone again; `Timeout` if a [patience](Options::patience) is set and nobody connects.
     ///
     /// # Panics
     /// In a delegated closure or a callback, which cannot wait.
@@ -88,10 +96,10 @@ impl Listener<Sender> {
 }
 
 impl Listener<Receiver> {
-    /// Waits for a sender that knows the key. Others are turned away.
+    /// Waits for a sender that knows the key. Others are rejected.
     ///
     /// # Errors
-    /// If it does not fit, or is gone again; `Timeout` if there is a [patience](Options::patience), and nobody comes.
+    /// If it does not fit, or is gone again; `Timeout` if a [patience](Options::patience) is set and nobody connects.
     ///
     /// # Panics
     /// In a delegated closure or a callback, which cannot wait.
@@ -114,7 +122,7 @@ impl Sender {
     /// Listens for the receiver of a stream.
     ///
     /// # Errors
-    /// If there is no key, the geometry cannot be, or the address is taken.
+    /// If there is no key, the geometry is not possible, or the address is taken.
     pub fn bind(
         address: impl ToSocketAddrs,
         length: impl Into<Length>,
@@ -123,10 +131,10 @@ impl Sender {
         Listener::bind(address, Party::new(End::Sender, length.into(), options.into())?)
     }
 
-    /// As `bind`, with a socket that listens already: of a service manager, say, or with options of its own.
+    /// Like `bind`, with a socket that already listens: for example one of a service manager, or one with special options.
     ///
     /// # Errors
-    /// If there is no key, the geometry cannot be, or the socket fails.
+    /// If there is no key, the geometry is not possible, or the socket fails.
     pub fn listen_on(
         socket: TcpListener,
         length: impl Into<Length>,
@@ -135,10 +143,10 @@ impl Sender {
         Listener::on(socket, Party::new(End::Sender, length.into(), options.into())?)
     }
 
-    /// Goes to a receiver that listens.
+    /// Connects to a receiver that listens.
     ///
     /// # Errors
-    /// If there is no key, nobody listens there, or whoever does has another key or geometry, or sends, too.
+    /// If there is no key, nobody listens there, or the listener has another key or geometry, or is also a sender.
     ///
     /// # Panics
     /// In a delegated closure or a callback, which cannot wait.
@@ -156,23 +164,23 @@ impl Receiver {
     /// Listens for the sender of a stream.
     ///
     /// # Errors
-    /// If there is no key, the geometry cannot be, or the address is taken.
+    /// If there is no key, the geometry is not possible, or the address is taken.
     pub fn bind(address: impl ToSocketAddrs, options: impl Into<Options>) -> Result<Listener<Self>, Error> {
         Listener::bind(address, Party::new(End::Receiver, Length::Open, options.into())?)
     }
 
-    /// As `bind`, with a socket that listens already: of a service manager, say, or with options of its own.
+    /// Like `bind`, with a socket that already listens: for example one of a service manager, or one with special options.
     ///
     /// # Errors
-    /// If there is no key, the geometry cannot be, or the socket fails.
+    /// If there is no key, the geometry is not possible, or the socket fails.
     pub fn listen_on(socket: TcpListener, options: impl Into<Options>) -> Result<Listener<Self>, Error> {
         Listener::on(socket, Party::new(End::Receiver, Length::Open, options.into())?)
     }
 
-    /// Goes to a sender that listens.
+    /// Connects to a sender that listens.
     ///
     /// # Errors
-    /// If there is no key, nobody listens there, or whoever does has another key or geometry, or receives, too.
+    /// If there is no key, nobody listens there, or the listener has another key or geometry, or is also a receiver.
     ///
     /// # Panics
     /// In a delegated closure or a callback, which cannot wait.

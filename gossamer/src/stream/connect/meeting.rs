@@ -1,11 +1,12 @@
-//! Where the two ends of a channel find each other, and hear that one cannot be opened: a property that both have a trust of.
+//! Where the two ends of a channel find each other, or learn that one cannot be opened: a property that both have a
+//! trust of.
 
 use crate::NoRef;
 use crate::stream::Error;
 use crate::stream::error::End;
 use crate::trust::Trust;
 
-/// What is known of the end that came first.
+/// What is known about the end that came first.
 #[derive(NoRef)]
 pub(super) enum Meeting {
     /// Neither was opened, or both.
@@ -25,13 +26,13 @@ pub(super) struct OpenFailure {
 }
 
 impl OpenFailure {
-    /// As the other end, which was opened `here`, is told.
+    /// The error for the other end, which was opened `here`.
     fn of(self, end: End, here: &str) -> Error {
         Error::NotOpened { end, there: self.place, here: here.to_owned(), why: self.why }
     }
 }
 
-/// One end, as it comes to the meeting.
+/// One end that comes to the meeting.
 pub(super) struct Comer<'a> {
     pub(super) meeting: &'a Trust<Meeting>,
     pub(super) end: End,
@@ -40,7 +41,7 @@ pub(super) struct Comer<'a> {
 }
 
 impl Comer<'_> {
-    /// Offers an address to the other end, or takes that which it has offered.
+    /// Offers an address to the other end, or takes the one that it has offered.
     ///
     /// # Errors
     /// If the other one could not be opened.
@@ -52,7 +53,7 @@ impl Comer<'_> {
         }
     }
 
-    /// Whether the other end can still come.
+    /// Checks whether the other end can still come.
     ///
     /// # Errors
     /// If it could not be opened.
@@ -61,17 +62,17 @@ impl Comer<'_> {
         failure.map_or(Ok(()), |failure| Err(failure.of(self.end.other(), &self.here)))
     }
 
-    /// Has the other end hear that this one cannot be opened, unless that is why it cannot.
+    /// Tells the other end that this one cannot be opened, unless the other end is the cause.
     pub(super) fn fail(&self, error: Error) -> Error {
         if matches!(error, Error::NotOpened { .. }) {
             return error;
         }
-        // What the other end could not do explains more.
+        // The error of the other end explains more.
         if let Err(other @ Error::NotOpened { .. }) = self.check() {
             return other;
         }
         let failure = OpenFailure { place: self.here.clone(), why: error.to_string() };
-        // If that cannot be said, the application ends.
+        // If that cannot be told, the application is ending.
         let _unheard = self.meeting.try_apply_with(give_up, failure);
         error
     }

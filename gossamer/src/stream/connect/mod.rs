@@ -1,4 +1,4 @@
-//! How two ends come together: in one process, by an address, or as the two ends of a channel between workers.
+//! How two ends connect: in one process, by an address, or as the ends of a channel between workers.
 
 mod acceptor;
 pub(crate) mod channel;

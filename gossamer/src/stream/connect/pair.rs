@@ -27,7 +27,7 @@ use std::sync::Arc;
 /// ```
 ///
 /// # Errors
-/// If the geometry cannot be, or there is not so much memory.
+/// If the geometry is not possible, or there is not so much memory.
 pub fn pair(length: impl Into<Length>, options: impl Into<Options>) -> Result<(Sender, Receiver), Error> {
     let (length, options) = (length.into(), options.into());
     check(length, &options)?;

@@ -13,13 +13,13 @@ use std::io::{self, Read, Write};
 pub(crate) const TEXT: usize = 81;
 const BYTES: usize = TEXT + CHECKSUM;
 const MAGIC: [u8; 8] = *b"gossstr\x07";
-/// The length of a stream whose length is open, or not this end's to say.
+/// Stands for an open length, or one that this end does not know.
 const OPEN: u64 = u64::MAX;
 
 /// A number that names a stream, or a machine.
 pub(crate) type Name = [u8; 16];
 
-/// What one end is.
+/// The description of one end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct StreamParameters {
     pub(crate) end: End,
@@ -31,7 +31,7 @@ pub(crate) struct StreamParameters {
     pub(crate) geometry: Geometry,
     pub(crate) length: Option<u64>,
     pub(crate) machine: Name,
-    /// Whose process it is.
+    /// The user of the process.
     pub(crate) user: u32,
     /// Given by the end that accepts.
     pub(crate) stream: Name,
@@ -95,11 +95,14 @@ impl StreamParameters {
         let mut bytes = [0; BYTES];
         from.read_exact(&mut bytes)?;
         Self::from_bytes(bytes).ok_or_else(|| {
-            io::Error::new(io::ErrorKind::InvalidData, "the other end is no stream of this version")
+            io::Error::new(
+                io::ErrorKind::InvalidData,
+                "the other end is not a stream of this version: run the same version at both ends",
+            )
         })
     }
 
-    /// Whether this end and the other one fit together.
+    /// Checks whether this end and the other one fit together.
     ///
     /// # Errors
     /// What does not fit.
@@ -134,7 +137,7 @@ pub(crate) fn new_name() -> io::Result<Name> {
     random()
 }
 
-/// The name of this machine since it was started; without one it is nobody's.
+/// The name of this machine since it was booted; without one, a random name that matches no machine.
 ///
 /// # Errors
 /// If the system has no random numbers either.

@@ -1,4 +1,5 @@
-//! How the two ends of a stream meet: one listens, the other connects; they prove the key, compare what they are, and choose the way.
+//! How the two ends of a stream meet: one listens, the other connects; they prove the key, compare their parameters,
+//! and choose the route.
 //!
 //! ```text
 //! who connects                                   who accepts
@@ -11,8 +12,9 @@
 //!   else:   further connections, each with hand-shake and parameters
 //! ```
 //!
-//! If connections are to be sealed, that begins here; the keys are bound to what was said on a connection before (its parameters, which
-//! have the name of the stream and the number of the connection). What was changed on the way opens nothing.
+//! If connections are to be sealed, sealing begins here; the keys are bound to what was sent on a connection before
+//! (its parameters, which contain the name of the stream and the number of the connection). If that was changed on
+//! the way, nothing can be opened.
 
 use crate::stream::blocks::ring::Ring;
 use crate::stream::connect::acceptor::{AcceptWaiter, Acceptor, ProvenConnection};
@@ -41,7 +43,7 @@ use std::time::{Duration, Instant};
 
 /// How long a further connection of a stream may take.
 const FURTHER: Duration = Duration::from_secs(10);
-/// How often an end comes again that was closed before the other one has proved itself, and after which time.
+/// How often, and at which interval, an end retries a connection that was closed before the other end proved itself.
 const AGAIN: u32 = 50;
 const PAUSE: Duration = Duration::from_millis(10);
 
@@ -93,7 +95,7 @@ impl Party {
         })
     }
 
-    /// Goes to an end that listens.
+    /// Connects to an end that listens.
     pub(crate) fn connect(&self, addresses: &[SocketAddr]) -> Result<StreamEnd, Error> {
         let ours = self.parameters()?;
         let (mut socket, address, agreement) = self.reach(addresses)?;
@@ -124,7 +126,8 @@ impl Party {
         self.run(connections, &ring, &theirs)
     }
 
-    /// A connection whose other end knows the key. It comes again to a door that strangers fill, who make room for each other and for it.
+    /// A connection whose other end knows the key. It retries if strangers fill the door; they have to make room for
+    /// each other and for it.
     fn reach(&self, addresses: &[SocketAddr]) -> Result<(Socket, SocketAddr, Agreement), Error> {
         let mut again = AGAIN;
         loop {
@@ -147,7 +150,7 @@ impl Party {
     ) -> Result<StreamEnd, Error> {
         let ours = self.parameters()?;
         let doing = || Error::io("meeting the other end");
-        // Whoever does not know the key is no reason to stop waiting.
+        // An end that does not know the key is no reason to stop waiting.
         let ProvenConnection { mut socket, parameters: theirs, agreement } = acceptor
             .wait(waiter, patience, |parameters| parameters.index == 0)
             .map_err(|error| match error.kind() {
@@ -188,19 +191,20 @@ impl Party {
         self.run(connections, &ring, &theirs)
     }
 
-    /// Whether two ends use one ring, if they get at it.
+    /// Whether two ends use one ring, if they can access it.
     fn may_share(&self, ours: &StreamParameters, theirs: &StreamParameters) -> bool {
         let both = ours.routes.and(theirs.routes).memory && ours.machine == theirs.machine;
         both && self.trusts(theirs.user)
     }
 
-    /// Whether this end takes memory that a process of this user can write, too: of its own, or of any if it may use nothing else.
+    /// Whether this end accepts memory that a process of this user can also write: that of its own user, or of any
+    /// user if nothing else is allowed.
     fn trusts(&self, user: u32) -> bool {
         let Routes { memory, rdma, tcp } = self.routes;
         memory && (!rdma && !tcp || user == rustix::process::geteuid().as_raw())
     }
 
-    /// The same, of the process that has the other end of a socket, by the word of the system.
+    /// The same for the process at the other end of a socket, as reported by the system.
     fn trusts_peer(&self, socket: &Socket) -> bool {
         socket.peer_user().is_ok_and(|user| self.trusts(user))
     }
@@ -214,7 +218,8 @@ impl Party {
         Ok(StreamEnd::new(ring, self.end, self.length_with(theirs), &self.options, Some(connection)))
     }
 
-    /// Has blocks read by RDMA, if that can be; or else leaves the connection for TCP. `number` is 0 for the end that connects.
+    /// Prepares reading blocks by RDMA, if possible; otherwise leaves the connection for TCP. `number` is 0 for the
+    /// end that connects.
     fn prepare_rdma(
         &self,
         mut socket: Socket,
@@ -257,7 +262,8 @@ impl Party {
         self.run(vec![pump], ring, theirs)
     }
 
-    /// A connection for blocks, on which who connects and who accepts have said this. From here on it is sealed, if it is to be.
+    /// A connection for blocks, on which both ends have sent these parameters. From here on it is sealed, if
+    /// required.
     fn connection(
         &self,
         socket: Socket,
@@ -285,7 +291,7 @@ impl Party {
     }
 }
 
-/// None of the routes that are allowed can be had: why not.
+/// None of the allowed routes is available, for these reasons.
 fn no_route(allowed: Routes, reasons: &[String]) -> Error {
     Error::Refused(format!(
         "blocks may go by {allowed} only (GOSSAMER_FABRIC), which cannot be had: {}",

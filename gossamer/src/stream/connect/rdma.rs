@@ -1,4 +1,4 @@
-//! How two ends prepare RDMA, over the connection that there is, until the one has read something of the other.
+//! How two ends prepare RDMA over the existing connection, until one has read something from the other.
 //!
 //! ```text
 //! each says    the ports that it offers
@@ -7,7 +7,7 @@
 //! each says    (the receiver once it has read something) that blocks can be read
 //! ```
 //!
-//! Either may say why it cannot, instead: then both know, and take another route, or fail by that reason.
+//! Either may instead say why it cannot: then both know, and take another route or fail with that reason.
 
 use crate::fabric::verbs::choice::pairs::pairs;
 use crate::fabric::verbs::choice::settings::VerbsSettings;
@@ -25,9 +25,9 @@ use std::time::{Duration, Instant};
 
 /// How long the other end may take for a step: it pins its ring, which may be large.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// Bytes that are read to see whether that can be: more than a packet.
+/// Bytes that are read as a test: more than a packet.
 const PROBE: usize = 4096;
-/// How long they may take to come.
+/// How long the test may take.
 const PROBE_TIME: Duration = Duration::from_secs(8);
 
 /// Blocks can be read.
@@ -38,7 +38,7 @@ pub(crate) enum Prepared {
     Target(ReadQueue),
 }
 
-/// What there is on this machine.
+/// The RDMA ports of this machine.
 ///
 /// # Errors
 /// Nothing that can be used: why.
@@ -46,7 +46,7 @@ pub(crate) fn find() -> Result<Survey, String> {
     survey_machine(&settings()?).map_err(|why| why.to_string())
 }
 
-/// What the environment says of RDMA.
+/// The settings of RDMA in the environment.
 ///
 /// # Errors
 /// What is wrong with it.
@@ -54,7 +54,7 @@ pub(crate) fn settings() -> Result<VerbsSettings, String> {
     VerbsSettings::find(&|name| std::env::var(name).ok())
 }
 
-/// Prepares one end; `number` is 0 for that which connects. Or says why it cannot be: both ends hear that.
+/// Prepares one end; `number` is 0 for the end that connects. If that is impossible, both ends learn why.
 ///
 /// # Errors
 /// The other end is gone, or says what makes no sense.
@@ -97,7 +97,7 @@ pub(crate) fn prepare(
     agree(socket, prepared)
 }
 
-/// What both sides have, or why not.
+/// What both sides have, or why one has nothing.
 fn step<T, U>(ours: Result<T, String>, theirs: Result<U, String>) -> Result<(T, U), String> {
     let here = |why| format!("here: {why}");
     let there = |why| format!("at the other end: {why}");
@@ -119,7 +119,7 @@ fn said(error: io::Error) -> String {
     error.to_string()
 }
 
-/// The end of this side: the sender's lets its ring be read, and that is all that anybody may do.
+/// This end: the sender allows reads of its ring, and nothing else.
 fn read_end(found: &Survey, name: &str, port: u8, end: End, ring: &Arc<Ring>) -> Result<ReadEnd, String> {
     let device = found.devices.iter().find(|device| device.name() == name);
     let device = device.ok_or_else(|| format!("RDMA device {name} is gone"))?;
@@ -130,7 +130,7 @@ fn read_end(found: &Survey, name: &str, port: u8, end: End, ring: &Arc<Ring>) ->
     ReadEnd::new(device, port, ring.clone(), access).map_err(said)
 }
 
-/// Reads something, to which nobody refers yet: a network may have no way for it.
+/// Reads something that nobody refers to yet: the network may not allow it.
 fn probed(queue: io::Result<ReadQueue>) -> Result<ReadQueue, String> {
     let mut queue = queue.map_err(said)?;
     let outcome = queue.begin(0..PROBE).and_then(|()| queue.await_part(Instant::now() + PROBE_TIME));

@@ -1,11 +1,11 @@
-//! By which routes blocks may go: what the program and the environment allow, at both ends.
+//! The routes that blocks may take, as allowed by the program and the environment at both ends.
 
 use crate::fabric::choice::FabricChoice;
 use crate::stream::Error;
 use crate::stream::options::Route;
 use std::fmt::{self, Display, Formatter};
 
-/// Those that may be used.
+/// The allowed routes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Routes {
     pub(crate) memory: bool,
@@ -14,7 +14,7 @@ pub(crate) struct Routes {
 }
 
 impl Routes {
-    /// What an end may use: what it was asked for, or else what the environment says.
+    /// What an end may use: as requested, or else as set in the environment.
     ///
     /// # Errors
     /// What the environment says makes no sense.

@@ -9,10 +9,10 @@ use xxhash_rust::xxh3::xxh3_64;
 
 /// Bytes of an encoded value at most.
 const LONGEST: usize = 64 << 10;
-/// Bytes of a length, which has a checksum of its own: nobody waits for bytes that never come.
+/// Bytes of a length, which has its own checksum, so that nobody waits for bytes that never come.
 const LENGTH: usize = 4 + CHECKSUM;
 
-/// Says something, and hears what the other end says.
+/// Sends a statement, and receives that of the other end.
 ///
 /// # Errors
 /// The other end is gone, or says something else.

@@ -1,11 +1,11 @@
-//! What sender and receiver do alike: a seek, and blocks as values.
+//! Shared by sender and receiver: seeking, and blocks as values.
 
 use crate::stream::Error;
 use crate::wire::NoRef;
 use crate::wire::shape::Shape;
 use std::io::{self, SeekFrom};
 
-/// Where a seek leads.
+/// The target of a seek.
 pub(crate) fn target(to: SeekFrom, position: u64, end: Option<u64>) -> io::Result<u64> {
     let target = match to {
         SeekFrom::Start(offset) => Some(offset),
@@ -23,7 +23,7 @@ pub(crate) fn target(to: SeekFrom, position: u64, end: Option<u64>) -> io::Resul
     target.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "a seek in front of the stream"))
 }
 
-/// Whether a type is its bytes, and has some.
+/// Whether a type is plain bytes, and at least one.
 pub(crate) const fn is_plain<T: NoRef>() -> bool {
     matches!(T::SHAPE, Shape::Plain) && size_of::<T>() > 0
 }

@@ -1,4 +1,4 @@
-//! The two ends of a stream and their safe calls, by blocks of the ring. A call that waits blocks its fiber only.
+//! The two ends of a stream and their safe calls, by blocks of the ring. A call that waits blocks only its fiber.
 
 mod access;
 pub(crate) mod receiver;

@@ -14,14 +14,14 @@ use std::ops::Deref;
 
 /// The end of a stream that reads.
 ///
-/// Its calls wait for what was not sent yet, which blocks the fiber only. Whoever has read to the end (a `None`, or zero bytes) knows
-/// that the sender has finished, and has confirmed all bytes to it. Dropping a receiver before that aborts the stream: the sender gets an
-/// error.
+/// Its calls wait for data that was not sent yet, which blocks only the fiber. Reading to the end (a `None`, or zero
+/// bytes) shows that the sender has finished, and confirms all bytes to it. Dropping a receiver before that aborts
+/// the stream: the sender gets an error.
 pub struct Receiver {
     stream: StreamEnd,
     /// The next byte.
     position: u64,
-    /// What a hole reads as, once there was one.
+    /// The zeros that holes read as, once there was one.
     zeros: Option<Range>,
     read: Tally,
 }
@@ -39,7 +39,7 @@ impl Receiver {
         }
     }
 
-    /// Bytes of the stream, if that is known yet.
+    /// The length of the stream, if it is known yet.
     pub fn length(&self) -> Option<u64> {
         self.stream.length.or_else(|| self.stream.flow().length())
     }
@@ -54,11 +54,26 @@ impl Receiver {
         self.stream.geometry().start_of(self.stream.flow().released())
     }
 
-    /// The rest of the block at the position, or what the sender has [flushed](std::io::Write::flush) of it; none at the end, which
-    /// this confirms. It is mapped: no fault happens. When it is dropped, all of it counts as read.
+    /// The rest of the block at the position, or the part that the sender has [flushed](std::io::Write::flush);
+    /// `None` at the end, which this confirms. It is mapped: no fault happens. Dropping it counts all of it as read.
+    ///
+    /// ```
+    /// let (mut sender, mut receiver) = gossamer::stream::pair(5, gossamer::stream::Geometry::default())?;
+    /// let reading = std::thread::spawn(move || {
+    ///     let mut bytes = 0;
+    ///     while let Some(block) = receiver.next_block()? {
+    ///         bytes += block.len(); // dropping it makes room for the sender
+    ///     }
+    ///     Ok::<usize, gossamer::stream::Error>(bytes)
+    /// });
+    /// sender.write_everything(b"hello")?;
+    /// sender.finish()?;
+    /// assert_eq!(reading.join().unwrap()?, 5);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
-    /// What has ended the stream before its time.
+    /// What ended the stream early.
     ///
     /// # Panics
     /// In a delegated closure or a callback, which cannot wait.
@@ -70,7 +85,7 @@ impl Receiver {
         Ok(Some(Block { bytes, receiver: self }))
     }
 
-    /// Gives up the blocks behind the comeback of an offset, and looks at it.
+    /// Releases the blocks before the comeback of an offset, and looks at the offset.
     fn reach(&mut self, offset: u64, least: u64) -> Result<Option<usize>, Error> {
         self.stream.check_process()?;
         let geometry = self.stream.geometry();
@@ -109,7 +124,18 @@ impl Receiver {
         unsafe { std::slice::from_raw_parts(at, bytes) }
     }
 
-    /// Reads from anywhere between [`first`](Self::first) and what the sender can be ahead, waiting for it. The position stays.
+    /// Reads from anywhere between [`first`](Self::first) and the furthest that the sender can be ahead, and waits
+    /// for it. The position stays.
+    ///
+    /// ```
+    /// let (mut sender, mut receiver) = gossamer::stream::pair(5, gossamer::stream::Geometry::default())?;
+    /// sender.write_everything(b"hello")?;
+    /// sender.hand_over()?;
+    /// let mut end = [0; 2];
+    /// receiver.read_at(3, &mut end)?;
+    /// assert_eq!((&end, receiver.position()), (b"lo", 0));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// `BehindComeback` or `Overrun`, if some of it is elsewhere, and what has ended the stream before its time.
@@ -125,7 +151,7 @@ impl Receiver {
         if offset < self.first() {
             return Err(Error::BehindComeback { offset, first: self.first() });
         }
-        // So far the sender comes without a release: its own comeback stays with it until it wants to go on.
+        // The sender gets this far without a release: its own comeback stays with it until it goes on.
         let reach = |receiver: &Self| {
             let slots = geometry.slots() as u64 - geometry.comeback_blocks();
             geometry.start_of(receiver.stream.flow().released().saturating_add(slots))
@@ -134,7 +160,7 @@ impl Receiver {
             .checked_add(buffer.len() as u64)
             .ok_or(Error::Overrun { offset: u64::MAX, end: reach(self) })?;
         if end > reach(self) {
-            // What the position has left behind, but not what is to be read now.
+            // The blocks that the position has left behind, except those to be read now.
             let left = geometry.block_of(self.position).saturating_sub(geometry.comeback_blocks());
             self.stream.flow().release(left.min(geometry.block_of(offset)));
         }
@@ -154,18 +180,39 @@ impl Receiver {
         Ok(())
     }
 
-    /// All values of the rest of the stream, one by one. For speed use blocks: [`Block::typed`].
+    /// All values of the rest of the stream, one by one. Blocks are faster: [`Block::typed`].
     ///
-    /// An error ends it.
+    /// An error ends the iteration.
+    ///
+    /// ```
+    /// let (mut sender, mut receiver) = gossamer::stream::pair(8 * 3, gossamer::stream::Geometry::default())?;
+    /// [1_u64, 2, 3].into_iter().try_for_each(|value| sender.write_everything(&value.to_ne_bytes()))?;
+    /// let sending = std::thread::spawn(move || sender.finish());
+    /// let sum = receiver.values::<u64>().try_fold(0, |sum, value| Ok::<_, gossamer::stream::Error>(sum + value?))?;
+    /// assert_eq!(sum, 6);
+    /// sending.join().unwrap()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn values<T: NoRef>(&mut self) -> Values<'_, T> {
         const { assert!(is_plain::<T>(), "streams hold numbers and arrays of them") };
         Values { receiver: self, ended: false, of: PhantomData }
     }
 
-    /// Calls `body` with all values of the rest of the stream, as many at a time as a block has.
+    /// Calls `body` with all values of the rest of the stream, a block at a time.
+    ///
+    /// ```
+    /// let (mut sender, mut receiver) = gossamer::stream::pair(8 * 3, gossamer::stream::Geometry::default())?;
+    /// [1_u64, 2, 3].into_iter().try_for_each(|value| sender.write_everything(&value.to_ne_bytes()))?;
+    /// let sending = std::thread::spawn(move || sender.finish());
+    /// let mut sum = 0;
+    /// receiver.for_each_slice(|values: &[u64]| sum += values.iter().sum::<u64>())?;
+    /// assert_eq!(sum, 6);
+    /// sending.join().unwrap()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
-    /// What has ended the stream before its time; if a block does not consist of such values.
+    /// What ended the stream early; if a block does not consist of such values.
     ///
     /// # Panics
     /// In a delegated closure or a callback, which cannot wait.
@@ -178,8 +225,17 @@ impl Receiver {
 
     /// Waits until the sender has finished, and confirms all bytes, whether or not they were read.
     ///
+    /// ```
+    /// let (mut sender, receiver) = gossamer::stream::pair(5, gossamer::stream::Geometry::default())?;
+    /// let reading = std::thread::spawn(move || receiver.finish()); // takes all bytes, and looks at none
+    /// sender.write_everything(b"hello")?;
+    /// sender.finish()?;
+    /// reading.join().unwrap()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
-    /// What has ended the stream before its time.
+    /// What ended the stream early.
     ///
     /// # Panics
     /// In a delegated closure or a callback, which cannot wait.
@@ -232,7 +288,7 @@ impl BufRead for Receiver {
 }
 
 impl Seek for Receiver {
-    /// Back as far as [`first`](Receiver::first), and forward over what is not read.
+    /// Seeks back as far as [`first`](Receiver::first), or forward, which skips data.
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
         let target = target(to, self.position, self.length())?;
         let first = self.first();
@@ -252,7 +308,7 @@ pub struct Block<'a> {
 }
 
 impl Block<'_> {
-    /// The block as values of a type that is its bytes.
+    /// The block as values of a plain type.
     ///
     /// # Errors
     /// If the block does not begin or end where such a value does.

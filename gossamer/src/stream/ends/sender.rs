@@ -14,13 +14,13 @@ use std::ops::{Deref, DerefMut};
 
 /// The end of a stream that writes.
 ///
-/// Its calls wait while the ring is full, which blocks the fiber only. Dropping it without [`finish`](Self::finish) aborts the
-/// stream: the receiver gets an error.
+/// Its calls wait while the ring is full, which blocks only the fiber. Dropping it without [`finish`](Self::finish)
+/// aborts the stream: the receiver gets an error.
 pub struct Sender {
     stream: StreamEnd,
     /// Where the next byte goes.
     position: u64,
-    /// All bytes below this were written or passed over.
+    /// All bytes below this were written or skipped.
     foremost: u64,
     written: Tally,
 }
@@ -38,12 +38,26 @@ impl Sender {
         }
     }
 
-    /// Bytes of the stream, if that was said at the start.
+    /// The length of the stream, if it was given at the start.
+    ///
+    /// ```
+    /// use gossamer::stream::{self, Geometry, Length};
+    /// assert_eq!(stream::pair(100, Geometry::default())?.0.length(), Some(100));
+    /// assert_eq!(stream::pair(Length::Open, Geometry::default())?.0.length(), None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn length(&self) -> Option<u64> {
         self.stream.length
     }
 
     /// Where the next byte goes.
+    ///
+    /// ```
+    /// let (mut sender, _receiver) = gossamer::stream::pair(100, gossamer::stream::Geometry::default())?;
+    /// sender.write_everything(b"hello")?;
+    /// assert_eq!(sender.position(), 5);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn position(&self) -> u64 {
         self.position
     }
@@ -54,11 +68,22 @@ impl Sender {
         self.stream.geometry().start_of(flow.written()).max(flow.flushed())
     }
 
-    /// The rest of the block at the position, to be written; none at the end of a stream of known length. It is mapped: no fault
-    /// happens. When it is dropped, all of it counts as written; see [`BlockMut::commit`].
+    /// The rest of the block at the position, to be written; `None` at the end of a stream of known length. It is
+    /// mapped: no fault happens. Dropping it counts all of it as written; see [`BlockMut::commit`].
+    ///
+    /// ```
+    /// use gossamer::stream::{self, Geometry, Length};
+    /// let (mut sender, mut receiver) = stream::pair(Length::Open, Geometry::default())?;
+    /// let mut block = sender.next_block()?.expect("the stream has no known end");
+    /// block[..5].copy_from_slice(b"hello");
+    /// block.commit(5); // only these bytes were written
+    /// sender.hand_over()?;
+    /// assert_eq!(&*receiver.next_block()?.expect("a block"), b"hello");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
-    /// What has ended the stream.
+    /// What ended the stream.
     ///
     /// # Panics
     /// In a delegated closure or a callback, which cannot wait.
@@ -95,7 +120,7 @@ impl Sender {
         Ok(())
     }
 
-    /// Zeros for the bytes between the foremost one and the position; whole blocks of them are holes.
+    /// Writes zeros between the foremost byte and the position; whole blocks of them are holes.
     fn pass_over(&mut self) -> Result<(), Error> {
         let geometry = self.stream.geometry();
         let block = geometry.block_of(self.foremost);
@@ -104,13 +129,14 @@ impl Sender {
             self.zero(block, start, geometry.block_bytes());
         }
         let at = geometry.block_of(self.position);
-        // What is passed by is handed over, so that the block at the position is a new one.
+        // Skipped blocks are handed over, so that the block at the position is a new one.
         self.stream.flow().hand_over(at.saturating_sub(geometry.comeback_blocks()));
         if at > block {
             self.foremost = geometry.start_of(at);
         }
         if self.position > self.foremost && !self.stream.flow().is_labelled(at, &geometry) {
-            // The block at the position begins with zeros. Only now are they there to be flushed: whoever cannot wait panics.
+            // The block at the position begins with zeros. Only now can they be flushed: a caller that cannot wait
+            // panics.
             self.stream.wait_for_room(at)?;
             self.stream.flow().label(at, &geometry);
             self.zero(at, 0, geometry.block_bytes());
@@ -141,7 +167,18 @@ impl Sender {
         self.foremost = self.foremost.max(self.position);
     }
 
-    /// Writes into what was written before and is still here, from [`first`](Self::first) on. The position stays.
+    /// Overwrites bytes that were written before and are still here, from [`first`](Self::first) on. The position
+    /// stays.
+    ///
+    /// ```
+    /// let (mut sender, mut receiver) = gossamer::stream::pair(12, gossamer::stream::Geometry::default())?;
+    /// sender.write_everything(&[0; 4])?; // room for the length, which is known later
+    /// sender.write_everything(b"a record")?;
+    /// sender.write_at(0, &8_u32.to_le_bytes())?;
+    /// sender.hand_over()?;
+    /// assert_eq!(receiver.next_block()?.expect("a block")[..4], [8, 0, 0, 0]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// `BehindComeback` or `Overrun`, if some of it is elsewhere; then nothing is written.
@@ -154,10 +191,19 @@ impl Sender {
         Elsewhere { position, sender: self }.sender.write_everything(bytes)
     }
 
-    /// Writes all of it, waiting for room.
+    /// Writes all bytes, and waits for room.
+    ///
+    /// ```
+    /// let (mut sender, mut receiver) = gossamer::stream::pair(5, gossamer::stream::Geometry::default())?;
+    /// sender.write_everything(b"hello")?;
+    /// assert!(sender.write_everything(b"!").is_err()); // the stream has 5 bytes
+    /// sender.hand_over()?;
+    /// assert_eq!(&*receiver.next_block()?.expect("a block"), b"hello");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
-    /// What has ended the stream; `Overrun` if it does not fit into a stream of known length.
+    /// What ended the stream; `Overrun` if it does not fit into a stream of known length.
     ///
     /// # Panics
     /// In a delegated closure or a callback, which cannot wait.
@@ -185,11 +231,23 @@ impl Sender {
         }
     }
 
-    /// Gives all that was written so far to the receiver, also a part of a block, which otherwise goes when it is full and behind the
-    /// comeback. It cannot be changed any more. The receiver's safe calls find it at once, a window once its block is full.
+    /// Gives everything written so far to the receiver, including a partial block; otherwise a block is handed over
+    /// once it is full and behind the comeback. The bytes can no longer be changed. The receiver's safe calls see
+    /// them at once, a window once their block is full.
+    ///
+    /// ```
+    /// use gossamer::stream::{self, Geometry, Length};
+    /// let (mut sender, mut receiver) = stream::pair(Length::Open, Geometry::default())?;
+    /// for line in ["first", "second"] {
+    ///     sender.write_everything(line.as_bytes())?;
+    ///     sender.hand_over()?; // although the block is not full
+    ///     assert_eq!(&*receiver.next_block()?.expect("some bytes"), line.as_bytes());
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
-    /// What has ended the stream.
+    /// What ended the stream.
     pub fn hand_over(&mut self) -> Result<(), Error> {
         self.stream.check_process()?;
         self.stream.check_failure()?;
@@ -199,11 +257,11 @@ impl Sender {
         Ok(())
     }
 
-    /// Waits until the receiver has confirmed all bytes and their checksum. A stream whose length is open ends at the foremost
-    /// byte.
+    /// Waits until the receiver has confirmed all bytes and their checksum. A stream of open length ends at the
+    /// foremost byte.
     ///
     /// # Errors
-    /// What has ended the stream before its time; `Length` if it was to have another one.
+    /// What ended the stream early; `Length` if it was to have another one.
     ///
     /// # Panics
     /// In a delegated closure or a callback, which cannot wait.
@@ -221,7 +279,7 @@ impl Sender {
     }
 }
 
-/// A sender that writes somewhere else; its position comes back, also if it cannot wait and panics.
+/// A sender that writes somewhere else; its position is restored, even if it cannot wait and panics.
 struct Elsewhere<'a> {
     position: u64,
     sender: &'a mut Sender,
@@ -244,14 +302,15 @@ impl Write for Sender {
         Ok(self.write_some(bytes)?)
     }
 
-    /// As [`Sender::hand_over`].
+    /// Like [`Sender::hand_over`].
     fn flush(&mut self) -> io::Result<()> {
         Ok(self.hand_over()?)
     }
 }
 
 impl Seek for Sender {
-    /// Back as far as [`first`](Sender::first); forward over what reads as zeros, of which whole blocks are not sent.
+    /// Seeks back as far as [`first`](Sender::first), or forward over bytes that then read as zeros; whole blocks of
+    /// these are not sent.
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
         let target = target(to, self.position, self.stream.length)?;
         let first = self.first();
@@ -267,7 +326,7 @@ impl Seek for Sender {
     }
 }
 
-/// The rest of a block, to be written. If a panic drops it, the stream is aborted: nobody knows what is in it.
+/// The rest of a block, to be written. If a panic drops it, the stream is aborted, since its content is unknown.
 #[derive(Debug)]
 pub struct BlockMut<'a> {
     sender: &'a mut Sender,
@@ -277,16 +336,26 @@ pub struct BlockMut<'a> {
 }
 
 impl BlockMut<'_> {
-    /// Ends the block: only its first `bytes` were written, and the next ones come behind them.
+    /// Ends the block after its first `bytes` bytes: the next bytes follow directly.
     ///
     /// # Panics
-    /// If it has not so many.
+    /// If it has fewer bytes.
     pub fn commit(mut self, bytes: usize) {
         assert!(bytes <= self.bytes, "{bytes} bytes of a block that has {}", self.bytes);
         self.bytes = bytes;
     }
 
-    /// The block as values of a type that is its bytes.
+    /// The block as values of a plain type.
+    ///
+    /// ```
+    /// let (mut sender, mut receiver) = gossamer::stream::pair(8 * 1000, gossamer::stream::Geometry::default())?;
+    /// let mut block = sender.next_block()?.expect("a block");
+    /// block.typed::<u64>()?.iter_mut().zip(0..).for_each(|(value, number)| *value = number * number);
+    /// drop(block); // all of it counts as written
+    /// sender.hand_over()?;
+    /// assert_eq!(receiver.next_block()?.expect("a block").typed::<u64>()?[9], 81);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// If the block does not begin or end where such a value does.

@@ -1,4 +1,4 @@
-//! What a sender and a receiver have in common: a ring, whoever moves its blocks, and what it takes to wait.
+//! What a sender and a receiver have in common: a ring, its pump, and waiting.
 
 use crate::stream::blocking::run_blocking;
 use crate::stream::blocks::flow::{Failure, Flow};
@@ -15,7 +15,7 @@ use std::time::Duration;
 pub(crate) struct StreamEnd {
     pub(crate) ring: Arc<Ring>,
     end: End,
-    /// Bytes, if that is known from the start.
+    /// The length, if it is known from the start.
     pub(crate) length: Option<u64>,
     pub(crate) faults: Faults,
     patience: Option<Duration>,
@@ -26,7 +26,7 @@ pub(crate) struct StreamEnd {
 }
 
 impl StreamEnd {
-    /// An end with its ring; `connection` is there unless both ends are in this process.
+    /// An end with its ring; there is a `connection` unless both ends are in this process.
     pub(crate) fn new(
         ring: Arc<Ring>,
         end: End,
@@ -57,15 +57,15 @@ impl StreamEnd {
         self.process
     }
 
-    /// Whether this is the process that the stream belongs to.
+    /// Checks that this is the process that the stream belongs to.
     ///
     /// # Errors
-    /// If it is a copy of that.
+    /// If it was forked from that.
     pub(crate) fn check_process(&self) -> Result<(), Error> {
         if self.process.is_this() { Ok(()) } else { Err(Error::Forked) }
     }
 
-    /// Whether the stream still goes on, or has ended well.
+    /// Checks that the stream goes on, or has ended well.
     ///
     /// # Errors
     /// What has ended it before its time.
@@ -77,7 +77,7 @@ impl StreamEnd {
     /// Waits until `ready`: a fiber lets others run meanwhile.
     ///
     /// # Errors
-    /// What has ended the stream.
+    /// What ended the stream.
     ///
     /// # Panics
     /// In a delegated closure or a callback, which cannot wait.
@@ -88,7 +88,7 @@ impl StreamEnd {
             return Ok(());
         }
         self.end.counters().note_wait();
-        // The flow may be another process's, which cannot wake a fiber.
+        // The flow may be shared with another process, which cannot wake a fiber.
         let (ring, patience) = (Arc::clone(&self.ring), self.patience);
         let outcome = run_blocking("stream", move || ring.wait(patience, ready))?;
         outcome.map_err(|failure| self.ring.error(failure))
@@ -97,18 +97,18 @@ impl StreamEnd {
     /// The sender: waits for the slot of a block.
     ///
     /// # Errors
-    /// What has ended the stream.
+    /// What ended the stream.
     #[track_caller]
     pub(crate) fn wait_for_room(&self, block: u64) -> Result<(), Error> {
         let geometry = self.geometry();
         self.wait(move |flow| flow.has_room_for(block, &geometry))
     }
 
-    /// The receiver: waits for `least` bytes from `offset` on, or the rest of its block. Returns how many there are; none if the
-    /// stream ends before it.
+    /// The receiver: waits for `least` bytes from `offset` on, or the rest of its block. Returns how many there are;
+    /// `None` if the stream ends before them.
     ///
     /// # Errors
-    /// What has ended the stream before its time.
+    /// What ended the stream early.
     #[track_caller]
     pub(crate) fn wait_for_bytes(&self, offset: u64, least: u64) -> Result<Option<usize>, Error> {
         let geometry = self.geometry();
@@ -124,7 +124,7 @@ impl StreamEnd {
     /// The receiver: waits for a block; false if the stream ends before it.
     ///
     /// # Errors
-    /// What has ended the stream before its time.
+    /// What ended the stream early.
     #[track_caller]
     pub(crate) fn wait_for_block(&self, block: u64) -> Result<bool, Error> {
         let geometry = self.geometry();
@@ -137,7 +137,7 @@ impl StreamEnd {
     /// The sender has written all: waits until the receiver has confirmed it.
     ///
     /// # Errors
-    /// What has ended the stream before its time.
+    /// What ended the stream early.
     #[track_caller]
     pub(crate) fn finish_sending(&mut self, length: u64) -> Result<(), Error> {
         self.check_process()?;
@@ -151,10 +151,10 @@ impl StreamEnd {
         Ok(())
     }
 
-    /// The receiver: gives up all blocks that come, up to the end.
+    /// The receiver: releases all blocks as they come, up to the end.
     ///
     /// # Errors
-    /// What has ended the stream before its time.
+    /// What ended the stream early.
     pub(crate) fn drain(&self) -> Result<(), Error> {
         let mut block = self.flow().released();
         while self.wait_for_block(block)? {
@@ -164,10 +164,10 @@ impl StreamEnd {
         Ok(())
     }
 
-    /// The receiver has read all: waits for the sender to say that it is all, and confirms it.
+    /// The receiver has read everything: waits until the sender says that this is the end, and confirms it.
     ///
     /// # Errors
-    /// What has ended the stream before its time.
+    /// What ended the stream early.
     #[track_caller]
     pub(crate) fn finish_receiving(&mut self) -> Result<(), Error> {
         if self.done {
@@ -187,7 +187,7 @@ impl Drop for StreamEnd {
     fn drop(&mut self) {
         let connection = self.connection.take();
         if !self.process.is_this() {
-            // Connections are the parent's, too.
+            // The parent also has the connections.
             std::mem::forget(connection);
             return;
         }

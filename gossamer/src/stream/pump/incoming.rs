@@ -113,7 +113,7 @@ impl Receiving {
         }
     }
 
-    /// Receives bytes of a block into their place in its slot, or begins to. Whether they are there.
+    /// Receives bytes of a block into their place in its slot, or begins to. Returns whether they are there.
     fn receive_part(&self, pump: &mut impl Pump, part: BlockPart, is_alone: bool) -> Result<bool, PumpError> {
         let (flow, geometry) = (self.ring.flow(), &self.ring.geometry);
         let (block, start) = self.place_of(part);

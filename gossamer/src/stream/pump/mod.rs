@@ -42,7 +42,7 @@ use std::time::Duration;
 /// One connection between two ends.
 #[expect(unsafe_code, reason = "what is sent may be the slot itself")]
 pub(crate) trait Pump: Send + Sized + 'static {
-    /// Sends a frame that is no block.
+    /// Sends a frame that is not a block.
     ///
     /// # Errors
     /// If the other end is gone.
@@ -55,7 +55,7 @@ pub(crate) trait Pump: Send + Sized + 'static {
     /// If the other end is gone.
     ///
     /// # Safety
-    /// The bytes stay as they are until a credit has come for the block.
+    /// The bytes stay as they are until a credit has arrived for the block.
     unsafe fn send_bytes(&mut self, frame: PumpFrame, bytes: &[u8], given_up: u64) -> io::Result<()>;
 
     /// Waits for the next frame, or for bytes that were under way.

@@ -61,7 +61,7 @@ impl ConnectionSeal {
         Ok(record)
     }
 
-    /// A frame that has come.
+    /// A frame that has arrived.
     ///
     /// # Errors
     /// It is not the other end's next one.

@@ -8,7 +8,7 @@ const ROOM: usize = 16 << 20;
 
 /// A sealed copy.
 pub(crate) enum SealedCopy<'a> {
-    /// It stays as it is until a credit has come for the block.
+    /// It stays as it is until a credit has arrived for the block.
     Stays(&'a [u8]),
     /// The next one is written over it.
     Passes(&'a [u8]),
@@ -85,7 +85,7 @@ impl SealedCopies {
 mod tests {
     use super::*;
 
-    /// Where a copy of so many bytes lies, all of which become `byte`, and whether it stays.
+    /// Where a copy of this many bytes lies, all of which become `byte`, and whether it stays.
     fn copy(copies: &mut SealedCopies, bytes: usize, end: u64, given_up: u64, byte: u8) -> (*const u8, bool) {
         let fill = |copy: &mut [u8]| {
             copy.fill(byte);

@@ -33,7 +33,7 @@ const WORTH_SPLICING: usize = 64 << 10;
 pub(crate) struct Tcp {
     _close_on_fork: CloseOnFork,
     socket: Socket,
-    /// Made when the first block is sent; none if there are no descriptors for it.
+    /// Made when the first block is sent; `None` if there are no descriptors for it.
     splice: OnceCell<Option<Splice>>,
     seal: Option<ConnectionSeal>,
 }
@@ -91,7 +91,7 @@ impl Tcp {
     /// Sends a header, and bytes behind it: not a copy, if that is faster.
     ///
     /// # Safety
-    /// As `Pump::send_bytes`.
+    /// Like `Pump::send_bytes`.
     unsafe fn send_parts(&mut self, header: &[u8], bytes: &[u8]) -> io::Result<()> {
         if bytes.len() < WORTH_SPLICING {
             return self.send_copy(header, bytes);
@@ -134,7 +134,7 @@ impl Pump for Tcp {
     // SAFETY: what the trait says.
     unsafe fn send_bytes(&mut self, frame: PumpFrame, bytes: &[u8], given_up: u64) -> io::Result<()> {
         let Some(mut seal) = self.seal.take() else {
-            // SAFETY: the caller's.
+            // SAFETY: guaranteed by the caller.
             return unsafe { self.send_parts(&frame.to_bytes(), bytes) };
         };
         let sent = if seal.is_secret() {
@@ -144,7 +144,7 @@ impl Pump for Tcp {
                 SealedCopy::Passes(copy) => self.send_copy(header, copy),
             })
         } else {
-            // SAFETY: the caller's.
+            // SAFETY: guaranteed by the caller.
             seal.headed(frame, bytes).and_then(|header| unsafe { self.send_parts(&header, bytes) })
         };
         self.seal = Some(seal);

@@ -1,5 +1,5 @@
-//! How a window learns that it was touched: by a thread that is told (`userfault`), or by the handler of the thread that
-//! has touched it (`sys::signals::fault_handler`).
+//! How a window learns that it was touched: from a thread that is notified (`userfault`), or from the signal handler
+//! of the thread that touched it (`sys::signals::fault_handler`).
 
 use crate::stream::Error;
 use crate::stream::options::Faults;
@@ -10,16 +10,16 @@ use crate::sys::signals::fault_handler::watch;
 use crate::sys::signals::faults::Watch;
 use std::sync::Arc;
 
-/// Has the faults of a window resolved, until it is dropped.
+/// Resolves the faults of a window, until it is dropped.
 pub(crate) struct Faulting {
-    /// In both ways: what has passed by, and failures, come as signals.
+    /// In both ways: blocks that are gone, and failures, raise signals.
     _signals: Watch,
     service: Option<Service>,
 }
 
 impl Faulting {
     /// # Errors
-    /// If the way that was asked for is not allowed here.
+    /// If the requested way is not allowed here.
     pub(crate) fn start(window: &Arc<Window>, faults: Faults) -> Result<Self, Error> {
         let userfault = match faults {
             Faults::Signal => None,
@@ -32,7 +32,7 @@ impl Faulting {
         Ok(Self { _signals: watch(window.range(), Arc::clone(window) as _), service })
     }
 
-    /// Whether system calls can be handed pointers into the window.
+    /// Whether pointers into the window can be passed to system calls.
     pub(crate) fn serves_system_calls(&self) -> bool {
         self.service.is_some()
     }

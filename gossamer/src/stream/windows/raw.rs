@@ -83,7 +83,7 @@ impl Raw {
         Ok(())
     }
 
-    /// Takes the blocks away before the other end may have their memory.
+    /// Unmaps the blocks before the other end may use their memory.
     fn close(self) -> Result<StreamEnd, Error> {
         self.check(false)?;
         self.window.close().map_err(Error::io("closing a window"))?;
@@ -92,12 +92,12 @@ impl Raw {
     }
 }
 
-/// Ends the forgiveness of a window, also when the body has panicked.
+/// Makes a window strict again, even if the body panicked.
 struct StrictAgain<'a>(&'a Window);
 
 impl Drop for StrictAgain<'_> {
     fn drop(&mut self) {
-        // Whoever asks for errors next tries it again, and hears of it.
+        // The next request for errors tries it again, and reports the failure.
         let _again = self.0.forgive(false);
     }
 }
@@ -111,7 +111,7 @@ impl fmt::Debug for Raw {
 
 macro_rules! of_both_windows {
     () => {
-        /// Bytes of the window: those of the stream, or 4 TiB if its length is open.
+        /// The size of the window in bytes: that of the stream, or 4 TiB if its length is open.
         pub fn len(&self) -> usize {
             self.0.length as usize
         }
@@ -121,17 +121,18 @@ macro_rules! of_both_windows {
             self.0.length == 0
         }
 
-        /// Whether system calls can be handed pointers into the window: they can with userfaultfd
-        /// ([`Faults`](crate::stream::Faults)). Otherwise one that meets a block that is not there fails with `EFAULT`; the safe
-        /// calls of the stream's end, which use no window, can be used instead.
+        /// Whether pointers into the window can be passed to system calls, which userfaultfd makes possible
+        /// ([`Faults`](crate::stream::Faults)). Without it, a system call that meets a block that is not there fails
+        /// with `EFAULT`; use the safe calls of the stream's end instead, which need no window.
         pub fn serves_system_calls(&self) -> bool {
             self.0.faulting.serves_system_calls()
         }
 
-        /// What has gone wrong so far. Raw accesses behind such an error end the process, unless they are made in `try_with`.
+        /// Whether anything has gone wrong so far. Raw accesses after such an error end the process, unless they are
+        /// made in `try_with`.
         ///
         /// # Errors
-        /// What that was.
+        /// What has gone wrong.
         pub fn check(&mut self) -> Result<(), Error> {
             self.0.check(false)
         }
@@ -145,7 +146,7 @@ pub struct SendWindow(Raw);
 impl SendWindow {
     of_both_windows!();
 
-    /// Where it begins. See the [contract](crate::stream#raw-windows) for what may be done there.
+    /// The start of the window. See the [contract](crate::stream#raw-windows) for what may be done there.
     pub fn as_mut_ptr(&mut self) -> *mut u8 {
         self.0.start()
     }
@@ -153,13 +154,13 @@ impl SendWindow {
     /// All bytes as a slice.
     ///
     /// # Safety
-    /// The [contract](crate::stream#raw-windows) holds for what is done with it.
+    /// The caller follows the [contract](crate::stream#raw-windows).
     pub unsafe fn as_mut_slice(&mut self) -> &mut [u8] {
         // SAFETY: the caller's: the range is as long, and what is touched is mapped when it is.
         unsafe { std::slice::from_raw_parts_mut(self.0.start(), self.len()) }
     }
 
-    /// Runs `body` on the start of the window so that what goes wrong meanwhile is returned instead of a signal: from then on, what
+    /// Runs `body` on the start of the window, and returns errors instead of raising signals: after an error, what
     /// `body` writes is lost, and its result is dropped.
     ///
     /// # Errors
@@ -168,11 +169,11 @@ impl SendWindow {
         self.0.try_with(body)
     }
 
-    /// Reads so many bytes from a file or a socket into the window, block by block, each mapped before the call: for where system
-    /// calls cannot be handed pointers into it, but fine everywhere.
+    /// Reads `bytes` bytes from a file or a socket into the window, block by block, each mapped before the call. It
+    /// works everywhere, also where pointers into the window cannot be passed to system calls.
     ///
     /// # Errors
-    /// What has gone wrong here, or there: at its end an `UnexpectedEof`.
+    /// An error of the window or of the source; at the end of the source, `UnexpectedEof`.
     pub fn read_from(&mut self, from: &mut impl std::io::Read, offset: u64, bytes: u64) -> Result<(), Error> {
         self.0.parts(offset, bytes, |start, count| {
             // SAFETY: U7: the block is mapped, and the sender's, whom this borrows; the contract leaves it to nobody else.
@@ -183,8 +184,7 @@ impl SendWindow {
     /// Waits until the receiver has confirmed all bytes and their checksum.
     ///
     /// # Errors
-    /// What has ended the stream before its time. A stream whose length is open is finished by
-    /// [`finish_at`](Self::finish_at).
+    /// What ended the stream early. A stream of open length is finished by [`finish_at`](Self::finish_at).
     ///
     /// # Panics
     /// In a delegated closure or a callback, which cannot wait.
@@ -196,13 +196,13 @@ impl SendWindow {
         send_rest(self.0.close()?, length)
     }
 
-    /// As `finish`, of a stream whose length is open: it ends behind so many bytes.
+    /// Like `finish`, for a stream of open length, which ends after `length` bytes.
     ///
     /// # Errors
-    /// As `finish`; `Length` if another one was agreed on; `BehindComeback` if more was handed over already.
+    /// Like `finish`; `Length` if another one was agreed on; `BehindComeback` if more was handed over already.
     ///
     /// # Panics
-    /// As `finish`.
+    /// Like `finish`.
     pub fn finish_at(self, length: u64) -> Result<(), Error> {
         match self.0.stream.length {
             Some(declared) if declared != length => Err(Error::Length { declared, written: length }),
@@ -226,7 +226,7 @@ pub struct ReceiveWindow(Raw);
 impl ReceiveWindow {
     of_both_windows!();
 
-    /// Where it begins. See the [contract](crate::stream#raw-windows) for what may be done there.
+    /// The start of the window. See the [contract](crate::stream#raw-windows) for what may be done there.
     pub fn as_ptr(&self) -> *const u8 {
         self.0.start()
     }
@@ -234,14 +234,14 @@ impl ReceiveWindow {
     /// All bytes as a slice.
     ///
     /// # Safety
-    /// The [contract](crate::stream#raw-windows) holds for what is done with it.
+    /// The caller follows the [contract](crate::stream#raw-windows).
     pub unsafe fn as_slice(&self) -> &[u8] {
         // SAFETY: the caller's: the range is as long, and what is touched is mapped when it is.
         unsafe { std::slice::from_raw_parts(self.0.start(), self.len()) }
     }
 
-    /// Runs `body` on the start of the window so that what goes wrong meanwhile is returned instead of a signal: from then on,
-    /// `body` reads zeros, and its result is dropped.
+    /// Runs `body` on the start of the window, and returns errors instead of raising signals: after an error, `body`
+    /// reads zeros, and its result is dropped.
     ///
     /// # Errors
     /// What has gone wrong.
@@ -249,11 +249,11 @@ impl ReceiveWindow {
         self.0.try_with(|start| body(start))
     }
 
-    /// Writes so many bytes of the window to a file or a socket, block by block, each mapped before the call: for where system calls
-    /// cannot be handed pointers into it, but fine everywhere.
+    /// Writes `bytes` bytes of the window to a file or a socket, block by block, each mapped before the call. It
+    /// works everywhere, also where pointers into the window cannot be passed to system calls.
     ///
     /// # Errors
-    /// What has gone wrong here, or there; `Overrun` behind the end of the stream.
+    /// An error of the window or of the target; `Overrun` after the end of the stream.
     pub fn write_to(&mut self, to: &mut impl std::io::Write, offset: u64, bytes: u64) -> Result<(), Error> {
         self.0.parts(offset, bytes, |start, count| {
             // SAFETY: U7: the block is mapped, and the receiver's, whom this borrows; nobody writes it.
@@ -261,10 +261,10 @@ impl ReceiveWindow {
         })
     }
 
-    /// How many bytes the stream has: waits until the sender has said so.
+    /// The length of the stream; waits until the sender has said it.
     ///
     /// # Errors
-    /// What has ended the stream before its time.
+    /// What ended the stream early.
     ///
     /// # Panics
     /// In a delegated closure or a callback, which cannot wait.
@@ -281,7 +281,7 @@ impl ReceiveWindow {
     /// Waits until the sender has finished, and confirms all bytes, whether or not they were read.
     ///
     /// # Errors
-    /// What has ended the stream before its time.
+    /// What ended the stream early.
     ///
     /// # Panics
     /// In a delegated closure or a callback, which cannot wait.
@@ -295,7 +295,7 @@ impl ReceiveWindow {
     }
 }
 
-/// Ends the stream of a window: what was not handed over yet is.
+/// Ends the stream of a window, and hands over the rest.
 fn send_rest(mut stream: StreamEnd, length: u64) -> Result<(), Error> {
     let first = stream.geometry().start_of(stream.flow().written());
     End::Sender.counters().note_bytes(length.saturating_sub(first));
@@ -306,7 +306,7 @@ impl Sender {
     /// The stream as one piece of memory, for raw use. Nothing may have been written yet.
     ///
     /// # Errors
-    /// If something was, if there are not so many addresses, or if faults cannot be had in the way that was asked for.
+    /// If something was, if there is not enough address space, or if the requested way of faulting is not available.
     pub fn into_window(self) -> Result<SendWindow, Error> {
         Raw::new(self.into_untouched_end()?, End::Sender).map(SendWindow)
     }
@@ -316,7 +316,7 @@ impl Receiver {
     /// The stream as one piece of memory, for raw use. Nothing may have been read yet.
     ///
     /// # Errors
-    /// If something was, if there are not so many addresses, or if faults cannot be had in the way that was asked for.
+    /// If something was, if there is not enough address space, or if the requested way of faulting is not available.
     pub fn into_window(self) -> Result<ReceiveWindow, Error> {
         Raw::new(self.into_untouched_end()?, End::Receiver).map(ReceiveWindow)
     }

@@ -58,7 +58,7 @@ fn resolve(userfault: &Userfault, window: &Window, address: usize) {
     }
 }
 
-/// Whoever waits for a fault would wait for ever if this went on without it.
+/// The waiter for a fault would wait for ever if this went on without it.
 fn cannot(error: &std::io::Error) -> ! {
     eprintln!("gossamer: a fault in the window of a stream cannot be resolved: {error}");
     std::process::abort();

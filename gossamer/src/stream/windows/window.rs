@@ -63,7 +63,7 @@ struct WindowState {
     scratch: Option<u64>,
 }
 
-/// The part of a window that was dealt with: whoever waits there may look again.
+/// The part of a window that was dealt with: the waiter there may look again.
 pub(crate) struct ResolvedRange {
     pub(crate) start: *const u8,
     pub(crate) bytes: usize,
@@ -151,11 +151,11 @@ impl Window {
         self.deal(address, batch, |block, error| self.give_up(block, error))
     }
 
-    /// As `touch`, for a fault that was told a while ago: by now another one of the same block may have been dealt with, and the block
+    /// Like `touch`, for a fault that was told a while ago: by now another one of the same block may have been dealt with, and the block
     /// be gone. Who still waits there makes its access again, which is a signal then.
     ///
     /// # Errors
-    /// As `touch`.
+    /// Like `touch`.
     pub(crate) fn touch_late(&self, address: usize) -> io::Result<ResolvedRange> {
         let batch = self.geometry().small_batch();
         self.deal(address, batch, |block, error| match error {

@@ -222,7 +222,7 @@ impl Fiber {
         self.id.get()
     }
 
-    /// Cancels its job; whether that was not so already.
+    /// Cancels its job. Returns whether that was not so already.
     pub(crate) fn cancel(&self) -> bool {
         !self.cancelled.replace(true)
     }
@@ -232,7 +232,7 @@ impl Fiber {
         self.cancelled.get()
     }
 
-    /// Its job is over; whether it was cancelled.
+    /// Its job is over. Returns whether it was cancelled.
     #[inline(always)]
     pub(crate) fn take_cancellation(&self) -> bool {
         self.cancelled.take()
@@ -326,10 +326,10 @@ impl Fiber {
         });
     }
 
-    /// As `park`, for the answer of a trustee, which no cancellation unwinds.
+    /// Like `park`, for the answer of a trustee, which no cancellation unwinds.
     ///
     /// # Panics
-    /// As `park`.
+    /// Like `park`.
     #[inline(always)]
     pub(crate) fn park_for(answer: AnswerWait) {
         Self::with_running(|fiber| {

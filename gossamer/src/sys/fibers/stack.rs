@@ -17,7 +17,7 @@ use std::rc::Rc;
 const MADV_GUARD_INSTALL: libc::c_int = 102;
 /// Size of a guard page, and the unit stack sizes are rounded to.
 pub(crate) const PAGE: usize = 4096;
-/// Stacks start at so many different places in their top page. Were they all alike, the hot ends of all stacks would
+/// Stacks start at this many different places in their top page. Were they all alike, the hot ends of all stacks would
 /// fall into the same few sets of the cache.
 const COLOURS: usize = 32;
 const COLOUR_BYTES: usize = 64;

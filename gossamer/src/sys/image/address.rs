@@ -25,7 +25,7 @@ pub(crate) fn offset_of<T>(item: &'static T) -> i32 {
     offset_at(item)
 }
 
-/// As `offset_of`, of an address.
+/// Like `offset_of`, of an address.
 #[inline(always)]
 pub(crate) fn offset_at<T>(address: *const T) -> i32 {
     let distance = (address as isize).wrapping_sub(base() as isize);

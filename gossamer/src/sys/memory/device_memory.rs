@@ -7,7 +7,7 @@ use std::io;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-/// What is mapped is a multiple of so many bytes.
+/// What is mapped is a multiple of this many bytes.
 const PAGE: usize = 4096;
 const HUGE_PAGE: usize = 2 << 20;
 
@@ -16,7 +16,7 @@ const HUGE_PAGE: usize = 2 << 20;
 pub(crate) struct DeviceMemory(Range);
 
 impl DeviceMemory {
-    /// At least so many bytes.
+    /// At least this many bytes.
     ///
     /// # Errors
     /// If there is not so much memory.

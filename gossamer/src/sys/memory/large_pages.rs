@@ -5,7 +5,7 @@ const LARGE_PAGE: usize = 2 << 20;
 /// Bytes of a page.
 const PAGE: usize = 4096;
 
-/// An empty vector with room for so many values, on large pages if these are many and the kernel has such pages.
+/// An empty vector with room for this many values, on large pages if these are many and the kernel has such pages.
 ///
 /// It takes no more memory: a page is large only where the vector fills it.
 pub(crate) fn with_capacity<T>(capacity: usize) -> Vec<T> {

@@ -1,7 +1,7 @@
 //! A reserved range of addresses, in which memory is mapped and unmapped.
 //!
 //! Invariants
-//! - I1: a range belongs to one `Range` from its making to its drop; nobody else maps there. So `MAP_FIXED` inside of it
+//! - I1: a range belongs to one `Range` from its making to its drop; nobody else maps there. So `MAP_FIXED` inside it
 //!   replaces mappings of ours only.
 //! - I2: a forked child has none of what is mapped there (`MADV_DONTFORK`): it cannot write what its parent hands over. What it has
 //!   at these addresses may be something else, so it leaves them alone.
@@ -105,7 +105,7 @@ impl Range {
     /// Maps a part of a file.
     ///
     /// # Errors
-    /// If the process has too many mappings, or it is not inside of the range.
+    /// If the process has too many mappings, or it is not inside the range.
     ///
     /// # Safety
     /// Nobody refers to what was mapped there, unless it is the same part.
@@ -117,17 +117,17 @@ impl Range {
         access: Access,
     ) -> io::Result<()> {
         let flags = libc::MAP_SHARED | libc::MAP_NORESERVE;
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         unsafe { self.replace(offset, bytes, Some(part), access, flags) }
     }
 
     /// Maps what is mapped in a part of another range, with the access and the advice that it has there: one call instead of two.
     ///
     /// # Errors
-    /// As `map`; if the part is not a single mapping of a file.
+    /// Like `map`; if the part is not a single mapping of a file.
     ///
     /// # Safety
-    /// As `map`.
+    /// Like `map`.
     pub(crate) unsafe fn map_as(
         &self,
         offset: usize,
@@ -148,10 +148,10 @@ impl Range {
     /// Maps the first bytes of a file that has none: whoever touches them, as far as `access` goes, gets a SIGBUS.
     ///
     /// # Errors
-    /// As `map`.
+    /// Like `map`.
     ///
     /// # Safety
-    /// As `map`.
+    /// Like `map`.
     pub(crate) unsafe fn map_failure(
         &self,
         offset: usize,
@@ -159,19 +159,19 @@ impl Range {
         file: BorrowedFd<'_>,
         access: Access,
     ) -> io::Result<()> {
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         unsafe { self.map(offset, bytes, FilePart { file, offset: 0 }, access) }
     }
 
     /// Maps zeros, or nothing.
     ///
     /// # Errors
-    /// As `map`.
+    /// Like `map`.
     ///
     /// # Safety
-    /// As `map`.
+    /// Like `map`.
     pub(crate) unsafe fn clear(&self, offset: usize, bytes: usize, access: Access) -> io::Result<()> {
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         unsafe { self.replace(offset, bytes, None, access, RESERVED) }
     }
 

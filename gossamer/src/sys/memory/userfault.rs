@@ -119,7 +119,7 @@ impl Userfault {
     /// Lets those go on that wait for something in this part: they look again.
     pub(crate) fn wake(&self, start: *const u8, bytes: usize) {
         let mut wake = Wake { start: start as u64, bytes: bytes as u64 };
-        // SAFETY: the structure is the one that the call reads. It fails for addresses that are no pages only.
+        // SAFETY: the structure is the one that the call reads. It fails for addresses that are not pages only.
         unsafe { libc::ioctl(self.0.as_raw_fd(), WAKE, &raw mut wake) };
     }
 }

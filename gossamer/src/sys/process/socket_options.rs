@@ -8,7 +8,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 /// that for a process.
 ///
 /// # Errors
-/// The system's, for example because the socket is not connected.
+/// An error of the system call, for example because the socket is not connected.
 pub(crate) fn peer_credentials(socket: BorrowedFd<'_>) -> io::Result<libc::ucred> {
     let mut credentials = libc::ucred { pid: 0, uid: 0, gid: 0 };
     let mut length = size_of::<libc::ucred>() as libc::socklen_t;
@@ -25,20 +25,20 @@ pub(crate) fn peer_credentials(socket: BorrowedFd<'_>) -> io::Result<libc::ucred
     outcome_of(outcome).map(|()| credentials)
 }
 
-/// Has a socket, before it listens, take data with the first packet of a connection, of so many connections at once that are not made
+/// Has a socket, before it listens, take data with the first packet of a connection, of this many connections at once that are not made
 /// yet (`TCP_FASTOPEN`).
 ///
 /// # Errors
-/// The system's.
+/// An error of the system call.
 pub(crate) fn set_fast_open(socket: impl AsFd, pending: u32) -> io::Result<()> {
     set_tcp(socket, libc::TCP_FASTOPEN, pending)
 }
 
-/// Has a listening socket hand over connections only once their peers have said something, or after about so many seconds
+/// Has a listening socket hand over connections only once their peers have said something, or after about this many seconds
 /// (`TCP_DEFER_ACCEPT`).
 ///
 /// # Errors
-/// The system's.
+/// An error of the system call.
 pub(crate) fn set_defer_accept(socket: impl AsFd, seconds: u32) -> io::Result<()> {
     set_tcp(socket, libc::TCP_DEFER_ACCEPT, seconds)
 }

@@ -40,7 +40,7 @@ impl Splice {
         while !bytes.is_empty() {
             let pages = [IoSliceRaw::from_slice(bytes)];
             // The pipe is empty, so this does not wait.
-            // SAFETY: the caller's.
+            // SAFETY: guaranteed by the caller.
             let into = retry_on_intr(|| unsafe { vmsplice(&self.into, &pages, SpliceFlags::empty()) })?;
             bytes = &bytes[into..];
             let flags = if bytes.is_empty() { SpliceFlags::empty() } else { SpliceFlags::MORE };

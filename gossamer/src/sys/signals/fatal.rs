@@ -116,11 +116,11 @@ pub(crate) unsafe fn fault(
     context: *mut libc::c_void,
 ) {
     let name = if signal == libc::SIGBUS { "SIGBUS" } else { "SIGSEGV" };
-    // SAFETY: the caller's.
+    // SAFETY: guaranteed by the caller.
     unsafe { report(name, Some(address), info, context) };
     // SAFETY: restores the default action.
     unsafe { libc::signal(signal, libc::SIG_DFL) };
-    // SAFETY: the caller's.
+    // SAFETY: guaranteed by the caller.
     let was_sent = unsafe { &*info }.si_code <= 0;
     if was_sent {
         // SAFETY: async-signal-safe; until this handler returns it waits.
@@ -129,7 +129,7 @@ pub(crate) unsafe fn fault(
 }
 
 /// # Safety
-/// As `fault`.
+/// Like `fault`.
 unsafe fn report(
     signal: &str,
     address: Option<usize>,
@@ -138,7 +138,7 @@ unsafe fn report(
 ) {
     let Some((reporter, mut text)) = first() else { return };
     let _ = write!(text, "{signal}");
-    // SAFETY: the caller's.
+    // SAFETY: guaranteed by the caller.
     let info = unsafe { &*info };
     if info.si_code <= 0 && info.si_code != libc::SI_TKILL {
         // SAFETY: a signal of this code has a sender.
@@ -149,7 +149,7 @@ unsafe fn report(
         let _ = write!(text, " at address {address:#x}");
     }
     if (reporter.words)(&mut text) {
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         let context = unsafe { &*context.cast::<libc::ucontext_t>() };
         let instruction = context.uc_mcontext.gregs[libc::REG_RIP as usize] as usize;
         if let Some(offset) = address::code_offset(instruction) {

@@ -30,7 +30,7 @@ fn action(signal: i32) -> io::Result<libc::sigaction> {
 pub(crate) fn move_handler_to_own_stack(signal: i32) -> io::Result<()> {
     let mut action = action(signal)?;
     action.sa_flags |= libc::SA_ONSTACK;
-    // SAFETY: what the kernel has just told, but for the stack, which every thread of Rust has.
+    // SAFETY: what the kernel has just told, except the stack, which every thread of Rust has.
     if unsafe { libc::sigaction(signal, &action, null_mut()) } == 0 {
         return Ok(());
     }

@@ -25,7 +25,7 @@ impl EventFd {
     /// Wakes the thread. A poller that is told of changes (edge-triggered) hears every call, so nobody takes the count back.
     ///
     /// # Errors
-    /// If the descriptor is no eventfd.
+    /// If the descriptor is not an eventfd.
     pub(crate) fn signal(&self) -> io::Result<()> {
         match rustix::io::write(&self.0, &1_u64.to_ne_bytes()) {
             // Full: it was signalled 2^64 times.

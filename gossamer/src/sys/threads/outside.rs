@@ -1,4 +1,4 @@
-//! Waiting on a thread that is no worker: the thread waits, or, with the feature `may`, the coroutine of the crate `may`
+//! Waiting on a thread that is not a worker: the thread waits, or, with the feature `may`, the coroutine of the crate `may`
 //! that the thread runs.
 //!
 //! # Coroutines of may
@@ -35,7 +35,7 @@ impl Wake for ThreadWaker {
 }
 
 impl Waiter {
-    /// The caller, which is no worker.
+    /// The caller, which is not a worker.
     #[inline(never)]
     pub(crate) fn here() -> Self {
         #[cfg(feature = "may")]
@@ -152,10 +152,10 @@ pub(crate) mod coroutine {
     /// If may cannot make one.
     ///
     /// # Safety
-    /// As `may::coroutine::Builder::spawn`; and Y1: the coroutine is resumed on may's threads only.
+    /// Like `may::coroutine::Builder::spawn`; and Y1: the coroutine is resumed on may's threads only.
     pub(crate) unsafe fn spawn(body: impl FnOnce() + Send + 'static) -> io::Result<()> {
         start_may();
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         unsafe { may::coroutine::Builder::new().spawn(body) }.map(drop)
     }
 
@@ -165,7 +165,7 @@ pub(crate) mod coroutine {
         static ONCE: Once = Once::new();
         ONCE.call_once(|| {
             let starter = std::thread::Builder::new().name("gossamer-may".into()).spawn(|| {
-                // Refused only where pinning is, so that there is nothing to undo.
+                // Refused only where pinning is refused too, so there is nothing to undo.
                 let _unpinned = affinity::unpin();
                 // SAFETY: it neither suspends nor uses a thread-local.
                 let first = unsafe { may::coroutine::Builder::new().spawn(fault_handler::install_again) };

@@ -16,7 +16,7 @@ pub(super) const RECORDS_PER_KEY: u64 = 1 << 20;
 /// Why nothing is sealed or opened any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SealError {
-    /// What has come is not what the other end has sealed next.
+    /// What has arrived is not what the other end has sealed next.
     Forged,
     /// It cannot be sealed: it is too long, or all numbers of records are used.
     Exhausted,
@@ -109,7 +109,7 @@ impl Sealer {
         self.0.protection
     }
 
-    /// Seals a record in place, but for its first `clear` bytes, which stay readable. Its last `TAG` bytes are for what is added to it.
+    /// Seals a record in place, except its first `clear` bytes, which stay readable. Its last `TAG` bytes are for what is added to it.
     ///
     /// # Errors
     /// It is too long, or shorter than what it should have.
@@ -197,7 +197,7 @@ impl Opener {
 
 #[cfg(test)]
 impl Sealer {
-    /// As if there had been so many records.
+    /// As if there had been this many records.
     pub(super) fn skip_to(&mut self, count: u64) {
         self.0.count = count;
     }
@@ -205,7 +205,7 @@ impl Sealer {
 
 #[cfg(test)]
 impl Opener {
-    /// As if there had been so many records.
+    /// As if there had been this many records.
     pub(super) fn skip_to(&mut self, count: u64) {
         self.0.count = count;
     }

@@ -1,8 +1,8 @@
 //! Fences of a trustee of another node: the part of a grace round that goes over a tree of the nodes, whose root is the node of the trustee.
 //!
-//! The first worker of a node asks those of the nodes below, and all workers of its own node. A worker that has a lane to the trustee
-//! answers over that, behind all that it has sent; one that has none has sent nothing. How many have answered so is added up on
-//! the way back, so the trustee knows how many answers it has to wait for.
+//! The first worker of a node asks those of the nodes below, and all workers of its own node. A worker that has a
+//! lane to the trustee answers over it, behind everything it has sent; a worker without a lane has sent nothing. The
+//! number of these answers is added up on the way back, so the trustee knows how many to wait for.
 
 use crate::lane::operation::Delegated;
 use crate::lane::property::Root;
@@ -18,9 +18,9 @@ use std::collections::HashMap;
 pub(crate) struct FenceSums(RefCell<HashMap<usize, FenceSum, FixedState>>);
 
 struct FenceSum {
-    /// Workers of this node and nodes below it that have not told yet.
+    /// Workers of this node and nodes below it that have not reported yet.
     missing: usize,
-    /// Workers that answer the trustee by themselves.
+    /// Workers that answer the trustee directly.
     sum: usize,
 }
 
@@ -29,7 +29,7 @@ impl FenceSums {
         self.0.borrow_mut().insert(trustee, FenceSum { missing, sum: 0 });
     }
 
-    /// One has told. The sum, if it was the last.
+    /// One has reported. Returns the sum, if it was the last.
     fn add(&self, trustee: usize, more: usize) -> Option<usize> {
         let mut all = self.0.borrow_mut();
         let round = all.get_mut(&trustee)?;
@@ -56,7 +56,8 @@ impl Worker {
         tree.children().map(first_of).collect()
     }
 
-    /// Whom the first worker of this node tells the sum: that of the node above, or the trustee itself.
+    /// The worker that the first worker of this node reports the sum to: that of the node above, or the trustee
+    /// itself.
     fn above(&self, trustee: usize) -> usize {
         let (tree, first_of) = self.in_tree_to(trustee);
         tree.parent().filter(|parent| *parent > 0).map_or(trustee, first_of)
@@ -74,7 +75,7 @@ impl Worker {
         self.end.fence_sums.begin(trustee, here.len() + below.len());
         below.into_iter().for_each(|first| self.ask_node_for_fences(first, trustee));
         for index in here {
-            // Also to itself: requests of threads wait in the inbox.
+            // Also to itself, since requests of threads wait in the inbox.
             if self.shared.mailbox(index).send(Message::Fence { from: trustee }).is_err() {
                 // It has ended: it has nothing under way.
                 self.add_fences(trustee, 0);
@@ -82,7 +83,8 @@ impl Worker {
         }
     }
 
-    /// Answers the fence of a trustee of another node, if this worker has ever sent it anything, and tells the first of its node.
+    /// Answers the fence of a trustee of another node, if this worker has ever sent it anything, and reports to the
+    /// first worker of its node.
     pub(super) fn answer_fence_from_far(&self, trustee: usize) {
         let is_connected = self.is_connected_to(trustee);
         if is_connected {
@@ -97,7 +99,7 @@ impl Worker {
         let _ended = self.shared.mailbox(self.shared.first).send(told);
     }
 
-    /// At the first worker of a node: one of its workers, or a node below it, has told how many answer by themselves.
+    /// At the first worker of a node: one of its workers, or a node below it, has reported how many answer directly.
     pub(crate) fn add_fences(&self, trustee: usize, more: usize) {
         let Some(sum) = self.end.fence_sums.add(trustee, more) else { return };
         let above = self.above(trustee);

@@ -2,16 +2,16 @@
 //! been served.
 //!
 //! Inside one process a trust is counted as an `Arc` is. A request sent by `apply_then` may still be under way, on
-//! the lane of any worker, when the last trust goes. So the trustee asks every worker for an answer that comes
-//! behind all that worker has sent it (a *fence*); when all have answered, and what lay in the inbox is done, the
-//! properties that lost their last trust before the round began are dropped. One round serves all of them.
+//! the lane of any worker, when the last trust goes. So the trustee asks every worker for an answer that arrives
+//! behind everything that worker has sent it (a *fence*); when all have answered, and what lay in the inbox is done,
+//! the properties that lost their last trust before the round began are dropped. One round serves all of them.
 //!
-//! A trust that goes to another node is counted by the node that sent it (`worker/nodes/lending.rs`). A property that other nodes have
-//! known is dropped after a round in which those of their workers have answered that have ever sent this trustee something. How many
-//! these are comes up a tree of the nodes (`fences.rs`).
+//! A trust that goes to another node is counted by the node that sent it (`worker/nodes/lending.rs`). A property that
+//! other nodes have known is dropped after a round in which all their workers have answered that ever sent something
+//! to this trustee. Their number comes up a tree of the nodes (`fences.rs`).
 //!
 //! Invariants
-//! - G1: properties are dropped from the worker's loop only, where no delegated closure runs and so no reference
+//! - G1: properties are dropped only from the worker's loop, where no delegated closure runs and so no reference
 //!   to one exists (R3).
 //! - G2: an index is used again only after a whole round that began when no trust of its property was left: no
 //!   request for it is under way, and none can be made. When the runtime ends, no index is used again.
@@ -27,15 +27,16 @@ use std::cell::{Cell, RefCell};
 /// The properties of one trustee that have lost their last trust.
 #[derive(Default)]
 pub(crate) struct Grace {
-    /// For the next round.
+    /// Those for the next round.
     waiting: RefCell<Vec<u32>>,
-    /// Whether other nodes have known one of those.
+    /// Whether other nodes have known one of them.
     travelled: Cell<bool>,
-    /// Of the round under way.
+    /// Those of the round under way.
     round: RefCell<Vec<u32>>,
     /// What the round still needs: an answer of each worker of this node, a sum of each node below it.
     missing: Cell<usize>,
-    /// How many workers of other nodes have answered less than the sums say, or more, while sums are missing.
+    /// The answers of workers of other nodes that are missing according to the sums; negative if more have answered
+    /// while sums are missing.
     far: Cell<isize>,
 }
 
@@ -56,21 +57,21 @@ impl Grace {
         !self.waiting.borrow().is_empty() && self.round.borrow().is_empty()
     }
 
-    /// Begins a round of what waits; whether other nodes have to answer, too.
+    /// Begins a round for the waiting properties. Returns whether other nodes also have to answer.
     fn begin(&self) -> bool {
         self.round.swap(&self.waiting);
         self.travelled.take()
     }
 
-    /// A worker of this node has answered, or a node below it has told its sum: how many workers of it, and of those below, have answered
-    /// by themselves. The properties of the round, if it was the last.
+    /// A worker of this node has answered, or a node below it has reported its sum: how many workers of it, and of
+    /// those below, answer directly. Returns the properties of the round, if it was the last answer.
     fn answered(&self, sum: usize) -> Option<Vec<u32>> {
         self.missing.set(self.missing.get() - 1);
         self.far.set(self.far.get() + sum.cast_signed());
         self.properties_if_over()
     }
 
-    /// A worker of another node has answered. The properties of the round, if it was the last.
+    /// A worker of another node has answered. Returns the properties of the round, if it was the last answer.
     fn answered_from_far(&self) -> Option<Vec<u32>> {
         self.far.set(self.far.get() - 1);
         self.properties_if_over()
@@ -129,7 +130,7 @@ impl Worker {
         }
     }
 
-    /// One worker of this node has answered, or a node below it has told its sum.
+    /// One worker of this node has answered, or a node below it has reported its sum.
     pub(crate) fn fence_answered(&self, sum: usize) {
         self.release(self.end.grace.answered(sum));
     }

@@ -8,7 +8,7 @@ use crate::worker::end::fate;
 use crate::worker::shared::Shared;
 use std::fmt::Write;
 
-/// Has the process report signals that end it. The name in the report is that of the process' first runtime.
+/// Makes the process report signals that end it. The name in the report is that of its first runtime.
 pub(crate) fn install(shared: &Shared) {
     let name = match &shared.peers {
         Some(peers) => format!("gossamer: node {} (process {})", peers.node(), std::process::id()),
@@ -17,7 +17,7 @@ pub(crate) fn install(shared: &Shared) {
     fatal::install(&name, fate::launcher(), words);
 }
 
-/// What the calling thread is doing, if it is a worker. Runs in a handler of signals (O2).
+/// What the calling thread is doing, if it is a worker. Runs in a signal handler (O2).
 fn words(text: &mut Text) -> bool {
     worker::with(|worker| worker.is_some_and(|here| describe(here.index, text).is_ok()))
 }

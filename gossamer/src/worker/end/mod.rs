@@ -13,7 +13,7 @@ use fences::FenceSums;
 use grace::Grace;
 use settle::Settling;
 
-/// What one worker keeps of that.
+/// The part of one worker.
 #[derive(Default)]
 pub(crate) struct Ending {
     pub(super) grace: Grace,

@@ -1,4 +1,4 @@
-//! Waiting until a runtime is quiet, so that it can end, and saying what keeps it if that takes long.
+//! Waiting until a runtime is quiet, so that it can end, and reporting what keeps it if that takes long.
 
 use crate::sys::fibers::fiber::FiberState;
 use crate::worker::shared::{QUIET_LOOK, Shared, is_quiescent};
@@ -11,8 +11,8 @@ use std::time::Duration;
 /// Fibers that a report names.
 const NAMED: usize = 8;
 
-/// Waits until nothing is under way in the present phase. If that takes long, tells what the workers of `here` have left to do,
-/// and what `others` says.
+/// Waits until nothing is under way in the present phase. If that takes long, reports what the workers of `here` have
+/// left to do, and what `others` returns.
 pub(crate) fn wait_until_quiet<'a>(
     here: impl Iterator<Item = &'a Shared> + Clone,
     look: impl Fn() -> Option<u64>,
@@ -29,7 +29,7 @@ pub(crate) fn wait_until_quiet<'a>(
     }
 }
 
-/// Tells that a runtime has been ending for so long, and why: `what` may have ended meanwhile.
+/// Reports how long a runtime has been ending, and why: `what` may have ended meanwhile.
 pub(crate) fn report(lasted: Duration, what: &str) {
     if !what.is_empty() {
         let seconds = lasted.as_secs();
@@ -39,7 +39,7 @@ pub(crate) fn report(lasted: Duration, what: &str) {
     }
 }
 
-/// What the workers of this node have left to do, a line each.
+/// What the workers of this node have left to do, one line each.
 pub(crate) fn what_keeps(runtime: &Shared) -> String {
     let mut all = String::new();
     for (place, record) in records(runtime).into_iter().enumerate() {
@@ -52,7 +52,7 @@ pub(crate) fn what_keeps(runtime: &Shared) -> String {
     all
 }
 
-/// What keeps a worker from being quiet, a line each.
+/// What keeps a worker from being quiet, one line each.
 fn left_to_do(worker: usize, record: &WorkerRecord) -> String {
     let mut text = String::new();
     let mut line = |what: String| {

@@ -6,11 +6,12 @@
 //!
 //! 1. The coordinator looks at its own node. If all is quiet there, it asks all reporters.
 //! 2. A reporter answers as soon as its look finds its node quiet, with the work that was done there.
-//! 3. When all have answered what they did in the wave before, none of them has done anything from that answer to this one, and each
-//!    was quiet at the moment of the coordinator's look, as node 0 was: all who waited then are answered. Otherwise there is another wave.
+//! 3. When all have given the same answers as in the wave before, none of them has done anything between those
+//!    answers, and each was quiet at the moment of the coordinator's look, as was node 0: all that waited then are
+//!    answered. Otherwise there is another wave.
 //!
-//! A question is a request as any other, but is not counted as work. A node that is busy answers when it is quiet, so nobody asks again
-//! and again. Who begins to wait after the look is not answered by it.
+//! A question is a request like any other, but is not counted as work. A busy node answers when it is quiet, so
+//! nobody has to ask repeatedly. A fiber that begins to wait after the look is not answered by it.
 
 use crate::lane::operation::Delegated;
 use crate::lane::property::Root;
@@ -24,10 +25,10 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::atomic::{Ordering, fence};
 
-/// Who knows who waits.
+/// The worker that knows who waits.
 const COORDINATOR: usize = 0;
 
-/// What one worker keeps of that.
+/// The part of one worker.
 #[derive(Default)]
 pub(crate) struct Settling {
     /// The phase for which this worker has shown that it is passive.
@@ -36,7 +37,7 @@ pub(crate) struct Settling {
     events: Cell<u64>,
     /// Fibers that wait.
     waiting: Cell<usize>,
-    /// At the coordinator: who asked to be told, in order.
+    /// At the coordinator: those that asked to be told, in order.
     waiters: RefCell<Vec<(u32, (u32, u64))>>,
     wave: RefCell<Wave>,
 }
@@ -44,18 +45,18 @@ pub(crate) struct Settling {
 /// A round of questions to all other nodes.
 #[derive(Default)]
 struct Wave {
-    /// Of the waiters, those who waited when it began.
+    /// The number of waiters that waited when it began.
     covered: usize,
     /// Nodes that have not answered.
     missing: usize,
-    /// Whether one has answered something else than in the wave before.
+    /// Whether one answer differs from the wave before.
     differs: bool,
     /// By node: the work at its last answer.
     work: Vec<Option<u64>>,
 }
 
 impl Wave {
-    /// A node has answered; whether the wave is over, and has found all quiet for as long as it took.
+    /// A node has answered. If the wave is over, returns whether it has found everything quiet throughout.
     fn take(&mut self, node: usize, work: u64) -> Option<bool> {
         if let Some(last) = self.work.get_mut(node) {
             self.differs |= last.replace(work) != Some(work);
@@ -65,7 +66,7 @@ impl Wave {
     }
 }
 
-/// A fiber that waits until all work is done: it is none that is waited for.
+/// A fiber that waits until all work is done, and so does not count as work.
 pub(crate) struct Settler(Rc<Cell<bool>>);
 
 impl Settler {
@@ -83,10 +84,10 @@ impl Drop for Settler {
 }
 
 impl Shared {
-    /// Whether the reporter of this node has to look until all is quiet.
+    /// Whether the reporter of this node has to keep looking until everything is quiet.
     #[inline]
     pub(crate) fn is_settling(&self) -> bool {
-        // Relaxed: who becomes passive reads it again, behind the fence in `Activity::end`.
+        // Relaxed: a worker that becomes passive reads it again, behind the fence in `Activity::end`.
         self.settling.load(Ordering::Relaxed)
     }
 
@@ -96,7 +97,8 @@ impl Shared {
         fence(Ordering::SeqCst);
     }
 
-    /// Looks at all workers of this node: how much they have done so far, if all were passive at one moment of the present phase.
+    /// Looks at all workers of this node: returns how much they have done so far, if all were passive at one moment
+    /// of the present phase.
     pub(crate) fn look(&self) -> Option<u64> {
         let activities = self.mailboxes.iter().map(|mailbox| &mailbox.activity);
         look(
@@ -108,15 +110,15 @@ impl Shared {
 }
 
 impl Worker {
-    /// Calls `then` when no worker of any node has anything to do but to wait for this. The running fiber waits for it, until what this
-    /// returns is dropped.
+    /// Calls `then` when all workers of all nodes have nothing left to do but wait for this. The running fiber counts
+    /// as waiting until the returned value is dropped.
     pub(crate) fn when_settled(&self, then: impl FnOnce(Outcome) + 'static) -> Settler {
         type Asked = (u32, (u32, u64));
         let waiting = Rc::new(Cell::new(false));
         self.end.settling.waiting.set(self.end.settling.waiting.get() + 1);
         let over = Rc::clone(&waiting);
         let ticket = self.expect_new(Box::new(move |outcome| {
-            // From here on it is a fiber that has not ended.
+            // From here on it counts again as a fiber that has not ended.
             with_worker(|here| Settler::end(here, &over));
             then(outcome);
         }));
@@ -142,13 +144,13 @@ impl Worker {
         }
     }
 
-    /// Whether this worker has shown that it is passive, and still is: nothing has come that a turn would take up.
+    /// Whether this worker has shown that it is passive, and still is: nothing has arrived that a turn would take up.
     #[inline(always)]
     pub(in crate::worker) fn rests(&self) -> bool {
         self.end.settling.passive.get().is_some() && !self.is_called()
     }
 
-    /// Whether a passive worker has to become active; it is when this returns so (Q3).
+    /// Whether a passive worker has to become active; if so, it is active when this returns (Q3).
     fn is_called(&self) -> bool {
         let has_something = self.has_landed()
             || !self.shared.mailbox(self.index).inbox.is_empty()
@@ -169,13 +171,13 @@ impl Worker {
         }
     }
 
-    /// Something has come by another way than a lane, and is about to be taken.
+    /// Something has arrived outside a lane, and is about to be taken.
     pub(in crate::worker) fn note_event(&self) {
         self.begin_activity();
         self.end.settling.events.set(self.end.settling.events.get().wrapping_add(1));
     }
 
-    /// Shows that this worker is passive in a phase, if it is (Q4); whether it is.
+    /// Shows that this worker is passive in a phase, if it is (Q4). Returns whether it is.
     pub(in crate::worker) fn rest(&self, phase: Phase) -> bool {
         if self.end.settling.passive.get() == Some(phase) {
             return true;
@@ -200,14 +202,14 @@ impl Worker {
         self.index == self.shared.first
     }
 
-    /// Whether the look finds all quiet for which this worker was asked.
+    /// Whether the look that this worker was asked for finds everything quiet.
     pub(in crate::worker) fn finds_quiet(&self) -> bool {
         let asked = self.is_reporter() && self.shared.is_settling() && self.shared.phase() == Phase::Running;
         asked && self.shared.look().is_some()
     }
 
-    /// At the end of a turn, while somebody waits: shows whether this worker is passive, and if it is the reporter and all is
-    /// quiet, says so. Whether it did.
+    /// At the end of a turn, while somebody waits: shows whether this worker is passive, and if it is the reporter
+    /// and everything is quiet, reports so. Returns whether it did.
     pub(in crate::worker) fn settle(&self) -> bool {
         let work = if self.rest(Phase::Running) && self.is_reporter() { self.shared.look() } else { None };
         let Some(work) = work else { return false };
@@ -262,7 +264,7 @@ impl Worker {
         }
     }
 
-    /// All was quiet when the first so many already waited.
+    /// Everything was quiet when the first `covered` waiters already waited.
     fn answer_waiters(&self, covered: usize) {
         let mut waiters = self.end.settling.waiters.take();
         let later = waiters.split_off(covered.min(waiters.len()));

@@ -1,7 +1,8 @@
 //! Cancelling single fibers of a worker while its runtime goes on.
 //!
-//! A job has a number, which is given once (`Worker::new_job`; to one job, or to all that are started together), and a request to cancel it comes behind the job itself. So a number that
-//! names neither a fiber nor a waiting job when the worker comes to it is that of a job which is over.
+//! A job has a number, which is assigned once (`Worker::new_job`; to one job, or to all that are started together),
+//! and a request to cancel it arrives after the job itself. So if a number names neither a fiber nor a waiting job
+//! when the worker gets to it, that job is over.
 
 use crate::lane::operation::Delegated;
 use crate::lane::property::Root;
@@ -11,13 +12,14 @@ use crate::worker::{Worker, with_worker};
 use std::cell::{Cell, RefCell};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Bits of a `JobId` that count; those above name the worker that gave it, or are zero.
+/// Bits of a `JobId` for the counter; those above name the worker that assigned it, or are zero.
 const COUNT_BITS: u32 = 44;
 
 /// Which fibers of a worker are cancelled.
 #[derive(Default)]
 pub(crate) struct Cancellations {
-    /// Whether a blocking call has to look whether it is to unwind its fiber: the runtime ends, or some fiber is cancelled.
+    /// Whether a blocking call has to check whether to unwind its fiber: the runtime is ending, or some fiber is
+    /// cancelled.
     interrupting: Cell<bool>,
     /// Blocking calls unwind every fiber, since `main` has returned.
     all: Cell<bool>,
@@ -25,7 +27,7 @@ pub(crate) struct Cancellations {
     fibers: Cell<usize>,
     /// Jobs to cancel, from the next turn's fibers on.
     requested: RefCell<Vec<JobId>>,
-    /// Those of this turn, in order: such a job does not begin.
+    /// Those of this turn, in order: these jobs do not begin.
     jobs: RefCell<Vec<JobId>>,
     are_requested: Cell<bool>,
     has_jobs: Cell<bool>,
@@ -56,7 +58,7 @@ impl Cancellations {
         self.are_requested.get()
     }
 
-    /// What was requested is about the jobs of this turn.
+    /// The requests now apply to the jobs of this turn.
     pub(super) fn begin(&self) {
         self.are_requested.set(false);
         let mut jobs = self.requested.take();
@@ -70,7 +72,7 @@ impl Cancellations {
         self.has_jobs.get() && self.jobs.borrow().binary_search(&job).is_ok()
     }
 
-    /// All jobs that could be meant have begun, or were refused.
+    /// All jobs that could be meant have begun or were refused.
     #[inline(always)]
     pub(super) fn forget_jobs(&self) {
         if self.has_jobs.replace(false) {
@@ -78,7 +80,7 @@ impl Cancellations {
         }
     }
 
-    /// Cancels what a fiber does; whether that was not so already.
+    /// Cancels the job of a fiber. Returns false if it was already cancelled.
     pub(super) fn cancel(&self, fiber: &Fiber) -> bool {
         let new = fiber.cancel();
         self.fibers.set(self.fibers.get() + usize::from(new));
@@ -101,7 +103,7 @@ pub(crate) fn job_of_ticket((worker, count): (u32, u64)) -> JobId {
     (u64::from(worker) + 1) << COUNT_BITS | count
 }
 
-/// A number for a job that a thread sends which is no worker of its runtime.
+/// A number for a job sent by a thread that is not a worker of its runtime.
 pub(crate) fn job_of_thread() -> JobId {
     static NEXT: AtomicU64 = AtomicU64::new(1);
     NEXT.fetch_add(1, Ordering::Relaxed)
@@ -126,8 +128,8 @@ impl Worker {
         }
     }
 
-    /// Cancels the jobs of one number that the first worker of a node has handed on to all workers of that node, or this one of its own:
-    /// so the request takes that way, too.
+    /// Cancels the jobs of one number that the first worker of a node has distributed to all workers of that node, or
+    /// this one to those of its own: the request takes the same way.
     pub(crate) fn cancel_jobs(&self, first: usize, job: JobId) {
         if self.is_neighbour(first) {
             let workers = first..first + self.shared.mailboxes.len();

@@ -1,50 +1,54 @@
-//! What a worker does when a turn found nothing: spin, offer its processor to others, or sleep; and how it learns which.
+//! What a worker does when a turn found nothing: spin, offer its processor to others, or sleep; and how it learns
+//! which is best.
 //!
-//! To spin is worth it if work comes sooner than a sleep and a wake-up take, and if nobody else wants the processor. A worker whose
-//! work comes from other workers always spins for a while: if two that answer each other slept, each would make the other's work come
-//! late. One that watches sockets of the program serves clients, which may want its processor, so it goes by what has happened:
+//! Spinning pays if work arrives sooner than a sleep and a wake-up take, and if nobody else wants the processor. A
+//! worker whose work comes from other workers always spins for a while: if two workers that answer each other slept,
+//! each would delay the other's work. A worker that watches sockets of the program serves clients, which may want its
+//! processor, so it adapts to what has happened:
 //!
-//! - **What ended its idle times.** If a socket did, it has half the patience the next time: a poller that is asked in vain and
-//!   one that sleeps cost a system call alike. If other work did that spinning finds, within the time it may take ([`SPIN_TIME`]), it has
-//!   more. So a worker of which all work comes from sockets sleeps at once, and one that answers another worker spins.
-//! - **Whether others want the processor.** An offer (`sched_yield`) that takes longer than one to nobody has run somebody else.
-//!   If that was short, those who run beside the worker soon wait for it, such as clients of a server. Then it does not spin, but
-//!   offers once before it sleeps: they go on, nobody has to be woken, and the poller tells of many events at once. If it was
-//!   long, the processor is somebody's who does not wait ([`LONG`]), and a worker that offers comes late; then it sleeps at once,
-//!   since who wakes up comes before those who never sleep.
+//! - **What ended its idle times.** If a socket did, its patience is halved: polling in vain and sleeping both cost a
+//!   system call. If it was work that spinning finds, within the allowed time ([`SPIN_TIME`]), its patience grows. So
+//!   a worker whose work all comes from sockets sleeps at once, and one that answers another worker spins.
+//! - **Whether others want the processor.** If an offer (`sched_yield`) takes longer than one that nobody accepts,
+//!   somebody else has run. If that was short, the others soon wait for this worker, like clients of a server. Then
+//!   it does not spin, but offers once before it sleeps: they go on, nobody has to be woken, and the poller returns
+//!   many events at once. If it was long ([`LONG`]), the processor is used by somebody that does not wait for the
+//!   worker, and offering makes the worker late; then it sleeps at once, since the kernel prefers threads that wake
+//!   up to those that never sleep.
 //!
-//! What was learned of others is forgotten after so many idle times ([`MEMORY`]) in which nobody has accepted an offer. A worker
-//! that does not spin offers now and then to learn of it ([`PROBE_EVERY`]).
+//! What was learned about others is forgotten after a number of idle times ([`MEMORY`]) in which nobody accepted an
+//! offer. A worker that does not spin offers now and then to find out ([`PROBE_EVERY`]).
 
 use crate::counters::worker::WorkerCounters;
 use std::cell::Cell;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Turns without work before the worker offers its processor to others, at most: about the time a peer takes to answer. A look
-/// at a connection counts as so many.
+/// Turns without work before the worker offers its processor to others, at most: about the time a peer takes to
+/// answer. Checking a connection counts as some turns.
 const SPINS: u32 = 400;
 const SPINS_PER_CONNECTION: u32 = 3;
-/// The same as a time, for turns that are long: where there are many lanes, or an RDMA device in software, which needs the processor.
+/// The same as a time, for long turns: with many lanes, or with an RDMA device in software, which needs the
+/// processor.
 const SPIN_TIME: Duration = Duration::from_micros(50);
 /// Turns between two looks at the clock.
 const CLOCK_EVERY: u32 = 32;
 /// Offers before it sleeps, at most.
 const OFFERS: u32 = 20;
-/// What an offer takes that nobody has accepted: less than this.
+/// An offer that nobody accepts takes less than this.
 const OFFER_TIME: Duration = Duration::from_micros(5);
-/// What one takes that somebody has accepted who does not wait for the worker: more than this.
+/// An offer accepted by somebody that does not wait for the worker takes more than this.
 const LONG: Duration = Duration::from_micros(500);
-/// Idle times for which it remembers that somebody has accepted an offer.
+/// Idle times for which it remembers that somebody accepted an offer.
 const MEMORY: u32 = 64;
 /// Idle times without an offer, of a worker that is not patient enough to make one.
 const PROBE_EVERY: u32 = 16;
-/// What patience grows by, beside what there is.
+/// The constant part by which patience grows.
 const GROWTH: u32 = 32;
 
 /// How long a worker has been idle, and what it has learned.
 pub(crate) struct Idleness {
-    /// Since when; none while it is busy.
+    /// Since when it is idle; `None` while it is busy.
     since: Cell<Option<Instant>>,
     turns: Cell<u32>,
     offers: Cell<u32>,
@@ -61,7 +65,7 @@ pub(crate) struct Idleness {
     memory: Cell<u32>,
     /// Idle times since the last offer.
     unoffered: Cell<u32>,
-    /// What the clock said last in an idle time that is counted as one: shorter ones are not worth looking at the clock.
+    /// The last reading of the clock in an idle time that counts: shorter ones are not worth reading the clock.
     counted: Cell<Option<Instant>>,
     counters: Arc<WorkerCounters>,
 }
@@ -99,19 +103,19 @@ impl Idleness {
         Self { counters, ..Self::default() }
     }
 
-    /// A turn found something. Until when the worker was idle at least, if that is counted as idle.
+    /// A turn found something. Returns until when, at least, the worker was idle, if that counts.
     #[inline(always)]
     pub(crate) fn reset(&self) -> Option<Instant> {
         self.since.take().and_then(|since| self.learn(since))
     }
 
-    /// Since when the worker is idle, if that is counted as idle.
+    /// Since when the worker is idle, if that counts.
     #[inline(always)]
     pub(crate) fn idle_since(&self) -> Option<Instant> {
         self.counted.get().and(self.since.get())
     }
 
-    /// The worker has asked its poller; whether a socket had something.
+    /// The worker has asked its poller. Returns whether a socket had something.
     #[inline(always)]
     pub(crate) fn note_poll(&self, by_socket: bool) {
         self.by_socket.set(self.by_socket.get() || by_socket);
@@ -123,7 +127,7 @@ impl Idleness {
         self.count(self.since.get().unwrap_or(now), now);
     }
 
-    /// The worker has been idle at least until now.
+    /// The worker has been idle until now at least.
     fn count(&self, since: Instant, now: Instant) {
         if self.counted.replace(Some(now)).is_none() {
             self.counters.time.end_work(since);
@@ -152,13 +156,13 @@ impl Idleness {
         counted
     }
 
-    /// One turn found nothing, with so many connections to nodes looked at; whether it is time to sleep. `learns`: it watches sockets of
-    /// the program.
+    /// One turn found nothing, after checking `connections` connections to nodes. Returns whether it is time to
+    /// sleep. `learns`: it watches sockets of the program.
     pub(crate) fn is_time_to_sleep(&self, connections: usize, learns: bool) -> bool {
         self.learns.set(learns);
         let Some(since) = self.since.get() else {
             self.since.set(Some(Instant::now()));
-            // What a socket had before was the work of the turns before.
+            // Earlier events of sockets were the work of earlier turns.
             self.by_socket.set(false);
             return self.spins() == 0 && self.most_offers() == 0;
         };
@@ -219,7 +223,7 @@ impl Idleness {
         self.note_offer(after.saturating_duration_since(before));
     }
 
-    /// An offer has taken so long.
+    /// An offer has taken this long.
     fn note_offer(&self, time: Duration) {
         if time >= OFFER_TIME {
             self.company.set(if time >= LONG { Company::Long } else { Company::Brief });

@@ -1,4 +1,4 @@
-//! The fibers of a worker: which can go on, what they wait for, and how the worker sleeps when none can.
+//! The fibers of a worker: which are runnable, what they wait for, and how the worker sleeps when none can run.
 
 pub(crate) mod cancel;
 pub(crate) mod idleness;
@@ -55,13 +55,14 @@ impl Fibers {
         self.scheduler.cancellations.cancels_all()
     }
 
-    /// Whether a blocking call has to look whether it is to unwind its fiber.
+    /// Whether a blocking call has to check whether to unwind its fiber.
     #[inline(always)]
     pub(super) fn interrupt(&self) -> bool {
         self.scheduler.cancellations.interrupt()
     }
 
-    /// From now on blocking calls unwind their fiber, and so do those that wait now. Once is enough: none begins such a wait later.
+    /// From now on blocking calls unwind their fiber, including those that wait now. Once is enough: no fiber begins
+    /// such a wait later.
     pub(super) fn cancel(&self) {
         self.scheduler.cancellations.cancel_all();
         self.scheduler.wake_cancellable();

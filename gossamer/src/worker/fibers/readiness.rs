@@ -1,22 +1,22 @@
-//! What happened to a descriptor that a poller watches, and who waits for more.
+//! The events of a descriptor that a poller watches, and their waiters.
 //!
 //! # No wake-up is lost
-//! Sources are edge-triggered: the kernel tells of a change once. Each direction of a source counts the events it
-//! had. Who wants to read takes that count *first*, tries the operation, and if it would block waits for the count to
-//! differ from what it took ([`Readiness::event_after`]).
+//! Sources are edge-triggered: the kernel reports a change once. Each direction of a source counts its events. A
+//! reader takes that count *first*, tries the operation, and if it would block waits until the count differs
+//! ([`Readiness::event_after`]).
 //!
 //! - What arrives before the attempt is seen by the attempt. What arrives after it makes an event after it, hence a
-//!   count that differs. The count and the flag that says that somebody waits are one word, whose changes have one
-//!   order: either the waiter's flag comes before the event, which then takes the list of waiters, or the waiter sees
+//!   count that differs. The count and the flag that somebody waits are one word, whose changes have one order:
+//!   either the waiter's flag comes before the event, which then takes the list of waiters, or the waiter sees
 //!   the event. The list is behind a lock, which an event takes only if the flag is set. Counting an event is a `Release`
-//!   and taking the count an `Acquire`: an attempt sees what the events that were counted before it told of.
-//! - Nobody consumes an event: with any number of readers each compares with a count of its own, and all are woken.
-//!   One of them that takes half of the data leaves the other half to those that try after it.
+//!   and taking the count an `Acquire`: an attempt sees what the events that were counted before it reported.
+//! - Nobody consumes an event: each of any number of readers compares with its own count, and all are woken. A reader
+//!   that takes half of the data leaves the other half to those that try later.
 //! - Events that were counted late (for what an attempt saw already) cost one more attempt.
-//! - Registering reports what is there already, so a source may be registered after its first attempt.
+//! - Registering reports what is already there, so a source may be registered after its first attempt.
 //!
 //! # No second read after one that has taken all
-//! A read of a stream that does not fill its buffer has taken all there was. Who did notes the count that it took before
+//! A read of a stream that does not fill its buffer has drained it. The reader notes the count that it took before
 //! ([`Readiness::note_drained`]); as long as the count is the same, a read would block, and is not tried
 //! ([`Readiness::is_drained`]).
 //!
@@ -24,10 +24,10 @@
 //! - **The end** may be told by the same event as the last data: if it came before that event was taken from the kernel, no
 //!   other follows. But then the event says so (EPOLLRDHUP, EPOLLHUP), as one with an error does (EPOLLERR). An end that
 //!   comes later is a change, and makes an event. So after an event that tells of an end or of an error a note counts no more.
-//! - **Urgent data** of TCP ends a read before its mark, whatever is behind it. The event that tells of its arrival says so
-//!   (EPOLLPRI); it counts as an end does. One that is still to come has another count than the note.
-//! - A descriptor of another kind, whose reads end early for other reasons (a Unix socket's where a message with descriptors
-//!   begins), has nobody note anything.
+//! - **Urgent data** of TCP ends a read before its mark, whatever follows it. The event of its arrival says so
+//!   (EPOLLPRI), and counts like an end. An event that is still to come has another count than the note.
+//! - For descriptors of another kind, whose reads end early for other reasons (as on a Unix socket where a message
+//!   with descriptors begins), nothing is noted.
 
 use crate::atomic::{AtomicU64, Ordering};
 use crate::worker::fibers::waiters::Waiters;
@@ -48,19 +48,19 @@ pub(crate) enum Direction {
     Write,
 }
 
-/// What happened to one source, and who waits for more.
+/// The events of one source, and their waiters.
 #[derive(Default)]
 pub(crate) struct Readiness {
     read: Side,
     write: Side,
-    /// The state of `read` before a read that has taken all.
+    /// The state of `read` before a read that drained the source.
     drained: AtomicU64,
 }
 
 /// One direction.
 #[derive(Default)]
 struct Side {
-    /// The flags below, and above them how many events there were.
+    /// The flags below, and above them the number of events.
     state: AtomicU64,
     waiting: Mutex<Waiters>,
 }
@@ -73,7 +73,7 @@ const IS_SPECIAL: u64 = 2;
 const EVENT: u64 = 4;
 
 impl Readiness {
-    /// A new source, and nobody else uses this.
+    /// Resets this for a new source, while nobody else uses it.
     pub(crate) fn begin(&self) {
         self.read.state.store(0, Ordering::Relaxed);
         self.write.state.store(0, Ordering::Relaxed);
@@ -88,7 +88,7 @@ impl Readiness {
         }
     }
 
-    /// How many events there were: to be taken before an operation is tried.
+    /// The number of events: to be taken before an operation is tried.
     #[inline]
     pub(crate) fn events(&self, direction: Direction) -> u64 {
         self.side(direction).events()
@@ -99,7 +99,7 @@ impl Readiness {
         EventAfter { side: self.side(direction), seen, number: None }
     }
 
-    /// A read of a stream, before which `events` had returned `seen`, has taken all there was.
+    /// A read of a stream, before which `events` had returned `seen`, has drained it.
     #[inline]
     pub(crate) fn note_drained(&self, seen: u64) {
         self.drained.store(seen * EVENT, Ordering::Relaxed);
@@ -112,7 +112,7 @@ impl Readiness {
         unawaited == seen * EVENT && unawaited == self.drained.load(Ordering::Relaxed)
     }
 
-    /// Counts an event and wakes all who wait to read. `is_special`: it tells of an end, an error or urgent data.
+    /// Counts an event and wakes all that wait to read. `is_special`: it tells of an end, an error or urgent data.
     #[inline]
     pub(crate) fn count_readable(&self, is_special: bool) {
         if is_special {
@@ -121,7 +121,7 @@ impl Readiness {
         self.read.count_event();
     }
 
-    /// Counts an event and wakes all who wait to write.
+    /// Counts an event and wakes all that wait to write.
     #[inline]
     pub(crate) fn count_writable(&self) {
         self.write.count_event();
@@ -136,7 +136,7 @@ impl Side {
     }
 
     fn list(&self) -> MutexGuard<'_, Waiters> {
-        // No user code runs under the lock, so it cannot be poisoned by one.
+        // No user code runs under the lock, so none can poison it.
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -292,7 +292,7 @@ mod tests {
     use loom::sync::Arc;
     use loom::thread::spawn;
 
-    /// A socket: the bytes in the kernel's buffer, and whether the end has come.
+    /// A socket: the bytes in the kernel's buffer, and whether the end has arrived.
     #[derive(Default)]
     struct Socket {
         readiness: Readiness,

@@ -1,4 +1,4 @@
-//! Which fibers a worker has, and which can go on.
+//! The fibers of a worker, and which of them are runnable.
 
 use crate::counters::trace::{self, EventKind, TraceEvent};
 use crate::counters::worker::WorkerCounters;
@@ -28,7 +28,7 @@ pub(crate) struct Scheduler {
     pub(super) fibers: RefCell<Vec<Option<Rc<Fiber>>>>,
     vacant: RefCell<Vec<u32>>,
     pub(super) idle: RefCell<Vec<Rc<Fiber>>>,
-    /// The fewest of them since the last look for memory that is not used.
+    /// The fewest idle fibers since the last check for unused memory.
     pub(super) fewest_idle: Cell<usize>,
     ready: LocalQueue<Rc<Fiber>>,
     jobs: LocalQueue<Job>,
@@ -37,7 +37,7 @@ pub(crate) struct Scheduler {
     counters: Arc<WorkerCounters>,
     /// The number of the worker's turn.
     turn: Cell<u64>,
-    /// Events are kept of what is done in this turn.
+    /// Whether events of this turn are recorded.
     pub(crate) is_traced: Cell<bool>,
     pub(super) cancellations: Cancellations,
 }
@@ -87,7 +87,7 @@ impl Scheduler {
         }
     }
 
-    /// Whether some fiber can go on or start.
+    /// Whether some fiber can run or start.
     #[inline]
     pub(crate) fn has_ready(&self) -> bool {
         self.ready.len() > 0 || self.jobs.len() > 0 || self.cancellations.are_requested()
@@ -98,7 +98,7 @@ impl Scheduler {
         self.counters.fibers.alive.get() > 0
     }
 
-    /// Drops the jobs that no fiber has begun, which tells who waits for them.
+    /// Drops the jobs that no fiber has begun, which tells their waiters.
     pub(crate) fn drop_jobs(&self) {
         while let Some(job) = self.jobs.pop() {
             catch::contained(|| drop(job));
@@ -110,12 +110,12 @@ impl Scheduler {
         self.counters.fibers.alive.get() as usize + self.jobs.len()
     }
 
-    /// Queues the running fiber, which is about to suspend, behind those that can go on.
+    /// Queues the running fiber, which is about to suspend, behind the other runnable fibers.
     pub(super) fn requeue(&self, fiber: Rc<Fiber>) {
         self.ready.push(fiber);
     }
 
-    /// Lets a fiber go on if it is parked; if it runs, its next park returns at once.
+    /// Makes a fiber runnable if it is parked; if it is running, its next park returns at once.
     #[inline(always)]
     pub(crate) fn unpark(&self, fiber: Rc<Fiber>) {
         if fiber.wake() {
@@ -123,7 +123,7 @@ impl Scheduler {
         }
     }
 
-    /// As `unpark`, by index; a fiber that has ended is passed over.
+    /// Like `unpark`, by index; a fiber that has ended is skipped.
     pub(crate) fn unpark_index(&self, index: u32) {
         let fiber = self.fibers.borrow().get(index as usize).cloned().flatten();
         if let Some(fiber) = fiber {
@@ -137,7 +137,7 @@ impl Scheduler {
         self.turn.set(turn);
     }
 
-    /// Runs the fibers that could go on when the call began, and starts jobs. Whether there was any.
+    /// Runs the fibers that could go on when the call began, and starts jobs. Returns whether there was any.
     pub(crate) fn run(&self) -> bool {
         if self.cancellations.are_requested() {
             self.cancel_requested();
@@ -240,7 +240,7 @@ impl Scheduler {
         fiber
     }
 
-    /// Has the worker do its other work until a fiber has come through its destructors, or is suspended as fibers are.
+    /// Makes the worker do its other work until a fiber has finished its destructors, or is suspended normally.
     #[cold]
     #[inline(never)]
     fn unwind(&self, mut fiber: Rc<Fiber>) -> Rc<Fiber> {
@@ -287,20 +287,20 @@ impl Scheduler {
         }
     }
 
-    /// Gives the memory of an idle fiber back.
+    /// Frees the memory of an idle fiber.
     pub(super) fn release(&self, fiber: Rc<Fiber>) {
         self.fibers.borrow_mut()[fiber.index as usize] = None;
         self.vacant.borrow_mut().push(fiber.index);
         self.counters.fibers.stacks.subtract(1);
     }
 
-    /// Cancels the fibers of which that was requested.
+    /// Cancels the fibers whose cancellation was requested.
     #[cold]
     fn cancel_requested(&self) {
         self.cancellations.begin();
         for fiber in self.in_a_job() {
             if self.cancellations.has_job(fiber.job_id()) && self.cancellations.cancel(&fiber) {
-                // Whatever it waits for: that of a scope has to tell its fibers, others look again.
+                // Whatever it waits for: the fiber of a scope has to tell its fibers, others check again.
                 self.unpark(fiber);
             }
         }

@@ -1,4 +1,4 @@
-//! How a worker sleeps until something happens, and how it looks at its sockets while it is busy.
+//! How a worker sleeps until something happens, and how it checks its sockets while it is busy.
 
 use crate::counters::trace::{self, EventKind, TraceEvent};
 use crate::worker::Worker;
@@ -13,13 +13,13 @@ use std::time::{Duration, Instant};
 const EVENTS: usize = 256;
 
 impl Worker {
-    /// Sleeps until a request, a response, a message, a timer or a socket needs the worker. Whether a socket did.
+    /// Sleeps until a request, a response, a message, a timer or a socket needs the worker. Returns whether a socket did.
     pub(crate) fn sleep(&self) -> bool {
         // An event of a socket may have woken a fiber of another worker after this turn published.
         self.publish();
         self.flush_connections(false);
         if self.shared.phase() == Phase::Running {
-            // So nobody who waits until all work is done has to wake it.
+            // So that those that wait until all work is done need not wake it.
             self.rest(Phase::Running);
         }
         let mailbox = &self.shared.mailbox(self.index);
@@ -27,7 +27,8 @@ impl Worker {
         let notifier = self.shared.peers.as_ref().map(|peers| peers.notifier(self.index));
         notifier.into_iter().for_each(|notifier| notifier.doorbell().prepare_to_sleep());
         self.arm_connections();
-        // The poller tells of changes, and one may have been taken for another's: so a last look, after the flags are up.
+        // The poller reports changes, and one may have been taken together with another: so a last check, after the
+        // flags are up.
         let heard = self.hear_nodes() || !mailbox.inbox.is_empty();
         let mut by_socket = false;
         let has_work =
@@ -46,7 +47,7 @@ impl Worker {
         by_socket
     }
 
-    /// Until when there is nothing to do, if nobody wakes the worker (`None`: for ever).
+    /// How long there is nothing to do, if nobody wakes the worker (`None`: for ever).
     fn time_to_sleep(&self) -> Option<Duration> {
         let patience = self.nodes.connections.patience();
         // The clock is read only if there is a timer.
@@ -54,7 +55,7 @@ impl Worker {
         timer.and_then(|timers| timers.next(Instant::now())).into_iter().chain(patience).min()
     }
 
-    /// Looks for socket events for at most `timeout` (`None`: until woken) and wakes who waits for them. Whether there was one.
+    /// Looks for socket events for at most `timeout` (`None`: until woken) and wakes who waits for them. Returns whether there was one.
     pub(crate) fn poll_sources(&self, timeout: Option<Duration>) -> bool {
         let found = self.fibers.poller.poll(timeout, &self.shared.mailbox(self.index).sources);
         if found {
@@ -64,14 +65,14 @@ impl Worker {
     }
 }
 
-/// Turns between two looks at the sockets while the worker is busy.
+/// Turns between two checks of the sockets while the worker is busy.
 const POLL_EVERY: u32 = 64;
-/// Time between two looks, for turns that are long.
+/// Time between two checks, for long turns.
 const POLL_INTERVAL: Duration = Duration::from_micros(200);
 /// Turns between two looks at the clock.
 const CLOCK_EVERY: u32 = 8;
 
-/// When a worker that does not sleep looks at its sockets.
+/// When a worker that does not sleep checks its sockets.
 #[derive(Default)]
 pub(crate) struct PollClock {
     /// Turns since it has last asked.
@@ -80,7 +81,7 @@ pub(crate) struct PollClock {
 }
 
 impl PollClock {
-    /// A turn is over; whether it is time to ask.
+    /// A turn is over. Returns whether it is time to ask.
     #[inline]
     pub(crate) fn is_due(&mut self, busy: bool) -> bool {
         self.turns += 1;
@@ -113,14 +114,14 @@ impl Poller {
     }
 
     fn poll(&self, timeout: Option<Duration>, sources: &Sources) -> bool {
-        // Taken for the length of the call: a waker may be a user's, and lead back here.
+        // Taken for the duration of the call: a waker may be the user's, and call back here.
         let mut events = self.events.take().unwrap_or_else(|| mio::Events::with_capacity(EVENTS));
         let outcome = self.poll.borrow_mut().poll(&mut events, timeout);
         let found = match outcome {
             Ok(()) => sources.dispatch(&events),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => false,
             Err(error) => {
-                // Without its poller a worker would miss every wake-up: end, do not hang.
+                // Without its poller a worker would miss every wake-up: end the process instead of hanging.
                 eprintln!("gossamer: a worker cannot poll: {error}");
                 std::process::abort();
             }

@@ -1,4 +1,4 @@
-//! The descriptors that one poller watches: which event is whose.
+//! The descriptors that one poller watches, and the owner of each event.
 
 use crate::structures::slot_table::{SlotTable, TableSlot};
 use crate::worker::fibers::readiness::Readiness;
@@ -14,8 +14,9 @@ pub(crate) const WAKE: Token = Token(usize::MAX);
 
 /// The sources registered with one poller. Usable from any thread.
 ///
-/// The token of a source is the number of a slot, so an event finds its own without a lock. An event that was taken from the
-/// kernel before its source was deregistered may come to the next owner of the slot, for whom it is one attempt too many.
+/// The token of a source is the number of a slot, so an event finds its source without a lock. An event that was
+/// taken from the kernel before its source was deregistered may reach the next owner of the slot, where it causes one
+/// unneeded attempt.
 pub(crate) struct Sources {
     registry: Registry,
     slots: SlotTable<Readiness>,
@@ -34,7 +35,7 @@ impl Sources {
         self.count.load(Ordering::Relaxed) > 0
     }
 
-    /// Registers a descriptor for both directions, edge-triggered. What it is ready for already counts as an event.
+    /// Registers a descriptor for both directions, edge-triggered. Readiness that already exists counts as an event.
     ///
     /// # Errors
     /// If the kernel refuses, for example because the user has too many.
@@ -54,7 +55,7 @@ impl Sources {
 
     /// Undoes `register`. The descriptor is still open, and nobody waits for it.
     pub(crate) fn deregister(&self, descriptor: RawFd, slot: &TableSlot<Readiness>) {
-        // A refusal is of no concern: the descriptor is about to close.
+        // A refusal does not matter: the descriptor is about to close.
         let _closing = self.registry.deregister(&mut SourceFd(&descriptor));
         self.forget(slot);
     }
@@ -64,7 +65,7 @@ impl Sources {
         self.count.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// Wakes those who wait for one of `events`; whether there was one of a source.
+    /// Wakes those who wait for one of `events`. Returns whether there was one of a source.
     pub(crate) fn dispatch(&self, events: &Events) -> bool {
         let mut found = false;
         for event in events.iter().filter(|event| event.token() != WAKE) {

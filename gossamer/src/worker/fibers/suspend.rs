@@ -29,7 +29,7 @@ impl Worker {
 
     /// Suspends the running fiber until `done`. Not cancellable: for waits that end by themselves.
     ///
-    /// While the fiber unwinds from a panic, which belongs to the thread, no other fiber runs.
+    /// While the fiber unwinds from a panic, no other fiber runs, since the panic belongs to the thread.
     #[inline(always)]
     pub(crate) fn wait_until(&self, done: impl Fn() -> bool) {
         #[cfg(feature = "tracing")]
@@ -42,7 +42,7 @@ impl Worker {
         }
     }
 
-    /// As `wait_until`, for the answer of a trustee.
+    /// Like `wait_until`, for the answer of a trustee.
     #[inline(always)]
     pub(crate) fn wait_for_answer(&self, awaited: AnswerWait, done: impl Fn() -> bool) {
         #[cfg(feature = "tracing")]
@@ -105,21 +105,21 @@ impl Worker {
         self.fibers.turn.show();
     }
 
-    /// As `take_turn_to_apply`, unless the turn is over; returns whether it is not.
+    /// Like `take_turn_to_apply`, unless the turn is over; returns whether it is not.
     #[inline(always)]
     pub(crate) fn has_turn(&self) -> bool {
         self.fibers.turn.spend()
     }
 
-    /// As `take_turn_to_apply`, for calls that are no requests.
+    /// Like `take_turn_to_apply`, for calls that are not requests.
     #[inline(always)]
     pub(crate) fn take_turn(&self) {
         self.fibers.turn.note_other();
         self.take_turn_to_apply();
     }
 
-    /// For calls of a fiber that need not suspend it: now and then one lets others run all the same, so that a fiber that
-    /// makes no other calls keeps neither them nor the worker's loop from their work.
+    /// For calls of a fiber that need not suspend it: now and then one lets others run all the same, so that a fiber
+    /// that makes no other calls cannot starve them or the worker's loop.
     #[inline(always)]
     pub(crate) fn take_turn_to_apply(&self) {
         if !self.has_turn() {
@@ -168,7 +168,7 @@ impl Worker {
         fiber.waker.get_or_init(|| Waker::from(Arc::new(handle()))).clone()
     }
 
-    /// Wakes a fiber that sleeps until `due`, now and then spuriously.
+    /// Suspends the running fiber until `due`, sometimes spuriously shorter.
     pub(crate) fn sleep_until(&self, due: Instant) {
         /// A fiber that is cancelled leaves no timer behind.
         struct Registered<'a>(&'a Worker, Timer);
@@ -187,8 +187,8 @@ impl Worker {
         }
     }
 
-    /// Unwinds the running fiber if the runtime ends. Whether it ends and the fiber unwinds already: then it must not start
-    /// others, or they would keep the runtime alive.
+    /// Unwinds the running fiber if the runtime is ending. Returns true if the fiber already unwinds at the end: then
+    /// it must not start others, which would keep the runtime alive.
     pub(crate) fn refuses_fibers(&self) -> bool {
         if context::current() == Context::Fiber {
             self.unwind_if_cancelled();

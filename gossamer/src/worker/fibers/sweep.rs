@@ -1,7 +1,8 @@
-//! Memory that fibers do not use any more goes back to the kernel.
+//! Returning memory that fibers no longer use to the kernel.
 //!
-//! A look comes every few seconds while there is something to look for: who sees that workers go on (`watch/stall.rs`) asks for
-//! it, so a worker that sleeps is woken for it twice after its last work, and then no more.
+//! A check happens every few seconds while there may be something to find: the thread that watches the progress of
+//! workers (`watch/stall.rs`) asks for it, so a sleeping worker is woken for it twice after its last work, and then
+//! no more.
 
 use crate::sys::fibers::fiber::Fiber;
 use crate::worker::Worker;
@@ -11,11 +12,11 @@ use std::ops::Range;
 
 /// Idle fibers that a worker keeps.
 const KEPT: usize = 16;
-/// Fibers that are looked at between two turns: each may cost a system call.
+/// Fibers that are checked between two turns: each may cost a system call.
 const AT_ONCE: usize = 256;
 
 impl Scheduler {
-    /// Looks at the idle fibers: those that nobody has needed since the last look go. Whether the next may find something.
+    /// Looks at the idle fibers: those that nobody has needed since the last look go. Returns whether the next may find something.
     fn sweep_idle(&self) -> bool {
         let unneeded: Vec<_> = {
             let mut idle = self.idle.borrow_mut();
@@ -28,7 +29,7 @@ impl Scheduler {
         left > KEPT
     }
 
-    /// Looks at some of the fibers in a job. Whether the next look may find something, and whether these were the last.
+    /// Looks at some of the fibers in a job. Returns whether the next look may find something, and whether these were the last.
     fn sweep_parked(&self, some: Range<usize>) -> (bool, bool) {
         let fibers = self.fibers.borrow();
         let is_end = some.end >= fibers.len();

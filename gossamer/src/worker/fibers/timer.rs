@@ -1,12 +1,11 @@
-//! The timers of one worker: who is woken when.
+//! The timers of one worker.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::task::Waker;
 use std::time::{Duration, Instant};
 
-/// Names a timer: when it is due, and a number that tells timers of the same moment apart, in the order of
-/// registration.
+/// Names a timer: its due time, and a number that distinguishes timers of the same moment, in order of registration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Timer {
     due: Instant,
@@ -21,8 +20,8 @@ pub(crate) struct Timers {
 }
 
 impl Timers {
-    /// Wakes `waker` once `due` has come. Who no longer wants that cancels it, so that what is never due, or only
-    /// long after anybody waits for it, does not pile up.
+    /// Wakes `waker` at `due`. Cancel a timer that is no longer needed, so that timers that are due much later, or
+    /// never, do not pile up.
     pub(crate) fn register(&self, due: Instant, waker: Waker) -> Timer {
         let number = self.registered.get();
         self.registered.set(number + 1);
@@ -41,7 +40,7 @@ impl Timers {
         self.queue.borrow().is_empty()
     }
 
-    /// Wakes all that are due; whether there was one.
+    /// Wakes all that are due. Returns whether there was one.
     pub(crate) fn fire(&self, now: Instant) -> bool {
         let mut fired = false;
         while let Some(waker) = self.take_due(now) {

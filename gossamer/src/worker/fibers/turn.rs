@@ -1,4 +1,4 @@
-//! How long a fiber may go on that makes no call which suspends it.
+//! How long a fiber may run without a call that suspends it.
 
 use crate::counters::worker::WorkerCounters;
 use std::cell::Cell;
@@ -18,7 +18,7 @@ impl TurnBudget {
         Self { left: Cell::new(0), counters }
     }
 
-    /// Takes one call off; whether there was one left.
+    /// Takes one call off. Returns whether there was one left.
     #[inline(always)]
     pub(super) fn spend(&self) -> bool {
         match self.left.get() {
@@ -30,14 +30,14 @@ impl TurnBudget {
         }
     }
 
-    /// Grants calls anew, and the one that found none left.
+    /// Refills the budget, and takes off the call that found it empty.
     pub(super) fn begin(&self) {
         self.counters.fibers.calls_granted.add(CALLS + 1);
         self.left.set(CALLS);
         self.show();
     }
 
-    /// Shows how many calls are left, to those who count.
+    /// Publishes how many calls are left, for the counters.
     #[inline(always)]
     pub(crate) fn show(&self) {
         self.counters.fibers.calls_left.set(self.left.get());

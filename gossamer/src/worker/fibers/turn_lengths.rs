@@ -1,9 +1,9 @@
-//! How long turns take, by few looks at the clock.
+//! Measuring how long turns take, with few readings of the clock.
 
 use crate::counters::worker::TimeCounters;
 use std::time::{Duration, Instant};
 
-/// Turns between two looks at the clock: it costs about as much as a turn that finds nothing.
+/// Turns between two readings of the clock, one of which costs about as much as a turn that finds nothing.
 const LOOK_EVERY: u64 = 128;
 /// As many turns take less than this, or each of the next ones is looked at.
 const LONG: Duration = Duration::from_millis(1);

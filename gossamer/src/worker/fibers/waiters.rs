@@ -1,8 +1,8 @@
-//! Who waits for the next event of a source.
+//! The waiters for the next event of a source.
 
 use std::task::Waker;
 
-/// Who waits, each with a number. Most often it is one, who needs no memory of the heap.
+/// The waiters, each with a number. Mostly there is only one, which needs no heap memory.
 #[derive(Default)]
 pub(super) struct Waiters {
     first: Option<(u32, Waker)>,
@@ -11,7 +11,7 @@ pub(super) struct Waiters {
 }
 
 impl Waiters {
-    /// Puts somebody on the list, under a number that no other has had for long.
+    /// Adds a waker to the list, under a number that was not used recently.
     pub(super) fn add(&mut self, waker: Waker) -> u32 {
         let number = self.next;
         self.next = number.wrapping_add(1);

@@ -47,7 +47,7 @@ impl Worker {
     }
 }
 
-/// Lets a fiber of this worker go on; the operation another worker sends.
+/// Makes a fiber of this worker runnable; the operation that another worker sends.
 fn resume_here(fiber: u32) {
     worker::with(|worker| {
         if let Some(worker) = worker {
@@ -56,7 +56,7 @@ fn resume_here(fiber: u32) {
     });
 }
 
-/// Waits for a future: a fiber lets the others run meanwhile, a thread that is no worker sleeps, and so does a
+/// Waits for a future: a fiber lets the others run meanwhile, a thread that is not a worker sleeps, and so does a
 /// coroutine of may.
 ///
 /// # Panics
@@ -66,20 +66,21 @@ pub(crate) fn block_on<F: Future>(future: F, call: &'static str) -> F::Output {
     wait_for(future, Wait::in_call(call), Worker::park)
 }
 
-/// As `block_on`, where it is known who ends the wait.
+/// Like `block_on`, where it is known who ends the wait.
 #[track_caller]
 pub(crate) fn block_on_as<F: Future>(future: F, wait: Wait) -> F::Output {
     wait_for(future, wait, Worker::park)
 }
 
-/// As `block_on`, but not even the end of the runtime unwinds a fiber that waits: for what is on its way and comes.
+/// Like `block_on`, but not even the end of the runtime unwinds the waiting fiber: for results that are certain to
+/// arrive.
 #[track_caller]
 pub(crate) fn block_on_to_the_end<F: Future>(future: F, call: &'static str) -> F::Output {
     wait_for(future, Wait::in_call(call), Worker::park_to_the_end)
 }
 
-/// Polls a future of this crate. If it is not ready, and its poller is another executor that runs in a fiber, the fiber waits for it
-/// here: that executor would block the thread, and with it the worker that has to make the future ready.
+/// Polls a future of this crate. If it is not ready, and another executor polls it in a fiber, the fiber waits here:
+/// that executor would block the thread, and so the worker that has to make the future ready.
 ///
 /// # Panics
 /// Where such an executor runs in a delegated closure or a callback, which cannot wait; `call` is named in the message.
@@ -109,7 +110,7 @@ fn is_polled_by_a_stranger() -> bool {
     }
 }
 
-/// As `block_on_as`, for calls that often need not wait: now and then the fiber lets others run all the same.
+/// Like `block_on_as`, for calls that often need not wait: now and then the fiber still lets others run.
 #[track_caller]
 pub(crate) fn block_on_in_turn<F: Future>(future: F, wait: Wait) -> F::Output {
     let output = block_on_as(future, wait);

@@ -1,4 +1,4 @@
-//! Messages to a worker that do not come by a lane: from threads that are no workers, and about the lanes themselves.
+//! Messages to a worker that do not use a lane: from threads that are not workers, and about the lanes themselves.
 //!
 //! A lock and a queue: this is not the hot path. A flag lets the worker look without the lock.
 
@@ -13,17 +13,17 @@ pub(crate) enum Message {
     Connect { from: usize, requests: Local, responses: Local },
     /// A worker of another machine made a lane to this one: its request slots.
     ConnectNode { from: usize, requests: Local },
-    /// A request of a thread that is no worker of this runtime.
+    /// A request of a thread that is not a worker of this runtime.
     Request(Box<dyn FnOnce(&Worker) + Send>),
     /// The same, to a trustee of another node: it waits here until there is room on the lane.
     ForNode { trustee: usize, act: Box<dyn FnOnce(&Worker) + Send> },
-    /// Something the runtime itself has a worker do for a thread.
+    /// Something that a worker does for a thread on behalf of the runtime.
     Act(Box<dyn FnOnce(&Worker) + Send>),
     /// A fiber of this worker can go on.
     Wake { fiber: u32 },
     /// The last trust of a property was dropped. `travelled`: other nodes have known it.
     Retire { property: u32, travelled: bool },
-    /// Worker `from` asks to be answered when all requests sent to it so far are ahead of the answer.
+    /// Worker `from` asks for an answer that arrives behind all requests sent to it so far.
     Fence { from: usize },
     /// One answer to `Fence`.
     FenceAnswer,
@@ -60,7 +60,7 @@ impl Inbox {
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, InboxQueue> {
-        // No user code runs under the lock, so it cannot be poisoned by one.
+        // No user code runs under the lock, so none can poison it.
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -98,7 +98,7 @@ impl Inbox {
             return VecDeque::new();
         }
         let mut queue = self.lock();
-        // Release: pairs with the Acquire in `len`; who sees it empty sees that the worker is active.
+        // Release: pairs with the Acquire in `len`; a reader that sees it empty also sees that the worker is active.
         self.length.store(0, Ordering::Release);
         std::mem::take(&mut queue.messages)
     }
@@ -108,7 +108,7 @@ impl Inbox {
         self.lock().state = InboxState::Internal;
     }
 
-    /// Refuses everything from now on. Returns what is left, to be dropped, which tells whoever waits for it.
+    /// Refuses everything from now on. Returns what is left, to be dropped, which tells its waiters.
     pub(crate) fn close(&self) -> VecDeque<Message> {
         let mut queue = self.lock();
         queue.state = InboxState::Closed;

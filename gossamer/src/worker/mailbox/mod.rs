@@ -30,7 +30,7 @@ pub(crate) struct Mailbox {
 }
 
 impl Mailbox {
-    /// Wakes the worker if it sleeps. Call it after publishing what it should see.
+    /// Wakes the worker if it sleeps. Call this after publishing what it should see.
     #[inline]
     pub(crate) fn ring(&self) {
         if self.doorbell.needs_ring() {
@@ -42,7 +42,8 @@ impl Mailbox {
     #[inline(never)]
     pub(super) fn wake(&self) {
         if let Err(error) = self.waker.wake() {
-            // An eventfd that cannot be written leaves a worker asleep over its work: end, do not hang.
+            // An eventfd that cannot be written would leave a worker asleep over its work: end the process instead of
+            // hanging.
             eprintln!("gossamer: cannot wake a worker: {error}");
             std::process::abort();
         }

@@ -52,19 +52,19 @@ impl Answers {
         self.meet(ticket, Expectation::Awaited(then));
     }
 
-    /// An answer has come.
+    /// An answer has arrived.
     pub(super) fn arrive(&self, ticket: Ticket, outcome: Outcome) {
         self.meet(ticket, Expectation::Arrived(outcome));
     }
 
-    /// Nobody will answer under a ticket: whoever waits is told by being dropped.
+    /// Nobody will answer under a ticket: the waiter is told by being dropped.
     pub(crate) fn withdraw(&self, ticket: (u32, u64)) {
         let awaited = self.open.borrow_mut().remove(&(ticket.0 as usize, ticket.1));
         // Outside of the borrow: it may wake somebody.
         drop(awaited);
     }
 
-    /// The answers that have come, each with who waits for it.
+    /// The answers that have arrived, each with who waits for it.
     pub(super) fn take_ready(&self) -> Vec<(Then, Outcome)> {
         self.ready.take()
     }

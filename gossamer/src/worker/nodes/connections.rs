@@ -119,7 +119,7 @@ impl Worker {
         }
     }
 
-    /// Takes what has arrived. Whether anything had.
+    /// Takes what has arrived. Returns whether anything had.
     #[inline]
     pub(in crate::worker) fn hear_nodes(&self) -> bool {
         let mut busy = false;

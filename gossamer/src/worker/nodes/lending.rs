@@ -19,11 +19,11 @@ use std::sync::{Arc, Weak};
 /// A handle, whatever the layer above makes of it.
 pub(crate) type AnyHandle = dyn Any + Send + Sync;
 
-/// A property: its trustee among the workers of all nodes, and its index in that one's table. It is that of one property only for as
-/// long as there is a handle.
+/// A property: its trustee among the workers of all nodes, and its index in that one's table. It names one property
+/// as long as there is a handle.
 pub(crate) type PropertyKey = (u32, u32);
 
-/// What one worker has lent, and what it knows.
+/// What one worker has lent, and the handles that it knows.
 #[derive(Default)]
 pub(crate) struct Lending {
     lent: RefCell<HashMap<PropertyKey, Lent, FixedState>>,
@@ -48,7 +48,7 @@ impl Lending {
         entry.times += 1;
     }
 
-    /// Notes that a property was given back so many times.
+    /// Notes that a property was given back this many times.
     pub(crate) fn give_back(&self, property: PropertyKey, times: u64) {
         let mut lent = self.lent.borrow_mut();
         let Some(entry) = lent.get_mut(&property) else { return };
@@ -65,7 +65,7 @@ impl Lending {
         handle.downcast().ok()
     }
 
-    /// Knows a handle from now on, as long as that is alive.
+    /// Remembers a handle, as long as it is alive.
     pub(crate) fn know(&self, property: PropertyKey, handle: &Arc<AnyHandle>) {
         let mut known = self.known.borrow_mut();
         if known.len() == known.capacity() {

@@ -1,4 +1,5 @@
-//! What a worker knows of other nodes: who they are, what joins it to them, and what is under way between them.
+//! What a worker knows about other nodes: which they are, how it is connected to them, and what is under way between
+//! them.
 
 pub(crate) mod answers;
 pub(crate) mod connections;
@@ -21,7 +22,7 @@ use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 use teams::Teams;
 
-/// What one worker keeps for other nodes.
+/// The state of one worker for other nodes.
 pub(crate) struct Nodes {
     pub(super) connections: Connections,
     /// Large values and answers under way.

@@ -1,4 +1,4 @@
-//! The nodes of an application, as a worker needs them: who has which workers, and what joins them to this node.
+//! The nodes of an application, as a worker needs them: the workers of each, and the connections to them.
 
 use crate::fabric::link::LinkEndpoint;
 use crate::fabric::shm::{Neighbour, Neighbours, Notifier, Notifiers, ShmEndpoint};
@@ -23,11 +23,11 @@ pub(crate) struct Peers {
     /// What reports call all nodes together.
     rack: String,
     neighbours: Arc<Neighbours>,
-    /// Ways to other machines, which the workers have not taken yet.
+    /// Connections to other machines that the workers have not taken yet.
     remote: RemoteLinks,
-    /// What other nodes wake our workers with.
+    /// The eventfds with which other nodes wake our workers.
     eventfds: Vec<EventFd>,
-    /// What connections land in.
+    /// The memory that connections write to.
     registered: Arc<Registered>,
 }
 
@@ -35,7 +35,7 @@ pub(crate) struct Peers {
 /// carries what worker `n` writes.
 pub(crate) type Sockets = Mutex<Vec<Option<Proved>>>;
 
-/// Ways to nodes of other machines.
+/// Connections to nodes of other machines.
 pub(crate) struct RemoteLinks {
     /// By node: connections.
     pub(crate) sockets: Vec<Sockets>,
@@ -46,7 +46,7 @@ pub(crate) struct RemoteLinks {
 }
 
 impl RemoteLinks {
-    /// To none of so many nodes.
+    /// To none of this many nodes.
     pub(crate) fn none(nodes: usize) -> Self {
         Self {
             sockets: (0..nodes).map(|_| Sockets::default()).collect(),
@@ -56,7 +56,7 @@ impl RemoteLinks {
     }
 }
 
-/// What joins a worker to other nodes.
+/// The connections of a worker to other nodes.
 pub(crate) struct Joined {
     pub(crate) endpoint: LinkEndpoint,
     /// The nodes for which it carries what the worker writes.
@@ -140,8 +140,8 @@ impl Peers {
         &self.eventfds[number]
     }
 
-    /// Wakes a worker of a node that shares memory, if it sleeps. Call it after publishing what it should see. Others are woken
-    /// by what arrives.
+    /// Wakes a worker of a node that shares memory, if it sleeps. Call this after publishing what it should see.
+    /// Workers of other machines are woken by what arrives.
     #[inline]
     pub(crate) fn ring(&self, worker: usize) {
         self.neighbours.ring(worker);
@@ -150,7 +150,7 @@ impl Peers {
     /// What joins a worker of ours to the other nodes. Once: it gets the ways to them.
     ///
     /// # Errors
-    /// If a socket cannot be had not to block.
+    /// If a socket cannot be made non-blocking.
     pub(crate) fn endpoints_of(&self, worker: usize) -> io::Result<Vec<Joined>> {
         let mut joined = Vec::new();
         if !self.neighbours.is_empty() {

@@ -1,7 +1,7 @@
 //! The copies that a node has of replicated values, each by its number.
 //!
-//! A copy is here from before the first handle of its value comes to this node until the last one in the rack is gone,
-//! or the runtime ends. So whoever decodes a handle finds it.
+//! A copy exists from before the first handle of its value arrives at this node until the last handle in the rack is
+//! gone, or the runtime ends. So decoding a handle always finds it.
 
 use foldhash::fast::FixedState;
 use std::any::Any;
@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// A copy, whatever the layer above makes of it.
 pub(crate) type AnyReplica = dyn Any + Send + Sync;
 
-/// A replicated value: the worker that made it, and its number among those of that worker's node. It is never given twice.
+/// A replicated value: the worker that made it, and its number among those of that worker's node. It is never reused.
 pub(crate) type ReplicaId = (u32, u64);
 
 /// The copies of one node.
@@ -24,7 +24,7 @@ pub(crate) struct Replicas {
 
 impl Replicas {
     fn copies(&self) -> MutexGuard<'_, HashMap<ReplicaId, Arc<AnyReplica>, FixedState>> {
-        // No user code runs under the lock, so it cannot be poisoned by one.
+        // No user code runs under the lock, so none can poison it.
         self.copies.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -45,12 +45,12 @@ impl Replicas {
         copy.downcast().ok()
     }
 
-    /// Gives a copy up. Whoever drops it runs code of the program.
+    /// Removes a copy. Dropping it runs code of the program.
     pub(crate) fn take(&self, id: ReplicaId) -> Option<Arc<AnyReplica>> {
         self.copies().remove(&id)
     }
 
-    /// Gives all of them up, because the runtime has ended.
+    /// Removes all copies, because the runtime has ended.
     pub(crate) fn take_all(&self) -> Vec<Arc<AnyReplica>> {
         self.copies().drain().map(|(_, copy)| copy).collect()
     }

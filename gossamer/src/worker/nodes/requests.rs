@@ -18,11 +18,11 @@ use crate::worker::nodes::peers::Peers;
 use crate::worker::{Worker, with_worker};
 use std::fmt;
 
-/// Exit status of a node that got what no node of its program sends, or what was changed on the way.
+/// Exit status of a node that received a message that no node of its program sends, or that was changed on the way.
 const NOT_UNDERSTOOD: i32 = 70;
 
 impl Worker {
-    /// As `tell`, for a trustee of any node.
+    /// Like `tell`, for a trustee of any node.
     pub(crate) fn tell_worker<C: NoRef>(
         &self,
         trustee: usize,
@@ -64,7 +64,7 @@ impl Worker {
         self.after_push(trustee, published);
     }
 
-    /// Serves one batch of a worker of another node; whether there was one.
+    /// Serves one batch of a worker of another node. Returns whether there was one.
     #[inline(always)]
     pub(in crate::worker) fn serve_node<F: Fabric>(&self, client: usize, server: &mut Server<F>) -> bool {
         let (properties, exchange, worker) = (&self.properties, &self.nodes.exchange, self.index as u32);
@@ -73,7 +73,7 @@ impl Worker {
         served.unwrap_or_else(|malformed| self.does_not_understand(client, &malformed))
     }
 
-    /// Takes one batch of responses from a worker of another node; whether there was one.
+    /// Takes one batch of responses from a worker of another node. Returns whether there was one.
     #[inline(always)]
     pub(in crate::worker) fn take_from_node<F: Fabric>(&self, trustee: usize, client: &Client<F>) -> bool {
         client.take_encoded().unwrap_or_else(|malformed| self.does_not_understand(trustee, &malformed))
@@ -85,7 +85,7 @@ impl Worker {
         self.not_understood(&format_args!("node {node}"), &format_args!("its worker {peer}: {malformed}"))
     }
 
-    /// Ends the process: another node has sent what no node of this program sends.
+    /// Ends the process: another node sent a message that no node of this program sends.
     #[cold]
     pub(in crate::worker) fn not_understood(&self, other: &dyn fmt::Display, what: &dyn fmt::Display) -> ! {
         let here = self.shared.peers.as_ref().map_or(0, Peers::node);
@@ -95,7 +95,7 @@ impl Worker {
         )
     }
 
-    /// Ends the process: what another node sent was changed on the way.
+    /// Ends the process: a message of another node was changed on the way.
     #[cold]
     pub(in crate::worker) fn damaged(&self, damage: &Damage) -> ! {
         let here = self.shared.peers.as_ref().map_or(0, Peers::node);
@@ -117,7 +117,7 @@ impl Worker {
         self.tell_worker(client, delegated, (ticket.0, ticket.1, outcome));
     }
 
-    /// Sends the answers that found no room in their responses, and hands over those that arrived. Whether there was any.
+    /// Sends the answers that found no room in their responses, and hands over those that arrived. Returns whether there was any.
     pub(in crate::worker) fn exchange_answers(&self) -> bool {
         let (late, ready) = (self.nodes.exchange.take_late(), self.nodes.answers.take_ready());
         let busy = !late.is_empty() || !ready.is_empty();
@@ -130,13 +130,13 @@ impl Worker {
         busy
     }
 
-    /// Whether an answer has to be sent or handed over. One that is awaited is none of this worker's work: it is that of the
-    /// fiber that will send it, or of the message that it is in.
+    /// Whether an answer has to be sent or handed over. An awaited answer is not this worker's work, but that of the
+    /// fiber that will send it, or of the message that contains it.
     pub(in crate::worker) fn has_answers(&self) -> bool {
         self.nodes.exchange.has_late() || self.nodes.answers.has_ready()
     }
 
-    /// Calls `then` with an answer that is asked for with the ticket that this returns.
+    /// Calls `then` with the answer to the ticket that this returns.
     pub(crate) fn expect_new(&self, then: Then) -> (u32, u64) {
         let ticket = self.nodes.exchange.ticket();
         self.nodes.answers.expect((self.index, ticket), then);

@@ -1,5 +1,5 @@
-//! Collectives of nodes: what is brought to a node comes to its first worker, which sends it on if the fiber that does the collective is
-//! on another. Nobody else knows where that fiber is.
+//! Collectives of nodes: contributions to a node go to its first worker, which forwards them if the fiber that does
+//! the collective is on another worker. Nobody else knows where that fiber is.
 
 use crate::lane::operation::Delegated;
 use crate::lane::property::Root;
@@ -23,7 +23,7 @@ impl Worker {
         self.shared.peers.as_ref().map_or(0, |peers| peers.workers_of(node).start)
     }
 
-    /// The number of the next round of this node. What is brought to it comes to this worker.
+    /// The number of the next round of this node. Its contributions come to this worker.
     pub(crate) fn come_to_round(&self) -> u64 {
         let round = self.shared.next_round();
         if self.index != self.shared.first {

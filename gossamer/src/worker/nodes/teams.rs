@@ -1,12 +1,14 @@
-//! What those who do a collective bring each other: members of a team, which are fibers on some workers, or nodes (`rack/round.rs`).
+//! The contributions of participants in collectives: members of a team, which are fibers on some workers, or nodes
+//! (`rack/round.rs`).
 //!
-//! A contribution is known by its edge, which is from one member of one team to another, and by its round. So rounds are never mixed up,
-//! however many teams there are, and whether a contribution comes before it is awaited or after. A member says when it ends, and how many
-//! rounds it has come to; who waits for it in a later one is told.
+//! A contribution is identified by its edge, from one member of a team to another, and by its round. So rounds are
+//! never mixed up, however many teams there are, and whether a contribution arrives before or after it is awaited. A
+//! member reports its end and the number of its rounds; members that wait for it in a later round are told.
 //!
-//! Nothing is left behind: of two members at the ends of an edge, the one that ends first leaves a note with the other, and the other takes
-//! it away when it ends itself. Nodes never end before all do. One that leaves a round before it has its result brings its failure to
-//! those whom it still owes something, so each contribution comes once, and leaves a note for those that it does not await any more.
+//! Nothing is left behind: of two members at the ends of an edge, the first to end leaves a note with the other,
+//! which removes it when it ends itself. Nodes only end together. A node that leaves a round before it has the result
+//! sends its failure to those that it still owes a contribution, so each contribution arrives once, and leaves a note
+//! for those that it no longer awaits.
 
 use crate::lane::catch;
 use crate::lane::operation::Delegated;
@@ -18,10 +20,10 @@ use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::{HashMap, VecDeque};
 
-/// Names a team: the worker that made the number, and the number, which is given once.
+/// Names a team: the worker that made the number, and the number, which is assigned once.
 pub(crate) type TeamId = (u32, u64);
 
-/// Two members of a team, by their numbers in it: who brings, and to whom.
+/// Two members of a team, by their numbers: the sender and the receiver.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Edge {
     pub(crate) team: TeamId,
@@ -29,9 +31,9 @@ pub(crate) struct Edge {
     pub(crate) to: u32,
 }
 
-/// What a member brings to a round.
+/// The contribution of a member to a round.
 pub(crate) struct Contribution {
-    /// What it has called, and with values of which type.
+    /// The call, and the type of its values.
     pub(crate) call: Cow<'static, str>,
     pub(crate) type_name: Cow<'static, str>,
     pub(crate) value: ContributionValue,
@@ -42,11 +44,11 @@ pub(crate) enum ContributionValue {
     Here(Box<dyn Any + Send>),
     /// With a number that is the same only for the same call with the same type.
     Encoded(u64, Vec<u8>),
-    /// None: why there will be no result.
+    /// No value: why there will be no result.
     Failed(String),
 }
 
-/// Who waits for what comes to a round on an edge.
+/// The recipient of the contribution to a round on an edge.
 #[derive(Clone, Copy)]
 enum Recipient {
     /// A fiber of this worker.
@@ -57,7 +59,7 @@ enum Recipient {
     Nobody,
 }
 
-/// What a contribution that has come needs to have done.
+/// What to do with a contribution that has arrived.
 enum Delivery {
     /// It is kept. The fiber, if one waits for it, is woken.
     Kept(Option<u32>),
@@ -70,9 +72,9 @@ enum Delivery {
 /// How a member has ended.
 #[derive(Clone, Copy)]
 pub(crate) struct Farewell {
-    /// The rounds it has come to.
+    /// The number of rounds it took part in.
     pub(crate) rounds: u64,
-    /// By returning: what it has brought is all. Otherwise whoever has started the team ends it.
+    /// It returned: there are no further contributions. Otherwise the fiber that started the team ends it.
     pub(crate) has_returned: bool,
 }
 
@@ -80,7 +82,7 @@ pub(crate) struct Farewell {
 #[derive(Default)]
 pub(crate) struct Teams(RefCell<HashMap<Edge, Contributions, FixedState>>);
 
-/// What has come on one edge, to a member here.
+/// What has arrived on one edge, to a member here.
 #[derive(Default)]
 struct Contributions {
     /// By round, which nobody has taken yet.
@@ -101,7 +103,7 @@ impl Contributions {
 }
 
 impl Teams {
-    /// A value has come.
+    /// A value has arrived.
     fn arrive(&self, edge: Edge, round: u64, brought: Contribution) -> Delivery {
         let mut all = self.0.borrow_mut();
         let arrivals = all.entry(edge).or_default();
@@ -131,7 +133,7 @@ impl Teams {
         come
     }
 
-    /// The value of a round, if it has come; or how the one who should have brought it has ended. Otherwise notes who waits.
+    /// The value of a round, if it has arrived; or how the one who should have brought it has ended. Otherwise notes who waits.
     fn take(&self, edge: Edge, round: u64, fiber: u32) -> Option<Result<Contribution, Farewell>> {
         let mut all = self.0.borrow_mut();
         let arrivals = all.entry(edge).or_default();
@@ -191,7 +193,7 @@ impl Worker {
         self.tell(to, Delegated::of::<Root, _>(arrive), (edge, round, call, value));
     }
 
-    /// As `bring_here`, for a worker of another node: a value of the type with this name, encoded, and the number of call and type; or why
+    /// Like `bring_here`, for a worker of another node: a value of the type with this name, encoded, and the number of call and type; or why
     /// there is none.
     pub(crate) fn bring_encoded(
         &self,

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 const ANSWERS: Duration = Duration::from_secs(1);
 
 /// The addresses of the frames of these fibers, the innermost first; nothing of those that have gone on, that have no room on their stack
-/// to look at it, or whose worker does not answer within a second. For threads that are no workers.
+/// to look at it, or whose worker does not answer within a second. For threads that are not workers.
 pub(crate) fn backtraces(runtime: &Shared, fibers: &[FiberName]) -> HashMap<FiberName, Vec<usize>> {
     let (to, told) = mpsc::channel();
     let asker = Arc::new(());

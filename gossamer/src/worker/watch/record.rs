@@ -65,7 +65,7 @@ impl Worker {
     }
 }
 
-/// What the workers of this node tell, in order; of one that does not answer within a second nothing. For threads that are no workers.
+/// What the workers of this node tell, in order; of one that does not answer within a second nothing. For threads that are not workers.
 pub(crate) fn records(runtime: &Shared) -> Vec<Option<WorkerRecord>> {
     let (sender, receiver) = mpsc::channel();
     for mailbox in &runtime.mailboxes {

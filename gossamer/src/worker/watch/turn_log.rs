@@ -24,7 +24,7 @@ impl TurnLog {
         let before = turn + u64::from(is_asleep);
         let mut entries = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if entries.last().is_some_and(|last| last.before == before) {
-            // Whoever waits since then has waited since that look.
+            // A fiber that waits since then has waited since that look.
             return;
         }
         if entries.len() == ENTRIES {

@@ -7,7 +7,7 @@ use std::panic::Location;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// A cache line that the worker alone writes, but for one flag, and that is read every few seconds.
+/// A cache line that the worker alone writes, except one flag, and that is read every few seconds.
 #[repr(align(128))]
 pub(crate) struct View {
     turns: AtomicU64,

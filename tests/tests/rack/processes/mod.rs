@@ -229,7 +229,7 @@ fn two_processes_that_are_the_same_node_are_told() {
         assert!(complaints >= 1);
         let all: String = ended.iter().map(|node| node.errors.as_str()).collect();
         assert!(
-            all.contains("does another application use its token?") || all.contains("two processes"),
+            all.contains("does another application use the same token?") || all.contains("two processes"),
             "{all}"
         );
     });

@@ -1,4 +1,4 @@
-//! Threads that are no workers use the same sockets, with a runtime or without one.
+//! Threads that are not workers use the same sockets, with a runtime or without one.
 
 use super::{echo_server, listener, pair};
 use gossamer::net::TcpStream;

@@ -26,7 +26,7 @@ pub(crate) fn refuse(call: Option<&'static str>) {
     REFUSED.set(call);
 }
 
-/// Has so many events come, on this thread.
+/// Has this many events come, on this thread.
 pub(crate) fn bring_events(count: usize) {
     EVENTS.set(count);
 }
@@ -67,7 +67,7 @@ fn descriptor() -> c_int {
 }
 
 unsafe extern "C" fn list(count: *mut c_int) -> *mut *mut ibv_device {
-    // SAFETY: the caller's.
+    // SAFETY: guaranteed by the caller.
     unsafe { count.write(1) };
     // SAFETY: integers.
     let device: ibv_device = unsafe { std::mem::zeroed() };
@@ -107,7 +107,7 @@ unsafe extern "C" fn close(_: *mut ibv_context) -> c_int {
 
 unsafe extern "C" fn query_device(_: *mut ibv_context, to: *mut ibv_device_attr) -> c_int {
     let attributes = ibv_device_attr { max_qp_wr: 256, max_sge: 4, phys_port_cnt: 2, ..Default::default() };
-    // SAFETY: the caller's.
+    // SAFETY: guaranteed by the caller.
     unsafe { to.write(attributes) };
     0
 }
@@ -116,7 +116,7 @@ unsafe extern "C" fn query_port(_: *mut ibv_context, number: u8, to: *mut ibv_po
     let state = if number == 1 { IBV_PORT_ACTIVE } else { IBV_PORT_DOWN };
     let (link_layer, active_mtu) = (IBV_LINK_LAYER_ETHERNET, IBV_MTU_4096);
     let port = ibv_port_attr { state, link_layer, active_mtu, gid_tbl_len: 2, ..Default::default() };
-    // SAFETY: the caller's.
+    // SAFETY: guaranteed by the caller.
     unsafe { to.write(port) };
     0
 }
@@ -132,12 +132,12 @@ unsafe extern "C" fn gids(
     let mut entry =
         ibv_gid_entry { port_num: 1, gid_index: 1, gid_type: IBV_GID_TYPE_ROCE_V2, ..Default::default() };
     entry.gid.raw = *b"\0\0\0\0\0\0\0\0\0\0\xff\xff\x0a\0\0\x07";
-    // SAFETY: the caller's.
+    // SAFETY: guaranteed by the caller.
     unsafe { to.write(entry) };
     1
 }
 
-/// Whether an event has come.
+/// Whether an event has arrived.
 fn event() -> c_int {
     let left = EVENTS.get();
     EVENTS.set(left.saturating_sub(1));
@@ -159,7 +159,7 @@ fn leave_try_again() {
 unsafe extern "C" fn get_async(_: *mut ibv_context, to: *mut ibv_async_event) -> c_int {
     let mut event = ibv_async_event { event_type: IBV_EVENT_PORT_ERR, ..Default::default() };
     event.element.port_num = 1;
-    // SAFETY: the caller's.
+    // SAFETY: guaranteed by the caller.
     unsafe { to.write(event) };
     self::event()
 }
@@ -224,7 +224,7 @@ unsafe extern "C" fn ack_events(_: *mut ibv_cq, count: c_uint) {
 }
 
 unsafe extern "C" fn create_qp(pd: *mut ibv_pd, attributes: *mut ibv_qp_init_attr) -> *mut ibv_qp {
-    // SAFETY: the caller's.
+    // SAFETY: guaranteed by the caller.
     let attributes = unsafe { &mut *attributes };
     if attributes.cap.max_inline_data > INLINE.get() {
         // Leaves EINVAL in `errno`.
@@ -237,7 +237,7 @@ unsafe extern "C" fn create_qp(pd: *mut ibv_pd, attributes: *mut ibv_qp_init_att
 }
 
 unsafe extern "C" fn modify_qp(_: *mut ibv_qp, attributes: *mut ibv_qp_attr, _: c_int) -> c_int {
-    // SAFETY: the caller's.
+    // SAFETY: guaranteed by the caller.
     note(match unsafe { (*attributes).qp_state } {
         IBV_QPS_INIT => "init",
         IBV_QPS_RTR => "ready to receive",
@@ -259,12 +259,12 @@ unsafe extern "C" fn poll(_: *mut ibv_cq, room: c_int, to: *mut ibv_wc) -> c_int
         ..Default::default()
     };
     wc.__bindgen_anon_1.imm_data = 0x0102_0304_u32.to_be();
-    // SAFETY: the caller's.
+    // SAFETY: guaranteed by the caller.
     unsafe { to.write(wc) };
     let next = to.wrapping_add(1);
     let failed = ibv_wc { status: IBV_WC_RETRY_EXC_ERR, vendor_err: 0x81, qp_num: 17, ..Default::default() };
     if room > 1 {
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         unsafe { next.write(failed) };
     }
     room.min(2)
@@ -286,7 +286,7 @@ unsafe extern "C" fn post_receive(
 ) -> c_int {
     while !at.is_null() {
         note("receive");
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         at = unsafe { (*at).next };
     }
     0

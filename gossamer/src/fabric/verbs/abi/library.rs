@@ -14,7 +14,7 @@ const NAME: &str = "libibverbs.so.1";
 /// # Safety
 /// `F` is the type of the function of this name.
 unsafe fn symbol<F: Copy>(library: &Library, name: &str) -> Result<F, String> {
-    // SAFETY: the caller's.
+    // SAFETY: guaranteed by the caller.
     match unsafe { library.get::<F>(name) } {
         Ok(found) => Ok(*found),
         Err(_) => Err(format!("{NAME} is too old: it has no `{name}`. Install rdma-core 32 or later")),

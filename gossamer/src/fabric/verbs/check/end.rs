@@ -147,7 +147,7 @@ impl CheckEnd {
     /// Writes 64 KiB.
     ///
     /// # Errors
-    /// As `tell`.
+    /// Like `tell`.
     pub(super) fn write_large(&mut self, due: Instant) -> io::Result<()> {
         self.silence = LARGE_LOST;
         let entry = self.source.entry(0..LARGE);
@@ -164,7 +164,7 @@ impl CheckEnd {
 
     /// The word that the other end writes.
     pub(super) fn told(&self) -> u64 {
-        // SAFETY: I3: inside of the memory, and aligned. A device writes it, which changes a whole word at once.
+        // SAFETY: I3: inside the memory, and aligned. A device writes it, which changes a whole word at once.
         unsafe { self.received.at(0, size_of::<u64>()).cast::<u64>().read_volatile() }
     }
 

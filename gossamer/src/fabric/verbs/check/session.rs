@@ -20,7 +20,7 @@ use std::sync::Arc;
 /// Two ports by which two machines reach each other.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PairReport {
-    /// As `device:port`.
+    /// Like `device:port`.
     pub ports: [String; 2],
     /// Of these ports.
     pub addresses: [String; 2],

@@ -28,7 +28,7 @@ pub(crate) struct PortDescription {
 }
 
 impl PortDescription {
-    /// As `GOSSAMER_VERBS` has it.
+    /// Like `GOSSAMER_VERBS` has it.
     pub(crate) fn name(&self) -> String {
         format!("{}:{}", self.device, self.port)
     }

@@ -92,7 +92,7 @@ impl ArrivingValues {
         self.free_places.get() != 0
     }
 
-    /// A fragment has come.
+    /// A fragment has arrived.
     pub(super) fn add_fragment(&self, to: Addressee, row: RowLayout, place: u32, bytes: usize) {
         self.queue.borrow_mut().push_back(Arriving::Fragment { to, row, place, bytes });
     }
@@ -140,7 +140,7 @@ impl ArrivingValues {
         }
     }
 
-    /// A work request is done, and so are all before it. Whether a read is.
+    /// A work request is done, and so are all before it. Returns whether a read is.
     #[inline]
     pub(super) fn complete(&self, number: u64) -> bool {
         let mut reads = self.reads.borrow_mut();
@@ -151,7 +151,7 @@ impl ArrivingValues {
         reads.len() < before
     }
 
-    /// Tells what has come whole. How many of these were rows, which the remote node still keeps.
+    /// Tells what has arrived whole. How many of these were rows, which the remote node still keeps.
     ///
     /// # Errors
     /// As those of `told`, or a row cannot be had from the device.
@@ -166,7 +166,7 @@ impl ArrivingValues {
         while let Some(next) = self.next() {
             match next {
                 Arriving::Fragment { to: Addressee { reader, ticket }, row, place, bytes } => {
-                    // SAFETY: V9: it has come, and is given back below.
+                    // SAFETY: V9: it has arrived, and is given back below.
                     let bytes = unsafe { rail.pool().fragment(place, bytes) };
                     let fragment = Fragment { ticket, row, bytes };
                     told(Event::Fragment { writer, reader, fragment }).map_err(refused)?;

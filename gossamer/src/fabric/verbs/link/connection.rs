@@ -167,7 +167,7 @@ impl VerbsConnection {
         Ok(())
     }
 
-    /// Whether the remote node is to read a row of so many bytes from where it lies.
+    /// Whether the remote node is to read a row of this many bytes from where it lies.
     #[inline]
     pub(super) fn takes_rows_of(&self, bytes: usize) -> bool {
         self.remote.rail().takes_rows_of(bytes)
@@ -238,7 +238,7 @@ impl VerbsConnection {
         }
     }
 
-    /// Writes what waits for room. Whether there may be more once the chain is posted.
+    /// Writes what waits for room. Returns whether there may be more once the chain is posted.
     fn write_what_waits(&self) -> bool {
         if self.waiting.get() == 0 {
             return false;
@@ -254,7 +254,7 @@ impl VerbsConnection {
         false
     }
 
-    /// As `SendQueue::fence`.
+    /// Like `SendQueue::fence`.
     #[cfg(all(test, not(loom)))]
     pub(super) fn fence(&self) -> bool {
         self.sends.borrow_mut().fence(self.outbox)
@@ -274,7 +274,7 @@ impl VerbsConnection {
         if self.arriving.complete(number) { self.deliver(told) } else { Ok(()) }
     }
 
-    /// Tells what has come whole of large values.
+    /// Tells what has arrived whole of large values.
     fn deliver(&self, told: &mut impl FnMut(Event<'_>) -> Result<(), Malformed>) -> io::Result<()> {
         let rows = self.arriving.deliver(self.remote.rail(), self.remote.peer, told)?;
         if rows > 0 {

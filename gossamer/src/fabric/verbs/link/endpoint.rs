@@ -72,7 +72,7 @@ impl VerbsEndpoint {
     ) -> io::Result<()> {
         let Some(connection) = self.connection(completion.queue_pair()) else { return Ok(()) };
         if let Some(failure) = completion.failure() {
-            // Of several the first that is no flush tells why.
+            // Of several the first that is not a flush tells why.
             let mut failed = self.failed.borrow_mut();
             if failed.as_ref().is_none_or(|(_, is_flush)| *is_flush) {
                 *failed = Some((io::Error::other(format!("{connection}: {failure}")), failure.is_flush()));

@@ -70,7 +70,7 @@ impl LanePool {
     /// The slots that a writer asks for, and whether they are new. Responses come to those who asked only.
     ///
     /// # Errors
-    /// As `register`.
+    /// Like `register`.
     pub(super) fn find(&self, lane: Lane) -> io::Result<Option<(RegisteredSlots, bool)>> {
         let known = self.lock().slots.get(&lane).cloned();
         match known {

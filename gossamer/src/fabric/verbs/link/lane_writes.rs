@@ -59,7 +59,7 @@ impl LaneWrites {
         self.target.get().is_none() && !self.has_asked.replace(true)
     }
 
-    /// Says where the slots are. Whether that was asked, and not said before.
+    /// Says where the slots are. Returns whether that was asked, and not said before.
     pub(super) fn open(&self, to: RemoteAddress) -> bool {
         let is_awaited = self.has_asked.get() && self.target.get().is_none();
         if is_awaited {

@@ -105,7 +105,7 @@ impl MailboxMessage {
     }
 
     /// # Errors
-    /// If it is no message.
+    /// If it is not a message.
     pub(crate) fn unpack(words: [u64; MESSAGE_WORDS]) -> Result<Self, Malformed> {
         let [first, second, places, third, fourth, fifth, sixth, seventh] = words;
         let malformed = || Malformed::instead_of::<Self>();

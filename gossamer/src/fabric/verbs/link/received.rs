@@ -40,7 +40,7 @@ impl ReceivedMessages {
         let start = self.memory.at(entry as usize * MESSAGE_BYTES, MESSAGE_BYTES).cast::<u64>();
         let mut words = [0; MESSAGE_WORDS];
         for (index, word) in words.iter_mut().enumerate() {
-            // SAFETY: I3: inside of the memory, and aligned. It is copied once before it is looked at, whoever writes it meanwhile.
+            // SAFETY: I3: inside the memory, and aligned. It is copied once before it is looked at, whoever writes it meanwhile.
             *word = unsafe { start.wrapping_add(index).read_volatile() };
         }
         MailboxMessage::unpack(words)

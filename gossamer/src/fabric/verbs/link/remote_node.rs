@@ -124,7 +124,7 @@ impl Rail {
         &self.remote().places
     }
 
-    /// Whether the remote node is to read a row of so many bytes from where it lies.
+    /// Whether the remote node is to read a row of this many bytes from where it lies.
     pub(super) fn takes_rows_of(&self, bytes: usize) -> bool {
         bytes >= self.rendezvous && self.remote().reads.theirs > 0
     }

@@ -9,7 +9,7 @@ use crate::fabric::verbs::send_chain::{Payload, SendChain, Signal};
 use std::collections::VecDeque;
 use std::io;
 
-/// One of so many work requests of a full queue is told when it is done, at least.
+/// One of this many work requests of a full queue is told when it is done, at least.
 const SIGNALS: u64 = 8;
 
 /// Bytes of the largest write that goes with another one: a message, a header.
@@ -56,7 +56,7 @@ impl SendQueue {
         &self.pair
     }
 
-    /// Whether there is room for so many work requests: one writes so many bytes, the others are small.
+    /// Whether there is room for this many work requests: one writes this many bytes, the others are small.
     pub(super) fn has_room(&self, requests: usize, bytes: usize) -> bool {
         self.added - self.done + requests as u64 <= self.depth
             && self.chain.room() >= requests

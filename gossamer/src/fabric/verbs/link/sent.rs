@@ -71,7 +71,7 @@ impl SentValues {
         }
     }
 
-    /// The remote node has taken the fragment in a place. Whether there was one.
+    /// The remote node has taken the fragment in a place. Returns whether there was one.
     pub(super) fn release_fragment(&self, place: u32) -> bool {
         let mut fragments = self.fragments.borrow_mut();
         let Some(index) = fragments.iter().position(|(taken, _)| *taken == place) else { return false };
@@ -79,7 +79,7 @@ impl SentValues {
         true
     }
 
-    /// The remote node has taken so many rows. Whether there were as many.
+    /// The remote node has taken this many rows. Returns whether there were as many.
     pub(super) fn release_rows(&self, count: u32) -> bool {
         let mut rows = self.rows.borrow_mut();
         let released = (0..count).map_while(|_| rows.pop_front()).map(|row| row.lane.release()).count();

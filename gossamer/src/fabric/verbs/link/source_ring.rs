@@ -18,7 +18,7 @@ pub(super) struct SourceRing {
 }
 
 impl SourceRing {
-    /// A ring of at least so many bytes.
+    /// A ring of at least this many bytes.
     ///
     /// # Errors
     /// If there is no such memory, or it cannot be pinned.
@@ -55,7 +55,7 @@ impl SourceRing {
         let (start, end) = self.next(bytes.len())?;
         let offset = start as usize & (self.bytes() - 1);
         let place = self.memory.at(offset, bytes.len());
-        // SAFETY: I3: inside of the memory. Nobody else writes it, and no work request that is under way reads it: the entry that was
+        // SAFETY: I3: inside the memory. Nobody else writes it, and no work request that is under way reads it: the entry that was
         // there was given back (`give_back`).
         unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), place, bytes.len()) };
         self.taken = end;

@@ -62,7 +62,7 @@ unsafe fn function<F: Copy>(name: &str) -> F {
     let path = std::env::current_exe().unwrap().with_file_name("libverbs_sim.so");
     // SAFETY: V2: it is open, and stays so.
     let library = unsafe { Library::new(path) }.unwrap();
-    // SAFETY: the caller's.
+    // SAFETY: guaranteed by the caller.
     let found = unsafe { library.get::<F>(name) };
     *found.unwrap()
 }
@@ -131,7 +131,7 @@ pub(super) fn settle(subject: &Joined, told: &mut dyn FnMut(usize)) {
     }
 }
 
-/// Lets one end send, and hear what has come. Whether anything has.
+/// Lets one end send, and hear what has arrived. Returns whether anything has.
 pub(super) fn hear(end: &VerbsEndpoint, told: &mut dyn FnMut(usize)) -> bool {
     end.flush().unwrap();
     end.poll(|event| {

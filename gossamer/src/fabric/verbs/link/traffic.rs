@@ -21,7 +21,7 @@ const NODES: [[usize; 2]; 2] = [[0, 1], [2, 3]];
 const WORKERS: usize = 4;
 /// Batches of each lane.
 const BATCHES: u32 = 300;
-/// One of so many batches has parts of large values before it, so many.
+/// One of this many batches has parts of large values before it, so many.
 const LARGE: u32 = 75;
 const PARTS: u64 = 3;
 /// Bytes of the largest row that is read from where it lies: by two reads.
@@ -51,7 +51,7 @@ struct Rack {
     ends: Vec<VerbsEndpoint>,
     clients: HashMap<(usize, usize), Client>,
     servers: HashMap<(usize, usize), Server>,
-    /// Parts of large values that have come, by writer and reader.
+    /// Parts of large values that have arrived, by writer and reader.
     came: HashMap<(usize, usize), u64>,
     /// How often each worker was told that something has landed, and how often it was when it looked.
     landed: [u32; WORKERS],
@@ -163,7 +163,7 @@ impl Rack {
         for ((client, _), server) in self.servers.iter_mut().filter(|((_, trustee), _)| *trustee == worker) {
             while is_awake && take(&server.requests, server.served) {
                 server.served += 1;
-                // W7: what went before has come.
+                // W7: what went before has arrived.
                 let parts = self.came.get(&(*client, worker)).copied().unwrap_or(0);
                 assert!(parts >= parts_before(server.served), "a batch overtook its large value");
                 write(&server.fabric, server.served, random.usize(..server.requests.words()));
@@ -173,7 +173,7 @@ impl Rack {
         moved
     }
 
-    /// Has a worker hear and send. Whether it heard anything.
+    /// Has a worker hear and send. Returns whether it heard anything.
     fn exchange(&mut self, worker: usize) -> bool {
         let mut lanes = Vec::new();
         let (came, landed) = (&mut self.came, &mut self.landed);

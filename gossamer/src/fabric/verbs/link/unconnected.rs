@@ -36,7 +36,7 @@ pub(crate) struct UnconnectedEndpoint {
 }
 
 impl UnconnectedEndpoint {
-    /// For so many connections of a worker.
+    /// For this many connections of a worker.
     ///
     /// # Errors
     /// The device has no completion queue of that size left, or the process no descriptor.
@@ -155,7 +155,7 @@ impl UnconnectedPair {
         self.pair.receive_from(remote)
     }
 
-    /// Has it send, to a remote side that receives, with up to so many reads under way: beginning with a write of nothing, whose end
+    /// Has it send, to a remote side that receives, with up to this many reads under way: beginning with a write of nothing, whose end
     /// tells whether it is reached.
     ///
     /// # Errors
