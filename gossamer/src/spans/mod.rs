@@ -37,7 +37,8 @@
 //!
 //! It stands here, and not in the library, since each version of `opentelemetry` has types of its own: the program's decides. Without a
 //! propagator closures run at other nodes in no span. Nodes of one application run one program, so all have the feature, or none.
-//! Baggage does not travel.
+//! Baggage does not travel. A fiber that [`spawn`](crate::spawn) meant for another node, and that stays since its arguments cannot leave
+//! this one, runs in a span that goes on from the sender's too.
 //!
 //! # Spans of a fiber
 //! Fibers of one worker share its thread, and `tracing` keeps the entered spans by thread. So a fiber that waits leaves the spans
