@@ -5,6 +5,7 @@
 mod child;
 mod crosswise;
 mod figures;
+mod hangs;
 mod rdma;
 mod tally;
 mod traced;
@@ -13,6 +14,7 @@ mod watchdog;
 pub use child::{Ended, in_child, isolated};
 pub use crosswise::launch_crosswise;
 pub use figures::{anonymous_bytes, cpu_time, descriptors, resident_bytes, threads};
+pub use hangs::hang;
 pub use rdma::{rdma_is_simulated, simulate_rdma, simulated_counter, with_rdma};
 pub use tally::{Counted, Tally};
 pub use traced::{SystemCalls, count_system_calls};

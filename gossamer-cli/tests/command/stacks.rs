@@ -23,6 +23,29 @@ fn fibers_of_all_nodes_are_shown_together_and_those_that_wait_for_each_other_are
     }
 }
 
+/// Ways to hang, and what is said of each beside what the fiber of `main` does.
+const HANGS: [(&str, &[&str]); 6] = [
+    ("latch in itself", &["deadlock, for at least", "2 fibers wait for each other", "hangs.rs:"]),
+    ("accept", &["waits in `rack::wait_all`", "waits in `TcpListener::accept`"]),
+    ("mutex", &["worker 3 does not answer", "it runs the fiber spawned at", "hangs.rs:"]),
+    ("thread::sleep", &["worker 3 does not answer", "it runs the fiber spawned at", "hangs.rs:"]),
+    ("endless loop", &["worker 3 does not answer", "it runs the fiber spawned at", "hangs.rs:"]),
+    ("closure", &["worker 3 does not answer", "waits in `apply`", "hangs.rs:"]),
+];
+
+#[test]
+fn each_way_in_which_a_program_hangs_is_told_from_the_others() {
+    for fabric in ["shm", "tcp"] {
+        for (way, texts) in HANGS {
+            let programs = Programs::new("hangs");
+            let Some(_running) = programs.run_with("4", "1", fabric, &["hang", way]) else { return };
+            let said = programs.until_it_says(texts);
+            // Who waits for a connection, or for a worker that runs, is in no deadlock.
+            assert_eq!(said.contains("deadlock"), way == "latch in itself", "{way}: {said}");
+        }
+    }
+}
+
 #[test]
 fn backtraces_are_shown_below_the_fibers_that_wait() {
     let programs = Programs::new("backtraces");

@@ -100,7 +100,7 @@ fn a_small_terminal_has_all_parts_and_is_steered_by_keys_and_is_given_back() {
 #[test]
 fn many_workers_are_scrolled_and_signals_and_ends_give_the_terminal_back() {
     let programs = Programs::new("terminal-many");
-    let Some(running) = programs.run_with("1", "64", "shm", "sleep") else { return };
+    let Some(running) = programs.run_with("1", "64", "shm", &["sleep"]) else { return };
     programs.until_it_says(&["64 workers"]);
     let Some(terminal) = Terminal::new("low", (80, 24), &programs, "") else { return };
     terminal.shows(&["nodes: 1, workers: 64, by worker; workers 1 to ", " of 64"]);

@@ -102,6 +102,10 @@ fn work(what: &str) {
         "deadlock" => {
             integration_tests::launch_crosswise(nodes[0].workers()[0], nodes[nodes.len() - 1].workers()[0])
         }
+        "hang" => {
+            let way = std::env::args().nth(2).unwrap();
+            integration_tests::hang(&way, nodes[nodes.len() - 1].workers()[0]);
+        }
         other => panic!("`{other}` is nothing that this program does"),
     }
 }

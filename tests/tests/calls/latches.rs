@@ -145,7 +145,7 @@ fn latches_that_cannot_be_held_at_once_are_refused() {
     in_runtime(2, || {
         let [one, other] = [0, 1].map(|worker| Trustee::all()[worker].entrust(Latch::new(0)));
         let launch = |latches: &[Trust<Latch<i32>>]| Trust::launch_all(latches, |values| values.len());
-        assert!(panic_text(|| launch(&[])).contains("no latches"));
+        assert!(panic_text(|| launch(&[])).contains("without latches"));
         assert!(
             panic_text(|| launch(&[one.clone(), one.clone()])).contains("the same latch in places 0 and 1")
         );

@@ -258,7 +258,7 @@ fn vectors_that_lie_apart_are_not_zipped() {
             let text = panic_text(|| blocks.par_zip(&other, |_, _, _| ()));
             assert!(text.contains("the same layout on the same workers"), "{text}");
         }
-        assert!(panic_text(|| blocks.par_zip(&blocks, |_, _, _| ())).contains("as two at once"));
+        assert!(panic_text(|| blocks.par_zip(&blocks, |_, _, _| ())).contains("cannot be borrowed twice"));
     });
 }
 

@@ -75,8 +75,8 @@ fn what_needs_a_worker_says_so_on_a_thread() {
         let calls: [(fn(), &str); 4] = [
             (|| drop(gossamer::entrust(1)), "Trustee::entrust"),
             (|| drop(gossamer::spawn(|| ())), "Trustee::spawn"),
-            (|| _ = Trustee::here(), "no worker"),
-            (|| drop(Trustee::all()), "no worker"),
+            (|| _ = Trustee::here(), "not a worker"),
+            (|| drop(Trustee::all()), "not a worker"),
         ];
         for (call, advice) in calls {
             let text = panic_text(call);

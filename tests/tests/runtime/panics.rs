@@ -147,9 +147,9 @@ fn a_payload_that_is_no_text_reaches_the_caller_as_such() {
     near_and_far(|trustee| {
         let number = trustee.entrust(0_u32);
         let error = number.try_apply(|_| -> u32 { panic_any(7_u8) }).unwrap_err();
-        assert!(panicked(&error).0.contains("no text"), "{error}");
+        assert!(panicked(&error).0.contains("not text"), "{error}");
         let error = trustee.spawn(|| -> u32 { panic_any(vec![1, 2]) }).try_join().unwrap_err();
-        assert!(panicked(&error).0.contains("no text"), "{error}");
+        assert!(panicked(&error).0.contains("not text"), "{error}");
     });
 }
 

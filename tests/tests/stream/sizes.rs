@@ -118,7 +118,7 @@ fn a_stream_of_known_length_has_that_length() {
             assert!(receiver.read_to_end(&mut Vec::new()).is_err());
             let (mut sender, _receiver) = join.ends(10, small());
             let error = sender.write_all(&[1; 11]).unwrap_err();
-            assert!(error.to_string().contains("behind the end"), "{error}");
+            assert!(error.to_string().contains("after the end"), "{error}");
         }
     });
 }

@@ -1,10 +1,11 @@
 //! Programs of the library that run, and are looked into.
 
-use crate::common::{Finished, Started, finish, gossamer, skipped, start};
+use crate::common::{Finished, Started, WATCHDOG, finish, gossamer, skipped, start};
 use std::fs::{self, DirBuilder};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::thread::yield_now;
+use std::time::Instant;
 
 /// A directory of its own for the sockets of programs, so that those of other tests are not seen.
 pub struct Programs(PathBuf);
@@ -18,15 +19,14 @@ impl Programs {
 
     /// Starts so many nodes of the program for tests, which does this.
     pub fn run(&self, nodes: &str, fabric: &str, what: &str) -> Option<Started> {
-        self.run_with(nodes, "1", fabric, what)
+        self.run_with(nodes, "1", fabric, &[what])
     }
 
-    /// The same with so many workers each.
-    pub fn run_with(&self, nodes: &str, workers: &str, fabric: &str, what: &str) -> Option<Started> {
+    /// The same with so many workers each, and with arguments.
+    pub fn run_with(&self, nodes: &str, workers: &str, fabric: &str, arguments: &[&str]) -> Option<Started> {
         let program = rack_program()?;
-        let arguments =
-            ["run", "--local", nodes, "--threads", workers, "--fabric", fabric, "--", &program, what];
-        Some(start(gossamer(&arguments).env("XDG_RUNTIME_DIR", &self.0)))
+        let command = ["run", "--local", nodes, "--threads", workers, "--fabric", fabric, "--", &program];
+        Some(start(gossamer(&[&command, arguments].concat()).env("XDG_RUNTIME_DIR", &self.0)))
     }
 
     /// Where programs find the directory of their sockets.
@@ -40,7 +40,9 @@ impl Programs {
     }
 
     /// What `gossamer stacks` says of these, once it says all of this: root sees those of other tests, too.
+    #[track_caller]
     pub fn until_it_says(&self, texts: &[&str]) -> String {
+        let begin = Instant::now();
         loop {
             let processes: Vec<String> = self.processes().iter().map(u32::to_string).collect();
             let processes: Vec<&str> = processes.iter().map(String::as_str).collect();
@@ -48,6 +50,7 @@ impl Programs {
             if texts.iter().all(|text| said.contains(text)) {
                 return said;
             }
+            assert!(begin.elapsed() < WATCHDOG, "{texts:?} was never said, at last this:\n{said}");
             yield_now();
         }
     }

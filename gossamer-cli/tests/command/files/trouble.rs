@@ -199,7 +199,7 @@ fn what_is_no_file_is_told() {
     assert!(Command::new("mkfifo").arg(all.join("pipe")).status().unwrap().success());
     fs::write(all.join("x.gossamer-part"), "a rest").unwrap();
     let (sent, received) = transfer(&[&all], &to, &[], &[]);
-    sent.ended_with(1).said("all/pipe").said("is no file").said("x.gossamer-part");
+    sent.ended_with(1).said("all/pipe").said("is not a file").said("x.gossamer-part");
     received.ended_with(1).said("could not read 2");
     assert!(to.join("all/file").exists());
 }
