@@ -3,21 +3,29 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
 use gossamer::net::{TcpListener, TcpStream};
-use gossamer::{Config, FabricChoice, Trust, rack};
+use gossamer::{Config, FabricChoice, Trust, Trustee, rack};
 use integration_tests::{isolated, simulate_rdma, watched};
 use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
 use std::io::{Read, Write};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 struct Counting;
 
-/// Of all threads of the process.
+/// Of all workers of the process.
 static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
+
+thread_local! {
+    /// Whether this thread is a worker: the one that watches them allocates now and then.
+    static IS_WORKER: Cell<bool> = const { Cell::new(false) };
+}
 
 // SAFETY: the system's allocator is one.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.fetch_add(1, Relaxed);
+        if IS_WORKER.get() {
+            ALLOCATIONS.fetch_add(1, Relaxed);
+        }
         // SAFETY: the caller's.
         unsafe { System.alloc(layout) }
     }
@@ -31,9 +39,17 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Requests whose allocations are counted together, and how often that is done: others, of threads that watch, come now and then.
+/// Requests whose allocations are counted together, and how often that is done.
 const REQUESTS: u64 = 1000;
 const WINDOWS: usize = 20;
+
+/// Has the allocations of all workers counted from here on.
+#[gossamer::delegate]
+fn count_on_workers() {
+    for worker in Trustee::all() {
+        gossamer::spawn_on(worker, || IS_WORKER.set(true)).join();
+    }
+}
 
 #[gossamer::delegate]
 fn add(sum: &Trust<u64>, number: u64) {
@@ -43,6 +59,7 @@ fn add(sum: &Trust<u64>, number: u64) {
 /// The fewest allocations of so many requests.
 #[gossamer::delegate]
 fn fewest() -> u64 {
+    count_on_workers();
     let there = rack::nodes()[1].workers()[0];
     let sum = there.entrust(0);
     // Whatever grows, grows now.
@@ -70,6 +87,7 @@ fn a_small_request_to_another_node_allocates_nothing_over_any_fabric() {
 
 /// The fewest allocations of so many requests of a socket, with their answers, between two fibers.
 fn fewest_of_a_socket() -> u64 {
+    count_on_workers();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let mut asking = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
     let (answering, _) = listener.accept().unwrap();
