@@ -1,14 +1,15 @@
-//! Bodies for slots that frames are copied into: a lane has as many as it has batches under way, of the size that these need.
+//! Bodies for the slots that frames are copied into. A lane has one for each batch under way, of the size that the
+//! batch needs.
 //!
-//! The worker that lands a frame takes a body that was given back, or a new one; the worker that reads the slot gives it back before it
-//! lets its writer know that the slot is free. So a lane that has one small batch at a time has one small body, whichever slot that is
-//! in, and one that is busy grows by what it lacks.
+//! The worker that lands a frame takes a body that was given back, or a new one. The worker that reads the slot gives
+//! the body back before it lets the writer know that the slot is free. So a lane with one small batch at a time has one
+//! small body, whichever slot holds the batch, and a busy lane allocates the bodies that it lacks.
 //!
 //! Invariants
-//! - M4: the body of a slot is the landing thread's while `is_held` is false, and the reader's from when it finds the header (M2) until
-//!   `give_back` stores false.
-//! - M5: of `spare`, the places from `taken` up to `given` are the landing thread's, the others the reader's. `taken` is stored by the
-//!   landing thread, `given` by the reader. `kept` is the landing thread's.
+//! - M4: the body of a slot belongs to the landing thread while `is_held` is false, and to the reader from when it
+//!   finds the header (M2) until `give_back` stores false.
+//! - M5: in `spare`, the places from `taken` up to `given` belong to the landing thread, the others to the reader. The
+//!   landing thread stores `taken`, the reader stores `given`. `kept` belongs to the landing thread.
 
 use crate::atomic::{AtomicBool, AtomicU32, Ordering, SharedCell};
 use crate::wire::batch::FAR_BODY_WORDS;
@@ -17,7 +18,7 @@ use crate::wire::word::Word;
 
 /// Words of the smallest body.
 const SMALLEST: usize = 32;
-/// Words of the largest one that an idle lane keeps.
+/// Words of the largest body that an idle lane keeps.
 const KEPT: usize = 128;
 
 type Body = Box<[Word]>;
@@ -40,7 +41,7 @@ pub(super) struct Bodies {
 }
 
 impl Bodies {
-    /// None yet, for this many slots, a power of two.
+    /// No bodies yet, for this many slots (a power of two).
     pub(super) fn new(slots: usize) -> Self {
         let held = || HeldBody { is_held: AtomicBool::new(false), body: SharedCell::new(Body::default()) };
         Self {
@@ -55,7 +56,7 @@ impl Bodies {
     /// Copies words into a body for a slot.
     ///
     /// # Errors
-    /// If the slot holds a batch that its reader has not done with.
+    /// If the slot holds a batch that its reader has not finished with.
     ///
     /// # Safety
     /// The caller is the landing thread, of which there is one.
@@ -74,27 +75,27 @@ impl Bodies {
         body[..words.len()].copy_from_slice(words);
         // SAFETY: M4: it is not held.
         held.body.with_mut(|place| unsafe { *place = body });
-        // Relaxed: the reader goes by the header, which is stored behind this.
+        // Relaxed: the reader relies on the header, which is stored after this.
         held.is_held.store(true, Ordering::Relaxed);
         Ok(())
     }
 
-    /// Where the words of a slot are.
+    /// The address of a slot's words.
     ///
     /// # Safety
     /// The caller is the reader, has found the header of a batch there, and has not given it back.
     pub(super) unsafe fn start(&self, slot: usize) -> *const Word {
-        // SAFETY: M4: the caller's.
+        // SAFETY: M4: the body belongs to the caller.
         self.slots[slot].body.with(|body| unsafe { (*body).as_ptr() })
     }
 
-    /// Takes back the body of a slot, of which nothing is read any more.
+    /// Takes back the body of a slot once nothing reads it any more.
     ///
     /// # Safety
     /// Like `start`.
     pub(super) unsafe fn give_back(&self, slot: usize) {
         let held = &self.slots[slot];
-        // SAFETY: M4: the caller's.
+        // SAFETY: M4: the body belongs to the caller.
         let body = held.body.with_mut(|place| unsafe { std::mem::take(&mut *place) });
         let given = self.given.load(Ordering::Relaxed);
         // Acquire: pairs with the Release store in `take_spare`.
@@ -123,7 +124,7 @@ impl Bodies {
         }
         // SAFETY: M5.
         self.kept.with_mut(|place| unsafe { *place = kept });
-        // Relaxed: who is told that one does asks again.
+        // Relaxed: a caller that gets `true` asks again.
         self.slots.iter().any(|slot| slot.is_held.load(Ordering::Relaxed))
     }
 
@@ -185,7 +186,7 @@ mod tests {
         unsafe { bodies.shrink() }
     }
 
-    /// Where the body of a slot is that holds a batch.
+    /// The address of the body of a slot that holds a batch.
     #[cfg(not(loom))]
     fn place(bodies: &Bodies, slot: usize) -> *const Word {
         // SAFETY: it does.
@@ -232,7 +233,7 @@ mod tests {
         assert_eq!(land(&bodies, 0, &words(1, 3)), Ok(()));
         assert!(land(&bodies, 0, &words(2, 3)).is_err());
         assert_eq!(read(&bodies, 0, 3), [1; 3]);
-        // Whatever order a peer that knows no rules writes in.
+        // Whatever order a peer that follows no rules writes in.
         for slot in [1, 0, 1, 1, 0, 0, 1] {
             if land(&bodies, slot, &words(3, 3)).is_ok() {
                 assert_eq!(read(&bodies, slot, 3), [3; 3]);
@@ -259,7 +260,7 @@ mod tests {
                         thread::yield_now();
                     }
                     assert_eq!(read(bodies, slot, 2), [batch; 2]);
-                    // It goes another way: over the network, and the other process. So nothing of the order is by this.
+                    // A real answer goes over the network and through the other process, so this store orders nothing.
                     answered.store(batch, Ordering::Relaxed);
                 }
             });
@@ -269,7 +270,8 @@ mod tests {
                     thread::yield_now();
                 }
                 let slot = batch as usize % 2;
-                // Not by the order of these stores, but by its own flag, which may come later than the answer.
+                // The order of these stores decides nothing: the slot's own flag does, and it may come later than the
+                // answer.
                 while land(bodies, slot, &words(batch, 2)).is_err() {
                     thread::yield_now();
                 }

@@ -10,19 +10,19 @@ use std::str::FromStr;
 #[derive(NoRef, Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum FabricChoice {
-    /// For each two nodes the best there is: shared memory inside a machine, else RDMA, else TCP.
+    /// For each pair of nodes the best available: shared memory inside a machine, else RDMA, else TCP.
     #[default]
     Auto,
     /// Shared memory. Nodes of different machines do not start.
     Shm,
-    /// TCP, inside a machine, too: for tests, and where a sandbox forbids shared memory.
+    /// TCP, even inside a machine: for tests, and where a sandbox forbids shared memory.
     Tcp,
-    /// RDMA, inside a machine, too, by the verbs of libibverbs. Nodes that have none, or whose ports do not reach each other, do not
-    /// start.
+    /// RDMA by the verbs of libibverbs, even inside a machine. Nodes without RDMA, or whose ports do not reach each
+    /// other, do not start.
     Verbs,
 }
 
-/// All of them, with their names.
+/// All choices, with their names.
 const NAMES: [(FabricChoice, &str); 4] = [
     (FabricChoice::Auto, "auto"),
     (FabricChoice::Shm, "shm"),
@@ -41,7 +41,7 @@ impl FromStr for FabricChoice {
     type Err = String;
 
     /// # Errors
-    /// It is no name of a fabric: which there are.
+    /// If the text is not the name of a fabric. The error lists the names.
     fn from_str(text: &str) -> Result<Self, String> {
         let found = NAMES.iter().find(|(_, name)| *name == text.trim());
         found.map(|(choice, _)| *choice).ok_or_else(|| format!("{text:?} is not auto, shm, tcp or verbs"))
@@ -49,7 +49,7 @@ impl FromStr for FabricChoice {
 }
 
 impl FabricChoice {
-    /// The names of all of them, which `parse` takes. For command lines.
+    /// The names of all choices, which `parse` takes. For command lines.
     #[doc(hidden)]
     pub fn names() -> impl Iterator<Item = &'static str> {
         NAMES.iter().map(|(_, name)| *name)

@@ -16,7 +16,7 @@ pub(super) trait Subject {
     fn reader(&self) -> &Self::Endpoint;
     fn writer(&self) -> &Self::Endpoint;
 
-    /// Whether something is under way of which neither end knows.
+    /// Whether something is under way that neither end knows of.
     fn is_under_way(&self) -> bool {
         false
     }
@@ -35,7 +35,7 @@ fn step_with(subject: &impl Subject, took: &mut dyn FnMut(Fragment<'_>)) -> bool
         }
         Ok(())
     };
-    // The writer may have to hear of the reader before it can write, and the reader has to say it.
+    // The writer may have to hear from the reader before it can write, so the reader takes a turn, too.
     let mut turn = |end: &_| {
         let flushed = Endpoint::flush(end).and_then(|()| Endpoint::poll(end, &mut told));
         flushed.unwrap_or_else(|error| panic!("an end is lost: {error}"))
@@ -101,7 +101,7 @@ pub(super) use {conformance, conformance_of_fragments};
 /// Seeds of the runs of each test.
 const SEEDS: u64 = 20;
 
-/// A body that tells which write it is of.
+/// A body that identifies its write.
 fn body(sequence: u32, words: usize) -> Vec<u64> {
     (0..words as u64).map(|word| u64::from(sequence) << 32 | word).collect()
 }
@@ -213,7 +213,7 @@ pub(super) fn lanes_apart<S: Subject>() {
     for seed in 0..SEEDS {
         let subject = S::new(seed);
         let other = subject.reader().register(Lane { slots: Slots::Responses, ..LANE });
-        // Nobody reads it yet: what is written must be there for whoever does.
+        // Nobody reads it yet: what is written must be there for a later reader.
         write(&subject.writer().connect(LANE), 1, 5, 9);
         while step(&subject) {}
         let memory = subject.reader().register(LANE);
@@ -223,12 +223,12 @@ pub(super) fn lanes_apart<S: Subject>() {
     }
 }
 
-/// The bytes of a fragment that tell which it is.
+/// The bytes that identify a fragment.
 fn bytes(number: u64, length: usize) -> Vec<u8> {
     number.to_ne_bytes().into_iter().cycle().take(length).collect()
 }
 
-/// Sends one fragment, as soon as there is room; meanwhile `took` gets what comes.
+/// Sends one fragment as soon as there is room; `took` gets what arrives meanwhile.
 fn send<S: Subject>(
     subject: &S,
     fabric: &<S::Endpoint as Endpoint>::Fabric,
@@ -284,7 +284,7 @@ pub(super) fn fragments_before_writes<S: Subject>() {
             while !landed() {
                 step_with(&subject, &mut took);
             }
-            // At the latest now.
+            // By now it must have arrived.
             step_with(&subject, &mut took);
             assert_eq!(came, u64::from(sequence), "the write landed before its fragment");
             taken(&memory, 0);
@@ -299,7 +299,7 @@ pub(super) fn busy<S: Subject>() {
         let bytes = bytes(0, FRAGMENT_BYTES);
         let row = RowLayout::of_bytes(&bytes);
         let mut sent = 0;
-        // A fabric may say so now and then without cause.
+        // A fabric may say now and then, without cause, that it is busy.
         while fabric.has_room() {
             sent += u64::from(fabric.send(Fragment { ticket: sent, row, bytes: &bytes }).is_ok());
             assert!(subject.writer().flush().is_ok());

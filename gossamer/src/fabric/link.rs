@@ -1,4 +1,4 @@
-//! Whichever fabric there is, for what is above: the contract is passed on (W1 to W7).
+//! One type over all fabrics, for the layers above. It passes the contract on (W1 to W7).
 
 use crate::counters::worker::LaneRoute;
 use crate::fabric::shm::{ShmEndpoint, ShmWriter};
@@ -25,7 +25,7 @@ pub(crate) enum Link {
 }
 
 impl Link {
-    /// The way that it is to another worker.
+    /// The kind of route that this is to another worker.
     pub(crate) fn route(&self) -> LaneRoute {
         match self {
             Self::Process(_) => LaneRoute::Process,
@@ -94,11 +94,11 @@ impl Fabric for Link {
 
 /// A worker's endpoint to other nodes.
 pub(crate) enum LinkEndpoint {
-    /// To all of this machine.
+    /// To all nodes of this machine.
     Shm(ShmEndpoint),
-    /// To one of another machine, by TCP.
+    /// To one node of another machine, by TCP.
     Tcp(TcpEndpoint),
-    /// To all that are reached by one RDMA device.
+    /// To all nodes that one RDMA device reaches.
     Verbs(VerbsEndpoint),
 }
 
@@ -109,7 +109,7 @@ impl LinkEndpoint {
         matches!(self, Self::Tcp(_))
     }
 
-    /// Who is at its other ends, if it has several.
+    /// The nodes at its other ends, if it has several.
     pub(crate) fn reaches(&self) -> &'static str {
         match self {
             Self::Shm(_) => "a node of its machine",

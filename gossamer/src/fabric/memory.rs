@@ -29,7 +29,7 @@ pub(crate) const SLOTS: usize = if cfg!(loom) { 2 } else { 16 };
 /// larger ones.
 pub(crate) const FAR_SLOTS: usize = 8;
 
-/// Any content is a valid one, so that it may lie in memory that another process writes, too.
+/// Any content is valid, so that a slot may lie in memory that another process writes, too.
 #[repr(C, align(128))]
 struct Slot<Body: ?Sized = [Word]> {
     header: AtomicU64,
@@ -44,7 +44,7 @@ impl<const WORDS: usize> Slot<[Word; WORDS]> {
     /// Drops slots on the heap.
     ///
     /// # Safety
-    /// They were leaked from a box, as many, of this type, and nobody has another handle.
+    /// The slots were leaked from a box of `count` slots of this type, and there is no other handle.
     unsafe fn free(slots: NonNull<u8>, count: usize) {
         let slots = std::ptr::slice_from_raw_parts_mut(slots.as_ptr().cast::<Self>(), count);
         // SAFETY: guaranteed by the caller.
@@ -56,7 +56,7 @@ impl<const WORDS: usize> Slot<[Word; WORDS]> {
 pub(crate) struct SlotMemory {
     /// M3.
     slots: NonNull<u8>,
-    /// One less than there are, a power of two.
+    /// One less than the number of slots, which is a power of two.
     mask: usize,
     /// Words that a body may have.
     words: usize,
@@ -65,7 +65,7 @@ pub(crate) struct SlotMemory {
     /// Bytes from one slot to the next.
     stride: usize,
     home: Home,
-    /// In place of those of the slots, where there is one only while it is needed.
+    /// Replaces the slots' own bodies where a body exists only while it is needed.
     bodies: Option<Bodies>,
 }
 
@@ -90,7 +90,7 @@ unsafe impl Sync for SlotMemory {}
 unsafe impl Send for SlotMemory {}
 
 impl SlotMemory {
-    /// What the slots of one direction take of a segment.
+    /// Bytes that the slots of one direction take in a segment.
     pub(crate) const BYTES: usize = SLOTS * size_of::<Slot<[Word; BODY_WORDS]>>();
 
     /// Slots on the heap, for two workers of this process.
@@ -98,7 +98,7 @@ impl SlotMemory {
         Arc::new(Self::on_the_heap::<BODY_WORDS>(SLOTS, BODY_WORDS, None))
     }
 
-    /// Slots on the heap, that a worker of another machine writes by its frames.
+    /// Slots on the heap that a worker of another machine writes by its frames.
     pub(crate) fn far() -> Arc<Self> {
         Arc::new(Self::on_the_heap::<0>(FAR_SLOTS, FAR_BODY_WORDS, Some(Bodies::new(FAR_SLOTS))))
     }
@@ -113,8 +113,8 @@ impl SlotMemory {
         Self { slots, mask: count - 1, words, inside: WORDS, stride, home, bodies }
     }
 
-    /// The slots that begin `offset` bytes into a segment, for two workers that may be of two processes. All handles of one
-    /// place are the same memory; new segments are as empty as new slots.
+    /// The slots that begin `offset` bytes into a segment, for two workers, possibly of two processes. All handles of
+    /// one place are the same memory; new segments are as empty as new slots.
     ///
     /// # Panics
     /// If the segment is too small, or the slots would not be aligned.
@@ -142,7 +142,7 @@ impl SlotMemory {
         let start = unsafe { self.slots.byte_add((index & self.mask) * self.stride) };
         // The length of a slot is that of its body.
         let slot = std::ptr::slice_from_raw_parts(start.as_ptr().cast::<Word>(), self.inside) as *const Slot;
-        // SAFETY: M3; what is shared of a slot is in cells.
+        // SAFETY: M3; the shared parts of a slot are in cells.
         unsafe { &*slot }
     }
 
@@ -152,13 +152,13 @@ impl SlotMemory {
         self.words
     }
 
-    /// How many there are, a power of two.
+    /// The number of slots, a power of two.
     #[inline(always)]
     pub(crate) fn slots(&self) -> u32 {
         self.mask as u32 + 1
     }
 
-    /// Bytes of all slots, without bodies that are only there while they are needed.
+    /// Bytes of all slots, without bodies that exist only while they are needed.
     pub(crate) fn bytes(&self) -> usize {
         (self.mask + 1) * self.stride
     }
@@ -173,7 +173,8 @@ impl SlotMemory {
     /// Calls `read` with the address of a slot's body.
     ///
     /// # Safety
-    /// The caller is the reader of the slots, and the header of this one has the sequence awaited (M2); it was not given back.
+    /// The caller is the reader of the slots, the header of this one has the sequence awaited (M2), and it was not
+    /// given back.
     #[inline]
     pub(crate) unsafe fn read<R>(&self, slot: usize, read: impl FnOnce(*const u64) -> R) -> R {
         match &self.bodies {
@@ -183,7 +184,7 @@ impl SlotMemory {
         }
     }
 
-    /// Nothing of a slot's body is read any more, and its writer does not know yet that the slot is free.
+    /// Gives a slot's body back: nothing reads it any more, and its writer does not know yet that the slot is free.
     ///
     /// # Safety
     /// Like `read`.
@@ -204,8 +205,8 @@ impl SlotMemory {
         debug_assert!(offset + words.len() <= self.inside);
         self.slot(slot).body.with_mut(|body| {
             let target = body.cast::<Word>().wrapping_add(offset);
-            // SAFETY: M1: nobody else reads or writes the body; it has room (asserted above: both ends build batches of as
-            // many words at most, and frames are looked at before they are landed).
+            // SAFETY: M1: nobody else reads or writes the body; it has room (asserted above: both ends build batches of
+            // at most as many words, and frames are checked before they are landed).
             unsafe { std::ptr::copy_nonoverlapping(words.as_ptr(), target, words.len()) };
         });
     }
@@ -228,10 +229,10 @@ impl SlotMemory {
         self.announce(slot, header);
     }
 
-    /// Lands a batch of a frame, which has no more words than a body may have.
+    /// Lands the batch of a frame, which has no more words than a body may have.
     ///
     /// # Errors
-    /// If the slot still holds another one: no lane of this program writes that.
+    /// If the slot still holds another batch: no lane of this program writes into such a slot.
     ///
     /// # Safety
     /// The frames of the lane are landed by one thread.
@@ -268,15 +269,15 @@ impl SlotMemory {
 
 /// Slots that a device writes.
 impl SlotMemory {
-    /// What the slots of one direction take, that are written from another machine.
+    /// Bytes of the slots of one direction that are written from another machine.
     pub(crate) const FAR_BYTES: usize = FAR_SLOTS * Self::FAR_STRIDE;
     /// Bytes from one of those to the next.
     pub(crate) const FAR_STRIDE: usize = size_of::<Slot<[Word; FAR_BODY_WORDS]>>();
     /// Bytes of a slot before its body: the header.
     pub(crate) const BODY_OFFSET: usize = offset_of!(Slot<[Word; FAR_BODY_WORDS]>, body);
 
-    /// The slots that begin `offset` bytes into memory of devices, one of which a worker of another machine writes by. `registered` is kept
-    /// as long as they are. New memory is as empty as new slots.
+    /// The slots that begin `offset` bytes into device memory, which a worker of another machine writes through one of
+    /// the devices. `registered` is kept as long as the slots are. New memory is as empty as new slots.
     ///
     /// # Panics
     /// Like `in_segment`.

@@ -10,10 +10,11 @@
 //! - W3: a write never blocks and never fails towards its caller; a lost peer is reported by `Endpoint::poll` or `flush`.
 //! - W4: when a write returns, its body is the caller's again: what the fabric still needs, it has copied or sent.
 //! - W5: what is registered stays where it is until the endpoints of both sides are gone.
-//! - W6: on a lane between processes all bytes of a body are initialised; and each is a part of what its writer sends there, or zero.
-//!   Inside a process words may hold values with their padding.
-//! - W7: the fragments and rows that one worker sends to another come in the order in which they were sent. When a write that the same
-//!   one made behind one of them has landed, the next `Endpoint::poll` of the reader tells of it, if none has before.
+//! - W6: on a lane between processes all bytes of a body are initialised; and each is part of what its writer sends, or
+//!   zero. Inside a process words may hold values with their padding.
+//! - W7: the fragments and rows that one worker sends to another arrive in the order in which they were sent. When a
+//!   write that the same worker made after one of them has landed, the next `Endpoint::poll` of the reader tells of it,
+//!   if none has before.
 
 mod bodies;
 pub(crate) mod choice;
@@ -74,7 +75,7 @@ pub(crate) enum Slots {
     Responses,
 }
 
-/// Bytes of a large value that go at once.
+/// Bytes of a large value that are sent at once.
 pub(crate) const FRAGMENT_BYTES: usize = if cfg!(loom) { 8 } else { 64 * 1024 };
 
 /// Some of the bytes of a value that is too large for a slot.
@@ -92,44 +93,48 @@ pub(crate) struct Fragment<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Busy;
 
-/// One worker's side of what joins it to others: it makes lane memory here writable from there, and finds the way to what is there.
+/// One worker's end of what joins it to others: it makes local lane memory writable from there, and finds the way to
+/// lane memory there.
 ///
-/// Whatever a fabric needs to know for that (a place in shared memory, an address with its remote key) the two sides exchange
-/// when they make their endpoints, for all lanes that there can be. So either side takes a lane into use alone, without waiting.
+/// When the two sides make their endpoints, they exchange whatever the fabric needs for that (a place in shared memory,
+/// an address with its remote key), for all lanes that there can be. So either side can start to use a lane alone,
+/// without waiting.
 pub(crate) trait Endpoint {
     /// The way to slots of a peer.
     type Fabric: Fabric;
 
-    /// Slots of this node which a peer may write from now on (W5). The same ones for the same lane.
+    /// Slots of this node that a peer may write from now on (W5). The same lane always gets the same slots.
     fn register(&self, lane: Lane) -> Arc<SlotMemory>;
 
     /// The way to slots that a peer has registered, or will have before it reads them.
     fn connect(&self, lane: Lane) -> Self::Fabric;
 
-    /// Has what was written since the last call go out. Called once a turn of the worker.
+    /// Sends what was written since the last call. Called once a turn of the worker.
     ///
     /// # Errors
     /// If the peer is lost.
     fn flush(&self) -> io::Result<()>;
 
-    /// Takes what has completed: the peers' writes, where they do not land by themselves, their fragments, and the ends of our own,
-    /// where a fabric has to hear of them. Whether anything had.
+    /// Takes completions: the peers' writes, where they do not land by themselves, their fragments, and the completions
+    /// of our own writes, where a fabric needs them. Returns whether there were any.
     ///
     /// # Errors
-    /// If the peer is lost; `InvalidData`, with a `Malformed`, if it has sent what no node of this program sends, or with a `Damage`, if
-    /// that was changed on the way. Nothing of it was landed.
+    /// If the peer is lost. `InvalidData`, with a `Malformed` if the peer has sent what no node of this program sends,
+    /// or with a `Damage` if the data was changed on the way. In both cases nothing of it was landed.
     fn poll(&self, told: impl FnMut(Event<'_>) -> Result<(), Malformed>) -> io::Result<bool>;
 
     /// Whether `poll` is sure to find something, as far as can be told without a system call.
     fn has_arrivals(&self) -> bool;
 
-    /// Bytes that were written and wait to go out.
+    /// Bytes that were written and wait to be sent.
     fn unsent(&self) -> usize;
 
-    /// What tells a sleeping worker that something has arrived, or may go out again. Without one, who writes rings.
+    /// The descriptor that tells a sleeping worker that something has arrived, or can be sent again. Without one, the
+    /// writer rings.
     fn descriptor(&self) -> Option<RawFd>;
 
-    /// Has the descriptor tell of what comes from now on. Called by a worker that is about to sleep, before its last `poll`.
+    /// Makes the descriptor report what arrives from now on. Called by a worker that is about to sleep, before its last
+    /// `poll`.
     ///
     /// # Errors
     /// If it cannot.
@@ -140,7 +145,7 @@ pub(crate) trait Endpoint {
 pub(crate) enum Event<'a> {
     /// Something has landed for a worker of this node, which may be asleep.
     Landed(usize),
-    /// A lane is in use whose requests nobody here has registered.
+    /// A lane is in use, and nobody here has registered its requests.
     Lane(Lane, Arc<SlotMemory>),
     /// `writer` has sent a fragment to `reader`.
     Fragment { writer: usize, reader: usize, fragment: Fragment<'a> },
@@ -160,23 +165,23 @@ pub(crate) trait Fabric {
     /// Hints that about `words` of a slot will be written next.
     fn prepare(&self, slot: usize, words: usize);
 
-    /// Sends some bytes of a large value to the worker that reads the slots (W7), which has to be rung for them, too. They are the
-    /// caller's again when this returns. Never blocks, and never fails towards its caller.
+    /// Sends some bytes of a large value to the worker that reads the slots (W7), which has to be rung for them, too. The
+    /// bytes belong to the caller again when this returns. Never blocks, and never fails towards its caller.
     ///
     /// # Errors
     /// If too much is under way.
     fn send(&self, fragment: Fragment<'_>) -> Result<(), Busy>;
 
-    /// Whether `send` would not find too much under way.
+    /// Whether little enough is under way for another `send`.
     fn has_room(&self) -> bool;
 
-    /// Whether a row of this many bytes need not be cut into fragments, and copied.
+    /// Whether a row of this many bytes can go whole, instead of being cut into fragments and copied.
     fn takes_rows_of(&self, _bytes: usize) -> bool {
         false
     }
 
-    /// Sends a whole row of a large value to the worker that reads the slots, among the fragments (W7). It is kept until that has taken
-    /// it. There is room (`has_room`).
+    /// Sends a whole row of a large value to the worker that reads the slots, among the fragments (W7). The row is kept
+    /// until that worker has taken it. There is room (`has_room`).
     ///
     /// # Errors
     /// The row: it has to go in fragments now.

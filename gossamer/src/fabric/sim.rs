@@ -1,6 +1,6 @@
 //! A fabric for tests, with the faults that its contract allows: writes are under way for a while, land in pieces, and
-//! overtake each other, unless they go into the same slot; fragments are told of as late as may be, and there is seldom room for
-//! many. A seed decides, so that a failure can be had again.
+//! overtake each other unless they go into the same slot; fragments are reported as late as possible, and there is
+//! seldom room for many. A seed decides, so that a failure can be reproduced.
 
 use crate::fabric::{Busy, Endpoint, Event, FRAGMENT_BYTES, Fabric, Fragment, Lane, SlotMemory};
 use crate::wire::refusal::Malformed;
@@ -14,7 +14,7 @@ use std::os::fd::RawFd;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// Fragments of one writer that are under way at most.
+/// Fragments of one writer that may be under way.
 const FRAGMENTS: usize = 3;
 
 /// What is under way between all ends of a simulation.
@@ -23,11 +23,11 @@ pub(crate) struct Network {
     /// In the order in which they were made.
     writes: RefCell<Vec<SimWrite>>,
     registered: RefCell<HashMap<Lane, Arc<SlotMemory>>>,
-    /// By lane, those that were sent and not told of.
+    /// By lane, those that were sent and not yet reported.
     fragments: RefCell<HashMap<Lane, VecDeque<SimFragment>>>,
 }
 
-/// A write of which the first `landed` words are in place.
+/// A write whose first `landed` words are in place.
 struct SimWrite {
     to: Arc<SlotMemory>,
     slot: usize,
@@ -67,7 +67,7 @@ impl Network {
         }
         let chosen = &writes[random.usize(..writes.len())];
         let same = |write: &SimWrite| write.slot == chosen.slot && Arc::ptr_eq(&write.to, &chosen.to);
-        // W2: the first into this slot.
+        // W2: the first write into this slot.
         let index = writes.iter().position(same).unwrap_or_default();
         let write = &mut writes[index];
         if write.landed == write.body.len() {
@@ -76,13 +76,14 @@ impl Network {
             return true;
         }
         let end = random.usize(write.landed + 1..=write.body.len());
-        // SAFETY: M1: who wrote vouched for it (`Fabric::write`), and the reader waits for the header, which lands last.
+        // SAFETY: M1: the writer vouched for it (`Fabric::write`), and the reader waits for the header, which lands
+        // last.
         unsafe { write.to.land(write.slot, write.landed, &write.body[write.landed..end]) };
         write.landed = end;
         true
     }
 
-    /// Takes all fragments, in the order of each lane (W7).
+    /// Takes all fragments, those of each lane in order (W7).
     pub(crate) fn take_fragments(
         &self,
         mut told: impl FnMut(Event<'_>) -> Result<(), Malformed>,

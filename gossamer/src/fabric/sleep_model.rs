@@ -1,12 +1,13 @@
-//! A model of how a worker falls asleep over a completion queue: it raises its doorbell, arms the queue, looks once more, and sleeps on
-//! the channel and its eventfd (`Worker::sleep`). Nothing that lands meanwhile is slept over; in another order it may be.
+//! A model of how a worker falls asleep over a completion queue: it raises its doorbell, arms the queue, looks once
+//! more, and sleeps on the channel and its eventfd (`Worker::sleep`). In this order the worker sleeps over nothing that
+//! lands meanwhile; in another order it may.
 
 use crate::atomic::{AtomicBool, AtomicU64, Ordering};
 use crate::sys::sync::doorbell::Doorbell;
 use loom::sync::{Arc, Mutex};
 use loom::thread::spawn;
 
-/// What a device does under its own lock: arming is for the next completion, not for one that is there.
+/// What a device does under its own lock: arming concerns the next completion, not one that is already there.
 #[derive(Default)]
 struct CompletionQueue {
     completions: u32,
@@ -24,7 +25,7 @@ impl CompletionQueue {
         }
     }
 
-    /// What an endpoint does: events that were told are taken before.
+    /// What an endpoint does: it takes the events that were reported first.
     fn arm(&mut self) {
         self.has_event = false;
         self.is_armed = true;
@@ -48,8 +49,8 @@ enum Step {
     Look,
 }
 
-/// A write with an immediate lands, and another worker publishes, while a worker falls asleep by these steps. Whatever it did not see
-/// wakes it.
+/// A write with an immediate lands, and another worker publishes, while a worker falls asleep by these steps. The
+/// worker is woken by whatever it did not see.
 fn fall_asleep(steps: [Step; 3]) {
     loom::model(move || {
         let sleeper = Arc::new(Sleeper {
@@ -80,7 +81,7 @@ fn fall_asleep(steps: [Step; 3]) {
         device.join().unwrap();
         worker.join().unwrap();
         if !has_completion && !has_published {
-            // It sleeps. Each of the two alone has to wake it: the other one may be for somebody else.
+            // It sleeps. Each of the two alone has to wake it: the other one may be meant for something else.
             assert!(sleeper.queue.lock().unwrap().has_event, "it would sleep over the completion");
             assert!(sleeper.is_rung.load(Ordering::Relaxed), "it would sleep over what was published");
         }

@@ -30,7 +30,7 @@ pub struct NodeActivity {
     pub running: Vec<(String, u64)>,
 }
 
-/// One node while it is looked at.
+/// One node during a look.
 struct Looked {
     runtime: Arc<Shared>,
     before: NodeMetrics,

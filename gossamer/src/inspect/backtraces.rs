@@ -7,14 +7,15 @@ use crate::worker::watch::backtraces::backtraces;
 use std::ptr::without_provenance_mut;
 use std::sync::{Mutex, PoisonError};
 
-/// Groups of which one fiber is asked, those with the most.
+/// Groups of which one fiber is asked: those with the most fibers.
 const GROUPS: usize = 100;
-/// Parts of the paths of files that are not the program's: of this library, of those that switch stacks and look at them, of the standard one.
+/// Parts of the paths of files that are not the program's: those of this library, of the crates that switch and walk
+/// stacks, and of the standard library.
 const LIBRARY_FILES: [&str; 4] =
     [concat!(env!("CARGO_MANIFEST_DIR"), "/src/"), "/corosensei-", "/backtrace-", "/rustc/"];
-/// The same by the names of functions, for programs without debug information.
+/// The same, as names of functions, for programs without debug information.
 const LIBRARY_CRATES: [&str; 6] = ["gossamer", "corosensei", "backtrace", "std", "core", "alloc"];
-/// The first function on the stack of a fiber; below are those of the worker.
+/// The first function on the stack of a fiber; below it are those of the worker.
 const FIRST_OF_FIBER: &str = "stack_init_trampoline";
 
 /// A function that was called, and where it is.
@@ -24,7 +25,7 @@ struct CalledFunction {
     is_of_library: bool,
 }
 
-/// Adds where one fiber of each group is, to those that wait. `examples` are fibers of these groups, in the same order.
+/// Adds to each waiting group where one of its fibers is. `examples` are fibers of these groups, in the same order.
 pub(super) fn add(runtime: &Shared, groups: &mut [FiberGroup], examples: &[FiberName]) {
     // One caller at a time: reading symbols takes long, and the others wait.
     static ONE: Mutex<()> = Mutex::new(());
@@ -38,7 +39,7 @@ pub(super) fn add(runtime: &Shared, groups: &mut [FiberGroup], examples: &[Fiber
         let called = frames.remove(fiber).unwrap_or_default().into_iter().flat_map(functions);
         group.backtrace = of_the_program(called.collect()).iter().map(told).collect();
     }
-    // They are large, and not needed any more.
+    // The symbols are large, and no longer needed.
     backtrace::clear_symbol_cache();
 }
 
@@ -68,7 +69,7 @@ fn is_of_library(name: &str, file: Option<&str>) -> bool {
     }
 }
 
-/// The functions of the fiber, without those of libraries at both ends; with them, if there are no others.
+/// The functions of the fiber, without those of libraries at both ends. If there are no others, it keeps those.
 fn of_the_program(mut functions: Vec<CalledFunction>) -> Vec<CalledFunction> {
     if let Some(first) = functions.iter().position(|function| function.name == FIRST_OF_FIBER) {
         functions.truncate(first);

@@ -28,7 +28,7 @@ pub(crate) fn reports() -> Vec<NodeReport> {
     Shared::all().iter().map(|runtime| report(runtime)).collect()
 }
 
-/// Like `reports`, with a backtrace of one of each group of fibers that wait.
+/// Like `reports`, with a backtrace of one fiber of each waiting group.
 pub(crate) fn reports_with_backtraces() -> Vec<NodeReport> {
     let report = |runtime: &Arc<Shared>| {
         let (mut report, examples) = report_with_examples(runtime);
@@ -110,7 +110,7 @@ fn report_with_examples(runtime: &Shared) -> (NodeReport, Vec<FiberName>) {
     (NodeReport { identity: NodeIdentity::of(runtime), workers, fibers, links }, examples)
 }
 
-/// What fibers do that are one entry.
+/// What the fibers of one entry do.
 type Doing = (String, &'static str, Option<WaitReport>);
 
 struct Doers {
@@ -126,7 +126,7 @@ fn add(groups: &mut BTreeMap<Doing, Doers>, fiber: &FiberRecord, meetings: &Meet
     let first = || Doers { count: 0, example, workers: Vec::new(), waited: (waited, 0) };
     let doers = groups.entry(doing).or_insert_with(first);
     doers.count += 1;
-    // In their order: workers are asked so.
+    // In order: workers are asked in order, too.
     if doers.workers.last() != Some(&worker) {
         doers.workers.push(worker);
     }
@@ -163,7 +163,7 @@ fn wait(fiber: &FiberRecord, meetings: &Meetings) -> Option<WaitReport> {
     }
     if let Some(answer) = fiber.answer {
         let property = (answer.names.property)();
-        // What is asked of a trustee itself.
+        // A request to the trustee itself.
         let makes_one = property == type_name::<Root>();
         return Some(WaitReport {
             call: if makes_one { "entrust" } else { "apply" }.to_owned(),
@@ -196,18 +196,18 @@ fn wait(fiber: &FiberRecord, meetings: &Meetings) -> Option<WaitReport> {
     })
 }
 
-/// The path of a closure, and its line where the macros have noted it.
+/// The path of a closure, and its line if the macros have noted it.
 fn closure(name: &str) -> String {
     format!("`{}`{}", ClosurePath(name), Places(name))
 }
 
-/// A line of the program; none of this library, whose functions do not all say who has called them.
+/// A line of the program; `None` for one of this library, whose functions do not all know their callers.
 fn place(at: &Location<'_>) -> Option<String> {
     let library = file!().strip_suffix("inspect/collect.rs").unwrap_or_default();
     (!at.file().starts_with(library)).then(|| at.to_string())
 }
 
-/// A fiber as one of those that wait for each other, if it may be one.
+/// A fiber, as one of those that wait for each other, if it can be one.
 fn link(fiber: &FiberRecord, meetings: &Meetings, waited: u64) -> Option<FiberLink> {
     let dependency = match fiber.wait.filter(|_| fiber.answer.is_none()).map(|wait| wait.on) {
         Some(WaitsOn::Job { worker, job }) if fiber.state == FiberState::Parked => {
@@ -218,7 +218,7 @@ fn link(fiber: &FiberRecord, meetings: &Meetings, waited: u64) -> Option<FiberLi
         }
         _ => Dependency::Unknown,
     };
-    // Whoever waits for one that waits for no fiber, or that nobody waits for, goes on by itself.
+    // A fiber that waits for no fiber, or that nothing waits for, goes on by itself.
     (dependency != Dependency::Unknown || !fiber.latches.is_empty()).then(|| FiberLink {
         fiber: FiberId { worker: fiber.name.worker, serial: fiber.name.serial },
         job: fiber.job,

@@ -18,14 +18,15 @@ use std::fmt;
 pub struct Deadlock {
     /// The fibers.
     pub fibers: Vec<FiberLink>,
-    /// Milliseconds for which they have waited, at least.
+    /// The least time for which they have waited, in milliseconds.
     pub waited: u64,
 }
 
 /// A fiber, and where it is.
 type LinkedFiber<'a> = (&'a FiberLink, &'a NodeReport);
 
-/// The fibers that wait for each other in two looks, and have not run between them; and of which runtime they are.
+/// The fibers that wait for each other in two looks, and have not run between them; and the runtimes that they belong
+/// to.
 #[must_use]
 pub fn deadlocks<'a>(before: &[NodeReport], now: &'a [NodeReport]) -> Vec<(RuntimeName<'a>, Deadlock)> {
     let turns: HashMap<_, u64> =
@@ -50,7 +51,7 @@ fn deadlock<'a>(fibers: impl Iterator<Item = &'a FiberLink>) -> Deadlock {
     Deadlock { fibers, waited }
 }
 
-/// Which fibers wait for which, by their places.
+/// Which fibers wait for which, by their indices.
 struct Graph(Vec<Vec<usize>>);
 
 impl Graph {
@@ -74,11 +75,12 @@ impl Graph {
         Self(awaited.collect())
     }
 
-    /// The places of those in circles; of each circle the first is the one of the lowest place, and each waits for the next where there
-    /// is only one that it waits for.
+    /// The indices of the fibers in circles. Each circle begins with its lowest index, and each fiber waits for the
+    /// next if there is only one that it waits for.
     fn circles(&self) -> Vec<Vec<usize>> {
         let mut left: HashSet<usize> = (0..self.0.len()).collect();
-        // Who waits for nobody that is left goes on, and who is awaited by nobody that is left is not part of a circle.
+        // A fiber that waits for none of those left goes on, and one that none of those left awaits is not part of a
+        // circle.
         loop {
             let count = left.len();
             let awaits: HashSet<usize> = left

@@ -11,7 +11,7 @@ pub struct NodeIdentity {
     pub node: u32,
     /// How many nodes there are.
     pub nodes: u32,
-    /// Names the rack: the same for all of its nodes, and for no other. Empty where the node is alone.
+    /// Names the rack: the same for all its nodes, and different for every other rack. Empty if the node is alone.
     pub rack: String,
     /// The process.
     pub process: u32,
@@ -38,7 +38,7 @@ impl NodeIdentity {
         }
     }
 
-    /// Names the runtime that it is of.
+    /// Names the runtime that it belongs to.
     #[must_use]
     pub fn runtime(&self) -> RuntimeName<'_> {
         match &self.rack[..] {
@@ -52,7 +52,7 @@ impl NodeIdentity {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum RuntimeName<'a> {
-    /// Of a process that is alone, which may have several: the process and the number.
+    /// Of a process on its own, which may have several: the process and the number.
     Alone(u32, u32),
     /// Of all nodes of a rack.
     Rack(&'a str),

@@ -1,8 +1,8 @@
 //! A look inside a running process: what its workers and fibers do, and which fibers wait for each other. It is
 //! reported to the command `gossamer stacks`, on SIGQUIT, and by the process itself when it has come to a standstill.
 //!
-//! One thread of the process watches its runtimes (`watcher.rs`) and opens a socket (`socket.rs`), a socket in a directory of its user.
-//! Nobody else may come in, and a worker does nothing for it but to copy what its fibers noted of themselves when it is asked.
+//! One thread of the process watches its runtimes (`watcher.rs`) and opens a socket (`socket.rs`) in a directory of its
+//! user. Nobody else may connect, and a worker only copies what its fibers noted of themselves, when it is asked.
 #![deny(unsafe_code)]
 
 mod activity;

@@ -21,14 +21,14 @@ const SYMBOLS: Duration = Duration::from_secs(30);
 const QUESTION: u64 = 256;
 /// Bytes of the longest answer.
 const ANSWER: u64 = 1 << 30;
-/// The longest time that is looked at.
+/// The longest time that an activity may cover.
 const LONGEST: Duration = Duration::from_secs(60);
 /// The answer when too many clients are there, and how long they wait before they try again.
 const BUSY: &str = "busy\n";
 const AGAIN: Duration = Duration::from_millis(20);
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// Bytes as a question, and as answers.
+/// Takes bytes as a question, and as answers.
 #[cfg(fuzzing)]
 pub(crate) fn fuzz(bytes: &[u8]) {
     if let Some(InspectionQuestion::Activity(time)) =
@@ -40,19 +40,19 @@ pub(crate) fn fuzz(bytes: &[u8]) {
     let _refused = Decoder::decoded::<Vec<NodeActivity>>(bytes);
 }
 
-/// Tells one who has come that too many others are there. Never waits.
+/// Tells a client that there are too many others. Never waits.
 pub(super) fn turn_away(mut stream: &UnixStream) {
-    // Nothing was written yet, so there is room for a word; whoever has gone needs none.
+    // Nothing was written yet, so there is room for a word; a client that has gone needs none.
     let _told = stream.set_nonblocking(true).and_then(|()| stream.write_all(BUSY.as_bytes()));
 }
 
-/// Answers one who has come to the socket of this process.
+/// Answers a client of this process's socket.
 ///
 /// # Errors
-/// If he is another user, or does not read.
+/// If the client is another user, or does not read.
 pub(super) fn answer(stream: &UnixStream) -> io::Result<()> {
     require_own_user(stream)?;
-    // What is accepted of a listener that does not block does, on Linux.
+    // On Linux, an accepted socket blocks even if its listener does not.
     stream.set_nonblocking(false)?;
     stream.set_read_timeout(Some(PATIENCE))?;
     stream.set_write_timeout(Some(PATIENCE))?;
@@ -73,16 +73,18 @@ pub(super) fn answer(stream: &UnixStream) -> io::Result<()> {
     }
 }
 
-/// What a process says of its runtimes.
+/// What a process reports about its runtimes.
 ///
 /// # Errors
-/// If it has ended, does not answer within some seconds, or was built with another version of this library: the text says so.
+/// If it has ended, does not answer within some seconds, or was built with another version of this library. The text
+/// says which.
 pub fn ask(socket: &InspectionSocket) -> io::Result<Vec<NodeReport>> {
     decoded(&asked(|| socket.connect(), InspectionQuestion::Fibers, ANSWER)?)
 }
 
-/// Like [`ask`], with a [backtrace](NodeReport::fibers) of one of each group of fibers that wait. Each of these is let go on until it waits
-/// again, and the process reads its own symbols: a second of a processor or more, on a thread of its own, if they are large.
+/// Like [`ask`], with a [backtrace](NodeReport::fibers) of one fiber of each waiting group. Each of these is resumed
+/// until it waits again, and the process reads its own symbols, on a thread of its own: if they are large, this takes a
+/// second of processor time or more.
 ///
 /// # Errors
 /// Like [`ask`].
@@ -90,7 +92,7 @@ pub fn ask_backtraces(socket: &InspectionSocket) -> io::Result<Vec<NodeReport>> 
     decoded(&asked(|| socket.connect(), InspectionQuestion::Backtraces, ANSWER)?)
 }
 
-/// What the nodes of a process do for some time, of at most a minute.
+/// What the nodes of a process do during some time, of at most a minute.
 ///
 /// # Errors
 /// Like [`ask`].
@@ -102,16 +104,16 @@ pub fn ask_activity(socket: &InspectionSocket, time: Duration) -> io::Result<Vec
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum InspectionQuestion {
-    /// What its fibers do, as [`ask`] has it.
+    /// What its fibers do, as [`ask`] returns it.
     Fibers,
-    /// The same with backtraces, as [`ask_backtraces`] has it.
+    /// The same with backtraces, as [`ask_backtraces`] returns it.
     Backtraces,
-    /// What its nodes do for so long, as [`ask_activity`] has it.
+    /// What its nodes do during this time, as [`ask_activity`] returns it.
     Activity(Duration),
 }
 
 impl InspectionQuestion {
-    /// The one of a line, if it is one, of this version.
+    /// The question of a line, if it is one of this version.
     fn of(line: &str) -> Option<Self> {
         let words: Vec<&str> = line.split_whitespace().collect();
         match words[..] {
@@ -148,7 +150,7 @@ pub(super) fn decoded<T: NoRef>(bytes: &[u8]) -> io::Result<T> {
         .map_err(|malformed| io::Error::other(format!("its answer is not understood: {malformed}")))
 }
 
-/// The answer as it comes, of this many bytes at most.
+/// The encoded answer, of at most this many bytes.
 pub(super) fn asked(
     connect: impl Fn() -> io::Result<UnixStream>,
     question: InspectionQuestion,
@@ -166,7 +168,7 @@ pub(super) fn asked(
     }
 }
 
-/// The answer; `None` if too many others are there.
+/// The answer; `None` if there are too many other clients.
 fn asked_once(
     mut stream: &UnixStream,
     question: InspectionQuestion,
@@ -174,7 +176,7 @@ fn asked_once(
     due: Instant,
 ) -> io::Result<Option<Vec<u8>>> {
     stream.set_write_timeout(Some(PATIENCE))?;
-    // One that is turned away may find the other end closed; what it was told is there all the same.
+    // A client that is turned away may find the other end closed; the message for it is there all the same.
     let _refused = stream.write_all(question.line().as_bytes());
     let mut reader = BufReader::new(ReadUntil { stream, due });
     let mut kind = String::new();
@@ -201,7 +203,7 @@ fn asked_once(
     }
 }
 
-/// Reads up to a moment, also of one that tells a byte now and then.
+/// Reads until a deadline, even if the other end sends a byte now and then.
 struct ReadUntil<'a> {
     stream: &'a UnixStream,
     due: Instant,

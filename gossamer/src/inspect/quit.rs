@@ -1,5 +1,5 @@
-//! SIGQUIT (Ctrl-\ on the terminal) has a process say what its fibers do, and write its trace if it keeps one, unless the program, or who has started it, has other plans
-//! for that signal.
+//! SIGQUIT (Ctrl-\ on the terminal) makes a process report what its fibers do, and write its trace if it keeps one,
+//! unless the program, or the process that started it, uses that signal otherwise.
 
 use crate::inspect::collect::{reports, two_looks};
 use crate::inspect::deadlock::deadlocks;
@@ -17,36 +17,36 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-/// Hears the signal, until it is dropped.
+/// Handles the signal, until it is dropped.
 pub(super) struct Quit {
     has_come: Arc<AtomicBool>,
     handlers: [SigId; 2],
 }
 
 impl Quit {
-    /// Takes the signal over, if nobody has.
+    /// Takes the signal over, if nothing else has.
     ///
     /// # Errors
     /// If the system refuses.
     pub(super) fn take_over() -> io::Result<Option<Self>> {
-        // A handler that was taken back still stands in the kernel, and does nothing.
+        // A handler that was removed stays installed in the kernel, and does nothing.
         static IS_TAKEN: AtomicBool = AtomicBool::new(false);
         if !has_default(SIGQUIT)? && !IS_TAKEN.swap(false, Ordering::Relaxed) {
             return Ok(None);
         }
         let has_come = Arc::new(AtomicBool::new(false));
-        // In this order: who is woken finds the flag.
+        // In this order: a watcher that is woken finds the flag.
         let handlers = [flag::register(SIGQUIT, Arc::clone(&has_come))?, call_on(SIGQUIT, doze::ring)?];
         move_handler_to_own_stack(SIGQUIT)?;
         IS_TAKEN.store(true, Ordering::Relaxed);
         Ok(Some(Self { has_come, handlers }))
     }
 
-    /// Prints a report, on a thread of its own, if the signal has come since the last look.
+    /// Prints a report, on a thread of its own, if the signal has arrived since the last look.
     pub(super) fn look(&self) {
-        // Relaxed: it stands for itself.
+        // Relaxed: it publishes nothing else.
         if self.has_come.swap(false, Ordering::Relaxed) && !is_heard(SIGQUIT) {
-            // Without a thread nothing is said.
+            // Without a thread there is no report.
             let _none = thread::Builder::new().name("gossamer-report".to_owned()).spawn(print);
         }
     }
@@ -62,7 +62,7 @@ impl Drop for Quit {
 
 fn print() {
     let (before, now) = two_looks(reports);
-    // Each by itself: several runtimes of one process have nothing to do with each other.
+    // Each by itself: the runtimes of one process are independent of each other.
     let mut text: String = now.iter().map(|report| rendered(&[report])).collect();
     deadlocks(&before, &now).iter().for_each(|(_, deadlock)| text += &format!("\n{deadlock}\n"));
     error::print(&format!("gossamer: SIGQUIT: what the fibers of this process do\n{text}"));

@@ -1,5 +1,5 @@
-//! Questions that one process passes on for another, such as a daemon for a user of another machine: the answer stays as it came, and is
-//! understood by who has asked.
+//! Questions that one process passes on for another, such as a daemon for a user of another machine: the answer stays
+//! as it came, and the process that asked decodes it.
 
 use crate::inspect::activity::NodeActivity;
 use crate::inspect::question::{InspectionQuestion, asked, decoded};
@@ -7,13 +7,14 @@ use crate::inspect::report::NodeReport;
 use crate::inspect::socket::InspectionSocket;
 use std::io;
 
-/// What a process says, encoded, of at most `longest` bytes: for [`NodeReport::all_from_bytes`] or [`NodeActivity::all_from_bytes`], in a
-/// process of this version. It must be that process itself that listens at the socket, as the kernel has it.
+/// The encoded answer of a process, of at most `longest` bytes: for [`NodeReport::all_from_bytes`] or
+/// [`NodeActivity::all_from_bytes`], in a process of this version. That process itself must listen at the socket, as
+/// the kernel reports it.
 ///
-/// It takes as long as was asked for (for backtraces half a minute) and five seconds more at most, whatever the process does.
+/// It takes at most the requested time (half a minute for backtraces) and five seconds more, whatever the process does.
 ///
 /// # Errors
-/// Like [`ask`](crate::inspect::ask), and if the answer is longer, or another process listens there.
+/// As for [`ask`](crate::inspect::ask), and if the answer is longer, or another process listens there.
 pub fn ask_encoded(
     socket: &InspectionSocket,
     question: InspectionQuestion,
@@ -23,7 +24,8 @@ pub fn ask_encoded(
 }
 
 impl NodeReport {
-    /// What [`ask_encoded`] has got for [`InspectionQuestion::Fibers`] and [`InspectionQuestion::Backtraces`].
+    /// Decodes what [`ask_encoded`] has returned for [`InspectionQuestion::Fibers`] or
+    /// [`InspectionQuestion::Backtraces`].
     ///
     /// # Errors
     /// If these bytes are no such answer.
@@ -33,7 +35,7 @@ impl NodeReport {
 }
 
 impl NodeActivity {
-    /// What [`ask_encoded`] has got for [`InspectionQuestion::Activity`].
+    /// Decodes what [`ask_encoded`] has returned for [`InspectionQuestion::Activity`].
     ///
     /// # Errors
     /// If these bytes are no such answer.

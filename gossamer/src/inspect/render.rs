@@ -4,7 +4,8 @@ use crate::inspect::report::{FiberGroup, NodeReport, WorkerReport};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// What the nodes of one rack, or one process, say of themselves; fibers that do the same are one entry, over all nodes.
+/// What the nodes of one rack, or one process, report of themselves; fibers that do the same are one entry, over all
+/// nodes.
 #[must_use]
 pub fn rendered(reports: &[&NodeReport]) -> String {
     let mut text = String::new();
@@ -55,12 +56,12 @@ fn head(report: &NodeReport) -> String {
     text
 }
 
-/// The fibers of all nodes, the most first.
+/// The fibers of all nodes, the largest groups first.
 fn merged(reports: &[&NodeReport]) -> Vec<FiberGroup> {
     let mut merged = BTreeMap::new();
     for group in reports.iter().flat_map(|report| &report.fibers) {
         let mut wait = group.wait.clone();
-        // Alike ones wait for many workers.
+        // Entries that are otherwise alike wait for many workers.
         wait.iter_mut().for_each(|wait| wait.worker = None);
         let entry = merged.entry((group.spawned_at.clone(), group.state.clone(), wait));
         entry

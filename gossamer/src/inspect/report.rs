@@ -1,4 +1,4 @@
-//! What a process says of itself.
+//! What a process reports of itself.
 
 use crate::NoRef;
 use crate::inspect::identity::NodeIdentity;
@@ -7,13 +7,13 @@ use crate::inspect::identity::NodeIdentity;
 #[derive(NoRef, Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct NodeReport {
-    /// Which one.
+    /// Which node.
     pub identity: NodeIdentity,
     /// Its workers, in order.
     pub workers: Vec<WorkerReport>,
     /// Its fibers: those that do the same are one entry.
     pub fibers: Vec<FiberGroup>,
-    /// The fibers that wait for others, or for which others wait.
+    /// The fibers that wait for others, or that others wait for.
     pub links: Vec<FiberLink>,
 }
 
@@ -23,13 +23,13 @@ pub struct NodeReport {
 pub struct WorkerReport {
     /// Its index, among those of all nodes.
     pub worker: u32,
-    /// Whether it has told of its fibers when it was asked. If not, it is kept by what it runs.
+    /// Whether it reported its fibers when it was asked. If not, what it runs keeps it.
     pub answered: bool,
-    /// Whether it slept, since it had nothing to do.
+    /// Whether it slept because it had nothing to do.
     pub is_asleep: bool,
     /// What it ran when it did not answer.
     pub runs: String,
-    /// Milliseconds for which it has been in the same turn of its loop, at least, if it did not answer.
+    /// The least time for which it has been in the same turn of its loop, in milliseconds, if it did not answer.
     pub still_for: u64,
     /// Its fibers that have not ended.
     pub fibers: u64,
@@ -51,11 +51,12 @@ pub struct FiberGroup {
     pub spawned_at: String,
     /// `waits`, `is ready`, `runs` or `unwinds`.
     pub state: String,
-    /// In which call they wait.
+    /// The call that they wait in.
     pub wait: Option<WaitReport>,
-    /// Milliseconds for which they have waited: the least and the most, each at least so long.
+    /// Milliseconds for which they have waited, the least and the most. Each is a lower bound.
     pub waited: (u64, u64),
-    /// Where one of them is, if it was asked for and they wait: the functions of the program, the innermost first, with their lines.
+    /// Where one of them is, if backtraces were asked for and they wait: the functions of the program, the innermost
+    /// first, with their lines.
     pub backtrace: Vec<String>,
 }
 
@@ -67,13 +68,13 @@ pub struct WaitReport {
     pub call: String,
     /// The line of the program that made it, where it is known.
     pub at: Option<String>,
-    /// What has to happen, if it is known: in words that follow `waits for`.
+    /// What has to happen, if it is known, in words that follow `waits for`.
     pub what: Option<String>,
     /// The closure, or the fiber, whose result is awaited.
     pub closure: Option<String>,
     /// The type of the property that it is applied to.
     pub property: Option<String>,
-    /// The index of the worker that does what is awaited.
+    /// The index of the worker that will do what is awaited.
     pub worker: Option<u32>,
 }
 
@@ -87,7 +88,7 @@ pub struct FiberId {
     pub serial: u64,
 }
 
-/// A fiber that waits for others, or for which others wait.
+/// A fiber that waits for others, or that others wait for.
 #[derive(NoRef, Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FiberLink {
@@ -97,19 +98,19 @@ pub struct FiberLink {
     pub job: u64,
     /// The line that started it.
     pub spawned_at: String,
-    /// The turn of its worker in which it ran last: one that has not run since is the same.
+    /// The turn of its worker in which it ran last: if this is unchanged, it has not run since.
     pub resumed: u64,
-    /// In which call it waits.
+    /// The call that it waits in.
     pub wait: Option<WaitReport>,
-    /// Whom it waits for.
+    /// What it waits for.
     pub dependency: Dependency,
     /// The latches that it holds.
     pub latches: Vec<u64>,
-    /// Milliseconds for which it has waited, at least.
+    /// The least time for which it has waited, in milliseconds.
     pub waited: u64,
 }
 
-/// Whom a fiber waits for.
+/// What a fiber waits for.
 #[derive(NoRef, Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Dependency {

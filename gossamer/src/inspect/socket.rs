@@ -1,8 +1,8 @@
-//! Where a process lets its user look: a socket in a directory of that user, and who asks there.
+//! Where a process lets its user look: a socket in a directory of that user, and the check of its clients.
 //!
-//! The directory is `gossamer` in `$XDG_RUNTIME_DIR`, or `/tmp/gossamer-UID` where there is none; it is used only if it belongs to the
-//! user and to nobody else. A socket is called after its process. Who comes is asked for his name by the kernel (`SO_PEERCRED`): the
-//! same user, or root.
+//! The directory is `gossamer` in `$XDG_RUNTIME_DIR`, or `/tmp/gossamer-UID` where there is none; it is used only if it
+//! belongs to the user and nobody else may use it. A socket is named after its process. The kernel names the user of a
+//! client (`SO_PEERCRED`): it must be the same user, or root.
 
 use rustix::io::Errno;
 use rustix::net::sockopt::socket_peercred;
@@ -21,27 +21,27 @@ pub struct InspectionSocket {
     path: PathBuf,
 }
 
-/// The socket of this process; it is removed with this.
+/// The socket of this process; dropping this removes it.
 pub(super) struct OwnInspectionSocket {
     pub(super) listener: UnixListener,
     path: PathBuf,
 }
 
 impl OwnInspectionSocket {
-    /// Opens it.
+    /// Opens the socket.
     ///
     /// # Errors
     /// If there is no directory for it, or the system refuses.
     pub(super) fn open() -> io::Result<Self> {
         let directory = own_directory();
-        // Refused if it is there.
+        // Refused if it exists already.
         let _there = DirBuilder::new().mode(0o700).create(&directory);
         if !is_ours_alone(&fs::symlink_metadata(&directory)?) {
             return Err(io::Error::other(format!("others can use {}", directory.display())));
         }
         remove_left(&directory)?;
         let path = directory.join(format!("{}.sock", std::process::id()));
-        // Of a process that had this number before.
+        // It may remain from a process that had this number before.
         let _left = fs::remove_file(&path);
         let listener = UnixListener::bind(&path)?;
         listener.set_nonblocking(true)?;
@@ -51,7 +51,7 @@ impl OwnInspectionSocket {
 
 impl Drop for OwnInspectionSocket {
     fn drop(&mut self) {
-        // What stays of a process that is killed is passed over by those who ask.
+        // Clients skip what a killed process leaves behind.
         let _gone = fs::remove_file(&self.path);
     }
 }
@@ -65,8 +65,8 @@ fn own_directory() -> PathBuf {
     directory_of(user(), runtime.as_deref())
 }
 
-/// Where processes of a user have their sockets that have this `XDG_RUNTIME_DIR`. One of another user, which somebody has passed on to
-/// them, is of no use to them.
+/// The directory where a user's processes with this `XDG_RUNTIME_DIR` have their sockets. A directory of another user,
+/// which something has passed on to them, does not count.
 fn directory_of(user: u32, runtime: Option<&Path>) -> PathBuf {
     let is_his = |path: &&Path| fs::metadata(path).is_ok_and(|found| found.is_dir() && found.uid() == user);
     runtime.filter(is_his).map_or_else(|| temporary(user), |path| path.join("gossamer"))
@@ -79,19 +79,19 @@ fn temporary(user: u32) -> PathBuf {
 /// Removes the sockets of processes that were killed.
 fn remove_left(directory: &Path) -> io::Result<()> {
     for path in entries(directory)? {
-        // One that is alive, but not seen from here, is in another container.
+        // A process that is alive but not visible from here is in another container.
         let is_left = process_of(&path).is_some_and(|process| !is_alive(process))
             && UnixStream::connect(&path)
                 .is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused);
         if is_left {
-            // Somebody else may do the same.
+            // Another process may do the same.
             let _gone = fs::remove_file(path);
         }
     }
     Ok(())
 }
 
-/// The process that a socket is called after.
+/// The process that a socket is named after.
 fn process_of(path: &Path) -> Option<u32> {
     path.file_name()?.to_str()?.strip_suffix(".sock")?.parse().ok()
 }
@@ -105,10 +105,10 @@ fn is_ours_alone(directory: &Metadata) -> bool {
     directory.is_dir() && directory.uid() == user() && directory.permissions().mode() & 0o077 == 0
 }
 
-/// Whether whoever is at the other end may ask: the same user, or root.
+/// Whether the other end may ask: the same user, or root.
 ///
 /// # Errors
-/// If he may not, or the kernel does not say who he is.
+/// If it may not, or the kernel does not name its user.
 pub(super) fn require_own_user(stream: &UnixStream) -> io::Result<()> {
     let peer = socket_peercred(stream)?.uid.as_raw();
     if peer == user() || peer == 0 { Ok(()) } else { Err(io::ErrorKind::PermissionDenied.into()) }
@@ -117,7 +117,7 @@ pub(super) fn require_own_user(stream: &UnixStream) -> io::Result<()> {
 /// The processes of this user on this machine that run a runtime, in order; for root, those of all users.
 ///
 /// # Errors
-/// If a directory is there and cannot be read.
+/// If a directory exists and cannot be read.
 pub fn inspection_sockets() -> io::Result<Vec<InspectionSocket>> {
     let mut directories = vec![own_directory(), temporary(user()), runtime_of(&user().to_string())];
     if user() == 0 {
@@ -159,16 +159,16 @@ fn socket_at(path: PathBuf) -> Option<InspectionSocket> {
 }
 
 impl InspectionSocket {
-    /// That of a process of which it is known as whom and with which `XDG_RUNTIME_DIR` it was started. It may have none.
+    /// The socket of a process that was started as this user and with this `XDG_RUNTIME_DIR`. It may have none.
     #[must_use]
     pub fn of_process(process: u32, user: u32, runtime: Option<&Path>) -> Self {
         Self { process, path: directory_of(user, runtime).join(format!("{process}.sock")) }
     }
 
-    /// Goes there. Never waits: at a process that is stopped, those pile up who have asked before.
+    /// Connects to the process. Never waits: at a stopped process, earlier clients pile up.
     ///
     /// # Errors
-    /// If the process has ended, or has accepted nobody for a long time.
+    /// If the process has ended, or has accepted no client for a long time.
     pub(super) fn connect(&self) -> io::Result<UnixStream> {
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
         let socket = rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
@@ -186,11 +186,11 @@ impl InspectionSocket {
         Ok(stream)
     }
 
-    /// Goes there, if it is that process that listens, as the kernel has it: whoever may write to that directory can have put a socket
-    /// there.
+    /// Connects to the process, if it is the one that listens, as the kernel reports it: anything that may write to
+    /// that directory can have put a socket there.
     ///
     /// # Errors
-    /// Like [`connect`](Self::connect), and if it is another one.
+    /// As for [`connect`](Self::connect), and if another process listens there.
     pub(super) fn connect_to_its_process(&self) -> io::Result<UnixStream> {
         let stream = self.connect()?;
         let listens = socket_peercred(&stream)?.pid.as_raw_nonzero().get();

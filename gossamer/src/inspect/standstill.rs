@@ -1,4 +1,4 @@
-//! Telling by itself that fibers wait for each other, when a process has come to a standstill.
+//! Reports, without being asked, that fibers wait for each other, when a process has come to a standstill.
 
 use crate::inspect::collect::{reports, two_looks};
 use crate::inspect::deadlock::{Deadlock, deadlocks};
@@ -12,11 +12,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// What was seen of the workers when one of them had made a turn the last time.
+/// The state of the workers when one of them last made a turn.
 pub(super) struct Standstill {
     turns: Vec<u64>,
     since: Instant,
-    /// Fibers of which was told that they wait for each other.
+    /// Fibers of reported deadlocks.
     told: Arc<Mutex<HashSet<FiberId>>>,
 }
 
@@ -25,8 +25,8 @@ impl Standstill {
         Self { turns: Vec::new(), since: Instant::now(), told: Arc::default() }
     }
 
-    /// Looks whether any worker has gone on since the last look; if none has for as long as the settings say, tells which fibers wait
-    /// for each other, if any do, once.
+    /// Checks whether any worker has made a turn since the last look. If none has for as long as the settings say,
+    /// reports once which fibers wait for each other, if any do.
     pub(super) fn look(&mut self, runtimes: &[Arc<Shared>]) {
         let turns = runtimes
             .iter()
@@ -39,9 +39,10 @@ impl Standstill {
         let patience = runtimes.iter().filter_map(|runtime| runtime.config.stall_limit()).min();
         let still = self.since.elapsed();
         if patience.is_some_and(|patience| still >= patience) {
-            // Asking has the workers make turns, so this begins anew.
+            // Asking makes the workers make turns, so this begins anew.
             let told = Arc::clone(&self.told);
-            // Apart, since other nodes may ask this one meanwhile. Without a thread it is tried again.
+            // On a thread of its own, since other nodes may ask this one meanwhile. If there is no thread, it is tried
+            // again.
             let _none =
                 thread::Builder::new().name("gossamer-report".to_owned()).spawn(move || check(&told, still));
             self.since = Instant::now();
@@ -59,14 +60,15 @@ fn check(told: &Mutex<HashSet<FiberId>>, still: Duration) {
     }
 }
 
-/// Whether one of its fibers is in no deadlock of which was told; from here on all are.
+/// Whether one of its fibers is in no deadlock reported so far; from here on all count as reported.
 fn is_news(told: &mut HashSet<FiberId>, deadlock: &Deadlock) -> bool {
     let known = told.len();
     told.extend(deadlock.fibers.iter().map(|fiber| fiber.fiber));
     told.len() > known
 }
 
-/// The reports of this process and of the other nodes on this machine; `None` if one of those comes before it, and tells.
+/// The reports of this process and of the other nodes on this machine; `None` if one of those precedes it, and reports
+/// instead.
 fn with_neighbours() -> Vec<NodeReport> {
     let ours = reports();
     let nodes: Vec<&NodeReport> = ours.iter().filter(|report| report.identity.nodes > 1).collect();

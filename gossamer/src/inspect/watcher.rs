@@ -19,14 +19,14 @@ use std::time::{Duration, Instant};
 
 /// Time between two looks while a worker is awake.
 const LOOK: Duration = Duration::from_millis(50);
-/// The same while all sleep: for memory that is not used, and for what a look has missed.
+/// The same while all sleep: for unused memory, and for what a look has missed.
 const DOZE: Duration = Duration::from_millis(2500);
 /// How long a runtime that has ended waits for the thread.
 const PARTING: Duration = Duration::from_secs(2);
-/// So many are answered at once; others are told to come again.
+/// This many clients are answered at once; others are told to try again.
 const VISITORS: usize = 16;
 
-/// The runtime goes on, or is about to.
+/// While it lives, a runtime is watched.
 pub(crate) struct Watching(());
 
 struct WatchThread {
@@ -43,17 +43,17 @@ fn watcher() -> MutexGuard<'static, Option<WatchThread>> {
 }
 
 impl Watching {
-    /// Has the runtimes of this process watched until this is dropped.
+    /// Arranges that the runtimes of this process are watched until this is dropped.
     ///
     /// # Errors
-    /// If the system gives no thread, or no descriptor.
+    /// If the system provides no thread, or no descriptor.
     pub(crate) fn begin() -> io::Result<Self> {
         let mut watcher = watcher();
         match &mut *watcher {
             Some(watcher) => watcher.runtimes += 1,
             None => {
                 doze::bell()?;
-                // Without them nobody can look, SIGQUIT does what it did, and the program goes on as ever.
+                // Without them nobody can look, SIGQUIT does what it did, and the program runs as before.
                 let (socket, quit) = (OwnInspectionSocket::open().ok(), Quit::take_over().ok().flatten());
                 let ends = Arc::new(AtomicBool::new(false));
                 let until = Arc::clone(&ends);
@@ -66,7 +66,7 @@ impl Watching {
                 *watcher = Some(WatchThread { runtimes: 1, ends, thread, ended });
             }
         }
-        // Its workers are looked at from now on.
+        // From now on its workers are looked at.
         doze::ring();
         Ok(Self(()))
     }
@@ -83,16 +83,17 @@ impl Drop for Watching {
             // Release: pairs with the Acquire in `watch`.
             ends.store(true, Ordering::Release);
             doze::ring();
-            // Under the lock: the socket of the next watcher has the same name. It may be held up by a standard error that nobody reads.
+            // Under the lock: the socket of the next watcher has the same name. A standard error that nobody reads may
+            // hold it up.
             if ended.recv_timeout(PARTING) == Err(RecvTimeoutError::Disconnected) {
-                // A panic there is of this library, and was printed.
+                // A panic there is a bug of this library, and was printed.
                 let _panicked = thread.join();
             }
         }
     }
 }
 
-/// Looks at the workers, and answers who comes to the socket.
+/// Looks at the workers, and answers clients of the socket.
 fn watch(socket: Option<OwnInspectionSocket>, quit: Option<Quit>, ends: &AtomicBool) {
     let Ok(bell) = doze::bell() else { return };
     let (mut stalls, mut blocks) = (StallWatch::default(), BlockWatch::default());
@@ -120,7 +121,7 @@ fn watch(socket: Option<OwnInspectionSocket>, quit: Option<Quit>, ends: &AtomicB
         }
         bell.clear();
         if all_sleep {
-            // Else a worker that often sleeps would ring each time that it wakes up.
+            // Otherwise a worker that often sleeps would ring each time it wakes up.
             due = Instant::now() + LOOK;
         }
         quit.iter().for_each(Quit::look);
@@ -131,25 +132,25 @@ fn watch(socket: Option<OwnInspectionSocket>, quit: Option<Quit>, ends: &AtomicB
     blocks.told_at_the_end();
 }
 
-/// Waits for one of the descriptors. Returns whether there is something.
+/// Waits for one of the descriptors. Returns whether one is ready.
 fn wait(descriptors: &mut [PollFd<'_>], time: Duration) -> bool {
     let time = Timespec::try_from(time).ok();
     match poll(descriptors, time.as_ref()) {
         Ok(count) => count > 0,
         Err(rustix::io::Errno::INTR) => false,
         Err(_) => {
-            // It looks all the same.
+            // The thread looks all the same.
             thread::sleep(LOOK);
             true
         }
     }
 }
 
-/// Notes in which turns the workers are. Returns whether all sleep.
+/// Notes which turns the workers are in. Returns whether all sleep.
 fn note_turns(runtimes: &[Arc<Shared>]) -> bool {
     let mut all_sleep = true;
     for mailbox in runtimes.iter().flat_map(|runtime| &runtime.mailboxes) {
-        // In this order: a worker that begins a turn between the two is taken for one that was awake in the turn before.
+        // In this order: a worker that begins a turn between the two counts as awake in the turn before.
         let turn = mailbox.view.turns();
         let is_asleep = mailbox.doorbell.is_asleep();
         mailbox.turn_log.note(Instant::now(), turn, is_asleep);
@@ -158,7 +159,7 @@ fn note_turns(runtimes: &[Arc<Shared>]) -> bool {
     all_sleep
 }
 
-/// Answers one who has come, on a thread of his own: he may be slow to read.
+/// Answers a client, on a thread of its own: it may be slow to read.
 fn receive(visitor: UnixStream) {
     static VISITORS_NOW: AtomicUsize = AtomicUsize::new(0);
     struct Leaves;
@@ -174,11 +175,11 @@ fn receive(visitor: UnixStream) {
         question::turn_away(&visitor);
     } else {
         let answer = move || {
-            // Whoever asked sees that it failed.
+            // The client sees that it failed.
             let _refused = question::answer(&visitor);
             drop(leaves);
         };
-        // Without a thread he sees an end.
+        // Without a thread the client sees the connection end.
         let _none = thread::Builder::new().name("gossamer-inspect".to_owned()).spawn(answer);
     }
 }

@@ -119,7 +119,7 @@ impl<F: Fabric> Client<F> {
         // SAFETY: guaranteed by the caller.
         unsafe { self.staged.push(delegated, property, arguments) };
         let write = |place: *mut Completion| {
-            // SAFETY: the queue gives room for a completion.
+            // SAFETY: the queue provides room for a completion.
             unsafe { Completion::write::<U, R>(place, then) };
         };
         // SAFETY: `write` makes a whole one, and pushes nothing.
@@ -297,7 +297,7 @@ impl<F: Fabric> Client<F> {
     /// that it is missing, after which the other completions are left. Returns whether all were there.
     ///
     /// # Safety
-    /// What `next` tells of is the whole response to the first request of `completions` (C2).
+    /// What `next` returns is the whole response to the first request of `completions` (C2).
     #[inline(always)]
     pub(super) unsafe fn complete_each(
         &self,
@@ -310,7 +310,7 @@ impl<F: Fabric> Client<F> {
             catch::contained(|| {
                 while index < count {
                     let finish = |completion: *mut Completion| {
-                        // SAFETY: the ring gave the address of a completion that nobody else uses.
+                        // SAFETY: the ring gave the address of a completion that nothing else uses.
                         let kind = unsafe { (*completion).kind() };
                         let response = next(index, kind);
                         index += 1;

@@ -112,7 +112,7 @@ impl Completion {
     /// its place before it runs.
     ///
     /// # Safety
-    /// `this` is a completion that nobody uses after; C2.
+    /// `this` is a completion that nothing uses afterwards; C2.
     #[inline(always)]
     pub(crate) unsafe fn finish(this: *mut Self, response: *const u64, failed: bool) {
         let status = if failed { Status::Failed } else { Status::Value };
@@ -120,7 +120,7 @@ impl Completion {
         let kind = unsafe { (*this).kind };
         // SAFETY: guaranteed by the caller.
         let environment = unsafe { &raw mut (*this).environment };
-        // SAFETY: C1: nobody uses the completion after, so this is the one call; C2 is the caller's.
+        // SAFETY: C1: nothing uses the completion afterwards, so this is the one call; C2 is guaranteed by the caller.
         unsafe { (kind.call)(environment, response, status) };
     }
 

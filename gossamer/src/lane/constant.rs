@@ -137,7 +137,7 @@ mod tests {
         let inside = "inside_of_another_closure_it_is_the_inner_one_that_counts::{{constant}}::{{closure}}";
         assert_eq!(moved, (format!("{inside}::{{{{closure}}}}").as_str(), false));
         assert_eq!(constant, (format!("{inside}::{{{{constant}}}}::{{{{closure}}}}").as_str(), true));
-        // In one that came out of a constant, but is none.
+        // For a closure that came out of a constant, but is not one.
         let outer = const { || || () };
         let (inner, travels) = told(outer());
         assert!(inner.ends_with("::{{constant}}::{{closure}}::{{closure}}") && !travels);

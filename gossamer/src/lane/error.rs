@@ -34,14 +34,14 @@ struct Inner {
 struct Untaken(bool);
 
 impl Clone for Untaken {
-    /// Somebody has taken the copy.
+    /// The copy counts as taken.
     fn clone(&self) -> Self {
         Self(false)
     }
 }
 
 impl PartialEq for Untaken {
-    /// The way of an error to here is not part of it.
+    /// How an error got here is not part of it.
     fn eq(&self, _other: &Self) -> bool {
         true
     }
@@ -188,7 +188,7 @@ impl fmt::Display for DelegationError {
     }
 }
 
-/// Reads as [`Display`](fmt::Display): it is what `unwrap` and `main` print.
+/// Reads like [`Display`](fmt::Display): it is what `unwrap` and `main` print.
 impl fmt::Debug for DelegationError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(&*self.0, f)

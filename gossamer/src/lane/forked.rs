@@ -20,7 +20,7 @@ struct Counter {
     ended: Rc<Cell<bool>>,
 }
 
-/// Seconds after which a child ends that nobody told to, and after which its parent gives it up.
+/// Seconds after which a child ends by itself, and after which its parent gives up on it.
 const PATIENCE: u32 = 60;
 const REQUESTS: u64 = 100_000;
 

@@ -18,7 +18,7 @@ fn log(property: &mut Vec<u32>, argument: u32) -> u32 {
     argument * 10
 }
 
-/// Sends `batches` of one request each, as far ahead of the responses as slots allow.
+/// Sends `batches` batches of one request each, as far ahead of the responses as slots allow.
 fn exchange(batches: u32) {
     let (requests, responses) = (SlotMemory::new(), SlotMemory::new());
     let mut server = Server::new(Arc::clone(&requests), Arc::clone(&responses));

@@ -216,7 +216,7 @@ impl<T, C: NoRef, U: NoRef, F: FnOnce(&mut T, C) -> U, N> Instance<T, C, U, F, N
     ) -> Result<(), Malformed> {
         // SAFETY: guaranteed by the caller.
         let arguments = unsafe { arguments.read::<C>() }?;
-        // SAFETY: P3: `F` has no size (`travelling`), and this is the value that it has everywhere.
+        // SAFETY: P3: `F` has no size (`travelling`), and this is its value everywhere.
         let closure = unsafe { NonNull::<F>::dangling().read() };
         // SAFETY: `property` points at a `T` that nobody else uses.
         let property = unsafe { &mut *property.cast::<T>() };
@@ -225,7 +225,7 @@ impl<T, C: NoRef, U: NoRef, F: FnOnce(&mut T, C) -> U, N> Instance<T, C, U, F, N
     }
 
     /// # Safety
-    /// Like `run_encoded`; both take the words of their types, and so many of the result are there.
+    /// Like `run_encoded`; arguments and result take the words of their types, and the result's words are there.
     unsafe fn run_fixed(
         property: *mut (),
         arguments: *const u64,
@@ -249,9 +249,10 @@ impl<T, C: NoRef, U: NoRef, F: FnOnce(&mut T, C) -> U, N> Instance<T, C, U, F, N
     }
 }
 
-/// Refuses, at compile time, a closure type that captures anything by itself: of size, or that would have to be dropped if
-/// nobody conjured the closure. It belongs into a `const` block of every public function that takes such a closure: the compiler points
-/// at the call of that. `cargo check` does not come to it: only what is built has the size of its closures.
+/// Refuses, at compile time, a closure type that captures anything itself: anything with a size, or anything that would
+/// have to be dropped if the closure were not conjured. It belongs in a `const` block of every public function that
+/// takes such a closure: then the compiler points at the call of that function. `cargo check` does not get this far:
+/// only a build knows the size of its closures.
 #[track_caller]
 pub(crate) const fn refuse_captures<F>() {
     assert!(
@@ -273,7 +274,7 @@ impl<T, C, U> Delegated<T, C, U> {
         delegated
     }
 
-    /// Like `of`, of a closure that is not sent anywhere.
+    /// Like `of`, for a closure that is not sent anywhere.
     #[inline(always)]
     pub(crate) fn that_is<N, F: FnOnce(&mut T, C) -> U>(_closure: &F) -> Self {
         // Public functions have refused captures with words for the user; this keeps the rest of the crate to it.

@@ -36,7 +36,7 @@ pub(crate) unsafe fn write<V>(target: *mut u64, value: V) {
 /// Moves a value out of a slot.
 ///
 /// # Safety
-/// `source` holds a value written by `write::<V>` that nobody has read.
+/// `source` holds a value written by `write::<V>` that was not read.
 #[inline(always)]
 pub(crate) unsafe fn read<V>(source: *const u64) -> V {
     if inline::<V>() {

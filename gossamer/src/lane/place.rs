@@ -25,7 +25,7 @@ impl Place {
         Self { inner, file, line, column }
     }
 
-    /// Whether it can be that of a closure with this path. Closures of one function have one path.
+    /// Whether it can be the place of a closure with this path. All closures of one function have the same path.
     fn may_be_of(&self, closure: &str) -> bool {
         let Some(path) = (self.inner)().strip_suffix("::_::place::inner") else { return false };
         without_types(path).eq(without_types(closure))
@@ -48,8 +48,8 @@ fn without_types(path: &str) -> impl Iterator<Item = char> {
     })
 }
 
-/// The places where a closure may stand: one, unless its function has several. Written with ` at ` before them, if there are any.
-/// Allocates nothing.
+/// The places where a closure may stand: one, unless its function has several closures. They are written with ` at `
+/// before them, if there are any. Allocates nothing.
 pub(crate) struct Places<'a>(pub(crate) &'a str);
 
 impl fmt::Display for Places<'_> {

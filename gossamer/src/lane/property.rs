@@ -28,8 +28,8 @@ pub(crate) struct Properties {
 /// The property of every trustee that stands for the trustee itself.
 pub(crate) struct Root;
 
-/// Properties above which prefetching pays: their entries alone fill the caches of a processor (measured: of a million
-/// properties, at random, a request takes 35 ns instead of 49; of 65536 it gains nothing).
+/// Number of properties above which prefetching pays: their entries alone fill the caches of a processor (measured:
+/// with a million properties, used at random, a request takes 35 ns instead of 49; with 65536 there is no gain).
 const CACHED: usize = 1 << 17;
 
 /// Index of `Root`.
@@ -64,7 +64,7 @@ impl Properties {
         index
     }
 
-    /// Where the property is, or `None` if it was dropped (its runtime is ending).
+    /// The address of the property, or `None` if it was dropped (its runtime is ending).
     #[inline(always)]
     pub(crate) fn get(&self, index: u32) -> Option<*mut ()> {
         // SAFETY: R2, and the reference ends with the method.
@@ -72,7 +72,7 @@ impl Properties {
         entries.get(index as usize).map(|entry| entry.value).filter(|value| !value.is_null())
     }
 
-    /// Whether there are this many properties that one is hardly in the cache when a request for it comes.
+    /// Whether there are so many properties that one is hardly ever in the cache when a request for it arrives.
     #[inline]
     pub(crate) fn outgrow_the_cache(&self) -> bool {
         // SAFETY: R2, and the reference ends with the expression.

@@ -1,5 +1,6 @@
-//! All operations of this program that may come from another process, by the identity they have there: the offset of the
-//! function that describes them from the start of the image. An identity from a peer is looked up here, never followed.
+//! All operations of this program that may come from another process, by their identity between processes: the offset
+//! of the function that describes them from the start of the image. An identity from a peer is looked up here, never
+//! followed.
 
 use crate::lane::constant::ClosurePath;
 use crate::lane::operation::{Describe, Operation};
@@ -54,7 +55,7 @@ impl Registry {
         self.digest
     }
 
-    /// The operations with their places, in order and each once, as they are told to another program.
+    /// The operations with their places, in order and each once, in the form that another program gets.
     pub(crate) fn describe(&self) -> Vec<Described> {
         let mut names: Vec<_> = self.operations.values().map(|operation| operation.name()).collect();
         names.sort_unstable();
@@ -63,5 +64,5 @@ impl Registry {
     }
 }
 
-/// The name of an operation, and its places as they are written behind it.
+/// The name of an operation, and its places as they are written after it.
 pub(crate) type Described = (String, String);

@@ -29,18 +29,18 @@ pub(crate) struct Server<F> {
 }
 
 impl<F: Fabric> Server<F> {
-    /// One whose client is of this process.
+    /// A server for a client of this process.
     pub(crate) fn new(requests: Arc<SlotMemory>, fabric: F) -> Self {
         let answer = vec![Word::new(0); requests.words()].into();
         Self { answer, ..Self::of_another_process(requests, fabric) }
     }
 
-    /// One whose client is of another process (`serve_encoded`).
+    /// A server for a client of another process (`serve_encoded`).
     pub(crate) fn of_another_process(requests: Arc<SlotMemory>, fabric: F) -> Self {
         Self { requests, fabric, served: 0, counters: Arc::default(), answer: Box::default() }
     }
 
-    /// Where the batch that is next will be, and its response.
+    /// The slot of the next batch, and of its response.
     #[inline(always)]
     pub(super) fn slot(&self) -> usize {
         (self.served & (self.requests.slots() - 1)) as usize
@@ -50,7 +50,7 @@ impl<F: Fabric> Server<F> {
         &self.counters
     }
 
-    /// The number of the batch that is served next.
+    /// The number of the next batch to serve.
     #[inline(always)]
     pub(crate) fn next_sequence(&self) -> u32 {
         self.served.wrapping_add(1)
@@ -131,7 +131,7 @@ struct ServedBatch<'a> {
 }
 
 impl ServedBatch<'_> {
-    /// Calls `hint` with the property of each request of a batch: the memory of all of them is fetched at once, not of one
+    /// Calls `hint` with the property of each request of a batch: the memory of all of them is fetched at once, not one
     /// after another.
     ///
     /// # Safety
@@ -151,7 +151,7 @@ impl ServedBatch<'_> {
     /// Serves requests until none is left; one that panics is answered with its error, and the next goes on.
     ///
     /// # Safety
-    /// `at` is the start of a whole batch of `count` requests whose arguments nobody has read.
+    /// `at` is the start of a whole batch of `count` requests, whose arguments were not read.
     #[inline(always)]
     unsafe fn whole_batch(&mut self, count: usize, properties: &Properties, worker: u32) {
         while self.index < count {
@@ -160,7 +160,7 @@ impl ServedBatch<'_> {
             let (operation, reason) = match outcome {
                 Ok(None) => return,
                 Ok(Some(operation)) => {
-                    // SAFETY: `at` is at this request, whose arguments nobody has read.
+                    // SAFETY: `at` is at this request, whose arguments were not read.
                     catch::contained(|| unsafe { operation.discard(self.at.wrapping_add(1)) });
                     (operation, Reason::Ended)
                 }
@@ -187,7 +187,7 @@ impl ServedBatch<'_> {
     unsafe fn current(&self) -> (RequestHeader, &'static Operation) {
         // SAFETY: guaranteed by the caller.
         let header = unsafe { self.header() };
-        // SAFETY: P1: clients push identities made by `Delegated::identity` only, and this is the same image.
+        // SAFETY: P1: clients push only identities made by `Delegated::identity`, and this is the same image.
         (header, unsafe { Operation::at(header.operation) })
     }
 
@@ -218,9 +218,9 @@ impl ServedBatch<'_> {
             }
             let Some(property) = properties.get(header.property) else { return Some(operation) };
             let answer = self.answer.as_mut_ptr().wrapping_add(self.used).cast();
-            // SAFETY: the sender vouched that the property has the operation's type (`Client::push`), and R3 that nobody
-            // else refers to it. The arguments follow the header, unread. The client counted the words of all results
-            // before it closed the batch (`RequestBatch::fits`), so the result has room.
+            // SAFETY: the sender vouched that the property has the operation's type (`Client::push`), and R3 that
+            // nothing else refers to it. The arguments follow the header, unread. The client counted the words of all
+            // results before it closed the batch (`RequestBatch::fits`), so the result has room.
             unsafe { operation.run(property, self.at.wrapping_add(1), answer) };
             self.advance(step, result);
         }

@@ -1,5 +1,5 @@
-//! The lane over a fabric that delays, tears and reorders writes: requests of all kinds, in random order of everything that
-//! the two ends and the fabric may do, against what must come out. A failure names its seed.
+//! The lane over a fabric that delays, tears and reorders writes: requests of all kinds, with everything that the two
+//! ends and the fabric may do in random order, compared with what must come out. A failure names its seed.
 
 use crate::fabric::sim::{Network, SimWriter};
 use crate::fabric::{self, Endpoint};
@@ -17,7 +17,7 @@ use std::sync::Arc;
 /// What the trustee holds: the numbers of the requests it has served.
 type Log = Vec<u64>;
 
-/// What came back for a request: its number, and whether it was served or else panicked.
+/// What came back for a request: its number, and whether it was served or panicked.
 type Answers = Rc<RefCell<Vec<(u64, bool)>>>;
 
 /// Both ends of one lane, and what is between them.
@@ -51,7 +51,7 @@ impl Lane {
         }
     }
 
-    /// Pushes a request; `number_of` tells whose response a result is.
+    /// Pushes a request; `number_of` returns the number of the request whose result it gets.
     fn push<C: 'static, U: 'static, F>(
         &mut self,
         panics: bool,
@@ -75,7 +75,7 @@ impl Lane {
         self.pushed.push((number, !panics));
     }
 
-    /// Pushes a request of some kind: of no, some, many and too many words, there and back, and one that panics.
+    /// Pushes a request of some kind: of no, some, many and too many words, in both directions, and one that panics.
     fn push_some(&mut self, kind: u8) {
         let (number, witness) = (self.pushed.len() as u64, Arc::clone(&self.witness));
         match kind {
@@ -154,7 +154,7 @@ fn run(seed: u64) {
     assert_eq!(Rc::strong_count(&answers), 1, "its callback is left");
 }
 
-/// An answer with its place for its number, if it cannot tell that.
+/// An answer, with its place as its number if it has none itself.
 fn placed((number, served): (u64, bool), place: u64) -> (u64, bool) {
     (if number == u64::MAX { place } else { number }, served)
 }

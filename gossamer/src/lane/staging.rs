@@ -1,4 +1,4 @@
-//! A batch under construction, in memory of its writer's own.
+//! A batch under construction, in its writer's own memory.
 //!
 //! A batch is composed here and then written into the peer's slot in one go, so that the lines of the slot are
 //! not pulled back and forth by the peer's polling while the batch grows, and so that every fabric sends alike.
@@ -15,17 +15,18 @@ const SMALL_ONES: u32 = 64;
 
 /// Requests that wait to be published together. Used by one thread; no user code runs while it is borrowed.
 pub(crate) struct RequestBatch {
-    /// For as much as slots of the usual size hold, which the compiler knows: a loaded size costs callbacks inside a process a tenth.
+    /// For as much as slots of the usual size hold. The compiler knows that size: loading it would cost callbacks
+    /// inside a process a tenth.
     near: UnsafeCell<[Word; BODY_WORDS]>,
-    /// In its place, for larger slots, from the first batch on that needs it.
+    /// Used instead for larger slots, from the first batch that needs it.
     far: UnsafeCell<Option<Box<[Word]>>>,
-    /// Words of a slot's body, for the requests as for the responses.
+    /// Words of a slot's body, for requests and for responses.
     room: usize,
     /// Batches since one needed `far`.
     small: Cell<u32>,
     used: Cell<usize>,
     count: Cell<usize>,
-    /// Words the responses will take at most: the failures, and at least one word each.
+    /// The most words that the responses will take: the failures, and at least one word each.
     answer: Cell<usize>,
 }
 
@@ -43,24 +44,24 @@ impl RequestBatch {
         }
     }
 
-    /// Where the words are, and for how many there is room.
+    /// The address of the words, and how many there is room for.
     #[inline(always)]
     fn place(&self) -> (*mut Word, usize) {
-        // SAFETY: one thread, and no reference to it lives on (see above).
+        // SAFETY: one thread, and no reference to it is still alive (see above).
         match unsafe { &mut *self.far.get() } {
             None => (self.near.get().cast(), BODY_WORDS),
             Some(far) => (far.as_mut_ptr(), far.len()),
         }
     }
 
-    /// Has room for as much as a slot.
+    /// Makes room for as much as a slot holds.
     #[cold]
     #[inline(never)]
     fn grow(&self) {
         let mut far: Box<[Word]> = vec![Word::new(0); self.room].into();
         let words = self.words();
         far[..words.len()].copy_from_slice(words);
-        // SAFETY: one thread, and no reference to it lives on.
+        // SAFETY: one thread, and no reference to it is still alive.
         unsafe { *self.far.get() = Some(far) };
     }
 
@@ -83,14 +84,14 @@ impl RequestBatch {
         self.count.get()
     }
 
-    /// Empties this batch into one of its own.
+    /// Empties this batch into a new one.
     pub(crate) fn take(&self) -> Box<Self> {
         let taken = Box::new(Self::new(self.room));
         let words = self.words();
         if words.len() > BODY_WORDS {
             taken.grow();
         }
-        // SAFETY: as many words have room there, which is nobody else's yet.
+        // SAFETY: the new memory has room for as many words, and nothing else uses it yet.
         unsafe { std::ptr::copy_nonoverlapping(words.as_ptr(), taken.place().0, words.len()) };
         taken.used.set(self.used.get());
         taken.count.set(self.count.get());
@@ -113,8 +114,8 @@ impl RequestBatch {
 
     /// The words in use.
     fn words(&self) -> &[Word] {
-        // SAFETY: this many words are in use. Only `push` writes, and it does not run while the reference lives: one thread, no
-        // user code.
+        // SAFETY: this many words are in use. Only `push` writes, and it does not run while the reference lives: there
+        // is one thread, and no user code runs.
         unsafe { std::slice::from_raw_parts(self.place().0, self.used.get()) }
     }
 
@@ -151,10 +152,10 @@ impl RequestBatch {
         self.used.get() + request <= self.room && self.answer.get() + answer <= self.room
     }
 
-    /// Adds a request whose arguments `write` moves to where they will lie.
+    /// Adds a request whose arguments `write` moves to their final place.
     ///
     /// # Safety
-    /// It has room: `has_room`, with the words that `write` makes and one for the header.
+    /// It has room: `has_room`, for the words that `write` makes and one for the header.
     #[inline(always)]
     pub(super) unsafe fn push_written(
         &self,
@@ -167,10 +168,10 @@ impl RequestBatch {
             self.grow();
         }
         let start = self.place().0.wrapping_add(used);
-        // SAFETY: the caller's: there is room for the header.
+        // SAFETY: guaranteed by the caller: there is room for the header.
         unsafe { start.write(Word::new(header.pack())) };
-        // SAFETY: the caller's: there is room for this many words behind it, to which there is no other reference: one thread, and
-        // `write` runs no code of the program.
+        // SAFETY: guaranteed by the caller: there is room for this many words after it. There is no other reference to
+        // them: one thread, and `write` runs no code of the program.
         write(unsafe { std::slice::from_raw_parts_mut(start.wrapping_add(1), words) });
         self.used.set(used + 1 + words);
         self.count.set(self.count.get() + 1);

@@ -1,5 +1,5 @@
 //! The lane between two threads of one process, with values that own memory: for the thread sanitizer, which sees every
-//! handing over (`.ci/run tsan`). It runs as it is: each pair of orderings is one of a store and a load of the same word.
+//! handover (`.ci/run tsan`). The code runs unchanged: each pair of orderings is a store and a load of the same word.
 
 use crate::fabric::SlotMemory;
 use crate::lane::catch;
@@ -13,7 +13,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::thread;
 
-/// What the trustee holds: all that it was told, and whether it shall end.
+/// What the trustee holds: everything that it was told, and whether it is to end.
 #[derive(Default)]
 struct Texts(Vec<String>, Rc<Cell<bool>>);
 
@@ -57,7 +57,7 @@ fn push<C: 'static, U: 'static, F>(
 fn what_two_threads_hand_each_other_is_handed_over_whole() {
     catch::install_hook();
     let (requests, responses) = (SlotMemory::new(), SlotMemory::new());
-    // The last handles go when the trustee has ended: how an `Arc` counts is no matter of this test.
+    // The last handles are dropped after the trustee has ended: how an `Arc` counts is not part of this test.
     let _kept = (Arc::clone(&requests), Arc::clone(&responses));
     let server = Server::new(Arc::clone(&requests), Arc::clone(&responses));
     let serving = thread::spawn(move || trustee(server));

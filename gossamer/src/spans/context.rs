@@ -2,12 +2,12 @@
 
 use std::fmt;
 
-/// Characters of a `tracestate` that are kept: those that the recommendation asks for.
+/// Characters of a `tracestate` that are kept: as many as the recommendation asks for.
 pub(super) const MOST_STATE: usize = 512;
 
 /// The place of a span in its trace: what W3C Trace Context calls `traceparent` and `tracestate`.
 ///
-/// It may come from elsewhere, too, as from the headers of a request of HTTP.
+/// It may also come from elsewhere, for example from the headers of an HTTP request.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct TraceContext {
     trace_id: [u8; 16],
@@ -17,7 +17,7 @@ pub struct TraceContext {
 }
 
 impl TraceContext {
-    /// A context of these ids; none if one of them is all zeros, which stands for no trace and no span.
+    /// A context of these ids; `None` if one of them is all zeros, which stands for no trace or no span.
     ///
     /// ```
     /// use gossamer::spans::TraceContext;
@@ -29,8 +29,8 @@ impl TraceContext {
         is_valid.then_some(Self { trace_id, span_id, flags, state: String::new() })
     }
 
-    /// The context that a `traceparent` names; none if it is not well formed. Of a later version of the format those fields are read that
-    /// this one has, as the recommendation asks for.
+    /// The context that a `traceparent` names; `None` if it is not well formed. In a later version of the format, only
+    /// the fields of this one are read, as the recommendation asks for.
     ///
     /// ```
     /// use gossamer::spans::TraceContext;
@@ -47,8 +47,8 @@ impl TraceContext {
         (version != 0xff && (is_over || version > 0)).then_some(context)
     }
 
-    /// The same with a `tracestate`. Of one with more than 512 characters the last entries are left out, as the recommendation asks for; one
-    /// that is not printable ASCII is left out whole.
+    /// The same with a `tracestate`. If it has more than 512 characters, its last entries are left out, as the
+    /// recommendation asks for; if it is not printable ASCII, all of it is left out.
     ///
     /// ```
     /// use gossamer::spans::TraceContext;
@@ -76,7 +76,7 @@ impl TraceContext {
         self.trace_id
     }
 
-    /// The span, which is the parent of those that go on from it.
+    /// The span, which is the parent of those that continue it.
     ///
     /// ```
     /// use gossamer::spans::TraceContext;
@@ -109,7 +109,7 @@ impl TraceContext {
         &self.state
     }
 
-    /// The `traceparent`, as for a header of HTTP: 55 characters.
+    /// The `traceparent`, as for an HTTP header: 55 characters.
     ///
     /// ```
     /// use gossamer::spans::TraceContext;
@@ -140,7 +140,7 @@ fn is_state(text: &str) -> bool {
     text.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\t'))
 }
 
-/// So many bytes, of two lower-case hexadecimal digits each.
+/// This many bytes, each written as two lower-case hexadecimal digits.
 fn bytes<const N: usize>(text: &str) -> Option<[u8; N]> {
     let digit = |digit: u8| match digit {
         b'0'..=b'9' => Some(digit - b'0'),

@@ -1,16 +1,18 @@
-//! The spans that a fiber is in, over its waits.
+//! The spans that a fiber is in, kept while it waits.
 //!
-//! `tracing` keeps a stack of entered spans for each thread, fibers know nothing of each other, and a thread has many of them. So a fiber
-//! that is about to wait leaves its spans, top first, by the very calls that their guards make, and enters them again when it
-//! goes on; they are in its own frame meanwhile. What a subscriber does in these calls is code of the program: it is kept from
-//! waiting, and its panics from the frames of blocking calls, which must not be left (A3 in `trust/call.rs`).
+//! `tracing` keeps a stack of entered spans for each thread, fibers know nothing of each other, and a thread has many
+//! of them. So a fiber that is about to wait leaves its spans, top first, with the same calls that their guards make,
+//! and enters them again when it goes on; meanwhile they are in its own frame. A subscriber runs code of the program in
+//! these calls: that code cannot wait, and its panics do not reach the frames of blocking calls, which must not be left
+//! (A3 in `trust/call.rs`).
 
 use crate::lane::catch::contained;
 use crate::lane::context::{self, Context};
 use tracing::Span;
 use tracing::level_filters::LevelFilter;
 
-/// Spans that a fiber is in at once, at most: those below stay entered. It bounds what a subscriber costs that never forgets one.
+/// How many spans at most a fiber is in at once: those below stay entered. It bounds the cost of a subscriber that never
+/// forgets a span.
 const MOST: usize = 1000;
 
 /// Whether there may be spans: without a subscriber, or with one that wants nothing, there are none.
@@ -28,11 +30,11 @@ pub(super) fn current() -> Option<Span> {
     Some(Span::current()).filter(|span| !span.is_disabled())
 }
 
-/// Spans that were left, to be entered again when this is dropped.
+/// Spans that were left, and are entered again when this is dropped.
 pub(crate) struct Left(Vec<Span>);
 
-/// Leaves all spans that this thread is in, until what is returned is dropped. To be called by a fiber before it looks whether it has to
-/// wait: code of the program runs here, which may wake it.
+/// Leaves all spans that this thread is in, until the returned value is dropped. A fiber calls this before it looks
+/// whether it has to wait: code of the program runs here, which may wake it.
 #[inline(always)]
 pub(crate) fn leave() -> Left {
     Left(if is_on() { leave_all() } else { Vec::new() })
@@ -82,7 +84,7 @@ impl Left {
     #[cold]
     #[inline(never)]
     fn enter(&mut self) {
-        // What others have forgotten to leave.
+        // Spans that others have forgotten to leave.
         clear();
         while let Some(span) = self.0.pop() {
             steadily(|| {

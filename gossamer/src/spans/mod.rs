@@ -1,29 +1,30 @@
 //! Spans of the crate [`tracing`] across workers and nodes (feature `tracing`).
 //!
-//! With this feature, what a fiber delegates runs inside of the span that was current where it was sent, so that one trace shows what a
-//! request has caused, wherever it was done:
+//! With this feature, what a fiber delegates runs inside the span that was current where it was sent. So one trace
+//! shows everything that a request has caused, wherever it was done:
 //!
-//! | call | what runs inside of the sender's span |
+//! | call | what runs inside the sender's span |
 //! |---|---|
-//! | [`apply`](crate::Trust::apply), [`apply_async`](crate::Trust::apply_async), [`apply_into`](crate::Trust::apply_into), and those of collections | the closure, at its trustee |
+//! | [`apply`](crate::Trust::apply), [`apply_async`](crate::Trust::apply_async), [`apply_into`](crate::Trust::apply_into), and the calls of collections | the closure, at its trustee |
 //! | [`apply_then`](crate::Trust::apply_then) | the closure, and the callback at home |
 //! | [`launch`](crate::Trust::launch) and its like | the fiber that holds the latch; the callback of [`launch_then`](crate::Trust::launch_then) |
 //! | [`spawn`](crate::spawn), [`spawn_on`](crate::spawn_on), [`spawn_many_with`](crate::spawn_many_with), [`spawn_local`](crate::spawn_local), [`Scope::spawn`](crate::Scope::spawn), [`Runtime::spawn`](crate::Runtime::spawn) | the fiber, for all of its life |
 //!
-//! Closures of [`unblock`](crate::unblock) and coroutines of `spawn_may` do not; neither do blocks of streams carry a span.
+//! Closures of [`unblock`](crate::unblock) and coroutines of `spawn_may` do not; nor do blocks of streams carry a span.
 //!
-//! Nothing has to be called for that inside of one process: the closure runs in the very span, which stays open until it is done. Install
-//! a subscriber that is good for all threads (`tracing::subscriber::set_global_default`); one of a single thread
-//! (`tracing::subscriber::with_default`) sees what that thread does only.
+//! Inside one process this needs no calls: the closure runs in the very span, which stays open until the closure is
+//! done. Install a subscriber for all threads (`tracing::subscriber::set_global_default`); one for a single thread
+//! (`tracing::subscriber::with_default`) sees only what that thread does.
 //!
 //! # Between nodes
-//! A span does not leave its process; what goes to another node is its place in the trace, a [`TraceContext`] of the W3C recommendation
-//! [Trace Context](https://www.w3.org/TR/trace-context/): 34 bytes in the request, and its `tracestate`. There the closure
-//! or fiber runs in a span of its own, whose parent is the sender's: target `gossamer`, level INFO, name `delegated`, with the path of the
-//! closure in the fields `otel.name` and `closure`. A filter of the subscriber has to let it pass, or the trace ends there.
+//! A span does not leave its process; only its place in the trace goes to another node: a [`TraceContext`] of the W3C
+//! recommendation [Trace Context](https://www.w3.org/TR/trace-context/): 34 bytes in the request, and its `tracestate`.
+//! There the closure or fiber runs in a span of its own, whose parent is the sender's: target `gossamer`, level INFO,
+//! name `delegated`, with the path of the closure in the fields `otel.name` and `closure`. A filter of the subscriber
+//! has to let it pass, or the trace ends there.
 //!
-//! Which context a span has, and how a new span gets its parent, is known to what exports them. So each node installs a [`Propagator`],
-//! before it delegates. For `tracing-opentelemetry` it is this:
+//! Only the code that exports spans knows which context a span has, and how a new span gets its parent. So each node
+//! installs a [`Propagator`] before it delegates. For `tracing-opentelemetry` it is this:
 //!
 //! ```rust,ignore
 #![doc = include_str!("opentelemetry.rs")]
@@ -35,24 +36,27 @@
 //! gossamer::spans::set_propagator(OpenTelemetry).expect("installed once");
 //! ```
 //!
-//! It stands here, and not in the library, since each version of `opentelemetry` has types of its own: the program's decides. Without a
-//! propagator closures run at other nodes in no span. Nodes of one application run one program, so all have the feature, or none.
-//! Baggage does not travel. A fiber that [`spawn`](crate::spawn) meant for another node, and that stays since its arguments cannot leave
-//! this one, runs in a span that goes on from the sender's too.
+//! The code is in this documentation, and not in the library, since each version of `opentelemetry` has types of its
+//! own, and the program chooses the version. Without a propagator, closures run in no span at other nodes. Nodes of one
+//! application run one program, so either all have the feature, or none. Baggage does not travel. If
+//! [`spawn`](crate::spawn) meant a fiber for another node, and the fiber stays because its arguments cannot leave this
+//! one, it also runs in a span that continues the sender's.
 //!
 //! # Spans of a fiber
-//! Fibers of one worker share its thread, and `tracing` keeps the entered spans by thread. So a fiber that waits leaves the spans
-//! that it is in, and is in them again when it goes on: a guard of `Span::enter` may be held over each call of this crate that waits, and no
-//! other fiber gets to see the span. To the subscriber this looks as a future does that is `instrument`ed.
-//! A fiber begins with the span of who started it, or none.
+//! Fibers of one worker share its thread, and `tracing` keeps the entered spans by thread. So a fiber that waits leaves
+//! the spans that it is in, and enters them again when it goes on: a guard of `Span::enter` may be held over any call
+//! of this crate that waits, and no other fiber sees the span. To the subscriber this looks like an instrumented
+//! future. A fiber begins with the span of the code that started it, if that has one.
 //!
-//! What a subscriber does when spans are left and entered for a wait cannot wait itself: it panics there, which is printed. A guard that a
-//! delegated closure forgets (`mem::forget`) stays entered for what its worker serves until one of its fibers runs.
+//! A subscriber's code that runs when spans are left and entered for a wait cannot wait itself: it panics there, and
+//! the panic is printed. If a delegated closure forgets a guard (`mem::forget`), the span stays entered for everything
+//! that its worker serves, until one of the worker's fibers runs.
 //!
 //! # Cost
-//! A call looks once at the level that subscribers want; without any, that is one load from memory that nobody writes. With one, and a
-//! current span, a request takes 40 bytes more on its lane inside of a process, the subscriber clones the span and enters it at the trustee,
-//! and each wait leaves and enters it. `docs/profiling.md` in the repository has figures.
+//! A call looks once at the level that subscribers want; without any subscriber, that is one load from memory that
+//! nothing writes. With a subscriber and a current span, a request takes 40 bytes more on its lane inside a process,
+//! the subscriber clones the span and enters it at the trustee, and each wait leaves and enters it. `docs/profiling.md`
+//! in the repository has figures.
 
 mod context;
 mod entered;
@@ -70,20 +74,20 @@ use tracing::Span;
 
 static PROPAGATOR: OnceLock<Box<dyn Propagator>> = OnceLock::new();
 
-/// Knows the place of spans in traces that go on in other processes: what exports them does, through this.
+/// Knows the place of spans in traces that continue in other processes: the code that exports spans provides it.
 pub trait Propagator: Send + Sync {
-    /// The context of a span of this process, for spans of others to have it as their parent; none if it is in no trace.
+    /// The context of a span of this process, which becomes the parent of spans elsewhere; `None` if it is in no trace.
     ///
     /// Called when a request of this span is sent to another node, in the calling fiber or on its worker; it cannot wait.
     fn context_of(&self, span: &Span) -> Option<TraceContext>;
 
-    /// Makes a span a child of one of another process. It was just made, and nobody has entered it.
+    /// Makes a span a child of a span of another process. It was just made, and nothing has entered it.
     ///
-    /// Called where the request is served. A panic is one of the delegated closure.
+    /// Called where the request is served. A panic counts as a panic of the delegated closure.
     fn set_parent(&self, span: &Span, parent: &TraceContext);
 }
 
-/// Installs what knows the contexts of spans, for all of this process and for good.
+/// Installs the [`Propagator`] of this process, for good.
 ///
 /// ```
 /// use gossamer::spans::{self, Propagator, TraceContext};

@@ -1,4 +1,4 @@
-//! The places of spans in traces of OpenTelemetry, by the crate `tracing-opentelemetry`.
+//! The places of spans in OpenTelemetry traces, provided by the crate `tracing-opentelemetry`.
 
 use gossamer::spans::{Propagator, TraceContext};
 use opentelemetry::Context;
@@ -7,7 +7,7 @@ use std::str::FromStr;
 use tracing::Span;
 use tracing_opentelemetry::OpenTelemetrySpanExt;
 
-/// Knows them.
+/// The [`Propagator`] of OpenTelemetry.
 pub struct OpenTelemetry;
 
 impl Propagator for OpenTelemetry {
@@ -30,7 +30,7 @@ impl Propagator for OpenTelemetry {
             true,
             TraceState::from_str(parent.state()).unwrap_or_default(),
         );
-        // It fails for a span that has begun, or is not exported.
+        // It fails for a span that has already begun, or is not exported.
         let _unexported = span.set_parent(Context::new().with_remote_span_context(parent));
     }
 }

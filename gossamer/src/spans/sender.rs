@@ -1,4 +1,4 @@
-//! The span of who sends a closure, on its way with the arguments.
+//! The span of the code that sends a closure, on its way with the arguments.
 
 use crate::lane::constant::ClosurePath;
 use crate::spans::{TraceContext, entered, propagator};
@@ -8,9 +8,9 @@ use tracing::Span;
 /// In which span a closure is to run.
 #[derive(Clone)]
 pub(crate) enum Sender {
-    /// In this one, of this process.
+    /// In this span, of this process.
     Here(Span),
-    /// In one that goes on from one of another process, if that is known.
+    /// In a span that continues one of another process, if that is known.
     Away(Option<TraceContext>),
 }
 
@@ -29,7 +29,7 @@ impl Sender {
         }
     }
 
-    /// Runs the closure, or the part of one of this crate that calls the user's, which is of type `N`.
+    /// Runs the closure, or this crate's part that calls the user's closure, which is of type `N`.
     pub(crate) fn run<N, R>(self, f: impl FnOnce() -> R) -> R {
         match self {
             Self::Here(span) => span.in_scope(f),
@@ -62,7 +62,7 @@ pub(crate) fn inside<R>(body: impl FnOnce() -> R) -> impl FnOnce() -> R {
     move || run(())
 }
 
-/// A callback, in the span that is current now. A box at most is added to what it captures.
+/// A callback, in the span that is current now. It adds at most a box to what the callback captures.
 pub(crate) fn after<U, R>(then: impl FnOnce(U) -> R) -> impl FnOnce(U) -> R {
     let span = entered::current().map(Box::new);
     move |value| match span {

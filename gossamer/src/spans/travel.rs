@@ -1,4 +1,4 @@
-//! What of a span goes to other nodes.
+//! The part of a span that goes to other nodes.
 #![expect(unsafe_code, reason = "`NoRef` is an unsafe trait")]
 
 use crate::spans::context::{MOST_STATE, TraceContext};
@@ -23,8 +23,8 @@ unsafe impl NoRef for TraceContext {
     }
 }
 
-// SAFETY: a span is moved inside of its process only, where any thread may have it (`Send`); to another goes its context, which is read as
-// it was written.
+// SAFETY: a span moves only inside its process, where any thread may have it (`Send`); only its context goes to another
+// process, which reads it as it was written.
 unsafe impl NoRef for Sender {
     fn encode(self, to: &mut Encoder) {
         self.into_context().encode(to);

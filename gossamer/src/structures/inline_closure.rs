@@ -14,7 +14,7 @@ pub(crate) struct InlineClosure<A> {
     /// Calls the closure, or drops it if there is no argument.
     call: unsafe fn(*mut Captures, Option<A>),
     captures: Captures,
-    /// It may hold what belongs to its thread.
+    /// It may hold values that belong to its thread.
     local: PhantomData<*mut ()>,
 }
 
@@ -25,7 +25,7 @@ impl<A> InlineClosure<A> {
         unsafe { Self::borrowing(closure) }
     }
 
-    /// Like `new`, of a closure that may borrow.
+    /// Like `new`, for a closure that may borrow.
     ///
     /// # Safety
     /// It is called or dropped before anything that it has borrowed ends.
@@ -45,14 +45,14 @@ impl<A> InlineClosure<A> {
     #[inline(always)]
     pub(crate) fn call(self, argument: A) {
         let mut this = ManuallyDrop::new(self);
-        // SAFETY: J1: it is not dropped after, so this is the one call.
+        // SAFETY: J1: it is not dropped afterwards, so this is the one call.
         unsafe { (this.call)(&mut this.captures, Some(argument)) };
     }
 }
 
 impl<A> Drop for InlineClosure<A> {
     fn drop(&mut self) {
-        // SAFETY: J1: `call` forgets what it called.
+        // SAFETY: J1: `call` forgets the closure that it called.
         unsafe { (self.call)(&mut self.captures, None) };
     }
 }
@@ -60,7 +60,7 @@ impl<A> Drop for InlineClosure<A> {
 /// A [`InlineClosure`] that any thread may call.
 pub(crate) struct SendInlineClosure<A>(InlineClosure<A>);
 
-// SAFETY: `new` takes closures that are `Send` only, and nothing else is in it.
+// SAFETY: `new` takes only closures that are `Send`, and nothing else is in it.
 unsafe impl<A> Send for SendInlineClosure<A> {}
 
 impl<A> SendInlineClosure<A> {
@@ -103,7 +103,7 @@ mod tests {
     use std::cell::Cell;
     use std::rc::Rc;
 
-    /// Calls one closure of this size, drops another, and says what was called and how many captures are left.
+    /// Calls one closure of this size, drops another, and returns what was called and how many captures are left.
     fn called_and_left<const WORDS: usize>() -> (u32, usize) {
         let (sum, witness) = (Rc::new(Cell::new(0)), Rc::new(()));
         let closure = || {

@@ -31,7 +31,7 @@ impl<T> LocalQueue<T> {
         unsafe { (&*self.slots.get()).len() }
     }
 
-    /// Where the entry of a position is.
+    /// The address of the entry at a position.
     #[inline(always)]
     fn slot(&self, position: usize) -> *mut T {
         // SAFETY: Q2: the reference ends with the expression.
@@ -43,13 +43,13 @@ impl<T> LocalQueue<T> {
 
     #[inline(always)]
     pub(crate) fn push(&self, value: T) {
-        // SAFETY: the queue gives room for a value.
+        // SAFETY: the queue provides room for a value.
         let write = |place: *mut T| unsafe { place.write(value) };
-        // SAFETY: `write` makes one, and pushes nothing.
+        // SAFETY: `write` makes a value, and pushes nothing.
         unsafe { self.push_in_place(write) };
     }
 
-    /// Adds an entry that `write` makes where it will lie.
+    /// Adds an entry, which `write` makes in its place.
     ///
     /// # Safety
     /// `write` makes a value at the address it gets, and does not use this queue.
@@ -74,7 +74,7 @@ impl<T> LocalQueue<T> {
         Some(value)
     }
 
-    /// Takes the first entry out where it lies: `f` gets its address and must read it before it pushes here.
+    /// Takes the first entry out without moving it: `f` gets its address and must read it before it pushes here.
     ///
     /// # Safety
     /// `f` takes over the value at the address.
@@ -88,11 +88,11 @@ impl<T> LocalQueue<T> {
         Some(f(entry))
     }
 
-    /// Calls `f` with the entry that `ahead` pops from now will give, if there is one.
+    /// Calls `f` with the entry that will be popped after `ahead` others, if there is one.
     #[inline(always)]
     pub(crate) fn peek(&self, ahead: usize, f: impl FnOnce(&T)) {
         if ahead < self.len() {
-            // SAFETY: Q1: the slot holds a value. Q2 for `f`: callers only hint at it.
+            // SAFETY: Q1: the slot holds a value. Q2 for `f`: callers only prefetch it.
             f(unsafe { &*self.slot(self.head.get().wrapping_add(ahead)) });
         }
     }

@@ -7,15 +7,15 @@ use std::rc::Rc;
 /// Names a value; one for each `FiberLocal`.
 pub(crate) type LocalKey = u32;
 
-/// What is under a key.
+/// What a key has.
 pub(crate) enum LocalEntry {
     Absent,
-    /// Its initialiser runs.
+    /// Its initialiser is running.
     Beginning,
     Value(Rc<dyn Any>),
 }
 
-/// Few enough that a list is searched faster than a map. No code of a value runs while it is borrowed.
+/// So few that a list is searched faster than a map. No code of a value runs while it is borrowed.
 #[derive(Default)]
 pub(crate) struct Locals(RefCell<Vec<(LocalKey, Option<Rc<dyn Any>>)>>);
 
@@ -32,7 +32,7 @@ impl Locals {
         }
     }
 
-    /// Notes that the initialiser of an absent value begins.
+    /// Notes that the initialiser of an absent value has started.
     pub(crate) fn begin(&self, key: LocalKey) {
         self.0.borrow_mut().push((key, None));
     }
@@ -40,7 +40,7 @@ impl Locals {
     /// The initialiser has ended, with a value unless it has panicked.
     pub(crate) fn finish(&self, key: LocalKey, value: Option<Rc<dyn Any>>) {
         let mut locals = self.0.borrow_mut();
-        // What the initialiser used was made before, and is dropped after it.
+        // Values that the initialiser used were made before, and are dropped after it.
         locals.retain(|(other, _)| *other != key);
         if value.is_some() {
             locals.push((key, value));

@@ -1,7 +1,8 @@
-//! Small data structures that need nothing of the operating system: a queue, a one-shot channel, a pool of places, a table of slots, a tree, a closure with its
-//! type erased, and values that belong to a thread or a fiber.
+//! Small data structures that need nothing from the operating system: a queue, a one-shot channel, a pool of places, a
+//! table of slots, a tree, a closure with its type erased, and values that belong to a thread or a fiber.
 //!
-//! Nothing here knows who uses it. What is shared between threads takes its atomics from `atomic`, so that the model checker runs it.
+//! Nothing here knows its users. Structures that threads share take their atomics from `atomic`, so that the model
+//! checker runs them.
 
 pub(crate) mod inline_closure;
 pub(crate) mod local_queue;

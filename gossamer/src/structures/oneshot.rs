@@ -1,4 +1,4 @@
-//! One value from one sender to one receiver, who may wait as a fiber, a thread or an async task.
+//! One value from one sender to one receiver, which may wait as a fiber, a thread or an async task.
 //!
 //! Protocol (one byte of state; model-checked in `tests` below)
 //!
@@ -76,7 +76,7 @@ impl<T> OneshotSender<T> {
 
 impl<T> Drop for OneshotSender<T> {
     fn drop(&mut self) {
-        // Relaxed: DONE is only ever stored by this very thread of control.
+        // Relaxed: only this very thread of control ever stores DONE.
         if self.0.state.load(Ordering::Relaxed) != DONE {
             self.finish(CLOSED);
         }
@@ -84,7 +84,7 @@ impl<T> Drop for OneshotSender<T> {
 }
 
 impl<T> OneshotReceiver<T> {
-    /// Whether a value or the news that none will come is there.
+    /// Whether there is a value, or the news that none will come.
     pub(crate) fn is_finished(&self) -> bool {
         matches!(self.0.state.load(Ordering::Acquire), DONE | CLOSED)
     }
@@ -113,7 +113,7 @@ impl<T> Future for OneshotReceiver<T> {
     type Output = Result<T, Closed>;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        // One look: what was WAITING a moment ago may be the sender's by now (N1).
+        // One look: what was WAITING a moment ago may belong to the sender by now (N1).
         let state = self.0.state.load(Ordering::Acquire);
         if matches!(state, DONE | CLOSED) {
             return Poll::Ready(self.take(state));

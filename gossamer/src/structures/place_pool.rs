@@ -1,8 +1,9 @@
-//! Up to 64 places, which threads take and give back without locks; who finds none is told when there is one again.
+//! Up to 64 places, which threads take and give back without locks. A thread that finds none is told when there is one
+//! again.
 
 use crate::atomic::{AtomicU64, Ordering, fence};
 
-/// Which places are free, and who waits for one.
+/// Which places are free, and which threads wait for one.
 pub(crate) struct PlacePool {
     /// A bit for each place.
     free: AtomicU64,
@@ -11,33 +12,33 @@ pub(crate) struct PlacePool {
 }
 
 impl PlacePool {
-    /// So many free places.
+    /// This many free places.
     pub(crate) fn new(places: u32) -> Self {
         let free = if places < u64::BITS { (1 << places) - 1 } else { u64::MAX };
         Self { free: AtomicU64::new(free), waiting: AtomicU64::new(0) }
     }
 
-    /// Whether a place is free. If not, `waiter` (below 64) is among those who are told when one is.
+    /// Whether a place is free. If not, `waiter` (below 64) is told when one is.
     pub(crate) fn has_free(&self, waiter: usize) -> bool {
         if self.free.load(Ordering::Relaxed) != 0 {
             return true;
         }
         self.waiting.fetch_or(1 << waiter, Ordering::Relaxed);
-        // Pairs with the fence in `give_back`: either this side sees the place, or that side who waits.
+        // Pairs with the fence in `give_back`: either this side sees the place, or that side sees the waiter.
         fence(Ordering::SeqCst);
         self.free.load(Ordering::Relaxed) != 0
     }
 
-    /// Takes a place. It is the caller's until it is given back.
+    /// Takes a place. It belongs to the caller until it is given back.
     pub(crate) fn take(&self) -> Option<u32> {
-        // Acquire: pairs with the Release in `give_back`: who had the place is done with it.
+        // Acquire: pairs with the Release in `give_back`: the previous owner of the place is done with it.
         let taken = self.free.fetch_update(Ordering::Acquire, Ordering::Relaxed, |free| {
             (free != 0).then(|| free & (free - 1))
         });
         taken.ok().map(u64::trailing_zeros)
     }
 
-    /// Gives back places that were taken, a bit for each. Who waited for one, a bit for each.
+    /// Gives back places that were taken, a bit for each. Returns the waiters, a bit for each.
     pub(crate) fn give_back(&self, places: u64) -> u64 {
         // Release: pairs with the Acquire in `take`.
         self.free.fetch_or(places, Ordering::Release);
@@ -72,7 +73,7 @@ mod model {
     use loom::sync::Arc;
     use loom::thread::{spawn, yield_now};
 
-    /// Three threads use two places: never two of them the same one at once.
+    /// Three threads use two places: no place is ever used by two at once.
     #[test]
     fn a_place_is_one_takers_until_it_is_given_back() {
         loom::model(|| {
@@ -86,7 +87,7 @@ mod model {
                     }
                 };
                 places[place as usize].with_mut(|place| {
-                    // SAFETY: this thread's, or the model says so.
+                    // SAFETY: the place belongs to this thread, or the model reports it.
                     unsafe { *place += 1 }
                 });
                 pool.give_back(1 << place);
@@ -108,7 +109,7 @@ mod model {
             let all = 1 + others.into_iter().map(|other| other.join().unwrap()).sum::<u32>();
             let uses = shared.1.each_ref().map(|place| {
                 place.with(|place| {
-                    // SAFETY: nobody else is left.
+                    // SAFETY: no other thread is left.
                     unsafe { *place }
                 })
             });

@@ -1,9 +1,10 @@
 //! A thread-local reference that is set for the length of a call.
 
-/// Makes a module with `set`, which runs a closure with a reference as this thread's, and two ways to it: `with`, which
-/// gives it to a closure, and `get`, for where a closure is too large to be inlined and its return would count.
+/// Makes a module with `set`, which runs a closure with a reference set for this thread, and two ways to get it:
+/// `with`, which gives it to a closure, and `get`, where a closure is too large to be inlined and its return would
+/// cost.
 ///
-/// A macro, because only a thread-local that is named in the accessor is inlined into its callers.
+/// It is a macro because only a thread-local that is named in the accessor is inlined into its callers.
 macro_rules! scoped_thread_local {
     ($(#[$attribute:meta])* mod $name:ident: $type:ty) => {
         $(#[$attribute])*
@@ -24,7 +25,7 @@ macro_rules! scoped_thread_local {
                 }
             }
 
-            /// Runs `f` with `value` as this thread's.
+            /// Runs `f` with `value` set for this thread.
             pub(crate) fn set<R>(value: &$type, f: impl FnOnce() -> R) -> R {
                 let _reset = Reset(CURRENT.replace(value));
                 f()
@@ -40,11 +41,11 @@ macro_rules! scoped_thread_local {
             /// This thread's value, if it has one.
             ///
             /// # Safety
-            /// The reference is given up before the function that called this returns: the `set` below it is
-            /// still there then.
+            /// The reference is given up before the function that called this returns: the `set` below it on the stack
+            /// has not returned by then.
             #[inline(always)]
             pub(crate) unsafe fn get<'a>() -> Option<&'a $type> {
-                // SAFETY: Z1, and the caller's.
+                // SAFETY: Z1, and guaranteed by the caller.
                 unsafe { CURRENT.get().as_ref() }
             }
         }

@@ -3,12 +3,12 @@
 use std::ops::Deref;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-/// Slots of the first page; each further page doubles what there is.
+/// Slots of the first page; each further page doubles the total.
 const FIRST_PAGE: usize = 64;
-/// As many as numbers of 32 bits reach.
+/// As many as 32-bit numbers can address.
 const PAGES: usize = 26;
 
-/// Slots with numbers. Who takes one has it until it is given back; its value stays where it is.
+/// Numbered slots. The thread that takes one has it until it gives it back; its value never moves.
 pub(crate) struct SlotTable<T> {
     pages: [OnceLock<Arc<[T]>>; PAGES],
     vacant: Mutex<Vacant>,
@@ -29,7 +29,7 @@ pub(crate) struct TableSlot<T> {
 }
 
 impl<T> TableSlot<T> {
-    /// What `SlotTable::get` finds it by.
+    /// The number that `SlotTable::get` finds it by.
     pub(crate) fn number(&self) -> u32 {
         self.number
     }
@@ -52,7 +52,7 @@ impl<T: Default> SlotTable<T> {
         self.vacant.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes a slot, with the value that its last owner has left there. `None` if there are 2^32 already.
+    /// Takes a slot, with the value that its last owner has left there. `None` if all 2^32 are taken.
     pub(crate) fn take(&self) -> Option<TableSlot<T>> {
         let number = {
             let mut vacant = self.vacant();
@@ -71,12 +71,12 @@ impl<T: Default> SlotTable<T> {
         Some(TableSlot { page: Arc::clone(page), place, number })
     }
 
-    /// Makes a slot vacant. Who has kept its number may still find it, and whoever takes it next there.
+    /// Makes a slot vacant. Anything that has kept its number may still find it, and its next owner's value.
     pub(crate) fn give_back(&self, number: u32) {
         let mut vacant = self.vacant();
         vacant.given_back.push(number);
         if vacant.given_back.len() == vacant.used as usize {
-            // All are vacant: those to come begin at the first again, and the list gives its memory back.
+            // All are vacant: numbers begin at the first again, and the list gives its memory back.
             *vacant = Vacant::default();
         }
     }

@@ -1,29 +1,29 @@
-//! [`Tree`]: a binomial tree, over which those who have numbers from 0 do something together.
+//! [`Tree`]: a binomial tree, over which members numbered from 0 do something together.
 //!
-//! The parent of a number is that number without its lowest bit. So each subtree is a row of numbers, and there are at most as many levels
-//! as the number of all has bits. Both ends of an edge differ in one bit.
+//! The parent of a number is that number without its lowest bit. So each subtree is a range of numbers, and there are
+//! at most as many levels as the member count has bits. Both ends of an edge differ in one bit.
 //!
-//! A reduction goes up the tree, and its result down ([`steps`](Tree::steps)); over the edge at the top both halves are exchanged, which saves
-//! a step. Of `n`, that is `2 (n - 1)` messages, at most `2 ceil(log2 n) - 1` of them one after another, and nobody sends or receives
-//! more than `ceil(log2 n)`.
+//! A reduction goes up the tree, and its result down ([`steps`](Tree::steps)); over the edge at the top both halves are
+//! exchanged, which saves a step. With `n` members, that is `2 (n - 1)` messages, at most `2 ceil(log2 n) - 1` of them
+//! one after another, and no member sends or receives more than `ceil(log2 n)`.
 
-/// The tree over so many, as one of them sees it.
+/// The tree over this many members, as one of them sees it.
 #[derive(Clone, Copy)]
 pub(crate) struct Tree {
     pub(crate) number: u32,
     pub(crate) count: u32,
 }
 
-/// What one of them does, one after another, until it has the result.
+/// The steps of one member, one after another, until it has the result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TreeStep {
-    /// Takes what another brings, and combines its own with it.
+    /// Takes what another member brings, and combines its own with it.
     Combine(u32),
-    /// Brings another what it has, and combines that with what the other brings.
+    /// Brings another member what it has, and combines that with what the other brings.
     Exchange(u32),
-    /// Brings another what it has, and takes the result instead.
+    /// Brings another member what it has, and takes the result instead.
     Ask(u32),
-    /// Brings another the result.
+    /// Brings another member the result.
     Tell(u32),
 }
 
@@ -32,16 +32,16 @@ impl Tree {
         (self.number > 0).then(|| self.number & (self.number - 1))
     }
 
-    /// In their order: the smallest subtree first.
+    /// In order: the smallest subtree first.
     pub(crate) fn children(self) -> impl DoubleEndedIterator<Item = u32> + Clone + use<> {
         let Self { number, count } = self;
-        // Those of the root end with the number of all.
+        // The root's children end at the number of members.
         let levels =
             if number == 0 { u32::BITS - (count - 1).leading_zeros() } else { number.trailing_zeros() };
         (0..levels).map(move |level| number | 1 << level).filter(move |child| *child < count)
     }
 
-    /// Both.
+    /// The parent and the children.
     pub(crate) fn neighbours(self) -> impl Iterator<Item = u32> + use<> {
         self.children().chain(self.parent())
     }
@@ -56,7 +56,7 @@ impl Tree {
         }
     }
 
-    /// A reduction in the order of numbers, and its result for all.
+    /// A reduction in the order of numbers, whose result all members get.
     pub(crate) fn steps(self) -> impl Iterator<Item = TreeStep> + use<> {
         let opposite = self.opposite();
         let below = self.children().filter(move |child| Some(*child) != opposite);
@@ -72,12 +72,12 @@ mod tests {
     use super::*;
     use std::collections::{HashMap, VecDeque};
 
-    /// What one of them does, and has.
+    /// What one member does, and has.
     struct Player {
         steps: VecDeque<TreeStep>,
-        /// Of which numbers it has what they brought, in this order.
+        /// The numbers whose contributions it has, in this order.
         row: std::ops::Range<u32>,
-        /// How many messages one after another have led to that.
+        /// How many messages, one after another, have led to that.
         chain: u32,
         /// Whether it has done the first half of its next step.
         has_brought: bool,
@@ -85,7 +85,7 @@ mod tests {
         received: u32,
     }
 
-    /// Plays all steps of a round, and counts messages. Returns whether a result is complete, and in order, is checked on the way.
+    /// Plays all steps of a round, and counts messages. It checks on the way that a result is complete, and in order.
     fn play(count: u32) -> Vec<Player> {
         let player = |number| Player {
             steps: Tree { number, count }.steps().collect(),

@@ -1,6 +1,7 @@
 //! The floor: the only home of the operating system and the context switch.
 //!
-//! Everything here is plain `std`-like safe API over an unsafe mechanism. Nothing here knows of workers, lanes or trusts.
+//! Everything here is plain `std`-like safe API over an unsafe mechanism. Nothing here knows about workers, lanes or
+//! trusts.
 
 pub(crate) mod fibers;
 pub(crate) mod image;

@@ -1,12 +1,13 @@
-//! How the clocks of nodes differ, as far as their requests can tell (D. Mills, Network Time Protocol, RFC 5905, whose on-wire protocol has the same
-//! four times): a request is served behind its sending and before its answer, so each round trip bounds the
-//! difference from both sides, and all of them together bound it the better. What is between the bounds is the error.
+//! How the clocks of nodes differ, as far as their requests can tell (D. Mills, Network Time Protocol, RFC 5905, whose
+//! on-wire protocol has the same four times): a request is served after it was sent and before it is answered, so each
+//! round trip bounds the difference from both sides, and all of them together bound it more closely. The distance
+//! between the bounds is the error.
 
 use crate::counters::trace::EventKind;
 use crate::trace::{NodeTrace, RoundTrip};
 use std::collections::HashMap;
 
-/// What is to be added to the times of a node.
+/// What to add to the times of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ClockOffset {
     pub(crate) nanoseconds: i64,
@@ -14,7 +15,7 @@ pub(crate) struct ClockOffset {
     pub(crate) error: u64,
 }
 
-/// Names a batch of which there are events: client, trustee, and its number.
+/// Names a batch that has events: client, trustee, and its number.
 pub(super) type BatchName = (u32, u32, u64);
 
 /// When a batch was sent, served and answered, each by the clock of its node, as far as there are events.
@@ -25,7 +26,7 @@ pub(super) struct BatchTimes {
     pub(super) answered: Option<u64>,
 }
 
-/// The batches of which there are events.
+/// The batches that have events.
 pub(super) fn batches(nodes: &[NodeTrace]) -> HashMap<BatchName, BatchTimes> {
     let mut batches = HashMap::<_, BatchTimes>::new();
     let workers = nodes.iter().flat_map(|node| &node.tracks);
@@ -48,7 +49,7 @@ pub(super) fn batches(nodes: &[NodeTrace]) -> HashMap<BatchName, BatchTimes> {
     batches
 }
 
-/// Bounds of what is to be added to the times of one node to have those of another.
+/// Bounds of what to add to the times of one node to have those of another.
 #[derive(Clone, Copy)]
 struct Bounds {
     least: i64,
@@ -57,7 +58,7 @@ struct Bounds {
 
 impl Bounds {
     fn error(self) -> u64 {
-        // Clocks that do not run alike put the least above the most, which is an error, too.
+        // Clocks of different speeds put the least above the most, which is an error, too.
         self.most.abs_diff(self.least).div_ceil(2)
     }
 
@@ -75,14 +76,14 @@ impl Bounds {
 }
 
 impl RoundTrip {
-    /// What is to be added to the times of whoever serves.
+    /// What to add to the times of the serving node.
     fn bounds(self) -> Bounds {
         let behind = |later: u64, earlier: u64| later.cast_signed().wrapping_sub(earlier.cast_signed());
         Bounds { least: behind(self.sent, self.served), most: behind(self.answered, self.answering) }
     }
 }
 
-/// What each pair of nodes knows of each other: what is to be added to the times of the second to have those of the first.
+/// What each pair of nodes knows of each other: what to add to the times of the second to have those of the first.
 fn known(nodes: &[NodeTrace], batches: &HashMap<BatchName, BatchTimes>) -> HashMap<(usize, usize), Bounds> {
     let mut known = HashMap::<(usize, usize), Bounds>::new();
     let mut learn = |from: usize, to: usize, trip: RoundTrip| {
@@ -112,8 +113,8 @@ fn known(nodes: &[NodeTrace], batches: &HashMap<BatchName, BatchTimes>) -> HashM
     known
 }
 
-/// What is to be added to the times of each node to have those of the first: the best known way from one to the next. None for a node of
-/// which nothing tells.
+/// What to add to the times of each node to have those of the first: the best known way from one node to the next.
+/// `None` for a node that nothing is known of.
 pub(super) fn offsets(
     nodes: &[NodeTrace],
     batches: &HashMap<BatchName, BatchTimes>,
@@ -123,7 +124,7 @@ pub(super) fn offsets(
     if let Some(first) = offsets.first_mut() {
         *first = Some(ClockOffset { nanoseconds: 0, error: 0 });
     }
-    // As in Dijkstra's shortest paths: the next node is the one whose error is least.
+    // As in Dijkstra's shortest paths: the next node is the one with the least error.
     loop {
         let steps = known.iter().filter_map(|(&(from, to), bounds)| {
             let base = offsets[from].filter(|_| offsets[to].is_none())?;
@@ -157,7 +158,8 @@ mod tests {
 
     #[test]
     fn requests_tell_how_clocks_differ_and_how_well_they_tell() {
-        // The second clock is 1000 behind. One request goes fast, and its answer slowly; the other the other way round.
+        // The second clock is 1000 behind. One request travels fast and its answer slowly; with the second it is the
+        // other way round.
         let first = vec![
             event(EventKind::Sent, (5000, 5000), 1, 1),
             event(EventKind::Answered, (5500, 5500), 1, 1),
@@ -175,7 +177,7 @@ mod tests {
         let trip = RoundTrip { sent: 100, served: 50, answering: 50, answered: 104 };
         let asked =
             NodeTrace { asked: vec![trip], ..node(1, vec![event(EventKind::Served, (70, 80), 2, 1)]) };
-        // Its clock is 7 ahead of that of the second node.
+        // Its clock is 7 ahead of the second node's.
         let last = vec![event(EventKind::Sent, (76, 76), 1, 1), event(EventKind::Answered, (88, 88), 1, 1)];
         let offsets = offsets_of(&[node(0, Vec::new()), asked, node(2, last), node(3, Vec::new())]);
         assert_eq!(offsets[1], Some(ClockOffset { nanoseconds: 52, error: 2 }));

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub(crate) struct TraceFile {
     path: PathBuf,
     every: u32,
-    /// Node 0 has it from the start. The others have one only if they have to write what they know themselves.
+    /// Node 0 has it from the start. The others open one only if they have to write their own events themselves.
     file: Mutex<Option<File>>,
 }
 
@@ -20,7 +20,7 @@ pub(crate) struct TraceFile {
 static WRITING: Mutex<()> = Mutex::new(());
 
 impl TraceFile {
-    /// That of a runtime, if it is to be traced.
+    /// The file of a runtime, if it is to be traced.
     ///
     /// # Errors
     /// If it cannot be written: the text names it, and says why.
@@ -41,7 +41,7 @@ impl TraceFile {
         Ok(Some(Arc::new(Self { path, every, file: Mutex::new(Some(file)) })))
     }
 
-    /// Writes what nodes have kept, over what was written before; says so, or why it cannot.
+    /// Writes what nodes have kept, over what was written before. Reports that, or why it cannot.
     pub(crate) fn write(&self, own: NodeTrace, others: Vec<NodeTrace>) {
         let nodes: Vec<_> = std::iter::once(own).chain(others).collect();
         let path = self.path.display();

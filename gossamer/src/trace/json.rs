@@ -1,7 +1,8 @@
-//! The file's format: Chrome's trace events (Google, *Trace Event Format*), which Perfetto reads, too. A node is a process there, a worker a thread.
+//! The file's format: Chrome's trace events (Google, *Trace Event Format*), which Perfetto reads, too. There, a node is
+//! a process, and a worker a thread.
 //!
-//! The JSON is written by hand: with the crate `serde_json` among those of the library `assert_eq!(numbers, [])` does not compile any more, there and in
-//! programs that use it, since numbers could then be compared with two kinds of things.
+//! The JSON is written by hand. With the crate `serde_json` among the library's dependencies, `assert_eq!(numbers, [])`
+//! no longer compiles, there and in programs that use it, since numbers could then be compared with two types.
 
 use crate::counters::trace::EventKind;
 use crate::trace::clock::{BatchName, BatchTimes, ClockOffset, batches, offsets};
@@ -19,7 +20,7 @@ pub(super) struct Written {
     pub(super) lost: u64,
     /// Nanoseconds by which the times of two nodes may be wrong, at most.
     pub(super) error: u64,
-    /// Nodes of which nothing tells how their clocks go.
+    /// Nodes whose clocks nothing is known of.
     pub(super) unknown: usize,
 }
 
@@ -45,13 +46,13 @@ impl TrackHome {
         }
     }
 
-    /// A time here, by the clock of the first node.
+    /// A local time, by the clock of the first node.
     fn common(self, time: u64) -> i64 {
         time.cast_signed().wrapping_add(self.offset)
     }
 }
 
-/// An event of the file: when it begins, how long it is, and its fields but the beginning.
+/// An event of the file: when it begins, how long it is, and its fields except the beginning.
 type TraceLine = (i64, i64, String);
 
 /// A string of JSON.
@@ -94,7 +95,7 @@ impl<T: fmt::Display> fmt::Display for OrNull<T> {
     }
 }
 
-/// Writes what nodes have kept, of every this many batches; the first one's clock is that of all.
+/// Writes what nodes have kept, of one in this many batches, all by the clock of the first node.
 pub(super) fn write(nodes: &[NodeTrace], every: u32, out: &mut impl Write) -> io::Result<Written> {
     let batches = batches(nodes);
     let offsets = offsets(nodes, &batches);
@@ -189,7 +190,7 @@ fn line(
         EventKind::Phase => (0, r#""ph":"i","s":"p""#.to_owned()),
         EventKind::BlocksHandedOver | EventKind::BlocksReleased => (0, r#""ph":"i","s":"t""#.to_owned()),
         _ => {
-            // Arrows end in slices, which have to have a length for that.
+            // Arrows end in slices, which must have a length for that.
             let length = event.end.saturating_sub(event.start).max(1).cast_signed();
             (length, format!(r#""ph":"X","dur":{}"#, Microseconds(length)))
         }
@@ -221,7 +222,7 @@ fn arrows(
         let (client, trustee) = (homes.get(client), homes.get(trustee));
         let served = times.served.map(|(served, _)| served);
         let ends = [("s", client, times.sent), ("t", trustee, served), ("f", client, times.answered)];
-        // An arrow that comes from nowhere is none: its beginning is no longer kept.
+        // An arrow without a beginning is not drawn: its beginning is no longer kept.
         let is_begun = times.sent.is_some() && (served.or(times.answered)).is_some();
         let ends = ends.into_iter().filter_map(move |(end, home, time)| Some((end, *home?, time?)));
         let ends = ends.filter(move |_| is_begun).map(move |(end, home, time): (&str, TrackHome, u64)| {

@@ -1,8 +1,8 @@
 //! Traces: what the workers of all nodes did, one by one, on one clock, in a file for [Perfetto](https://ui.perfetto.dev).
 //!
-//! Each worker keeps its last events in a ring of its own (`counters/trace.rs`). At the end, on SIGQUIT, and when a node is lost, node 0 asks the
-//! others for theirs ([`NodeTrace`]), finds out by the requests themselves how their clocks differ ([`clock`]), and writes
-//! one file ([`file`]). How it is used is in `docs/profiling.md`.
+//! Each worker keeps its last events in a ring of its own (`counters/trace.rs`). At the end, on SIGQUIT, and when a
+//! node is lost, node 0 asks the others for theirs ([`NodeTrace`]), works out from the requests themselves how their
+//! clocks differ ([`clock`]), and writes one file ([`file`]). `docs/profiling.md` says how to use it.
 #![deny(unsafe_code)]
 
 pub(crate) mod clock;
@@ -36,7 +36,7 @@ pub(crate) struct Track {
     pub(crate) events: Vec<TrackEvent>,
 }
 
-/// An event whose name is one of its track.
+/// An event. Its name is one of its track's names.
 #[derive(NoRef, Clone, Copy, Debug)]
 pub(crate) struct TrackEvent {
     pub(crate) kind: u8,
@@ -64,7 +64,7 @@ impl TrackEvent {
 }
 
 impl Track {
-    /// What is in a ring.
+    /// The content of a ring.
     pub(crate) fn of(worker: Option<u32>, ring: &TraceRing) -> Self {
         let (events, lost) = ring.read();
         let (mut names, mut numbers) = (Vec::new(), HashMap::new());
@@ -87,7 +87,7 @@ impl Track {
     }
 }
 
-/// What an event is called by its place in the program.
+/// The name of an event, from its place in the program.
 fn name_of(event: &TraceEvent) -> String {
     match (event.closure, event.place) {
         (Some(name), _) => format!("{}{}", ClosurePath(name()), Places(name())),
@@ -107,7 +107,7 @@ pub(crate) fn tracks(shared: &Arc<Shared>) -> Vec<Track> {
         let ring = mailbox.counters.trace.as_ref()?;
         Some(Track::of(Some((shared.first + index) as u32), ring))
     });
-    // Of several runtimes of a process the oldest one tells.
+    // If a process has several runtimes, the oldest one reports.
     let is_oldest = shared::oldest().is_some_and(|oldest| Arc::ptr_eq(&oldest, shared));
     let outside = trace::outside().filter(|_| is_oldest).map(|ring| Track::of(None, ring));
     workers.chain(outside).collect()

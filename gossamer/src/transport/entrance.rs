@@ -1,6 +1,6 @@
-//! The entrance of a listener: what has come to it, until it has said its first message. That takes no thread and little time for each, so
-//! strangers who come by thousands keep nobody out: who says something else is closed at once, and those who say nothing make room for
-//! each other.
+//! The entrance of a listener: it keeps each arriving connection until its first message is whole. That takes no thread
+//! and little time for each, so even thousands of strangers keep nobody out: a connection that says something else is
+//! closed at once, and silent ones make room for each other.
 
 use crate::sys::process::socket_options::set_defer_accept;
 use crate::transport::handshake::FirstMessage;
@@ -14,16 +14,16 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-/// Connections that have said too little: of more, the oldest is closed.
+/// Connections that have said too little: beyond this number, the oldest is closed.
 const SILENT: usize = 256;
-/// How long the kernel keeps those who say nothing, in seconds.
+/// How long the kernel keeps silent connections, in seconds.
 const SILENCE: u32 = 5;
-/// Connections that are accepted, and heard, in one look.
+/// Connections that one look accepts, and hears.
 const LOOK: usize = 64;
-/// What the listener is called; connections have numbers.
+/// The listener's name in the poll set; connections have numbers.
 const LISTENER: u64 = u64::MAX;
 
-/// Whose descriptor is readable when somebody has arrived, or said something.
+/// Its descriptor becomes readable when a connection has arrived, or has said something.
 #[derive(Debug)]
 pub(crate) struct Entrance<L = SocketListener> {
     listener: L,
@@ -46,7 +46,7 @@ struct SilentConnection {
     said: FirstMessage,
 }
 
-/// A connection, and what it has said first.
+/// A connection, and its first message.
 pub(crate) type Visitor = (Socket, FirstMessage);
 
 impl<L: Borrow<SocketListener>> Entrance<L> {
@@ -55,7 +55,7 @@ impl<L: Borrow<SocketListener>> Entrance<L> {
     pub(crate) fn new(listener: L) -> io::Result<Self> {
         listener.borrow().set_nonblocking()?;
         if matches!(listener.borrow(), SocketListener::Tcp(_)) {
-            // Those who say nothing stay with the kernel. One that cannot do that hands them over.
+            // Silent connections stay with the kernel. A listener that cannot do that hands them over.
             let _helps = set_defer_accept(listener.borrow(), SILENCE);
         }
         let epoll = epoll::create(CreateFlags::CLOEXEC)?;
@@ -71,10 +71,10 @@ impl<L: Borrow<SocketListener>> Entrance<L> {
         self.silent.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Those who have said their first message since; does not wait.
+    /// The connections whose first message has become whole since the last call. Does not wait.
     ///
     /// # Errors
-    /// If the system accepts no connection, such as for want of descriptors.
+    /// If the system accepts no connection, for example because no descriptor is left.
     pub(crate) fn take(&self) -> io::Result<Vec<Visitor>> {
         let (mut silent, mut visitors) = (self.silent(), Vec::new());
         let mut events = Vec::with_capacity(LOOK);
@@ -88,9 +88,9 @@ impl<L: Borrow<SocketListener>> Entrance<L> {
             match self.listener().accept() {
                 Ok(socket) => visitors.extend(silent.admit(socket, &self.epoll)?),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
-                // Such as that it has been closed again.
+                // For example, the connection has been closed again.
                 Err(error) if is_of_one(&error) => {}
-                // It is met again.
+                // The next call meets the error again.
                 Err(_) if !visitors.is_empty() => break,
                 Err(error) => return Err(error),
             }
@@ -98,10 +98,10 @@ impl<L: Borrow<SocketListener>> Entrance<L> {
         Ok(visitors)
     }
 
-    /// The same, and waits until there is something to look at.
+    /// Like `take`, but waits until there is something to look at.
     ///
     /// # Errors
-    /// Like `take`, and if there is nothing before `due`.
+    /// As for `take`, and if there is nothing before `due`.
     pub(crate) fn take_until(&self, due: Instant) -> io::Result<Vec<Visitor>> {
         wait_until_readable(self, due)?;
         self.take()
@@ -115,7 +115,7 @@ impl<L> AsFd for Entrance<L> {
 }
 
 impl Silent {
-    /// Somebody has come, who mostly has said something already.
+    /// A connection has arrived, and usually has said something already.
     fn admit(&mut self, socket: Socket, epoll: &OwnedFd) -> io::Result<Option<Visitor>> {
         if !socket.is_of_this_user() {
             return Ok(None);
@@ -137,7 +137,7 @@ impl Silent {
         Ok(None)
     }
 
-    /// One of them has said something.
+    /// One of the connections has said something.
     fn hear(&mut self, number: u64, epoll: &OwnedFd) -> io::Result<Option<Visitor>> {
         let place = self.connections.binary_search_by_key(&number, |connection| connection.number);
         let Some(connection) = place.ok().and_then(|place| self.connections.get_mut(place)) else {
@@ -151,13 +151,13 @@ impl Silent {
         let Some(SilentConnection { socket, said, .. }) = connection.filter(|_| is_whole) else {
             return Ok(None);
         };
-        // It may get further handles, by which it would stay in the set when this one is closed.
+        // The socket may get further handles, which would keep it in the set when this one is closed.
         epoll::delete(epoll, &socket)?;
         Ok(Some((socket, said)))
     }
 }
 
-/// Whether an error of `accept` is about one connection, which is gone.
+/// Whether an error of `accept` concerns one connection only, which is gone.
 fn is_of_one(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::ConnectionAborted | io::ErrorKind::Interrupted)
 }
@@ -230,7 +230,7 @@ mod tests {
     #[test]
     fn those_who_say_nothing_make_room_for_each_other() {
         let (entrance, address) = entrance();
-        // Nearly silent: those who are quite so come to a busy kernel only.
+        // Nearly silent: quite silent ones arrive only if the kernel is busy.
         let connect = || {
             let mut peer = TcpStream::connect(address).unwrap();
             peer.write_all(&MAGIC[..1]).unwrap();

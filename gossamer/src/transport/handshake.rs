@@ -1,16 +1,16 @@
 //! Two nodes prove to each other that they know the token of the application, before either reads anything else.
 //!
 //! ```text
-//! who connects     magic (8), nonce (32), purpose (16)
-//! who accepts      nonce (32), proof (32)      keyed BLAKE3 of "accepts", both nonces, the purpose
-//! who connects     proof (32)                  keyed BLAKE3 of "connects", both nonces, the purpose
+//! connecting end   magic (8), nonce (32), purpose (16)
+//! accepting end    nonce (32), proof (32)      keyed BLAKE3 of "accepts", both nonces, the purpose
+//! connecting end   proof (32)                  keyed BLAKE3 of "connects", both nonces, the purpose
 //! ```
 //!
-//! The purpose says what the connection is for, and between which nodes. Who accepts takes those of its own door only: whoever stands
-//! in between can join only ends that want each other.
+//! The purpose says what the connection is for, and between which nodes. The accepting end takes only those of its own
+//! door: somebody in between can join only ends that want each other.
 //!
-//! A proof holds for its two nonces only, so none can be used again. A nonce is a public key that was made for this connection, so both
-//! ends can have keys that only they know, if what follows is to be sealed (`transport::seal`).
+//! A proof holds only for its two nonces, so none can be used again. A nonce is a public key made for this connection,
+//! so both ends can derive keys that only they know, if what follows is to be sealed (`transport::seal`).
 
 use crate::transport::purpose::{PURPOSE_BYTES, Purpose};
 use crate::transport::random::random;
@@ -24,14 +24,14 @@ use rustix::net::RecvFlags;
 use std::io::{self, Read, Write};
 use std::time::Duration;
 
-/// What comes first, so that a stranger is told from a node of another version.
+/// The first bytes of a connection, by which a stranger differs from a node of another version.
 pub(super) const MAGIC: &[u8; 8] = b"gossam\0\x02";
 /// Bytes of the first message: the magic, a nonce, a purpose.
 pub(super) const FIRST_MESSAGE: usize = MAGIC.len() + 32 + PURPOSE_BYTES;
 /// How long a handshake may take.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
 
-/// What all nodes of an application know, and nobody else.
+/// What all nodes of an application know, and nobody else does.
 #[derive(NoRef, Clone)]
 pub(crate) struct Token([u8; 32]);
 
@@ -49,12 +49,12 @@ impl Token {
         Some(Self(token))
     }
 
-    /// From what the processes of a job share. It keeps jobs apart, not attackers out.
+    /// From something that the processes of a job share. It keeps jobs apart, not attackers out.
     pub(crate) fn derived_from(text: &str) -> Self {
         Self(blake3::derive_key("gossamer 2026 token of a job without one", text.as_bytes()))
     }
 
-    /// One that nobody else has.
+    /// A token that nobody else has.
     ///
     /// # Errors
     /// If the system gives no random numbers.
@@ -62,13 +62,13 @@ impl Token {
         random().map(Self)
     }
 
-    /// One that proves nothing elsewhere.
+    /// A token for one purpose, which proves nothing elsewhere.
     pub(crate) fn for_purpose(&self, purpose: &str) -> Self {
         Self(blake3::derive_key(purpose, &self.0))
     }
 
-    /// A name for one socket of this application, from which neither the token nor the name of another one can be had: whoever sees
-    /// some cannot take the others.
+    /// A name for one socket of this application, from which neither the token nor another socket's name can be
+    /// derived: seeing some names does not help to take the others.
     pub(crate) fn public_name(&self, socket: &str) -> String {
         let text = [&self.0[..], socket.as_bytes()].concat();
         let name = blake3::derive_key("gossamer 2026 name of a socket of an application", &text);
@@ -88,10 +88,11 @@ pub(crate) fn connect(socket: &mut Socket, token: &Token) -> io::Result<Agreemen
     connect_for(socket, token, Purpose::STREAM)
 }
 
-/// Proves the token to who accepted a connection for this purpose, and has it prove that it knows it, too.
+/// Proves the token to the end that accepted this connection for this purpose, and makes it prove that it knows the
+/// token, too.
 ///
 /// # Errors
-/// If it does not know the token, is no node, or takes too long.
+/// If the other end does not know the token, is no node, or takes too long.
 pub(crate) fn connect_for(socket: &mut Socket, token: &Token, purpose: Purpose) -> io::Result<Agreement> {
     let mut patience = Patience::new(PATIENCE);
     socket.set_patience(PATIENCE)?;
@@ -109,7 +110,7 @@ pub(crate) fn connect_for(socket: &mut Socket, token: &Token, purpose: Purpose) 
     Ok(Agreement::new(token.0, ours, theirs, ConnectionSide::Connects))
 }
 
-/// What who connects says first, as far as it has arrived.
+/// The first message of the connecting end, as far as it has arrived.
 #[derive(Debug)]
 pub(crate) struct FirstMessage {
     bytes: [u8; FIRST_MESSAGE],
@@ -123,10 +124,10 @@ impl Default for FirstMessage {
 }
 
 impl FirstMessage {
-    /// Reads what has come of it, and does not wait for more. Returns whether it is whole.
+    /// Reads what has arrived of it, and does not wait for more. Returns whether it is whole.
     ///
     /// # Errors
-    /// If the other end says something else, or nothing more.
+    /// If the other end says something else, or closes the connection.
     pub(super) fn receive(&mut self, socket: &Socket) -> io::Result<bool> {
         while self.filled < FIRST_MESSAGE {
             match rustix::net::recv(socket, &mut self.bytes[self.filled..], RecvFlags::DONTWAIT) {
@@ -158,10 +159,10 @@ impl FirstMessage {
     }
 }
 
-/// Has who connected for a stream prove that it knows the token, and proves the same to it.
+/// Makes the end that connected for a stream prove that it knows the token, and proves the same to it.
 ///
 /// # Errors
-/// If it does not know the token, is no node, or takes too long.
+/// If that end does not know the token, is no node, or takes too long.
 pub(crate) fn accept(socket: &mut Socket, token: &Token) -> io::Result<Agreement> {
     let (mut first, mut patience) = (FirstMessage::default(), Patience::new(PATIENCE));
     while !first.receive(socket)? {
@@ -170,7 +171,7 @@ pub(crate) fn accept(socket: &mut Socket, token: &Token) -> io::Result<Agreement
     accept_stream(socket, token, &first)
 }
 
-/// Like `accept`, of one who has said the first message.
+/// Like `accept`, for an end whose first message is here.
 ///
 /// # Errors
 /// Like `accept`.
@@ -182,11 +183,11 @@ pub(crate) fn accept_stream(
     accept_for(socket, token, first, |purpose| purpose == Purpose::STREAM).map(|(_, agreement)| agreement)
 }
 
-/// Has who connected, and has said the first message, prove that it knows the token, and proves the same to it: what it has come for,
-/// which this door `takes`.
+/// Makes an end that connected, and whose first message is here, prove that it knows the token, and proves the same to
+/// it. Returns its purpose, which this door `takes`.
 ///
 /// # Errors
-/// If it does not know the token, has come to the wrong door, or takes too long.
+/// If that end does not know the token, has come to the wrong door, or takes too long.
 pub(crate) fn accept_for(
     socket: &mut Socket,
     token: &Token,
@@ -208,7 +209,7 @@ pub(crate) fn accept_for(
     }
 }
 
-/// Fills `buffer` while there is patience, however few bytes come at a time.
+/// Fills `buffer` while there is patience, however few bytes arrive at a time.
 fn read(socket: &mut Socket, buffer: &mut [u8], patience: &mut Patience) -> io::Result<()> {
     let mut filled = 0;
     while filled < buffer.len() {
@@ -262,7 +263,7 @@ mod tests {
         }
     }
 
-    /// Has somebody in between carry all that both say, who says another purpose in the first message.
+    /// Lets somebody in between relay everything that both ends say, with another purpose in the first message.
     fn relayed(said: Purpose, told: Purpose) -> (bool, bool) {
         let ((mut one, mut near), (mut far, mut other)) = (ends(), ends());
         let connecting = thread::spawn(move || connect_for(&mut one, &token('a'), said).is_ok());

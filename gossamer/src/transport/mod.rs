@@ -1,7 +1,7 @@
-//! Connections between processes of an application, for nodes and streams: sockets of either kind, the proof that both ends know
-//! one key, and records that nobody on the way can change.
+//! Connections between processes of an application, for nodes and streams: sockets of either kind, the proof that both
+//! ends know one key, and records that cannot be changed on the way unnoticed.
 //!
-//! What goes over a connection is its users' matter.
+//! Its users decide what goes over a connection.
 
 pub(crate) mod entrance;
 pub(crate) mod handshake;

@@ -1,4 +1,4 @@
-//! What a connection of nodes is for, and between whom: nothing that was said on one is taken on another.
+//! What a connection of nodes is for, and between which: nothing that was said on one is taken on another.
 
 use crate::transport::seal::protection::Protection;
 use std::fmt::{self, Display, Formatter};
@@ -6,19 +6,19 @@ use std::fmt::{self, Display, Formatter};
 /// Bytes of a purpose.
 pub(crate) const PURPOSE_BYTES: usize = 16;
 
-/// Where a connection goes: who waits there takes no others.
+/// Where a connection goes: the process that waits there takes no others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Door {
-    /// Node 0's, to lead the others.
+    /// To node 0, to lead the others.
     Control,
-    /// That of a node's workers, for lanes.
+    /// To a node's workers, for lanes.
     Lanes,
-    /// That at which nodes of two machines watch each other.
+    /// To where nodes of two machines watch each other.
     Watch,
-    /// That of a node's machine, to share memory.
+    /// To a node's machine, to share memory.
     Memory,
-    /// A stream's.
+    /// To a stream.
     Stream,
 }
 
@@ -28,13 +28,13 @@ const DOORS: [Door; 5] = [Door::Control, Door::Lanes, Door::Watch, Door::Memory,
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Purpose {
     pub(crate) door: Door,
-    /// How what goes over it is protected.
+    /// How the data on it is protected.
     pub(crate) protection: Protection,
     /// The node that made it.
     pub(crate) from: u32,
-    /// The node at whose door it is.
+    /// The node whose door it goes to.
     pub(crate) to: u32,
-    /// Which one it is of those two nodes, and this door.
+    /// Its number among the connections between those two nodes to this door.
     pub(crate) index: u32,
 }
 
@@ -49,7 +49,7 @@ impl Purpose {
         Self { door, protection, from: from as u32, to: to as u32, index: index as u32 }
     }
 
-    /// A connection of a stream, whose ends are of no rack, and agree on its protection themselves.
+    /// A connection of a stream, whose ends belong to no rack, and agree on its protection themselves.
     pub(crate) const STREAM: Self =
         Self { door: Door::Stream, protection: Protection::Checked, from: 0, to: 0, index: 0 };
 
@@ -63,7 +63,7 @@ impl Purpose {
         bytes
     }
 
-    /// None, if it is that of no connection.
+    /// `None`, if it is the purpose of no connection.
     pub(crate) fn from_bytes(bytes: [u8; PURPOSE_BYTES]) -> Option<Self> {
         let door = DOORS.into_iter().find(|door| *door as u8 == bytes[0])?;
         let protection = Protection::from_byte(bytes[1])?;

@@ -3,7 +3,7 @@
 use rustix::rand::{GetRandomFlags, getrandom};
 use std::io;
 
-/// So many random bytes.
+/// This many random bytes.
 ///
 /// # Errors
 /// If the system has none.

@@ -1,4 +1,5 @@
-//! Records: runs of bytes on a connection of nodes, each of which comes as it was sent and in its place, or is refused.
+//! Records: runs of bytes on a connection of nodes, each of which arrives as it was sent and in its place, or is
+//! refused.
 //!
 //! ```text
 //! bytes of the record (32) | CRC32C of the connection, the direction, the number of the record and its length (32)
@@ -7,8 +8,8 @@
 //! or else           what seals head and body (128)
 //! ```
 //!
-//! Both ends count the records, so that one that is lost, repeated or out of order is noticed with the next. A length is checked
-//! before it is believed: a changed one would be waited for.
+//! Both ends count the records, so that a record that is lost, repeated or out of order is noticed with the next. A
+//! length is checked before it is used: the reader would wait for a changed one.
 
 use crate::transport::purpose::{PURPOSE_BYTES, Purpose};
 use crate::transport::random::random;
@@ -19,20 +20,20 @@ use std::io;
 
 /// Bytes before the body of a record.
 pub(crate) const HEAD: usize = 8;
-/// Bytes behind one that is checked only.
+/// Bytes after the body of a record that is only checked.
 const CHECKSUM: usize = 8;
 /// What the keys of connections of nodes are for.
 const SEALS: &str = "gossamer 2026 connection of nodes";
 
-/// A record is not what the other end has sent next.
+/// A record is not the one that the other end sent next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Damage {
     purpose: Purpose,
-    /// Who sends in this direction.
+    /// The end that sends in this direction.
     sender: ConnectionSide,
     /// From 0.
     record: u64,
-    /// The CRC32C that the bytes say, and the one that they have; none, if they are not what was sealed.
+    /// The CRC32C that the bytes claim, and the one that they have; `None` if they are not what was sealed.
     checksums: Option<[u32; 2]>,
 }
 
@@ -82,7 +83,7 @@ fn number(bytes: &[u8]) -> u32 {
 struct RecordSequence {
     purpose: Purpose,
     sender: ConnectionSide,
-    /// CRC32C of these.
+    /// The CRC32C of these.
     place: u32,
     count: u64,
 }
@@ -95,7 +96,7 @@ impl RecordSequence {
         Self { purpose, sender, place: crc32c(&place), count: 0 }
     }
 
-    /// The CRC32C that the head of the next record has, if that has this many bytes.
+    /// The CRC32C in the head of the next record, if that has this many bytes.
     #[inline]
     fn head(&self, length: u32) -> u32 {
         let mut head = [0; 16];
@@ -114,21 +115,21 @@ impl RecordSequence {
 /// Makes records of what this end sends.
 pub(crate) struct RecordWriter {
     direction: RecordSequence,
-    /// Unless they are checked only.
+    /// `None` if they are only checked.
     sealer: Option<Sealer>,
 }
 
 /// Takes apart the records of the other end.
 pub(crate) struct RecordReader {
     direction: RecordSequence,
-    /// Unless they are checked only.
+    /// `None` if they are only checked.
     opener: Option<Opener>,
 }
 
 /// One end of a connection of nodes, as far as records go.
 pub(crate) type Records = (RecordWriter, RecordReader);
 
-/// What an end of a connection of nodes makes records with, and takes those of the other end apart, which are checked only.
+/// One end's records of a connection of nodes, if they are only checked.
 pub(crate) fn checked(purpose: Purpose, side: ConnectionSide) -> Records {
     let direction = |sender| RecordSequence::new(purpose, sender);
     let writer = RecordWriter { direction: direction(side), sealer: None };
@@ -138,7 +139,7 @@ pub(crate) fn checked(purpose: Purpose, side: ConnectionSide) -> Records {
 /// The same after a handshake, as the purpose says.
 ///
 /// # Errors
-/// If the other end has said what no honest one says.
+/// If the other end has said what no honest end says.
 pub(crate) fn agreed(purpose: Purpose, side: ConnectionSide, agreement: &Agreement) -> io::Result<Records> {
     let (mut writer, mut reader) = checked(purpose, side);
     if let Some((sealer, opener)) = agreement.channel(purpose.protection, SEALS, &purpose.to_bytes())? {
@@ -147,7 +148,7 @@ pub(crate) fn agreed(purpose: Purpose, side: ConnectionSide, agreement: &Agreeme
     Ok((writer, reader))
 }
 
-/// Those of both ends of a connection inside this process: of the one that connects, and of the other.
+/// The records of both ends of a connection inside this process: of the end that connects, and of the other.
 ///
 /// # Errors
 /// If the system gives no random numbers.
@@ -158,23 +159,23 @@ pub(crate) fn within_process(purpose: Purpose) -> io::Result<[Records; 2]> {
     Ok([end(ours, there, ConnectionSide::Connects)?, end(theirs, here, ConnectionSide::Accepts)?])
 }
 
-/// Bytes behind the body of a record.
+/// Bytes after the body of a record.
 #[inline]
 fn trailer(is_sealed: bool) -> usize {
     if is_sealed { TAG } else { CHECKSUM }
 }
 
 impl RecordWriter {
-    /// Bytes behind the body of a record.
+    /// Bytes after the body of a record.
     #[inline]
     pub(crate) fn trailer(&self) -> usize {
         trailer(self.sealer.is_some())
     }
 
-    /// Makes a record: fills in its head, and what is behind its body.
+    /// Makes a record: fills in its head, and what follows its body.
     ///
     /// # Errors
-    /// If it is too long, or there were more than anybody can send.
+    /// If it is too long, or there were more records than anybody can send.
     #[inline]
     pub(crate) fn seal(&mut self, record: &mut [u8]) -> Result<(), SealError> {
         let length = record.len() as u32;
@@ -193,12 +194,12 @@ impl RecordWriter {
 }
 
 impl RecordReader {
-    /// Bytes behind the body of a record.
+    /// Bytes after the body of a record.
     pub(crate) fn trailer(&self) -> usize {
         trailer(self.opener.is_some())
     }
 
-    /// How many bytes the next record has, by its head.
+    /// How many bytes the next record has, according to its head.
     ///
     /// # Errors
     /// It is not the head of the next record.
@@ -212,7 +213,7 @@ impl RecordReader {
         Ok(length as usize)
     }
 
-    /// The body of the next record, all of whose bytes are there.
+    /// The body of the next record, which is there as a whole.
     ///
     /// # Errors
     /// It is not the next record.
@@ -246,7 +247,7 @@ mod tests {
         Purpose { door: Door::Lanes, protection, from: 1, to: 0, index: 2 }
     }
 
-    /// What sends and what receives.
+    /// A sender and its receiver.
     fn ends(protection: Protection) -> (RecordWriter, RecordReader) {
         let [(writer, _), (_, reader)] = within_process(lanes(protection)).unwrap();
         (writer, reader)

@@ -1,13 +1,13 @@
-//! How long nothing was heard of a peer: counted only while this process runs itself. One that was stopped, or frozen together with its
-//! peer, has heard nothing either, so it counts anew.
+//! How long nothing was heard of a peer: only the time counts in which this process itself runs. A process that was
+//! stopped, or frozen together with its peer, has heard nothing either, so it starts counting again.
 
 use rustix::event::{PollFd, Timespec, poll};
 use std::io;
 use std::time::{Duration, Instant};
 
-/// The waiter looks at least so often.
+/// The waiter looks at least this often.
 pub(crate) const LOOK: Duration = Duration::from_secs(1);
-/// Who comes so long after the last look did not run.
+/// A waiter that looks this long after its last look was not running.
 const LATE: Duration = Duration::from_millis(1500);
 
 /// A count that is looked at in steps of at most [`LOOK`].

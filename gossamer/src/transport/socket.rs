@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 /// Where a node listens.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Address {
-    /// A name that lives in memory only (an abstract Unix socket): nothing is left of it.
+    /// A name that exists in memory only (an abstract Unix socket): it leaves nothing behind.
     Unix(String),
     /// `host:port`.
     Tcp(String),
@@ -68,7 +68,7 @@ pub(crate) enum SocketListener {
 
 impl SocketListener {
     /// # Errors
-    /// If the address is taken, or none of this machine.
+    /// If the address is taken, or is not one of this machine.
     pub(crate) fn bind(address: &Address) -> io::Result<Self> {
         match address {
             Address::Unix(name) => {
@@ -78,7 +78,7 @@ impl SocketListener {
         }
     }
 
-    /// The listening TCP socket that a launcher has handed over (`GOSSAMER_LISTEN_FD`), if one has.
+    /// The listening TCP socket that a launcher has handed over (`GOSSAMER_LISTEN_FD`), if any.
     ///
     /// # Errors
     /// If the variable names no listening TCP socket.
@@ -95,18 +95,18 @@ impl SocketListener {
         })
     }
 
-    /// The port it has, if it has one.
+    /// The port of a TCP listener.
     ///
     /// # Errors
-    /// If it is none of TCP.
+    /// If it is not a TCP listener.
     pub(crate) fn port(&self) -> io::Result<u16> {
         self.local_addr().map(|address| address.port())
     }
 
-    /// The address it has, if it is one of TCP.
+    /// The address of a TCP listener.
     ///
     /// # Errors
-    /// If it is none of TCP.
+    /// If it is not a TCP listener.
     pub(crate) fn local_addr(&self) -> io::Result<std::net::SocketAddr> {
         match self {
             Self::Unix(_) => Err(io::ErrorKind::Unsupported.into()),
@@ -114,7 +114,7 @@ impl SocketListener {
         }
     }
 
-    /// The next connection, if one comes before `due`.
+    /// The next connection, if one arrives before `due`.
     ///
     /// # Errors
     /// If none does.
@@ -126,7 +126,7 @@ impl SocketListener {
     /// The next connection.
     ///
     /// # Errors
-    /// If the system refuses, or none has come and the listener is not to wait for one.
+    /// If the system refuses, or none has arrived and the listener does not wait.
     pub(crate) fn accept(&self) -> io::Result<Socket> {
         match self {
             Self::Unix(listener) => listener.accept().map(|(socket, _)| Socket::Unix(socket)),
@@ -138,7 +138,7 @@ impl SocketListener {
         }
     }
 
-    /// Has `accept` not wait.
+    /// Makes `accept` return at once.
     ///
     /// # Errors
     /// If the system refuses.
@@ -201,8 +201,9 @@ impl Socket {
         }
     }
 
-    /// A connection to one address. A door whose queue is full of strangers drops what knocks, and the kernel would knock again after
-    /// 1 and 3 s only: here it knocks ten times in the first half of the time, and waits for the far away in the second.
+    /// A connection to one address. A door whose queue is full of strangers drops new connections, and the kernel would
+    /// try again only after 1 and 3 s. This tries ten times in the first half of the time, and waits for distant peers
+    /// in the second half.
     ///
     /// # Errors
     /// If nobody listens there, or no answer comes within `patience`.
@@ -252,7 +253,7 @@ impl Socket {
 
     /// Ends the connection in these directions, for all handles of it.
     pub(crate) fn shutdown(&self, how: Shutdown) {
-        // It fails if the other side has done so.
+        // It fails if the other side has already done so.
         let _closed = match self {
             Self::Unix(socket) => socket.shutdown(how),
             Self::Tcp(socket) => socket.shutdown(how),
@@ -262,18 +263,18 @@ impl Socket {
     /// The user of the process at the other end of a Unix socket.
     ///
     /// # Errors
-    /// If the system does not tell.
+    /// If the system does not say.
     pub(crate) fn peer_user(&self) -> io::Result<u32> {
         Ok(rustix::net::sockopt::socket_peercred(self)?.uid.as_raw())
     }
 
-    /// Whether whoever is at the other end may be of this application: on one machine, a process of the same user.
+    /// Whether the other end may belong to this application: on one machine, a process of the same user.
     pub(crate) fn is_of_this_user(&self) -> bool {
         let own = rustix::process::geteuid().as_raw();
         matches!(self, Self::Tcp(_)) || self.peer_user().is_ok_and(|user| user == own)
     }
 
-    /// Waits until something comes.
+    /// Waits until something arrives.
     ///
     /// # Errors
     /// If nothing does before `due`.
@@ -281,7 +282,7 @@ impl Socket {
         wait_until_readable(self.as_fd(), due)
     }
 
-    /// The address of this end, as others of its network can name it.
+    /// The address of this end, as other machines of its network can name it.
     pub(crate) fn local_host(&self) -> Option<String> {
         match self {
             Self::Unix(_) => None,
@@ -304,7 +305,7 @@ impl Socket {
     }
 }
 
-/// A socket with a patience, of which the system says `EAGAIN` once it is over.
+/// A socket with a patience reports `EAGAIN` once the time is over.
 fn in_time<T>(outcome: io::Result<T>) -> io::Result<T> {
     outcome.map_err(|error| match error.kind() {
         io::ErrorKind::WouldBlock => io::Error::new(io::ErrorKind::TimedOut, "nothing arrived in time"),

@@ -1,5 +1,5 @@
-//! Connections that have come through a door and have not proved themselves yet. Whoever knows the key proves it at once, so if there are
-//! too many, some are strangers, and make room for others.
+//! Connections that have come through a door and have not proved themselves yet. An end that knows the key proves it at
+//! once, so if there are too many, some are strangers, and make room for others.
 
 use crate::transport::socket::Socket;
 use std::collections::VecDeque;
@@ -7,7 +7,7 @@ use std::io;
 use std::net::Shutdown;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Those of one door.
+/// The connections of one door.
 pub(crate) struct Unproven {
     most: usize,
     queue: Mutex<Queue>,
@@ -35,7 +35,7 @@ impl Unproven {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// One more, which is known by the number. If there are too many, the oldest is closed.
+    /// Adds a connection, and returns its number. If there are too many, the oldest is closed.
     ///
     /// # Errors
     /// If no descriptor is left.
@@ -53,7 +53,7 @@ impl Unproven {
         Ok(number)
     }
 
-    /// It has proved itself, or will not. Returns whether it is open: it had not to make room.
+    /// It has proved itself, or will not. Returns whether it is still open: whether it did not have to make room.
     pub(crate) fn leave(&self, number: u64) -> bool {
         let mut queue = self.queue();
         let place = queue.connections.iter().position(|other| other.number == number);

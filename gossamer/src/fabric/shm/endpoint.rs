@@ -1,4 +1,5 @@
-//! One worker's endpoint to all nodes of its machine. Writes land by themselves; of lanes and fragments its notifier tells.
+//! One worker's endpoint to all nodes of its machine. Writes land by themselves; its notifier tells of lanes and
+//! fragments.
 
 use crate::fabric::shm::Neighbours;
 use crate::fabric::shm::queue::FragmentQueue;
@@ -17,7 +18,7 @@ use std::sync::Arc;
 pub(crate) struct ShmEndpoint {
     worker: usize,
     neighbours: Arc<Neighbours>,
-    /// The announcements that were looked at.
+    /// The announcements that this endpoint has looked at.
     seen: Cell<u32>,
     /// The workers whose lanes to this one are known.
     clients: RefCell<HashSet<usize>>,
@@ -44,7 +45,7 @@ impl ShmEndpoint {
         let queue = pair.queue(lane);
         let tell =
             |fragment: Fragment<'_>| told(Event::Fragment { writer: client, reader: self.worker, fragment });
-        // SAFETY: B3: a worker has one endpoint, which is used by its thread.
+        // SAFETY: B3: a worker has one endpoint, and only the worker's thread uses it.
         unsafe { queue.get().receive(tell) }.map(drop)
     }
 }
@@ -75,7 +76,7 @@ impl Endpoint for ShmEndpoint {
 
     fn poll(&self, mut told: impl FnMut(Event<'_>) -> Result<(), Malformed>) -> io::Result<bool> {
         let notifier = self.neighbours.notifier(self.worker);
-        // Before the look: what is announced meanwhile raises the count again.
+        // Read before the bits: what is announced meanwhile raises the count again.
         let arrivals = notifier.arrivals();
         if self.seen.replace(arrivals) == arrivals {
             return Ok(false);
@@ -114,7 +115,8 @@ pub(super) struct MappedQueue {
 
 impl MappedQueue {
     fn get(&self) -> &FragmentQueue {
-        // SAFETY: T2: `Pair::queue` made it of a place inside the segment, which is mapped for as long as this is.
+        // SAFETY: T2: `Pair::queue` made it from a place inside the segment, which is mapped for as long as this
+        // exists.
         unsafe { self.queue.as_ref() }
     }
 }
@@ -141,7 +143,7 @@ impl Fabric for ShmWriter {
     }
 
     fn send(&self, fragment: Fragment<'_>) -> Result<(), Busy> {
-        // SAFETY: B2: a worker has one way to each other for requests, and sends fragments on no other.
+        // SAFETY: B2: a worker has one way for requests to each other worker, and sends fragments on no other.
         unsafe { self.queue.get().send(fragment) }?;
         self.neighbours.announce(self.lane.reader, self.lane.writer);
         Ok(())

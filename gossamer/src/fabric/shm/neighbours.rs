@@ -6,7 +6,7 @@ use std::ops::Range;
 
 /// What another node of this machine shares.
 pub(crate) struct Neighbour {
-    /// Its workers among all.
+    /// The numbers of its workers among all.
     pub(crate) workers: Range<usize>,
     pub(crate) pair: Pair,
     pub(crate) notifiers: Notifiers,
@@ -14,12 +14,12 @@ pub(crate) struct Neighbour {
     pub(crate) eventfds: Vec<EventFd>,
 }
 
-/// All of them.
+/// All other nodes of this machine.
 pub(crate) struct Neighbours {
     /// The workers of this node.
     workers: Range<usize>,
     notifiers: Notifiers,
-    /// In the order of their workers.
+    /// Ordered by their workers.
     nodes: Vec<Neighbour>,
 }
 
@@ -45,10 +45,10 @@ impl Neighbours {
         self.find(worker).is_some()
     }
 
-    /// The lanes between this node and that of a worker.
+    /// The lanes between this node and the node of a worker.
     ///
     /// # Panics
-    /// If it is of no neighbour.
+    /// If the worker is not on a neighbour.
     pub(super) fn pair_with(&self, worker: usize) -> &Pair {
         match self.find(worker) {
             Some((node, _)) => &node.pair,
@@ -69,14 +69,14 @@ impl Neighbours {
         }
     }
 
-    /// Wakes a worker, if it is of a neighbour, and sleeps. Call it after publishing what it should see.
+    /// Wakes a worker if it is on a neighbour and sleeps. Call it after publishing what the worker should see.
     #[inline]
     pub(crate) fn ring(&self, worker: usize) {
         let Some((node, number)) = self.find(worker) else { return };
         if node.notifiers.of(number).doorbell().needs_ring()
             && let Err(error) = node.eventfds[number].signal()
         {
-            // An eventfd that cannot be written leaves a worker asleep over its work: end, do not hang.
+            // An eventfd that cannot be written leaves a worker asleep over its work: end the process, do not hang.
             eprintln!("gossamer: cannot wake worker {worker}: {error}");
             std::process::abort();
         }

@@ -1,8 +1,8 @@
 //! What the other nodes of a machine may touch of one worker: who has something new for it, and its doorbell.
 //!
-//! A sender publishes (a fragment, a lane in use), then sets its bit, then raises the count. The reader looks at the count alone until
-//! it has changed, then clears each bit before it looks at what that sender has published. So what was published before a bit was
-//! cleared is seen, and what comes later sets the bit again.
+//! A sender publishes (a fragment, a lane in use), then sets its bit, then raises the count. The reader looks only at
+//! the count until it has changed, then clears each bit before it looks at what that sender has published. So the
+//! reader sees what was published before it cleared the bit, and what comes later sets the bit again.
 
 use crate::atomic::{AtomicU32, AtomicU64, Ordering};
 use crate::sys::memory::segment::Segment;
@@ -10,7 +10,8 @@ use crate::sys::sync::doorbell::Doorbell;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-/// Bytes of one worker's notifier without its senders, and what the whole is a multiple of: no two workers share a cache line.
+/// Bytes of one worker's notifier without its senders. The size of the whole is a multiple of it, so no two workers
+/// share a cache line.
 const LINE: usize = 128;
 
 /// The notifier of one worker.
@@ -24,7 +25,7 @@ pub(crate) struct Notifier<'a> {
 #[repr(C, align(128))]
 struct NotifierHeader {
     doorbell: Doorbell,
-    /// Raised when somebody has something new.
+    /// Raised when a sender has something new.
     arrivals: AtomicU32,
 }
 
@@ -36,23 +37,24 @@ impl<'a> Notifier<'a> {
 
     /// Says that a worker has published something.
     pub(super) fn announce(self, sender: usize) {
-        // Release: pairs with the Acquire in `senders`, so that who takes the bit sees what was published.
+        // Release: pairs with the Acquire in `senders`, so that the reader that takes the bit sees what was published.
         self.senders[sender / 64].fetch_or(1 << (sender % 64), Ordering::Release);
-        // Release: pairs with the Acquire in `arrivals`, so that who sees the count sees the bit.
+        // Release: pairs with the Acquire in `arrivals`, so that a reader that sees the count sees the bit.
         self.header.arrivals.fetch_add(1, Ordering::Release);
     }
 
-    /// How often something was announced, wrapping.
+    /// The number of announcements so far, wrapping.
     #[inline(always)]
     pub(super) fn arrivals(self) -> u32 {
         // Acquire: pairs with the Release in `announce`.
         self.header.arrivals.load(Ordering::Acquire)
     }
 
-    /// Takes the bits of those who have announced something.
+    /// Takes the bits of the workers that have announced something.
     pub(super) fn senders(self) -> impl Iterator<Item = usize> + use<'a> {
         self.senders.iter().enumerate().flat_map(|(index, word)| {
-            // Acquire: pairs with the Release in `announce`. Relaxed: a look that spares the write; a bit set since comes again.
+            // Acquire: pairs with the Release in `announce`. Relaxed: a look that saves the write; a bit set since is
+            // found the next time.
             let bits = match word.load(Ordering::Relaxed) {
                 0 => 0,
                 _ => word.swap(0, Ordering::Acquire),
@@ -71,18 +73,18 @@ pub(crate) struct Notifiers {
 }
 
 impl Notifiers {
-    /// Those of the `workers` of this node, for a rack of `senders` workers.
+    /// The notifiers of the `workers` of this node, for a rack of `senders` workers.
     ///
     /// # Errors
-    /// If there is not so much memory, or no descriptor left.
+    /// If there is not enough memory, or no descriptor left.
     pub(crate) fn create(workers: usize, senders: usize) -> io::Result<Self> {
         Ok(Self { segment: Segment::create(workers * Self::stride(senders))?, workers, senders })
     }
 
-    /// Those of another node.
+    /// The notifiers of another node.
     ///
     /// # Errors
-    /// If the descriptor is not that of the notifiers of this many workers.
+    /// If the descriptor is not that of notifiers of this many workers.
     pub(crate) fn attach(descriptor: OwnedFd, workers: usize, senders: usize) -> io::Result<Self> {
         Ok(Self { segment: Segment::attach(descriptor, workers * Self::stride(senders))?, workers, senders })
     }
@@ -95,15 +97,15 @@ impl Notifiers {
         senders.div_ceil(64)
     }
 
-    /// That of one worker, by its number in its node.
+    /// The notifier of one worker, by its number in its node.
     #[inline]
     pub(crate) fn of(&self, worker: usize) -> Notifier<'_> {
         assert!(worker < self.workers, "worker {worker} of {}", self.workers);
         let start = self.segment.start().as_ptr().wrapping_add(worker * Self::stride(self.senders));
-        // SAFETY: T2, E1: inside the segment (asserted), which lives as long as `self`; zeros are a valid one.
+        // SAFETY: T2, E1: inside the segment (asserted), which lives as long as `self`; all zeros is a valid one.
         let header = unsafe { &*start.cast::<NotifierHeader>() };
         let senders = start.wrapping_add(size_of::<NotifierHeader>()).cast::<AtomicU64>();
-        // SAFETY: T2, E1: as above, behind it.
+        // SAFETY: T2, E1: as above, after the line.
         let senders = unsafe { std::slice::from_raw_parts(senders, Self::words(self.senders)) };
         Notifier { header, senders }
     }
@@ -123,7 +125,7 @@ mod tests {
     fn whatever_another_process_writes_is_a_notifier() {
         let notifiers = Notifiers::create(2, 100).unwrap();
         let bytes = notifiers.segment.len();
-        // SAFETY: E1: inside the segment, which nobody else uses.
+        // SAFETY: E1: inside the segment, which nothing else uses.
         unsafe { notifiers.segment.start().as_ptr().write_bytes(0xa5, bytes) };
         let notifier = notifiers.of(1);
         assert!(notifier.doorbell().is_asleep());
@@ -140,7 +142,8 @@ mod model {
     use super::*;
     use loom::sync::Arc;
 
-    /// Two senders publish and announce, the reader looks as often as the count changes: it never misses what was published.
+    /// Two senders publish and announce, the reader looks each time the count changes: it never misses what was
+    /// published.
     #[test]
     fn what_is_announced_is_found() {
         loom::model(|| {

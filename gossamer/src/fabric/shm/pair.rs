@@ -12,7 +12,7 @@ use std::sync::Arc;
 /// The lanes between the workers of two nodes, in both directions.
 pub(crate) struct Pair {
     segment: Arc<Segment>,
-    /// Workers of the node that made it, and of the other: where they begin among all, and how many there are.
+    /// Workers of the node that made it, and of the other: the first number among all, and how many there are.
     workers: [Range<usize>; 2],
 }
 
@@ -20,7 +20,7 @@ impl Pair {
     /// New lanes between the workers of this node and another.
     ///
     /// # Errors
-    /// If there is not so much memory, or no descriptor left.
+    /// If there is not enough memory, or no descriptor left.
     pub(crate) fn create(ours: Range<usize>, theirs: Range<usize>) -> io::Result<Self> {
         let workers = [ours, theirs];
         Ok(Self { segment: Arc::new(Segment::create(Self::bytes(&workers))?), workers })

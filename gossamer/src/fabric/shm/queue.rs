@@ -3,8 +3,8 @@
 //! Invariants
 //! - B2: one thread sends. It fills entry `n mod QUEUE_ENTRIES` only when `taken` has shown that fragment `n - QUEUE_ENTRIES`
 //!   was taken.
-//! - B3: one thread receives. It reads entry `n mod QUEUE_ENTRIES` only when `written` has shown that fragment `n` is there, and
-//!   until it says by `taken` that it is done.
+//! - B3: one thread receives. It reads entry `n mod QUEUE_ENTRIES` only when `written` has shown that fragment `n` is
+//!   there, and only until it says through `taken` that it is done.
 
 use crate::atomic::{AtomicU32, Ordering, SharedCell};
 use crate::fabric::{Busy, FRAGMENT_BYTES, Fragment};
@@ -14,12 +14,12 @@ use crate::wire::row::RowLayout;
 /// Fragments that may be under way from one worker to another.
 pub(crate) const QUEUE_ENTRIES: usize = if cfg!(loom) { 2 } else { 8 };
 
-/// Zeros are an empty one, so that it may lie in a new segment.
+/// All zeros is an empty queue, so that it may lie in a new segment.
 #[repr(C, align(128))]
 pub(super) struct FragmentQueue {
-    /// Fragments that were ever written, wrapping.
+    /// Fragments written so far, wrapping.
     written: CacheLine,
-    /// Fragments that were ever taken, wrapping.
+    /// Fragments taken so far, wrapping.
     taken: CacheLine,
     entries: [SharedCell<QueueEntry>; QUEUE_ENTRIES],
 }
@@ -38,10 +38,10 @@ struct QueueEntry {
 }
 
 impl QueueEntry {
-    /// The fragment in it.
+    /// The fragment in this entry.
     ///
     /// # Errors
-    /// If it says that it has more bytes than an entry.
+    /// If the entry claims more bytes than it can hold.
     fn fragment(&self) -> Result<Fragment<'_>, Malformed> {
         let row = RowLayout { bytes: self.row_bytes, align: self.row_align };
         let bytes =
@@ -64,9 +64,9 @@ impl FragmentQueue {
 
     /// Whether an entry is free for the sender.
     pub(super) fn has_room(&self) -> bool {
-        // Relaxed: it is the sender's own.
+        // Relaxed: only the sender writes it.
         let written = self.written.0.load(Ordering::Relaxed);
-        // Acquire: pairs with the Release in `receive`, so that the receiver is done with the entry.
+        // Acquire: pairs with the Release in `receive`: the receiver is done with the entry.
         written.wrapping_sub(self.taken.0.load(Ordering::Acquire)) < QUEUE_ENTRIES as u32
     }
 
@@ -80,21 +80,21 @@ impl FragmentQueue {
         if !self.has_room() {
             return Err(Busy);
         }
-        // Relaxed: it is the sender's own.
+        // Relaxed: only the sender writes it.
         let written = self.written.0.load(Ordering::Relaxed);
         self.entry(written).with_mut(|entry| {
-            // SAFETY: B2: the entry is free (`has_room`), and the caller the only sender.
+            // SAFETY: B2: the entry is free (`has_room`), and the caller is the only sender.
             unsafe { &mut *entry }.fill(fragment);
         });
-        // Release: pairs with the Acquire in `receive`, so that who sees the number sees the entry.
+        // Release: pairs with the Acquire in `receive`, so that a receiver that sees the number sees the entry.
         self.written.0.store(written.wrapping_add(1), Ordering::Release);
         Ok(())
     }
 
-    /// Takes what is there, in order, each fragment until `told` returns. Returns whether anything was.
+    /// Takes what is there, in order; each fragment stays until `told` returns. Returns whether there was any.
     ///
     /// # Errors
-    /// Those of `told`; if what is there was written by no sender of this program.
+    /// Those of `told`; or no sender of this program wrote what is there.
     ///
     /// # Safety
     /// The caller is the one receiver (B3).
@@ -102,7 +102,7 @@ impl FragmentQueue {
         &self,
         mut told: impl FnMut(Fragment<'_>) -> Result<(), Malformed>,
     ) -> Result<bool, Malformed> {
-        // Relaxed: it is the receiver's own.
+        // Relaxed: only the receiver writes it.
         let mut taken = self.taken.0.load(Ordering::Relaxed);
         // Acquire: pairs with the Release in `send`.
         let under_way = self.written.0.load(Ordering::Acquire).wrapping_sub(taken);
@@ -111,11 +111,11 @@ impl FragmentQueue {
         }
         for _ in 0..under_way {
             self.entry(taken).with(|entry| {
-                // SAFETY: B3: the fragment is there, and stays until `taken` says that it was taken.
+                // SAFETY: B3: the fragment is there, and stays until `taken` says otherwise.
                 told(unsafe { &*entry }.fragment()?)
             })?;
             taken = taken.wrapping_add(1);
-            // Release: pairs with the Acquire in `has_room`: the entry is the sender's again.
+            // Release: pairs with the Acquire in `has_room`: the entry belongs to the sender again.
             self.taken.0.store(taken, Ordering::Release);
         }
         Ok(under_way > 0)
@@ -142,7 +142,7 @@ mod model {
         }
     }
 
-    /// Every entry is used twice, so that what the receiver gives back is written again.
+    /// Every entry is used twice, so that the sender writes again what the receiver gave back.
     #[test]
     fn fragments_come_whole_and_in_order() {
         loom::model(|| {
@@ -187,7 +187,7 @@ mod tests {
     use crate::sys::process::fork::{Child, fork};
     use std::os::fd::AsFd;
 
-    /// Seconds after which a child ends that nobody told to.
+    /// Seconds after which a child ends by itself.
     const PATIENCE: u32 = 60;
     const BYTES: usize = size_of::<FragmentQueue>();
 
@@ -199,7 +199,7 @@ mod tests {
     }
 
     fn queue(segment: &Segment) -> &FragmentQueue {
-        // SAFETY: T2: it has the size of one, and its zeros are one.
+        // SAFETY: T2: the segment has the size of a queue, and zeros are a valid one.
         unsafe { segment.start().cast().as_ref() }
     }
 
@@ -208,7 +208,7 @@ mod tests {
         queue(segment).taken.0.store(taken, Ordering::Relaxed);
     }
 
-    /// Sends the fragment that is next, which its ticket, its length and its bytes tell. Returns whether there was room.
+    /// Sends the next fragment, which its ticket, its length and its bytes identify. Returns whether there was room.
     fn send(queue: &FragmentQueue, bytes: &mut [u8]) -> bool {
         let number = queue.written.0.load(Ordering::Relaxed);
         let bytes = &mut bytes[..number as usize % 5000];
@@ -218,7 +218,7 @@ mod tests {
         unsafe { queue.send(Fragment { ticket: number.into(), row, bytes }) }.is_ok()
     }
 
-    /// Takes what is there: whole, and in order. How many there were.
+    /// Takes what is there, and checks that it is whole and in order. Returns how many fragments there were.
     fn receive(queue: &FragmentQueue) -> u32 {
         let mut next = queue.taken.0.load(Ordering::Relaxed);
         let first = next;
@@ -235,7 +235,7 @@ mod tests {
     }
 
     fn fork_with(body: impl FnOnce()) -> Child {
-        // SAFETY: sending and receiving, as they are done here, take no lock and allocate nothing.
+        // SAFETY: sending and receiving, as done here, take no lock and allocate nothing.
         unsafe { fork(PATIENCE, body) }
     }
 
@@ -285,7 +285,7 @@ mod tests {
         for length in [FRAGMENT_BYTES as u32 + 1, 1 << 31, u32::MAX] {
             let [ours, theirs] = mapped();
             queue(&theirs).entry(0).with_mut(|entry| {
-                // SAFETY: nobody else uses it.
+                // SAFETY: nothing else uses it.
                 unsafe { (*entry).length = length }
             });
             count(&theirs, 1, 0);

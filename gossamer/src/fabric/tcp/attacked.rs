@@ -1,4 +1,4 @@
-//! Somebody on the way changes, loses, repeats or exchanges what a connection carries: nothing of that is ever handed over.
+//! An attacker on the way changes, loses, repeats or swaps what a connection carries: none of that is ever handed over.
 #![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
 use crate::fabric::tcp::frame::{Content, Frame};
@@ -48,7 +48,7 @@ fn said(Frame { worker, content }: &Frame<'_>) -> Said {
     }
 }
 
-/// Flushes of writes, and a fragment now and then: all that is said, and the bytes of each flush.
+/// Flushes of writes, and a fragment now and then. Returns all that is said, and the bytes of each flush.
 fn flushes(writer: RecordWriter, random: &mut Rng) -> (Vec<Said>, Vec<Vec<u8>>) {
     let mut outgoing = OutgoingRecords::new(writer);
     let mut all = Vec::new();
@@ -74,7 +74,7 @@ fn flushes(writer: RecordWriter, random: &mut Rng) -> (Vec<Said>, Vec<Vec<u8>>) 
     (all, flushes)
 }
 
-/// All that is handed over of these bytes, which come in pieces, until something of them is refused.
+/// All that is handed over of these bytes, which arrive in pieces, until some of them are refused.
 fn handed_over(
     reader: RecordReader,
     flushes: &[Vec<u8>],
@@ -99,7 +99,8 @@ fn handed_over(
     (all, None)
 }
 
-/// Has flushes come as somebody on the way makes of them. What is handed over is what was sent, and the rest is refused.
+/// Delivers flushes as an attacker on the way has changed them. Only what was sent is handed over, and the rest is
+/// refused.
 fn attack(kind: &str, change: impl Fn(&mut Vec<Vec<u8>>, &mut Rng)) {
     for seed in 0..RUNS {
         let mut random = Rng::with_seed(seed);

@@ -1,4 +1,4 @@
-//! One end of a connection: a socket, what waits for it, and what has come of it.
+//! One end of a connection: a socket, what waits to be sent on it, and what has arrived on it.
 
 use crate::fabric::tcp::frame::Frame;
 use crate::fabric::tcp::incoming::IncomingRecords;
@@ -28,7 +28,7 @@ pub(crate) struct Connection {
 
 impl Connection {
     /// # Errors
-    /// If the socket cannot be had not to block.
+    /// If the socket cannot be made non-blocking.
     pub(crate) fn new((socket, (writer, reader)): Proved) -> io::Result<Rc<Self>> {
         socket.set_nonblocking(true)?;
         socket.set_nodelay(true)?;
@@ -58,7 +58,7 @@ impl Connection {
     /// Reads what has arrived, once, and hands over its frames. Returns whether anything had.
     ///
     /// # Errors
-    /// If the connection is lost, or something else than the records of the other end arrives.
+    /// If the connection is lost, or something other than the records of the other end arrives.
     #[inline]
     pub(super) fn receive(&self, land: impl FnMut(Frame<'_>) -> Result<(), Malformed>) -> io::Result<bool> {
         self.incoming.borrow_mut().receive(&self.socket, land)
@@ -75,10 +75,10 @@ pub(crate) struct TcpWriter {
 
 impl Fabric for TcpWriter {
     #[inline]
-    // SAFETY: no slot is touched here; the contract holds for the slots of the peer, which lands what it gets.
+    // SAFETY: this touches no slot; the contract holds for the slots of the peer, which lands what it receives.
     unsafe fn write(&self, slot: usize, header: u64, body: &[Word]) {
         let mut outgoing = self.connection.outgoing.borrow_mut();
-        // SAFETY: W6: the caller's.
+        // SAFETY: W6: guaranteed by the caller.
         unsafe { outgoing.write((self.worker, self.slots), slot, header, body) };
     }
 

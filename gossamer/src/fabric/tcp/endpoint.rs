@@ -1,4 +1,4 @@
-//! The endpoint of a connection to another machine: what arrives on it is landed in the slots of the lanes that it is for.
+//! The endpoint of a connection to another machine: it lands what arrives in the slots of the lanes that it is for.
 
 use crate::fabric::tcp::frame::{Content, Frame, SlotWrite};
 use crate::fabric::tcp::{Connection, Proved, TcpWriter};
@@ -13,7 +13,8 @@ use std::os::fd::RawFd;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The registered slots of a node. All its connections land in them: one carries what a worker there writes, for all workers here.
+/// The registered slots of a node. All its connections land in them: one carries what a worker of the other node
+/// writes, for all workers here.
 pub(crate) struct Registered {
     /// The workers of the node.
     readers: Range<usize>,
@@ -33,7 +34,7 @@ impl Registered {
         Arc::clone(self.lock().entry(lane).or_insert_with(SlotMemory::far))
     }
 
-    /// The slots that a frame is for, and whether they are new. Responses come to those who asked only.
+    /// The slots that a frame is for, and whether they are new. Responses go only to workers that asked.
     fn find(&self, lane: Lane) -> Option<(Arc<SlotMemory>, bool)> {
         if !self.readers.contains(&lane.reader) {
             return None;
@@ -67,7 +68,7 @@ struct LaneSlots {
 
 impl TcpEndpoint {
     /// # Errors
-    /// If the socket cannot be had not to block.
+    /// If the socket cannot be made non-blocking.
     pub(crate) fn new(proved: Proved, writer: usize, registered: &Arc<Registered>) -> io::Result<Self> {
         let connection = Connection::new(proved)?;
         let (registered, known, busy) = (Arc::clone(registered), RefCell::default(), RefCell::default());
@@ -99,7 +100,8 @@ impl TcpEndpoint {
         if !found.is_busy.replace(true) {
             self.busy.borrow_mut().push(found.clone());
         }
-        // SAFETY: the frames of this writer arrive on this connection, and this worker alone has its end (it is not `Sync`).
+        // SAFETY: the frames of this writer arrive on this connection, and only this worker has its end (it is not
+        // `Sync`).
         unsafe { write.land(&found.slots) }?;
         told(Event::Landed(reader))
     }
@@ -179,7 +181,7 @@ mod tests {
         sockets: [TcpStream; 2],
     }
 
-    /// Bytes that a socket has sent, and the other one's kernel does not have.
+    /// Bytes that a socket has sent and the kernel of the other end does not have.
     fn sent(socket: &TcpStream) -> c_int {
         /// SIOCOUTQ.
         const OUTPUT_QUEUE: Opcode = 0x5411;
@@ -220,7 +222,7 @@ mod tests {
         }
 
         fn is_under_way(&self) -> bool {
-            // What leaves one queue is in the other by then.
+            // By then what leaves one queue is in the other.
             sent(&self.sockets[1]) > 0 || ioctl_fionread(&self.sockets[0]).unwrap() > 0
         }
     }

@@ -13,7 +13,7 @@ use crate::wire::refusal::Malformed;
 use crate::wire::row::RowLayout;
 use crate::wire::word::{Word, bytes_of, initialised, words_of};
 
-/// Tells a frame from what else might come.
+/// Distinguishes a frame from anything else that might arrive.
 const MARK: u64 = 0x673a;
 /// Words before the body.
 const HEAD: usize = 2;
@@ -25,7 +25,7 @@ pub(super) const LONGEST: usize = {
         (8 * (HEAD + FAR_BODY_WORDS), 8 * FRAGMENT_HEAD + FRAGMENT_BYTES.next_multiple_of(8));
     if write > fragment { write } else { fragment }
 };
-/// Says that a fragment comes, in the place of which slots.
+/// Marks a fragment, where a write names its slots.
 const FRAGMENT: u64 = 2;
 
 /// What arrives, for a worker of this node.
@@ -35,7 +35,7 @@ pub(crate) struct Frame<'a> {
     pub(crate) content: Content<'a>,
 }
 
-/// What a frame has in it.
+/// The content of a frame.
 #[derive(Debug)]
 pub(crate) enum Content<'a> {
     Write(SlotWrite<'a>),
@@ -52,7 +52,7 @@ pub(crate) struct SlotWrite<'a> {
 }
 
 impl SlotWrite<'_> {
-    /// Does it, into the slots it is for.
+    /// Performs the write, into the slots that it is for.
     ///
     /// # Errors
     /// If the slot is not free.
@@ -65,10 +65,10 @@ impl SlotWrite<'_> {
     }
 }
 
-/// The frame at the start of these words, and how many it takes; `None` if it is not all there.
+/// The frame at the start of these words, and how many it takes; `None` if part of it is still missing.
 ///
 /// # Errors
-/// If there is no frame.
+/// If no frame starts there.
 #[inline]
 pub(crate) fn decode(words: &[u64]) -> Result<Option<(Frame<'_>, usize)>, Malformed> {
     let [head, header, rest @ ..] = words else { return Ok(None) };
@@ -102,7 +102,7 @@ fn decode_fragment(words: &[u64]) -> Result<Option<(Frame<'_>, usize)>, Malforme
     Ok(Some((Frame { worker: (head >> 32) as u32, content }, FRAGMENT_HEAD + length)))
 }
 
-/// Adds a write into the slots of a worker to what is sent.
+/// Adds a write into the slots of a worker to the output.
 ///
 /// # Safety
 /// W6.
@@ -116,11 +116,11 @@ pub(super) unsafe fn encode_write(
 ) {
     let head = u64::from(worker) << 32 | (slots as u64) << 24 | (slot as u64) << 16 | MARK;
     out.extend_from_slice(&[head, header]);
-    // SAFETY: W6: the caller's.
+    // SAFETY: W6: guaranteed by the caller.
     out.extend_from_slice(unsafe { initialised(body) });
 }
 
-/// Adds a fragment for a worker to what is sent.
+/// Adds a fragment for a worker to the output.
 pub(super) fn encode_fragment(out: &mut Vec<u64>, worker: u32, fragment: Fragment<'_>) {
     let Fragment { ticket, row, bytes } = fragment;
     let head = u64::from(worker) << 32 | FRAGMENT << 24 | u64::from(row.align) << 16 | MARK;

@@ -1,4 +1,4 @@
-//! What has arrived on a socket: bytes that wait to be whole records, whose frames are handed over.
+//! What has arrived on a socket: bytes that wait until they are whole records, whose frames are handed over.
 
 use crate::fabric::tcp::frame::{Frame, decode};
 use crate::fabric::tcp::outgoing::LONGEST;
@@ -10,13 +10,13 @@ use std::io::{self, ErrorKind, Read};
 /// Words of the buffer.
 const BUFFER: usize = 32 * 1024;
 
-/// The bytes of a socket that were read and not handed over.
+/// The bytes of a socket that were read and not yet handed over.
 pub(super) struct IncomingRecords {
     reader: RecordReader,
     words: Box<[u64]>,
     /// Words that were handed over.
     taken: usize,
-    /// Bytes in use, with those of the words that were handed over.
+    /// Bytes in use, including those of the words that were handed over.
     filled: usize,
 }
 
@@ -29,7 +29,8 @@ impl IncomingRecords {
     /// Reads what has arrived, once, and hands over its frames. Returns whether anything had.
     ///
     /// # Errors
-    /// If the connection is lost, or something else than the records of the other end arrives: nothing of such a record is handed over.
+    /// If the connection is lost, or something other than the records of the other end arrives: no part of such a
+    /// record is handed over.
     #[inline]
     pub(super) fn receive(
         &mut self,
@@ -70,7 +71,7 @@ impl IncomingRecords {
         Ok(Some(&record[1..][..body]))
     }
 
-    /// Has room for a whole record behind what is there.
+    /// Makes room for a whole record behind what is there.
     #[inline]
     fn make_room(&mut self) {
         let taken = self.taken * size_of::<u64>();
@@ -83,7 +84,7 @@ impl IncomingRecords {
     }
 }
 
-/// Hands over the frames of a record, which are whole.
+/// Hands over the frames of a record. All of them are whole.
 #[inline]
 fn hand_over(
     mut words: &[u64],

@@ -1,4 +1,4 @@
-//! What waits for a socket to take it: frames, in records.
+//! Frames, in records, that wait for a socket to take them.
 
 use crate::fabric::tcp::frame::{self, encode_fragment, encode_write};
 use crate::fabric::{FRAGMENT_BYTES, Fragment, Slots};
@@ -7,9 +7,9 @@ use crate::transport::seal::record::SealError;
 use crate::wire::word::{Word, bytes_of, bytes_of_mut};
 use std::io::{self, ErrorKind, Write};
 
-/// Bytes of a record to which no more frames are added: it is still in the processor's cache when it is sealed and opened.
+/// Bytes of a record that gets no more frames: it is still in the processor's cache when it is sealed and opened.
 const FULL: usize = FRAGMENT_BYTES;
-/// Bytes of the longest record: a frame was added to one that was almost full, and what is before and behind them all.
+/// Bytes of the longest record: a frame that was added to an almost full one, and what precedes and follows all frames.
 pub(super) const LONGEST: usize = FULL + frame::LONGEST + 64;
 
 /// Records that wait, and the one that is being filled.
@@ -36,7 +36,7 @@ impl OutgoingRecords {
     #[inline]
     pub(super) unsafe fn write(&mut self, to: (u32, Slots), slot: usize, header: u64, body: &[Word]) {
         self.open();
-        // SAFETY: W6: the caller's.
+        // SAFETY: W6: guaranteed by the caller.
         unsafe { encode_write(&mut self.words, to, slot, header, body) };
     }
 
@@ -52,7 +52,7 @@ impl OutgoingRecords {
         size_of_val(&self.words[..]) - self.sent
     }
 
-    /// Has a record that takes another frame.
+    /// Opens a record that takes another frame, unless one is open.
     #[inline]
     fn open(&mut self) {
         if let Some(start) = self.open {

@@ -1,4 +1,4 @@
-//! What a device tells by itself: it failed, a port went down, a queue pair broke.
+//! What a device reports by itself: it failed, a port went down, a queue pair broke.
 
 use crate::fabric::verbs::abi::types::*;
 use crate::fabric::verbs::context::DeviceContext;
@@ -9,7 +9,7 @@ use std::io;
 /// An asynchronous event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct AsyncEvent {
-    /// Which: `IBV_EVENT_…`.
+    /// Which event: `IBV_EVENT_…`.
     pub(crate) code: u32,
     pub(crate) about: AsyncSubject,
 }
@@ -28,9 +28,9 @@ pub(crate) enum AsyncSubject {
 /// What follows from an asynchronous event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Consequence {
-    /// What is under way does not come through any more.
+    /// What is under way will not come through any more.
     End,
-    /// It may not come through, or not as before.
+    /// What is under way may not come through, or not as before.
     Tell,
     /// Nothing.
     None,
@@ -85,7 +85,7 @@ impl DeviceContext {
     }
 }
 
-/// What an event is about that is not acknowledged yet.
+/// The subject of an event that is not acknowledged yet.
 fn subject(event: &ibv_async_event) -> AsyncSubject {
     match event.event_type {
         IBV_EVENT_QP_FATAL
@@ -111,7 +111,7 @@ fn subject(event: &ibv_async_event) -> AsyncSubject {
         | IBV_EVENT_SM_CHANGE
         | IBV_EVENT_CLIENT_REREGISTER
         | IBV_EVENT_GID_CHANGE => {
-            // SAFETY: an event of this kind is about a port; and any bytes are a number.
+            // SAFETY: an event of this kind is about a port, and any bytes are a valid number.
             AsyncSubject::Port(unsafe { event.element.port_num })
         }
         _ => AsyncSubject::Device,

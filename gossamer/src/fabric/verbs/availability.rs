@@ -21,15 +21,15 @@ pub(crate) enum Unavailable {
         device: String,
         error: String,
     },
-    /// The device is none of InfiniBand or RoCE.
+    /// The device is neither InfiniBand nor RoCE.
     OtherTransport {
         device: String,
     },
-    /// No port can be used: why not, of each.
+    /// No port can be used. It says why, for each.
     NoUsablePort {
         reasons: Vec<String>,
     },
-    /// A setting asks for what is not there, or cannot be used.
+    /// A setting asks for something that is missing or cannot be used.
     Asked(String),
 }
 

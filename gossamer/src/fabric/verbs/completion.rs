@@ -1,4 +1,4 @@
-//! What tells that work is done: completion queues, and the channel on which they wake a sleeper.
+//! How completed work is reported: completion queues, and the channel on which they wake a sleeper.
 
 use crate::fabric::verbs::abi::types::*;
 use crate::fabric::verbs::context::DeviceContext;
@@ -10,7 +10,7 @@ use std::os::fd::BorrowedFd;
 use std::ptr::{NonNull, null_mut};
 use std::sync::Arc;
 
-/// What a sleeper watches.
+/// The channel that a sleeper watches.
 pub(crate) struct CompletionChannel {
     raw: NonNull<ibv_comp_channel>,
     context: Arc<DeviceContext>,
@@ -33,7 +33,7 @@ impl CompletionChannel {
         Ok(Arc::new(channel))
     }
 
-    /// What is readable when a completion queue that was armed has got a completion.
+    /// The descriptor that becomes readable when an armed completion queue gets a completion.
     pub(crate) fn descriptor(&self) -> BorrowedFd<'_> {
         // SAFETY: V3.
         let number = unsafe { self.raw.as_ref() }.fd;
@@ -54,7 +54,7 @@ impl CompletionChannel {
             let is_none = matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted);
             return if is_none { Ok(false) } else { Err(self.context.error("ibv_get_cq_event", "")) };
         }
-        // SAFETY: V7: the queue of the event that came, once.
+        // SAFETY: V7: the queue of the event that was taken, acknowledged once.
         unsafe { (verbs.ibv_ack_cq_events)(queue, 1) };
         Ok(true)
     }
@@ -84,13 +84,14 @@ unsafe impl Send for CompletionQueue {}
 unsafe impl Sync for CompletionQueue {}
 
 impl CompletionQueue {
-    /// A queue with room for this many completions at least: more than that must not be under way. With a channel, it can be armed.
+    /// A queue with room for at least this many completions: no more than that may be under way. With a channel, it can
+    /// be armed.
     ///
     /// # Errors
-    /// The device cannot have so many, or is gone.
+    /// The device cannot have so many entries, or is gone.
     ///
     /// # Panics
-    /// If the channel is of another context.
+    /// If the channel belongs to another context.
     pub(crate) fn new(
         context: &Arc<DeviceContext>,
         entries: u32,
@@ -120,18 +121,19 @@ impl CompletionQueue {
         self.raw.as_ptr()
     }
 
-    /// Takes completions, as many as there are and as fit: so many of the first ones are new.
+    /// Takes completions, as many as there are and as fit. Returns how many of the first elements are new.
     ///
     /// # Errors
     /// The device is gone.
     pub(crate) fn poll(&self, completions: &mut [WorkCompletion]) -> io::Result<usize> {
         let room = c_int::try_from(completions.len()).unwrap_or(c_int::MAX);
-        // SAFETY: V3; it writes this many completions at most, of the layout of `ibv_wc` (transparent).
+        // SAFETY: V3; it writes at most this many completions, of the layout of `ibv_wc` (transparent).
         let found = unsafe { (self.poll)(self.raw(), room, completions.as_mut_ptr().cast()) };
         usize::try_from(found).map_err(|_| self.context.error("ibv_poll_cq", ""))
     }
 
-    /// Has the channel tell of the next completion. One that came before it was armed may not be told: look once more.
+    /// Makes the channel report the next completion. One that came before the queue was armed may go unreported: look
+    /// once more.
     ///
     /// # Errors
     /// The device is gone.
@@ -151,19 +153,19 @@ impl Drop for CompletionQueue {
     }
 }
 
-/// The end of a work request.
+/// The completion of a work request.
 #[repr(transparent)]
 #[derive(Clone, Copy, Default)]
 pub(crate) struct WorkCompletion(ibv_wc);
 
 impl WorkCompletion {
-    /// For tests of what is done with it.
+    /// For tests of the code that handles completions.
     #[cfg(all(test, not(loom)))]
     pub(crate) fn of(completion: ibv_wc) -> Self {
         Self(completion)
     }
 
-    /// What the work request was called.
+    /// The name that the work request was given.
     pub(crate) fn id(&self) -> u64 {
         self.0.wr_id
     }
@@ -179,25 +181,25 @@ impl WorkCompletion {
         (status != IBV_WC_SUCCESS).then_some(CompletionFailure { status, vendor })
     }
 
-    /// Of a receive that a write has taken: what the write came with. Of a work request that did not fail.
+    /// The immediate of the write that has taken a receive. Only for a work request that did not fail.
     pub(crate) fn immediate(&self) -> Option<u32> {
         let has = self.0.opcode == IBV_WC_RECV_RDMA_WITH_IMM && self.0.wc_flags & IBV_WC_WITH_IMM != 0;
-        // SAFETY: any bytes are a number.
+        // SAFETY: any bytes are a valid number.
         has.then(|| u32::from_be(unsafe { self.0.__bindgen_anon_1.imm_data }))
     }
 }
 
-/// Why a work request failed. The first one of a queue pair that is not flushed tells why the queue pair did.
+/// Why a work request failed. The first failure of a queue pair that is not a flush says why the queue pair failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct CompletionFailure {
     /// `IBV_WC_…`.
     pub(crate) status: u32,
-    /// What the maker of the device calls it.
+    /// The code that the maker of the device gives it.
     pub(crate) vendor: u32,
 }
 
 impl CompletionFailure {
-    /// Whether it failed only because another one had.
+    /// Whether it failed only because another work request had failed.
     pub(crate) fn is_flush(self) -> bool {
         self.status == IBV_WC_WR_FLUSH_ERR
     }

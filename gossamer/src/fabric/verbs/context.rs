@@ -1,4 +1,4 @@
-//! The devices of this machine, and one that is opened.
+//! The devices of this machine, and an opened one.
 
 use crate::fabric::verbs::abi::{Verbs, types::*};
 use crate::fabric::verbs::availability::Unavailable;
@@ -16,7 +16,7 @@ use std::os::fd::BorrowedFd;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-/// What there is in this machine.
+/// The devices of this machine.
 pub(crate) struct DeviceList {
     verbs: &'static Verbs,
     devices: NonNull<*mut ibv_device>,
@@ -68,13 +68,13 @@ impl DeviceList {
         unsafe { device.read() }
     }
 
-    /// Why a device could not be opened. The library looks for its file in a second place if it may not open the first one, and
-    /// tells what is wrong with that.
+    /// Why a device could not be opened. If the library may not open the device's file, it looks for it in a second
+    /// place, and reports what is wrong there.
     fn why_closed(&self, device: *mut ibv_device) -> io::Error {
         let error = io::Error::last_os_error();
         // SAFETY: V3: a device of the list, whose type is public.
         let name = unsafe { &(*device).dev_name };
-        // SAFETY: V2: a text that ends.
+        // SAFETY: V2: a text that ends in a zero.
         let name = unsafe { CStr::from_ptr(name.as_ptr()) };
         let file = format!("/dev/infiniband/{}", name.to_string_lossy());
         let opened = File::options().read(true).write(true).open(file);
@@ -106,12 +106,12 @@ impl DeviceList {
 
 impl Drop for DeviceList {
     fn drop(&mut self) {
-        // SAFETY: V3. What was opened stays.
+        // SAFETY: V3. Opened devices stay.
         unsafe { (self.verbs.ibv_free_device_list)(self.devices.as_ptr()) };
     }
 }
 
-/// An opened device: the root of all that is made on it.
+/// An opened device: the root of everything that is made on it.
 pub(crate) struct DeviceContext {
     verbs: &'static Verbs,
     raw: NonNull<ibv_context>,
@@ -139,21 +139,21 @@ impl DeviceContext {
 
     /// Its calls that have no symbol.
     pub(crate) fn operations(&self) -> &ibv_context_ops {
-        // SAFETY: V3; they stay as they are once the device is open.
+        // SAFETY: V3; they do not change once the device is open.
         unsafe { &(*self.raw()).ops }
     }
 
-    /// Whether it was opened here, not in the process of which this one is a copy (V8).
+    /// Whether this process opened it, not the process that this one is a copy of (V8).
     pub(crate) fn is_here(&self) -> bool {
         self.process.is_this()
     }
 
-    /// The last error of the C library, as one of a call on this device.
+    /// The last error of the C library, as an error of a call on this device.
     pub(crate) fn error(&self, call: &str, advice: &str) -> io::Error {
         failed(&self.name, call, &io::Error::last_os_error(), advice)
     }
 
-    /// What a call on this device has returned.
+    /// The result of a call on this device.
     pub(crate) fn checked(&self, call: &str, status: c_int, advice: &str) -> io::Result<()> {
         checked(status).map_err(|error| failed(&self.name, call, &error, advice))
     }
@@ -181,7 +181,7 @@ impl DeviceContext {
         Ok(attributes)
     }
 
-    /// Its ports, as they are now.
+    /// Its ports, in their current state.
     ///
     /// # Errors
     /// The device is gone.
@@ -216,7 +216,7 @@ impl DeviceContext {
         Ok(port)
     }
 
-    /// Bytes of a message of a port at most.
+    /// The most bytes that a message of a port has.
     ///
     /// # Errors
     /// There is no such port, or the device is gone.
@@ -224,7 +224,7 @@ impl DeviceContext {
         self.port(port).map(|port| port.max_msg_sz)
     }
 
-    /// The GIDs of all ports, of which there are at most so many, with the numbers of the ports.
+    /// The GIDs of all ports, at most this many, with the numbers of the ports.
     #[cfg(feature = "ibverbs")]
     fn gids(&self, ports: &[PortDescription], most: usize) -> io::Result<Vec<(u32, GidEntry)>> {
         if !discovery::knows(ports) {
@@ -242,7 +242,7 @@ impl DeviceContext {
         self.gid_table(most)
     }
 
-    /// As the library tells them.
+    /// As the library reports them.
     pub(super) fn gid_table(&self, most: usize) -> io::Result<Vec<(u32, GidEntry)>> {
         let mut entries = vec![ibv_gid_entry::default(); most];
         if most == 0 {
@@ -256,14 +256,14 @@ impl DeviceContext {
             return Ok(Vec::new());
         };
         let entry = |entry: &ibv_gid_entry| {
-            // SAFETY: any bytes are a GID.
+            // SAFETY: any bytes are a valid GID.
             let bytes = unsafe { entry.gid.raw };
             (entry.port_num, GidEntry { index: entry.gid_index, kind: entry.gid_type, gid: bytes.into() })
         };
         Ok(entries.iter().take(count).map(entry).collect())
     }
 
-    /// What is readable when an asynchronous event has arrived.
+    /// The descriptor that becomes readable when an asynchronous event has arrived.
     pub(crate) fn async_descriptor(&self) -> BorrowedFd<'_> {
         // SAFETY: V3.
         let number = unsafe { (*self.raw()).async_fd };
@@ -275,7 +275,8 @@ impl DeviceContext {
 impl Drop for DeviceContext {
     fn drop(&mut self) {
         if self.is_here() {
-            // SAFETY: V3: what was made on it is gone, since it kept it. If this fails, the device is gone already.
+            // SAFETY: V3: what was made on it is gone, since it kept the context. If this fails, the device is gone
+            // already.
             unsafe { (self.verbs.ibv_close_device)(self.raw()) };
         }
     }
@@ -291,8 +292,8 @@ pub(crate) struct DeviceLimits {
     pub(crate) gather_entries: u32,
     /// Of a completion queue.
     pub(crate) completion_entries: u32,
-    /// Reads under way that a queue pair takes.
+    /// Reads under way that a queue pair answers.
     pub(crate) reads_received: u8,
-    /// And that it starts.
+    /// Reads under way that a queue pair starts.
     pub(crate) reads_sent: u8,
 }

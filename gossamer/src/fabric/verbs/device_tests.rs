@@ -40,7 +40,7 @@ impl Words {
     }
 
     fn values(&self) -> Vec<u64> {
-        // Relaxed: what has landed was told by a completion.
+        // Relaxed: a completion has reported what landed.
         self.0.iter().map(|word| word.load(Ordering::Relaxed)).collect()
     }
 }
@@ -74,7 +74,7 @@ impl End {
         self.queue_pair.post(&mut self.chain).unwrap();
     }
 
-    /// The next completion: awaited as a sleeper does.
+    /// The next completion, awaited as a sleeper awaits it.
     fn completion(&self) -> WorkCompletion {
         let mut found = [WorkCompletion::default()];
         loop {
@@ -88,7 +88,7 @@ impl End {
     }
 }
 
-/// Sleeps until there is an event. A test whose event never comes fails.
+/// Sleeps until there is an event. A test whose event never arrives fails.
 pub(super) fn await_event(descriptor: BorrowedFd<'_>) {
     assert!(is_readable(descriptor, 60), "no event comes");
 }
@@ -98,7 +98,7 @@ pub(super) fn has_event(descriptor: BorrowedFd<'_>) -> bool {
     is_readable(descriptor, 0)
 }
 
-/// Whether it is within this many seconds.
+/// Whether it becomes readable within this many seconds.
 fn is_readable(descriptor: BorrowedFd<'_>, seconds: i64) -> bool {
     let limit = Timespec { tv_sec: seconds, tv_nsec: 0 };
     poll(&mut [PollFd::from_borrowed_fd(descriptor, PollFlags::IN)], Some(&limit)).unwrap() == 1
@@ -186,7 +186,7 @@ fn a_write_to_what_is_not_for_it_fails_in_words_and_the_rest_is_flushed() {
         drop(far);
     }
     assert_eq!(memory.values(), (0..32).collect::<Vec<u64>>());
-    // What is dropped before it was sent fails, and breaks no memory.
+    // What is dropped before it was sent fails, and corrupts no memory.
     let target = far.region(&memory, RegionAccess::RemoteWrite);
     let source = near.region(&Words::counting_from(0), RegionAccess::Source);
     let entry = source.entry(0..8);
@@ -194,7 +194,7 @@ fn a_write_to_what_is_not_for_it_fails_in_words_and_the_rest_is_flushed() {
     near.chain.write(Payload::Registered(&[entry]), target.remote(0), None, SIGNALED);
     near.post();
     let status = near.completion().failure().unwrap().status;
-    // The kernel's device in software calls it an error of the queue pair.
+    // The kernel's software device reports an error of the queue pair.
     let is_of_software = !Verbs::tests_are_simulated() && status == IBV_WC_LOC_QP_OP_ERR;
     assert!(is_of_software || status == IBV_WC_LOC_PROT_ERR, "{status}");
 }

@@ -1,17 +1,17 @@
-//! What the crate `ibverbs` tells of devices: their names, and the GIDs of those with one port.
+//! What the crate `ibverbs` reports about devices: their names, and the GIDs of those with one port.
 //!
-//! It opens a device once more, for a moment. It has no room for the GIDs of other ports than the first, which has to be active.
+//! It opens a device once more, for a moment. It has room only for the GIDs of the first port, which has to be active.
 
 use crate::fabric::verbs::abi::{Verbs, symbols, types::ibv_device};
 use crate::fabric::verbs::choice::port::{GidEntry, PortDescription};
 use std::io;
 
-/// Whether it can tell the GIDs of a device with these ports.
+/// Whether it can report the GIDs of a device with these ports.
 pub(super) fn knows(ports: &[PortDescription]) -> bool {
     matches!(ports, [port] if port.is_active())
 }
 
-/// The name of a device, which is in a list.
+/// The name of a device of a list.
 pub(super) fn name(verbs: &Verbs, device: *mut ibv_device) -> String {
     let device = device.cast();
     let name = symbols::with(verbs, || ibverbs::Device::from(&device).name());
@@ -21,7 +21,7 @@ pub(super) fn name(verbs: &Verbs, device: *mut ibv_device) -> String {
 /// The GIDs of a device that has one port (`knows`).
 ///
 /// # Errors
-/// It cannot be opened once more.
+/// The device cannot be opened once more.
 pub(super) fn gids(verbs: &Verbs, device: *mut ibv_device) -> io::Result<Vec<GidEntry>> {
     let device = device.cast();
     symbols::with(verbs, || {

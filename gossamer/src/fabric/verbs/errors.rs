@@ -3,12 +3,12 @@
 use std::ffi::c_int;
 use std::io;
 
-/// What an error says of a call.
+/// The text of an error of a call.
 pub(crate) fn failed(device: &str, call: &str, error: &io::Error, advice: &str) -> io::Error {
     io::Error::new(error.kind(), format!("RDMA device {device}: {call}: {error}{advice}"))
 }
 
-/// What a call has returned that gives zero, or the number of an error; a few give -1, and leave the number to the C library.
+/// The result of a call that returns zero or an error number; a few return -1, and leave the number to the C library.
 pub(crate) fn checked(status: c_int) -> io::Result<()> {
     match status {
         0 => Ok(()),

@@ -13,7 +13,7 @@ use std::ops::Range;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-/// What belongs together: a key of one domain opens nothing over a queue pair of another.
+/// A protection domain: a key of one domain opens nothing over a queue pair of another.
 pub(crate) struct ProtectionDomain {
     raw: NonNull<ibv_pd>,
     context: Arc<DeviceContext>,
@@ -52,22 +52,22 @@ impl Drop for ProtectionDomain {
     }
 }
 
-/// Memory that a device can be let reach.
+/// Memory that a device can be allowed to reach.
 ///
 /// # Safety
-/// As long as the value lives, these bytes stay mapped where they are, initialised, unless the device only writes them; and if a region
-/// over them lets the device write (`RegionAccess`), everybody in this process reads and writes them as memory that another process
-/// writes, too: no reference of Rust says that they do not change.
+/// As long as the value lives, these bytes stay mapped where they are. They are initialised, unless the device only
+/// writes them. If a region over them lets the device write (`RegionAccess`), all code of this process reads and writes
+/// them as memory that another process writes, too: no Rust reference says that they do not change.
 pub(crate) unsafe trait RegisteredMemory: Send + Sync {
     /// The first of the bytes.
     fn start(&self) -> NonNull<u8>;
     fn bytes(&self) -> usize;
 }
 
-/// Who may do what with a region, besides that this side writes from it.
+/// Who may do what with a region, besides writes of this side that read from it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RegionAccess {
-    /// Nobody anything.
+    /// No other access.
     Source,
     /// Reads of this side land in it.
     ReadTarget,
@@ -82,14 +82,14 @@ impl RegionAccess {
         match self {
             Self::Source => 0,
             Self::ReadTarget => IBV_ACCESS_LOCAL_WRITE,
-            // Who lets others write may write.
+            // The device requires local write access for remote write access.
             Self::RemoteWrite => IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE,
             Self::RemoteRead => IBV_ACCESS_REMOTE_READ,
         }
     }
 }
 
-/// What a message of InfiniBand can have.
+/// The most that a message of InfiniBand can have.
 const LARGEST_ENTRY: usize = 1 << 31;
 
 /// Memory as a device knows it. Its pages are pinned.
@@ -121,7 +121,7 @@ impl MemoryRegion {
     ) -> io::Result<Arc<Self>> {
         let (start, bytes) = (memory.start().as_ptr(), memory.bytes());
         let verbs = domain.context.verbs();
-        // SAFETY: V2, V3; V5: the memory is there until it is deregistered, and may be reached so.
+        // SAFETY: V2, V3; V5: the memory exists until it is deregistered, and allows this access.
         let raw = unsafe { (verbs.ibv_reg_mr)(domain.raw(), start.cast(), bytes, access.flags() as c_int) };
         let Some(raw) = NonNull::new(raw) else { return Err(not_pinned(&domain.context, bytes)) };
         // SAFETY: V3.
@@ -142,10 +142,10 @@ impl MemoryRegion {
         GatherEntry(ibv_sge { addr, length, lkey: self.local_key })
     }
 
-    /// What the remote side has to know to reach the byte at an offset, and those behind it.
+    /// What the remote side has to know to reach the byte at an offset and the bytes after it.
     ///
     /// # Panics
-    /// If it is not inside it.
+    /// If it is not inside the region.
     pub(crate) fn remote(&self, offset: usize) -> RemoteAddress {
         assert!(offset <= self.bytes, "{offset} of {} bytes", self.bytes);
         RemoteAddress { address: self.start + offset as u64, key: self.remote_key }
@@ -161,7 +161,7 @@ impl Drop for MemoryRegion {
         // SAFETY: V3.
         let status = unsafe { (context.verbs().ibv_dereg_mr)(self.raw.as_ptr()) };
         if status == 0 {
-            // SAFETY: V5: the device does not reach it any more; and nobody uses it after this.
+            // SAFETY: V5: the device does not reach it any more; and nothing uses it after this.
             unsafe { ManuallyDrop::drop(&mut self.memory) };
         }
     }
@@ -185,7 +185,7 @@ fn not_pinned(context: &DeviceContext, bytes: usize) -> io::Error {
 pub(crate) struct GatherEntry(ibv_sge);
 
 impl GatherEntry {
-    /// For tests of what is done with it.
+    /// For tests of the code that handles entries.
     #[cfg(test)]
     pub(crate) fn of(entry: ibv_sge) -> Self {
         Self(entry)
@@ -204,14 +204,14 @@ pub(crate) struct RemoteAddress {
 }
 
 impl RemoteAddress {
-    /// The place this many bytes behind it.
+    /// The place this many bytes further.
     #[inline(always)]
     pub(crate) fn behind(self, bytes: usize) -> Self {
         Self { address: self.address.wrapping_add(bytes as u64), ..self }
     }
 }
 
-// SAFETY: I3. Nobody has references into it that say that it does not change, but those that their own invariants allow: slots are
+// SAFETY: I3. No reference into it says that it does not change, except those that other invariants allow: slots are
 // handed over by their headers (M1, M2), places of fragments by messages (V9).
 unsafe impl RegisteredMemory for DeviceMemory {
     fn start(&self) -> NonNull<u8> {

@@ -1,4 +1,4 @@
-//! Tests of the owners, over functions that only note that they were called.
+//! Tests of the owners, over functions that only record that they were called.
 
 use crate::fabric::verbs::abi::{fake, types::*};
 use crate::fabric::verbs::async_event::{AsyncEvent, AsyncSubject};
@@ -20,7 +20,7 @@ const WISHED: QueuePairCapacity = QueuePairCapacity { sends: 1024, receives: 64,
 
 struct Bytes(Vec<u8>);
 
-// SAFETY: bytes of a vector that is never changed; no device writes them.
+// SAFETY: bytes of a vector that never changes; no device writes them.
 unsafe impl RegisteredMemory for Bytes {
     fn start(&self) -> NonNull<u8> {
         NonNull::from(&self.0[0])
@@ -40,7 +40,7 @@ fn queue_pair(domain: &Arc<ProtectionDomain>) -> QueuePair {
     QueuePair::new(domain, &queue, &queue, WISHED).unwrap()
 }
 
-/// One of each, with what it is called.
+/// One of each, with its name.
 fn all() -> Vec<Box<dyn Any>> {
     let context = context();
     let domain = ProtectionDomain::new(&context).unwrap();

@@ -15,15 +15,15 @@ use std::sync::Arc;
 type SendFunction = unsafe extern "C" fn(*mut ibv_qp, *mut ibv_send_wr, *mut *mut ibv_send_wr) -> c_int;
 type ReceiveFunction = unsafe extern "C" fn(*mut ibv_qp, *mut ibv_recv_wr, *mut *mut ibv_recv_wr) -> c_int;
 
-/// Numbers of packets have this many bits.
+/// Packet numbers have this many bits set.
 const PACKET_NUMBERS: u32 = (1 << 24) - 1;
-/// Receives that are posted by one call.
+/// Receives that one call posts.
 const RECEIVES_AT_ONCE: usize = 16;
-/// What this side waits, at least, before it takes a write again for which it had no receive: 5.12 ms.
+/// The least time this side makes the remote side wait before it repeats a write that found no receive: 5.12 ms.
 const RNR_TIMER: u8 = 18;
 /// Routers that a packet may pass.
 const HOP_LIMIT: u8 = 64;
-/// How often the remote side tries; one more would mean for ever.
+/// How often the remote side retries; one more would mean for ever.
 const RNR_RETRIES: u8 = 6;
 
 /// What a queue pair can hold.
@@ -34,7 +34,7 @@ pub(crate) struct QueuePairCapacity {
     pub(crate) receives: u32,
     /// Gather entries of a work request.
     pub(crate) gather: u32,
-    /// Bytes of a work request inline.
+    /// Inline bytes of a work request.
     pub(crate) inline: u32,
 }
 
@@ -42,7 +42,7 @@ pub(crate) struct QueuePairCapacity {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RemoteQueuePair {
     pub(crate) number: u32,
-    /// The number of the first packet that comes: 24 random bits.
+    /// The number of the first packet that arrives: 24 random bits.
     pub(crate) first_packet: u32,
     pub(crate) address: AddressVector,
     /// The smaller one of both sides.
@@ -54,9 +54,9 @@ pub(crate) struct RemoteQueuePair {
 /// When this side gives up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Persistence {
-    /// 4.096 µs, doubled so often, is what it waits for an answer, at least.
+    /// It waits at least 4.096 µs, doubled this many times, for an answer.
     pub(crate) timeout: u8,
-    /// How often it tries again, up to 7.
+    /// How often it retries, up to 7.
     pub(crate) retries: u8,
 }
 
@@ -76,14 +76,14 @@ unsafe impl Send for QueuePair {}
 unsafe impl Sync for QueuePair {}
 
 impl QueuePair {
-    /// A queue pair that holds about as much as is wished: no more work requests and gather entries than the device can, and as
-    /// many inline bytes as it grants.
+    /// A queue pair of about the wished capacity: no more work requests and gather entries than the device supports,
+    /// and as many inline bytes as it grants.
     ///
     /// # Errors
     /// The device has no queue pair left, or cannot pin its memory.
     ///
     /// # Panics
-    /// If the queues are of another context.
+    /// If the queues belong to another context.
     pub(crate) fn new(
         domain: &Arc<ProtectionDomain>,
         sends: &Arc<CompletionQueue>,
@@ -108,7 +108,7 @@ impl QueuePair {
             max_send_wr: wished.sends.min(limits.work_requests),
             max_recv_wr: wished.receives.min(limits.work_requests),
             max_send_sge: wished.gather.min(limits.gather_entries),
-            // None is used, but not every device takes that.
+            // None is used, but not every device accepts zero.
             max_recv_sge: 1,
             max_inline_data: wished.inline,
         };
@@ -123,14 +123,14 @@ impl QueuePair {
         Ok(Self { raw, post_send, post_receive, granted, domain, _completions: completions })
     }
 
-    /// What it holds; more than was wished, perhaps.
+    /// Its capacity, which may exceed what was wished.
     pub(crate) fn granted(&self) -> QueuePairCapacity {
         self.granted
     }
 
     /// Its number, by which the remote side knows it.
     pub(crate) fn number(&self) -> u32 {
-        // SAFETY: V3; it stays as it is.
+        // SAFETY: V3; it never changes.
         unsafe { (*self.raw.as_ptr()).qp_num }
     }
 
@@ -144,13 +144,13 @@ impl QueuePair {
     /// There is no such port, or the device is gone.
     pub(crate) fn initialize(&self, port: u8) -> io::Result<()> {
         let mut attributes = ibv_qp_attr { qp_state: IBV_QPS_INIT, port_num: port, ..Default::default() };
-        // What may be done is up to each region.
+        // Each region decides what may be done.
         attributes.qp_access_flags = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
         let mask = IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS;
         self.modify(attributes, mask, "to state INIT", &format!(" (port {port})"))
     }
 
-    /// Has it take what the remote side sends.
+    /// Makes it take what the remote side sends.
     ///
     /// # Errors
     /// There is no way to the port of the remote side.
@@ -176,8 +176,8 @@ impl QueuePair {
         self.modify(attributes, mask, "to state RTR", &advice)
     }
 
-    /// Has it send what is posted from now on, after `receive_from`; the numbers of its packets begin at `first_packet`, and up
-    /// to `reads` reads of this side may be under way.
+    /// Makes it send what is posted from now on. Called after `receive_from`. Its packet numbers begin at
+    /// `first_packet`, and up to `reads` reads of this side may be under way.
     ///
     /// # Errors
     /// The device is gone.
@@ -200,7 +200,7 @@ impl QueuePair {
         self.modify(attributes, mask, "to state RTS", "")
     }
 
-    /// Ends it: what is posted completes as flushed, and so does what will be.
+    /// Makes it fail: what is posted now or later completes as flushed.
     ///
     /// # Errors
     /// The device is gone.
@@ -219,10 +219,10 @@ impl QueuePair {
         checked(status).map_err(|error| failed(name, &format!("ibv_modify_qp {state}"), &error, advice))
     }
 
-    /// Posts all of a chain by one call, and empties it. No more may be under way than was granted.
+    /// Posts a whole chain by one call, and empties it. No more may be under way than was granted.
     ///
     /// # Errors
-    /// The send queue is full, or the device is gone. Some may have been posted.
+    /// The send queue is full, or the device is gone. Some work requests may have been posted.
     pub(crate) fn post(&self, chain: &mut SendChain) -> io::Result<()> {
         let (first, mut refused) = (chain.take(), null_mut());
         if first.is_null() {
@@ -233,10 +233,10 @@ impl QueuePair {
         self.context().checked("ibv_post_send", status, "")
     }
 
-    /// Posts receives without memory: what a write with an immediate takes. All bear this name.
+    /// Posts receives without memory, one for each write with an immediate. All have this name.
     ///
     /// # Errors
-    /// The receive queue is full, or the device is gone. Some may have been posted.
+    /// The receive queue is full, or the device is gone. Some receives may have been posted.
     pub(crate) fn post_receives(&self, count: usize, id: u64) -> io::Result<()> {
         let mut receives = [ibv_recv_wr { wr_id: id, ..Default::default() }; RECEIVES_AT_ONCE];
         let mut left = count;
@@ -244,7 +244,7 @@ impl QueuePair {
             let some = left.min(RECEIVES_AT_ONCE);
             let first = receives.as_mut_ptr();
             for index in 0..some {
-                // SAFETY: V6: inside the array, which is borrowed here only.
+                // SAFETY: V6: inside the array, which is borrowed only here.
                 let receive = unsafe { &mut *first.wrapping_add(index) };
                 receive.next = if index + 1 < some { first.wrapping_add(index + 1) } else { null_mut() };
             }
@@ -268,7 +268,7 @@ impl Drop for QueuePair {
     }
 }
 
-/// Makes a queue pair, and tells what it holds. Less goes inline if so much is refused.
+/// Makes a queue pair, and returns its capacity, too. If so many inline bytes are refused, it has fewer.
 fn create(domain: &ProtectionDomain, wished: ibv_qp_init_attr) -> io::Result<(NonNull<ibv_qp>, ibv_qp_cap)> {
     let context = domain.context();
     let mut inline = wished.cap.max_inline_data;
@@ -289,7 +289,7 @@ fn create(domain: &ProtectionDomain, wished: ibv_qp_init_attr) -> io::Result<(No
     }
 }
 
-/// An address as the library takes it.
+/// An address in the library's form.
 fn raw_address(address: &AddressVector) -> ibv_ah_attr {
     let mut raw = ibv_qp_attr::default().ah_attr;
     (raw.port_num, raw.sl) = (address.port, address.service_level);

@@ -1,5 +1,6 @@
-//! Figures 12 and 13 of the Gossamer thesis: writes to all workers of a node over one queue pair for each pair of workers, and over one
-//! for each worker. Measurements, run by their name, which the bench of RDMA does: raw writes are not part of the library's interface.
+//! Figures 12 and 13 of the Gossamer thesis: writes to all workers of a node over one queue pair for each pair of
+//! workers, and over one for each worker. These are measurements, which the RDMA benchmark runs by their names: raw
+//! writes are not part of the library's interface.
 #![expect(clippy::unwrap_used, reason = "a test fails by it")]
 
 use crate::fabric::verbs::abi::Verbs;
@@ -17,11 +18,11 @@ use std::sync::{Arc, Barrier};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How long each is measured.
+/// How long each measurement takes.
 const TIME: Duration = Duration::from_millis(500);
 /// Workers of either node.
 const WORKERS: [usize; 4] = [1, 2, 4, 8];
-/// Work requests of a send queue, of which one in this many is told.
+/// Work requests of a send queue. One in this many is signalled.
 const SENDS: u64 = 128;
 const SIGNALLED: u64 = 16;
 
@@ -103,7 +104,7 @@ impl Writer {
         }
     }
 
-    /// Writes to each worker there, with one call for each queue pair.
+    /// Writes to each worker of the other node, with one call for each queue pair.
     fn turn(&mut self) {
         let (pairs, entry) = (self.connections.len(), [self.source.entry(0..self.bytes)]);
         let copied = [7; 256];
@@ -132,12 +133,12 @@ impl Writer {
             connection.done = completion.id();
         }
         if count == 0 {
-            // A device in software may need the processor.
+            // A software device may need the processor.
             thread::yield_now();
         }
     }
 
-    /// Writes until it is time, and the last one is told to be done. How many.
+    /// Writes until the time is up and the last write is known to be done. Returns how many writes it made.
     fn work(mut self, begin: &Barrier) -> u64 {
         begin.wait();
         let due = Instant::now() + TIME;
@@ -151,7 +152,7 @@ impl Writer {
     }
 }
 
-/// Writes a second of all workers together.
+/// Writes per second of all workers together.
 fn rate(device: &(Arc<DeviceContext>, PortPair), workers: usize, queue_pairs: usize, bytes: usize) -> f64 {
     let begin = Barrier::new(workers);
     let writers: Vec<Writer> =

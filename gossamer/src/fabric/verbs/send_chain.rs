@@ -8,22 +8,22 @@ use std::ptr::null_mut;
 /// Where the bytes of a write are.
 #[derive(Clone, Copy)]
 pub(crate) enum Payload<'a> {
-    /// Copied now: they are the caller's again at once.
+    /// Copied now: they belong to the caller again at once.
     Inline(&'a [u8]),
-    /// In regions: they have to stay as they are until this work request, or a later one, completes.
+    /// In regions: they must not change until this work request, or a later one, completes.
     Registered(&'a [GatherEntry]),
 }
 
-/// How a work request is told to be done.
+/// How the completion of a work request is reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Signal {
-    /// What its completion calls it. One that fails is always told.
+    /// The name in its completion. A failed work request is always reported.
     pub(crate) id: u64,
-    /// Whether it is told, too, if it does not fail: then it and all before it in the queue are done.
+    /// Whether it is reported even if it succeeds: then it and all before it in the queue are done.
     pub(crate) always: bool,
 }
 
-/// Work requests in the order in which they will be posted. It takes no memory once it is made.
+/// Work requests in the order in which they will be posted. It allocates nothing once it is made.
 pub(crate) struct SendChain {
     requests: Box<[ibv_send_wr]>,
     /// `gather` for each request.
@@ -39,7 +39,7 @@ pub(crate) struct SendChain {
 unsafe impl Send for SendChain {}
 
 impl SendChain {
-    /// A chain of at most `requests`, each with this many gather entries, or this many inline bytes, at most.
+    /// A chain of at most `requests` requests, each with at most this many gather entries, or this many inline bytes.
     pub(crate) fn new(requests: usize, gather: usize, inline: usize) -> Self {
         // Inline bytes are an entry, too.
         let gather = gather.max(1);
@@ -57,12 +57,12 @@ impl SendChain {
         self.length
     }
 
-    /// How many more it takes.
+    /// How many more requests it takes.
     pub(crate) fn room(&self) -> usize {
         self.requests.len() - self.length
     }
 
-    /// Adds a write. With an immediate, it takes a receive of the remote side, and is told there.
+    /// Adds a write. With an immediate, it takes a receive of the remote side, and is reported there.
     ///
     /// # Panics
     /// If there is no room, or the payload is larger than the chain's requests can be.
@@ -78,10 +78,10 @@ impl SendChain {
         request.__bindgen_anon_1.imm_data = immediate.unwrap_or(0).to_be();
     }
 
-    /// Has the remote side told of a write that was added, as if it had come with the immediate.
+    /// Makes the remote side hear of a write that was added, as if it had been added with the immediate.
     ///
     /// # Panics
-    /// If there is none at this place.
+    /// If there is no write at this place.
     pub(crate) fn tell(&mut self, place: usize, immediate: u32) {
         assert!(place < self.length, "work request {place} of {}", self.length);
         let request = &mut self.requests[place];
@@ -89,7 +89,7 @@ impl SendChain {
         request.__bindgen_anon_1.imm_data = immediate.to_be();
     }
 
-    /// Adds a read of what is there, which lands in regions that were registered for it.
+    /// Adds a read of the bytes there, which land in regions that were registered for it.
     ///
     /// # Panics
     /// Like `write`.
@@ -120,16 +120,16 @@ impl SendChain {
         request
     }
 
-    /// Copies the inline bytes of the next request. How many entries it has.
+    /// Copies the inline bytes of the next request. Returns how many entries it has.
     fn copy(&mut self, bytes: &[u8]) -> usize {
         assert!(bytes.len() <= self.inline, "{} bytes inline, of {} at most", bytes.len(), self.inline);
         self.copies[self.length * self.inline..][..bytes.len()].copy_from_slice(bytes);
         self.entries[self.length * self.gather].length = bytes.len() as u32;
-        // An entry without bytes means 2 GiB to some devices.
+        // Some devices take an entry of 0 bytes for 2 GiB.
         usize::from(!bytes.is_empty())
     }
 
-    /// Notes the entries of the next request. How many.
+    /// Notes the entries of the next request. Returns how many there are.
     fn gather(&mut self, entries: &[GatherEntry]) -> usize {
         assert!(entries.len() <= self.gather, "{} gather entries, of {} at most", entries.len(), self.gather);
         let places = &mut self.entries[self.length * self.gather..];
@@ -137,8 +137,8 @@ impl SendChain {
         entries.len()
     }
 
-    /// Empties it, and returns the first of its work requests, linked to the others; null if there is none. What it leads to
-    /// stays until something is added.
+    /// Empties it, and returns the first of its work requests, linked to the others; null if there is none. What the
+    /// pointer leads to stays until something is added.
     pub(crate) fn take(&mut self) -> *mut ibv_send_wr {
         let count = std::mem::take(&mut self.length);
         if count == 0 {
@@ -146,7 +146,7 @@ impl SendChain {
         }
         let (first, entries) = (self.requests.as_mut_ptr(), self.entries.as_mut_ptr());
         for index in 0..count {
-            // SAFETY: V6: inside the box, which is borrowed here only.
+            // SAFETY: V6: inside the box, which is borrowed only here.
             let request = unsafe { &mut *first.wrapping_add(index) };
             request.sg_list = entries.wrapping_add(index * self.gather);
             request.next = if index + 1 < count { first.wrapping_add(index + 1) } else { null_mut() };
@@ -230,7 +230,7 @@ mod tests {
         ];
         assert_eq!(described.collect::<Vec<_>>(), expected);
         assert_eq!(requests[1].1, [7; 8], "copied when it was added");
-        // SAFETY: a number.
+        // SAFETY: any bytes are a valid number.
         assert_eq!(unsafe { requests[2].0.__bindgen_anon_1.imm_data }.to_ne_bytes(), [1, 2, 3, 4]);
     }
 

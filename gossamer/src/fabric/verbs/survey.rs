@@ -1,4 +1,4 @@
-//! What RDMA this node has to offer.
+//! The RDMA that this node has to offer.
 
 use crate::fabric::verbs::availability::Unavailable;
 use crate::fabric::verbs::choice::offer::{PortOffer, offers};
@@ -7,7 +7,7 @@ use crate::fabric::verbs::context::{DeviceContext, DeviceList};
 use std::io;
 use std::sync::Arc;
 
-/// The ports that this node offers, their devices, opened, and how they are used.
+/// The ports that this node offers, their opened devices, and how they are used.
 pub(crate) struct Survey {
     pub(crate) settings: VerbsSettings,
     pub(crate) devices: Vec<Arc<DeviceContext>>,
@@ -17,7 +17,7 @@ pub(crate) struct Survey {
 /// Looks at all devices of this machine.
 ///
 /// # Errors
-/// There is no library or no device, none can be used, or not what is asked for.
+/// There is no library or no device, none can be used, or what was asked for is missing.
 pub(crate) fn survey_machine(settings: &VerbsSettings) -> Result<Survey, Unavailable> {
     survey(&DeviceList::get()?, settings)
 }
@@ -25,7 +25,7 @@ pub(crate) fn survey_machine(settings: &VerbsSettings) -> Result<Survey, Unavail
 /// Looks at all devices of a list.
 ///
 /// # Errors
-/// None can be used, or not what is asked for.
+/// None can be used, or what was asked for is missing.
 pub(crate) fn survey(list: &DeviceList, settings: &VerbsSettings) -> Result<Survey, Unavailable> {
     let (mut devices, mut ports, mut first) = (Vec::new(), Vec::new(), None);
     for (index, name) in list.names().into_iter().enumerate() {

@@ -1,5 +1,5 @@
-//! Sending requests to another process, and taking its responses. As in `client.rs`, but values are encoded where they
-//! have to be, and lengths that a peer wrote are checked.
+//! Sending requests to another process, and taking its responses. Like `client.rs`, but values are encoded where
+//! necessary, and lengths that a peer wrote are checked.
 
 use crate::fabric::Fabric;
 use crate::lane::client::Client;
@@ -40,7 +40,7 @@ impl<F: Fabric> Client<F> {
         // SAFETY: guaranteed by the caller.
         unsafe { self.staged.push_written(header, words, |place| arguments.write(place)) };
         let write = |place: *mut Completion| {
-            // SAFETY: the queue gives room for a completion.
+            // SAFETY: the queue provides room for a completion.
             unsafe { Completion::write_encoded::<U, R>(place, then) };
         };
         // SAFETY: `write` makes a whole one, and pushes nothing.
@@ -65,10 +65,10 @@ impl<F: Fabric> Client<F> {
         published
     }
 
-    /// Like `take_responses`, of another process.
+    /// Like `take_responses`, for responses of another process.
     ///
     /// # Errors
-    /// If the batch is none that a trustee of this program writes.
+    /// If no trustee of this program writes such a batch.
     #[inline]
     pub(crate) fn take_encoded(&self) -> Result<bool, Malformed> {
         if !self.has_unanswered() {
@@ -82,8 +82,8 @@ impl<F: Fabric> Client<F> {
         }
         self.notes.note_answers(header.sequence, count, words);
         let read = |body| {
-            // SAFETY: L3: the header has the sequence awaited, so the batch is whole; it stays until it is given back below. A slot has
-            // room for as many words (checked).
+            // SAFETY: L3: the header has the sequence awaited, so the batch is whole; it stays until it is given back
+            // below. A slot has room for this many words (checked).
             self.complete_encoded(unsafe { std::slice::from_raw_parts(body, words) }, count)
         };
         // SAFETY: the header was found.

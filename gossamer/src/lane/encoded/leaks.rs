@@ -1,4 +1,4 @@
-//! What goes over a connection is what was sent, and zeros: nothing that is left of other messages, or of a stack.
+//! A connection carries only what was sent, and zeros: nothing that is left of other messages, or of a stack.
 
 use crate::fabric::SlotMemory;
 use crate::fabric::Slots;
@@ -18,7 +18,7 @@ use std::hint::black_box;
 use std::io::Read;
 use std::net::{TcpListener, TcpStream};
 
-/// What must not be seen.
+/// The bytes that must not be seen.
 const SECRET: u8 = 0xa5;
 
 #[derive(NoRef, Clone, Copy)]
@@ -36,7 +36,7 @@ fn soil() {
     black_box(&[SECRET; 8 * 1024]);
 }
 
-/// The client of a lane over a connection, and the other end of that.
+/// The client of a lane over a connection, and the other end of the connection.
 fn client() -> (Client<TcpWriter>, TcpStream) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let socket = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
@@ -46,7 +46,7 @@ fn client() -> (Client<TcpWriter>, TcpStream) {
     (Client::new(writer, SlotMemory::far()), listener.accept().unwrap().0)
 }
 
-/// The words that are sent of one request.
+/// The words that are sent for one request.
 fn sent<C: NoRef>(client: &Client<TcpWriter>, peer: &mut TcpStream, argument: impl Argument<C>) -> Vec<u8> {
     soil();
     let delegated = Delegated::travelling::<Root, _>(|_: &mut Root, _: C| ());
@@ -62,9 +62,9 @@ fn sent<C: NoRef>(client: &Client<TcpWriter>, peer: &mut TcpStream, argument: im
         peer.read_exact(&mut word).unwrap();
         words.push(u64::from_ne_bytes(word));
         if let Some((Frame { content: Content::Write(write), .. }, _)) = decode(&words).unwrap() {
-            // Behind the request's header.
+            // What follows the request's header.
             let words = write.body[1..].iter().flat_map(|word| word.to_ne_bytes()).collect();
-            // What is behind the body of the record.
+            // What follows the body of the record.
             peer.read_exact(&mut word).unwrap();
             return words;
         }
@@ -96,7 +96,7 @@ fn answered<U: NoRef>(result: U) -> Vec<u8> {
     let mut answer = Answer { place: &mut place, used: 0, late: None };
     answer.write(result);
     let used = answer.used;
-    // SAFETY: W6, which is what is tested.
+    // SAFETY: W6, which this test checks.
     unsafe { initialised(&place[..used]) }.iter().flat_map(|word| word.to_ne_bytes()).collect()
 }
 

@@ -1,17 +1,17 @@
-//! Values in slots that another process reads: those whose type bounds them as this many words, all others as bytes with their length
-//! in front.
+//! Values in slots that another process reads: those that their type bounds as that many words, all others as bytes
+//! with their length in front.
 //!
 //! ```text
 //! fixed: up to 256 bytes         its words; the operation tells how many
 //! any other                      bytes (64), then the bytes, in whole words
-//! a large one                    its ticket, marked as apart; it has come before (`lane/large`)
+//! a large one                    its ticket, marked as separate; the value has arrived before (`lane/large`)
 //! ```
 //!
-//! The words of a fixed value are its bytes, if none of them is padding, or else what `NoRef::encode` makes of it. What is left of the
-//! last word, and of the most that it could have taken, is zeros (W6).
+//! The words of a fixed value are its bytes, if none of them is padding, or else what `NoRef::encode` makes of it. The
+//! rest of the last word, and of the most words that it could have taken, is zeros (W6).
 //!
-//! A result that finds no room in the response is marked as failed there, with a ticket in its place, and comes later under
-//! that ticket; an error always does.
+//! A result that finds no room in the response is marked as failed there, with a ticket in its place, and arrives later
+//! under that ticket; an error always arrives that way.
 
 mod client;
 #[cfg(all(test, not(loom)))]
@@ -32,9 +32,9 @@ use crate::wire::refusal::Malformed;
 use crate::wire::rows::Rows;
 use crate::wire::word::Word;
 
-/// Words of a value whose size each value tells.
+/// Stands for the words of a value whose size differs from value to value.
 pub(crate) const VARIABLE: u16 = u16::MAX;
-/// Words that a result of variable size is sure to find in a response.
+/// Words in a response that are always there for a result of variable size.
 const RESERVED: usize = if BODY_WORDS > 64 { 17 } else { BODY_WORDS - FAILURE_WORDS };
 /// Bytes of arguments that fit a slot.
 const LARGEST: usize = (BODY_WORDS - 2) * size_of::<u64>();
@@ -57,7 +57,7 @@ pub(crate) fn put<V: NoRef>(words: &mut [Word], value: V) {
     if !size_of::<V>().is_multiple_of(size_of::<u64>())
         && let Some(last) = words.last_mut()
     {
-        // What the value leaves of it.
+        // The part of the last word that the value leaves.
         *last = Word::new(0);
     }
     // SAFETY: this many words have room for it (asserted: `words`).
@@ -67,10 +67,10 @@ pub(crate) fn put<V: NoRef>(words: &mut [Word], value: V) {
 /// Moves a fixed value out of its words.
 ///
 /// # Errors
-/// If they hold none.
+/// If they hold no valid value.
 ///
 /// # Safety
-/// The words of a `V`, as `put` made them, begin at `source`, and nobody has taken the value out.
+/// The words of a `V`, as `put` made them, begin at `source`, and the value was not taken out.
 #[inline(always)]
 pub(crate) unsafe fn take<V: NoRef>(source: *const u64) -> Result<V, Malformed> {
     if V::SHAPE.is_dense() {
@@ -82,7 +82,7 @@ pub(crate) unsafe fn take<V: NoRef>(source: *const u64) -> Result<V, Malformed> 
     Decoder::decoded_first(as_bytes(words))
 }
 
-/// Words that a response needs at most.
+/// The most words that a response needs.
 const fn answer_words(words: u16) -> usize {
     match words {
         VARIABLE => RESERVED,
@@ -96,16 +96,17 @@ pub(crate) trait Argument<C> {
     /// Words of a request with them, after the header.
     fn words(&self) -> usize;
 
-    /// Moves them into this many words of a slot, all of whose bytes are initialised after (W6). Runs no code of the program.
+    /// Moves them into this many words of a slot, all of whose bytes are initialised afterwards (W6). Runs no code of
+    /// the program.
     fn write(self, place: &mut [Word]);
 }
 
-/// Arguments that take the words of their type. A type of their own: one that might have another form would be moved about in other
-/// words than it was written in, which stalls the processor for longer than all the rest of a request takes.
+/// Arguments that take the words of their type. They have a type of their own: one with several forms would be moved
+/// about in wider words than it was written in, which stalls the processor for longer than the rest of a request takes.
 pub(crate) struct Fixed<C>(pub(crate) C);
 
 impl<C: NoRef> Fixed<C> {
-    /// Whether arguments of this type may.
+    /// Whether arguments of this type can have this form.
     pub(crate) const FITS: bool = words::<C>() != VARIABLE;
 }
 
@@ -132,7 +133,7 @@ impl<C: NoRef> Packed<C> {
         Encoder::marshal_in_rows(arguments).map(Self)
     }
 
-    /// Whether they do not fit a slot. What goes there then is `Apart`.
+    /// Whether they do not fit a slot. If so, `Apart` goes there instead.
     pub(crate) fn is_large(&self) -> bool {
         self.rows().has_long() || self.rows().bytes().len() > LARGEST
     }
@@ -141,7 +142,7 @@ impl<C: NoRef> Packed<C> {
         self.0.rows()
     }
 
-    /// What leaves now.
+    /// The encoded rows, from which everything leaves now.
     pub(crate) fn send(self) -> Rows {
         self.0.send()
     }
@@ -159,7 +160,7 @@ impl<C: NoRef> Argument<C> for Packed<C> {
     }
 }
 
-/// The ticket of arguments that go apart.
+/// The ticket of arguments that are sent separately.
 pub(crate) struct Apart(pub(crate) u64);
 
 impl<C> Argument<C> for Apart {
@@ -172,7 +173,7 @@ impl<C> Argument<C> for Apart {
     }
 }
 
-/// Writes bytes with their length in front into as many words as that takes.
+/// Writes bytes, with their length in front, into as many words as they take.
 fn write_bytes(place: &mut [Word], bytes: &[u8]) {
     let Some((length, words)) = place.split_first_mut() else { return };
     length.write(LengthWord::Here(bytes.len() as u64).pack());
@@ -187,7 +188,7 @@ fn write_bytes(place: &mut [Word], bytes: &[u8]) {
 pub(crate) enum Arguments<'a> {
     Fixed(&'a [u64]),
     Bytes(&'a [u8]),
-    /// They came apart.
+    /// They arrived separately.
     Rows(&'a mut Rows),
 }
 
@@ -212,7 +213,7 @@ impl Arguments<'_> {
     /// The words of a response.
     ///
     /// # Safety
-    /// A response with a `U` is there, and stays for as long as this is used.
+    /// A response with a `U` is there, and stays as long as this is used.
     #[inline(always)]
     pub(crate) unsafe fn of_response<U: NoRef>(response: *const u64) -> Self {
         match words::<U>() {
@@ -231,7 +232,7 @@ impl Arguments<'_> {
     /// Takes them out.
     ///
     /// # Safety
-    /// They were put there as a `C`, and nobody has taken them out.
+    /// They were put there as a `C`, and were not taken out.
     #[inline(always)]
     pub(crate) unsafe fn read<C: NoRef>(self) -> Result<C, Malformed> {
         match self {
@@ -249,9 +250,9 @@ impl Arguments<'_> {
 /// Where the result of a request goes.
 pub(crate) struct Answer<'a> {
     place: &'a mut [Word],
-    /// Words of it that were used.
+    /// Words of it that are used.
     used: usize,
-    /// What found no room.
+    /// The value that found no room.
     late: Option<Rows>,
 }
 

@@ -1,5 +1,5 @@
-//! Serving a batch that another process wrote. As `Server::serve`, but nothing in the batch is followed unseen: identities
-//! are looked up, lengths are checked. A batch that makes no sense is an error, after which its lane is of no use.
+//! Serving a batch that another process wrote. Like `Server::serve`, but nothing in the batch is trusted: identities
+//! are looked up, and lengths are checked. A batch that makes no sense is an error, after which its lane is unusable.
 
 use crate::fabric::Fabric;
 use crate::lane::catch::{self, Caught};
@@ -19,7 +19,7 @@ use crate::wire::rows::Rows;
 use crate::wire::word::Word;
 use std::cell::RefCell;
 
-/// Who serves, and what for whom.
+/// What serves, and what for.
 #[derive(Clone, Copy)]
 pub(crate) struct Serving<'a> {
     pub(crate) properties: &'a Properties,
@@ -27,7 +27,7 @@ pub(crate) struct Serving<'a> {
     /// Index of the trustee, for reports.
     pub(crate) worker: u32,
     pub(crate) client: usize,
-    /// Where it gathers responses, of one batch at a time.
+    /// Where it gathers the responses of one batch at a time.
     pub(crate) answers: &'a RefCell<AnswerRoom>,
 }
 
@@ -38,7 +38,7 @@ impl<F: Fabric> Server<F> {
     /// Serves one batch of another process, if one waits, and answers it. Returns whether there was one.
     ///
     /// # Errors
-    /// If the batch is none that a client of this program writes.
+    /// If no client of this program writes such a batch.
     #[inline]
     pub(crate) fn serve_encoded(&mut self, serving: Serving<'_>) -> Result<bool, Malformed> {
         let slot = self.slot();
@@ -55,8 +55,8 @@ impl<F: Fabric> Server<F> {
         self.fabric.prepare(slot, count);
         let answer = &mut serving.answers.borrow_mut()[..self.requests.words()];
         let read = |body| {
-            // SAFETY: L3: the header has the sequence awaited, so the batch is whole; it stays until it is given back below. A
-            // slot has room for as many words (checked).
+            // SAFETY: L3: the header has the sequence awaited, so the batch is whole; it stays until it is given back
+            // below. A slot has room for this many words (checked).
             let body = unsafe { std::slice::from_raw_parts(body, words) };
             let used = failure_words(count);
             let mut batch =
@@ -66,7 +66,7 @@ impl<F: Fabric> Server<F> {
         };
         // SAFETY: the header was found.
         let (used, failed) = unsafe { self.requests.read(slot, read) }?;
-        // SAFETY: as above. Its client learns that it is free by the answer.
+        // SAFETY: as above. The answer tells its client that it is free.
         unsafe { self.requests.give_back(slot) };
         let header = Header { sequence, count: header.count, words: used as u16 };
         // SAFETY: L1: this server is the only writer of the response slots. L4: the client reused this request slot, so it is
@@ -81,9 +81,9 @@ impl<F: Fabric> Server<F> {
     }
 }
 
-/// A batch being served: what must survive the panic of one of its closures. Its loop is not that of `ServedBatch`: there every
-/// request can be trusted and the next one is found by its operation alone, which makes the loop a few instructions; here each is
-/// looked at. Only the loop around it, which takes panics, is alike.
+/// A batch being served: what must survive the panic of one of its closures. It does not share the loop of
+/// `ServedBatch`: there every request can be trusted and its operation alone says where the next one begins, so the
+/// loop is a few instructions; here each request is checked. Only the loop around it, which takes panics, is alike.
 struct EncodedBatch<'a> {
     serving: Serving<'a>,
     body: &'a [u64],
@@ -96,7 +96,7 @@ struct EncodedBatch<'a> {
     failed: u64,
 }
 
-/// A request, as far as it can be told without serving it.
+/// A request, as far as it is known without serving it.
 struct Request {
     property: u32,
     identity: i32,
@@ -143,8 +143,8 @@ impl<'a> EncodedBatch<'a> {
             let arguments = self.body[self.at + 1..].as_ptr();
             let result = usize::from(request.encoded.result);
             let answer = &mut self.answer[self.used..][..result];
-            // SAFETY: the sender vouched that the property has the operation's type (`Client::push_encoded`), and R3 that nobody
-            // else refers to it. The arguments are unread, and the words of both are there (`current`).
+            // SAFETY: the sender vouched that the property has the operation's type (`Client::push_encoded`), and R3
+            // that nothing else refers to it. The arguments are unread, and the words of both are there (`current`).
             match unsafe { (request.encoded.run_fixed)(property, arguments, answer) } {
                 Ok(()) => self.advance(&request, result),
                 Err(malformed) => self.fail_malformed(&request, &malformed),
@@ -164,13 +164,13 @@ impl<'a> EncodedBatch<'a> {
         match (served, late) {
             (Ok(()), None) => self.advance(request, used),
             (Ok(()), Some(bytes)) => self.answer_late(request, Ok(bytes)),
-            // What a request's arguments are is between it and the type; the batch goes on behind them.
+            // A malformed argument concerns only its request; the batch goes on with the next.
             (Err(malformed), _) => self.fail_malformed(request, &malformed),
         }
         Ok(())
     }
 
-    /// The request that is next. `last`: the one before, to spare the look-up.
+    /// The next request. `last`: the one before, to save the look-up.
     #[inline(always)]
     fn current(&self, last: Option<(i32, &'static Operation)>) -> Result<Request, Malformed> {
         let header = self.body.get(self.at).copied().map(RequestHeader::unpack);

@@ -7,7 +7,8 @@ use crate::wire::rows::Rows;
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Those for one worker, by sender and ticket. Another worker of its node may read the connection that they come on.
+/// The values for one worker, by sender and ticket. Another worker of its node may read the connection that they arrive
+/// on.
 #[derive(Default)]
 pub(crate) struct Arrivals(Mutex<HashMap<(usize, u64), Vec<Row>>>);
 
@@ -16,10 +17,10 @@ impl Arrivals {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds what has come of a value.
+    /// Adds a fragment of a value.
     ///
     /// # Errors
-    /// If there is no memory for the row that it is of, or it does not fit that.
+    /// If there is no memory for the fragment's row, or the fragment does not fit it.
     pub(crate) fn arrive(&self, sender: usize, fragment: Fragment<'_>) -> Result<(), Malformed> {
         let mut values = self.lock();
         let rows = values.entry((sender, fragment.ticket)).or_default();
@@ -32,7 +33,7 @@ impl Arrivals {
     /// Adds a row that has arrived as a whole.
     ///
     /// # Errors
-    /// If the one before it has not.
+    /// If the row before it is not whole yet.
     pub(crate) fn arrive_whole(&self, sender: usize, ticket: u64, row: Row) -> Result<(), Malformed> {
         let mut values = self.lock();
         let rows = values.entry((sender, ticket)).or_default();
@@ -46,7 +47,7 @@ impl Arrivals {
     /// The value of a request.
     ///
     /// # Errors
-    /// If it has not come.
+    /// If it has not arrived.
     pub(crate) fn take(&self, sender: usize, ticket: u64) -> Result<Rows, Malformed> {
         let rows = self.lock().remove(&(sender, ticket));
         Rows::arrived(rows.ok_or_else(Malformed::instead_of::<Rows>)?)

@@ -1,4 +1,5 @@
-//! What a worker keeps of the large values of its lanes: those that arrive, and answers that come apart from their responses.
+//! What a worker keeps of the large values of its lanes: those that arrive, and answers that are sent separately from
+//! their responses.
 
 use crate::lane::error::DelegationError;
 use crate::lane::large::Arrivals;
@@ -26,7 +27,7 @@ impl Exchange {
         Self { incoming, late: RefCell::default(), tickets: Cell::default() }
     }
 
-    /// A number that this worker has not given before, below 2^63.
+    /// A number that this worker has not used before, below 2^63.
     pub(crate) fn ticket(&self) -> u64 {
         let ticket = self.tickets.get();
         self.tickets.set(ticket + 1);
@@ -38,7 +39,7 @@ impl Exchange {
         &self.incoming
     }
 
-    /// Keeps an answer that goes apart; its ticket.
+    /// Keeps an answer that is sent separately. Returns its ticket.
     pub(in crate::lane) fn answer_late(&self, client: usize, outcome: Result<Rows, DelegationError>) -> u64 {
         let ticket = self.ticket();
         self.late.borrow_mut().push(Late { client, ticket, outcome });

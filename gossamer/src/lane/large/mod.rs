@@ -6,14 +6,15 @@
 //! request with the ticket ──►        slot           ──►  takes the rows of the ticket
 //! ```
 //!
-//! A large value has a **ticket**, a number that its sender gives once. It goes ahead of the request that names the ticket, row by row, in
-//! fragments (`Fabric::send`): it is copied once into the fabric and once out of it, into memory that is the receiver's vector then. A fabric
-//! that reads memory of another process takes long rows as they are (`Fabric::send_row`), and copies nothing. Who
-//! finds the fabric busy waits, if it is a fiber, and lets the requests of others pass. Code that cannot wait leaves the value with its
-//! request in the lane's backlog, whose order it keeps. By W7 the value is there when its request is.
+//! A large value has a **ticket**, a number that its sender assigns once. It is sent ahead of the request that names
+//! the ticket, row by row, in fragments (`Fabric::send`): it is copied once into the fabric and once out of it, into
+//! memory that becomes the receiver's vector. A fabric that reads memory of another process takes long rows as they are
+//! (`Fabric::send_row`), and copies nothing. A fiber that finds the fabric busy waits, and lets the requests of others
+//! pass. Code that cannot wait leaves the value with its request in the lane's backlog, and keeps the backlog's order.
+//! By W7 the value is there when its request is.
 //!
-//! Arguments, results and errors take the same way: what does not fit a response is sent by its trustee as the argument of a request
-//! to the client.
+//! Arguments, results and errors take the same way: the trustee sends what does not fit a response as the argument of a
+//! request to the client.
 
 mod arrivals;
 mod exchange;

@@ -1,4 +1,4 @@
-//! Large values that are sent, in as many fragments as there is room for.
+//! Large values on their way out, in as many fragments as there is room for.
 
 use crate::fabric::{Busy, FRAGMENT_BYTES, Fabric, Fragment};
 use crate::wire::rows::Rows;
@@ -6,14 +6,14 @@ use crate::wire::rows::Rows;
 /// How much of a value was sent.
 #[derive(Default)]
 pub(crate) struct Progress {
-    /// The row that is sent now, and how many of its bytes were.
+    /// The row that is being sent, and how many of its bytes were sent.
     row: usize,
     sent: usize,
 }
 
 impl Progress {
-    /// Sends what is left, as far as the fabric takes it. Calls `ring` behind each fragment, so that the reader copies one while the
-    /// next is sent. Rows that the fabric takes whole are gone then.
+    /// Sends what is left, as far as the fabric takes it. Calls `ring` after each fragment, so that the reader copies
+    /// one while the next is sent. Rows that the fabric takes whole are moved out.
     ///
     /// # Errors
     /// If the fabric is busy, and something is left.
@@ -77,7 +77,7 @@ impl LargeValue {
         Self { ticket, rows, progress: Progress::default() }
     }
 
-    /// How many it has.
+    /// Its size in bytes.
     pub(crate) fn bytes(&self) -> usize {
         self.rows.bytes_of_all()
     }

@@ -1,4 +1,4 @@
-//! What runs on a thread, for handlers of signals.
+//! What runs on a thread, for signal handlers.
 
 use crate::sys::fibers::fiber::Fiber;
 use crate::sys::fibers::job::Description;
@@ -12,7 +12,7 @@ impl Fiber {
         hit.then(|| (fiber.description.get(), fiber.usable))
     }
 
-    /// What runs on this thread, for handlers of signals.
+    /// What runs on this thread, for signal handlers.
     pub(crate) fn described() -> Option<Description> {
         Self::seen_by_handler().map(|fiber| fiber.description.get())
     }

@@ -5,13 +5,14 @@
 //! the fiber itself.
 //!
 //! Invariants
-//! - F1: a fiber is used on the thread that made it only (it is neither `Send` nor `Sync`).
+//! - F1: a fiber is used only on the thread that made it (it is neither `Send` nor `Sync`).
 //! - F2: `RUNNING` points into the `Rc` of the fiber whose stack this thread runs on, or is null on the thread's
 //!   own stack; `resume` owns that `Rc` meanwhile.
 //! - F3: `yielder` is set by the fiber's first frame, which lives as long as the coroutine is not dropped.
 //! - F4: `farewell` is none, or refers into a frame of the fiber's job, which takes it back before it is left.
-//! - F5: `frame` of a suspended fiber is the stack pointer of the function that has suspended it. Below are the frames of the
-//!   switch alone, which take less than `frame::SWITCH_BYTES`: `Yielder::suspend` has no locals, and the switch saves three words.
+//! - F5: `frame` of a suspended fiber is the stack pointer of the function that has suspended it. Below it are only the
+//!   frames of the switch, which take less than `frame::SWITCH_BYTES`: `Yielder::suspend` has no locals, and the switch
+//!   saves three words.
 
 use crate::structures::locals::Locals;
 use crate::sys::fibers::frame;
@@ -39,9 +40,10 @@ pub(crate) enum FiberState {
     /// Without a job.
     Idle,
     Running,
-    /// Suspended while it unwinds from a panic, which is counted for the whole thread: no other fiber may run before it.
+    /// Suspended while it unwinds from a panic, which std counts for the whole thread: no other fiber may run before
+    /// it.
     Unwinding,
-    /// In the queue of those that can go on.
+    /// In the queue of fibers that can go on.
     Ready,
     /// Suspended until it is woken.
     Parked,
@@ -50,15 +52,15 @@ pub(crate) enum FiberState {
 /// How a fiber is parked, if it is.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Parking {
-    /// By a call that unwinds when the runtime ends.
+    /// In a call that unwinds when the runtime ends.
     Cancellable,
-    /// By one that ends by itself.
+    /// In a call that ends by itself.
     ToTheEnd,
-    /// By one that ends with the answer of a trustee.
+    /// In a call that ends with the answer of a trustee.
     ForAnswer,
 }
 
-/// A stack with a coroutine on it, and the job it runs. First what each switch touches, together.
+/// A stack with a coroutine on it, and the job it runs. The fields that each switch touches come first, together.
 #[repr(C)]
 pub(crate) struct Fiber {
     coroutine: UnsafeCell<ManuallyDrop<Coroutine<(), (), (), Stack>>>,
@@ -66,28 +68,28 @@ pub(crate) struct Fiber {
     /// F5. Where the next resume will read.
     pub(super) frame: Cell<*const u64>,
     state: Cell<FiberState>,
-    /// What it finds at its next park.
+    /// What the fiber finds at its next park.
     pub(super) notice: Cell<Notice>,
     parking: Cell<Parking>,
-    /// Looks of `age` since its last resume, up to those that count.
+    /// Looks of `age` since its last resume, up to the number that counts.
     pub(super) age: Cell<u8>,
     /// Index in its worker's table.
     pub(crate) index: u32,
     /// The turn of its worker in which it was resumed last.
     pub(super) resumed: Cell<u64>,
-    /// The trustee's answer for which it waited last, in whatever call.
+    /// The trustee's answer that it last waited for, in whatever call.
     pub(super) answer: Cell<Option<AnswerWait>>,
     pub(super) description: Cell<Description>,
     job: Cell<Option<Job>>,
-    /// Of its job.
+    /// The job's name.
     id: Cell<JobId>,
-    /// Times its job was told that it is to end.
+    /// How often its job was told to end.
     cancellations: Cell<u32>,
     /// Its job is cancelled, though the runtime goes on.
     cancelled: Cell<bool>,
     /// Made at the first wait that needs one.
     pub(crate) waker: OnceCell<Waker>,
-    /// F4. Tells who waits for the job that it will never end.
+    /// F4. Tells what waits for the job that it will never end.
     farewell: Cell<Option<NonNull<dyn Fn()>>>,
     /// Its job's own values.
     pub(crate) locals: Locals,
@@ -97,7 +99,7 @@ pub(crate) struct Fiber {
 }
 
 impl Fiber {
-    /// An idle fiber. When its job has ended it asks `next` for another before it suspends.
+    /// An idle fiber. When its job has ended, it asks `next` for another before it suspends.
     pub(crate) fn new(
         index: u32,
         stack: Stack,
@@ -108,7 +110,7 @@ impl Fiber {
         let coroutine = Coroutine::with_stack(stack, move |yielder, ()| {
             Self::with_running(|fiber| fiber.yielder.set(yielder));
             loop {
-                // One job after another, as long as there are some: none costs a switch that another may save.
+                // One job after another, as long as there are any: each saves a switch.
                 while let Some(job) = Self::with_running(|fiber| fiber.job.take().or_else(|| next(fiber))) {
                     job.start.call(Ok(()));
                 }
@@ -166,7 +168,7 @@ impl Fiber {
         FiberName { worker, serial }
     }
 
-    /// Runs `job` on the running fiber, if there is one; `farewell` is called if it stays suspended for ever.
+    /// Runs `job` on the running fiber, if there is one; `farewell` is called if the fiber stays suspended for ever.
     pub(crate) fn with_farewell(farewell: &dyn Fn(), job: impl FnOnce()) {
         struct Taken(Option<Rc<Fiber>>);
         impl Drop for Taken {
@@ -182,10 +184,10 @@ impl Fiber {
         job();
     }
 
-    /// Tells who waits for the job that it will never end: nobody resumes this fiber any more.
+    /// Tells what waits for the job that it will never end: nothing resumes this fiber any more.
     pub(crate) fn say_farewell(&self) {
         if let Some(farewell) = self.farewell.take() {
-            // SAFETY: F4; F1: the frame is one of this thread, and it is suspended.
+            // SAFETY: F4; F1: the frame belongs to this thread, and is suspended.
             let farewell = unsafe { farewell.as_ref() };
             farewell();
         }
@@ -201,7 +203,7 @@ impl Fiber {
         self.state.get() == FiberState::Idle
     }
 
-    /// Whether it is suspended as fibers are: not at the end of a job, and not in the middle of unwinding.
+    /// Whether it is suspended as usual: not at the end of a job, and not in the middle of unwinding.
     #[inline(always)]
     pub(crate) fn is_suspended(&self) -> bool {
         matches!(self.state.get(), FiberState::Ready | FiberState::Parked)
@@ -222,7 +224,7 @@ impl Fiber {
         self.id.get()
     }
 
-    /// Cancels its job. Returns whether that was not so already.
+    /// Cancels its job. Returns whether it was not cancelled already.
     pub(crate) fn cancel(&self) -> bool {
         !self.cancelled.replace(true)
     }
@@ -248,7 +250,7 @@ impl Fiber {
         self.is_parked() && self.parking.get() == Parking::Cancellable
     }
 
-    /// Notes that a fiber was woken; whether it must be queued to go on. If not, its next park returns at once.
+    /// Notes that a fiber was woken. Returns whether it must be queued to go on. If not, its next park returns at once.
     #[inline(always)]
     pub(crate) fn wake(&self) -> bool {
         match self.state.get() {
@@ -302,7 +304,7 @@ impl Fiber {
         f(unsafe { &*running })
     }
 
-    /// Takes note, on the running fiber, that its job is told that it is to end; how often it was.
+    /// Notes, on the running fiber, that its job is told to end. Returns how often it was told.
     pub(crate) fn count_cancellation() -> u32 {
         Self::with_running(|fiber| {
             fiber.cancellations.set(fiber.cancellations.get() + 1);
@@ -351,7 +353,7 @@ impl Fiber {
         Self::with_running(|fiber| fiber.suspend(FiberState::Ready));
     }
 
-    /// Suspends the running fiber, which unwinds, for a round of its worker's other work.
+    /// Suspends the running fiber, which is unwinding, for a round of its worker's other work.
     ///
     /// # Panics
     /// If no fiber is running on this thread.
@@ -367,7 +369,7 @@ impl Fiber {
         unsafe { (*self.yielder.get()).suspend(()) };
     }
 
-    /// For handlers of signals, which end before the fiber goes on: reads one thread-local and allocates nothing.
+    /// For signal handlers, which end before the fiber goes on: reads one thread-local and allocates nothing.
     pub(super) fn seen_by_handler<'a>() -> Option<&'a Self> {
         // SAFETY: F2, as in `with_running`.
         unsafe { RUNNING.get().as_ref() }
@@ -386,7 +388,7 @@ impl Drop for Fiber {
             // SAFETY: between two jobs the live frames hold references and numbers, nothing with a destructor.
             unsafe { coroutine.force_reset() };
         }
-        // SAFETY: dropped here only, and never used after.
+        // SAFETY: dropped only here, and never used after.
         unsafe { ManuallyDrop::drop(coroutine) };
     }
 }

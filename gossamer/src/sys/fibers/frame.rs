@@ -1,4 +1,5 @@
-//! How much of its stack a suspended fiber uses: where a resume reads first, and what is left, which goes back to the kernel.
+//! How much of its stack a suspended fiber uses: the lines that a resume reads first, and the unused rest, which goes
+//! back to the kernel.
 
 use crate::sys::fibers::fiber::Fiber;
 use crate::sys::fibers::stack::give_back_below;
@@ -10,10 +11,10 @@ use std::rc::Rc;
 const SWITCH_BYTES: usize = 512;
 /// Cache lines of a suspended frame that a resume reads at once.
 const FRAME_LINES: usize = 3;
-/// Cache lines of what a resume touches of the fiber itself.
+/// Cache lines of the fiber itself that a resume touches.
 const SELF_LINES: usize = 2;
 
-/// The stack pointer of the function that calls this. Where it is not known how to read it, null.
+/// The stack pointer of the calling function. Null where it is not known how to read it.
 #[inline(always)]
 pub(super) fn stack_pointer() -> *const u64 {
     let mut here = null();
@@ -33,8 +34,8 @@ pub(super) fn stack_pointer() -> *const u64 {
 }
 
 impl Fiber {
-    /// By a look that comes now and then: a fiber that is parked since the last one gives back the memory of its stack that it
-    /// does not use. Whether the next look may find something to do.
+    /// Called now and then: a fiber that has been parked since the last call gives back the memory of its stack that it
+    /// does not use. Returns whether the next call may find something to do.
     pub(crate) fn age(&self) -> bool {
         if !self.is_parked() {
             return true;

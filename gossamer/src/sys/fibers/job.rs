@@ -1,4 +1,4 @@
-//! What a fiber runs, and what a report says of it.
+//! What a fiber runs, and what a report says about it.
 
 use crate::structures::inline_closure::InlineClosure;
 use crate::sys::fibers::stack::StackError;
@@ -12,7 +12,7 @@ pub(crate) struct Job {
     pub(crate) id: JobId,
 }
 
-/// Names a job to whoever cancels it; 0 names none.
+/// Names a job for cancelling it; 0 names none.
 pub(crate) type JobId = u64;
 
 /// Why a job cannot start.

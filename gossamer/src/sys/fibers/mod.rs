@@ -1,6 +1,6 @@
 //! Fibers: the switch between their stacks, and the stacks themselves.
 //!
-//! Which fiber runs when is decided elsewhere; here is only what it takes to suspend one and to resume another.
+//! Other layers decide which fiber runs when; this one can only suspend one and resume another.
 
 mod described;
 pub(crate) mod fiber;

@@ -1,4 +1,4 @@
-//! What a fiber notes for reports: cheap enough for every wait, and read on its own worker only.
+//! What a fiber notes for reports: cheap enough for every wait, and read only on its own worker.
 
 use crate::sys::fibers::fiber::Fiber;
 use crate::sys::fibers::notice::BacktraceRequest;
@@ -8,7 +8,7 @@ use std::cell::Cell;
 /// The notes of a fiber.
 #[derive(Default)]
 pub(super) struct FiberNotes {
-    /// The call in which it waits, or in which it polls a future.
+    /// The call that it waits in, or polls a future in.
     wait: Cell<Option<Wait>>,
     /// The addresses of the latches that it holds. Most fibers never hold one.
     #[expect(clippy::box_collection, reason = "one word of each fiber instead of three")]
@@ -17,17 +17,17 @@ pub(super) struct FiberNotes {
 }
 
 impl Fiber {
-    /// The call in which it waits, unless it waits for the answer of a trustee.
+    /// The call that it waits in, unless it waits for the answer of a trustee.
     pub(crate) fn wait(&self) -> Option<Wait> {
         self.notes.wait.get()
     }
 
-    /// The answer for which it waits.
+    /// The answer that it waits for.
     pub(crate) fn answer(&self) -> Option<AnswerWait> {
         self.answer.get().filter(|_| self.awaits_answer())
     }
 
-    /// The turn in which it was resumed last.
+    /// The turn in which it was last resumed.
     pub(crate) fn resumed(&self) -> u64 {
         self.resumed.get()
     }
@@ -40,19 +40,19 @@ impl Fiber {
         addresses
     }
 
-    /// Notes, on the running fiber, in which call it will wait until the guard is dropped.
+    /// Notes, on the running fiber, the call that it will wait in until the guard is dropped.
     pub(crate) fn note_wait(wait: Wait) -> WaitNote {
         WaitNote(Self::with_running(|fiber| fiber.notes.wait.replace(Some(wait))))
     }
 
-    /// It holds the latch at this address from here on.
+    /// From here on it holds the latch at this address.
     pub(crate) fn add_latch(&self, address: usize) {
         let mut latches = self.notes.latches.take().unwrap_or_default();
         latches.push(address);
         self.notes.latches.set(Some(latches));
     }
 
-    /// It holds the latch at this address no more.
+    /// It no longer holds the latch at this address.
     pub(crate) fn remove_latch(&self, address: usize) {
         let Some(mut latches) = self.notes.latches.take() else { return };
         if let Some(place) = latches.iter().rposition(|held| *held == address) {

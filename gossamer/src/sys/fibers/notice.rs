@@ -1,4 +1,4 @@
-//! What a fiber finds when it is about to suspend: that it was woken meanwhile, or that somebody asks where it is.
+//! What a fiber finds when it is about to suspend: that it was woken meanwhile, or that it is asked where it is.
 
 use crate::sys::fibers::fiber::Fiber;
 use crate::sys::fibers::frame;
@@ -6,9 +6,10 @@ use crate::sys::fibers::wait::FiberName;
 use std::sync::Weak;
 use std::sync::mpsc::Sender;
 
-/// Stack that a fiber must have left to look at it: unwinding takes some of it, and the dynamic linker when it is called first.
+/// Stack that a fiber must have left to walk it: unwinding takes some of it, and so does the dynamic linker at its
+/// first call.
 const ROOM: usize = 32 * 1024;
-/// The innermost frames that are told.
+/// The most frames that are reported: the innermost ones.
 const FRAMES: usize = 256;
 
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
@@ -17,26 +18,27 @@ pub(super) enum Notice {
     None,
     /// Woken while it was not parked: the next park returns at once.
     Woken,
-    /// To tell where it is, at the next park.
+    /// Report where it is, at the next park.
     BacktraceWanted,
 }
 
-/// Somebody asks where a fiber is.
+/// Asks where a fiber is.
 #[derive(Clone)]
 pub(crate) struct BacktraceRequest {
     pub(crate) to: Sender<(FiberName, Vec<usize>)>,
-    /// Gone when nobody listens any more.
+    /// Gone when nothing listens any more.
     pub(crate) asker: Weak<()>,
 }
 
 impl Fiber {
-    /// Has it tell where it is when it parks again, with the addresses of its frames, the innermost first. It has to go on for that.
+    /// Makes it report where it is when it parks again, as the addresses of its frames, the innermost first. The fiber
+    /// has to be resumed for that.
     pub(crate) fn request_backtrace(&self, request: BacktraceRequest) {
         self.notes.backtrace_request.set(Some(Box::new(request)));
         self.notice.set(Notice::BacktraceWanted);
     }
 
-    /// Takes note, on the running fiber, that it was woken; perhaps of something else that is no reason to.
+    /// Consumes the notice, on the running fiber, that it was woken, perhaps for something that does not concern it.
     pub(crate) fn take_notification() -> bool {
         Self::with_running(|fiber| fiber.notice.take() != Notice::None)
     }
@@ -68,7 +70,7 @@ impl Fiber {
             frames.push(frame.ip().addr());
             frames.len() < FRAMES
         });
-        // Whoever has asked may have gone.
+        // The asking side may be gone.
         let _gone = request.to.send((self.name(), frames));
     }
 }

@@ -67,7 +67,7 @@ impl StackPool {
         })
     }
 
-    /// A stack that nobody else uses.
+    /// A stack that nothing else uses.
     ///
     /// # Errors
     /// If the kernel gives no more memory or mappings.
@@ -133,15 +133,15 @@ fn install_guard(address: usize) -> io::Result<()> {
     }
 }
 
-/// Gives the memory of a stack back to the kernel that lies in whole pages below `used`, down to the guard page at `guard`. What
-/// is read there next is zero.
+/// Gives back to the kernel the memory of a stack that lies in whole pages below `used`, down to the guard page at
+/// `guard`. The next read there finds zeros.
 ///
 /// # Safety
 /// The guard page is that of a live `Stack` on which nothing runs, and nothing below `used` will be read before it is written.
 pub(crate) unsafe fn give_back_below(guard: usize, used: usize) {
     let (first, end) = (guard + PAGE, used / PAGE * PAGE);
     if first < end {
-        // SAFETY: S1: the range is one stack's alone, and the caller's promise. A refusal costs only memory.
+        // SAFETY: S1: the range belongs to one stack alone, and the caller's promise. A refusal costs only memory.
         unsafe { libc::madvise(first as *mut _, end - first, libc::MADV_DONTNEED) };
     }
 }
@@ -170,7 +170,8 @@ impl Stack {
 impl Drop for Stack {
     fn drop(&mut self) {
         let usable = (self.limit + PAGE) as *mut libc::c_void;
-        // SAFETY: S1: the range is this stack's alone, and nothing runs on it any more. A refusal costs only memory.
+        // SAFETY: S1: the range belongs to this stack alone, and nothing runs on it any more. A refusal costs only
+        // memory.
         unsafe { libc::madvise(usable, self.usable(), libc::MADV_DONTNEED) };
         self.pool.free.borrow_mut().push(self.limit);
     }

@@ -4,29 +4,29 @@ use crate::sys::fibers::job::JobId;
 use std::any::type_name;
 use std::panic::Location;
 
-/// A call in which a fiber waits, or may come to.
+/// A call that a fiber waits in, or may have to wait in.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Wait {
     pub(crate) call: &'static str,
-    /// Who made the call.
+    /// Where the call was made.
     pub(crate) at: &'static Location<'static>,
     pub(crate) on: WaitsOn,
 }
 
-/// On whom or what, as far as it can be told.
+/// What it waits for, as far as that is known.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum WaitsOn {
-    /// Whatever the call says: a socket, a time, a message. Others than fibers may end the wait.
+    /// Whatever the call says: a socket, a time, a message. Something other than a fiber may end the wait.
     Event,
-    /// The result of a closure or a fiber of this name, from the worker of this index.
+    /// The result of a closure or a fiber of this name, from the worker with this index.
     Result { of: fn() -> &'static str, worker: u32 },
     /// The end of a fiber: its job, on the worker of this index.
     Job { worker: u32, job: JobId },
-    /// Those who hold the latch at this address.
+    /// The fibers that hold the latch at this address.
     Latch(usize),
-    /// So many others at the barrier at this address.
+    /// This many others at the barrier at this address.
     Barrier { address: usize, parties: u32 },
-    /// Something that only the worker of this index does.
+    /// Something that only the worker with this index does.
     Worker(u32),
 }
 
@@ -60,7 +60,7 @@ pub(crate) struct AnswerNames {
 }
 
 impl AnswerNames {
-    /// Those of a closure of type `N` and a property of type `T`.
+    /// The names of a closure of type `N` and a property of type `T`.
     pub(crate) const fn of<N, T>() -> &'static Self {
         const { &Self { closure: type_name::<N>, property: type_name::<T> } }
     }

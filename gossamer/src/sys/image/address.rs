@@ -2,8 +2,8 @@
 //! loader put the program (address space randomisation stays on).
 
 unsafe extern "C" {
-    /// The start of the image that this code is linked into, defined by the linker (GNU ld, gold, lld, mold alike).
-    /// A static of our own will not do: link-time optimisation gives each codegen unit a copy of a constant one.
+    /// The start of the image that this code is linked into, defined by the linker (GNU ld, gold, lld, mold alike). A
+    /// static of our own does not work: link-time optimisation gives each codegen unit its own copy of a constant one.
     static __ehdr_start: u8;
     /// The end of its code.
     static etext: u8;
@@ -25,7 +25,7 @@ pub(crate) fn offset_of<T>(item: &'static T) -> i32 {
     offset_at(item)
 }
 
-/// Like `offset_of`, of an address.
+/// Like `offset_of`, for an address.
 #[inline(always)]
 pub(crate) fn offset_at<T>(address: *const T) -> i32 {
     let distance = (address as isize).wrapping_sub(base() as isize);
@@ -44,8 +44,8 @@ fn another_image() -> ! {
     panic!("{ANOTHER_IMAGE}")
 }
 
-/// Checks that the library and the program are one image. To be called by a generic function that the program's own closure
-/// makes an instance of: that is compiled into the program, and what is not generic into the library.
+/// Checks that the library and the program are one image. Called from a generic function that the program's own closure
+/// instantiates: that one is compiled into the program, while non-generic code is compiled into the library.
 ///
 /// # Errors
 /// What to tell the user.

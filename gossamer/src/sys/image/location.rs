@@ -1,9 +1,10 @@
-//! Places in the source of the program that are sent to other processes of it.
+//! Places in the source of the program that are sent to its other processes.
 
 use crate::sys::image::address::base;
 use std::panic::Location;
 
-/// A place in the source of the program, by where its description lies in the image: every process of the program knows it so.
+/// A place in the source of the program, known by where its description lies in the image, which is the same in every
+/// process of the program.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PortableLocation(&'static Location<'static>);
 
@@ -24,9 +25,10 @@ impl PortableLocation {
     /// The place with this offset.
     ///
     /// # Safety
-    /// `offset` gave it, in a process of this program.
+    /// `offset` returned it, in a process of this program.
     pub(crate) unsafe fn at_offset(offset: i64) -> Self {
-        // SAFETY: the caller's: there is the description of a place, in the image of every process of the program.
+        // SAFETY: the caller's promise: the description of a place is there, in the image of every process of the
+        // program.
         Self(unsafe { &*base().wrapping_offset(offset as isize).cast() })
     }
 }

@@ -1,4 +1,4 @@
-//! Records in a section of the executable: one for each instance of a generic function that the compiler made, also for
+//! Records in a section of the executable: one for each instance of a generic function that the compiler made, even for
 //! those that this process never calls. No static can hold them, since none can name the parameters of the function.
 
 use std::ffi::c_void;

@@ -1,4 +1,4 @@
-//! Memory that devices read and write, besides this process.
+//! Memory that devices, as well as this process, read and write.
 //!
 //! Invariant I3: it is mapped, and initialised, for as long as the value lives; a forked child does not have it (I2 of `range.rs`).
 
@@ -11,7 +11,7 @@ use std::sync::Arc;
 const PAGE: usize = 4096;
 const HUGE_PAGE: usize = 2 << 20;
 
-/// Whole pages, huge ones where the kernel has them, all zeros at first.
+/// Whole pages, huge ones if the kernel has them, all zeros at first.
 #[derive(Debug)]
 pub(crate) struct DeviceMemory(Range);
 
@@ -19,12 +19,12 @@ impl DeviceMemory {
     /// At least this many bytes.
     ///
     /// # Errors
-    /// If there is not so much memory.
+    /// If there is not enough memory.
     pub(crate) fn map(bytes: usize) -> io::Result<Arc<Self>> {
         let bytes = bytes.max(1).next_multiple_of(PAGE);
         let is_huge = bytes.is_multiple_of(HUGE_PAGE);
         let range = Range::reserve(bytes, if is_huge { HUGE_PAGE } else { PAGE })?;
-        // SAFETY: nobody refers to it yet.
+        // SAFETY: nothing refers to it yet.
         unsafe { range.clear(0, bytes, Access::Write) }?;
         if is_huge {
             range.collapse(0, bytes);
@@ -40,7 +40,7 @@ impl DeviceMemory {
         self.0.len()
     }
 
-    /// The address at `offset`, of `bytes` that are inside.
+    /// The address at `offset`, if `bytes` from there are inside.
     ///
     /// # Panics
     /// If they are not.
@@ -51,8 +51,8 @@ impl DeviceMemory {
     }
 }
 
-/// Whether a fork copies pages that a device has, so that those of the parent stay the ones that the device writes. Linux does since 5.12;
-/// before, memory that a forked child has, too, must not be given to a device.
+/// Whether a fork copies pages that a device uses, so that the device goes on writing the parent's pages. Linux does so
+/// since 5.12; before, memory that a forked child also has must not be given to a device.
 pub(crate) fn forks_copy_pinned_pages() -> bool {
     let release = rustix::system::uname().release().to_string_lossy().into_owned();
     let mut numbers = release.split(|sign: char| !sign.is_ascii_digit()).map(str::parse::<u32>);

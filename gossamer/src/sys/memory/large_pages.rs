@@ -1,11 +1,12 @@
-//! Vectors of much memory that is used at random: with large pages, whose addresses the processor translates from its caches.
+//! Large vectors that are accessed at random, on large pages, whose addresses the processor translates from its caches.
 
 /// Bytes of a large page.
 const LARGE_PAGE: usize = 2 << 20;
 /// Bytes of a page.
 const PAGE: usize = 4096;
 
-/// An empty vector with room for this many values, on large pages if these are many and the kernel has such pages.
+/// An empty vector with room for this many values, on large pages if there are many values and the kernel has such
+/// pages.
 ///
 /// It takes no more memory: a page is large only where the vector fills it.
 pub(crate) fn with_capacity<T>(capacity: usize) -> Vec<T> {
@@ -14,8 +15,8 @@ pub(crate) fn with_capacity<T>(capacity: usize) -> Vec<T> {
     if bytes >= 2 * LARGE_PAGE {
         let start = values.as_ptr() as usize;
         let (first, end) = (start.next_multiple_of(PAGE), (start + bytes) / PAGE * PAGE);
-        // SAFETY: advice about whole pages within memory of our own, which stays what it is. A kernel that does not take it has lost
-        // nobody anything.
+        // SAFETY: advice about whole pages within memory of our own, whose contents stay. If a kernel does not follow
+        // it, nothing is lost.
         unsafe { libc::madvise(first as *mut libc::c_void, end - first, libc::MADV_HUGEPAGE) };
     }
     values

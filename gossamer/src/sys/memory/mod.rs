@@ -1,4 +1,5 @@
-//! Memory as the kernel and the processor have it: ranges of addresses, memory that several processes map, faults of pages, prefetches.
+//! Memory as the kernel and the processor see it: ranges of addresses, memory that several processes map, faults of
+//! pages, prefetches.
 
 pub(crate) mod device_memory;
 pub(crate) mod large_pages;

@@ -1,10 +1,10 @@
 //! A reserved range of addresses, in which memory is mapped and unmapped.
 //!
 //! Invariants
-//! - I1: a range belongs to one `Range` from its making to its drop; nobody else maps there. So `MAP_FIXED` inside it
-//!   replaces mappings of ours only.
-//! - I2: a forked child has none of what is mapped there (`MADV_DONTFORK`): it cannot write what its parent hands over. What it has
-//!   at these addresses may be something else, so it leaves them alone.
+//! - I1: a range belongs to one `Range` from its creation to its drop; nothing else maps there. So `MAP_FIXED` inside
+//!   it replaces only mappings of ours.
+//! - I2: a forked child has none of what is mapped there (`MADV_DONTFORK`): it cannot write what its parent hands over.
+//!   It may have something else at these addresses, so it leaves them alone.
 
 use crate::sys::memory::segment::checked;
 use crate::sys::process::forked::Process;
@@ -37,7 +37,7 @@ pub(crate) struct FilePart<'a> {
     pub(crate) offset: usize,
 }
 
-/// Addresses, with nothing behind them at first: they take no memory.
+/// Addresses with nothing mapped at first: they take no memory.
 #[derive(Debug)]
 pub(crate) struct Range {
     start: NonNull<u8>,
@@ -45,13 +45,13 @@ pub(crate) struct Range {
     process: Process,
 }
 
-// SAFETY: addresses only; what is mapped there is the users' to share.
+// SAFETY: only addresses; the users decide how to share what is mapped there.
 unsafe impl Send for Range {}
 // SAFETY: as above.
 unsafe impl Sync for Range {}
 
 const HUGE_PAGE: usize = 2 << 20;
-/// Tries to have huge pages.
+/// How often to try to get huge pages.
 const COLLAPSES: usize = 8;
 const RESERVED: libc::c_int = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
 
@@ -59,7 +59,7 @@ impl Range {
     /// Reserves `bytes`, which are whole pages, at a multiple of `alignment`, a power of two.
     ///
     /// # Errors
-    /// If there are not so many addresses.
+    /// If there are not enough addresses.
     pub(crate) fn reserve(bytes: usize, alignment: usize) -> io::Result<Self> {
         let more = bytes.checked_add(alignment).ok_or(io::ErrorKind::OutOfMemory)?;
         // SAFETY: a new mapping, at a place that the kernel chooses.
@@ -70,10 +70,10 @@ impl Range {
         let before = whole.cast::<u8>().align_offset(alignment);
         let start = whole.wrapping_byte_add(before);
         if before > 0 {
-            // SAFETY: the part in front of the range is of the new mapping.
+            // SAFETY: the part before the range belongs to the new mapping.
             unsafe { libc::munmap(whole, before) };
         }
-        // SAFETY: the part behind it as well.
+        // SAFETY: so does the part after it.
         unsafe { libc::munmap(start.wrapping_byte_add(bytes), alignment - before) };
         let start = NonNull::new(start.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
         Ok(Self { start, bytes, process: Process::this() })
@@ -92,12 +92,12 @@ impl Range {
         self.start.as_ptr().wrapping_add(offset)
     }
 
-    /// Whether it is there: not in a forked child.
+    /// Whether it exists here: it does not in a forked child.
     pub(crate) fn is_here(&self) -> bool {
         self.process.is_this()
     }
 
-    /// Where an address lies in it.
+    /// The offset of an address inside it.
     pub(crate) fn offset_of(&self, address: usize) -> Option<usize> {
         address.checked_sub(self.start.as_ptr() as usize).filter(|offset| *offset < self.bytes)
     }
@@ -108,7 +108,7 @@ impl Range {
     /// If the process has too many mappings, or it is not inside the range.
     ///
     /// # Safety
-    /// Nobody refers to what was mapped there, unless it is the same part.
+    /// Nothing refers to what was mapped there, unless it is the same part.
     pub(crate) unsafe fn map(
         &self,
         offset: usize,
@@ -121,10 +121,10 @@ impl Range {
         unsafe { self.replace(offset, bytes, Some(part), access, flags) }
     }
 
-    /// Maps what is mapped in a part of another range, with the access and the advice that it has there: one call instead of two.
+    /// Maps what is mapped in a part of another range, with the same access and advice: one call instead of two.
     ///
     /// # Errors
-    /// Like `map`; if the part is not a single mapping of a file.
+    /// As for `map`, and if the part is not a single mapping of a file.
     ///
     /// # Safety
     /// Like `map`.
@@ -139,13 +139,13 @@ impl Range {
         template.check(at, bytes)?;
         let (from, to) = (template.at(at).cast(), self.at(offset).cast::<libc::c_void>());
         let flags = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED;
-        // SAFETY: I1: both are ours, and what is moved has no length: a shared mapping stays and is mapped again. The caller
-        // vouches that nobody refers to what was there.
+        // SAFETY: I1: both are ours, and the old length is zero: a shared mapping stays and is mapped again. The caller
+        // vouches that nothing refers to what was there.
         let mapped = unsafe { libc::mremap(from, 0, bytes, flags, to) };
         if mapped == libc::MAP_FAILED { Err(io::Error::last_os_error()) } else { Ok(()) }
     }
 
-    /// Maps the first bytes of a file that has none: whoever touches them, as far as `access` goes, gets a SIGBUS.
+    /// Maps the first bytes of a file that has none: any access to them that `access` allows gets a SIGBUS.
     ///
     /// # Errors
     /// Like `map`.
@@ -195,17 +195,17 @@ impl Range {
         let descriptor = part.map_or(-1, |part| part.file.as_raw_fd());
         let at = part.map_or(0, |part| part.offset as libc::off_t);
         let (start, flags) = (self.at(offset).cast(), flags | libc::MAP_FIXED);
-        // SAFETY: I1: the range is ours; the caller vouches that nobody refers to what was there.
+        // SAFETY: I1: the range is ours; the caller vouches that nothing refers to what was there.
         let mapped = unsafe { libc::mmap(start, bytes, access.protection(), flags, descriptor, at) };
         if mapped == libc::MAP_FAILED {
             return Err(io::Error::last_os_error());
         }
-        // I2. What nobody can touch is none of it, which saves a call per block that passes by.
+        // I2. An inaccessible mapping needs no advice, which saves a call for each block that passes by.
         if access == Access::None { Ok(()) } else { self.advise(offset, bytes, libc::MADV_DONTFORK) }
     }
 
-    /// Puts what is mapped into huge pages, where the kernel can. A huge page is made of one that is there already, so the first of each is
-    /// touched; all of them first would take twenty times as long.
+    /// Puts what is mapped into huge pages, where the kernel can. A huge page is made from a page that is there
+    /// already, so the first page of each is touched; touching all of them first would take twenty times as long.
     pub(crate) fn collapse(&self, offset: usize, bytes: usize) {
         let mut firsts = (offset..offset + bytes).step_by(HUGE_PAGE);
         let touched = firsts.try_for_each(|first| self.advise(first, 1, libc::MADV_POPULATE_WRITE));
@@ -232,7 +232,7 @@ impl Drop for Range {
         if !self.is_here() {
             return;
         }
-        // SAFETY: I1: the range is ours, and whoever refers to what is mapped there borrows from this.
+        // SAFETY: I1: the range is ours, and anything that refers to what is mapped there borrows from this.
         unsafe { libc::munmap(self.start.as_ptr().cast(), self.bytes) };
     }
 }
@@ -251,7 +251,7 @@ mod tests {
         let range = Range::reserve(1 << 40, 1 << 21).unwrap();
         assert_eq!(range.start().as_ptr() as usize % (1 << 21), 0);
         for (place, offset) in [(7 * PAGE, PAGE), (1 << 39, PAGE), (0, 3 * PAGE)] {
-            // SAFETY: nobody refers to it.
+            // SAFETY: nothing refers to it.
             unsafe { range.map(place, PAGE, FilePart { file: file.as_fd(), offset }, Access::Write) }
                 .unwrap();
         }
@@ -262,7 +262,7 @@ mod tests {
         // SAFETY: mapped above.
         assert_eq!(unsafe { range.at(5).read() }, 0);
         let out_of_it = (1 << 40) - PAGE;
-        // SAFETY: nobody refers to it.
+        // SAFETY: nothing refers to it.
         assert!(unsafe { range.clear(out_of_it, 2 * PAGE, Access::None) }.is_err());
     }
 }

@@ -1,8 +1,8 @@
 //! Memory that several nodes of one machine map.
 //!
-//! Invariant E1: a segment keeps its size for as long as it exists, since its file is sealed: no access to it is out of its
-//! file. Its pages come when they are first used, since most lanes never are; where the machine has none left, the kernel ends a
-//! process, and its death is the application's.
+//! Invariant E1: a segment keeps its size for as long as it exists, since its file is sealed: no access to it goes past
+//! the end of its file. Its pages are allocated when they are first used, since most lanes never are. If the machine
+//! has none left, the kernel ends a process, and with it the application.
 
 use memmap2::{MmapOptions, MmapRaw};
 use std::ffi::CStr;
@@ -14,8 +14,8 @@ use std::ptr::NonNull;
 /// What may never happen to a segment.
 const SEALS: libc::c_int = libc::F_SEAL_SHRINK | libc::F_SEAL_GROW | libc::F_SEAL_SEAL;
 
-/// A mapping of a file that lives in memory alone and has no name in any file system: when the last process that has it is
-/// gone, so is it.
+/// A mapping of a file that exists only in memory and has no name in any file system: it goes with the last process
+/// that has it.
 #[derive(Debug)]
 pub(crate) struct Segment {
     file: File,
@@ -26,12 +26,12 @@ impl Segment {
     /// A new segment, all zeros.
     ///
     /// # Errors
-    /// If there is not so much memory, or no descriptor left.
+    /// If there is not enough memory, or no descriptor left.
     pub(crate) fn create(bytes: usize) -> io::Result<Self> {
         Self::map(sealed_file(c"gossamer-lanes", bytes)?, bytes)
     }
 
-    /// A segment that another process made, by a descriptor that was handed over.
+    /// A segment that another process made, from a descriptor that was handed over.
     ///
     /// # Errors
     /// If it has another size than `bytes`, or could change it under us; if it cannot be mapped.
@@ -44,7 +44,7 @@ impl Segment {
         Ok(Self { file, map })
     }
 
-    /// Where it is mapped here, at the start of a page.
+    /// The address it is mapped at here, the start of a page.
     pub(crate) fn start(&self) -> NonNull<u8> {
         // A mapping is never at address zero.
         NonNull::new(self.map.as_mut_ptr()).unwrap_or(NonNull::dangling())
@@ -62,15 +62,15 @@ impl AsFd for Segment {
     }
 }
 
-/// A new file that lives in memory alone, all zeros, and keeps its size.
+/// A new file that exists only in memory, all zeros, and keeps its size.
 ///
 /// # Errors
-/// If there is not so much memory, or no descriptor left.
+/// If there is not enough memory, or no descriptor left.
 pub(crate) fn sealed_file(name: &CStr, bytes: usize) -> io::Result<File> {
     let flags = libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING;
     // SAFETY: the name is a string that ends in zero.
     let descriptor = checked(unsafe { libc::memfd_create(name.as_ptr(), flags) })?;
-    // SAFETY: a new descriptor, nobody else's.
+    // SAFETY: a new descriptor, which only we have.
     let file = File::from(unsafe { OwnedFd::from_raw_fd(descriptor) });
     file.set_len(bytes as u64)?;
     // SAFETY: the descriptor is open; the call takes one number.
@@ -104,7 +104,7 @@ pub(crate) fn checked(result: libc::c_int) -> io::Result<libc::c_int> {
 mod tests {
     use super::*;
 
-    /// Another mapping of a segment, as of another process.
+    /// Another mapping of a segment, as another process has it.
     fn again(segment: &Segment, bytes: usize) -> io::Result<Segment> {
         Segment::attach(segment.as_fd().try_clone_to_owned()?, bytes)
     }
@@ -116,7 +116,7 @@ mod tests {
         assert_ne!(first.start(), second.start());
         for offset in [0, 4095, 8191] {
             let at = |segment: &Segment| segment.start().as_ptr().wrapping_byte_add(offset);
-            // SAFETY: inside the mapping, which nobody else uses.
+            // SAFETY: inside the mapping, which nothing else uses.
             unsafe { at(&first).write_volatile(7) };
             // SAFETY: as above.
             assert_eq!(unsafe { at(&second).read_volatile() }, 7);
@@ -139,7 +139,7 @@ mod tests {
         // SAFETY: the name is a string that ends in zero.
         let open =
             unsafe { libc::memfd_create(c"open".as_ptr(), libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING) };
-        // SAFETY: a new descriptor, nobody else's.
+        // SAFETY: a new descriptor, which only we have.
         let error = Segment::attach(unsafe { OwnedFd::from_raw_fd(open) }, 0).unwrap_err();
         assert!(error.to_string().contains("not sealed"), "{error}");
         assert!(Segment::attach(File::open("/dev/null").unwrap().into(), 0).is_err());

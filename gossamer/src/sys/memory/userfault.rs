@@ -1,4 +1,4 @@
-//! Page faults told to a thread of ours, by userfaultfd: those of system calls, too.
+//! Page faults reported to a thread of ours by userfaultfd, including those in system calls.
 
 use crate::sys::memory::range::Range;
 use crate::sys::memory::segment::checked;
@@ -9,7 +9,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
 // <linux/userfaultfd.h>
 const API: u64 = 0xaa;
-/// Faults are told with their exact address (Linux 5.18), and not that of the page.
+/// Faults are reported with their exact address (Linux 5.18), not that of the page.
 const EXACT_ADDRESS: u64 = 1 << 11;
 const NEW: libc::Ioctl = 0xaa00;
 const SET_UP: libc::Ioctl = 0xc018_aa3f;
@@ -17,7 +17,7 @@ const REGISTER: libc::Ioctl = 0xc020_aa00;
 const WAKE: libc::Ioctl = 0x8010_aa02;
 const MISSING: u64 = 1;
 const EVENT_PAGEFAULT: u8 = 0x12;
-/// Bytes of a message, and where in it the address is.
+/// Bytes of a message, and the offset of the address in it.
 const MESSAGE: usize = 32;
 const ADDRESS: usize = 16;
 
@@ -47,7 +47,7 @@ struct Wake {
 pub(crate) struct Userfault(File);
 
 impl Userfault {
-    /// Opens one that is told of faults in system calls as well.
+    /// Opens one that also gets faults in system calls.
     ///
     /// # Errors
     /// If this process may not, or the kernel has none.
@@ -57,7 +57,7 @@ impl Userfault {
 
     fn with(features: u64) -> io::Result<Self> {
         let descriptor = Self::from_device().or_else(|_| Self::from_system_call())?;
-        // SAFETY: a new descriptor, nobody else's.
+        // SAFETY: a new descriptor, which only we have.
         let file = File::from(unsafe { OwnedFd::from_raw_fd(descriptor) });
         let mut set_up = SetUp { api: API, features, ioctls: 0 };
         // SAFETY: the structure is the one that the call reads and writes.
@@ -77,7 +77,7 @@ impl Userfault {
         checked(made as libc::c_int)
     }
 
-    /// Is told from now on of what is missing in a range that is not mapped from a file.
+    /// From now on it gets faults on missing pages in a range that is not mapped from a file.
     ///
     /// # Errors
     /// If the kernel refuses.
@@ -88,7 +88,7 @@ impl Userfault {
         checked(unsafe { libc::ioctl(self.0.as_raw_fd(), REGISTER, &raw mut register) }).map(drop)
     }
 
-    /// The address of the next fault; none once there is something to read from `stop`.
+    /// The address of the next fault; `None` once there is something to read from `stop`.
     ///
     /// # Errors
     /// If the kernel refuses.
@@ -116,10 +116,10 @@ impl Userfault {
         }
     }
 
-    /// Lets those go on that wait for something in this part: they look again.
+    /// Wakes the threads that wait for something in this part: they try again.
     pub(crate) fn wake(&self, start: *const u8, bytes: usize) {
         let mut wake = Wake { start: start as u64, bytes: bytes as u64 };
-        // SAFETY: the structure is the one that the call reads. It fails for addresses that are not pages only.
+        // SAFETY: the structure is the one that the call reads. It fails only for addresses that are not pages.
         unsafe { libc::ioctl(self.0.as_raw_fd(), WAKE, &raw mut wake) };
     }
 }

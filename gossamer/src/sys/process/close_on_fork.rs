@@ -1,8 +1,10 @@
-//! Descriptors that forked children close at once. While one has them, the other end does not learn that this process is gone.
+//! Descriptors that forked children close at once. As long as a child has one, the other end does not learn that this
+//! process is gone.
 //!
-//! Invariant U9: an entry of the list has -1, or a descriptor that is open and whose owner has taken the entry; the owner gives it up before it
-//! closes the descriptor. In a child nobody owns it: the threads that do are not there, and what else does forgets it (`forked`). Nor does
-//! anybody there own what had its number before, if another thread has closed that while the process was copied.
+//! Invariant U9: an entry of the list has -1, or a descriptor that is open and whose owner has taken the entry; the
+//! owner gives it up before it closes the descriptor. In a child nothing owns it: the threads that do are not there,
+//! and any other owner forgets it (`forked`). Nor does anything there own a descriptor that had its number before, if
+//! another thread closed that one while the process was copied.
 
 use crate::atomic::Ordering;
 use crate::atomic::fixed::{AtomicI32, AtomicPtr};
@@ -32,19 +34,20 @@ extern "C" fn in_the_child() {
         // Relaxed: a copy has one thread.
         let descriptor = entry.descriptor.swap(NONE, Ordering::Relaxed);
         if descriptor != NONE {
-            // SAFETY: U9: it is open and nobody's. The call may be made in a child.
+            // SAFETY: U9: it is open and nothing owns it. The call may be made in a child.
             unsafe { libc::close(descriptor) };
         }
     }
 }
 
-/// Has forked children close a descriptor, until this is dropped, which has to be before the descriptor is closed here.
+/// Makes forked children close a descriptor, until this is dropped, which must happen before the descriptor is closed
+/// here.
 pub(crate) struct CloseOnFork {
     entry: &'static ListEntry,
     process: Process,
 }
 
-/// Has children that are forked from now on close a descriptor.
+/// Makes children that are forked from now on close a descriptor.
 pub(crate) fn close_on_fork(descriptor: BorrowedFd<'_>) -> CloseOnFork {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -52,7 +55,7 @@ pub(crate) fn close_on_fork(descriptor: BorrowedFd<'_>) -> CloseOnFork {
         unsafe { libc::pthread_atfork(None, None, Some(in_the_child)) };
     });
     let number = descriptor.as_raw_fd();
-    // Relaxed, all: a fork copies what this thread or another has done by then, and the entry says all there is to know.
+    // Relaxed, all: a fork copies what this thread or another has done by then, and the entry alone says everything.
     let taken = |entry: &&ListEntry| {
         entry.descriptor.compare_exchange(NONE, number, Ordering::Relaxed, Ordering::Relaxed).is_ok()
     };

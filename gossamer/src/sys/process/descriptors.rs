@@ -14,15 +14,15 @@ const AT_ONCE: usize = 64;
 /// Room for that many, as the kernel lays them out.
 const SPACE: usize = rustix::cmsg_space!(ScmRights(AT_ONCE));
 
-/// A descriptor that this process was started with, by its number. It is duplicated, since its number is known to others.
+/// A descriptor that this process was started with, by its number. It is duplicated, since others know its number.
 ///
 /// # Errors
-/// If there is none of this number.
+/// If there is no descriptor with this number.
 pub(crate) fn inherited(number: i32) -> io::Result<OwnedFd> {
     if number < 0 {
         return Err(io::ErrorKind::InvalidInput.into());
     }
-    // SAFETY: borrowed for the call only, which says so if the number is no open descriptor.
+    // SAFETY: borrowed only for the call, which reports if the number is no open descriptor.
     let descriptor = unsafe { BorrowedFd::borrow_raw(number) };
     descriptor.try_clone_to_owned()
 }
@@ -30,7 +30,7 @@ pub(crate) fn inherited(number: i32) -> io::Result<OwnedFd> {
 /// Hands over descriptors.
 ///
 /// # Errors
-/// If the socket is closed, or none that can carry descriptors.
+/// If the socket is closed, or cannot carry descriptors.
 pub(crate) fn send(socket: impl AsFd, descriptors: &[BorrowedFd<'_>]) -> io::Result<()> {
     for some in descriptors.chunks(AT_ONCE) {
         let mut space = [MaybeUninit::uninit(); SPACE];
@@ -47,14 +47,14 @@ pub(crate) fn send(socket: impl AsFd, descriptors: &[BorrowedFd<'_>]) -> io::Res
 /// Takes as many descriptors as were handed over in one call of `send`.
 ///
 /// # Errors
-/// If the socket is closed, or something else comes.
+/// If the socket is closed, or something else arrives.
 pub(crate) fn receive(socket: impl AsFd, count: usize) -> io::Result<Vec<OwnedFd>> {
     let mut received = Vec::with_capacity(count);
     while received.len() < count {
         let (mut byte, mut space) = ([0], [MaybeUninit::uninit(); SPACE]);
         let mut control = RecvAncillaryBuffer::new(&mut space);
         let mut bytes = [IoSliceMut::new(&mut byte)];
-        // A socket with a time limit is interrupted though no handler was called.
+        // A socket with a time limit is interrupted even if no handler was called.
         let came =
             retry_on_intr(|| recvmsg(&socket, &mut bytes, &mut control, RecvFlags::CMSG_CLOEXEC))?.bytes;
         let before = received.len();

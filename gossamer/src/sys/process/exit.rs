@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-/// Says why on stderr, and ends the process at once: no destructor runs and no exit handler, which might wait.
+/// Prints why on stderr, and ends the process at once: no destructor and no exit handler runs, since it might wait.
 #[cold]
 pub(crate) fn at_once(report: &str, status: i32) -> ! {
     // Nothing can be done about a closed stderr.

@@ -1,10 +1,11 @@
-//! Tests: something done by a copy of this process.
+//! For tests: something done by a copy of this process.
 
 /// A child process.
 #[derive(Debug)]
 pub(crate) struct Child(libc::pid_t);
 
-/// Runs `body` in a fork of this process, which ends behind it without a destructor, and by a signal after `seconds`.
+/// Runs `body` in a fork of this process. The fork ends after `body` without running destructors, or by a signal after
+/// `seconds`.
 ///
 /// # Safety
 /// `body` takes no lock and allocates nothing: another thread may have had the allocator's lock when it was copied.
@@ -23,13 +24,13 @@ pub(crate) unsafe fn fork(seconds: u32, body: impl FnOnce()) -> Child {
 }
 
 impl Child {
-    /// Ends it, wherever it is.
+    /// Kills it, wherever it is.
     pub(crate) fn kill(&self) {
         // SAFETY: the child is ours and not waited for yet.
         assert_eq!(unsafe { libc::kill(self.0, libc::SIGKILL) }, 0);
     }
 
-    /// Waits for its end and returns its status, zero if it came to its end.
+    /// Waits for its end and returns its status, zero if it finished `body`.
     pub(crate) fn wait(self) -> i32 {
         let mut status = 0;
         // SAFETY: the child is ours and not waited for yet; the status is written.

@@ -32,7 +32,7 @@ impl Process {
     }
 
     fn current() -> Self {
-        // Relaxed: it changes in a fork only.
+        // Relaxed: it changes only in a fork.
         Self(FORKS.load(Ordering::Relaxed))
     }
 }

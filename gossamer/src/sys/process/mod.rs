@@ -1,5 +1,5 @@
-//! Processes and their descriptors: how one ends, what a forked child is and what it closes, how descriptors go to another process and
-//! memory goes to a socket, and options of sockets.
+//! Processes and their descriptors: how a process ends, how a forked child is recognised and what it closes, how
+//! descriptors go to another process and memory goes to a socket, and socket options.
 
 pub(crate) mod close_on_fork;
 pub(crate) mod descriptors;

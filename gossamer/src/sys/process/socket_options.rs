@@ -1,11 +1,11 @@
-//! Options of sockets that no crate of ours has, or has right.
+//! Socket options that none of the crates used here has, or has right.
 
 use std::ffi::c_int;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 
-/// Who has the other end of a Unix socket: process, user and group. The process is 0 if it is of another namespace; `rustix` takes
-/// that for a process.
+/// The owner of the other end of a Unix socket: process, user and group. The process is 0 if it is in another
+/// namespace; `rustix` takes that for a process.
 ///
 /// # Errors
 /// An error of the system call, for example because the socket is not connected.
@@ -25,8 +25,8 @@ pub(crate) fn peer_credentials(socket: BorrowedFd<'_>) -> io::Result<libc::ucred
     outcome_of(outcome).map(|()| credentials)
 }
 
-/// Has a socket, before it listens, take data with the first packet of a connection, of this many connections at once that are not made
-/// yet (`TCP_FASTOPEN`).
+/// Makes a socket, before it listens, take data with the first packet of a connection, for up to this many connections
+/// at once that are not established yet (`TCP_FASTOPEN`).
 ///
 /// # Errors
 /// An error of the system call.
@@ -34,8 +34,8 @@ pub(crate) fn set_fast_open(socket: impl AsFd, pending: u32) -> io::Result<()> {
     set_tcp(socket, libc::TCP_FASTOPEN, pending)
 }
 
-/// Has a listening socket hand over connections only once their peers have said something, or after about this many seconds
-/// (`TCP_DEFER_ACCEPT`).
+/// Makes a listening socket hand over connections only once their peers have sent something, or after about this many
+/// seconds (`TCP_DEFER_ACCEPT`).
 ///
 /// # Errors
 /// An error of the system call.

@@ -10,14 +10,14 @@ use std::ptr::null_mut;
 /// Bytes that go through the pipe at once, if the system allows as many.
 const AT_ONCE: usize = 1 << 20;
 
-/// The pipe, for the thread that has made it.
+/// The pipe, for the thread that made it.
 pub(crate) struct Splice {
     out: OwnedFd,
     into: OwnedFd,
 }
 
 impl Splice {
-    /// Has the calling thread ignore SIGPIPE: splicing into a socket has no flag for that.
+    /// Makes the calling thread ignore SIGPIPE: splicing into a socket has no flag for that.
     ///
     /// # Errors
     /// If no descriptor is left.
@@ -29,13 +29,13 @@ impl Splice {
         Ok(Self { out, into })
     }
 
-    /// Sends bytes to a socket that blocks. When it returns they are queued there, not copied.
+    /// Sends bytes to a blocking socket. When it returns they are queued there, not copied.
     ///
     /// # Errors
     /// If the other end is gone.
     ///
     /// # Safety
-    /// The bytes change only after the other end has said that it has them.
+    /// The bytes change only after the other end has confirmed that it has them.
     pub(crate) unsafe fn send(&self, mut bytes: &[u8], socket: impl AsFd) -> io::Result<()> {
         while !bytes.is_empty() {
             let pages = [IoSliceRaw::from_slice(bytes)];
@@ -58,7 +58,7 @@ impl Splice {
     }
 }
 
-/// A signal that is blocked waits for ever: it was for this thread only.
+/// A blocked signal stays pending for ever: it was for this thread only.
 fn block_sigpipe() -> io::Result<()> {
     let mut set = MaybeUninit::uninit();
     // SAFETY: the set is ours to write; the call makes it empty, and does not fail.

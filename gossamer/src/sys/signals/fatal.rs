@@ -1,8 +1,8 @@
 //! The last words of a process that a signal ends: what the thread was doing, written by the signal's handler.
 //!
 //! Invariants
-//! - O2: what runs in the handler calls async-signal-safe functions only and allocates nothing, and so do the
-//!   `words` given to `install`. A fault in it ends the process, since its signal is blocked.
+//! - O2: the handler calls only async-signal-safe functions and allocates nothing, and so do the `words` given to
+//!   `install`. A fault in it ends the process, since its signal is blocked.
 //! - O3: only the thread that was first to set `reporting` uses `memory`.
 
 use crate::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -13,7 +13,7 @@ use std::fmt::{self, Write};
 use std::mem::MaybeUninit;
 use std::sync::OnceLock;
 
-/// Those that end a process by its own fault, besides those that `fault_handler` looks at first.
+/// Signals that end a process by its own fault, besides those that `fault_handler` looks at first.
 const SIGNALS: [(libc::c_int, &str); 3] =
     [(libc::SIGABRT, "SIGABRT"), (libc::SIGILL, "SIGILL"), (libc::SIGFPE, "SIGFPE")];
 /// Bytes of a report.
@@ -26,18 +26,19 @@ struct Reporter {
     words: fn(&mut Text) -> bool,
     /// Begins a line on stderr.
     name: String,
-    /// Hears it instead of stderr.
+    /// The pipe that gets the report instead of stderr.
     launcher: Option<libc::c_int>,
     process: libc::pid_t,
-    /// The thread that reports; zero if none does. Relaxed, both: who comes first does; nothing is read that another thread wrote.
+    /// The thread that reports; zero if none does. Relaxed, both: the first to come reports, and nothing is read that
+    /// another thread wrote.
     reporting: AtomicU32,
-    /// That thread has said all it had to say.
+    /// That thread has finished its report.
     said: AtomicBool,
     memory: Memory,
 }
 
-/// Installs the handlers, once per process, where nobody else has. Without a launcher, whose pipe has the number given, the
-/// report goes to stderr, after the `name`.
+/// Installs the handlers, once per process, where nothing else has. Without a launcher, whose pipe has the number
+/// given, the report goes to stderr, after the `name`.
 pub(crate) fn install(name: &str, launcher: Option<i32>, words: fn(&mut Text) -> bool) {
     // SAFETY: a system call without arguments.
     let process = unsafe { libc::getpid() };
@@ -66,8 +67,8 @@ fn install_for(signal: libc::c_int) {
     unsafe { libc::sigaction(signal, &action, std::ptr::null_mut()) };
 }
 
-/// Runs `f`, in which an abort ends the process at once: in a handler whose stack has no room for the frame of another, with the
-/// registers of a large processor, so that the abort would become a fault.
+/// Runs `f`, in which an abort ends the process at once. For a handler whose stack has no room for another handler's
+/// frame, with the registers of a large processor: there the abort would become a fault.
 pub(crate) fn with_plain_abort(f: impl FnOnce()) {
     let ours = disposition(libc::SIGABRT) == Some(on_signal as *const () as usize);
     if ours {
@@ -80,7 +81,7 @@ pub(crate) fn with_plain_abort(f: impl FnOnce()) {
     }
 }
 
-/// Who handles a signal now.
+/// What handles a signal now.
 fn disposition(signal: libc::c_int) -> Option<libc::sighandler_t> {
     let mut action = MaybeUninit::<libc::sigaction>::zeroed();
     // SAFETY: asks only; `action` is writable.
@@ -104,8 +105,8 @@ pub(crate) fn is_default(signal: libc::c_int) -> bool {
     disposition(signal) == Some(libc::SIG_DFL)
 }
 
-/// A fault went through the handlers that were there: says so, and has the next one like it end the process. One that was sent does
-/// not come again by itself, so it is.
+/// No other handler took a fault: reports it, and makes the next one like it end the process. A signal that was sent
+/// does not come again by itself, so it is raised again.
 ///
 /// # Safety
 /// Both pointers are what the kernel gave a handler that was installed with SA_SIGINFO.
@@ -163,7 +164,7 @@ unsafe fn report(
     reporter.said.store(true, Ordering::Relaxed);
 }
 
-/// Ends the process, whose last words these are.
+/// Ends the process, with these as its last words.
 pub(crate) fn abort_with(words: fmt::Arguments<'_>) -> ! {
     if let Some((reporter, mut text)) = first() {
         let _ = text.write_fmt(words);
@@ -174,8 +175,8 @@ pub(crate) fn abort_with(words: fmt::Arguments<'_>) -> ! {
     std::process::abort()
 }
 
-/// Who reports, and the memory for it, for the first that asks. A child of the process that is not another program yet has
-/// nothing to say.
+/// The reporter, and its memory, for the first thread that asks. A forked child that has not become another program yet
+/// reports nothing.
 fn first() -> Option<(&'static Reporter, Text)> {
     let reporter = REPORTER.get()?;
     // SAFETY: a system call without arguments.
@@ -200,7 +201,7 @@ fn this_thread() -> u32 {
     unsafe { libc::gettid() as u32 }
 }
 
-/// If another thread reports: lets it, for a while. This one is about to end the process.
+/// If another thread is reporting: lets it, for a while. This thread is about to end the process.
 pub(crate) fn wait_for_others() {
     let Some(reporter) = REPORTER.get() else { return };
     let reporting = reporter.reporting.load(Ordering::Relaxed);
@@ -231,7 +232,7 @@ impl Reporter {
     }
 }
 
-/// Whether the number still is what the launcher gave, and not a file that the program has opened since.
+/// Whether the number is still the launcher's pipe, and not a file that the program has opened since.
 fn is_pipe(number: libc::c_int) -> bool {
     let mut status = MaybeUninit::<libc::stat>::zeroed();
     // SAFETY: `status` is writable.
@@ -240,14 +241,14 @@ fn is_pipe(number: libc::c_int) -> bool {
     known && unsafe { status.assume_init() }.st_mode & libc::S_IFMT == libc::S_IFIFO
 }
 
-/// A report being written, into memory set aside for the only one: formatting into it allocates nothing, and a handler's stack
-/// may be small. What does not fit is left out.
+/// A report being written, into memory set aside for the single report: formatting into it allocates nothing, and a
+/// handler's stack may be small. What does not fit is left out.
 pub(crate) struct Text {
     bytes: *mut [u8; LONGEST],
     length: usize,
 }
 
-/// O3: used by the `Text` of whoever has set `reporting`, and nobody else.
+/// O3: only the `Text` of the thread that has set `reporting` uses it.
 struct Memory(UnsafeCell<[u8; LONGEST]>);
 
 // SAFETY: O3: one thread uses it.

@@ -1,8 +1,8 @@
-//! The handler of SIGSEGV and SIGBUS: turns a fiber's stack overflow into a message and an abort, has the faults of
-//! watched addresses resolved (`faults`), and passes on all others.
+//! The handler of SIGSEGV and SIGBUS: turns a fiber's stack overflow into a message and an abort, resolves the faults
+//! of watched addresses (`faults`), and passes on all others.
 //!
-//! Invariant O1: the handler calls async-signal-safe functions only, allocates nothing, and runs on the
-//! alternate stack of the thread, which `prepare_thread` makes sure of.
+//! Invariant O1: the handler calls only async-signal-safe functions, allocates nothing, and runs on the alternate stack
+//! of the thread, which `prepare_thread` ensures.
 
 use crate::sys::fibers::fiber::Fiber;
 use crate::sys::memory::range::Range;
@@ -38,14 +38,14 @@ pub(crate) fn install() {
     });
 }
 
-/// Has the faults in a range resolved, whichever thread they are of, until the watch is dropped.
+/// Arranges that faults in a range are resolved, in whichever thread they happen, until the watch is dropped.
 pub(crate) fn watch(range: &Range, resolver: Arc<dyn Resolve>) -> Watch {
     install();
     faults::register(range, resolver)
 }
 
-/// Replaces a handler that was installed since: that of may's coroutines, which panics when it hears of a fault that
-/// is not theirs, and leaves frames without running destructors when it is.
+/// Replaces a handler that was installed since: that of may's coroutines, which panics at a fault that is not theirs,
+/// and at one that is theirs leaves frames without running destructors.
 #[cfg(feature = "may")]
 pub(crate) fn install_again() {
     install();
@@ -67,13 +67,14 @@ fn install_for(signal: libc::c_int) -> Option<libc::sigaction> {
     (status == 0).then(|| unsafe { old.assume_init() })
 }
 
-/// The alternate stack of a thread, until it is dropped (O1). What a thread has otherwise holds little more than the registers.
+/// The alternate stack of a thread, until it is dropped (O1). A thread's usual one holds little more than the
+/// registers.
 pub(crate) struct AlternateStack {
     before: libc::stack_t,
     _memory: Box<[u8]>,
 }
 
-/// Gives the calling thread an alternate stack. None if the system refuses, which only costs reports.
+/// Gives the calling thread an alternate stack. `None` if the system refuses, which only costs reports.
 pub(crate) fn prepare_thread() -> Option<AlternateStack> {
     let mut memory = vec![0_u8; ALTERNATE_STACK].into_boxed_slice();
     let stack = libc::stack_t { ss_sp: memory.as_mut_ptr().cast(), ss_flags: 0, ss_size: ALTERNATE_STACK };
@@ -88,7 +89,7 @@ pub(crate) fn prepare_thread() -> Option<AlternateStack> {
 impl Drop for AlternateStack {
     fn drop(&mut self) {
         IS_PREPARED.set(false);
-        // SAFETY: it was the thread's before, and no handler runs here, so none is on the one that is given up.
+        // SAFETY: it was the thread's before, and no handler runs here, so none is on the stack that is given up.
         let status = unsafe { libc::sigaltstack(&self.before, null_mut()) };
         assert!(status == 0, "a thread's alternate stack could not be given back");
     }
@@ -119,14 +120,14 @@ extern "C" fn on_fault(signal: libc::c_int, info: *mut libc::siginfo_t, context:
         fatal::with_plain_abort(|| pass_on(signal, info, context));
     }
     if fatal::is_default(signal) {
-        // Another thread's fault is not to end the process before this one is reported.
+        // Another thread's fault must not end the process before this one is reported.
         install_for(signal);
         // SAFETY: both are what the kernel gave.
         unsafe { fatal::fault(signal, address, info, context) };
     }
 }
 
-/// Whether the access that faulted is to be made again. What the interrupted code has in `errno` stays.
+/// Whether to repeat the access that faulted. The interrupted code's `errno` stays.
 fn resolved(fault: Fault) -> bool {
     // SAFETY: the thread's own.
     let errno = unsafe { libc::__errno_location() };
@@ -142,7 +143,7 @@ fn resolved(fault: Fault) -> bool {
     again == Some(true)
 }
 
-/// Whether it was a write, of which the processor tells in the second bit of the error code.
+/// Whether it was a write: the second bit of the processor's error code.
 fn is_write(context: *mut libc::c_void) -> bool {
     // SAFETY: the kernel passes the interrupted context to a handler installed with SA_SIGINFO.
     let context = unsafe { &*context.cast::<libc::ucontext_t>() };

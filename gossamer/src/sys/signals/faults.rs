@@ -1,10 +1,11 @@
-//! Which addresses have their faults resolved, and by whom: the table in which the handler of SIGSEGV and SIGBUS looks (`fault_handler`).
+//! Which addresses have their faults resolved, and by what: the table that the handler of SIGSEGV and SIGBUS reads
+//! (`fault_handler`).
 //!
 //! Invariants
 //! - U1: an entry of the list is never freed, and its `version` is odd while it is being changed, under the lock. What a handler read
 //!   between two equal, even versions belongs together.
-//! - U2: a resolver lives at least as long as its addresses are watched, and nobody touches these while the watch ends. So
-//!   a handler that finds its own address in an entry finds a living resolver there.
+//! - U2: a resolver lives at least as long as its addresses are watched, and nothing touches these while the watch
+//!   ends. So a handler that finds its own address in an entry finds a living resolver there.
 
 use crate::atomic::Ordering;
 use crate::atomic::fixed::{AtomicPtr, AtomicU32, AtomicUsize};
@@ -17,16 +18,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Fault {
     pub(crate) address: usize,
-    /// It wanted to write.
+    /// It was a write.
     pub(crate) write: bool,
     /// There is a mapping with nothing behind it (SIGBUS).
     pub(crate) bus: bool,
 }
 
-/// Makes addresses accessible when they are touched. Called in a signal handler: it neither allocates nor takes a lock that
-/// somebody might hold who touches these addresses.
+/// Makes addresses accessible when they are touched. Called in a signal handler: it neither allocates nor takes a lock
+/// that code might hold while it touches these addresses.
 pub(crate) trait Resolve: Send + Sync {
-    /// Whether the access is to be made again; if not, the reason is written into `line`.
+    /// Whether to repeat the access; if not, the reason is written into `line`.
     fn resolve(&self, fault: Fault, line: &mut Line) -> bool;
 }
 
@@ -64,7 +65,7 @@ impl WatchedRange {
         before
     }
 
-    /// The resolver, if the address is one of those watched.
+    /// The resolver, if the address is watched.
     fn resolver_of(&self, address: usize) -> Option<&Arc<dyn Resolve>> {
         // SeqCst: as in `set`.
         let version = self.version.load(Ordering::SeqCst);
@@ -80,7 +81,7 @@ impl WatchedRange {
     }
 }
 
-/// Has the faults of a range resolved, until it is dropped.
+/// Arranges that the faults of a range are resolved, until it is dropped.
 pub(crate) struct Watch(&'static WatchedRange);
 
 /// Enters a range for the handler, which has to be installed.
@@ -88,7 +89,7 @@ pub(super) fn register(range: &Range, resolver: Arc<dyn Resolve>) -> Watch {
     let (start, end) = (range.start().as_ptr() as usize, range.start().as_ptr() as usize + range.len());
     let resolver = Box::into_raw(Box::new(resolver));
     let _changes = CHANGES.lock().unwrap_or_else(PoisonError::into_inner);
-    // Relaxed: changed under the lock only.
+    // Relaxed: changed only under the lock.
     if let Some(free) = watched().find(|entry| entry.resolver.load(Ordering::Relaxed).is_null()) {
         free.set(start, end, resolver);
         return Watch(free);
@@ -110,13 +111,13 @@ impl Drop for Watch {
         let _changes = CHANGES.lock().unwrap_or_else(PoisonError::into_inner);
         let resolver = self.0.set(0, 0, null_mut());
         if !resolver.is_null() {
-            // SAFETY: made by `Box::into_raw` in `register`; U2: nobody has it any more.
+            // SAFETY: made by `Box::into_raw` in `register`; U2: nothing uses it any more.
             drop(unsafe { Box::from_raw(resolver) });
         }
     }
 }
 
-/// Resolves a fault, if its address is watched. Otherwise none. For handlers.
+/// Resolves a fault, if its address is watched. Otherwise returns `None`. For handlers.
 pub(crate) fn resolve(fault: Fault, line: &mut Line) -> Option<bool> {
     let resolver = watched().find_map(|entry| entry.resolver_of(fault.address))?;
     Some(resolver.resolve(fault, line))

@@ -19,10 +19,10 @@ impl Line {
     }
 }
 
-/// How long a reader may leave no room for what is written by a handler, in milliseconds.
+/// How long a handler waits, in milliseconds, for a reader to make room for what it writes.
 pub(crate) const PATIENCE: libc::c_int = 2000;
 
-/// Writes in one call, from a handler of signals: a pipe that stays full is not waited for, since nobody may read it.
+/// Writes in one call, from a signal handler. It does not wait for a pipe that stays full, since nobody may read it.
 pub(crate) fn write_soon(descriptor: libc::c_int, bytes: &[u8]) {
     let mut entry = libc::pollfd { fd: descriptor, events: libc::POLLOUT, revents: 0 };
     // SAFETY: poll(2) is async-signal-safe; one entry, ours, is read and written.

@@ -1,6 +1,6 @@
 //! Signals: faults that are resolved, a fiber's stack overflow, and the report of a process that a signal ends.
 //!
-//! What runs in a handler calls async-signal-safe functions only and allocates nothing (O1, O2).
+//! What runs in a handler calls only async-signal-safe functions and allocates nothing (O1, O2).
 
 pub(crate) mod fatal;
 pub(crate) mod fault_handler;

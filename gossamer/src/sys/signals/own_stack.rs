@@ -1,10 +1,11 @@
-//! Handlers of others, moved to the stack that each thread has for handlers: a fiber's stack may have no room for one.
+//! Other code's handlers, moved to the stack that each thread has for handlers: a fiber's stack may have no room for
+//! one.
 
 use std::io;
 use std::mem::MaybeUninit;
 use std::ptr::{null, null_mut};
 
-/// Whether a signal does what the kernel has it do by itself.
+/// Whether a signal has the kernel's default action.
 ///
 /// # Errors
 /// If the kernel refuses.
@@ -23,14 +24,14 @@ fn action(signal: i32) -> io::Result<libc::sigaction> {
     }
 }
 
-/// Has the handler of a signal, whoever installed it, run on the thread's stack for handlers from now on.
+/// Makes the handler of a signal, whoever installed it, run on the thread's stack for handlers from now on.
 ///
 /// # Errors
 /// If the kernel refuses.
 pub(crate) fn move_handler_to_own_stack(signal: i32) -> io::Result<()> {
     let mut action = action(signal)?;
     action.sa_flags |= libc::SA_ONSTACK;
-    // SAFETY: what the kernel has just told, except the stack, which every thread of Rust has.
+    // SAFETY: what the kernel has just returned, except the stack, which every thread of Rust has.
     if unsafe { libc::sigaction(signal, &action, null_mut()) } == 0 {
         return Ok(());
     }

@@ -1,4 +1,4 @@
-//! A function that is called when a signal comes, and the signals that the program hears itself.
+//! A function that is called when a signal arrives, and the signals that the program handles itself.
 
 use crate::atomic::Ordering;
 use crate::atomic::fixed::AtomicU64;
@@ -9,13 +9,13 @@ use std::io;
 /// A bit for each signal that the program has taken over.
 static HEARD: AtomicU64 = AtomicU64::new(0);
 
-/// The program hears this signal from now on.
+/// The program handles this signal from now on.
 pub(crate) fn note_heard(signal: i32) {
-    // Relaxed: it stands for itself.
+    // Relaxed: it publishes nothing else.
     HEARD.fetch_or(bit(signal), Ordering::Relaxed);
 }
 
-/// Whether the program hears this signal.
+/// Whether the program handles this signal.
 pub(crate) fn is_heard(signal: i32) -> bool {
     HEARD.load(Ordering::Relaxed) & bit(signal) != 0
 }
@@ -24,10 +24,11 @@ fn bit(signal: i32) -> u64 {
     u32::try_from(signal).map_or(0, |signal| 1_u64.checked_shl(signal).unwrap_or(0))
 }
 
-/// Does what may be done in a handler of signals: it reads and writes atomics and descriptors, and does not allocate, lock or panic.
+/// An action that a signal handler may perform: it reads and writes atomics and descriptors, and does not allocate,
+/// lock or panic.
 pub(crate) type HandlerAction = fn();
 
-/// Has `action` called whenever a signal comes, on whatever thread, beside what else handles it.
+/// Arranges that `action` is called whenever a signal arrives, on whatever thread, besides what else handles it.
 ///
 /// # Errors
 /// If the kernel refuses, or the signal cannot be handled.

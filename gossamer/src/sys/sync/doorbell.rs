@@ -9,7 +9,7 @@ use crate::atomic::{AtomicU8, Ordering, fence};
 
 /// The flag of one sleeper.
 pub(crate) struct Doorbell {
-    /// Zero: awake. No `bool`, since other processes may write it: any byte has to be a value.
+    /// Zero: awake. Not a `bool`, since other processes may write it: any byte has to be a valid value.
     asleep: AtomicU8,
 }
 
@@ -18,14 +18,14 @@ impl Doorbell {
         Self { asleep: AtomicU8::new(0) }
     }
 
-    /// By the sleeper, before it looks for work the last time.
+    /// Called by the sleeper, before it looks for work the last time.
     pub(crate) fn prepare_to_sleep(&self) {
         self.asleep.store(1, Ordering::Relaxed);
         // Pairs with the fence in `needs_ring`.
         fence(Ordering::SeqCst);
     }
 
-    /// By the sleeper, when it found work after all or was woken.
+    /// Called by the sleeper, when it found work after all or was woken.
     pub(crate) fn awake(&self) {
         self.asleep.store(0, Ordering::Relaxed);
     }
@@ -35,7 +35,8 @@ impl Doorbell {
         self.asleep.load(Ordering::Relaxed) != 0
     }
 
-    /// By a publisher, after publishing: whether the sleeper must be woken. Of several publishers one is told so.
+    /// Called by a publisher, after publishing. Returns whether to wake the sleeper: of several publishers, only one
+    /// gets `true`.
     #[inline]
     pub(crate) fn needs_ring(&self) -> bool {
         // Pairs with the fence in `prepare_to_sleep`.

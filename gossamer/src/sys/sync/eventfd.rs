@@ -1,15 +1,15 @@
-//! Eventfds: they wake a thread that sleeps in its poller, also of another process of this machine.
+//! Eventfds: they wake a thread that sleeps in its poller, even from another process of this machine.
 
 use rustix::event::{EventfdFlags, eventfd};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-/// An eventfd that one thread polls. Whoever was handed its descriptor can signal it.
+/// An eventfd that one thread polls. Any process that was handed its descriptor can signal it.
 #[derive(Debug)]
 pub(crate) struct EventFd(OwnedFd);
 
 impl EventFd {
-    /// One for a poller of this process.
+    /// A new one, for a poller of this process.
     ///
     /// # Errors
     /// If no descriptor is left.
@@ -22,7 +22,8 @@ impl EventFd {
         Self(descriptor)
     }
 
-    /// Wakes the thread. A poller that is told of changes (edge-triggered) hears every call, so nobody takes the count back.
+    /// Wakes the thread. A poller that watches for changes (edge-triggered) sees every call, so nothing takes the count
+    /// back.
     ///
     /// # Errors
     /// If the descriptor is not an eventfd.
@@ -34,7 +35,7 @@ impl EventFd {
         }
     }
 
-    /// Resets it, for a poller that is told of states (level-triggered).
+    /// Resets it, for a poller that watches states (level-triggered).
     pub(crate) fn clear(&self) {
         // It fails if it was not signalled.
         let _count = rustix::io::read(&self.0, &mut [0; 8]);

@@ -4,7 +4,8 @@ use std::io;
 use std::ptr::null;
 use std::time::Duration;
 
-/// Sleeps while the word is `expected`, until it is woken, a signal comes or `limit` has passed: the caller looks again.
+/// Sleeps while the word is `expected`, until it is woken, a signal arrives or `limit` has passed: the caller looks
+/// again.
 ///
 /// # Errors
 /// `TimedOut` once `limit` has passed.
@@ -24,8 +25,8 @@ pub(crate) fn wait(word: *const u32, expected: u32, limit: Option<Duration>) -> 
     }
 }
 
-/// Wakes all who sleep on the word, of all processes.
+/// Wakes all threads that sleep on the word, in all processes.
 pub(crate) fn wake_all(word: *const u32) {
-    // SAFETY: the kernel uses the address as a name only.
+    // SAFETY: the kernel uses the address only as a name.
     unsafe { libc::syscall(libc::SYS_futex, word, libc::FUTEX_WAKE, i32::MAX) };
 }

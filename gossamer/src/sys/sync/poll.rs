@@ -5,8 +5,8 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 use std::ptr::null;
 use std::time::Duration;
 
-/// Waits until an operation on the descriptor, a write or else a read, may not block, or until `timeout` has passed; returns
-/// whether it may not. Returns early when a signal comes.
+/// Waits until an operation on the descriptor, a write or else a read, may not block, or until `timeout` has passed;
+/// returns whether it may not. Returns early when a signal arrives.
 ///
 /// # Errors
 /// If the kernel refuses.

@@ -1,4 +1,5 @@
-//! Threads of the kernel: which processors they may run on, what the kernel tells of them, and how one that is not a worker waits.
+//! Threads of the kernel: which processors they may run on, what the kernel reports about them, and how one that is not
+//! a worker waits.
 
 pub(crate) mod affinity;
 pub(crate) mod outside;

@@ -19,7 +19,7 @@ use std::task::{Wake, Waker};
 use std::thread::{self, Thread};
 use std::time::Duration;
 
-/// Who waits: what a future wakes.
+/// What waits: what a future wakes.
 pub(crate) enum Waiter {
     Thread(Arc<ThreadWaker>),
     #[cfg(feature = "may")]
@@ -84,7 +84,7 @@ pub(crate) fn yield_now() {
     thread::yield_now();
 }
 
-/// Whether the caller may block its thread: it is no coroutine of may, whose thread has others to run.
+/// Whether the caller may block its thread: it is not a coroutine of may, whose thread has others to run.
 #[inline(never)]
 pub(crate) fn may_block_thread() -> bool {
     #[cfg(feature = "may")]

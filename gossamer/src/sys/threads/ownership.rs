@@ -1,26 +1,27 @@
-//! Whether the processors that a process may use are its own, so that nobody else runs there.
+//! Whether the processors that a process may use are its own, so that nothing else runs there.
 
 use std::fs;
 use std::path::Path;
 
-/// Whether nobody else is to run on these processors, which this process may use, as far as the system tells:
+/// Whether nothing else should run on these processors, which this process may use, as far as the system says:
 ///
-/// - the kernel keeps others off them (`isolcpus`, an isolated cpuset). There a thread that is not pinned stays where it began;
+/// - the kernel keeps others off them (`isolcpus`, an isolated cpuset). There a thread that is not pinned stays where
+///   it started;
 /// - they are an exclusive cpuset, smaller than the machine;
-/// - Slurm gave this job as many of this machine.
+/// - Slurm gave this job this many processors of this machine.
 pub(crate) fn are_own(processors: &[usize]) -> bool {
     let variable = |name: &str| std::env::var(name).ok();
     Facts::gather(processors, Path::new("/"), variable).are_own(processors)
 }
 
-/// What the system tells.
+/// What the system reports.
 #[derive(Debug, Default)]
 struct Facts {
     /// Processors of the machine.
     online: Vec<usize>,
     isolated: Vec<usize>,
     has_exclusive_cpuset: bool,
-    /// How many of this machine a Slurm job has.
+    /// How many processors of this machine a Slurm job has.
     granted: Option<usize>,
 }
 
@@ -59,7 +60,7 @@ fn has_exclusive_cpuset(root: &Path) -> bool {
         let says =
             |group: &Path| fs::read_to_string(root.join(mount).join(group).join(file)).unwrap_or_default();
         let above = Path::new(group.trim_start_matches('/')).ancestors();
-        // The topmost of the first version is the whole machine, which is always exclusive.
+        // The topmost group of version 1 is the whole machine, which is always exclusive.
         above
             .filter(|group| controllers.is_empty() || *group != Path::new(""))
             .any(|group| matches!(says(group).trim(), "root" | "isolated" | "1"))

@@ -1,4 +1,4 @@
-//! What the kernel says of a thread of this process.
+//! What the kernel reports about a thread of this process.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 pub(crate) struct ThreadFiles(PathBuf);
 
 impl ThreadFiles {
-    /// The calling thread, if the kernel tells.
+    /// The calling thread, if the kernel names it.
     pub(crate) fn here() -> Option<Self> {
         fs::read_link("/proc/thread-self").ok().map(|thread| Self(Path::new("/proc").join(thread)))
     }
@@ -21,7 +21,7 @@ impl ThreadFiles {
     /// Whether it waits in the kernel for something: it does not run, and would not if it had a processor.
     pub(crate) fn is_waiting(&self) -> bool {
         let text = fs::read_to_string(self.0.join("stat")).unwrap_or_default();
-        // Behind the name, which is in brackets and may hold some.
+        // After the name, which is in brackets and may contain some.
         text.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with(['S', 'D']))
     }
 }

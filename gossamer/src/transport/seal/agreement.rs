@@ -1,4 +1,4 @@
-//! The secret of one connection: of the key that both ends know, and of an X25519 agreement.
+//! The secret of one connection: from the key that both ends know, and from an X25519 agreement.
 
 use crate::transport::random::random;
 use crate::transport::seal::protection::Protection;
@@ -23,7 +23,7 @@ impl ConnectionSide {
     }
 }
 
-/// One end's part of an agreement, of which each connection has one of its own.
+/// One end's part of an agreement. Each connection has one of its own.
 pub(crate) struct Ephemeral {
     private: PrivateKey,
     public: [u8; 32],
@@ -33,7 +33,7 @@ impl Ephemeral {
     /// # Errors
     /// If the system gives no random numbers.
     pub(crate) fn new() -> io::Result<Self> {
-        // Of the system's generator: that of the library takes 100 ms to be seeded.
+        // From the system's generator: the library's takes 100 ms to be seeded.
         let failed = |_| io::Error::other("making a key of X25519");
         let private =
             PrivateKey::from_private_key(&X25519, &random::<32>()?).map_err(|_| failed(Unspecified))?;
@@ -42,23 +42,23 @@ impl Ephemeral {
         Ok(Self { private, public })
     }
 
-    /// What the other end is told. No two are the same, so it serves as a nonce, too.
+    /// What to tell the other end. No two are the same, so it serves as a nonce, too.
     pub(crate) fn public(&self) -> [u8; 32] {
         self.public
     }
 }
 
-/// What a handshake leaves: all that the keys of its connection are made of (X1).
+/// The outcome of a handshake, from which all keys of its connection are made (X1).
 pub(crate) struct Agreement {
     token: [u8; 32],
     ours: Ephemeral,
-    /// What was said by who connects, and by who accepts.
+    /// The nonces of the end that connects, and of the end that accepts.
     nonces: [[u8; 32]; 2],
     side: ConnectionSide,
 }
 
 impl Agreement {
-    /// Of what both ends know, and of what they said, each of which has proved that it said so.
+    /// From what both ends know, and from what they said. Each has proved that it said so.
     pub(crate) fn new(token: [u8; 32], ours: Ephemeral, theirs: [u8; 32], side: ConnectionSide) -> Self {
         let nonces = match side {
             ConnectionSide::Connects => [ours.public, theirs],
@@ -67,12 +67,12 @@ impl Agreement {
         Self { token, ours, nonces, side }
     }
 
-    /// What seals records to the other end, and opens those of it, unless they are to be checked only.
+    /// What seals records to the other end, and what opens its records, unless they are only checked.
     ///
     /// Nothing opens unless `purpose`, `binding` and the level are the same at both ends.
     ///
     /// # Errors
-    /// If the other end has said what no honest one says.
+    /// If the other end has said what no honest end says.
     pub(crate) fn channel(
         &self,
         protection: Protection,

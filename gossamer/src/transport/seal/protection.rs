@@ -1,41 +1,43 @@
-//! [`Protection`]: against whom what goes between machines is protected.
+//! [`Protection`]: against whom data between machines is protected.
 
 use gossamer_macros::NoRef;
 use std::fmt::{self, Display, Formatter};
 use std::str::FromStr;
 
-/// Against whom what goes between machines is protected. Both ends have to be of one mind.
+/// Against whom data between machines is protected. Both ends have to choose the same.
 ///
-/// It is about connections between machines. Inside a machine, processes of one user share memory, and each of them can read and write
-/// that of the others anyhow: nothing is sealed there.
+/// It is about connections between machines. Inside a machine, processes of one user share memory, and each of them can
+/// read and write the memory of the others anyway: nothing is sealed there.
 ///
-/// At each level the ends prove to each other that they know one key before anything else is read, so strangers cannot connect. What is
-/// protected beyond that:
+/// At each level the ends prove to each other that they know one key before anything else is read, so strangers cannot
+/// connect. Beyond that, the levels protect against:
 ///
-/// | level | broken networks and memory | who changes, repeats, cuts or reorders what is sent | who listens |
+/// | level | broken networks and memory | those who change, repeat, cut or reorder what is sent | those who listen |
 /// |---|---|---|---|
 /// | `Checked` | yes | no | no |
 /// | `Authenticated` | yes | yes | no |
 /// | `Encrypted` | yes | yes | yes |
 ///
-/// Neither level hides how much is sent, when, and between whom, or keeps whoever owns the network from cutting connections.
+/// No level hides how much is sent, when, and between whom, or keeps the owner of the network from cutting
+/// connections.
 ///
-/// Keys are those of one connection: they come from the key that both ends know, and from an agreement (X25519) whose secrets are
-/// forgotten. Who learns the long-lived key afterwards can read nothing of what he has recorded.
+/// Keys belong to one connection: they come from the key that both ends know, and from an agreement (X25519) whose
+/// secrets are forgotten. Somebody who learns the long-lived key afterwards can read nothing that was recorded before.
 #[derive(NoRef, Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Protection {
-    /// Checksums, which find what a network or a memory has broken. Whoever can change what is sent can change its checksum, too.
+    /// Checksums, which find what a network or memory has corrupted. Anybody who can change what is sent can change its
+    /// checksum, too.
     #[default]
     Checked,
-    /// Codes that only the ends can make (AES-256-GCM, as GMAC): nothing that was changed on the way, repeated, left out or put elsewhere
-    /// is taken. Everybody on the way can read it.
+    /// Codes that only the ends can make (AES-256-GCM, as GMAC): nothing that was changed, repeated, left out or moved
+    /// on the way is accepted. Everybody on the way can read it.
     Authenticated,
     /// The same, and nobody on the way can read it (AES-256-GCM).
     Encrypted,
 }
 
-/// All of them, with their names.
+/// All levels, with their names.
 const NAMES: [(Protection, &str); 3] = [
     (Protection::Checked, "checked"),
     (Protection::Authenticated, "authenticated"),
@@ -43,7 +45,7 @@ const NAMES: [(Protection, &str); 3] = [
 ];
 
 impl Protection {
-    /// The names of all of them, which `parse` takes. For command lines.
+    /// The names of all levels, which `parse` takes. For command lines.
     #[doc(hidden)]
     pub fn names() -> impl Iterator<Item = &'static str> {
         NAMES.iter().map(|(_, name)| *name)
@@ -59,7 +61,7 @@ impl Protection {
         self as u8
     }
 
-    /// None, if it is the number of none.
+    /// `None`, if no level has this number.
     pub(crate) fn from_byte(byte: u8) -> Option<Self> {
         NAMES.iter().map(|(protection, _)| *protection).find(|protection| protection.to_byte() == byte)
     }
@@ -76,7 +78,7 @@ impl FromStr for Protection {
     type Err = String;
 
     /// # Errors
-    /// It is no name of a level: which there are.
+    /// If the text is not the name of a level. The error lists the names.
     fn from_str(text: &str) -> Result<Self, String> {
         let found = NAMES.iter().find(|(_, name)| *name == text.trim());
         found

@@ -1,4 +1,4 @@
-//! Records: bytes that are sealed at one end and opened at the other, in their order.
+//! Records: bytes that one end seals and the other opens, in order.
 
 use crate::transport::seal::agreement::ConnectionSide;
 use crate::transport::seal::protection::Protection;
@@ -6,19 +6,19 @@ use aws_lc_rs::aead::{AES_256_GCM, Aad, LessSafeKey, Nonce, UnboundKey};
 use std::fmt::{self, Display, Formatter};
 use std::io;
 
-/// Bytes by which a record grows.
+/// Bytes that sealing adds to a record.
 pub(crate) const TAG: usize = 16;
 /// Bytes that one record can keep secret.
 pub(crate) const LONGEST: usize = 1 << 20;
-/// So many records have one key (X4).
+/// Records that one key seals (X4).
 pub(super) const RECORDS_PER_KEY: u64 = 1 << 20;
 
 /// Why nothing is sealed or opened any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SealError {
-    /// What has arrived is not what the other end has sealed next.
+    /// What has arrived is not what the other end sealed next.
     Forged,
-    /// It cannot be sealed: it is too long, or all numbers of records are used.
+    /// It cannot be sealed: it is too long, or all record numbers are used.
     Exhausted,
 }
 
@@ -76,7 +76,7 @@ impl RecordKeys {
         UnboundKey::new(&AES_256_GCM, &key).map(LessSafeKey::new).map_err(|_| SealError::Exhausted)
     }
 
-    /// The number of the next record, which none had before with its key (X3).
+    /// The number of the next record, never used before with its key (X3).
     fn next(&mut self) -> Result<Nonce, SealError> {
         let number = self.count;
         self.count = number.checked_add(1).ok_or(SealError::Exhausted)?;
@@ -88,13 +88,13 @@ impl RecordKeys {
         Ok(Nonce::assume_unique_for_key(nonce))
     }
 
-    /// How many bytes of a record are only authenticated, if this many are to stay readable at least.
+    /// How many bytes of a record are only authenticated, if at least this many are to stay readable.
     fn clear_part(&self, clear: usize, text: usize) -> Result<usize, SealError> {
         let clear = if self.protection == Protection::Encrypted { clear } else { text };
         (clear <= text && text - clear <= LONGEST).then_some(clear).ok_or(SealError::Exhausted)
     }
 
-    /// Records are not secret.
+    /// Fails if records are secret.
     fn require_readable(&self) -> Result<(), SealError> {
         (self.protection == Protection::Authenticated).then_some(()).ok_or(SealError::Exhausted)
     }
@@ -109,10 +109,11 @@ impl Sealer {
         self.0.protection
     }
 
-    /// Seals a record in place, except its first `clear` bytes, which stay readable. Its last `TAG` bytes are for what is added to it.
+    /// Seals a record in place, except its first `clear` bytes, which stay readable. Its last `TAG` bytes are room for
+    /// the tag.
     ///
     /// # Errors
-    /// It is too long, or shorter than what it should have.
+    /// It is too long, or shorter than its clear bytes and tag.
     pub(crate) fn seal(&mut self, clear: usize, record: &mut [u8]) -> Result<(), SealError> {
         let length = record.len().checked_sub(TAG).ok_or(SealError::Exhausted)?;
         let clear = self.0.clear_part(clear, length)?;
@@ -124,7 +125,8 @@ impl Sealer {
         Ok(())
     }
 
-    /// Seals a copy of `text` as a record without a readable part: its bytes but the last `TAG`, which it returns.
+    /// Seals a copy of `text` as a record without a readable part. Writes all its bytes but the last `TAG`, which it
+    /// returns.
     ///
     /// # Errors
     /// It is too long, or the place for it has another length.
@@ -142,10 +144,11 @@ impl Sealer {
         done.map(|()| tag).map_err(|_| SealError::Exhausted)
     }
 
-    /// The last `TAG` bytes of a record that is only authenticated: of its other bytes, which need not lie beside them.
+    /// The last `TAG` bytes of a record that is only authenticated: the tag of its other bytes, which need not lie
+    /// beside it.
     ///
     /// # Errors
-    /// It is to be kept secret, or all numbers of records are used.
+    /// It is to be kept secret, or all record numbers are used.
     pub(crate) fn tag_of(&mut self, text: &[u8]) -> Result<[u8; TAG], SealError> {
         self.0.require_readable()?;
         let nonce = self.0.next()?;
@@ -154,14 +157,14 @@ impl Sealer {
     }
 }
 
-/// Opens what comes over one direction of a connection. Once something was refused, nothing opens any more (X5).
+/// Opens what arrives over one direction of a connection. Once something was refused, nothing opens any more (X5).
 pub(crate) struct Opener(pub(super) RecordKeys);
 
 impl Opener {
-    /// Opens the next record in place: its bytes, without what was added.
+    /// Opens the next record in place. Returns its bytes, without the tag.
     ///
     /// # Errors
-    /// It is not the next one of the other end.
+    /// It is not the other end's next record.
     pub(crate) fn open<'a>(&mut self, clear: usize, record: &'a mut [u8]) -> Result<&'a mut [u8], SealError> {
         let length = record.len().checked_sub(TAG).ok_or(SealError::Forged);
         let (length, clear) = length
@@ -174,11 +177,11 @@ impl Opener {
         Ok(&mut record[..length])
     }
 
-    /// Opens the next record, which has no readable part, in place; its last `TAG` bytes lie elsewhere. What is in there is of no use if it
-    /// is refused.
+    /// Opens the next record, which has no readable part, in place; its last `TAG` bytes lie elsewhere. If it is
+    /// refused, its content is of no use.
     ///
     /// # Errors
-    /// It is not the next one of the other end.
+    /// It is not the other end's next record.
     pub(crate) fn open_apart(&mut self, record: &mut [u8], tag: &[u8; TAG]) -> Result<(), SealError> {
         let clear = self.0.clear_part(0, record.len()).map_err(|_| self.refuse())?;
         let nonce = self.0.next().map_err(|_| SealError::Forged)?;

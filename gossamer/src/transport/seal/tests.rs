@@ -1,4 +1,4 @@
-//! Attacks on records: whatever is not the next record of the other end is refused.
+//! Attacks on records: anything but the next record of the other end is refused.
 #![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
 use crate::transport::seal::agreement::{Agreement, ConnectionSide, Ephemeral};

@@ -1,28 +1,33 @@
-//! Whether workers have something to do, as other threads see it: how quiescence is detected.
+//! Whether workers have something to do, as other threads see it. Quiescence is detected from it.
 //!
-//! A worker is *active* or *passive* (E. W. Dijkstra, C. S. Scholten, "Termination detection for diffusing computations", 1980).
-//! Passive is one that has no fiber, but those that wait for quiescence, no request that is unanswered, and no grace round. Each
-//! shows it in one word: zero while it is active, and while it is passive how much it was ever asked to do (*work*: requests served,
-//! messages taken, timers and sockets that woke somebody).
+//! A worker is *active* or *passive* (E. W. Dijkstra, C. S. Scholten, "Termination detection for diffusing
+//! computations", 1980). A passive worker has no fibers other than those that wait for quiescence, no unanswered
+//! requests, and no grace round. Each worker shows its state in one word: zero while it is active, and while it is
+//! passive, how much it was ever asked to do (*work*: requests served, messages taken, timers and sockets that woke a
+//! fiber).
 //!
-//! - Q3: a passive worker shows that it is active before it serves, takes or runs anything, and so before others can see what
-//!   comes of that: an answer is written, and a message looks taken, after it.
-//! - Q4: it shows that it is passive at the end of a turn, when all that the turn has sent lies on the lanes or is counted as
-//!   unanswered.
-//! - Q5: what it has done between two such words is in the work of the later one, so both are the same only if it has done nothing.
+//! - Q3: a passive worker shows that it is active before it serves, takes or runs anything, and so before others can
+//!   see the result: an answer is written, and a message looks taken, only afterwards.
+//! - Q4: it shows that it is passive at the end of a turn, when everything that the turn has sent lies on the lanes or
+//!   is counted as unanswered.
+//! - Q5: what it has done between two such words is included in the work of the later one, so both are the same only if
+//!   it has done nothing.
 //!
-//! [`look`] reads all words, then all inboxes, then all words again. Suppose that it finds all passive and the work unchanged. By
-//! Q5 nobody has done anything between the two looks at it, so at the moment between the two rounds all were passive. A request under way
-//! then would have a client which waits for its answer, and is active; a message in an inbox that is not seen there was pushed
-//! behind that moment, and by no worker of these, none of which has done anything. Who answers a request is active before its client
-//! can be passive (Q3), and the reader who sees the one sees the other, since it reads the server's word again. So
-//! nothing is left that could start anything: quiescence, which only threads outside can end.
+//! [`look`] reads all words, then all inboxes, then all words again. Suppose that it finds all passive and the work
+//! unchanged. By Q5 no worker has done anything between the two looks at its word, so all were passive at the moment
+//! between the two rounds. A request under way at that moment would have a client that waits for its answer, and is
+//! active. A message that the look does not see in its inbox was pushed after that moment, and not by any of these
+//! workers, none of which has done anything. The worker that answers a request is active before its client can be
+//! passive (Q3), and a reader that sees the one sees the other, since it reads the server's word again. So nothing is
+//! left that could start anything: this is quiescence, which only threads outside can end.
 //!
-//! Somebody has to look when the last worker becomes passive (`settle`). One worker of a node looks, at the end of each of its own turns. Every
-//! other, once it has become passive, reads whether somebody waits, and if all seem passive wakes that one. There is a SeqCst fence between
-//! the store of the flag and the look, and one between the store of the word and the read of the flag; of the two one comes first: the look
-//! finds the word, or the other finds the flag. Of two that become passive at once, one finds the other's word, likewise. Who looks falls
-//! asleep as over any work: a last look behind the raised flag of its doorbell.
+//! A worker has to look when the last one becomes passive (`settle`). One worker of a node looks, at the end of each of
+//! its own turns. Every other worker, once it has become passive, reads whether a fiber waits, and if all workers seem
+//! passive, wakes the one that looks. There is a SeqCst fence between the store of the flag and the look, and one
+//! between the store of the word and the read of the flag. One of the two fences comes first: either the look finds the
+//! word, or the other worker finds the flag. If two workers become passive at once, one finds the other's word, by the
+//! same argument. The worker that looks falls asleep as it does over any work: it looks a last time after it has raised
+//! the flag of its doorbell.
 
 use crate::atomic::{AtomicU64, Ordering, fence};
 
@@ -30,26 +35,28 @@ use crate::atomic::{AtomicU64, Ordering, fence};
 const PHASE_BITS: u32 = 2;
 const ACTIVE: u64 = 0;
 
-/// What one worker shows.
+/// The word that one worker shows.
 pub(crate) struct Activity(AtomicU64);
 
 impl Activity {
-    /// Of a worker that is active.
+    /// The word of an active worker.
     pub(crate) fn new() -> Self {
         Self(AtomicU64::new(ACTIVE))
     }
 
     /// The worker is about to do something (Q3).
     pub(in crate::worker) fn begin(&self) {
-        // Release: with that of what it does, which others acquire before they become passive themselves, or look at its inbox.
+        // Release: together with the Release of what the worker does next, which others acquire before they become
+        // passive themselves, or look at its inbox.
         self.0.store(ACTIVE, Ordering::Release);
     }
 
-    /// The worker has nothing to do in this phase, and has done so much in all (Q4, Q5).
+    /// The worker has nothing to do in this phase, and has done this much in all (Q4, Q5).
     pub(in crate::worker) fn end(&self, phase: u8, work: u64) {
-        // Release: with all that the worker has done; pairs with the Acquire in `work`.
+        // Release: with everything that the worker has done; pairs with the Acquire in `work`.
         self.0.store(work << PHASE_BITS | u64::from(phase + 1), Ordering::Release);
-        // Before the worker reads whether somebody waits, and the words of others: pairs with that of who says so and then looks.
+        // Before the worker reads whether a fiber waits, and the words of others: pairs with the fence of the worker
+        // that sets that flag and then looks.
         fence(Ordering::SeqCst);
     }
 
@@ -63,7 +70,7 @@ impl Activity {
 
 /// The work of all workers if all are passive in this phase, each at some moment of its own.
 pub(super) fn sum<'a>(workers: impl Iterator<Item = &'a Activity>, phase: u8) -> Option<u64> {
-    // One number for all: each only grows.
+    // One number for all workers: each count only grows.
     workers.map(|worker| worker.work(phase)).try_fold(0_u64, |sum, work| Some(sum.wrapping_add(work?)))
 }
 
@@ -85,8 +92,8 @@ mod tests {
     use loom::sync::Arc;
     use loom::thread;
 
-    /// Two workers. The first has asked the second for something, which answers, and whose closure has asked the first for something
-    /// in turn, which goes out at the end of the turn only, behind the answer.
+    /// Two workers. The first has sent a request to the second. The second answers, and the request's closure has sent
+    /// a request to the first, which leaves only at the end of the turn, after the answer.
     struct Pair {
         activities: [Activity; 2],
         request: AtomicBool,
@@ -107,7 +114,7 @@ mod tests {
             while !self.answer.load(Ordering::Acquire) {
                 thread::yield_now();
             }
-            // All it has asked for is answered.
+            // All its requests are answered.
             self.activities[0].end(0, 1);
             while !self.follow_up.load(Ordering::Acquire) {
                 thread::yield_now();
@@ -166,7 +173,7 @@ mod tests {
             let worker = thread::spawn(move || {
                 let (activity, has_mail, done) = &*worker;
                 activity.begin();
-                // Release, as `Inbox::drain`.
+                // Release, as in `Inbox::drain`.
                 has_mail.store(false, Ordering::Release);
                 done.store(true, Ordering::Relaxed);
                 activity.end(0, 1);

@@ -42,7 +42,8 @@ impl FenceSums {
 }
 
 impl Worker {
-    /// This node in the tree whose root is the node of a trustee, and what finds the first worker of another in it.
+    /// This node in the tree whose root is the node of a trustee, and a function that finds the first worker of another
+    /// node of the tree.
     fn in_tree_to(&self, trustee: usize) -> (Tree, impl Fn(u32) -> usize) {
         let Tree { number, count } = self.tree_of_nodes();
         let root = self.shared.peers.as_ref().map_or(0, |peers| peers.node_of(trustee) as u32);

@@ -22,7 +22,7 @@ pub(crate) fn write() {
     with_writer(|writer| writer.iter().for_each(|write| write()));
 }
 
-/// Writes it once, before the process ends: a caller that comes while another writes waits.
+/// Writes it once, before the process ends: a caller that arrives while another writes waits.
 pub(crate) fn write_last() {
     with_writer(|writer| writer.take().iter().for_each(|write| write()));
 }

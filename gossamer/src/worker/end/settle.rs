@@ -1,8 +1,9 @@
 //! Waiting until all work is done, while the runtime goes on.
 //!
-//! Worker 0 of node 0, the *coordinator*, knows who waits. In one process it looks at all workers (`activity`) when it is passive
-//! itself, and answers them. Of several nodes each has a *reporter*, its first worker, and the coordinator, which is that of
-//! node 0, asks them in waves, as F. Mattern does ("Algorithms for distributed termination detection", 1987):
+//! Worker 0 of node 0, the *coordinator*, knows which fibers wait. In one process it looks at all workers (`activity`)
+//! when it is passive itself, and answers them. Of several nodes each has a *reporter*, its first worker, and the
+//! coordinator, which is that of node 0, asks them in waves, as F. Mattern does ("Algorithms for distributed
+//! termination detection", 1987):
 //!
 //! 1. The coordinator looks at its own node. If all is quiet there, it asks all reporters.
 //! 2. A reporter answers as soon as its look finds its node quiet, with the work that was done there.
@@ -10,8 +11,8 @@
 //!    answers, and each was quiet at the moment of the coordinator's look, as was node 0: all that waited then are
 //!    answered. Otherwise there is another wave.
 //!
-//! A question is a request like any other, but is not counted as work. A busy node answers when it is quiet, so
-//! nobody has to ask repeatedly. A fiber that begins to wait after the look is not answered by it.
+//! A question is a request like any other, but is not counted as work. A busy node answers when it is quiet, so nothing
+//! has to ask repeatedly. A look does not answer a fiber that begins to wait after it.
 
 use crate::lane::operation::Delegated;
 use crate::lane::property::Root;
@@ -25,7 +26,7 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::atomic::{Ordering, fence};
 
-/// The worker that knows who waits.
+/// The worker that knows which fibers wait.
 const COORDINATOR: usize = 0;
 
 /// The part of one worker.

@@ -10,17 +10,18 @@ use std::collections::hash_map::Entry;
 /// An answer as it arrives: an encoded result, or why there is none.
 pub(crate) type Outcome = Result<Rows, DelegationError>;
 
-/// What is done with an answer that comes apart.
+/// What to do with an answer that arrives separately.
 pub(crate) type Then = Box<dyn FnOnce(Outcome)>;
 
 /// Names an answer: the worker that made the number, and the number.
 type Ticket = (usize, u64);
 
-/// Answers that come apart from their responses, and who waits for them. Either may be here first.
+/// Answers that arrive separately from their responses, and the code that waits for them. Either may be here first.
 #[derive(Default)]
 pub(crate) struct Answers {
     open: RefCell<HashMap<Ticket, Expectation>>,
-    /// Arrived since the last look, with who waits: called from the loop, not in the delegated closure that brought them.
+    /// Answers that have arrived since the last look, with the code that waits for them. It is called from the loop,
+    /// not in the delegated closure that brought the answer.
     ready: RefCell<Vec<(Then, Outcome)>>,
 }
 
@@ -41,13 +42,13 @@ impl Answers {
                 | (Expectation::Arrived(outcome), Expectation::Awaited(then)) => {
                     self.ready.borrow_mut().push((then, outcome));
                 }
-                // Numbers are given once.
+                // Each number is assigned once.
                 _ => {}
             },
         }
     }
 
-    /// Has `then` called with an answer, now or later, from the loop.
+    /// Arranges that `then` is called with an answer, now or later, from the loop.
     pub(crate) fn expect(&self, ticket: Ticket, then: Then) {
         self.meet(ticket, Expectation::Awaited(then));
     }
@@ -57,14 +58,14 @@ impl Answers {
         self.meet(ticket, Expectation::Arrived(outcome));
     }
 
-    /// Nobody will answer under a ticket: the waiter is told by being dropped.
+    /// There will be no answer under this ticket: dropping the waiting code tells it so.
     pub(crate) fn withdraw(&self, ticket: (u32, u64)) {
         let awaited = self.open.borrow_mut().remove(&(ticket.0 as usize, ticket.1));
-        // Outside of the borrow: it may wake somebody.
+        // Outside the borrow: it may wake a fiber.
         drop(awaited);
     }
 
-    /// The answers that have arrived, each with who waits for it.
+    /// The answers that have arrived, each with the code that waits for it.
     pub(super) fn take_ready(&self) -> Vec<(Then, Outcome)> {
         self.ready.take()
     }
@@ -73,7 +74,7 @@ impl Answers {
         !self.ready.borrow().is_empty()
     }
 
-    /// Nobody will answer anything any more.
+    /// There will be no answers any more.
     pub(in crate::worker) fn close(&self) {
         let (open, ready) = (self.open.take(), self.ready.take());
         open.into_values().for_each(|expectation| catch::contained(|| drop(expectation)));

@@ -1,5 +1,5 @@
-//! A worker's endpoints to other nodes: what arrives on them lands in lane memory, of this worker or of another of this node; what
-//! its own lanes write goes out once a turn.
+//! A worker's endpoints to other nodes: what arrives on them lands in lane memory of this worker or of another worker
+//! of this node; what its own lanes write is sent once a turn.
 
 use crate::counters::trace::{self, EventKind};
 use crate::fabric::link::LinkEndpoint;
@@ -23,24 +23,24 @@ use std::time::{Duration, Instant};
 /// How long a node may outlive a connection of its own. Node 0 sees the end of a process sooner, and says what ended.
 const OUTLIVES: Duration = Duration::from_secs(2);
 
-/// Bytes for one connection that may wait for those of the next turn: a call costs as much as copying some of them. Fewer are a
-/// request or two that somebody waits for.
+/// Bytes for one connection that may wait for those of the next turn: a call costs as much as copying some of them.
+/// Fewer bytes are a request or two that a fiber waits for.
 const GATHERED: Range<usize> = 2 * 1024..16 * 1024;
 
 /// The endpoints of one worker.
 #[derive(Default)]
 pub(crate) struct Connections {
     all: Vec<NodeConnection>,
-    /// By node: the one that this worker writes to.
+    /// By node: the index of the connection that this worker writes to.
     own: Vec<Option<usize>>,
     /// How many of them are sockets.
     sockets: usize,
 }
 
-/// An endpoint, and who is at the other end.
+/// An endpoint, and the node at the other end.
 pub(crate) struct NodeConnection {
     endpoint: LinkEndpoint,
-    /// If it is one node.
+    /// `None` if there are several nodes.
     node: Option<usize>,
     /// When it was lost, and how.
     lost: RefCell<Option<(Instant, io::Error)>>,
@@ -59,7 +59,7 @@ impl Display for NodeConnection {
 }
 
 impl NodeConnection {
-    /// Whether what is to be sent may wait for more: once for the same.
+    /// Whether output may wait for more: once for the same output.
     #[inline]
     fn gathers(&self) -> bool {
         let unsent = if self.endpoint.is_socket() { self.endpoint.unsent() } else { 0 };
@@ -99,7 +99,7 @@ impl Connections {
         self.all.iter().any(|connection| connection.endpoint.has_arrivals())
     }
 
-    /// When a connection is lost: how long until this node is not to outlive it any more.
+    /// When a connection is lost: how long until this node must not outlive it any more.
     pub(in crate::worker) fn patience(&self) -> Option<Duration> {
         let lost = self.all.iter().filter(|connection| connection.is_lost.get());
         lost.filter_map(|connection| {
@@ -146,10 +146,10 @@ impl Worker {
                 // Refused only once the runtime has ended.
                 let _ended = self.shared.mailbox(lane.reader).send(connect);
             }
-            // Its request comes behind it.
+            // The request for it follows.
             Event::Fragment { writer, reader, fragment } => {
                 self.shared.mailbox(reader).incoming.arrive(writer, fragment)?;
-                // It may wait for room.
+                // The writer may wait for room.
                 self.shared.ring(writer);
             }
             Event::Row { writer, reader, ticket, row } => {
@@ -159,8 +159,8 @@ impl Worker {
         Ok(())
     }
 
-    /// Sends what the lanes of this worker have written. `heard`: something has arrived in this turn, so another follows at once,
-    /// and may write more.
+    /// Sends what the lanes of this worker have written. `heard`: something has arrived in this turn, so another turn
+    /// follows at once, and may write more.
     #[inline]
     pub(in crate::worker) fn flush_connections(&self, heard: bool) {
         if self.fibers.scheduler.is_traced.get() {
@@ -192,7 +192,7 @@ impl Worker {
         }
     }
 
-    /// Has the connections wake this worker, which is about to sleep.
+    /// Makes the connections wake this worker, which is about to sleep.
     pub(in crate::worker) fn arm_connections(&self) {
         for connection in self.nodes.connections.all.iter().filter(|connection| !connection.is_lost.get()) {
             if let Err(error) = connection.endpoint.arm() {
@@ -213,8 +213,8 @@ impl Worker {
         connection.lost.borrow_mut().get_or_insert((Instant::now(), error));
     }
 
-    /// A connection is lost. At the end of the application that is how it should be; when a process died node 0 ends all;
-    /// otherwise this node does, since what it sends and waits for does not come through any more.
+    /// A connection is lost. At the end of the application that is normal. If a process died, node 0 ends all nodes.
+    /// Otherwise this node ends them, since what it sends and waits for no longer gets through.
     #[cold]
     fn outlive(&self, connection: &NodeConnection) {
         let lost = connection.lost.borrow();

@@ -1,5 +1,5 @@
-//! Arguments that go ahead of their request (`lane/large`): a fiber waits until there is room for them, other code leaves them with
-//! their request in the backlog.
+//! Arguments that are sent ahead of their request (`lane/large`): a fiber waits until there is room for them; other
+//! code leaves them in the backlog, with their request.
 
 use crate::fabric::Fabric;
 use crate::lane::context::{self, Context};
@@ -13,7 +13,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::rc::Rc;
 
-/// Fibers that send large arguments on one lane, the first of which does so now.
+/// Fibers that send large arguments on one lane. The first one is sending now.
 #[derive(Default)]
 pub(crate) struct Senders(RefCell<VecDeque<Rc<Fiber>>>);
 
@@ -22,7 +22,7 @@ impl Senders {
         self.0.borrow().front().is_some_and(|first| Rc::ptr_eq(first, fiber))
     }
 
-    /// The one that is to be woken when there is room.
+    /// The fiber to wake when there is room.
     fn waiting(&self) -> Option<Rc<Fiber>> {
         self.0.borrow().front().filter(|first| first.is_parked()).cloned()
     }
@@ -42,12 +42,13 @@ impl Drop for SendingTurn<'_> {
 }
 
 impl Worker {
-    /// Whether the caller may wait until its arguments have gone: another is to leave them with their request.
+    /// Whether the caller may wait until its arguments are sent. Otherwise it leaves them with their request.
     pub(crate) fn may_wait_for_room(&self) -> bool {
         context::current() == Context::Fiber && !std::thread::panicking()
     }
 
-    /// Sends the running fiber's arguments; their ticket. One after another on each lane, so that the first are there soon.
+    /// Sends the running fiber's arguments, and returns their ticket. Fibers send one after another on each lane, so
+    /// that the first arguments arrive soon.
     #[cold]
     #[inline(never)]
     pub(crate) fn send_large(&self, trustee: usize, mut rows: Rows) -> u64 {
@@ -70,7 +71,7 @@ impl Worker {
         ticket
     }
 
-    /// Wakes the fibers whose arguments have room now.
+    /// Wakes the fibers whose arguments now have room.
     #[inline(always)]
     pub(in crate::worker) fn wake_senders(&self) {
         if self.nodes.senders.get() > 0 {

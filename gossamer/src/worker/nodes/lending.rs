@@ -1,14 +1,14 @@
 //! Counting the trusts that other nodes hold.
 //!
-//! A trust that is sent to another node is *lent*: the worker that encodes it keeps the handle it had, and counts how often it has
-//! lent that. The node that decodes it counts its own clones, as every node does, and notes how often it was lent the property;
-//! when the last clone is gone it gives all of them back at once. So each node counts for those that it sent a trust to, whatever
-//! they did with it, and the owner drops the property when its own handle, and with it all that were lent, are gone: an indirect
-//! count (Piquer, "Indirect reference counting", 1991). No message has to arrive before another. The thesis (3.2.6) sends one to the
-//! owner for each clone and each drop.
+//! A trust that is sent to another node is *lent*: the worker that encodes it keeps its own handle, and counts how
+//! often it has lent it. The node that decodes it counts its own clones, as every node does, and notes how often it was
+//! lent the property. When the last clone is gone, it gives all of them back at once. So each node counts for the nodes
+//! that it sent a trust to, whatever they did with it, and the owner drops the property when its own handle is gone,
+//! and with it all that were lent: an indirect count (Piquer, "Indirect reference counting", 1991). No message has to
+//! arrive before another. The thesis (3.2.6) sends one to the owner for each clone and each drop.
 //!
-//! A worker knows the handles that it has lent or was lent. What it is lent again is a clone of the handle that it knows: without
-//! that, a trust that goes to and fro would leave a chain of handles, each kept by the one before.
+//! A worker knows the handles that it has lent or was lent. If it is lent the same property again, it clones the handle
+//! that it knows: otherwise a trust that goes to and fro would leave a chain of handles, each kept by the one before.
 
 use foldhash::fast::FixedState;
 use std::any::Any;
@@ -16,11 +16,11 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::{Arc, Weak};
 
-/// A handle, whatever the layer above makes of it.
+/// A handle, of whatever type the layer above makes it.
 pub(crate) type AnyHandle = dyn Any + Send + Sync;
 
-/// A property: its trustee among the workers of all nodes, and its index in that one's table. It names one property
-/// as long as there is a handle.
+/// A property: its trustee among the workers of all nodes, and its index in that trustee's table. The key names the
+/// same property as long as there is a handle.
 pub(crate) type PropertyKey = (u32, u32);
 
 /// What one worker has lent, and the handles that it knows.
@@ -32,12 +32,12 @@ pub(crate) struct Lending {
 
 struct Lent {
     handle: Arc<AnyHandle>,
-    /// How often, less what was given back.
+    /// How often it was lent, less what was given back.
     times: u64,
 }
 
 impl Lending {
-    /// Lends a property once more: keeps `handle` until that is given back.
+    /// Lends a property once more: keeps `handle` until the loan is given back.
     pub(crate) fn lend<H: Any + Send + Sync>(&self, property: PropertyKey, handle: &Arc<H>) {
         let mut lent = self.lent.borrow_mut();
         let entry = lent.entry(property).or_insert_with(|| {
@@ -55,7 +55,7 @@ impl Lending {
         entry.times = entry.times.saturating_sub(times);
         let last = if entry.times == 0 { lent.remove(&property) } else { None };
         drop(lent);
-        // Outside of the borrow: the last of its kind tells the trustee.
+        // Outside the borrow: the last handle tells the trustee when it is dropped.
         drop(last.map(|last| last.handle));
     }
 
@@ -69,7 +69,8 @@ impl Lending {
     pub(crate) fn know(&self, property: PropertyKey, handle: &Arc<AnyHandle>) {
         let mut known = self.known.borrow_mut();
         if known.len() == known.capacity() {
-            // At most half of what there is then room for is dead: this costs as little as growing does.
+            // This runs when the table is full, and at most half of the new capacity is dead: so it costs as little as
+            // growing does.
             known.retain(|_, handle| handle.strong_count() > 0);
             let alive = known.len();
             known.reserve(alive + 1);

@@ -1,5 +1,5 @@
-//! What a worker knows about other nodes: which they are, how it is connected to them, and what is under way between
-//! them.
+//! What a worker knows about other nodes: which nodes there are, how it is connected to them, and what is under way
+//! between them.
 
 pub(crate) mod answers;
 pub(crate) mod connections;
@@ -27,7 +27,7 @@ pub(crate) struct Nodes {
     pub(super) connections: Connections,
     /// Large values and answers under way.
     exchange: Exchange,
-    /// Where it gathers what it answers workers of other nodes.
+    /// Where it gathers its answers to workers of other nodes.
     answer_room: Box<RefCell<AnswerRoom>>,
     pub(crate) answers: Answers,
     pub(crate) lending: Lending,

@@ -14,13 +14,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// All nodes of an application, by their workers.
 pub(crate) struct Peers {
-    /// Index of the first worker of each node, and of one past the last of all.
+    /// Index of the first worker of each node, and one past the last worker of all.
     firsts: Vec<usize>,
     /// The number of this node.
     node: usize,
     /// The host at which nodes of other machines reach this one.
     host: String,
-    /// What reports call all nodes together.
+    /// The name that reports use for all nodes together.
     rack: String,
     neighbours: Arc<Neighbours>,
     /// Connections to other machines that the workers have not taken yet.
@@ -31,22 +31,22 @@ pub(crate) struct Peers {
     registered: Arc<Registered>,
 }
 
-/// Connections to a node of another machine, none to others. The `n`th has worker `n` of each side, modulo their number, at its ends, and
-/// carries what worker `n` writes.
+/// The connections to a node of another machine; empty for nodes of this one. The `n`th has worker `n` of each side,
+/// modulo their number, at its ends, and carries what worker `n` writes.
 pub(crate) type Sockets = Mutex<Vec<Option<Proved>>>;
 
 /// Connections to nodes of other machines.
 pub(crate) struct RemoteLinks {
-    /// By node: connections.
+    /// The connections to each node, by its number.
     pub(crate) sockets: Vec<Sockets>,
-    /// By RDMA, of each worker of this node.
+    /// Those by RDMA, for each worker of this node.
     pub(crate) verbs: Vec<Mutex<Vec<UnconnectedEndpoint>>>,
-    /// The devices of these.
+    /// The devices of the RDMA connections.
     pub(crate) devices: Vec<Arc<DeviceContext>>,
 }
 
 impl RemoteLinks {
-    /// To none of this many nodes.
+    /// No connections, to this many nodes.
     pub(crate) fn none(nodes: usize) -> Self {
         Self {
             sockets: (0..nodes).map(|_| Sockets::default()).collect(),
@@ -59,15 +59,16 @@ impl RemoteLinks {
 /// The connections of a worker to other nodes.
 pub(crate) struct Joined {
     pub(crate) endpoint: LinkEndpoint,
-    /// The nodes for which it carries what the worker writes.
+    /// The nodes to which it carries what the worker writes.
     pub(crate) writes_to: Vec<usize>,
-    /// The node at the other end, if it is one.
+    /// The node at the other end, if there is only one.
     pub(crate) node: Option<usize>,
 }
 
 impl Peers {
-    /// `host`: where nodes of other machines reach this one. `rack`: the same at all nodes, and at no others. `workers`: how many each node has. `neighbours`: the nodes of this machine;
-    /// `remote`: the ways to those of others.
+    /// `host`: where nodes of other machines reach this one. `rack`: the same at all nodes, and at no others.
+    /// `workers`: how many each node has. `neighbours`: the nodes of this machine; `remote`: the ways to nodes of other
+    /// machines.
     pub(crate) fn new(
         (node, host, rack): (usize, String, String),
         workers: &[usize],
@@ -96,7 +97,7 @@ impl Peers {
         &self.host
     }
 
-    /// What reports call all nodes together.
+    /// The name that reports use for all nodes together.
     pub(crate) fn rack(&self) -> &str {
         &self.rack
     }
@@ -120,7 +121,7 @@ impl Peers {
         self.firsts.partition_point(|first| *first <= worker) - 1
     }
 
-    /// The RDMA devices by which other nodes are reached.
+    /// The RDMA devices through which other nodes are reached.
     pub(crate) fn devices(&self) -> &[Arc<DeviceContext>] {
         &self.remote.devices
     }
@@ -135,7 +136,7 @@ impl Peers {
         self.neighbours.notifier(worker)
     }
 
-    /// What other nodes wake a worker of ours with, by its number in this node.
+    /// The eventfd with which other nodes wake a worker of ours, by its number in this node.
     pub(crate) fn eventfd(&self, number: usize) -> impl AsFd {
         &self.eventfds[number]
     }
@@ -147,7 +148,7 @@ impl Peers {
         self.neighbours.ring(worker);
     }
 
-    /// What joins a worker of ours to the other nodes. Once: it gets the ways to them.
+    /// What joins a worker of ours to the other nodes. Called once: the worker takes the ways to them.
     ///
     /// # Errors
     /// If a socket cannot be made non-blocking.

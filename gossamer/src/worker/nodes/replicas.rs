@@ -30,7 +30,7 @@ impl Replicas {
 
     /// The number of a value that a worker of this node makes.
     pub(crate) fn new_id(&self, worker: usize) -> ReplicaId {
-        // Relaxed: it is a number and no more.
+        // Relaxed: it is only a number.
         (worker as u32, self.made.fetch_add(1, Ordering::Relaxed))
     }
 

@@ -1,4 +1,4 @@
-//! What a worker does for its lanes to other nodes: requests to a trustee itself, and answers that come apart.
+//! What a worker does for its lanes to other nodes: requests to a trustee itself, and answers that arrive separately.
 
 use crate::fabric::Fabric;
 use crate::lane::catch;

@@ -23,7 +23,7 @@ impl Worker {
         self.shared.peers.as_ref().map_or(0, |peers| peers.workers_of(node).start)
     }
 
-    /// The number of the next round of this node. Its contributions come to this worker.
+    /// The number of this node's next round. Its contributions come to this worker.
     pub(crate) fn come_to_round(&self) -> u64 {
         let round = self.shared.next_round();
         if self.index != self.shared.first {

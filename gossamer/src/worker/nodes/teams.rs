@@ -85,9 +85,9 @@ pub(crate) struct Teams(RefCell<HashMap<Edge, Contributions, FixedState>>);
 /// What has arrived on one edge, to a member here.
 #[derive(Default)]
 struct Contributions {
-    /// By round, which nobody has taken yet.
+    /// By round: contributions that no fiber has taken yet.
     values: VecDeque<(u64, Contribution)>,
-    /// Who waits for a round.
+    /// The recipients that wait for a round.
     awaited: Vec<(u64, Recipient)>,
     /// The other end has ended.
     farewell: Option<Farewell>,
@@ -121,7 +121,7 @@ impl Teams {
         Delivery::Kept(fiber)
     }
 
-    /// What has come to a round, if it has; otherwise notes who gets it.
+    /// The contribution to a round, if it has arrived; otherwise notes its recipient.
     fn hand_over(&self, edge: Edge, round: u64, to: Recipient) -> Option<Contribution> {
         let mut all = self.0.borrow_mut();
         let arrivals = all.entry(edge).or_default();
@@ -133,7 +133,8 @@ impl Teams {
         come
     }
 
-    /// The value of a round, if it has arrived; or how the one who should have brought it has ended. Otherwise notes who waits.
+    /// The contribution to a round, if it has arrived; or how the member that owes it has ended. Otherwise notes who
+    /// waits.
     fn take(&self, edge: Edge, round: u64, fiber: u32) -> Option<Result<Contribution, Farewell>> {
         let mut all = self.0.borrow_mut();
         let arrivals = all.entry(edge).or_default();
@@ -148,7 +149,7 @@ impl Teams {
         None
     }
 
-    /// The other end of an edge has ended; the fibers that wait for it.
+    /// The other end of an edge has ended. Returns the fibers that wait for it.
     fn take_farewell(&self, edge: Edge, farewell: Farewell) -> Vec<(u64, Recipient)> {
         let mut all = self.0.borrow_mut();
         let arrivals = all.entry(edge).or_default();
@@ -160,7 +161,7 @@ impl Teams {
         std::mem::take(&mut arrivals.awaited)
     }
 
-    /// The member here has ended, and takes nothing more on this edge. What had come for it is given back, to be dropped.
+    /// The member here has ended, and takes nothing more on this edge. Returns what had arrived for it, to be dropped.
     fn close(&self, edge: Edge) -> VecDeque<(u64, Contribution)> {
         let mut all = self.0.borrow_mut();
         let arrivals = all.entry(edge).or_default();
@@ -185,7 +186,7 @@ impl Worker {
     ) {
         type Sent<U> = (Edge, u64, (&'static str, &'static str), U);
         let arrive = |_: &mut Root, (edge, round, (call, type_name), value): Sent<U>| {
-            // In a box that the one who takes it out frees where it was made.
+            // In a box, which the worker that takes the value out frees where it was made.
             let value = ContributionValue::Here(Box::new(value));
             let brought = Contribution { call: call.into(), type_name: type_name.into(), value };
             with_worker(|here| here.take_brought(edge, round, brought));
@@ -193,8 +194,8 @@ impl Worker {
         self.tell(to, Delegated::of::<Root, _>(arrive), (edge, round, call, value));
     }
 
-    /// Like `bring_here`, for a worker of another node: a value of the type with this name, encoded, and the number of call and type; or why
-    /// there is none.
+    /// Like `bring_here`, for a worker of another node: an encoded value, the name of its type, and the number of the
+    /// call and type; or why there is no value.
     pub(crate) fn bring_encoded(
         &self,
         to: usize,
@@ -220,12 +221,12 @@ impl Worker {
                 waiting.into_iter().for_each(|fiber| self.fibers.scheduler.unpark_index(fiber));
             }
             Delivery::Elsewhere(worker, brought) => self.bring_on(worker, edge, round, brought),
-            // Outside of the borrow: a destructor may come back here.
+            // Outside the borrow: a destructor may call this again.
             Delivery::Unwanted(brought) => drop(brought),
         }
     }
 
-    /// Has what comes to a round on an edge sent on to another worker of this node.
+    /// Arranges that contributions to a round on an edge are sent on to another worker of this node.
     pub(super) fn redirect(&self, edge: Edge, round: u64, to: usize) {
         if let Some(brought) = self.nodes.teams.hand_over(edge, round, Recipient::Worker(to)) {
             self.bring_on(to, edge, round, brought);
@@ -239,12 +240,12 @@ impl Worker {
         self.tell(to, Delegated::of::<Root, _>(arrive), (edge, round, brought));
     }
 
-    /// Nobody here awaits what comes to a round on an edge any more.
+    /// Nothing here awaits a contribution to a round on an edge any more.
     pub(crate) fn abandon(&self, edge: Edge, round: u64) {
         drop(self.nodes.teams.hand_over(edge, round, Recipient::Nobody));
     }
 
-    /// Waits in the running fiber, which can be cancelled meanwhile, for what comes to a round on an edge.
+    /// Waits in the running fiber, which can be cancelled meanwhile, for the contribution to a round on an edge.
     ///
     /// # Errors
     /// If the other end has ended before that round.
@@ -257,7 +258,7 @@ impl Worker {
         }
     }
 
-    /// A member on this worker has ended: tells the one at the other end of an edge, on worker `to`.
+    /// A member on this worker has ended: tells the member at the other end of an edge, on worker `to`.
     pub(crate) fn leave_team(&self, to: usize, edge: Edge, farewell: Farewell) {
         type Sent = (TeamId, (u32, u32), (u64, bool));
         let leave = |_: &mut Root, (team, (from, to), (rounds, has_returned)): Sent| {

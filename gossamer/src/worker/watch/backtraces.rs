@@ -1,4 +1,5 @@
-//! Where parked fibers are, frame by frame: each is let go on until it parks again, which callers of a park bear at any time.
+//! Where parked fibers are, frame by frame: each fiber is resumed until it parks again, which every caller of a park
+//! must allow for at any time.
 
 use crate::sys::fibers::notice::BacktraceRequest;
 use crate::sys::fibers::wait::FiberName;
@@ -9,11 +10,12 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
-/// How long fibers may take to tell.
+/// How long fibers may take to report.
 const ANSWERS: Duration = Duration::from_secs(1);
 
-/// The addresses of the frames of these fibers, the innermost first; nothing of those that have gone on, that have no room on their stack
-/// to look at it, or whose worker does not answer within a second. For threads that are not workers.
+/// The addresses of the frames of these fibers, the innermost first. It leaves out fibers that have gone on, that have
+/// no room on their stack to look at it, or whose worker does not answer within a second. For threads that are not
+/// workers.
 pub(crate) fn backtraces(runtime: &Shared, fibers: &[FiberName]) -> HashMap<FiberName, Vec<usize>> {
     let (to, told) = mpsc::channel();
     let asker = Arc::new(());
@@ -25,7 +27,7 @@ pub(crate) fn backtraces(runtime: &Shared, fibers: &[FiberName]) -> HashMap<Fibe
         // Refused only once the runtime has ended.
         let _ended = runtime.mailboxes[worker as usize - runtime.first].send(Message::Act(Box::new(ask)));
     }
-    // When the last request is answered or dropped, nobody can tell any more.
+    // When the last request is answered or dropped, no fiber can report any more.
     drop(to);
     let due = Instant::now() + ANSWERS;
     let mut frames = HashMap::new();

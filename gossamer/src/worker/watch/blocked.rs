@@ -1,4 +1,5 @@
-//! Seeing what keeps a worker for long: a closure, a callback or a fiber that computes or blocks, while all others of the worker wait.
+//! Finds what keeps a worker for long: a closure, a callback or a fiber that computes or blocks while everything else
+//! on the worker waits.
 
 use crate::counters::lane::SentCounters;
 use crate::counters::worker::{Counted, WorkerCounters};
@@ -10,10 +11,10 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Places that are kept for the list at the end; what more there are is told all the same.
+/// Places that are kept for the list at the end; further places are reported all the same.
 const PLACES: usize = 1000;
 
-/// Looks at all workers, often.
+/// Looks at all workers, at short intervals.
 #[derive(Default)]
 pub(crate) struct BlockWatch {
     /// By the process-wide numbers of the workers.
@@ -26,12 +27,12 @@ pub(crate) struct BlockWatch {
 struct WorkerTurn {
     turn: u64,
     since: Instant,
-    /// At the first look that has found it where the one before had.
+    /// Set at the first look that finds the worker in the turn of the look before.
     processor_time: Option<u64>,
     kept_by: Option<String>,
 }
 
-/// How often something has kept a worker, and for how long at most.
+/// How often something has kept a worker, and the longest time.
 #[derive(Default)]
 struct BlockCount {
     times: u64,
@@ -39,7 +40,7 @@ struct BlockCount {
 }
 
 impl BlockWatch {
-    /// Looks, and tells what keeps a worker for longer than it may, once for each place.
+    /// Looks, and reports what keeps a worker for longer than it may, once for each place.
     pub(crate) fn look(&mut self, runtimes: &[Arc<Shared>]) {
         let numbers = runtimes.iter().flat_map(|runtime| {
             let first = runtime.base + runtime.first as u32;
@@ -74,7 +75,7 @@ impl BlockWatch {
         let Some(thread) = mailbox.view.thread().filter(|_| seen.kept_by.is_none()) else { return };
         match seen.processor_time {
             None => seen.processor_time = thread.processor_time(),
-            // One that has not run has been kept by other programs.
+            // A worker that has not run was kept by other programs.
             Some(before) if lasted >= limit && is_kept(thread, before, limit) => {
                 let place = mailbox.view.running();
                 let is_known = self.places.contains_key(&place);
@@ -86,7 +87,7 @@ impl BlockWatch {
                     kept.times += 1;
                     kept.longest = kept.longest.max(lasted);
                 }
-                // Once for this turn, also of a place that is not kept.
+                // Once for this turn, even if the place is not kept.
                 seen.kept_by = Some(place);
             }
             Some(_) => {}
@@ -107,7 +108,7 @@ impl BlockWatch {
     }
 }
 
-/// Whether a thread has computed for as long, or waits in the kernel, since it had used so much of a processor.
+/// Whether a thread has computed for that long since it had used this much processor time, or waits in the kernel.
 fn is_kept(thread: &ThreadFiles, before: u64, limit: Duration) -> bool {
     let used = thread.processor_time().map_or(0, |now| now.saturating_sub(before));
     Duration::from_nanos(used) >= limit || (used == 0 && thread.is_waiting())

@@ -1,4 +1,4 @@
-//! What a worker shows of itself, and who looks whether it goes on.
+//! What a worker shows of itself, and the watcher that looks whether it makes progress.
 
 pub(crate) mod backtraces;
 pub(crate) mod blocked;

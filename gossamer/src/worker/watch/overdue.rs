@@ -1,8 +1,8 @@
-//! Telling that something takes long: after some seconds, and again each time that has doubled.
+//! Reports that something takes long: after some seconds, and again each time the duration has doubled.
 
 use std::time::{Duration, Instant};
 
-/// How long anything may take before somebody is told.
+/// How long anything may take before it is reported.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 pub(crate) struct Overdue {
@@ -16,7 +16,7 @@ impl Overdue {
         Self { since: Instant::now(), next: PATIENCE }
     }
 
-    /// For how long it has lasted, if it is time to tell.
+    /// How long it has lasted, if it is time to report it.
     pub(crate) fn is_due(&mut self) -> Option<Duration> {
         let lasted = self.since.elapsed();
         (lasted >= self.next).then(|| {

@@ -1,4 +1,4 @@
-//! What workers tell of themselves when they are asked: what their fibers do, and what else they have to do.
+//! What workers report when they are asked: what their fibers do, and what else they have to do.
 
 use crate::sys::fibers::fiber::{Fiber, FiberState};
 use crate::sys::fibers::job::JobId;
@@ -10,17 +10,17 @@ use std::panic::Location;
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-/// How long a worker may take to tell.
+/// How long a worker may take to report.
 const ANSWERS: Duration = Duration::from_secs(1);
 
-/// A worker at a moment.
+/// The state of a worker at one moment.
 pub(crate) struct WorkerRecord {
     pub(crate) fibers: Vec<FiberRecord>,
     /// Jobs that no fiber has begun.
     pub(crate) jobs: usize,
-    /// Requests of this worker that are not answered.
+    /// Requests of this worker that are not answered yet.
     pub(crate) outstanding: usize,
-    /// Whether it waits for the requests to properties that have no trust any more.
+    /// Whether it waits for the requests to properties whose last trust is gone.
     pub(crate) has_grace_round: bool,
 }
 
@@ -32,7 +32,7 @@ pub(crate) struct FiberRecord {
     pub(crate) state: FiberState,
     pub(crate) wait: Option<Wait>,
     pub(crate) answer: Option<AnswerWait>,
-    /// The turn of its worker in which it ran last.
+    /// The turn of its worker in which it last ran.
     pub(crate) resumed: u64,
     /// The addresses of the latches that it holds.
     pub(crate) latches: Vec<usize>,
@@ -65,13 +65,14 @@ impl Worker {
     }
 }
 
-/// What the workers of this node tell, in order; of one that does not answer within a second nothing. For threads that are not workers.
+/// The reports of the workers of this node, in order; `None` for a worker that does not answer within a second. For
+/// threads that are not workers.
 pub(crate) fn records(runtime: &Shared) -> Vec<Option<WorkerRecord>> {
     let (sender, receiver) = mpsc::channel();
     for mailbox in &runtime.mailboxes {
         let sender = sender.clone();
         let tell = move |here: &Worker| {
-            // Nobody listens if this took too long.
+            // If this took too long, the receiver is gone.
             let _late = sender.send((here.index, here.record()));
         };
         // Refused only once the runtime has ended.

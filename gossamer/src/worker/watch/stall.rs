@@ -1,5 +1,5 @@
-//! Seeing that a worker stands still: something outside of this library has blocked its thread. Who looks has the workers look
-//! for memory, too, that they do not use any more.
+//! Notices that a worker stands still: something outside this library has blocked its thread. The same watch makes
+//! workers look for memory that they no longer use.
 
 use crate::lane::error;
 use crate::worker::Worker;
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 /// Time between two looks.
 const LOOK: Duration = Duration::from_millis(2500);
-/// Looks that must find a worker where the one before has found it.
+/// This many looks in a row must find a worker where the look before found it.
 const LOOKS: u32 = 2;
 
 /// Looks at the workers of all runtimes of this process.
@@ -33,7 +33,7 @@ struct Seen {
 }
 
 impl StallWatch {
-    /// Looks, unless it has just done so, and tells which worker stands still, once each time.
+    /// Looks, unless it has just done so, and reports each worker that stands still, once each time.
     pub(crate) fn look(&mut self, runtimes: &[Arc<Shared>]) {
         if self.looked.is_some_and(|looked| looked.elapsed() < LOOK) {
             return;
@@ -82,7 +82,7 @@ impl Seen {
             self.since = Instant::now();
             return;
         }
-        // Only of one that seems to stand still: this asks the kernel.
+        // Only for a worker that seems to stand still: this asks the kernel.
         let processor_time = self.mailbox().view.thread().filter(|thread| thread.is_waiting());
         let processor_time = processor_time.and_then(|thread| thread.processor_time());
         let first = self.processor_time.is_none();

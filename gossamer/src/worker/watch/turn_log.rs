@@ -1,17 +1,17 @@
-//! When a worker was in which of its turns, as somebody noted who looks now and then: so a fiber, which notes the turn in which it ran
-//! last, needs no clock.
+//! Which turn a worker was in at which time, as the watcher notes it now and then. So a fiber, which notes the turn in
+//! which it last ran, needs no clock.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-/// Entries that are kept; when there are as many, one goes that is least missed.
+/// Entries that are kept; when there are this many, the least useful one is dropped.
 const ENTRIES: usize = 64;
 
 /// Looks at one worker, in order.
 #[derive(Default)]
 pub(crate) struct TurnLog(Mutex<Vec<TurnSeen>>);
 
-/// At this moment no fiber ran that was resumed last before this turn.
+/// At this moment no fiber was running that was last resumed before this turn.
 #[derive(Clone, Copy)]
 struct TurnSeen {
     at: Instant,
@@ -24,7 +24,7 @@ impl TurnLog {
         let before = turn + u64::from(is_asleep);
         let mut entries = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if entries.last().is_some_and(|last| last.before == before) {
-            // A fiber that waits since then has waited since that look.
+            // A fiber that has waited since then has waited since that look.
             return;
         }
         if entries.len() == ENTRIES {
@@ -41,7 +41,7 @@ impl TurnLog {
         entries.get(first).filter(|seen| seen.before == turn).map(|seen| seen.at)
     }
 
-    /// The earliest look at which a fiber that was resumed in this turn waited already.
+    /// The earliest look at which a fiber that was resumed in this turn was already waiting.
     pub(crate) fn waits_since(&self, resumed: u64) -> Option<Instant> {
         let entries = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let first = entries.partition_point(|seen| seen.before <= resumed);
@@ -49,7 +49,7 @@ impl TurnLog {
     }
 }
 
-/// The place of the entry without which what is known is the least less exact, as part of how long ago it was.
+/// The index of the entry whose loss makes the times least inexact, in proportion to how long ago they were.
 fn least_missed(entries: &[TurnSeen], now: Instant) -> usize {
     let loss = |place: usize| {
         let (before, behind) = (entries[place - 1].at, entries[place + 1].at);

@@ -1,4 +1,4 @@
-//! What a worker shows of itself, so that others see whether it goes on.
+//! What a worker shows of itself, so that others see whether it makes progress.
 
 use crate::lane::context::ServedView;
 use crate::structures::static_ref::StaticRef;
@@ -7,13 +7,13 @@ use std::panic::Location;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// A cache line that the worker alone writes, except one flag, and that is read every few seconds.
+/// A cache line that only the worker writes, except for one flag, and that is read every few seconds.
 #[repr(align(128))]
 pub(crate) struct View {
     turns: AtomicU64,
-    /// Fibers have run since memory was looked for that is not used any more.
+    /// Fibers have run since the last look for unused memory.
     is_unswept: AtomicBool,
-    /// Where the fiber was spawned that runs.
+    /// Where the running fiber was spawned.
     running: StaticRef<Location<'static>>,
     thread: OnceLock<ThreadFiles>,
     served: ServedView,
@@ -30,7 +30,7 @@ impl View {
         }
     }
 
-    /// By the worker, on its thread: shows it for the length of a call.
+    /// Called by the worker, on its thread: shows the view for the length of a call.
     pub(crate) fn show_while<R>(&self, f: impl FnOnce() -> R) -> R {
         if let Some(thread) = ThreadFiles::here() {
             let _first = self.thread.set(thread);
@@ -38,26 +38,26 @@ impl View {
         self.served.show_while(f)
     }
 
-    /// By the worker: its loop has come round so often.
+    /// Called by the worker: its loop has made this many turns.
     #[inline(always)]
     pub(crate) fn note_turn(&self, turns: u64) {
         self.turns.store(turns, Ordering::Relaxed);
     }
 
-    /// By the worker: which fiber runs from here on.
+    /// Called by the worker: which fiber runs from here on.
     #[inline(always)]
     pub(crate) fn note_running(&self, spawned_at: Option<&'static Location<'static>>) {
         self.running.set(spawned_at);
     }
 
-    /// By the worker: a look for memory that is not used may find some.
+    /// Called by the worker: a look for unused memory may find some.
     #[inline(always)]
     pub(crate) fn note_unswept(&self) {
-        // It stands for itself.
+        // It publishes nothing else.
         self.is_unswept.store(true, Ordering::Relaxed);
     }
 
-    /// Whether a look for memory that is not used may find some; if so, it is to be asked for.
+    /// Whether a look for unused memory may find some; if so, the caller is to ask for one.
     pub(crate) fn take_unswept(&self) -> bool {
         self.is_unswept.load(Ordering::Relaxed) && self.is_unswept.swap(false, Ordering::Relaxed)
     }
@@ -75,7 +75,7 @@ impl View {
         self.running.get().is_some()
     }
 
-    /// What the worker runs; none between two things.
+    /// What the worker runs; `None` between two things.
     pub(crate) fn runs(&self) -> Option<String> {
         match (self.served.running(), self.running.get()) {
             (Some(operation), _) => Some(format!("the delegated closure {operation}")),

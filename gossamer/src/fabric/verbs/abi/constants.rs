@@ -1,7 +1,7 @@
 //! The constants of libibverbs that are used, under bindgen's names. An enumeration of C is a `u32`.
 #![allow(dead_code, reason = "a simulated device, which has them, too, uses others")]
 
-/// Of `ibv_device.transport_type`; that of RoCE, too.
+/// Of `ibv_device.transport_type`; RoCE has it, too.
 pub const IBV_TRANSPORT_IB: i32 = 0;
 
 pub const IBV_PORT_NOP: u32 = 0;

@@ -1,4 +1,4 @@
-//! Functions of libibverbs that do nothing but note that they were called: for tests of the owners.
+//! Functions of libibverbs that do nothing but record their calls: for tests of the owners.
 
 use crate::fabric::verbs::abi::{Verbs, types::*};
 use std::cell::{Cell, RefCell};
@@ -16,22 +16,22 @@ thread_local! {
     static ACCESS: Cell<u32> = const { Cell::new(u32::MAX) };
 }
 
-/// What was called since, on this thread.
+/// The functions called since the last time, on this thread.
 pub(crate) fn calls() -> Vec<&'static str> {
     CALLS.take()
 }
 
-/// Has a function that frees something fail, on this thread.
+/// Makes a function that frees something fail, on this thread.
 pub(crate) fn refuse(call: Option<&'static str>) {
     REFUSED.set(call);
 }
 
-/// Has this many events come, on this thread.
+/// Makes this many events arrive, on this thread.
 pub(crate) fn bring_events(count: usize) {
     EVENTS.set(count);
 }
 
-/// Has queue pairs with more bytes inline be refused, on this thread.
+/// Makes queue pairs with more inline bytes than this fail, on this thread.
 pub(crate) fn limit_inline(bytes: u32) {
     INLINE.set(bytes);
 }
@@ -45,9 +45,9 @@ fn note(call: &'static str) {
     CALLS.with_borrow_mut(|calls| calls.push(call));
 }
 
-/// An object of the library, whose fields nobody looks at, and which nobody frees.
+/// An object of the library, whose fields nothing reads, and which nothing frees.
 fn object<T>(value: T) -> *mut T {
-    // What leads to it is kept, or the address sanitizer would call it a leak.
+    // The pointer to it is kept, or the address sanitizer would call it a leak.
     static OBJECTS: Mutex<Vec<usize>> = Mutex::new(Vec::new());
     let object = Box::into_raw(Box::new(value));
     OBJECTS.lock().unwrap().push(object.expose_provenance());
@@ -60,7 +60,7 @@ fn free(call: &'static str) -> c_int {
     if REFUSED.get() == Some(call) { 16 } else { 0 }
 }
 
-/// The number of a descriptor that a test does not need: one for all, which nobody closes.
+/// The number of a descriptor that a test does not need: one for all, which is never closed.
 fn descriptor() -> c_int {
     static DESCRIPTOR: OnceLock<File> = OnceLock::new();
     DESCRIPTOR.get_or_init(|| File::open("/dev/null").unwrap()).as_raw_fd()
@@ -148,7 +148,7 @@ fn event() -> c_int {
     -1
 }
 
-/// Leaves EAGAIN in `errno`: by a read of an empty pipe that does not wait.
+/// Leaves EAGAIN in `errno`, by a non-blocking read of an empty pipe.
 fn leave_try_again() {
     use std::io::Read;
     let (reader, _writer) = std::io::pipe().unwrap();

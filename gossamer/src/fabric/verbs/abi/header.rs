@@ -5,12 +5,12 @@ use std::mem::{align_of, offset_of, size_of};
 
 /// Compares a type, and where each of its fields is.
 macro_rules! same_layout {
-    // Later releases have a field more at its end, which `ibv_query_port` of the library does not write.
+    // Later releases have one more field at the end, which the library's `ibv_query_port` does not write.
     (ibv_port_attr, $size:expr, $($field:ident $offset:expr),*) => {
         const _: () = assert!(size_of::<types::ibv_port_attr>() <= size_of::<ibverbs_sys::ibv_port_attr>());
         same_layout!(@ ibv_port_attr, $($field),*);
     };
-    // `ibverbs-sys` has written it down, too, with private fields: see the test below.
+    // `ibverbs-sys` writes it by hand, too, with private fields: see the test below.
     (ibv_wc, $size:expr, $($field:ident $offset:expr),*) => {
         const _: () = assert!(size_of::<types::ibv_wc>() == size_of::<ibverbs_sys::ibv_wc>());
         same_layout!(@ ibv_wc, qp_num, src_qp, wc_flags, pkey_index, slid, sl, dlid_path_bits);

@@ -1,6 +1,7 @@
-//! Sizes and offsets of the C types of libibverbs, as a C compiler tells them of the header of rdma-core 44.
+//! Sizes and offsets of the C types of libibverbs, as a C compiler finds them in the header of rdma-core 44.
 
-/// Gives each type to a macro, with its size, and each of its fields with its offset. `MORE`: what a mutex has more than 40 bytes.
+/// Gives each type to a macro, with its size, and each of its fields with its offset. `MORE`: by how much a mutex
+/// exceeds 40 bytes.
 macro_rules! layouts {
     ($check:ident) => {
         $check!(

@@ -12,7 +12,7 @@ const NAME: &str = "libibverbs.so.1";
 /// Looks up a symbol.
 ///
 /// # Safety
-/// `F` is the type of the function of this name.
+/// `F` is the type of the function with this name.
 unsafe fn symbol<F: Copy>(library: &Library, name: &str) -> Result<F, String> {
     // SAFETY: guaranteed by the caller.
     match unsafe { library.get::<F>(name) } {
@@ -41,7 +41,7 @@ macro_rules! functions {
     };
 }
 
-/// Gives them all to a macro, as the header declares them. Two are there for the crate `ibverbs`.
+/// Gives all of them to a macro, as the header declares them. Two are only for the crate `ibverbs`.
 macro_rules! signatures {
     ($use:ident) => {
         $use! {
@@ -89,16 +89,17 @@ signatures!(functions);
 pub(super) use signatures;
 
 impl Verbs {
-    /// Those of this process.
+    /// The functions of this process.
     ///
     /// # Errors
-    /// The library is not there, or too old: why, and what to do.
+    /// The library is missing or too old. The error says why, and what to do.
     pub(crate) fn get() -> Result<&'static Self, &'static str> {
         static VERBS: OnceLock<Result<Verbs, String>> = OnceLock::new();
         VERBS.get_or_init(|| Self::open(NAME)).as_ref().map_err(String::as_str)
     }
 
-    /// Those of tests: of the simulated device, which is built beside them, unless they are to use what is installed.
+    /// The functions for tests: those of the simulated device, which is built with them, unless the tests are to use
+    /// the installed library.
     #[cfg(test)]
     pub(crate) fn of_tests() -> &'static Self {
         static VERBS: OnceLock<Verbs> = OnceLock::new();
@@ -124,13 +125,13 @@ impl Verbs {
     fn open(name: &str) -> Result<Self, String> {
         // SAFETY: its initialisers may run on any thread at any time.
         let library = unsafe { Library::new(name) }.map_err(|error| {
-            // What the linker says names the file.
+            // The linker's message names the file.
             let said = error.source().map_or_else(|| format!("{name}: {error}"), ToString::to_string);
             format!("no library: {said}. Install libibverbs1 (rdma-core), with the provider of the device")
         })?;
         // SAFETY: the file of this name is libibverbs, with this ABI; V2.
         let verbs = unsafe { Self::of(&library) };
-        // V2. What its providers have started may not end before the process does.
+        // V2. Anything that its providers have started must not end before the process does.
         std::mem::forget(library);
         verbs
     }

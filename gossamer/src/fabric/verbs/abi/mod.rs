@@ -1,4 +1,4 @@
-//! libibverbs as C has it: types, constants, functions.
+//! libibverbs as C declares it: types, constants, functions.
 
 #[cfg(test)]
 pub(crate) mod fake;

@@ -1,5 +1,5 @@
-//! The symbols to which the crates `ibverbs` and `ibverbs-sys` refer, defined here: so the linker takes none from libibverbs, and a
-//! program starts where that is missing.
+//! The symbols that the crates `ibverbs` and `ibverbs-sys` refer to, defined here: so the linker takes none from
+//! libibverbs, and a program starts where that library is missing.
 //!
 //! A library that is opened at run time may find these before its own. They lead to the same functions.
 
@@ -9,7 +9,7 @@ use crate::structures::scoped::scoped_thread_local;
 use std::ffi::{c_char, c_int, c_uint, c_void};
 
 scoped_thread_local! {
-    /// Whose functions the symbols are meanwhile.
+    /// The functions that the symbols lead to meanwhile.
     #[expect(dead_code, reason = "one way of two to the reference")]
     mod chosen: Verbs
 }
@@ -19,7 +19,7 @@ pub(crate) fn with<R>(verbs: &Verbs, call: impl FnOnce() -> R) -> R {
     chosen::set(verbs, call)
 }
 
-/// The functions that the symbols are: those of this process, if none are chosen.
+/// The functions that the symbols lead to: those of this process, if none are chosen.
 fn functions<R>(call: impl FnOnce(&Verbs) -> R) -> Option<R> {
     chosen::with(|chosen| chosen.or_else(|| Verbs::get().ok()).map(call))
 }
@@ -27,7 +27,7 @@ fn functions<R>(call: impl FnOnce(&Verbs) -> R) -> Option<R> {
 /// ENOSYS.
 const NO_SYSTEM: c_int = 38;
 
-/// What a function returns that cannot be called.
+/// What a function that cannot be called returns.
 trait Absent {
     const ABSENT: Self;
 }
@@ -59,11 +59,11 @@ impl<T> Absent for *const T {
 macro_rules! symbols {
     ($($(#[$when:meta])? $name:ident($($argument:ident: $type:ty),*) $(-> $result:ty)?;)*) => {$(
         $(#[$when])?
-        // SAFETY: what has this name has this type (V2), whoever defines it.
+        // SAFETY: a symbol with this name has this type (V2), whoever defines it.
         #[unsafe(no_mangle)]
         unsafe extern "C" fn $name($($argument: $type),*) $(-> $result)? {
             functions(|verbs| {
-                // SAFETY: V2, and the caller's.
+                // SAFETY: V2, and guaranteed by the caller.
                 unsafe { (verbs.$name)($($argument),*) }
             })
             .unwrap_or(Absent::ABSENT)

@@ -12,7 +12,7 @@
 //! `post_recv`.
 #![allow(non_camel_case_types, reason = "the names are C's")]
 
-/// Asserts the size of a type, and where each of its fields is.
+/// Asserts the size of a type, and the offset of each of its fields.
 macro_rules! layout {
     ($type:ty, $size:expr, $($field:ident $offset:expr),*) => {
         const _: () = assert!(size_of::<$type>() == $size);
@@ -20,12 +20,13 @@ macro_rules! layout {
     };
 }
 
-/// Zero is what the library takes a field for that is not used.
+/// The library takes zero for an unused field.
 macro_rules! zero_by_default {
     ($($type:ty),*) => {$(
         impl Default for $type {
             fn default() -> Self {
-                // SAFETY: integers, arrays of them, pointers and unions of those: all bits zero are a value of each.
+                // SAFETY: integers, arrays of them, pointers, and unions of those: all bits zero is a valid value of
+                // each.
                 unsafe { core::mem::zeroed() }
             }
         }
@@ -46,7 +47,7 @@ pub use work_requests::*;
 use core::ffi::{c_char, c_int, c_uint, c_void};
 use core::mem::{offset_of, size_of};
 
-/// A place of a call that is not used.
+/// The place of a call that is not used.
 pub type unused_call = Option<unsafe extern "C" fn()>;
 
 #[repr(C)]
@@ -73,7 +74,7 @@ pub struct ibv_context_ops {
     pub _compat_create_ah: [unused_call; 5],
 }
 
-/// As the C library has it, whose sizes they are.
+/// As the C library declares it, which determines its size.
 #[repr(C)]
 pub struct pthread_mutex_t(pub [u64; if cfg!(target_arch = "aarch64") { 6 } else { 5 }]);
 
@@ -334,7 +335,7 @@ pub struct ibv_qp_attr {
     pub rate_limit: u32,
 }
 
-/// What a mutex has more there than elsewhere.
+/// How many bytes more a mutex has there than elsewhere.
 const MORE: usize = size_of::<pthread_mutex_t>() - 40;
 
 layouts!(layout);

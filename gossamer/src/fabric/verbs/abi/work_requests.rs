@@ -1,4 +1,4 @@
-//! What is posted to queue pairs, and what completion queues say of it, under bindgen's names.
+//! What is posted to queue pairs, and what completion queues report about it, under bindgen's names.
 #![allow(non_camel_case_types, reason = "the names are C's")]
 
 use core::ffi::{c_int, c_uint, c_void};

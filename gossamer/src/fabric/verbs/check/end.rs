@@ -1,4 +1,4 @@
-//! One end of the queue pair that is tried, with the memory that the other end writes.
+//! One end of the queue pair under test, with the memory that the other end writes.
 
 use crate::fabric::verbs::abi::types::*;
 use crate::fabric::verbs::choice::pairs::PortPair;
@@ -18,24 +18,24 @@ use std::time::{Duration, Instant};
 
 /// Bytes of a large write.
 pub(super) const LARGE: usize = 64 * 1024;
-/// Where a large write lands, behind the word that small ones write.
+/// Where a large write lands, after the word that small ones write.
 const LARGE_PLACE: usize = 4096;
-/// Writes under way at most.
+/// How many writes at most are under way.
 const DEPTH: u32 = 16;
-/// Reads under way: there are none, but some devices take that as a mistake.
+/// Reads under way. There are none, but some devices reject zero.
 const READS: u8 = 1;
-/// Looks for something before others may run.
+/// Attempts before other threads may run.
 const LOOKS: u32 = 64;
-/// How long something is awaited without sleeping, and how long a sleep takes.
+/// How long an end waits without sleeping, and how long a sleep takes.
 const AWAKE: Duration = Duration::from_millis(2);
 const NAP: Duration = Duration::from_micros(50);
-/// How long the first write may take until it is answered for.
+/// How long the first write may take until it is acknowledged.
 const PROBE: Duration = Duration::from_secs(8);
 
 /// What one end tells the other.
 #[derive(NoRef, Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CheckParameters {
-    /// Of its queue pair.
+    /// The number of its queue pair.
     number: u32,
     /// The number of the first packet that it sends.
     first_packet: u32,
@@ -49,7 +49,7 @@ pub(super) struct CheckEnd {
     queue_pair: QueuePair,
     completions: Arc<CompletionQueue>,
     chain: SendChain,
-    /// What the other end writes, and its region, without which it could not.
+    /// The memory that the other end writes, and its region, without which it could not.
     received: Arc<DeviceMemory>,
     _target: Arc<MemoryRegion>,
     /// Large writes are made from it.
@@ -58,13 +58,13 @@ pub(super) struct CheckEnd {
     /// The memory of the other end.
     remote: RemoteAddress,
     under_way: u32,
-    /// What to look at if there is no answer.
+    /// What to check if there is no answer.
     silence: &'static str,
 }
 
 impl CheckEnd {
     /// # Errors
-    /// The device has not enough of something left, or memory cannot be locked.
+    /// The device has too little of something left, or memory cannot be locked.
     pub(super) fn new(context: &Arc<DeviceContext>, port: u8) -> io::Result<Self> {
         let domain = ProtectionDomain::new(context)?;
         let received = DeviceMemory::map(LARGE_PLACE + LARGE)?;
@@ -101,7 +101,7 @@ impl CheckEnd {
         self.parameters
     }
 
-    /// Takes what the other end has told: from now on that one may write.
+    /// Takes the parameters of the other end, which may write from now on.
     ///
     /// # Errors
     /// There is no way to it, or the device is gone.
@@ -122,10 +122,10 @@ impl CheckEnd {
         })
     }
 
-    /// Sends to an end that receives, beginning with a write of nothing, and awaits that this is answered for.
+    /// Sends to an end that receives, beginning with an empty write, and waits until that is acknowledged.
     ///
     /// # Errors
-    /// It is not, or the device is gone.
+    /// It is not acknowledged, or the device is gone.
     pub(super) fn probe(&mut self, settings: &VerbsSettings) -> io::Result<()> {
         let persistence = Persistence { timeout: settings.timeout, retries: settings.retries };
         self.queue_pair.send_from(self.parameters.first_packet, READS, persistence)?;
@@ -139,7 +139,7 @@ impl CheckEnd {
     /// Writes a number into the word of the other end.
     ///
     /// # Errors
-    /// A write has failed, or none has ended in time.
+    /// A write has failed, or none has completed in time.
     pub(super) fn tell(&mut self, number: u64, due: Instant) -> io::Result<()> {
         self.post(Payload::Inline(&number.to_ne_bytes()), 0, due)
     }
@@ -164,14 +164,14 @@ impl CheckEnd {
 
     /// The word that the other end writes.
     pub(super) fn told(&self) -> u64 {
-        // SAFETY: I3: inside the memory, and aligned. A device writes it, which changes a whole word at once.
+        // SAFETY: I3: inside the memory, and aligned. A device writes it, and changes a whole word at once.
         unsafe { self.received.at(0, size_of::<u64>()).cast::<u64>().read_volatile() }
     }
 
-    /// Awaits that all writes have ended.
+    /// Waits until all writes have completed.
     ///
     /// # Errors
-    /// One has failed, or not all have ended in time.
+    /// One has failed, or not all have completed in time.
     pub(super) fn finish(&mut self, due: Instant) -> io::Result<()> {
         self.await_that(due, |end| Ok((end.under_way == 0).then_some(())))
     }
@@ -199,7 +199,7 @@ impl CheckEnd {
             if now >= due {
                 break;
             }
-            // A device in software needs a processor, too.
+            // A software device needs a processor, too.
             if now.duration_since(begin) < AWAKE { thread::yield_now() } else { thread::sleep(NAP) }
         }
         Err(self.failed("no answer in time", self.silence))
@@ -221,7 +221,7 @@ impl CheckEnd {
         io::Error::other(format!("RDMA device {}: WRITE: {why}{advice}", self.context.name()))
     }
 
-    /// What to look at when a write has failed.
+    /// What to check when a write has failed.
     fn advice(&self, failure: CompletionFailure) -> &'static str {
         match failure.status {
             IBV_WC_RETRY_EXC_ERR | IBV_WC_RESP_TIMEOUT_ERR => self.silence,

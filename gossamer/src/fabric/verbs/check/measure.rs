@@ -1,15 +1,15 @@
-//! How fast two ends are: the time that a small write and its answer take, and the bytes of large writes.
+//! How fast two ends are: the time of a small write and its answer, and the bytes per second of large writes.
 
 use crate::fabric::verbs::check::end::{CheckEnd, LARGE};
 use std::io;
 use std::time::{Duration, Instant};
 
-/// How long round trips are made, and large writes.
+/// For how long round trips are made, and large writes.
 const ROUND_TRIPS: Duration = Duration::from_millis(400);
 const RATE: Duration = Duration::from_millis(300);
-/// Round trips at most.
+/// How many round trips at most are made.
 const MOST: usize = 1 << 20;
-/// How long anything may take until it is given up.
+/// How long an end waits for anything before it gives up.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// Says that no more round trips follow.
 const END: u64 = u64::MAX;
@@ -19,14 +19,14 @@ const END: u64 = u64::MAX;
 pub struct RoundTrips {
     /// How many.
     pub count: usize,
-    /// The time of those in the middle.
+    /// Their median time.
     pub median: Duration,
-    /// The time that 99 of 100 did not take longer than.
+    /// The time that 99 of 100 did not exceed.
     pub percentile_99: Duration,
 }
 
 impl RoundTrips {
-    /// Of at least one.
+    /// From at least one time.
     fn of(mut times: Vec<Duration>) -> Self {
         times.sort_unstable();
         let at = |hundredths: usize| times[(times.len() * hundredths / 100).min(times.len() - 1)];
@@ -35,7 +35,7 @@ impl RoundTrips {
 }
 
 impl CheckEnd {
-    /// Tells numbers, each when the one before has come back.
+    /// Sends numbers, each after the one before has come back.
     ///
     /// # Errors
     /// The other end does not answer, or a device has failed.
@@ -54,7 +54,7 @@ impl CheckEnd {
         Ok(RoundTrips::of(times))
     }
 
-    /// Tells each number that comes back, until the other end has no more. How many there were.
+    /// Sends back each number that arrives, until the other end has no more. Returns how many there were.
     ///
     /// # Errors
     /// The other end falls silent, or a device has failed.
@@ -76,10 +76,10 @@ impl CheckEnd {
         Ok(answered)
     }
 
-    /// Bytes a second of large writes to the other end.
+    /// Bytes per second of large writes to the other end.
     ///
     /// # Errors
-    /// A write has failed, or none ends.
+    /// A write has failed, or none completes.
     pub(super) fn rate(&mut self) -> io::Result<u64> {
         let (start, mut writes) = (Instant::now(), 0_u64);
         while writes == 0 || start.elapsed() < RATE {

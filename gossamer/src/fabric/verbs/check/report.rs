@@ -1,4 +1,4 @@
-//! What of RDMA there is on a machine, as plain data that travels.
+//! The RDMA of a machine, as plain data that travels.
 
 use crate::fabric::verbs::availability::Unavailable;
 use crate::fabric::verbs::choice::offer::{Attachment, PortOffer, offer};
@@ -10,12 +10,13 @@ use crate::fabric::verbs::words;
 use gossamer_macros::NoRef;
 use rustix::process::{Resource, getrlimit};
 
-/// What a node has to lock for each node of another machine, at least: chunks of lanes, mailboxes, rings, places of fragments.
+/// What a node has to lock for each node of another machine, at least: chunks of lanes, mailboxes, rings, places of
+/// fragments.
 pub const LOCKED_FOR_EACH_NODE: u64 = 3 << 20;
-/// The capability that has no limit, CAP_IPC_LOCK, as a bit.
+/// The capability that lifts the limit, CAP_IPC_LOCK, as a bit.
 const MAY_LOCK_ALL: u64 = 1 << 14;
 
-/// What of RDMA there is on a machine.
+/// The RDMA of a machine.
 #[derive(NoRef, Clone, Debug, PartialEq, Eq)]
 pub struct RdmaReport {
     /// Whether libibverbs could be opened.
@@ -33,7 +34,7 @@ pub struct RdmaReport {
 pub struct RdmaTrouble {
     /// In one line.
     pub why: String,
-    /// What to do; nothing, if the reason says it.
+    /// What to do; empty if the reason says it.
     pub advice: String,
 }
 
@@ -42,18 +43,18 @@ pub struct RdmaTrouble {
 pub struct DeviceReport {
     /// Its name.
     pub name: String,
-    /// What there is in it, or why it cannot be used.
+    /// What the device has, or why it cannot be used.
     pub opened: Result<OpenedReport, String>,
 }
 
 /// A device that could be opened.
 #[derive(NoRef, Clone, Debug, PartialEq, Eq)]
 pub struct OpenedReport {
-    /// Queue pairs at most.
+    /// How many queue pairs it can have.
     pub queue_pairs: u32,
-    /// Work requests of a queue, at most.
+    /// How many work requests a queue can have.
     pub work_requests: u32,
-    /// Entries of a completion queue, at most.
+    /// How many entries a completion queue can have.
     pub completion_entries: u32,
     /// Reads that a queue pair takes at once.
     pub reads_received: u8,
@@ -78,7 +79,7 @@ pub struct PortReport {
     pub lid: u16,
     /// Its GIDs.
     pub gids: Vec<GidReport>,
-    /// Why nodes do not use it, if they do not.
+    /// Why nodes do not use it; `None` if they do.
     pub unused: Option<String>,
 }
 
@@ -98,14 +99,14 @@ pub struct GidReport {
 /// How much memory a process may lock.
 #[derive(NoRef, Clone, Debug, PartialEq, Eq)]
 pub struct LockedMemory {
-    /// Bytes; nothing means that there is no limit.
+    /// Bytes; `None` means that there is no limit.
     pub limit: Option<u64>,
-    /// Whether the limit does not hold for it, since it has CAP_IPC_LOCK.
+    /// Whether the limit does not apply to the process, since it has CAP_IPC_LOCK.
     pub is_exempt: bool,
 }
 
 impl RdmaReport {
-    /// Of this machine.
+    /// The report of this machine.
     pub(crate) fn of_machine(settings: &VerbsSettings) -> Self {
         match DeviceList::get() {
             Ok(list) => Self::of(&list, settings),
@@ -118,7 +119,7 @@ impl RdmaReport {
         }
     }
 
-    /// Of a list of devices.
+    /// The report of a list of devices.
     pub(crate) fn of(list: &DeviceList, settings: &VerbsSettings) -> Self {
         let offers = survey(list, settings).map(|survey| survey.offers);
         let device = |(index, name)| {
@@ -134,7 +135,7 @@ impl RdmaReport {
         Self { has_library: true, devices, offers, locked_memory: LockedMemory::of_this_process() }
     }
 
-    /// The ports that a node there uses, as `device:port (address)`.
+    /// The ports that a node on that machine uses, as `device:port (address)`.
     #[must_use]
     pub fn ports(&self) -> Vec<String> {
         let named = |offer: &PortOffer| format!("{} ({})", offer.name(), addresses(&offer.attachment));
@@ -213,7 +214,7 @@ impl From<Unavailable> for RdmaTrouble {
     }
 }
 
-/// By which addresses a port is reached.
+/// The addresses at which a port can be reached.
 fn addresses(attachment: &Attachment) -> String {
     match attachment {
         Attachment::InfiniBand { lid, .. } => format!("LID {lid}"),

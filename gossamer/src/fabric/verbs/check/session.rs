@@ -1,4 +1,4 @@
-//! One side of a check between two machines, step by step: what each tells the other, until both have measured.
+//! One side of a check between two machines, step by step: what each side tells the other, until both have measured.
 //!
 //! ```text
 //! new       with the reports of both machines: which pairs of ports reach each other
@@ -17,21 +17,22 @@ use crate::fabric::verbs::context::{DeviceContext, DeviceList};
 use std::io;
 use std::sync::Arc;
 
-/// Two ports by which two machines reach each other.
+/// Two ports through which two machines reach each other.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PairReport {
-    /// Like `device:port`.
+    /// In the form `device:port`.
     pub ports: [String; 2],
-    /// Of these ports.
+    /// The addresses of these ports.
     pub addresses: [String; 2],
     /// Bytes of a packet at most.
     pub mtu: u32,
 }
 
-/// The pairs of ports by which two machines reach each other; or why there are none, after the names of the machines.
+/// The pairs of ports through which two machines reach each other; or why there are none, after the names of the
+/// machines.
 ///
 /// # Errors
-/// There are none: why, and what to do.
+/// There are none. The error says why, and what to do.
 pub(crate) fn port_pairs(reports: [&RdmaReport; 2], names: [&str; 2]) -> Result<Vec<PortPair>, String> {
     let offers = |at: usize| match reports[at].trouble() {
         Some(trouble) => Err(format!("{}: {}", names[at], trouble.why)),
@@ -58,9 +59,9 @@ pub struct RdmaCheck {
     /// Which end of the pairs this side is.
     end: usize,
     pairs: Vec<PortPair>,
-    /// Opened, of those that the pairs need.
+    /// The opened devices that the pairs need.
     devices: Vec<Arc<DeviceContext>>,
-    /// The pair of ports that is tried.
+    /// The pair of ports under test.
     current: Option<(usize, CheckEnd)>,
 }
 
@@ -81,15 +82,16 @@ impl RdmaCheck {
         Ok(Self { settings: settings.clone(), end, pairs, devices, current: None })
     }
 
-    /// The pairs of ports that can be tried.
+    /// The pairs of ports that can be tested.
     pub fn pairs(&self) -> Vec<PairReport> {
         self.pairs.iter().map(PairReport::of).collect()
     }
 
-    /// Makes a queue pair for a pair of ports, in place of the one before: what the other side has to know of it.
+    /// Makes a queue pair for a pair of ports, in place of the one before. Returns what the other side has to know
+    /// about it.
     ///
     /// # Errors
-    /// There is no such pair, or the device has not enough of something.
+    /// There is no such pair, or the device has too little of something.
     pub fn offer(&mut self, pair: usize) -> Told<CheckParameters> {
         self.current = None;
         let ports = self.pairs.get(pair).ok_or("there is no such pair of ports")?;
@@ -102,28 +104,28 @@ impl RdmaCheck {
         Ok(parameters)
     }
 
-    /// Takes what the other side has told.
+    /// Takes the parameters of the other side.
     ///
     /// # Errors
-    /// There is no way to it.
+    /// There is no way to the other side.
     pub fn receive(&mut self, theirs: &CheckParameters) -> Told<()> {
         let (pair, end) = self.current.as_mut().ok_or(NOTHING_OFFERED)?;
         end.receive(theirs, &self.pairs[*pair], self.end, &self.settings).map_err(said)
     }
 
-    /// Writes nothing, and awaits that this is answered for.
+    /// Writes nothing, and waits until that is acknowledged.
     ///
     /// # Errors
-    /// It is not.
+    /// It is not acknowledged.
     pub fn probe(&mut self) -> Told<()> {
         let (_, end) = self.current.as_mut().ok_or(NOTHING_OFFERED)?;
         end.probe(&self.settings).map_err(said)
     }
 
-    /// Answers the small writes of the other side. How many.
+    /// Answers the small writes of the other side. Returns how many there were.
     ///
     /// # Errors
-    /// That one falls silent.
+    /// The other side falls silent.
     pub fn answer(&mut self) -> Told<u64> {
         self.current.as_mut().ok_or(NOTHING_OFFERED)?.1.answer().map_err(said)
     }
@@ -131,15 +133,15 @@ impl RdmaCheck {
     /// Small writes, which the other side answers.
     ///
     /// # Errors
-    /// It does not.
+    /// The other side does not answer.
     pub fn round_trips(&mut self) -> Told<RoundTrips> {
         self.current.as_mut().ok_or(NOTHING_OFFERED)?.1.round_trips().map_err(said)
     }
 
-    /// Bytes a second of writes of 64 KiB to the other side.
+    /// Bytes per second of writes of 64 KiB to the other side.
     ///
     /// # Errors
-    /// One fails.
+    /// A write fails.
     pub fn rate(&mut self) -> Told<u64> {
         self.current.as_mut().ok_or(NOTHING_OFFERED)?.1.rate().map_err(said)
     }

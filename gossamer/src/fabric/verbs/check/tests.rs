@@ -1,4 +1,4 @@
-//! Tests of checks over a device, simulated or real: two machines that are one process.
+//! Tests of checks over a device, simulated or real: two machines in one process.
 
 use crate::fabric::verbs::abi::Verbs;
 use crate::fabric::verbs::check::report::{LockedMemory, RdmaReport};
@@ -37,7 +37,7 @@ fn connected() -> [RdmaCheck; 2] {
     sides
 }
 
-/// Whether a write was not answered for. A device in software, in a slow machine, may be slow to give up.
+/// Whether a write was not acknowledged. On a slow machine, a software device may be slow to give up.
 fn is_silence(why: &str) -> bool {
     why.contains(": WRITE: retries exceeded")
         || !Verbs::tests_are_simulated() && why.contains(": WRITE: no answer in time")

@@ -4,20 +4,20 @@ use gossamer_macros::NoRef;
 use std::fmt::{self, Display, Formatter};
 use std::net::Ipv6Addr;
 
-/// Bytes of the largest packet that there is. So a message may have as many everywhere.
+/// Bytes of the largest packet there is. So a message may have as many on every port.
 pub(crate) const LARGEST_PACKET: u32 = 4096;
 
-/// Bytes that a packet carries at most.
+/// The most bytes that a packet carries.
 #[derive(NoRef, Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Mtu(u32);
 
 impl Mtu {
-    /// By the number that InfiniBand has for it: 1 for 256 bytes up to 5 for 4096. Of others the nearest.
+    /// From InfiniBand's code for it: 1 for 256 bytes up to 5 for 4096. Any other code means the nearest one.
     pub(crate) fn of_code(code: u32) -> Self {
         Self(code.clamp(1, 5))
     }
 
-    /// Of what a peer has told, too, the nearest that there is.
+    /// The nearest code there is, even for what a peer has sent.
     pub(crate) fn code(self) -> u32 {
         self.0.clamp(1, 5)
     }
@@ -27,11 +27,11 @@ impl Mtu {
     }
 }
 
-/// The address of a port among all: of RoCE an IPv6 address, or an IPv4 address as one.
+/// The global address of a port: for RoCE an IPv6 address, or an IPv4 address written as one.
 #[derive(NoRef, Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Gid(Ipv6Addr);
 
-/// What a GID is an address of.
+/// The kind of address that a GID holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum GidFamily {
     Ipv4,
@@ -52,12 +52,12 @@ impl Gid {
         self.0.is_unicast_link_local() || self.0.to_ipv4_mapped().is_some_and(|gid| gid.is_link_local())
     }
 
-    /// The number of the subnet of InfiniBand in which the port is.
+    /// The number of the InfiniBand subnet that the port is in.
     pub(crate) fn subnet(self) -> u64 {
         (self.0.to_bits() >> 64) as u64
     }
 
-    /// How many bits both begin with.
+    /// How many leading bits both have in common.
     pub(crate) fn shared_bits(self, other: Self) -> u32 {
         (self.0.to_bits() ^ other.0.to_bits()).leading_zeros()
     }
@@ -90,11 +90,11 @@ pub(crate) struct AddressVector {
 /// The port of the remote side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Destination {
-    /// In the same subnet of InfiniBand.
+    /// In the same InfiniBand subnet.
     Lid(u16),
     Gid {
         gid: Gid,
-        /// Of the GID of this side.
+        /// The index of the GID of this side.
         index: u8,
         traffic_class: u8,
     },

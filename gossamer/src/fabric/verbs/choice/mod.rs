@@ -1,4 +1,4 @@
-//! Which ports two nodes use, as functions of descriptions: no device is needed to test them.
+//! Which ports two nodes use, as functions of descriptions: testing them needs no device.
 
 pub(crate) mod address;
 pub(crate) mod offer;

@@ -1,4 +1,4 @@
-//! Which ports a node offers to others, and by which addresses.
+//! Which ports a node offers to others, and at which addresses.
 
 use crate::fabric::verbs::abi::types::*;
 use crate::fabric::verbs::availability::Unavailable;
@@ -41,7 +41,7 @@ impl PortOffer {
         format!("{}:{}", self.device, self.port)
     }
 
-    /// Whether others may reach it by the GID of this index.
+    /// Whether others may reach it at the GID of this index.
     pub(crate) fn uses_gid(&self, index: u32) -> bool {
         match &self.attachment {
             Attachment::InfiniBand { .. } => false,
@@ -50,10 +50,10 @@ impl PortOffer {
     }
 }
 
-/// What a node with these ports offers: the ones that were asked for, or all that can be used.
+/// What a node with these ports offers: the ones asked for, or all that can be used.
 ///
 /// # Errors
-/// A port that was asked for is not there or cannot be used, or no port can.
+/// A port that was asked for is missing or cannot be used, or no port can be used.
 pub(crate) fn offers(
     ports: &[PortDescription],
     settings: &VerbsSettings,
@@ -89,7 +89,7 @@ fn all(ports: &[PortDescription], settings: &VerbsSettings) -> Result<Vec<PortOf
     if offers.is_empty() { Err(Unavailable::NoUsablePort { reasons }) } else { Ok(offers) }
 }
 
-/// A port that was asked for is not there: which are.
+/// The error for a port that was asked for and is missing; it lists the ports there are.
 fn not_there(ports: &[PortDescription], settings: &VerbsSettings) -> Unavailable {
     let is_there =
         |device: &str, port| ports.iter().any(|there| there.device == device && port == there.port);
@@ -128,7 +128,7 @@ fn infiniband(port: &PortDescription) -> Result<Attachment, String> {
     Ok(Attachment::InfiniBand { lid: port.lid, subnet: own.gid.subnet() })
 }
 
-/// The GIDs by which a port of Ethernet is reached: of RoCE v2, which routers pass on.
+/// The GIDs at which a port of Ethernet is reached: those of RoCE v2, which routers forward.
 fn gids(port: &PortDescription, asked: Option<u8>) -> Result<Vec<OfferedGid>, String> {
     if let Some(index) = asked {
         return asked_gid(port, index).map(|gid| vec![gid]);
@@ -152,7 +152,7 @@ fn usable(entry: &GidEntry) -> Option<OfferedGid> {
     (entry.kind == IBV_GID_TYPE_ROCE_V2).then_some(OfferedGid { index, gid: entry.gid })
 }
 
-/// Less is better: addresses that are valid everywhere first, IPv4 first.
+/// Smaller is better: addresses that are valid everywhere first, IPv4 first.
 fn preference(gid: Gid) -> (bool, bool) {
     (gid.is_link_local(), gid.family() == GidFamily::Ipv6)
 }

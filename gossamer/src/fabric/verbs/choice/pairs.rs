@@ -8,7 +8,7 @@ use crate::fabric::verbs::choice::settings::VerbsSettings;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PortPair {
     pub(crate) ends: [PortEnd; 2],
-    /// The smaller one of both.
+    /// The smaller of the two.
     pub(crate) mtu: Mtu,
     addresses: PairAddresses,
 }
@@ -20,7 +20,7 @@ pub(crate) struct PortEnd {
     pub(crate) port: u8,
 }
 
-/// By what two ports reach each other.
+/// The addresses at which two ports reach each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum PairAddresses {
     Lids([u16; 2]),
@@ -28,7 +28,7 @@ enum PairAddresses {
 }
 
 impl PortPair {
-    /// By what an end, of number 0 or 1, is reached.
+    /// The address at which an end, number 0 or 1, is reached.
     pub(crate) fn address(&self, end: usize) -> String {
         match self.addresses {
             PairAddresses::Lids(lids) => format!("LID {}", lids[end]),
@@ -36,7 +36,7 @@ impl PortPair {
         }
     }
 
-    /// The way from one end, of number 0 or 1, to the other.
+    /// The way from one end, number 0 or 1, to the other.
     pub(crate) fn way(&self, from: usize, settings: &VerbsSettings) -> AddressVector {
         let destination = match self.addresses {
             PairAddresses::Lids(lids) => Destination::Lid(lids[1 - from]),
@@ -50,11 +50,11 @@ impl PortPair {
     }
 }
 
-/// The pairs of ports by which two nodes reach each other, one for each port that finds a partner. The closer ones come first, and
-/// of those the first ones of both.
+/// The pairs of ports through which two nodes reach each other, one for each port that finds a partner. Closer pairs
+/// come first, and among equally close ones those with the first ports of both nodes.
 ///
 /// # Errors
-/// No port of the one reaches one of the other: why not, of each two.
+/// No port of one node reaches a port of the other. The error says why, for each two.
 pub(crate) fn pairs(first: &[PortOffer], second: &[PortOffer]) -> Result<Vec<PortPair>, String> {
     let (mut reachable, mut reasons) = (Vec::new(), Vec::new());
     for (at, one) in first.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! What is known of a port.
+//! What is known about a port.
 
 use crate::fabric::verbs::abi::types::*;
 use crate::fabric::verbs::choice::address::{Gid, Mtu};
@@ -28,7 +28,7 @@ pub(crate) struct PortDescription {
 }
 
 impl PortDescription {
-    /// Like `GOSSAMER_VERBS` has it.
+    /// In the form that `GOSSAMER_VERBS` takes.
     pub(crate) fn name(&self) -> String {
         format!("{}:{}", self.device, self.port)
     }

@@ -1,12 +1,12 @@
-//! What the environment says of RDMA.
+//! What the environment says about RDMA.
 
-/// Bytes from which it is less work to pin the memory of a value than to copy it (`docs/benchmarks-verbs.md`).
+/// Bytes from which pinning the memory of a value is less work than copying it (`docs/benchmarks-verbs.md`).
 pub(crate) const RENDEZVOUS: usize = 256 * 1024;
 
-/// What is asked for; the rest is found.
+/// What the user asks for; the rest is found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct VerbsSettings {
-    /// `GOSSAMER_VERBS`: these ports. All, if it is empty.
+    /// `GOSSAMER_VERBS`: these ports. If empty, all.
     pub(crate) ports: Vec<PortSelector>,
     /// `GOSSAMER_VERBS_GID`: the index of the GID, of ports of RoCE.
     pub(crate) gid: Option<u8>,
@@ -14,17 +14,18 @@ pub(crate) struct VerbsSettings {
     pub(crate) service_level: u8,
     /// `GOSSAMER_VERBS_TC`: the traffic class, of RoCE.
     pub(crate) traffic_class: u8,
-    /// `GOSSAMER_VERBS_TIMEOUT`: 4.096 µs, doubled so often, is how long an answer is waited for.
+    /// `GOSSAMER_VERBS_TIMEOUT`: how long to wait for an answer, 4.096 µs doubled this many times.
     pub(crate) timeout: u8,
-    /// `GOSSAMER_VERBS_RETRY`: how often it is tried again.
+    /// `GOSSAMER_VERBS_RETRY`: how often to retry.
     pub(crate) retries: u8,
-    /// `GOSSAMER_VERBS_RENDEZVOUS`: bytes from which a value is read from where it lies. `usize::MAX`: none is.
+    /// `GOSSAMER_VERBS_RENDEZVOUS`: bytes from which a value is read directly from its place. `usize::MAX`: none is.
     pub(crate) rendezvous: usize,
 }
 
 impl Default for VerbsSettings {
     fn default() -> Self {
-        // 67 ms, and devices may take four times that: a cut link is noticed within 2 s. To some devices 7 retries are for ever.
+        // 67 ms, and devices may take four times that: a cut link is noticed within 2 s. Some devices take 7 retries
+        // for unlimited.
         Self {
             ports: Vec::new(),
             gid: None,
@@ -37,11 +38,11 @@ impl Default for VerbsSettings {
     }
 }
 
-/// A port that is asked for.
+/// A port that the user asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PortSelector {
     pub(crate) device: String,
-    /// All of the device, if there is none.
+    /// `None` means all ports of the device.
     pub(crate) port: Option<u8>,
 }
 

@@ -1,8 +1,8 @@
-//! Large values that arrive: fragments lie in places of the pool, rows are read from where they lie at the remote node, into the memory
-//! that is their vector's then. They are told in the order in which they were sent (W7).
+//! Large values that arrive: fragments lie in places of the pool, rows are read from the remote node straight into the
+//! memory that becomes their vector's. They are reported in the order in which they were sent (W7).
 //!
-//! Invariant V10: the memory of a row that is read belongs to its region and to this list; it is looked at, and filled, once its last
-//! read is done and it is deregistered.
+//! Invariant V10: the memory of a row under way belongs to its region and to this list; nobody looks at it or fills it
+//! until its last read is done and it is deregistered.
 
 use crate::fabric::verbs::link::remote_node::Rail;
 use crate::fabric::verbs::link::send_queue::SendQueue;
@@ -16,17 +16,17 @@ use std::io;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-/// What has been announced by one remote worker, and not told.
+/// The values that one remote worker has announced, and that are not reported yet.
 #[derive(Default)]
 pub(super) struct ArrivingValues {
     queue: RefCell<VecDeque<Arriving>>,
     /// The numbers of reads that are under way, in their order.
     reads: RefCell<VecDeque<u64>>,
-    /// Places that are free again, of which the remote node does not know.
+    /// Places that are free again, which the remote node does not know yet.
     free_places: Cell<u64>,
 }
 
-/// A worker of this node, and the value of its writer.
+/// A worker of this node, and the writer's number for a value.
 #[derive(Clone, Copy)]
 pub(super) struct Addressee {
     pub(super) reader: usize,
@@ -38,22 +38,22 @@ enum Arriving {
     Row(ReadRow),
 }
 
-/// A row that is read.
+/// A row that is being read.
 struct ReadRow {
     to: Addressee,
     from: RemoteAddress,
     region: Arc<MemoryRegion>,
     memory: Arc<TargetRow>,
-    /// Bytes for which reads were posted, and the number of the last of these.
+    /// Bytes that reads were posted for, and the number of the last of these reads.
     posted: usize,
     last: u64,
 }
 
-/// The memory of a row that is not there yet.
+/// The memory of a row that has not arrived yet.
 struct TargetRow(Row);
 
-// SAFETY: D2: it stays where it is while the row lives. It is not initialised, but the device only writes it; V10: nobody reads or
-// writes it meanwhile.
+// SAFETY: D2: it stays where it is while the row lives. It is not initialised, but the device only writes it; V10:
+// nothing else reads or writes it meanwhile.
 unsafe impl RegisteredMemory for TargetRow {
     fn start(&self) -> NonNull<u8> {
         self.0.start()
@@ -73,17 +73,17 @@ impl ReadRow {
     fn finish(self) -> io::Result<Row> {
         let Self { region, memory, .. } = self;
         drop(region);
-        // Whoever keeps it is a region that could not be deregistered (V5).
+        // A region that could not be deregistered still keeps it (V5).
         let memory = Arc::into_inner(memory);
         let TargetRow(mut row) = memory.ok_or_else(|| io::Error::other("ibv_dereg_mr has failed"))?;
-        // SAFETY: V10: all of it was read, and the device does not reach it any more.
+        // SAFETY: V10: all of it was read, and the device cannot reach it any more.
         unsafe { row.assume_full() };
         Ok(row)
     }
 }
 
 impl ArrivingValues {
-    /// Places to tell of, which count as told.
+    /// Free places to report; they count as reported from now on.
     pub(super) fn take_free_places(&self) -> u64 {
         self.free_places.take()
     }
@@ -97,7 +97,7 @@ impl ArrivingValues {
         self.queue.borrow_mut().push_back(Arriving::Fragment { to, row, place, bytes });
     }
 
-    /// A row is there to be read.
+    /// A row is ready to be read.
     ///
     /// # Errors
     /// There is no such memory (`InvalidData`), or it cannot be pinned.
@@ -128,7 +128,7 @@ impl ArrivingValues {
         for arriving in queue.iter_mut() {
             let Arriving::Row(row) = arriving else { continue };
             while !row.is_posted() {
-                // One is left for a message.
+                // One work request is left for a message.
                 if reads.len() >= most || !sends.has_room(2, 0) {
                     return;
                 }
@@ -151,10 +151,10 @@ impl ArrivingValues {
         reads.len() < before
     }
 
-    /// Tells what has arrived whole. How many of these were rows, which the remote node still keeps.
+    /// Reports what has arrived whole. Returns how many of these were rows, which the remote node still keeps.
     ///
     /// # Errors
-    /// As those of `told`, or a row cannot be had from the device.
+    /// Those of `told`; or a row cannot be taken back from the device.
     pub(super) fn deliver(
         &self,
         rail: &Rail,
@@ -183,7 +183,7 @@ impl ArrivingValues {
         Ok(rows)
     }
 
-    /// Takes the first, if it is whole.
+    /// Takes the first value, if it is whole.
     fn next(&self) -> Option<Arriving> {
         let reads = self.reads.borrow();
         let is_whole = |arriving: &mut Arriving| match arriving {

@@ -1,4 +1,5 @@
-//! A worker of another node that says what none of this program says: it is refused, or its queue pair fails, and nothing else happens.
+//! A worker of another node sends what no node of this program sends: it is refused, or its queue pair fails, and
+//! nothing else happens.
 #![expect(clippy::unwrap_used, reason = "a test fails by it")]
 
 use crate::fabric::conformance::{LANE, write};
@@ -52,7 +53,7 @@ impl Attacked {
         self.write(message.pack(), 0, Immediate::Message(0).pack());
     }
 
-    /// What the victim makes of what comes next.
+    /// What the victim does with what arrives next.
     fn hear(&self) -> io::Result<()> {
         loop {
             self.victim.flush()?;
@@ -112,7 +113,7 @@ fn messages_that_no_node_of_this_program_sends_are_refused() {
     let all = [
         message(Subject::Ask { reader: ATTACKER, slots: Slots::Requests }),
         message(Subject::Ask { reader: u32::MAX, slots: Slots::Requests }),
-        // It has asked the attacker for nothing.
+        // The victim has asked the attacker for nothing.
         message(Subject::Ask { reader: VICTIM, slots: Slots::Responses }),
         message(Subject::Grant { reader: ATTACKER, slots: Slots::Requests, to }),
         message(fragment(ATTACKER, 0)),
@@ -171,7 +172,7 @@ fn what_may_be_said_once_is_refused_when_it_is_said_again() {
 fn a_send_that_is_no_write_is_refused() {
     let _watched = watchdog::watch();
     let attacked = Attacked::new();
-    // A SEND of nothing takes a receive, too.
+    // An empty SEND takes a receive, too.
     let completion = ibv_wc {
         wr_id: RECEIVE,
         opcode: IBV_WC_RECV_RDMA_WITH_IMM - 1,
@@ -208,7 +209,7 @@ fn slots_and_rows_at_an_address_that_opens_nothing_end_with_the_reason() {
     }
 }
 
-/// A message that a node may send, or nearly.
+/// A message that a node may send, or nearly such a message.
 fn any_message(rng: &mut Rng) -> [u64; MESSAGE_WORDS] {
     let reader = *rng.choice(&[VICTIM, VICTIM, VICTIM, VICTIM, VICTIM, VICTIM, ATTACKER, u32::MAX]).unwrap();
     let slots = if rng.bool() { Slots::Requests } else { Slots::Responses };
@@ -246,7 +247,7 @@ fn whatever_is_said_is_taken_or_refused_while_this_side_writes_too() {
         let way = attacked.way();
         for sequence in 1..40 {
             write(&way, 0, sequence, 3);
-            // Nobody takes it: it is refused soon.
+            // Nobody takes the fragment, so the next one is refused soon.
             let _busy = way.send(Fragment { ticket: 0, row: ROW, bytes: &[7; 8] });
             let entry = rng.u32(0..RECEIVES);
             attacked.write(any_message(&mut rng), entry, Immediate::Message(entry).pack());

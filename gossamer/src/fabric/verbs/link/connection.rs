@@ -34,9 +34,9 @@ pub(super) struct VerbsConnection {
     outbox: RemoteAddress,
     /// Lanes that are written, by reader.
     lanes: RefCell<HashMap<(u32, Slots), Rc<LaneWrites>>>,
-    /// Bytes that wait, of all of them.
+    /// Bytes of all lanes that wait.
     waiting: Cell<usize>,
-    /// What is to be told as soon as there is room.
+    /// What to tell as soon as there is room.
     messages: RefCell<VecDeque<Subject>>,
     readers: ToldReaders,
     sent: SentValues,
@@ -44,7 +44,7 @@ pub(super) struct VerbsConnection {
     credit: Credit,
     /// Messages so far.
     sent_messages: Cell<u32>,
-    /// Lanes for whose slots the other side has asked.
+    /// Lanes whose slots the other side has asked for.
     asked: Cell<usize>,
 }
 
@@ -91,7 +91,7 @@ impl VerbsConnection {
         self.sends.borrow().pair().number()
     }
 
-    /// The writes into slots of the remote node. The same ones for the same lane.
+    /// The writes into slots of the remote node. The same lane always gets the same ones.
     pub(super) fn writes_to(&self, lane: Lane) -> Rc<LaneWrites> {
         let key = (lane.reader as u32, lane.slots);
         let mut lanes = self.lanes.borrow_mut();
@@ -99,7 +99,7 @@ impl VerbsConnection {
         Rc::clone(lanes.entry(key).or_insert_with(|| LaneWrites::new(key, same_reader.as_deref())))
     }
 
-    /// Bytes that wait for room, or for the place of their slots.
+    /// Bytes that wait for room, or to learn where their slots are.
     pub(super) fn unsent(&self) -> usize {
         let told = self.messages.borrow().len() + self.readers.untold();
         self.waiting.get() + told * MESSAGE_BYTES + usize::from(!self.sends.borrow().is_empty())
@@ -123,7 +123,7 @@ impl VerbsConnection {
     fn write_now(&self, lane: &LaneWrites, slot: usize, header: u64, body: &[u8]) -> bool {
         let Some(slots) = lane.target() else { return false };
         let mut sends = self.sends.borrow_mut();
-        // One is left for a message.
+        // One work request is left for a message.
         if !sends.has_room(3, body.len()) {
             return false;
         }
@@ -136,8 +136,8 @@ impl VerbsConnection {
         true
     }
 
-    /// Whether there is room for a fragment, and for its message behind those that wait. If there is no place, the worker is told when
-    /// there is; the other side's next message tells of credit.
+    /// Whether there is room for a fragment, and for its message behind those that wait. If no place is free, the
+    /// worker is told when one is; the other side's next message reports credit.
     pub(super) fn has_room(&self) -> bool {
         self.messages.borrow().is_empty()
             && self.credit.is_there()
@@ -167,7 +167,7 @@ impl VerbsConnection {
         Ok(())
     }
 
-    /// Whether the remote node is to read a row of this many bytes from where it lies.
+    /// Whether the remote node is to read a row of this many bytes straight from its memory.
     #[inline]
     pub(super) fn takes_rows_of(&self, bytes: usize) -> bool {
         self.remote.rail().takes_rows_of(bytes)
@@ -205,7 +205,7 @@ impl VerbsConnection {
         debug_assert!(added.is_some(), "there was room for a message");
     }
 
-    /// Has all go out that can.
+    /// Sends all that can be sent.
     ///
     /// # Errors
     /// The device is gone.
@@ -223,7 +223,7 @@ impl VerbsConnection {
         }
     }
 
-    /// Tells of receives and places, if the other side may wait for them. The last credit is for that.
+    /// Reports receives and places, if the other side may wait for them. The last credit is reserved for that.
     fn tell_credit(&self) {
         let has_to = self.credit.has_to_tell() || self.arriving.has_free_places();
         if has_to && self.credit.is_there_to_tell() && self.sends.borrow().has_room(1, 0) {
@@ -263,7 +263,7 @@ impl VerbsConnection {
     /// A work request is done, and so are all before it.
     ///
     /// # Errors
-    /// As those of `told`, or the device is gone.
+    /// Those of `told`, or the device is gone.
     #[inline]
     pub(super) fn complete(
         &self,
@@ -274,7 +274,7 @@ impl VerbsConnection {
         if self.arriving.complete(number) { self.deliver(told) } else { Ok(()) }
     }
 
-    /// Tells what has arrived whole of large values.
+    /// Reports the large values that have arrived whole.
     fn deliver(&self, told: &mut impl FnMut(Event<'_>) -> Result<(), Malformed>) -> io::Result<()> {
         let rows = self.arriving.deliver(self.remote.rail(), self.remote.peer, told)?;
         if rows > 0 {
@@ -286,7 +286,7 @@ impl VerbsConnection {
     /// Takes a write with an immediate.
     ///
     /// # Errors
-    /// If it is none of a node of this program.
+    /// If no node of this program sends such a write.
     pub(super) fn arrive(
         &self,
         immediate: u32,
@@ -319,7 +319,7 @@ impl VerbsConnection {
         }
     }
 
-    /// What goes with each message.
+    /// Takes what comes with each message.
     fn confirm(
         &self,
         MailboxMessage { receives, places, .. }: MailboxMessage,
@@ -350,7 +350,7 @@ impl VerbsConnection {
             Subject::Credit => Ok(()),
             Subject::Ask { reader, slots } => {
                 let lane = Lane { reader: reader as usize, writer: self.remote.peer, slots };
-                // Each reader has two lanes of this writer, for which it asks once.
+                // Each reader has two lanes from this writer, which asks for each once.
                 if self.asked.replace(self.asked.get() + 1) >= 2 * self.remote.node.writers().len() {
                     return Err(malformed());
                 }

@@ -1,5 +1,5 @@
-//! The work that a device is given for batches, counted exactly. The simulated device counts for a whole process: each test is ignored,
-//! and one that is not runs it in a process of its own.
+//! The work that a device is given for batches, counted exactly. The simulated device counts for a whole process: each
+//! of these tests is ignored, and another test runs it in a process of its own.
 #![expect(clippy::unwrap_used, reason = "a test fails by it")]
 
 use crate::fabric::conformance::{LANE, Subject, write};
@@ -13,12 +13,13 @@ use crate::wire::row::RowLayout;
 use std::ops::Sub;
 use std::process::Command;
 
-/// Work requests of a send queue of which one is told when it is done.
+/// Of this many work requests of a send queue, one is signalled.
 const SIGNALLED: u64 = 32;
-/// Batches behind each of which but the first an end tells of half of its receives: the message itself takes one.
+/// An end reports half of its receives after this many batches, except the first time: the report itself takes a
+/// receive.
 const BATCHES_OF_CREDIT: u64 = RECEIVES as u64 / 2 - 1;
 
-/// What the device has counted so far, or meanwhile.
+/// What the device has counted so far, or between two moments.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Work {
     /// Calls.
@@ -41,7 +42,7 @@ impl Work {
         }
     }
 
-    /// What some calls cost.
+    /// What the given calls cost.
     fn of(calls: impl FnOnce()) -> Self {
         let before = Self::so_far();
         calls();
@@ -63,7 +64,7 @@ impl Sub for Work {
     }
 }
 
-/// Two ends, whose lanes between these readers are open; what the first of them writes to each.
+/// Two ends, whose lanes between these readers are open; and the first end's way to each of the readers.
 fn opened<const READERS: usize>() -> (Joined, [VerbsWriter; READERS]) {
     let subject = Joined::new(0);
     let lanes = std::array::from_fn(|index| Lane { reader: LANE.reader + index, ..LANE });
@@ -76,7 +77,7 @@ fn opened<const READERS: usize>() -> (Joined, [VerbsWriter; READERS]) {
     (subject, fabrics)
 }
 
-/// Hears until something has landed at an end.
+/// Polls until something has landed at an end.
 fn await_landing(end: &VerbsEndpoint) {
     let mut landed = false;
     while !landed {
@@ -88,7 +89,7 @@ fn await_landing(end: &VerbsEndpoint) {
     }
 }
 
-/// Completions so far, when nothing is under way any more.
+/// Completions so far, once nothing is under way any more.
 fn all_completions(subject: &Joined) -> u64 {
     while subject.is_under_way() {
         let _heard = [subject.writer(), subject.reader()].map(|end| end.poll(|_| Ok(())).unwrap());
@@ -106,7 +107,7 @@ fn a_flush_is_one_call_and_a_batch_two_writes() {
         }
         subject.writer().flush().unwrap();
     });
-    // Of the headers the last one for each reader tells it.
+    // The last header for each reader tells it.
     let expected =
         Work { post_send: 1, writes: 12 + 9, immediates: 3, bytes: 12 * (8 + 32), ..Work::default() };
     assert_eq!(turn, expected);
@@ -154,7 +155,7 @@ fn receives_that_were_taken_meanwhile_are_posted_again_by_one_call() {
         write(&fabric, 0, sequence, 0);
         subject.writer().flush().unwrap();
     }
-    // None of the writer's own is told.
+    // The writer hears of none of its own completions.
     while counter(c"completions") < before + BATCHES {
         std::thread::yield_now();
     }
@@ -181,7 +182,7 @@ fn answered_batches_are_two_calls_four_writes_and_few_completions() {
         subject.reader().flush().unwrap();
         await_landing(subject.writer());
     };
-    // Until messages about credit come at the same batches in each period.
+    // Until the reports of credit come at the same batches in each period.
     let mut sequences = 2..;
     sequences.by_ref().take(2 * BATCHES_OF_CREDIT as usize).for_each(&round);
     let completions = all_completions(&subject);
@@ -190,12 +191,12 @@ fn answered_batches_are_two_calls_four_writes_and_few_completions() {
     let messages = ROUNDS / BATCHES_OF_CREDIT;
     let (batches, immediates) = (2 * ROUNDS, 2 * (ROUNDS + messages));
     let expected = Work {
-        // Also those with a message about credit.
+        // This includes batches with a report of credit.
         post_send: batches,
         writes: batches,
         immediates,
         bytes: batches * (8 * WORDS as u64 + 8) + 2 * messages * MESSAGE_BYTES as u64,
-        // It depends on what is told together.
+        // It depends on how many completions one poll takes.
         post_recv: work.post_recv,
     };
     assert_eq!(work, expected);

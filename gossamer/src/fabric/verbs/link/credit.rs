@@ -1,25 +1,26 @@
 //! Credit between the two ends of a queue pair: each write with an immediate takes a receive that the reader has posted.
 //!
-//! A side has as many writes of that kind under way as the other one has posted receives, which tells with each message how many it has
-//! posted again. The last one is kept for a message that tells just that, so that neither side waits for ever (`README.md`).
+//! A side has at most as many writes of that kind under way as the other side has posted receives. Each message of the
+//! other side tells how many it has posted again. The last credit is kept for a message that tells only that, so that
+//! neither side waits for ever (`README.md`).
 
 use crate::fabric::verbs::link::message::MailboxMessage;
 use crate::fabric::verbs::link::received::RECEIVES;
 use crate::wire::refusal::Malformed;
 use std::cell::Cell;
 
-/// Receives that were posted again before the other side is told, if nothing else is.
+/// Receives that were posted again before the other side is told, if there is nothing else to tell.
 const UNTOLD: u32 = RECEIVES / 2;
 
-/// The credit of one end, and what it gives the other one. All counts wrap.
+/// The credit of one end, and what it grants the other. All counts wrap.
 #[derive(Default)]
 pub(super) struct Credit {
-    /// Writes with an immediate, and those whose receives were posted again.
+    /// Writes with an immediate, and how many of their receives were posted again.
     spent: Cell<u32>,
     confirmed: Cell<u32>,
-    /// Receives that writes have taken, and that were not posted again.
+    /// Receives that writes have taken and that were not posted again.
     taken: Cell<u32>,
-    /// Receives that were posted again, and of how many the other side knows.
+    /// Receives that were posted again, and how many of them the other side knows of.
     posted: Cell<u32>,
     told: Cell<u32>,
 }
@@ -30,13 +31,13 @@ impl Credit {
         RECEIVES - self.spent.get().wrapping_sub(self.confirmed.get())
     }
 
-    /// Whether there is some besides that for a message about credit.
+    /// Whether there is credit besides that for a message about credit.
     #[inline]
     pub(super) fn is_there(&self) -> bool {
         self.left() > 1
     }
 
-    /// Whether there is some for a message about credit.
+    /// Whether there is credit for a message about credit.
     pub(super) fn is_there_to_tell(&self) -> bool {
         self.left() > 0
     }
@@ -49,7 +50,7 @@ impl Credit {
     /// The other side has said how many receives it has posted again.
     ///
     /// # Errors
-    /// It cannot have.
+    /// It cannot have posted so many.
     pub(super) fn confirm(&self, posted: u32) -> Result<(), Malformed> {
         let under_way = self.spent.get().wrapping_sub(posted);
         if under_way > self.spent.get().wrapping_sub(self.confirmed.get()) {
@@ -64,7 +65,7 @@ impl Credit {
         self.taken.set(self.taken.get() + 1);
     }
 
-    /// How many receives are to be posted again: they count as posted.
+    /// How many receives to post again: they count as posted.
     pub(super) fn post_again(&self) -> u32 {
         let count = self.taken.take();
         self.posted.set(self.posted.get().wrapping_add(count));
@@ -76,7 +77,7 @@ impl Credit {
         self.posted.get().wrapping_sub(self.told.get()) >= UNTOLD
     }
 
-    /// What the other side is told of them.
+    /// The number to tell the other side.
     pub(super) fn tell(&self) -> u32 {
         self.told.set(self.posted.get());
         self.posted.get()

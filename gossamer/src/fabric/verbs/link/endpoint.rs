@@ -1,4 +1,5 @@
-//! The endpoint of one worker to all nodes that it reaches by one device: a completion queue, and a queue pair for each connection.
+//! The endpoint of one worker to all nodes that it reaches through one device: a completion queue, and a queue pair for
+//! each connection.
 
 use crate::fabric::verbs::completion::{CompletionChannel, CompletionQueue, WorkCompletion};
 use crate::fabric::verbs::link::connection::{RECEIVE, VerbsConnection};
@@ -24,7 +25,7 @@ pub(crate) struct VerbsEndpoint {
     queue: Arc<CompletionQueue>,
     connections: Vec<Rc<VerbsConnection>>,
     completions: RefCell<Box<[WorkCompletion; COMPLETIONS]>>,
-    /// Why work requests failed, or slots could not be registered, and whether that is for a reason that is not known.
+    /// Why work requests failed, or slots could not be registered, and whether the reason for that is unknown.
     failed: RefCell<Option<(io::Error, bool)>>,
 }
 
@@ -54,7 +55,7 @@ impl VerbsEndpoint {
         self.connections.iter().map(|connection| connection.number()).collect()
     }
 
-    /// Whether something that was posted may not be done yet; then it will be told of all.
+    /// Whether something that was posted may not be done yet. If so, the completion of all of it will be reported.
     #[cfg(all(test, not(loom)))]
     pub(super) fn fence(&self) -> bool {
         self.connections.iter().fold(false, |any, connection| connection.fence() | any)
@@ -72,7 +73,7 @@ impl VerbsEndpoint {
     ) -> io::Result<()> {
         let Some(connection) = self.connection(completion.queue_pair()) else { return Ok(()) };
         if let Some(failure) = completion.failure() {
-            // Of several the first that is not a flush tells why.
+            // Of several failures, the first that is not a flush says why.
             let mut failed = self.failed.borrow_mut();
             if failed.as_ref().is_none_or(|(_, is_flush)| *is_flush) {
                 *failed = Some((io::Error::other(format!("{connection}: {failure}")), failure.is_flush()));
@@ -97,7 +98,7 @@ impl Endpoint for VerbsEndpoint {
         match self.connection_to(lane.writer).node().lanes_of(lane.writer).register(lane) {
             Ok(registered) => registered.slots,
             Err(error) => {
-                // The next `poll` says so, and the node ends: nobody will write these.
+                // The next `poll` reports it, and the node ends: nobody will write these slots.
                 *self.failed.borrow_mut() = Some((error, false));
                 SlotMemory::far()
             }
@@ -155,9 +156,9 @@ pub(crate) struct VerbsWriter {
 
 impl Fabric for VerbsWriter {
     #[inline]
-    // SAFETY: no slot is touched here but by the device; the contract holds for the slots of the peer.
+    // SAFETY: only the device touches a slot here; the contract holds for the slots of the peer.
     unsafe fn write(&self, slot: usize, header: u64, body: &[Word]) {
-        // SAFETY: W6: the caller's.
+        // SAFETY: W6: guaranteed by the caller.
         let body = bytes_of(unsafe { initialised(body) });
         self.connection.write(&self.lane, slot, header, body);
     }

@@ -1,5 +1,5 @@
-//! The slots of this node that workers of one remote node write: cut from chunks, which are registered when the first lane in
-//! them is made. All that there can be would pin gibibytes of a large rack.
+//! The slots of this node that workers of one remote node write: cut from chunks, which are registered when the first
+//! lane in them is made. To register all possible lanes would pin gibibytes in a large rack.
 
 use crate::fabric::verbs::memory::{MemoryRegion, ProtectionDomain, RegionAccess, RemoteAddress};
 use crate::fabric::{Lane, SlotMemory, Slots};
@@ -20,7 +20,7 @@ pub(super) struct RegisteredSlots {
     pub(super) address: RemoteAddress,
 }
 
-/// All of them.
+/// All slots that one remote node writes.
 pub(super) struct LanePool {
     domain: Arc<ProtectionDomain>,
     /// The workers of this node.
@@ -31,7 +31,7 @@ pub(super) struct LanePool {
 #[derive(Default)]
 struct RegisteredLanes {
     slots: HashMap<Lane, RegisteredSlots>,
-    /// The chunk from which slots are cut, and how much of it is.
+    /// The chunk that slots are cut from, and how much of it is used.
     chunk: Option<Chunk>,
 }
 
@@ -67,7 +67,7 @@ impl LanePool {
         }
     }
 
-    /// The slots that a writer asks for, and whether they are new. Responses come to those who asked only.
+    /// The slots that a writer asks for, and whether they are new. Responses go only to workers that asked.
     ///
     /// # Errors
     /// Like `register`.
@@ -76,7 +76,7 @@ impl LanePool {
         match known {
             Some(known) => Ok(Some((known, false))),
             None if lane.slots == Slots::Responses || !self.has_reader(lane.reader) => Ok(None),
-            // A lane has one writer, whose asking is heard by one worker: nobody else makes it meanwhile.
+            // A lane has one writer, whose question only one worker hears: nobody else makes it meanwhile.
             None => Ok(Some((self.register(lane)?, true))),
         }
     }

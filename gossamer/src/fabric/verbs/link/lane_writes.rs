@@ -27,12 +27,12 @@ pub(super) struct LaneWrites {
     has_asked: Cell<bool>,
     /// In their order.
     waiting: RefCell<VecDeque<WaitingWrite>>,
-    /// Fragments for the reader that its node has not taken: writes behind them wait (W7).
+    /// Fragments for the reader that its node has not taken: later writes wait for them (W7).
     fragments: Rc<Cell<u32>>,
 }
 
 impl LaneWrites {
-    /// `other`: those into other slots of the same reader, if there are.
+    /// `other`: the writes into the other slots of the same reader, if there are any.
     pub(super) fn new(key: (u32, Slots), other: Option<&Self>) -> Rc<Self> {
         Rc::new(Self {
             key,
@@ -54,12 +54,12 @@ impl LaneWrites {
         self.target.get()
     }
 
-    /// Whether it has to be asked where the slots are: once.
+    /// Whether to ask where the slots are. True once.
     pub(super) fn ask(&self) -> bool {
         self.target.get().is_none() && !self.has_asked.replace(true)
     }
 
-    /// Says where the slots are. Returns whether that was asked, and not said before.
+    /// Says where the slots are. Returns whether that was asked, and not answered before.
     pub(super) fn open(&self, to: RemoteAddress) -> bool {
         let is_awaited = self.has_asked.get() && self.target.get().is_none();
         if is_awaited {
@@ -68,28 +68,28 @@ impl LaneWrites {
         is_awaited
     }
 
-    /// Whether what waits could be written.
+    /// Whether waiting writes could go: their slots are known, and no fragment goes before them.
     pub(super) fn is_open(&self) -> bool {
         self.target.get().is_some() && self.fragments.get() == 0
     }
 
-    /// Whether a write has to wait, behind others or behind fragments.
+    /// Whether a write has to wait, behind other writes or behind fragments.
     #[inline(always)]
     pub(super) fn is_held(&self) -> bool {
         self.fragments.get() > 0 || !self.waiting.borrow().is_empty()
     }
 
-    /// A fragment goes before the writes that come.
+    /// A fragment goes before later writes.
     pub(super) fn hold(&self) {
         self.fragments.set(self.fragments.get() + 1);
     }
 
-    /// It was taken.
+    /// The fragment was taken.
     pub(super) fn release(&self) {
         self.fragments.set(self.fragments.get() - 1);
     }
 
-    /// Leaves a write until it can be done. How many bytes wait now that did not before.
+    /// Leaves a write until it can be done. Returns how many more bytes wait now.
     pub(super) fn leave(&self, slot: usize, header: u64, body: &[u8]) -> usize {
         let waiting = WaitingWrite { slot, header, body: body.into() };
         let bytes = waiting.bytes();
@@ -101,7 +101,7 @@ impl LaneWrites {
         self.waiting.borrow().front().cloned()
     }
 
-    /// It was written. How many bytes wait no more.
+    /// The write was done. Returns how many bytes no longer wait.
     pub(super) fn forget_first(&self) -> usize {
         self.waiting.borrow_mut().pop_front().map_or(0, |first| first.bytes())
     }

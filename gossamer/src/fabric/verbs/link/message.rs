@@ -19,7 +19,7 @@ pub(crate) const MESSAGE_WORDS: usize = 8;
 /// Bytes of a message.
 pub(crate) const MESSAGE_BYTES: usize = MESSAGE_WORDS * size_of::<u64>();
 
-/// Which of the two an immediate is.
+/// Distinguishes the two kinds of immediate.
 const ENTRY: u32 = 1 << 31;
 
 /// The number that comes with a write.
@@ -44,10 +44,10 @@ impl Immediate {
     }
 }
 
-/// A message, and what goes with each.
+/// A message, and what comes with each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct MailboxMessage {
-    /// Receives that its sender has posted again, since the beginning, wrapping.
+    /// Receives that its sender has posted again since the beginning, wrapping.
     pub(crate) receives: u32,
     /// Places of its sender's pool that are free again.
     pub(crate) places: u64,
@@ -61,13 +61,13 @@ pub(crate) enum Subject {
     Credit,
     /// Where are the slots of this worker?
     Ask { reader: u32, slots: Slots },
-    /// There.
+    /// The slots are there.
     Grant { reader: u32, slots: Slots, to: RemoteAddress },
     /// A fragment for this worker is in a place of the pool.
     Fragment { reader: u32, ticket: u64, row: RowLayout, place: u32, bytes: usize },
     /// A row for this worker is to be read from there.
     Row { reader: u32, ticket: u64, row: RowLayout, from: RemoteAddress },
-    /// So many rows were read.
+    /// This many rows were read.
     Taken { rows: u32 },
 }
 

@@ -1,8 +1,9 @@
-//! Fragments on their way: each is in a place of a pool, the same one at both sides. The sending node decides which, and the reading
-//! node says when it has taken what was there.
+//! Fragments on their way: each is in a place of a pool, the same place at both sides. The sending node chooses the
+//! place, and the reading node says when it has taken what was there.
 //!
-//! Invariant V9: a place, at both sides, is its taker's from `take` until the bit is given back: the only one who copies into the
-//! sending side, and whose write the reading side gets. The reader says so after its last look, so nobody writes what it reads.
+//! Invariant V9: from `take` until its bit is given back, a place belongs, at both sides, to the worker that took it:
+//! only this worker copies into the sending side, and only its write lands in the reading side. The reader gives the
+//! bit back after its last look, so nobody writes what it reads.
 
 use crate::fabric::FRAGMENT_BYTES;
 use crate::fabric::verbs::memory::{
@@ -42,10 +43,10 @@ impl FragmentPool {
         place < PLACES
     }
 
-    /// What is in a place.
+    /// The fragment in a place.
     ///
     /// # Safety
-    /// A fragment of as many bytes has come there, and the place was not given back (V9).
+    /// A fragment of this many bytes has arrived there, and the place was not given back (V9).
     ///
     /// # Panics
     /// If there is no such place.
@@ -76,7 +77,7 @@ impl FragmentPlaces {
         Ok(Self { memory, region, remote, places: PlacePool::new(PLACES) })
     }
 
-    /// Whether a place is free. If not, `worker` is among those who are told when one is, by its number modulo 64.
+    /// Whether a place is free. If not, `worker`, by its number modulo 64, is told when one is.
     pub(super) fn has_free(&self, worker: usize) -> bool {
         self.places.has_free(worker % 64)
     }
@@ -86,10 +87,10 @@ impl FragmentPlaces {
         self.places.take()
     }
 
-    /// Copies a fragment to a place that was taken: what is to be written, and where to.
+    /// Copies a fragment to a place that was taken. Returns what to write, and where to.
     ///
     /// # Safety
-    /// The caller has taken it, and not given it back (V9).
+    /// The caller has taken the place, and not given it back (V9).
     ///
     /// # Panics
     /// If there is no such place, or the fragment is too large.
@@ -97,12 +98,13 @@ impl FragmentPlaces {
         assert!(place < PLACES && bytes.len() <= FRAGMENT_BYTES, "{} bytes in place {place}", bytes.len());
         let offset = place as usize * FRAGMENT_BYTES;
         let start = self.memory.at(offset, bytes.len());
-        // SAFETY: I3; V9: nobody else writes or reads it, the device neither, since what it read was told by the reader.
+        // SAFETY: I3; V9: nobody else writes or reads it, not even the device, since the reader has said that it took
+        // what the device read.
         unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), start, bytes.len()) };
         (self.region.entry(offset..offset + bytes.len()), self.remote.behind(offset))
     }
 
-    /// Gives back places, a bit for each. Who waited for one, likewise.
+    /// Gives back places, a bit for each. Returns the workers that wait for one, likewise.
     pub(super) fn give_back(&self, places: u64) -> u64 {
         self.places.give_back(places & ALL)
     }

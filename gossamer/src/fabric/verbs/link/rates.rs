@@ -1,4 +1,5 @@
-//! How many batches of one request go one way, over a device: a measurement, run by its name, which the bench of RDMA does.
+//! The rate of batches of one request in one direction, over a device: a measurement, which the RDMA benchmark runs by
+//! its name.
 
 use crate::fabric::conformance::{LANE, Subject, write};
 use crate::fabric::verbs::link::endpoint::VerbsEndpoint;
@@ -6,11 +7,11 @@ use crate::fabric::verbs::link::tests::{Joined, hear, settle};
 use crate::fabric::{Endpoint, watchdog};
 use std::time::{Duration, Instant};
 
-/// How long it is measured.
+/// How long the measurement takes.
 const TIME: Duration = Duration::from_secs(1);
 /// Words of a batch: a request of 32 bytes.
 const WORDS: usize = 4;
-/// Batches between two looks of the end that reads: fewer than it has receives.
+/// Batches between two looks of the reading end: fewer than it has receives.
 const BATCHES: u32 = 16;
 
 #[test]
@@ -29,14 +30,14 @@ fn batches_of_one_request_written_one_way() {
             write(&fabric, sequence as usize % memory.slots() as usize, sequence, WORDS);
             subject.writer().flush().unwrap();
         }
-        // What has no room waits in memory, and has to go before more is written.
+        // Writes without room wait in memory, and have to go before more are made.
         loop {
             let heard = look(subject.reader()) | look(subject.writer());
             if subject.writer().unsent() == 0 {
                 break;
             }
             if !heard {
-                // A device in software may need the processor.
+                // A software device may need the processor.
                 std::thread::yield_now();
             }
         }

@@ -7,7 +7,7 @@ use crate::wire::refusal::Malformed;
 use std::io;
 use std::sync::Arc;
 
-/// Entries, and receives that each side has posted: a message takes one of both.
+/// Entries, and receives that each side has posted: a message takes one of each.
 pub(super) const RECEIVES: u32 = 64;
 
 /// Where the other end writes messages.
@@ -32,7 +32,7 @@ impl ReceivedMessages {
     /// The message in an entry.
     ///
     /// # Errors
-    /// If there is none, or no such entry.
+    /// If there is no message in it, or no such entry.
     pub(super) fn read(&self, entry: u32) -> Result<MailboxMessage, Malformed> {
         if entry >= RECEIVES {
             return Err(Malformed::instead_of::<MailboxMessage>());
@@ -40,7 +40,8 @@ impl ReceivedMessages {
         let start = self.memory.at(entry as usize * MESSAGE_BYTES, MESSAGE_BYTES).cast::<u64>();
         let mut words = [0; MESSAGE_WORDS];
         for (index, word) in words.iter_mut().enumerate() {
-            // SAFETY: I3: inside the memory, and aligned. It is copied once before it is looked at, whoever writes it meanwhile.
+            // SAFETY: I3: inside the memory, and aligned. It is copied once before it is looked at, whatever writes it
+            // meanwhile.
             *word = unsafe { start.wrapping_add(index).read_volatile() };
         }
         MailboxMessage::unpack(words)

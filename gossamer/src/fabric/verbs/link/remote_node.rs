@@ -1,4 +1,5 @@
-//! What all workers of this node share of one remote node: memory that it writes, in a domain of its own for each pair of ports.
+//! What all workers of this node share about one remote node: memory that the node writes, in a domain of its own for
+//! each pair of ports.
 
 use crate::fabric::verbs::link::lane_pool::LanePool;
 use crate::fabric::verbs::link::places::{FragmentPlaces, FragmentPool};
@@ -11,43 +12,44 @@ use std::sync::{Arc, OnceLock};
 pub(crate) struct RemoteNode {
     /// Its number.
     number: usize,
-    /// The workers of this node, and of that one.
+    /// The workers of this node, and of the remote one.
     workers: Range<usize>,
     peers: Range<usize>,
     rails: Vec<Rail>,
 }
 
-/// What goes over one pair of ports. Workers share out the pairs: the `n`th of either node writes over the `n`th pair, modulo their number.
+/// One pair of ports between the two nodes. Workers share out the pairs: worker `n` of either node writes over pair
+/// `n`, modulo their number.
 pub(super) struct Rail {
     /// The port of this node.
     port: String,
     domain: Arc<ProtectionDomain>,
     lanes: LanePool,
     pool: FragmentPool,
-    /// Bytes from which rows are read from where they lie.
+    /// Bytes from which rows are read directly from their place.
     rendezvous: usize,
     remote: OnceLock<RemoteRail>,
 }
 
-/// What is known of the other end of a pair of ports.
+/// What is known about the other end of a pair of ports.
 struct RemoteRail {
     places: FragmentPlaces,
     reads: Reads,
 }
 
-/// Reads between two ports.
+/// The limits of reads between two ports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Reads {
-    /// How many a queue pair of this end may have under way; and one of the other end.
+    /// How many of them a queue pair of this end may have under way, and one of the other end.
     pub(super) ours: u8,
     pub(super) theirs: u8,
-    /// Bytes of one at most.
+    /// The most bytes that one read has.
     pub(super) largest: usize,
 }
 
 impl RemoteNode {
-    /// The node of `peers`, for the `workers` of this one, over ports of this node, each with a domain of its device. Rows of at least
-    /// `rendezvous` bytes are read from where they lie.
+    /// The node of `peers`, for the `workers` of this one, over ports of this node, each with a domain of its device.
+    /// Rows of at least `rendezvous` bytes are read directly from their place.
     ///
     /// # Errors
     /// If there is no memory for its fragments, or it cannot be pinned.
@@ -98,7 +100,8 @@ impl Rail {
         self.pool.remote()
     }
 
-    /// Says where fragments for the remote node are written, and how it is read. Once, before anything is sent.
+    /// Says where fragments for the remote node are written, and how the remote node is read. Called once, before
+    /// anything is sent.
     ///
     /// # Errors
     /// If there is no memory for fragments, or it cannot be pinned.
@@ -124,12 +127,12 @@ impl Rail {
         &self.remote().places
     }
 
-    /// Whether the remote node is to read a row of this many bytes from where it lies.
+    /// Whether the remote node is to read a row of this many bytes directly from its place.
     pub(super) fn takes_rows_of(&self, bytes: usize) -> bool {
         bytes >= self.rendezvous && self.remote().reads.theirs > 0
     }
 
-    /// How many reads of a queue pair may be under way, and how many bytes each has at most.
+    /// How many reads of a queue pair may be under way, and the most bytes of each.
     pub(super) fn reads(&self) -> (usize, usize) {
         let Reads { ours, largest, .. } = self.remote().reads;
         (ours.into(), largest)

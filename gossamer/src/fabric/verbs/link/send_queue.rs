@@ -1,5 +1,5 @@
-//! The sending side of a queue pair: writes are gathered in a chain and posted by one call; only some of them are told when they are
-//! done, and what the queue has no room for is refused here, not by the device.
+//! The sending side of a queue pair: writes are gathered in a chain and posted by one call. Only some of them are
+//! signalled when they are done. What the queue has no room for is refused here, not by the device.
 
 use crate::fabric::verbs::link::source_ring::SourceRing;
 use crate::fabric::verbs::link::unconnected::SENDS;
@@ -9,35 +9,35 @@ use crate::fabric::verbs::send_chain::{Payload, SendChain, Signal};
 use std::collections::VecDeque;
 use std::io;
 
-/// One of this many work requests of a full queue is told when it is done, at least.
+/// Of a full queue, at least one in this many work requests is signalled.
 const SIGNALS: u64 = 8;
 
-/// Bytes of the largest write that goes with another one: a message, a header.
+/// Bytes of the largest write that accompanies another one: a message, a header.
 const SMALL: usize = 64;
 
 /// The sending side of one queue pair.
 pub(super) struct SendQueue {
     pair: QueuePair,
-    /// Those that were not posted yet.
+    /// Work requests that are not posted yet.
     chain: SendChain,
     ring: SourceRing,
     /// Work requests that may be under way.
     depth: u64,
     /// Bytes that go inline.
     inline: usize,
-    /// Work requests so far, which are numbered from one, and the last of those that are known to be done.
+    /// Work requests so far, numbered from one, and the last that is known to be done.
     added: u64,
     done: u64,
-    /// The signalled ones that are not done: their numbers, and the position in the ring behind them.
+    /// The signalled ones that are not done: their numbers, and the position in the ring after each.
     signalled: VecDeque<(u64, u64)>,
-    /// The last of them, done or not.
+    /// The last signalled one, done or not.
     last_signal: (u64, u64),
 }
 
 impl SendQueue {
     pub(super) fn new(pair: QueuePair, ring: SourceRing) -> Self {
         let granted = pair.granted();
-        // The completion queue has room for no more, though a device may grant more.
+        // The completion queue has no room for more, even if a device grants more.
         let (depth, inline) = (granted.sends.min(SENDS) as usize, granted.inline as usize);
         Self {
             chain: SendChain::new(depth, 1, inline),
@@ -63,7 +63,8 @@ impl SendQueue {
             && self.ring.has_room(bytes + requests * SMALL)
     }
 
-    /// Adds a write of bytes, which are the caller's again at once. Its place in the chain. There is room (`has_room`).
+    /// Adds a write of bytes, which belong to the caller again at once. Returns its place in the chain. There is room
+    /// (`has_room`).
     pub(super) fn write(&mut self, bytes: &[u8], to: RemoteAddress, immediate: Option<u32>) -> Option<usize> {
         let place = self.chain.len();
         if bytes.len() <= self.inline {
@@ -77,13 +78,14 @@ impl SendQueue {
         Some(place)
     }
 
-    /// Adds a write of registered bytes, which have to stay as they are until it is done. There is room (`has_room`).
+    /// Adds a write of registered bytes, which must not change until it is done. There is room (`has_room`).
     pub(super) fn write_registered(&mut self, entry: GatherEntry, to: RemoteAddress) {
         let signal = self.next_signal();
         self.chain.write(Payload::Registered(&[entry]), to, None, signal);
     }
 
-    /// Adds a read into registered bytes; its number, which is told when it is done. There is room (`has_room`).
+    /// Adds a read into registered bytes. Returns its number, which is reported when it is done. There is room
+    /// (`has_room`).
     pub(super) fn read(&mut self, into: GatherEntry, from: RemoteAddress) -> u64 {
         self.added += 1;
         self.last_signal = (self.added, self.ring.position());
@@ -92,13 +94,13 @@ impl SendQueue {
         self.added
     }
 
-    /// Has the remote side told of a write that was not posted yet.
+    /// Makes the remote side hear of a write that was not posted yet.
     pub(super) fn tell(&mut self, place: usize, immediate: u32) {
         self.chain.tell(place, immediate);
     }
 
-    /// The name of the next work request, and whether it is told when it is done: so that neither the queue nor the ring can be full
-    /// of those that are not.
+    /// The name of the next work request, and whether it is signalled: so that neither the queue nor the ring can fill
+    /// up with unsignalled ones.
     fn next_signal(&mut self) -> Signal {
         self.added += 1;
         let (number, position) = self.last_signal;
@@ -123,7 +125,7 @@ impl SendQueue {
         }
     }
 
-    /// Whether some may not be done yet. Then a write of nothing is added behind them, which is told when it is done.
+    /// Whether some may not be done yet. If so, an empty write is added behind them, which is signalled.
     #[cfg(all(test, not(loom)))]
     pub(super) fn fence(&mut self, to: RemoteAddress) -> bool {
         if self.added > self.last_signal.0 && self.has_room(1, 0) {

@@ -1,5 +1,5 @@
-//! Large values that were sent, until the remote node has taken them: fragments in places of its pool, and rows that it reads from
-//! where they lie.
+//! Large values that were sent, until the remote node has taken them: fragments in places of its pool, and rows that it
+//! reads directly from their place.
 
 use crate::fabric::verbs::link::lane_writes::LaneWrites;
 use crate::fabric::verbs::link::remote_node::Rail;
@@ -11,10 +11,10 @@ use std::ptr::NonNull;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// Rows that are pinned for one queue pair, at most: others go in fragments meanwhile.
+/// How many rows at most are pinned for one queue pair: further rows go in fragments meanwhile.
 const MOST_ROWS: usize = 16;
 
-/// Those to one remote worker. Writes to the same reader wait for them (W7).
+/// The values sent to one remote worker. Writes to the same reader wait for them (W7).
 #[derive(Default)]
 pub(super) struct SentValues {
     /// By their places.
@@ -25,14 +25,14 @@ pub(super) struct SentValues {
 
 struct SentRow {
     lane: Rc<LaneWrites>,
-    /// It has the row.
+    /// It keeps the row.
     _region: Arc<MemoryRegion>,
 }
 
 /// The memory of a row that was sent.
 struct SourceRow(Row);
 
-// SAFETY: D2: it stays where it is while the row lives, its bytes are initialised, and nobody writes them.
+// SAFETY: D2: it stays where it is while the row lives, its bytes are initialised, and nothing writes them.
 unsafe impl RegisteredMemory for SourceRow {
     fn start(&self) -> NonNull<u8> {
         self.0.start()
@@ -44,16 +44,16 @@ unsafe impl RegisteredMemory for SourceRow {
 }
 
 impl SentValues {
-    /// A fragment goes out, which is in this place.
+    /// The fragment in this place is being sent.
     pub(super) fn add_fragment(&self, lane: &Rc<LaneWrites>, place: u32) {
         lane.hold();
         self.fragments.borrow_mut().push((place, Rc::clone(lane)));
     }
 
-    /// Lets the remote node read a row: where it is.
+    /// Lets the remote node read a row. Returns where it is.
     ///
     /// # Errors
-    /// The row: it cannot be pinned, or enough are.
+    /// The row: it cannot be pinned, or enough rows are.
     pub(super) fn add_row(&self, rail: &Rail, lane: &Rc<LaneWrites>, row: Row) -> Result<RemoteAddress, Row> {
         let mut rows = self.rows.borrow_mut();
         if rows.len() >= MOST_ROWS {
@@ -79,7 +79,7 @@ impl SentValues {
         true
     }
 
-    /// The remote node has taken this many rows. Returns whether there were as many.
+    /// The remote node has taken this many rows. Returns whether there were that many.
     pub(super) fn release_rows(&self, count: u32) -> bool {
         let mut rows = self.rows.borrow_mut();
         let released = (0..count).map_while(|_| rows.pop_front()).map(|row| row.lane.release()).count();

@@ -1,4 +1,5 @@
-//! How two nodes connect their queue pairs, step by step: what each tells the other, until both have seen that they are reached.
+//! How two nodes connect their queue pairs, step by step: what each tells the other, until both have seen that they
+//! reach each other.
 //!
 //! ```text
 //! new       domains, completion queues and queue pairs of this node
@@ -26,24 +27,25 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Reads of a queue pair that may be under way, if both devices allow as many: enough that a device never waits for the next one.
+/// Reads of a queue pair that may be under way, if both devices allow as many: enough that a device never waits for the
+/// next one.
 const MOST_READS: u8 = 4;
-/// Some devices take none as a mistake.
+/// Some devices reject zero.
 const LEAST_READS: u8 = 1;
-/// Bytes of one, if both ports allow as many.
+/// Bytes of a read, if both ports allow as many.
 const LARGEST_READ: u32 = 1 << 20;
 
-/// A remote node that is to be reached by RDMA.
+/// A remote node that RDMA is to reach.
 pub(crate) struct ReachedNode {
     pub(crate) number: usize,
     pub(crate) workers: Range<usize>,
     /// The ports of both, at least one pair of them.
     pub(crate) ports: Vec<PortPair>,
-    /// Which end of these pairs is this node: the lower one of two nodes is 0.
+    /// Which end of these pairs this node is: the lower one of two nodes is 0.
     pub(crate) end: usize,
 }
 
-/// What a node tells another one of a queue pair.
+/// What a node tells another about a queue pair.
 #[derive(NoRef, Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct OfferedQueuePair {
     number: u32,
@@ -52,28 +54,28 @@ pub(crate) struct OfferedQueuePair {
     inbox: (u64, u32),
 }
 
-/// What a node tells another one of all that is between them.
+/// What a node tells another about everything between them.
 #[derive(NoRef, Clone, Debug, PartialEq, Eq)]
 pub(crate) struct OfferedQueuePairs {
-    /// Of each pair of ports, this end.
+    /// This end of each pair of ports.
     rails: Vec<OfferedRail>,
     queue_pairs: Vec<OfferedQueuePair>,
 }
 
-/// What a node tells another one of its end of a pair of ports.
+/// What a node tells another about its end of a pair of ports.
 #[derive(NoRef, Clone, Copy, Debug, PartialEq, Eq)]
 struct OfferedRail {
     /// Where fragments are written: address and key.
     pool: (u64, u32),
-    /// Reads of a queue pair under way that its device starts, and takes.
+    /// Reads under way that its device starts for a queue pair, and that it answers.
     reads_sent: u8,
     reads_received: u8,
-    /// Bytes of a message at most.
+    /// The most bytes that a message has.
     largest_message: u32,
 }
 
 impl OfferedRail {
-    /// Of the end of this node, when it has heard of the other end.
+    /// The limits of reads of this node's end, once it has heard from the other end.
     fn reads(&self, theirs: &Self) -> Reads {
         let largest = self.largest_message.min(theirs.largest_message);
         Reads {
@@ -90,7 +92,7 @@ pub(crate) struct VerbsSetup {
     settings: VerbsSettings,
     workers: Range<usize>,
     devices: Vec<Arc<DeviceContext>>,
-    /// Of each worker, one for each device.
+    /// For each worker, one for each device.
     endpoints: Vec<Vec<UnconnectedEndpoint>>,
     remotes: Vec<Remote>,
 }
@@ -98,7 +100,7 @@ pub(crate) struct VerbsSetup {
 struct Remote {
     reached: ReachedNode,
     node: Arc<RemoteNode>,
-    /// What it is offered.
+    /// What is offered to the other node.
     rails: Vec<OfferedRail>,
     /// By the number of the connection.
     pairs: Vec<UnconnectedPair>,
@@ -107,12 +109,12 @@ struct Remote {
 }
 
 impl Remote {
-    /// What the other node has told of each queue pair.
+    /// What the other node has told about each queue pair.
     fn offers(&self) -> &[OfferedQueuePair] {
         self.offered.as_ref().map_or(&[], |offered| &offered.queue_pairs)
     }
 
-    /// Reads over the pair of ports of a connection, once the other node has said what it can.
+    /// The limits of reads over the pair of ports of a connection, once the other node has told its own.
     fn reads(&self, connection: usize) -> Reads {
         let rail = self.reached.rail(connection);
         let theirs = self.offered.as_ref().map_or(self.rails[rail], |offered| offered.rails[rail]);
@@ -127,7 +129,7 @@ impl OfferedQueuePair {
 }
 
 impl ReachedNode {
-    /// The place of the pair of ports of a connection.
+    /// The index of the pair of ports of a connection.
     fn rail(&self, connection: usize) -> usize {
         connection % self.ports.len()
     }
@@ -139,10 +141,10 @@ impl ReachedNode {
 }
 
 impl VerbsSetup {
-    /// Makes what this node needs for all others that it reaches so.
+    /// Makes what this node needs for all other nodes that it reaches by RDMA.
     ///
     /// # Errors
-    /// A device has not enough of something left, or memory cannot be pinned.
+    /// A device has too little of something left, or memory cannot be pinned.
     pub(crate) fn new(
         devices: Vec<Arc<DeviceContext>>,
         settings: VerbsSettings,
@@ -223,7 +225,7 @@ impl VerbsSetup {
     /// What a remote node has to know.
     ///
     /// # Errors
-    /// It is none of these.
+    /// It is not one of the nodes that RDMA reaches.
     pub(crate) fn offer(&mut self, node: usize) -> io::Result<OfferedQueuePairs> {
         let remote = self.remote_of(node)?;
         let queue_pairs = remote.pairs.iter().map(|pair| OfferedQueuePair {
@@ -237,7 +239,7 @@ impl VerbsSetup {
     /// Takes what a remote node has told: from now on it may write.
     ///
     /// # Errors
-    /// It does not fit, its address is none that is reached, or the device is gone.
+    /// It does not fit, its address cannot be reached, or the device is gone.
     pub(crate) fn receive(&mut self, node: usize, offered: OfferedQueuePairs) -> io::Result<()> {
         let settings = self.settings.clone();
         let remote = self.remote_of(node)?;
@@ -267,7 +269,8 @@ impl VerbsSetup {
         Ok(())
     }
 
-    /// Writes nothing to the workers of nodes that receive, and awaits that it is taken: why each of those that is not reached is not.
+    /// Makes an empty write to the workers of nodes that receive, and waits for its acknowledgement. Returns why, for
+    /// each node that was not reached.
     ///
     /// # Errors
     /// The device is gone.
@@ -311,7 +314,7 @@ impl VerbsSetup {
         Ok(unreached)
     }
 
-    /// Gives each worker what it needs for these nodes; the queue pairs to others are gone.
+    /// Gives each worker what it needs for these nodes; the queue pairs to others are dropped.
     pub(crate) fn connect(mut self, nodes: &[usize]) -> Vec<Vec<UnconnectedEndpoint>> {
         for remote in self.remotes.drain(..).filter(|remote| nodes.contains(&remote.reached.number)) {
             let Remote { pairs, offered, .. } = remote;

@@ -1,4 +1,4 @@
-//! Bytes that wait to be read by the device: a ring, in registered memory.
+//! Bytes that wait for the device to read them: a ring, in registered memory.
 
 use crate::fabric::verbs::memory::{GatherEntry, MemoryRegion, ProtectionDomain, RegionAccess};
 use crate::sys::memory::device_memory::DeviceMemory;
@@ -12,7 +12,7 @@ const ALIGNMENT: usize = 64;
 pub(super) struct SourceRing {
     memory: Arc<DeviceMemory>,
     region: Arc<MemoryRegion>,
-    /// All bytes that were ever taken, and that were given back, with those that were left out at the end of the ring.
+    /// All bytes taken so far, and all given back, including those left out at the end of the ring.
     taken: u64,
     given_back: u64,
 }
@@ -32,7 +32,7 @@ impl SourceRing {
         self.memory.len()
     }
 
-    /// Behind the entry that was taken last.
+    /// The position after the entry that was taken last.
     pub(super) fn position(&self) -> u64 {
         self.taken
     }
@@ -55,8 +55,8 @@ impl SourceRing {
         let (start, end) = self.next(bytes.len())?;
         let offset = start as usize & (self.bytes() - 1);
         let place = self.memory.at(offset, bytes.len());
-        // SAFETY: I3: inside the memory. Nobody else writes it, and no work request that is under way reads it: the entry that was
-        // there was given back (`give_back`).
+        // SAFETY: I3: inside the memory. Nothing else writes it, and no work request under way reads it: the entry that
+        // was there was given back (`give_back`).
         unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), place, bytes.len()) };
         self.taken = end;
         Some(self.region.entry(offset..offset + bytes.len()))

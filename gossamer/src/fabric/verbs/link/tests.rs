@@ -1,4 +1,5 @@
-//! The contract, over a device, simulated or real, and what of it only this fabric has to do: telling readers, also late, and sleepers.
+//! The contract, over a device, simulated or real, and what only this fabric has to do: tell readers, even late ones,
+//! and wake sleepers.
 #![expect(clippy::unwrap_used, reason = "a test fails by it")]
 
 use crate::fabric::conformance::{LANE, Subject, conformance, conformance_of_fragments, write};
@@ -57,7 +58,7 @@ pub(super) fn connect(workers: [Range<usize>; 2]) -> [Vec<UnconnectedEndpoint>; 
 /// A function of the simulated device that libibverbs does not have.
 ///
 /// # Safety
-/// It is of this type.
+/// The function is of this type.
 unsafe fn function<F: Copy>(name: &str) -> F {
     let path = std::env::current_exe().unwrap().with_file_name("libverbs_sim.so");
     // SAFETY: V2: it is open, and stays so.
@@ -76,7 +77,7 @@ pub(super) fn counter(name: &CStr) -> u64 {
     unsafe { counter(name.as_ptr()) }
 }
 
-/// Work requests of a queue pair that have not ended, and completions that were not polled.
+/// Work requests of a queue pair that have not completed, and completions that were not polled.
 fn under_way(queue_pair: u32) -> u64 {
     type UnderWay = unsafe extern "C" fn(u32) -> u64;
     static UNDER_WAY: OnceLock<UnderWay> = OnceLock::new();
@@ -107,10 +108,10 @@ impl Subject for Joined {
 
     fn is_under_way(&self) -> bool {
         if !Verbs::tests_are_simulated() {
-            // No short cut: what is posted by both is told to be done.
+            // Not `||`: both have to be asked, so that both signal what they have posted.
             return self.writer.fence() | self.reader.fence();
         }
-        // What leaves one side is at the other one before it is gone here: so each is looked at behind the other.
+        // What leaves one side arrives at the other before it is gone from here, so each is looked at after the other.
         let ends = [&self.writer, &self.reader, &self.writer];
         ends.into_iter().flat_map(|end| end.queue_pairs()).any(|number| under_way(number) > 0)
     }
@@ -119,7 +120,8 @@ impl Subject for Joined {
 conformance!(Joined);
 conformance_of_fragments!(Joined);
 
-/// Lets both ends talk until nothing is under way; `told` hears which workers of the reading side something has landed for.
+/// Lets both ends talk until nothing is under way; `told` gets the workers of the reading side that something has
+/// landed for.
 pub(super) fn settle(subject: &Joined, told: &mut dyn FnMut(usize)) {
     let ends = [&subject.writer, &subject.reader];
     loop {
@@ -131,7 +133,7 @@ pub(super) fn settle(subject: &Joined, told: &mut dyn FnMut(usize)) {
     }
 }
 
-/// Lets one end send, and hear what has arrived. Returns whether anything has.
+/// Lets one end send, and take what has arrived. Returns whether anything has.
 pub(super) fn hear(end: &VerbsEndpoint, told: &mut dyn FnMut(usize)) -> bool {
     end.flush().unwrap();
     end.poll(|event| {
@@ -151,10 +153,10 @@ fn readers_that_could_not_be_told_are_told_when_there_is_credit_again() {
     let lanes = readers.map(|reader| Lane { reader, ..LANE });
     let memory = lanes.map(|lane| subject.reader.register(lane));
     let fabrics = lanes.map(|lane| subject.writer.connect(lane));
-    // Says where the slots are.
+    // This tells the writer where the slots are.
     fabrics.iter().for_each(|fabric| write(fabric, 0, 1, 1));
     settle(&subject, &mut |_| {});
-    // The reading side looks away, until all that can be told was told.
+    // The reading side does not look until no more can be reported.
     let last = 2 * RECEIVES;
     for sequence in 2..=last {
         write(&fabrics[0], 0, sequence, 1);
@@ -162,7 +164,7 @@ fn readers_that_could_not_be_told_are_told_when_there_is_credit_again() {
     }
     write(&fabrics[1], 0, 2, 1);
     hear(&subject.writer, &mut |_| {});
-    // What each found when it was told last.
+    // What each found when it was last told.
     let mut found = [0; 2];
     settle(&subject, &mut |reader| {
         let index = readers.iter().position(|known| *known == reader).unwrap();

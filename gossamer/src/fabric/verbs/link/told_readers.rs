@@ -1,5 +1,5 @@
-//! Who is told that something has landed: the last header for each reader in a chain comes with an immediate that names the reader, so that
-//! a reader that sleeps is woken.
+//! Which readers hear that something has landed: the last header for each reader in a chain comes with an immediate
+//! that names the reader, so that a reader that sleeps is woken.
 
 use crate::fabric::verbs::link::credit::Credit;
 use crate::fabric::verbs::link::message::Immediate;
@@ -7,17 +7,17 @@ use crate::fabric::verbs::link::send_queue::SendQueue;
 use crate::fabric::verbs::memory::RemoteAddress;
 use std::cell::RefCell;
 
-/// Readers for whom something goes out.
+/// Readers that something is sent to.
 #[derive(Default)]
 pub(super) struct ToldReaders {
     /// The last header for each that was not posted yet: its place in the chain.
     headers: RefCell<Vec<(u32, usize)>>,
-    /// Those for whom something has gone that they could not be told of.
+    /// Readers that something was sent to and that could not be told.
     untold: RefCell<Vec<u32>>,
 }
 
 impl ToldReaders {
-    /// How many have to be told still.
+    /// How many still have to be told.
     pub(super) fn untold(&self) -> usize {
         self.untold.borrow().len()
     }
@@ -32,7 +32,7 @@ impl ToldReaders {
         }
     }
 
-    /// Tells all, as far as there is credit: with their headers, or with a write of nothing.
+    /// Tells all of them, as far as there is credit: with their headers, or with an empty write.
     pub(super) fn tell(&self, sends: &mut SendQueue, credit: &Credit, outbox: RemoteAddress) {
         let mut untold = self.untold.borrow_mut();
         for (reader, place) in self.headers.borrow_mut().drain(..) {

@@ -1,5 +1,5 @@
-//! Requests and responses of four workers of two nodes at once, over a device: all of them arrive, whoever looks how seldom,
-//! and no write finds no receive.
+//! Requests and responses of four workers of two nodes at once, over a device: all of them arrive, however seldom a
+//! worker looks, and no write finds no receive.
 #![expect(clippy::unwrap_used, reason = "a test fails by it")]
 
 use crate::fabric::verbs::abi::Verbs;
@@ -21,12 +21,12 @@ const NODES: [[usize; 2]; 2] = [[0, 1], [2, 3]];
 const WORKERS: usize = 4;
 /// Batches of each lane.
 const BATCHES: u32 = 300;
-/// One of this many batches has parts of large values before it, so many.
+/// One in this many batches has parts of large values before it, and as many as this.
 const LARGE: u32 = 75;
 const PARTS: u64 = 3;
-/// Bytes of the largest row that is read from where it lies: by two reads.
+/// Bytes of the largest row that is read directly from its place: by two reads.
 const LARGEST_ROW: usize = 3 << 19;
-/// Without any progress for so long the test fails.
+/// The test fails after this time without any progress.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The requesting end of a lane.
@@ -53,7 +53,7 @@ struct Rack {
     servers: HashMap<(usize, usize), Server>,
     /// Parts of large values that have arrived, by writer and reader.
     came: HashMap<(usize, usize), u64>,
-    /// How often each worker was told that something has landed, and how often it was when it looked.
+    /// How often each worker was told that something has landed, and the count at its last look.
     landed: [u32; WORKERS],
     seen: [u32; WORKERS],
 }
@@ -65,7 +65,7 @@ fn body(sequence: u32, words: usize) -> Vec<u64> {
 fn write(fabric: &VerbsWriter, sequence: u32, words: usize) {
     let slot = (sequence as usize - 1) % crate::fabric::FAR_SLOTS;
     let header = Header { sequence, count: 1, words: words as u16 };
-    // SAFETY: L1, L2: each lane has one writer, which has heard of the slot's last batch.
+    // SAFETY: L1, L2: each lane has one writer, which has heard back about the slot's last batch.
     unsafe { fabric.write(slot, header.pack(), words_of(&body(sequence, words))) };
 }
 
@@ -74,7 +74,7 @@ fn parts_before(sequence: u32) -> u64 {
     u64::from(sequence / LARGE) * PARTS
 }
 
-/// Sends a fragment, or a row that is read from where it lies.
+/// Sends a fragment, or a row that is read directly from its place.
 fn send(fabric: &VerbsWriter, ticket: u64, byte: u8, random: &mut Rng) -> Result<(), Busy> {
     if random.u8(..4) > 0 {
         let bytes = vec![byte; random.usize(..=FRAGMENT_BYTES)];
@@ -90,7 +90,7 @@ fn send(fabric: &VerbsWriter, ticket: u64, byte: u8, random: &mut Rng) -> Result
     Ok(())
 }
 
-/// Whether a batch has come that is next. It must be whole.
+/// Whether the next batch has arrived. It must be whole.
 fn take(memory: &SlotMemory, last: u32) -> bool {
     let slot = last as usize % crate::fabric::FAR_SLOTS;
     let header = Header::unpack(memory.header(slot));
@@ -130,8 +130,8 @@ impl Rack {
         }
     }
 
-    /// Lets a worker request; and serve and take responses, if it was told that there may be some: else it sleeps. Whether anything
-    /// went on.
+    /// Lets a worker request; and serve and take responses if it was told that there may be some, otherwise it sleeps.
+    /// Returns whether it did anything.
     fn work(&mut self, worker: usize, random: &mut Rng) -> bool {
         let mut moved = false;
         let is_awake = self.seen[worker] != self.landed[worker];
@@ -163,7 +163,7 @@ impl Rack {
         for ((client, _), server) in self.servers.iter_mut().filter(|((_, trustee), _)| *trustee == worker) {
             while is_awake && take(&server.requests, server.served) {
                 server.served += 1;
-                // W7: what went before has arrived.
+                // W7: what was sent before has arrived.
                 let parts = self.came.get(&(*client, worker)).copied().unwrap_or(0);
                 assert!(parts >= parts_before(server.served), "a batch overtook its large value");
                 write(&server.fabric, server.served, random.usize(..server.requests.words()));
@@ -173,7 +173,7 @@ impl Rack {
         moved
     }
 
-    /// Has a worker hear and send. Returns whether it heard anything.
+    /// Makes a worker take what has arrived, and send. Returns whether anything had arrived.
     fn exchange(&mut self, worker: usize) -> bool {
         let mut lanes = Vec::new();
         let (came, landed) = (&mut self.came, &mut self.landed);
@@ -216,7 +216,7 @@ fn all_batches_of_workers_that_look_now_and_then_are_answered() {
     for seed in 0..5 {
         let mut random = Rng::with_seed(seed);
         let mut rack = Rack::new();
-        // Who does not look, and until when: long enough for all receives to be taken.
+        // Which workers do not look, and until when: long enough for all receives to be taken.
         let mut away = [Instant::now(); WORKERS];
         let mut last = Instant::now();
         while !rack.is_done() {

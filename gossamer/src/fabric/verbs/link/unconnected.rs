@@ -1,4 +1,4 @@
-//! Queue pairs on their way to be connected, and the endpoints that they are for: made before there are workers.
+//! Queue pairs that are not connected yet, and the endpoints that they are for: they are made before there are workers.
 
 use crate::fabric::verbs::completion::{
     CompletionChannel, CompletionFailure, CompletionQueue, WorkCompletion,
@@ -20,14 +20,15 @@ use std::time::{Duration, Instant};
 pub(super) const SENDS: u32 = 256;
 /// Bytes that go inline, if the device grants them: a batch of a few small requests.
 const INLINE: u32 = 220;
-/// Bytes of what waits to be read by the device, for each queue pair.
+/// Bytes that can wait for the device to read them, for each queue pair.
 const RING: usize = 128 * 1024;
 /// The name of the write that shows that the remote side is reached.
 const PROBE: u64 = 0;
-/// Time between two looks for its end.
+/// Time between two looks for its completion.
 const PROBE_LOOK: Duration = Duration::from_micros(50);
 
-/// A completion queue of one worker, for all its queue pairs on a device, and those of them that are connected.
+/// A completion queue of one worker, for all its queue pairs on a device, and those of these queue pairs that are
+/// connected.
 pub(crate) struct UnconnectedEndpoint {
     pub(super) worker: usize,
     pub(super) channel: Arc<CompletionChannel>,
@@ -36,7 +37,7 @@ pub(crate) struct UnconnectedEndpoint {
 }
 
 impl UnconnectedEndpoint {
-    /// For this many connections of a worker.
+    /// An endpoint for this many connections of a worker.
     ///
     /// # Errors
     /// The device has no completion queue of that size left, or the process no descriptor.
@@ -48,14 +49,14 @@ impl UnconnectedEndpoint {
         Ok(Self { worker, channel, queue, connected: Vec::new() })
     }
 
-    /// The nodes for which it carries what its worker writes.
+    /// The nodes to which it carries what its worker writes.
     pub(crate) fn writes_to(&self) -> Vec<usize> {
         let own = self.connected.iter().filter(|pair| pair.remote.is_own);
         own.map(|pair| pair.remote.node.number()).collect()
     }
 
-    /// Awaits the ends of probes, by the numbers of their queue pairs: why each failed, if it did. Those that have not ended in time
-    /// are not among them.
+    /// Waits for the completions of probes, by the numbers of their queue pairs. Returns why each failed, if it did.
+    /// Those that have not completed in time are left out.
     ///
     /// # Errors
     /// The device is gone.
@@ -67,7 +68,7 @@ impl UnconnectedEndpoint {
         let (mut completions, mut ended) = ([WorkCompletion::default(); 8], HashMap::new());
         while !awaited.is_empty() && Instant::now() < due {
             let count = self.queue.poll(&mut completions)?;
-            // What fails has its receives flushed, too.
+            // The receives of a queue pair that fails are flushed, too.
             for probe in completions[..count].iter().filter(|completion| completion.id() == PROBE) {
                 awaited.remove(&probe.queue_pair());
                 ended.insert(probe.queue_pair(), probe.failure());
@@ -85,9 +86,9 @@ pub(super) struct RemoteWorker {
     pub(super) node: Arc<RemoteNode>,
     /// The worker at the other end.
     pub(super) peer: usize,
-    /// The place of its pair of ports.
+    /// The index of its pair of ports.
     pub(super) rail: usize,
-    /// Whether it carries what the worker of this side writes to that node.
+    /// Whether it carries what this side's worker writes to that node.
     pub(super) is_own: bool,
 }
 
@@ -102,7 +103,7 @@ pub(super) struct UnconnectedPair {
     remote: RemoteWorker,
     /// The number of its worker in this node, and of its device.
     place: (usize, usize),
-    /// The number of the first packet that goes out.
+    /// The number of the first packet that it sends.
     first_packet: u32,
     pair: QueuePair,
     inbox: ReceivedMessages,
@@ -111,7 +112,7 @@ pub(super) struct UnconnectedPair {
 
 impl UnconnectedPair {
     /// # Errors
-    /// The device has none left, or memory cannot be pinned.
+    /// The device has no queue pair left, or memory cannot be pinned.
     pub(super) fn new(
         remote: RemoteWorker,
         queue: &Arc<CompletionQueue>,
@@ -135,7 +136,7 @@ impl UnconnectedPair {
         self.pair.number()
     }
 
-    /// The number of the first packet that goes out.
+    /// The number of the first packet that it sends.
     pub(super) fn first_packet(&self) -> u32 {
         self.first_packet
     }
@@ -145,18 +146,18 @@ impl UnconnectedPair {
         self.inbox.remote()
     }
 
-    /// Has it receive: from now on the remote side may write.
+    /// Makes it receive: from now on the remote side may write.
     ///
     /// # Errors
-    /// The address is none, or the device is gone.
+    /// The address is invalid, or the device is gone.
     pub(super) fn receive(&self, remote: &RemoteQueuePair) -> io::Result<()> {
         self.pair.initialize(remote.address.port)?;
         self.pair.post_receives(RECEIVES as usize, RECEIVE)?;
         self.pair.receive_from(remote)
     }
 
-    /// Has it send, to a remote side that receives, with up to this many reads under way: beginning with a write of nothing, whose end
-    /// tells whether it is reached.
+    /// Makes it send, to a remote side that receives, with up to this many reads under way. It begins with an empty
+    /// write, whose completion tells whether the remote side is reached.
     ///
     /// # Errors
     /// The device is gone.

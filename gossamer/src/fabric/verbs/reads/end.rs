@@ -1,4 +1,4 @@
-//! One end of a queue pair for reads, with the memory that is read, or into which reads land.
+//! One end of a queue pair for reads, with the memory that is read, or that reads land in.
 
 use crate::fabric::verbs::choice::address::{AddressVector, Mtu};
 use crate::fabric::verbs::choice::settings::VerbsSettings;
@@ -13,10 +13,10 @@ use crate::transport::random::random;
 use std::io;
 use std::sync::Arc;
 
-/// Reads that are under way at most, if the devices allow as many.
+/// How many reads at most are under way, if the devices allow as many.
 pub(super) const MOST_READS: u32 = 16;
 
-/// A queue pair and the memory, in a domain of their own: no key of another connection opens anything here.
+/// A queue pair and its memory, in a domain of their own: no key of another connection opens anything here.
 pub(crate) struct ReadEnd {
     pub(super) context: Arc<DeviceContext>,
     pub(super) queue_pair: QueuePair,
@@ -30,15 +30,16 @@ pub(crate) struct ReadEnd {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ReadPath {
     pub(crate) address: AddressVector,
-    /// The smaller one of both.
+    /// The smaller of the two.
     pub(crate) mtu: Mtu,
 }
 
 impl ReadEnd {
-    /// An end at a port. The memory may be read by the other end (`RemoteRead`), or takes what this one reads (`ReadTarget`).
+    /// An end at a port. The other end may read the memory (`RemoteRead`), or this end's reads land in it
+    /// (`ReadTarget`).
     ///
     /// # Errors
-    /// The memory cannot be pinned, the device has nothing left or is gone.
+    /// The memory cannot be pinned, or the device has nothing left or is gone.
     pub(crate) fn new(
         context: &Arc<DeviceContext>,
         port: u8,
@@ -70,7 +71,7 @@ impl ReadEnd {
         self.parameters
     }
 
-    /// Connects it to the other end, of which nothing may be read before that is connected, too.
+    /// Connects it to the other end. It may read nothing before the other end is connected, too.
     ///
     /// # Errors
     /// There is no way to it, or the device is gone.

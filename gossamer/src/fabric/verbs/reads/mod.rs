@@ -1,4 +1,4 @@
-//! Memory of one process that another one reads: over one queue pair, by READs of the side that wants the bytes.
+//! Memory of one process that another process reads: over one queue pair, by READs of the side that wants the bytes.
 
 pub(crate) mod end;
 pub(crate) mod parameters;

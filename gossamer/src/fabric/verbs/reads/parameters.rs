@@ -6,15 +6,15 @@ use gossamer_macros::NoRef;
 /// What one end says.
 #[derive(NoRef, Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ReadParameters {
-    /// Of its queue pair.
+    /// The number of its queue pair.
     pub(crate) number: u32,
     /// The number of the first packet that it sends.
     pub(crate) first_packet: u32,
-    /// Bytes of a message of its port at most.
+    /// The most bytes that a message of its port has.
     pub(crate) largest_message: u32,
-    /// Reads under way that its device starts, and takes.
+    /// Reads under way that its device starts, and that it answers.
     pub(crate) reads_sent: u8,
     pub(crate) reads_received: u8,
-    /// Where its memory is; zeros, if it cannot be read.
+    /// Where its memory is; zeros if it cannot be read.
     pub(crate) memory: RemoteAddress,
 }

@@ -1,4 +1,4 @@
-//! Reads of this side: bytes of the other end's memory land at the same place of this end's.
+//! Reads of this side: bytes of the other end's memory land at the same place in this end's memory.
 
 use crate::fabric::verbs::abi::types::*;
 use crate::fabric::verbs::async_event::AsyncSubject;
@@ -15,32 +15,32 @@ use std::ops::Range;
 use std::os::fd::BorrowedFd;
 use std::time::Instant;
 
-/// Bytes that are read at once, at most: enough that a device never has to wait for the next work request.
+/// The most bytes that are read at once: enough that a device never has to wait for the next work request.
 const LARGEST_READ: usize = 2 << 20;
-/// Parts that were begun and not fetched, at most.
+/// How many parts at most are begun and not fetched.
 const MOST_PARTS: usize = 64;
 
-/// Parts that are read, in the order in which they were begun.
+/// Parts that are being read, in the order in which they were begun.
 pub(crate) struct ReadQueue {
     end: ReadEnd,
     remote: RemoteAddress,
-    /// Bytes of a read at most, and how many reads are under way at most.
+    /// The most bytes that a read has, and how many reads at most are under way.
     largest: usize,
     most: usize,
     chain: SendChain,
-    /// What is to be read still.
+    /// What is still to be read.
     waiting: VecDeque<Range<usize>>,
     under_way: usize,
-    /// Of each part, reads that have not ended.
+    /// For each part, the reads that have not completed.
     parts: VecDeque<usize>,
 }
 
 /// Why nothing can be read any more.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ReadFailure {
-    /// That of the completion, or zero.
+    /// The status of the completion, or zero.
     pub(crate) status: u32,
-    /// With the device.
+    /// Names the device.
     pub(crate) why: String,
 }
 
@@ -51,10 +51,10 @@ impl From<io::Error> for ReadFailure {
 }
 
 impl ReadQueue {
-    /// Reads from the other end, to which this one is connected.
+    /// Reads from the other end, to which this end is connected.
     ///
     /// # Errors
-    /// One of the devices cannot have a read under way.
+    /// One of the devices supports no read under way.
     pub(crate) fn new(end: ReadEnd, theirs: &ReadParameters) -> io::Result<Self> {
         let granted = end.queue_pair.granted().sends.min(MOST_READS);
         let most = granted.min(end.reads_under_way(theirs).into()) as usize;
@@ -80,7 +80,7 @@ impl ReadQueue {
         })
     }
 
-    /// Whether nothing is under way that was not fetched.
+    /// Whether nothing is under way or waits to be fetched.
     pub(crate) fn is_idle(&self) -> bool {
         self.parts.is_empty()
     }
@@ -102,7 +102,7 @@ impl ReadQueue {
         self.post()
     }
 
-    /// Whether the part that was begun first is there, which is fetched by this.
+    /// Fetches the part that was begun first, if it has arrived. Returns whether it had.
     ///
     /// # Errors
     /// A read has failed, or the device is gone.
@@ -117,10 +117,10 @@ impl ReadQueue {
         Ok(is_there)
     }
 
-    /// Awaits the part that was begun first, which is fetched by this.
+    /// Waits for the part that was begun first, and fetches it.
     ///
     /// # Errors
-    /// A read has failed, the device is gone, or the part is not there in time: some devices try for ever.
+    /// A read has failed, the device is gone, or the part did not arrive in time: some devices try for ever.
     pub(crate) fn await_part(&mut self, due: Instant) -> Result<(), ReadFailure> {
         while !self.fetch()? {
             if Instant::now() >= due {
@@ -132,8 +132,8 @@ impl ReadQueue {
         Ok(())
     }
 
-    /// Sleeps until a read has ended, or there is something in the socket, but not longer than `due`. Whether there is something in the
-    /// socket, unless the device has told something.
+    /// Sleeps until a read has completed, or there is something in the socket, but not longer than `due`. Returns
+    /// whether there is something in the socket, unless the device has reported something.
     ///
     /// # Errors
     /// The device has failed.
@@ -143,7 +143,7 @@ impl ReadQueue {
         due: Option<Instant>,
     ) -> Result<bool, ReadFailure> {
         self.end.completions.arm()?;
-        // What had ended before is not told.
+        // Completions from before are not reported.
         self.take_completions()?;
         if self.parts.front() == Some(&0) {
             return Ok(false);
@@ -166,7 +166,7 @@ impl ReadQueue {
         Ok(other && socket.is_some())
     }
 
-    /// Posts what may be under way.
+    /// Posts as many reads as may be under way.
     fn post(&mut self) -> Result<(), ReadFailure> {
         while self.under_way < self.most
             && let Some(place) = self.waiting.pop_front()
@@ -184,14 +184,14 @@ impl ReadQueue {
         for completion in &completions[..found] {
             if let Some(failure) = completion.failure() {
                 if failure.is_flush() {
-                    // The device has told why.
+                    // The device has reported why.
                     self.hear()?;
                 }
                 let why = format!("RDMA device {}: READ: {failure}", self.end.context.name());
                 return Err(ReadFailure { status: failure.status, why });
             }
             self.under_way -= 1;
-            // A queue pair keeps their order.
+            // A queue pair keeps the order of its reads.
             if let Some(left) = self.parts.iter_mut().find(|left| **left > 0) {
                 *left -= 1;
             }
@@ -199,13 +199,13 @@ impl ReadQueue {
         if found > 0 { self.post() } else { Ok(()) }
     }
 
-    /// What the device tells by itself.
+    /// Takes what the device reports by itself.
     fn hear(&self) -> Result<(), ReadFailure> {
         while let Some(event) = self.end.context.take_async_event()? {
             let concerns = match event.about {
                 AsyncSubject::QueuePair(number) => number == self.end.queue_pair.number(),
                 AsyncSubject::Device | AsyncSubject::Queue => true,
-                // It ends nothing by itself: what is under way is tried again.
+                // This alone ends nothing: what is under way is retried.
                 AsyncSubject::Port(_) => false,
             };
             let is_end = matches!(

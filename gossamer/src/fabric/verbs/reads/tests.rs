@@ -26,12 +26,12 @@ struct Connected {
     into: Arc<DeviceMemory>,
 }
 
-/// Two ends, of which the one that is read says what `change` makes of the truth.
+/// Two ends. The parameters of the one that is read are the true ones as `change` alters them.
 fn connected(change: impl Fn(&mut ReadParameters)) -> Connected {
     let memory = || DeviceMemory::map(BYTES).unwrap();
     let (from, into) = (memory(), memory());
     for at in (0..BYTES).step_by(8) {
-        // SAFETY: I3; nobody else has it yet.
+        // SAFETY: I3; nothing else has it yet.
         unsafe { from.at(at, 8).cast::<u64>().write(at as u64) };
     }
     let settings = VerbsSettings::default();
