@@ -31,7 +31,7 @@ pub enum Way {
     Gigabit,
 }
 
-/// What a contender is asked to do. Contenders ignore what does not concern them.
+/// What a contender is asked to do. Contenders ignore settings that do not concern them.
 #[derive(Clone, Copy, Debug)]
 pub struct Setting {
     /// How long to measure.
@@ -52,7 +52,7 @@ pub struct Setting {
     pub way: Way,
     /// Bytes of a request's arguments, where there is one client.
     pub bytes: usize,
-    /// What is transferred ends on disk, and not in `/dev/null`.
+    /// The transferred data ends up on disk, and not in `/dev/null`.
     pub to_disk: bool,
 }
 
@@ -86,7 +86,7 @@ pub struct Sample {
 }
 
 impl Sample {
-    /// Of operations whose single times nobody watched.
+    /// For operations whose single times were not measured.
     #[must_use]
     pub fn new(operations: u64, seconds: f64, cpu_seconds: f64) -> Self {
         Sample { operations, seconds, cpu_seconds, latency: None }

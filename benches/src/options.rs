@@ -76,7 +76,7 @@ pub struct Options {
 /// Parses the arguments.
 ///
 /// # Errors
-/// A sentence for whoever typed them.
+/// A sentence for the user who typed them.
 pub fn parse(arguments: impl IntoIterator<Item = String>) -> Result<Command, String> {
     let mut arguments = arguments.into_iter();
     let mut options = Options {

@@ -39,7 +39,7 @@ impl Partner {
         clock::process() + clock::of_process(self.0.id())
     }
 
-    /// What it prints, if that is piped. Once.
+    /// Its output, if that is piped. Can be taken once.
     pub fn output(&mut self) -> Option<ChildStdout> {
         self.0.stdout.take()
     }

@@ -37,7 +37,7 @@ impl Random {
 /// Which object a client asks next.
 #[derive(Clone, Debug)]
 pub struct Picker {
-    /// The worker and the place, where there is no choice: must cost next to nothing.
+    /// The worker and the place, if there is no choice: must cost next to nothing.
     only: Option<(usize, usize)>,
     random: Random,
     worker: usize,

@@ -1,10 +1,10 @@
-//! What programs have in common that compare contenders in rounds: options that are numbers, and a table of medians.
+//! What programs that compare contenders in rounds have in common: options that are numbers, and a table of medians.
 
 use crate::statistics::{median, range};
 use std::process::ExitCode;
 
-/// The values of a program's options, each of them a number and at least 1, or else what they are by default. Asked for help, or given
-/// anything else, it says so; then the program ends with this status.
+/// The values of a program's options, each of them a number and at least 1, or else their defaults. Asked for help, or
+/// given anything else, it prints the options; then the program ends with this status.
 ///
 /// # Errors
 /// That status.

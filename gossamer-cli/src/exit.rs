@@ -26,9 +26,10 @@
 //! | 124 | not all was sent in time |
 //! | 141 | whoever read the receiver's standard output has closed it |
 //!
-//! `gossamer status --health` ends with 0 if the daemon of this machine lives, else with 3. The other commands end with 0, or with
-//! 2 or 3 as above. `kill` and `logs` end with 1 if no such application runs, `stacks` and `top` if no such program does, `check-rdma` if RDMA cannot be used,
-//! and `doctor` if something should be mended, with 4 if programs do not run.
+//! `gossamer status --health` ends with 0 if the daemon of this machine is alive, else with 3. The other commands end
+//! with 0, or with 2 or 3 as above. `kill` and `logs` end with 1 if no such application runs, `stacks` and `top` if no
+//! such program does, `check-rdma` if RDMA cannot be used, and `doctor` if something should be fixed, with 4 if
+//! programs do not run.
 
 use std::fmt;
 

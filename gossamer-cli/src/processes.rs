@@ -3,7 +3,7 @@
 use rustix::process::Pid;
 use std::fs;
 
-/// The children of a process; none if it is gone.
+/// The children of a process; empty if it is gone.
 #[must_use]
 pub fn children(parent: Pid) -> Vec<Pid> {
     let threads = fs::read_dir(format!("/proc/{}/task", parent.as_raw_nonzero()));

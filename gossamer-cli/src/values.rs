@@ -10,7 +10,7 @@ const LEAST_MEMORY: u64 = 1 << 20;
 /// `90`, which are seconds, `5m`, `1h 30m`.
 ///
 /// # Errors
-/// If it is not a time, or none at all.
+/// If it is not a time, or is zero.
 pub fn duration(text: &str) -> Result<Duration, String> {
     let seconds = text.parse().ok().map(Duration::from_secs);
     let duration =

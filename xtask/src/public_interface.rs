@@ -22,7 +22,7 @@ pub(crate) struct PublicInterfaceArguments {
 /// Where it is written, from the root of the workspace.
 const WRITTEN: &str = "docs/public-interface.txt";
 
-/// Of items that come with features, only those of the default ones are in it.
+/// Of the items that need a feature, it contains only those of the default features.
 pub(crate) fn run(arguments: &PublicInterfaceArguments) -> Result<u8> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let interface = Builder::from_rustdoc_json(described(&root)?)

@@ -23,7 +23,7 @@ pub enum Unit {
     Bytes(usize),
 }
 
-/// What a row is set against.
+/// What a row is compared with.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Against {
     /// How many times as fast as this row the last leading row above it is.
@@ -58,7 +58,7 @@ pub struct Row {
     pub measure: Measure,
     /// In which setting.
     pub setting: Setting,
-    /// What we want of it.
+    /// The aim for it.
     pub aim: Aim,
     /// Whether the rows below are set against this one, as against the first.
     pub leads: bool,
@@ -75,7 +75,7 @@ pub struct Table {
     pub title: String,
     /// How its figures are shown.
     pub unit: Unit,
-    /// What the rows are set against.
+    /// What the rows are compared with.
     pub against: Against,
     /// The contenders.
     pub rows: Vec<Row>,

@@ -1,4 +1,4 @@
-//! What lanes take of a node as nodes and workers grow: by a formula, and as measured on racks that are small enough.
+//! What lanes take of a node as nodes and workers grow: by a formula, and as measured on small racks.
 
 pub mod node;
 mod rack;
@@ -13,7 +13,7 @@ pub enum Over {
     Memory,
     /// Each is on a machine of its own, reached by TCP.
     Tcp,
-    /// By RDMA, over one pair of ports.
+    /// Over RDMA, with one pair of ports.
     Verbs,
 }
 
@@ -28,7 +28,7 @@ pub struct Shape {
     pub over: Over,
 }
 
-/// What a node has once every worker of the rack has asked every other for long.
+/// What a node has once every worker of the rack has sent many requests to every other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Figures {
     /// Bytes of memory that lanes have added.
@@ -43,8 +43,8 @@ pub struct Figures {
 const SLOTS: [u64; 2] = [16 << 10, 56 << 10];
 /// Bytes of what a worker has beside the slots, for a lane that it uses and one that it serves together, as measured.
 const ENDS: u64 = 6 << 10;
-/// Bytes of the slots of a lane over TCP, of both directions together, whose batches are small and one at a time. A batch under way takes
-/// what it needs, and gives it back.
+/// Bytes of the slots of a lane over TCP, both directions together, whose batches are small and come one at a time. A
+/// batch under way takes what it needs, and gives it back.
 const TCP_SLOTS: u64 = 3 << 10;
 
 /// Bytes of a region from which slots are cut, and how many lanes' slots of one direction that are.
@@ -62,7 +62,7 @@ impl Shape {
         if over != Over::Verbs {
             return 0;
         }
-        // What a node reads: the responses of lanes from here, the requests of lanes to here.
+        // What a node reads: the responses of lanes that begin here, the requests of lanes that end here.
         let chunks = (2 * workers * workers).div_ceil(CHUNK.1);
         (nodes - 1) * (chunks * CHUNK.0 + workers * QUEUE_PAIR + PLACES)
     }
@@ -83,19 +83,22 @@ impl Shape {
             Over::Verbs => 2 * near * inside + self.pinned(),
         };
         let (connections, descriptors) = match over {
-            // Node 0 and each other are connected, and so are the others, to see who lives when node 0 does not. Each node has memory of
-            // its own, and shares more with each other, whose workers it can wake.
+            // Node 0 is connected to each other node, and so are the others to each other, to see which nodes live when
+            // node 0 does not. Each node has memory of its own, and shares more with each other node whose workers it
+            // can wake.
             Over::Memory => {
                 let (controls, watched) = if node == 0 { (others, 0) } else { (1, others - 1) };
                 (controls + watched, 2 * controls + watched + others * (2 + workers))
             }
             // One for each worker, and one to watch each other, which is read and written by two descriptors.
             Over::Tcp => (others * (workers + 1), others * (workers + 2)),
-            // As with shared memory; and the device's two, a completion channel of each worker, and what ends the watch of the device.
+            // As with shared memory; and the two of the device, a completion channel for each worker, and the
+            // descriptor that ends the watch of the device.
             Over::Verbs => (others, 2 * others + workers + 3),
         };
-        // Each worker has a poller, by two descriptors, what wakes it, and what other nodes wake it with; whoever watches the workers of a
-        // process has what wakes it, and the socket at which it can be looked at.
+        // Each worker has a poller, which takes two descriptors, one descriptor that wakes it, and one by which other
+        // nodes wake it; the thread that watches the workers of a process has one that wakes it, and the socket for
+        // inspection.
         Figures {
             lanes: slots + ENDS * (inside + between),
             connections,

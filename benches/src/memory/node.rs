@@ -11,15 +11,15 @@ pub(super) const MARK: &str = "memory of a node:";
 /// What a process has.
 #[derive(Clone, Copy, Debug, Default)]
 struct State {
-    /// Bytes, but for pages of files; shared ones are divided among those who share them.
+    /// Bytes, without pages of files; shared ones are divided among the processes that share them.
     resident: u64,
     sockets: u64,
     descriptors: u64,
 }
 
-/// What this process had last before a lane was made.
+/// What this process had just before a lane was made.
 static BEFORE: Mutex<State> = Mutex::new(State { resident: 0, sockets: 0, descriptors: 0 });
-/// What it had when it started: only the descriptors of whoever started it.
+/// What it had when it started: only the descriptors inherited from its parent.
 static START: Mutex<State> = Mutex::new(State { resident: 0, sockets: 0, descriptors: 0 });
 
 /// How often memory is looked at before there are lanes.

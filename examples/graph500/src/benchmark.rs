@@ -15,7 +15,7 @@ use gossamer::rack;
 use std::fmt;
 use std::time::Instant;
 
-/// Why there is no result, or none that counts.
+/// Why there is no result, or no valid one.
 #[derive(Debug)]
 pub enum Failure {
     File(FileError),
@@ -91,7 +91,8 @@ impl Input {
         })
     }
 
-    /// As wide as makes some vertices of a bucket follow from others of it, but not most: 0.1 for the generator's graphs.
+    /// Wide enough that some vertices of a bucket follow from others in it, but not most: 0.1 for the generator's
+    /// graphs.
     fn delta(&self) -> f32 {
         let ends = (2.0 * self.count as f32 / self.vertices.max(1) as f32).max(1.0);
         let delta = 3.2 * self.greatest_weight / ends;
@@ -100,7 +101,7 @@ impl Input {
     }
 }
 
-/// What is searched, and how.
+/// What to search, and how.
 struct Benchmark<'a> {
     options: &'a Options,
     progress: &'a Progress,

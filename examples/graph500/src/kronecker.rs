@@ -5,12 +5,13 @@ use crate::progress::Progress;
 use crate::random::{Random, mixed};
 use gossamer::{NoRef, TeamMember, Workers};
 
-/// Shares of the edges that the quarters of the adjacency matrix have, and so have the quarters of each (R-MAT: Chakrabarti, Zhan and Faloutsos, 2004).
+/// The shares of the edges in the quarters of the adjacency matrix, and again in the quarters of each quarter (R-MAT:
+/// Chakrabarti, Zhan and Faloutsos, 2004).
 const A: f32 = 0.57;
 const B: f32 = 0.19;
 const C: f32 = 0.19;
 
-/// Edges between two looks at what others have sent: some hundred microseconds.
+/// How many edges are made before requests of others are served: some hundred microseconds.
 const CHUNK: u64 = 2048;
 
 /// A graph of 2^`scale` vertices and `edgefactor` times as many edges. Each edge is a function of its number and the seed.
@@ -44,7 +45,8 @@ impl Kronecker {
         Edge { from: self.scrambled(from), to: self.scrambled(to), weight: random.fraction() }
     }
 
-    /// Another name for a vertex, so that nothing can be told from its number: a permutation, of steps that can each be undone.
+    /// Another name for a vertex, so that its number reveals nothing: a permutation, made of steps that can each be
+    /// undone.
     fn scrambled(self, vertex: u64) -> u32 {
         let mask = self.vertices() as u64 - 1;
         let step = |vertex: u64, key: u64| {

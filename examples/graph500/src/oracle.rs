@@ -1,4 +1,5 @@
-//! Searches beside those of others: petgraph's Dijkstra, and a plain breadth-first search; and what becomes of wrong results.
+//! Compares searches with those of others: petgraph's Dijkstra, and a plain breadth-first search; and checks that wrong
+//! results are found.
 
 use crate::edges::{self, Edge};
 use crate::keys::search_keys;
@@ -154,7 +155,7 @@ fn a_wrong_breadth_first_search_is_told_by_the_check_that_fails() {
         fails_breadth_first(&rows, right, &[]);
         // A neighbour that is further away: 3 is found from 2, on level 3 and not 2.
         fails_breadth_first(&rows, with(3, 2), &[(Check::AllEdges, 3)]);
-        // No neighbour, or none at all.
+        // A vertex that is not a neighbour, and one that does not exist.
         fails_breadth_first(&rows, with(3, 1), &[(Check::Joined, 3)]);
         fails_breadth_first(&rows, with(3, 99), &[(Check::Joined, 3)]);
         // Reached, and said not to be.

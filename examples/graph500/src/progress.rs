@@ -51,7 +51,7 @@ impl Progress {
     }
 }
 
-/// Who reads the output may have seen enough: then nobody misses the line.
+/// The reader of the output may have seen enough: then nobody misses the line.
 fn print(line: &str) {
     _ = writeln!(io::stdout(), "{line}");
 }

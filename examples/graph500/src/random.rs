@@ -14,7 +14,7 @@ impl Random {
         mixed(self.0)
     }
 
-    /// At least 0, less than 1, and a multiple of 2^-24: an `f32` has it without rounding.
+    /// At least 0, less than 1, and a multiple of 2^-24: an `f32` holds it without rounding.
     pub fn fraction(&mut self) -> f32 {
         (self.next() >> 40) as f32 / (1 << 24) as f32
     }

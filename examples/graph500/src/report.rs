@@ -111,7 +111,7 @@ fn line(f: &mut fmt::Formatter<'_>, name: &str, value: impl fmt::Display) -> fmt
     writeln!(f, "{:<32}{value}", format!("{name}:"))
 }
 
-/// A number with six digits that mean something, as `%g` of C has it.
+/// A number with six significant digits, as `%g` of C prints it.
 struct Figure(f64);
 
 impl fmt::Display for Figure {

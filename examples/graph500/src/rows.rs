@@ -9,7 +9,8 @@ use std::mem::take;
 /// Edges that are sent between two words to the progress bar.
 const CHUNK: usize = 4096;
 
-/// The edges of one vertex, each neighbour once, in their order. Loops are left out, and of several edges to one neighbour all but the lightest.
+/// The edges of one vertex, each neighbour once, in their order. Loops are left out, and so are all but the lightest of
+/// several edges to one neighbour.
 #[derive(Debug, Default, PartialEq)]
 pub struct Row {
     /// The neighbours, and then the bits of the weight of the edge to each: one allocation, of which a search that needs no weights reads half.
@@ -19,7 +20,7 @@ pub struct Row {
 }
 
 impl Row {
-    /// Of all edges of the input that have an end here; a loop is there once.
+    /// The number of input edges that have an end here; a loop counts once.
     fn new(vertex: u32, mut edges: Vec<(u32, f32)>) -> Self {
         let loops = edges.iter().filter(|(to, _)| *to == vertex).count();
         let ends = (edges.len() + loops) as u32;

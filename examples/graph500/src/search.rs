@@ -20,7 +20,7 @@ impl Path {
     pub const UNKNOWN: Self = Self { distance: f32::INFINITY, parent: NONE };
 }
 
-/// By the distance, of which the parent says nothing: what is as short as another was sent in vain.
+/// By the distance, whatever the parent is: a path that is only as short as another was sent in vain.
 impl PartialOrd for Path {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         self.distance.partial_cmp(&other.distance)
@@ -33,7 +33,7 @@ impl PartialEq for Path {
     }
 }
 
-/// What a search took.
+/// The cost of a search.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Effort {
     pub rounds: u32,
@@ -94,7 +94,8 @@ pub fn shortest_paths(graph: &DistVec<Row>, key: u32, delta: f32) -> (DistVec<Pa
     (paths, effort)
 }
 
-/// Edges of the input whose ends were reached, loops and multiple edges with them: what the specification divides by the time.
+/// Input edges whose ends were reached, including loops and multiple edges: the number that the specification divides
+/// by the time.
 pub fn traversed_edges(graph: &DistVec<Row>, parents: &DistVec<u32>) -> u64 {
     let ends = const {
         |_: &TeamMember, (graph, parents): (DistVec<Row>, DistVec<u32>)| {

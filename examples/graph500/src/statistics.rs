@@ -1,4 +1,4 @@
-//! What the specification reports of many numbers.
+//! The statistics that the specification reports.
 
 /// Of numbers, in their order, as the reference code reckons.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -36,7 +36,7 @@ impl fmt::Display for Check {
     }
 }
 
-/// What a search must not have done.
+/// The ways in which a search can be wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Violation {
     pub check: Check,
@@ -56,7 +56,7 @@ impl fmt::Display for Violation {
     }
 }
 
-/// What is known of a vertex.
+/// What is known about a vertex.
 #[derive(Clone, Copy, NoRef)]
 struct Vertex {
     parent: u32,
@@ -97,7 +97,7 @@ fn check(rows: &DistVec<Row>, vertices: &DistVec<Vertex>, key: u32, is_weighted:
     violations(vertices)
 }
 
-/// What each vertex can say by itself. The rows are symmetric: who has an edge to its parent is joined with it.
+/// What each vertex can check by itself. The rows are symmetric: a vertex with an edge to its parent is joined with it.
 #[gossamer::delegate]
 fn check_parents(rows: &DistVec<Row>, vertices: &DistVec<Vertex>, key: u32, is_weighted: bool) {
     vertices.par_zip(rows, |index, vertex, row| {
@@ -118,7 +118,7 @@ fn check_parents(rows: &DistVec<Row>, vertices: &DistVec<Vertex>, key: u32, is_w
     });
 }
 
-/// Of each vertex, those that claim it as their parent.
+/// For each vertex, those that claim it as their parent.
 fn children(vertices: &DistVec<Vertex>) -> DistVec<Vec<u32>> {
     let children = DistVec::from_fn(vertices.len(), const { |_| Vec::new() });
     let tell = const {
@@ -219,7 +219,7 @@ fn violations(vertices: &DistVec<Vertex>) -> Vec<Violation> {
     let count = const {
         |mut failures: Failures, index, vertex: &Vertex| {
             let is_lost = vertex.parent != NONE && vertex.level == NONE;
-            // If its parent is no neighbour, or none at all, that is why.
+            // If its parent is not a neighbour, or not a vertex, that is why.
             let lost = is_lost && vertex.failed & (1 << Check::Joined as u8) == 0;
             let failed = vertex.failed | (u8::from(lost) << Check::Tree as u8);
             for check in Check::ALL.into_iter().filter(|check| failed & (1 << *check as u8) != 0) {

@@ -17,13 +17,13 @@ pub const MOST_UNREAD: usize = 8 << 20;
 pub struct Clients {
     /// All of this worker.
     streams: HashMap<u64, Rc<Stream>>,
-    /// Of those that wait or have subscribed.
+    /// Clients that wait or have subscribed.
     mailboxes: HashMap<u64, Mailbox>,
     channels: HashMap<Box<[u8]>, BTreeSet<u64>>,
     patterns: HashMap<Box<[u8]>, BTreeSet<u64>>,
 }
 
-/// Of one client.
+/// The mailbox of one client.
 struct Mailbox {
     woken: Notify,
     /// Whether it waits for a key.
@@ -45,7 +45,7 @@ pub struct Message {
     pub text: Vec<u8>,
 }
 
-/// What a client gets whose wait another one ends.
+/// What a client gets if another client ends its wait.
 #[derive(NoRef, Clone, Copy, Debug, PartialEq)]
 pub enum Unblocked {
     /// As if its time were over.
@@ -117,7 +117,7 @@ impl Clients {
         }
     }
 
-    /// An open client begins or ends to wait for a key; tells whether another one has ended that.
+    /// An open client begins or stops waiting for a key; returns whether another client has ended its wait.
     pub fn set_waits(&mut self, client: u64, waits: bool) -> Option<Unblocked> {
         let mailbox = self.mailboxes.get_mut(&client)?;
         mailbox.waits = waits;

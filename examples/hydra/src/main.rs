@@ -1,5 +1,5 @@
-//! `hydra`, a key-value store that speaks redis's protocol: keys are spread over the workers of all nodes, and each client is served by
-//! the worker that has accepted it. `README.md` has what it can do.
+//! `hydra`, a key-value store that speaks redis's protocol: keys are spread over the workers of all nodes, and each
+//! client is served by the worker that has accepted it. `README.md` says what it can do.
 
 mod clients;
 mod commands;

@@ -17,7 +17,7 @@ use std::time::Duration;
 
 /// Keys that expire one after another are looked for this often.
 const PAUSE: Duration = Duration::from_millis(10);
-/// While there are some that expire, the clock is looked at this often at least: it may be set.
+/// While some keys expire, the clock is read at least this often: it may be set.
 const LONGEST: Duration = Duration::from_secs(60);
 /// How long nobody is accepted at the socket after that has failed.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -28,7 +28,7 @@ pub struct Server {
     pub store: Sharded<[u8], Shard>,
     pub settings: Replicated<Settings>,
     pub saves: Trust<Saves>,
-    /// Who changes the settings has this, so that changes at once all remain.
+    /// Held while settings are changed, so that simultaneous changes all survive.
     changing: Trust<Latch<()>>,
     /// Those of each worker, at the indices of their workers' shards.
     pub clients: Sharded<[u8], Clients>,
@@ -37,7 +37,7 @@ pub struct Server {
     started: u64,
 }
 
-/// Who may end all nodes.
+/// The right to end all nodes.
 pub struct Ending(mpsc::UnboundedSender<String>);
 
 impl Ending {
@@ -58,7 +58,7 @@ struct Roles {
 }
 
 impl Roles {
-    /// Of each node, the first so many have keys and nothing else; all have both if there are none.
+    /// On each node, the first so many workers only keep keys; all workers do both if there are none.
     ///
     /// # Errors
     /// If nobody is left for clients.
@@ -108,7 +108,7 @@ impl Server {
         self.store.shards()
     }
 
-    /// Changes settings, all or none, for all nodes; why not, if one cannot be.
+    /// Changes settings, all or none, on all nodes; the reason, if one cannot be changed.
     pub fn change_settings(&self, changes: Vec<(String, String)>) -> Option<String> {
         self.changing.launch_with(change_settings, (self.clone(), changes))
     }
@@ -128,7 +128,7 @@ impl Server {
         Duration::from_millis(now().saturating_sub(self.started))
     }
 
-    /// When a snapshot was made, in seconds since 1970; since when there is nothing to lose, if none was.
+    /// When a snapshot was made, in seconds since 1970; if none was, since when there has been nothing to lose.
     pub fn last_save(&self) -> u64 {
         let last = self.saves.apply_with(Saves::last, ());
         if last == 0 { self.started / 1000 } else { last }
@@ -173,7 +173,8 @@ fn serve_unix((stream, server): (UnixStream, Server)) {
     Connection::serve(Stream::Unix(stream), server);
 }
 
-/// Listens until a signal or SHUTDOWN comes. `trustees` workers of each node have keys and serve no clients; all do both if it is 0.
+/// Listens until a signal or SHUTDOWN comes. `trustees` workers of each node only keep keys and serve no clients; all
+/// workers do both if it is 0.
 ///
 /// # Errors
 /// If an address is taken, the snapshot cannot be read, the system refuses, or no worker is left for clients.

@@ -11,7 +11,7 @@ use gossamer::NoRef;
 pub struct Settings {
     pub port: u16,
     pub unix_socket: String,
-    /// Empty if clients need none.
+    /// Empty if clients need no password.
     pub password: String,
     pub most_clients: usize,
     pub databases: u16,
@@ -42,7 +42,7 @@ pub fn size(text: &str) -> Option<usize> {
 }
 
 impl Settings {
-    /// By the names that redis has for them.
+    /// By the names that redis uses for them.
     pub fn all(&self) -> Vec<(&'static str, String)> {
         let encodings = &self.encodings;
         let mut all = vec![
@@ -80,7 +80,7 @@ impl Settings {
     /// Changes one by its name.
     ///
     /// # Errors
-    /// If there is none of this name that can be changed, or the value is not one for it.
+    /// If no setting of this name can be changed, or the value is not valid for it.
     pub fn set(&mut self, name: &str, value: &str) -> Result<(), Refusal> {
         let failed = |why: &str| {
             let text = format!("ERR CONFIG SET failed (possibly related to argument '{name}') - {why}");

@@ -1,6 +1,7 @@
-//! The file of a snapshot: chunks, each with its length and its checksum, and behind the last one how many there are.
+//! The file of a snapshot: chunks, each with its length and its checksum, and after the last one their number.
 //!
-//! It is written beside its place and gets its name when all of it is on the disk: so there is always a whole one, the old or the new.
+//! It is written under another name, and gets its name when all of it is on disk: so there is always a complete one,
+//! the old or the new.
 
 use crate::store::snapshot::VERSION;
 use crc::{CRC_64_XZ, Crc, Table};
@@ -68,7 +69,7 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// None if there is no file.
+    /// Nothing if there is no file.
     ///
     /// # Errors
     /// If it cannot be read, or is no snapshot.
@@ -96,7 +97,7 @@ impl Reader {
         Ok(bytes)
     }
 
-    /// The next chunk; none at the end, if all were there.
+    /// The next chunk; nothing at the end, if all chunks were there.
     pub fn read(&mut self) -> io::Result<Option<Vec<u8>>> {
         let length = u64::from_le_bytes(self.exactly()?);
         let expected = u64::from_le_bytes(self.exactly()?);

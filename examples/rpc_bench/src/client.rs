@@ -1,4 +1,4 @@
-//! What clients of both kinds have: whom they ask, and when they begin and end.
+//! What clients of both kinds have: the servers that they ask, and when they begin and end.
 
 use gossamer::{NoRef, Trust};
 use std::time::{Duration, Instant};
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 #[derive(NoRef, Clone)]
 pub struct Task {
     pub servers: Vec<Trust<u64>>,
-    /// Of this client, among all.
+    /// The number of this client, among all.
     pub number: usize,
     pub warm_up: Duration,
     pub duration: Duration,

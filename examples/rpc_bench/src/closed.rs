@@ -7,7 +7,8 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Instant;
 
-/// On a client worker: so many fibers, of which each has a batch under way until the end. The latency of a request is that of its batch.
+/// On a client worker: this many fibers, each of which has a batch under way until the end. The latency of a request is
+/// that of its batch.
 pub fn run<const BYTES: usize>((task, fibers, batch): (Task, usize, usize)) -> Found {
     let latencies = Rc::new(RefCell::new(Latencies::new()));
     let span = task.span();

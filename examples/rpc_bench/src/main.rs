@@ -19,7 +19,7 @@ fn main() -> ExitCode {
     match gossamer::try_run(options.config(), move || sweep::run(&options)) {
         Ok(Ok(report)) => {
             match report.print(&mut std::io::stdout().lock(), as_json) {
-                // Whoever reads the output has seen enough.
+                // The reader of the output has seen enough.
                 Err(error) if error.kind() != ErrorKind::BrokenPipe => {
                     eprintln!("rpc_bench: standard output: {error}");
                     ExitCode::FAILURE

@@ -8,7 +8,7 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-/// What a client worker has found.
+/// The results of a client worker.
 #[derive(NoRef)]
 pub struct Outcome {
     pub found: Found,
@@ -16,7 +16,8 @@ pub struct Outcome {
     pub unsent: u64,
 }
 
-/// On a client worker: sends so many requests a second, at random moments (Poisson), until the end, and waits for all answers.
+/// On a client worker: sends this many requests a second, at random moments (Poisson), until the end, and waits for all
+/// answers.
 pub fn run<const BYTES: usize>((task, rate): (Task, f64)) -> Outcome {
     let latencies = Rc::new(RefCell::new(Latencies::new()));
     let under_way = Rc::new(Cell::new(0_u64));

@@ -1,4 +1,4 @@
-//! What was found, as a table or as JSON.
+//! The results, as a table or as JSON.
 
 use crate::latency::Latencies;
 use gossamer::{NoRef, rack};

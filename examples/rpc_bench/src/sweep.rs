@@ -8,7 +8,7 @@ use crate::{closed, open};
 use gossamer::{JoinHandle, Trust, Trustee, rack, spawn_on_with};
 use std::time::Duration;
 
-/// Who asks whom.
+/// Which client asks which server.
 struct Roles {
     clients: Vec<Trustee>,
     servers: Vec<Trust<u64>>,

@@ -41,7 +41,7 @@ fn an_open_loop_at_a_low_rate_is_served_at_that_rate() {
     let output = rpc_bench("500", &["--json", "--fibers", "1", "--rate", "2000"]);
     let answered = numbers(&output, "requests_per_second")[1];
     let unsent = numbers(&output, "unsent")[1];
-    // What is due is sent, or told; 1000 requests by chance are 800 to 1200.
+    // Requests that are due are sent, or reported as not sent; 1000 requests at random moments are 800 to 1200.
     assert!((1600.0..2400.0).contains(&(answered + 2.0 * unsent)), "{answered} {unsent}");
 }
 

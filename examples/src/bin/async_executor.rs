@@ -1,4 +1,4 @@
-//! Async code on an executor that is none of Gossamer's: its tasks await what trustees answer.
+//! Async code on an executor that is not Gossamer's: its tasks await the answers of trustees.
 //!
 //! The executor is tokio's for one thread, on a thread of the pool; any other will do. `cargo run --release -p examples --bin async_executor`
 

@@ -1,5 +1,6 @@
-//! A bank with an auditor: an account is a latch, so a movement may tell the auditor, and wait for it, before anybody else sees the
-//! account. What the accounts have and what is on the way is the same sum at the end, on any number of nodes.
+//! A bank with an auditor: an account is a latch, so a movement may tell the auditor, and wait for it, before anybody
+//! else sees the account. The coins in the accounts and those on the way add up to the same sum at the end, on any
+//! number of nodes.
 
 use gossamer::{Latch, NoRef, Trust, Trustee};
 

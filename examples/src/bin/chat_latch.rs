@@ -61,7 +61,7 @@ fn tell(members: &Members, line: &str) {
     let all: Vec<Member> = members.apply(|members| members.values().cloned().collect());
     for member in all {
         let line = line.to_owned();
-        // Whoever has gone is taken off the list by its own fiber.
+        // A member that has gone is taken off the list by its own fiber.
         member.launch_then(move |stream| stream.write_all(line.as_bytes()).is_ok(), |_written| ());
     }
 }

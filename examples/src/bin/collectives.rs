@@ -1,4 +1,4 @@
-//! What all do together: a fiber on each worker, which wait for each other and combine what they have; and the same of nodes.
+//! Collectives: a fiber on each worker, which wait for each other and combine their values; and the same for nodes.
 //!
 //! `cargo run --release -p examples --bin collectives`; `gossamer run --local 4 -- target/release/collectives`.
 

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 /// A server that is silent for so long is given up.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// What is behind that of a page is not looked at.
+/// The rest of a longer page is not read.
 const LONGEST_PAGE: u64 = 1 << 20;
 
 /// The paths that some fiber takes care of.

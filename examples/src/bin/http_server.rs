@@ -1,5 +1,5 @@
-//! An HTTP/1.1 server on each worker of each node. The crate `khttp` parses requests, reads bodies and prints responses; it asks for
-//! `Read` and `Write`, and knows nothing of fibers.
+//! An HTTP/1.1 server on each worker of each node. The crate `khttp` parses requests, reads bodies and prints
+//! responses; it needs only `Read` and `Write`, and knows nothing of fibers.
 //!
 //! `cargo run --release -p examples --bin http_server -- 127.0.0.1:8080`, then `curl --data text http://127.0.0.1:8080/upper`.
 

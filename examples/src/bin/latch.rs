@@ -1,4 +1,4 @@
-//! A latch: who has launched a closure has the value until it ends, also while the closure waits for others.
+//! A latch: the closure that was launched has the value until it ends, also while it waits for others.
 //!
 //! `cargo run --release -p examples --bin latch`
 

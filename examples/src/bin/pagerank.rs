@@ -1,4 +1,4 @@
-//! PageRank (Brin and Page, 1998) of a file, each line of which has two numbers: a page, and one that it has a link to.
+//! PageRank (Brin and Page, 1998) of a file, each line of which has two numbers: a page, and a page that it links to.
 //!
 //! `pagerank links.txt`; `pagerank make links.txt 10000` writes such a file, in which page 12, say, has links to
 //! pages 6 and 4. Pages lie in turn on all workers, which send the shares of their pages by batches, to wherever those are that they have links to.
@@ -37,7 +37,7 @@ fn read(path: &str) -> io::Result<DistVec<Page>> {
     Ok(pages)
 }
 
-/// Each page shares its rank out among those that it has links to; what pages without links have is shared out among all.
+/// Each page divides its rank among the pages that it links to; the ranks of pages without links are divided among all.
 #[gossamer::delegate]
 fn step(pages: &DistVec<Page>) {
     let mut fibers = Vec::new();

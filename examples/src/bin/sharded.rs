@@ -1,4 +1,5 @@
-//! A cache in shards: one on each worker, of which the hash of a key picks one. Each forgets its oldest entry when it is full.
+//! A cache in shards: one on each worker; the hash of a key picks the shard. Each shard forgets its oldest entry when
+//! it is full.
 //!
 //! `cargo run --release -p examples --bin sharded`; `gossamer run --local 4 -- target/release/sharded`.
 

@@ -7,8 +7,8 @@
 //!   travels back from a trustee, since another process has other addresses;
 //! - `.join()`: when `main` returns, fibers that nobody joined are cancelled.
 //!
-//! The thesis lets the closure of `spawn` borrow `trust`. Here it needs no `move` either: `#[gossamer::main]` sends along
-//! what it captures.
+//! The thesis lets the closure of `spawn` borrow `trust`. Here it needs no `move` either: `#[gossamer::main]` makes it
+//! take along what it captures.
 
 use std::collections::HashMap;
 

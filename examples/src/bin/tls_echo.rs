@@ -1,4 +1,5 @@
-//! An echo server under TLS: what a client sends, it gets back, and nobody on the way can read it. SIGTERM or Ctrl-C ends it.
+//! An echo server with TLS: a client gets back what it sends, and nobody on the way can read it. SIGTERM or Ctrl-C ends
+//! it.
 //!
 //! `cargo run --release -p examples --features tls --bin tls_echo -- 127.0.0.1:7879 certificates.pem key.pem`, then for example
 //! `openssl s_client -connect 127.0.0.1:7879`.

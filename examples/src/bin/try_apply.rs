@@ -1,4 +1,5 @@
-//! A closure that panics, without an end of the program: `try_apply` returns why there is no result, and the property goes on.
+//! A closure that panics without ending the program: `try_apply` returns why there is no result, and the property stays
+//! usable.
 //!
 //! `cargo run --release -p examples --bin try_apply`
 

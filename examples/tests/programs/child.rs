@@ -56,7 +56,7 @@ pub fn run(command: &mut Command) -> Ended {
 pub fn run_with_input(command: &mut Command, input: Vec<u8>) -> Ended {
     let mut child = Watched::start(command.stdin(Stdio::piped()));
     let mut to_child = child.0.stdin.take().expect("it is piped");
-    // Whoever does not read to the end breaks the pipe, which is no failure.
+    // A reader that does not read to the end breaks the pipe, which is not a failure.
     let writer = thread::spawn(move || drop(to_child.write_all(&input)));
     let output = reader(child.0.stdout.take());
     let errors = reader(child.0.stderr.take());

@@ -34,7 +34,8 @@ fn the_echo_server_answers_every_connection_with_what_it_sends() {
     }
 }
 
-/// Each member hears what each says, in the order in which one has said it, and nothing of those who have gone.
+/// Each member gets the lines of each member, in the order in which that member has sent them, and none of those who
+/// have gone.
 fn chat(program: &str) {
     for nodes in [1, 4] {
         let mut server = Nodes::start(program, nodes, &["127.0.0.1:0"]);

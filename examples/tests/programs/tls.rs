@@ -6,7 +6,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-/// A certificate for `localhost`, which vouches for itself, with its key, in a directory that goes away with this.
+/// A self-signed certificate for `localhost` with its key, in a directory that is removed with this.
 struct Certificate(PathBuf);
 
 impl Certificate {

@@ -1,4 +1,4 @@
-//! The daemon's side of a check of RDMA: step by step, as the client says, for a limited time, and one check at a time.
+//! The daemon's side of a check of RDMA: step by step, as the client asks, for a limited time, and one check at a time.
 
 use crate::daemon::exchange::{next, send};
 use crate::daemon::state::Daemon;
@@ -15,7 +15,7 @@ use tokio::time::timeout;
 
 /// How long a check may take.
 const LONGEST: Duration = Duration::from_secs(60);
-/// How long a step may take: none waits for as long by itself, but a device may hold it up.
+/// How long a step may take. No step waits that long by itself, but a device may hold it up.
 const STEP: Duration = Duration::from_secs(10);
 
 /// A check that is on. It is dropped in a thread that may be held up.
@@ -45,7 +45,7 @@ pub async fn serve(
 ) {
     let mut stopping = daemon.stopping.clone();
     let check = timeout(LONGEST, check(daemon, &mut reader, &mut writer, variables, &report));
-    // What has failed was told to the client, or it is the client that is gone.
+    // A failure was reported to the client, or the client itself is gone.
     tokio::select! {
         _ = check => {}
         _ = stopping.wait_for(|stopping| *stopping) => {}

@@ -1,5 +1,5 @@
-//! What the daemon says of itself, of launches and of strangers. Each event has a name, a sentence, and its values as fields, which are
-//! told in the README.
+//! What the daemon logs about itself, launches and strangers. Each event has a name, a sentence, and its values as
+//! fields, which the README lists.
 
 use crate::node::ending::{End, How};
 use crate::node::signal::{KILL, signal_name};
@@ -127,7 +127,7 @@ fn list(nodes: &[u32]) -> String {
     nodes.iter().map(u32::to_string).collect::<Vec<_>>().join(",")
 }
 
-/// Those of strangers, who can provoke many: few are written, and the rest is counted.
+/// Events that strangers cause, who can provoke many: few are written, and the rest are counted.
 #[derive(Debug, Default)]
 pub struct Refusals(Flood);
 

@@ -1,5 +1,5 @@
-//! The daemon's side of `gossamer doctor --rack`: it looks at its machine, tells the time, listens as its nodes would, and tries to reach
-//! the other machines, as the client says, for a limited time.
+//! The daemon's side of `gossamer doctor --rack`: as the client asks, it examines its machine, tells the time, listens
+//! as its nodes would, and tries to reach the other machines, for a limited time.
 
 use crate::daemon::exchange::send;
 use crate::daemon::state::Daemon;
@@ -23,7 +23,7 @@ use tokio::time::timeout;
 /// How long an examination may take.
 const LONGEST: Duration = Duration::from_secs(120);
 
-/// Who may look at the machine: one at a time, since it takes a thread.
+/// Permits to examine the machine: one at a time, since it takes a thread.
 #[derive(Debug)]
 pub struct Examinations(Arc<Semaphore>);
 
@@ -37,7 +37,7 @@ impl Default for Examinations {
 pub async fn serve(daemon: &Daemon, mut reader: Reader, mut writer: Writer, first: ExaminationStep) {
     let mut stopping = daemon.stopping.clone();
     let examination = timeout(LONGEST, examine(daemon, &mut reader, &mut writer, first));
-    // What has failed was told to the client, or it is the client that is gone.
+    // A failure was reported to the client, or the client itself is gone.
     tokio::select! {
         _ = examination => {}
         _ = stopping.wait_for(|stopping| *stopping) => {}
@@ -50,7 +50,8 @@ async fn examine(
     writer: &mut Writer,
     first: ExaminationStep,
 ) -> io::Result<()> {
-    // Kept for as long as others may try to reach it. The kernel takes their connections, and nobody reads from them.
+    // Kept for as long as others may try to reach it. The kernel accepts their connections, and nothing reads from
+    // them.
     let (mut step, mut _listening) = (first, None);
     loop {
         let reply = match step {

@@ -1,7 +1,9 @@
-//! Asks the nodes that run here what they do, for a client: each at its own socket, which is open to its user and to root alone.
+//! Asks the nodes that run here what they do, on behalf of a client: each at its own socket, which only its user and
+//! root can open.
 //!
-//! A daemon looks only at nodes that it has started itself, and only at their very processes, or what these have started: the kernel says
-//! who listens at a socket. It passes on what they say as it is, and takes nothing from it.
+//! A daemon asks only nodes that it has started itself, and only their own processes, or what these have started: the
+//! kernel says which process listens at a socket. The daemon passes on their answers unchanged, and trusts nothing in
+//! them.
 
 use crate::daemon::exchange::send;
 use crate::daemon::record::InspectableNode;
@@ -19,12 +21,13 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::{JoinSet, spawn_blocking};
 use tokio::time::timeout;
 
-/// So many nodes are asked at a time, for all clients together: each takes a thread, and its answer memory until it is sent.
+/// How many nodes are asked at a time, for all clients together: each takes a thread, and its answer takes memory until
+/// it is sent.
 const MOST: usize = 128;
 /// Bytes of an answer: it fits into a message.
 const LONGEST: u64 = 3 << 20;
 
-/// Who may ask nodes.
+/// Permits to ask nodes.
 #[derive(Debug)]
 pub struct Inspections(Arc<Semaphore>);
 
@@ -71,7 +74,7 @@ async fn ask(
 ) -> Answered {
     let InspectableNode { application, node, pid, runtime_directory, .. } = node;
     let told = |answer| InspectedNode { application, node, pid, answer };
-    // Whoever is first has as long as the look takes.
+    // The holder of the permit may take as long as a whole look.
     let Ok(Ok(permit)) = timeout(inspection.time() + PATIENCE, inspections.acquire_owned()).await else {
         return (told(Err("others ask the nodes of this machine at present; try again".into())), None);
     };

@@ -78,7 +78,8 @@ pub async fn serve(daemon: &Arc<Daemon>, mut reader: Reader, mut writer: Writer,
 
 /// Tells the launcher why nothing was started.
 async fn refuse(reader: &mut Reader, writer: &mut Writer, why: String) {
-    // What the launcher is still sending is read, since to close the connection before would tell it nothing else.
+    // Reads what the launcher is still sending: if the connection were closed before, the launcher would learn nothing
+    // else.
     let refuse = async {
         send(writer, &Reply::Refused(why)).await?;
         while reader.receive().await?.is_some() {}
@@ -102,7 +103,8 @@ struct Running<'a> {
 }
 
 impl Running<'_> {
-    /// Passes on what host and launcher tell each other until the launcher is gone or the daemon ends, and says which.
+    /// Passes on what host and launcher tell each other until the launcher is gone or the daemon ends; returns which of
+    /// the two happened.
     async fn watch(
         &mut self,
         reader: &mut Reader,

@@ -78,7 +78,7 @@ async fn accept(
                 }
                 Err(error) => {
                     daemon.refusals.unaccepted(&error);
-                    // Of files, say: until some are closed.
+                    // No file descriptor is left, say: waits until some are closed.
                     tokio::time::sleep(Duration::from_millis(100)).await;
                 }
             },

@@ -11,7 +11,7 @@ use tracing_subscriber::fmt::layer;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::registry;
 
-/// What the names of fields begin with in the journal, which has some of its own.
+/// The prefix of the names of our fields in the journal, which has fields of its own.
 const PREFIX: &str = "GOSSAMER";
 /// What `journalctl -t` knows the daemon by.
 const IDENTIFIER: &str = "gossamer";
@@ -32,7 +32,7 @@ pub enum LogFormat {
 /// Has events written from now on.
 ///
 /// # Errors
-/// If there is no journal that could be written, but that was asked for.
+/// If the journal was asked for, and cannot be written to.
 pub fn start(format: LogFormat) -> Result<(), Failure> {
     let events = registry().with(LevelFilter::INFO);
     let started = match format {

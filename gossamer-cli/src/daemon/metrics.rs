@@ -30,8 +30,8 @@ pub async fn serve(address: SocketAddr, registry: Arc<Registry>) -> Result<(), F
     Ok(())
 }
 
-/// Where nodes of a launch serve what they count: the variable that tells them, if the daemon serves metrics. It goes before what their
-/// launcher has said.
+/// Where the nodes of a launch serve their metrics: the variable that tells them, if the daemon serves metrics. It
+/// takes precedence over what their launcher has said.
 pub fn variable(daemon: &Daemon, registration: &Registration) -> Option<(&'static str, String)> {
     if !daemon.serves_metrics {
         return None;

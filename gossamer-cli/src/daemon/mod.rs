@@ -1,7 +1,7 @@
 //! `gossamer daemon`: starts nodes on its machine for launchers that know the rack's key.
 //!
-//! Handed the configuration's path, it serves connections until it is told to stop. Nothing it knows outlives it. One thread
-//! does everything but hashing: nodes die with the thread that has started them.
+//! Given the path of the configuration, it serves connections until it is told to stop. Nothing that it knows outlives
+//! it. One thread does everything except hashing, since nodes die with the thread that has started them.
 //!
 //! | part | |
 //! |---|---|

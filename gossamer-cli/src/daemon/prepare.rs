@@ -29,7 +29,7 @@ pub struct PreparedLaunch {
     pub nodes: Vec<NodeSpec>,
 }
 
-/// Everything up to `Start`; `end` will get the name of whoever wants to end the application.
+/// Everything up to `Start`; `end` will get the name of the user who wants to end the application.
 ///
 /// # Errors
 /// Why its nodes cannot be started here.

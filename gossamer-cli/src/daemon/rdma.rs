@@ -1,4 +1,5 @@
-//! The RDMA devices of this machine: opened when somebody asks, by one thread at a time, and not waited for if they do not answer.
+//! The RDMA devices of this machine: opened when a client asks, by one thread at a time, and not waited for if they do
+//! not answer.
 
 use crate::rack::rdma::{Variables, settings};
 use gossamer::rack::rdma::MachineReport;
@@ -11,7 +12,7 @@ use tokio::time::timeout;
 /// How long is waited until others have looked at the devices, and then for the devices.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// Who may use the devices. A thread that they hold up keeps its permit, so that no more follow it.
+/// Permits to use the devices. A thread that a device holds up keeps its permit, so that no more threads get stuck.
 #[derive(Debug)]
 pub struct RdmaDevices {
     looks: Arc<Semaphore>,
@@ -26,7 +27,7 @@ impl Default for RdmaDevices {
 }
 
 impl RdmaDevices {
-    /// What this machine has, for nodes with these variables; or why that is not known.
+    /// The devices of this machine, as nodes with these variables would find them, or why they are not known.
     pub async fn report(&self, variables: Variables) -> Result<MachineReport, String> {
         let settings = settings(&variables).map_err(|failure| failure.message)?;
         let permit = match timeout(PATIENCE, Arc::clone(&self.looks).acquire_owned()).await {
@@ -46,7 +47,7 @@ impl RdmaDevices {
         }
     }
 
-    /// Who has it may check RDMA, for as long as the permit lives; nobody else may meanwhile.
+    /// The holder may check RDMA for as long as the permit lives; nobody else may meanwhile.
     pub fn check(&self) -> Option<OwnedSemaphorePermit> {
         Arc::clone(&self.checks).try_acquire_owned().ok()
     }

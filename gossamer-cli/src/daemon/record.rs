@@ -27,10 +27,10 @@ pub struct ApplicationRecord {
     nodes: Vec<NodeRecord>,
     output: VecDeque<LoggedOutput>,
     output_bytes: usize,
-    /// To its session, as long as it runs: who wants to end it.
+    /// To its session, while it runs: who wants to end it.
     session: Option<UnboundedSender<String>>,
     ended: Option<Instant>,
-    /// By whom or what it was ended, or why it was not started.
+    /// Who or what ended it, or why it was not started.
     cause: Option<String>,
     was_not_started: bool,
     /// The `XDG_RUNTIME_DIR` of its nodes.
@@ -121,7 +121,7 @@ impl ApplicationRecord {
         self.nodes.len()
     }
 
-    /// Whether there is something to tell of it.
+    /// Whether there is anything to report about it.
     pub fn is_remarkable(&self) -> bool {
         !self.nodes.is_empty() || self.was_not_started
     }
@@ -150,7 +150,7 @@ impl ApplicationRecord {
         }
     }
 
-    /// Tells its session that somebody wants to end it; whether that is so.
+    /// Tells its session that somebody wants to end it; returns whether there was a session to tell.
     pub fn kill(&self, by: &str) -> bool {
         self.session.as_ref().is_some_and(|session| session.send(by.to_owned()).is_ok())
     }

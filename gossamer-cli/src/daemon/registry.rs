@@ -12,9 +12,9 @@ use tokio::sync::mpsc::UnboundedSender;
 /// How many ended applications are remembered, and how many nodes they may have had together: their list fits into one message.
 const REMEMBERED: usize = 256;
 const REMEMBERED_NODES: usize = 4096;
-/// How long they are remembered, but for the last one.
+/// How long applications are remembered, except for the last one.
 const LONGEST: Duration = Duration::from_hours(24);
-/// Of how many of them the output is kept, too.
+/// For how many of them the output is kept, too.
 const WITH_OUTPUT: usize = 32;
 
 /// All applications, oldest first.
@@ -43,7 +43,7 @@ impl Registry {
         self.applications.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes up an application; `session` gets the name of whoever wants to end it.
+    /// Adds an application; `session` gets the name of the user who wants to end it.
     ///
     /// # Errors
     /// If there are too many, or there is one of this id.
@@ -107,7 +107,7 @@ impl Registry {
 fn forget(applications: &mut Vec<ApplicationRecord>) {
     applications.sort_by_key(|application| std::cmp::Reverse(application.age()));
     let (mut count, mut nodes) = (0, 0);
-    // Those that have ended last come last, but for those that run.
+    // Applications that ended last come last, followed only by those that run.
     for application in applications.iter_mut().rev().filter(|application| !application.runs()) {
         count += 1;
         nodes += application.size();

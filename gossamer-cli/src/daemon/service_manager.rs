@@ -1,10 +1,11 @@
-//! What systemd is told, if it has started the daemon: that it is ready, what it does, that it lives, and that it ends.
+//! Messages to systemd, if it has started the daemon: that the daemon is ready, what it does, that it is alive, and
+//! that it stops.
 
 use sd_notify::NotifyState;
 use std::future::pending;
 use tokio::time::{Interval, MissedTickBehavior, interval};
 
-/// The watchdog of the service, if it has one. It is told that the daemon lives by the loop that serves all.
+/// The watchdog of the service, if it has one. The loop that serves all clients tells it that the daemon is alive.
 #[derive(Debug)]
 pub struct Watchdog(Option<Interval>);
 
@@ -20,7 +21,7 @@ impl Watchdog {
         }))
     }
 
-    /// Waits until it is to be told again; for ever if there is none.
+    /// Waits until the next message is due; for ever if there is no watchdog.
     pub async fn next(&mut self) {
         match &mut self.0 {
             Some(interval) => drop(interval.tick().await),

@@ -46,8 +46,9 @@ pub async fn serve(daemon: Arc<Daemon>, stream: TcpStream, peer: SocketAddr, tic
     }
 }
 
-/// What both sides say first. Only its first message proves that the peer knows the key, and has not just recorded the
-/// handshake of one who does. Nothing, if it says nothing and goes: so do probes, which look whether somebody listens.
+/// The first messages of both sides. Only the client's first message proves that it knows the key, and has not just
+/// replayed the handshake of a client that does. Nothing, if the client says nothing and leaves, as probes do, which
+/// check whether something listens.
 async fn open(
     daemon: &Daemon,
     stream: TcpStream,

@@ -22,7 +22,7 @@ pub struct Daemon {
     pub rack: Rack,
     /// The key of the rack.
     pub key: Key,
-    /// As whom nodes run, if not as the daemon.
+    /// The user that nodes run as, if not the daemon's own.
     pub user: Option<User>,
     /// The programs that were shipped here.
     pub cache: Arc<ProgramCache>,
@@ -30,9 +30,9 @@ pub struct Daemon {
     pub registry: Arc<Registry>,
     /// The RDMA devices of this machine.
     pub rdma: RdmaDevices,
-    /// Who may ask nodes what they do.
+    /// Permits to ask nodes what they do.
     pub inspections: Inspections,
-    /// Who may look at this machine.
+    /// Permits to examine this machine.
     pub examinations: Examinations,
     /// Whether what nodes count is served.
     pub serves_metrics: bool,
@@ -40,12 +40,13 @@ pub struct Daemon {
     pub started: Instant,
     /// Set when the daemon ends.
     pub stopping: watch::Receiver<bool>,
-    /// What is said of refused connections.
+    /// Logs refused connections.
     pub refusals: Refusals,
 }
 
 impl Daemon {
-    /// From a configuration; `stopping` is set when the daemon ends. What nodes count is served, if that is wanted.
+    /// From a configuration; `stopping` is set when the daemon ends. The metrics of nodes are served if that was asked
+    /// for.
     ///
     /// # Errors
     /// If the configuration is wrong.

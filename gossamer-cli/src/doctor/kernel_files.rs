@@ -1,15 +1,15 @@
-//! Where the kernel tells of a machine: its files, below a root, so that a test can have a machine of its own.
+//! Where the kernel describes a machine: its files, below a root, so that a test can have a machine of its own.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What the kernel tells of a machine, by the folder in which `proc` and `sys` are.
+/// What the kernel says about a machine, given the folder that contains `proc` and `sys`.
 pub struct KernelFiles {
     root: PathBuf,
 }
 
 impl KernelFiles {
-    /// Of this one.
+    /// This machine.
     #[must_use]
     pub fn this() -> Self {
         Self { root: "/".into() }
@@ -21,7 +21,7 @@ impl KernelFiles {
         Self { root: root.to_owned() }
     }
 
-    /// What a file says, without the space around it; none if it is not there.
+    /// The contents of a file, without surrounding white space; nothing if there is no such file.
     pub fn read(&self, file: &str) -> Option<String> {
         let text = fs::read_to_string(self.root.join(file.trim_start_matches('/'))).ok()?;
         Some(text.trim().to_owned())
@@ -46,8 +46,8 @@ impl KernelFiles {
         names
     }
 
-    /// The least of a limit over the cgroups (of version 2) of this process; none where there is no limit. `parse` takes what the file
-    /// of a cgroup says.
+    /// The lowest value of a limit over the cgroups (of version 2) of this process; nothing where there is no limit.
+    /// `parse` takes the contents of the cgroup's file.
     pub fn least_of_cgroups<T: PartialOrd>(
         &self,
         file: &str,

@@ -7,7 +7,7 @@ use rustix::process::{Resource, getrlimit};
 
 /// Descriptors that a server with many clients, or a node of a large rack, needs.
 const DESCRIPTORS: u64 = 65_536;
-/// Threads that a node of some workers needs, with those for blocking work.
+/// How many threads a node with some workers needs, including those for blocking work.
 const THREADS: u64 = 1024;
 
 /// What there is to say of the limits here.

@@ -1,7 +1,7 @@
-//! What of this machine keeps programs from running, or from running fast, and the line that mends it.
+//! What keeps programs from running, or from running fast, on this machine, and the line that fixes it.
 //!
-//! [`kernel`], [`limits`], [`processors`] and [`programs`] each look at a part; all but the clock, which is tried, and what programs and
-//! devices say of themselves is in files of the kernel ([`kernel_files`]).
+//! [`kernel`], [`limits`], [`processors`] and [`programs`] each examine a part. Except for the clock, which is timed,
+//! and what programs and devices say about themselves, everything is in files of the kernel ([`kernel_files`]).
 
 pub mod kernel;
 pub mod kernel_files;
@@ -14,8 +14,8 @@ mod tests;
 use crate::rack::finding::Finding;
 use kernel_files::KernelFiles;
 
-/// What there is to say of a machine but for its RDMA devices, which may take long to answer ([`programs::devices`]), and for programs,
-/// which are their user's ([`programs::running`]).
+/// All findings about a machine except for its RDMA devices, which may take long to answer ([`programs::devices`]), and
+/// for programs, which belong to their user ([`programs::running`]).
 #[must_use]
 pub fn examine(machine: &KernelFiles) -> Vec<Finding> {
     let processors = std::thread::available_parallelism().map_or(1, usize::from);

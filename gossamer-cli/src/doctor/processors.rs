@@ -5,7 +5,7 @@ use crate::rack::finding::Finding;
 use std::hint::black_box;
 use std::time::Instant;
 
-/// A clock that takes longer than this to read is none of the processor's own.
+/// A clock that takes longer than this to read is not the processor's own.
 const SLOW_CLOCK: u128 = 200;
 /// Readings that are timed.
 const READINGS: u32 = 1000;

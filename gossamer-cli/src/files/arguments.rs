@@ -171,7 +171,7 @@ impl SendArguments {
         }
     }
 
-    /// What proves to the receiver who this is.
+    /// What proves the sender's identity to the receiver.
     ///
     /// # Errors
     /// If there is no code, or it is not valid.

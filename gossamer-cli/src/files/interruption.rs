@@ -1,4 +1,4 @@
-//! What the user hears of a transfer that has ended before its time: what was lost, and the one thing to do.
+//! What the user is told about a transfer that has ended early: what was lost, and the one thing to do.
 
 use crate::exit::{Failure, LOST};
 use gossamer::stream::Error;
@@ -7,7 +7,7 @@ use std::fmt::Display;
 /// What the user is to do.
 const ADVICE: &str = "; what has arrived is kept: run both commands again to go on";
 
-/// What has happened, without what the user is to do about it.
+/// What has happened, without the advice.
 #[must_use]
 pub fn cause(message: &str) -> &str {
     message.strip_suffix(ADVICE).unwrap_or(message)
@@ -18,7 +18,8 @@ pub fn lost(other: &str, why: &dyn Display) -> Failure {
     Failure::new(LOST, format!("the {other} was lost ({why}){ADVICE}"))
 }
 
-/// The other side's end of the stream is gone, or has failed. What a program would do about its stream is no advice here.
+/// The other side's end of the stream is gone, or has failed. The advice that the stream's error gives to programs is
+/// of no use here.
 pub fn stream_lost(other: &str, error: &Error) -> Failure {
     match error {
         Error::PeerLost { .. } => lost(other, &"its connection has ended"),

@@ -13,7 +13,7 @@ const BAR: &str = "{wide_bar} {bytes} of {total_bytes}, {binary_bytes_per_sec}, 
 const CHECKING: &str = "{spinner} checking what is there already: {bytes}, {binary_bytes_per_sec}";
 const SPINNER: &str = "{spinner} {bytes}, {binary_bytes_per_sec}, {elapsed}";
 
-/// How the user is told.
+/// In which way the user is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Format {
     Text,
@@ -127,7 +127,8 @@ impl Reporter {
         self.tell(&json!({ "event": "failed", "path": path, "why": why }), &text);
     }
 
-    /// All is over: what the command ends with. So many files were `done`, unless the transfer could not be done at all.
+    /// Everything is over: returns the exit status of the command. This many files were `done`, unless the transfer
+    /// could not be done at all.
     ///
     /// # Errors
     /// The failure, unless it was told as JSON.

@@ -14,8 +14,8 @@ pub fn local_addresses(application: &str, count: usize) -> String {
     names.join(",")
 }
 
-/// The value if nodes are on several machines, where they listen at what was `found`; `assignment` says which machine each
-/// node is on.
+/// The value if nodes are on several machines and listen at the addresses that were `found`; `assignment` says which
+/// machine each node is on.
 ///
 /// # Errors
 /// If some of them cannot reach others.

@@ -33,7 +33,7 @@ pub struct Application {
     pub machines: Vec<HostHandle>,
     /// Which machine each node is on.
     pub nodes: Vec<usize>,
-    /// What the hosts tell, each with its machine's index.
+    /// What the hosts report, each with the index of its machine.
     pub events: UnboundedReceiver<(usize, Event)>,
     /// How their output is passed on.
     pub output: OutputOptions,

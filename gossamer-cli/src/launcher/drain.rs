@@ -10,11 +10,11 @@ use std::time::Duration;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::timeout;
 
-/// How long a user who wants the end waits for output that cannot be written.
+/// How long a user who wants the end has to wait for output that cannot be written.
 pub const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Waits for so many printers. If one of them cannot write, and that `matters` since all else went well, that is how the launcher
-/// ends; otherwise nothing. Standard error does not matter.
+/// Waits for this many printers. If one of them cannot write, and that `matters` since everything else went well,
+/// returns that as the launcher's end; otherwise nothing. Standard error does not matter.
 pub async fn drain(
     printers: UnboundedReceiver<PrinterEvent>,
     count: usize,
@@ -47,7 +47,7 @@ async fn failure(
     None
 }
 
-/// What is said of the first file that cannot be written any more.
+/// What is said about the first file that cannot be written any more.
 #[must_use]
 pub fn file_failed(path: &Path, error: &io::Error) -> String {
     format!("{} cannot be written: {error}; the rest of the output that is for it is lost", path.display())

@@ -1,8 +1,9 @@
-//! Fate sharing: from what happens to the nodes, what the launcher does with the others, and what it reports. No I/O, and
-//! no clock of its own.
+//! Fate sharing: what the launcher does with the other nodes, and what it reports, depending on what happens to nodes.
+//! No I/O, and no clock of its own.
 //!
-//! The first failure ends the application. But a node that loses its peer ends itself, and word of that can come before word of the
-//! peer; so a failure waits for a grace, and [`fault`] says of all that was heard what explains it.
+//! The first failure ends the application. But a node that loses its peer ends itself, and news of that can arrive
+//! before news of the peer. So a failure waits for a grace period, and [`fault`] picks from everything that was heard
+//! what explains it.
 
 use crate::exit;
 use crate::launcher::fault::{Fault, fault, is_cause, is_consequence};
@@ -12,8 +13,8 @@ use std::time::{Duration, Instant};
 
 /// How long nodes have to end by themselves after another has failed.
 pub const GRACE: Duration = Duration::from_millis(500);
-/// How long they have after another has left, as if it were done: programs that do not use the library end when they like, and some
-/// start late on a busy machine.
+/// How long the others have after one has left as if it were done: programs that do not use the library end when they
+/// like, and some start late on a busy machine.
 pub const LEFT: Duration = Duration::from_secs(10);
 /// How long nodes have to end by themselves after node 0 has ended well.
 pub const FAREWELL: Duration = Duration::from_secs(2);
@@ -42,7 +43,7 @@ enum Cause {
 pub struct Verdict {
     /// The exit status of the launcher.
     pub status: u8,
-    /// Who is at fault that the application has failed.
+    /// Which node is at fault that the application has failed.
     pub fault: Option<Fault>,
     /// How that node has ended, if it has failed; or else the first that has lost another.
     pub failed: Option<(usize, End)>,
@@ -116,7 +117,7 @@ impl Fate {
         }
     }
 
-    /// A node has failed; the others are killed then, if not before.
+    /// A node has failed; the others are killed now, if they were not before.
     fn fail(&mut self, kill_at: Instant, node: usize) {
         if matches!(self.cause, Cause::None | Cause::Finished | Cause::Failed) {
             self.failed.push(node);
@@ -203,7 +204,7 @@ impl Fate {
         }
     }
 
-    /// Whether no node runs any more, or none is waited for.
+    /// Whether no node runs any more, or no node is waited for.
     #[must_use]
     pub fn is_over(&self, now: Instant) -> bool {
         self.running().next().is_none() || self.killed_at.is_some_and(|time| time + GIVE_UP <= now)
@@ -227,7 +228,7 @@ impl Fate {
         self.failed.iter().filter_map(end).collect()
     }
 
-    /// Who has failed, and what others say.
+    /// Which node has failed, and what others say.
     fn blame(&self, verdict: &mut Verdict) {
         let failures = self.failures();
         verdict.fault = fault(&failures);

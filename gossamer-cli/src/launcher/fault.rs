@@ -1,4 +1,5 @@
-//! Who is at fault: one rule for all ends of an application. Causes go before consequences, and among causes the first that was heard of.
+//! Which node is at fault: one rule for all ends of an application. Causes go before consequences, and among causes the
+//! first that was heard of wins.
 //!
 //! | explains | a node that |
 //! |---|---|
@@ -6,8 +7,9 @@
 //! | | ended well, but before node 0 |
 //! | least | ended because of other nodes: with status 75, or saying which ones |
 //!
-//! If there are consequences only, those who ended say whom they have lost. Who was lost, and has lost nobody itself, is at fault: it may
-//! have been stopped. If there is none, those who accuse each other are told, and the link between them is.
+//! If there are only consequences, the nodes that ended say which nodes they have lost. A node that was lost, and has
+//! lost nobody itself, is at fault: it may have been stopped. If there is no such node, the report names those that
+//! accuse each other, and the link between them.
 
 use crate::exit;
 use crate::node::ending::{End, How};
@@ -23,7 +25,7 @@ enum Weight {
     Cause,
 }
 
-/// Who is at fault.
+/// The node at fault.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// A node that has failed.
@@ -32,14 +34,14 @@ pub enum Fault {
     Lost {
         /// Which one.
         node: usize,
-        /// Who has lost it.
+        /// The nodes that have lost it.
         by: Vec<usize>,
     },
     /// Nodes that have lost each other, and did not fail.
     LostEachOther(usize, usize),
 }
 
-/// Who is at fault, if so many nodes have ended, in the order in which that was heard.
+/// Which node is at fault, given the number of nodes and those that have ended, in the order in which that was heard.
 #[must_use]
 pub fn fault(ends: &[(usize, &End)]) -> Option<Fault> {
     // The first of the heaviest.
@@ -67,7 +69,7 @@ pub fn is_consequence(end: &End) -> bool {
     weight(end) == Weight::Consequence
 }
 
-/// By who accuses whom.
+/// By which nodes accuse which.
 fn of_accusations(accusations: &[(usize, usize)]) -> Option<Fault> {
     let accuses = |node| accusations.iter().any(|(by, _)| *by == node);
     let by = |node| accusations.iter().filter(|(_, accused)| *accused == node).map(|(by, _)| *by).collect();
@@ -96,7 +98,7 @@ fn accused(end: &End) -> Vec<usize> {
     list.into_iter().flat_map(|list| list.split(", ")).filter_map(|node| node.parse().ok()).collect()
 }
 
-/// What a node says for people.
+/// The part of a node's words that is meant for people.
 #[must_use]
 pub fn said(words: &str) -> &str {
     split(words).map_or(words, |(_, text)| text)

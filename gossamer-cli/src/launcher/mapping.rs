@@ -42,7 +42,7 @@ impl FromStr for Mapping {
 }
 
 impl Mapping {
-    /// The names of the machines that it is about: none, if it is about all.
+    /// The names of the machines that it names; empty if it is about all of them.
     #[must_use]
     pub fn machines(&self) -> Vec<String> {
         let mut names: Vec<String> = Vec::new();
@@ -56,7 +56,8 @@ impl Mapping {
         names
     }
 
-    /// The machine of each node, by its index in `machines`; of all that there is room for, if `nodes` does not say how many.
+    /// The machine of each node, by its index in `machines`; for as many nodes as there is room for, if `nodes` does
+    /// not say how many.
     ///
     /// # Errors
     /// If there is no room for so many.

@@ -1,7 +1,7 @@
 //! `gossamer run`: starts the nodes of an application, watches them, and reports how it ended.
 //!
-//! [`local`] and [`remote`] start hosts and hand [`supervise`](mod@supervise) their ends of the queues: commands to each host,
-//! events from all. It gives the exit status. Only [`fate`] decides, and does no I/O.
+//! [`local`] and [`remote`] start hosts and give [`supervise`](mod@supervise) their ends of the queues: commands to
+//! each host, events from all. It returns the exit status. Only [`fate`] decides, and does no I/O.
 //!
 //! | part | |
 //! |---|---|

@@ -34,8 +34,8 @@ fn unsent(error: &io::Error) -> String {
     format!("nothing can be sent to its daemon: {error}")
 }
 
-/// Starts the nodes once their addresses are known, and keeps the daemon's patience until then. False if the launch was
-/// given up.
+/// Starts the nodes once their addresses are known, and sends heartbeats to the daemon until then. False if the launch
+/// was given up.
 async fn start(writer: &mut Writer, mut addresses: watch::Receiver<Option<String>>) -> io::Result<bool> {
     loop {
         let known = timeout(HEARTBEAT, addresses.wait_for(Option::is_some)).await;

@@ -10,8 +10,9 @@ use std::time::Duration;
 /// Witnesses that are heard: when a machine is gone, all nodes that had to do with it say the same.
 const WITNESSES: usize = 4;
 
-/// What is said on standard error: nothing if all went well. `place` gives a node's machine and process, each after a
-/// space. `silent` are the machines of which nothing was heard for a while: they may be why a node lost its peer.
+/// What is said on standard error: nothing if everything went well. `place` gives a node's machine and process, each
+/// after a space. `silent` are the machines that were silent for a while: they may be the reason why a node lost its
+/// peer.
 pub fn text(
     verdict: &Verdict,
     nodes: usize,
@@ -45,7 +46,7 @@ pub fn text(
     printable(&text)
 }
 
-/// What a node does whose time is up: `place` is its machine and process, after a space.
+/// What a node was doing when its time was up: `place` is its machine and process, after a space.
 #[must_use]
 pub fn activity(node: usize, place: &str, text: &str) -> String {
     let mut report = format!("gossamer: node {node}{place}, when its time was up:\n");
@@ -55,7 +56,7 @@ pub fn activity(node: usize, place: &str, text: &str) -> String {
     printable(&report)
 }
 
-/// Who is at fault, and how.
+/// Which node is at fault, and how it ended.
 fn headline(verdict: &Verdict, failed: usize, end: &End, place: impl Fn(usize) -> String) -> String {
     let named = |node: usize| format!("node {node}{}", place(node));
     match &verdict.fault {

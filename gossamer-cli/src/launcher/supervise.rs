@@ -169,7 +169,7 @@ impl Supervisor {
                 self.has_lost_output = true;
                 self.outlets.say(&format!("gossamer: {}\n", printable(&file_failed(&path, &error))));
             }
-            // Nobody is left who could be told.
+            // There is nobody left to tell.
             PrinterEvent::Failed(Stream::Err, _) | PrinterEvent::Finished => {}
         }
     }

@@ -11,7 +11,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 pub struct TimeLimit {
     /// How long nodes may run.
     pub duration: Duration,
-    /// Whether it is told what they do when their time is up.
+    /// Whether to report what nodes do when their time is up.
     pub reports: bool,
 }
 
@@ -24,14 +24,14 @@ pub struct Timeout {
 
 #[derive(Debug)]
 enum State {
-    /// Until then all goes on.
+    /// Until then everything goes on.
     Running(Instant),
     /// Nodes are awaited of which it was asked what they do, until then at most.
     Asked(Instant, BTreeSet<usize>),
     Over,
 }
 
-/// What is to be done now.
+/// What to do now.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
     /// Nothing.

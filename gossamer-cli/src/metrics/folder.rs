@@ -6,7 +6,7 @@ use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-/// Whom a folder is for.
+/// The user that a folder is for.
 #[derive(Clone, Copy, Debug)]
 pub struct FolderOwner {
     /// The user.
@@ -56,7 +56,7 @@ impl SocketFolder {
 
 impl Drop for SocketFolder {
     fn drop(&mut self) {
-        // What is left of it is empty, or of nodes that were killed.
+        // What is left in it is empty, or belongs to nodes that were killed.
         let _ = fs::remove_dir_all(&self.0);
     }
 }

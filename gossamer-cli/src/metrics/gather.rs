@@ -1,4 +1,5 @@
-//! Asks all nodes what they have counted. A node that is stopped, or tells something else, is left out, and holds up nobody for long.
+//! Asks all nodes for their metrics. A node that is stopped, or answers something else, is left out, and does not hold
+//! up the others for long.
 
 use crate::metrics::labels::{labelled, quoted};
 use crate::metrics::merge::merged;
@@ -15,7 +16,7 @@ use tokio::sync::Mutex;
 use tokio::task::{JoinSet, spawn_blocking};
 use tokio::time::timeout;
 
-/// By what nodes are asked for the newer format.
+/// How nodes are asked for the newer format.
 pub const OPEN: &str = "application/openmetrics-text";
 /// How long a node may take. Its thread for metrics answers also while its workers hang.
 const NODE_PATIENCE: Duration = Duration::from_secs(2);
@@ -38,7 +39,8 @@ pub struct NodeLabels {
     pub application: String,
     /// Its index.
     pub node: u32,
-    /// The process that was started as it. None is asked that does not descend from it, whoever listens at its socket.
+    /// The process that was started as this node. Only processes that descend from it are asked, whichever process
+    /// listens at the socket.
     pub process: u32,
 }
 
@@ -55,7 +57,7 @@ impl fmt::Debug for Gatherer {
 }
 
 impl Gatherer {
-    /// Of the nodes that there are whenever somebody asks.
+    /// Gathers from the nodes that exist whenever somebody asks.
     pub fn new(nodes: impl Fn() -> Vec<ServedNode> + Send + Sync + 'static) -> Self {
         Self { nodes: Box::new(nodes), last: Mutex::default() }
     }
@@ -64,7 +66,7 @@ impl Gatherer {
     pub async fn text(&self, is_open: bool) -> Arc<str> {
         let begin = Instant::now();
         let mut last = self.last.lock().await;
-        // Those who came while it was gathered do not have it gathered again.
+        // Clients that came while the text was gathered do not have it gathered again.
         if let Some((_, _, text)) = last.as_ref().filter(|(when, open, _)| *open == is_open && *when > begin)
         {
             return Arc::clone(text);

@@ -1,6 +1,7 @@
-//! Says of each sample of a text whose it is. What is no such text is refused: it would spoil that of all others.
+//! Adds a label to each sample of a text, which says where the sample comes from. A text in another format is refused:
+//! it would spoil those of all others.
 
-/// A text of a node with the application as a label of each sample; none if it is not in the format of Prometheus.
+/// A node's text with the application as a label of each sample; nothing if it is not in the format of Prometheus.
 #[must_use]
 pub fn labelled(text: &str, application: &str) -> Option<String> {
     let application = quoted(application);

@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 
-/// One text of several. Both formats of Prometheus begin each metric with a line `# HELP`; the newer one has a last line.
+/// Merges several texts into one. Both formats of Prometheus begin each metric with a line `# HELP`; the newer one has
+/// a last line.
 #[must_use]
 pub fn merged(texts: &[String], is_open: bool) -> String {
     let (mut places, mut families): (HashMap<&str, usize>, Vec<(String, String)>) = Default::default();

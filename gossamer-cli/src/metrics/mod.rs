@@ -1,7 +1,8 @@
 //! What nodes count, for Prometheus: one address at which the metrics of all nodes of this machine are read.
 //!
-//! Each node serves its own at a Unix socket of a folder (`GOSSAMER_METRICS=unix:folder`). [`serve`](mod@serve) listens, [`gather`] asks
-//! the nodes, [`labels`] says of samples whose they are, and [`merge`] makes one text of all.
+//! Each node serves its own metrics at a Unix socket in a folder (`GOSSAMER_METRICS=unix:folder`). [`serve`](mod@serve)
+//! listens, [`gather`] asks the nodes, [`labels`] marks each sample with its origin, and [`merge`] makes one text from
+//! all.
 
 pub mod folder;
 pub mod gather;
@@ -66,7 +67,7 @@ impl Drop for ServedMetrics {
     }
 }
 
-/// What a node is told. A launcher that is a node itself does not lend its own place to its nodes.
+/// What a node is told. A launcher that is itself a node does not pass its own place on to its nodes.
 #[must_use]
 pub fn variable(served: Option<&ServedMetrics>) -> Option<(&'static str, String)> {
     let is_a_place = || std::env::var(VARIABLE).is_ok_and(|value| value.starts_with("unix:"));

@@ -1,5 +1,5 @@
-//! The address at which the metrics of all nodes are read. Whoever does not read, or sends garbage, has a place for some seconds, or until
-//! somebody else needs it.
+//! The address at which the metrics of all nodes are read. A client that does not read, or sends garbage, has a place
+//! for some seconds, or until another client needs it.
 
 use crate::metrics::gather::{Gatherer, OPEN};
 use std::collections::VecDeque;
@@ -36,7 +36,7 @@ pub async fn serve(listener: TcpListener, nodes: Arc<Gatherer>) {
         }
         let nodes = Arc::clone(&nodes);
         connections.push_back(tokio::spawn(async move {
-            // Who has gone, or came too late, has no answer.
+            // A client that has gone, or came too late, gets no answer.
             let _ = timeout(PATIENCE, answer(stream, &nodes)).await;
         }));
     }

@@ -1,4 +1,4 @@
-//! What the processes of a node do at this moment, as far as `/proc` tells.
+//! What the processes of a node are doing at this moment, as far as `/proc` tells.
 
 use crate::processes::children;
 use crate::terminal::table::bytes;
@@ -9,13 +9,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// For so long is looked who uses a processor.
+/// For this long it watches which threads use a processor.
 const LOOK: Duration = Duration::from_millis(200);
 /// The most processes, and the most threads of each, that are told.
 const PROCESSES: usize = 16;
 const THREADS: usize = 64;
 
-/// What each process of some nodes does, as lines: for each node given by the number of its process.
+/// What each process of some nodes is doing, as lines; each node is given by its process number.
 #[must_use]
 pub fn describe(nodes: &[u32]) -> Vec<String> {
     let families: Vec<Vec<Pid>> = nodes.iter().map(|&node| family(node)).collect();
@@ -29,7 +29,7 @@ pub fn describe(nodes: &[u32]) -> Vec<String> {
     families.iter().map(|family| text(family, &share)).collect()
 }
 
-/// What a program is called, and its file: that of one which was shipped here has a name that says nothing.
+/// The name of a program, and its file: a program that was shipped here has a file name that says nothing.
 struct ProgramName {
     called: String,
     file: String,
@@ -91,7 +91,7 @@ fn text(family: &[Pid], share: &impl Fn(&Path, Duration) -> f64) -> String {
         let _ = writeln!(text, "process {} ({name}), {count} threads{memory}", process.as_raw_nonzero());
         let mut lines: Vec<(f64, String)> =
             threads.iter().map(|thread| of_thread(thread, &program, share)).collect();
-        // Who uses a processor comes first.
+        // Threads that use a processor come first.
         lines.sort_by(|one, other| other.0.total_cmp(&one.0));
         lines.iter().take(THREADS).for_each(|(_, line)| text += line);
         if count > THREADS {
@@ -104,7 +104,7 @@ fn text(family: &[Pid], share: &impl Fn(&Path, Duration) -> f64) -> String {
     text
 }
 
-/// What a thread does, and how much of a processor it has.
+/// What a thread is doing, and how much of a processor it uses.
 fn of_thread(thread: &Path, program: &ProgramName, share: &impl Fn(&Path, Duration) -> f64) -> (f64, String) {
     let name = program.instead_of(line(&thread.join("comm")));
     let time = processor_time(thread).unwrap_or_default();

@@ -11,7 +11,7 @@ use std::process::ExitStatus;
 /// The longest report line of a node, in bytes.
 pub const MOST_WORDS: usize = 4096;
 
-/// What a node says that ends with status 0 because node 0, which goes on, needs it no more.
+/// What a node says that ends with status 0 because node 0, which goes on, no longer needs it.
 pub const RELEASED: &str = "released by node 0";
 
 /// How a node ended.
@@ -28,11 +28,11 @@ pub enum How {
     },
     /// Nobody can tell, since its machine cannot be reached any more: why.
     Lost(String),
-    /// By SIGKILL of the kernel, for want of memory.
+    /// By SIGKILL from the kernel, because memory ran out.
     OutOfMemory(OutOfMemory),
 }
 
-/// What is known of a node that the kernel has killed for want of memory; all sizes are in bytes.
+/// What is known about a node that the kernel has killed because memory ran out; all sizes are in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum OutOfMemory {
     /// It needed more than is allowed to it.
@@ -42,7 +42,7 @@ pub enum OutOfMemory {
         /// What is allowed.
         allowed: u64,
     },
-    /// What a cgroup around it may have was used up.
+    /// The limit of a cgroup around it was reached.
     OfCgroup {
         /// What it had used.
         used: u64,

@@ -1,5 +1,5 @@
-//! The nodes of one machine: starts them, passes on what they write, tells how they end, does what the launcher says.
-//! When the launcher is gone, they are killed.
+//! The nodes of one machine: starts them, passes on what they write, reports how they end, and does what the launcher
+//! says. When the launcher is gone, the nodes are killed.
 
 use crate::exit::Failure;
 use crate::node::activity;
@@ -33,7 +33,7 @@ use tokio::time::{Instant, interval, sleep, sleep_until, timeout};
 const SWEEP: Duration = Duration::from_millis(2);
 /// How long a guardian may take to start its node.
 const START: Duration = Duration::from_secs(60);
-/// How often guardians are woken, which somebody may have stopped: who waits for one would wait for ever.
+/// How often guardians are woken, since somebody may have stopped them: waiting for a stopped guardian would never end.
 const WAKE: Duration = Duration::from_secs(1);
 /// How long a guardian may take to end once it is killed.
 const LAST: Duration = Duration::from_secs(1);
@@ -58,19 +58,20 @@ struct Host {
     tasks: JoinSet<()>,
     events: UnboundedSender<Event>,
     orphans: Orphans,
-    /// To [`exited`](Self::exited): the indices of nodes that have ended, with how they have; and then of those whose guardian has.
+    /// To [`exited`](Self::exited): the indices of nodes that have ended, with how they ended; and later of those whose
+    /// guardian has ended.
     exits: UnboundedSender<(u32, Option<How>)>,
     exited: UnboundedReceiver<(u32, Option<How>)>,
 }
 
-/// Starts the nodes and serves them until the launcher drops its end of `commands`; then kills those that are left.
+/// Starts the nodes and serves them until the launcher drops its end of `commands`; then kills the nodes that are left.
 pub async fn host(
     program: &Invocation,
     nodes: Vec<NodeSpec>,
     commands: UnboundedReceiver<Command>,
     events: UnboundedSender<Event>,
 ) {
-    // Whoever started this process may have it ignore SIGCHLD; then no process could be waited for.
+    // The process that started this one may have set SIGCHLD to be ignored; then no process could be waited for.
     let _children = signal(SignalKind::child());
     let mut host = Host::new(nodes.len(), events);
     match host.start_all(program, nodes).await {
@@ -85,7 +86,7 @@ pub async fn host(
     }
 }
 
-/// What comes of a guardian, which is woken until it does.
+/// Waits for something from a guardian, which is woken until it comes.
 async fn while_awake<T>(guardian: &Guardian, what: impl Future<Output = T>) -> T {
     let mut what = pin!(what);
     loop {

@@ -1,4 +1,4 @@
-//! What is to be started: the program, its surroundings, and what single nodes get beside that.
+//! What is to be started: the program, its surroundings, and what single nodes get in addition.
 
 use crate::node::allowance::Allowance;
 use crate::node::resource_limits::ResourceLimits;
@@ -29,7 +29,7 @@ pub struct Invocation {
     pub user: Option<User>,
 }
 
-/// Who a node runs as.
+/// The user that a node runs as.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(from = "UserNumbers", into = "UserNumbers")]
 pub struct User {

@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 /// The most bytes of output, or of input, in one message.
 pub const CHUNK: usize = 16 * 1024;
 
-/// What a piece of output or input takes of the window: so that many small pieces take no more memory than few large ones.
+/// How much of the window a piece of output or input takes: so many small pieces take no more memory than a few large
+/// ones.
 #[must_use]
 pub fn cost(piece: &[u8]) -> usize {
     piece.len() + 64
@@ -39,7 +40,7 @@ pub enum Event {
         /// Its process on its machine.
         pid: u32,
     },
-    /// The nodes could not all be started, and none is left.
+    /// The nodes could not all be started, and none runs any more.
     NotStarted {
         /// The exit status that this means.
         status: u8,
@@ -73,7 +74,7 @@ pub enum Event {
     Stopping(String),
     /// The machine cannot be reached any more: why.
     Lost(String),
-    /// What a node does, in answer to `Describe`.
+    /// What a node is doing, in answer to `Describe`.
     Described {
         /// Which node.
         node: u32,

@@ -1,7 +1,7 @@
 //! The nodes of one machine.
 //!
-//! [`host`] is handed what to run and a queue of commands, and gives events: what nodes print, how they end. When its commands
-//! end, its nodes are killed. It does not know whether the launcher is in this process or behind a connection.
+//! [`host`] is given what to run and a queue of commands, and yields events: what nodes print, how they end. When its
+//! commands end, its nodes are killed. It does not know whether the launcher is in this process or behind a connection.
 //!
 //! | part | |
 //! |---|---|

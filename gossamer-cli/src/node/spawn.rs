@@ -94,8 +94,8 @@ struct OpenCgroup {
     is_inside: Arc<AtomicBool>,
 }
 
-/// Executes the program. A daemon may just have written it: as long as another new process, not yet the program that it
-/// will be, has the file of the writer still open, the kernel does not execute it.
+/// Executes the program. A daemon may just have written the file, and the kernel does not execute it as long as another
+/// process has it open for writing, such as a new process that has not yet become its program.
 fn execute(command: &mut Command, cgroup: Option<&OpenCgroup>) -> io::Result<Pid> {
     for _ in 0..100 {
         match start(command, cgroup) {
@@ -108,8 +108,8 @@ fn execute(command: &mut Command, cgroup: Option<&OpenCgroup>) -> io::Result<Pid
     start(command, cgroup)
 }
 
-/// Starts the process in the cgroup, if that can be: to be moved there later, a process waits for milliseconds until the kernel knows
-/// that nobody looks at it (a grace period of RCU).
+/// Starts the process in the cgroup, if possible: a process that is moved there later waits for milliseconds until the
+/// kernel knows that nothing looks at it any more (a grace period of RCU).
 fn start(command: &mut Command, cgroup: Option<&OpenCgroup>) -> io::Result<Pid> {
     match cgroup.map(|cgroup| start_in(command, cgroup)) {
         Some(Ok(started)) => started,

@@ -1,5 +1,5 @@
-//! How many bytes may be on their way: a sender waits until the receiver has used up what it got, so that neither holds
-//! much, and messages of other kinds are never stuck behind them.
+//! Limits how many bytes may be on their way: a sender waits until the receiver has used up what it got, so that
+//! neither holds much, and messages of other kinds are never stuck behind them.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio::sync::Semaphore;

@@ -1,7 +1,7 @@
 //! The programs that were shipped to a machine, by the BLAKE3 hash of their content.
 //!
-//! A program is written to a file with another name, checked, and renamed when it is whole; so whatever has the name of a
-//! hash was whole once, and it is checked again before each use.
+//! A program is written to a file with another name, checked, and renamed when it is complete; so whatever has the name
+//! of a hash was complete once, and it is checked again before each use.
 
 use std::collections::HashMap;
 use std::fs::{self, File};
@@ -14,7 +14,7 @@ use std::time::SystemTime;
 /// The hash of a program.
 pub type Hash = [u8; 32];
 
-/// Of files that are not whole.
+/// The prefix of the names of files that are not complete.
 const PARTIAL: &str = "partial-";
 
 /// The directory.
@@ -22,7 +22,7 @@ const PARTIAL: &str = "partial-";
 pub struct ProgramCache {
     directory: PathBuf,
     limit: u64,
-    /// How many applications use a program; such programs are not removed.
+    /// How many applications use each program; programs in use are not removed.
     used: Mutex<HashMap<Hash, usize>>,
 }
 

@@ -1,4 +1,4 @@
-//! The program that is launched: its file, what it is called with, and what it gets from the launcher's surroundings.
+//! The program that is launched: its file, its arguments, and what it gets from the launcher's surroundings.
 
 use crate::exit::{FAILED, Failure, NOT_EXECUTABLE, NOT_FOUND};
 use crate::node::allowance::Allowance;
@@ -69,7 +69,7 @@ fn environment(settings: NodeSettings) -> Vec<(Vec<u8>, Vec<u8>)> {
     environment.into_iter().map(|(name, value)| (name.into_vec(), value.into_vec())).collect()
 }
 
-/// The mask for new files, which can be read only by setting it; no other thread is there yet that could make files.
+/// The mask for new files, which can only be read by setting it; no other thread exists yet that could create files.
 fn mask() -> u32 {
     let mask = rustix::process::umask(rustix::fs::Mode::empty());
     rustix::process::umask(mask);

@@ -1,4 +1,4 @@
-//! What the command line says of nodes, as variables of their environment.
+//! What the command line says about nodes, as variables of their environment.
 
 use gossamer::{FabricChoice, Protection};
 use std::path::PathBuf;

@@ -73,7 +73,7 @@ impl Upload {
         fs::rename(&self.path, self.program.path())?;
         let program = self.program.cache().hold(*self.program.hash());
         program.cache().evict()?;
-        // With this the file is closed: one that is open for writing cannot be executed.
+        // This closes the file: a file that is open for writing cannot be executed.
         drop(self);
         Ok(program)
     }

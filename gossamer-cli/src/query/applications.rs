@@ -13,7 +13,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Applications by their id: what each machine says of them, behind its name.
+/// Applications by their id: what each machine says about them, after its name.
 type Applications = BTreeMap<String, Vec<(String, ApplicationSummary)>>;
 
 /// `gossamer ps`, with applications that have ended, if they are wanted.
@@ -93,7 +93,7 @@ fn ago(seconds: Option<u64>) -> String {
     seconds.map_or_else(|| "-".into(), |seconds| format!("{} ago", table::duration(seconds)))
 }
 
-/// How a node has ended, by whom or what it was ended, and what it said last.
+/// How a node has ended, who or what ended it, and what it said last.
 fn how(node: &NodeSummary, part: &ApplicationSummary) -> String {
     let Some(NodeEnd { end, was_ended, .. }) = &node.end else { return "runs".into() };
     let cause = part.cause.as_ref().filter(|_| *was_ended);

@@ -37,14 +37,14 @@ impl LookArguments {
 
 /// What a node says about itself.
 pub trait NodeAnswer: Sized + Send {
-    /// Of which node it is.
+    /// Which node it is.
     fn identity(&self) -> &NodeIdentity;
     /// Asks a process of this machine.
     ///
     /// # Errors
     /// If it does not answer.
     fn ask(socket: &InspectionSocket, inspection: Inspection) -> io::Result<Vec<Self>>;
-    /// From what a daemon was told.
+    /// Made from what a daemon was told.
     ///
     /// # Errors
     /// If that is not understood.
@@ -82,7 +82,7 @@ impl NodeAnswer for NodeActivity {
     }
 }
 
-/// By whom a node was started, and where.
+/// Who started a node, and where.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct NodePlace {
     /// The id of its application.
@@ -94,7 +94,7 @@ pub struct NodePlace {
 /// A node that has answered.
 #[derive(Clone, Debug)]
 pub struct SeenNode<T> {
-    /// Where a daemon has started it; none if it is a process of this machine.
+    /// Where a daemon has started it; nothing if it is a process of this machine.
     pub place: Option<NodePlace>,
     /// What it says.
     pub said: T,
@@ -105,7 +105,7 @@ pub struct SeenNode<T> {
 pub struct Seen<T> {
     /// The nodes that have answered.
     pub nodes: Vec<SeenNode<T>>,
-    /// Of each other one, and of each machine that did not answer, why.
+    /// For each other node, and each machine that did not answer, the reason.
     pub silent: Vec<String>,
 }
 
@@ -194,7 +194,7 @@ pub fn by_runtime<T: NodeAnswer>(nodes: &[SeenNode<T>]) -> Vec<Vec<&SeenNode<T>>
     runtimes.into_values().collect()
 }
 
-/// What nodes of a runtime are called together: of which program they are, and by whom they were started.
+/// The common name of the nodes of a runtime: which program they run, and who started them.
 pub fn title<T: NodeAnswer>(nodes: &[&SeenNode<T>]) -> String {
     let Some(first) = nodes.first() else { return String::new() };
     let of = first.said.identity();

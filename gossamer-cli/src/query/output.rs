@@ -1,4 +1,4 @@
-//! What the user gets to see: standard output for answers, standard error for machines that gave none.
+//! What the user sees: standard output for answers, standard error for machines that gave none.
 
 use crate::exit::{Failure, OUTPUT};
 use crate::terminal::printable::printable;

@@ -10,10 +10,10 @@ use std::thread;
 /// A process that did not answer.
 pub type Silent = (InspectionSocket, io::Error);
 
-/// The sockets of these processes, or of all of this user if none is named.
+/// The sockets of these processes, or of all processes of this user if none is named.
 ///
 /// # Errors
-/// If one that is named has none, or nobody has one.
+/// If a named process has no socket, or no process has one.
 pub fn chosen(processes: &[u32]) -> Result<Vec<InspectionSocket>, Failure> {
     let mut sockets = inspection_sockets()
         .map_err(|error| Failure::new(UNREACHABLE, format!("cannot look for programs: {error}")))?;
@@ -35,8 +35,8 @@ pub fn chosen(processes: &[u32]) -> Result<Vec<InspectionSocket>, Failure> {
     }
 }
 
-/// Asks all at once, since one that is stopped is to hold up nobody: what they answer, and who does not. One that has ended meanwhile is
-/// no news, unless processes were named.
+/// Asks all at once, so that one that is stopped does not hold up the others: what they answer, and which do not
+/// answer. A process that has ended meanwhile is not reported, unless processes were named.
 pub fn ask_all<T: Send>(
     sockets: &[InspectionSocket],
     are_named: bool,

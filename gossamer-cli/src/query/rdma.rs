@@ -1,4 +1,4 @@
-//! What a machine has of RDMA, as text and as JSON.
+//! What a machine offers for RDMA, as text and as JSON.
 
 use crate::rack::rdma::Variables;
 use crate::terminal::table;

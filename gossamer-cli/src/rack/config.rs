@@ -20,12 +20,12 @@ pub struct Rack {
     /// Where the daemon listens.
     #[serde(default = "default_listen")]
     listen: Spanned<String>,
-    /// As which user the daemon starts nodes: as its own, if there is none.
+    /// The user as whom the daemon starts nodes: its own, if there is none.
     pub user: Option<Spanned<String>>,
     /// The programs that were shipped.
     #[serde(default)]
     pub cache: Cache,
-    /// What a daemon takes on.
+    /// Limits on what a daemon accepts.
     #[serde(default)]
     pub limits: Limits,
     /// The machines.
@@ -136,7 +136,7 @@ impl Rack {
         Ok(rack)
     }
 
-    /// What the types do not say; the offset and a message.
+    /// What the types cannot check; the offset and a message.
     fn check(&self) -> Result<(), (usize, String)> {
         if self.listen.get_ref().parse::<SocketAddr>().is_err() {
             let what = "`listen` is no IP address with a port, such as \"0.0.0.0:7411\"";

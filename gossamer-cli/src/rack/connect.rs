@@ -19,7 +19,7 @@ pub struct Connection {
     pub reader: Reader,
     /// What goes to it.
     pub writer: Writer,
-    /// What it says of itself.
+    /// What it says about itself.
     pub hello: Hello,
     /// Where it is.
     pub address: SocketAddr,

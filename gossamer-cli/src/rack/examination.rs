@@ -16,7 +16,7 @@ pub const AT_A_TIME: usize = 64;
 /// What a daemon is asked.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ExaminationStep {
-    /// What is there to say of this machine, for nodes with these variables?
+    /// What is there to report about this machine, for nodes with these variables?
     Look(Variables),
     /// What time is it?
     Clock,
@@ -29,12 +29,12 @@ pub enum ExaminationStep {
 /// What it answers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ExaminationReply {
-    /// All that it has found, what is fine too.
+    /// Everything that it has found, including what is fine.
     Findings(Vec<Finding>),
     /// The time since the beginning of 1970.
     Clock(Duration),
     /// The port; or why it cannot listen.
     Listens(Result<u16, String>),
-    /// Of each, in order, why it cannot be reached, if it cannot.
+    /// For each address, in order, why it cannot be reached, if it cannot.
     Connected(Vec<Result<(), String>>),
 }

@@ -22,7 +22,7 @@ pub enum Severity {
 pub struct Finding {
     /// How much it matters.
     pub severity: Severity,
-    /// What was looked at.
+    /// What was examined.
     pub subject: Cow<'static, str>,
     /// How it is.
     pub found: String,

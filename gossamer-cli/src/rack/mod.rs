@@ -1,7 +1,7 @@
 //! The machines of a rack, and how their daemons are spoken to.
 //!
-//! Handed the configuration file, it gives machines and connections to their daemons, over which requests and replies go.
-//! It acts on none of them.
+//! Given the configuration file, it yields machines and connections to their daemons, over which requests and replies
+//! go. It acts on none of them.
 //!
 //! | part | |
 //! |---|---|

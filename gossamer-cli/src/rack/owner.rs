@@ -1,4 +1,4 @@
-//! Who asks a daemon for something.
+//! The user who asks a daemon for something.
 
 /// The user and the machine of this process.
 #[must_use]

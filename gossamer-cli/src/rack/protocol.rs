@@ -90,14 +90,14 @@ pub enum Request {
     Health,
     /// Which applications have nodes here?
     List {
-        /// Also: which had some, and have ended?
+        /// Also list applications that had nodes here and have ended?
         ended: bool,
     },
     /// End an application.
     Kill {
         /// Its id.
         application: String,
-        /// Who wants that.
+        /// Who wants it to end.
         by: String,
     },
     /// What did the nodes of an application print recently?
@@ -129,7 +129,7 @@ pub enum Request {
     Heartbeat,
     /// What do nodes that run here do?
     Inspect {
-        /// Of which application; of all, if none is named.
+        /// Which application; all of them, if none is named.
         application: Option<String>,
         /// What each is asked.
         inspection: Inspection,
@@ -152,7 +152,7 @@ pub enum Inspection {
     },
 }
 
-/// What a node says of itself, or why it says nothing.
+/// What a node says about itself, or why it says nothing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InspectedNode {
     /// The id of its application.
@@ -203,7 +203,7 @@ pub enum RdmaReply {
 pub struct Launch {
     /// The id of the application.
     pub application: String,
-    /// Who launches it, from where.
+    /// Who launches it, and from where.
     pub owner: String,
     /// The value of `GOSSAMER_TOKEN`.
     pub token: String,
@@ -263,7 +263,7 @@ pub enum Reply {
     Inspected(InspectedNode),
     /// All have been asked.
     InspectionOver,
-    /// What comes of a step of an examination.
+    /// The result of a step of an examination.
     Examined(ExaminationReply),
 }
 
@@ -306,7 +306,7 @@ pub struct Status {
 pub struct ApplicationSummary {
     /// Its id.
     pub application: String,
-    /// Who launched it, from where.
+    /// Who launched it, and from where.
     pub owner: String,
     /// How long it has run, in seconds.
     pub seconds: u64,
@@ -316,7 +316,7 @@ pub struct ApplicationSummary {
     pub nodes: Vec<NodeSummary>,
     /// How long ago it has ended here, if it has.
     pub ended_seconds_ago: Option<u64>,
-    /// By whom or what it was ended, or why it was not started.
+    /// Who or what ended it, or why it was not started.
     pub cause: Option<String>,
     /// Whether not all of its nodes here could be started.
     pub was_not_started: bool,

@@ -3,7 +3,8 @@
 use crate::exit::{Failure, USAGE};
 use gossamer::rack::rdma::{MachineReport, RdmaSettings, SETTINGS};
 
-/// Variables of RDMA, by name, and their values: those of the client, since applications that it launches have them, too.
+/// Variables for RDMA, by name, with their values: those of the client, since applications that it launches have them,
+/// too.
 pub type Variables = Vec<(String, String)>;
 
 /// Those of this process.
@@ -25,7 +26,7 @@ pub fn settings(variables: &Variables) -> Result<RdmaSettings, Failure> {
     RdmaSettings::find(&value).map_err(|why| Failure::new(USAGE, why))
 }
 
-/// What a machine says of itself.
+/// What a machine says about itself.
 ///
 /// # Errors
 /// It says nothing: why.

@@ -1,5 +1,5 @@
-//! How long nothing was heard of the other end of a connection: counted only while this process runs itself. One that was stopped, or
-//! frozen together with the other end, has heard nothing either, so it counts anew.
+//! How long nothing was heard from the other end of a connection: counted only while this process itself runs. A
+//! process that was stopped, or frozen together with the other end, has heard nothing either, so it counts anew.
 
 use crate::rack::protocol::SILENCE;
 use std::future::Future;
@@ -8,9 +8,9 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 use tokio::time::{Instant, timeout};
 
-/// Whoever waits looks at least so often.
+/// A waiting task checks at least this often.
 const LOOK: Duration = Duration::from_secs(1);
-/// Who comes so long after the last look did not run.
+/// A task whose check comes this long after the last one was not running.
 const LATE: Duration = Duration::from_millis(1500);
 
 /// A count that is looked at while something is awaited.

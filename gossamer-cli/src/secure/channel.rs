@@ -36,8 +36,8 @@ pub async fn initiate(mut stream: TcpStream, key: &Key) -> io::Result<(Reader, W
     split(handshake, stream)
 }
 
-/// The side that was connected to. The other side has proved that it knows the key only once a message came from it; `is_new` says whether
-/// its first one is no other's that was recorded.
+/// The side that was connected to. The other side has proved that it knows the key only once a message came from it;
+/// `is_new` says whether its first message is not a replay of another peer's.
 ///
 /// # Errors
 /// Of the connection, and if the other side does not know the key.
@@ -84,7 +84,7 @@ impl Reader {
     /// The next message, or nothing if the other side has closed the connection. Nothing is lost if this is cancelled.
     ///
     /// # Errors
-    /// Of the connection, and if it ends within a message, or what comes is not of the other side.
+    /// Of the connection, and if it ends within a message, or the bytes are not from the other side.
     pub async fn receive(&mut self) -> io::Result<Option<Vec<u8>>> {
         loop {
             if let Some(message) = self.frames.take()? {

@@ -1,8 +1,8 @@
-//! Bounds how many connections there are whose other side has not proved that it knows the key. When there are too many,
-//! the oldest is closed: a peer that knows the key is through in a moment.
+//! Bounds the number of connections whose other side has not proved that it knows the key. When there are too many, the
+//! oldest is closed: a peer that knows the key is through in a moment.
 //!
-//! Nobody makes up a first message without the key. So those that have said none make room for each other only, and who sends a
-//! recorded one again is turned away.
+//! Nobody can make up a first message without the key. So connections that have not sent one only push each other out,
+//! and a peer that replays a recorded one is turned away.
 
 use crate::secure::noise::HANDSHAKE;
 use std::collections::VecDeque;
@@ -69,7 +69,8 @@ impl Gate {
 }
 
 impl Ticket {
-    /// The connection has said its first message, which only who knows the key can make. Whether it is a new one.
+    /// The connection has sent its first message, which only a peer that knows the key can make. Returns whether it is
+    /// a new one.
     #[must_use]
     pub fn heard(&self, message: &[u8; HANDSHAKE]) -> bool {
         let waiting = &mut *self.gate.waiting();
@@ -108,7 +109,7 @@ mod tests {
             gate.admit(&mut sessions, |ticket| async move {
                 match index {
                     0 => drop(ticket),
-                    // It makes room for nobody who is silent.
+                    // It is not closed to make room for silent connections.
                     1 => assert!(ticket.heard(&[1; HANDSHAKE])),
                     _ => {}
                 }

@@ -52,7 +52,7 @@ impl Key {
     /// Reads a key file.
     ///
     /// # Errors
-    /// If it is not there, is none, or belongs to or can be read by others.
+    /// If it is not there, is not a key, or belongs to or can be read by others.
     pub fn read(path: &Path) -> Result<Self, Failure> {
         let wrong = |what: String| Failure::new(USAGE, format!("key file {}: {what}", path.display()));
         let file = File::open(path).map_err(|error| {

@@ -1,10 +1,10 @@
-//! How one who knows the key gets through a gate at which many strangers knock: a gate turns away whoever is not through at once, so an
-//! end of the handshake is no answer yet.
+//! How a peer that knows the key gets through a gate at which many strangers knock: a gate turns away everybody who is
+//! not through at once, so if the handshake ends early, that is no answer yet.
 
 use std::io::{self, ErrorKind};
 use std::time::Duration;
 
-/// How often a connection is tried again that ends before the other side has said who it is.
+/// How often a connection is tried again that ends before the other side has introduced itself.
 const AGAIN: u32 = 6;
 /// How long is waited before that; each further time, twice as long.
 const PAUSE: Duration = Duration::from_millis(20);
@@ -31,7 +31,7 @@ pub fn is_end(error: ErrorKind) -> bool {
 pub enum KnockError {
     /// Nobody is there.
     Connect(io::Error),
-    /// Whoever is there does not know the key, or is something else.
+    /// The other side does not know the key, or is something else.
     Handshake(io::Error),
 }
 

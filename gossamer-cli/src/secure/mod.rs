@@ -1,7 +1,7 @@
-//! Encrypted connections between those who share a key.
+//! Encrypted connections between peers that share a key.
 //!
-//! Handed a [`key`] and a socket, it proves to each side that the other knows the key, and carries messages. It knows nothing
-//! of what the messages say: [`codec`] turns any of them into bytes.
+//! Given a [`key`] and a socket, it proves to each side that the other knows the key, and carries messages. It knows
+//! nothing about the contents of messages: [`codec`] turns any message into bytes.
 //!
 //! | part | |
 //! |---|---|

@@ -1,8 +1,9 @@
-//! How connections between those who know one key are encrypted. No I/O.
+//! How connections between peers that know one key are encrypted. No I/O.
 //!
-//! Noise, pattern `NNpsk0`: a message of 48 bytes each way proves the key and agrees on fresh keys; a first message that was
-//! recorded and is sent again gets an answer, but whoever sends it cannot go on. After that, frames: two bytes of length,
-//! then so many encrypted bytes; decrypted, one byte that says whether the message ends here, then its bytes.
+//! Noise, pattern `NNpsk0`: a message of 48 bytes each way proves the key and agrees on fresh keys. A first message
+//! that was recorded and is replayed gets an answer, but the replayer cannot continue. After that come frames: two
+//! bytes of length, then that many encrypted bytes; decrypted, they are one byte that says whether the message ends
+//! here, then its bytes.
 
 use crate::secure::key::Key;
 use snow::{Builder, HandshakeState, StatelessTransportState};

@@ -1,5 +1,5 @@
-//! Writes to files in a thread of its own, so that a disk that is slow does not hold up the launcher. A file that cannot be written is
-//! given up, and the first of them is told.
+//! Writes to files in a thread of its own, so that a slow disk does not hold up the launcher. A file that cannot be
+//! written to is given up, and the first such file is reported.
 
 use crate::terminal::printer::{PrinterEvent, write};
 use std::fs::File;

@@ -41,7 +41,7 @@ impl Lines {
         Self { prefix, has_times: false, partial: Vec::new() }
     }
 
-    /// With the time before each line, also where they are not marked.
+    /// With the time before each line, even where lines are not marked.
     #[must_use]
     pub fn with_times(mut self) -> Self {
         self.prefix.get_or_insert_default();

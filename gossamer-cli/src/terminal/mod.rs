@@ -1,6 +1,7 @@
 //! Standard input and output, and text that is fit for them.
 //!
-//! Handed bytes and text, it gives lines, tables and what a terminal may show. It knows nothing of nodes but their numbers.
+//! Given bytes and text, it yields lines, tables and what a terminal may show. It knows nothing of nodes except their
+//! numbers.
 //!
 //! | part | |
 //! |---|---|

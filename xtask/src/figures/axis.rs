@@ -8,7 +8,7 @@ use std::ops::Range;
 pub(super) enum Scale {
     /// Equal ratios are equally long.
     Ratios,
-    /// From 0 on.
+    /// Begins at 0.
     Linear,
     /// As `Ratios`; each figure that there is has its mark.
     Each,
@@ -23,7 +23,7 @@ pub(super) struct Axis {
 }
 
 impl Axis {
-    /// With room for these figures, which are above 0 where it is by ratios.
+    /// With room for these figures, which are above 0 on a logarithmic axis.
     pub(super) fn new(scale: Scale, figures: &[f64]) -> Self {
         let least = figures.iter().copied().fold(f64::INFINITY, f64::min);
         let most = figures.iter().copied().fold(f64::NEG_INFINITY, f64::max);

@@ -7,7 +7,7 @@ use super::axis::Scale;
 pub(super) struct Figure {
     pub(super) number: u8,
     pub(super) title: &'static str,
-    /// What is to be known of it, which it does not show.
+    /// What a reader should know that the figure does not show.
     pub(super) note: &'static str,
     pub(super) panels: &'static [Panel],
 }

@@ -17,7 +17,7 @@ const LOOK: Duration = Duration::from_millis(5);
 const WEIGH: Duration = Duration::from_millis(50);
 /// Fewer looks than that miss what it had at most.
 const ENOUGH: usize = 4;
-/// What a program has that was asked to end.
+/// How long a program has that was asked to end.
 const GRACE: Duration = Duration::from_secs(5);
 
 /// A program that is to be started.
@@ -46,7 +46,7 @@ impl Program {
         self
     }
 
-    /// It may use this processor only; any if there are no two.
+    /// It may use this processor only; any processor if there are not two.
     pub(crate) fn pinned(mut self, processor: usize) -> Self {
         let several = std::thread::available_parallelism().is_ok_and(|count| count.get() > processor);
         self.processors = several.then(|| processor.to_string());
@@ -69,7 +69,7 @@ impl Program {
         Ok(Running { child, name, texts, seconds: self.seconds })
     }
 
-    /// What it prints, once it has ended well.
+    /// Its output, once it has ended with success.
     pub(crate) fn output(&self, interruption: &Interruption) -> Result<String> {
         self.start()?.finish(interruption, &mut None)
     }
@@ -87,13 +87,13 @@ impl Program {
 fn reader(mut pipe: impl Read + Send + 'static) -> JoinHandle<String> {
     spawn(move || {
         let mut bytes = Vec::new();
-        // What was read until an error is all there is.
+        // What was read before an error is all there is.
         let _ = pipe.read_to_end(&mut bytes);
         String::from_utf8_lossy(&bytes).into_owned()
     })
 }
 
-/// What was read. Nothing if somebody else still has the pipe although the program has ended.
+/// What was read. Nothing if another process still has the pipe although the program has ended.
 fn read(reader: JoinHandle<String>) -> Option<String> {
     let begun = Instant::now();
     while !reader.is_finished() {

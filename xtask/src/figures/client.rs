@@ -1,5 +1,5 @@
-//! A client of key-value stores, the same for redis's protocol and for memcached's: one thread, which writes the requests of each connection
-//! and then reads the replies of each. Each reply is looked at.
+//! A client of key-value stores, the same for redis's protocol and for memcached's: one thread, which writes the
+//! requests of each connection and then reads the replies of each. Every reply is checked.
 
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, TcpStream};

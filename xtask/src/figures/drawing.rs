@@ -1,4 +1,5 @@
-//! Recordings as pictures. Ours have cold colours and full lines, others warm ones; what was disturbed in all rounds has a hollow mark.
+//! Recordings as pictures. Our lines have cold colours and are solid, others have warm ones; points that were disturbed
+//! in all rounds have a hollow mark.
 
 use super::axis::Axis;
 use super::catalogue::{Figure, Panel};
@@ -159,7 +160,7 @@ fn draw_panel(area: &Area<'_>, panel: &Panel, series: &[&Series], names: &[(&str
     Ok(())
 }
 
-/// What is to be said below a picture, in lines of so many characters.
+/// The notes below a picture, in lines of this many characters.
 fn notes(figure: &Figure, recording: &Recording, characters: usize) -> Vec<String> {
     let Recording { rounds, effort, machine, .. } = recording;
     let rounds = if *rounds == 1 {

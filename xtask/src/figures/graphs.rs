@@ -92,7 +92,7 @@ pub(super) fn measure(rounds: &mut Rounds<'_>, programs: &Programs, reference: O
     rounds.run(jobs)
 }
 
-/// What a program may take, which searches at large scales for minutes.
+/// The time limit of a program that searches for minutes at large scales.
 fn seconds(effort: &str) -> u64 {
     match effort {
         "quick" => 30,
@@ -147,7 +147,7 @@ fn reading(figure: u8, panel: usize, series: &str, label: &str, x: f64, y: f64) 
     Reading { figure, panel, series: series.to_owned(), label: label.to_owned(), x, y }
 }
 
-/// What was printed: the specification's output block, and how many updates the searches sent.
+/// The output: the specification's output block, and how many updates the searches sent.
 struct Found {
     block: BTreeMap<String, f64>,
     updates: BTreeMap<&'static str, f64>,

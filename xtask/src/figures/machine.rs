@@ -6,7 +6,7 @@ use std::process::Command;
 use std::thread::available_parallelism;
 
 impl Machine {
-    /// This one, now. What cannot be found out is empty.
+    /// This machine, now. What cannot be found out is empty.
     pub(crate) fn found() -> Self {
         let information = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
         let memory = fs::read_to_string("/proc/meminfo").unwrap_or_default();
@@ -36,7 +36,7 @@ impl Machine {
     }
 }
 
-/// What a program prints; nothing if it cannot.
+/// The output of a program; nothing if it cannot be run.
 fn said(program: &str, arguments: &[&str]) -> String {
     let output = Command::new(program).args(arguments).output();
     output.map_or_else(|_| String::new(), |output| String::from_utf8_lossy(&output.stdout).trim().to_owned())

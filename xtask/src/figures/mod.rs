@@ -1,4 +1,4 @@
-//! The evaluation: what the thesis shows in its figures 4 to 13, measured on this machine, beside what there is to compare with.
+//! The evaluation: what the thesis shows in its figures 4 to 13, measured on this machine, beside comparable programs.
 
 pub(crate) mod arguments;
 mod axis;

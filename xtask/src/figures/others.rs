@@ -4,14 +4,15 @@ use std::fs;
 use std::thread::{available_parallelism, sleep};
 use std::time::{Duration, Instant};
 
-/// A measurement is disturbed if others take a larger share of the machine. The kernel counts in hundredths of a second, and does
-/// some work that it counts for nobody.
+/// A measurement is disturbed if other programs take a larger share of the machine. The kernel counts in hundredths of
+/// a second, and does some work that it counts for no process.
 const TOLERATED: f64 = 0.08;
 
-/// The processor time that the kernel tells, in hundredths of a second since the machine's start, or the process's.
+/// The processor time that the kernel reports, in hundredths of a second since the start of the machine, or of the
+/// process.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Times {
-    /// Of all programs and of the kernel, with what the host took from a virtual machine.
+    /// Of all programs and the kernel, including what the host took from a virtual machine.
     machine: u64,
     /// Of this process, and of children that were waited for.
     own: u64,

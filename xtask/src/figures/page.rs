@@ -58,7 +58,7 @@ fn tables(recording: &Recording) -> String {
     text
 }
 
-/// A line for each series; a column for each point that one of them has. Then, where all have the same x, lines of ratios.
+/// A line for each series; a column for each point that any of them has. Then, if all have the same x, lines of ratios.
 fn table(text: &mut String, panel: &Panel, series: &[&Series]) {
     let mut labels: Vec<&str> = Vec::new();
     for point in series.iter().flat_map(|series| &series.points) {
@@ -104,7 +104,7 @@ fn ratios(text: &mut String, series: &[&Series], labels: &[&str]) {
     }
 }
 
-/// With a star if others disturbed all measurements of it.
+/// With a star if all measurements of it were disturbed.
 fn cell(summary: &Summary, varies: bool) -> String {
     let Summary { x, y, least, most, is_disturbed } = summary;
     let star = if *is_disturbed { "\\*" } else { "" };

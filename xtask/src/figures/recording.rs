@@ -1,4 +1,4 @@
-//! What was measured, as it is kept in a file for each figure.
+//! The results of measurements, as they are kept in a file for each figure.
 
 use crate::failure::{Context, Failure, Result};
 use serde::{Deserialize, Serialize};
@@ -150,7 +150,7 @@ impl Recording {
         folder.join(format!("figure-{figure}.json"))
     }
 
-    /// Writes it into a folder; who reads it meanwhile finds the old one.
+    /// Writes it into a folder; a reader finds the old file until that is done.
     ///
     /// # Errors
     /// It cannot be written.
@@ -162,7 +162,7 @@ impl Recording {
         fs::rename(&new, &path).at(&path)
     }
 
-    /// Reads one; nothing if there is none.
+    /// Reads a recording; nothing if there is none.
     ///
     /// # Errors
     /// It cannot be read, or is something else.

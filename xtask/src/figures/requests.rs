@@ -1,4 +1,5 @@
-//! Figures 4 to 6: small requests between two processes, by `rpc_bench`, beside what carries requests for others, by `table` of the benches.
+//! Figures 4 to 6: small requests between two processes, by `rpc_bench`, beside other ways to carry requests, by
+//! `table` of the benches.
 
 use super::catalogue::{SHARED_MEMORY, TCP};
 use super::child::{Program, is_installed};

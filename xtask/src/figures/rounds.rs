@@ -11,7 +11,7 @@ use std::path::Path;
 /// A measurement that has failed so often is not made any more.
 const FAILURES: usize = 2;
 
-/// What a measurement has found about a point of a figure.
+/// What a measurement has found out about a point of a figure.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Reading {
     pub(super) figure: u8,
@@ -76,7 +76,7 @@ impl<'a> Rounds<'a> {
         }
     }
 
-    /// Makes each measurement once in a round. Figures that none of them is for are left alone.
+    /// Makes each measurement once in a round. Figures without any of these measurements are left alone.
     ///
     /// # Errors
     /// A recording cannot be written.

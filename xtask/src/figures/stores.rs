@@ -208,7 +208,7 @@ impl Served {
     }
 }
 
-/// What a client gets, on a thread of its own, so that only this is pinned.
+/// The rate that a client reaches, on a thread of its own, so that only this thread is pinned.
 fn rate(
     protocol: Protocol,
     ports: &[u16],
@@ -263,7 +263,7 @@ fn nodes(programs: &Programs, count: usize, port: u16) -> Program {
         .variable("GOSSAMER_PIN", 0)
 }
 
-/// From what redis-benchmark prints: names, and a line of figures.
+/// From the output of redis-benchmark: names, and a line of figures.
 fn requests_per_second(csv: &str) -> Result<f64> {
     let figure = csv.lines().last().and_then(|line| line.split(',').nth(1)?.trim_matches('"').parse().ok());
     figure.ok_or_else(|| Failure::new(format!("redis-benchmark has printed {csv:?}")))

@@ -1,4 +1,5 @@
-//! What a process and its children have taken, as the kernel tells it. Of processes that have ended meanwhile nothing is known.
+//! What a process and its children have used, as the kernel says. Nothing is known about processes that have ended
+//! meanwhile.
 
 use super::others::fields;
 use std::fs;

@@ -1,4 +1,5 @@
-//! Archives of which the kernel makes its first file system: cpio, in the format `newc`. It unpacks several in a row.
+//! Archives from which the kernel makes its first file system: cpio, in the format `newc`. The kernel unpacks several
+//! in a row.
 
 use std::collections::BTreeSet;
 

@@ -13,8 +13,8 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::thread::JoinHandle;
 
-/// For the kernel: no interrupts to wait for where there is no device, no work against attacks, the end of it the end of QEMU; and the
-/// time is read from the processor, not from a device, which is an exit from the machine.
+/// For the kernel: no interrupts to wait for where there is no device, no mitigations of attacks, and QEMU ends when
+/// the kernel does; and the time is read from the processor, not from a device, since that is an exit from the machine.
 const KERNEL: &str = "console=ttyS0 quiet loglevel=4 panic=-1 reboot=t rdinit=/init nokaslr mitigations=off no_timer_check \
                       tsc=reliable audit=0 random.trust_cpu=on";
 
@@ -39,7 +39,7 @@ pub(crate) struct Guest {
 
 /// How a machine has ended.
 pub(crate) struct Ending {
-    /// That of the command; none, if it did not come to its end.
+    /// The exit status of the command; nothing if it did not come to its end.
     pub(crate) status: Option<u8>,
     /// Seconds from the start of the kernel to that of the command.
     pub(crate) boot: Option<f64>,
@@ -50,7 +50,7 @@ pub(crate) struct Ending {
 }
 
 impl Guest {
-    /// Starts a machine. Its output goes to that of this process; with its number before each line, if it is one of two.
+    /// Starts a machine. Its output goes to that of this process, with its number before each line if it is one of two.
     ///
     /// # Errors
     /// There is no QEMU, or no memory.
@@ -101,7 +101,7 @@ impl Guest {
     pub(crate) fn end(mut self) -> Result<Ending> {
         let qemu = self.qemu.wait().context("QEMU")?;
         if let Some(output) = self.output.take() {
-            // Whoever read this process's output may be gone: that is no reason not to tell the status.
+            // The reader of this process's output may be gone: that is no reason not to return the status.
             let _written = output.join();
         }
         let report = text(&mut self.report)?;

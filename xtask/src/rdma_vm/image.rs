@@ -11,7 +11,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What is in the machine, with all that it needs; and `xz-utils`, for its kernel.
+/// What is installed in the machine, with everything that it needs; and `xz-utils`, for its kernel.
 const PACKAGES: [&str; 8] = [
     "linux-image-amd64",
     "busybox-static",
@@ -43,7 +43,7 @@ const PROGRAMS: [&str; 12] = [
 ];
 /// What programs load at run time, and the loader cannot know of: `pthread_exit` the first.
 const LOADED: [&str; 2] = ["libgcc_s.so.1", "libibverbs.so.1"];
-/// The provider of RDMA over Ethernet in software, a name that has the version of the ABI behind it.
+/// The provider of RDMA over Ethernet in software; its name ends with the version of the ABI.
 const PROVIDER: &str = "librxe-rdmav";
 
 /// An image on disk.
@@ -239,7 +239,7 @@ fn cache() -> Result<PathBuf> {
     Ok(base.join("gossamer").join("rdma-vm"))
 }
 
-/// A name for what images are made of: another one if this file says so, or QEMU comes from elsewhere.
+/// A name for what an image is made of: it changes if this file does, or if QEMU comes from elsewhere.
 fn recipe() -> String {
     let mut hasher = DefaultHasher::new();
     (kernel::MODULES, has_qemu(), include_str!("image.rs")).hash(&mut hasher);

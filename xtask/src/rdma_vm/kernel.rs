@@ -16,8 +16,8 @@ pub(crate) const MODULES: [&str; 8] =
 /// How a file compressed by xz begins.
 const XZ: &[u8] = b"\xfd7zXZ\0";
 
-/// The kernel as it lies in memory, of the one in the packages. QEMU starts that at once, where the compressed one takes seconds to
-/// decompress itself; who compresses it in another way gets it as it is.
+/// The kernel as it lies in memory, taken from the one in the packages. QEMU starts that at once, while the compressed
+/// one takes seconds to decompress itself; a kernel with another compression is returned as it is.
 ///
 /// # Errors
 /// There is none, or it is damaged.
@@ -30,7 +30,7 @@ pub(crate) fn decompressed(loader: &Loader, root: &Path, version: &str) -> Resul
     }
 }
 
-/// What the image of a kernel decompresses at its start, by its header (Linux, `Documentation/arch/x86/boot.rst`).
+/// What the image of a kernel decompresses when it starts, by its header (Linux, `Documentation/arch/x86/boot.rst`).
 fn payload(image: &[u8]) -> Option<&[u8]> {
     let number = |at: usize| Some(u32::from_le_bytes(image.get(at..at + 4)?.try_into().ok()?) as usize);
     let setup_sectors = usize::from(*image.get(0x1f1)?);
@@ -43,7 +43,7 @@ fn decompress(loader: &Loader, payload: Vec<u8>) -> Result<Vec<u8>> {
     xz.args(["--decompress", "--stdout"]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
     let mut child = xz.spawn().context("xz")?;
     let input = child.stdin.take();
-    // The size of the decompressed kernel is behind the compressed one: xz complains of it.
+    // The size of the decompressed kernel comes after the compressed one: xz complains about it.
     let writer = std::thread::spawn(move || input.map(|mut input| input.write_all(&payload)));
     let output = child.wait_with_output().context("xz")?.stdout;
     let _complained = writer.join();
@@ -103,7 +103,7 @@ impl<'a> Dependencies<'a> {
         Self(lines.map(|(path, needs)| (name(path), (path, needs.split_whitespace().collect()))).collect())
     }
 
-    /// Collects the paths of a module and of all that it needs. Whether there is such a module.
+    /// Collects the paths of a module and of everything that it needs. Returns whether there is such a module.
     fn collect(&self, module: &str, into: &mut BTreeSet<&'a str>) -> bool {
         let Some((path, needs)) = self.0.get(&name(module)) else { return false };
         !into.insert(path) || needs.iter().all(|needed| self.collect(needed, into))

@@ -19,7 +19,7 @@ impl Loader {
         Self { root: root.to_owned() }
     }
 
-    /// A file of the packages, whether `/` or `/usr` has it.
+    /// A file of the packages, whether it is in `/` or in `/usr`.
     ///
     /// # Errors
     /// There is none.
@@ -39,8 +39,8 @@ impl Loader {
         Ok(command)
     }
 
-    /// The shared libraries that a program needs, by path: of the packages, or of this machine where they have none. None at all of what
-    /// is no such program.
+    /// The shared libraries that a program needs, by path: from the packages, or from this machine where they have
+    /// none. Empty if the file is not such a program.
     ///
     /// # Errors
     /// The loader cannot be run.

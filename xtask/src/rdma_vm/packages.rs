@@ -1,11 +1,13 @@
-//! Debian packages, downloaded and unpacked as any user can: nothing is installed, and nothing that is installed is asked for.
+//! Debian packages, downloaded and unpacked as any user can: nothing is installed, and it does not matter what is
+//! installed.
 
 use crate::failure::{Context, Failure, Result};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Downloads packages with all that they need, and unpacks them below a folder. The names of the files, which have their versions.
+/// Downloads packages with everything that they need, and unpacks them below a folder. Returns the names of the files,
+/// which contain their versions.
 ///
 /// # Errors
 /// There is no apt, no network, or not such a package.

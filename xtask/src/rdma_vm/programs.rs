@@ -25,7 +25,7 @@ pub(crate) enum Program {
 pub(crate) type Programs = BTreeMap<Program, PathBuf>;
 
 impl Program {
-    /// What it is called in the machine.
+    /// Its name in the machine.
     pub(crate) fn name(self) -> String {
         match self {
             Self::LibraryTests(package) => format!("{package}-tests"),

@@ -8,12 +8,12 @@ use crate::rdma_vm::session::Session;
 /// A test in the machine.
 pub(crate) struct Scenario {
     pub(crate) name: &'static str,
-    /// What it shows, in a line.
+    /// What it shows, in one line.
     pub(crate) about: &'static str,
     pub(crate) script: &'static str,
     /// The script of a second machine.
     pub(crate) peer: Option<&'static str>,
-    /// What is to be built for it, and lies in `/job`.
+    /// What is to be built for it, and put into `/job`.
     pub(crate) programs: &'static [Program],
     /// The exit status that is right.
     pub(crate) status: u8,

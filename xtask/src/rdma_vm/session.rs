@@ -21,7 +21,8 @@ pub(crate) struct Session<'a> {
 }
 
 impl Session<'_> {
-    /// Runs a job in a machine; or two, each in a machine of its own, joined by a link. The exit status of the first one that failed.
+    /// Runs a job in a machine; or two jobs, each in a machine of its own, joined by a link. Returns the exit status of
+    /// the first one that failed.
     ///
     /// # Errors
     /// A machine did not start, did not end in time, or its kernel failed.

@@ -10,7 +10,7 @@ use std::time::Instant;
 pub fn run(len: usize) -> (f64, f64) {
     let table = DistVec::filled(Layout::cyclic(len), 0_u64);
     let workers = Trustee::all().len();
-    // How many have come to each point: there is no barrier of workers.
+    // How many fibers have come to each point: there is no barrier of workers.
     let come = gossamer::entrust([0_usize; 3]);
     let mut fibers = Vec::new();
     for (number, trustee) in Trustee::all().into_iter().enumerate() {

@@ -53,8 +53,8 @@ fn timed<R>(work: impl FnOnce() -> R) -> (R, f64) {
     (result, begun.elapsed().as_secs_f64())
 }
 
-/// Rows behind each other, and how many ends of edges of the input each vertex has. It needs no more memory than the list of edges, which is
-/// used up, and the rows.
+/// Rows one after another, and how many ends of input edges each vertex has. This needs no more memory than the rows
+/// and the list of edges, which is used up.
 fn construct(edges: Vec<edges::Edge>, vertices: usize) -> (plain::Rows, Vec<u32>) {
     let mut ends = vec![0; vertices];
     let mut starts = vec![0; vertices + 1];
@@ -74,7 +74,7 @@ fn construct(edges: Vec<edges::Edge>, vertices: usize) -> (plain::Rows, Vec<u32>
             *place += 1;
         }
     }
-    // Of several edges to one neighbour only the lightest stays, and rows move together.
+    // Among several edges to one neighbour only the lightest stays, and rows move together.
     let (mut row, mut kept) = (Vec::new(), 0);
     for vertex in 0..vertices {
         let places = starts[vertex]..next[vertex];

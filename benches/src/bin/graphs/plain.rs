@@ -1,4 +1,5 @@
-//! The same searches on plain pinned threads: rows behind each other in one vector, results in atomics, a front that is shared out by chunks.
+//! The same searches on plain pinned threads: rows one after another in one vector, results in atomics, a front that is
+//! shared out in chunks.
 
 use benches::machine::pinned;
 use std::hint::spin_loop;

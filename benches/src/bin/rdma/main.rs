@@ -24,7 +24,7 @@ processes of this machine, joined by its first RDMA device.
 `measure` prints one figure: NAME is round-trip, single, batched, large/65536, large/1048576 or stream, FABRIC verbs or tcp. Started
 by `gossamer run` on two machines, it measures between these (but not streams).";
 
-/// What is asked for.
+/// What to measure.
 struct Options {
     rounds: usize,
     millis: u64,

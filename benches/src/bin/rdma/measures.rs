@@ -1,4 +1,4 @@
-//! What is measured of Gossamer: requests of one worker to one of another node, which is a process of its own.
+//! What is measured of Gossamer: requests from one worker to a worker of another node, which is a process of its own.
 
 use crate::stream;
 use benches::latency::{Latency, Stopwatch};

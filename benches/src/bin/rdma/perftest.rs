@@ -9,7 +9,7 @@ const PORT: u16 = 18515;
 /// How long one of them may take to begin.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// What is taken of the line of figures.
+/// Which field of the line of figures is used.
 #[derive(Clone, Copy)]
 pub(crate) enum Figure {
     /// Microseconds of one way: the median.

@@ -1,4 +1,5 @@
-//! A stream from another process to this one. Blocks are neither written nor read, but for a word each: as perftest does.
+//! A stream from another process to this one. Blocks are neither written nor read, except for one word each, as in
+//! perftest.
 
 use benches::measure::{METER, Setting};
 use benches::partner::Partner;

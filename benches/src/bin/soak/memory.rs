@@ -9,15 +9,15 @@ use std::ops::Add;
 pub struct Memory {
     /// All that is resident.
     pub resident: u64,
-    /// Of it what is on no disk and shared with nobody, but for stacks of fibers: the heap, and stacks of threads.
+    /// The part of it that is neither on disk nor shared, without stacks of fibers: the heap, and stacks of threads.
     pub private: u64,
-    /// Of it stacks of fibers.
+    /// The part of it in stacks of fibers.
     pub stacks: u64,
-    /// Of it memory that nodes share: lanes, and rings of streams.
+    /// The part of it that nodes share: lanes, and rings of streams.
     pub shared: u64,
     /// What the program has allocated.
     pub allocated: u64,
-    /// What the allocator holds beside that; not all of it is resident.
+    /// What the allocator holds besides that; not all of it is resident.
     pub held: u64,
 }
 

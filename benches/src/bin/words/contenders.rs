@@ -1,4 +1,4 @@
-//! Who counts the words.
+//! The programs that count the words.
 
 use crate::text;
 use benches::machine::pinned;

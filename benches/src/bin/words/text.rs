@@ -5,8 +5,8 @@ use std::sync::OnceLock;
 
 /// Different words there may be.
 const VOCABULARY: usize = 500_000;
-/// Words of which the frequency falls as the rank rises; that of the others falls with its square. So it is in large collections of texts (Ferrer i
-/// Cancho and Sole, "Two regimes in the frequency of words", 2001).
+/// How many words have a frequency that falls in proportion to the rank; that of the others falls with its square.
+/// Large collections of texts behave so (Ferrer i Cancho and Sole, "Two regimes in the frequency of words", 2001).
 const KERNEL: f64 = 5000.0;
 
 static TEXTS: OnceLock<Vec<String>> = OnceLock::new();

@@ -7,8 +7,8 @@ use crate::random::Picker;
 use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
 use std::hint::black_box;
 
-/// Each thread is actor and client and never blocks: it keeps a window of requests in flight, serves what it
-/// is asked, and takes the answers, which come back on one channel per client.
+/// Each thread is both actor and client, and never blocks: it keeps a window of requests in flight, serves the requests
+/// that it gets, and takes the answers, which come back on one channel per client.
 pub fn windowed(setting: &Setting) -> Sample {
     type Request = (Add, Sender<u64>);
     let (senders, receivers): (Vec<_>, Vec<_>) = (0..2).map(|_| unbounded::<Request>()).unzip();

@@ -8,7 +8,7 @@ pub mod tokio;
 use crate::measure::Setting;
 use crate::random::Picker;
 
-/// What a client asks of an actor: add to one of its objects, and say what was there.
+/// What a client asks an actor to do: add to one of its objects, and return the value before.
 #[derive(Clone, Copy, Debug)]
 pub struct Add {
     /// Which of the actor's objects.
@@ -40,8 +40,8 @@ impl Objects {
     }
 }
 
-/// A tokio runtime with pinned workers; a single worker means the runtime without threads of its own.
-/// Panics if the kernel gives no threads.
+/// A tokio runtime with pinned workers; a single worker means the runtime without threads of its own. Panics if the
+/// kernel refuses threads.
 #[must_use]
 pub fn tokio_runtime(workers: usize) -> ::tokio::runtime::Runtime {
     use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,5 +1,5 @@
-//! HTTP servers of two threads, in a process of their own, with one client in this one. They parse and print by the same crate, khttp, and
-//! differ in how they wait.
+//! HTTP servers with two threads, in a process of their own, with one client in this process. They parse and print with
+//! the same crate, khttp, and differ in how they wait.
 
 mod gossamer;
 mod tokio;
@@ -14,7 +14,7 @@ use khttp::{Headers, HttpParsingError, HttpPrinter, Request, Status};
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 
-/// Where this process listens for the word of its server.
+/// Where this process listens for the message from its server.
 const PORT: &str = "TABLE_HTTP_PORT";
 /// Bytes that a server reads at once.
 const BUFFER: usize = 16 * 1024;

@@ -1,5 +1,5 @@
-//! Remote procedure calls by what Rust programs use for them: as many tasks as the setting says, each awaiting its answer. Both
-//! ends run on one thread.
+//! Remote procedure calls with the libraries that Rust programs use for them: as many tasks as the setting says, each
+//! awaiting its answer. Both ends run on one thread.
 
 mod tarpc;
 mod tonic;

@@ -1,5 +1,5 @@
-//! Fetch-and-add over one connection, without a frame around anything: each end reads what is there, and answers all of it by
-//! one write.
+//! Fetch-and-add over one connection, without any framing: each end reads what is there, and answers all of it with one
+//! write.
 
 use super::between;
 use crate::latency::Stopwatch;
@@ -50,7 +50,7 @@ impl<'a> End<'a> {
         End { socket, poller: sleeps.then(|| poller(socket)), arrived: vec![0; BUFFER], filled: 0 }
     }
 
-    /// Waits for messages of `size` bytes, and hands over all that are whole, one behind the other; none at the end.
+    /// Waits for messages of `size` bytes, and returns all complete ones, one after another; nothing at the end.
     #[inline(always)]
     fn receive<R>(&mut self, size: usize, take: impl FnOnce(&[u8]) -> R) -> R {
         loop {

@@ -1,4 +1,4 @@
-//! What a plain TCP connection between two processes does: the limit of everything that goes over one.
+//! The speed of a plain TCP connection between two processes: the limit for everything that goes over one.
 
 mod bulk;
 mod echo;

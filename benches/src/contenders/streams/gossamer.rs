@@ -92,7 +92,7 @@ fn sum_window(receiver: Receiver) {
         // SAFETY: inside the window, in order.
         sink.take(unsafe { std::slice::from_raw_parts(at, NUMBERS) });
     }
-    // To drop it would tell the producer, who may be in the window.
+    // Dropping it would tell the producer, which may be in the window.
     std::mem::forget(window);
 }
 

@@ -115,7 +115,7 @@ fn move_pages((from, old): (usize, usize), (to, new): (usize, usize)) {
         |window: usize, block: usize| WINDOWS[window].load(Ordering::Relaxed).wrapping_add(block * BLOCK);
     let (from, to) = (at(from, old), at(to, new));
     let flags = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED;
-    // SAFETY: both are blocks of the windows; the user of the old one is done with it, the new one has none yet.
+    // SAFETY: both are blocks of the windows; the user of the old one is done with it, and the new one has no user yet.
     let moved = unsafe { libc::mremap(from.cast(), BLOCK, BLOCK, flags, to.cast::<libc::c_void>()) };
     if moved == libc::MAP_FAILED {
         std::process::abort();

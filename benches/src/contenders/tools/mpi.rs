@@ -1,4 +1,5 @@
-//! Open MPI: requests and answers as messages between two processes, by a program in C that is compiled when it is needed.
+//! Open MPI: requests and answers as messages between two processes, with a program in C that is compiled when it is
+//! needed.
 
 use super::output;
 use crate::measure::{Sample, Setting, Way};

@@ -42,7 +42,8 @@ pub fn read(source: &mut Source) -> Result<Graph, FileError> {
     Ok(Graph { vertices, edges })
 }
 
-/// Whether entries have values. Of a symmetric matrix one half is there, of any other all; edges go both ways in any case.
+/// Whether entries have values. A symmetric matrix is stored by one half, any other as a whole; edges go both ways in
+/// any case.
 fn header(source: &mut Source) -> Result<bool, FileError> {
     source.advance()?;
     let text = source.text()?.to_lowercase();

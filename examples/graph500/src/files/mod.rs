@@ -14,7 +14,7 @@ use crate::edges::Edge;
 use source::Source;
 use std::path::Path;
 
-/// What a file says.
+/// The contents of a file.
 #[derive(Debug, PartialEq)]
 pub struct Graph {
     pub vertices: usize,

@@ -59,7 +59,7 @@ impl Source {
         Self::new(Box::new(text.as_bytes()), "test".to_owned())
     }
 
-    /// Goes to the next line; at the end of the file there is none.
+    /// Goes to the next line; returns nothing at the end of the file.
     pub fn advance(&mut self) -> Result<bool, FileError> {
         self.line.clear();
         self.number += 1;
@@ -86,7 +86,7 @@ impl Source {
         word.parse().map_err(|_| self.wrong(format_args!("`{word}` is no number that {what} can be")))
     }
 
-    /// A number of vertices, of which each has a number of 32 bits, and one number stands for none.
+    /// A number of vertices: each vertex has a number of 32 bits, and one number stands for no vertex.
     pub fn vertices(&self, word: Option<&str>) -> Result<usize, FileError> {
         let vertices: u64 = self.number(word, "the number of vertices")?;
         if vertices >= u64::from(u32::MAX) {

@@ -24,7 +24,7 @@ pub fn client(connection: &mut Connection, arguments: &[&[u8]]) {
             }
         }
         (b"setname", [name]) => set_name(connection, name),
-        // Who it is only tells people.
+        // This describes the client to people only.
         (b"setinfo", [_, _]) => connection.plan.reply().ok(),
         (b"info", []) => {
             let line = connection.registered.line();
@@ -66,7 +66,7 @@ fn unblock(connection: &mut Connection, id: &[u8], how: &[&[u8]]) {
     connection.plan.reply().integer(i64::from(is_unblocked));
 }
 
-/// By address, in the old form, or by filters, which tells how many there were.
+/// By address, in the old form, or by filters, which replies with the number of clients.
 fn kill(connection: &mut Connection, arguments: &[&[u8]]) {
     let (filter, skips_itself, is_old) = match arguments {
         [peer] => {

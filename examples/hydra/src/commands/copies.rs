@@ -14,7 +14,7 @@ enum Outcome {
     Done,
 }
 
-/// Takes or fetches what one key has, and puts it under another one, or into another database.
+/// Takes or copies the value of one key, and puts it under another key, or into another database.
 fn transfer(
     connection: &mut Connection,
     operation: Operation,

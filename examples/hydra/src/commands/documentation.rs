@@ -1,4 +1,4 @@
-//! What COMMAND DOCS tells of each command.
+//! What COMMAND DOCS says about each command.
 
 /// Its name, the group that redis puts it into, the version of redis that had it first, and what it does.
 type Row = (&'static str, &'static str, &'static str, &'static str);

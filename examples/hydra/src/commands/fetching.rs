@@ -7,7 +7,8 @@ use crate::store::operation::Operation;
 use crate::store::snapshot::{VERSION, entries};
 use crate::store::value::{Kind, read};
 
-/// The type and the value of a key, as it travels; none if the key is not there. The shards of all keys that are fetched are held.
+/// The type and the value of a key, as it travels; nothing if there is no such key. The shards of all keys that are
+/// fetched are held.
 pub fn fetch(connection: &mut Connection, key: &[u8]) -> Option<(Kind, Vec<u8>)> {
     let fetched = connection.ask_now(Operation::Fetch, key, &[key]);
     entries(&fetched, VERSION).flatten().next().map(|entry| (entry.kind, entry.value.to_vec()))
@@ -53,7 +54,7 @@ pub fn store(connection: &mut Connection, key: &[u8], kind: Kind, value: &[u8]) 
     connection.ask_now(Operation::Store, key, &[key, &[kind as u8], value]);
 }
 
-/// The keys behind an argument that says how many they are, and what is behind them.
+/// The keys after an argument that gives their number, and what follows them.
 pub fn counted<'a, 'b>(
     arguments: &'a [&'b [u8]],
     no_keys: Refusal,

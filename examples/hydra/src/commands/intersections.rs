@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 enum Combination {
     Intersection,
     Union,
-    /// Of the first one and all others.
+    /// Between the first set and all others.
     Difference,
 }
 

@@ -53,7 +53,7 @@ pub fn keys(connection: &mut Connection, arguments: &[&[u8]]) {
 }
 
 pub fn random_key(connection: &mut Connection, _: &[&[u8]]) {
-    // Not all shards have as many keys; but none is more likely than it should be by much.
+    // Shards do not all have the same number of keys, but no key is much more likely than it should be.
     let sizes = connection.ask_every_shard(Operation::Size, &[]);
     let sizes: Vec<_> = sizes.iter().filter_map(|size| number::parse(&size[1..size.len() - 2])).collect();
     let all = sizes.iter().sum::<i64>().max(1);

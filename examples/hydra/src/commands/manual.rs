@@ -68,7 +68,7 @@ fn list(pattern: &[u8], reply: &mut Replies<'_>) {
     names.iter().for_each(|name| reply.bulk(name));
 }
 
-/// What these commands do, or all if none is named; nothing of those that there are not.
+/// What these commands do, or all commands if none is named; nothing for names that do not exist.
 fn document(names: &[&[u8]], reply: &mut Replies<'_>) {
     let is_wanted = |name: &str| {
         names.is_empty() || names.iter().any(|other| other.eq_ignore_ascii_case(name.as_bytes()))

@@ -38,7 +38,7 @@ fn is_of_type(connection: &mut Connection, key: &[u8], name: &str) -> Result<boo
 }
 
 impl Move<'_> {
-    /// The reply: the element, or an error; none if there is no element, or others wait longer for it.
+    /// The reply: the element, or an error; nothing if there is no element, or others have waited longer for it.
     fn attempt(self, connection: &mut Connection, waiter: u64) -> Option<Vec<u8>> {
         let hold = connection.hold_all(self.keys);
         let reply = self.try_move(connection, waiter).unwrap_or_else(|refusal| {

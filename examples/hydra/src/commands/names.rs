@@ -6,7 +6,8 @@ use crate::commands::table::Command;
 /// As many places as keep most commands at the first one that is looked at.
 const PLACES: usize = 1024;
 
-/// The names of commands as numbers, and their indices, each at the place that its number gives or behind it; 0 where there is none.
+/// The names of commands as numbers, and their indices, each at the place that its number gives or after it; 0 where
+/// there is none.
 static NAMES: [(u128, u8); PLACES] = {
     let mut names = [(0, 0); PLACES];
     let mut index = 0;

@@ -11,7 +11,7 @@ use crate::store::pops::From;
 use crate::store::value::Kind;
 use std::time::Duration;
 
-/// From where, and how much, of which keys.
+/// From which end, how many, and from which keys.
 struct Pop<'a> {
     keys: &'a [&'a [u8]],
     from: From,
@@ -21,10 +21,10 @@ struct Pop<'a> {
 
 /// Seconds after which nobody asks any more: as good as for ever.
 const LONGEST: f64 = 1e9;
-/// Any time but 0 is some time.
+/// Any time except 0 lasts at least this long.
 const SHORTEST: Duration = Duration::from_millis(1);
 
-/// Seconds; none, which is 0, for ever.
+/// Seconds; no limit, given as 0, means for ever.
 pub fn timeout(text: &[u8]) -> Result<Option<Duration>, Refusal> {
     let seconds = number::parse_float(text).ok_or(NO_TIMEOUT)?;
     if seconds < 0.0 {

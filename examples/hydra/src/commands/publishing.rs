@@ -8,7 +8,7 @@ use crate::protocol::refusal::arity;
 use std::collections::BTreeSet;
 
 pub fn publish(connection: &mut Connection, arguments: &[&[u8]]) {
-    // Who gets it finds done what this client has sent before.
+    // A subscriber that gets the message finds everything done that this client sent before.
     connection.finish_pending();
     let message = Message { channel: arguments[1].to_vec(), text: arguments[2].to_vec() };
     let counts = connection.server.clients.map_all_with(Clients::deliver, message);
@@ -42,7 +42,7 @@ fn subscribe(connection: &mut Connection, names: &[&[u8]], topic: Topic) {
 
 /// From these, or from all.
 fn unsubscribe(connection: &mut Connection, names: &[&[u8]], topic: Topic) {
-    // What has come before comes before the end.
+    // What arrived before the end is delivered before it.
     let messages = connection.clients_here(Clients::take_messages);
     connection.plan.reply().raw(&messages);
     let kind: &[u8] = if topic == Topic::Channel { b"unsubscribe" } else { b"punsubscribe" };

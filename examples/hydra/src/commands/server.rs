@@ -99,7 +99,7 @@ fn is_same(one: &[u8], other: &[u8]) -> bool {
 
 /// From now on in RESP3, or in RESP2.
 fn speak(connection: &mut Connection, is_resp3: bool) {
-    // What was asked before is answered as it was asked.
+    // Earlier requests are answered in the version in which they were asked.
     connection.finish_pending();
     connection.plan.is_resp3 = is_resp3;
     connection.registered.set_resp3(is_resp3);

@@ -84,7 +84,7 @@ impl Options {
     /// The members of the outcome, in order.
     fn combine(&self, fetched: Fetched, combination: Combination) -> Vec<Member> {
         let mut scores: HashMap<Vec<u8>, f64> = HashMap::new();
-        // What is not a number counts as nothing: of infinity and a weight of 0, or of both infinities.
+        // A result that is not a number counts as 0: infinity times a weight of 0, or the sum of both infinities.
         let number_or_zero = |score: f64| if score.is_nan() { 0.0 } else { score };
         let aggregate = |one: f64, other: f64| match self.aggregate {
             Aggregate::Sum => number_or_zero(one + other),

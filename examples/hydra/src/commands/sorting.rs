@@ -1,4 +1,5 @@
-//! SORT: the elements of a list, a set or a sorted set in an order, which other keys may give, and what other keys have for each.
+//! SORT: the elements of a list, a set or a sorted set in an order, which other keys may determine, and what other keys
+//! have for each element.
 
 use crate::commands::fetching::{fetch, store};
 use crate::commands::moves::bulk;
@@ -15,7 +16,7 @@ struct Sort<'a> {
     by: Option<Pattern<'a>>,
     /// Not if `by` has no star: then they stay in the order of their key.
     is_sorted: bool,
-    /// What is replied for each element; the element itself if there are none.
+    /// The patterns to reply with for each element; the element itself if there are none.
     gets: Vec<Get<'a>>,
     /// The first one, and how many, or all if that is negative.
     limit: (i64, i64),
@@ -42,7 +43,7 @@ enum Get<'a> {
 type Element = Vec<u8>;
 
 impl<'a> Pattern<'a> {
-    /// None if there is no star in it.
+    /// Nothing if there is no star in it.
     fn parse(text: &'a [u8]) -> Option<Self> {
         let star = text.iter().position(|byte| *byte == b'*')?;
         let (before, behind) = (&text[..star], &text[star + 1..]);
@@ -52,7 +53,7 @@ impl<'a> Pattern<'a> {
         Some(Self { before, behind, field })
     }
 
-    /// What is there for each element: strings, or fields of hashes, and nothing for what is of another type.
+    /// What a pattern yields for each element: strings, or fields of hashes, and nothing for keys of another type.
     fn look_up(self, connection: &mut Connection, elements: &[Element]) -> Vec<Option<Vec<u8>>> {
         let operation = if self.field.is_some() { Operation::HGet } else { Operation::Get };
         let keys: Vec<_> =

@@ -1,10 +1,10 @@
-//! What is known of a command: who does it, its arguments and keys.
+//! What is known about a command: which part executes it, its arguments and keys.
 
 use crate::connection::Connection;
 use crate::protocol::number;
 use crate::store::operation::Operation;
 
-/// Who does it.
+/// Which part executes it.
 #[derive(Clone, Copy)]
 pub enum Handler {
     /// The shard of the first argument, with all arguments.
@@ -20,11 +20,11 @@ pub type Own = fn(&mut Connection, &[&[u8]]);
 /// Which of its arguments are keys.
 #[derive(Clone, Copy)]
 pub enum Keys {
-    /// From the first to the last, which counts from the end if it is negative, and how far one is from the next.
+    /// From the first to the last, which counts from the end if it is negative, and the distance between two keys.
     Range(i64, i64, i64),
-    /// As many as this argument says, behind it; and the first argument, if it is not that one.
+    /// As many keys as this argument says, after it; and the first argument, if it is not that one.
     Counted(usize),
-    /// The first, and the one behind STORE.
+    /// The first argument, and the one after STORE.
     FirstAndStored,
 }
 
@@ -52,9 +52,9 @@ pub const FREE: u16 = 16;
 pub const OUTSIDE: u16 = 32;
 /// Each shard does its part of it at once, and replies little: so several of them may share a hold.
 pub const SHARES: u16 = 64;
-/// Who has subscribed may do it in RESP2, too.
+/// Clients in RESP2 that have subscribed may call it, too.
 pub const SUBSCRIBED: u16 = 128;
-/// It may take memory, and its parts do not ask whether there is some.
+/// It may take memory, and its parts do not check whether there is any.
 pub const GROWS: u16 = 256;
 
 const ONE: Keys = Keys::Range(1, 1, 1);
@@ -98,7 +98,7 @@ impl Command {
         if self.arity < 0 { count >= -self.arity } else { count == self.arity }
     }
 
-    /// Whether it may take memory, so that it is refused when there is none.
+    /// Whether it may take memory, so that it is refused when none is left.
     pub fn may_grow(&self) -> bool {
         match self.handler {
             Handler::Key(operation) => operation.may_grow(),

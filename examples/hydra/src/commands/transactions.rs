@@ -77,7 +77,7 @@ pub fn queue(connection: &mut Connection, command: &'static Command, arguments: 
         refuse(connection, &NOT_INSIDE);
         return true;
     }
-    // What is kept takes memory, whatever it will do.
+    // Queued commands take memory, whatever they will do.
     if !has_room(connection) {
         refuse(connection, &OUT_OF_MEMORY);
         return true;
@@ -88,7 +88,7 @@ pub fn queue(connection: &mut Connection, command: &'static Command, arguments: 
     true
 }
 
-/// Notes that a command was refused, so that none of those between MULTI and EXEC is done.
+/// Notes that a command was refused, so that no command between MULTI and EXEC is executed.
 pub fn note_refusal(connection: &mut Connection) {
     if let Some(queue) = &mut connection.queue {
         queue.is_broken = true;

@@ -8,7 +8,7 @@ use crate::store::operation::Operation;
 use gossamer::Trust;
 use std::time::Duration;
 
-/// How long who is refused by a shard waits before it asks again.
+/// How long a connection that a shard has refused waits before it asks again.
 const WAIT: Duration = Duration::from_micros(50);
 
 /// Commands that share a hold at most: others wait for its shards meanwhile.
@@ -38,7 +38,7 @@ impl Connection {
         self.plan.ask_part(shard, operation, arguments);
     }
 
-    /// Asks the shard of a key, behind all that was asked before, and waits for the reply.
+    /// Asks the shard of a key, after everything that was asked before, and waits for the reply.
     pub fn ask_now(&mut self, operation: Operation, key: &[u8], arguments: &[&[u8]]) -> Vec<u8> {
         let shard = self.shard_of(key);
         self.ask_now_of(&[shard], operation, arguments).pop().unwrap_or_default()
@@ -52,7 +52,7 @@ impl Connection {
         key: &[u8],
         arguments: &[&[u8]],
     ) -> Vec<u8> {
-        // What was asked before is about the other one.
+        // What was asked before is about the other database.
         self.finish_pending();
         let selected = std::mem::replace(&mut self.plan.database, database);
         let reply = self.ask_now(operation, key, arguments);
@@ -77,7 +77,8 @@ impl Connection {
         self.serve_now(batches).iter().map(|batch| batch.replies(0, 1).to_vec()).collect()
     }
 
-    /// As `ask_now`, each of the shard of its first argument, in one request for each shard; replies are those of RESP2.
+    /// As `ask_now`, for several lists of arguments, each sent to the shard of its first argument, with one request for
+    /// each shard; replies are those of RESP2.
     pub fn ask_many(&mut self, operation: Operation, requests: Vec<Vec<&[u8]>>) -> Vec<Vec<u8>> {
         let mut batches: Vec<_> = (0..self.shards().len()).map(|shard| (shard, self.batch())).collect();
         let shards: Vec<_> = requests.iter().map(|arguments| self.shard_of(arguments[0])).collect();
@@ -100,7 +101,7 @@ impl Connection {
         batch
     }
 
-    /// Has shards serve batches, behind all that was asked before.
+    /// Lets shards serve batches, after everything that was asked before.
     fn serve_now(&mut self, batches: Vec<(usize, Batch)>) -> Vec<Batch> {
         self.finish_pending();
         let ask = |(shard, batch): (usize, Batch)| {
@@ -118,7 +119,7 @@ impl Connection {
         pending.into_iter().map(wait).collect()
     }
 
-    /// Holds the shards of some keys, if they are several, for this command and those behind it, until `end_sharing`.
+    /// Holds the shards of some keys, if there are several, for this command and those after it, until `end_sharing`.
     pub fn share_hold(&mut self, keys: &[&[u8]]) {
         let shards = self.shards_of(keys);
         if let Some(shared) = &mut self.shared {
@@ -143,7 +144,7 @@ impl Connection {
         }
     }
 
-    /// Holds the shards of some keys, if they are several and none is held.
+    /// Holds the shards of some keys, if there are several and none is held yet.
     pub fn hold(&mut self, keys: &[&[u8]]) -> Option<Hold> {
         let shards = self.shards_of(keys);
         if shards.len() < 2 { None } else { self.hold_these(shards) }

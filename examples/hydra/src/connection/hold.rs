@@ -1,9 +1,10 @@
 //! Several shards for one transaction: what its commands do, others see all of or nothing.
 //!
-//! All of them are asked at once. If another transaction has one, those that were got are released, and they are asked for one after the
-//! other, in the order in which everybody asks: so two transactions never wait for each other. A shard that is held gives batches of
-//! others back, and who has sent them asks again. So that not all who wait ask again and again, a worker has one transaction at a
-//! time that takes shards; the next waits for it in a row. No connection reads from or writes to its client while it holds a shard.
+//! A holder asks all of them at once. If another transaction has one of them, it releases those that it got, and asks
+//! for them one after another, in an order that is the same for all: so two transactions never wait for each other. A
+//! shard that is held returns batches of others, and their senders ask again. So that waiting connections do not all
+//! ask again and again, a worker has one transaction at a time that takes shards; the next waits for it in a queue. No
+//! connection reads from or writes to its client while it holds a shard.
 
 use crate::store::Shard;
 use gossamer::sync::{Permit, Semaphore};
@@ -11,7 +12,7 @@ use gossamer::{Trust, Trustee};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// How long who does not get a shard waits before it asks again.
+/// How long a connection that does not get a shard waits before it asks again.
 const WAIT: Duration = Duration::from_micros(50);
 
 thread_local! {
@@ -21,7 +22,7 @@ thread_local! {
 
 /// The shards of a transaction, until it is dropped.
 pub struct Hold {
-    /// Given up behind the shards.
+    /// Released after the shards.
     _turn: Option<Permit>,
     shards: Vec<Trust<Shard>>,
     pub transaction: u64,

@@ -1,4 +1,4 @@
-//! What comes to a client without a request: messages of the channels that it has subscribed to.
+//! What reaches a client without a request: messages of the channels that it has subscribed to.
 
 use crate::clients::Clients;
 use crate::commands::table::{Command, SUBSCRIBED};
@@ -11,7 +11,7 @@ use std::io;
 pub struct Mail {
     /// What wakes the client's fiber, once it has waited or subscribed.
     woken: Option<Notify>,
-    /// To how many channels and patterns it has subscribed.
+    /// How many channels and patterns it has subscribed to.
     pub subscriptions: usize,
 }
 

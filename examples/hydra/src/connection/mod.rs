@@ -171,7 +171,7 @@ impl Connection {
         } else if self.mail.is_subscribed() && !self.may_subscriber(command) {
             self.refuse_subscriber(command);
         } else {
-            // Of a single key it takes no shard.
+            // With a single key it takes no shard.
             if command.has(HOLDS) && (shares || !command.has(SHARES)) && self.shared.is_none() {
                 self.settle()?;
             }
@@ -261,8 +261,8 @@ impl Connection {
         Ok(())
     }
 
-    /// Has everything done that is under way, before shards are held: whoever holds them must not wait for its client, so what there is
-    /// much of is written now.
+    /// Completes everything that is under way, before shards are held: a holder must not wait for its client, so large
+    /// amounts of output are written now.
     fn settle(&mut self) -> io::Result<()> {
         let is_settled = self.plan.is_settled() || self.plan.run(self.server.store.shards(), false);
         if is_settled && self.plan.length() <= MOST_GATHERED { Ok(()) } else { self.answer() }

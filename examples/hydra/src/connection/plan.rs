@@ -1,4 +1,4 @@
-//! What the commands of one read have asked of which shards, and how their replies come into order.
+//! Which requests the commands of one read have sent to which shards, and how their replies are put in order.
 
 use crate::protocol::number;
 use crate::protocol::reply::Replies;
@@ -23,7 +23,7 @@ enum Piece {
     Replies(usize, usize),
     /// The sum of integers: one of each of the next so many `parts`.
     Sum(usize),
-    /// OK, or the first error, likewise.
+    /// OK, or the first error, over as many parts.
     All(usize),
 }
 
@@ -142,7 +142,7 @@ impl Plan {
         self.batches[shard].push(operation, arguments, goes_on);
     }
 
-    /// Asks for a part of the reply to a command of several keys, which `finish_sum`, `finish_all` or `finish_each` follows.
+    /// Asks for a part of the reply to a command of several keys; `finish_sum`, `finish_all` or `finish_each` follows.
     pub fn ask_part(&mut self, shard: usize, operation: Operation, arguments: &[&[u8]]) {
         self.push(shard, operation, arguments, true);
         self.parts.push(shard);
@@ -167,8 +167,8 @@ impl Plan {
         }
     }
 
-    /// Has all shards serve what they were asked, and puts the replies into `output`: all of them, if the plan is that of a transaction;
-    /// else until there are enough for one write. Tells whether that was all.
+    /// Lets all shards serve what they were asked, and puts the replies into `output`: all of them, if the plan is that
+    /// of a transaction; else until there are enough for one write. Returns whether that was all.
     pub fn run(&mut self, shards: &[Trust<Shard>], is_whole: bool) -> bool {
         if self.pieces.is_empty() && self.output.is_empty() {
             // All of it was done at once.
@@ -285,7 +285,7 @@ impl Plan {
             let named = shards.iter().filter(|other| *other == shard).count();
             self.batches[*shard].count() - self.merged[*shard] >= named
         };
-        // What is pending is behind what is not: so this is seldom more than one look.
+        // Pending replies come after those that are not: so this is seldom more than one look.
         shards.iter().all(|shard| !self.batches[*shard].is_pending()) || shards.iter().all(is_ready)
     }
 

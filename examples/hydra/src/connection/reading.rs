@@ -1,4 +1,5 @@
-//! What a client has sent and was not done yet: no more memory than that, and little while it is silent.
+//! What a client has sent and was not executed yet: it takes no more memory than that, and little while the client is
+//! silent.
 
 use crate::connection::stream::Stream;
 use std::io;

@@ -58,7 +58,7 @@ fn with<U>(use_clients: impl FnOnce(&mut BTreeMap<u64, Client>) -> U) -> U {
     use_clients(&mut CLIENTS.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// What CLIENT KILL looks for; what is none is not looked at.
+/// What CLIENT KILL looks for; a filter that is not given is not checked.
 #[derive(Default)]
 pub struct Filter {
     pub id: Option<u64>,

@@ -36,7 +36,7 @@ impl Stream {
         }
     }
 
-    /// Ends the connection for whoever reads or writes.
+    /// Ends the connection for the fibers that read or write.
     pub fn close(&self) -> io::Result<()> {
         both!(self, stream => stream.shutdown(Shutdown::Both))
     }
@@ -45,7 +45,7 @@ impl Stream {
         both!(self, stream => stream.shutdown(Shutdown::Write))
     }
 
-    /// Where the client is, as CLIENT INFO has it.
+    /// The address of the client, as CLIENT INFO shows it.
     pub fn peer(&self) -> String {
         match self {
             Self::Tcp(stream) => stream.peer_addr().map_or_else(|_| String::new(), |peer| peer.to_string()),

@@ -10,10 +10,10 @@ use gossamer::Trustee;
 use std::io;
 use std::time::{Duration, Instant};
 
-/// What a client has sent while it waits is read up to here, so that its end is seen.
+/// How much of what a client sends while it waits is read, so that its end is noticed.
 const MOST_READ_AHEAD: usize = 64 * 1024;
 
-/// What a client gets whose wait another one has ended as an error.
+/// What a client gets if another client has ended its wait as an error.
 const UNBLOCKED: &[u8] = b"-UNBLOCKED client unblocked via CLIENT UNBLOCK\r\n";
 
 /// For what, and for how long, a command waits.
@@ -22,11 +22,11 @@ pub struct Wait<'a> {
     pub for_sorted: bool,
     /// None for ever.
     pub limit: Option<Duration>,
-    /// Replies if it gets nothing in a transaction; who has waited gets the null of an array.
+    /// The reply if it gets nothing in a transaction; a client that has waited gets the null of an array.
     pub nothing: fn(&mut Replies<'_>),
 }
 
-/// Why a fiber that waits goes on.
+/// Why a fiber that waits is resumed.
 enum Event {
     Turn,
     Readable(io::Result<()>),
@@ -34,7 +34,7 @@ enum Event {
 }
 
 impl Connection {
-    /// Whether this goes on within a transaction, in which nobody waits.
+    /// Whether this runs within a transaction, in which no client waits.
     pub fn is_in_transaction(&self) -> bool {
         self.plan.transaction != 0
     }
@@ -102,7 +102,7 @@ impl Connection {
         rows
     }
 
-    /// Tries again each time that it is this client's turn; none if the time is over.
+    /// Tries again each time that it is this client's turn; nothing if the time is over.
     fn wait_for_turn(
         &mut self,
         wait: &Wait<'_>,

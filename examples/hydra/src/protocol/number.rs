@@ -22,7 +22,7 @@ pub fn parse(text: &[u8]) -> Option<i64> {
     if negative { 0_i64.checked_sub_unsigned(magnitude) } else { magnitude.try_into().ok() }
 }
 
-/// Writes an integer behind `to`.
+/// Appends an integer to `to`.
 #[inline]
 pub fn write(to: &mut Vec<u8>, number: i64) {
     let mut text = [0_u8; 20];
@@ -56,7 +56,7 @@ pub fn parse_float(text: &[u8]) -> Option<f64> {
     text.parse().ok().filter(|number: &f64| !number.is_nan())
 }
 
-/// With 17 significant digits, less zeros at the end, as C's `%.17g` has it.
+/// With 17 significant digits, without zeros at the end, as C's `%.17g` prints it.
 pub fn text_of_float(number: f64) -> String {
     const DIGITS: i32 = 17;
     if number.is_infinite() {

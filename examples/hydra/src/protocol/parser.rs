@@ -1,4 +1,5 @@
-//! Requests: arrays of bulk strings, or lines. What has come of a request is read once, however many pieces it comes in.
+//! Requests: arrays of bulk strings, or lines. The bytes of a request are parsed once, in however many pieces they
+//! arrive.
 
 use crate::protocol::number;
 
@@ -24,11 +25,12 @@ pub enum Parsed {
     Incomplete,
 }
 
-/// What the client gets before its connection ends, behind "Protocol error: ".
+/// What the client gets before its connection is closed, after "Protocol error: ".
 #[derive(Debug, PartialEq)]
 pub struct Malformed(pub String);
 
-/// Reads one request after the other. Between calls the input may grow; the request that is under way stays at its beginning.
+/// Reads one request after another. Between calls the input may grow; the request that is under way stays at its
+/// beginning.
 #[derive(Default)]
 pub struct Parser {
     /// Of the input, or of `line` if the request is one.
@@ -37,7 +39,7 @@ pub struct Parser {
     is_line: bool,
     /// Up to here the request has been read.
     at: usize,
-    /// Arguments that are still to come; none before their number is known.
+    /// How many arguments are still to come; nothing before their number is known.
     left: Option<i64>,
     /// The length of the argument under way.
     length: Option<usize>,
@@ -47,7 +49,7 @@ impl Parser {
     /// Reads the request that begins at `start`.
     ///
     /// # Errors
-    /// If this is none: nothing more can be read from this client.
+    /// If this is not a request: nothing more can be read from this client.
     #[inline]
     pub fn parse(&mut self, input: &[u8], start: usize, limits: Limits) -> Result<Parsed, Malformed> {
         let rest = &input[start..];
@@ -159,7 +161,8 @@ fn header<'a>(rest: &'a [u8], at: usize, too_long: &str) -> Result<Option<(&'a [
     }
 }
 
-/// Splits a line into arguments, which may be quoted as redis-cli has them; none if a quotation does not end, or does not end its argument.
+/// Splits a line into arguments, which may be quoted as in redis-cli; nothing if a quotation does not end, or does not
+/// end its argument.
 fn split_line(text: &[u8], to: &mut Vec<u8>, arguments: &mut Vec<(usize, usize)>) -> Option<()> {
     let is_space = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | 0x0b | 0x0c);
     let mut at = 0;
@@ -187,7 +190,7 @@ fn split_line(text: &[u8], to: &mut Vec<u8>, arguments: &mut Vec<(usize, usize)>
     }
 }
 
-/// The text up to the closing quotation mark, behind which it returns.
+/// The text up to the closing quotation mark; parsing continues after it.
 fn quoted(text: &[u8], mut at: usize, to: &mut Vec<u8>) -> Option<usize> {
     let hexadecimal = |byte: &u8| char::from(*byte).to_digit(16).map(|digit| digit as u8);
     loop {
@@ -290,7 +293,7 @@ mod tests {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             (state >> 33) as usize
         };
-        // Mostly what requests are made of, so that some are nearly well formed.
+        // Mostly the characters of which requests are made, so that some are nearly well formed.
         let words: [&[u8]; 14] = [
             b"*",
             b"$",

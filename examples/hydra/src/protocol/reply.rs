@@ -2,7 +2,7 @@
 
 use crate::protocol::number;
 
-/// Writes replies behind each other.
+/// Writes replies one after another.
 pub struct Replies<'a> {
     to: &'a mut Vec<u8>,
     is_resp3: bool,
@@ -21,7 +21,7 @@ impl<'a> Replies<'a> {
         self.to.extend_from_slice(b"\r\n");
     }
 
-    /// What is no reply of its own.
+    /// Bytes that are not a reply of their own.
     pub fn raw(&mut self, bytes: &[u8]) {
         self.to.extend_from_slice(bytes);
     }

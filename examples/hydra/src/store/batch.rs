@@ -11,20 +11,20 @@ const FEW: usize = 8;
 const ENOUGH_REPLIES: usize = 1 << 20;
 /// The number of arguments that does not fit one byte follows this one, in four.
 const MANY: u8 = 255;
-/// Marks an operation after which the same command goes on: nothing comes in between.
+/// Marks an operation after which the same command continues: nothing comes in between.
 const GOES_ON: u8 = 0x80;
 
-/// Operations and replies, each behind the other.
+/// Operations and replies, each one after another.
 #[derive(NoRef, Default)]
 pub struct Batch {
     /// For each operation its code, how many arguments it has, and their lengths and bytes.
     operations: Vec<u8>,
-    /// What was served of them.
+    /// How much of them was served.
     served: usize,
     replies: Vec<u8>,
     /// Where each reply ends.
     ends: Vec<usize>,
-    /// What it is about.
+    /// Which database it is about.
     pub database: u16,
     /// The transaction that this is part of, or 0.
     pub transaction: u64,
@@ -86,7 +86,7 @@ impl Batch {
         self.served = 0;
     }
 
-    /// The next operation; whether its command goes on, its arguments, and where it ends.
+    /// The next operation; whether its command continues, its arguments, and where it ends.
     #[inline]
     fn next<'a>(&'a self, few: &mut [&'a [u8]; FEW], many: &mut Vec<&'a [u8]>) -> (u8, usize, usize) {
         let number = |at: usize| {

@@ -70,7 +70,7 @@ impl Field {
         if unsigned > self.bounds().1 { unsigned - (1 << self.width) } else { unsigned }
     }
 
-    /// What is behind the end of the string counts as zeros.
+    /// Bits after the end of the string count as zeros.
     fn read(self, string: &[u8]) -> i128 {
         let bits = (self.offset..self.offset + self.width).fold(0, |bits, at| {
             let byte = string.get(at / 8).copied().unwrap_or(0);
@@ -87,7 +87,7 @@ impl Field {
         }
     }
 
-    /// A number as it fits; none if it is to fail.
+    /// The number that fits; nothing if the operation is to fail.
     fn fit(self, number: i128, overflow: Overflow) -> Option<i128> {
         let (least, greatest) = self.bounds();
         if (least..=greatest).contains(&number) {
@@ -106,7 +106,7 @@ impl Field {
         match action {
             Action::Get => Some(before),
             Action::Set(number, overflow) => {
-                // As redis: what is negative counts as a large one without a sign.
+                // As in redis, a negative number counts as a large unsigned one.
                 let given = if self.is_signed { i128::from(number) } else { i128::from(number as u64) };
                 let after = self.fit(given, overflow)?;
                 self.write(string, after);

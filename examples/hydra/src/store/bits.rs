@@ -10,7 +10,7 @@ use std::ops::Range;
 /// A range of bits, of the bytes that it is in.
 struct Bits<'a> {
     bytes: &'a [u8],
-    /// From the first byte's highest bit on.
+    /// Starting with the highest bit of the first byte.
     bits: Range<usize>,
 }
 
@@ -103,7 +103,7 @@ impl Shard {
         let in_bits = unit(arguments.get(4))?;
         let bits = Bits::new(string, first, last.unwrap_or(-1), in_bits);
         let position = bits.position(is_one).map(|position| position as i64);
-        // What is behind the string counts as zeros, unless the client has said where it ends.
+        // Bits after the string count as zeros, unless the client has said where it ends.
         let behind =
             if is_one || last.is_some() || bits.bits.is_empty() { -1 } else { 8 * string.len() as i64 };
         to.integer(position.unwrap_or(behind));

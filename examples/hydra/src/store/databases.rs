@@ -1,5 +1,5 @@
-//! The databases of a shard. The one in use lies in place, so that who stays in one pays nothing for the others; these come when they are
-//! first used.
+//! The databases of a shard. The one in use is stored inline, so that a client that stays in one pays nothing for the
+//! others; these are made when they are first used.
 
 use crate::protocol::number;
 use crate::protocol::reply::Replies;
@@ -9,7 +9,7 @@ use crate::store::table::Table;
 use crate::store::waiting::Waiting;
 use crate::store::watches::Watches;
 
-/// The keys of one database, and who watches them and waits for them.
+/// The keys of one database, and the clients that watch them and wait for them.
 #[derive(Default)]
 pub struct Database {
     pub table: Table,
@@ -22,7 +22,7 @@ pub struct Database {
 /// The databases that are not in use.
 #[derive(Default)]
 pub struct Others {
-    /// By their numbers; none in the place of the one in use, and of those that nobody has used.
+    /// By their numbers; nothing in the place of the one in use, and of those that were never used.
     databases: Vec<Option<Box<Database>>>,
     /// Bytes that their tables take.
     memory: usize,
@@ -106,7 +106,7 @@ impl Shard {
         to.integer(i64::from(may_move));
     }
 
-    /// Exchanges the keys of two databases. Who watches or waits stays where it is.
+    /// Exchanges the keys of two databases. Clients that watch or wait stay where they are.
     pub fn swap_databases(&mut self, arguments: &[&[u8]], to: &mut Replies<'_>) {
         let &[first, second] = arguments else { return to.ok() };
         let (selected, first, second) = (self.selected, parse(first), parse(second));
@@ -132,7 +132,7 @@ impl Shard {
         to.ok();
     }
 
-    /// Tells those in all databases who are first at keys that have appeared while a transaction went on.
+    /// Tells the first waiting client of each key that has appeared during a transaction, in all databases.
     pub fn give_turns_everywhere(&mut self) {
         let is_unsettled = |database: &Database| !database.waiting.is_settled();
         if self.others.databases.iter().flatten().any(|database| is_unsettled(database)) {

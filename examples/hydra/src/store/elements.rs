@@ -1,4 +1,4 @@
-//! Access to values with elements: a key that has none is not there.
+//! Access to values with elements: a key without elements does not exist.
 
 use crate::protocol::refusal::Refusal;
 use crate::store::Shard;
@@ -6,7 +6,7 @@ use crate::store::entry::Entry;
 use crate::store::table::Slot;
 use crate::store::value::{Elements, Encodings};
 
-/// What a change to a value tells of itself: whether there was one, for those who watch the key.
+/// What a change to a value reports: whether there was a change, for clients that watch the key.
 pub trait Change {
     fn is_change(&self) -> bool;
 }

@@ -62,7 +62,7 @@ impl Entry {
         Self::of_value(key, value.wrap(), None)
     }
 
-    /// With a value that was encoded; none if it is cut off.
+    /// With a value that was encoded; nothing if it is cut off.
     pub fn of_encoded(
         key: &[u8],
         kind: Kind,
@@ -163,7 +163,7 @@ impl Entry {
         }
     }
 
-    /// Three bytes, for whoever evicts.
+    /// Three bytes, for use by eviction.
     pub fn usage(&self) -> u32 {
         match self {
             Self::Packed(packed) => u32::from_le_bytes([packed[1], packed[2], packed[3], 0]),
@@ -226,7 +226,8 @@ impl Entry {
         }
     }
 
-    /// Lengthens a string with zeros if it is shorter than this, and gives it to be changed in place; nothing of another type.
+    /// Extends a string with zeros if it is shorter than this, and returns it to be changed in place; nothing if it is
+    /// of another type.
     pub fn string_of_length(&mut self, length: usize) -> &mut [u8] {
         if let Self::Packed(packed) = self {
             let at = Self::places(packed).1;
@@ -252,7 +253,7 @@ impl Entry {
         }
     }
 
-    /// Bytes of memory beside the entry itself, as an allocator with a word of its own for each allocation has them.
+    /// Bytes of memory besides the entry itself, for an allocator that adds one word to each allocation.
     #[inline]
     pub fn memory(&self) -> usize {
         match self {
@@ -264,7 +265,7 @@ impl Entry {
     }
 }
 
-/// Whether the place for an expiry is there if one is wanted, and is not if none is.
+/// Whether there is room for an expiry exactly if one is wanted.
 fn has_room(packed: &[u8], expiry: Option<u64>) -> bool {
     (packed[0] & HAS_EXPIRY != 0) == expiry.is_some()
 }

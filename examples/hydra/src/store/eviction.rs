@@ -1,4 +1,4 @@
-//! What becomes of keys when there is no more memory: some of them are sampled, and the one that is worth least goes.
+//! What happens to keys when memory runs out: some of them are sampled, and the one that is worth least is removed.
 
 use crate::protocol::refusal::{self, Refusal};
 use crate::protocol::reply::Replies;
@@ -62,7 +62,7 @@ impl Policy {
     }
 }
 
-/// How much memory a shard may take, and what goes when it has it.
+/// How much memory a shard may take, and what is removed when it has reached that.
 #[derive(NoRef, Clone, Default)]
 pub struct Eviction {
     /// Bytes of this shard; 0 for no limit.
@@ -137,7 +137,7 @@ impl Shard {
         Ok(())
     }
 
-    /// Of this database, and what it is worth beside those of others.
+    /// The candidate of this database, and its worth compared with those of others.
     fn worth_least(&mut self, order: Order) -> Option<(u64, Slot)> {
         if order == Order::Expiry {
             // They are in this order already.

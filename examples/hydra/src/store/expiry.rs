@@ -72,7 +72,8 @@ impl Shard {
         self.remover.woken.clone()
     }
 
-    /// Removes some of the keys that have expired; when to go on, in milliseconds since 1970, if there are more that expire.
+    /// Removes some of the keys that have expired; returns when to continue, in milliseconds since 1970, if there are
+    /// more keys that expire.
     pub fn remove_expired(&mut self) -> Option<u64> {
         let (now, mut left, mut next) = (now(), REMOVED_AT_ONCE, None);
         self.in_each_database(|shard| {
@@ -90,10 +91,10 @@ impl Shard {
     }
 }
 
-/// What a shard knows of the fiber that removes its expired keys.
+/// What a shard knows about the fiber that removes its expired keys.
 #[derive(Default)]
 pub struct Remover {
-    /// When it looks next, in milliseconds since 1970; none if it waits to be woken.
+    /// When it looks next, in milliseconds since 1970; nothing if it waits to be woken.
     looks_at: Option<u64>,
     woken: Notify,
 }

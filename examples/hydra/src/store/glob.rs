@@ -28,7 +28,7 @@ pub fn matches(pattern: &[u8], text: &[u8]) -> bool {
     pattern[pattern_at..].iter().all(|byte| *byte == b'*')
 }
 
-/// Whether what is at this place of a pattern, and is no star, matches a byte; and what is behind it.
+/// Whether the item at this place of a pattern, which is not a star, matches a byte; and the rest after it.
 fn matches_one(pattern: &[u8], at: usize, byte: u8) -> (bool, usize) {
     match pattern[at] {
         b'?' => (true, at + 1),
@@ -38,7 +38,7 @@ fn matches_one(pattern: &[u8], at: usize, byte: u8) -> (bool, usize) {
     }
 }
 
-/// As `matches_one`, behind an opening bracket. A class that does not end takes the rest of the pattern.
+/// As `matches_one`, after an opening bracket. A class that does not end takes the rest of the pattern.
 fn matches_class(pattern: &[u8], mut at: usize, byte: u8) -> (bool, usize) {
     let is_negated = pattern.get(at) == Some(&b'^');
     at += usize::from(is_negated);

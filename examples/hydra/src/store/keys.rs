@@ -77,7 +77,8 @@ impl Shard {
         }
     }
 
-    /// Makes an entry of a value that a command of several keys has made: of its type, without an expiry, or none if it has no elements.
+    /// Makes an entry from a value that a command of several keys has made: of its type, without an expiry; no entry if
+    /// it has no elements.
     pub fn store(&mut self, arguments: &[&[u8]], to: &mut Replies<'_>) {
         let &[key, kind, value] = arguments else { return };
         let kind = kind.first().and_then(|kind| Kind::decode(*kind)).unwrap_or(Kind::String);

@@ -38,7 +38,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use table::{Slot, Table};
 use value::Encodings;
 
-/// The keys of one shard, and who waits for what of them.
+/// The keys of one shard, and the clients that wait for them.
 #[derive(Default)]
 pub struct Shard {
     /// The one that is in use.
@@ -63,7 +63,7 @@ struct Counts {
     evicted: u64,
 }
 
-/// What a shard tells of itself: for sums over all shards.
+/// What a shard reports about itself: for sums over all shards.
 pub const STATISTICS: [&str; 5] =
     ["used_memory", "keyspace_hits", "keyspace_misses", "expired_keys", "evicted_keys"];
 

@@ -1,4 +1,4 @@
-//! What is asked of a shard.
+//! What a shard can be asked to do.
 
 use crate::protocol::refusal::{OUT_OF_MEMORY, Refusal};
 use crate::protocol::reply::Replies;
@@ -9,8 +9,8 @@ use crate::store::value::list::End;
 
 macro_rules! operations {
     ($($name:ident)*) => {
-        /// Most are commands about one key, which is the first argument. Those after `PopFor` are parts of commands about several keys,
-        /// or about all.
+        /// Most are commands about one key, which is the first argument. Those after `PopFor` are parts of commands
+        /// about several keys, or about all keys.
         #[derive(Clone, Copy, Debug, PartialEq)]
         #[repr(u8)]
         pub enum Operation {
@@ -45,7 +45,7 @@ impl Operation {
         Self::ALL[usize::from(code)]
     }
 
-    /// Whether it may take memory, so that it is refused when there is none.
+    /// Whether it may take memory, so that it is refused when none is left.
     pub fn may_grow(self) -> bool {
         use Operation::*;
         matches!(
@@ -85,7 +85,7 @@ impl Shard {
     /// Does what is asked, and replies.
     #[inline]
     pub fn execute(&mut self, operation: Operation, arguments: &[&[u8]], to: &mut Replies<'_>) {
-        // Who holds the shard has asked for room before.
+        // The holder of the shard has asked for room before.
         if self.eviction.limit != 0 && self.held_by == 0 && operation.may_grow() && !self.make_room() {
             return to.error(&OUT_OF_MEMORY.0);
         }

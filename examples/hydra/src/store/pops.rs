@@ -1,4 +1,4 @@
-//! Pops by whoever may wait for them, and by LMPOP and ZMPOP: of the first of several keys that has something.
+//! Pops by clients that may wait, and by LMPOP and ZMPOP: from the first of several keys that has something.
 
 use crate::protocol::number;
 use crate::protocol::refusal::Refusal;
@@ -32,8 +32,9 @@ impl From {
 }
 
 impl Shard {
-    /// Pops of a key for a client, unless others wait longer for it: of its number, or 0 if it does not wait for its turn, from where, and how many elements, or none for one that
-    /// is replied alone. Replies with the key and what was popped, or with nothing.
+    /// Pops from a key for a client, unless others have waited longer for it. The arguments are the client's number, or
+    /// 0 if it does not wait for its turn; from which end; and how many elements, or none for one that is replied
+    /// alone. Replies with the key and what was popped, or with nothing.
     pub fn pop_for(&mut self, arguments: &[&[u8]], to: &mut Replies<'_>) -> Result<(), Refusal> {
         let &[key, waiter, from, count] = arguments else { return Ok(()) };
         let from = From::decode(from.first().copied().unwrap_or(0));

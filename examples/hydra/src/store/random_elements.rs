@@ -13,7 +13,7 @@ use std::collections::HashMap;
 /// Elements that are picked again and again for one reply at most: more would take all memory.
 const MOST_REPEATED: i64 = 1 << 24;
 
-/// So many places of a collection: each another one, or, if the count is negative, any ones.
+/// This many places of a collection: all different, or, if the count is negative, any places.
 fn places(count: i64, length: usize) -> Vec<usize> {
     let any = |below: usize| (random() % below as u64) as usize;
     if length == 0 {
@@ -33,7 +33,7 @@ fn places(count: i64, length: usize) -> Vec<usize> {
     (0..length.min(count as usize)).map(&mut take).collect()
 }
 
-/// How many elements, unless that is more than there is memory for; and whether what belongs to them is wanted, too.
+/// How many elements, unless there is not enough memory for so many; and whether their values are wanted, too.
 fn parse(arguments: &[&[u8]], option: &str) -> Result<Option<(i64, bool)>, Refusal> {
     let Some(count) = arguments.get(1) else { return Ok(None) };
     let count = number::parse(count).ok_or(refusal::NO_INTEGER)?;

@@ -1,7 +1,8 @@
 //! HSCAN, SSCAN and ZSCAN.
 //!
-//! A small value is met at once. In a large one the cursor is how many places are left: they are met from the last one on, and whatever
-//! is removed has the last element take its place, so what was not met yet only moves to where it will be.
+//! A small value is visited at once. In a large one the cursor is the number of places that are left. They are visited
+//! from the last one on; when an element is removed, the last element takes its place, so an element that was not
+//! visited yet only moves to a place that will be.
 
 use crate::protocol::number;
 use crate::protocol::refusal::{self, Refusal};

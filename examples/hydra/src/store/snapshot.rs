@@ -1,4 +1,5 @@
-//! A snapshot of a shard as it was at one moment, made while it goes on: what is about to change is taken first.
+//! A snapshot of a shard as it was at one moment, made while the shard goes on: what is about to change is copied
+//! first.
 
 use crate::store::Shard;
 use crate::store::databases::Database;
@@ -72,7 +73,7 @@ impl Encoded<'_> {
     }
 }
 
-/// The database of a chunk of a snapshot of this version, and its entries; none if it is cut off.
+/// The database of a chunk of a snapshot of this version, and its entries; nothing if it is cut off.
 pub fn chunk(chunk: &[u8], version: u8) -> Option<(u16, &[u8])> {
     // There was only one database before.
     if version < FIRST_WITH_DATABASES {
@@ -81,7 +82,7 @@ pub fn chunk(chunk: &[u8], version: u8) -> Option<(u16, &[u8])> {
     chunk.split_first_chunk().map(|(number, rest)| (u16::from_le_bytes(*number), rest))
 }
 
-/// The entries of a chunk, behind its database. None in the place of one that is cut off.
+/// The entries of a chunk, after its database. Nothing in the place of one that is cut off.
 pub fn entries(mut chunk: &[u8], version: u8) -> impl Iterator<Item = Option<Encoded<'_>>> {
     std::iter::from_fn(move || {
         if chunk.is_empty() {
@@ -122,7 +123,7 @@ impl Shard {
         self.in_each_database(|shard| shard.database.saving = Some(Saving::new(shard.selected)));
     }
 
-    /// The next chunk of the snapshot that is being made; none at its end, when the snapshot is given up.
+    /// The next chunk of the snapshot that is being made; nothing at its end, when the snapshot is dropped.
     pub fn next_chunk(&mut self, (): ()) -> Option<Vec<u8>> {
         let mut chunk = None;
         self.in_each_database(|shard| {

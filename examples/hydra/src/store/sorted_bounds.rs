@@ -1,4 +1,4 @@
-//! From where to where a range of a sorted set goes: ranks, scores or names, which all become ranks.
+//! The bounds of a range of a sorted set: ranks, scores or names, all of which become ranks.
 
 use crate::protocol::number;
 use crate::protocol::refusal::{self, Refusal};
@@ -6,7 +6,7 @@ use crate::store::lists::{integer, places};
 use crate::store::value::sorted::{Member, SortedSet};
 use std::ops::Range;
 
-/// What the bounds of a range are.
+/// What kind of bounds a range has.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum By {
     Rank,
@@ -84,7 +84,8 @@ fn below_score(set: &SortedSet, bound: &Bound<f64>, or_equal: bool) -> usize {
     if bound.at == f64::INFINITY { set.len() } else { set.rank_of(&Member::new(bound.at.next_up(), b"")) }
 }
 
-/// How many members are before a name, or, for an upper bound, not behind it; by their names alone, as the scores should be the same.
+/// How many members are before a name, or, for an upper bound, not after it; by their names alone, since all scores
+/// should be the same.
 fn below_name(set: &SortedSet, bound: &NameBound<'_>, is_lower: bool) -> usize {
     match bound {
         NameBound::First => 0,

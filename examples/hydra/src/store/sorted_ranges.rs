@@ -19,7 +19,8 @@ struct Wanted<'a> {
 }
 
 impl<'a> Wanted<'a> {
-    /// ZRANGE, and those that came before it, whose names say what it has options for. A reversed range names its upper bound first.
+    /// ZRANGE, and the older commands, whose names say what are options of ZRANGE. A reversed range names its upper
+    /// bound first.
     fn parse(arguments: &[&'a [u8]], given: Option<By>, mut is_reverse: bool) -> Result<Self, Refusal> {
         let (mut by, mut with_scores, mut limit) = (given.unwrap_or(By::Rank), false, None);
         let is_general = given.is_none();
@@ -61,7 +62,7 @@ impl<'a> Wanted<'a> {
         }
         let (skipped, most) = limit.unwrap_or((0, -1));
         let bounds = Bounds::parse(by, lower, upper)?;
-        // Nothing is behind a negative number of members.
+        // Skipping a negative number of members leaves nothing.
         let most = if skipped < 0 { Some(0) } else { usize::try_from(most).ok() };
         Ok(Self { bounds, is_reverse, with_scores, skipped: skipped.max(0) as usize, most })
     }

@@ -23,12 +23,12 @@ struct Options {
 struct Outcome {
     added: usize,
     updated: usize,
-    /// The score that the last member has now; none if it was not to be changed.
+    /// The score that the last member has now; nothing if it was not to be changed.
     score: Option<f64>,
 }
 
 impl Options {
-    /// The options, and what is behind them.
+    /// The options, and what follows them.
     fn parse<'a, 'b>(arguments: &'a [&'b [u8]]) -> Result<(Self, &'a [&'b [u8]]), Refusal> {
         let (mut options, mut rest) = (Self::default(), arguments);
         while let [option, behind @ ..] = rest {

@@ -1,4 +1,5 @@
-//! The entries of a shard, in segments: each grows by itself, so that none takes long to, and a scan or a snapshot goes from one to the next.
+//! The entries of a shard, in segments: each grows separately, so that none takes long to grow, and a scan or a
+//! snapshot goes from one to the next.
 
 use crate::store::entry::Entry;
 use foldhash::fast::RandomState;
@@ -23,7 +24,8 @@ pub struct Table {
     memory: usize,
     /// How many entries expire.
     expiring: usize,
-    /// When, and the hash of the key; also of entries that do not expire any more, until their time comes or there are too many.
+    /// When, and the hash of the key; also for entries that do not expire any more, until their time comes or there are
+    /// too many.
     expiries: BinaryHeap<Reverse<(u64, u64)>>,
 }
 
@@ -174,8 +176,8 @@ impl Table {
         slot.segment
     }
 
-    /// The entries from a place on, at least so many if there are, and the place behind them; none at the end. Whatever is there from the
-    /// beginning of a scan to its end is met, since a place depends on the key alone.
+    /// The entries from a place on, at least so many if there are, and the place after them; nothing at the end. An
+    /// entry that exists from the beginning of a scan to its end is visited, since its place depends on the key alone.
     pub fn entries_from(&self, place: u64, count: usize) -> (Vec<&Entry>, Option<u64>) {
         let (mut found, mut place) = (Vec::new(), place);
         while found.len() < count && place < 1 << PLACE_BITS {
@@ -198,7 +200,7 @@ impl Table {
         (found, Some(place).filter(|place| *place < 1 << PLACE_BITS))
     }
 
-    /// An entry that a random number picks; none if there are none.
+    /// An entry that a random number picks; nothing if there are none.
     pub fn any(&self, random: u64) -> Option<Slot> {
         if self.length == 0 {
             return None;

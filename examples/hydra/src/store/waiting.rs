@@ -1,8 +1,9 @@
 //! Clients that wait for a list or a sorted set: first come, first served.
 //!
-//! Who waits is in a row at each key that it waits for. When such a key appears, the first one is told, and tries its command again; those
-//! behind it, and those that come meanwhile, find that it is not their turn. When it leaves its rows, because it got something, its time
-//! is over, or it has gone, the next one is told. So nothing is taken out for a client that may be gone: what it does not take stays.
+//! A client that waits is in a queue at each key that it waits for. When such a key appears, the first client is told,
+//! and tries its command again; those after it, and those that come meanwhile, find that it is not their turn. When the
+//! client leaves its queues, because it got something, its time is over, or it has gone, the next one is told. So
+//! nothing is taken out for a client that may be gone: what it does not take stays.
 
 use crate::clients::Clients;
 use crate::store::Shard;
@@ -11,7 +12,7 @@ use crate::store::value::Kind;
 use gossamer::{NoRef, Trust};
 use std::collections::{HashMap, VecDeque};
 
-/// Who waits, and where it is told that it is its turn.
+/// A client that waits, and where it is told that it is its turn.
 #[derive(NoRef, Clone)]
 pub struct Waiter {
     /// Another one for each client of all nodes, and not 0.
@@ -78,7 +79,7 @@ impl Shard {
         self.select(selected);
     }
 
-    /// Has a client wait no more: those behind it may get what is left.
+    /// Stops a client's wait: those after it may get what is left.
     pub fn leave(&mut self, (database, keys, number): (u16, Vec<Vec<u8>>, u64)) {
         let selected = self.selected;
         self.select(database);
@@ -96,7 +97,7 @@ impl Shard {
         self.select(selected);
     }
 
-    /// Tells those who are first at keys that have appeared, unless a transaction goes on.
+    /// Tells the first clients at keys that have appeared, unless a transaction is going on.
     #[inline]
     pub fn give_turns(&mut self) {
         if !self.database.waiting.is_settled() && self.held_by == 0 {

@@ -4,7 +4,8 @@ use crate::client::{Client, request};
 use crate::servers::{Directory, Server, refused};
 use std::fs;
 
-/// A snapshot of the version that had one database: strings, one of which expires in a hundred years, and one key of each other type.
+/// A snapshot made by the version that had one database: strings, one of which expires in a hundred years, and one key
+/// of each other type.
 const OLD_SNAPSHOT: &[u8] = include_bytes!("version2.snapshot");
 
 /// What each line is replied, one after the other.

@@ -7,8 +7,8 @@ use gossamer::collections::{DistVec, Frontier};
 use gossamer::{NoRef, TeamMember, Workers};
 use std::time::Duration;
 
-/// Three vertices with an edge between any two. Each row of the graph has the neighbours with lower numbers; the vertex in the middle is
-/// asked whether it has an edge to the lowest.
+/// Three vertices with an edge between any two. Each row of the graph has the neighbours with lower numbers; the middle
+/// vertex is asked whether it has an edge to the lowest.
 pub fn triangles(size: usize) -> (String, Duration) {
     // Many neighbours, so that there are triangles.
     let near = const {
@@ -66,8 +66,8 @@ struct Line {
     round: u32,
 }
 
-/// A matrix that is upper triangular but for the order of its rows and columns: such an order is found. A row with one column left is
-/// taken with this column, which then is left in no other.
+/// A matrix that is upper triangular except for the order of its rows and columns: such an order is found. A row with
+/// one column left is taken with this column, which then is left in no other row.
 pub fn topological_sort(size: usize) -> (String, Duration) {
     let matrix = mixed_triangular(size);
     let (lines, elapsed) = timed(|| taken(&matrix));
@@ -99,7 +99,7 @@ fn mixed_triangular(size: usize) -> Matrix {
     permuted(&triangular, &random_permutation(size, 1), &random_permutation(size, 2))
 }
 
-/// When each row of a matrix and, behind these, each column was taken.
+/// When each row of a matrix and, after these, each column was taken.
 #[gossamer::delegate]
 fn taken(matrix: &Matrix) -> DistVec<Line> {
     let of_columns = transposed(matrix).to_vec();

@@ -1,5 +1,5 @@
-//! The kernels of bale, a collection of small programs with irregular communication, on vectors that are spread over all workers. Each
-//! prints a result that was checked, and how long it took.
+//! The kernels of bale, a collection of small programs with irregular communication, on vectors that are spread over
+//! all workers. Each prints a checked result, and how long it took.
 //!
 //! `cargo run --release -p examples --bin bale -- transpose 100000`; on two nodes `gossamer run --local 2 -- target/release/bale`.
 
@@ -10,7 +10,7 @@ mod vectors;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-/// Says what it has done, and how long that took: without what it works on, and without looking whether the result is right.
+/// Prints what it has done, and how long that took, without making the input and without checking the result.
 type Kernel = fn(usize) -> (String, Duration);
 
 const KERNELS: [(&str, Kernel); 7] = [

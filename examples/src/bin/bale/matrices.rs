@@ -1,5 +1,5 @@
-//! Sparse matrices, of which each row has the columns in which there is something: transposing one, and changing the order of its rows
-//! and columns.
+//! Sparse matrices, each row of which lists the columns that are not empty: transposing one, and changing the order of
+//! its rows and columns.
 
 use crate::vectors::random_permutation;
 use crate::{random, timed};
@@ -34,7 +34,8 @@ pub fn transposed(matrix: &Matrix) -> Matrix {
     let send = const {
         |_: &TeamMember, (matrix, transposed): (Matrix, Matrix)| {
             let mut updates = transposed.updates(const { |row: &mut Vec<u32>, column| row.push(column) });
-            // What is in the own rows, in one piece: they are this worker's only while the closure runs.
+            // The contents of the worker's own rows, in one piece: they belong to this worker only while the closure
+            // runs.
             let own = matrix.local(|rows| {
                 let rows = rows.indexed();
                 rows.flat_map(|(index, row)| row.iter().map(move |column| (*column as usize, index as u32)))
@@ -50,7 +51,7 @@ pub fn transposed(matrix: &Matrix) -> Matrix {
     transposed
 }
 
-/// What is in row `i` and column `j` comes to row `rows[i]` and column `columns[j]`.
+/// The element in row `i` and column `j` moves to row `rows[i]` and column `columns[j]`.
 pub fn permuted(matrix: &Matrix, rows: &DistVec<u32>, columns: &DistVec<u32>) -> Matrix {
     let permuted = DistVec::from_fn(matrix.len(), const { |_| Vec::new() });
     let send = const {

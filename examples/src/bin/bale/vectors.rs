@@ -54,7 +54,8 @@ pub fn permutation(size: usize) -> (String, Duration) {
     (format!("{size} numbers, each once, {fixed} of them in their places"), elapsed)
 }
 
-/// Numbers are thrown at twice as many places, again and again until each has hit one that is free; then they stand closer.
+/// Numbers are thrown at twice as many places, again and again until each has hit a free one; then the gaps are
+/// removed.
 pub fn random_permutation(size: usize, stream: usize) -> DistVec<u32> {
     const FREE: u32 = u32::MAX;
     let (places, permutation) = (DistVec::filled(2 * size, FREE), DistVec::filled(size, FREE));

@@ -101,7 +101,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Reads a block, of `most` bytes at most; none at the end of the file.
+    /// Reads a block of at most `most` bytes; returns nothing at the end of the file.
     fn read_at(&mut self, offset: u64, most: u64) -> io::Result<usize> {
         let Some((_, file)) = &self.file else { return Ok(0) };
         let most = BLOCK.min(usize::try_from(most).unwrap_or(BLOCK));

@@ -1,4 +1,4 @@
-//! What is to be read: files that fibers read piece by piece, and streams, which can only be read from the front.
+//! The inputs: files that fibers read piece by piece, and streams, which can only be read from the front.
 
 use gossamer::NoRef;
 use std::collections::VecDeque;
@@ -99,7 +99,7 @@ fn size_of_file(path: &Path) -> io::Result<Option<u64>> {
     Ok(Some(metadata.len()))
 }
 
-/// What is still to be read: a property that hands out pieces to whoever has time for one.
+/// What is still to be read: a property that hands out pieces to fibers that have time for one.
 pub struct Agenda {
     /// The files with their sizes.
     files: VecDeque<(Input, u64)>,
@@ -131,10 +131,12 @@ impl Agenda {
         Some(Piece { input, start, end: None })
     }
 
-    /// Notes that an input failed. Unless all is to be counted that can be, what comes after it is not read any more.
+    /// Notes that an input failed. Unless as much as possible is to be counted, the inputs after it are not read any
+    /// more.
     pub fn fail(&mut self, failure: Failure) {
         if !self.keep_going {
-            // What comes before it goes on, so that the first of several failures is found, whoever is faster.
+            // Inputs before it are still read, so that the first of several failures is found, whichever fiber is
+            // faster.
             let current = self.files.front().map(|(input, _)| input.place);
             self.files.retain(|(input, _)| input.place < failure.place);
             if self.files.front().map(|(input, _)| input.place) != current {

@@ -48,7 +48,7 @@ fn main() -> ExitCode {
         eprintln!("word_count: of {} very long words only the first {longest} bytes count", report.shortened);
     }
     match print(&report.words) {
-        // Whoever reads the output has seen enough.
+        // The reader of the output has seen enough.
         Err(error) if error.kind() == ErrorKind::BrokenPipe => (),
         Err(error) => return complain(&format_args!("standard output: {error}"), FAILED),
         Ok(()) => (),

@@ -1,7 +1,8 @@
 //! Reads streams: the standard input, pipes, terminals, devices.
 //!
-//! Nobody knows when a stream has something to read, and a fiber that waits in a `read` of the system keeps its whole
-//! worker waiting. So a thread of its own reads them, one after the other, and has fibers count what it has read.
+//! Nothing tells when a stream has something to read, and a fiber that waits in a `read` of the system keeps its whole
+//! worker waiting. So a separate thread reads the streams, one after another, and gives fibers what it has read to
+//! count.
 
 use crate::counts::{Counter, Counts};
 use crate::inputs::{Agenda, Input};
@@ -68,7 +69,7 @@ fn read(input: &Input, fibers: &mut Fibers, progress: &Progress) -> io::Result<(
             fibers.count(part);
             return outcome.map(drop);
         }
-        // The last word goes on in the next part. Of a long one no more is kept than counts.
+        // The last word continues in the next part. Of a long word only the bytes that count are kept.
         let end = part.iter().rposition(|byte| !is_word_byte(*byte)).map_or(0, |last| last + 1);
         let mut begun = part.split_off(end);
         begun.truncate(LONGEST + 1);

@@ -1,6 +1,6 @@
 //! What a word is, and where the words of a text begin and end.
 
-/// The longest word that is told apart from others: of a longer one only this many bytes count.
+/// The longest words that are told apart: of a longer word only this many bytes count.
 ///
 /// It bounds the memory for text that is one word throughout, such as a genome or a file of letters without spaces.
 pub const LONGEST: usize = 64 * 1024;
@@ -144,7 +144,7 @@ fn whole_words(text: &[u8], mut found: impl FnMut(&[u8])) -> Option<usize> {
 }
 
 /// One bit for each byte, the lowest for the first: whether it belongs to a word. Written so that the compiler
-/// does it for many bytes at once.
+/// processes many bytes at once.
 #[inline(always)]
 fn word_bytes(bytes: &[u8; GROUP]) -> u64 {
     /// Brings the lowest bits of eight bytes together in the highest byte of the product.

@@ -1,7 +1,7 @@
 //! A digest of a file's contents that does not depend on where they have holes, and costs nothing in those.
 //!
-//! The contents are cut into pieces. The digest is over the numbers and the hashes of those that are not all zeros, and over
-//! the length. So a file on a file system without holes has the digest that its sparse original has.
+//! The contents are cut into pieces. The digest covers the numbers and the hashes of those pieces that are not all
+//! zeros, and the length. So a file on a file system without holes has the same digest as its sparse original.
 
 use xxhash_rust::xxh3::{Xxh3, xxh3_128};
 
@@ -12,7 +12,7 @@ static ZEROS: [u8; PIECE] = [0; PIECE];
 /// The digest of some contents.
 pub type Digest = u128;
 
-/// Takes contents from front to back; what is passed over are zeros.
+/// Takes contents from front to back; ranges that are skipped are zeros.
 #[derive(Clone)]
 pub struct Hasher {
     whole: Xxh3,

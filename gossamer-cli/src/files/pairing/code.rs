@@ -1,4 +1,4 @@
-//! The one-time code that pairs a sender with a receiver, and the keys that come of it.
+//! The one-time code that pairs a sender with a receiver, and the keys that are derived from it.
 
 use crate::exit::{FAILED, Failure};
 use crate::secure::key::Key;

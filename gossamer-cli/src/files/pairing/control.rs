@@ -41,7 +41,7 @@ pub struct ControlReceiver {
 }
 
 impl ControlConnection {
-    /// To who listens at an address: `first` is the first message, and with the connection comes the answer to it.
+    /// To the listener at an address: `first` is the first message, and its answer is returned with the connection.
     ///
     /// # Errors
     /// If nobody is there, or has another key.
@@ -60,7 +60,7 @@ impl ControlConnection {
         })
     }
 
-    /// Of a connection whose other side has proved that it knows the key.
+    /// From a connection whose other side has proved that it knows the key.
     ///
     /// # Errors
     /// If the system refuses.

@@ -27,7 +27,7 @@ pub struct Listener {
     address: SocketAddr,
 }
 
-/// Who has connected.
+/// A peer that has connected.
 enum Arrival {
     /// A sender with the same key.
     Authenticated(Reader, Writer, Offer),
@@ -72,8 +72,9 @@ impl Listener {
             .map_err(|error| Failure::new(UNREACHABLE, format!("cannot wait for a sender: {error}")))
     }
 
-    /// Waits for who knows the key, for so long at most, however many others come; `turned_away` hears of those that have another one. The port stays this
-    /// receiver's: with the connection comes the socket that goes on listening.
+    /// Waits for a peer that knows the key, at most for this long, however many others come; `turned_away` is called
+    /// for those with another key. The port stays with this receiver: the socket that goes on listening is returned
+    /// with the connection.
     ///
     /// # Errors
     /// If the system refuses, or nobody comes.
@@ -115,7 +116,7 @@ async fn find(
                     };
                     gate.admit(&mut sessions, session).await;
                 }
-                // No descriptor is left, say: until some are closed.
+                // No descriptor is left, say: waits until some are closed.
                 Err(_) => sleep(PAUSE).await,
             },
             Some(_) = sessions.join_next() => {}
@@ -128,8 +129,9 @@ async fn find(
     Ok((ControlConnection::new(reader, writer)?, offer, listener.into_std()?))
 }
 
-/// What a connection turns out to be, unless it is not a sender, or one that has gone again. One deadline is for all of it, and only its first
-/// message proves that it knows the key, and has not just recorded the handshake of one who does.
+/// What a connection turns out to be; nothing if it is not a sender, or has gone again. One deadline covers all of it.
+/// Only the peer's first message proves that it knows the key, and has not just replayed the handshake of a peer that
+/// does.
 async fn authenticate(stream: TcpStream, from: SocketAddr, key: &Key, ticket: Ticket) -> Option<Arrival> {
     let proof = async {
         let (mut reader, writer) = channel::respond(stream, key, |message| ticket.heard(message)).await?;

@@ -1,4 +1,5 @@
-//! How the two sides find and know each other: handed a code or a key and an address, it gives a control connection.
+//! How the two sides find and recognise each other: given a code or a key and an address, it yields a control
+//! connection.
 //!
 //! | part | |
 //! |---|---|

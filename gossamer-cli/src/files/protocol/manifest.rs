@@ -1,4 +1,5 @@
-//! The manifest: what is to be sent. It comes from outside: a receiver takes only what stays inside its directory.
+//! The manifest: what is to be sent. It comes from outside, so a receiver accepts only paths that stay inside its
+//! directory.
 
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
@@ -10,7 +11,7 @@ const MOST_TEXT: usize = 512 << 20;
 /// The longest path, and the longest name in one: what Linux takes.
 const MOST_PATH: usize = 4096;
 const MOST_NAME: usize = 255;
-/// What the names of files end with while they are incomplete.
+/// The suffix of file names while the files are incomplete.
 pub const PART: &[u8] = b".gossamer-part";
 
 /// One file, directory or link.
@@ -58,7 +59,7 @@ impl Entry {
     /// Whether it could be in a manifest.
     ///
     /// # Errors
-    /// What is wrong with its path, or else with it.
+    /// What is wrong with its path, or else with the entry itself.
     pub fn check(&self) -> Result<(), &'static str> {
         if self.path.is_empty() || self.path.len() > MOST_PATH || self.path.contains(&0) {
             return Err("is not a path");
@@ -88,7 +89,7 @@ impl Entry {
 
     /// Whether it is a link out of the directory that all entries are in.
     ///
-    /// `..` may come first only: behind a name, which may itself be a link, nobody can say where it leads.
+    /// `..` may only come first: after a name, which may itself be a link, nobody can say where it leads.
     #[must_use]
     pub fn leads_out(&self) -> bool {
         let Kind::Link(target) = &self.kind else { return false };

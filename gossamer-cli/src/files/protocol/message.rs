@@ -9,7 +9,7 @@ pub const PROTOCOL: u32 = 4;
 /// Entries, or answers, in one message: so few that the longest ones fit.
 pub const BATCH: usize = 256;
 
-/// The sender says who it is; its first message, which also proves that it knows the key.
+/// The sender introduces itself. This is its first message, which also proves that it knows the key.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Offer {
     /// What it speaks.
@@ -31,10 +31,11 @@ pub enum SenderMessage {
     Entries(Vec<Entry>),
     /// These were all.
     All {
-        /// What was to be sent and could not be read.
+        /// Files that were to be sent and could not be read.
         missing: u32,
     },
-    /// All of an entry is in the stream. It is said here, since what decides whether contents are right does not come with them.
+    /// All of an entry is in the stream. This is said here, since whatever decides whether contents are right does not
+    /// come with them.
     Sent {
         /// Its place in the manifest.
         entry: u32,
@@ -75,7 +76,7 @@ pub enum ReceiverMessage {
     Finished,
 }
 
-/// What the receiver says to an entry.
+/// What the receiver answers to an entry.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Answer {
     /// Send all of it.

@@ -1,7 +1,8 @@
-//! How files lie in the blocks of a stream: records, none of which crosses the end of a block.
+//! How files lie in the blocks of a stream: as records, none of which crosses the end of a block.
 //!
-//! The sender reads a file straight into a block and writes the record's head before it afterwards, so a record never promises
-//! bytes that then cannot be read. What the receiver gets here is from outside: nothing in it is trusted.
+//! The sender reads a file straight into a block, and writes the record's head in front of it afterwards, so a record
+//! never promises bytes that then cannot be read. What the receiver gets here comes from outside: it trusts nothing in
+//! it.
 
 /// Bytes of a record's head.
 pub const HEAD: usize = 32;

@@ -28,7 +28,7 @@ pub fn receive_again(
     loop {
         // Anew each time: the directory may have been moved, and what is there has changed.
         let destination = Destination::open(arguments)?;
-        // What has gone to standard output is gone.
+        // What went to standard output cannot be taken back.
         let can_go_on = matches!(destination, Destination::Tree(_));
         let mut comes_again = None;
         let outcome = receive(destination, listener.share()?, key, patience, &mut comes_again, reporter);

@@ -1,4 +1,5 @@
-//! What the sender says of contents on the control connection, while they come in the stream: how long they are, and their digest.
+//! What the sender announces on the control connection about contents that come in the stream: their length and their
+//! digest.
 
 use crate::exit::{FAILED, Failure};
 use crate::files::content::digest::Digest;
@@ -10,12 +11,13 @@ use std::io;
 use std::sync::mpsc::{self, Receiver};
 use std::thread;
 
-/// What was said and is not needed yet.
+/// Announcements that are not needed yet.
 #[derive(Debug)]
 pub struct Announcements(Receiver<io::Result<SenderMessage>>);
 
 impl Announcements {
-    /// Listens in a thread of its own, so that the sender never waits to be heard; `most` is how many entries there are.
+    /// Listens in a thread of its own, so that the sender never has to wait for a reader; `most` is the number of
+    /// entries.
     ///
     /// # Errors
     /// If the system has no more threads.
@@ -34,7 +36,7 @@ impl Announcements {
         Ok(Self(told))
     }
 
-    /// What was said of the entry whose contents have come: that is said first.
+    /// The announcement for the entry whose contents have come: it always comes before them.
     ///
     /// # Errors
     /// If the sender is lost, or says something else.

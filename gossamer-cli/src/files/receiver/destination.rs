@@ -33,7 +33,7 @@ impl Destination {
         }
     }
 
-    /// What is there of an entry; `each` hears how many bytes of it were read.
+    /// What exists of an entry; `each` is called with the numbers of bytes read from it.
     pub fn look(&self, entry: &Entry, each: &mut dyn FnMut(u64)) -> Found {
         match self {
             Self::Tree(tree) => tree.look(entry, each),

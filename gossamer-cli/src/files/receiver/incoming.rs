@@ -1,4 +1,4 @@
-//! The receiver's end of the stream: records become files. What is in them is from outside.
+//! The receiver's end of the stream: records become files. Their contents come from outside.
 
 use crate::exit::{self, Failure};
 use crate::files::content::digest::Hasher;
@@ -236,7 +236,7 @@ fn start(found: &mut Found, entry: &Entry, at: u64) -> Result<Option<Box<Hasher>
     }
 }
 
-/// Links last, so that nothing is written through them; a directory behind all that is in it.
+/// Links come last, so that nothing is written through them; a directory comes after everything in it.
 fn finish_tree(tree: &Tree, found: &[Found], ledger: &mut Ledger<'_>) {
     for index in (0..ledger.count()).rev() {
         let (Some(entry), Some(true)) = (ledger.entry(index), ledger.outcome(index)) else { continue };

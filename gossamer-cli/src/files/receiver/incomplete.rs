@@ -1,5 +1,5 @@
-//! The file that an entry is while it is incomplete: one that this user has made, or a new one. Whoever else can write to the directory may
-//! have put anything under its name.
+//! The file that belongs to an entry while it is incomplete: one that this user has made, or a new one. Anybody else
+//! who can write to the directory may have put anything under its name.
 
 use crate::files::receiver::location::{Identity, Location};
 use rustix::fs::OFlags;
@@ -9,7 +9,7 @@ use std::fs::File;
 /// Bits of a mode by which others than the owner have access.
 const OTHERS: u32 = 0o077;
 
-/// What is there under the name that an entry has while it is incomplete.
+/// What exists under the name that an entry has while it is incomplete.
 #[derive(Debug)]
 pub enum Incomplete {
     /// A file to go on with: of this user, of one name, and others have no access.

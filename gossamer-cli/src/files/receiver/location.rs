@@ -99,7 +99,7 @@ impl Location {
     /// Gives what is complete, and was called `partial`, its name.
     ///
     /// # Errors
-    /// `EXIST` if something has it, unless that is to be replaced.
+    /// `EXIST` if something has the name, unless it is to be replaced.
     pub fn put(&self, partial: &OsStr, overwrite: bool) -> Result<(), Errno> {
         let directory = &self.directory;
         if overwrite {
@@ -125,7 +125,7 @@ pub fn times(entry: &Entry) -> Timestamps {
     }
 }
 
-/// What an error means, for who sees the path beside it.
+/// What an error means, for a reader who sees the path beside it.
 #[must_use]
 pub fn explain(error: Errno) -> String {
     match error {

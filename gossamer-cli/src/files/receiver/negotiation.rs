@@ -30,7 +30,7 @@ pub fn lost(error: &dyn std::fmt::Display) -> Failure {
 /// The size of blocks that the sender offers.
 ///
 /// # Errors
-/// If it is another version, or the size is none.
+/// If it has another version, or the size is not a valid one.
 pub fn check_offer(offer: &Offer) -> Result<usize, Failure> {
     let Offer { protocol, version, block, .. } = offer;
     if *protocol != PROTOCOL {
@@ -95,7 +95,8 @@ pub fn look_and_answer(
     Ok(found)
 }
 
-/// Waits for the stream where the sender has connected to, and tells the sender to come. If it does not come, it cannot come again.
+/// Waits for the stream at the address to which the sender has connected, and tells the sender to come. If the sender
+/// does not come, it cannot come again.
 ///
 /// # Errors
 /// If it does not come.

@@ -1,4 +1,4 @@
-//! Standard output, also if whoever has its other end has made it so that nobody waits.
+//! Standard output, also if another process that shares it has made it non-blocking.
 
 use crate::exit::{self, Failure};
 use crate::node::signal::PIPE;
@@ -24,7 +24,7 @@ impl Output {
             .map_err(|error| Failure::new(exit::FAILED, format!("cannot use standard output: {error}")))
     }
 
-    /// Writes contents that belong at an offset behind those up to `from`: zeros where a file has a hole.
+    /// Writes contents that belong at an offset after those up to `from`: zeros where a file has a hole.
     ///
     /// # Errors
     /// If it cannot be written, or nobody reads it.

@@ -46,7 +46,7 @@ impl From<std::io::Error> for WriteError {
 }
 
 impl PartialFile {
-    /// Goes on behind what `hasher` has taken of the file that was `seen`, or begins.
+    /// Resumes after what `hasher` has taken of the file that was `seen`, or begins anew.
     ///
     /// # Errors
     /// If it cannot be written, or another receiver writes it.
@@ -71,7 +71,7 @@ impl PartialFile {
                 "what was there of it has been exchanged; send it again".into(),
             ));
         }
-        // What is behind that was not checked.
+        // The bytes after that were not checked.
         file.set_len(hasher.at())?;
         Ok(Self { location, partial: partial.name, file, hasher, writeback: Writeback::default() })
     }
@@ -82,7 +82,7 @@ impl PartialFile {
         self.hasher.at()
     }
 
-    /// Writes contents, not in front of [`at`](Self::at); what is passed over stays a hole.
+    /// Writes contents, never before [`at`](Self::at); a range that is skipped stays a hole.
     ///
     /// # Errors
     /// If they cannot be written.
@@ -93,7 +93,7 @@ impl PartialFile {
         Ok(())
     }
 
-    /// All was written: checks it, has it written to disk, and gives it its name.
+    /// Everything was written: checks it, syncs it to disk, and gives the file its name.
     ///
     /// # Errors
     /// If it is something else than was sent, and then it is removed; if the file system refuses.

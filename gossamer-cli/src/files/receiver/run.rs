@@ -30,11 +30,12 @@ use std::time::{Duration, Instant};
 /// # Errors
 /// What stands against it.
 pub fn run(arguments: &RecvArguments) -> Result<u8, Failure> {
-    // A limit on the size of files (`ulimit -f`) is one file's trouble: where the signal is blocked, a write says so.
+    // A limit on the size of files (`ulimit -f`) should fail single files only: where the signal is blocked, the write
+    // returns an error instead.
     let mut limit = SigSet::empty();
     limit.add(Signal::SIGXFSZ);
     limit.thread_block().map_err(|error| Failure::new(FAILED, format!("cannot block a signal: {error}")))?;
-    // Whether it can be used is known before anybody is told to send.
+    // Finds out whether the output can be used before anybody is told to send.
     drop(Destination::open(arguments)?);
     let key = arguments.secret.key()?;
     let listener = Listener::open(&arguments.listen)?;
@@ -67,8 +68,8 @@ fn announce(address: SocketAddr, key: Option<Key>, reporter: &Reporter) -> Resul
     }
 }
 
-/// Waits for the sender, takes what it sends, and tells it the outcome. If one has come: for how long it tries to come again when it
-/// is cut off.
+/// Waits for the sender, receives what it sends, and tells it the outcome. If a sender has come, also returns for how
+/// long it tries to come again when it is cut off.
 pub(super) fn receive(
     destination: Destination,
     listener: Listener,

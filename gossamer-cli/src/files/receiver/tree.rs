@@ -1,4 +1,4 @@
-//! The receiver's directory. The kernel keeps every path inside: none leads through a link or `..`.
+//! The receiver's directory. The kernel keeps every path inside it: none leads through a link or `..`.
 
 use crate::exit::{Failure, USAGE};
 use crate::files::content::digest::Hasher;
@@ -24,7 +24,7 @@ pub struct Tree {
 
 /// What was found where an entry goes.
 pub struct Found {
-    /// What is said to the sender.
+    /// The answer to the sender.
     pub answer: Answer,
     /// Has taken what is there.
     pub hasher: Option<Box<Hasher>>,
@@ -118,7 +118,7 @@ impl Tree {
             Some(_) => {}
         }
         match entry.kind {
-            // What a pipe brings cannot be compared with what it brought before.
+            // What a pipe delivers cannot be compared with what it delivered before.
             Kind::Pipe => Ok(Answer::Send.into()),
             _ => look_for_partial_file(location, bytes, each),
         }
@@ -195,7 +195,7 @@ impl Tree {
     }
 }
 
-/// What is there of a file that did not come whole.
+/// What exists of a file that did not arrive completely.
 fn look_for_partial_file(location: &Location, bytes: u64, each: &mut dyn FnMut(u64)) -> Result<Found, Errno> {
     let file = match Incomplete::find(location)? {
         Some(Incomplete::Ours(_, file)) => file,

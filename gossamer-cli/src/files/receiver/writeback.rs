@@ -51,8 +51,8 @@ fn start(file: &File) -> io::Result<(SyncSender<()>, JoinHandle<io::Result<()>>)
     Ok((ask, thread::Builder::new().name("writeback".into()).spawn(sync)?))
 }
 
-/// A file that could not be synced is worth nothing: what is in memory of it may not be on disk, and the next sync may succeed all the
-/// same. So nothing is kept to go on behind.
+/// A file that could not be synced is worth nothing: its pages in memory may not be on disk, and the next sync may
+/// succeed all the same. So nothing is kept that could be resumed.
 ///
 /// # Errors
 /// That of the sync.

@@ -1,4 +1,4 @@
-//! Contents in their place in a block, behind the room for their record's head: compressed or as they are.
+//! Contents at their place in a block, after the room for their record's head: compressed, or as they are.
 
 use crate::files::content::file::fill;
 use crate::files::protocol::record::{HEAD, Record};

@@ -15,7 +15,7 @@ use std::io;
 pub struct Channels<'a> {
     /// The stream.
     pub out: Outgoing,
-    /// What is said beside it.
+    /// The control connection beside it.
     pub control: ControlSender,
     /// What the receiver says meanwhile.
     pub feedback: Feedback,
@@ -63,7 +63,7 @@ pub struct Contents<'c, 'a> {
 }
 
 impl<'c, 'a> Contents<'c, 'a> {
-    /// Begins an entry, behind what `hasher` has taken.
+    /// Begins an entry, after what `hasher` has taken.
     ///
     /// # Errors
     /// If the stream has ended.
@@ -106,8 +106,8 @@ impl<'c, 'a> Contents<'c, 'a> {
         Ok(count > 0)
     }
 
-    /// Whether the receiver still wants the entry. Its stream says so only once a block is full, which takes long where input
-    /// is slow, or much of it makes few bytes.
+    /// Whether the receiver still wants the entry. Its stream says so only once a block is full, which takes long if
+    /// input is slow, or if much input makes few bytes.
     ///
     /// # Errors
     /// If it does not.

@@ -13,7 +13,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::time::Duration;
 
-/// How often whoever waits for input looks whether the receiver is still there.
+/// How often a thread that waits for input checks whether the receiver is still there.
 const LISTENS: Duration = Duration::from_millis(500);
 
 /// Sends a file, as far as the receiver does not have it.

@@ -1,4 +1,4 @@
-//! Standard input, read as it comes: what comes slowly does not stay here until it fills a block.
+//! Standard input, read as it comes: slow input does not stay here until it fills a block.
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::retry_on_intr;
@@ -7,7 +7,7 @@ use std::io::{self, ErrorKind, Read};
 use std::os::fd::AsFd;
 use std::time::Duration;
 
-/// What is read in pieces: only the first bytes of a piece are waited for.
+/// Input that is read in pieces: only the first bytes of a piece are waited for.
 #[derive(Debug)]
 pub struct Input {
     file: File,
@@ -41,7 +41,7 @@ impl Input {
         }
         let count = loop {
             match self.file.read(place) {
-                // Whoever has the other end may have made it so that nobody waits.
+                // A process that has the other end may have made it non-blocking.
                 Err(error) if error.kind() == ErrorKind::WouldBlock => drop(self.is_ready(None)),
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 outcome => break outcome?,
@@ -63,7 +63,7 @@ impl Input {
 
     fn is_ready(&self, most: Option<&Timespec>) -> bool {
         let mut wanted = [PollFd::new(&self.file, PollFlags::IN)];
-        // Whoever cannot tell waits.
+        // If that cannot be found out, it waits.
         retry_on_intr(|| poll(&mut wanted, most)).is_ok_and(|ready| ready > 0)
     }
 }

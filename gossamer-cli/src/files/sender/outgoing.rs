@@ -6,7 +6,7 @@ use crate::files::sender::rate_limit::RateLimit;
 use gossamer::stream::{self, Error};
 use std::io;
 
-/// With less room than this a block is left, and the next one begun.
+/// With less room than this a block is given up, and the next one begun.
 const LEAST: usize = 32 << 10;
 
 /// The stream.
@@ -58,8 +58,8 @@ impl Outgoing {
         self.stream.write_everything(bytes)
     }
 
-    /// Sends contents that belong at an offset, `most` of them and as many as fit: `read` gets the place where they belong in the
-    /// block. Returns how many came, and how many bytes they took.
+    /// Sends contents that belong at an offset, `most` bytes and as many as fit: `read` gets the place in the block
+    /// where they belong. Returns how many bytes came, and how many they took.
     ///
     /// # Errors
     /// Of `read`, whose contents are then not sent; what has ended the stream.
@@ -119,10 +119,10 @@ impl Outgoing {
         Ok(())
     }
 
-    /// All was sent: waits until the receiver has it.
+    /// Everything was sent: waits until the receiver has it.
     ///
     /// # Errors
-    /// What has ended the stream before its time.
+    /// Why the stream has ended early.
     pub fn finish(self) -> Result<(), Error> {
         self.stream.finish()
     }

@@ -21,7 +21,7 @@ impl RateLimit {
     /// So many bytes go: waits until the next ones may.
     pub fn spend(&mut self, bytes: usize) {
         let now = Instant::now();
-        // What was not used for so long is lost: later bytes are not faster for it.
+        // Rate that was not used for this long is lost: later bytes do not go faster because of it.
         let least = now.checked_sub(Duration::from_millis(200)).unwrap_or(now);
         self.next = self.next.max(least) + Duration::from_secs_f64(bytes as f64 / self.rate as f64);
         thread::sleep(self.next.saturating_duration_since(now));

@@ -1,4 +1,4 @@
-//! When a sender that has lost its receiver tries again: after growing pauses, and so many times without progress.
+//! When a sender that has lost its receiver tries again: after growing pauses, and only so many times without progress.
 
 use crate::exit::{Failure, LOST, UNREACHABLE};
 use crate::files::arguments::SendArguments;

@@ -29,7 +29,7 @@ impl Source {
     /// # Errors
     /// Why it cannot be sent.
     pub fn open(path: &Path, entry: &Entry) -> Result<Self, String> {
-        // What has become a pipe since it was listed must not hold up anything.
+        // An entry that has become a pipe since it was listed must not hold up anything.
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let file = rustix::fs::open(path, flags, Mode::empty()).map_err(|error| match error {
             Errno::NOENT => "has vanished since it was listed".into(),

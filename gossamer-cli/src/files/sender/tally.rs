@@ -1,4 +1,4 @@
-//! How far a transfer is, and which entries have failed: what the user is told of it.
+//! The progress of a transfer, and which entries have failed: what the user is told about it.
 
 use crate::files::protocol::manifest::{Entry, Kind};
 use crate::files::reporter::Reporter;

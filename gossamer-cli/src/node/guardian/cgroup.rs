@@ -49,13 +49,13 @@ impl Cgroup {
         Ok(rustix::fs::open(&self.0, flags, Mode::empty())?)
     }
 
-    /// Whoever writes `0` to this file is in it from then on, with all that it starts.
+    /// A process that writes `0` to this file is in the cgroup from then on, with everything that it starts.
     ///
     /// # Errors
     /// If it may not be written.
     pub fn entrance(&self) -> io::Result<File> {
         let may_move = File::options().write(true).open(self.0.join("cgroup.procs"));
-        // To move a process, one must be allowed to write this file of the parent of both cgroups, too.
+        // To move a process, one must also be allowed to write this file of the parent of both cgroups.
         let parent = self.0.parent().unwrap_or(&self.0);
         File::options().write(true).open(parent.join("cgroup.procs"))?;
         may_move
@@ -63,11 +63,12 @@ impl Cgroup {
 
     /// Kills all that is in it or below it.
     pub fn kill(&self) {
-        // If not, it is for want of a right, or because it is gone.
+        // If not, a permission is missing, or the cgroup is gone.
         let _ = fs::write(self.0.join("cgroup.kill"), "1");
     }
 
-    /// Removes it, with those that its processes have made below it; whether that was done. Where something still runs, it stays.
+    /// Removes it, with the cgroups that its processes have made below it; returns whether that was done. If something
+    /// still runs in it, it stays.
     pub fn remove(&self) -> bool {
         remove(&self.0)
     }
@@ -82,7 +83,8 @@ fn remove(path: &Path) -> bool {
     matches!(fs::remove_dir(path).map_err(|error| error.kind()), Ok(()) | Err(ErrorKind::NotFound))
 }
 
-/// The cgroup of this process, below which those of its nodes are made: that above the one which it has made for itself, if there is one.
+/// The cgroup of this process, below which those of its nodes are made; if this process has made a cgroup for itself,
+/// the one above that.
 ///
 /// # Errors
 /// Why there is none, as a clause.

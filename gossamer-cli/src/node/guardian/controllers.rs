@@ -1,7 +1,7 @@
 //! Limits of a node by the controllers of its cgroup.
 //!
-//! A cgroup whose children are controlled has no processes itself. So this process, and the guardians that it has started, move into a
-//! child, which stays: beside it are the cgroups of nodes.
+//! A cgroup whose children are controlled must not contain processes itself. So this process, and the guardians that it
+//! has started, move into a child, which stays; the cgroups of nodes are beside it.
 
 use crate::node::allowance::Allowance;
 use crate::processes::children;
@@ -30,7 +30,8 @@ fn settings(allowance: &Allowance) -> Vec<(&'static str, String)> {
     settings
 }
 
-/// Has the kernel control what is limited, in all cgroups below this one, which has this process in it or in a child.
+/// Makes the kernel control what is limited, in all cgroups below this one, which contains this process itself or in a
+/// child.
 ///
 /// # Errors
 /// Why it does not, as a clause.

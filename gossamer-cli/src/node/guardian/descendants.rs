@@ -1,14 +1,14 @@
 //! All that descends from this process: found, killed, reaped.
 //!
-//! A process that was killed makes no new ones, and those that it has made become children of this one at its end, which is a
-//! child subreaper. So passes are repeated until one finds nothing.
+//! A process that was killed makes no new ones, and when it ends, the ones that it has made become children of this
+//! process, which is a child subreaper. So passes are repeated until one finds nothing.
 
 use crate::processes::{children, parent};
 use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions, WaitStatus, getpid};
 use std::collections::HashSet;
 
-/// Kills what descends from this process, but for the children in `spared` and what descends from them, and reaps children that
-/// have ended. Whether there was anything.
+/// Kills what descends from this process, except for the children in `spared` and their descendants, and reaps children
+/// that have ended. Returns whether there was anything to do.
 pub fn end(spared: &HashSet<Pid>, mut reaped: impl FnMut(Pid, WaitStatus)) -> bool {
     let mut orphans = children(getpid());
     orphans.retain(|child| !spared.contains(child));
@@ -29,15 +29,15 @@ pub fn end(spared: &HashSet<Pid>, mut reaped: impl FnMut(Pid, WaitStatus)) -> bo
 fn kill_below(mut parents: Vec<Pid>) {
     while let Some(next) = parents.pop() {
         for child in children(next) {
-            // What cannot be killed may have children that can.
+            // A process that cannot be killed may have children that can.
             let _ = kill_child(child, next);
             parents.push(child);
         }
     }
 }
 
-/// Kills a process if it still is a child of `of`, or has become one of this process, so that another process that has got its
-/// number is spared.
+/// Kills a process only if it still is a child of `of`, or has become a child of this process, so that another process
+/// that has got its number is spared.
 fn kill_child(child: Pid, of: Pid) -> rustix::io::Result<()> {
     let process = rustix::process::pidfd_open(child, PidfdFlags::empty())?;
     match parent(child) {

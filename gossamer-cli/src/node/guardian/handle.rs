@@ -29,8 +29,8 @@ use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 /// How long a guardian may take to read what it is to start.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// The children of this process that are not to be ended as orphans: guardians, and those that it had before it became a host.
-/// Nothing before that.
+/// The children of this process that are not to be ended as orphans: guardians, and the children that it had before it
+/// became a host. Nothing before that.
 static KNOWN: Mutex<Option<HashSet<Pid>>> = Mutex::new(None);
 
 /// Where the cgroups of nodes are made, or why there are none.
@@ -50,7 +50,7 @@ pub struct Guardian {
 pub struct Guarded {
     /// The guardian.
     pub guardian: Guardian,
-    /// What it says of the node.
+    /// What it says about the node.
     pub news: OwnedReadHalf,
     /// The pipes of the node.
     pub pipes: NodePipes,
@@ -79,7 +79,7 @@ impl Containment {
     pub fn of_host() -> Self {
         let own = rustix::process::getpid();
         known().get_or_insert_with(|| children(own).into_iter().collect());
-        // Before Linux 3.4 there are no subreapers, nor is there most of what else is needed.
+        // Before Linux 3.4 there are no subreapers, nor most of the other things that are needed.
         let _ = rustix::process::set_child_subreaper(Some(own));
         Self(cgroup::own())
     }
@@ -212,7 +212,7 @@ impl Guardian {
         self.send(Signal::CONT);
     }
 
-    /// Kills the guardian, which does not end by itself: what was below it is an orphan then.
+    /// Kills the guardian, which does not end by itself: everything below it becomes an orphan.
     pub fn kill(&self) {
         self.send(Signal::KILL);
     }
@@ -222,7 +222,8 @@ impl Guardian {
         let _ = number(&self.process).map(|process| rustix::process::kill_process(process, signal));
     }
 
-    /// Waits for the end of a guardian that has closed its socket. If it was killed: how, and what it has left is among the orphans.
+    /// Waits for the end of a guardian that has closed its socket. If it was killed, returns how; what it has left is
+    /// then among the orphans.
     pub fn wait(mut self, orphans: &mut Orphans) -> Option<String> {
         let mut known = known();
         let ended = self.process.wait();
@@ -254,7 +255,7 @@ impl Orphans {
         self.are_there
     }
 
-    /// Kills them. To be repeated as long as there are some.
+    /// Kills them. To be repeated as long as any are left.
     pub fn end(&mut self) {
         self.cgroups.iter().for_each(Cgroup::kill);
         // No guardian is started meanwhile.

@@ -1,4 +1,5 @@
-//! Whether the kernel has killed a node for want of memory: by the events of its cgroup, by the kernel's log, or by the kernel's counter.
+//! Whether the kernel has killed a node because memory ran out: by the events of its cgroup, by the kernel's log, or by
+//! the kernel's counter.
 
 use crate::node::ending::OutOfMemory;
 use crate::node::guardian::cgroup::Cgroup;
@@ -18,14 +19,14 @@ const FIRST_NAMESPACE: &str = "pid:[4026531836]";
 /// What was known when a node was started.
 #[derive(Debug)]
 pub struct MemoryWatch {
-    /// How many processes of this machine the kernel had killed for want of memory.
+    /// How many processes of this machine the kernel had killed because memory ran out.
     kills: Option<u64>,
     /// The kernel's log from then on, if this process may read it.
     log: Option<OwnedFd>,
 }
 
 impl MemoryWatch {
-    /// From now on.
+    /// Starts now.
     #[must_use]
     pub fn start() -> Self {
         Self { kills: kills(), log: log() }
@@ -41,7 +42,7 @@ impl MemoryWatch {
             .or_else(|| (kills > 0).then_some(OutOfMemory::Perhaps { kills }))
     }
 
-    /// What the kernel has written of this process since.
+    /// What the kernel has logged about this process since.
     fn of_log(&self, node: Pid) -> Option<OutOfMemory> {
         let (log, mut record) = (self.log.as_ref()?, vec![0; RECORD]);
         loop {
@@ -69,7 +70,7 @@ fn log() -> Option<OwnedFd> {
     Some(log)
 }
 
-/// How many processes of this machine the kernel has killed for want of memory.
+/// How many processes of this machine the kernel has killed because memory ran out.
 fn kills() -> Option<u64> {
     count(&fs::read_to_string("/proc/vmstat").ok()?, "oom_kill")
 }
@@ -80,7 +81,7 @@ fn count(text: &str, name: &str) -> Option<u64> {
     lines.find(|(known, _)| *known == name)?.1.trim().parse().ok()
 }
 
-/// What a cgroup says that is limited.
+/// What a limited cgroup says.
 fn of_cgroup(cgroup: &Cgroup) -> Option<OutOfMemory> {
     let read = |file: &str| fs::read_to_string(cgroup.path().join(file)).ok();
     let number = |file| read(file).and_then(|text| text.trim().parse().ok());

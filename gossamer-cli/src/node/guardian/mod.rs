@@ -1,4 +1,4 @@
-//! Containment of a node: whatever it starts ends with it, and it ends with whoever started it.
+//! Containment of a node: whatever it starts ends with it, and the node ends with the process that started it.
 //!
 //! Each node has a guardian, a process of this program between it and its host (the launcher, or a daemon). Guardian and host are
 //! *child subreapers*: a process whose parent has ended becomes the child of the nearest one above it, also if it was forked
@@ -10,8 +10,9 @@
 //! | the host | every guardian: the socket between the two is closed by the kernel |
 //! | the guardian | the node, by its death signal; the host, to which the rest has come |
 //!
-//! Where this process may make cgroups of version 2, each node has one, too: it also holds what the guardian must not signal (a
-//! program of another user, such as `sudo`), and is killed at one stroke. It also limits what the node may use of its machine.
+//! Where this process may make cgroups of version 2, each node has one, too: it also holds processes that the guardian
+//! must not signal (a program of another user, such as `sudo`), and the kernel kills it at once. It also limits what
+//! the node may use of its machine.
 //!
 //! | part | |
 //! |---|---|

@@ -67,9 +67,10 @@ fn guard() -> io::Result<()> {
     child.add(nix::sys::signal::SIGCHLD);
     let children = SignalFd::with_flags(&child, SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC)?;
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
-    // What it executes has no better name.
+    // The file that it executes has no better name.
     let _ = rustix::thread::set_name(c"gossamer-guard");
-    // After its node's index. It is told at once, and removed if the host is gone before it has said what to start.
+    // Named after its node's index. The host is told at once; the cgroup is removed if the host is gone before it has
+    // said what to start.
     let cgroup = std::env::args_os().nth(2).map(|path| Cgroup::at(&path));
     let received = receive_order(&host);
     if let (Err(_), Some(cgroup)) = (&received, &cgroup) {
@@ -119,7 +120,7 @@ impl RunningNode {
     /// Waits for what happens next; whether the host is still there.
     fn is_wanted(&mut self) -> bool {
         let mut events = [PollFd::new(&self.children, PollFlags::IN), PollFd::new(&self.host, PollFlags::IN)];
-        // It fails if a signal interrupts it; none does.
+        // It fails only if a signal interrupts it, and none does.
         let _ = poll(&mut events, None);
         let [ended, said] = events.map(|event| !event.revents().is_empty());
         if ended {
@@ -147,8 +148,8 @@ impl RunningNode {
         }
     }
 
-    /// Takes note of children that have ended: the node, and those that came here because their parent had ended. Whether there are
-    /// children still.
+    /// Takes note of children that have ended: the node, and those that came here because their parent had ended.
+    /// Returns whether there are still children.
     fn reap(&mut self) -> bool {
         loop {
             match rustix::process::wait(WaitOptions::NOHANG) {
@@ -185,13 +186,14 @@ impl RunningNode {
             }
         });
         self.status = self.status.or(ended);
-        // The kernel's word that there are none counts: a list of children may have been read while one came.
+        // Only the kernel's answer that there are none counts: a list of children may have been read while another one
+        // came.
         self.reap()
     }
 }
 
-/// Removes a cgroup in which everything has ended, though the kernel may not have let go of all: a process leaves it when it gives up its
-/// processor for the last time, which takes a while on a busy machine.
+/// Removes a cgroup in which everything has ended, though the kernel may still keep some of it: a process leaves the
+/// cgroup when it gives up its processor for the last time, which takes a while on a busy machine.
 fn remove(cgroup: &Cgroup) {
     let (begin, mut pause) = (Instant::now(), SOONEST);
     while !cgroup.remove() && begin.elapsed() < LET_GO {

@@ -1,5 +1,5 @@
-//! What host and guardian tell each other, over a socket of their own: first what to start, with the open files of the node; then
-//! signals for it, a byte each, and news of it.
+//! What host and guardian tell each other, over a socket of their own: first the command to start, with the open files
+//! of the node; then signals for it, a byte each, and news about it.
 
 use crate::node::ending::OutOfMemory;
 use crate::node::invocation::Invocation;
@@ -17,7 +17,7 @@ use std::os::unix::net::UnixStream;
 /// The most files that go with an order.
 const FILES: usize = 5;
 
-/// What a guardian is to start, beside the program.
+/// What a guardian is to start, besides the program.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct NodeOrder {
     /// Variables of the node's environment.
@@ -41,7 +41,7 @@ pub struct NodeFiles {
     pub listener: Option<OwnedFd>,
 }
 
-/// What a guardian tells.
+/// What a guardian reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum News {
     /// The node runs, as this process.
@@ -52,7 +52,7 @@ pub enum News {
     Ended {
         /// Its status, as the kernel gives it.
         status: i32,
-        /// What is known of it if it was killed for want of memory.
+        /// What is known about it if it was killed because memory ran out.
         out_of_memory: Option<OutOfMemory>,
     },
 }

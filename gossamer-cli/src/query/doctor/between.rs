@@ -16,8 +16,8 @@ pub struct ClockDifference {
 }
 
 impl ClockDifference {
-    /// By what the other has said between two times of this machine's. It was asked no earlier than `before` and has answered no later than
-    /// `after`; half way between is at most half of that time off.
+    /// Computed from the time that the other machine stated between two times of this one. It was asked no earlier than
+    /// `before` and has answered no later than `after`; the middle of the two is off by at most half of that time.
     #[must_use]
     pub fn of_round_trip(before: Duration, told: Duration, after: Duration) -> Self {
         let half = after.saturating_sub(before).as_secs_f64() / 2.0;

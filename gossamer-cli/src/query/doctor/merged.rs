@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 /// So many machines are named; of more only how many there are.
 const NAMED: usize = 8;
 
-/// What was found on one machine, which has no name if no other is examined.
+/// What was found on one machine, which has no name if no other machine is examined.
 #[derive(Clone, Debug)]
 pub struct MachineFindings {
     /// Its name.
@@ -15,7 +15,7 @@ pub struct MachineFindings {
     pub findings: Vec<Finding>,
 }
 
-/// What was found alike on some machines.
+/// A finding that some machines share.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MergedFinding {
     /// What it is.

@@ -1,8 +1,8 @@
-//! `gossamer doctor`: what of this machine, or of all machines of a rack, keeps programs from running, or from running fast, and the line
-//! that mends it.
+//! `gossamer doctor`: what keeps programs from running, or from running fast, on this machine or on all machines of a
+//! rack, and the line that fixes it.
 //!
-//! [`rack`] has the daemons examine their machines, and each other's ways; [`between`] says what only several machines have. [`mod@merged`] has
-//! findings that are alike as one.
+//! [`rack`] lets the daemons examine their machines, and the connections between them; [`between`] finds what only
+//! several machines can have. [`mod@merged`] joins findings that are alike.
 
 pub mod between;
 pub mod merged;
@@ -21,15 +21,16 @@ use merged::{MachineFindings, MergedFinding, merged};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
-/// Say what of this machine, or of a rack, keeps programs from running, or from running fast
+/// Find what keeps programs from running, or from running fast, on this machine or on a rack
 ///
-/// Looks at the kernel, at limits of this user and of the cgroup that the command is in, at processors and clock, at the devices for RDMA,
-/// and whether programs can be looked at. Each finding says how it is, what that costs, and the line that mends it.
+/// Checks the kernel, the limits of this user and of the cgroup that the command is in, processors and clock, the
+/// devices for RDMA, and whether programs can be inspected. Each finding gives the present state, what it costs, and
+/// the line that fixes it.
 ///
-/// Limits are those of whoever calls it: run it as the user, and in the service or the job, whose nodes are meant.
+/// Limits are those of the caller: run it as the user, and in the service or the job, in which the nodes will run.
 ///
-/// Of a rack each daemon looks at its machine, with the limits that the daemon has; then versions and clocks are compared, and each
-/// daemon tries to reach each other machine, at a port as nodes have them.
+/// On a rack each daemon examines its own machine, with the limits that the daemon has; then versions and clocks are
+/// compared, and each daemon tries to reach each other machine, at a port such as nodes use.
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
 pub(crate) struct DoctorArguments {

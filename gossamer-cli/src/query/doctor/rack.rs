@@ -1,5 +1,5 @@
-//! `gossamer doctor --rack`: all machines at once. Each daemon looks at its machine and tells the time, and listens; when all do, each tries
-//! to reach the others.
+//! `gossamer doctor --rack`: all machines at once. Each daemon examines its machine, tells the time, and listens; when
+//! all daemons listen, each tries to reach the others.
 
 use crate::exit::Failure;
 use crate::query::ask::{MachineAnswer, next, sent, talk_to_all};
@@ -95,7 +95,7 @@ async fn read_clock(connection: &mut Connection) -> Result<ClockDifference, Stri
     }
 }
 
-/// The second part: what is between those that have answered; and all that was found.
+/// The second part: what is between the machines that have answered; and everything that was found.
 async fn between_all(answers: Vec<MachineAnswer<Examined>>) -> Vec<MergedFinding> {
     let of = answers.len();
     let (mut all, mut clocks, mut listening, mut trials) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
@@ -144,7 +144,7 @@ async fn between_all(answers: Vec<MachineAnswer<Examined>>) -> Vec<MergedFinding
     findings
 }
 
-/// By name, why a machine cannot be reached, if it cannot.
+/// For each machine that cannot be reached, by name, the reason.
 type Ways = Vec<(String, Result<(), String>)>;
 
 /// Has a daemon try to reach others, which are named.

@@ -50,7 +50,7 @@ impl Rates<'_> {
         Some((most.quantile_time(0.5)?, most.quantile_time(0.99)?))
     }
 
-    /// By what it is sorted.
+    /// The value by which they are sorted.
     pub(crate) fn key(&self, order: Order) -> f64 {
         match order {
             Order::Worker => 0.0,
@@ -146,7 +146,7 @@ pub struct Traffic {
     pub seconds: f64,
 }
 
-/// By node, the other one, and the way.
+/// By node, peer, and route.
 #[must_use]
 pub fn peers(nodes: &[&SeenNode<NodeActivity>]) -> BTreeMap<(u32, u32, &'static str), Traffic> {
     let mut peers = BTreeMap::<_, Traffic>::new();

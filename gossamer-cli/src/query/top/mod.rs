@@ -1,7 +1,7 @@
 //! `gossamer top`: what nodes and workers of programs do, on this machine or on all of a rack, and what takes most of their time.
 //!
-//! On a terminal it is a program that is steered by keys: [`screen`] is what it shows, [`session`] how it comes about. Elsewhere it is lines
-//! of [`mod@text`]. Both are made of [`figures`].
+//! On a terminal it is a program that is controlled by keys: [`screen`] is what it shows, [`session`] runs it.
+//! Elsewhere it prints lines of [`mod@text`]. Both use [`figures`].
 
 pub mod figures;
 pub mod screen;

@@ -1,5 +1,5 @@
-//! What `gossamer top` shows on a terminal: nodes, workers, peers and what was found running, each in a part of its own. Nothing is told by
-//! colours.
+//! What `gossamer top` shows on a terminal: nodes, workers, peers and what was found running, each in a part of its
+//! own. Nothing depends on colours.
 
 use crate::query::look::{Seen, SeenNode, by_runtime};
 use crate::query::top::Order;
@@ -109,7 +109,8 @@ impl Screen {
         }
     }
 
-    /// Draws it: a line about it above, keys below, and the parts between them, each of which has as much as it needs if there is room.
+    /// Draws it: a title line above, keys below, and the parts between them, each of which gets as much room as it
+    /// needs, if there is any.
     pub fn draw(&mut self, frame: &mut Frame<'_>) {
         let parts = self.parts();
         let area = frame.area();
@@ -133,7 +134,7 @@ impl Screen {
         let (mut y, mut seen_rows) = (1, (0, 0));
         for (place, (part, height)) in parts.iter().zip(heights).enumerate() {
             let rows = usize::from(height.saturating_sub(1));
-            // What has become shorter is not scrolled beyond its end.
+            // A part that has become shorter is not scrolled beyond its end.
             let above = self.above[place].min(part.rows.len().saturating_sub(rows));
             self.above[place] = above;
             if place == self.chosen {
@@ -161,7 +162,7 @@ impl Screen {
         head
     }
 
-    /// What is below: the keys, behind what they have done.
+    /// The last line: the keys, after what they have changed.
     fn foot(&self) -> String {
         if self.is_typing {
             return printable(&format!("filter: {}_  Enter keeps it, Escape clears it", self.filter));
@@ -179,7 +180,7 @@ impl Screen {
     fn parts(&self) -> [ScreenPart; PARTS.len()] {
         let nodes = self.seen.as_ref().map_or(&[][..], |seen| &seen.nodes);
         let runtimes = by_runtime(nodes);
-        // Of several programs each has a number, which stands before those of its nodes.
+        // If there are several programs, each has a number, which stands before those of its nodes.
         let name = |program: usize, node: u32| match runtimes.len() {
             1 => node.to_string(),
             _ => format!("{}.{node}", program + 1),
@@ -206,7 +207,7 @@ impl Screen {
         ]
     }
 
-    /// Of these rows those that pass the filter.
+    /// The rows that pass the filter.
     fn part(&self, titles: &'static [&'static str], mut rows: Vec<Vec<String>>) -> ScreenPart {
         let filter = self.filter.to_lowercase();
         rows.retain(|row| row.join(" ").to_lowercase().contains(&filter));
@@ -238,7 +239,8 @@ fn node_cells(node: &SeenNode<NodeActivity>, name: String) -> Vec<String> {
     ]
 }
 
-/// How high each part is: none is cut while another has more than its share, and what is left is the chosen one's.
+/// How high each part is: no part is cut while another has more than its share, and what is left goes to the chosen
+/// one.
 fn shared(room: u16, chosen: usize, parts: &[ScreenPart]) -> [u16; PARTS.len()] {
     let needs: Vec<u16> =
         parts.iter().map(|part| u16::try_from(part.rows.len() + 1).unwrap_or(u16::MAX)).collect();

@@ -1,4 +1,5 @@
-//! `gossamer top` at a terminal: one thread looks, this one shows what was seen and reads keys. However it ends, the terminal is as it was.
+//! `gossamer top` at a terminal: one thread looks, this one shows what was seen and reads keys. However it ends, the
+//! terminal is restored.
 
 use crate::exit::{FAILED, Failure, OUTPUT};
 use crate::query::look::Seen;
@@ -22,7 +23,7 @@ const LAST: Duration = Duration::from_secs(1);
 /// What a look has brought.
 type Look = Result<Seen<NodeActivity>, Failure>;
 
-/// The terminal, until it is dropped. A panic gives it back, too, before it is told.
+/// The terminal, until it is dropped. A panic restores it, too, before the panic is printed.
 struct OwnedTerminal(DefaultTerminal);
 
 impl OwnedTerminal {
@@ -33,7 +34,7 @@ impl OwnedTerminal {
 
 impl Drop for OwnedTerminal {
     fn drop(&mut self) {
-        // What is shown after this is beside what was there before. A terminal that is gone needs nothing.
+        // The output after this starts beside what was there before. A terminal that is gone needs nothing.
         let _gone = self.0.show_cursor();
         let _gone = ratatui::try_restore();
     }
@@ -114,7 +115,7 @@ fn signals() -> io::Result<Receiver<u8>> {
         // Without them it ends by keys.
         let Ok(status) = status else { return };
         if tell.send(status).is_ok() {
-            // Who reads keys of a terminal that is gone does not come back.
+            // A thread that reads keys from a terminal that is gone does not return.
             thread::sleep(LAST);
             std::process::exit(status.into());
         }

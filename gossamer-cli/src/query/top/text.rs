@@ -9,7 +9,7 @@ use crate::terminal::table::Table;
 use gossamer::inspect::NodeActivity;
 use serde_json::{Value, json};
 
-/// Things that run of which most is told.
+/// How many of the things that run most often are shown.
 const SHOWN: usize = 10;
 
 /// The nodes of one runtime.

@@ -5,7 +5,7 @@ use crate::store::value::{Encodings, allocation};
 use foldhash::fast::RandomState;
 use indexmap::IndexMap;
 
-/// What a field takes in the table, beside the allocations of its own.
+/// What a field takes in the table, besides its own allocations.
 const PLACE: usize = 64;
 
 pub enum Hash {

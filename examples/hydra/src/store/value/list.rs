@@ -7,8 +7,8 @@ use std::collections::VecDeque;
 /// Bytes of a chunk, if its size is -1; each further step down doubles it.
 const LEAST: usize = 4096;
 
-/// Whether a chunk with so many elements more, and bytes more, is longer than it should be: `list-max-listpack-size` says how many elements
-/// it has at most, or, if it is negative, by a power of two how many bytes.
+/// Whether a chunk with so many more elements, and bytes, would be longer than it should be: `list-max-listpack-size`
+/// says how many elements a chunk has at most, or, if it is negative, how many bytes, as a power of two.
 fn is_overfull(chunk: &Packed, elements: usize, bytes: usize, encodings: &Encodings) -> bool {
     let count = chunk.len() + elements;
     match encodings.list_chunk {
@@ -169,7 +169,7 @@ impl List {
         let mut removed = 0;
         let mut chunks: Vec<usize> = (0..self.chunks.len()).collect();
         if from == End::Left {
-            // A chunk that goes moves those behind it only.
+            // Removing a chunk moves only those after it.
             chunks.reverse();
         }
         while let Some(at) = chunks.pop() {

@@ -1,4 +1,4 @@
-//! Values of all types, but for short strings, which are part of their entries.
+//! Values of all types, except for short strings, which are part of their entries.
 
 pub mod hash;
 pub mod list;
@@ -46,7 +46,7 @@ impl Default for Encodings {
     }
 }
 
-/// Bytes that an allocation takes, of an allocator with a word of its own for each.
+/// Bytes that an allocation takes, with an allocator that adds one word to each.
 pub fn allocation(length: usize) -> usize {
     (length + 8).next_multiple_of(16).max(32)
 }
@@ -161,8 +161,8 @@ impl Value {
         }
     }
 
-    /// As snapshots have it, and as it goes from one shard to another: of what has elements, each with its length before it, and scores
-    /// before their members.
+    /// The form in snapshots, and between shards: for types with elements, each element with its length before it, and
+    /// scores before their members.
     pub fn encode(&self, to: &mut Vec<u8>) {
         match self {
             Self::String(string) => to.extend_from_slice(string),
@@ -183,7 +183,7 @@ impl Value {
         }
     }
 
-    /// What was encoded; none if it is cut off.
+    /// The value that was encoded; nothing if it is cut off.
     pub fn decode(kind: Kind, mut bytes: &[u8], encodings: &Encodings) -> Option<Self> {
         Some(match kind {
             Kind::String => Self::String(bytes.to_vec()),
@@ -227,7 +227,7 @@ pub fn write(to: &mut Vec<u8>, string: &[u8]) {
     to.extend_from_slice(string);
 }
 
-/// Reads a string with its length before it, and goes on behind it.
+/// Reads a string with its length before it, and moves past it.
 pub fn read<'a>(bytes: &mut &'a [u8]) -> Option<&'a [u8]> {
     let (length, rest) = bytes.split_first_chunk()?;
     let (string, rest) = rest.split_at_checked(u32::from_le_bytes(*length) as usize)?;

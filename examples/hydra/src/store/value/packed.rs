@@ -1,9 +1,9 @@
-//! Strings one behind the other in one allocation, for what is small: redis calls this a listpack.
+//! Strings one after another in one allocation, for small values: redis calls this a listpack.
 
 /// The length of a string that does not fit one byte follows this one, in four.
 const LONG: u8 = 255;
 
-/// Each string has its length before it and behind it, so that it is found from both ends.
+/// Each string has its length before it and after it, so that it can be found from both ends.
 #[derive(Default)]
 pub struct Packed {
     bytes: Vec<u8>,
@@ -100,7 +100,7 @@ impl Packed {
         Strings(&self.bytes)
     }
 
-    /// Where a string begins; the end for the one behind the last.
+    /// Where a string begins; the end for the one after the last.
     fn offset(&self, index: usize) -> usize {
         if index <= self.len() / 2 {
             self.iter().take(index).map(size_of_string).sum()
@@ -134,7 +134,7 @@ impl Packed {
         self.splice(index, count, None);
     }
 
-    /// Puts a string, or none, into the place of some.
+    /// Replaces some strings by one, or by none.
     fn splice(&mut self, index: usize, removed: usize, string: Option<&[u8]>) {
         let from = self.offset(index);
         let to = from + Strings(&self.bytes[from..]).take(removed).map(size_of_string).sum::<usize>();

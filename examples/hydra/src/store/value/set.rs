@@ -6,7 +6,7 @@ use foldhash::fast::RandomState;
 use indexmap::IndexSet;
 use std::borrow::Cow;
 
-/// What a member takes in the table, beside its own allocation.
+/// What a member takes in the table, besides its own allocation.
 const PLACE: usize = 40;
 
 pub enum Set {

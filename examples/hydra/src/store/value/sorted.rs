@@ -10,7 +10,7 @@ use std::rc::Rc;
 
 /// Members of a node of the tree: so many are moved when one is put in, at most.
 const NODE: usize = 256;
-/// What a member takes in both structures, beside its own allocation.
+/// What a member takes in both structures, besides its own allocation.
 const PLACE: usize = 80;
 
 /// A member with its score; never NaN, and no negative zero.
@@ -112,7 +112,7 @@ impl SortedSet {
         }
     }
 
-    /// How many of the first members this is true of, as it is of none behind them.
+    /// For how many of the first members this is true; it is true for none after them.
     pub fn count_while(&self, is_before: impl Fn(&Member) -> bool) -> usize {
         match self {
             Self::Small(members) => members.partition_point(is_before),
