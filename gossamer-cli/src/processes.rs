@@ -3,6 +3,9 @@
 use rustix::process::Pid;
 use std::fs;
 
+/// Descendants that are looked at: a script that starts a program has few, and whoever has very many holds up nobody.
+const MOST: usize = 1000;
+
 /// The children of a process; empty if it is gone.
 #[must_use]
 pub fn children(parent: Pid) -> Vec<Pid> {
@@ -24,15 +27,17 @@ pub fn parent(child: Pid) -> Option<Pid> {
     rest.split_whitespace().nth(1)?.parse().ok().and_then(Pid::from_raw)
 }
 
-/// All that descends from a process, those that are nearer first.
+/// What descends from a process, nearer ones first, up to a thousand.
 #[must_use]
 pub fn descendants(ancestor: Pid) -> Vec<Pid> {
     let mut found = children(ancestor);
+    found.truncate(MOST);
     let mut next = 0;
     while let Some(&process) = found.get(next) {
         // One that was moved meanwhile, since its parent ended, may be met twice.
         let more: Vec<Pid> = children(process).into_iter().filter(|child| !found.contains(child)).collect();
         found.extend(more);
+        found.truncate(MOST);
         next += 1;
     }
     found

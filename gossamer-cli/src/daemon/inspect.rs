@@ -99,7 +99,9 @@ fn ask_any(
         let socket = InspectionSocket::of_process(process, user, runtime_directory);
         ask_encoded(&socket, inspection.question(), LONGEST).map_err(|error| (error, process))
     };
-    let listens = |answer: &Result<_, (io::Error, u32)>| !matches!(answer, Err((error, _)) if error.kind() == io::ErrorKind::NotFound);
+    let listens = |answer: &Result<_, (io::Error, u32)>| {
+        !matches!(answer, Err((error, _)) if error.kind() == io::ErrorKind::NotFound)
+    };
     let answer = ask(pid);
     if listens(&answer) {
         return answer;
