@@ -99,17 +99,18 @@ fn ask_any(
         let socket = InspectionSocket::of_process(process, user, runtime_directory);
         ask_encoded(&socket, inspection.question(), LONGEST).map_err(|error| (error, process))
     };
-    let listens = |answer: &Result<_, (io::Error, u32)>| {
-        !matches!(answer, Err((error, _)) if error.kind() == io::ErrorKind::NotFound)
-    };
     let answer = ask(pid);
-    if listens(&answer) {
+    if !has_no_socket(&answer) {
         return answer;
     }
     let below = i32::try_from(pid).ok().and_then(Pid::from_raw).map(descendants).unwrap_or_default();
     let processes =
         below.into_iter().filter_map(|process| u32::try_from(process.as_raw_nonzero().get()).ok());
-    processes.map(ask).find(listens).unwrap_or(answer)
+    processes.map(ask).find(|answer| !has_no_socket(answer)).unwrap_or(answer)
+}
+
+fn has_no_socket(answer: &Result<Vec<u8>, (io::Error, u32)>) -> bool {
+    answer.as_ref().is_err_and(|(error, _)| error.kind() == io::ErrorKind::NotFound)
 }
 
 /// Why a node says nothing, as far as this machine knows.
