@@ -120,6 +120,9 @@ fn one_of_many_events_is_kept_unless_something_else_is_said() {
 #[test]
 fn sigquit_writes_the_trace_of_a_program_that_goes_on() {
     isolated(|| {
+        // A shell that has started this in the background has had it ignored.
+        // SAFETY: there is no handler yet.
+        unsafe { libc::signal(libc::SIGQUIT, libc::SIG_DFL) };
         let file = file("asked");
         let path = file.clone();
         gossamer::run(workers(2).trace(&file).trace_every(1), move || {
