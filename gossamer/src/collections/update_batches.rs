@@ -41,6 +41,17 @@ impl<T: 'static> DistVec<T> {
     }
 
     /// Like [`updates`](Self::updates), with a clone of `shared` passed to the closure for each update; it is sent once with each batch.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::collections::DistVec;
+    /// let sums = DistVec::filled(4, 0_u64);
+    /// let mut adds = sums.updates_with(|sum, number: u64, weight| *sum += number * weight, 10);
+    /// (0..8).for_each(|number| adds.push(number as usize % 4, number));
+    /// adds.finish();
+    /// assert_eq!(sums.to_vec(), [40, 60, 80, 100]);
+    /// # });
+    /// ```
     #[track_caller]
     pub fn updates_with<A: NoRef, C: NoRef + Clone, F>(&self, closure: F, shared: C) -> Updates<A>
     where
@@ -110,6 +121,17 @@ impl<T: 'static> DistVec<T> {
 
     /// Like [`updates_marking`](Self::updates_marking), with a clone of `shared` passed to the closure for each update; it is sent once with
     /// each batch.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::collections::DistVec;
+    /// let levels = DistVec::filled(6, 0_u32);
+    /// let mut rises = levels.updates_marking_with(|level, by: u32, limit| { *level += by; *level > limit }, 4);
+    /// [(1, 3), (4, 5), (5, 9)].map(|(index, by)| rises.push(index, by));
+    /// rises.finish();
+    /// assert_eq!(levels.map_all(|own| own.take_marked()).concat(), [4, 5]);
+    /// # });
+    /// ```
     #[track_caller]
     pub fn updates_marking_with<A: NoRef, C: NoRef + Clone, F>(&self, closure: F, shared: C) -> Updates<A>
     where
@@ -139,6 +161,17 @@ impl<T: 'static> DistVec<T> {
     }
 
     /// The number of marks on all workers. One request for each worker.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::collections::DistVec;
+    /// let levels = DistVec::filled(6, 0_u32);
+    /// let mut rises = levels.updates_marking(|level, by| { *level += by; *level > 2 });
+    /// [(1, 3), (4, 1), (5, 9)].map(|(index, by)| rises.push(index, by));
+    /// rises.finish();
+    /// assert_eq!(levels.marked(), 2); // on all workers: there is another round
+    /// # });
+    /// ```
     ///
     /// # Panics
     /// Where the caller cannot wait.
