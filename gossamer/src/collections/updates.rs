@@ -31,7 +31,8 @@ pub(super) type ServeHere<A> = Box<dyn Fn(Gathered<A>) -> Result<Gathered<A>, De
 /// of at most 64 KiB, are gathered and then sent in one request, whose answer only brings the memory back for reuse.
 /// At most four such batches are on their way to one worker, so a handle holds at most 320 KiB for each worker
 /// (besides what arguments own); a fiber that pushes faster than its updates are served waits, and lets others run at
-/// each batch.
+/// each batch. Updates of elements of the fiber's own worker take no request: each 512 of them are served within the
+/// call that fills their batch.
 ///
 /// # Order
 /// Updates of elements of one worker are served in the order in which they were pushed. Other requests of this fiber
