@@ -2,7 +2,8 @@
 
 use crate::collections::frontier::marks::Marker;
 use crate::collections::gather::FETCHED_BEFORE;
-use crate::collections::updates::Gathered;
+use crate::collections::near::Near;
+use crate::collections::updates::{Gathered, ServeHere};
 use crate::collections::{DistVec, Elements, Updates};
 use crate::lane::catch::{caught, resume_saying};
 use crate::lane::operation::refuse_captures;
@@ -186,17 +187,24 @@ impl<T: 'static> DistVec<T> {
         F: FnOnce(&mut T, A, &mut Marker<'_>, C) + Send + Copy + 'static,
     {
         let made_at = Location::caller();
-        let parts = self.parts.clone();
         let serve = move |elements: &mut Elements<T>, (gathered, shared): (Gathered<A>, C)| {
             serve(elements, gathered, |element, argument, next| {
                 closure(element, argument, next, shared.clone());
             })
         };
+        let near = Near::of(self).map(|near| {
+            let (elements, shared) = (self.parts[near.part()].clone(), shared.clone());
+            let serve_here = move |gathered| {
+                elements.apply_here_around::<N, _>(|elements| serve(elements, (gathered, shared.clone())))
+            };
+            (near, Box::new(serve_here) as ServeHere<A>)
+        });
+        let parts = self.parts.clone();
         let send = move |replies: &Replies<usize, Gathered<A>>, part: usize, gathered| {
             let arguments = (gathered, shared.clone());
             parts[part].send_into::<N, _, _, _, _>(replies, part, serve, arguments, made_at);
         };
-        Updates::new(self, Box::new(send), made_at)
+        Updates::new(self.spread, near, Box::new(send), made_at)
     }
 }
 
