@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::fs;
 
 /// So many there are. Whoever writes an example lowers it.
-const WITHOUT: usize = 309;
+const WITHOUT: usize = 310;
 
 /// What needs a feature: it is public, and not listed in the text of the public interface.
 const OF_FEATURES: [&str; 5] = ["net/tls/", "spans/", "trust/archive.rs", "trust/may.rs", "wire/serde.rs"];
@@ -48,7 +48,8 @@ fn without_example(text: &str) -> Vec<Function> {
             }
             (is_documented, has_example) = (false, false);
         }
-        if line.starts_with("impl") {
+        // In a list of types, `impl` stands before a trait.
+        if line.starts_with("impl") && !line.ends_with(',') {
             let line = without_generics(line);
             let path = line.split_whitespace().nth(1).unwrap_or_default();
             of = Some(path.rsplit("::").next().unwrap_or_default().to_owned());
@@ -130,8 +131,7 @@ fn only_functions_that_others_can_name_need_an_example() {
         found.map(|function| function.name).collect::<Vec<_>>()
     };
     assert_eq!(needing("/// .\npub fn run<F>(f: F)\n/// .\npub fn run_hidden()\n"), ["run"]);
-    let text =
-        "impl<F: Fn() -> u8> TYPE<F> {\n    /// .\n    pub const fn new() {}\n}\n/// .\npub fn new() {}\n";
+    let text = "impl<F: Fn() -> u8> TYPE<F> {\nimpl Fn(),\n    /// .\n    pub const fn new() {}\n}\n/// .\npub fn new() {}\n";
     assert_eq!(needing(&text.replace("TYPE", "super::Keepalive")), ["new"]);
     assert_eq!(needing(&text.replace("TYPE", "Hidden")), [""; 0]);
     assert_eq!(needing(&text.replace("TYPE", "$socket")), ["new"]);
