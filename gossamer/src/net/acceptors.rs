@@ -143,16 +143,46 @@ pub struct Acceptors {
 
 impl Acceptors {
     /// The address at which all of them listen.
+    ///
+    /// ```
+    /// # use gossamer::net::{self, TcpStream};
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// let close = const { |stream: TcpStream, ()| drop(stream) };
+    /// let acceptors = net::serve("127.0.0.1:0", close, ()).expect("a free port");
+    /// assert_ne!(acceptors.local_addr().port(), 0); // the one that the system has chosen
+    /// assert!(TcpStream::connect(acceptors.local_addr()).is_ok());
+    /// # });
+    /// ```
     pub fn local_addr(&self) -> SocketAddr {
         self.address
     }
 
     /// The listener of each worker, in the order of the workers.
+    ///
+    /// ```
+    /// # use gossamer::net::{self, TcpStream};
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// let close = const { |stream: TcpStream, ()| drop(stream) };
+    /// let acceptors = net::serve("127.0.0.1:0", close, ()).expect("a free port");
+    /// let workers: Vec<_> = acceptors.listeners().iter().map(|listener| listener.trustee().index()).collect();
+    /// assert_eq!(workers, [0, 1]);
+    /// # });
+    /// ```
     pub fn listeners(&self) -> &[Trust<TcpListener>] {
         &self.listeners
     }
 
     /// Ends listening on all workers; connections that were accepted go on.
+    ///
+    /// ```
+    /// # use gossamer::net::{self, TcpStream};
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// let close = const { |stream: TcpStream, ()| drop(stream) };
+    /// let acceptors = net::serve("127.0.0.1:0", close, ()).expect("a free port");
+    /// acceptors.close().expect("all of them listen");
+    /// assert!(TcpStream::connect(acceptors.local_addr()).is_err());
+    /// # });
+    /// ```
     ///
     /// # Errors
     /// The first error of the system.

@@ -77,6 +77,15 @@ impl TcpListenerBuilder {
 
     /// Whether the port may be taken while connections of an earlier listener are still closing (`SO_REUSEADDR`): by
     /// default yes, as in `std`.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    /// use gossamer::net::TcpListener;
+    /// let listener = TcpListener::builder().reuse_address(false).bind("127.0.0.1:0")?;
+    /// assert_ne!(listener.local_addr()?.port(), 0); // of no earlier listener
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
     pub fn reuse_address(self, reuse: bool) -> Self {
         Self { reuse_address: reuse, ..self }
     }
@@ -99,6 +108,16 @@ impl TcpListenerBuilder {
 
     /// Whether an IPv6 listener leaves IPv4 to others (`IPV6_V6ONLY`); otherwise `[::]` takes connections of both,
     /// unless `net.ipv6.bindv6only` says otherwise. It has no effect on an IPv4 listener.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    /// use gossamer::net::TcpListener;
+    /// let Ok(six) = TcpListener::builder().only_v6(true).bind("[::]:0") else { return Ok(()) }; // no IPv6 here
+    /// let four = TcpListener::bind(("0.0.0.0", six.local_addr()?.port()))?; // the same port
+    /// assert!(four.local_addr()?.is_ipv4());
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
     pub fn only_v6(self, only: bool) -> Self {
         Self { only_v6: Some(only), ..self }
     }
@@ -106,6 +125,15 @@ impl TcpListenerBuilder {
     /// Accepts data with the first packet of a connection from clients that have connected before (`TCP_FASTOPEN`),
     /// for at most `pending` connections that are still being made. Such data can arrive twice, so use it only for
     /// requests that may be repeated. `net.ipv4.tcp_fastopen` has to allow it (2).
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    /// use gossamer::net::TcpListener;
+    /// let listener = TcpListener::builder().fast_open(128).bind("127.0.0.1:0")?;
+    /// assert!(listener.take_error()?.is_none()); // clients save a round trip, if the system allows it
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
     pub fn fast_open(self, pending: u32) -> Self {
         Self { fast_open: Some(pending), ..self }
     }
@@ -143,18 +171,49 @@ impl TcpListenerBuilder {
 
     /// What happens to unsent bytes when a connection is closed: see
     /// [`TcpStream::set_linger`](crate::net::TcpStream::set_linger).
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    /// use gossamer::net::{TcpListener, TcpStream};
+    /// use std::time::Duration;
+    /// let listener = TcpListener::builder().linger(Duration::ZERO).bind("127.0.0.1:0")?;
+    /// let _client = TcpStream::connect(listener.local_addr()?)?;
+    /// assert_eq!(listener.accept()?.0.linger()?, Some(Duration::ZERO)); // dropping it resets it
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
     pub fn linger(self, linger: Duration) -> Self {
         Self { linger: Some(linger), ..self }
     }
 
     /// How many unread bytes the system keeps for a connection; here it also bounds the initial window that peers are
     /// offered (see [`TcpStream::set_recv_buffer_size`](crate::net::TcpStream::set_recv_buffer_size)).
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    /// use gossamer::net::{TcpListener, TcpStream};
+    /// let listener = TcpListener::builder().recv_buffer_size(64 * 1024).bind("127.0.0.1:0")?;
+    /// let _client = TcpStream::connect(listener.local_addr()?)?;
+    /// assert!(listener.accept()?.0.recv_buffer_size()? >= 64 * 1024); // the kernel doubles it
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
     pub fn recv_buffer_size(self, bytes: usize) -> Self {
         Self { receive_buffer: Some(bytes), ..self }
     }
 
     /// How many unacknowledged bytes the system keeps for a connection: see
     /// [`TcpStream::set_send_buffer_size`](crate::net::TcpStream::set_send_buffer_size).
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    /// use gossamer::net::{TcpListener, TcpStream};
+    /// let listener = TcpListener::builder().send_buffer_size(64 * 1024).bind("127.0.0.1:0")?;
+    /// let _client = TcpStream::connect(listener.local_addr()?)?;
+    /// assert!(listener.accept()?.0.send_buffer_size()? >= 64 * 1024); // the kernel doubles it
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
     pub fn send_buffer_size(self, bytes: usize) -> Self {
         Self { send_buffer: Some(bytes), ..self }
     }

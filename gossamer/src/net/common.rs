@@ -1,155 +1,20 @@
-//! What all sockets have in common: addresses, descriptors, time limits, and conversions from and to the standard
-//! library.
+//! The methods that all sockets have in common: addresses, descriptors, time limits, and conversions from and to the
+//! standard library.
 
-use crate::net::fiber_socket::{Call, FiberSocket, is_ready};
-use crate::net::limit::Limit;
-use crate::worker::fibers::readiness::Direction;
-use std::io;
-use std::os::fd::AsFd;
-use std::time::Duration;
-
-/// A non-blocking socket with time limits for reads and writes.
-pub(crate) struct LimitedSocket<S> {
-    source: FiberSocket<S>,
-    read_limit: Limit,
-    write_limit: Limit,
-}
-
-impl<S: AsFd> LimitedSocket<S> {
-    /// `io` is in non-blocking mode.
-    pub(crate) fn new(io: S) -> Self {
-        Self { source: FiberSocket::new(io), read_limit: Limit::default(), write_limit: Limit::default() }
-    }
-
-    /// Another handle of the same socket, which starts with the limits of this one.
-    pub(crate) fn with_limits_of(io: S, other: &Self) -> Self {
-        let (read_limit, write_limit) = (other.read_limit.clone(), other.write_limit.clone());
-        Self { source: FiberSocket::new(io), read_limit, write_limit }
-    }
-
-    pub(crate) fn io(&self) -> &S {
-        self.source.io()
-    }
-
-    pub(crate) fn into_io(self) -> S {
-        self.source.into_io()
-    }
-
-    pub(crate) fn limit(&self, direction: Direction) -> &Limit {
-        match direction {
-            Direction::Read => &self.read_limit,
-            Direction::Write => &self.write_limit,
-        }
-    }
-
-    /// Like `FiberSocket::wait`, for a call that reads.
-    ///
-    /// # Errors
-    /// Like `FiberSocket::wait`.
-    #[track_caller]
-    pub(crate) fn read<R>(
-        &self,
-        name: &'static str,
-        attempt: impl FnMut(&S) -> io::Result<R>,
-    ) -> io::Result<R> {
-        let limit = self.read_limit.get();
-        self.source.wait(Call::new(name, Direction::Read, limit), attempt)
-    }
-
-    /// Like `FiberSocket::wait_for_bytes`.
-    ///
-    /// # Errors
-    /// Like `FiberSocket::wait`.
-    #[track_caller]
-    pub(crate) fn read_bytes(
-        &self,
-        name: &'static str,
-        capacity: usize,
-        attempt: impl FnMut(&S) -> io::Result<usize>,
-    ) -> io::Result<usize> {
-        let limit = self.read_limit.get();
-        self.source.wait_for_bytes(Call::new(name, Direction::Read, limit), capacity, attempt)
-    }
-
-    /// Like `FiberSocket::wait`, for a call that writes.
-    ///
-    /// # Errors
-    /// Like `FiberSocket::wait`.
-    #[track_caller]
-    pub(crate) fn write<R>(
-        &self,
-        name: &'static str,
-        attempt: impl FnMut(&S) -> io::Result<R>,
-    ) -> io::Result<R> {
-        self.write_within(name, self.write_limit.get(), attempt)
-    }
-
-    /// Like `write`, with a limit of its own.
-    ///
-    /// # Errors
-    /// Like `FiberSocket::wait`.
-    #[track_caller]
-    pub(crate) fn write_within<R>(
-        &self,
-        name: &'static str,
-        limit: Option<Duration>,
-        attempt: impl FnMut(&S) -> io::Result<R>,
-    ) -> io::Result<R> {
-        self.source.wait(Call::new(name, Direction::Write, limit), attempt)
-    }
-
-    /// Waits until an operation in this direction would not block.
-    ///
-    /// # Errors
-    /// Like `FiberSocket::wait`.
-    #[track_caller]
-    pub(crate) fn wait_until_ready(&self, name: &'static str, direction: Direction) -> io::Result<()> {
-        let limit = self.limit(direction).get();
-        self.source.wait(Call::new(name, direction, limit), |io| is_ready(io, direction))
-    }
-
-    /// Like `wait_until_ready`, in any executor and without a limit.
-    ///
-    /// # Errors
-    /// Like `FiberSocket::wait_async`.
-    pub(crate) async fn ready_async(&self, direction: Direction) -> io::Result<()> {
-        self.source.wait_async(direction, |io| is_ready(io, direction)).await
-    }
-
-    /// Like `FiberSocket::wait_async`, for a call that reads.
-    ///
-    /// # Errors
-    /// Like `FiberSocket::wait_async`.
-    pub(crate) async fn read_async<R>(&self, attempt: impl FnMut(&S) -> io::Result<R>) -> io::Result<R> {
-        self.source.wait_async(Direction::Read, attempt).await
-    }
-
-    /// Like `FiberSocket::wait_for_bytes_async`.
-    ///
-    /// # Errors
-    /// Like `FiberSocket::wait_async`.
-    pub(crate) async fn read_bytes_async(
-        &self,
-        capacity: usize,
-        attempt: impl FnMut(&S) -> io::Result<usize>,
-    ) -> io::Result<usize> {
-        self.source.wait_for_bytes_async(capacity, attempt).await
-    }
-
-    /// Like `FiberSocket::wait_async`, for a call that writes.
-    ///
-    /// # Errors
-    /// Like `FiberSocket::wait_async`.
-    pub(crate) async fn write_async<R>(&self, attempt: impl FnMut(&S) -> io::Result<R>) -> io::Result<R> {
-        self.source.wait_async(Direction::Write, attempt).await
-    }
-}
-
-/// The methods of every type whose only field is a socket, with this type of addresses.
+/// The methods of every type whose only field is a socket, with this type of addresses. For their examples: how
+/// `socket` is made, and what its address is.
 macro_rules! every_socket {
-    ($socket:ident, $address:ty) => {
+    ($socket:ident, $address:ty, made: $made:expr, local: $local:expr) => {
         impl $socket {
             /// The address of this end.
+            ///
+            /// ```
+            /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+            #[doc = $made]
+            #[doc = $local]
+            /// # Ok(())
+            /// # }).unwrap();
+            /// ```
             ///
             /// # Errors
             /// An error of the system call.
@@ -158,6 +23,14 @@ macro_rules! every_socket {
             }
 
             /// The error that is pending on the socket, if any; this clears it.
+            ///
+            /// ```
+            /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+            #[doc = $made]
+            /// assert!(socket.take_error()?.is_none()); // no call will report one
+            /// # Ok(())
+            /// # }).unwrap();
+            /// ```
             ///
             /// # Errors
             /// An error of the system call.
@@ -193,11 +66,23 @@ macro_rules! every_socket {
 }
 
 /// The methods, beside `every_socket`, of a type whose only field is a `LimitedSocket` around one of the standard
-/// library.
+/// library. For their examples: how `socket` and `peer` are made, which are connected, what the address of the peer is,
+/// and which calls send and receive without waiting.
 macro_rules! limited_socket {
-    ($socket:ident, $address:ty, $std:ty) => {
+    (
+        $socket:ident, $address:ty, $std:ty,
+        made: $pair:expr, remote: $remote:expr, calls: $send:ident, $receive:ident
+    ) => {
         impl $socket {
             /// The address of the other end.
+            ///
+            /// ```
+            /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+            #[doc = $pair]
+            #[doc = $remote]
+            /// # Ok(())
+            /// # }).unwrap();
+            /// ```
             ///
             /// # Errors
             /// An error of the system call, for example because the socket is not connected.
@@ -206,6 +91,16 @@ macro_rules! limited_socket {
             }
 
             /// Another handle of the same socket. It starts with the time limits of this one.
+            ///
+            /// ```
+            /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+            #[doc = $pair]
+            /// let limit = Some(std::time::Duration::from_secs(5));
+            /// socket.set_read_timeout(limit)?;
+            /// assert_eq!(socket.try_clone()?.read_timeout()?, limit);
+            /// # Ok(())
+            /// # }).unwrap();
+            /// ```
             ///
             /// # Errors
             /// An error of the system call, for example because the process has too many open files.
@@ -217,6 +112,16 @@ macro_rules! limited_socket {
             /// or there is an error. So waiting for a peer that is mostly silent needs no buffer.
             ///
             /// Another fiber may be faster and take the data.
+            ///
+            /// ```
+            /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+            #[doc = $pair]
+            #[doc = concat!("peer.", stringify!($send), "(b\"hello\")?;")]
+            /// socket.readable()?; // needs no buffer yet
+            #[doc = concat!("assert_eq!(socket.", stringify!($receive), "(&mut [0; 16])?, 5);")]
+            /// # Ok(())
+            /// # }).unwrap();
+            /// ```
             ///
             /// # Errors
             /// `TimedOut` after the limit of [`set_read_timeout`](Self::set_read_timeout), or another error of the system.
@@ -231,6 +136,15 @@ macro_rules! limited_socket {
 
             /// Waits until a write or a send would not block, or would fail.
             ///
+            /// ```
+            /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+            #[doc = $pair]
+            /// socket.writable()?;
+            #[doc = concat!("assert_eq!(socket.", stringify!($send), "(b\"hello\")?, 5); // need not wait")]
+            /// # Ok(())
+            /// # }).unwrap();
+            /// ```
+            ///
             /// # Errors
             /// `TimedOut` after the limit of [`set_write_timeout`](Self::set_write_timeout), or another error of the system.
             ///
@@ -244,6 +158,18 @@ macro_rules! limited_socket {
 
             /// Like [`readable`](Self::readable), as a future for any executor, without a time limit.
             ///
+            /// ```
+            /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+            #[doc = $pair]
+            /// let silent = gossamer::timeout(std::time::Duration::from_millis(1), socket.readable_async());
+            /// assert!(silent.is_err()); // nothing has arrived
+            #[doc = concat!("peer.", stringify!($send), "(b\"hello\")?;")]
+            /// gossamer::block_on(socket.readable_async())?;
+            #[doc = concat!("assert_eq!(socket.", stringify!($receive), "(&mut [0; 16])?, 5);")]
+            /// # Ok(())
+            /// # }).unwrap();
+            /// ```
+            ///
             /// # Errors
             /// An error of the system call.
             pub async fn readable_async(&self) -> std::io::Result<()> {
@@ -251,6 +177,15 @@ macro_rules! limited_socket {
             }
 
             /// Like [`writable`](Self::writable), as a future for any executor, without a time limit.
+            ///
+            /// ```
+            /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+            #[doc = $pair]
+            /// gossamer::block_on(socket.writable_async())?;
+            #[doc = concat!("assert_eq!(socket.", stringify!($send), "(b\"hello\")?, 5); // need not wait")]
+            /// # Ok(())
+            /// # }).unwrap();
+            /// ```
             ///
             /// # Errors
             /// An error of the system call.
@@ -261,6 +196,16 @@ macro_rules! limited_socket {
             /// How long a read or a receive by this handle waits before it fails with `TimedOut`; `None`, the default, for
             /// as long as it takes.
             ///
+            /// ```
+            /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+            #[doc = $pair]
+            /// socket.set_read_timeout(Some(std::time::Duration::from_millis(1)))?;
+            /// let error = socket.readable().unwrap_err();
+            /// assert_eq!(error.kind(), std::io::ErrorKind::TimedOut);
+            /// # Ok(())
+            /// # }).unwrap();
+            /// ```
+            ///
             /// # Errors
             /// `InvalidInput` for a limit of zero.
             pub fn set_read_timeout(&self, limit: Option<std::time::Duration>) -> std::io::Result<()> {
@@ -270,6 +215,15 @@ macro_rules! limited_socket {
             /// How long a write or a send by this handle waits before it fails with `TimedOut`; `None`, the default,
             /// means no limit. `write_all` is several writes.
             ///
+            /// ```
+            /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+            #[doc = $pair]
+            /// socket.set_write_timeout(Some(std::time::Duration::from_secs(5)))?; // of each write
+            #[doc = concat!("assert_eq!(socket.", stringify!($send), "(b\"hello\")?, 5);")]
+            /// # Ok(())
+            /// # }).unwrap();
+            /// ```
+            ///
             /// # Errors
             /// `InvalidInput` for a limit of zero.
             pub fn set_write_timeout(&self, limit: Option<std::time::Duration>) -> std::io::Result<()> {
@@ -278,6 +232,16 @@ macro_rules! limited_socket {
 
             /// The limit set by [`set_read_timeout`](Self::set_read_timeout).
             ///
+            /// ```
+            /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+            #[doc = $pair]
+            /// assert_eq!(socket.read_timeout()?, None); // as long as it takes
+            /// socket.set_read_timeout(Some(std::time::Duration::from_secs(5)))?;
+            /// assert_eq!(socket.read_timeout()?, Some(std::time::Duration::from_secs(5)));
+            /// # Ok(())
+            /// # }).unwrap();
+            /// ```
+            ///
             /// # Errors
             /// None; a `Result` as in std.
             pub fn read_timeout(&self) -> std::io::Result<Option<std::time::Duration>> {
@@ -285,6 +249,16 @@ macro_rules! limited_socket {
             }
 
             /// The limit set by [`set_write_timeout`](Self::set_write_timeout).
+            ///
+            /// ```
+            /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+            #[doc = $pair]
+            /// assert_eq!(socket.write_timeout()?, None); // as long as it takes
+            /// socket.set_write_timeout(Some(std::time::Duration::from_secs(5)))?;
+            /// assert_eq!(socket.write_timeout()?, Some(std::time::Duration::from_secs(5)));
+            /// # Ok(())
+            /// # }).unwrap();
+            /// ```
             ///
             /// # Errors
             /// None; a `Result` as in std.
@@ -295,6 +269,16 @@ macro_rules! limited_socket {
             /// Takes over a socket of the standard library and makes it non-blocking, clones of it included. Its time
             /// limits are not kept.
             ///
+            /// ```
+            /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+            #[doc = $pair]
+            /// socket.set_read_timeout(Some(std::time::Duration::from_secs(5)))?;
+            #[doc = concat!("let socket = ", stringify!($socket), "::from_std(socket.into_std()?)?;")]
+            /// assert_eq!(socket.read_timeout()?, None); // it is not kept
+            /// # Ok(())
+            /// # }).unwrap();
+            /// ```
+            ///
             /// # Errors
             /// If it cannot be made non-blocking.
             pub fn from_std(socket: $std) -> std::io::Result<Self> {
@@ -303,6 +287,16 @@ macro_rules! limited_socket {
             }
 
             /// Turns it into a socket of the standard library, in blocking mode.
+            ///
+            /// ```
+            /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+            #[doc = $pair]
+            /// let socket = socket.into_std()?; // for a library that knows no fibers
+            /// socket.set_read_timeout(Some(std::time::Duration::from_secs(5)))?;
+            /// assert_eq!(socket.read_timeout()?, Some(std::time::Duration::from_secs(5)));
+            /// # Ok(())
+            /// # }).unwrap();
+            /// ```
             ///
             /// # Errors
             /// If it cannot be made blocking.

@@ -32,23 +32,64 @@ pub struct TcpKeepalive {
 
 impl TcpKeepalive {
     /// The defaults of the system.
+    ///
+    /// ```
+    /// use gossamer::net::TcpKeepalive;
+    /// let keepalive = TcpKeepalive::new(); // two hours, then nine probes
+    /// assert_eq!(keepalive, TcpKeepalive::default());
+    /// ```
     pub const fn new() -> Self {
         Self { time: None, interval: None, retries: None }
     }
 
     /// Silence before the first probe, in whole seconds (`TCP_KEEPIDLE`).
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    /// use gossamer::net::{TcpKeepalive, TcpListener, TcpStream};
+    /// use std::time::Duration;
+    /// let listener = TcpListener::bind("127.0.0.1:0")?;
+    /// let stream = TcpStream::connect(listener.local_addr()?)?;
+    /// stream.set_keepalive(Some(&TcpKeepalive::new().with_time(Duration::from_secs(60))))?; // silent for a minute
+    /// assert!(stream.keepalive()?);
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
     #[must_use]
     pub const fn with_time(self, time: Duration) -> Self {
         Self { time: Some(time), ..self }
     }
 
     /// Time between two probes, in whole seconds (`TCP_KEEPINTVL`).
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    /// use gossamer::net::{TcpKeepalive, TcpListener, TcpStream};
+    /// use std::time::Duration;
+    /// let listener = TcpListener::bind("127.0.0.1:0")?;
+    /// let stream = TcpStream::connect(listener.local_addr()?)?;
+    /// stream.set_keepalive(Some(&TcpKeepalive::new().with_interval(Duration::from_secs(10))))?; // nine probes: a minute and a half
+    /// assert!(stream.keepalive()?);
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
     #[must_use]
     pub const fn with_interval(self, interval: Duration) -> Self {
         Self { interval: Some(interval), ..self }
     }
 
     /// Probes without an answer after which the connection is lost (`TCP_KEEPCNT`).
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    /// use gossamer::net::{TcpKeepalive, TcpListener, TcpStream};
+    /// let listener = TcpListener::bind("127.0.0.1:0")?;
+    /// let stream = TcpStream::connect(listener.local_addr()?)?;
+    /// stream.set_keepalive(Some(&TcpKeepalive::new().with_retries(3)))?; // lost after three
+    /// assert!(stream.keepalive()?);
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
     #[must_use]
     pub const fn with_retries(self, retries: u32) -> Self {
         Self { retries: Some(retries), ..self }

@@ -18,7 +18,12 @@ use std::time::Duration;
 /// Dropping it closes it, and resets connections that were not accepted.
 pub struct TcpListener(FiberSocket<mio::net::TcpListener>);
 
-every_socket!(TcpListener, SocketAddr);
+every_socket! {
+    TcpListener, SocketAddr,
+    made: "use gossamer::net::TcpListener;\n\
+        let socket = TcpListener::bind(\"127.0.0.1:0\")?;",
+    local: "assert_ne!(socket.local_addr()?.port(), 0); // one that was free"
+}
 
 impl TcpListener {
     pub(crate) fn wrap(listener: std::net::TcpListener) -> io::Result<Self> {
@@ -54,6 +59,15 @@ impl TcpListener {
     }
 
     /// Settings for a listener to be bound: [`TcpListenerBuilder`].
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    /// use gossamer::net::TcpListener;
+    /// let listener = TcpListener::builder().backlog(16).nodelay(true).bind("127.0.0.1:0")?;
+    /// assert_ne!(listener.local_addr()?.port(), 0);
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
     pub fn builder() -> TcpListenerBuilder {
         TcpListenerBuilder::new()
     }
@@ -188,6 +202,17 @@ impl TcpListener {
 
     /// Another handle of the same socket: each connection is accepted by one of them.
     ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    /// use gossamer::net::{TcpListener, TcpStream};
+    /// let listener = TcpListener::bind("127.0.0.1:0")?;
+    /// let other = listener.try_clone()?; // for another fiber
+    /// let client = TcpStream::connect(listener.local_addr()?)?;
+    /// assert_eq!(other.accept()?.1, client.local_addr()?);
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
+    ///
     /// # Errors
     /// An error of the system call, for example because the process has too many open files.
     pub fn try_clone(&self) -> io::Result<Self> {
@@ -196,6 +221,17 @@ impl TcpListener {
 
     /// Takes over a listener of the standard library and makes it non-blocking, clones of it included.
     ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    /// use gossamer::net::{TcpListener, TcpStream};
+    /// let inherited = std::net::TcpListener::bind("127.0.0.1:0")?; // for example from a service manager
+    /// let listener = TcpListener::from_std(inherited)?;
+    /// let client = TcpStream::connect(listener.local_addr()?)?;
+    /// assert_eq!(listener.accept()?.1, client.local_addr()?);
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
+    ///
     /// # Errors
     /// If it cannot be made non-blocking.
     pub fn from_std(listener: std::net::TcpListener) -> io::Result<Self> {
@@ -203,6 +239,17 @@ impl TcpListener {
     }
 
     /// Gives the socket to the standard library, in blocking mode.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    /// use gossamer::net::TcpListener;
+    /// let listener = TcpListener::bind("127.0.0.1:0")?;
+    /// let address = listener.local_addr()?;
+    /// let listener = listener.into_std()?; // for a library that knows no fibers
+    /// assert_eq!(listener.local_addr()?, address);
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
     ///
     /// # Errors
     /// If it cannot be made blocking.

@@ -96,6 +96,19 @@ impl<S: Duplex> ReadHalf<S> {
 
 impl<S: Duplex> WriteHalf<S> {
     /// Drops this half, and leaves its direction open as long as the other half exists.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    /// use gossamer::net::UnixStream;
+    /// let (one, other) = UnixStream::pair()?;
+    /// let (reader, writer) = one.into_split();
+    /// writer.forget(); // the other end is not told of an end
+    /// let error = other.try_read(&mut [0; 16]).unwrap_err();
+    /// assert_eq!(error.kind(), std::io::ErrorKind::WouldBlock);
+    /// # drop(reader);
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
     pub fn forget(mut self) {
         self.ends = false;
     }

@@ -3,9 +3,10 @@
 use crate::net::ToSocketAddrs;
 use crate::net::address::{first_of, no_address, resolve, resolve_async};
 use crate::net::available::MOST_AVAILABLE;
-use crate::net::common::{LimitedSocket, every_socket, limited_socket};
+use crate::net::common::{every_socket, limited_socket};
 use crate::net::fiber_socket::check_may_wait;
 use crate::net::limit::Limit;
+use crate::net::limited_socket::LimitedSocket;
 use crate::net::stream_calls::stream_calls;
 use std::io::{self, IoSliceMut, Read, Write};
 use std::net::{Shutdown, SocketAddr};
@@ -17,9 +18,28 @@ use std::time::Duration;
 /// closes the connection.
 pub struct TcpStream(LimitedSocket<std::net::TcpStream>);
 
-every_socket!(TcpStream, SocketAddr);
-limited_socket!(TcpStream, SocketAddr, std::net::TcpStream);
-stream_calls!(TcpStream, read_bytes, MOST_AVAILABLE);
+/// What its examples begin with.
+macro_rules! connected {
+    () => {
+        "use gossamer::net::{TcpListener, TcpStream};\n\
+        let listener = TcpListener::bind(\"127.0.0.1:0\")?;\n\
+        let socket = TcpStream::connect(listener.local_addr()?)?;\n\
+        let (peer, _address) = listener.accept()?;"
+    };
+}
+
+every_socket! {
+    TcpStream, SocketAddr,
+    made: connected!(),
+    local: "assert_eq!(socket.local_addr()?, peer.peer_addr()?);"
+}
+limited_socket! {
+    TcpStream, SocketAddr, std::net::TcpStream,
+    made: connected!(),
+    remote: "assert_eq!(socket.peer_addr()?, listener.local_addr()?);",
+    calls: try_write, try_read
+}
+stream_calls!(TcpStream, connected!(), read_bytes, MOST_AVAILABLE);
 
 impl TcpStream {
     /// `stream` is in non-blocking mode.
@@ -90,6 +110,18 @@ impl TcpStream {
 
     /// Like [`connect`](Self::connect), as a future for any executor.
     ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    /// use gossamer::net::{TcpListener, TcpStream};
+    /// let listener = TcpListener::bind("127.0.0.1:0")?;
+    /// let limit = std::time::Duration::from_secs(60);
+    /// let connecting = gossamer::timeout(limit, TcpStream::connect_async(listener.local_addr()?));
+    /// let client = connecting.expect("within a minute")?;
+    /// assert_eq!(client.peer_addr()?, listener.local_addr()?);
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
+    ///
     /// # Errors
     /// Like [`connect`](Self::connect).
     pub async fn connect_async<A: ToSocketAddrs>(address: A) -> io::Result<Self> {
@@ -132,6 +164,19 @@ impl TcpStream {
 
     /// Like `write`, as a future for any executor: returns how many bytes the system took. If it is dropped before it is ready,
     /// none.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    /// use gossamer::net::{TcpListener, TcpStream};
+    /// let listener = TcpListener::bind("127.0.0.1:0")?;
+    /// let client = TcpStream::connect(listener.local_addr()?)?;
+    /// let (server, _peer) = listener.accept()?;
+    /// assert_eq!(gossamer::block_on(client.write_async(b"hello"))?, 5);
+    /// drop(client);
+    /// assert_eq!(std::io::read_to_string(&server)?, "hello");
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
     ///
     /// # Errors
     /// As for `write`; time limits do not apply here.

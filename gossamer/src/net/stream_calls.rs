@@ -1,12 +1,25 @@
 //! What connections of every kind have in common: writes, calls that never wait, halves, futures.
 
 /// The methods, beside `limited_socket`, of a connection whose only field is a `LimitedSocket`, and which implements
-/// `Read` by reference. It is read with the named method of that socket, and the capacity.
+/// `Read` by reference. Its examples begin with `$connected`, which makes `socket` and `peer`. It is read with the named
+/// method of that socket, and the capacity.
 macro_rules! stream_calls {
-    ($stream:ident, $read:ident $(, $capacity:expr)?) => {
+    ($stream:ident, $connected:expr, $read:ident $(, $capacity:expr)?) => {
         impl $stream {
             /// Reads what has arrived, without ever waiting: 0 bytes at the end. So it may be called in a delegated
             /// closure too.
+            ///
+            /// ```
+            /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+            #[doc = $connected]
+            /// let mut buffer = [0; 16];
+            /// let error = socket.try_read(&mut buffer).unwrap_err();
+            /// assert_eq!(error.kind(), std::io::ErrorKind::WouldBlock); // nothing has arrived
+            /// drop(peer);
+            /// assert_eq!(socket.try_read(&mut buffer)?, 0); // the end
+            /// # Ok(())
+            /// # }).unwrap();
+            /// ```
             ///
             /// # Errors
             /// [`WouldBlock`](std::io::ErrorKind::WouldBlock) if nothing has arrived yet, or another error of the
@@ -53,6 +66,19 @@ macro_rules! stream_calls {
 
             /// Like [`try_read`](Self::try_read), into several buffers in order.
             ///
+            /// ```
+            /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+            #[doc = $connected]
+            /// peer.try_write(b"key=value")?;
+            /// socket.readable()?;
+            /// let (mut key, mut value) = ([0; 4], [0; 16]);
+            /// let mut buffers = [&mut key[..], &mut value[..]].map(std::io::IoSliceMut::new);
+            /// assert_eq!(socket.try_read_vectored(&mut buffers)?, 9);
+            /// assert_eq!((&key, &value[..5]), (b"key=", &b"value"[..]));
+            /// # Ok(())
+            /// # }).unwrap();
+            /// ```
+            ///
             /// # Errors
             /// Like [`try_read`](Self::try_read).
             pub fn try_read_vectored(
@@ -64,6 +90,18 @@ macro_rules! stream_calls {
 
             /// Writes as much as the system takes at once, without ever waiting; returns how much that was.
             ///
+            /// ```
+            /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+            #[doc = $connected]
+            /// let mut taken = 0;
+            /// while let Ok(bytes) = socket.try_write(&[0; 4096]) {
+            ///     taken += bytes;
+            /// }
+            /// assert!(taken > 0); // as much as the system keeps for a peer that does not read
+            /// # Ok(())
+            /// # }).unwrap();
+            /// ```
+            ///
             /// # Errors
             /// [`WouldBlock`](std::io::ErrorKind::WouldBlock) if it takes nothing now, or another error of the system.
             pub fn try_write(&self, bytes: &[u8]) -> std::io::Result<usize> {
@@ -71,6 +109,16 @@ macro_rules! stream_calls {
             }
 
             /// Like [`try_write`](Self::try_write), for several buffers in order.
+            ///
+            /// ```
+            /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+            #[doc = $connected]
+            /// let (head, body) = (b"length=5;", b"hello");
+            /// let message = [&head[..], &body[..]].map(std::io::IoSlice::new);
+            /// assert_eq!(socket.try_write_vectored(&message)?, 14); // in one call of the system
+            /// # Ok(())
+            /// # }).unwrap();
+            /// ```
             ///
             /// # Errors
             /// Like [`try_write`](Self::try_write).
@@ -83,6 +131,21 @@ macro_rules! stream_calls {
             ///
             /// `Read` and `Write` are also implemented for references, so fibers that may borrow
             /// ([`scope`](crate::scope)) do not need this.
+            ///
+            /// ```
+            /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+            #[doc = $connected]
+            /// use std::io::{Read, Write};
+            /// let (mut reader, mut writer) = socket.into_split();
+            /// writer.write_all(b"the last question")?;
+            /// drop(writer); // the peer reads to the end
+            /// assert_eq!(std::io::read_to_string(&peer)?, "the last question");
+            /// (&peer).write_all(b"an answer")?; // the other direction goes on
+            /// drop(peer);
+            /// assert_eq!(std::io::read_to_string(&mut reader)?, "an answer");
+            /// # Ok(())
+            /// # }).unwrap();
+            /// ```
             pub fn into_split(self) -> (crate::net::ReadHalf<Self>, crate::net::WriteHalf<Self>) {
                 crate::net::split::split(self)
             }

@@ -27,6 +27,16 @@ impl TcpStream {
 
     /// The setting of [`set_nodelay`](Self::set_nodelay).
     ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    /// use gossamer::net::{TcpListener, TcpStream};
+    /// let listener = TcpListener::bind("127.0.0.1:0")?;
+    /// let stream = TcpStream::connect(listener.local_addr()?)?;
+    /// assert!(!stream.nodelay()?); // unless it is set, small writes are gathered
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
+    ///
     /// # Errors
     /// An error of the system call.
     pub fn nodelay(&self) -> io::Result<bool> {
@@ -53,6 +63,16 @@ impl TcpStream {
     }
 
     /// The setting of [`set_ttl`](Self::set_ttl).
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    /// use gossamer::net::{TcpListener, TcpStream};
+    /// let listener = TcpListener::bind("127.0.0.1:0")?;
+    /// let stream = TcpStream::connect(listener.local_addr()?)?;
+    /// assert!(stream.ttl()? > 0); // mostly 64
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
     ///
     /// # Errors
     /// An error of the system call.
@@ -126,6 +146,16 @@ impl TcpStream {
 
     /// The setting of [`set_linger`](Self::set_linger).
     ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    /// use gossamer::net::{TcpListener, TcpStream};
+    /// let listener = TcpListener::bind("127.0.0.1:0")?;
+    /// let stream = TcpStream::connect(listener.local_addr()?)?;
+    /// assert_eq!(stream.linger()?, None); // the system sends the rest after the end
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
+    ///
     /// # Errors
     /// An error of the system call.
     pub fn linger(&self) -> io::Result<Option<Duration>> {
@@ -153,6 +183,16 @@ impl TcpStream {
     }
 
     /// The size of the system's buffer for unread bytes.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    /// use gossamer::net::{TcpListener, TcpStream};
+    /// let listener = TcpListener::bind("127.0.0.1:0")?;
+    /// let stream = TcpStream::connect(listener.local_addr()?)?;
+    /// assert!(stream.recv_buffer_size()? > 0); // it grows with the connection
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
     ///
     /// # Errors
     /// An error of the system call.
@@ -182,6 +222,16 @@ impl TcpStream {
 
     /// The size of the system's buffer for unacknowledged bytes.
     ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    /// use gossamer::net::{TcpListener, TcpStream};
+    /// let listener = TcpListener::bind("127.0.0.1:0")?;
+    /// let stream = TcpStream::connect(listener.local_addr()?)?;
+    /// assert!(stream.send_buffer_size()? > 0); // it grows with the connection
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
+    ///
     /// # Errors
     /// An error of the system call.
     pub fn send_buffer_size(&self) -> io::Result<usize> {
@@ -190,6 +240,17 @@ impl TcpStream {
 
     /// Acknowledges received data at once (`TCP_QUICKACK`). The system returns to its default behaviour after a
     /// while.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    /// use gossamer::net::{TcpListener, TcpStream};
+    /// let listener = TcpListener::bind("127.0.0.1:0")?;
+    /// let stream = TcpStream::connect(listener.local_addr()?)?;
+    /// stream.set_quickack(true)?; // again before each wait: it does not last
+    /// assert!(stream.take_error()?.is_none());
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
     ///
     /// # Errors
     /// An error of the system call.

@@ -2,8 +2,9 @@
 
 use crate::net::ToSocketAddrs;
 use crate::net::address::{first_of, no_address, resolve};
-use crate::net::common::{LimitedSocket, every_socket, limited_socket};
+use crate::net::common::{every_socket, limited_socket};
 use crate::net::fiber_socket::check_may_wait;
+use crate::net::limited_socket::LimitedSocket;
 use std::io;
 use std::net::SocketAddr;
 
@@ -17,8 +18,21 @@ use std::net::SocketAddr;
 /// with `try_` do not.
 pub struct UdpSocket(LimitedSocket<std::net::UdpSocket>);
 
-every_socket!(UdpSocket, SocketAddr);
-limited_socket!(UdpSocket, SocketAddr, std::net::UdpSocket);
+every_socket! {
+    UdpSocket, SocketAddr,
+    made: "use gossamer::net::UdpSocket;\n\
+        let socket = UdpSocket::bind(\"127.0.0.1:0\")?;",
+    local: "assert_ne!(socket.local_addr()?.port(), 0); // one that was free"
+}
+limited_socket! {
+    UdpSocket, SocketAddr, std::net::UdpSocket,
+    made: "use gossamer::net::UdpSocket;\n\
+        let (socket, peer) = (UdpSocket::bind(\"127.0.0.1:0\")?, UdpSocket::bind(\"127.0.0.1:0\")?);\n\
+        socket.connect(peer.local_addr()?)?;\n\
+        peer.connect(socket.local_addr()?)?;",
+    remote: "assert_eq!(socket.peer_addr()?, peer.local_addr()?);",
+    calls: try_send, try_recv
+}
 
 impl UdpSocket {
     /// Binds a socket to an address, the first of several that works. Port 0 asks the system for a free one.
@@ -223,6 +237,17 @@ impl UdpSocket {
 
     /// Like [`send`](Self::send), without ever waiting.
     ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    /// use gossamer::net::UdpSocket;
+    /// let (one, other) = (UdpSocket::bind("127.0.0.1:0")?, UdpSocket::bind("127.0.0.1:0")?);
+    /// one.connect(other.local_addr()?)?;
+    /// assert_eq!(one.try_send(b"hello")?, 5);
+    /// assert_eq!(other.recv_from(&mut [0; 16])?, (5, one.local_addr()?));
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
+    ///
     /// # Errors
     /// [`WouldBlock`](io::ErrorKind::WouldBlock) if the system takes no datagram now, or as [`send`](Self::send).
     pub fn try_send(&self, bytes: &[u8]) -> io::Result<usize> {
@@ -230,6 +255,20 @@ impl UdpSocket {
     }
 
     /// Like [`recv_from`](Self::recv_from), as a future for any executor, without a time limit. Dropping it loses no datagram.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    /// use gossamer::net::UdpSocket;
+    /// let (one, other) = (UdpSocket::bind("127.0.0.1:0")?, UdpSocket::bind("127.0.0.1:0")?);
+    /// let mut buffer = [0; 16];
+    /// let limit = std::time::Duration::from_millis(1);
+    /// assert!(gossamer::timeout(limit, other.recv_from_async(&mut buffer)).is_err()); // nothing has come
+    /// one.send_to(b"hello", other.local_addr()?)?;
+    /// let (length, from) = gossamer::block_on(other.recv_from_async(&mut buffer))?;
+    /// assert_eq!((&buffer[..length], from), (&b"hello"[..], one.local_addr()?));
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
     ///
     /// # Errors
     /// An error of the system call.
@@ -239,6 +278,18 @@ impl UdpSocket {
 
     /// Like [`recv`](Self::recv), as a future for any executor, without a time limit. Dropping it loses no datagram.
     ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    /// use gossamer::net::UdpSocket;
+    /// let (one, other) = (UdpSocket::bind("127.0.0.1:0")?, UdpSocket::bind("127.0.0.1:0")?);
+    /// one.connect(other.local_addr()?)?;
+    /// other.send_to(b"hello", one.local_addr()?)?;
+    /// let mut buffer = [0; 16];
+    /// assert_eq!(gossamer::block_on(one.recv_async(&mut buffer))?, 5);
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
+    ///
     /// # Errors
     /// An error of the system call.
     pub async fn recv_async(&self, buffer: &mut [u8]) -> io::Result<usize> {
@@ -247,6 +298,16 @@ impl UdpSocket {
 
     /// Like [`send_to`](Self::send_to), to one address, as a future for any executor, without a time limit.
     ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    /// use gossamer::net::UdpSocket;
+    /// let (one, other) = (UdpSocket::bind("127.0.0.1:0")?, UdpSocket::bind("127.0.0.1:0")?);
+    /// gossamer::block_on(one.send_to_async(b"hello", other.local_addr()?))?;
+    /// assert_eq!(other.recv_from(&mut [0; 16])?, (5, one.local_addr()?));
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
+    ///
     /// # Errors
     /// Like [`send_to`](Self::send_to).
     pub async fn send_to_async(&self, bytes: &[u8], address: SocketAddr) -> io::Result<usize> {
@@ -254,6 +315,17 @@ impl UdpSocket {
     }
 
     /// Like [`send`](Self::send), as a future for any executor, without a time limit.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    /// use gossamer::net::UdpSocket;
+    /// let (one, other) = (UdpSocket::bind("127.0.0.1:0")?, UdpSocket::bind("127.0.0.1:0")?);
+    /// one.connect(other.local_addr()?)?;
+    /// gossamer::block_on(one.send_async(b"hello"))?;
+    /// assert_eq!(other.recv_from(&mut [0; 16])?, (5, one.local_addr()?));
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
     ///
     /// # Errors
     /// Like [`send`](Self::send).

@@ -25,16 +25,46 @@ impl UCred {
     }
 
     /// The effective user.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    /// use gossamer::net::UnixStream;
+    /// use std::os::unix::fs::MetadataExt;
+    /// let (stream, _other) = UnixStream::pair()?;
+    /// let is_mine = stream.peer_cred()?.uid() == std::fs::metadata("/proc/self")?.uid();
+    /// assert!(is_mine); // a server may refuse others
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
     pub fn uid(&self) -> u32 {
         self.user
     }
 
     /// The effective group.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    /// use gossamer::net::UnixStream;
+    /// use std::os::unix::fs::MetadataExt;
+    /// let (stream, _other) = UnixStream::pair()?;
+    /// assert_eq!(stream.peer_cred()?.gid(), std::fs::metadata("/proc/self")?.gid());
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
     pub fn gid(&self) -> u32 {
         self.group
     }
 
     /// The process; `None` if it is in a PID namespace that this one cannot see.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    /// use gossamer::net::UnixStream;
+    /// let (stream, _other) = UnixStream::pair()?;
+    /// assert_eq!(stream.peer_cred()?.pid(), Some(std::process::id() as i32));
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
     pub fn pid(&self) -> Option<i32> {
         Some(self.process).filter(|process| *process != 0)
     }

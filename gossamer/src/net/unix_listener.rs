@@ -35,7 +35,14 @@ type StdUnixListener = std::os::unix::net::UnixListener;
 /// ```
 pub struct UnixListener(FiberSocket<mio::net::UnixListener>);
 
-every_socket!(UnixListener, SocketAddr);
+every_socket! {
+    UnixListener, SocketAddr,
+    made: "use gossamer::net::UnixListener;\n\
+        # let path = std::env::temp_dir().join(format!(\"gossamer-listener-{}-{}\", std::process::id(), line!()));\n\
+        let socket = UnixListener::bind(&path)?;\n\
+        # std::fs::remove_file(&path)?;",
+    local: "assert_eq!(socket.local_addr()?.as_pathname(), Some(path.as_path()));"
+}
 
 impl UnixListener {
     fn wrap(listener: StdUnixListener) -> io::Result<Self> {
@@ -44,6 +51,18 @@ impl UnixListener {
     }
 
     /// Makes a socket at this path, and listens.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    /// use gossamer::net::{UnixListener, UnixStream};
+    /// # let path = std::env::temp_dir().join(format!("gossamer-bind-{}", std::process::id()));
+    /// let listener = UnixListener::bind(&path)?;
+    /// let _client = UnixStream::connect(&path)?;
+    /// assert!(listener.accept().is_ok());
+    /// std::fs::remove_file(&path)?; // the listener leaves it
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
     ///
     /// # Errors
     /// If there is a file at that path, the path is too long, or the system refuses.
@@ -57,6 +76,18 @@ impl UnixListener {
     /// Like [`bind`](Self::bind), at an address, which may be an abstract name
     /// ([`from_abstract_name`](std::os::linux::net::SocketAddrExt::from_abstract_name)).
     ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    /// use gossamer::net::{UnixListener, UnixStream};
+    /// use std::os::{linux::net::SocketAddrExt, unix::net::SocketAddr};
+    /// let name = SocketAddr::from_abstract_name(format!("bind-{}", std::process::id()))?;
+    /// let listener = UnixListener::bind_addr(&name)?; // no file is left
+    /// let _client = UnixStream::connect_addr(&name)?;
+    /// assert!(listener.accept().is_ok());
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
+    ///
     /// # Errors
     /// If the name is taken, or the system refuses.
     ///
@@ -68,6 +99,19 @@ impl UnixListener {
     }
 
     /// Waits for the next connection; any number of fibers may wait at once.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    /// use gossamer::net::{UnixListener, UnixStream};
+    /// # let path = std::env::temp_dir().join(format!("gossamer-accept-{}", std::process::id()));
+    /// let listener = UnixListener::bind(&path)?;
+    /// let mut client = UnixStream::connect(&path)?;
+    /// let (stream, _address) = listener.accept()?;
+    /// assert_eq!(stream.peer_cred()?.pid(), Some(std::process::id() as i32)); // who it is
+    /// # std::fs::remove_file(&path)?;
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
     ///
     /// # Errors
     /// `NotConnected` once the listener is [closed](Self::close), or another error of the system, for example because the process has too many
@@ -82,6 +126,18 @@ impl UnixListener {
 
     /// Like [`accept`](Self::accept), for at most `limit`.
     ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    /// use gossamer::net::{UnixListener, UnixStream};
+    /// # let path = std::env::temp_dir().join(format!("gossamer-accept-timeout-{}", std::process::id()));
+    /// let listener = UnixListener::bind(&path)?;
+    /// let error = listener.accept_timeout(std::time::Duration::from_millis(1)).unwrap_err();
+    /// assert_eq!(error.kind(), std::io::ErrorKind::TimedOut);
+    /// # std::fs::remove_file(&path)?;
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
+    ///
     /// # Errors
     /// `TimedOut` if there was no connection within the limit, or as [`accept`](Self::accept).
     ///
@@ -93,6 +149,20 @@ impl UnixListener {
     }
 
     /// Like [`accept`](Self::accept), as a future for any executor. Dropping it loses no connection.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    /// use gossamer::net::{UnixListener, UnixStream};
+    /// # let path = std::env::temp_dir().join(format!("gossamer-accept-async-{}", std::process::id()));
+    /// let listener = UnixListener::bind(&path)?;
+    /// let _client = UnixStream::connect(&path)?;
+    /// let limit = std::time::Duration::from_secs(60);
+    /// let accepted = gossamer::timeout(limit, listener.accept_async());
+    /// assert!(accepted.expect("within a minute").is_ok());
+    /// # std::fs::remove_file(&path)?;
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
     ///
     /// # Errors
     /// Like [`accept`](Self::accept).
@@ -113,6 +183,19 @@ impl UnixListener {
     /// `NotConnected` at once, and new clients are refused. Connections that already wait can still be accepted
     /// before that.
     ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    /// use gossamer::net::{UnixListener, UnixStream};
+    /// # let path = std::env::temp_dir().join(format!("gossamer-close-{}", std::process::id()));
+    /// let listener = UnixListener::bind(&path)?;
+    /// listener.close()?;
+    /// assert_eq!(listener.accept().unwrap_err().kind(), std::io::ErrorKind::NotConnected);
+    /// assert!(UnixStream::connect(&path).is_err());
+    /// # std::fs::remove_file(&path)?;
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
+    ///
     /// # Errors
     /// An error of the system call.
     pub fn close(&self) -> io::Result<()> {
@@ -121,11 +204,40 @@ impl UnixListener {
 
     /// An iterator over connections, with one `accept` for each. It never ends by itself: once the listener is
     /// [closed](Self::close), each item is an error.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    /// use gossamer::net::{UnixListener, UnixStream};
+    /// # let path = std::env::temp_dir().join(format!("gossamer-incoming-{}", std::process::id()));
+    /// let listener = UnixListener::bind(&path)?;
+    /// let _client = UnixStream::connect(&path)?;
+    /// for stream in listener.incoming() {
+    ///     assert_eq!(stream?.peer_cred()?.pid(), Some(std::process::id() as i32));
+    ///     listener.close()?;
+    ///     break;
+    /// }
+    /// # std::fs::remove_file(&path)?;
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
     pub fn incoming(&self) -> UnixIncoming<'_> {
         UnixIncoming { listener: self }
     }
 
     /// Another handle of the same socket: each connection is accepted by one of them.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    /// use gossamer::net::{UnixListener, UnixStream};
+    /// # let path = std::env::temp_dir().join(format!("gossamer-try-clone-{}", std::process::id()));
+    /// let listener = UnixListener::bind(&path)?;
+    /// let other = listener.try_clone()?; // for another fiber
+    /// let _client = UnixStream::connect(&path)?;
+    /// assert!(other.accept().is_ok());
+    /// # std::fs::remove_file(&path)?;
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
     ///
     /// # Errors
     /// An error of the system call, for example because the process has too many open files.
@@ -135,6 +247,19 @@ impl UnixListener {
 
     /// Takes over a listener of the standard library and makes it non-blocking, clones of it included.
     ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    /// use gossamer::net::{UnixListener, UnixStream};
+    /// # let path = std::env::temp_dir().join(format!("gossamer-from-std-{}", std::process::id()));
+    /// let inherited = std::os::unix::net::UnixListener::bind(&path)?; // for example from a service manager
+    /// let listener = UnixListener::from_std(inherited)?;
+    /// let _client = UnixStream::connect(&path)?;
+    /// assert!(listener.accept().is_ok());
+    /// # std::fs::remove_file(&path)?;
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
+    ///
     /// # Errors
     /// If it cannot be made non-blocking.
     pub fn from_std(listener: StdUnixListener) -> io::Result<Self> {
@@ -142,6 +267,19 @@ impl UnixListener {
     }
 
     /// Gives the socket to the standard library, in blocking mode.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    /// use gossamer::net::{UnixListener, UnixStream};
+    /// # let path = std::env::temp_dir().join(format!("gossamer-into-std-{}", std::process::id()));
+    /// let listener = UnixListener::bind(&path)?;
+    /// let listener = listener.into_std()?; // for a library that knows no fibers
+    /// let _client = UnixStream::connect(&path)?;
+    /// assert!(listener.accept().is_ok()); // blocks its thread
+    /// # std::fs::remove_file(&path)?;
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
     ///
     /// # Errors
     /// If it cannot be made blocking.

@@ -2,8 +2,9 @@
 
 use crate::blocking::{hand_over, unblock_as};
 use crate::net::UCred;
-use crate::net::common::{LimitedSocket, every_socket, limited_socket};
+use crate::net::common::{every_socket, limited_socket};
 use crate::net::fiber_socket::check_may_wait;
+use crate::net::limited_socket::LimitedSocket;
 use crate::net::stream_calls::stream_calls;
 use crate::net::unwinding::refuse_while_unwinding;
 use rustix::net::RecvFlags;
@@ -37,9 +38,26 @@ type StdUnixStream = std::os::unix::net::UnixStream;
 /// ```
 pub struct UnixStream(LimitedSocket<StdUnixStream>);
 
-every_socket!(UnixStream, SocketAddr);
-limited_socket!(UnixStream, SocketAddr, StdUnixStream);
-stream_calls!(UnixStream, read);
+/// What its examples begin with.
+macro_rules! connected {
+    () => {
+        "use gossamer::net::UnixStream;\n\
+        let (socket, peer) = UnixStream::pair()?;"
+    };
+}
+
+every_socket! {
+    UnixStream, SocketAddr,
+    made: connected!(),
+    local: "assert!(socket.local_addr()?.is_unnamed()); // as both of a pair are"
+}
+limited_socket! {
+    UnixStream, SocketAddr, StdUnixStream,
+    made: connected!(),
+    remote: "assert!(socket.peer_addr()?.is_unnamed()); // as both of a pair are",
+    calls: try_write, try_read
+}
+stream_calls!(UnixStream, connected!(), read);
 
 impl UnixStream {
     /// `stream` is in non-blocking mode.
@@ -48,6 +66,18 @@ impl UnixStream {
     }
 
     /// Connects to the socket at a path. Waits while the queue of the listener is full.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    /// use gossamer::net::{UnixListener, UnixStream};
+    /// # let path = std::env::temp_dir().join(format!("gossamer-connect-{}", std::process::id()));
+    /// let listener = UnixListener::bind(&path)?;
+    /// let client = UnixStream::connect(&path)?;
+    /// assert_eq!(client.peer_addr()?.as_pathname(), Some(path.as_path()));
+    /// # std::fs::remove_file(&path)?;
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
     ///
     /// # Errors
     /// If there is no such socket, nobody listens there, or the caller may not connect.
@@ -60,6 +90,18 @@ impl UnixStream {
 
     /// Like [`connect`](Self::connect), to an address, which may be an abstract name
     /// ([`from_abstract_name`](std::os::linux::net::SocketAddrExt::from_abstract_name)).
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    /// use gossamer::net::{UnixListener, UnixStream};
+    /// use std::os::{linux::net::SocketAddrExt, unix::net::SocketAddr};
+    /// let name = SocketAddr::from_abstract_name(format!("connect-{}", std::process::id()))?;
+    /// let _listener = UnixListener::bind_addr(&name)?;
+    /// let client = UnixStream::connect_addr(&name)?;
+    /// assert_eq!(client.peer_addr()?.as_abstract_name(), name.as_abstract_name());
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
     ///
     /// # Errors
     /// Like [`connect`](Self::connect).
@@ -79,6 +121,19 @@ impl UnixStream {
     }
 
     /// Like [`connect`](Self::connect), as a future for any executor.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    /// use gossamer::net::{UnixListener, UnixStream};
+    /// # let path = std::env::temp_dir().join(format!("gossamer-connect-async-{}", std::process::id()));
+    /// let _listener = UnixListener::bind(&path)?;
+    /// let limit = std::time::Duration::from_secs(60);
+    /// let client = gossamer::timeout(limit, UnixStream::connect_async(&path)).expect("within a minute")?;
+    /// assert_eq!(client.peer_addr()?.as_pathname(), Some(path.as_path()));
+    /// # std::fs::remove_file(&path)?;
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
     ///
     /// # Errors
     /// Like [`connect`](Self::connect).
@@ -133,6 +188,19 @@ impl UnixStream {
 
     /// Like `read`, as a future for any executor: some of the bytes that have arrived, or 0 at the end. Dropping it loses nothing.
     ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    /// use gossamer::net::UnixStream;
+    /// let (one, other) = UnixStream::pair()?;
+    /// let mut buffer = [0; 16];
+    /// let limit = std::time::Duration::from_millis(1);
+    /// assert!(gossamer::timeout(limit, one.read_async(&mut buffer)).is_err()); // nothing is lost by giving up
+    /// other.try_write(b"hello")?;
+    /// assert_eq!(gossamer::block_on(one.read_async(&mut buffer))?, 5);
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
+    ///
     /// # Errors
     /// As for `read`; time limits do not apply here.
     pub async fn read_async(&self, buffer: &mut [u8]) -> io::Result<usize> {
@@ -142,6 +210,17 @@ impl UnixStream {
     /// Like `write`, as a future for any executor: returns how many bytes the system took. If it is dropped before it is ready,
     /// none.
     ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    /// use gossamer::net::UnixStream;
+    /// let (one, other) = UnixStream::pair()?;
+    /// assert_eq!(gossamer::block_on(one.write_async(b"hello"))?, 5);
+    /// drop(one);
+    /// assert_eq!(std::io::read_to_string(&other)?, "hello");
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
+    ///
     /// # Errors
     /// As for `write`; time limits do not apply here.
     pub async fn write_async(&self, bytes: &[u8]) -> io::Result<usize> {
@@ -149,6 +228,21 @@ impl UnixStream {
     }
 
     /// Reads without consuming: the next read returns the same bytes again.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    /// use gossamer::net::UnixStream;
+    /// use std::io::Write;
+    /// let (mut one, other) = UnixStream::pair()?;
+    /// one.write_all(b"GET /")?;
+    /// drop(one);
+    /// let mut first = [0];
+    /// other.peek(&mut first)?; // tells the protocol
+    /// assert_eq!(&first, b"G");
+    /// assert_eq!(std::io::read_to_string(&other)?, "GET /");
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
     ///
     /// # Errors
     /// As for `read`.
@@ -164,6 +258,19 @@ impl UnixStream {
 
     /// Ends reading, writing or both, on every handle of the connection. Waiting calls are woken: a read gives 0
     /// bytes, a write fails.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    /// use gossamer::net::UnixStream;
+    /// use std::io::Write;
+    /// use std::net::Shutdown;
+    /// let (mut one, other) = UnixStream::pair()?;
+    /// one.write_all(b"a question")?;
+    /// one.shutdown(Shutdown::Write)?; // no more follows, but an answer may come
+    /// assert_eq!(std::io::read_to_string(&other)?, "a question");
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
     ///
     /// # Errors
     /// An error of the system call.
