@@ -1,9 +1,10 @@
 //! [`DistVec::updates`] and its like: which closure is applied to the elements of a batch, and how.
 
+use crate::collections::filling::Gathered;
 use crate::collections::frontier::marks::Marker;
 use crate::collections::gather::FETCHED_BEFORE;
 use crate::collections::near::Near;
-use crate::collections::updates::{Gathered, ServeHere};
+use crate::collections::updates::ServeHere;
 use crate::collections::{DistVec, Elements, Updates};
 use crate::lane::catch::{caught, resume_saying};
 use crate::lane::operation::refuse_captures;

@@ -2,6 +2,7 @@
 
 use crate::collections::combining::{IndexSet, Latest};
 use crate::collections::dist_vec::out_of_range;
+use crate::collections::filling::{self, Filling, Gathered};
 use crate::collections::layout::Spread;
 use crate::collections::near::Near;
 use crate::collections::outbox::{Deliver, Outbox};
@@ -11,16 +12,6 @@ use crate::{DelegationError, NoRef};
 use std::fmt;
 use std::panic::Location;
 
-/// Bytes that are gathered for a worker before they are sent.
-const GATHERED_BYTES: usize = 64 * 1024;
-/// Updates that are gathered, if they have fewer bytes.
-pub(super) const MOST_GATHERED: usize = 4096;
-/// Updates that are gathered for the fiber's own worker: as many as have their elements in the first-level cache, which
-/// are fetched meanwhile.
-const MOST_NEAR: usize = 512;
-
-/// Places of elements in their part, and an argument for each. Both come back empty, to be reused by their sender.
-pub(super) type Gathered<A> = (Vec<u32>, Vec<A>);
 /// Serves a batch of the fiber's own worker within the call.
 pub(super) type ServeHere<A> = Box<dyn Fn(Gathered<A>) -> Result<Gathered<A>, DelegationError>>;
 
@@ -53,27 +44,12 @@ pub struct Updates<A: NoRef> {
     latest: Vec<Latest>,
     /// For [`once`](Self::once).
     sent: IndexSet,
-    room: usize,
     /// For each part.
     gathered: Vec<Filling<A>>,
     outbox: Outbox<Gathered<A>>,
     /// Updates served within calls of this fiber since it let others run.
     served: usize,
     made_at: &'static Location<'static>,
-}
-
-/// A batch that is being filled.
-struct Filling<A> {
-    offsets: Vec<u32>,
-    arguments: Vec<A>,
-    /// How many updates fill it.
-    most: usize,
-}
-
-impl<A> Filling<A> {
-    fn new(room: usize, most: usize) -> Self {
-        Self { offsets: Vec::with_capacity(room), arguments: Vec::with_capacity(room), most }
-    }
 }
 
 impl<A: NoRef> Updates<A> {
@@ -83,16 +59,13 @@ impl<A: NoRef> Updates<A> {
         send: Deliver<Gathered<A>>,
         made_at: &'static Location<'static>,
     ) -> Self {
-        let room = (GATHERED_BYTES / (size_of::<u32>() + size_of::<A>())).clamp(1, MOST_GATHERED);
         let own = near.as_ref().map(|(near, _)| near.part());
-        let most = |part| if own == Some(part) { room.min(MOST_NEAR) } else { room };
-        let gathered = (0..spread.parts()).map(|part| Filling::new(room, most(part))).collect();
+        let gathered = (0..spread.parts()).map(|part| Filling::new(own == Some(part))).collect();
         Self {
             spread,
             near,
             latest: Vec::new(),
             sent: IndexSet::default(),
-            room,
             gathered,
             outbox: Outbox::new(spread.parts(), send),
             served: 0,
@@ -206,19 +179,10 @@ impl<A: NoRef> Updates<A> {
         if self.latest.is_empty() {
             self.latest = (0..self.spread.parts()).map(|_| Latest::new()).collect();
         }
-        let Filling { offsets, arguments, .. } = &mut self.gathered[part];
-        let Some(at) = self.latest[part].find(offset.number(), offsets) else {
+        let Some(at) = self.latest[part].find(offset.number(), self.gathered[part].offsets()) else {
             return self.add(part, offset.number(), argument);
         };
-        // Taken out of its row meanwhile, so that both rows have the same length after a panic.
-        let earlier = arguments.swap_remove(at);
-        let place = offsets.swap_remove(at);
-        let combined = combine(earlier, argument);
-        let last = offsets.len();
-        offsets.push(place);
-        arguments.push(combined);
-        offsets.swap(at, last);
-        arguments.swap(at, last);
+        self.gathered[part].combine(at, argument, combine);
         None
     }
 
@@ -233,10 +197,7 @@ impl<A: NoRef> Updates<A> {
 
     #[inline]
     fn add(&mut self, part: usize, offset: u32, argument: A) -> Option<usize> {
-        let Filling { offsets, arguments, most } = &mut self.gathered[part];
-        offsets.push(offset);
-        arguments.push(argument);
-        (offsets.len() >= *most).then_some(part)
+        self.gathered[part].add(offset, argument).then_some(part)
     }
 
     /// Sends everything that is gathered, without waiting for it.
@@ -259,7 +220,7 @@ impl<A: NoRef> Updates<A> {
     #[track_caller]
     pub fn flush(&mut self) {
         for part in 0..self.gathered.len() {
-            if !self.gathered[part].offsets.is_empty() {
+            if !self.gathered[part].is_empty() {
                 self.send_gathered(part);
             }
         }
@@ -314,9 +275,9 @@ impl<A: NoRef> Updates<A> {
     #[inline(never)]
     #[track_caller]
     fn send_full(&mut self, part: usize) {
-        self.served += self.gathered[part].most;
+        self.served += self.gathered[part].offsets().len();
         self.send_gathered(part);
-        if self.served >= self.room {
+        if self.served >= filling::room::<A>() {
             self.served = 0;
             self.outbox.pause();
         }
@@ -341,10 +302,8 @@ impl<A: NoRef> Updates<A> {
     /// What is gathered for a part.
     pub(super) fn take(&mut self, part: usize) -> Gathered<A> {
         // A batch that comes back from another node has left its memory there.
-        let spare = self.outbox.spare().filter(|spare| spare.0.capacity() >= self.room);
-        let empty = spare.unwrap_or_else(|| (Vec::with_capacity(self.room), Vec::with_capacity(self.room)));
-        let Filling { offsets, arguments, .. } = &mut self.gathered[part];
-        (std::mem::replace(offsets, empty.0), std::mem::replace(arguments, empty.1))
+        let spare = self.outbox.spare().filter(|spare| spare.0.capacity() >= filling::room::<A>());
+        self.gathered[part].replace(spare.unwrap_or_else(filling::empty))
     }
 
     /// Sends a batch to a part, as soon as there is room.
@@ -364,7 +323,7 @@ impl<A: NoRef> Updates<A> {
 
     /// How many updates are gathered, for all parts.
     pub(super) fn gathered(&self) -> usize {
-        self.gathered.iter().map(|filling| filling.offsets.len()).sum()
+        self.gathered.iter().map(|filling| filling.offsets().len()).sum()
     }
 
     /// How many elements the vector has.
@@ -387,9 +346,8 @@ impl<A: NoRef> Updates<A> {
 impl<A: NoRef> Drop for Updates<A> {
     fn drop(&mut self) {
         for part in 0..self.gathered.len() {
-            let Filling { offsets, arguments, .. } = &mut self.gathered[part];
-            if !offsets.is_empty() {
-                let gathered = (std::mem::take(offsets), std::mem::take(arguments));
+            if !self.gathered[part].is_empty() {
+                let gathered = self.gathered[part].replace(Default::default());
                 self.outbox.send(part, gathered);
             }
         }

@@ -2,7 +2,8 @@
 
 use crate::NoRef;
 use crate::collections::combining::IndexSet;
-use crate::collections::updates::{Gathered, Updates};
+use crate::collections::filling::Gathered;
+use crate::collections::updates::Updates;
 use std::any::Any;
 use std::fmt;
 
