@@ -5,9 +5,11 @@ use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// A version of a [`Replicated`] value: what [`Replicated::read`] returns. It dereferences to the value.
+/// A version of a [`Replicated`](crate::Replicated) value: what its [`read`](crate::Replicated::read) returns. It
+/// dereferences to the value.
 ///
-/// It never changes. It may be kept while its fiber waits, but does not travel: send the [`Replicated`].
+/// It never changes. It may be kept while its fiber waits, but does not travel: send the
+/// [`Replicated`](crate::Replicated).
 pub struct Snapshot<T: 'static>(pub(super) Guard<Arc<Version<T>>>);
 
 /// The value as it was between two replacements.

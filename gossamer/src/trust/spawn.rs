@@ -55,8 +55,8 @@ use std::panic::Location;
 /// `LazyCell`, a second initialisation panics.
 ///
 /// [`fiber_local!`](crate::fiber_local) gives each fiber a value of its own, whose initialiser may wait. Inside
-/// [`without_suspending`] such a call panics instead of suspending: wrap initialisers in it if they call code that
-/// you do not know.
+/// [`without_suspending`](crate::without_suspending) such a call panics instead of suspending: wrap initialisers in it if
+/// they call code that you do not know.
 ///
 /// # Cost
 /// One request to the worker, with the captures, and one back with the result; on the caller's own worker one allocation.

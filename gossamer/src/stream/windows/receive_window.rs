@@ -5,7 +5,8 @@ use crate::stream::error::End;
 use crate::stream::windows::raw::{Raw, of_both_windows};
 use crate::stream::{Error, Receiver};
 
-/// The window of a [`Receiver`]: what was written into the [`SendWindow`] of the other end (Network Vortex, 3.1).
+/// The window of a [`Receiver`]: what was written into the
+/// [`SendWindow`](crate::stream::SendWindow) of the other end (Network Vortex, 3.1).
 #[derive(Debug)]
 pub struct ReceiveWindow(Raw);
 

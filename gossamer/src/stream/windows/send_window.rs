@@ -6,7 +6,8 @@ use crate::stream::error::End;
 use crate::stream::windows::raw::{Raw, of_both_windows};
 use crate::stream::{Error, Sender};
 
-/// The window of a [`Sender`]: what is written there arrives in the [`ReceiveWindow`] of the other end (Network Vortex, 3.1).
+/// The window of a [`Sender`]: what is written there arrives in the
+/// [`ReceiveWindow`](crate::stream::ReceiveWindow) of the other end (Network Vortex, 3.1).
 #[derive(Debug)]
 pub struct SendWindow(Raw);
 
