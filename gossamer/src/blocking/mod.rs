@@ -121,6 +121,16 @@ pub struct Unblocked<R>(OneshotReceiver<Result<R, Box<dyn Any + Send>>>);
 
 impl<R> Unblocked<R> {
     /// Whether the work has ended.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || {
+    /// let work = gossamer::unblock_async(|| std::thread::sleep(std::time::Duration::from_millis(1)));
+    /// while !work.is_finished() {
+    ///     gossamer::yield_now(); // or something useful
+    /// }
+    /// gossamer::block_on(work); // at once
+    /// # });
+    /// ```
     pub fn is_finished(&self) -> bool {
         self.0.is_finished()
     }

@@ -61,6 +61,12 @@ impl SignalKind {
     pub const WINDOW: Self = Self(consts::SIGWINCH);
 
     /// The signal's number.
+    ///
+    /// ```
+    /// use gossamer::signal::SignalKind;
+    /// assert_eq!(SignalKind::TERMINATE.number(), 15); // as `kill -l` lists them
+    /// assert_eq!(SignalKind::TERMINATE.to_string(), "SIGTERM");
+    /// ```
     #[must_use]
     pub fn number(self) -> i32 {
         self.0
@@ -89,6 +95,17 @@ pub struct Signals {
 
 impl Signals {
     /// Receives signals of these kinds from now on.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    /// use gossamer::process::Command;
+    /// use gossamer::signal::{SignalKind, Signals};
+    /// let signals = Signals::new([SignalKind::USER1, SignalKind::HANGUP])?;
+    /// Command::new("kill").args(["-HUP", &std::process::id().to_string()]).status()?;
+    /// assert_eq!(signals.recv()?, SignalKind::HANGUP); // would have ended the program before
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
     ///
     /// # Errors
     /// `InvalidInput` if there are no kinds; if the system refuses; and on node 0 of a rack, if another node refuses
@@ -122,6 +139,17 @@ impl Signals {
 
     /// Waits for the next signal; a fiber lets other fibers run meanwhile.
     ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    /// use gossamer::process::Command;
+    /// use gossamer::signal::{SignalKind, Signals};
+    /// let signals = Signals::new([SignalKind::USER1])?; // in a fiber of a server: to tell what it does
+    /// Command::new("kill").args(["-USR1", &std::process::id().to_string()]).status()?;
+    /// assert_eq!(signals.recv()?, SignalKind::USER1);
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
+    ///
     /// # Errors
     /// An error of the system call, for example because the process has too many open files.
     ///
@@ -134,6 +162,19 @@ impl Signals {
     }
 
     /// Like [`recv`](Self::recv), as a future for any executor. Dropping it loses no signal.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    /// use gossamer::process::Command;
+    /// use gossamer::signal::{SignalKind, Signals};
+    /// let signals = Signals::new([SignalKind::USER2])?;
+    /// let limit = std::time::Duration::from_millis(1);
+    /// assert!(gossamer::timeout(limit, signals.recv_async()).is_err()); // none has come
+    /// Command::new("kill").args(["-USR2", &std::process::id().to_string()]).status()?;
+    /// assert_eq!(gossamer::block_on(signals.recv_async())?, SignalKind::USER2);
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
     ///
     /// # Errors
     /// Like [`recv`](Self::recv).
@@ -172,6 +213,15 @@ impl fmt::Debug for Signals {
 /// Waits for Ctrl-C (SIGINT), from now on. To wait for several signals, or to miss none between two calls, make a
 /// [`Signals`].
 ///
+/// ```no_run
+/// # fn serve() {}
+/// #[gossamer::main]
+/// fn main() -> std::io::Result<()> {
+///     drop(gossamer::spawn(serve)); // cancelled when `main` returns
+///     gossamer::signal::ctrl_c()
+/// }
+/// ```
+///
 /// # Errors
 /// Like [`Signals::new`] and [`Signals::recv`].
 ///
@@ -183,6 +233,15 @@ pub fn ctrl_c() -> io::Result<()> {
 
 /// Waits for SIGTERM, from now on. To wait for several signals, or to miss none between two calls, make a
 /// [`Signals`].
+///
+/// ```no_run
+/// # fn serve() {}
+/// #[gossamer::main]
+/// fn main() -> std::io::Result<()> {
+///     drop(gossamer::spawn(serve)); // cancelled when `main` returns
+///     gossamer::signal::terminate() // what `systemctl stop` sends
+/// }
+/// ```
 ///
 /// # Errors
 /// Like [`Signals::new`] and [`Signals::recv`].

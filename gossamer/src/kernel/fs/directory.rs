@@ -14,6 +14,20 @@ const AT_ONCE: usize = 256;
 
 /// The entries of a directory, in no particular order, without `.` and `..`.
 ///
+/// ```
+/// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+/// # let directory = std::env::temp_dir().join(format!("gossamer-{}-{}", line!(), std::process::id()));
+/// # gossamer::fs::create_dir(&directory)?;
+/// use gossamer::fs;
+/// fs::write(directory.join("one"), "1")?;
+/// fs::write(directory.join("two"), "2")?;
+/// let mut names = fs::read_dir(&directory)?.map(|entry| Ok(entry?.file_name())).collect::<std::io::Result<Vec<_>>>()?;
+/// names.sort(); // they come in no particular order
+/// assert_eq!(names, ["one", "two"]);
+/// # fs::remove_dir_all(&directory)
+/// # }).unwrap();
+/// ```
+///
 /// # Errors
 /// Like [`std::fs::read_dir`].
 #[track_caller]
@@ -79,18 +93,55 @@ impl DirEntry {
     }
 
     /// Its path: that of the directory, followed by its name.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    /// # let directory = std::env::temp_dir().join(format!("gossamer-{}-{}", line!(), std::process::id()));
+    /// # gossamer::fs::create_dir(&directory)?;
+    /// use gossamer::fs;
+    /// fs::write(directory.join("one"), "1")?;
+    /// for entry in fs::read_dir(&directory)? {
+    ///     assert_eq!(fs::read_to_string(entry?.path())?, "1");
+    /// }
+    /// # fs::remove_dir_all(&directory)
+    /// # }).unwrap();
+    /// ```
     #[must_use]
     pub fn path(&self) -> PathBuf {
         self.inner.path()
     }
 
     /// Its name.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    /// # let directory = std::env::temp_dir().join(format!("gossamer-{}-{}", line!(), std::process::id()));
+    /// # gossamer::fs::create_dir(&directory)?;
+    /// use gossamer::fs;
+    /// fs::write(directory.join("one.txt"), "1")?;
+    /// let entry = fs::read_dir(&directory)?.next().expect("there is one")?;
+    /// assert_eq!(entry.file_name(), "one.txt");
+    /// # fs::remove_dir_all(&directory)
+    /// # }).unwrap();
+    /// ```
     #[must_use]
     pub fn file_name(&self) -> OsString {
         self.inner.file_name()
     }
 
     /// Its type: a file, a directory, a symbolic link, or something else. It was read together with the name.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    /// # let directory = std::env::temp_dir().join(format!("gossamer-{}-{}", line!(), std::process::id()));
+    /// # gossamer::fs::create_dir(&directory)?;
+    /// use gossamer::fs;
+    /// fs::create_dir(directory.join("results"))?;
+    /// let entry = fs::read_dir(&directory)?.next().expect("there is one")?;
+    /// assert!(entry.file_type()?.is_dir()); // without another call of the system
+    /// # fs::remove_dir_all(&directory)
+    /// # }).unwrap();
+    /// ```
     ///
     /// # Errors
     /// Like [`std::fs::DirEntry::file_type`].
@@ -102,6 +153,21 @@ impl DirEntry {
     }
 
     /// Its metadata; for a symbolic link, that of the link itself.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    /// # let directory = std::env::temp_dir().join(format!("gossamer-{}-{}", line!(), std::process::id()));
+    /// # gossamer::fs::create_dir(&directory)?;
+    /// use gossamer::fs;
+    /// fs::write(directory.join("one"), "hello")?;
+    /// let mut bytes = 0;
+    /// for entry in fs::read_dir(&directory)? {
+    ///     bytes += entry?.metadata()?.len();
+    /// }
+    /// assert_eq!(bytes, 5);
+    /// # fs::remove_dir_all(&directory)
+    /// # }).unwrap();
+    /// ```
     ///
     /// # Errors
     /// Like [`std::fs::DirEntry::metadata`].

@@ -1,18 +1,16 @@
-//! [`File`]: an open file that reads ahead.
+//! [`File`]: an open file that reads ahead. `file_calls` has the calls that need no position.
 
 use crate::blocking::unblock_as;
 use crate::kernel::fs::OpenOptions;
 use std::fmt;
-use std::fs::{Metadata, Permissions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Arc;
 
 /// Bytes that a small read takes from the kernel, for the reads that follow.
 const READ_AHEAD: usize = 64 * 1024;
 /// The most bytes of one call, since they are copied on their way.
-const LARGEST: usize = 1 << 20;
+pub(super) const LARGEST: usize = 1 << 20;
 
 /// An open file, like [`std::fs::File`]; its calls block only the fiber.
 ///
@@ -30,12 +28,40 @@ pub struct File {
 
 impl File {
     /// Takes over a file of the standard library.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    /// use gossamer::fs::File;
+    /// let path = std::env::temp_dir().join(format!("gossamer-example-from-std-{}", std::process::id()));
+    /// let plain = std::fs::File::create(&path)?; // or one that a library has opened
+    /// let file = File::from_std(plain);
+    /// file.write_at(b"hello", 0)?;
+    /// assert_eq!(gossamer::fs::read(&path)?, b"hello");
+    /// # gossamer::fs::remove_file(&path)?;
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
     #[must_use]
     pub fn from_std(file: std::fs::File) -> Self {
         Self { inner: Arc::new(file), buffer: Vec::new(), taken: 0 }
     }
 
     /// Turns it into a file of the standard library, at the present position.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    /// use gossamer::fs::File;
+    /// let path = std::env::temp_dir().join(format!("gossamer-example-into-std-{}", std::process::id()));
+    /// use std::io::Read;
+    /// gossamer::fs::write(&path, "one\ntwo\n")?;
+    /// let mut file = File::open(&path)?;
+    /// file.read_exact(&mut [0; 4])?;
+    /// let rest = std::io::read_to_string(file.into_std()?)?; // what was read ahead is not lost
+    /// assert_eq!(rest, "two\n");
+    /// # gossamer::fs::remove_file(&path)?;
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
     ///
     /// # Errors
     /// An error of the system call.
@@ -103,130 +129,22 @@ impl File {
         OpenOptions::new()
     }
 
-    /// Its metadata.
-    ///
-    /// # Errors
-    /// An error of the system call.
-    #[track_caller]
-    pub fn metadata(&self) -> io::Result<Metadata> {
-        self.call("File::metadata", |file| file.metadata())
-    }
-
-    /// Sets its permissions.
-    ///
-    /// # Errors
-    /// An error of the system call.
-    #[track_caller]
-    pub fn set_permissions(&self, permissions: Permissions) -> io::Result<()> {
-        self.call("File::set_permissions", move |file| file.set_permissions(permissions))
-    }
-
-    /// Sets its length: truncates it, or extends it with zeros.
-    ///
-    /// ```
-    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
-    /// use gossamer::fs::File;
-    /// let path = std::env::temp_dir().join(format!("gossamer-example-set-len-{}", std::process::id()));
-    /// let mut file = File::create(&path)?;
-    /// file.set_len(4096)?; // zeros, which take no space
-    /// assert_eq!(file.metadata()?.len(), 4096);
-    /// # gossamer::fs::remove_file(&path)?;
-    /// # Ok(())
-    /// # }).unwrap();
-    /// ```
-    ///
-    /// # Errors
-    /// An error of the system call.
-    #[track_caller]
-    pub fn set_len(&mut self, length: u64) -> io::Result<()> {
-        self.go_back("File::set_len")?;
-        self.call("File::set_len", move |file| file.set_len(length))
-    }
-
-    /// Waits until written data and metadata are on the disk.
-    ///
-    /// ```
-    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
-    /// use gossamer::fs::File;
-    /// let path = std::env::temp_dir().join(format!("gossamer-example-sync-{}", std::process::id()));
-    /// use std::io::Write;
-    /// let mut file = File::create(&path)?;
-    /// file.write_all(b"hello")?;
-    /// file.flush()?;
-    /// file.sync_all()?; // on the disk now
-    /// # gossamer::fs::remove_file(&path)?;
-    /// # Ok(())
-    /// # }).unwrap();
-    /// ```
-    ///
-    /// # Errors
-    /// An error of the system call.
-    #[track_caller]
-    pub fn sync_all(&self) -> io::Result<()> {
-        self.call("File::sync_all", |file| file.sync_all())
-    }
-
-    /// Waits until written data is on the disk.
-    ///
-    /// # Errors
-    /// An error of the system call.
-    #[track_caller]
-    pub fn sync_data(&self) -> io::Result<()> {
-        self.call("File::sync_data", |file| file.sync_data())
-    }
-
-    /// Reads up to 1 MiB at an offset of the file, independently of its position; returns the number of bytes.
-    ///
-    /// ```
-    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
-    /// use gossamer::fs::File;
-    /// let path = std::env::temp_dir().join(format!("gossamer-example-read-at-{}", std::process::id()));
-    /// gossamer::fs::write(&path, "hello, world")?;
-    /// let mut buffer = [0; 5];
-    /// assert_eq!(File::open(&path)?.read_at(&mut buffer, 7)?, 5);
-    /// assert_eq!(&buffer, b"world");
-    /// # gossamer::fs::remove_file(&path)?;
-    /// # Ok(())
-    /// # }).unwrap();
-    /// ```
-    ///
-    /// # Errors
-    /// An error of the system call.
-    #[track_caller]
-    pub fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
-        let mut bytes = vec![0; buffer.len().min(LARGEST)];
-        let bytes = self.call("File::read_at", move |file| {
-            let length = file.read_at(&mut bytes, offset)?;
-            bytes.truncate(length);
-            Ok(bytes)
-        })?;
-        buffer[..bytes.len()].copy_from_slice(&bytes);
-        Ok(bytes.len())
-    }
-
-    /// Writes up to 1 MiB at an offset of the file, independently of its position; returns the number of bytes.
-    ///
-    /// ```
-    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
-    /// use gossamer::fs::File;
-    /// let path = std::env::temp_dir().join(format!("gossamer-example-write-at-{}", std::process::id()));
-    /// let file = File::options().write(true).create(true).open(&path)?;
-    /// file.write_at(b"world", 7)?; // zeros before it
-    /// assert_eq!(file.metadata()?.len(), 12);
-    /// # gossamer::fs::remove_file(&path)?;
-    /// # Ok(())
-    /// # }).unwrap();
-    /// ```
-    ///
-    /// # Errors
-    /// An error of the system call.
-    #[track_caller]
-    pub fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize> {
-        let bytes = bytes[..bytes.len().min(LARGEST)].to_owned();
-        self.call("File::write_at", move |file| file.write_at(&bytes, offset))
-    }
-
     /// Another handle of the file, which shares its position.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    /// use gossamer::fs::File;
+    /// let path = std::env::temp_dir().join(format!("gossamer-example-clone-{}", std::process::id()));
+    /// use std::io::Read;
+    /// gossamer::fs::write(&path, "hello")?;
+    /// let mut file = File::open(&path)?;
+    /// let mut other = file.try_clone()?;
+    /// file.read_exact(&mut [0; 5])?;
+    /// assert_eq!(other.read(&mut [0; 5])?, 0); // it is at the end, too
+    /// # gossamer::fs::remove_file(&path)?;
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
     ///
     /// # Errors
     /// An error of the system call.

@@ -25,6 +25,20 @@ macro_rules! switch {
 
 impl OpenOptions {
     /// No option is set.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    /// use gossamer::fs::OpenOptions;
+    /// use std::io::Write;
+    /// let path = std::env::temp_dir().join(format!("gossamer-example-log-{}", std::process::id()));
+    /// for line in ["one\n", "two\n"] {
+    ///     OpenOptions::new().append(true).create(true).open(&path)?.write_all(line.as_bytes())?;
+    /// }
+    /// assert_eq!(gossamer::fs::read_to_string(&path)?, "one\ntwo\n");
+    /// # gossamer::fs::remove_file(&path)?;
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
     #[expect(clippy::new_without_default, reason = "as in std")]
     #[must_use]
     pub fn new() -> Self {
@@ -41,6 +55,19 @@ impl OpenOptions {
     }
 
     /// Opens a file.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    /// use gossamer::fs::OpenOptions;
+    /// let path = std::env::temp_dir().join(format!("gossamer-example-lock-{}", std::process::id()));
+    /// let new = OpenOptions::new().write(true).create_new(true).clone();
+    /// let lock = new.open(&path)?;
+    /// assert!(new.open(&path).is_err()); // somebody has it
+    /// drop(lock);
+    /// # gossamer::fs::remove_file(&path)?;
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
     ///
     /// # Errors
     /// Like [`std::fs::OpenOptions::open`].

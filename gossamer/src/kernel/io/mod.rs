@@ -48,6 +48,22 @@ use std::net::Shutdown;
 /// `sendfile`; between files in the way of `std::io::copy`. If a file system refuses that, it falls back to reads and
 /// writes. Time limits of sockets apply to each wait.
 ///
+/// ```
+/// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+/// use gossamer::net::UnixStream;
+/// use gossamer::{fs::File, io};
+/// use std::io::Write;
+/// let path = std::env::temp_dir().join(format!("gossamer-example-upload-{}", std::process::id()));
+/// let (mut client, mut server) = UnixStream::pair()?;
+/// client.write_all(b"an upload")?;
+/// drop(client);
+/// assert_eq!(io::copy(&mut server, &mut File::create(&path)?)?, 9); // to the end
+/// assert_eq!(gossamer::fs::read(&path)?, b"an upload");
+/// # gossamer::fs::remove_file(&path)?;
+/// # Ok(())
+/// # }).unwrap();
+/// ```
+///
 /// # Cost
 /// A pipe, that is two descriptors, while it runs; two system calls for up to 64 KiB between sockets. With a file, a
 /// thread of the pool for blocking work makes each step ([`fs`](crate::fs#cost)).
@@ -105,6 +121,23 @@ fn between_sockets(from: StreamSocket<'_>, to: StreamSocket<'_>) -> io::Result<M
 ///
 /// One fiber does both. Time limits do not apply here: see [`copy_bidirectional_async`].
 ///
+/// ```
+/// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+/// use gossamer::{io, net::UnixStream};
+/// use std::io::Write;
+/// let (mut client, mut near) = UnixStream::pair()?;
+/// let (mut far, mut server) = UnixStream::pair()?;
+/// client.write_all(b"a question")?;
+/// server.write_all(b"an answer")?;
+/// client.shutdown(std::net::Shutdown::Write)?;
+/// server.shutdown(std::net::Shutdown::Write)?;
+/// assert_eq!(io::copy_bidirectional(&mut near, &mut far)?, (10, 9)); // a proxy between both
+/// drop(far);
+/// assert_eq!(std::io::read_to_string(&server)?, "a question");
+/// # Ok(())
+/// # }).unwrap();
+/// ```
+///
 /// # Errors
 /// The first error of either direction, which also ends the other.
 ///
@@ -120,6 +153,20 @@ where
 }
 
 /// Like [`copy_bidirectional`], as a future for any executor; [`timeout`](crate::timeout) bounds its time.
+///
+/// ```
+/// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+/// use gossamer::{io, net::UnixStream};
+/// let (client, mut near) = UnixStream::pair()?;
+/// let (mut far, server) = UnixStream::pair()?;
+/// client.try_write(b"a question")?;
+/// let limit = std::time::Duration::from_millis(100);
+/// let outcome = gossamer::timeout(limit, io::copy_bidirectional_async(&mut near, &mut far));
+/// assert!(outcome.is_err()); // neither end has closed
+/// assert_eq!(server.try_read(&mut [0; 64])?, 10); // what came was passed on
+/// # Ok(())
+/// # }).unwrap();
+/// ```
 ///
 /// # Errors
 /// Like [`copy_bidirectional`], and `InvalidInput` for a file.

@@ -44,6 +44,16 @@ impl Child {
     }
 
     /// Its process number.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    /// use gossamer::process::Command;
+    /// let child = Command::new("true").spawn()?;
+    /// assert_ne!(child.id(), std::process::id());
+    /// # { child }.wait()?;
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
     #[must_use]
     pub fn id(&self) -> u32 {
         self.inner.id()
@@ -120,6 +130,19 @@ impl Child {
 
     /// Like [`wait`](Self::wait), as a future for any executor.
     ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    /// use gossamer::process::Command;
+    /// let mut child = Command::new("sleep").arg("60").spawn()?;
+    /// let limit = std::time::Duration::from_millis(10);
+    /// if gossamer::timeout(limit, child.wait_async()).is_err() {
+    ///     child.kill()?; // it took too long
+    /// }
+    /// assert!(!child.wait()?.success());
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
+    ///
     /// # Errors
     /// An error of the system call.
     pub async fn wait_async(&mut self) -> io::Result<ExitStatus> {
@@ -137,6 +160,17 @@ impl Child {
 
     /// Closes its standard input, waits for its end, and collects the output that it writes to pipes.
     ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    /// use gossamer::process::Command;
+    /// use std::process::Stdio;
+    /// let child = Command::new("sh").args(["-c", "echo done; exit 3"]).stdout(Stdio::piped()).spawn()?;
+    /// let output = child.wait_with_output()?;
+    /// assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(3), &b"done\n"[..]));
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
+    ///
     /// # Errors
     /// An error of the system call.
     ///
@@ -148,6 +182,20 @@ impl Child {
     }
 
     /// Like [`wait_with_output`](Self::wait_with_output), as a future for any executor.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    /// use gossamer::process::Command;
+    /// use std::process::Stdio;
+    /// let begin = |text| Command::new("echo").arg(text).stdout(Stdio::piped()).spawn();
+    /// let both = [begin("one")?, begin("two")?].map(|child| child.wait_with_output_async());
+    /// let outputs = gossamer::join_all(both); // at the same time
+    /// for (output, text) in outputs.into_iter().zip(["one\n", "two\n"]) {
+    ///     assert_eq!(output?.stdout, text.as_bytes());
+    /// }
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
     ///
     /// # Errors
     /// An error of the system call.

@@ -101,6 +101,15 @@ impl Command {
     }
 
     /// Does not let it inherit a variable.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    /// use gossamer::process::Command;
+    /// let output = Command::new("sh").args(["-c", "echo $HOME"]).env_remove("HOME").output()?;
+    /// assert_eq!(output.stdout, b"\n");
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
     pub fn env_remove(&mut self, name: impl AsRef<OsStr>) -> &mut Self {
         self.inner.env_remove(name);
         self
@@ -137,6 +146,18 @@ impl Command {
     }
 
     /// Its standard input: inherited by default, nothing for [`output`](Self::output).
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    /// use gossamer::process::Command;
+    /// use std::process::Stdio;
+    /// use std::io::Write;
+    /// let mut child = Command::new("sort").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+    /// child.stdin.as_mut().expect("a pipe").write_all(b"two\none\n")?;
+    /// assert_eq!(child.wait_with_output()?.stdout, b"one\ntwo\n");
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
     pub fn stdin(&mut self, stdin: impl Into<Stdio>) -> &mut Self {
         self.inner.stdin(stdin);
         self.has_stdin = true;
@@ -144,6 +165,21 @@ impl Command {
     }
 
     /// Its standard output: inherited by default, a pipe for [`output`](Self::output).
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    /// use gossamer::process::Command;
+    /// use std::process::Stdio;
+    /// use std::io::{BufRead, BufReader};
+    /// let mut child = Command::new("sh").args(["-c", "echo ready; exec sleep 60"]).stdout(Stdio::piped()).spawn()?;
+    /// let mut line = String::new();
+    /// BufReader::new(child.stdout.take().expect("a pipe")).read_line(&mut line)?; // while it runs
+    /// assert_eq!(line, "ready\n");
+    /// child.kill()?;
+    /// # child.wait()?;
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
     pub fn stdout(&mut self, stdout: impl Into<Stdio>) -> &mut Self {
         self.inner.stdout(stdout);
         self.has_stdout = true;
@@ -151,6 +187,16 @@ impl Command {
     }
 
     /// Its standard error: inherited by default, a pipe for [`output`](Self::output).
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    /// use gossamer::process::Command;
+    /// use std::process::Stdio;
+    /// let output = Command::new("sh").args(["-c", "echo trouble >&2"]).stderr(Stdio::null()).output()?;
+    /// assert_eq!(output.stderr, b""); // nobody hears of it
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
     pub fn stderr(&mut self, stderr: impl Into<Stdio>) -> &mut Self {
         self.inner.stderr(stderr);
         self.has_stderr = true;

@@ -52,6 +52,19 @@ impl ChildStdin {
     /// Like `write`, as a future for any executor: returns how many bytes the pipe took; none if the future is
     /// dropped before.
     ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    /// use gossamer::process::Command;
+    /// use std::process::Stdio;
+    /// let mut child = Command::new("cat").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+    /// let input = child.stdin.take().expect("a pipe");
+    /// assert_eq!(gossamer::block_on(input.write_async(b"hello"))?, 5);
+    /// drop(input); // the end
+    /// assert_eq!(child.wait_with_output()?.stdout, b"hello");
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
+    ///
     /// # Errors
     /// `BrokenPipe` if the other end is closed, or another error of the system.
     pub async fn write_async(&self, bytes: &[u8]) -> io::Result<usize> {
@@ -76,11 +89,25 @@ pub struct ChildStdout(pub(crate) Pipe<std::process::ChildStdout>);
 /// The standard error of a [`Child`](crate::process::Child): reading waits as a fiber while the pipe is empty.
 pub struct ChildStderr(pub(crate) Pipe<std::process::ChildStderr>);
 
-/// The methods of both outputs.
+/// The methods of both outputs. For their examples: the field of a child that this one is, and where its shell sends it.
 macro_rules! child_output {
-    ($output:ident) => {
+    ($output:ident, $field:ident, $redirection:literal) => {
         impl $output {
             /// Like `read`, as a future for any executor; dropping it loses nothing.
+            ///
+            /// ```
+            /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+            /// use gossamer::process::Command;
+            /// use std::process::Stdio;
+            #[doc = concat!("let mut child = Command::new(\"sh\").args([\"-c\", \"echo hello", $redirection, "\"]).", stringify!($field), "(Stdio::piped()).spawn()?;")]
+            #[doc = concat!("let output = child.", stringify!($field), ".take().expect(\"a pipe\");")]
+            /// let mut buffer = [0; 16];
+            /// let length = gossamer::block_on(output.read_async(&mut buffer))?;
+            /// assert_eq!(&buffer[..length], b"hello\n");
+            /// # child.wait()?;
+            /// # Ok(())
+            /// # }).unwrap();
+            /// ```
             ///
             /// # Errors
             /// An error of the system call.
@@ -89,6 +116,19 @@ macro_rules! child_output {
             }
 
             /// The pipe as the standard input of another program.
+            ///
+            /// ```
+            /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+            /// use gossamer::process::Command;
+            /// use std::process::Stdio;
+            #[doc = concat!("let mut child = Command::new(\"sh\").args([\"-c\", \"echo hello", $redirection, "\"]).", stringify!($field), "(Stdio::piped()).spawn()?;")]
+            #[doc = concat!("let output = child.", stringify!($field), ".take().expect(\"a pipe\");")]
+            /// let shown = Command::new("cat").stdin(output.into_stdio()?).output()?; // as `|` of a shell does
+            /// assert_eq!(shown.stdout, b"hello\n");
+            /// # child.wait()?;
+            /// # Ok(())
+            /// # }).unwrap();
+            /// ```
             ///
             /// # Errors
             /// If the system refuses to make it blocking again.
@@ -106,8 +146,8 @@ macro_rules! child_output {
     };
 }
 
-child_output! { ChildStdout }
-child_output! { ChildStderr }
+child_output! { ChildStdout, stdout, "" }
+child_output! { ChildStderr, stderr, " >&2" }
 
 /// The methods of all three.
 macro_rules! child_pipe {
