@@ -103,21 +103,40 @@ fn permutation(world: &LamellarWorld, size: usize) -> f64 {
     elapsed
 }
 
-/// Elements of a matrix on their way to the rows of the transposed one, gathered by process.
+/// Elements of a matrix, by row and column, on their way to who has the row.
 #[AmData(Debug, Clone)]
 struct Push {
-    rows: LocalRwDarc<Vec<Vec<u32>>>,
+    arrived: LocalRwDarc<Vec<(u32, u32)>>,
     elements: Vec<(u32, u32)>,
 }
 
 #[am]
 impl LamellarAM for Push {
     async fn exec(self) {
-        let mut rows = self.rows.write().await;
-        for (row, column) in &self.elements {
-            rows[*row as usize].push(*column);
-        }
+        self.arrived.write().await.extend_from_slice(&self.elements);
     }
+}
+
+/// Rows with their elements: a counting sort.
+fn filled_rows(count: usize, elements: &[(u32, u32)]) -> Vec<Vec<u32>> {
+    // Where each row starts, and in the end where it ends.
+    let mut places = vec![0; count + 1];
+    elements.iter().for_each(|(row, _)| places[*row as usize + 1] += 1);
+    (1..places.len()).for_each(|row| places[row] += places[row - 1]);
+    let mut sorted = vec![0; elements.len()];
+    for (row, column) in elements {
+        let place = &mut places[*row as usize];
+        sorted[*place] = *column;
+        *place += 1;
+    }
+    let mut start = 0;
+    let filled = |end: usize| {
+        sorted[start..end].sort_unstable();
+        let row = sorted[start..end].to_vec();
+        start = end;
+        row
+    };
+    places.into_iter().take(count).map(filled).collect()
 }
 
 /// The rows that a process has, with up to eight elements each.
@@ -139,15 +158,15 @@ fn transpose(world: &LamellarWorld, size: usize) -> f64 {
     let each = size.div_ceil(processes);
     let own = me * each..((me + 1) * each).min(size);
     let matrix = random_rows(own.clone(), size);
-    let Ok(rows) = LocalRwDarc::new(world.team(), vec![Vec::new(); own.len()]).block() else {
-        panic!("the rows cannot be made")
+    let Ok(arrived) = LocalRwDarc::new(world.team(), Vec::new()).block() else {
+        panic!("the list cannot be made")
     };
     world.barrier();
     let start = Instant::now();
     let mut batches: Vec<Vec<(u32, u32)>> = vec![Vec::with_capacity(BATCH); processes];
     let send = |to: usize, batch: &mut Vec<(u32, u32)>| {
         let elements = std::mem::replace(batch, Vec::with_capacity(BATCH));
-        let _done_by_wait_all = world.exec_am_pe(to, Push { rows: rows.clone(), elements }).spawn();
+        let _done_by_wait_all = world.exec_am_pe(to, Push { arrived: arrived.clone(), elements }).spawn();
     };
     for (index, row) in own.clone().zip(&matrix) {
         for column in row {
@@ -161,7 +180,7 @@ fn transpose(world: &LamellarWorld, size: usize) -> f64 {
     batches.iter_mut().enumerate().for_each(|(to, batch)| send(to, batch));
     world.wait_all();
     world.barrier();
-    rows.write().block().iter_mut().for_each(|row| row.sort_unstable());
+    let rows = filled_rows(own.len(), &arrived.read().block());
     world.barrier();
     let elapsed = start.elapsed().as_secs_f64();
     let mut expected = vec![Vec::new(); own.len()];
@@ -169,7 +188,7 @@ fn transpose(world: &LamellarWorld, size: usize) -> f64 {
         let here = row.into_iter().map(|column| column as usize).filter(|column| own.contains(column));
         here.for_each(|column| expected[column - own.start].push(index));
     }
-    assert!(*rows.read().block() == expected, "each element is where it belongs");
+    assert!(rows == expected, "each element is where it belongs");
     elapsed
 }
 

@@ -3,7 +3,7 @@
 
 use crate::vectors::random_permutation;
 use crate::{random, timed};
-use gossamer::collections::DistVec;
+use gossamer::collections::{DistVec, Elements};
 use gossamer::{TeamMember, Workers};
 use std::time::Duration;
 
@@ -28,27 +28,61 @@ pub fn sort_rows(matrix: &Matrix) {
     matrix.par_for_each(const { |_, row: &mut Vec<u32>| row.sort_unstable() });
 }
 
-/// The matrix with rows for columns.
+/// Elements of a matrix by row and column, as they come.
+type Arrived = Vec<(u32, u32)>;
+
+/// The matrix with rows for columns. A worker gets the elements of its rows in one list, and puts them in order when all
+/// are there: a row that grew with each element would be moved again and again.
 pub fn transposed(matrix: &Matrix) -> Matrix {
     let transposed = DistVec::from_fn(matrix.len(), const { |_| Vec::new() });
+    let arrived = DistVec::filled(Workers::all().trustees().len(), Arrived::new());
     let send = const {
-        |_: &TeamMember, (matrix, transposed): (Matrix, Matrix)| {
-            let mut updates = transposed.updates(const { |row: &mut Vec<u32>, column| row.push(column) });
+        |member: &TeamMember, (matrix, transposed, arrived): (Matrix, Matrix, DistVec<Arrived>)| {
+            let mut updates =
+                arrived.updates(const { |arrived: &mut Arrived, element| arrived.push(element) });
             // The contents of the worker's own rows, in one piece: they belong to this worker only while the closure
             // runs.
             let own = matrix.local(|rows| {
-                let rows = rows.indexed();
-                rows.flat_map(|(index, row)| row.iter().map(move |column| (*column as usize, index as u32)))
+                rows.indexed()
+                    .flat_map(|(index, row)| row.iter().map(move |column| (*column, index as u32)))
                     .collect()
             });
-            let own: Vec<(usize, u32)> = own.unwrap_or_default();
-            updates.extend(own);
+            let own: Arrived = own.unwrap_or_default();
+            let each = matrix.len().div_ceil(member.count());
+            updates.extend(own.into_iter().map(|(row, column)| (row as usize / each, (row, column))));
             updates.finish();
+            member.barrier();
+            let arrived = arrived.local(|arrived| std::mem::take(&mut arrived[0])).unwrap_or_default();
+            transposed.local(|rows| fill_rows(rows, &arrived));
         }
     };
-    Workers::all().each_with(send, (matrix.clone(), transposed.clone()));
-    sort_rows(&transposed);
+    Workers::all().each_with(send, (matrix.clone(), transposed.clone(), arrived));
     transposed
+}
+
+/// Fills rows, which are neighbours, with their elements: a counting sort.
+fn fill_rows(rows: &mut Elements<Vec<u32>>, elements: &[(u32, u32)]) {
+    if rows.is_empty() {
+        return;
+    }
+    let first = rows.index_of(0);
+    let row_of = |element: &(u32, u32)| element.0 as usize - first;
+    // Where each row starts, and in the end where it ends.
+    let mut places = vec![0; rows.len() + 1];
+    elements.iter().for_each(|element| places[row_of(element) + 1] += 1);
+    (1..places.len()).for_each(|row| places[row] += places[row - 1]);
+    let mut sorted = vec![0; elements.len()];
+    for element in elements {
+        let place = &mut places[row_of(element)];
+        sorted[*place] = element.1;
+        *place += 1;
+    }
+    let mut start = 0;
+    for (row, end) in rows.iter_mut().zip(places) {
+        sorted[start..end].sort_unstable();
+        *row = sorted[start..end].to_vec();
+        start = end;
+    }
 }
 
 /// The element in row `i` and column `j` moves to row `rows[i]` and column `columns[j]`.
