@@ -1,5 +1,6 @@
 //! Tasks of this workspace that Cargo does not know, as `cargo xtask`.
 
+mod book_pages;
 mod failure;
 mod figures;
 mod marked;
@@ -22,6 +23,7 @@ enum Task {
     /// Run commands and tests in a virtual machine with RDMA over Ethernet in software (rdma_rxe)
     #[command(subcommand)]
     RdmaVm(rdma_vm::arguments::Action),
+    BookPages(book_pages::BookPagesArguments),
     Figures(figures::arguments::FiguresArguments),
     PublicInterface(public_interface::PublicInterfaceArguments),
 }
@@ -29,6 +31,7 @@ enum Task {
 fn main() -> ExitCode {
     let done = match &Arguments::parse().task {
         Task::RdmaVm(action) => rdma_vm::run(action),
+        Task::BookPages(arguments) => book_pages::run(arguments),
         Task::Figures(arguments) => figures::run(arguments),
         Task::PublicInterface(arguments) => public_interface::run(arguments),
     };

@@ -16,7 +16,7 @@ pub(super) fn group() -> Group {
             rows: vec![
                 row("gossamer Sharded, callbacks", gossamer::map_callbacks, setting),
                 row("gossamer Sharded, 64 blocking fibers per worker", gossamer::map_blocking, setting),
-                row("64 shards of Mutex<HashMap>", maps::mutex_shards, setting),
+                row("64 shards of `Mutex<HashMap>`", maps::mutex_shards, setting),
                 row("dashmap", maps::dashmap, setting),
                 row("scc", maps::scc, setting),
                 row("papaya, pinned per 64 operations", maps::papaya, setting),

@@ -1,6 +1,6 @@
 //! Reducing what is sent: updates of one element are combined, or sent only once.
 
-use crate::collections::updates::MOST_GATHERED;
+use crate::collections::filling::MOST_GATHERED;
 
 /// More than a batch has, so that few elements share one.
 const SLOTS: usize = 2 * MOST_GATHERED;

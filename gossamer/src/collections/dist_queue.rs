@@ -165,6 +165,21 @@ impl<T: NoRef> DistQueue<T> {
     /// workers, until there are none. The closure runs in a fiber, so it may wait. Items that others
     /// [`push`](Self::push) meanwhile are done as well, if they are there before the queue is found empty.
     ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::collections::DistQueue;
+    /// let halves = DistQueue::new();
+    /// halves.push(0..1000_u64);
+    /// halves.par_for_each(|range, more| {
+    ///     if range.end - range.start > 10 {
+    ///         let middle = range.start.midpoint(range.end);
+    ///         more.extend([range.start..middle, middle..range.end]); // any worker may do these
+    ///     }
+    /// });
+    /// assert!(halves.is_empty());
+    /// # });
+    /// ```
+    ///
     /// # Cost
     /// A fiber on each worker. Every 32 items of a worker take one request to the caller's worker, which counts what
     /// remains; stealing up to 1024 items takes one request to the other worker. A worker without work asks each of

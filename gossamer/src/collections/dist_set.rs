@@ -263,6 +263,15 @@ impl<K: 'static> DistSet<K> {
     }
 
     /// The workers that have the keys. A worker may be listed twice.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::{Trustee, collections::DistSet};
+    /// let here = DistSet::on(&Trustee::all()[..1]);
+    /// here.insert(7_u64);
+    /// assert!(here.trustees().iter().all(|worker| *worker == Trustee::here())); // so no request leaves this worker
+    /// # });
+    /// ```
     pub fn trustees(&self) -> Vec<Trustee> {
         self.keys.trustees()
     }

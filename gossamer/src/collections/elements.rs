@@ -77,12 +77,35 @@ impl<T> Elements<T> {
     /// in the order in which they were marked.
     ///
     /// [`DistVec::updates_marking`]: crate::collections::DistVec::updates_marking
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::collections::DistVec;
+    /// let levels = DistVec::filled(6, 0_u32);
+    /// let mut rises = levels.updates_marking(|level, by| { *level += by; *level > 2 });
+    /// [(1, 3), (4, 1), (5, 9)].map(|(index, by)| rises.push(index, by));
+    /// rises.finish();
+    /// let high = levels.map_all(|own| own.take_marked()); // each worker takes its own
+    /// assert_eq!(high.concat(), [1, 5]);
+    /// # });
+    /// ```
     pub fn take_marked(&mut self) -> Vec<usize> {
         let index = |offset: u32| self.spread.index(self.part, offset as usize);
         self.marks.take_all().map(index).collect()
     }
 
     /// The number of marks. An element that was marked several times counts as often.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::collections::DistVec;
+    /// let levels = DistVec::filled(6, 0_u32);
+    /// let mut rises = levels.updates_marking(|level, by| { *level += by; true });
+    /// [(1, 3), (1, 1), (5, 9)].map(|(index, by)| rises.push(index, by));
+    /// rises.finish();
+    /// assert_eq!(levels.map_all(|own| own.marked()), [2, 1]);
+    /// # });
+    /// ```
     pub fn marked(&self) -> usize {
         self.marks.len()
     }

@@ -74,17 +74,15 @@ impl<T: NoRef + Clone> DistVec<T> {
             for index in indices.by_ref().take(most) {
                 let Some((part, offset)) = self.spread.find(index) else { out_of_range(index, self.spread) };
                 if let Some(near) = near {
-                    near.fetch(offset.get());
+                    near.fetch(part, offset.get());
                 }
                 round.order.push(part as u32);
                 round.wanted[part].0.push(offset.number());
             }
             let is_last = round.order.len() < most;
-            rounds.send(round);
-            while rounds.sent.len() > if is_last { 0 } else { UNDER_WAY - 1 } {
-                if let Err(error) = rounds.take(found) {
-                    rethrow(error, Location::caller());
-                }
+            let left = if is_last { 0 } else { UNDER_WAY - 1 };
+            if let Err(error) = rounds.send(round, near).and_then(|()| rounds.take_all_but(left, found)) {
+                rethrow(error, Location::caller());
             }
             if is_last {
                 return;
@@ -152,16 +150,35 @@ impl<'a, T: NoRef + Clone> LookUps<'a, T> {
         Self { vector, sent: VecDeque::new(), replies: Replies::new(), first: 0, spare: Vec::new() }
     }
 
+    /// Sends a round to the other workers, and looks up what is near.
     #[track_caller]
-    fn send(&mut self, mut round: Round<T>) {
+    fn send(&mut self, mut round: Round<T>, near: Option<Near>) -> Result<(), DelegationError> {
         let look_up = const { |elements: &mut Elements<T>, wanted: Wanted<T>| look_up(elements, wanted) };
         let number = self.first + self.sent.len();
+        let own = near.map(Near::part);
         for (part, wanted) in round.wanted.iter_mut().enumerate().filter(|(_, wanted)| !wanted.0.is_empty()) {
+            if Some(part) == own {
+                continue;
+            }
             round.missing += 1;
             let (trust, wanted) = (&self.vector.parts[part], std::mem::take(wanted));
             trust.apply_with_into(&self.replies, (number, part), look_up, wanted);
         }
+        if let Some(own) = own {
+            let wanted = std::mem::take(&mut round.wanted[own]);
+            round.wanted[own] =
+                self.vector.parts[own].try_apply_here(|elements| self::look_up(elements, wanted))?;
+        }
         self.sent.push_back(round);
+        Ok(())
+    }
+
+    #[track_caller]
+    fn take_all_but(&mut self, left: usize, found: &mut Vec<T>) -> Result<(), DelegationError> {
+        while self.sent.len() > left {
+            self.take(found)?;
+        }
+        Ok(())
     }
 
     /// Waits for the first round, and takes what was found.

@@ -40,6 +40,7 @@ mod element_loop;
 mod elements;
 mod exchange;
 mod files;
+mod filling;
 mod frontier;
 mod gather;
 mod layout;

@@ -1,32 +1,41 @@
-//! Prefetching elements into the cache, where the fiber's own worker has all of them.
+//! [`Near`]: the elements that the fiber's own worker has, which need no request.
 
 use crate::collections::DistVec;
 use crate::lane::context::{self, Context};
 use crate::sys::memory::prefetch;
 use crate::{Trust, Trustee};
 
-/// Where the elements lie, if the fiber's own worker has all of them: an address that is only used for prefetch
-/// hints, and never dereferenced. The elements reach the cache while a batch is gathered. If other workers have some,
-/// the processor would have to guess the owner of each, which costs more than it gains.
+/// The part of a vector that the fiber's own worker has, and where its elements lie: an address that is only used for
+/// prefetch hints, and never dereferenced.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Near {
+    part: usize,
     first: *const u8,
     /// The size of an element.
     bytes: usize,
 }
 
 impl Near {
-    /// For a vector that is entirely on this worker, if the caller is a fiber.
+    /// The first part that is on this worker, if the caller is a fiber.
     pub(super) fn of<T>(vector: &DistVec<T>) -> Option<Self> {
-        let [elements] = &vector.parts[..] else { return None };
-        let is_here = context::current() == Context::Fiber && elements.trustee() == Trustee::here();
-        is_here.then(|| Self { first: first_of(elements), bytes: size_of::<T>() })
+        if context::current() != Context::Fiber {
+            return None;
+        }
+        let here = Trustee::here();
+        let part = vector.parts.iter().position(|part| part.trustee() == here)?;
+        Some(Self { part, first: first_of(&vector.parts[part]), bytes: size_of::<T>() })
     }
 
-    /// Hints that an element will be used soon.
+    pub(super) fn part(self) -> usize {
+        self.part
+    }
+
+    /// Hints that an element will be used soon, if it is on this worker. Otherwise the first element takes the hint:
+    /// the processor cannot predict which worker has an element, so a branch would cost more than the hint gains.
     #[inline(always)]
-    pub(super) fn fetch(self, offset: usize) {
-        prefetch::write(self.first.wrapping_add(offset.wrapping_mul(self.bytes)));
+    pub(super) fn fetch(self, part: usize, offset: usize) {
+        let mask = usize::from(part == self.part).wrapping_neg();
+        prefetch::write(self.first.wrapping_add(offset.wrapping_mul(self.bytes) & mask));
     }
 }
 

@@ -53,6 +53,16 @@ impl<B: NoRef> Outbox<B> {
         (self.send)(&self.replies, part, batch);
     }
 
+    /// Takes a batch back that was served without being sent.
+    pub(super) fn served(&mut self, reply: Result<B, DelegationError>) {
+        match reply {
+            Ok(empty) => self.spare.push(empty),
+            Err(error) => {
+                self.failed.get_or_insert(error);
+            }
+        }
+    }
+
     /// Publishes what was sent, and lets the worker serve the requests of others.
     pub(super) fn pause(&self) {
         if context::current() == Context::Fiber {
@@ -71,12 +81,7 @@ impl<B: NoRef> Outbox<B> {
 
     fn take_back(&mut self, (part, reply): (usize, Result<B, DelegationError>)) {
         self.under_way[part] -= 1;
-        match reply {
-            Ok(empty) => self.spare.push(empty),
-            Err(error) => {
-                self.failed.get_or_insert(error);
-            }
-        }
+        self.served(reply);
     }
 }
 

@@ -1,8 +1,10 @@
 //! [`DistVec::updates`] and its like: which closure is applied to the elements of a batch, and how.
 
+use crate::collections::filling::Gathered;
 use crate::collections::frontier::marks::Marker;
 use crate::collections::gather::FETCHED_BEFORE;
-use crate::collections::updates::Gathered;
+use crate::collections::near::Near;
+use crate::collections::updates::ServeHere;
 use crate::collections::{DistVec, Elements, Updates};
 use crate::lane::catch::{caught, resume_saying};
 use crate::lane::operation::refuse_captures;
@@ -41,6 +43,17 @@ impl<T: 'static> DistVec<T> {
     }
 
     /// Like [`updates`](Self::updates), with a clone of `shared` passed to the closure for each update; it is sent once with each batch.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::collections::DistVec;
+    /// let sums = DistVec::filled(4, 0_u64);
+    /// let mut adds = sums.updates_with(|sum, number: u64, weight| *sum += number * weight, 10);
+    /// (0..8).for_each(|number| adds.push(number as usize % 4, number));
+    /// adds.finish();
+    /// assert_eq!(sums.to_vec(), [40, 60, 80, 100]);
+    /// # });
+    /// ```
     #[track_caller]
     pub fn updates_with<A: NoRef, C: NoRef + Clone, F>(&self, closure: F, shared: C) -> Updates<A>
     where
@@ -110,6 +123,17 @@ impl<T: 'static> DistVec<T> {
 
     /// Like [`updates_marking`](Self::updates_marking), with a clone of `shared` passed to the closure for each update; it is sent once with
     /// each batch.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::collections::DistVec;
+    /// let levels = DistVec::filled(6, 0_u32);
+    /// let mut rises = levels.updates_marking_with(|level, by: u32, limit| { *level += by; *level > limit }, 4);
+    /// [(1, 3), (4, 5), (5, 9)].map(|(index, by)| rises.push(index, by));
+    /// rises.finish();
+    /// assert_eq!(levels.map_all(|own| own.take_marked()).concat(), [4, 5]);
+    /// # });
+    /// ```
     #[track_caller]
     pub fn updates_marking_with<A: NoRef, C: NoRef + Clone, F>(&self, closure: F, shared: C) -> Updates<A>
     where
@@ -140,6 +164,17 @@ impl<T: 'static> DistVec<T> {
 
     /// The number of marks on all workers. One request for each worker.
     ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::collections::DistVec;
+    /// let levels = DistVec::filled(6, 0_u32);
+    /// let mut rises = levels.updates_marking(|level, by| { *level += by; *level > 2 });
+    /// [(1, 3), (4, 1), (5, 9)].map(|(index, by)| rises.push(index, by));
+    /// rises.finish();
+    /// assert_eq!(levels.marked(), 2); // on all workers: there is another round
+    /// # });
+    /// ```
+    ///
     /// # Panics
     /// Where the caller cannot wait.
     #[track_caller]
@@ -153,17 +188,24 @@ impl<T: 'static> DistVec<T> {
         F: FnOnce(&mut T, A, &mut Marker<'_>, C) + Send + Copy + 'static,
     {
         let made_at = Location::caller();
-        let parts = self.parts.clone();
         let serve = move |elements: &mut Elements<T>, (gathered, shared): (Gathered<A>, C)| {
             serve(elements, gathered, |element, argument, next| {
                 closure(element, argument, next, shared.clone());
             })
         };
+        let near = Near::of(self).map(|near| {
+            let (elements, shared) = (self.parts[near.part()].clone(), shared.clone());
+            let serve_here = move |gathered| {
+                elements.apply_here_around::<N, _>(|elements| serve(elements, (gathered, shared.clone())))
+            };
+            (near, Box::new(serve_here) as ServeHere<A>)
+        });
+        let parts = self.parts.clone();
         let send = move |replies: &Replies<usize, Gathered<A>>, part: usize, gathered| {
             let arguments = (gathered, shared.clone());
             parts[part].send_into::<N, _, _, _, _>(replies, part, serve, arguments, made_at);
         };
-        Updates::new(self, Box::new(send), made_at)
+        Updates::new(self.spread, near, Box::new(send), made_at)
     }
 }
 

@@ -1,23 +1,19 @@
 //! [`Updates`]: many small changes, gathered and sent in batches.
 
-use crate::collections::DistVec;
 use crate::collections::combining::{IndexSet, Latest};
 use crate::collections::dist_vec::out_of_range;
+use crate::collections::filling::{self, Filling, Gathered};
 use crate::collections::layout::Spread;
 use crate::collections::near::Near;
 use crate::collections::outbox::{Deliver, Outbox};
+use crate::lane::context::{self, Context};
 use crate::trust::rethrow;
 use crate::{DelegationError, NoRef};
 use std::fmt;
 use std::panic::Location;
 
-/// Bytes that are gathered for a worker before they are sent.
-const GATHERED_BYTES: usize = 64 * 1024;
-/// Updates that are gathered, if they have fewer bytes.
-pub(super) const MOST_GATHERED: usize = 4096;
-
-/// Places of elements in their part, and an argument for each. Both come back empty, to be reused by their sender.
-pub(super) type Gathered<A> = (Vec<u32>, Vec<A>);
+/// Serves a batch of the fiber's own worker within the call.
+pub(super) type ServeHere<A> = Box<dyn Fn(Gathered<A>) -> Result<Gathered<A>, DelegationError>>;
 
 /// Updates of elements of a [`DistVec`], sent in batches: what [`DistVec::updates`] returns.
 ///
@@ -26,7 +22,8 @@ pub(super) type Gathered<A> = (Vec<u32>, Vec<A>);
 /// of at most 64 KiB, are gathered and then sent in one request, whose answer only brings the memory back for reuse.
 /// At most four such batches are on their way to one worker, so a handle holds at most 320 KiB for each worker
 /// (besides what arguments own); a fiber that pushes faster than its updates are served waits, and lets others run at
-/// each batch.
+/// each batch. Updates of elements of the fiber's own worker take no request: each 512 of them are served within the
+/// call that fills their batch.
 ///
 /// # Order
 /// Updates of elements of one worker are served in the order in which they were pushed. Other requests of this fiber
@@ -42,34 +39,36 @@ pub(super) type Gathered<A> = (Vec<u32>, Vec<A>);
 #[must_use = "updates that are not finished may be served at any later time"]
 pub struct Updates<A: NoRef> {
     spread: Spread,
-    near: Option<Near>,
+    near: Option<(Near, ServeHere<A>)>,
     /// For [`combine`](Self::combine), of each part.
     latest: Vec<Latest>,
     /// For [`once`](Self::once).
     sent: IndexSet,
-    room: usize,
-    gathered: Vec<Gathered<A>>,
+    /// For each part.
+    gathered: Vec<Filling<A>>,
     outbox: Outbox<Gathered<A>>,
+    /// Updates served within calls of this fiber since it let others run.
+    served: usize,
     made_at: &'static Location<'static>,
 }
 
 impl<A: NoRef> Updates<A> {
-    pub(super) fn new<T>(
-        vector: &DistVec<T>,
+    pub(super) fn new(
+        spread: Spread,
+        near: Option<(Near, ServeHere<A>)>,
         send: Deliver<Gathered<A>>,
         made_at: &'static Location<'static>,
     ) -> Self {
-        let spread = vector.spread;
-        let room = (GATHERED_BYTES / (size_of::<u32>() + size_of::<A>())).clamp(1, MOST_GATHERED);
-        let none = || (Vec::with_capacity(room), Vec::with_capacity(room));
+        let own = near.as_ref().map(|(near, _)| near.part());
+        let gathered = (0..spread.parts()).map(|part| Filling::new(own == Some(part))).collect();
         Self {
             spread,
-            near: Near::of(vector),
+            near,
             latest: Vec::new(),
             sent: IndexSet::default(),
-            room,
-            gathered: (0..spread.parts()).map(|_| none()).collect(),
+            gathered,
             outbox: Outbox::new(spread.parts(), send),
+            served: 0,
             made_at,
         }
     }
@@ -162,8 +161,8 @@ impl<A: NoRef> Updates<A> {
     #[track_caller]
     pub(super) fn gather(&mut self, index: usize, argument: A) -> Option<usize> {
         let Some((part, offset)) = self.spread.find(index) else { out_of_range(index, self.spread) };
-        if let Some(near) = self.near {
-            near.fetch(offset.get());
+        if let Some((near, _)) = &self.near {
+            near.fetch(part, offset.get());
         }
         self.add(part, offset.number(), argument)
     }
@@ -180,19 +179,10 @@ impl<A: NoRef> Updates<A> {
         if self.latest.is_empty() {
             self.latest = (0..self.spread.parts()).map(|_| Latest::new()).collect();
         }
-        let (offsets, arguments) = &mut self.gathered[part];
-        let Some(at) = self.latest[part].find(offset.number(), offsets) else {
+        let Some(at) = self.latest[part].find(offset.number(), self.gathered[part].offsets()) else {
             return self.add(part, offset.number(), argument);
         };
-        // Taken out of its row meanwhile, so that both rows have the same length after a panic.
-        let earlier = arguments.swap_remove(at);
-        let place = offsets.swap_remove(at);
-        let combined = combine(earlier, argument);
-        let last = offsets.len();
-        offsets.push(place);
-        arguments.push(combined);
-        offsets.swap(at, last);
-        arguments.swap(at, last);
+        self.gathered[part].combine(at, argument, combine);
         None
     }
 
@@ -207,10 +197,7 @@ impl<A: NoRef> Updates<A> {
 
     #[inline]
     fn add(&mut self, part: usize, offset: u32, argument: A) -> Option<usize> {
-        let (offsets, arguments) = &mut self.gathered[part];
-        offsets.push(offset);
-        arguments.push(argument);
-        (offsets.len() >= self.room).then_some(part)
+        self.gathered[part].add(offset, argument).then_some(part)
     }
 
     /// Sends everything that is gathered, without waiting for it.
@@ -233,7 +220,7 @@ impl<A: NoRef> Updates<A> {
     #[track_caller]
     pub fn flush(&mut self) {
         for part in 0..self.gathered.len() {
-            if !self.gathered[part].0.is_empty() {
+            if !self.gathered[part].is_empty() {
                 self.send_gathered(part);
             }
         }
@@ -288,36 +275,55 @@ impl<A: NoRef> Updates<A> {
     #[inline(never)]
     #[track_caller]
     fn send_full(&mut self, part: usize) {
+        self.served += self.gathered[part].offsets().len();
         self.send_gathered(part);
-        self.outbox.pause();
+        if self.served >= filling::room::<A>() {
+            self.served = 0;
+            self.outbox.pause();
+        }
     }
 
     /// Sends what is gathered for a part, as soon as there is room. If the caller cannot wait, it stays.
     #[track_caller]
     fn send_gathered(&mut self, part: usize) {
-        self.outbox.make_way(part);
+        if self.here(part).is_none() {
+            self.outbox.make_way(part);
+        }
         let gathered = self.take(part);
-        self.outbox.send(part, gathered);
+        self.send(part, gathered);
+    }
+
+    /// How to serve a part within the call, if that is possible.
+    fn here(&self, part: usize) -> Option<&ServeHere<A>> {
+        let (near, serve_here) = self.near.as_ref()?;
+        (near.part() == part && context::current() == Context::Fiber).then_some(serve_here)
     }
 
     /// What is gathered for a part.
     pub(super) fn take(&mut self, part: usize) -> Gathered<A> {
         // A batch that comes back from another node has left its memory there.
-        let spare = self.outbox.spare().filter(|spare| spare.0.capacity() >= self.room);
-        let empty = spare.unwrap_or_else(|| (Vec::with_capacity(self.room), Vec::with_capacity(self.room)));
-        std::mem::replace(&mut self.gathered[part], empty)
+        let spare = self.outbox.spare().filter(|spare| spare.0.capacity() >= filling::room::<A>());
+        self.gathered[part].replace(spare.unwrap_or_else(filling::empty))
     }
 
     /// Sends a batch to a part, as soon as there is room.
     #[track_caller]
     pub(super) fn send(&mut self, part: usize, gathered: Gathered<A>) {
-        self.outbox.make_way(part);
-        self.outbox.send(part, gathered);
+        match self.here(part) {
+            Some(serve) => {
+                let reply = serve(gathered);
+                self.outbox.served(reply);
+            }
+            None => {
+                self.outbox.make_way(part);
+                self.outbox.send(part, gathered);
+            }
+        }
     }
 
     /// How many updates are gathered, for all parts.
     pub(super) fn gathered(&self) -> usize {
-        self.gathered.iter().map(|(offsets, _)| offsets.len()).sum()
+        self.gathered.iter().map(|filling| filling.offsets().len()).sum()
     }
 
     /// How many elements the vector has.
@@ -340,8 +346,8 @@ impl<A: NoRef> Updates<A> {
 impl<A: NoRef> Drop for Updates<A> {
     fn drop(&mut self) {
         for part in 0..self.gathered.len() {
-            if !self.gathered[part].0.is_empty() {
-                let gathered = std::mem::take(&mut self.gathered[part]);
+            if !self.gathered[part].is_empty() {
+                let gathered = self.gathered[part].replace(Default::default());
                 self.outbox.send(part, gathered);
             }
         }

@@ -117,21 +117,59 @@ impl DelegationError {
     }
 
     /// What happened.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || {
+    /// use gossamer::Reason;
+    /// let list = gossamer::entrust(vec![1, 2]);
+    /// let error = list.try_apply(|list| list[7]).unwrap_err();
+    /// let Reason::Panicked { message, .. } = error.reason() else { panic!("not expected: {error}") };
+    /// assert!(message.starts_with("index out of bounds"));
+    /// # });
+    /// ```
     pub fn reason(&self) -> &Reason {
         &self.0.reason
     }
 
     /// The index of the worker that the closure ran on, or was meant for.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// let list = gossamer::Trustee::all()[1].entrust(vec![1, 2]);
+    /// let error = list.try_apply(|list| list[7]).unwrap_err();
+    /// assert_eq!(error.worker(), list.trustee().index());
+    /// # });
+    /// ```
     pub fn worker(&self) -> usize {
         self.0.worker as usize
     }
 
     /// The path of the closure.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || {
+    /// fn eighth(list: &mut Vec<u64>) -> u64 {
+    ///     list[7]
+    /// }
+    /// let list = gossamer::entrust(vec![1, 2]);
+    /// let error = list.try_apply(eighth).unwrap_err();
+    /// assert!(error.closure().ends_with("eighth"));
+    /// # });
+    /// ```
     pub fn closure(&self) -> &str {
         &self.0.operation
     }
 
     /// The source line that sent the closure, if it is known.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || {
+    /// let list = gossamer::entrust(vec![1, 2]);
+    /// let error = list.try_apply(|list| list[7]).unwrap_err();
+    /// let place = error.sent_from().expect("the call above");
+    /// assert_eq!((place.file(), place.line()), (file!(), line!() - 2));
+    /// # });
+    /// ```
     pub fn sent_from(&self) -> Option<&'static Location<'static>> {
         self.0.sent_from
     }

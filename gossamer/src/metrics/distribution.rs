@@ -22,22 +22,64 @@ impl Distribution {
     }
 
     /// The number of values.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || {
+    /// use gossamer::metrics::{Metric, OwnValue};
+    /// let baskets = Metric::new("shop_baskets", "Things in a basket.").histogram();
+    /// [1, 3, 3].into_iter().for_each(|things| baskets.record(things));
+    /// let OwnValue::Histogram(seen) = &gossamer::metrics().own[0].value else { panic!("it is a histogram") };
+    /// assert_eq!(seen.count(), 3);
+    /// # });
+    /// ```
     pub fn count(&self) -> u64 {
         self.buckets.iter().map(|(_, count)| count).sum()
     }
 
     /// The sum of all values.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || {
+    /// use gossamer::metrics::{Metric, OwnValue};
+    /// let baskets = Metric::new("shop_baskets", "Things in a basket.").histogram();
+    /// [1, 3, 3].into_iter().for_each(|things| baskets.record(things));
+    /// let OwnValue::Histogram(seen) = &gossamer::metrics().own[0].value else { panic!("it is a histogram") };
+    /// assert_eq!(seen.sum(), 7); // exact, though values are counted in buckets
+    /// # });
+    /// ```
     pub fn sum(&self) -> u64 {
         self.sum
     }
 
     /// The mean, or `None` without values.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || {
+    /// use gossamer::metrics::{Distribution, Metric, OwnValue};
+    /// let baskets = Metric::new("shop_baskets", "Things in a basket.").histogram();
+    /// [1, 3, 8].into_iter().for_each(|things| baskets.record(things));
+    /// let OwnValue::Histogram(seen) = &gossamer::metrics().own[0].value else { panic!("it is a histogram") };
+    /// assert_eq!(seen.mean(), Some(4));
+    /// assert_eq!(Distribution::default().mean(), None);
+    /// # });
+    /// ```
     pub fn mean(&self) -> Option<u64> {
         self.sum.checked_div(self.count())
     }
 
     /// The value below which this share of the values lies, or up to an eighth more: `quantile(0.5)` is the median,
     /// `quantile(1.0)` the maximum. `None` without values.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || {
+    /// use gossamer::metrics::{Metric, OwnValue};
+    /// let baskets = Metric::new("shop_baskets", "Things in a basket.").histogram();
+    /// (1..=1000).for_each(|things| baskets.record(things));
+    /// let OwnValue::Histogram(seen) = &gossamer::metrics().own[0].value else { panic!("it is a histogram") };
+    /// let (median, most) = (seen.quantile(0.5).unwrap(), seen.quantile(1.0).unwrap());
+    /// assert!((500..=563).contains(&median) && (1000..=1125).contains(&most));
+    /// # });
+    /// ```
     pub fn quantile(&self, share: f64) -> Option<u64> {
         let rank = (share.clamp(0.0, 1.0) * self.count() as f64).ceil().max(1.0) as u64;
         let mut passed = 0;
@@ -48,6 +90,17 @@ impl Distribution {
     }
 
     /// Like [`quantile`](Self::quantile), for times.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || {
+    /// use gossamer::metrics::{Metric, OwnValue, Unit};
+    /// use std::time::Duration;
+    /// let waits = Metric::new("shop_waits", "How long customers wait.").unit(Unit::Seconds).histogram();
+    /// (1..=100).for_each(|wait| waits.record_time(Duration::from_millis(wait)));
+    /// let OwnValue::Histogram(seen) = &gossamer::metrics().own[0].value else { panic!("it is a histogram") };
+    /// assert!(seen.quantile_time(0.99).unwrap() >= Duration::from_millis(99));
+    /// # });
+    /// ```
     pub fn quantile_time(&self, share: f64) -> Option<Duration> {
         self.quantile(share).map(Duration::from_nanos)
     }

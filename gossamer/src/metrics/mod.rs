@@ -31,6 +31,7 @@ mod display;
 mod distribution;
 mod families;
 mod own;
+mod own_value;
 mod read;
 pub(crate) mod server;
 mod snapshot;
@@ -38,10 +39,9 @@ mod text;
 
 pub use distribution::Distribution;
 pub use own::{Counter, Gauge, Histogram, Metric, Unit};
+pub use own_value::{OwnMetric, OwnValue};
 pub use read::metrics;
 pub(crate) use read::of_node;
 #[cfg(fuzzing)]
 pub(crate) use server::fuzz_requests;
-pub use snapshot::{
-    NodeMetrics, OwnMetric, OwnValue, RackMetrics, RequestMetrics, RequestRoute, StreamMetrics, WorkerMetrics,
-};
+pub use snapshot::{NodeMetrics, RackMetrics, RequestMetrics, RequestRoute, StreamMetrics, WorkerMetrics};

@@ -105,11 +105,29 @@ fn is_name(text: &str) -> bool {
 impl Metric {
     /// A metric of this name, without the prefix `gossamer_`, which is reserved, and without unit and `_total`, which
     /// are appended. `help` is its meaning, in one line.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || {
+    /// use gossamer::metrics::Metric;
+    /// let orders = Metric::new("shop_orders", "Orders that were taken.").counter(); // shop_orders_total
+    /// orders.add(1);
+    /// assert_eq!(gossamer::metrics().counter("shop_orders"), 1);
+    /// # });
+    /// ```
     pub fn new(name: &str, help: &str) -> Self {
         Self { name: name.to_owned(), help: help.to_owned(), unit: Unit::None, labels: Vec::new() }
     }
 
     /// Sets the unit.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || {
+    /// use gossamer::metrics::{Metric, Unit};
+    /// let read = Metric::new("shop_read", "What was read.").unit(Unit::Bytes).counter(); // shop_read_bytes_total
+    /// read.add(4096);
+    /// assert_eq!(gossamer::metrics().own[0].unit, Unit::Bytes);
+    /// # });
+    /// ```
     pub fn unit(mut self, unit: Unit) -> Self {
         self.unit = unit;
         self
@@ -117,12 +135,35 @@ impl Metric {
 
     /// Adds a label, which distinguishes it from others of its name. Each combination of label values is a metric of
     /// its own, so use few.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || {
+    /// use gossamer::metrics::Metric;
+    /// let of_kind = |kind| Metric::new("shop_requests", "Requests of customers.").label("kind", kind).counter();
+    /// let (reads, writes) = (of_kind("read"), of_kind("write"));
+    /// reads.add(3);
+    /// writes.add(1);
+    /// assert_eq!(gossamer::metrics().own.len(), 2);
+    /// assert_eq!(gossamer::metrics().counter("shop_requests"), 4); // of both kinds
+    /// # });
+    /// ```
     pub fn label(mut self, name: &str, value: &str) -> Self {
         self.labels.push((name.to_owned(), value.to_owned()));
         self
     }
 
     /// Makes it a counter.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || {
+    /// use gossamer::metrics::{Counter, Metric};
+    /// use std::sync::LazyLock;
+    /// static ORDERS: LazyLock<Counter> = LazyLock::new(|| Metric::new("shop_orders", "Orders taken.").counter());
+    /// ORDERS.add(1);
+    /// Metric::new("shop_orders", "Orders taken.").counter().add(1); // the same one
+    /// assert_eq!(gossamer::metrics().counter("shop_orders"), 2);
+    /// # });
+    /// ```
     ///
     /// # Panics
     /// If a name has characters other than ASCII letters, digits and `_`, or is reserved (`gossamer_…`; labels
@@ -136,6 +177,17 @@ impl Metric {
 
     /// Makes it a gauge.
     ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::metrics::{Gauge, Metric, OwnValue};
+    /// use std::sync::LazyLock;
+    /// static CUSTOMERS: LazyLock<Gauge> = LazyLock::new(|| Metric::new("shop_customers", "Who is inside.").gauge());
+    /// CUSTOMERS.add(2);
+    /// gossamer::spawn(|| CUSTOMERS.add(-1)).join(); // also on another worker
+    /// assert_eq!(gossamer::metrics().own[0].value, OwnValue::Gauge(1));
+    /// # });
+    /// ```
+    ///
     /// # Panics
     /// Like [`counter`](Self::counter).
     #[track_caller]
@@ -144,6 +196,18 @@ impl Metric {
     }
 
     /// Makes it a histogram.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || {
+    /// use gossamer::metrics::{Histogram, Metric, OwnValue, Unit};
+    /// use std::sync::LazyLock;
+    /// static REPLIES: LazyLock<Histogram> =
+    ///     LazyLock::new(|| Metric::new("shop_replies", "Lengths of replies.").unit(Unit::Bytes).histogram());
+    /// REPLIES.record(512);
+    /// let OwnValue::Histogram(lengths) = &gossamer::metrics().own[0].value else { panic!("it is a histogram") };
+    /// assert_eq!(lengths.mean(), Some(512));
+    /// # });
+    /// ```
     ///
     /// # Panics
     /// Like [`counter`](Self::counter).
@@ -210,6 +274,18 @@ impl fmt::Display for Metric {
 
 impl Counter {
     /// Adds `more`.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::metrics::{Counter, Metric};
+    /// use std::sync::LazyLock;
+    /// static WORDS: LazyLock<Counter> = LazyLock::new(|| Metric::new("shop_words", "Words read.").counter());
+    /// let count = |line: String| WORDS.add(line.split(' ').count() as u64);
+    /// let fibers = ["to be", "or not to be"].map(|line| gossamer::spawn_with(count, line.to_owned()));
+    /// fibers.map(|fiber| fiber.join());
+    /// assert_eq!(gossamer::metrics().counter("shop_words"), 6); // of all workers
+    /// # });
+    /// ```
     #[inline]
     pub fn add(&self, more: u64) {
         cells::add(self.0, more);
@@ -218,12 +294,34 @@ impl Counter {
 
 impl Gauge {
     /// Adds `more`, which may be negative.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || {
+    /// use gossamer::metrics::{Metric, OwnValue};
+    /// let open = Metric::new("shop_open_orders", "Orders that are not paid.").gauge();
+    /// open.add(3);
+    /// open.add(-2);
+    /// assert_eq!(gossamer::metrics().own[0].value, OwnValue::Gauge(1));
+    /// # });
+    /// ```
     #[inline]
     pub fn add(&self, more: i64) {
         cells::add(self.0, more.cast_unsigned());
     }
 
     /// Replaces the share of this thread: on a worker, that of the worker.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::metrics::{Gauge, Metric, OwnValue};
+    /// use std::sync::LazyLock;
+    /// static QUEUED: LazyLock<Gauge> = LazyLock::new(|| Metric::new("shop_queued", "Orders in queues.").gauge());
+    /// for (worker, length) in gossamer::Trustee::all().iter().zip([3, 4]) {
+    ///     gossamer::spawn_on_with(*worker, |length| QUEUED.set(length), length).join(); // each sets its own share
+    /// }
+    /// assert_eq!(gossamer::metrics().own[0].value, OwnValue::Gauge(7));
+    /// # });
+    /// ```
     #[inline]
     pub fn set(&self, share: i64) {
         cells::set(self.0, share.cast_unsigned());
@@ -249,6 +347,19 @@ impl Histogram {
     }
 
     /// Records a time, for a histogram in [`Unit::Seconds`].
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || {
+    /// use gossamer::metrics::{Metric, OwnValue, Unit};
+    /// use std::time::{Duration, Instant};
+    /// let waits = Metric::new("shop_waits", "How long customers wait.").unit(Unit::Seconds).histogram();
+    /// let begin = Instant::now();
+    /// gossamer::sleep(Duration::from_millis(2));
+    /// waits.record_time(begin.elapsed());
+    /// let OwnValue::Histogram(times) = &gossamer::metrics().own[0].value else { panic!("it is a histogram") };
+    /// assert!(times.quantile_time(0.5) >= Some(Duration::from_millis(2)));
+    /// # });
+    /// ```
     #[inline]
     pub fn record_time(&self, time: Duration) {
         // It wraps after five centuries.

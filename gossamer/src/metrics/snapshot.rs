@@ -4,7 +4,7 @@ use crate::NoRef;
 use crate::counters::lane::FILLS;
 use crate::counters::worker;
 use crate::metrics::arithmetic::{Keyed, Quantity, keyed, quantity};
-use crate::metrics::{Distribution, Unit};
+use crate::metrics::{Distribution, OwnMetric, OwnValue};
 use std::ops::Sub;
 use std::time::Duration;
 
@@ -28,6 +28,11 @@ pub enum RequestRoute {
 
 impl RequestRoute {
     /// The name in metrics, in lower case.
+    ///
+    /// ```
+    /// use gossamer::metrics::RequestRoute;
+    /// assert_eq!(RequestRoute::Shm.name(), "shm"); // the label `route` of gossamer_requests_sent_total
+    /// ```
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -154,7 +159,7 @@ pub struct WorkerMetrics {
 quantity!(WorkerMetrics: counted uptime busy asleep sleeps turns fibers_started requests latencies;
     present fibers_alive fibers_waiting stack_bytes lane_bytes; largest longest_turn);
 
-keyed!(RequestMetrics: route peer; WorkerMetrics: worker; OwnMetric: name labels; NodeMetrics: node;);
+keyed!(RequestMetrics: route peer; WorkerMetrics: worker; NodeMetrics: node;);
 
 impl Keyed for (RequestRoute, Distribution) {
     fn is_of(&self, other: &Self) -> bool {
@@ -188,21 +193,64 @@ impl WorkerMetrics {
     }
 
     /// Requests sent, by all routes.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// let far = gossamer::Trustee::all()[1].entrust(0_u64);
+    /// let before = gossamer::metrics();
+    /// (0..10).for_each(|_| far.apply(|count| *count += 1));
+    /// let passed = &gossamer::metrics() - &before;
+    /// assert!(passed.workers[0].requests_sent() >= 10); // the one that this fiber is on
+    /// # });
+    /// ```
     pub fn requests_sent(&self) -> u64 {
         self.sum_of(|some| some.sent)
     }
 
     /// Requests served, by all routes.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || {
+    /// let count = gossamer::entrust(0_u64);
+    /// let before = gossamer::metrics();
+    /// (0..10).for_each(|_| count.apply(|count| *count += 1));
+    /// let passed = &gossamer::metrics() - &before;
+    /// assert!(passed.total().requests_served() >= 10);
+    /// # });
+    /// ```
     pub fn requests_served(&self) -> u64 {
         self.sum_of(|some| some.served)
     }
 
     /// Requests that were answered with an error, by all routes.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// let far = gossamer::Trustee::all()[1].entrust(vec![1, 2]);
+    /// let before = gossamer::metrics();
+    /// assert!(far.try_apply(|list| list[7]).is_err());
+    /// let passed = &gossamer::metrics() - &before;
+    /// assert_eq!(passed.total().requests_failed(), 1);
+    /// # });
+    /// ```
     pub fn requests_failed(&self) -> u64 {
         self.sum_of(|some| some.failed)
     }
 
     /// How long requests by one route took, in nanoseconds.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::metrics::RequestRoute;
+    /// let far = gossamer::Trustee::all()[1].entrust(0_u64);
+    /// (0..1000).for_each(|_| far.apply(|count| *count += 1));
+    /// let latency = gossamer::metrics().total().latency(RequestRoute::Process); // of some of them
+    /// if let (Some(median), Some(most)) = (latency.quantile_time(0.5), latency.quantile_time(1.0)) {
+    ///     println!("half of the requests took less than {median:?}, all less than {most:?}");
+    ///     assert!(median <= most);
+    /// }
+    /// # });
+    /// ```
     pub fn latency(&self, route: RequestRoute) -> Distribution {
         self.latencies
             .iter()
@@ -225,56 +273,6 @@ pub struct StreamMetrics {
 
 quantity!(StreamMetrics: counted bytes waits; present; largest);
 
-/// A metric of the program's own: see [`Metric`](crate::metrics::Metric).
-#[derive(Clone, Debug, PartialEq, NoRef)]
-#[non_exhaustive]
-pub struct OwnMetric {
-    /// Its name, without unit.
-    pub name: String,
-    /// Its meaning.
-    pub help: String,
-    /// Its unit.
-    pub unit: Unit,
-    /// The names and values of its labels.
-    pub labels: Vec<(String, String)>,
-    /// How many.
-    pub value: OwnValue,
-}
-
-quantity!(OwnMetric: counted value; present; largest);
-
-/// How many.
-#[derive(Clone, Debug, PartialEq, NoRef)]
-#[non_exhaustive]
-pub enum OwnValue {
-    /// That of a [`Counter`](crate::metrics::Counter).
-    Counter(u64),
-    /// That of a [`Gauge`](crate::metrics::Gauge).
-    Gauge(i64),
-    /// That of a [`Histogram`](crate::metrics::Histogram).
-    Histogram(Distribution),
-}
-
-impl Quantity for OwnValue {
-    fn plus(&mut self, other: &Self) {
-        match (self, other) {
-            (Self::Counter(sum), Self::Counter(more)) => sum.plus(more),
-            (Self::Gauge(sum), Self::Gauge(more)) => *sum = sum.saturating_add(*more),
-            (Self::Histogram(sum), Self::Histogram(more)) => sum.plus(more),
-            // Nodes of one program may still disagree about a name: the first wins.
-            _ => {}
-        }
-    }
-
-    fn minus(&mut self, earlier: &Self) {
-        match (self, earlier) {
-            (Self::Counter(sum), Self::Counter(before)) => sum.minus(before),
-            (Self::Histogram(sum), Self::Histogram(before)) => sum.minus(before),
-            _ => {}
-        }
-    }
-}
-
 /// The metrics of one node. Subtract by reference: `&later - &earlier`.
 #[derive(Clone, Debug, Default, PartialEq, NoRef)]
 #[non_exhaustive]
@@ -295,11 +293,32 @@ quantity!(NodeMetrics: counted workers senders receivers own; present; largest);
 
 impl NodeMetrics {
     /// The sum of all its workers.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// let fibers = [(); 4].map(|()| gossamer::spawn(|| gossamer::yield_now()));
+    /// fibers.map(|fiber| fiber.join());
+    /// let metrics = gossamer::metrics();
+    /// let total = metrics.total();
+    /// assert!(total.fibers_started >= 4);
+    /// assert!(metrics.workers.iter().all(|worker| worker.turns <= total.turns));
+    /// # });
+    /// ```
     pub fn total(&self) -> WorkerMetrics {
         summed(&self.workers)
     }
 
     /// A counter that the program defines, summed over all labels; zero if there is none.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || {
+    /// let orders = gossamer::metrics::Metric::new("shop_orders", "Orders that were taken.").counter();
+    /// let before = gossamer::metrics();
+    /// orders.add(2);
+    /// let passed = &gossamer::metrics() - &before;
+    /// assert_eq!((passed.counter("shop_orders"), passed.counter("shop_refunds")), (2, 0));
+    /// # });
+    /// ```
     pub fn counter(&self, name: &str) -> u64 {
         let counts = self.own.iter().filter(|own| own.name == name);
         counts.map(|own| if let OwnValue::Counter(count) = own.value { count } else { 0 }).sum()
@@ -318,6 +337,15 @@ quantity!(RackMetrics: counted nodes; present; largest);
 
 impl RackMetrics {
     /// All nodes as if they were one: the workers of all, and the sums of what each node counts.
+    ///
+    /// ```
+    /// use gossamer::{Config, rack};
+    /// let (nodes, workers) = rack::run_in_process(2, Config::default().threads(1), || {
+    ///     let all = rack::metrics();
+    ///     (all.nodes.len(), all.total().workers.len())
+    /// });
+    /// assert_eq!((nodes, workers), (2, 2));
+    /// ```
     pub fn total(&self) -> NodeMetrics {
         summed(&self.nodes)
     }

@@ -125,6 +125,22 @@ pub fn all_reduce<U: NoRef + Clone>(value: U, combine: impl FnMut(U, U) -> U) ->
 
 /// Gives every node the value of one of them; the others pass `None`. It takes the messages of a [`barrier`].
 ///
+/// ```
+/// use gossamer::{Config, rack};
+/// let plans = rack::run_in_process(2, Config::default().threads(1), || {
+///     rack::on_each_node(
+///         const {
+///             |()| {
+///                 let plan = (rack::this_node().index() == 0).then(|| "go north".to_owned()); // made once
+///                 rack::broadcast(plan)
+///             }
+///         },
+///         (),
+///     )
+/// });
+/// assert_eq!(plans, ["go north", "go north"]);
+/// ```
+///
 /// # Panics
 /// Like [`gather`]; and if no node passes a value. If several do, the first one wins.
 #[track_caller]

@@ -72,6 +72,14 @@ pub fn run<R: Send + 'static>(config: Config, f: impl FnOnce() -> R + Send + 'st
 
 /// Like [`run`], but returns an error if the runtime cannot start.
 ///
+/// ```
+/// use gossamer::Config;
+/// match gossamer::try_run(Config::default().threads(2), || 6 * 7) {
+///     Ok(answer) => assert_eq!(answer, 42),
+///     Err(error) => eprintln!("the rest of this program goes on without a runtime: {error}"),
+/// }
+/// ```
+///
 /// # Errors
 /// If a setting is wrong, the system gives no threads or no poller, or the nodes of a rack cannot connect.
 ///

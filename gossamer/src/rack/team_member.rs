@@ -87,6 +87,14 @@ impl TeamMember {
     }
 
     /// The workers of all members.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::{Trustee, Workers};
+    /// let last = Workers::all().each(const { |member| member.workers().trustees().last() == Some(&Trustee::here()) });
+    /// assert_eq!(last, [false, true]);
+    /// # });
+    /// ```
     #[must_use]
     pub fn workers(&self) -> &Workers {
         &self.workers

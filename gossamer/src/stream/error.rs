@@ -25,6 +25,17 @@ impl End {
     }
 
     /// The other end.
+    ///
+    /// ```
+    /// use gossamer::stream::{self, End, Error, Geometry};
+    /// let (sender, receiver) = stream::pair(0, Geometry::default())?;
+    /// drop(receiver); // it wants nothing
+    /// match sender.finish() {
+    ///     Err(Error::Aborted { by, .. }) => assert_eq!((by, by.other()), (End::Receiver, End::Sender)),
+    ///     outcome => panic!("not expected: {outcome:?}"),
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn other(self) -> Self {
         match self {

@@ -33,6 +33,14 @@ impl Default for Geometry {
 
 impl Geometry {
     /// Blocks of 2 MiB, 6 of them ahead, a comeback of 1.
+    ///
+    /// ```
+    /// use gossamer::stream::{self, Geometry};
+    /// let small = Geometry::new().block(64 << 10); // 8 blocks of 64 KiB at each end, instead of 2 MiB
+    /// let (sender, _receiver) = stream::pair(1 << 40, small)?;
+    /// assert_eq!(sender.length(), Some(1 << 40));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn new() -> Self {
         Self::default()
     }
@@ -71,16 +79,34 @@ impl Geometry {
     }
 
     /// Bytes of a block.
+    ///
+    /// ```
+    /// let geometry = gossamer::stream::Geometry::new();
+    /// let records = geometry.block_bytes() / 512; // whole records in each block
+    /// assert_eq!(records, 4096);
+    /// ```
     pub fn block_bytes(&self) -> usize {
         self.block
     }
 
     /// Blocks that stay behind the foremost one.
+    ///
+    /// ```
+    /// let geometry = gossamer::stream::Geometry::new().comeback(2);
+    /// let back = geometry.comeback_blocks() * geometry.block_bytes() as u64; // what may be read again, at least
+    /// assert_eq!(back, 4 << 20);
+    /// ```
     pub fn comeback_blocks(&self) -> u64 {
         self.comeback as u64
     }
 
     /// Blocks that the sender may be ahead.
+    ///
+    /// ```
+    /// let geometry = gossamer::stream::Geometry::new();
+    /// let unread = geometry.ahead_blocks() * geometry.block_bytes() as u64; // what the receiver may be behind
+    /// assert_eq!(unread, 12 << 20);
+    /// ```
     pub fn ahead_blocks(&self) -> u64 {
         self.ahead as u64
     }

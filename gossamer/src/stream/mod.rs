@@ -89,4 +89,5 @@ pub use ends::sender::{BlockMut, Sender};
 pub use error::{End, Error};
 pub use geometry::{Geometry, Length};
 pub use options::{Faults, Key, Options, Route};
-pub use windows::raw::{ReceiveWindow, SendWindow};
+pub use windows::receive_window::ReceiveWindow;
+pub use windows::send_window::SendWindow;

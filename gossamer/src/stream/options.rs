@@ -34,6 +34,16 @@ impl Key {
 
     /// From the environment variable `GOSSAMER_STREAM_KEY`.
     ///
+    /// ```
+    /// use gossamer::stream::{Key, Options, Receiver};
+    /// # // SAFETY: no other thread uses the environment.
+    /// # unsafe { std::env::set_var("GOSSAMER_STREAM_KEY", "0123456789abcdef".repeat(4)) };
+    /// let key = Key::from_env()?; // once, instead of for each stream
+    /// let listeners = [(); 2].map(|()| Receiver::bind("127.0.0.1:0", Options::new().key(key.clone())));
+    /// assert!(listeners.iter().all(Result::is_ok));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// If it is not set, or is not a key.
     pub fn from_env() -> Result<Self, Error> {
@@ -116,29 +126,79 @@ impl From<Geometry> for Options {
 
 impl Options {
     /// Those of `Geometry::default()`.
+    ///
+    /// ```
+    /// use gossamer::stream::{self, Options};
+    /// use std::time::Duration;
+    /// let (sender, _receiver) = stream::pair(100, Options::new().patience(Duration::from_millis(1)))?;
+    /// assert!(sender.finish().is_err()); // nothing was written
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn new() -> Self {
         Self::default()
     }
 
     /// The size and number of blocks, which must be the same at both ends.
+    ///
+    /// ```
+    /// use gossamer::stream::{self, Geometry, Options};
+    /// use std::time::Duration;
+    /// let options = Options::new().geometry(Geometry::new().block(4096)).patience(Duration::from_millis(1));
+    /// let (mut sender, _receiver) = stream::pair(1 << 20, options)?;
+    /// assert!(sender.write_everything(&[0; 1 << 20]).is_err()); // nobody reads, and the ring has 8 blocks of 4 KiB
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn geometry(self, geometry: Geometry) -> Self {
         Self { geometry, ..self }
     }
 
     /// The key, instead of the one in the environment variable `GOSSAMER_STREAM_KEY`.
+    ///
+    /// ```
+    /// use gossamer::stream::{Key, Options, Receiver, Sender};
+    /// let options = |digit: &str| Options::new().key(Key::from_hex(&digit.repeat(64)).unwrap());
+    /// let listener = Receiver::bind("127.0.0.1:0", options("7"))?;
+    /// let address = listener.local_addr()?;
+    /// let accepting = std::thread::spawn(move || listener.accept().map(drop));
+    /// assert!(Sender::connect(address, 100, options("8")).is_err()); // not the key of the receiver
+    /// Sender::connect(address, 100, options("7"))?;
+    /// accepting.join().unwrap()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn key(self, key: Key) -> Self {
         Self { key: Some(key), ..self }
     }
 
     /// How raw windows learn that they were touched.
+    ///
+    /// ```
+    /// use gossamer::stream::{self, Faults, Options};
+    /// let (sender, _receiver) = stream::pair(1 << 20, Options::new().faults(Faults::Signal))?; // needs no rights
+    /// assert!(!sender.into_window()?.serves_system_calls());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn faults(self, faults: Faults) -> Self {
         Self { faults, ..self }
     }
 
     /// How blocks get to the other end. TCP if either end says so, and the other end may use it.
+    ///
+    /// ```
+    /// use gossamer::stream::{Key, Options, Receiver, Route, Sender};
+    /// let key = Key::from_hex(&"0123456789abcdef".repeat(4))?;
+    /// let options = Options::new().key(key).route(Route::Tcp); // to try it as between machines
+    /// let listener = Receiver::bind("127.0.0.1:0", options.clone())?;
+    /// let address = listener.local_addr()?;
+    /// let reading = std::thread::spawn(move || listener.accept()?.finish());
+    /// let mut sender = Sender::connect(address, 5, options)?;
+    /// sender.write_everything(b"hello")?;
+    /// sender.finish()?;
+    /// reading.join().unwrap()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn route(self, route: Route) -> Self {
         Self { route, ..self }
@@ -174,6 +234,20 @@ impl Options {
 
     /// The congestion control of its TCP connections, such as `cubic` or `bbr`, instead of the system's. Set it at
     /// the sender. Without privileges it is one of `net.ipv4.tcp_allowed_congestion_control`.
+    ///
+    /// ```
+    /// use gossamer::stream::{Key, Options, Receiver, Route, Sender};
+    /// let key = Key::from_hex(&"0123456789abcdef".repeat(4))?;
+    /// let options = Options::new().key(key).route(Route::Tcp);
+    /// let listener = Receiver::bind("127.0.0.1:0", options.clone())?;
+    /// let address = listener.local_addr()?;
+    /// let reading = std::thread::spawn(move || listener.accept()?.finish());
+    /// let mut sender = Sender::connect(address, 5, options.congestion("reno"))?; // every kernel has it
+    /// sender.write_everything(b"hello")?;
+    /// sender.finish()?;
+    /// reading.join().unwrap()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn congestion(self, name: &str) -> Self {
         Self { congestion: Some(name.into()), ..self }

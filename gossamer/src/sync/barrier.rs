@@ -32,6 +32,17 @@ struct SharedBarrier {
 
 impl Barrier {
     /// A barrier for `parties` parties; 0 counts as 1.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::sync::Barrier;
+    /// let loaded = Barrier::new(3); // two fibers and this one
+    /// let load = |loaded: Barrier| { /* its part */ loaded.wait(); };
+    /// let fibers = [(); 2].map(|()| gossamer::spawn_with(load, loaded.clone()));
+    /// loaded.wait(); // all parts are there
+    /// fibers.map(|fiber| fiber.join());
+    /// # });
+    /// ```
     pub fn new(parties: usize) -> Self {
         Self(Arc::new(SharedBarrier { barrier: tokio::sync::Barrier::new(parties), parties }))
     }
@@ -58,6 +69,14 @@ impl Barrier {
     }
 
     /// Like [`wait`](Self::wait), as a future. Once polled it has arrived, even if it is dropped after that.
+    ///
+    /// ```
+    /// use gossamer::{JoinSet, sync::Barrier};
+    /// let barrier = Barrier::new(3);
+    /// let parties: JoinSet<_> = (0..3).map(|_| Box::pin(barrier.wait_async())).collect();
+    /// let leaders = parties.join_all().iter().filter(|party| party.is_leader()).count();
+    /// assert_eq!(leaders, 1);
+    /// ```
     pub fn wait_async(&self) -> impl Future<Output = BarrierWaitResult> + Send + use<> {
         let shared = Arc::clone(&self.0);
         async move { awaited(shared.barrier.wait(), "Barrier::wait").await }

@@ -118,6 +118,14 @@ impl<T> Sender<T> {
     }
 
     /// Waits until the receiver is gone.
+    ///
+    /// ```
+    /// use gossamer::{block_on, sync::mpsc};
+    /// let (sender, receiver) = mpsc::channel::<u64>(1);
+    /// drop(receiver); // nobody wants any more of it
+    /// block_on(sender.closed_async());
+    /// assert!(sender.is_closed());
+    /// ```
     pub fn closed_async(&self) -> impl Future<Output = ()> {
         awaited(self.0.closed(), "closed")
     }
@@ -166,11 +174,31 @@ impl<T> UnboundedSender<T> {
     }
 
     /// Waits until the receiver is gone.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::sync::mpsc;
+    /// let (sender, mut receiver) = mpsc::unbounded_channel::<u64>();
+    /// let producer = gossamer::spawn_with(|sender| gossamer::block_on(sender.closed_async()), sender.clone());
+    /// sender.send(1).unwrap();
+    /// assert_eq!(receiver.recv(), Some(1));
+    /// drop(receiver);
+    /// producer.join(); // it has stopped
+    /// # });
+    /// ```
     pub fn closed_async(&self) -> impl Future<Output = ()> {
         awaited(self.0.closed(), "closed")
     }
 
     /// Whether the receiver is gone.
+    ///
+    /// ```
+    /// use gossamer::sync::mpsc;
+    /// let (sender, receiver) = mpsc::unbounded_channel::<u64>();
+    /// assert!(!sender.is_closed());
+    /// drop(receiver);
+    /// assert!(sender.is_closed()); // no need to prepare another value
+    /// ```
     pub fn is_closed(&self) -> bool {
         self.0.is_closed()
     }

@@ -31,6 +31,16 @@ pub struct Mutex<T>(Arc<tokio::sync::Mutex<T>>);
 
 impl<T> Mutex<T> {
     /// A lock around a value.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::sync::Mutex;
+    /// let count = Mutex::new(0);
+    /// let fibers = [(); 4].map(|()| gossamer::spawn_with(|count| *count.lock() += 1, count.clone()));
+    /// fibers.map(|fiber| fiber.join());
+    /// assert_eq!(*count.lock(), 4);
+    /// # });
+    /// ```
     pub fn new(value: T) -> Self {
         Self(Arc::new(tokio::sync::Mutex::new(value)))
     }

@@ -20,6 +20,15 @@ pub struct Notify(Arc<tokio::sync::Notify>);
 
 impl Notify {
     /// Without waiters, and without a stored wake-up.
+    ///
+    /// ```
+    /// use gossamer::sync::Notify;
+    /// use std::time::Duration;
+    /// let stop = Notify::new();
+    /// assert!(gossamer::timeout(Duration::from_millis(1), stop.notified_async()).is_err()); // nobody has said so
+    /// stop.clone().notify_one();
+    /// stop.notified();
+    /// ```
     pub fn new() -> Self {
         Self::default()
     }

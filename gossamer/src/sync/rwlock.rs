@@ -25,6 +25,17 @@ pub struct RwLock<T>(Arc<tokio::sync::RwLock<T>>);
 
 impl<T> RwLock<T> {
     /// A lock around a value.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::sync::RwLock;
+    /// let prices = RwLock::new(vec![3, 5]);
+    /// let reader = gossamer::spawn_with(|prices| prices.read().len(), prices.clone());
+    /// assert_eq!(reader.join(), 2);
+    /// prices.write().push(8);
+    /// assert_eq!(prices.read().iter().sum::<u32>(), 16);
+    /// # });
+    /// ```
     pub fn new(value: T) -> Self {
         Self(Arc::new(tokio::sync::RwLock::new(value)))
     }

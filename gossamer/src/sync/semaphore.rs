@@ -30,6 +30,13 @@ pub struct Permit(OwnedSemaphorePermit);
 impl Semaphore {
     /// A semaphore with this many permits.
     ///
+    /// ```
+    /// use gossamer::sync::Semaphore;
+    /// let connections = Semaphore::new(2);
+    /// let (_one, _another) = (connections.try_acquire().unwrap(), connections.try_acquire().unwrap());
+    /// assert!(connections.try_acquire().is_err()); // both are in use
+    /// ```
+    ///
     /// # Panics
     /// If there are more than `usize::MAX >> 3`.
     pub fn new(permits: usize) -> Self {

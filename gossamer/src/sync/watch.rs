@@ -73,6 +73,13 @@ impl<T> Sender<T> {
     }
 
     /// Looks at the value. `look` must not suspend its fiber.
+    ///
+    /// ```
+    /// use gossamer::sync::watch;
+    /// let (list, seen) = watch::channel(vec![1, 2]);
+    /// list.send_modify(|list| list.push(3));
+    /// assert_eq!(list.with(|list| list.iter().sum::<u32>()), 6); // without a clone of the list
+    /// ```
     pub fn with<R>(&self, look: impl FnOnce(&T) -> R) -> R {
         without_suspending(|| look(&self.0.borrow()))
     }
@@ -176,6 +183,14 @@ impl<T> Receiver<T> {
     }
 
     /// Looks at the value. `look` must not suspend its fiber.
+    ///
+    /// ```
+    /// use gossamer::sync::watch;
+    /// let (list, mut seen) = watch::channel(vec![1, 2]);
+    /// list.send(vec![3, 4, 5]).unwrap();
+    /// seen.changed().unwrap();
+    /// assert_eq!(seen.with(|list| list.len()), 3); // without a clone of the list
+    /// ```
     pub fn with<R>(&self, look: impl FnOnce(&T) -> R) -> R {
         without_suspending(|| look(&self.0.borrow()))
     }

@@ -2,12 +2,10 @@
 
 use crate::lane::error::DelegationError;
 use crate::lane::operation::refuse_captures;
-use crate::trust::call::Target;
 use crate::trust::handle::Handle;
 use crate::trust::unawaited::or_report;
 use crate::trust::{NoRef, Pending, Trustee};
 use crate::wire::captured::Captured;
-use std::fmt;
 use std::marker::PhantomData;
 use std::panic::Location;
 use std::sync::Arc;
@@ -81,40 +79,23 @@ use std::sync::Arc;
 /// On a thread that is not a worker they block the thread. All forms panic if the runtime of the property has ended,
 /// except those that return a `Result`.
 pub struct Trust<T: 'static> {
-    handle: Arc<Handle>,
+    pub(super) handle: Arc<Handle>,
     /// Copied from the handle, so that a request does not touch the cache line of the count.
-    number: u32,
-    property: u32,
-    of: PhantomData<fn(&mut T)>,
+    pub(super) number: u32,
+    pub(super) property: u32,
+    pub(super) of: PhantomData<fn(&mut T)>,
 }
 
 impl<T: 'static> Trust<T> {
-    /// A trust of a property that was just stored, with type `T`, at the place that `handle` names.
-    pub(crate) fn new(handle: Handle) -> Self {
-        Self::of_handle(Arc::new(handle))
-    }
-
-    #[inline(always)]
-    pub(crate) fn target(&self) -> Target<'_, T> {
-        Target { shared: &self.handle.shared, number: self.number, property: self.property, of: PhantomData }
-    }
-
-    pub(super) fn handle(&self) -> &Arc<Handle> {
-        &self.handle
-    }
-
-    /// A trust of the property that a handle names, which is of this type.
-    pub(super) fn of_handle(handle: Arc<Handle>) -> Self {
-        let (number, property) = (handle.shared.base + handle.trustee, handle.property);
-        Self { handle, number, property, of: PhantomData }
-    }
-
-    /// The index of the property at its trustee.
-    pub(super) fn property(&self) -> u32 {
-        self.property
-    }
-
     /// The trustee that holds the property.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// let orders = gossamer::Trustee::all()[1].entrust(vec![7, 8]);
+    /// let done = orders.trustee().entrust(Vec::<u64>::new()); // on the same worker
+    /// assert_eq!(done.trustee(), gossamer::Trustee::all()[1]);
+    /// # });
+    /// ```
     pub fn trustee(&self) -> Trustee {
         Trustee::numbered(self.number)
     }
@@ -208,6 +189,15 @@ impl<T: 'static> Trust<T> {
 
     /// Like [`try_apply`](Self::try_apply), with arguments that are passed to the closure.
     ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || {
+    /// let list = gossamer::entrust(vec![1, 2]);
+    /// assert_eq!(list.try_apply_with(|list, at: usize| list[at], 1), Ok(2));
+    /// let error = list.try_apply_with(|list, at: usize| list[at], 7).unwrap_err();
+    /// assert!(error.to_string().contains("index out of bounds"));
+    /// # });
+    /// ```
+    ///
     /// # Errors
     /// Like [`try_apply`](Self::try_apply).
     ///
@@ -275,6 +265,18 @@ impl<T: 'static> Trust<T> {
 
     /// Like [`apply_then`](Self::apply_then), with arguments that are passed to the closure.
     ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use std::{cell::Cell, rc::Rc};
+    /// let counter = gossamer::Trustee::all()[1].entrust(40_u64);
+    /// let seen = Rc::new(Cell::new(0));
+    /// let note = { let seen = Rc::clone(&seen); move |now| seen.set(now) };
+    /// counter.apply_with_then(|count, by| { *count += by; *count }, 2, note); // goes on at once
+    /// counter.apply(|_| ()); // behind it, so the callback has run
+    /// assert_eq!(seen.get(), 42);
+    /// # });
+    /// ```
+    ///
     /// # Panics
     /// Like [`apply_then`](Self::apply_then).
     #[inline]
@@ -313,6 +315,17 @@ impl<T: 'static> Trust<T> {
     }
 
     /// Like [`apply_async`](Self::apply_async), with arguments that are passed to the closure.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// let counters: Vec<_> = gossamer::Trustee::all().iter().map(|there| there.entrust(40_u64)).collect();
+    /// let add = |count: &mut u64, by: u64| { *count += by; *count };
+    /// let pending: Vec<_> = counters.iter().map(|counter| counter.apply_with_async(add, 2)).collect();
+    /// for now in pending {
+    ///     assert_eq!(now.wait(), 42); // all are under way at once
+    /// }
+    /// # });
+    /// ```
     ///
     /// # Panics
     /// Like [`apply_async`](Self::apply_async).
@@ -377,23 +390,4 @@ impl<T: 'static> Trust<T> {
 #[track_caller]
 pub(crate) fn rethrow(error: DelegationError, sent_from: &'static Location<'static>) -> ! {
     panic!("{}", error.with_sender(sent_from))
-}
-
-impl<T> Clone for Trust<T> {
-    #[inline]
-    fn clone(&self) -> Self {
-        Self {
-            handle: Arc::clone(&self.handle),
-            number: self.number,
-            property: self.property,
-            of: PhantomData,
-        }
-    }
-}
-
-impl<T> fmt::Debug for Trust<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = std::any::type_name::<T>();
-        write!(f, "Trust<{name}>(property {} of worker {})", self.property, self.handle.trustee)
-    }
 }

@@ -39,6 +39,12 @@ pub struct Archive<T> {
 impl<T: rkyv::Archive> Archive<T> {
     /// Archives a value.
     ///
+    /// ```
+    /// use gossamer::Archive;
+    /// let names = Archive::of(&vec!["Ada".to_owned(), "Alan".to_owned()]).unwrap();
+    /// assert_eq!(names.get().unwrap()[1].as_str(), "Alan");
+    /// ```
+    ///
     /// # Errors
     /// If rkyv cannot archive it.
     pub fn of(value: &T) -> Result<Self, rancor::Error>
@@ -50,6 +56,19 @@ impl<T: rkyv::Archive> Archive<T> {
 
     /// The archived value, after checking all its bytes.
     ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::{Archive, Trustee};
+    /// let longest = Trustee::all()[1].entrust(0_usize);
+    /// let read = |longest: &mut usize, names: Archive<Vec<String>>| match names.get() {
+    ///     Ok(names) => *longest = names.iter().map(|name| name.len()).max().unwrap_or(0), // decodes none of them
+    ///     Err(error) => eprintln!("not names: {error}"),
+    /// };
+    /// longest.apply_with(read, Archive::of(&vec!["Ada".to_owned(), "Alan".to_owned()]).unwrap());
+    /// assert_eq!(longest.apply(|longest| *longest), 4);
+    /// # });
+    /// ```
+    ///
     /// # Errors
     /// If the bytes are not such a value.
     pub fn get(&self) -> Result<&T::Archived, rancor::Error>
@@ -60,6 +79,13 @@ impl<T: rkyv::Archive> Archive<T> {
     }
 
     /// The archived value, without checking its bytes: in constant time.
+    ///
+    /// ```
+    /// use gossamer::Archive;
+    /// let names = Archive::of(&vec!["Ada".to_owned(), "Alan".to_owned()]).unwrap();
+    /// // SAFETY: it was archived above.
+    /// assert_eq!(unsafe { names.get_unchecked() }.len(), 2);
+    /// ```
     ///
     /// # Safety
     /// The bytes must be those of such a value. What nodes of one application send each other is.

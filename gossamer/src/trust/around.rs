@@ -1,5 +1,6 @@
 //! Delegating a closure of this crate that wraps one of the user's.
 
+use crate::DelegationError;
 use crate::lane::error::Origin;
 use crate::structures::oneshot;
 use crate::trust::unawaited::or_report;
@@ -37,5 +38,14 @@ impl<T: 'static> Trust<T> {
         F: FnOnce(&mut T, C) -> U + Send + 'static,
     {
         self.target().call_then::<N, _, _, _, _>(closure, arguments, or_report(then, sent_from));
+    }
+
+    /// Like `apply_here`, with an error instead of a panic.
+    #[track_caller]
+    pub(crate) fn apply_here_around<N, U>(
+        &self,
+        closure: impl FnOnce(&mut T) -> U,
+    ) -> Result<U, DelegationError> {
+        self.target().call_at_hand::<N, _>(closure)
     }
 }

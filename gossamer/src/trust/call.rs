@@ -159,12 +159,10 @@ impl<T: 'static> Target<'_, T> {
         outcome.map_err(|Caught { message, place }| self.error::<N>(Reason::Panicked { message, place }))
     }
 
-    /// Applies a closure of any kind to a property of the caller's own worker, within this call.
+    /// Applies a closure of any kind to a property of the caller's own worker, within this call. Reports name the
+    /// type `N`.
     #[track_caller]
-    pub(super) fn call_at_hand<U, F>(&self, closure: F) -> Result<U, DelegationError>
-    where
-        F: FnOnce(&mut T) -> U,
-    {
+    pub(super) fn call_at_hand<N, U>(&self, closure: impl FnOnce(&mut T) -> U) -> Result<U, DelegationError> {
         // SAFETY: the reference is given up in this frame, which may be suspended meanwhile: A4.
         let From::Trustee(here) = self.from(unsafe { worker::get() }) else {
             panic!("`apply_here` for a property of another worker: use `apply`")
@@ -174,24 +172,27 @@ impl<T: 'static> Target<'_, T> {
         let nothing = |_: &mut T, ()| ();
         if here.has_outstanding_here() {
             // Behind what this fiber may have sent without waiting, as in `call_slowly`.
-            self.call_by_lane::<F, _, _>(here, here.index, Delegated::of::<F, _>(nothing), ())?;
+            self.call_by_lane::<N, _, _>(here, here.index, Delegated::of::<N, _>(nothing), ())?;
         }
-        let Some(property) = here.properties.get(self.property) else { return Err(self.ended::<F>()) };
-        context::note_operation(Delegated::that_is::<F, _>(&nothing).operation());
+        let Some(property) = here.properties.get(self.property) else { return Err(self.ended::<N>()) };
+        context::note_operation(Delegated::that_is::<N, _>(&nothing).operation());
         let outcome = catch::delegated(|| {
             // SAFETY: as in `call_here`.
             closure(unsafe { &mut *property.cast::<T>() })
         });
-        outcome.map_err(|Caught { message, place }| self.error::<F>(Reason::Panicked { message, place }))
+        outcome.map_err(|Caught { message, place }| self.error::<N>(Reason::Panicked { message, place }))
     }
 
     /// Like `call_at_hand`, for two properties at once.
     #[track_caller]
-    pub(super) fn call_both_at_hand<V: 'static, U>(
+    pub(super) fn call_both_at_hand<V: 'static, U, F>(
         &self,
         other: Target<'_, V>,
-        closure: impl FnOnce(&mut T, &mut V) -> U,
-    ) -> Result<U, DelegationError> {
+        closure: F,
+    ) -> Result<U, DelegationError>
+    where
+        F: FnOnce(&mut T, &mut V) -> U,
+    {
         let are_two = self.number == other.number && self.property != other.property;
         assert!(
             are_two,
@@ -202,7 +203,7 @@ impl<T: 'static> Target<'_, T> {
             // SAFETY: A1: it is a `V`. R3: as in `call_here`, and it is not the property that `self` means.
             Some(closure(property, unsafe { &mut *theirs.cast::<V>() }))
         };
-        self.call_at_hand(both)?.ok_or_else(|| other.ended::<V>())
+        self.call_at_hand::<F, _>(both)?.ok_or_else(|| other.ended::<V>())
     }
 
     /// The frame, its completion and the wait are written out here and in `call_node`: with a common function

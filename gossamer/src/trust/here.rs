@@ -1,5 +1,6 @@
 //! Using a property of the fiber's own worker, without a request.
 
+use crate::DelegationError;
 use crate::trust::Trust;
 use crate::trust::apply::rethrow;
 use std::panic::Location;
@@ -25,10 +26,16 @@ impl<T: 'static> Trust<T> {
     /// lines; and in the cases listed under [Panics](Self#panics).
     #[track_caller]
     pub fn apply_here<U>(&self, closure: impl FnOnce(&mut T) -> U) -> U {
-        match self.target().call_at_hand(closure) {
+        match self.try_apply_here(closure) {
             Ok(result) => result,
             Err(error) => rethrow(error, Location::caller()),
         }
+    }
+
+    /// Like `apply_here`, with an error instead of a panic.
+    #[track_caller]
+    pub(crate) fn try_apply_here<U, F: FnOnce(&mut T) -> U>(&self, closure: F) -> Result<U, DelegationError> {
+        self.target().call_at_hand::<F, _>(closure)
     }
 
     /// Like [`apply_here`](Self::apply_here), for two properties at once.

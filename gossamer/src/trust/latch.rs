@@ -2,17 +2,14 @@
 
 use crate::lane::error::{DelegationError, Origin};
 use crate::lane::operation::{Delegated, refuse_captures};
-use crate::structures::inline_closure::InlineClosure;
 use crate::structures::oneshot::{self, OneshotReceiver, OneshotSender};
-use crate::sys::fibers::job::{Job, JobId};
 use crate::sys::fibers::wait::{Wait, WaitsOn};
 use crate::trust::apply::rethrow;
 use crate::trust::cancel::{self, SentJob};
-use crate::trust::hold::{HeldCell, hold};
-use crate::trust::job::run_job;
+use crate::trust::hold::HeldCell;
 use crate::trust::join::refuse_while_unwinding;
+use crate::trust::launched::{Alone, Launch, Launched, finish_in_fiber, start_here};
 use crate::trust::remote::{self, Asked};
-use crate::trust::unawaited::report_unawaited;
 use crate::trust::{NoRef, Pending, Trust};
 use crate::wire::decoder::Decoder;
 use crate::wire::encoder::Encoder;
@@ -164,6 +161,17 @@ impl<T: Send + 'static> Trust<Latch<T>> {
     }
 
     /// Like [`launch_then`](Self::launch_then), with arguments that are passed to the closure.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::{Latch, Trustee, sync::mpsc};
+    /// let account = Trustee::all()[1].entrust(Latch::new(100_u64));
+    /// let (sender, mut receiver) = mpsc::channel(1);
+    /// let pay = |balance: &mut u64, coins| { *balance -= coins; *balance };
+    /// account.launch_with_then(pay, 30, move |left| sender.send(left).unwrap());
+    /// assert_eq!(receiver.recv(), Some(70));
+    /// # });
+    /// ```
     #[track_caller]
     pub fn launch_with_then<C: NoRef, U: NoRef, F, R>(&self, closure: F, arguments: C, then: R)
     where
@@ -202,6 +210,16 @@ impl<T: Send + 'static> Trust<Latch<T>> {
     }
 
     /// Like [`try_launch`](Self::try_launch), with arguments that are passed to the closure.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::{Latch, entrust};
+    /// let account = entrust(Latch::new(20_u64));
+    /// let pay = |balance: &mut u64, coins| *balance = balance.checked_sub(coins).expect("not enough coins");
+    /// assert!(account.try_launch_with(pay, 15).is_ok());
+    /// assert!(account.try_launch_with(pay, 15).unwrap_err().to_string().contains("not enough coins"));
+    /// # });
+    /// ```
     ///
     /// # Errors
     /// Like [`try_launch`](Self::try_launch).
@@ -245,6 +263,21 @@ impl<T: Send + 'static> Trust<Latch<T>> {
     }
 
     /// Like [`launch_async`](Self::launch_async), with arguments that are passed to the closure.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::{Latch, Trustee, Trust};
+    /// let all = Trustee::all();
+    /// let (audit, account) = (all[0].entrust(0_u64), all[1].entrust(Latch::new(100_u64)));
+    /// let pay = |balance: &mut u64, audit: Trust<u64>| {
+    ///     *balance -= 30;
+    ///     audit.apply_with(|sum, by| *sum += by, 30); // waits for the other worker
+    /// };
+    /// let payments = [(); 3].map(|()| account.launch_with_async(pay, audit.clone()));
+    /// payments.map(|payment| payment.wait());
+    /// assert_eq!(audit.apply(|sum| *sum), 90);
+    /// # });
+    /// ```
     #[track_caller]
     pub fn launch_with_async<C: NoRef, U: NoRef, F>(&self, closure: F, arguments: C) -> Pending<U>
     where
@@ -325,75 +358,4 @@ impl<T: Send + 'static> Trust<Latch<T>> {
         });
         (Pending::new(receiver, origin), sent)
     }
-}
-
-/// Calls `then` with the result of a launch, in a fiber of this worker.
-fn finish_in_fiber<U: 'static, R: FnOnce(U) + 'static>(
-    pending: Pending<U>,
-    then: R,
-    sent_from: &'static Location<'static>,
-) {
-    let finish = move || match pending.try_wait() {
-        Ok(result) => then(result),
-        Err(error) => report_unawaited(error, sent_from),
-    };
-    #[cfg(feature = "tracing")]
-    let finish = crate::spans::inside(finish);
-    worker::with(|worker| match worker {
-        None => finish(),
-        Some(here) => {
-            let (sender, _detached) = oneshot::channel();
-            let origin = Origin::of::<R>(here.index as u32, sent_from);
-            let start = InlineClosure::new(move |start| {
-                run_job(finish, start, origin, |outcome| sender.send(outcome))
-            });
-            here.fibers.scheduler.submit(Job { start, spawned_at: sent_from, id: 0 });
-        }
-    });
-}
-
-/// The arguments of a launch on their way.
-struct Launched<C, U> {
-    arguments: C,
-    sender: OneshotSender<Result<U, DelegationError>>,
-    origin: Origin,
-    job: JobId,
-}
-
-/// A launched closure: what its fiber at the trustee does.
-pub(super) trait Launch<T, C, U>: Send + 'static {
-    /// Waits for the latch, and runs the closure.
-    fn run(self, cell: Arc<HeldCell<T>>, arguments: C) -> U;
-}
-
-/// A closure that has the value to itself.
-struct Alone<F>(F);
-
-impl<T, C, U, F> Launch<T, C, U> for Alone<F>
-where
-    F: FnOnce(&mut T, C) -> U + Send + 'static,
-{
-    fn run(self, cell: Arc<HeldCell<T>>, arguments: C) -> U {
-        let mut held = hold(cell, "launch");
-        (self.0)(held.value(), arguments)
-    }
-}
-
-/// At the trustee: starts the fiber that holds the latch.
-fn start_here<T, C, U, L>(latch: &mut Latch<T>, closure: L, launched: Launched<C, U>)
-where
-    T: Send + 'static,
-    C: NoRef,
-    U: NoRef,
-    L: Launch<T, C, U>,
-{
-    let Launched { arguments, sender, origin, job } = launched;
-    let cell = Arc::clone(&latch.0);
-    let body = move || closure.run(cell, arguments);
-    let start = InlineClosure::new(move |start| run_job(body, start, origin, |outcome| sender.send(outcome)));
-    worker::with(|worker| {
-        if let Some(here) = worker {
-            here.fibers.scheduler.submit(Job { start, spawned_at: origin.sent_from(), id: job });
-        }
-    });
 }

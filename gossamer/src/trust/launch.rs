@@ -2,7 +2,7 @@
 
 use crate::lane::operation::refuse_captures;
 use crate::trust::hold::{HeldCell, hold, hold_to_read};
-use crate::trust::latch::Launch;
+use crate::trust::launched::Launch;
 use crate::trust::spanned;
 use crate::trust::spawn::Else;
 use crate::trust::{Latch, NoRef, Trust};
@@ -109,6 +109,18 @@ impl<T: Send + 'static> Trust<Latch<T>> {
     }
 
     /// Like [`launch_all`](Self::launch_all), with arguments that are passed to the closure.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::{Latch, Trust, Trustee};
+    /// let accounts = [100_u64, 5, 60].map(|coins| Trustee::all()[1].entrust(Latch::new(coins)));
+    /// let levy = |balances: &mut [&mut u64], each: u64| {
+    ///     balances.iter_mut().filter(|balance| ***balance >= each).map(|balance| **balance -= each).count()
+    /// };
+    /// assert_eq!(Trust::launch_all_with(&accounts, levy, 30), 2); // nobody saw only one of them change
+    /// assert_eq!(accounts.map(|account| account.launch(|balance| *balance)), [70, 5, 30]);
+    /// # });
+    /// ```
     ///
     /// # Panics
     /// Like [`launch_all`](Self::launch_all).

@@ -12,16 +12,16 @@ use crate::lane::property::{ROOT, Root};
 use crate::structures::oneshot;
 use crate::trust::apply::rethrow;
 use crate::trust::call::Target;
+use crate::trust::snapshot::{Snapshot, Version};
 use crate::trust::{Latch, NoRef, Pending, Trust, entrust};
 use crate::wire::decoder::Decoder;
 use crate::wire::encoder::Encoder;
 use crate::worker::nodes::replicas::ReplicaId;
 use crate::worker::shared::{Phase, Shared};
 use crate::worker::{self, no_runtime, with_worker};
-use arc_swap::{ArcSwap, Guard};
+use arc_swap::ArcSwap;
 use std::fmt;
 use std::marker::PhantomData;
-use std::ops::Deref;
 use std::panic::Location;
 use std::sync::Arc;
 
@@ -75,18 +75,6 @@ pub struct Replicated<T: 'static> {
     replica: Arc<Replica<T>>,
 }
 
-/// A version of a [`Replicated`] value: what [`Replicated::read`] returns. It dereferences to the value.
-///
-/// It never changes. It may be kept while its fiber waits, but does not travel: send the [`Replicated`].
-pub struct Snapshot<T: 'static>(Guard<Arc<Version<T>>>);
-
-/// The value as it was between two replacements.
-struct Version<T> {
-    /// 1 is the initial value.
-    number: u64,
-    value: T,
-}
-
 /// The copy of a node.
 pub(super) struct Replica<T> {
     id: ReplicaId,
@@ -110,6 +98,15 @@ struct Replication<T>(PhantomData<T>);
 impl<T: NoRef + Sync + Clone> Replicated<T> {
     /// Gives every node a copy of a value; the caller waits until all nodes have it.
     ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::{Replicated, Trustee, spawn_on_with};
+    /// let routes = Replicated::new(vec!["north".to_owned(), "south".to_owned()]);
+    /// let route = |(routes, key): (Replicated<Vec<String>>, usize)| routes.read()[key % 2].clone(); // no request
+    /// assert_eq!(spawn_on_with(Trustee::all()[1], route, (routes, 7)).join(), "south");
+    /// # });
+    /// ```
+    ///
     /// # Panics
     /// If the value cannot leave this node and there are others; where the caller cannot wait; and on a thread that is not a worker.
     #[track_caller]
@@ -118,6 +115,15 @@ impl<T: NoRef + Sync + Clone> Replicated<T> {
     }
 
     /// Like [`new`](Self::new), but returns an error instead of panicking. No node keeps a copy then.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// match gossamer::Replicated::try_new(10_u32) {
+    ///     Ok(limit) => assert_eq!(*limit.read(), 10),
+    ///     Err(error) => println!("each node has to ask for the limit, since it cannot have a copy: {error}"),
+    /// }
+    /// # });
+    /// ```
     ///
     /// # Errors
     /// If something in the value cannot leave this node and there are others, or its `decode` panics on one.
@@ -162,6 +168,16 @@ impl<T: NoRef + Sync + Clone> Replicated<T> {
 
     /// Like [`replace`](Self::replace), but returns an error instead of panicking.
     ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// let limit = gossamer::Replicated::new(10_u32);
+    /// if let Err(error) = limit.try_replace(20) {
+    ///     eprintln!("the old limit stays: {error}");
+    /// }
+    /// assert_eq!(*limit.read(), 20);
+    /// # });
+    /// ```
+    ///
     /// # Errors
     /// If something in the value cannot leave its node: all nodes then keep their value. If its own `encode` or
     /// `decode` panics: after a panic in `decode`, some nodes may have the new value. And if the runtime has ended.
@@ -180,6 +196,17 @@ impl<T: NoRef + Sync + Clone> Replicated<T> {
     /// Like [`replace`](Self::replace), without waiting: `then` is called once all nodes have the value, in a fiber of this worker. If it
     /// was not replaced, the error is printed and `then` is dropped. So it may be called in delegated closures and callbacks. On a thread
     /// that is not a worker this waits.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::{Replicated, sync::oneshot};
+    /// let limit = Replicated::new(10_u32);
+    /// let (sender, receiver) = oneshot::channel();
+    /// limit.replace_then(20, move || sender.send("all nodes have it").unwrap()); // goes on at once
+    /// assert_eq!(receiver.recv(), Ok("all nodes have it"));
+    /// assert_eq!(*limit.read(), 20);
+    /// # });
+    /// ```
     #[track_caller]
     pub fn replace_then<R: FnOnce() + 'static>(&self, value: T, then: R) {
         let replace = const { |home: &mut ReplicaHome<T>, value: T| home.replace_or_panic(value) };
@@ -188,6 +215,16 @@ impl<T: NoRef + Sync + Clone> Replicated<T> {
 
     /// Like [`replace`](Self::replace), without waiting: the [`Pending`] is ready once all nodes have the value.
     /// Dropping it does not stop the replacement.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// let (limit, name) = (gossamer::Replicated::new(10_u32), gossamer::Replicated::new("old".to_owned()));
+    /// let (one, other) = (limit.replace_async(20), name.replace_async("new".to_owned())); // both are under way
+    /// one.wait();
+    /// other.wait();
+    /// assert_eq!((*limit.read(), name.read().as_str()), (20, "new"));
+    /// # });
+    /// ```
     #[track_caller]
     pub fn replace_async(&self, value: T) -> Pending<()> {
         let replace = const { |home: &mut ReplicaHome<T>, value: T| home.replace_or_panic(value) };
@@ -223,25 +260,6 @@ impl<T: Send + Sync> Replicated<T> {
     pub(super) fn found(home: Trust<Latch<ReplicaHome<T>>>, id: ReplicaId) -> Option<Self> {
         let replica = worker::with(|worker| worker?.shared.replicas.get(id))?;
         Some(Self { home, replica })
-    }
-}
-
-impl<T> Snapshot<T> {
-    /// The number of the version: the initial value has 1, and later versions have higher numbers. Compare it to
-    /// learn whether something that was computed from the value is still current.
-    ///
-    /// ```
-    /// # gossamer::run(gossamer::Config::default().threads(2), || {
-    /// use gossamer::Replicated;
-    /// let limit = Replicated::new(10_u64);
-    /// let before = limit.read().version();
-    /// limit.replace(20);
-    /// assert!(limit.read().version() > before);
-    /// # });
-    /// ```
-    #[inline]
-    pub fn version(&self) -> u64 {
-        self.0.number
     }
 }
 
@@ -373,20 +391,5 @@ impl<T> Clone for Replicated<T> {
 impl<T: fmt::Debug> fmt::Debug for Replicated<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Replicated").field(&*self.read()).finish()
-    }
-}
-
-impl<T> Deref for Snapshot<T> {
-    type Target = T;
-
-    #[inline]
-    fn deref(&self) -> &T {
-        &self.0.value
-    }
-}
-
-impl<T: fmt::Debug> fmt::Debug for Snapshot<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Snapshot").field("version", &self.version()).field("value", &**self).finish()
     }
 }

@@ -51,6 +51,15 @@ struct ReplyQueue<K, U> {
 
 impl<K: 'static, U: 'static> Replies<K, U> {
     /// A `Replies` without requests.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// let mut squares = gossamer::Replies::new();
+    /// let seven = gossamer::Trustee::all()[1].entrust(7_u64);
+    /// seven.apply_into(&squares, "seven", |number| *number * *number);
+    /// assert_eq!(squares.next(), Some(("seven", Ok(49))));
+    /// # });
+    /// ```
     pub fn new() -> Self {
         let queue = ReplyQueue {
             arrived: LocalQueue::with_capacity(16),

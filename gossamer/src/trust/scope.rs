@@ -282,6 +282,18 @@ pub struct ScopedJoinHandle<'scope, U> {
 impl<U> ScopedJoinHandle<'_, U> {
     /// Waits until the fiber ends and returns its result.
     ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// let words = ["to", "be", "or", "not"];
+    /// let longest = gossamer::scope(|scope| {
+    ///     let (first, second) = words.split_at(2); // borrowed, not moved
+    ///     let halves = [first, second].map(|half| scope.spawn(move || half.iter().map(|word| word.len()).max()));
+    ///     halves.map(|half| half.join()).into_iter().max()
+    /// });
+    /// assert_eq!(longest, Some(Some(3)));
+    /// # });
+    /// ```
+    ///
     /// # Panics
     /// Like [`JoinHandle::join`](crate::JoinHandle::join).
     #[track_caller]

@@ -43,6 +43,23 @@ impl<K: Hash + NoRef, T: 'static> Sharded<K, T> {
 
     /// Like [`apply_batch`](Self::apply_batch), with a clone of `shared` passed to the closure for each key.
     ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::Sharded;
+    /// use std::collections::HashMap;
+    /// let stock = Sharded::<String, HashMap<String, u32>>::new();
+    /// let delivered = [("tea", 4), ("milk", 2), ("tea", 3)].map(|(name, crates)| (name.to_owned(), crates));
+    /// let each = 12_u32; // sent once to each shard
+    /// let put = |shard: &mut HashMap<String, u32>, name, crates, each| {
+    ///     let there = shard.entry(name).or_insert(0);
+    ///     *there += crates * each;
+    ///     *there
+    /// };
+    /// let now = stock.apply_batch_with(delivered, put, each);
+    /// assert_eq!(now, [48, 24, 84]);
+    /// # });
+    /// ```
+    ///
     /// # Panics
     /// Like [`apply_batch`](Self::apply_batch).
     #[track_caller]

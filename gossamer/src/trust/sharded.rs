@@ -168,6 +168,19 @@ impl<K: ?Sized, T: 'static> Sharded<K, T> {
     }
 
     /// Like [`index_of`](Self::index_of), of a key with this [hash](Self::hash_of).
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::Sharded;
+    /// let counts = Sharded::<str, u64>::new();
+    /// let mut words = ["tea", "milk", "sugar"].map(|word| (Sharded::<str, u64>::hash_of(word), word));
+    /// words.sort_by_key(|(hash, _)| counts.index_of_hash(*hash)); // those of one shard are together
+    /// for (hash, _) in words {
+    ///     counts.shards()[counts.index_of_hash(hash)].apply(|count| *count += 1);
+    /// }
+    /// assert_eq!(counts.map_all(|count| *count).iter().sum::<u64>(), 3);
+    /// # });
+    /// ```
     #[inline]
     pub fn index_of_hash(&self, hash: u64) -> usize {
         part_of_hash(hash, self.shards.len())

@@ -9,7 +9,7 @@ use crate::trust::call::{From, Target};
 use crate::trust::cancel::SentJob;
 #[cfg(feature = "tracing")]
 use crate::trust::hold::HeldCell;
-use crate::trust::latch::Launch;
+use crate::trust::launched::Launch;
 use crate::trust::spawn::{self, Else};
 use crate::trust::spawn_many;
 use crate::trust::{JoinHandle, Latch, NoRef, Pending, Returned, Trust, Trustee};

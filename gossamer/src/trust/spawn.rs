@@ -1,4 +1,4 @@
-//! Starting fibers, and what every fiber may call.
+//! Starting fibers.
 
 use crate::lane::constant::{STAYS, travels};
 use crate::lane::context::{self, Context};
@@ -7,10 +7,7 @@ use crate::lane::operation::{Delegated, refuse_captures};
 use crate::lane::property::Root;
 use crate::structures::inline_closure::SendInlineClosure;
 use crate::structures::oneshot;
-use crate::sys::fibers::fiber::Fiber;
 use crate::sys::fibers::job::{Job, JobId, NotStarted};
-use crate::sys::fibers::wait::Wait;
-use crate::sys::threads::outside;
 use crate::trust::cancel::Canceller;
 use crate::trust::job::{or_printed, run_job};
 use crate::trust::spanned::start;
@@ -19,7 +16,6 @@ use crate::worker::mailbox::inbox::Message;
 use crate::worker::shared::Shared;
 use crate::worker::{self, Worker, no_runtime};
 use std::panic::Location;
-use std::time::{Duration, Instant};
 
 /// Starts a fiber on one of the workers, in turn, and returns at once.
 ///
@@ -59,8 +55,8 @@ use std::time::{Duration, Instant};
 /// `LazyCell`, a second initialisation panics.
 ///
 /// [`fiber_local!`](crate::fiber_local) gives each fiber a value of its own, whose initialiser may wait. Inside
-/// [`without_suspending`] such a call panics instead of suspending: wrap initialisers in it if they call code that
-/// you do not know.
+/// [`without_suspending`](crate::without_suspending) such a call panics instead of suspending: wrap initialisers in it if
+/// they call code that you do not know.
 ///
 /// # Cost
 /// One request to the worker, with the captures, and one back with the result; on the caller's own worker one allocation.
@@ -140,6 +136,14 @@ pub(super) enum Else {
 
 /// Starts a fiber on the worker of a trustee.
 ///
+/// ```
+/// # gossamer::run(gossamer::Config::default().threads(2), || {
+/// let there = gossamer::Trustee::all()[1];
+/// let fiber = gossamer::spawn_on(there, || gossamer::Trustee::here()); // beside what it works with
+/// assert_eq!(fiber.join(), there);
+/// # });
+/// ```
+///
 /// # Panics
 /// If the runtime of the trustee has ended.
 #[track_caller]
@@ -152,6 +156,17 @@ where
 }
 
 /// Like [`spawn_on`], with arguments that are passed to the closure.
+///
+/// ```
+/// # gossamer::run(gossamer::Config::default().threads(2), || {
+/// let count = gossamer::Trustee::all()[1].entrust(0_u64);
+/// let add_up = |count: gossamer::Trust<u64>| {
+///     (1..=100).for_each(|number| count.apply_with(|count, by| *count += by, number)); // nothing is sent
+/// };
+/// gossamer::spawn_on_with(count.trustee(), add_up, count.clone()).join();
+/// assert_eq!(count.apply(|count| *count), 5050);
+/// # });
+/// ```
 ///
 /// # Panics
 /// If the runtime of the trustee has ended.
@@ -325,75 +340,5 @@ fn arrive_here(job: SendJob) {
         if let Some(here) = worker {
             job.arrive(here);
         }
-    });
-}
-
-/// Lets the other fibers of this worker and its trustee run. On a thread that is not a worker it yields the processor
-/// to other threads.
-///
-/// ```
-/// # gossamer::run(gossamer::Config::default().threads(2), || {
-/// for _ in 0..1000 {
-///     gossamer::yield_now(); // in a long computation, every millisecond or so
-/// }
-/// # });
-/// ```
-///
-/// # Panics
-/// In a delegated closure or a callback, which cannot wait.
-#[track_caller]
-pub fn yield_now() {
-    worker::require_fiber("yield_now");
-    worker::with(|worker| match worker {
-        Some(here) => here.yield_now(),
-        None => outside::yield_now(),
-    });
-}
-
-/// Runs `f` without letting it suspend the fiber: a call that would suspend panics instead, with advice.
-///
-/// It is for code that no other fiber of this worker may interrupt: the initialiser of a `thread_local!`, a
-/// `OnceLock` or a `LazyLock`, a `scoped_tls` set, or code that holds a lock of `std` (see [`spawn`]). All blocking
-/// calls of this crate are refused inside, even those that often need not wait, such as an
-/// [`apply`](crate::Trust::apply) at the fiber's own worker. So whether a program works does not depend on where a
-/// property lives. [`apply_then`](crate::Trust::apply_then) and [`spawn`] are allowed. Outside of fibers this just
-/// calls `f`: delegated closures and callbacks cannot be suspended anyway.
-///
-/// ```
-/// use std::sync::OnceLock;
-/// static TABLE: OnceLock<Vec<u64>> = OnceLock::new();
-/// # gossamer::run(gossamer::Config::default().threads(1), || {
-/// let table = TABLE.get_or_init(|| gossamer::without_suspending(|| (0..10).map(|n| n * n).collect()));
-/// # assert_eq!(table[3], 9);
-/// # });
-/// ```
-pub fn without_suspending<R>(f: impl FnOnce() -> R) -> R {
-    let inside = match context::current() {
-        Context::Fiber => Context::Steady,
-        other => other,
-    };
-    let _restore = context::enter(inside);
-    f()
-}
-
-/// Waits for at least `duration`; a fiber lets other fibers run meanwhile.
-///
-/// # Panics
-/// In a delegated closure or a callback, which cannot wait.
-#[track_caller]
-pub fn sleep(duration: Duration) {
-    worker::require_fiber("sleep");
-    let wait = Wait::in_call("sleep");
-    worker::with(|worker| match worker {
-        Some(here) => {
-            let _noted = Fiber::note_wait(wait);
-            match Instant::now().checked_add(duration) {
-                Some(due) => here.sleep_until(due),
-                None => loop {
-                    here.park();
-                },
-            }
-        }
-        None => outside::sleep(duration),
     });
 }

@@ -133,6 +133,13 @@ fn of_each<U>(count: usize, origin: Origin, outcome: Result<Results<U>, Delegati
 impl<U> JoinMany<U> {
     /// Waits until all fibers have ended, and returns their results in the order of their numbers.
     ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// let multiples = gossamer::spawn_many_with(4, |number, of| number * of, 3); // 4 fibers, spread over the workers
+    /// assert_eq!(multiples.join(), [0, 3, 6, 9]);
+    /// # });
+    /// ```
+    ///
     /// # Panics
     /// If one panicked (with the message of the first), could not get a stack or was cancelled; in a delegated closure or a
     /// callback, which cannot wait; and while the caller unwinds from a panic.
@@ -172,6 +179,15 @@ impl<U> JoinMany<U> {
 
     /// Cancels the fibers that have not ended, on whichever nodes they are, as
     /// [`JoinHandle::cancel`](crate::JoinHandle::cancel) does, without waiting. It costs a message for each worker.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use std::time::Duration;
+    /// let fibers = gossamer::spawn_many_with(100, |_, time| gossamer::sleep(time), Duration::from_secs(3600));
+    /// fibers.cancel();
+    /// assert!(fibers.try_join().iter().all(Result::is_err)); // at once, not in an hour
+    /// # });
+    /// ```
     pub fn cancel(&self) {
         let awaited = self.parts.iter().filter(|part| matches!(part.state, PartState::Awaited(_)));
         awaited.filter_map(|part| part.canceller.as_ref()).for_each(Canceller::cancel);

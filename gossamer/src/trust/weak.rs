@@ -45,6 +45,17 @@ impl<T: 'static> Trust<T> {
 
 impl<T: 'static> WeakTrust<T> {
     /// A weak trust of no property: it is never upgraded.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || {
+    /// use gossamer::{Trust, WeakTrust, entrust};
+    /// struct Child { parent: WeakTrust<Vec<Trust<Child>>> }
+    /// let child = entrust(Child { parent: WeakTrust::new() }); // no parent yet
+    /// let parent = entrust(vec![child.clone()]);
+    /// child.apply_with(|child, parent| child.parent = parent, parent.downgrade()); // not a cycle that stays for ever
+    /// assert!(child.apply(|child| child.parent.upgrade().is_some()));
+    /// # });
+    /// ```
     pub const fn new() -> Self {
         Self { handle: Weak::new(), of: PhantomData }
     }

@@ -26,6 +26,17 @@ pub struct JoinSet<F: Future>(FuturesUnordered<F>);
 
 impl<F: Future> JoinSet<F> {
     /// An empty set.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::{JoinSet, spawn_with};
+    /// let mut lengths = JoinSet::new();
+    /// for word in ["to", "be", "not"] {
+    ///     lengths.insert(spawn_with(|word: String| word.len(), word.to_owned()));
+    /// }
+    /// assert_eq!(lengths.join_all().iter().sum::<usize>(), 7);
+    /// # });
+    /// ```
     pub fn new() -> Self {
         Self(FuturesUnordered::new())
     }
@@ -94,6 +105,21 @@ impl<F: Future> JoinSet<F> {
     }
 
     /// Like [`join_next`](Self::join_next), as a future. Dropping it before it is ready loses nothing.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::{JoinSet, block_on, spawn_with};
+    /// let mut squares: JoinSet<_> = (1..=3_u64).map(|number| spawn_with(|number| number * number, number)).collect();
+    /// let sum = block_on(async {
+    ///     let mut sum = 0;
+    ///     while let Some(square) = squares.join_next_async().await {
+    ///         sum += square;
+    ///     }
+    ///     sum
+    /// });
+    /// assert_eq!(sum, 14);
+    /// # });
+    /// ```
     pub async fn join_next_async(&mut self) -> Option<F::Output> {
         self.0.next().await
     }

@@ -13,6 +13,15 @@ pub struct Elapsed(Duration);
 
 impl Elapsed {
     /// The duration that was waited for.
+    ///
+    /// ```
+    /// use gossamer::{sync::oneshot, timeout};
+    /// use std::time::Duration;
+    /// let (_sender, never) = oneshot::channel::<u64>();
+    /// let elapsed = timeout(Duration::from_millis(2), never).unwrap_err();
+    /// let next = elapsed.duration() * 2; // be more patient the next time
+    /// assert_eq!(next, Duration::from_millis(4));
+    /// ```
     pub fn duration(&self) -> Duration {
         self.0
     }

@@ -39,6 +39,47 @@ impl<'a> Decoder<'a> {
 
     /// The value that [`Encoder::refuse`](crate::Encoder::refuse) was given at this position, if a message that did
     /// not leave is being decoded again. Types that may refuse a value must ask for it first.
+    ///
+    /// ```
+    /// use gossamer::{Config, Decoder, Encoder, Malformed, NoRef, Reason, rack};
+    /// use std::fs::File;
+    ///
+    /// /// Text, which can be sent to another node, or a file, which cannot.
+    /// enum Source {
+    ///     Text(String),
+    ///     File(File),
+    /// }
+    ///
+    /// // SAFETY: it has no references.
+    /// unsafe impl NoRef for Source {
+    ///     fn encode(self, to: &mut Encoder) {
+    ///         match self {
+    ///             Self::Text(text) => text.encode(to),
+    ///             file => to.refuse(file),
+    ///         }
+    ///     }
+    ///
+    ///     fn decode(from: &mut Decoder<'_>) -> Result<Self, Malformed> {
+    ///         match from.given_back() {
+    ///             Some(file) => Ok(file), // it has not left
+    ///             None => String::decode(from).map(Self::Text),
+    ///         }
+    ///     }
+    /// }
+    ///
+    /// rack::run_in_process(2, Config::default().threads(1), || {
+    ///     let far = rack::workers()[1].entrust(());
+    ///     let length = const {
+    ///         |_: &mut (), source: Source| match source {
+    ///             Source::Text(text) => text.len(),
+    ///             Source::File(_) => 0,
+    ///         }
+    ///     };
+    ///     assert_eq!(far.apply_with(length, Source::Text("tea".to_owned())), 3);
+    ///     let error = far.try_apply_with(length, Source::File(File::open("/dev/null").unwrap())).unwrap_err();
+    ///     assert!(matches!(error.reason(), Reason::Stays { .. }));
+    /// });
+    /// ```
     #[inline]
     pub fn given_back<T: 'static>(&mut self) -> Option<T> {
         let (all, kept) = self.back.as_mut()?;
@@ -50,6 +91,36 @@ impl<'a> Decoder<'a> {
     }
 
     /// Takes bytes as they are.
+    ///
+    /// ```
+    /// use gossamer::{Decoder, Encoder, Malformed, NoRef};
+    ///
+    /// struct Version {
+    ///     major: u8,
+    ///     minor: u8,
+    /// }
+    ///
+    /// // SAFETY: it has no references.
+    /// unsafe impl NoRef for Version {
+    ///     fn encode(self, to: &mut Encoder) {
+    ///         to.bytes(&[self.major, self.minor]);
+    ///     }
+    ///
+    ///     fn decode(from: &mut Decoder<'_>) -> Result<Self, Malformed> {
+    ///         match from.bytes(2)? {
+    ///             &[major, minor] if major > 0 => Ok(Self { major, minor }),
+    ///             _ => Err(Malformed::instead_of::<Self>()),
+    ///         }
+    ///     }
+    /// }
+    ///
+    /// # gossamer::rack::run_in_process(2, gossamer::Config::default().threads(1), || {
+    /// let far = gossamer::rack::workers()[1].entrust(0_u8);
+    /// let note = const { |minor: &mut u8, version: Version| *minor = version.minor };
+    /// far.apply_with(note, Version { major: 1, minor: 7 });
+    /// assert_eq!(far.apply(const { |minor: &mut u8| *minor }), 7);
+    /// # });
+    /// ```
     ///
     /// # Errors
     /// If there are fewer.
@@ -65,6 +136,33 @@ impl<'a> Decoder<'a> {
     }
 
     /// Takes the number of elements.
+    ///
+    /// ```
+    /// use gossamer::{Decoder, Encoder, Malformed, NoRef};
+    /// use std::collections::VecDeque;
+    ///
+    /// /// The latest readings of a sensor.
+    /// struct Readings(VecDeque<f64>);
+    ///
+    /// // SAFETY: it has no references.
+    /// unsafe impl NoRef for Readings {
+    ///     fn encode(self, to: &mut Encoder) {
+    ///         to.length(self.0.len());
+    ///         self.0.into_iter().for_each(|reading| reading.encode(to));
+    ///     }
+    ///
+    ///     fn decode(from: &mut Decoder<'_>) -> Result<Self, Malformed> {
+    ///         let length = from.length()?; // not allocated at once: it may be wrong
+    ///         (0..length).map(|_| f64::decode(from)).collect::<Result<_, _>>().map(Self)
+    ///     }
+    /// }
+    ///
+    /// # gossamer::rack::run_in_process(2, gossamer::Config::default().threads(1), || {
+    /// let far = gossamer::rack::workers()[1].entrust(0.0_f64);
+    /// let sum = const { |sum: &mut f64, readings: Readings| { *sum += readings.0.iter().sum::<f64>(); *sum } };
+    /// assert_eq!(far.apply_with(sum, Readings([1.5, 2.5].into())), 4.0);
+    /// # });
+    /// ```
     ///
     /// # Errors
     /// If there is none.

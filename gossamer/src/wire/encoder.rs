@@ -74,6 +74,31 @@ impl Encoder {
 
     /// Keeps a value that cannot leave the node that made it. Its request fails, and everything sent with it is given
     /// back: `decode` of its type is called, where [`Decoder::given_back`] returns the value.
+    ///
+    /// ```
+    /// use gossamer::{Config, Decoder, Encoder, Malformed, NoRef, Reason, rack};
+    ///
+    /// /// A number that only means something to this process, such as a descriptor.
+    /// struct Local(u32);
+    ///
+    /// // SAFETY: it has no references.
+    /// unsafe impl NoRef for Local {
+    ///     fn encode(self, to: &mut Encoder) {
+    ///         to.refuse(self);
+    ///     }
+    ///
+    ///     fn decode(from: &mut Decoder<'_>) -> Result<Self, Malformed> {
+    ///         from.given_back().ok_or_else(Malformed::instead_of::<Self>)
+    ///     }
+    /// }
+    ///
+    /// rack::run_in_process(2, Config::default().threads(1), || {
+    ///     let take = const { |_: &mut (), local: Local| local.0 };
+    ///     let [near, far] = [0, 1].map(|worker| rack::workers()[worker].entrust(()));
+    ///     assert_eq!(near.apply_with(take, Local(7)), 7); // on this node it is simply moved
+    ///     assert!(matches!(far.try_apply_with(take, Local(7)).unwrap_err().reason(), Reason::Stays { .. }));
+    /// });
+    /// ```
     #[cold]
     pub fn refuse<T: 'static>(&mut self, value: T) {
         self.refuse_because(value, Why::NotEncoded);
@@ -93,6 +118,29 @@ impl Encoder {
     }
 
     /// Adds bytes as they are.
+    ///
+    /// ```
+    /// use gossamer::{Decoder, Encoder, Malformed, NoRef};
+    ///
+    /// struct Digest([u8; 32]);
+    ///
+    /// // SAFETY: it has no references.
+    /// unsafe impl NoRef for Digest {
+    ///     fn encode(self, to: &mut Encoder) {
+    ///         to.bytes(&self.0);
+    ///     }
+    ///
+    ///     fn decode(from: &mut Decoder<'_>) -> Result<Self, Malformed> {
+    ///         from.bytes(32)?.try_into().map(Self).map_err(|_| Malformed::instead_of::<Self>())
+    ///     }
+    /// }
+    ///
+    /// # gossamer::rack::run_in_process(2, gossamer::Config::default().threads(1), || {
+    /// let far = gossamer::rack::workers()[1].entrust(Vec::<[u8; 32]>::new());
+    /// far.apply_with(const { |seen: &mut Vec<[u8; 32]>, digest: Digest| seen.push(digest.0) }, Digest([7; 32]));
+    /// assert_eq!(far.apply(const { |seen: &mut Vec<[u8; 32]>| seen[0][31] }), 7);
+    /// # });
+    /// ```
     #[inline(always)]
     pub fn bytes(&mut self, bytes: &[u8]) {
         match &mut self.to {
@@ -107,6 +155,34 @@ impl Encoder {
     }
 
     /// Adds the number of elements that follow.
+    ///
+    /// ```
+    /// use gossamer::{Decoder, Encoder, Malformed, NoRef};
+    /// use std::sync::Arc;
+    ///
+    /// /// A text of which the process has one copy.
+    /// struct Name(Arc<str>);
+    ///
+    /// // SAFETY: it has no references.
+    /// unsafe impl NoRef for Name {
+    ///     fn encode(self, to: &mut Encoder) {
+    ///         to.length(self.0.len());
+    ///         to.bytes(self.0.as_bytes());
+    ///     }
+    ///
+    ///     fn decode(from: &mut Decoder<'_>) -> Result<Self, Malformed> {
+    ///         let length = from.length()?;
+    ///         let text = std::str::from_utf8(from.bytes(length)?).map_err(|_| Malformed::instead_of::<Self>())?;
+    ///         Ok(Self(text.into()))
+    ///     }
+    /// }
+    ///
+    /// # gossamer::rack::run_in_process(2, gossamer::Config::default().threads(1), || {
+    /// let far = gossamer::rack::workers()[1].entrust(String::new());
+    /// far.apply_with(const { |all: &mut String, name: Name| all.push_str(&name.0) }, Name("Ada".into()));
+    /// assert_eq!(far.apply(const { |all: &mut String| all.len() }), 3);
+    /// # });
+    /// ```
     ///
     /// # Panics
     /// If there are 2^63 or more, which is only possible for elements without size.

@@ -64,6 +64,31 @@ enum Format {
 
 impl Malformed {
     /// An error in place of a value of this type.
+    ///
+    /// ```
+    /// use gossamer::{Decoder, Encoder, Malformed, NoRef};
+    ///
+    /// enum Heading {
+    ///     North,
+    ///     South,
+    /// }
+    ///
+    /// // SAFETY: it has no references.
+    /// unsafe impl NoRef for Heading {
+    ///     fn encode(self, to: &mut Encoder) {
+    ///         to.bytes(&[matches!(self, Self::South) as u8]);
+    ///     }
+    ///
+    ///     fn decode(from: &mut Decoder<'_>) -> Result<Self, Malformed> {
+    ///         match from.bytes(1)? {
+    ///             [0] => Ok(Self::North),
+    ///             [1] => Ok(Self::South),
+    ///             _ => Err(Malformed::instead_of::<Self>()), // names the type
+    ///         }
+    ///     }
+    /// }
+    /// assert!(Malformed::instead_of::<Heading>().to_string().contains("Heading"));
+    /// ```
     #[cold]
     pub fn instead_of<T: ?Sized>() -> Self {
         Self { expected: type_name::<T>(), format: Format::Ours }

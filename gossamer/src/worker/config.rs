@@ -1,11 +1,10 @@
-//! How a runtime is set up, from the program and from the environment.
+//! How a runtime is set up, from the program.
 
 use crate::counters::address::MetricsAddress;
 use crate::counters::trace::Sampling;
 use crate::fabric::choice::FabricChoice;
 use crate::transport::seal::protection::Protection;
 use std::net::SocketAddr;
-use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -35,9 +34,9 @@ use std::time::Duration;
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct Config {
-    threads: Option<usize>,
-    stack: usize,
-    pin: Option<bool>,
+    pub(super) threads: Option<usize>,
+    pub(super) stack: usize,
+    pub(super) pin: Option<bool>,
     pub(crate) fabric: FabricChoice,
     pub(crate) protection: Protection,
     pub(crate) backlog: usize,
@@ -45,8 +44,8 @@ pub struct Config {
     pub(crate) metrics: Option<MetricsAddress>,
     pub(crate) trace: Option<PathBuf>,
     pub(crate) trace_every: u32,
-    blocked: Duration,
-    stalled: Duration,
+    pub(super) blocked: Duration,
+    pub(super) stalled: Duration,
 }
 
 impl Default for Config {
@@ -97,6 +96,11 @@ impl Config {
     /// By default they do if there are no more workers than processors, and if the processors are the program's own:
     /// an exclusive cpuset, isolated processors, those of a Slurm job. Elsewhere the kernel places the workers, since
     /// a pinned worker has to wait for other programs on its processor while another one may be idle.
+    ///
+    /// ```
+    /// let config = gossamer::Config::default().threads(2).pin(false); // other programs need these processors, too
+    /// assert_eq!(gossamer::run(config, || gossamer::Trustee::all().len()), 2);
+    /// ```
     pub fn pin(mut self, pin: bool) -> Self {
         self.pin = Some(pin);
         self
@@ -138,6 +142,18 @@ impl Config {
     /// How many requests of one worker may wait in memory when its lanes are full and the code that sends them cannot
     /// wait (a delegated closure or a callback): 1,048,576 by default, and at least 1. The next request panics. It is
     /// also how many messages of threads that are not workers may wait for one trustee; the next thread waits.
+    ///
+    /// ```
+    /// use gossamer::{Config, Trust, Trustee};
+    /// gossamer::run(Config::default().threads(2).backlog(10), || {
+    ///     let (here, far) = (Trustee::all()[0].entrust(()), Trustee::all()[1].entrust(0_u64));
+    ///     let flood = |_: &mut (), far: Trust<u64>| {
+    ///         (0..100_000).for_each(|_| far.apply_then(|count| *count += 1, drop)); // it cannot wait for room
+    ///     };
+    ///     let error = here.try_apply_with(flood, far).unwrap_err();
+    ///     assert!(error.to_string().contains("backlog"));
+    /// });
+    /// ```
     pub fn backlog(mut self, requests: usize) -> Self {
         self.backlog = requests;
         self
@@ -182,6 +198,15 @@ impl Config {
 
     /// A [trace](Self::trace) has one of this many batches of a lane, and turns of a worker: a power of two up to
     /// 65,536. All nodes need the same setting. With 1 it has them all, and the program is slower.
+    ///
+    /// ```
+    /// let file = std::env::temp_dir().join(format!("every-turn-{}.json", std::process::id()));
+    /// let config = gossamer::Config::default().threads(1).trace(&file).trace_every(1); // all of it
+    /// gossamer::run(config, || gossamer::spawn(gossamer::yield_now).join());
+    /// assert!(std::fs::read_to_string(&file)?.contains("traceEvents"));
+    /// # std::fs::remove_file(&file)?;
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     pub fn trace_every(mut self, every: u32) -> Self {
         self.trace_every = every;
         self
@@ -205,6 +230,12 @@ impl Config {
 
     /// After how long without any progress to look for fibers that wait for each other for ever, by latches and
     /// joins; these are reported on standard error, with every source line involved. Zero: never.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// let config = gossamer::Config::default().threads(2).stalled_after(Duration::from_secs(2)); // of a test
+    /// assert_eq!(gossamer::run(config, || gossamer::spawn(|| 6 * 7).join()), 42);
+    /// ```
     pub fn stalled_after(mut self, limit: Duration) -> Self {
         self.stalled = limit;
         self
@@ -255,137 +286,5 @@ impl Config {
     /// program's own.
     pub(crate) fn pins(&self, workers: usize, processors: usize, are_own: bool) -> bool {
         self.pin.unwrap_or(are_own && workers <= processors)
-    }
-
-    /// This configuration, overridden by the environment.
-    ///
-    /// # Errors
-    /// The text names the variable, its value, and what it should be.
-    pub(crate) fn overridden_by(mut self, variable: impl Fn(&str) -> Option<String>) -> Result<Self, String> {
-        let number = |name: &str| -> Result<Option<usize>, String> {
-            let Some(text) = variable(name) else { return Ok(None) };
-            match text.trim().parse::<NonZeroUsize>() {
-                Ok(number) => Ok(Some(number.get())),
-                Err(_) => Err(format!("{name}={text:?} is not a whole number above zero")),
-            }
-        };
-        self.threads = number("GOSSAMER_THREADS")?.or(self.threads);
-        self.stack = number("GOSSAMER_STACK_KIB")?.map_or(self.stack, |kib| kib.saturating_mul(1024));
-        self.backlog = number("GOSSAMER_BACKLOG")?.unwrap_or(self.backlog);
-        self.blocking_threads = number("GOSSAMER_BLOCKING_THREADS")?.or(self.blocking_threads);
-        let time = |name: &str| -> Result<Option<u64>, String> {
-            let Some(text) = variable(name) else { return Ok(None) };
-            let number = text.trim().parse().map_err(|_| format!("{name}={text:?} is not a whole number"));
-            number.map(Some)
-        };
-        self.blocked = time("GOSSAMER_BLOCKED_MILLISECONDS")?.map_or(self.blocked, Duration::from_millis);
-        self.stalled = time("GOSSAMER_STALL_SECONDS")?.map_or(self.stalled, Duration::from_secs);
-        let switch = |name: &str| match variable(name).as_deref().map(str::trim) {
-            None => Ok(None),
-            Some("0") => Ok(Some(false)),
-            Some("1") => Ok(Some(true)),
-            Some(text) => Err(format!("{name}={text:?} is neither 0 nor 1")),
-        };
-        self.pin = switch("GOSSAMER_PIN")?.or(self.pin);
-        self.fabric = FabricChoice::find(&variable)?.unwrap_or(self.fabric);
-        if let Some(text) = variable("GOSSAMER_PROTECTION") {
-            self.protection = text.parse().map_err(|why| format!("GOSSAMER_PROTECTION={why}"))?;
-        }
-        if let Some(text) = variable("GOSSAMER_METRICS").filter(|text| !text.is_empty()) {
-            let address = text.trim().parse().map_err(|()| {
-                format!("GOSSAMER_METRICS={text:?} is not an address:port, such as 127.0.0.1:9400, nor a port, nor unix:/folder")
-            });
-            self.metrics = Some(address?);
-        }
-        if let Some(file) = variable("GOSSAMER_TRACE").filter(|file| !file.is_empty()) {
-            self.trace = Some(file.into());
-        }
-        if let Some(every) = number("GOSSAMER_TRACE_EVERY")? {
-            self.trace_every = u32::try_from(every).unwrap_or(u32::MAX);
-        }
-        self.validate()?;
-        Ok(self)
-    }
-
-    fn validate(&self) -> Result<(), String> {
-        const LARGEST_STACK: usize = 1 << 30;
-        const MOST_WORKERS: usize = 4096;
-        match self.threads {
-            Some(threads) if threads == 0 || threads > MOST_WORKERS => {
-                Err(format!("{threads} threads: a runtime has 1 to {MOST_WORKERS} workers"))
-            }
-            _ if self.stack > LARGEST_STACK => {
-                Err(format!("{} bytes of stack: a fiber has at most {LARGEST_STACK}", self.stack))
-            }
-            _ if self.fabric == FabricChoice::Verbs && self.protection != Protection::Checked => {
-                Err(format!(
-                    "RDMA (GOSSAMER_FABRIC=verbs) cannot be {} (GOSSAMER_PROTECTION): its devices write past all that seals; leave the \
-                 choice to GOSSAMER_FABRIC=auto, which takes TCP between machines then",
-                    self.protection
-                ))
-            }
-            _ if !self.trace_every.is_power_of_two() || self.trace_every > 1 << 16 => Err(format!(
-                "a trace with one of {} batches (GOSSAMER_TRACE_EVERY): it has to be a power of two up to 65536",
-                self.trace_every
-            )),
-            _ if self.backlog == 0 => {
-                Err("a backlog of 0 requests: threads that are not workers could never send one".to_owned())
-            }
-            _ if self.blocking_threads == Some(0) => {
-                Err("0 threads for blocking work: it would wait for ever".to_owned())
-            }
-            _ => Ok(()),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn with(name: &'static str, value: &'static str) -> Result<Config, String> {
-        Config::default().threads(3).overridden_by(|asked| (asked == name).then(|| value.to_owned()))
-    }
-
-    #[test]
-    fn the_environment_overrides_the_program() {
-        let threads = |config: Result<Config, String>| config.map(|config| config.worker_count(8));
-        assert_eq!(threads(with("GOSSAMER_THREADS", "5")), Ok(5));
-        assert_eq!(threads(with("UNRELATED", "5")), Ok(3));
-    }
-
-    #[test]
-    fn what_is_sealed_does_not_go_by_rdma() {
-        let sealed = |fabric: FabricChoice| {
-            let config = Config::default().fabric(fabric).protection(Protection::Authenticated);
-            config.overridden_by(|_| None).map(drop)
-        };
-        let error = sealed(FabricChoice::Verbs).unwrap_err();
-        assert!(error.contains("GOSSAMER_FABRIC=verbs") && error.contains("authenticated"), "{error}");
-        assert_eq!((sealed(FabricChoice::Auto), sealed(FabricChoice::Tcp)), (Ok(()), Ok(())));
-    }
-
-    #[test]
-    fn a_bad_variable_is_named_with_its_value() {
-        for (name, value) in [
-            ("GOSSAMER_THREADS", "0"),
-            ("GOSSAMER_THREADS", "many"),
-            ("GOSSAMER_THREADS", "99999"),
-            ("GOSSAMER_STACK_KIB", "-1"),
-            ("GOSSAMER_BLOCKING_THREADS", "0"),
-            ("GOSSAMER_BACKLOG", "0"),
-            ("GOSSAMER_PIN", "yes"),
-            ("GOSSAMER_STALL_SECONDS", "soon"),
-            ("GOSSAMER_BLOCKED_MILLISECONDS", "-1"),
-            ("GOSSAMER_FABRIC", "rdma"),
-            ("GOSSAMER_SHARE_MEMORY", "2"),
-            ("GOSSAMER_PROTECTION", "secret"),
-            ("GOSSAMER_METRICS", "localhost:9400"),
-            ("GOSSAMER_TRACE_EVERY", "48"),
-            ("GOSSAMER_TRACE_EVERY", "131072"),
-        ] {
-            let error = with(name, value).err().unwrap_or_default();
-            assert!(error.contains(value.trim_start_matches('-')), "{name}: {error:?}");
-        }
     }
 }

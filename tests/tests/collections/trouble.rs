@@ -84,21 +84,49 @@ fn a_panic_in_one_update_names_the_element_and_the_others_are_served() {
 #[gossamer::delegate]
 fn panics_in_updates() {
     for layout in [Layout::block(1000), Layout::cyclic(1000)] {
-        let vector = DistVec::filled(layout, 0_u64);
-        let mut updates = vector.updates(|element, by: u64| {
-            assert!(by != 7, "seven");
-            *element += by;
-        });
-        for index in 0..100_000 {
-            updates.push(index % 1000, if index == 54_321 { 7 } else { 1 });
+        // One of each worker; the first is served within the calls of this fiber.
+        for failing in [20, 321, 522, 923] {
+            let vector = DistVec::filled(layout.clone(), 0_u64);
+            let mut updates = vector.updates(|element, by: u64| {
+                assert!(by != 7, "seven");
+                *element += by;
+            });
+            for index in 0..100_000 {
+                updates.push(index % 1000, if index == 54_000 + failing { 7 } else { 1 });
+            }
+            let error = updates.try_finish().unwrap_err();
+            assert!(matches!(error.reason(), Reason::Panicked { .. }));
+            let text = error.to_string();
+            assert!(
+                text.contains(&format!("element {failing}: seven")) && text.contains("trouble.rs"),
+                "{text}"
+            );
+            let expected = (0..1000).map(|index| if index == failing { 99 } else { 100 });
+            assert!(vector.to_vec().into_iter().eq(expected));
         }
-        let error = updates.try_finish().unwrap_err();
-        assert!(matches!(error.reason(), Reason::Panicked { .. }));
-        let text = error.to_string();
-        assert!(text.contains("element 321: seven") && text.contains("trouble.rs"), "{text}");
-        let expected = (0..1000).map(|index| if index == 321 { 99 } else { 100 });
-        assert!(vector.to_vec().into_iter().eq(expected));
     }
+}
+
+#[test]
+fn a_panic_while_an_element_is_copied_reaches_who_asked_for_it() {
+    #[derive(gossamer::NoRef)]
+    struct Fragile(u64);
+    impl Clone for Fragile {
+        fn clone(&self) -> Self {
+            assert!(self.0 % 10 != 7, "{} broke", self.0);
+            Self(self.0)
+        }
+    }
+    in_runtime(2, || {
+        let vector = DistVec::from_fn(Layout::block(1000), const { |index| Fragile(index as u64) });
+        for index in [7, 507] {
+            let text = panic_text(|| drop(vector.gather([1, index, 2, 999])));
+            assert!(text.contains(&format!("{index} broke")) && text.contains("trouble.rs"), "{text}");
+            let found: Vec<u64> =
+                vector.gather([999, 0, 500, 998]).into_iter().map(|found| found.0).collect();
+            assert_eq!(found, [999, 0, 500, 998]);
+        }
+    });
 }
 
 #[test]

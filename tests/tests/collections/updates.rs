@@ -106,6 +106,38 @@ fn what_is_flushed_comes_before_what_is_sent_after() {
 }
 
 #[test]
+fn updates_come_behind_what_their_fiber_has_sent_before() {
+    in_runtime(2, || {
+        for index in [0, 1] {
+            let vector = DistVec::filled(Layout::cyclic(2), 1_u64);
+            let mut updates = vector.updates(|element, by: u64| *element += by);
+            vector.update_then(index, |element| *element *= 10, |()| ());
+            updates.push(index, 5);
+            updates.finish();
+            assert_eq!(vector.get(index), 15);
+        }
+    });
+}
+
+#[test]
+fn a_handle_works_on_inside_a_delegated_closure_whose_worker_has_elements() {
+    in_runtime(2, || {
+        let vector = DistVec::filled(Layout::cyclic(100), 0_u64);
+        for trustee in Trustee::all() {
+            let there = vector.clone();
+            trustee.entrust(()).apply_with(
+                |(), there: DistVec<u64>| {
+                    let mut updates = there.updates(|element, ()| *element += 1);
+                    (0..3000).for_each(|number| updates.push(number % 100, ()));
+                },
+                there,
+            );
+        }
+        wait_until(|| vector.to_vec() == [60; 100]);
+    });
+}
+
+#[test]
 fn a_handle_that_is_dropped_loses_nothing() {
     on_nodes(2, 2, || {
         let vector = DistVec::filled(Layout::cyclic(100), 0_u64);

@@ -69,6 +69,54 @@ fn files_rooms_and_links_that_a_document_names_exist() {
     assert_none(wrong);
 }
 
+/// The names that links have for the headings of a document.
+fn headings(text: &str) -> Vec<String> {
+    let prose = text.split("\n```").step_by(2);
+    let titles = prose.flat_map(str::lines).filter(|line| line.starts_with('#'));
+    let name = |title: &str| {
+        let title = title.trim_start_matches('#').trim().to_lowercase().replace(' ', "-");
+        title.chars().filter(|c| c.is_alphanumeric() || "_-".contains(*c)).collect()
+    };
+    titles.map(name).collect()
+}
+
+#[test]
+fn headings_that_a_link_names_exist() {
+    let (workspace, mut wrong, mut seen) = (workspace(), Vec::new(), 0);
+    for name in documents(&workspace) {
+        let text = document(&name);
+        let targets = text.split("](").skip(1).filter_map(|rest| rest.split(')').next());
+        for target in targets.filter(|target| !target.contains("://")) {
+            let Some((file, heading)) = target.split_once('#') else { continue };
+            let there = match file {
+                "" => text.clone(),
+                // A page of the book may consist of another document.
+                file => included(&workspace.join(&name).with_file_name(file)),
+            };
+            seen += 1;
+            if !headings(&there).iter().any(|there| there == heading) {
+                wrong.push(format!("{name}: a link leads to `{target}`, where no heading has that name"));
+            }
+        }
+    }
+    assert!(seen > 5, "{seen} links to headings");
+    assert_none(wrong);
+}
+
+/// What a document says, or the one that it consists of.
+fn included(path: &Path) -> String {
+    let text = fs::read_to_string(path).unwrap_or_default();
+    let name = text.trim().strip_prefix("{{#include ").and_then(|rest| rest.strip_suffix("}}"));
+    let other = name.map(|name| fs::read_to_string(path.with_file_name(name)).unwrap_or_default());
+    other.unwrap_or(text)
+}
+
+#[test]
+fn a_heading_is_named_as_links_name_it() {
+    let text = "# One, two: `three_four`\n```sh\n# five\n```\n## Six-seven\ntext # eight\n";
+    assert_eq!(headings(text), ["one-two-three_four", "six-seven"]);
+}
+
 #[test]
 fn a_reference_is_told_from_other_text_in_backticks() {
     let text = "`lane/client.rs` `fork.rs` `shm/` `files/sender` `Trust` `/etc/key` `a / b` `target/app` `u64`\n\

@@ -30,8 +30,10 @@ struct Options {
     with_scores: bool,
 }
 
-/// The members of each key, with their scores.
-type Fetched = Vec<Vec<(Vec<u8>, f64)>>;
+/// A member with its score.
+type Scored = (Vec<u8>, f64);
+/// The members of each key.
+type Fetched = Vec<Vec<Scored>>;
 
 fn no_keys(command: &str) -> Refusal {
     format!("ERR at least 1 input key is needed for '{command}' command").into()
@@ -82,7 +84,7 @@ impl Options {
     }
 
     /// The members of the outcome, in order.
-    fn combine(&self, fetched: Fetched, combination: Combination) -> Vec<Member> {
+    fn combine(&self, fetched: Fetched, combination: Combination) -> Vec<Scored> {
         let mut scores: HashMap<Vec<u8>, f64> = HashMap::new();
         // A result that is not a number counts as 0: infinity times a weight of 0, or the sum of both infinities.
         let number_or_zero = |score: f64| if score.is_nan() { 0.0 } else { score };
@@ -114,8 +116,10 @@ impl Options {
                 }
             }
         }
-        let mut combined: Vec<_> = scores.iter().map(|(name, score)| Member::new(*score, name)).collect();
-        combined.sort_unstable();
+        // There is no negative zero.
+        let mut combined: Vec<_> = scores.into_iter().map(|(name, score)| (name, score + 0.0)).collect();
+        combined
+            .sort_unstable_by(|one, other| Member::new(one.1, &one.0).cmp(&Member::new(other.1, &other.0)));
         combined
     }
 }
@@ -126,7 +130,7 @@ fn combined(
     (keys, arguments): (&[&[u8]], &[&[u8]]),
     combination: Combination,
     is_stored: bool,
-) -> Result<(Vec<Member>, bool), Refusal> {
+) -> Result<(Vec<Scored>, bool), Refusal> {
     let fetched = fetch_each(connection, keys)?;
     let options = Options::parse(keys.len(), arguments, combination, is_stored)?;
     Ok((options.combine(fetched, combination), options.with_scores))
@@ -147,13 +151,13 @@ fn reply(connection: &mut Connection, arguments: &[&[u8]], name: &str, combinati
             } else {
                 reply.array(members.len())
             }
-            for member in members {
+            for (name, score) in members {
                 if with_scores {
                     reply.pair();
-                    reply.bulk(&member.name);
-                    reply.double(member.score);
+                    reply.bulk(&name);
+                    reply.double(score);
                 } else {
-                    reply.bulk(&member.name);
+                    reply.bulk(&name);
                 }
             }
         }
@@ -172,9 +176,9 @@ fn reply_stored(connection: &mut Connection, arguments: &[&[u8]], name: &str, co
         Err(refusal) => connection.refuse(&refusal),
         Ok((members, _)) => {
             let mut value = Vec::new();
-            for member in &members {
-                value.extend_from_slice(&member.score.to_le_bytes());
-                write(&mut value, &member.name);
+            for (name, score) in &members {
+                value.extend_from_slice(&score.to_le_bytes());
+                write(&mut value, name);
             }
             store(connection, target, Kind::SortedSet, &value);
             connection.plan.reply().length(members.len());

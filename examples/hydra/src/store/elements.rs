@@ -1,6 +1,6 @@
 //! Access to values with elements: a key without elements does not exist.
 
-use crate::protocol::refusal::Refusal;
+use crate::protocol::refusal::{Refusal, WRONG_TYPE};
 use crate::store::Shard;
 use crate::store::entry::Entry;
 use crate::store::table::Slot;
@@ -38,33 +38,37 @@ impl<T: Change> Change for Result<T, Refusal> {
     }
 }
 
+fn is_empty<T: Elements>(entry: &Entry) -> bool {
+    T::view(entry).is_none_or(|elements| T::length(elements) == 0)
+}
+
 impl Shard {
     /// A key whose value is of this type.
     fn find_elements<T: Elements>(&mut self, key: &[u8]) -> Result<Option<Slot>, Refusal> {
         let Some(slot) = self.find(key) else { return Ok(None) };
-        self.database.table.at(slot).elements::<T>()?;
-        Ok(Some(slot))
+        let entry = self.database.table.at(slot);
+        if entry.kind() == T::KIND { Ok(Some(slot)) } else { Err(WRONG_TYPE) }
     }
 
     /// The value of a key, to be read.
-    pub fn read<T: Elements>(&mut self, key: &[u8]) -> Result<Option<&T>, Refusal> {
+    pub fn read<T: Elements>(&mut self, key: &[u8]) -> Result<Option<T::View<'_>>, Refusal> {
         let Some(slot) = self.find_to_read(key) else { return Ok(None) };
-        self.database.table.at(slot).elements().map(Some)
+        T::view(self.database.table.at(slot)).map(Some).ok_or(WRONG_TYPE)
     }
 
     /// Changes the value of a key, which comes and goes with its first and its last element.
     pub fn update<T: Elements, U: Change>(
         &mut self,
         key: &[u8],
-        change: impl FnOnce(&mut T, &Encodings) -> U,
+        change: impl FnOnce(T::Mut<'_>, &Encodings) -> U,
     ) -> Result<U, Refusal> {
         if let Some(slot) = self.find_elements::<T>(key)? {
-            return self.change_elements(slot, change);
+            return Ok(self.change_elements::<T, U>(slot, change));
         }
-        let mut elements = T::default();
-        let changed = change(&mut elements, &self.encodings);
-        if elements.length() > 0 {
-            self.insert(Entry::of_elements(key, elements));
+        let mut entry = Entry::empty(key, T::KIND, None);
+        let changed = change(T::edit(&mut entry), &self.encodings);
+        if !is_empty::<T>(&entry) {
+            self.insert(entry);
         }
         Ok(changed)
     }
@@ -73,25 +77,23 @@ impl Shard {
     pub fn update_existing<T: Elements, U: Change>(
         &mut self,
         key: &[u8],
-        change: impl FnOnce(&mut T, &Encodings) -> U,
+        change: impl FnOnce(T::Mut<'_>, &Encodings) -> U,
     ) -> Result<Option<U>, Refusal> {
         let Some(slot) = self.find_elements::<T>(key)? else { return Ok(None) };
-        self.change_elements(slot, change).map(Some)
+        Ok(Some(self.change_elements::<T, U>(slot, change)))
     }
 
     fn change_elements<T: Elements, U: Change>(
         &mut self,
         slot: Slot,
-        change: impl FnOnce(&mut T, &Encodings) -> U,
-    ) -> Result<U, Refusal> {
+        change: impl FnOnce(T::Mut<'_>, &Encodings) -> U,
+    ) -> U {
         let encodings = self.encodings;
         self.take_for_snapshot(slot);
-        let changed = self.database.table.change(slot, |entry| {
-            let elements = entry.elements_mut::<T>()?;
-            let changed = change(elements, &encodings);
-            Ok::<_, Refusal>((changed, elements.length() == 0))
+        let (changed, is_empty) = self.database.table.change(slot, |entry| {
+            let changed = change(T::edit(entry), &encodings);
+            (changed, is_empty::<T>(entry))
         });
-        let (changed, is_empty) = changed?;
         self.note_use(slot);
         if changed.is_change() {
             self.note_change(slot);
@@ -99,6 +101,6 @@ impl Shard {
         if is_empty {
             self.remove(slot);
         }
-        Ok(changed)
+        changed
     }
 }

@@ -1,24 +1,30 @@
 //! A key with its value: one allocation for small ones.
 
 use crate::protocol::refusal::{Refusal, WRONG_TYPE};
-use crate::store::value::{Elements, Encodings, Kind, Value, allocation};
+use crate::store::value::packed::{Packed, PackedMut, memory_after};
+use crate::store::value::{Kind, Value, allocation};
 
 /// Strings above this have an allocation of their own, which grows as it is appended to.
 const LARGEST_PACKED: usize = 1024;
 
 const HAS_EXPIRY: u8 = 1;
 const HAS_LONG_KEY: u8 = 2;
+/// The elements are integers.
+const HAS_NUMBERS: u8 = 4;
+/// Where the flags have the type of the value.
+const KIND: u32 = 3;
 /// Flags, and when or how often the entry was used.
 const FIXED: usize = 4;
 
 /// A key, its value, when it expires, and how it was used. 16 bytes, and the bytes of key and value, and 5 more, in one piece.
 pub enum Entry {
-    /// Flags, use (3 bytes), the key's length (1 byte, or 4), when it expires (8 bytes, or none), the key, the value.
+    /// Flags, use (3 bytes), the key's length (1 byte, or 4), when it expires (8 bytes, or none), the key, the value: a
+    /// string, or few elements.
     Packed(Box<[u8]>),
     Boxed(Box<Boxed>),
 }
 
-/// An entry with a long string, or a value of another type.
+/// An entry with a long string, or many elements.
 pub struct Boxed {
     key: Box<[u8]>,
     value: Value,
@@ -26,54 +32,55 @@ pub struct Boxed {
     usage: u32,
 }
 
+/// The value of an entry that has elements.
+pub enum Form<'a> {
+    Small(Packed<'a>),
+    Large(&'a Value),
+}
+
+/// What comes before a value, with room for so many bytes of it.
+fn head(key: &[u8], expiry: Option<u64>, flags: u8, value: usize) -> Vec<u8> {
+    let is_long = key.len() > usize::from(u8::MAX);
+    let length = FIXED + if is_long { 4 } else { 1 } + if expiry.is_some() { 8 } else { 0 } + key.len();
+    let mut packed = Vec::with_capacity(length + value);
+    let own = (u8::from(expiry.is_some()) * HAS_EXPIRY) | (u8::from(is_long) * HAS_LONG_KEY);
+    packed.extend_from_slice(&[flags | own, 0, 0, 0]);
+    if is_long {
+        packed.extend_from_slice(&(key.len() as u32).to_le_bytes());
+    } else {
+        packed.push(key.len() as u8);
+    }
+    if let Some(expiry) = expiry {
+        packed.extend_from_slice(&expiry.to_le_bytes());
+    }
+    packed.extend_from_slice(key);
+    packed
+}
+
 impl Entry {
     pub fn new(key: &[u8], value: &[u8], expiry: Option<u64>) -> Self {
         if value.len() > LARGEST_PACKED {
-            return Self::of_value(key, Value::String(value.to_vec()), expiry);
+            let value = Value::String(value.to_vec());
+            return Self::Boxed(Box::new(Boxed { key: key.into(), value, expiry, usage: 0 }));
         }
-        let is_long = key.len() > usize::from(u8::MAX);
-        let length = FIXED
-            + if is_long { 4 } else { 1 }
-            + if expiry.is_some() { 8 } else { 0 }
-            + key.len()
-            + value.len();
-        let mut packed = Vec::with_capacity(length);
-        let flags = (u8::from(expiry.is_some()) * HAS_EXPIRY) | (u8::from(is_long) * HAS_LONG_KEY);
-        packed.extend_from_slice(&[flags, 0, 0, 0]);
-        if is_long {
-            packed.extend_from_slice(&(key.len() as u32).to_le_bytes());
-        } else {
-            packed.push(key.len() as u8);
-        }
-        if let Some(expiry) = expiry {
-            packed.extend_from_slice(&expiry.to_le_bytes());
-        }
-        packed.extend_from_slice(key);
+        let mut packed = head(key, expiry, 0, value.len());
         packed.extend_from_slice(value);
         Self::Packed(packed.into_boxed_slice())
     }
 
-    fn of_value(key: &[u8], value: Value, expiry: Option<u64>) -> Self {
-        Self::Boxed(Box::new(Boxed { key: key.into(), value, expiry, usage: 0 }))
+    /// Without elements yet.
+    pub fn empty(key: &[u8], kind: Kind, expiry: Option<u64>) -> Self {
+        Self::Packed(memory_after(head(key, expiry, (kind as u8) << KIND, 0)))
     }
 
-    /// With a value that has elements.
-    pub fn of_elements(key: &[u8], value: impl Elements) -> Self {
-        Self::of_value(key, value.wrap(), None)
-    }
-
-    /// With a value that was encoded; nothing if it is cut off.
-    pub fn of_encoded(
-        key: &[u8],
-        kind: Kind,
-        value: &[u8],
-        expiry: Option<u64>,
-        encodings: &Encodings,
-    ) -> Option<Self> {
-        match kind {
-            Kind::String => Some(Self::new(key, value, expiry)),
-            kind => Some(Self::of_value(key, Value::decode(kind, value, encodings)?, expiry)),
-        }
+    /// Gives it a value that does not fit its allocation.
+    pub fn grow(&mut self, value: Value) {
+        *self = Self::Boxed(Box::new(Boxed {
+            key: self.key().into(),
+            value,
+            expiry: self.expiry(),
+            usage: self.usage(),
+        }));
     }
 
     /// Where the key begins, and where the value does.
@@ -104,6 +111,7 @@ impl Entry {
     #[inline]
     pub fn string(&self) -> Result<&[u8], Refusal> {
         match self {
+            Self::Packed(packed) if packed[0] >> KIND != Kind::String as u8 => Err(WRONG_TYPE),
             Self::Packed(packed) => Ok(&packed[Self::places(packed).1..]),
             Self::Boxed(boxed) => match &boxed.value {
                 Value::String(string) => Ok(string),
@@ -114,39 +122,57 @@ impl Entry {
 
     pub fn kind(&self) -> Kind {
         match self {
-            Self::Packed(_) => Kind::String,
+            Self::Packed(packed) => Kind::decode(packed[0] >> KIND).unwrap_or(Kind::String),
             Self::Boxed(boxed) => boxed.value.kind(),
         }
     }
 
-    /// Redis's name for the form of the value, unless it is a string.
-    pub fn encoding(&self) -> &'static str {
+    /// Whether its value lies with its key.
+    pub fn is_small(&self) -> bool {
+        matches!(self, Self::Packed(_))
+    }
+
+    /// Its elements, if it is of this type.
+    #[inline]
+    pub fn form(&self, kind: Kind) -> Option<Form<'_>> {
         match self {
-            Self::Packed(_) => "embstr",
-            Self::Boxed(boxed) => boxed.value.encoding(),
+            Self::Packed(packed) if packed[0] >> KIND == kind as u8 => {
+                Some(Form::Small(Packed::of(packed, Self::places(packed).1)))
+            }
+            Self::Packed(_) => None,
+            Self::Boxed(boxed) => Some(Form::Large(&boxed.value)),
         }
     }
 
-    /// Its value, if that is of this type.
-    pub fn elements<T: Elements>(&self) -> Result<&T, Refusal> {
+    /// Its elements, if they are few.
+    #[inline]
+    pub fn packed_mut(&mut self) -> Option<PackedMut<'_>> {
         match self {
-            Self::Packed(_) => Err(WRONG_TYPE),
-            Self::Boxed(boxed) => T::of(&boxed.value).ok_or(WRONG_TYPE),
+            Self::Packed(packed) => {
+                let start = Self::places(packed).1;
+                Some(PackedMut::of(packed, start))
+            }
+            Self::Boxed(_) => None,
         }
     }
 
-    pub fn elements_mut<T: Elements>(&mut self) -> Result<&mut T, Refusal> {
+    /// Its value, if that does not lie with its key.
+    pub fn large_mut(&mut self) -> Option<&mut Value> {
         match self {
-            Self::Packed(_) => Err(WRONG_TYPE),
-            Self::Boxed(boxed) => T::of_mut(&mut boxed.value).ok_or(WRONG_TYPE),
+            Self::Packed(_) => None,
+            Self::Boxed(boxed) => Some(&mut boxed.value),
         }
     }
 
-    /// Its value, as `of_encoded` reads it.
-    pub fn encode_value(&self, to: &mut Vec<u8>) {
-        match self {
-            Self::Packed(packed) => to.extend_from_slice(&packed[Self::places(packed).1..]),
-            Self::Boxed(boxed) => boxed.value.encode(to),
+    /// Whether its elements are packed as integers.
+    pub fn has_numbers(&self) -> bool {
+        matches!(self, Self::Packed(packed) if packed[0] & HAS_NUMBERS != 0)
+    }
+
+    /// Says so; there are no elements now.
+    pub fn set_numbers(&mut self, has_numbers: bool) {
+        if let Self::Packed(packed) = self {
+            packed[0] = packed[0] & !HAS_NUMBERS | if has_numbers { HAS_NUMBERS } else { 0 };
         }
     }
 
@@ -183,7 +209,9 @@ impl Entry {
         let usage = self.usage();
         match self {
             Self::Packed(packed)
-                if packed.len() - Self::places(packed).1 == value.len() && has_room(packed, expiry) =>
+                if packed[0] >> KIND == Kind::String as u8
+                    && packed.len() - Self::places(packed).1 == value.len()
+                    && has_room(packed, expiry) =>
             {
                 let (key, at) = Self::places(packed);
                 packed[at..].copy_from_slice(value);
@@ -210,18 +238,19 @@ impl Entry {
     }
 
     pub fn set_expiry(&mut self, expiry: Option<u64>) {
-        match (&mut *self, expiry) {
+        match (self, expiry) {
             (Self::Boxed(boxed), expiry) => boxed.expiry = expiry,
             (Self::Packed(packed), Some(expiry)) if packed[0] & HAS_EXPIRY != 0 => {
                 let key = Self::places(packed).0;
                 packed[key - 8..key].copy_from_slice(&expiry.to_le_bytes());
             }
-            _ => {
-                let usage = self.usage();
-                let Ok(string) = self.string() else { return };
-                let entry = Self::new(self.key(), string, expiry);
-                *self = entry;
-                self.set_usage(usage);
+            (Self::Packed(packed), expiry) => {
+                let (from, to) = Self::places(packed);
+                let flags = packed[0] & !(HAS_EXPIRY | HAS_LONG_KEY);
+                let mut other = head(&packed[from..to], expiry, flags, packed.len() - to);
+                other[1..FIXED].copy_from_slice(&packed[1..FIXED]);
+                other.extend_from_slice(&packed[to..]);
+                *packed = other.into_boxed_slice();
             }
         }
     }
@@ -229,6 +258,9 @@ impl Entry {
     /// Extends a string with zeros if it is shorter than this, and returns it to be changed in place; nothing if it is
     /// of another type.
     pub fn string_of_length(&mut self, length: usize) -> &mut [u8] {
+        if self.string().is_err() {
+            return &mut [];
+        }
         if let Self::Packed(packed) = self {
             let at = Self::places(packed).1;
             if packed.len() - at < length {

@@ -24,7 +24,7 @@ impl Shard {
         let before =
             self.field_or(key, field, |text| number::parse(text).ok_or(refusal::NO_HASH_INTEGER), 0)?;
         let after = before.checked_add(by).ok_or(refusal::OVERFLOW)?;
-        self.update(key, |hash: &mut Hash, encodings| {
+        self.update::<Hash, _>(key, |mut hash, encodings| {
             hash.set(field, &number::text(after), encodings);
         })?;
         to.integer(after);
@@ -48,7 +48,7 @@ impl Shard {
         }
         // There is no negative zero to see.
         let text = (after + 0.0).to_string();
-        self.update(key, |hash: &mut Hash, encodings| {
+        self.update::<Hash, _>(key, |mut hash, encodings| {
             hash.set(field, text.as_bytes(), encodings);
         })?;
         to.bulk(text.as_bytes());

@@ -26,7 +26,7 @@ impl Shard {
             return Err(refusal::arity(command));
         }
         let mut added = 0;
-        self.update(arguments[0], |hash: &mut Hash, encodings| {
+        self.update::<Hash, _>(arguments[0], |mut hash, encodings| {
             added = pairs.chunks_exact(2).filter(|pair| hash.set(pair[0], pair[1], encodings)).count();
         })?;
         if command == "hset" {
@@ -41,7 +41,7 @@ impl Shard {
         let &[key, field, value] = arguments else { return Err(refusal::SYNTAX) };
         let is_absent = self.read::<Hash>(key)?.is_none_or(|hash| hash.get(field).is_none());
         if is_absent {
-            self.update(key, |hash: &mut Hash, encodings| {
+            self.update::<Hash, _>(key, |mut hash, encodings| {
                 hash.set(field, value, encodings);
             })?;
         }
@@ -71,7 +71,7 @@ impl Shard {
 
     pub fn remove_fields(&mut self, arguments: &[&[u8]], to: &mut Replies<'_>) -> Result<(), Refusal> {
         let fields = &arguments[1..];
-        let removed = self.update_existing(arguments[0], |hash: &mut Hash, _| {
+        let removed = self.update_existing::<Hash, _>(arguments[0], |mut hash, _| {
             fields.iter().filter(|field| hash.remove(field)).count()
         })?;
         to.length(removed.unwrap_or(0));

@@ -6,7 +6,7 @@ use crate::store::entry::Entry;
 use crate::store::eviction::random;
 use crate::store::snapshot::{Encoded, VERSION, encode, entries};
 use crate::store::table::SLOT;
-use crate::store::value::Kind;
+use crate::store::value::{Kind, decode, encoding};
 use crate::store::{Shard, glob, now};
 
 /// Values up to this length have an encoding of their own in redis.
@@ -22,7 +22,7 @@ impl Shard {
         let Some(slot) = self.find(key) else { return to.null() };
         let entry = self.database.table.at(slot);
         to.bulk(match entry.string() {
-            Err(_) => entry.encoding().as_bytes(),
+            Err(_) => encoding(entry).as_bytes(),
             Ok(string) if number::parse(string).is_some() => b"int",
             Ok(string) if string.len() <= LONGEST_EMBEDDED => b"embstr",
             Ok(_) => b"raw",
@@ -68,7 +68,7 @@ impl Shard {
     }
 
     pub fn put_encoded(&mut self, key: &[u8], encoded: &Encoded<'_>, expiry: Option<u64>) {
-        let entry = Entry::of_encoded(key, encoded.kind, encoded.value, expiry, &self.encodings);
+        let entry = decode(key, encoded.kind, encoded.value, expiry, &self.encodings);
         if let Some(entry) = entry {
             if let Some(slot) = self.database.table.find(key) {
                 self.remove(slot);

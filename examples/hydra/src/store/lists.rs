@@ -27,9 +27,9 @@ pub fn integer(text: &[u8]) -> Result<i64, Refusal> {
 impl Shard {
     pub fn push(&mut self, arguments: &[&[u8]], to: &mut Replies<'_>, end: End) -> Result<(), Refusal> {
         let (key, elements) = (arguments[0], &arguments[1..]);
-        let length = self.update(key, |list: &mut List, encodings| {
+        let length = self.update::<List, _>(key, |mut list, encodings| {
             elements.iter().for_each(|element| list.push(end, element, encodings));
-            list.len()
+            list.view().len()
         })?;
         to.length(length);
         Ok(())
@@ -57,7 +57,7 @@ impl Shard {
             }
             _ => return Err(refusal::arity(if end == End::Left { "lpop" } else { "rpop" })),
         };
-        let popped = self.update_existing(arguments[0], |list: &mut List, _| {
+        let popped = self.update_existing::<List, _>(arguments[0], |mut list, _| {
             (0..count.unwrap_or(1)).map_while(|_| list.pop(end)).collect::<Vec<_>>()
         })?;
         match (popped, count) {
@@ -108,7 +108,7 @@ impl Shard {
         let &[key, index, element] = arguments else { return Err(refusal::SYNTAX) };
         let length = self.read::<List>(key)?.ok_or(refusal::NO_SUCH_KEY)?.len();
         let place = place(integer(index)?, length).ok_or(refusal::INDEX)?;
-        self.update_existing(key, |list: &mut List, encodings| list.set(place, element, encodings))?;
+        self.update_existing::<List, _>(key, |mut list, encodings| list.set(place, element, encodings))?;
         to.ok();
         Ok(())
     }
@@ -128,12 +128,12 @@ impl Shard {
             to.integer(-1);
             return Ok(());
         };
-        let length = self.update(key, |list: &mut List, encodings| {
+        let length = self.update::<List, _>(key, |mut list, encodings| {
             match place + usize::from(is_behind) {
-                end if end == list.len() => list.push(End::Right, element, encodings),
+                end if end == list.view().len() => list.push(End::Right, element, encodings),
                 place => list.insert(place, element, encodings),
             }
-            list.len()
+            list.view().len()
         })?;
         to.length(length);
         Ok(())
@@ -143,17 +143,18 @@ impl Shard {
         let (count, element) = (integer(arguments[1])?, arguments[2]);
         let most = if count == 0 { usize::MAX } else { count.unsigned_abs() as usize };
         let from = if count < 0 { End::Right } else { End::Left };
-        let removed =
-            self.update_existing(arguments[0], |list: &mut List, _| list.remove_equal(element, most, from))?;
+        let removed = self
+            .update_existing::<List, _>(arguments[0], |mut list, _| list.remove_equal(element, most, from))?;
         to.length(removed.unwrap_or(0));
         Ok(())
     }
 
     pub fn trim_list(&mut self, arguments: &[&[u8]], to: &mut Replies<'_>) -> Result<(), Refusal> {
         let (first, last) = (integer(arguments[1])?, integer(arguments[2])?);
-        self.update_existing(arguments[0], |list: &mut List, _| {
-            let kept = places(first, last, list.len());
-            list.remove(kept.end, list.len() - kept.end);
+        self.update_existing::<List, _>(arguments[0], |mut list, _| {
+            let length = list.view().len();
+            let kept = places(first, last, length);
+            list.remove(kept.end, length - kept.end);
             list.remove(0, kept.start);
         })?;
         to.ok();

@@ -46,7 +46,7 @@ impl Shard {
         match from {
             From::Left | From::Right => {
                 let end = if from == From::Left { End::Left } else { End::Right };
-                let popped = self.update_existing(key, |list: &mut List, _| {
+                let popped = self.update_existing::<List, _>(key, |mut list, _| {
                     (0..count.unwrap_or(1)).map_while(|_| list.pop(end)).collect::<Vec<_>>()
                 })?;
                 let Some(popped) = popped else { return Ok(()) };
@@ -58,7 +58,7 @@ impl Shard {
                 popped.iter().for_each(|element| to.bulk(element));
             }
             From::Lowest | From::Highest => {
-                let popped = self.update_existing(key, |set: &mut SortedSet, _| {
+                let popped = self.update_existing::<SortedSet, _>(key, |mut set, _| {
                     set.pop(count.unwrap_or(1), from == From::Highest)
                 })?;
                 let Some(popped) = popped else { return Ok(()) };
@@ -67,12 +67,12 @@ impl Shard {
                 if count.is_some() {
                     to.array(popped.len());
                 }
-                for member in popped {
+                for (name, score) in popped {
                     if count.is_some() {
                         to.array(2);
                     }
-                    to.bulk(&member.name);
-                    to.double(member.score);
+                    to.bulk(&name);
+                    to.double(score);
                 }
             }
         }

@@ -80,7 +80,9 @@ impl Shard {
         } else {
             to.array(places.len())
         }
-        for (field, value) in hash.into_iter().flat_map(|hash| places.iter().map(|place| hash.at(*place))) {
+        for (field, value) in
+            hash.into_iter().flat_map(|hash| places.iter().map(move |place| hash.at(*place)))
+        {
             if with_values {
                 to.pair();
             }
@@ -98,7 +100,7 @@ impl Shard {
         let places = places(count.map_or(1, |(count, _)| count), set.map_or(0, SortedSet::len));
         let Some((_, with_scores)) = count else {
             match set {
-                Some(set) => to.bulk(set.at(places[0]).0),
+                Some(set) => to.bulk(set.at(places[0]).name),
                 None => to.null(),
             }
             return Ok(());
@@ -108,13 +110,13 @@ impl Shard {
         } else {
             to.array(places.len())
         }
-        for (member, score) in set.into_iter().flat_map(|set| places.iter().map(|place| set.at(*place))) {
+        for member in set.into_iter().flat_map(|set| places.iter().map(move |place| set.at(*place))) {
             if with_scores {
                 to.pair();
             }
-            to.bulk(member);
+            to.bulk(member.name);
             if with_scores {
-                to.double(score);
+                to.double(member.score);
             }
         }
         Ok(())
@@ -129,9 +131,10 @@ impl Shard {
             }
             _ => return Err(refusal::SYNTAX),
         };
-        let popped = self.update_existing(arguments[0], |set: &mut Set, _| {
-            let places = places(count.unwrap_or(1), set.len());
-            let popped: Vec<_> = places.into_iter().map(|place| set.at(place).into_owned()).collect();
+        let popped = self.update_existing::<Set, _>(arguments[0], |mut set, _| {
+            let view = set.view();
+            let places = places(count.unwrap_or(1), view.len());
+            let popped: Vec<_> = places.into_iter().map(|place| view.at(place).into_owned()).collect();
             for member in &popped {
                 set.remove(member);
             }

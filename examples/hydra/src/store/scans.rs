@@ -103,12 +103,12 @@ impl Shard {
         };
         let (places, next) = scan.places(set.len(), set.is_small());
         let met: Vec<_> =
-            places.map(|place| set.at(place)).filter(|(member, _)| scan.is_match(member)).collect();
+            places.map(|place| set.at(place)).filter(|member| scan.is_match(member.name)).collect();
         head(to, next, 2 * met.len());
-        for (member, score) in met {
-            to.bulk(member);
+        for member in met {
+            to.bulk(member.name);
             // As redis: a text in RESP3, too.
-            to.bulk(number::text_of_float(score).as_bytes());
+            to.bulk(number::text_of_float(member.score).as_bytes());
         }
         Ok(())
     }

@@ -8,7 +8,7 @@ use crate::store::value::set::Set;
 impl Shard {
     pub fn add_members(&mut self, arguments: &[&[u8]], to: &mut Replies<'_>) -> Result<(), Refusal> {
         let members = &arguments[1..];
-        let added = self.update(arguments[0], |set: &mut Set, encodings| {
+        let added = self.update::<Set, _>(arguments[0], |mut set, encodings| {
             members.iter().filter(|member| set.insert(member, encodings)).count()
         })?;
         to.length(added);
@@ -17,7 +17,7 @@ impl Shard {
 
     pub fn remove_members(&mut self, arguments: &[&[u8]], to: &mut Replies<'_>) -> Result<(), Refusal> {
         let members = &arguments[1..];
-        let removed = self.update_existing(arguments[0], |set: &mut Set, _| {
+        let removed = self.update_existing::<Set, _>(arguments[0], |mut set, _| {
             members.iter().filter(|member| set.remove(member)).count()
         })?;
         to.length(removed.unwrap_or(0));

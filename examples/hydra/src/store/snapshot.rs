@@ -5,7 +5,7 @@ use crate::store::Shard;
 use crate::store::databases::Database;
 use crate::store::entry::Entry;
 use crate::store::table::{SEGMENTS, Table};
-use crate::store::value::Kind;
+use crate::store::value::{Kind, encode as encode_value};
 
 /// Bytes that are handed over at once, about.
 const CHUNK: usize = 1 << 20;
@@ -56,7 +56,7 @@ pub fn encode(entry: &Entry, to: &mut Vec<u8>) {
     to.extend_from_slice(&entry.expiry().unwrap_or(0).to_le_bytes());
     to.extend_from_slice(entry.key());
     let start = to.len();
-    entry.encode_value(to);
+    encode_value(entry, to);
     let length = (to.len() - start) as u64;
     to[at..at + 8].copy_from_slice(&length.to_le_bytes());
 }

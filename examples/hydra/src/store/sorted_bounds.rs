@@ -60,7 +60,7 @@ impl<'a> Bounds<'a> {
     }
 
     /// The ranks of what is in it; those of a range by rank count from the highest member if it is reversed.
-    pub fn ranks(&self, set: &SortedSet, is_reverse: bool) -> Range<usize> {
+    pub fn ranks(&self, set: SortedSet<'_>, is_reverse: bool) -> Range<usize> {
         let length = set.len();
         let (from, to) = match self {
             Self::Ranks(first, last) => {
@@ -77,22 +77,22 @@ impl<'a> Bounds<'a> {
 }
 
 /// How many members are below a score, or not above it.
-fn below_score(set: &SortedSet, bound: &Bound<f64>, or_equal: bool) -> usize {
+fn below_score(set: SortedSet<'_>, bound: &Bound<f64>, or_equal: bool) -> usize {
     if !or_equal {
-        return set.rank_of(&Member::new(bound.at, b""));
+        return set.rank_of(Member::new(bound.at, b""));
     }
-    if bound.at == f64::INFINITY { set.len() } else { set.rank_of(&Member::new(bound.at.next_up(), b"")) }
+    if bound.at == f64::INFINITY { set.len() } else { set.rank_of(Member::new(bound.at.next_up(), b"")) }
 }
 
 /// How many members are before a name, or, for an upper bound, not after it; by their names alone, since all scores
 /// should be the same.
-fn below_name(set: &SortedSet, bound: &NameBound<'_>, is_lower: bool) -> usize {
+fn below_name(set: SortedSet<'_>, bound: &NameBound<'_>, is_lower: bool) -> usize {
     match bound {
         NameBound::First => 0,
         NameBound::Last => set.len(),
         NameBound::At(bound) if bound.is_excluded == is_lower => {
-            set.count_while(|member| *member.name <= *bound.at)
+            set.count_while(|member| member.name <= bound.at)
         }
-        NameBound::At(bound) => set.count_while(|member| *member.name < *bound.at),
+        NameBound::At(bound) => set.count_while(|member| member.name < bound.at),
     }
 }

@@ -67,7 +67,7 @@ impl<'a> Wanted<'a> {
         Ok(Self { bounds, is_reverse, with_scores, skipped: skipped.max(0) as usize, most })
     }
 
-    fn members<'b>(&self, set: &'b SortedSet) -> Vec<&'b Member> {
+    fn members<'b>(&self, set: SortedSet<'b>) -> Vec<Member<'b>> {
         let mut ranks = self.bounds.ranks(set, self.is_reverse);
         let count = ranks.len().saturating_sub(self.skipped).min(self.most.unwrap_or(usize::MAX));
         if self.is_reverse {
@@ -101,10 +101,10 @@ impl Shard {
         for member in members {
             if wanted.with_scores {
                 to.pair();
-                to.bulk(&member.name);
+                to.bulk(member.name);
                 to.double(member.score);
             } else {
-                to.bulk(&member.name);
+                to.bulk(member.name);
             }
         }
         Ok(())
@@ -120,7 +120,7 @@ impl Shard {
         let mut encoded = Vec::new();
         for member in set.map(|set| wanted.members(set)).unwrap_or_default() {
             encoded.extend_from_slice(&member.score.to_le_bytes());
-            write(&mut encoded, &member.name);
+            write(&mut encoded, member.name);
         }
         to.bulk(&encoded);
         Ok(())
@@ -136,13 +136,10 @@ impl Shard {
 
     pub fn remove_range(&mut self, arguments: &[&[u8]], to: &mut Replies<'_>, by: By) -> Result<(), Refusal> {
         let bounds = Bounds::parse(by, arguments[1], arguments[2])?;
-        let removed = self.update_existing(arguments[0], |set: &mut SortedSet, _| {
-            let ranks = bounds.ranks(set, false);
-            let members: Vec<Member> = set.range(ranks).cloned().collect();
-            for member in &members {
-                set.remove(&member.name);
-            }
-            members.len()
+        let removed = self.update_existing::<SortedSet, _>(arguments[0], |mut set, _| {
+            let ranks = bounds.ranks(set.view(), false);
+            set.remove_range(ranks.clone());
+            ranks.len()
         })?;
         to.length(removed.unwrap_or(0));
         Ok(())

@@ -5,7 +5,7 @@ use crate::protocol::refusal::{self, Refusal};
 use crate::protocol::reply::Replies;
 use crate::store::Shard;
 use crate::store::value::Encodings;
-use crate::store::value::sorted::SortedSet;
+use crate::store::value::sorted::{SortedSet, SortedSetMut};
 
 /// The options of ZADD.
 #[derive(Default)]
@@ -64,12 +64,12 @@ impl Options {
     /// Gives one member a score, or adds it to the one that it has.
     fn add(
         &self,
-        set: &mut SortedSet,
+        set: &mut SortedSetMut<'_>,
         (score, name): (f64, &[u8]),
         encodings: &Encodings,
         outcome: &mut Outcome,
     ) -> Result<(), Refusal> {
-        let before = set.score(name);
+        let before = set.view().score(name);
         outcome.score = None;
         if before.is_some() && self.if_absent || before.is_none() && self.if_present {
             return Ok(());
@@ -99,9 +99,9 @@ impl Shard {
         // All of them are read before one is put in.
         let scored = scored.collect::<Result<Vec<_>, _>>()?;
         let mut outcome = Outcome::default();
-        self.update(arguments[0], |set: &mut SortedSet, encodings| {
+        self.update::<SortedSet, _>(arguments[0], |mut set, encodings| {
             for pair in scored {
-                options.add(set, pair, encodings, &mut outcome)?;
+                options.add(&mut set, pair, encodings, &mut outcome)?;
             }
             Ok::<_, Refusal>(outcome.added + outcome.updated)
         })??;
@@ -145,8 +145,8 @@ impl Shard {
 
     pub fn remove_ranked(&mut self, arguments: &[&[u8]], to: &mut Replies<'_>) -> Result<(), Refusal> {
         let names = &arguments[1..];
-        let removed = self.update_existing(arguments[0], |set: &mut SortedSet, _| {
-            names.iter().filter(|name| set.remove(name).is_some()).count()
+        let removed = self.update_existing::<SortedSet, _>(arguments[0], |mut set, _| {
+            names.iter().filter(|name| set.remove(name)).count()
         })?;
         to.length(removed.unwrap_or(0));
         Ok(())
@@ -181,7 +181,7 @@ impl Shard {
             }
             _ => return Err(refusal::SYNTAX),
         };
-        let popped = self.update_existing(arguments[0], |set: &mut SortedSet, _| {
+        let popped = self.update_existing::<SortedSet, _>(arguments[0], |mut set, _| {
             set.pop(count.unwrap_or(1), is_highest)
         })?;
         let popped = popped.unwrap_or_default();
@@ -190,12 +190,12 @@ impl Shard {
         } else {
             to.array(2 * popped.len());
         }
-        for member in popped {
+        for (name, score) in popped {
             if count.is_some() {
                 to.pair();
             }
-            to.bulk(&member.name);
-            to.double(member.score);
+            to.bulk(&name);
+            to.double(score);
         }
         Ok(())
     }

@@ -7,6 +7,7 @@ mod commands;
 mod databases;
 mod elements;
 mod expiry;
+mod forms;
 mod limits;
 mod manual;
 mod program;

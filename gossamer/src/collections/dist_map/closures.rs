@@ -81,6 +81,16 @@ impl<K: Hash + Eq + NoRef, V: 'static> DistMap<K, V> {
 
     /// Like [`apply_async`](Self::apply_async), with arguments that are passed to the closure.
     ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// let stock = gossamer::collections::DistMap::new();
+    /// ["tea", "milk"].map(|name| stock.insert(name.to_owned(), 10_u64));
+    /// let sell = |left: &mut u64, sold: u64| { *left -= sold; *left };
+    /// let left = [("tea", 3), ("milk", 4)].map(|(name, sold)| stock.apply_with_async(name.to_owned(), sell, sold));
+    /// assert_eq!(left.map(|left| left.wait()), [Some(7), Some(6)]); // both were under way at once
+    /// # });
+    /// ```
+    ///
     /// # Panics
     /// Like [`apply_async`](Self::apply_async).
     #[inline]
@@ -101,6 +111,18 @@ impl<K: Hash + Eq + NoRef, V: 'static> DistMap<K, V> {
     /// Like [`apply`](Self::apply), without waiting: `then` is called with the result, on this worker, as by
     /// [`Trust::apply_then`](crate::Trust::apply_then).
     ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::{collections::DistMap, sync::oneshot};
+    /// let stock = DistMap::new();
+    /// stock.insert("tea".to_owned(), 10_u64);
+    /// let (sender, receiver) = oneshot::channel();
+    /// let sell = |left: &mut u64| { *left -= 1; *left };
+    /// stock.apply_then("tea".to_owned(), sell, |left| sender.send(left).unwrap()); // goes on at once
+    /// assert_eq!(receiver.recv(), Ok(Some(9)));
+    /// # });
+    /// ```
+    ///
     /// # Panics
     /// Like [`apply_async`](Self::apply_async).
     #[inline]
@@ -114,6 +136,18 @@ impl<K: Hash + Eq + NoRef, V: 'static> DistMap<K, V> {
     }
 
     /// Like [`apply_then`](Self::apply_then), with arguments that are passed to the closure.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::{collections::DistMap, sync::oneshot};
+    /// let stock = DistMap::new();
+    /// stock.insert("tea".to_owned(), 10_u64);
+    /// let (sender, receiver) = oneshot::channel();
+    /// let sell = |left: &mut u64, sold: u64| { *left -= sold; *left };
+    /// stock.apply_with_then("tea".to_owned(), sell, 3, |left| sender.send(left).unwrap());
+    /// assert_eq!(receiver.recv(), Ok(Some(7)));
+    /// # });
+    /// ```
     ///
     /// # Panics
     /// Like [`apply_async`](Self::apply_async).
@@ -135,7 +169,13 @@ impl<K: Hash + Eq + NoRef, V: 'static> DistMap<K, V> {
     /// `closure` captures the user's closure, whose type is `N`, and nothing else (`trust::around`); so do those of the next two.
     #[inline]
     #[track_caller]
-    fn call_at<N, C: NoRef, U: NoRef, F>(&self, name: &'static str, key: K, closure: F, arguments: C) -> U
+    pub(super) fn call_at<N, C: NoRef, U: NoRef, F>(
+        &self,
+        name: &'static str,
+        key: K,
+        closure: F,
+        arguments: C,
+    ) -> U
     where
         F: FnOnce(&mut Entries<K, V>, (u64, K, C)) -> U + Send + Copy + 'static,
     {
@@ -148,7 +188,7 @@ impl<K: Hash + Eq + NoRef, V: 'static> DistMap<K, V> {
 
     #[inline]
     #[track_caller]
-    fn send_at<N, C: NoRef, U: NoRef, F>(&self, key: K, closure: F, arguments: C) -> Pending<U>
+    pub(super) fn send_at<N, C: NoRef, U: NoRef, F>(&self, key: K, closure: F, arguments: C) -> Pending<U>
     where
         F: FnOnce(&mut Entries<K, V>, (u64, K, C)) -> U + Send + Copy + 'static,
     {
@@ -158,7 +198,7 @@ impl<K: Hash + Eq + NoRef, V: 'static> DistMap<K, V> {
 
     #[inline]
     #[track_caller]
-    fn call_at_then<N, C: NoRef, U: NoRef, F>(
+    pub(super) fn call_at_then<N, C: NoRef, U: NoRef, F>(
         &self,
         key: K,
         closure: F,
@@ -172,117 +212,6 @@ impl<K: Hash + Eq + NoRef, V: 'static> DistMap<K, V> {
     }
 }
 
-impl<K: Hash + Eq + NoRef, V: NoRef> DistMap<K, V> {
-    /// Applies a closure to the value of a key, and returns its result. A missing key is inserted with `default`
-    /// first; otherwise `default` is dropped there. One request.
-    ///
-    /// ```
-    /// # gossamer::run(gossamer::Config::default().threads(2), || {
-    /// use gossamer::collections::DistMap;
-    /// let squares = DistMap::new();
-    /// squares.insert(3_u64, 9_u64);
-    /// let count = squares.update(4, 0, |square| { *square += 16; *square }); // 0 is put in before
-    /// assert_eq!(count, 16);
-    /// # });
-    /// ```
-    ///
-    /// # Panics
-    /// If the closure panics ([Panics](Self#panics)); the key stays in the map all the same.
-    #[inline]
-    #[track_caller]
-    pub fn update<U: NoRef, F>(&self, key: K, default: V, closure: F) -> U
-    where
-        F: FnOnce(&mut V) -> U + Send + Copy + 'static,
-    {
-        const { refuse_captures::<F>() };
-        self.call_at::<F, _, _, _>("update", key, or_default(move |value, ()| closure(value)), (default, ()))
-    }
-
-    /// Like [`update`](Self::update), with arguments that are passed to the closure.
-    ///
-    /// # Panics
-    /// Like [`update`](Self::update).
-    #[inline]
-    #[track_caller]
-    pub fn update_with<C: NoRef, U: NoRef, F>(&self, key: K, default: V, closure: F, arguments: C) -> U
-    where
-        F: FnOnce(&mut V, C) -> U + Send + Copy + 'static,
-    {
-        const { refuse_captures::<F>() };
-        self.call_at::<F, _, _, _>("update_with", key, or_default(closure), (default, arguments))
-    }
-
-    /// Like [`update`](Self::update), without waiting.
-    ///
-    /// # Panics
-    /// Like [`apply_async`](Self::apply_async).
-    #[inline]
-    #[track_caller]
-    pub fn update_async<U: NoRef, F>(&self, key: K, default: V, closure: F) -> Pending<U>
-    where
-        F: FnOnce(&mut V) -> U + Send + Copy + 'static,
-    {
-        const { refuse_captures::<F>() };
-        self.send_at::<F, _, _, _>(key, or_default(move |value, ()| closure(value)), (default, ()))
-    }
-
-    /// Like [`update_async`](Self::update_async), with arguments that are passed to the closure.
-    ///
-    /// # Panics
-    /// Like [`apply_async`](Self::apply_async).
-    #[inline]
-    #[track_caller]
-    pub fn update_with_async<C: NoRef, U: NoRef, F>(
-        &self,
-        key: K,
-        default: V,
-        closure: F,
-        arguments: C,
-    ) -> Pending<U>
-    where
-        F: FnOnce(&mut V, C) -> U + Send + Copy + 'static,
-    {
-        const { refuse_captures::<F>() };
-        self.send_at::<F, _, _, _>(key, or_default(closure), (default, arguments))
-    }
-
-    /// Like [`update`](Self::update), without waiting: `then` is called with the result, on this worker, as by
-    /// [`Trust::apply_then`](crate::Trust::apply_then).
-    ///
-    /// # Panics
-    /// Like [`apply_async`](Self::apply_async).
-    #[inline]
-    #[track_caller]
-    pub fn update_then<U: NoRef, F>(&self, key: K, default: V, closure: F, then: impl FnOnce(U) + 'static)
-    where
-        F: FnOnce(&mut V) -> U + Send + Copy + 'static,
-    {
-        const { refuse_captures::<F>() };
-        let closure = or_default(move |value, ()| closure(value));
-        self.call_at_then::<F, _, _, _>(key, closure, (default, ()), then);
-    }
-
-    /// Like [`update_then`](Self::update_then), with arguments that are passed to the closure.
-    ///
-    /// # Panics
-    /// Like [`apply_async`](Self::apply_async).
-    #[inline]
-    #[track_caller]
-    pub fn update_with_then<C: NoRef, U: NoRef, F>(
-        &self,
-        key: K,
-        default: V,
-        closure: F,
-        arguments: C,
-        then: impl FnOnce(U) + 'static,
-    ) where
-        F: FnOnce(&mut V, C) -> U + Send + Copy + 'static,
-    {
-        const { refuse_captures::<F>() };
-        self.call_at_then::<F, _, _, _>(key, or_default(closure), (default, arguments), then);
-    }
-}
-
 /// Applies a closure to an existing value.
 fn around<K: Hash + Eq, V, C, U, F>(
     closure: F,
@@ -291,20 +220,6 @@ where
     F: FnOnce(&mut V, C) -> U + Send + Copy,
 {
     move |entries, (hash, key, arguments)| entries.find_mut(hash, &key).map(|value| closure(value, arguments))
-}
-
-/// Applies a closure to a value, or to the default that a missing key gets.
-fn or_default<K: Hash + Eq, V, C, U, F>(
-    closure: F,
-) -> impl FnOnce(&mut Entries<K, V>, (u64, K, (V, C))) -> U + Send + Copy
-where
-    F: FnOnce(&mut V, C) -> U + Send + Copy,
-{
-    move |entries, (hash, key, (default, arguments))| {
-        let (value, unused) = entries.entry(hash, key, default);
-        drop(unused);
-        closure(value, arguments)
-    }
 }
 
 /// As written by the macros (see `trust::arguments_first`).
@@ -345,48 +260,5 @@ impl<K: Hash + Eq + NoRef, V: 'static> DistMap<K, V> {
         F: FnOnce(&mut V, C) -> U + Send + Copy + 'static,
     {
         self.apply_with_then(key, closure, arguments, then);
-    }
-}
-
-/// As written by the macros (see `trust::arguments_first`).
-#[doc(hidden)]
-impl<K: Hash + Eq + NoRef, V: NoRef> DistMap<K, V> {
-    #[inline(always)]
-    #[track_caller]
-    pub fn __update_with<C: NoRef, U: NoRef, F>(&self, key: K, default: V, arguments: C, closure: F) -> U
-    where
-        F: FnOnce(&mut V, C) -> U + Send + Copy + 'static,
-    {
-        self.update_with(key, default, closure, arguments)
-    }
-
-    #[inline(always)]
-    #[track_caller]
-    pub fn __update_with_async<C: NoRef, U: NoRef, F>(
-        &self,
-        key: K,
-        default: V,
-        arguments: C,
-        closure: F,
-    ) -> Pending<U>
-    where
-        F: FnOnce(&mut V, C) -> U + Send + Copy + 'static,
-    {
-        self.update_with_async(key, default, closure, arguments)
-    }
-
-    #[inline(always)]
-    #[track_caller]
-    pub fn __update_with_then<C: NoRef, U: NoRef, F>(
-        &self,
-        key: K,
-        default: V,
-        arguments: C,
-        closure: F,
-        then: impl FnOnce(U) + 'static,
-    ) where
-        F: FnOnce(&mut V, C) -> U + Send + Copy + 'static,
-    {
-        self.update_with_then(key, default, closure, arguments, then);
     }
 }

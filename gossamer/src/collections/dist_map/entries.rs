@@ -58,6 +58,16 @@ impl<K, V> Entries<K, V> {
     }
 
     /// Whether there are no entries.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::collections::DistMap;
+    /// let squares = DistMap::new();
+    /// squares.insert(3_u64, 9_u64);
+    /// let idle = squares.map_all(|own| own.is_empty());
+    /// assert_eq!(idle.iter().filter(|is_empty| **is_empty).count(), 1); // the other has the entry
+    /// # });
+    /// ```
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
@@ -179,6 +189,23 @@ impl<K: Hash + Eq, V> Entries<K, V> {
     }
 
     /// Like [`get`](Self::get), for a mutable value.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::collections::DistMap;
+    /// let stock = DistMap::new();
+    /// ["tea", "milk"].map(|name| stock.insert(name.to_owned(), 10_u64));
+    /// let sell = |own: &mut gossamer::collections::Entries<String, u64>| {
+    ///     for name in ["tea", "milk", "sugar"] {
+    ///         if let Some(left) = own.get_mut(name) {
+    ///             *left -= 1; // each worker, of those that it has
+    ///         }
+    ///     }
+    /// };
+    /// stock.map_all(sell);
+    /// assert_eq!((stock.get("tea".to_owned()), stock.get("sugar".to_owned())), (Some(9), None));
+    /// # });
+    /// ```
     pub fn get_mut<Q: Hash + Eq + ?Sized>(&mut self, key: &Q) -> Option<&mut V>
     where
         K: Borrow<Q>,

@@ -47,6 +47,16 @@ impl<K: 'static, V: 'static> DistMap<K, V> {
 
     /// Like [`par_fold`](Self::par_fold), with a clone of `arguments` for each entry.
     ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::collections::DistMap;
+    /// let balances = DistMap::new();
+    /// [(1, 50), (2, -7), (3, 30)].map(|(account, balance)| balances.insert(account, balance));
+    /// let sums = balances.par_fold_with(0, |sum, _, balance, least| sum + (balance - least).max(0), 20);
+    /// assert_eq!(sums.into_iter().sum::<i64>(), 40); // one sum of each worker
+    /// # });
+    /// ```
+    ///
     /// # Panics
     /// Like [`par_map`](Self::par_map).
     #[track_caller]
@@ -138,6 +148,17 @@ impl<K: 'static, V: 'static> DistMap<K, V> {
     }
 
     /// Like [`par_map_reduce`](Self::par_map_reduce), with a clone of `arguments` for each entry.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::collections::DistMap;
+    /// let prices = DistMap::new();
+    /// [("tea", 3), ("milk", 1)].map(|(name, price)| prices.insert(name.to_owned(), price));
+    /// let of_crate = |_: &String, price: &u64, pieces: u64| price * pieces;
+    /// let dearest = prices.par_map_reduce_with(of_crate, 12, |one, other| one.max(other));
+    /// assert_eq!(dearest, Some(36));
+    /// # });
+    /// ```
     ///
     /// # Panics
     /// Like [`par_map`](Self::par_map).

@@ -235,6 +235,17 @@ impl<K: Hash + Eq + NoRef, A: NoRef> KeyedUpdates<K, A> {
 
     /// Like [`finish`](Self::finish), but returns an error instead of panicking.
     ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// let stock = gossamer::collections::DistMap::new();
+    /// let mut sales = stock.updates(3, |left: &mut u64, sold| *left = left.checked_sub(sold).expect("not so many"));
+    /// sales.push("tea".to_owned(), 2);
+    /// sales.push("milk".to_owned(), 5);
+    /// let error = sales.try_finish().unwrap_err();
+    /// assert!(error.to_string().contains("not so many"));
+    /// # });
+    /// ```
+    ///
     /// # Errors
     /// If the closure panicked for one of them, or a worker has ended.
     ///

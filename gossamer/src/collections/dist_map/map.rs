@@ -43,6 +43,16 @@ impl<K: Hash + Eq + Clone + 'static, V: 'static> DistMap<K, V> {
 
     /// Like [`par_map`](Self::par_map), with a clone of `arguments` for each entry.
     ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::collections::DistMap;
+    /// let prices = DistMap::new();
+    /// [("tea", 3_u64), ("milk", 1)].map(|(name, price)| prices.insert(name.to_owned(), price));
+    /// let by_the_crate = prices.par_map_with(|_, price, pieces| price * pieces, 12);
+    /// assert_eq!(by_the_crate.get("tea".to_owned()), Some(36));
+    /// # });
+    /// ```
+    ///
     /// # Panics
     /// Like [`par_map`](Self::par_map).
     #[track_caller]
@@ -106,6 +116,16 @@ impl<K: Hash + Eq + Clone + 'static, V: 'static> DistMap<K, V> {
     }
 
     /// Like [`par_filter`](Self::par_filter), with a clone of `arguments` for each entry.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::collections::DistMap;
+    /// let prices = DistMap::new();
+    /// [("tea", 3_u64), ("milk", 1)].map(|(name, price)| prices.insert(name.to_owned(), price));
+    /// let cheap = prices.par_filter_with(|_, price, most| *price <= most, 2);
+    /// assert_eq!((cheap.len(), cheap.get("milk".to_owned())), (1, Some(1)));
+    /// # });
+    /// ```
     ///
     /// # Panics
     /// Like [`par_map`](Self::par_map).

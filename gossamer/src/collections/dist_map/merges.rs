@@ -43,6 +43,18 @@ impl<K: Hash + Eq + NoRef, V: NoRef> DistMap<K, V> {
     }
 
     /// Like [`merges`](Self::merges), with a clone of `shared` passed to the closure each time; it is sent once with each batch.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::collections::DistMap;
+    /// let warnings = DistMap::new();
+    /// let mut merges = warnings.merges_with(|count: &mut u64, more, most| *count = (*count + more).min(most), 3);
+    /// ["disk", "fan", "disk", "disk", "disk"].map(|of| merges.push_ref(of, 1));
+    /// merges.finish();
+    /// assert_eq!(warnings.get("disk".to_owned()), Some(3)); // no more than are shown
+    /// # let _: DistMap<String, u64> = warnings;
+    /// # });
+    /// ```
     #[track_caller]
     pub fn merges_with<C: NoRef + Clone, F>(&self, merge: F, shared: C) -> KeyedUpdates<K, V>
     where

@@ -3,6 +3,7 @@
 mod chunks;
 mod closures;
 mod debug;
+mod defaults;
 mod entries;
 mod fold;
 mod hashing;

@@ -74,6 +74,18 @@ impl<T: NoRef + Clone> DistVec<T> {
     ///
     /// It compiles for the types for which [`from_file`](Self::from_file) does.
     ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::collections::DistVec;
+    /// # let path = std::env::temp_dir().join(format!("gossamer-squares-{}", std::process::id()));
+    /// let squares = DistVec::from_fn(1000, |index| (index * index) as u64);
+    /// squares.to_file(&path).unwrap();
+    /// assert_eq!(std::fs::metadata(&path).unwrap().len(), 8000);
+    /// assert_eq!(DistVec::<u64>::from_file(&path).unwrap().get(30), 900);
+    /// # std::fs::remove_file(path).unwrap();
+    /// # });
+    /// ```
+    ///
     /// # Cost
     /// A fiber on each worker, which copies 4 MiB at a time; a thread of the [pool](crate::unblock) writes them. All
     /// nodes need the file under this path. A vector that is not in blocks is [put into blocks](Self::with_layout)

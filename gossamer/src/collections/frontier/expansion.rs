@@ -61,6 +61,24 @@ where
     /// argument and a [`Marker`] that can mark it for a later round. Waits until that is done, and returns how many
     /// updates were sent, without those that [`Outgoing::once`] and similar methods have dropped.
     ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::collections::{DistVec, Frontier};
+    /// let graph = DistVec::from_vec(4, vec![vec![1, 2], vec![3], vec![3], vec![]]);
+    /// let paths = DistVec::filled(4, 0_u64);
+    /// let mut front = Frontier::of(&paths);
+    /// front.mark(0);
+    /// front.swap();
+    /// let sent = front
+    ///     .par_for_each(&graph, |_, _, row: &Vec<usize>, out| row.iter().for_each(|next| out.push(*next, 1)))
+    ///     .apply(|paths, more, next| {
+    ///         *paths += more;
+    ///         next.mark(); // for the next round
+    ///     });
+    /// assert_eq!((sent, front.swap()), (2, 2));
+    /// # });
+    /// ```
+    ///
     /// # Cost
     /// A fiber on each worker. An element that follows costs 4 bytes and its argument, and some nanoseconds at both
     /// ends. Gathered updates are bounded as in [`Updates`](crate::collections::Updates), plus those that follow from
@@ -83,6 +101,23 @@ where
     }
 
     /// Like [`apply`](Self::apply), with a clone of `shared` for each element that follows.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::collections::{DistVec, Frontier};
+    /// let graph = DistVec::from_vec(3, vec![vec![(1, 5.0), (2, 1.0)], vec![], vec![]]);
+    /// let costs = DistVec::filled(3, f64::INFINITY);
+    /// let mut front = Frontier::of(&costs);
+    /// front.mark(0);
+    /// front.swap();
+    /// front
+    ///     .par_for_each(&graph, |_, _, row: &Vec<(usize, f64)>, out| {
+    ///         row.iter().for_each(|(next, way)| out.push(*next, *way));
+    ///     })
+    ///     .apply_with(|cost, way, _, toll| *cost = cost.min(way + toll), 0.5);
+    /// assert_eq!(costs.to_vec(), [f64::INFINITY, 5.5, 1.5]);
+    /// # });
+    /// ```
     ///
     /// # Panics
     /// Like [`apply`](Self::apply).

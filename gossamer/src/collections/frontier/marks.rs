@@ -69,12 +69,56 @@ pub struct Marker<'a> {
 
 impl Marker<'_> {
     /// Marks the element with priority 0: for the next round, if priorities are not used.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::collections::{DistVec, Frontier};
+    /// let graph = DistVec::from_vec(3, vec![vec![1, 2], vec![], vec![1]]);
+    /// let seen = DistVec::filled(3, false);
+    /// let mut front = Frontier::of(&seen);
+    /// front.mark(0);
+    /// let mut rounds = 0;
+    /// while front.swap() > 0 {
+    ///     rounds += 1;
+    ///     let follow = |_, _: &bool, row: &Vec<usize>, out: &mut gossamer::collections::Outgoing<()>| {
+    ///         row.iter().for_each(|next| out.push(*next, ()));
+    ///     };
+    ///     front.par_for_each(&graph, follow).apply(|seen, (), next| {
+    ///         if !std::mem::replace(seen, true) {
+    ///             next.mark(); // it was reached for the first time: it is in the next front
+    ///         }
+    ///     });
+    /// }
+    /// assert_eq!((rounds, seen.to_vec()), (2, vec![false, true, true]));
+    /// # });
+    /// ```
     #[inline]
     pub fn mark(&mut self) {
         self.mark_at(0);
     }
 
     /// Marks the element for a round of this priority; the least priority comes first.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::collections::{DistVec, Frontier};
+    /// let graph = DistVec::from_vec(3, vec![vec![(1, 30_u64), (2, 7)], vec![], vec![]]);
+    /// let distances = DistVec::filled(3, 0_u64);
+    /// let mut front = Frontier::of(&distances);
+    /// front.mark(0);
+    /// front.swap();
+    /// front
+    ///     .par_for_each(&graph, |_, _, row: &Vec<(usize, u64)>, out| {
+    ///         row.iter().for_each(|(to, way)| out.push(*to, *way));
+    ///     })
+    ///     .apply(|distance, way, next| {
+    ///         *distance = way;
+    ///         next.mark_at((way / 10) as usize); // near ones come first
+    ///     });
+    /// assert_eq!((front.swap(), front.priority()), (1, 0)); // the one at 7
+    /// assert_eq!((front.swap(), front.priority()), (1, 3)); // the one at 30
+    /// # });
+    /// ```
     #[inline]
     pub fn mark_at(&mut self, priority: usize) {
         self.marks.mark(self.offset, priority);

@@ -88,6 +88,17 @@ pub struct Frontier<T: 'static> {
 impl<T: 'static> Frontier<T> {
     /// The front of a vector, empty: all marks are removed. One request for each worker.
     ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::collections::{DistVec, Frontier};
+    /// let seen = DistVec::filled(8, false);
+    /// let mut front = Frontier::of(&seen);
+    /// assert_eq!(front.swap(), 0); // nothing is marked
+    /// front.mark(5);
+    /// assert_eq!(front.swap(), 1);
+    /// # });
+    /// ```
+    ///
     /// # Panics
     /// Where the caller cannot wait.
     #[track_caller]
@@ -100,6 +111,16 @@ impl<T: 'static> Frontier<T> {
 
     /// Marks an element for the next round. One request.
     ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::collections::{DistVec, Frontier};
+    /// let seen = DistVec::filled(8, false);
+    /// let mut front = Frontier::of(&seen);
+    /// [1, 5, 5].map(|root| front.mark(root)); // a search from two roots
+    /// assert_eq!(front.swap(), 2);
+    /// # });
+    /// ```
+    ///
     /// # Panics
     /// If there is no such element; where the caller cannot wait.
     #[track_caller]
@@ -108,6 +129,18 @@ impl<T: 'static> Frontier<T> {
     }
 
     /// Marks an element for a round of this priority. One request.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::collections::{DistVec, Frontier};
+    /// let tasks = DistVec::filled(8, 0_u64);
+    /// let mut front = Frontier::of(&tasks);
+    /// front.mark_at(1, 9);
+    /// front.mark_at(5, 2); // earlier
+    /// assert_eq!((front.swap(), front.priority()), (1, 2));
+    /// assert_eq!((front.swap(), front.priority()), (1, 9));
+    /// # });
+    /// ```
     ///
     /// # Panics
     /// Like [`mark`](Self::mark).
@@ -128,6 +161,20 @@ impl<T: 'static> Frontier<T> {
     /// Two requests for each worker, one after the other. A mark takes 4 bytes; to visit each element once, its
     /// worker needs a bit for each of its elements.
     ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::collections::{DistVec, Frontier};
+    /// let seen = DistVec::filled(8, false);
+    /// let mut front = Frontier::of(&seen);
+    /// front.mark(5);
+    /// let mut rounds = 0;
+    /// while front.swap() > 0 {
+    ///     rounds += 1; // visits the front, which marks what comes next
+    /// }
+    /// assert_eq!(rounds, 1);
+    /// # });
+    /// ```
+    ///
     /// # Panics
     /// Where the caller cannot wait.
     #[track_caller]
@@ -147,6 +194,17 @@ impl<T: 'static> Frontier<T> {
     }
 
     /// The priority with which the elements of the front were marked.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::collections::{DistVec, Frontier};
+    /// let tasks = DistVec::filled(8, 0_u64);
+    /// let mut front = Frontier::of(&tasks);
+    /// front.mark_at(1, 7);
+    /// front.swap();
+    /// assert_eq!(front.priority(), 7); // the bucket of delta-stepping, for example
+    /// # });
+    /// ```
     #[must_use]
     pub fn priority(&self) -> usize {
         self.priority
@@ -155,6 +213,21 @@ impl<T: 'static> Frontier<T> {
     /// Defines what follows from each element of the front: `closure` is called with its index, the element, the
     /// entry of `rows` at this index, and an [`Outgoing`] for its results. Nothing is done before
     /// [`Expansion::apply`].
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::collections::{DistVec, Frontier};
+    /// let graph = DistVec::from_vec(3, vec![vec![1, 2], vec![0], vec![1]]);
+    /// let parents = DistVec::filled(3, u32::MAX);
+    /// let mut front = Frontier::of(&parents);
+    /// front.mark(0);
+    /// front.swap();
+    /// front
+    ///     .par_for_each(&graph, |u, _, row: &Vec<usize>, out| row.iter().for_each(|v| out.push(*v, u as u32)))
+    ///     .apply(|parent, u, _| *parent = u); // nothing is visited before
+    /// assert_eq!(parents.to_vec(), [u32::MAX, 0, 0]);
+    /// # });
+    /// ```
     ///
     /// # Panics
     /// If `rows` has a different layout from the vector of this front, or is the same vector.
@@ -183,6 +256,22 @@ impl<T: 'static> Frontier<T> {
     }
 
     /// Like [`par_for_each`](Self::par_for_each), with a clone of `arguments` for each element.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::collections::{DistVec, Frontier, Outgoing};
+    /// let graph = DistVec::from_vec(3, vec![vec![(1, 30_u64), (2, 7)], vec![], vec![]]);
+    /// let distances = DistVec::filled(3, u64::MAX);
+    /// let mut front = Frontier::of(&distances);
+    /// front.mark(0);
+    /// front.swap();
+    /// let short = |_, _: &u64, row: &Vec<(usize, u64)>, out: &mut Outgoing<u64>, most: u64| {
+    ///     row.iter().filter(|(_, way)| *way <= most).for_each(|(to, way)| out.push(*to, *way));
+    /// };
+    /// front.par_for_each_with(&graph, short, 10).apply(|distance, way, _| *distance = way);
+    /// assert_eq!(distances.to_vec(), [u64::MAX, u64::MAX, 7]);
+    /// # });
+    /// ```
     ///
     /// # Panics
     /// Like [`par_for_each`](Self::par_for_each).

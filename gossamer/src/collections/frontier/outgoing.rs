@@ -2,7 +2,8 @@
 
 use crate::NoRef;
 use crate::collections::combining::IndexSet;
-use crate::collections::updates::{Gathered, Updates};
+use crate::collections::filling::Gathered;
+use crate::collections::updates::Updates;
 use std::any::Any;
 use std::fmt;
 
@@ -41,6 +42,23 @@ impl<A: NoRef> Outgoing<A> {
     }
 
     /// Adds an update. Panics if there is no such element.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::collections::{DistVec, Frontier};
+    /// let links = DistVec::from_vec(3, vec![vec![1, 2], vec![2], vec![]]);
+    /// let ranks = DistVec::filled(3, 1.0);
+    /// let mut front = Frontier::of(&ranks);
+    /// (0..3).for_each(|page| front.mark(page));
+    /// front.swap();
+    /// front
+    ///     .par_for_each(&links, |_, rank: &f64, row: &Vec<usize>, out| {
+    ///         row.iter().for_each(|page| out.push(*page, rank / row.len() as f64)); // each gets its share
+    ///     })
+    ///     .apply(|rank, share, _| *rank += share);
+    /// assert_eq!(ranks.to_vec(), [1.0, 1.5, 2.5]);
+    /// # });
+    /// ```
     #[inline]
     #[track_caller]
     pub fn push(&mut self, index: usize, argument: A) {
@@ -51,6 +69,21 @@ impl<A: NoRef> Outgoing<A> {
     /// Like [`push`](Self::push), unless this worker has already sent an update for this element, in any round: for
     /// updates of which only the first counts, as in a breadth-first search. It uses a bit for each element of the
     /// vector, on each worker.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || {
+    /// use gossamer::collections::{DistVec, Frontier};
+    /// let graph = DistVec::from_vec(3, vec![vec![2], vec![2], vec![]]);
+    /// let parents = DistVec::filled(3, u32::MAX);
+    /// let mut front = Frontier::of(&parents);
+    /// [0, 1].map(|root| front.mark(root));
+    /// front.swap();
+    /// let sent = front
+    ///     .par_for_each(&graph, |u, _, row: &Vec<usize>, out| row.iter().for_each(|v| out.once(*v, u as u32)))
+    ///     .apply(|parent, u, _| *parent = u);
+    /// assert_eq!(sent, 1); // both have found element 2, which needs one parent
+    /// # });
+    /// ```
     #[inline]
     #[track_caller]
     pub fn once(&mut self, index: usize, argument: A) {
@@ -61,6 +94,23 @@ impl<A: NoRef> Outgoing<A> {
     /// Like [`push`](Self::push), unless this worker has already sent an equal or smaller argument for this element,
     /// in any round: for updates that only count if they are smaller than the present value, such as the length of a
     /// path. It uses an `Option<A>` for each element of the vector, on each worker.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || {
+    /// use gossamer::collections::{DistVec, Frontier};
+    /// let graph = DistVec::from_vec(3, vec![vec![(2, 3_u64)], vec![(2, 9)], vec![]]);
+    /// let distances = DistVec::filled(3, u64::MAX);
+    /// let mut front = Frontier::of(&distances);
+    /// [0, 1].map(|root| front.mark(root));
+    /// front.swap();
+    /// let sent = front
+    ///     .par_for_each(&graph, |_, _, row: &Vec<(usize, u64)>, out| {
+    ///         row.iter().for_each(|(to, way)| out.least(*to, *way));
+    ///     })
+    ///     .apply(|distance, way, _| *distance = way.min(*distance));
+    /// assert_eq!((sent, distances.get(2)), (1, 3)); // the way of 9 is not sent
+    /// # });
+    /// ```
     #[inline]
     #[track_caller]
     pub fn least(&mut self, index: usize, argument: A)
@@ -82,6 +132,23 @@ impl<A: NoRef> Outgoing<A> {
 
     /// Like [`push`](Self::push), but if the gathered batch has an update of this element, combines their arguments
     /// instead of adding one ([`Updates::combine`]).
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || {
+    /// use gossamer::collections::{DistVec, Frontier};
+    /// let links = DistVec::from_vec(3, vec![vec![2], vec![2], vec![]]);
+    /// let ranks = DistVec::filled(3, 1.0);
+    /// let mut front = Frontier::of(&ranks);
+    /// [0, 1].map(|page| front.mark(page));
+    /// front.swap();
+    /// front
+    ///     .par_for_each(&links, |_, rank: &f64, row: &Vec<usize>, out| {
+    ///         row.iter().for_each(|page| out.combine(*page, *rank, |one, other| one + other)); // sends the sum
+    ///     })
+    ///     .apply(|rank, shares, _| *rank += shares);
+    /// assert_eq!(ranks.get(2), 3.0);
+    /// # });
+    /// ```
     #[inline]
     #[track_caller]
     pub fn combine(&mut self, index: usize, argument: A, combine: impl FnOnce(A, A) -> A) {

@@ -49,6 +49,16 @@ impl<T: 'static> DistVec<T> {
 
     /// Like [`par_chunks`](Self::par_chunks), with a clone of `arguments` for each chunk.
     ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::collections::DistVec;
+    /// let samples = DistVec::from_fn(6, |index| index as f64);
+    /// let cut = |_, chunk: &mut [f64], most: f64| chunk.iter_mut().for_each(|sample| *sample = sample.min(most));
+    /// samples.par_chunks_with(3, cut, 3.5);
+    /// assert_eq!(samples.to_vec(), [0.0, 1.0, 2.0, 3.0, 3.5, 3.5]);
+    /// # });
+    /// ```
+    ///
     /// # Panics
     /// Like [`par_chunks`](Self::par_chunks).
     #[track_caller]

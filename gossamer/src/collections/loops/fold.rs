@@ -45,6 +45,16 @@ impl<T: 'static> DistVec<T> {
 
     /// Like [`par_fold`](Self::par_fold), with a clone of `arguments` for each element.
     ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::collections::DistVec;
+    /// let masses = DistVec::filled(5, 3.0);
+    /// let moment = |moment: f64, index: usize, mass: &f64, centre: f64| moment + mass * (index as f64 - centre);
+    /// let moments = masses.par_fold_with(0.0, moment, 2.0); // one of each worker
+    /// assert_eq!(moments.into_iter().sum::<f64>(), 0.0);
+    /// # });
+    /// ```
+    ///
     /// # Panics
     /// Like [`par_fold`](Self::par_fold).
     #[track_caller]

@@ -50,6 +50,16 @@ impl<T: NoRef + Clone> DistVec<T> {
 
     /// Like [`par_group_by`](Self::par_group_by), with a clone of `arguments` for each element.
     ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::collections::DistVec;
+    /// let numbers = DistVec::from_fn(8, |index| index as u64);
+    /// let groups = numbers.par_group_by_with(|_, number, divisor| number % divisor, 3);
+    /// groups.par_sort();
+    /// assert_eq!(groups.to_vec(), [(0, vec![0, 3, 6]), (1, vec![1, 4, 7]), (2, vec![2, 5])]);
+    /// # });
+    /// ```
+    ///
     /// # Panics
     /// Like [`par_group_by`](Self::par_group_by).
     #[track_caller]

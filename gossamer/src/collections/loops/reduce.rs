@@ -39,6 +39,15 @@ impl<T: NoRef + Clone> DistVec<T> {
 
     /// Like [`par_reduce`](Self::par_reduce), with a clone of `arguments` for each pair.
     ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::collections::DistVec;
+    /// let steps = DistVec::from_fn(6, |index| index as u64 + 1);
+    /// let product = steps.par_reduce_with(|one, other, modulus| one * other % modulus, 100);
+    /// assert_eq!(product, Some(20)); // 6! is 720
+    /// # });
+    /// ```
+    ///
     /// # Panics
     /// Like [`par_reduce`](Self::par_reduce).
     #[track_caller]
@@ -97,6 +106,15 @@ impl<T: 'static> DistVec<T> {
     }
 
     /// Like [`par_map_reduce`](Self::par_map_reduce), with a clone of `arguments` for each element.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::collections::DistVec;
+    /// let places = DistVec::from_fn(9, |index| index as f64);
+    /// let distance = |_, place: &f64, to: f64| (place - to).abs();
+    /// assert_eq!(places.par_map_reduce_with(distance, 3.25, |one, other| one.min(other)), Some(0.25));
+    /// # });
+    /// ```
     ///
     /// # Panics
     /// Like [`par_map_reduce`](Self::par_map_reduce).

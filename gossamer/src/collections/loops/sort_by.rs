@@ -64,6 +64,16 @@ impl<T: NoRef + Clone> DistVec<T> {
 
     /// Like [`par_sort_by`](Self::par_sort_by), with a clone of `arguments` for each comparison.
     ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::collections::DistVec;
+    /// let places = DistVec::from_slice(&[3.0, 1.0, 4.0, 9.0]);
+    /// let nearer = |one: &f64, other: &f64, to: f64| (one - to).abs().total_cmp(&(other - to).abs());
+    /// places.par_sort_by_with(nearer, 3.5);
+    /// assert_eq!(places.to_vec(), [3.0, 4.0, 1.0, 9.0]); // 3 and 4 are equally near
+    /// # });
+    /// ```
+    ///
     /// # Panics
     /// Like [`par_sort_by`](Self::par_sort_by).
     #[track_caller]
@@ -184,6 +194,15 @@ impl<T: NoRef + Clone> DistVec<T> {
 
     /// Like [`par_sort_unstable_by`](Self::par_sort_unstable_by), with a clone of `arguments` for each comparison.
     ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::collections::DistVec;
+    /// let numbers = DistVec::from_slice(&[13, 21, 34, 55]);
+    /// numbers.par_sort_unstable_by_with(|one, other, divisor| (one % divisor).cmp(&(other % divisor)), 10);
+    /// assert_eq!(numbers.to_vec(), [21, 13, 34, 55]); // by their last digits
+    /// # });
+    /// ```
+    ///
     /// # Panics
     /// Like [`par_sort_unstable_by`](Self::par_sort_unstable_by).
     #[track_caller]
@@ -228,6 +247,15 @@ impl<T: NoRef + Clone> DistVec<T> {
     }
 
     /// Like [`par_sort_unstable_by_key`](Self::par_sort_unstable_by_key), with a clone of `arguments` for each call.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::collections::DistVec;
+    /// let numbers = DistVec::from_slice(&[13, 21, 34, 55]);
+    /// numbers.par_sort_unstable_by_key_with(|number, divisor| number % divisor, 10);
+    /// assert_eq!(numbers.to_vec(), [21, 13, 34, 55]); // by their last digits
+    /// # });
+    /// ```
     ///
     /// # Panics
     /// Like [`par_sort_unstable_by_key`](Self::par_sort_unstable_by_key).

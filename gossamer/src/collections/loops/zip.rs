@@ -42,6 +42,16 @@ impl<T: 'static> DistVec<T> {
 
     /// Like [`par_zip`](Self::par_zip), with a clone of `arguments` for each index.
     ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::collections::DistVec;
+    /// let (places, speeds) = (DistVec::filled(3, 1.0), DistVec::filled(3, 2.0));
+    /// let step = |_, place: &mut f64, speed: &mut f64, seconds: f64| *place += *speed * seconds;
+    /// places.par_zip_with(&speeds, step, 0.5);
+    /// assert_eq!(places.to_vec(), [2.0; 3]);
+    /// # });
+    /// ```
+    ///
     /// # Panics
     /// Like [`par_zip`](Self::par_zip).
     #[track_caller]

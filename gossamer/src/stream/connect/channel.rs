@@ -110,12 +110,47 @@ pub struct ReceiveEnd(Unopened<Receiver>);
 
 impl SendEnd {
     /// The worker on whose node it can be opened.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::{Trustee, stream::{self, Geometry}};
+    /// let all = Trustee::all();
+    /// let (send, receive) = stream::channel(all[1], all[0], 5, Geometry::default()).unwrap();
+    /// let sending = gossamer::spawn_on_with(
+    ///     send.trustee(), // where it is to be opened
+    ///     |send: stream::SendEnd| {
+    ///         let mut sender = send.open().unwrap();
+    ///         sender.write_everything(b"hello").unwrap();
+    ///         sender.finish().unwrap();
+    ///     },
+    ///     send,
+    /// );
+    /// receive.open().unwrap().finish().unwrap();
+    /// sending.join();
+    /// # });
+    /// ```
     pub fn trustee(&self) -> Trustee {
         self.0.at()
     }
 
     /// Opens it, and waits until another fiber opens the other end: for the time of [`Options::patience`], or else for
     /// as long as it takes. A wait of ten seconds is reported, with its source line.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::{Trustee, stream::{self, Geometry, SendEnd}};
+    /// let here = Trustee::here();
+    /// let (send, receive) = stream::channel(here, here, 5, Geometry::default()).unwrap();
+    /// let greet = |send: SendEnd| {
+    ///     let mut sender = send.open().unwrap(); // meets the other end
+    ///     sender.write_everything(b"hello").unwrap();
+    ///     sender.finish().unwrap();
+    /// };
+    /// let greeting = gossamer::spawn_on_with(here, greet, send);
+    /// assert_eq!(std::io::read_to_string(receive.open().unwrap()).unwrap(), "hello");
+    /// greeting.join();
+    /// # });
+    /// ```
     ///
     /// # Errors
     /// If this is not its node, or the other end is gone, is not opened in time, or [cannot be opened](Error::NotOpened).
@@ -130,12 +165,48 @@ impl SendEnd {
 
 impl ReceiveEnd {
     /// The worker on whose node it can be opened.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::{Trustee, stream::{self, Geometry}};
+    /// let all = Trustee::all();
+    /// let (send, receive) = stream::channel(all[0], all[1], 5, Geometry::default()).unwrap();
+    /// let receiving = gossamer::spawn_on_with(
+    ///     receive.trustee(), // where it is to be opened
+    ///     |receive: stream::ReceiveEnd| receive.open().unwrap().finish().unwrap(),
+    ///     receive,
+    /// );
+    /// let mut sender = send.open().unwrap();
+    /// sender.write_everything(b"hello").unwrap();
+    /// sender.finish().unwrap();
+    /// receiving.join();
+    /// # });
+    /// ```
     pub fn trustee(&self) -> Trustee {
         self.0.at()
     }
 
     /// Opens it, and waits until another fiber opens the other end: for the time of [`Options::patience`], or else for
     /// as long as it takes. A wait of ten seconds is reported, with its source line.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// use gossamer::{Trustee, stream::{self, Geometry, ReceiveEnd}};
+    /// use std::io::Read;
+    /// let (from, to) = (Trustee::all()[0], Trustee::all()[1]);
+    /// let (send, receive) = stream::channel(from, to, 5, Geometry::default()).unwrap();
+    /// let read = |receive: ReceiveEnd| {
+    ///     let mut text = String::new();
+    ///     receive.open().unwrap().read_to_string(&mut text).unwrap(); // meets the other end, and reads
+    ///     text
+    /// };
+    /// let reading = gossamer::spawn_on_with(to, read, receive);
+    /// let mut sender = send.open().unwrap();
+    /// sender.write_everything(b"hello").unwrap();
+    /// sender.finish().unwrap();
+    /// assert_eq!(reading.join(), "hello");
+    /// # });
+    /// ```
     ///
     /// # Errors
     /// If this is not its node, or the other end is gone, is not opened in time, or [cannot be opened](Error::NotOpened).

@@ -81,6 +81,19 @@ impl<E> fmt::Debug for Listener<E> {
 impl Listener<Sender> {
     /// Waits for a receiver that knows the key. Others are rejected.
     ///
+    /// ```
+    /// use gossamer::stream::{Key, Options, Receiver, Sender};
+    /// let options = Options::new().key(Key::from_hex(&"0123456789abcdef".repeat(4))?);
+    /// let listener = Sender::bind("127.0.0.1:0", 5, options.clone())?;
+    /// let address = listener.local_addr()?;
+    /// let reading = std::thread::spawn(move || Receiver::connect(address, options)?.finish());
+    /// let mut sender = listener.accept()?;
+    /// sender.write_everything(b"hello")?;
+    /// sender.finish()?;
+    /// reading.join().unwrap()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// If it does not fit, or is gone again; `Timeout` if a [patience](Options::patience) is set and nobody connects.
     ///
@@ -97,6 +110,24 @@ impl Listener<Sender> {
 
 impl Listener<Receiver> {
     /// Waits for a sender that knows the key. Others are rejected.
+    ///
+    /// ```
+    /// use gossamer::stream::{Key, Options, Receiver, Sender};
+    /// let options = Options::new().key(Key::from_hex(&"0123456789abcdef".repeat(4))?);
+    /// let listener = Receiver::bind("127.0.0.1:0", options.clone())?;
+    /// let address = listener.local_addr()?;
+    /// let greet = move |options| {
+    ///     let mut sender = Sender::connect(address, 5, options)?;
+    ///     sender.write_everything(b"hello")?;
+    ///     sender.finish()
+    /// };
+    /// let senders = [options.clone(), options].map(|options| std::thread::spawn(move || greet(options)));
+    /// for sender in senders {
+    ///     assert_eq!(std::io::read_to_string(listener.accept()?)?, "hello"); // a stream for each
+    ///     # drop(sender);
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// If it does not fit, or is gone again; `Timeout` if a [patience](Options::patience) is set and nobody connects.
@@ -121,6 +152,19 @@ fn connect(call: &'static str, address: impl ToSocketAddrs, party: Party) -> Res
 impl Sender {
     /// Listens for the receiver of a stream.
     ///
+    /// ```
+    /// use gossamer::stream::{Key, Options, Receiver, Sender};
+    /// let options = Options::new().key(Key::from_hex(&"0123456789abcdef".repeat(4))?);
+    /// let listener = Sender::bind("127.0.0.1:0", 5, options.clone())?; // any free port
+    /// let address = listener.local_addr()?;
+    /// let reading = std::thread::spawn(move || std::io::read_to_string(Receiver::connect(address, options)?));
+    /// let mut sender = listener.accept()?;
+    /// sender.write_everything(b"hello")?;
+    /// sender.finish()?;
+    /// assert_eq!(reading.join().unwrap()?, "hello");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// If there is no key, the geometry is not possible, or the address is taken.
     pub fn bind(
@@ -133,6 +177,17 @@ impl Sender {
 
     /// Like `bind`, with a socket that already listens: for example one of a service manager, or one with special options.
     ///
+    /// ```
+    /// use gossamer::stream::{Key, Options, Sender};
+    /// use std::net::TcpListener;
+    /// let options = Options::new().key(Key::from_hex(&"0123456789abcdef".repeat(4))?);
+    /// let socket = TcpListener::bind("127.0.0.1:0")?; // or one that systemd has opened
+    /// let address = socket.local_addr()?;
+    /// let listener = Sender::listen_on(socket, 1 << 30, options)?;
+    /// assert_eq!(listener.local_addr()?, address);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// If there is no key, the geometry is not possible, or the socket fails.
     pub fn listen_on(
@@ -144,6 +199,20 @@ impl Sender {
     }
 
     /// Connects to a receiver that listens.
+    ///
+    /// ```
+    /// use gossamer::stream::{Key, Length, Options, Receiver, Sender};
+    /// use std::io::Write;
+    /// let options = Options::new().key(Key::from_hex(&"0123456789abcdef".repeat(4))?);
+    /// let listener = Receiver::bind("127.0.0.1:0", options.clone())?;
+    /// let address = listener.local_addr()?;
+    /// let reading = std::thread::spawn(move || std::io::read_to_string(listener.accept()?));
+    /// let mut sender = Sender::connect(address, Length::Open, options)?; // as long as it becomes
+    /// writeln!(sender, "{} lines follow", 7)?;
+    /// sender.finish()?;
+    /// assert_eq!(reading.join().unwrap()?, "7 lines follow\n");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// If there is no key, nobody listens there, or the listener has another key or geometry, or is also a sender.
@@ -163,6 +232,16 @@ impl Sender {
 impl Receiver {
     /// Listens for the sender of a stream.
     ///
+    /// ```
+    /// use gossamer::stream::{Error, Key, Options, Receiver};
+    /// use std::time::Duration;
+    /// let options = Options::new().key(Key::from_hex(&"0123456789abcdef".repeat(4))?);
+    /// let listener = Receiver::bind("127.0.0.1:0", options.patience(Duration::from_millis(1)))?;
+    /// println!("a sender may connect to {}", listener.local_addr()?);
+    /// assert!(matches!(listener.accept(), Err(Error::Timeout { .. }))); // none does
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// If there is no key, the geometry is not possible, or the address is taken.
     pub fn bind(address: impl ToSocketAddrs, options: impl Into<Options>) -> Result<Listener<Self>, Error> {
@@ -171,6 +250,16 @@ impl Receiver {
 
     /// Like `bind`, with a socket that already listens: for example one of a service manager, or one with special options.
     ///
+    /// ```
+    /// use gossamer::stream::{Key, Options, Receiver};
+    /// use std::net::TcpListener;
+    /// let options = Options::new().key(Key::from_hex(&"0123456789abcdef".repeat(4))?);
+    /// let socket = TcpListener::bind("127.0.0.1:0")?; // or one that systemd has opened
+    /// let address = socket.local_addr()?;
+    /// assert_eq!(Receiver::listen_on(socket, options)?.local_addr()?, address);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// If there is no key, the geometry is not possible, or the socket fails.
     pub fn listen_on(socket: TcpListener, options: impl Into<Options>) -> Result<Listener<Self>, Error> {
@@ -178,6 +267,23 @@ impl Receiver {
     }
 
     /// Connects to a sender that listens.
+    ///
+    /// ```
+    /// use gossamer::stream::{Key, Options, Receiver, Sender};
+    /// let options = Options::new().key(Key::from_hex(&"0123456789abcdef".repeat(4))?);
+    /// let listener = Sender::bind("127.0.0.1:0", 8 * 3, options.clone())?;
+    /// let address = listener.local_addr()?;
+    /// let sending = std::thread::spawn(move || {
+    ///     let mut sender = listener.accept()?;
+    ///     [1_u64, 2, 3].into_iter().try_for_each(|number| sender.write_everything(&number.to_ne_bytes()))?;
+    ///     sender.finish()
+    /// });
+    /// let mut sum = 0;
+    /// Receiver::connect(address, options)?.for_each_slice(|numbers: &[u64]| sum += numbers.iter().sum::<u64>())?;
+    /// assert_eq!(sum, 6);
+    /// sending.join().unwrap()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// If there is no key, nobody listens there, or the listener has another key or geometry, or is also a receiver.

@@ -2,5 +2,7 @@
 
 mod access;
 pub(crate) mod receiver;
+mod receiver_io;
 pub(crate) mod sender;
+mod sender_io;
 pub(crate) mod stream_end;

@@ -3,12 +3,12 @@
 
 use crate::counters::stream::{RECEIVERS, Tally};
 use crate::stream::Error;
-use crate::stream::ends::access::{is_plain, not_aligned, target};
+use crate::stream::ends::access::{is_plain, not_aligned};
 use crate::stream::ends::stream_end::StreamEnd;
 use crate::sys::memory::range::{Access, Range};
 use crate::wire::NoRef;
 use std::fmt;
-use std::io::{self, BufRead, Read, Seek, SeekFrom};
+use std::io;
 use std::marker::PhantomData;
 use std::ops::Deref;
 
@@ -18,12 +18,12 @@ use std::ops::Deref;
 /// bytes) shows that the sender has finished, and confirms all bytes to it. Dropping a receiver before that aborts
 /// the stream: the sender gets an error.
 pub struct Receiver {
-    stream: StreamEnd,
+    pub(super) stream: StreamEnd,
     /// The next byte.
-    position: u64,
+    pub(super) position: u64,
     /// The zeros that holes read as, once there was one.
     zeros: Option<Range>,
-    read: Tally,
+    pub(super) read: Tally,
 }
 
 impl Receiver {
@@ -40,16 +40,53 @@ impl Receiver {
     }
 
     /// The length of the stream, if it is known yet.
+    ///
+    /// ```
+    /// use gossamer::stream::{self, Geometry, Length};
+    /// let (mut sender, mut receiver) = stream::pair(Length::Open, Geometry::default())?;
+    /// assert_eq!(receiver.length(), None); // the sender may write on
+    /// let reading = std::thread::spawn(move || {
+    ///     while receiver.next_block()?.is_some() {}
+    ///     Ok::<_, stream::Error>(receiver.length())
+    /// });
+    /// sender.write_everything(b"hello")?;
+    /// sender.finish()?;
+    /// assert_eq!(reading.join().unwrap()?, Some(5));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn length(&self) -> Option<u64> {
         self.stream.length.or_else(|| self.stream.flow().length())
     }
 
     /// The next byte.
+    ///
+    /// ```
+    /// use std::io::Read;
+    /// let (mut sender, mut receiver) = gossamer::stream::pair(5, gossamer::stream::Geometry::default())?;
+    /// sender.write_everything(b"hello")?;
+    /// sender.hand_over()?;
+    /// receiver.read_exact(&mut [0; 3])?;
+    /// assert_eq!(receiver.position(), 3);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn position(&self) -> u64 {
         self.position
     }
 
     /// The first byte that can still be read.
+    ///
+    /// ```
+    /// use gossamer::stream::{self, Geometry};
+    /// use std::io::{Read, Seek, SeekFrom};
+    /// let (mut sender, mut receiver) = stream::pair(4096 * 4, Geometry::new().block(4096).comeback(1))?;
+    /// sender.write_everything(&[7; 4096 * 4])?;
+    /// sender.hand_over()?;
+    /// receiver.read_exact(&mut [0; 4096 * 3 + 1])?; // into the fourth block
+    /// assert_eq!(receiver.first(), 4096 * 2); // one block before it is still there
+    /// receiver.seek(SeekFrom::Start(receiver.first()))?;
+    /// assert!(receiver.seek(SeekFrom::Start(0)).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn first(&self) -> u64 {
         self.stream.geometry().start_of(self.stream.flow().released())
     }
@@ -86,7 +123,7 @@ impl Receiver {
     }
 
     /// Releases the blocks before the comeback of an offset, and looks at the offset.
-    fn reach(&mut self, offset: u64, least: u64) -> Result<Option<usize>, Error> {
+    pub(super) fn reach(&mut self, offset: u64, least: u64) -> Result<Option<usize>, Error> {
         self.stream.check_process()?;
         let geometry = self.stream.geometry();
         let first = self.first();
@@ -110,7 +147,7 @@ impl Receiver {
     }
 
     /// Bytes that were looked at.
-    fn bytes_at(&self, offset: u64, bytes: usize) -> &[u8] {
+    pub(super) fn bytes_at(&self, offset: u64, bytes: usize) -> &[u8] {
         let geometry = self.stream.geometry();
         let block = geometry.block_of(offset);
         let start = (offset - geometry.start_of(block)) as usize;
@@ -259,47 +296,6 @@ impl fmt::Debug for Receiver {
     }
 }
 
-impl Read for Receiver {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let bytes = self.fill_buf()?;
-        let count = bytes.len().min(buffer.len());
-        buffer[..count].copy_from_slice(&bytes[..count]);
-        self.consume(count);
-        Ok(count)
-    }
-}
-
-impl BufRead for Receiver {
-    /// The rest of the block at the position, or what was flushed of it.
-    fn fill_buf(&mut self) -> io::Result<&[u8]> {
-        match self.reach(self.position, 1)? {
-            Some(bytes) => Ok(self.bytes_at(self.position, bytes)),
-            None => {
-                self.stream.finish_receiving()?;
-                Ok(&[])
-            }
-        }
-    }
-
-    fn consume(&mut self, count: usize) {
-        self.read.add(count as u64);
-        self.position = self.position.saturating_add(count as u64);
-    }
-}
-
-impl Seek for Receiver {
-    /// Seeks back as far as [`first`](Receiver::first), or forward, which skips data.
-    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
-        let target = target(to, self.position, self.length())?;
-        let first = self.first();
-        if target < first {
-            return Err(Error::BehindComeback { offset: target, first }.into());
-        }
-        self.position = target;
-        Ok(target)
-    }
-}
-
 /// The rest of a block.
 #[derive(Debug)]
 pub struct Block<'a> {
@@ -309,6 +305,15 @@ pub struct Block<'a> {
 
 impl Block<'_> {
     /// The block as values of a plain type.
+    ///
+    /// ```
+    /// let (mut sender, mut receiver) = gossamer::stream::pair(8 * 3, gossamer::stream::Geometry::default())?;
+    /// [1_u64, 2, 3].into_iter().try_for_each(|value| sender.write_everything(&value.to_ne_bytes()))?;
+    /// sender.hand_over()?;
+    /// let block = receiver.next_block()?.expect("a block");
+    /// assert_eq!(block.typed::<u64>()?, [1, 2, 3]); // not copied
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// If the block does not begin or end where such a value does.

@@ -4,12 +4,11 @@
 use crate::counters::stream::{SENDERS, Tally};
 use crate::stream::Error;
 use crate::stream::blocks::flow::Failure;
-use crate::stream::ends::access::{is_plain, not_aligned, target};
+use crate::stream::ends::access::{is_plain, not_aligned};
 use crate::stream::ends::stream_end::StreamEnd;
 use crate::stream::geometry::LONGEST;
 use crate::wire::NoRef;
 use std::fmt;
-use std::io::{self, Seek, SeekFrom, Write};
 use std::ops::{Deref, DerefMut};
 
 /// The end of a stream that writes.
@@ -17,9 +16,9 @@ use std::ops::{Deref, DerefMut};
 /// Its calls wait while the ring is full, which blocks only the fiber. Dropping it without [`finish`](Self::finish)
 /// aborts the stream: the receiver gets an error.
 pub struct Sender {
-    stream: StreamEnd,
+    pub(super) stream: StreamEnd,
     /// Where the next byte goes.
-    position: u64,
+    pub(super) position: u64,
     /// All bytes below this were written or skipped.
     foremost: u64,
     written: Tally,
@@ -63,6 +62,16 @@ impl Sender {
     }
 
     /// The first byte that can still be changed.
+    ///
+    /// ```
+    /// use gossamer::stream::{self, Geometry};
+    /// let (mut sender, _receiver) = stream::pair(4096 * 4, Geometry::new().block(4096).comeback(1))?;
+    /// sender.write_everything(&[0; 4096 * 3 + 1])?; // into the fourth block
+    /// assert_eq!(sender.first(), 4096 * 2); // one block before it is still here
+    /// sender.write_at(sender.first(), b"late")?;
+    /// assert!(sender.write_at(0, b"too late").is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn first(&self) -> u64 {
         let flow = self.stream.flow();
         self.stream.geometry().start_of(flow.written()).max(flow.flushed())
@@ -215,7 +224,7 @@ impl Sender {
         Ok(())
     }
 
-    fn write_some(&mut self, bytes: &[u8]) -> Result<usize, Error> {
+    pub(super) fn write_some(&mut self, bytes: &[u8]) -> Result<usize, Error> {
         if bytes.is_empty() {
             return Ok(0);
         }
@@ -260,6 +269,16 @@ impl Sender {
     /// Waits until the receiver has confirmed all bytes and their checksum. A stream of open length ends at the
     /// foremost byte.
     ///
+    /// ```
+    /// use gossamer::stream::{self, Geometry, Length};
+    /// let (mut sender, mut receiver) = stream::pair(Length::Open, Geometry::default())?;
+    /// let reading = std::thread::spawn(move || std::io::copy(&mut receiver, &mut std::io::sink()));
+    /// sender.write_everything(b"hello")?;
+    /// sender.finish()?; // the receiver has all of it, and knows that it ends here
+    /// assert_eq!(reading.join().unwrap()?, 5);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// What ended the stream early; `Length` if it was to have another one.
     ///
@@ -297,35 +316,6 @@ impl fmt::Debug for Sender {
     }
 }
 
-impl Write for Sender {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        Ok(self.write_some(bytes)?)
-    }
-
-    /// Like [`Sender::hand_over`].
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(self.hand_over()?)
-    }
-}
-
-impl Seek for Sender {
-    /// Seeks back as far as [`first`](Sender::first), or forward over bytes that then read as zeros; whole blocks of
-    /// these are not sent.
-    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
-        let target = target(to, self.position, self.stream.length)?;
-        let first = self.first();
-        if target < first {
-            return Err(Error::BehindComeback { offset: target, first }.into());
-        }
-        let end = self.stream.length.unwrap_or(LONGEST);
-        if target > end {
-            return Err(Error::Overrun { offset: target, end }.into());
-        }
-        self.position = target;
-        Ok(target)
-    }
-}
-
 /// The rest of a block, to be written. If a panic drops it, the stream is aborted, since its content is unknown.
 #[derive(Debug)]
 pub struct BlockMut<'a> {
@@ -337,6 +327,18 @@ pub struct BlockMut<'a> {
 
 impl BlockMut<'_> {
     /// Ends the block after its first `bytes` bytes: the next bytes follow directly.
+    ///
+    /// ```
+    /// use gossamer::stream::{self, Geometry, Length};
+    /// use std::io::Read;
+    /// let (mut sender, _receiver) = stream::pair(Length::Open, Geometry::default())?;
+    /// let mut source: &[u8] = b"hello"; // or a socket, which gives as many bytes as it has
+    /// let mut block = sender.next_block()?.expect("the stream has no known end");
+    /// let read = source.read(&mut block)?;
+    /// block.commit(read);
+    /// assert_eq!(sender.position(), 5);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Panics
     /// If it has fewer bytes.

@@ -3,6 +3,8 @@
 //! A new way to learn of faults calls `Window::touch`, as `userfault` and the signal handler do.
 
 mod faulting;
-pub(crate) mod raw;
+mod raw;
+pub(crate) mod receive_window;
+pub(crate) mod send_window;
 mod userfault;
 mod window;

@@ -1,30 +1,36 @@
-//! Lists: chunks of packed strings, so that both ends are near, and small elements take little more than their bytes.
+//! Lists.
 
+use crate::store::entry::{Entry, Form};
+use crate::store::value::chunks::Chunks;
 use crate::store::value::packed::{Packed, size_of_string};
-use crate::store::value::{Encodings, allocation};
-use std::collections::VecDeque;
+use crate::store::value::{Elements, Encodings, Kind, Value};
 
 /// Bytes of a chunk, if its size is -1; each further step down doubles it.
 const LEAST: usize = 4096;
 
+/// Longer elements are not moved along with their key.
+const LONGEST_IN_SMALL: usize = 8192;
+
 /// Whether a chunk with so many more elements, and bytes, would be longer than it should be: `list-max-listpack-size`
-/// says how many elements a chunk has at most, or, if it is negative, how many bytes, as a power of two.
-fn is_overfull(chunk: &Packed, elements: usize, bytes: usize, encodings: &Encodings) -> bool {
+/// says how many elements a chunk has at most, or, if it is negative, how many bytes, as a power of two. A small list
+/// is one chunk.
+pub fn is_overfull(chunk: Packed<'_>, elements: usize, bytes: usize, encodings: &Encodings) -> bool {
     let count = chunk.len() + elements;
-    match encodings.list_chunk {
-        most @ 1.. => count > most as usize,
-        size => count > 1 && chunk.size() + bytes > LEAST << (-size - 1).clamp(0, 4),
-    }
+    !chunk.has_room_for(elements)
+        || match encodings.list_chunk {
+            most @ 1.. => count > most as usize,
+            size => count > 1 && chunk.bytes().len() + bytes > LEAST << (-size - 1).clamp(0, 4),
+        }
 }
 
-#[derive(Default)]
-pub struct List {
-    /// None is empty.
-    chunks: VecDeque<Packed>,
-    length: usize,
-    /// Bytes of the chunks' allocations.
-    bytes: usize,
+#[derive(Clone, Copy)]
+pub enum List<'a> {
+    Small(Packed<'a>),
+    Large(&'a Chunks),
 }
+
+/// A list that is changed.
+pub struct ListMut<'a>(&'a mut Entry);
 
 /// One of its ends.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -33,171 +39,137 @@ pub enum End {
     Right,
 }
 
-impl List {
-    pub fn len(&self) -> usize {
-        self.length
-    }
+impl Elements for List<'_> {
+    const KIND: Kind = Kind::List;
+    type View<'a> = List<'a>;
+    type Mut<'a> = ListMut<'a>;
 
-    pub fn memory(&self) -> usize {
-        self.bytes + allocation(size_of::<Packed>() * self.chunks.capacity())
-    }
-
-    /// Changes a chunk, which goes when it is empty.
-    fn change<U>(&mut self, index: usize, change: impl FnOnce(&mut Packed) -> U) -> U {
-        let chunk = &mut self.chunks[index];
-        let (bytes, length) = (allocation(chunk.capacity()), chunk.len());
-        let changed = change(chunk);
-        self.bytes = self.bytes - bytes + allocation(chunk.capacity());
-        self.length = self.length - length + chunk.len();
-        if chunk.is_empty() {
-            self.bytes -= allocation(chunk.capacity());
-            self.chunks.remove(index);
+    fn view(entry: &Entry) -> Option<List<'_>> {
+        match entry.form(Kind::List)? {
+            Form::Small(packed) => Some(List::Small(packed)),
+            Form::Large(Value::List(chunks)) => Some(List::Large(chunks)),
+            Form::Large(_) => None,
         }
-        changed
     }
 
-    /// Makes a chunk two, if it is too long.
-    fn split(&mut self, index: usize, encodings: &Encodings) {
-        let chunk = &mut self.chunks[index];
-        if is_overfull(chunk, 0, 0, encodings) {
-            let bytes = allocation(chunk.capacity());
-            let half = chunk.split_off(chunk.len() / 2);
-            self.bytes = self.bytes - bytes + allocation(chunk.capacity()) + allocation(half.capacity());
-            self.chunks.insert(index + 1, half);
+    fn edit(entry: &mut Entry) -> ListMut<'_> {
+        ListMut(entry)
+    }
+
+    fn length(of: List<'_>) -> usize {
+        of.len()
+    }
+}
+
+impl<'a> List<'a> {
+    pub fn len(self) -> usize {
+        match self {
+            Self::Small(packed) => packed.len(),
+            Self::Large(chunks) => chunks.len(),
+        }
+    }
+
+    pub fn get(self, index: usize) -> Option<&'a [u8]> {
+        match self {
+            Self::Small(packed) => packed.get(index),
+            Self::Large(chunks) => chunks.get(index),
+        }
+    }
+
+    /// The elements from one on.
+    pub fn iter_from(self, index: usize) -> impl Iterator<Item = &'a [u8]> {
+        let (small, large) = match self {
+            Self::Small(packed) => (Some(packed.iter_from(index.min(packed.len()))), None),
+            Self::Large(chunks) => (None, Some(chunks.iter_from(index))),
+        };
+        small.into_iter().flatten().chain(large.into_iter().flatten())
+    }
+
+    pub fn iter(self) -> impl DoubleEndedIterator<Item = &'a [u8]> {
+        let (small, large) = match self {
+            Self::Small(packed) => (Some(packed.iter()), None),
+            Self::Large(chunks) => (None, Some(chunks.iter())),
+        };
+        small.into_iter().flatten().chain(large.into_iter().flatten())
+    }
+}
+
+impl ListMut<'_> {
+    pub fn view(&self) -> List<'_> {
+        List::view(self.0).unwrap_or(List::Small(Packed::default()))
+    }
+
+    /// Makes it large, if so many more elements, of so many bytes, do not fit a small one.
+    fn make_room(&mut self, elements: usize, bytes: usize, encodings: &Encodings) {
+        if let List::Small(packed) = self.view()
+            && (bytes > LONGEST_IN_SMALL || is_overfull(packed, elements, bytes, encodings))
+        {
+            let chunks = Chunks::of(packed);
+            self.0.grow(Value::List(Box::new(chunks)));
+        }
+    }
+
+    fn large(&mut self) -> Option<&mut Chunks> {
+        match self.0.large_mut() {
+            Some(Value::List(chunks)) => Some(chunks),
+            _ => None,
         }
     }
 
     pub fn push(&mut self, end: End, element: &[u8], encodings: &Encodings) {
-        let chunk = if end == End::Left { self.chunks.front() } else { self.chunks.back() };
-        if chunk.is_none_or(|chunk| is_overfull(chunk, 1, size_of_string(element), encodings)) {
-            if self.chunks.is_empty() {
-                // Most lists have no second one.
-                self.chunks.reserve_exact(1);
-            }
-            self.bytes += allocation(0);
+        self.make_room(1, size_of_string(element), encodings);
+        if let Some(mut packed) = self.0.packed_mut() {
             match end {
-                End::Left => self.chunks.push_front(Packed::default()),
-                End::Right => self.chunks.push_back(Packed::default()),
+                End::Left => packed.insert_at(0, &[element]),
+                End::Right => packed.push(&[element]),
             }
-        }
-        match end {
-            End::Left => self.change(0, |chunk| chunk.insert(0, element)),
-            End::Right => self.change(self.chunks.len() - 1, |chunk| chunk.push(element)),
+        } else if let Some(chunks) = self.large() {
+            chunks.push(end, element, encodings);
         }
     }
 
     pub fn pop(&mut self, end: End) -> Option<Vec<u8>> {
-        let last = self.chunks.len().checked_sub(1)?;
-        let take = |chunk: &mut Packed, index: usize| {
-            let element = chunk.get(index).map(<[u8]>::to_vec);
-            chunk.remove(index, 1);
-            element
-        };
-        match end {
-            End::Left => self.change(0, |chunk| take(chunk, 0)),
-            End::Right => self.change(last, |chunk| take(chunk, chunk.len() - 1)),
+        match self.0.packed_mut() {
+            Some(mut packed) => packed.pop(end),
+            None => self.large()?.pop(end),
         }
-    }
-
-    /// The chunk of an element that is there, and its place in it.
-    fn place(&self, index: usize) -> (usize, usize) {
-        if index < self.length / 2 {
-            let mut rest = index;
-            for (at, chunk) in self.chunks.iter().enumerate() {
-                if rest < chunk.len() {
-                    return (at, rest);
-                }
-                rest -= chunk.len();
-            }
-        }
-        let mut behind = self.length - index;
-        for (at, chunk) in self.chunks.iter().enumerate().rev() {
-            if behind <= chunk.len() {
-                return (at, chunk.len() - behind);
-            }
-            behind -= chunk.len();
-        }
-        (0, 0)
-    }
-
-    pub fn get(&self, index: usize) -> Option<&[u8]> {
-        if index >= self.length {
-            return None;
-        }
-        let (chunk, place) = self.place(index);
-        self.chunks[chunk].get(place)
-    }
-
-    /// The elements from one on.
-    pub fn iter_from(&self, index: usize) -> impl Iterator<Item = &[u8]> {
-        let (chunk, place) = if index < self.length { self.place(index) } else { (self.chunks.len(), 0) };
-        let rest = self.chunks.iter().skip(chunk + 1).flat_map(Packed::iter);
-        self.chunks.get(chunk).map(|chunk| chunk.iter_from(place)).into_iter().flatten().chain(rest)
-    }
-
-    pub fn iter(&self) -> impl DoubleEndedIterator<Item = &[u8]> {
-        self.chunks.iter().flat_map(Packed::iter)
     }
 
     /// Gives an element that is there another value.
     pub fn set(&mut self, index: usize, element: &[u8], encodings: &Encodings) {
-        let (chunk, place) = self.place(index);
-        self.change(chunk, |chunk| chunk.replace(place, element));
-        self.split(chunk, encodings);
+        self.make_room(0, size_of_string(element), encodings);
+        if let Some(mut packed) = self.0.packed_mut() {
+            packed.replace(index, element);
+        } else if let Some(chunks) = self.large() {
+            chunks.set(index, element, encodings);
+        }
     }
 
     /// Puts an element before one that is there.
     pub fn insert(&mut self, index: usize, element: &[u8], encodings: &Encodings) {
-        let (chunk, place) = self.place(index);
-        self.change(chunk, |chunk| chunk.insert(place, element));
-        self.split(chunk, encodings);
+        self.make_room(1, size_of_string(element), encodings);
+        if let Some(mut packed) = self.0.packed_mut() {
+            packed.insert(index, element);
+        } else if let Some(chunks) = self.large() {
+            chunks.insert(index, element, encodings);
+        }
     }
 
     /// Removes elements, which are there.
     pub fn remove(&mut self, index: usize, count: usize) {
-        let mut left = count;
-        while left > 0 {
-            let (chunk, place) = self.place(index);
-            let here = left.min(self.chunks[chunk].len() - place);
-            self.change(chunk, |chunk| chunk.remove(place, here));
-            left -= here;
+        if let Some(mut packed) = self.0.packed_mut() {
+            packed.remove(index, count);
+        } else if let Some(chunks) = self.large() {
+            chunks.remove(index, count);
         }
     }
 
     /// Removes so many elements of a value, from one of the ends on; tells how many there were.
     pub fn remove_equal(&mut self, element: &[u8], most: usize, from: End) -> usize {
-        let mut removed = 0;
-        let mut chunks: Vec<usize> = (0..self.chunks.len()).collect();
-        if from == End::Left {
-            // Removing a chunk moves only those after it.
-            chunks.reverse();
+        match self.0.packed_mut() {
+            Some(mut packed) => packed.remove_equal(element, most, from),
+            None => self.large().map_or(0, |chunks| chunks.remove_equal(element, most, from)),
         }
-        while let Some(at) = chunks.pop() {
-            if removed == most {
-                break;
-            }
-            let chunk = &self.chunks[at];
-            let equal =
-                chunk.iter().enumerate().filter(|(_, other)| *other == element).map(|(index, _)| index);
-            let equal: Vec<usize> = equal.collect();
-            let wanted = equal.len().min(most - removed);
-            let wanted = if from == End::Left { &equal[..wanted] } else { &equal[equal.len() - wanted..] };
-            if wanted.is_empty() {
-                continue;
-            }
-            let is_gone = wanted.len() == chunk.len();
-            self.change(at, |chunk| {
-                let mut rest = Packed::default();
-                let kept = chunk.iter().enumerate().filter(|(index, _)| wanted.binary_search(index).is_err());
-                kept.for_each(|(_, element)| rest.push(element));
-                *chunk = rest;
-            });
-            removed += wanted.len();
-            if is_gone && from == End::Left {
-                chunks.iter_mut().for_each(|other| *other -= 1);
-            }
-        }
-        removed
     }
 }
 
@@ -214,11 +186,13 @@ mod tests {
     }
 
     fn change_both(encodings: &Encodings) {
-        let (mut list, mut vector) = (List::default(), Vec::<Vec<u8>>::new());
+        let (mut entry, mut vector) = (Entry::empty(b"key", Kind::List, Some(9)), Vec::<Vec<u8>>::new());
+        let mut was_large = false;
         for step in 0..2500_usize {
             let lengths = [1, 5, 300, 3000, 9000];
             let element = vec![(step % 7) as u8; lengths[random() as usize % lengths.len()]];
             let at = random() as usize % (vector.len() + 1);
+            let mut list = List::edit(&mut entry);
             match random() % 9 {
                 0 | 1 => {
                     list.push(End::Right, &element, encodings);
@@ -260,12 +234,22 @@ mod tests {
                 }
                 _ => {}
             }
-            assert_eq!(list.len(), vector.len());
-            assert!(list.iter().eq(vector.iter().map(Vec::as_slice)));
+            let view = list.view();
+            assert_eq!(view.len(), vector.len());
+            assert!(view.iter().eq(vector.iter().map(Vec::as_slice)));
+            assert!(view.iter().rev().eq(vector.iter().rev().map(Vec::as_slice)));
             let at = at.min(vector.len());
-            assert!(list.iter_from(at).eq(vector[at..].iter().map(Vec::as_slice)));
-            let bytes: usize = list.chunks.iter().map(|chunk| allocation(chunk.capacity())).sum();
-            assert_eq!(list.bytes, bytes);
+            assert!(view.iter_from(at).eq(vector[at..].iter().map(Vec::as_slice)));
+            assert_eq!(view.get(at), vector.get(at).map(Vec::as_slice));
+            if let List::Large(chunks) = view {
+                was_large = true;
+                chunks.assert_counts();
+            }
+            assert_eq!((entry.key(), entry.expiry()), (&b"key"[..], Some(9)));
+            if vector.is_empty() {
+                entry = Entry::empty(b"key", Kind::List, Some(9));
+            }
         }
+        assert!(was_large);
     }
 }

@@ -1,24 +1,30 @@
 //! Values of all types, except for short strings, which are part of their entries.
 
+mod chunks;
 pub mod hash;
 pub mod list;
-mod packed;
+mod numbers;
+pub mod packed;
+mod ranked;
 pub mod set;
 pub mod sorted;
 
+use crate::store::entry::Entry;
+use chunks::Chunks;
 use gossamer::NoRef;
-use hash::Hash;
+use hash::{Fields, Hash};
 use list::{End, List};
-use set::Set;
+use ranked::Ranked;
+use set::{Members, Set};
 use sorted::SortedSet;
 
-/// A value in an allocation of its own.
+/// A value in an allocation of its own. Small ones are packed in their entries.
 pub enum Value {
     String(Vec<u8>),
-    List(List),
-    Set(Set),
-    SortedSet(SortedSet),
-    Hash(Hash),
+    List(Box<Chunks>),
+    Set(Box<Members>),
+    SortedSet(Box<Ranked>),
+    Hash(Box<Fields>),
 }
 
 /// Up to where values have the form for small ones, in the words of redis's settings.
@@ -29,6 +35,8 @@ pub struct Encodings {
     pub hash_entries: usize,
     pub hash_value: usize,
     pub set_numbers: usize,
+    pub set_entries: usize,
+    pub set_value: usize,
     pub sorted_entries: usize,
     pub sorted_value: usize,
 }
@@ -40,6 +48,8 @@ impl Default for Encodings {
             hash_entries: 512,
             hash_value: 64,
             set_numbers: 512,
+            set_entries: 128,
+            set_value: 64,
             sorted_entries: 128,
             sorted_value: 64,
         }
@@ -52,36 +62,19 @@ pub fn allocation(length: usize) -> usize {
 }
 
 /// A type of values that has elements.
-pub trait Elements: Default {
-    fn of(value: &Value) -> Option<&Self>;
-    fn of_mut(value: &mut Value) -> Option<&mut Self>;
-    fn wrap(self) -> Value;
-    fn length(&self) -> usize;
+pub trait Elements {
+    const KIND: Kind;
+    /// Its elements.
+    type View<'a>;
+    /// Its elements, to be changed.
+    type Mut<'a>;
+
+    /// Those of an entry, if it is of this type.
+    fn view(entry: &Entry) -> Option<Self::View<'_>>;
+    /// Those of an entry that is of this type.
+    fn edit(entry: &mut Entry) -> Self::Mut<'_>;
+    fn length(of: Self::View<'_>) -> usize;
 }
-
-macro_rules! elements {
-    ($($name:ident),*) => { $(
-        impl Elements for $name {
-            fn of(value: &Value) -> Option<&Self> {
-                if let Value::$name(own) = value { Some(own) } else { None }
-            }
-
-            fn of_mut(value: &mut Value) -> Option<&mut Self> {
-                if let Value::$name(own) = value { Some(own) } else { None }
-            }
-
-            fn wrap(self) -> Value {
-                Value::$name(self)
-            }
-
-            fn length(&self) -> usize {
-                self.len()
-            }
-        }
-    )* };
-}
-
-elements!(List, Set, SortedSet, Hash);
 
 /// The types, as snapshots have them.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -121,104 +114,87 @@ impl Value {
         }
     }
 
-    /// Redis's name of the form that it has, unless it is a string.
-    pub fn encoding(&self) -> &'static str {
-        match self {
-            Self::String(_) => "raw",
-            Self::List(_) => "quicklist",
-            Self::Set(set) => {
-                if set.is_small() {
-                    "intset"
-                } else {
-                    "hashtable"
-                }
-            }
-            Self::SortedSet(set) => {
-                if set.is_small() {
-                    "listpack"
-                } else {
-                    "skiplist"
-                }
-            }
-            Self::Hash(hash) => {
-                if hash.is_small() {
-                    "listpack"
-                } else {
-                    "hashtable"
-                }
-            }
-        }
-    }
-
     /// Bytes of its allocations.
     pub fn memory(&self) -> usize {
         match self {
             Self::String(string) => allocation(string.capacity()),
-            Self::List(list) => list.memory(),
-            Self::Set(set) => set.memory(),
-            Self::SortedSet(set) => set.memory(),
-            Self::Hash(hash) => hash.memory(),
+            Self::List(chunks) => chunks.memory(),
+            Self::Set(members) => members.memory(),
+            Self::SortedSet(ranked) => ranked.memory(),
+            Self::Hash(fields) => fields.memory(),
         }
     }
+}
 
-    /// The form in snapshots, and between shards: for types with elements, each element with its length before it, and
-    /// scores before their members.
-    pub fn encode(&self, to: &mut Vec<u8>) {
-        match self {
-            Self::String(string) => to.extend_from_slice(string),
-            Self::List(list) => list.iter().for_each(|element| write(to, element)),
-            Self::Set(set) => set.iter().for_each(|member| write(to, &member)),
-            Self::SortedSet(set) => {
-                for member in set.iter() {
-                    to.extend_from_slice(&member.score.to_le_bytes());
-                    write(to, &member.name);
-                }
+/// Redis's name of the form that a value has, unless it is a string.
+pub fn encoding(entry: &Entry) -> &'static str {
+    match (entry.kind(), entry.is_small()) {
+        (Kind::String, true) => "embstr",
+        (Kind::String, false) => "raw",
+        (Kind::Set, true) if entry.has_numbers() => "intset",
+        (_, true) => "listpack",
+        (Kind::List, false) => "quicklist",
+        (Kind::SortedSet, false) => "skiplist",
+        (Kind::Set | Kind::Hash, false) => "hashtable",
+    }
+}
+
+/// The form in snapshots, and between shards: for types with elements, each element with its length before it, and
+/// scores before their members.
+pub fn encode(entry: &Entry, to: &mut Vec<u8>) {
+    match entry.kind() {
+        Kind::String => to.extend_from_slice(entry.string().unwrap_or_default()),
+        Kind::List => {
+            List::view(entry).into_iter().flat_map(List::iter).for_each(|element| write(to, element));
+        }
+        Kind::Set => Set::view(entry).into_iter().flat_map(Set::iter).for_each(|member| write(to, &member)),
+        Kind::SortedSet => {
+            for member in SortedSet::view(entry).into_iter().flat_map(SortedSet::iter) {
+                to.extend_from_slice(&member.score.to_le_bytes());
+                write(to, member.name);
             }
-            Self::Hash(hash) => {
-                for (field, value) in hash.iter() {
-                    write(to, field);
-                    write(to, value);
-                }
+        }
+        Kind::Hash => {
+            for (field, value) in Hash::view(entry).into_iter().flat_map(Hash::iter) {
+                write(to, field);
+                write(to, value);
             }
         }
     }
+}
 
-    /// The value that was encoded; nothing if it is cut off.
-    pub fn decode(kind: Kind, mut bytes: &[u8], encodings: &Encodings) -> Option<Self> {
-        Some(match kind {
-            Kind::String => Self::String(bytes.to_vec()),
-            Kind::List => {
-                let mut list = List::default();
-                while !bytes.is_empty() {
-                    list.push(End::Right, read(&mut bytes)?, encodings);
-                }
-                Self::List(list)
-            }
+/// The entry of a value that was encoded; nothing if that is cut off.
+pub fn decode(
+    key: &[u8],
+    kind: Kind,
+    mut bytes: &[u8],
+    expiry: Option<u64>,
+    encodings: &Encodings,
+) -> Option<Entry> {
+    if kind == Kind::String {
+        return Some(Entry::new(key, bytes, expiry));
+    }
+    let mut entry = Entry::empty(key, kind, expiry);
+    while !bytes.is_empty() {
+        match kind {
+            Kind::String => {}
+            Kind::List => List::edit(&mut entry).push(End::Right, read(&mut bytes)?, encodings),
             Kind::Set => {
-                let mut set = Set::default();
-                while !bytes.is_empty() {
-                    set.insert(read(&mut bytes)?, encodings);
-                }
-                Self::Set(set)
+                Set::edit(&mut entry).insert(read(&mut bytes)?, encodings);
             }
             Kind::SortedSet => {
-                let mut set = SortedSet::default();
-                while let Some((score, rest)) = bytes.split_first_chunk() {
-                    bytes = rest;
-                    set.insert(read(&mut bytes)?, f64::from_le_bytes(*score), encodings);
-                }
-                Self::SortedSet(set)
+                let (score, rest) = bytes.split_first_chunk()?;
+                bytes = rest;
+                let name = read(&mut bytes)?;
+                SortedSet::edit(&mut entry).insert(name, f64::from_le_bytes(*score), encodings);
             }
             Kind::Hash => {
-                let mut hash = Hash::default();
-                while !bytes.is_empty() {
-                    let (field, value) = (read(&mut bytes)?, read(&mut bytes)?);
-                    hash.set(field, value, encodings);
-                }
-                Self::Hash(hash)
+                let (field, value) = (read(&mut bytes)?, read(&mut bytes)?);
+                Hash::edit(&mut entry).set(field, value, encodings);
             }
-        })
+        }
     }
+    Some(entry)
 }
 
 /// Writes a string with its length before it.

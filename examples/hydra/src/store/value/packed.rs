@@ -1,13 +1,21 @@
-//! Strings one after another in one allocation, for small values: redis calls this a listpack.
+//! Strings one after another in one piece of memory, for small values: redis calls this a listpack. The memory may
+//! begin with something of its owner's, such as the key, so that a small value and its key take one allocation.
+
+use crate::store::value::list::End;
 
 /// The length of a string that does not fit one byte follows this one, in four.
 const LONG: u8 = 255;
+/// How many strings there are (2 bytes), and how many bytes at the end of the memory are not used (1), come before
+/// them.
+const HEAD: usize = 3;
+/// As many strings as can be counted.
+const MOST: usize = u16::MAX as usize;
 
-/// Each string has its length before it and after it, so that it can be found from both ends.
-#[derive(Default)]
-pub struct Packed {
-    bytes: Vec<u8>,
-    count: u32,
+/// The strings of a value. Each has its length before it and after it, so that it can be found from both ends.
+#[derive(Clone, Copy, Default)]
+pub struct Packed<'a> {
+    count: usize,
+    bytes: &'a [u8],
 }
 
 /// Bytes of a string in it.
@@ -20,6 +28,7 @@ fn number(bytes: &[u8], at: usize) -> usize {
 }
 
 /// The string that begins here.
+#[inline]
 fn first(bytes: &[u8]) -> &[u8] {
     match bytes[0] {
         LONG => &bytes[5..5 + number(bytes, 1)],
@@ -28,6 +37,7 @@ fn first(bytes: &[u8]) -> &[u8] {
 }
 
 /// The string that ends here.
+#[inline]
 fn last(bytes: &[u8]) -> &[u8] {
     let end = bytes.len() - 1;
     match bytes[end] {
@@ -36,27 +46,32 @@ fn last(bytes: &[u8]) -> &[u8] {
     }
 }
 
-fn write(to: &mut Vec<u8>, string: &[u8]) {
+/// Writes a string, and returns what is behind it.
+fn write<'a>(to: &'a mut [u8], string: &[u8]) -> &'a mut [u8] {
+    let (own, behind) = to.split_at_mut(size_of_string(string));
     if string.len() < usize::from(LONG) {
-        to.push(string.len() as u8);
-        to.extend_from_slice(string);
-        to.push(string.len() as u8);
+        own[0] = string.len() as u8;
+        own[1..1 + string.len()].copy_from_slice(string);
+        own[1 + string.len()] = string.len() as u8;
     } else {
         let length = (string.len() as u32).to_le_bytes();
-        to.push(LONG);
-        to.extend_from_slice(&length);
-        to.extend_from_slice(string);
-        to.extend_from_slice(&length);
-        to.push(LONG);
+        own[0] = LONG;
+        own[1..5].copy_from_slice(&length);
+        own[5..5 + string.len()].copy_from_slice(string);
+        own[5 + string.len()..9 + string.len()].copy_from_slice(&length);
+        own[9 + string.len()] = LONG;
     }
+    behind
 }
 
 /// Strings from both ends.
+#[derive(Clone)]
 pub struct Strings<'a>(&'a [u8]);
 
 impl<'a> Iterator for Strings<'a> {
     type Item = &'a [u8];
 
+    #[inline]
     fn next(&mut self) -> Option<&'a [u8]> {
         if self.0.is_empty() {
             return None;
@@ -68,6 +83,7 @@ impl<'a> Iterator for Strings<'a> {
 }
 
 impl DoubleEndedIterator for Strings<'_> {
+    #[inline]
     fn next_back(&mut self) -> Option<Self::Item> {
         if self.0.is_empty() {
             return None;
@@ -78,83 +94,253 @@ impl DoubleEndedIterator for Strings<'_> {
     }
 }
 
-impl Packed {
-    pub fn len(&self) -> usize {
-        self.count as usize
+/// Strings that belong together, from both ends.
+#[derive(Clone)]
+pub struct Pairs<'a>(Strings<'a>);
+
+impl<'a> Iterator for Pairs<'a> {
+    type Item = (&'a [u8], &'a [u8]);
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        self.0.next().zip(self.0.next())
+    }
+}
+
+impl DoubleEndedIterator for Pairs<'_> {
+    #[inline]
+    fn next_back(&mut self) -> Option<Self::Item> {
+        let second = self.0.next_back();
+        self.0.next_back().zip(second)
+    }
+}
+
+impl<'a> Packed<'a> {
+    /// What is in a piece of memory from here on.
+    #[inline]
+    pub fn of(memory: &'a [u8], start: usize) -> Self {
+        let (count, spare) = ([memory[start], memory[start + 1]], usize::from(memory[start + 2]));
+        Self {
+            count: usize::from(u16::from_le_bytes(count)),
+            bytes: &memory[start + HEAD..memory.len() - spare],
+        }
     }
 
-    pub fn is_empty(&self) -> bool {
+    pub fn len(self) -> usize {
+        self.count
+    }
+
+    pub fn is_empty(self) -> bool {
         self.count == 0
     }
 
-    /// Bytes of all strings with their lengths.
-    pub fn size(&self) -> usize {
-        self.bytes.len()
+    /// All strings with their lengths; or whatever else is kept here.
+    pub fn bytes(self) -> &'a [u8] {
+        self.bytes
     }
 
-    pub fn capacity(&self) -> usize {
-        self.bytes.capacity()
+    /// Bytes of these strings.
+    pub fn size_of(strings: &[&[u8]]) -> usize {
+        strings.iter().map(|string| size_of_string(string)).sum()
     }
 
-    pub fn iter(&self) -> Strings<'_> {
-        Strings(&self.bytes)
+    /// Whether so many more can be counted.
+    pub fn has_room_for(self, more: usize) -> bool {
+        self.count + more <= MOST
+    }
+
+    pub fn iter(self) -> Strings<'a> {
+        Strings(self.bytes)
+    }
+
+    pub fn pairs(self) -> Pairs<'a> {
+        Pairs(self.iter())
     }
 
     /// Where a string begins; the end for the one after the last.
-    fn offset(&self, index: usize) -> usize {
-        if index <= self.len() / 2 {
+    pub fn offset(self, index: usize) -> usize {
+        if index <= self.count / 2 {
             self.iter().take(index).map(size_of_string).sum()
         } else {
-            self.size() - self.iter().rev().take(self.len() - index).map(size_of_string).sum::<usize>()
+            self.bytes.len() - self.iter().rev().take(self.count - index).map(size_of_string).sum::<usize>()
         }
     }
 
-    pub fn iter_from(&self, index: usize) -> Strings<'_> {
+    pub fn iter_from(self, index: usize) -> Strings<'a> {
         Strings(&self.bytes[self.offset(index)..])
     }
 
-    pub fn get(&self, index: usize) -> Option<&[u8]> {
-        self.iter_from(index.min(self.len())).next()
+    /// The pairs of some places, which are there.
+    pub fn pairs_of(self, places: std::ops::Range<usize>) -> Pairs<'a> {
+        Pairs(Strings(&self.bytes[self.offset(2 * places.start)..self.offset(2 * places.end)]))
     }
 
-    pub fn push(&mut self, string: &[u8]) {
-        write(&mut self.bytes, string);
-        self.count += 1;
+    pub fn get(self, index: usize) -> Option<&'a [u8]> {
+        self.iter_from(index.min(self.count)).next()
     }
 
+    /// Where a string begins that is the first of so many which belong together.
+    #[inline]
+    pub fn find(self, string: &[u8], step: usize) -> Option<usize> {
+        let mut rest = self.iter();
+        loop {
+            let at = self.bytes.len() - rest.0.len();
+            if rest.next()? == string {
+                return Some(at);
+            }
+            for _ in 1..step {
+                rest.next();
+            }
+        }
+    }
+
+    /// The string that begins here, and where it ends.
+    pub fn at(self, offset: usize) -> (&'a [u8], usize) {
+        let string = first(&self.bytes[offset..]);
+        (string, offset + size_of_string(string))
+    }
+}
+
+/// A piece of memory with packed strings, to be changed.
+pub struct PackedMut<'a> {
+    memory: &'a mut Box<[u8]>,
+    start: usize,
+}
+
+/// So much memory for a piece of this length: what the allocator has room for anyway, and a little more for large ones,
+/// which then are not copied for each string.
+fn room(length: usize) -> usize {
+    let length = length + if length > 256 { (length / 16).min(128) } else { 0 };
+    ((length + 8).next_multiple_of(16) - 8).max(24)
+}
+
+/// So many bytes may be unused after a string was removed.
+fn most_spare(length: usize) -> usize {
+    (32 + length / 8).min(usize::from(u8::MAX))
+}
+
+fn resize(memory: &mut Box<[u8]>, length: usize) {
+    let mut bytes = std::mem::take(memory).into_vec();
+    bytes.reserve_exact(length.saturating_sub(bytes.len()));
+    bytes.resize(length, 0);
+    *memory = bytes.into_boxed_slice();
+}
+
+/// Memory that begins with this, and then has no strings.
+pub fn memory_after(head: Vec<u8>) -> Box<[u8]> {
+    let length = room(head.len() + HEAD);
+    let spare = length - head.len() - HEAD;
+    let mut memory = head;
+    memory.reserve_exact(length - memory.len());
+    memory.extend_from_slice(&[0, 0, spare as u8]);
+    memory.resize(length, 0);
+    memory.into_boxed_slice()
+}
+
+impl<'a> PackedMut<'a> {
+    pub fn of(memory: &'a mut Box<[u8]>, start: usize) -> Self {
+        Self { memory, start }
+    }
+
+    #[inline]
+    pub fn view(&self) -> Packed<'_> {
+        Packed::of(self.memory, self.start)
+    }
+
+    /// Replaces some bytes by others, which are to be written to what is returned; then there are so many strings.
+    pub fn open(&mut self, at: usize, removed: usize, added: usize, count: usize) -> &mut [u8] {
+        let before = self.view().bytes.len();
+        let begin = self.start + HEAD;
+        let length = begin + before - removed + added;
+        if length > self.memory.len() {
+            resize(self.memory, room(length));
+        }
+        if removed != added {
+            self.memory.copy_within(begin + at + removed..begin + before, begin + at + added);
+        }
+        if self.memory.len() - length > most_spare(length) {
+            resize(self.memory, room(length));
+        }
+        self.memory[self.start..self.start + 2].copy_from_slice(&(count as u16).to_le_bytes());
+        self.memory[self.start + 2] = (self.memory.len() - length) as u8;
+        &mut self.memory[begin + at..begin + at + added]
+    }
+
+    pub fn push(&mut self, strings: &[&[u8]]) {
+        self.insert_at(self.view().bytes.len(), strings);
+    }
+
+    pub fn insert_at(&mut self, offset: usize, strings: &[&[u8]]) {
+        let added = Packed::size_of(strings);
+        let to = self.open(offset, 0, added, self.view().count + strings.len());
+        strings.iter().fold(to, |to, string| write(to, string));
+    }
+
+    /// Replaces the string that begins here.
+    pub fn replace_at(&mut self, offset: usize, string: &[u8]) {
+        let view = self.view();
+        let removed = view.at(offset).1 - offset;
+        let to = self.open(offset, removed, size_of_string(string), view.count);
+        write(to, string);
+    }
+
+    /// Removes so many strings from here on.
+    pub fn remove_at(&mut self, offset: usize, count: usize) {
+        let view = self.view();
+        let removed = Strings(&view.bytes[offset..]).take(count).map(size_of_string).sum();
+        self.open(offset, removed, 0, view.count - count);
+    }
+
+    /// As `insert_at`, of one string before one of this index, or at the end.
     pub fn insert(&mut self, index: usize, string: &[u8]) {
-        self.splice(index, 0, Some(string));
+        self.insert_at(self.view().offset(index), &[string]);
     }
 
     pub fn replace(&mut self, index: usize, string: &[u8]) {
-        self.splice(index, 1, Some(string));
+        self.replace_at(self.view().offset(index), string);
     }
 
     pub fn remove(&mut self, index: usize, count: usize) {
-        self.splice(index, count, None);
+        self.remove_at(self.view().offset(index), count);
     }
 
-    /// Replaces some strings by one, or by none.
-    fn splice(&mut self, index: usize, removed: usize, string: Option<&[u8]>) {
-        let from = self.offset(index);
-        let to = from + Strings(&self.bytes[from..]).take(removed).map(size_of_string).sum::<usize>();
-        let mut new = Vec::with_capacity(string.map_or(0, size_of_string));
-        if let Some(string) = string {
-            write(&mut new, string);
-        }
-        self.bytes.splice(from..to, new);
-        self.count = self.count - removed as u32 + u32::from(string.is_some());
-        if self.bytes.capacity() > 64 && self.bytes.len() < self.bytes.capacity() / 4 {
-            self.bytes.shrink_to(self.bytes.len() * 2);
-        }
+    pub fn pop(&mut self, end: End) -> Option<Vec<u8>> {
+        let view = self.view();
+        let index = if end == End::Left { 0 } else { view.count.checked_sub(1)? };
+        let popped = view.get(index)?.to_vec();
+        self.remove(index, 1);
+        Some(popped)
     }
 
-    /// Leaves so many strings, and gives the others.
-    pub fn split_off(&mut self, index: usize) -> Self {
-        let count = self.count - index as u32;
-        let bytes = self.bytes.split_off(self.offset(index));
-        self.count = index as u32;
-        Self { bytes, count }
+    /// Removes so many strings that are equal to this one, from one of the ends on; tells how many there were.
+    pub fn remove_equal(&mut self, string: &[u8], most: usize, from: End) -> usize {
+        let view = self.view();
+        let equal = view.iter().filter(|other| *other == string).count();
+        let removed = equal.min(most);
+        if removed == 0 {
+            return 0;
+        }
+        // Those that stay come before the ones that go, or after them.
+        let first = if from == End::Left { 0 } else { equal - removed };
+        let (mut kept, mut met) = (Vec::with_capacity(view.bytes.len()), 0);
+        for other in view.iter() {
+            let goes = other == string && (first..first + removed).contains(&met);
+            met += usize::from(other == string);
+            if !goes {
+                let at = kept.len();
+                kept.resize(at + size_of_string(other), 0);
+                write(&mut kept[at..], other);
+            }
+        }
+        let count = view.count - removed;
+        self.set_bytes(&kept, count);
+        removed
+    }
+
+    /// Other strings with their lengths, and how many they are.
+    pub fn set_bytes(&mut self, bytes: &[u8], count: usize) {
+        let before = self.view().bytes.len();
+        self.open(0, before, bytes.len(), count).copy_from_slice(bytes);
     }
 }
 
@@ -165,44 +351,73 @@ mod tests {
 
     #[test]
     fn strings_are_those_that_a_vector_would_have() {
-        let (mut packed, mut vector) = (Packed::default(), Vec::<Vec<u8>>::new());
-        for step in 0..3000 {
-            let at = random() as usize % (vector.len() + 1);
+        for head in [&b""[..], b"of another"] {
+            change_both(head);
+        }
+    }
+
+    fn change_both(head: &[u8]) {
+        let (mut memory, mut vector) = (memory_after(head.to_vec()), Vec::<Vec<u8>>::new());
+        for step in 0..5000 {
+            let mut packed = PackedMut::of(&mut memory, head.len());
+            let index = random() as usize % (vector.len() + 1);
+            let at = packed.view().offset(index);
             let lengths = [0, 1, 3, 254, 255, 300];
             let string = vec![step as u8; lengths[random() as usize % lengths.len()]];
             match random() % 6 {
                 0 | 1 => {
-                    packed.insert(at, &string);
-                    vector.insert(at, string);
+                    packed.insert_at(at, &[&string, b"second"]);
+                    vector.splice(index..index, [string, b"second".to_vec()]);
                 }
                 2 => {
-                    packed.push(&string);
+                    packed.push(&[&string]);
                     vector.push(string);
                 }
-                3 if at < vector.len() => {
-                    packed.replace(at, &string);
-                    vector[at] = string;
+                3 if index < vector.len() => {
+                    packed.replace_at(at, &string);
+                    vector[index] = string;
                 }
                 4 => {
-                    let count = random() as usize % (vector.len() - at + 1).min(5);
-                    packed.remove(at, count);
-                    vector.drain(at..at + count);
+                    let count = random() as usize % (vector.len() - index + 1).min(5);
+                    packed.remove_at(at, count);
+                    vector.drain(index..index + count);
+                }
+                _ if step % 10 == 0 => {
+                    let mut equal: Vec<_> = (0..vector.len()).filter(|at| vector[*at] == b"second").collect();
+                    let from = if step % 20 == 0 { End::Left } else { End::Right };
+                    if from == End::Right {
+                        equal.reverse();
+                    }
+                    equal.truncate(2);
+                    assert_eq!(packed.remove_equal(b"second", 2, from), equal.len());
+                    equal.sort_unstable();
+                    equal.iter().rev().for_each(|at| drop(vector.remove(*at)));
                 }
                 _ => {
-                    let (other, rest) = (packed.split_off(at), vector.split_off(at));
-                    assert!(other.iter().eq(rest.iter().map(Vec::as_slice)));
-                    other.iter().for_each(|string| packed.push(string));
-                    vector.extend(rest);
+                    assert_eq!(packed.pop(End::Right), vector.pop());
+                    let first = (!vector.is_empty()).then(|| vector.remove(0));
+                    assert_eq!(packed.pop(End::Left), first);
                 }
             }
-            assert_eq!(packed.len(), vector.len());
-            assert!(packed.iter().eq(vector.iter().map(Vec::as_slice)));
-            assert!(packed.iter().rev().eq(vector.iter().rev().map(Vec::as_slice)));
-            assert_eq!(packed.get(at), vector.get(at).map(Vec::as_slice));
             if vector.len() > 60 {
-                packed.remove(5, 50);
+                let at = packed.view().offset(5);
+                packed.remove_at(at, 50);
                 vector.drain(5..55);
             }
+            let view = packed.view();
+            assert_eq!(view.len(), vector.len());
+            assert!(view.iter().eq(vector.iter().map(Vec::as_slice)));
+            assert!(view.iter().rev().eq(vector.iter().rev().map(Vec::as_slice)));
+            assert_eq!(view.get(index), vector.get(index).map(Vec::as_slice));
+            let pairs = vector.len() / 2;
+            assert!(view.pairs_of(0..pairs).rev().eq((0..pairs).rev().map(|at| {
+                let [first, second] = [2 * at, 2 * at + 1].map(|at| vector[at].as_slice());
+                (first, second)
+            })));
+            let found = view.find(b"second", 1).map(|at| view.at(at).0);
+            assert_eq!(found, vector.iter().map(Vec::as_slice).find(|string| *string == b"second"));
+            let spare = usize::from(memory[head.len() + 2]);
+            assert!(memory.starts_with(head) && spare <= most_spare(memory.len()));
         }
     }
 }
