@@ -13,12 +13,39 @@ pub struct TlsAcceptor(Arc<ServerConfig>);
 
 impl TlsAcceptor {
     /// What begins TLS with this configuration.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    #[doc = configured!()]
+    /// let (near, far) = UnixStream::pair()?;
+    /// let acceptor = TlsAcceptor::new(Arc::new(server_config)); // of a certificate and its key
+    /// drop(near); // a client that goes away at once
+    /// assert_eq!(acceptor.accept(far).unwrap_err().kind(), std::io::ErrorKind::UnexpectedEof);
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
     pub fn new(config: Arc<ServerConfig>) -> Self {
         Self(config)
     }
 
     /// Waits for the handshake with the client. Set a time limit on the stream first, so that a silent client cannot
     /// hold it up.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    #[doc = configured!()]
+    /// let (near, far) = UnixStream::pair()?;
+    /// let acceptor = TlsAcceptor::new(Arc::new(server_config));
+    /// let connector = TlsConnector::new(Arc::new(client_config));
+    /// gossamer::scope(|s| {
+    ///     let client = s.spawn(|| connector.connect("localhost", near));
+    ///     far.set_read_timeout(Some(std::time::Duration::from_secs(10))).expect("a time");
+    ///     assert!(acceptor.accept(far).is_ok()); // or `TimedOut`, for a silent client
+    ///     assert!(client.join().is_ok());
+    /// });
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
     ///
     /// # Errors
     /// `InvalidData`, with a [`rustls::Error`], if the client does not speak TLS, or both ends have no common
@@ -44,11 +71,38 @@ pub struct TlsConnector(Arc<ClientConfig>);
 
 impl TlsConnector {
     /// What begins TLS with this configuration.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    #[doc = configured!()]
+    /// let (near, far) = UnixStream::pair()?;
+    /// let connector = TlsConnector::new(Arc::new(client_config)); // of the authorities that it trusts
+    /// let error = connector.connect("not a name", near).unwrap_err();
+    /// assert_eq!(error.kind(), std::io::ErrorKind::InvalidInput);
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
     pub fn new(config: Arc<ClientConfig>) -> Self {
         Self(config)
     }
 
     /// Waits for the handshake with the server, which has to prove that it is `name`.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    #[doc = configured!()]
+    /// let (near, far) = UnixStream::pair()?;
+    /// let acceptor = TlsAcceptor::new(Arc::new(server_config));
+    /// let connector = TlsConnector::new(Arc::new(client_config));
+    /// gossamer::scope(|s| {
+    ///     let server = s.spawn(|| acceptor.accept(far));
+    ///     let error = connector.connect("example.org", near).unwrap_err();
+    ///     assert_eq!(error.kind(), std::io::ErrorKind::InvalidData); // it is "localhost"
+    ///     assert!(server.join().is_err());
+    /// });
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
     ///
     /// # Errors
     /// `InvalidInput` if `name` is not a valid server name; `InvalidData`, with a [`rustls::Error`], if the

@@ -27,6 +27,40 @@
 //! A handshake is computed in its fiber, and its worker serves nobody else meanwhile; resuming a session takes less
 //! computation.
 
+/// What examples begin with: `client_config` and `server_config`.
+macro_rules! configured {
+    () => {
+        "# use gossamer::net::UnixStream;\n\
+        # use gossamer::net::tls::{TlsAcceptor, TlsConnector, rustls};\n\
+        # use rustls::pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject};\n\
+        # use std::sync::Arc;\n\
+        # let certificate = CertificateDer::from_pem_file(\"src/net/tls/example.pem\").expect(\"one\");\n\
+        # let key = PrivateKeyDer::from_pem_file(\"src/net/tls/example.pem\").expect(\"its key\");\n\
+        # let mut roots = rustls::RootCertStore::empty();\n\
+        # roots.add(certificate.clone()).expect(\"its own authority\");\n\
+        # let config = rustls::ServerConfig::builder().with_no_client_auth();\n\
+        # let mut server_config = config.with_single_cert(vec![certificate], key).expect(\"a pair\");\n\
+        # let config = rustls::ClientConfig::builder().with_root_certificates(roots);\n\
+        # let mut client_config = config.with_no_client_auth();\n\
+        # server_config.alpn_protocols = vec![b\"h2\".to_vec()];\n\
+        # client_config.alpn_protocols = vec![b\"h2\".to_vec()];"
+    };
+}
+
+/// What examples continue with: `client` and `server`, the ends of a connection.
+macro_rules! connected {
+    () => {
+        "# let (near, far) = UnixStream::pair()?;\n\
+        # let acceptor = TlsAcceptor::new(Arc::new(server_config));\n\
+        # let connector = TlsConnector::new(Arc::new(client_config));\n\
+        # let (client, server) = gossamer::scope(|s| {\n\
+        #     let server = s.spawn(|| acceptor.accept(far));\n\
+        #     (connector.connect(\"localhost\", near), server.join())\n\
+        # });\n\
+        # let (mut client, mut server) = (client?, server?);"
+    };
+}
+
 mod handshake;
 mod stream;
 

@@ -55,37 +55,108 @@ impl<S: Read + Write> TlsStream<S> {
     }
 
     /// The stream below.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    #[doc = configured!()]
+    #[doc = connected!()]
+    /// let limit = Some(std::time::Duration::from_secs(10));
+    /// server.get_ref().set_read_timeout(limit)?;
+    /// assert_eq!(server.get_ref().read_timeout()?, limit);
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
     pub fn get_ref(&self) -> &S {
         of_either!(&self.0, stream => &stream.sock)
     }
 
     /// The underlying stream. Data that you read from it or write to it directly is lost to TLS.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    #[doc = configured!()]
+    #[doc = connected!()]
+    /// let stream: &mut UnixStream = server.get_mut();
+    /// stream.set_write_timeout(Some(std::time::Duration::from_secs(10)))?;
+    /// assert!(server.get_ref().write_timeout()?.is_some());
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
     pub fn get_mut(&mut self) -> &mut S {
         of_either!(&mut self.0, stream => &mut stream.sock)
     }
 
     /// The protocol that both ends have agreed on (ALPN), for example `b"h2"`; `None` if they have not negotiated
     /// one.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    #[doc = configured!()]
+    #[doc = connected!()]
+    /// // Both have offered `h2`.
+    /// assert_eq!(client.alpn_protocol(), Some(&b"h2"[..]));
+    /// assert_eq!(server.alpn_protocol(), client.alpn_protocol());
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
     pub fn alpn_protocol(&self) -> Option<&[u8]> {
         self.state().alpn_protocol()
     }
 
     /// Whether the handshake resumed the session of an earlier connection.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    #[doc = configured!()]
+    #[doc = connected!()]
+    /// assert!(!client.is_resumed()); // the first one of its connector
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
     pub fn is_resumed(&self) -> bool {
         self.state().handshake_kind() == Some(HandshakeKind::Resumed)
     }
 
     /// The version of TLS.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    #[doc = configured!()]
+    #[doc = connected!()]
+    /// assert_eq!(client.protocol_version(), Some(rustls::ProtocolVersion::TLSv1_3));
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
     pub fn protocol_version(&self) -> Option<rustls::ProtocolVersion> {
         self.state().protocol_version()
     }
 
     /// The certificate chain of the peer, its own certificate first; `None` if none was requested.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    #[doc = configured!()]
+    #[doc = connected!()]
+    /// assert_eq!(client.peer_certificates().map(<[_]>::len), Some(1));
+    /// assert!(server.peer_certificates().is_none()); // it has asked for none
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
     pub fn peer_certificates(&self) -> Option<&[CertificateDer<'static>]> {
         self.state().peer_certificates()
     }
 
     /// The server name that the client asked for; `None` if it sent none, and on the client.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    #[doc = configured!()]
+    #[doc = connected!()]
+    /// assert_eq!(server.server_name(), Some("localhost"));
+    /// assert_eq!(client.server_name(), None);
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
     pub fn server_name(&self) -> Option<&str> {
         match &self.0 {
             TlsSide::Client(_) => None,
@@ -94,6 +165,20 @@ impl<S: Read + Write> TlsStream<S> {
     }
 
     /// Tells the peer that no more data will come, and leaves the underlying stream open.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(1), || -> std::io::Result<()> {
+    #[doc = configured!()]
+    #[doc = connected!()]
+    /// use std::io::{Read, Write};
+    /// client.write_all(b"all of it")?;
+    /// client.shutdown()?;
+    /// let mut text = String::new();
+    /// server.read_to_string(&mut text)?; // without the end, `UnexpectedEof`
+    /// assert_eq!(text, "all of it");
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
     ///
     /// # Errors
     /// Those of the stream.
