@@ -73,10 +73,10 @@ fn rdma_takes_hardly_more_than_its_slots_and_three_mebibytes_for_each_remote_nod
 
 #[test]
 fn a_paper_rack_is_computed_as_a_reader_would() {
-    // 64 workers of a node and 960 others: 61,440 pairs, with 3 KiB of slots and 6 KiB of ends; inside the node 4032 pairs with 32 KiB
+    // 64 workers of a node and 960 others: 61,440 pairs, with 7 KiB of slots and 6 KiB of ends; inside the node 4032 pairs with 32 KiB
     // of slots.
     let rack = Shape { nodes: 16, workers: 64, over: Over::Tcp }.predicted(0);
-    assert_eq!(rack.lanes >> 10, 61_440 * (3 + 6) + 4032 * (32 + 6));
+    assert_eq!(rack.lanes >> 10, 61_440 * (7 + 6) + 4032 * (32 + 6));
     assert!(rack.lanes < 1 << 30);
     assert_eq!(rack.connections, 15 * 65);
 }

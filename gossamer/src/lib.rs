@@ -295,7 +295,7 @@ pub struct Troubleshooting;
 #[cfg(all(test, not(loom)))]
 mod documents {
     use crate::fabric::shm::QUEUE_ENTRIES;
-    use crate::fabric::{FAR_SLOTS, FRAGMENT_BYTES, SLOTS, SlotMemory};
+    use crate::fabric::{FAR_SLOTS, FRAGMENT_BYTES, FRAME_SLOTS, SLOTS, SlotMemory};
     use crate::lane::payload::INLINE_BYTES;
     use crate::transport::handshake;
     use crate::wire::batch::{BODY_WORDS, FAR_BODY_WORDS, failure_words};
@@ -332,7 +332,7 @@ mod documents {
         says(
             LIMITS,
             &format!(
-                "{SLOTS} batches of up to {near} requests are in flight from a worker to a trustee (to another machine {FAR_SLOTS} of up to {far})"
+                "{SLOTS} batches of up to {near} requests are in flight from a worker to a trustee (to another machine {FRAME_SLOTS} of up to {far}, over RDMA {FAR_SLOTS})"
             ),
         );
         says(LIMITS, &format!("{} KiB for each pair of workers that talk, {} KiB over RDMA", lane.0, lane.1));
@@ -360,7 +360,7 @@ mod documents {
         says(
             WORKER,
             &format!(
-                "{SLOTS} batches of at most {near} requests (between machines {FAR_SLOTS} of at most {far})"
+                "{SLOTS} batches of at most {near} requests (between machines {FRAME_SLOTS} of at most {far}, over RDMA {FAR_SLOTS})"
             ),
         );
         says(WORKER, &format!("{} KiB ({} over RDMA; over TCP", lane.0, lane.1));
@@ -369,7 +369,8 @@ mod documents {
         says(
             LANE,
             &format!(
-                "({SLOTS} of {} KiB on one machine, {FAR_SLOTS} of {} KiB",
+                "({SLOTS} of {} KiB on one machine; between two, where each batch costs a frame, {FRAME_SLOTS} of {} KiB, \
+                 or over RDMA {FAR_SLOTS})",
                 slot(BODY_WORDS),
                 slot(FAR_BODY_WORDS)
             ),

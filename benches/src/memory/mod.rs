@@ -43,9 +43,9 @@ pub struct Figures {
 const SLOTS: [u64; 2] = [16 << 10, 56 << 10];
 /// Bytes of what a worker has beside the slots, for a lane that it uses and one that it serves together, as measured.
 const ENDS: u64 = 6 << 10;
-/// Bytes of the slots of a lane over TCP, both directions together, whose batches are small and come one at a time. A
-/// batch under way takes what it needs, and gives it back.
-const TCP_SLOTS: u64 = 3 << 10;
+/// Bytes of the slots of a lane over TCP, both directions together, whose batches are small and come one at a time: 48 bytes
+/// for each of 64, twice, and a small body at each end. A batch under way takes what it needs, and gives it back.
+const TCP_SLOTS: u64 = 7 << 10;
 
 /// Bytes of a region from which slots are cut, and how many lanes' slots of one direction that are.
 const CHUNK: (u64, u64) = (2 << 20, (2 << 20) / SLOTS[1]);

@@ -7,8 +7,8 @@
 //! - M2: the body is read only after an Acquire load of `header` has returned the sequence awaited; that load
 //!   pairs with the Release store in `announce`.
 //! - M3: `slots` are valid for as long as `home` is: leaked from a box of this handle alone, or in a mapping that it keeps,
-//!   aligned (a page, and whole slots behind it). Each is a `Slot` of `inside` words (none, if its body is in `bodies`), `stride` bytes
-//!   behind the one before it.
+//!   aligned (a page, and whole slots behind it), `stride` bytes behind one another. Each is a `Slot` of `inside` words; where
+//!   the bodies are in `bodies`, only the header word of one.
 
 use crate::atomic::{AtomicU64, Ordering, SharedCell};
 use crate::fabric::bodies::Bodies;
@@ -25,9 +25,11 @@ use std::sync::Arc;
 
 /// Slots of each direction of a lane inside a machine: the batches it can have in flight.
 pub(crate) const SLOTS: usize = if cfg!(loom) { 2 } else { 16 };
-/// Slots of each direction of a lane between machines. A frame for each batch costs more there than its bytes: fewer slots, and
-/// larger ones.
+/// Slots of each direction of a lane that a device writes from another machine. A batch costs more there than its bytes: fewer
+/// slots, and larger ones.
 pub(crate) const FAR_SLOTS: usize = 8;
+/// The same where frames are copied into them. An empty slot takes next to no memory, so a thousand fibers find room.
+pub(crate) const FRAME_SLOTS: usize = 64;
 
 /// Any content is valid, so that a slot may lie in memory that another process writes, too.
 #[repr(C, align(128))]
@@ -40,16 +42,16 @@ impl<const WORDS: usize> Slot<[Word; WORDS]> {
     fn empty() -> Self {
         Self { header: AtomicU64::new(0), body: SharedCell::new([Word::new(0); WORDS]) }
     }
+}
 
-    /// Drops slots on the heap.
-    ///
-    /// # Safety
-    /// The slots were leaked from a box of `count` slots of this type, and there is no other handle.
-    unsafe fn free(slots: NonNull<u8>, count: usize) {
-        let slots = std::ptr::slice_from_raw_parts_mut(slots.as_ptr().cast::<Self>(), count);
-        // SAFETY: guaranteed by the caller.
-        drop(unsafe { Box::from_raw(slots) });
-    }
+/// Drops slots on the heap.
+///
+/// # Safety
+/// The slots were leaked from a box of `count` slots of this type, and there is no other handle.
+unsafe fn free<S>(slots: NonNull<u8>, count: usize) {
+    let slots = std::ptr::slice_from_raw_parts_mut(slots.as_ptr().cast::<S>(), count);
+    // SAFETY: guaranteed by the caller.
+    drop(unsafe { Box::from_raw(slots) });
 }
 
 /// The slots of one direction of one lane, in the memory of the worker that reads them.
@@ -95,22 +97,31 @@ impl SlotMemory {
 
     /// Slots on the heap, for two workers of this process.
     pub(crate) fn new() -> Arc<Self> {
-        Arc::new(Self::on_the_heap::<BODY_WORDS>(SLOTS, BODY_WORDS, None))
+        let inside = Slot::<[Word; BODY_WORDS]>::empty;
+        Arc::new(Self::on_the_heap((SLOTS, inside), (BODY_WORDS, BODY_WORDS), None))
     }
 
     /// Slots on the heap that a worker of another machine writes by its frames.
     pub(crate) fn far() -> Arc<Self> {
-        Arc::new(Self::on_the_heap::<0>(FAR_SLOTS, FAR_BODY_WORDS, Some(Bodies::new(FAR_SLOTS))))
+        let header = || AtomicU64::new(0);
+        Arc::new(Self::on_the_heap(
+            (FRAME_SLOTS, header),
+            (FAR_BODY_WORDS, 0),
+            Some(Bodies::new(FRAME_SLOTS)),
+        ))
     }
 
-    fn on_the_heap<const WORDS: usize>(count: usize, words: usize, bodies: Option<Bodies>) -> Self {
+    fn on_the_heap<S>(
+        (count, empty): (usize, fn() -> S),
+        (words, inside): (usize, usize),
+        bodies: Option<Bodies>,
+    ) -> Self {
         assert!(count.is_power_of_two(), "{count} slots");
         // One by one: all of them at once would not fit the stack of the fiber that connects a lane.
-        let slots: Box<[Slot<[Word; WORDS]>]> = (0..count).map(|_| Slot::empty()).collect();
+        let slots: Box<[S]> = (0..count).map(|_| empty()).collect();
         let slots = NonNull::from(Box::leak(slots)).cast();
-        let home = Home::Heap { free: Slot::<[Word; WORDS]>::free };
-        let stride = size_of::<Slot<[Word; WORDS]>>();
-        Self { slots, mask: count - 1, words, inside: WORDS, stride, home, bodies }
+        let (home, stride) = (Home::Heap { free: free::<S> }, size_of::<S>());
+        Self { slots, mask: count - 1, words, inside, stride, home, bodies }
     }
 
     /// The slots that begin `offset` bytes into a segment, for two workers, possibly of two processes. All handles of
@@ -137,11 +148,25 @@ impl SlotMemory {
     }
 
     #[inline(always)]
-    fn slot(&self, index: usize) -> &Slot {
+    fn start(&self, index: usize) -> NonNull<u8> {
         // SAFETY: M3: there are as many.
-        let start = unsafe { self.slots.byte_add((index & self.mask) * self.stride) };
+        unsafe { self.slots.byte_add((index & self.mask) * self.stride) }
+    }
+
+    /// The header of a slot, with which it begins.
+    #[inline(always)]
+    fn header_of(&self, index: usize) -> &AtomicU64 {
+        // SAFETY: M3.
+        unsafe { self.start(index).cast().as_ref() }
+    }
+
+    /// A slot that has its body inside.
+    #[inline(always)]
+    fn slot(&self, index: usize) -> &Slot {
+        debug_assert!(self.bodies.is_none(), "there is only a header");
+        let start = self.start(index).as_ptr().cast::<Word>();
         // The length of a slot is that of its body.
-        let slot = std::ptr::slice_from_raw_parts(start.as_ptr().cast::<Word>(), self.inside) as *const Slot;
+        let slot = std::ptr::slice_from_raw_parts(start, self.inside) as *const Slot;
         // SAFETY: M3; the shared parts of a slot are in cells.
         unsafe { &*slot }
     }
@@ -167,7 +192,7 @@ impl SlotMemory {
     #[inline]
     pub(crate) fn header(&self, slot: usize) -> u64 {
         // Acquire: pairs with the Release store in `announce`.
-        self.slot(slot).header.load(Ordering::Acquire)
+        self.header_of(slot).load(Ordering::Acquire)
     }
 
     /// Calls `read` with the address of a slot's body.
@@ -215,7 +240,7 @@ impl SlotMemory {
     #[inline(always)]
     pub(super) fn announce(&self, slot: usize, header: u64) {
         // Release: pairs with the Acquire load in `header` (W1).
-        self.slot(slot).header.store(header, Ordering::Release);
+        self.header_of(slot).store(header, Ordering::Release);
     }
 
     /// Lands a whole batch, for a writer that has no such memory itself.
@@ -326,74 +351,4 @@ impl Fabric for Arc<SlotMemory> {
     fn has_room(&self) -> bool {
         true
     }
-}
-
-#[cfg(all(test, not(loom)))]
-mod tests {
-    use super::*;
-    use crate::fabric::conformance::{Subject, conformance};
-    use crate::fabric::{Endpoint, Event, Lane};
-    use crate::wire::refusal::Malformed;
-    use std::cell::RefCell;
-    use std::collections::HashMap;
-    use std::io;
-    use std::os::fd::RawFd;
-
-    /// Slots of one process: both sides have the same.
-    #[derive(Default)]
-    struct Here(RefCell<HashMap<Lane, Arc<SlotMemory>>>);
-
-    impl Endpoint for Here {
-        type Fabric = Arc<SlotMemory>;
-
-        fn register(&self, lane: Lane) -> Arc<SlotMemory> {
-            Arc::clone(self.0.borrow_mut().entry(lane).or_insert_with(SlotMemory::new))
-        }
-
-        fn connect(&self, lane: Lane) -> Arc<SlotMemory> {
-            self.register(lane)
-        }
-
-        fn flush(&self) -> io::Result<()> {
-            Ok(())
-        }
-
-        fn poll(&self, _told: impl FnMut(Event<'_>) -> Result<(), Malformed>) -> io::Result<bool> {
-            Ok(false)
-        }
-
-        fn has_arrivals(&self) -> bool {
-            false
-        }
-
-        fn unsent(&self) -> usize {
-            0
-        }
-
-        fn descriptor(&self) -> Option<RawFd> {
-            None
-        }
-
-        fn arm(&self) -> io::Result<()> {
-            Ok(())
-        }
-    }
-
-    impl Subject for Here {
-        type Endpoint = Self;
-
-        fn new(_seed: u64) -> Self {
-            Self::default()
-        }
-
-        fn reader(&self) -> &Self {
-            self
-        }
-
-        fn writer(&self) -> &Self {
-            self
-        }
-    }
-
-    conformance!(Here);
 }

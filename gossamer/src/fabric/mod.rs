@@ -31,8 +31,12 @@ pub(crate) mod tcp;
 pub(crate) mod verbs;
 #[cfg(all(test, not(loom)))]
 mod watchdog;
+#[cfg(all(test, not(loom)))]
+mod within_process;
 
-pub(crate) use memory::{FAR_SLOTS, SLOTS, SlotMemory};
+#[cfg(all(test, not(loom)))]
+pub(crate) use memory::{FAR_SLOTS, SLOTS};
+pub(crate) use memory::{FRAME_SLOTS, SlotMemory};
 
 use crate::wire::refusal::Malformed;
 use crate::wire::row::{Row, RowLayout};

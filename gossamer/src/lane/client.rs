@@ -86,6 +86,12 @@ impl<F: Fabric> Client<F> {
         self.published.get().wrapping_sub(self.answered.get()) < self.slots.get()
     }
 
+    /// Batches that may be answered at once.
+    #[inline(always)]
+    pub(crate) fn slots(&self) -> u32 {
+        self.responses.slots()
+    }
+
     /// Words of a batch.
     pub(crate) fn room(&self) -> usize {
         self.responses.words()

@@ -40,6 +40,12 @@ impl<F: Fabric> Server<F> {
         Self { requests, fabric, served: 0, counters: Arc::default(), answer: Box::default() }
     }
 
+    /// Batches that may wait.
+    #[inline(always)]
+    pub(crate) fn slots(&self) -> u32 {
+        self.requests.slots()
+    }
+
     /// The slot of the next batch, and of its response.
     #[inline(always)]
     pub(super) fn slot(&self) -> usize {

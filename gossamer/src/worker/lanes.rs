@@ -3,7 +3,7 @@
 use crate::counters::trace::{self, EventKind, Sampling, TraceEvent};
 use crate::counters::worker::LaneRoute;
 use crate::fabric::link::Link;
-use crate::fabric::{Endpoint, Lane, SLOTS, SlotMemory};
+use crate::fabric::{Endpoint, Lane, SlotMemory};
 use crate::lane::client::Client;
 use crate::lane::context::{self, Context};
 use crate::lane::error::{DelegationError, Reason};
@@ -245,7 +245,7 @@ impl Worker {
         let mut busy = false;
         for lane in self.lanes.inbound.borrow_mut().iter_mut() {
             let mut served = 0;
-            while served < SLOTS && self.serve_next(lane) {
+            while served < lane.server.slots() && self.serve_next(lane) {
                 served += 1;
             }
             if served > 0 {
@@ -319,7 +319,7 @@ impl Worker {
         while let Some(trustee) = { self.lanes.connected.borrow().get(next).copied() } {
             let lane = self.lane_to(trustee);
             // Bounded, since callbacks that send again could keep the worker here for ever.
-            for _ in 0..SLOTS {
+            for _ in 0..lane.client.slots() {
                 if !self.take_batch(trustee, lane) {
                     break;
                 }

@@ -7,7 +7,7 @@
 //!             bytes (64), ticket (64), bytes of the row (64), then the bytes, in whole words
 //! ```
 
-use crate::fabric::{FAR_SLOTS, FRAGMENT_BYTES, Fragment, SlotMemory, Slots};
+use crate::fabric::{FRAGMENT_BYTES, FRAME_SLOTS, Fragment, SlotMemory, Slots};
 use crate::wire::batch::{FAR_BODY_WORDS, Header};
 use crate::wire::refusal::Malformed;
 use crate::wire::row::RowLayout;
@@ -83,7 +83,7 @@ pub(crate) fn decode(words: &[u64]) -> Result<Option<(Frame<'_>, usize)>, Malfor
         _ => return malformed(),
     };
     let (slot, length) = ((head >> 16 & 0xff) as usize, usize::from(Header::unpack(*header).words));
-    if slot >= FAR_SLOTS || length > FAR_BODY_WORDS {
+    if slot >= FRAME_SLOTS || length > FAR_BODY_WORDS {
         return malformed();
     }
     let Some(body) = rest.get(..length) else { return Ok(None) };
@@ -146,7 +146,7 @@ mod tests {
         for words in [
             [head(0, 0, 0), header(0)],
             [head(3, 0, MARK), header(0)],
-            [head(0, FAR_SLOTS as u64, MARK), header(0)],
+            [head(0, FRAME_SLOTS as u64, MARK), header(0)],
             [head(0, 0, MARK), header(FAR_BODY_WORDS as u16 + 1)],
             [u64::MAX, u64::MAX],
         ] {
@@ -166,13 +166,15 @@ mod tests {
         for _ in 0..100_000 {
             let mut words: Vec<u64> = (0..random.usize(..200)).map(|_| random.u64(..)).collect();
             if let Some(head) = words.first_mut() {
-                *head =
-                    *head & !0xff_ffff | random.u64(..3) << 24 | random.u64(..FAR_SLOTS as u64) << 16 | MARK;
+                *head = *head & !0xff_ffff
+                    | random.u64(..3) << 24
+                    | random.u64(..FRAME_SLOTS as u64) << 16
+                    | MARK;
             }
             let Ok(Some((Frame { content, .. }, length))) = decode(&words) else { continue };
             assert!(length <= words.len());
             match content {
-                Content::Write(write) => assert!(write.slot < FAR_SLOTS),
+                Content::Write(write) => assert!(write.slot < FRAME_SLOTS),
                 Content::Fragment(fragment) => assert!(length * 8 >= fragment.bytes.len()),
             }
         }

@@ -63,10 +63,6 @@ enum Parking {
 /// A stack with a coroutine on it, and the job it runs. The fields that each switch touches come first, together.
 #[repr(C)]
 pub(crate) struct Fiber {
-    coroutine: UnsafeCell<ManuallyDrop<Coroutine<(), (), (), Stack>>>,
-    yielder: Cell<*const Yielder<(), ()>>,
-    /// F5. Where the next resume will read.
-    pub(super) frame: Cell<*const u64>,
     state: Cell<FiberState>,
     /// What the fiber finds at its next park.
     pub(super) notice: Cell<Notice>,
@@ -75,8 +71,13 @@ pub(crate) struct Fiber {
     pub(super) age: Cell<u8>,
     /// Index in its worker's table.
     pub(crate) index: u32,
+    /// F5. Where the next resume will read.
+    pub(super) frame: Cell<*const u64>,
+    /// F3. It lies where the stack begins, and every switch uses it.
+    pub(super) yielder: Cell<*const Yielder<(), ()>>,
     /// The turn of its worker in which it was resumed last.
     pub(super) resumed: Cell<u64>,
+    coroutine: UnsafeCell<ManuallyDrop<Coroutine<(), (), (), Stack>>>,
     /// The trustee's answer that it last waited for, in whatever call.
     pub(super) answer: Cell<Option<AnswerWait>>,
     pub(super) description: Cell<Description>,

@@ -19,6 +19,11 @@ use std::time::Duration;
 
 /// Idle fibers kept with their stacks; more give their memory back.
 const IDLE_FIBERS: usize = 1024;
+/// How many resumes before its own a fiber is fetched, and its frame, whose address is in it.
+const SELF_AHEAD: usize = 16;
+const FRAME_AHEAD: usize = 4;
+/// Resumes of one turn after which other nodes get what was written until then.
+const MANY: usize = 256;
 
 /// The fibers of one worker.
 pub(crate) struct Scheduler {
@@ -148,11 +153,14 @@ impl Scheduler {
             return false;
         }
         let _restore = context::enter(Context::Fiber);
-        for _ in 0..ready {
+        for number in 1..=ready {
             let Some(fiber) = self.ready.pop() else { break };
-            self.ready.peek(1, |next| next.prefetch_frame());
-            self.ready.peek(3, Fiber::prefetch_self);
+            self.ready.peek(FRAME_AHEAD, |next| next.prefetch_frame());
+            self.ready.peek(SELF_AHEAD, Fiber::prefetch_self);
             self.resume(fiber);
+            if number.is_multiple_of(MANY) && number < ready {
+                worker::with_worker(Worker::send_early);
+            }
         }
         self.startable.set(jobs);
         while let Some((job, description)) = self.next_job() {

@@ -179,6 +179,14 @@ impl Worker {
         }
     }
 
+    /// Sends the batches that a long turn has filled so far: other nodes serve them meanwhile.
+    #[cold]
+    pub(in crate::worker) fn send_early(&self) {
+        if self.nodes.connections.sockets > 0 {
+            self.flush_connections(false);
+        }
+    }
+
     #[inline(always)]
     fn flush_all(&self, heard: bool) {
         for connection in self.nodes.connections.all.iter().filter(|connection| !connection.is_lost.get()) {
