@@ -1,5 +1,8 @@
-//! The grammar of the command line, and its help.
+//! The grammar of the command line, and what each part of it means.
 
+use crate::cli::help::{
+    APPLICATION_HELP, CHECK_RDMA_HELP, COMPLETIONS_HELP, HELP, KEYGEN_HELP, MAN_HELP, RUN_HELP, STATUS_HELP,
+};
 use crate::daemon::log::LogFormat;
 use crate::files;
 use crate::launcher::mapping::Mapping;
@@ -14,7 +17,7 @@ use crate::query::top::TopArguments;
 use crate::rack::config;
 use crate::values;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use clap::{Parser, Subcommand};
+use clap::{Parser, Subcommand, ValueHint};
 use clap_complete::Shell;
 use gossamer::{FabricChoice, Protection};
 use std::ffi::OsString;
@@ -38,10 +41,12 @@ pub(crate) enum Action {
     /// End an application
     ///
     /// Its nodes get SIGTERM, and after 5 s SIGKILL. Its launcher ends with status 143.
+    #[command(after_long_help = APPLICATION_HELP)]
     Kill(ApplicationArguments),
     /// Print what the nodes of an application printed recently
     ///
     /// The daemons keep the output of running applications, and for a while that of ended ones.
+    #[command(after_long_help = APPLICATION_HELP)]
     Logs(ApplicationArguments),
     Status(StatusArguments),
     Stacks(StacksArguments),
@@ -51,23 +56,27 @@ pub(crate) enum Action {
     Send(files::arguments::SendArguments),
     Recv(files::arguments::RecvArguments),
     /// Make the key that all machines of a rack share
+    #[command(after_long_help = KEYGEN_HELP)]
     Keygen {
-        /// The file to write; it must not exist
+        /// The file to write, which must not exist yet
         file: PathBuf,
         /// Print the result as JSON
         #[arg(long)]
         json: bool,
     },
     /// Print a script that completes the command line in a shell
-    ///
-    /// For bash: gossamer completions bash >/usr/share/bash-completion/completions/gossamer
+    #[command(after_long_help = COMPLETIONS_HELP)]
     Completions {
         /// The shell
         shell: Shell,
     },
     /// Write the manual pages
+    ///
+    /// There is a page for `gossamer`, and one for each of its commands, such as gossamer-run(1).
+    #[command(after_long_help = MAN_HELP)]
     Man {
-        /// The directory for them; without one, the first page is printed
+        /// The directory for them, which must exist; without one, the page gossamer(1) is printed
+        #[arg(value_hint = ValueHint::DirPath)]
         directory: Option<PathBuf>,
     },
 }
@@ -120,6 +129,7 @@ pub(crate) struct DaemonArguments {
 /// Below the machines it lists the fabric between nodes of each two of them (`auto` of `gossamer run --fabric`), with
 /// its ports, or why it is not RDMA. Variables GOSSAMER_VERBS... apply as for `gossamer run`.
 #[derive(Debug, clap::Args)]
+#[command(after_long_help = STATUS_HELP)]
 pub(crate) struct StatusArguments {
     /// Only ask whether the daemon of this machine is alive, for probes: status 0 if it is, 3 if not
     ///
@@ -190,7 +200,7 @@ pub(crate) struct RunArguments {
     /// for]
     #[arg(short, long, value_parser = clap::value_parser!(u32).range(1..=4096))]
     pub(crate) nodes: Option<u32>,
-    /// Use only these machines, in this order
+    /// Use only these machines, in this order: a,b
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub(crate) hosts: Vec<String>,
     /// Start this many nodes on each machine, one machine after the other
@@ -256,14 +266,14 @@ pub(crate) struct RunArguments {
     /// It has one in 256 batches of requests (or one in GOSSAMER_TRACE_EVERY), with arrows from the sender to the
     /// server and back. Node 0 writes it, on its machine; the name is relative to the directory where the launcher
     /// runs. Nodes get it as GOSSAMER_TRACE.
-    #[arg(long, value_name = "FILE", value_parser = values::absolute)]
+    #[arg(long, value_name = "FILE", value_parser = values::absolute, value_hint = ValueHint::AnyPath)]
     pub(crate) trace: Option<PathBuf>,
     /// Write the nodes' output to files: %n is the node, %h its machine, %a the application, %s `out` or `err`
     ///
     /// Both outputs of a node go to the file of that name, or to two with %s. Names are relative to the directory where the
     /// launcher runs. Existing files are emptied first; missing directories are created. Nodes with the same file
     /// share it line by line, each line marked. %% is a percent sign.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::AnyPath)]
     pub(crate) output: Option<FilePattern>,
     /// Put the time before each line, in UTC, as the launcher got it
     #[arg(long)]
@@ -272,7 +282,7 @@ pub(crate) struct RunArguments {
     #[arg(long)]
     pub(crate) no_prefix: bool,
     /// The program and its arguments
-    #[arg(trailing_var_arg = true, required = true, value_name = "PROGRAM")]
+    #[arg(trailing_var_arg = true, required = true, value_name = "PROGRAM", value_hint = ValueHint::CommandWithArguments)]
     pub(crate) command: Vec<OsString>,
 }
 
@@ -321,61 +331,3 @@ fn fabric_parser() -> impl TypedValueParser<Value = FabricChoice> {
 fn protection_parser() -> impl TypedValueParser<Value = Protection> {
     PossibleValuesParser::new(Protection::names()).try_map(|name| name.parse::<Protection>())
 }
-
-const HELP: &str = "\
-Examples:
-  gossamer run --local 4 -- ./app input.txt      four nodes on this machine
-  gossamer run -n 8 -- ./app input.txt           eight nodes on the machines of the rack
-  gossamer status                                the machines, and what joins them
-  gossamer ps                                    what runs on them
-  gossamer ps --all                              how nodes that ran on them have ended
-  gossamer top                                   what the workers of programs here do
-  gossamer stacks                                what their fibers do
-  gossamer check-rdma --with b                   tries RDMA to the machine b
-  gossamer recv                                  waits for files, and says how to send them
-
-A rack needs the same key (`gossamer keygen /etc/gossamer/key`) and the same configuration
-(/etc/gossamer/rack.toml) on every machine, and on each of them `gossamer daemon`.";
-
-const CHECK_RDMA_HELP: &str = "\
-Examples:
-  gossamer check-rdma                            the devices of this machine
-  gossamer check-rdma --with b                   a queue pair to the machine b of rack.toml
-  GOSSAMER_VERBS=mlx5_1:1 gossamer check-rdma --with b
-                                                 by this port only
-
-Exit status:
-  0    RDMA can be used
-  1    it cannot: the last lines say what is wrong, where, and what to do
-  2    mistake on the command line, in a variable or in the configuration
-  3    the other machine's daemon could not be reached, or is busy with another check";
-
-const RUN_HELP: &str = "\
-Examples:
-  gossamer run --local 4 -- ./app input.txt      four nodes on this machine
-  gossamer run --local 1 --no-prefix -- ./app    one node, at the terminal
-  gossamer run -- ./app                          one node on each machine of the rack
-  gossamer run -n 8 --hosts a,b -- ./app         eight nodes, four on each of two machines
-  gossamer run --per-machine 4 -- ./app          four nodes on each machine, 0 to 3 on the first one
-  gossamer run --map a:4,b,c -- ./app            four nodes on a, then one on b and one on c
-  gossamer run --fabric verbs -- ./app           by RDMA, or not at all; see gossamer check-rdma
-  gossamer run --mem 4G --cpus 2 -- ./app        so much for each node, and no more
-  gossamer run --output 'log.%n' -- ./app        what node 3 prints goes to the file log.3
-  gossamer run --timeout 1h --report-on-timeout -- ./app
-                                                 ends after an hour, and says what the nodes did then
-  gossamer run --protection encrypted -- ./app   nobody between the machines can read or change what the nodes say
-  ./produce | gossamer run --local 2 -- ./app | less
-
-Ctrl-C is passed on to all nodes, which then have 5 s to end; a second Ctrl-C kills them.
-
-Exit status:
-  that of node 0 if all goes well, or of the first node that fails; 128 + N if that was killed by signal N.
-  1    a node ended with status 0, but before node 0
-  2    mistake on the command line or in a configuration file
-  3    a machine could not be reached, or could not start its nodes
-  74   the output, or a file of --output, could not be written
-  75   a machine was lost, or a node lost its peer and nobody knows why
-  124  the time of --timeout was up
-  126  the program cannot be executed
-  127  there is no such program
-  130  Ctrl-C;  143  SIGTERM;  141  whoever read standard output has closed it";

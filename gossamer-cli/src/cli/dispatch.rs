@@ -4,7 +4,7 @@ use crate::cli::arguments::{
     Action, ApplicationArguments, Arguments, CheckRdmaArguments, DaemonArguments, PsArguments,
     QueryArguments, RunArguments, StatusArguments,
 };
-use crate::cli::manual;
+use crate::cli::{completions, manual};
 use crate::exit::{self, Failure};
 use crate::launcher::{local, remote};
 use crate::node::guardian::process as guardian;
@@ -63,11 +63,7 @@ fn act(command: Action) -> Result<u8, Failure> {
         Action::Send(send) => files::sender::run::run(&send),
         Action::Recv(recv) => files::receiver::run::run(&recv),
         Action::Keygen { file, json } => keygen(&file, json),
-        Action::Completions { shell } => {
-            let mut script = Vec::new();
-            clap_complete::generate(shell, &mut Arguments::command(), "gossamer", &mut script);
-            print(&script)
-        }
+        Action::Completions { shell } => print(&completions::script(shell, Arguments::command())),
         Action::Man { directory } => write_manual(directory.as_deref()),
     }
 }

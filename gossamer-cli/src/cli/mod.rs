@@ -3,5 +3,7 @@
 //! Handed the arguments of the process, it ends the process with a status.
 
 pub mod arguments;
+pub mod completions;
 pub mod dispatch;
+mod help;
 pub mod manual;

@@ -60,11 +60,11 @@ pub struct SendArguments {
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = help(RECV_EXAMPLES))]
 pub struct RecvArguments {
-    /// Where to wait; the kernel chooses port 0
+    /// Where to wait; instead of port 0 the kernel chooses a free one
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "0.0.0.0:0")]
     pub listen: String,
     /// The directory for the files, or `-` for standard output, for a single file
-    #[arg(short, long, value_name = "DIRECTORY", default_value = ".")]
+    #[arg(short, long, value_name = "DIRECTORY", default_value = ".", value_hint = clap::ValueHint::DirPath)]
     pub output: PathBuf,
     /// Replace existing files that have other contents
     #[arg(long)]
@@ -118,11 +118,11 @@ Examples:
   gossamer send disk.img results/ --to node7:40123 --code 7m2k-…
   pg_dump db | gossamer send - --to node7:40123 --code 7m2k-…
   gossamer send big.tar --to node7:7412 --rack        with the rack's key, without a code
-  gossamer send --retry --timeout 6h big.tar --to …   over a bad line, or across reboots
+  gossamer send --retry --timeout 6h big.tar --to …   over a bad line, and across reboots
 
-Links are sent as links; what is named here is sent itself. Mode and time of change are
+Links are sent as links, but a link named here is followed. Mode and time of change are
 kept, owners are not. Holes stay holes. Everything is encrypted between machines, and
-nothing that was changed on the way gets a name; with --plain contents can be read there.";
+a file that was changed on the way never gets its name. With --plain, contents can be read there.";
 
 const RECV_EXAMPLES: &str = "\
 Examples:

@@ -52,7 +52,7 @@ Examples:
   gossamer stacks --json | jq      for programs
 
 Exit status:
-  0    they have answered
+  0    all have answered
   1    there is no such program
   3    one of them, or a machine, did not answer; the others are shown";
 

@@ -11,7 +11,7 @@ pub enum Severity {
     Fine,
     /// Something to know.
     Note,
-    /// It costs speed, or a limit will be met.
+    /// It costs speed, or a limit will be reached.
     Warning,
     /// Programs do not run.
     Problem,

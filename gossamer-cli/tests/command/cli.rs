@@ -60,6 +60,57 @@ fn every_shell_has_completions() {
     }
 }
 
+/// What bash and fish offer for the last word of a command line, if they are installed.
+fn offered(shell: &str, line: &str) -> Option<Vec<String>> {
+    let scratch = Scratch::new("completions");
+    let script = scratch.path("script");
+    std::fs::write(&script, finish(&mut gossamer(&["completions", shell])).ended_with(0).out.clone())
+        .unwrap();
+    let (script, mut command) = (script.display(), std::process::Command::new(shell));
+    let text = match shell {
+        // Outside of an interactive shell, `compopt` has nothing to set and says so.
+        "bash" => format!(
+            "compopt() {{ :; }}; source {script}; COMP_WORDS=({line} \"$1\"); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1))
+             _gossamer_words gossamer \"$1\" \"${{COMP_WORDS[COMP_CWORD - 1]}}\"; printf '%s\\n' \"${{COMPREPLY[@]}}\""
+        ),
+        _ => format!("source {script}; complete -C '{line} '"),
+    };
+    if shell == "bash" {
+        command.args(["--norc", "-c", &text, "bash", ""]);
+    } else {
+        command.args(["--no-config", "-c", &text]);
+    }
+    let Ok(output) = command.env("HOME", &scratch.0).current_dir(&scratch.0).output() else {
+        eprintln!("\n!!! {shell} is not installed: its completions are not tried !!!\n");
+        return None;
+    };
+    let said = String::from_utf8(output.stdout).unwrap();
+    let words = said.lines().filter_map(|line| line.split('\t').next()).filter(|word| !word.is_empty());
+    Some(words.map(str::to_owned).collect())
+}
+
+#[test]
+fn completions_offer_what_may_come_next() {
+    for shell in ["bash", "fish"] {
+        let offers = |line: &str, word: &str| {
+            offered(shell, line).is_none_or(|words| words.iter().any(|offered| offered == word))
+        };
+        let offers_nothing = |line: &str| offered(shell, line).is_none_or(|words| words.is_empty());
+        assert!(offers("gossamer", "check-rdma"), "{shell}");
+        assert!(offers("gossamer help", "recv"), "{shell}");
+        assert!(offers("gossamer completions", "fish"), "{shell}");
+        assert!(offers("gossamer run --fabric", "shm"), "{shell}");
+        // What follows `--` is a command line of its own: of any program.
+        let program = offered(shell, "gossamer run --local 2 --");
+        assert!(program.is_none_or(|words| !words.contains(&"--fabric".to_owned())), "{shell}");
+        assert!(offers("gossamer run --local 2 --", "cat"), "{shell}");
+        // Neither an application nor a number is a file.
+        assert!(offers_nothing("gossamer kill"), "{shell}");
+        assert!(offers_nothing("gossamer run --local"), "{shell}");
+        assert!(offers("gossamer daemon --config", "script"), "{shell}");
+    }
+}
+
 #[test]
 fn every_command_has_a_manual_page() {
     let scratch = Scratch::new("manual");

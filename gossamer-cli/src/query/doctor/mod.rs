@@ -60,15 +60,15 @@ impl DoctorArguments {
 
 const HELP: &str = "\
 Examples:
-  gossamer doctor                                what should be mended on this machine
+  gossamer doctor                                what should be fixed on this machine
   gossamer doctor --all                          also what is fine
   gossamer doctor --rack                         on all machines of the rack, and between them
   systemd-run --pipe --wait -p User=me gossamer doctor
                                                  with the limits of a service
 
 Exit status:
-  0    nothing has to be mended
-  1    something costs speed, or a limit will be met
+  0    nothing has to be fixed
+  1    something costs speed, or a limit will be reached
   4    programs do not run, or a daemon does not answer";
 
 /// `gossamer doctor` of this machine.

@@ -106,7 +106,7 @@ Examples:
   gossamer top --json | jq          for programs
 
 Exit status:
-  0    they have answered, if only some of them
+  0    at least one of them has answered
   1    there is no such program
   3    none of them has answered";
 
