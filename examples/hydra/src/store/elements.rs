@@ -44,6 +44,7 @@ fn is_empty<T: Elements>(entry: &Entry) -> bool {
 
 impl Shard {
     /// A key whose value is of this type.
+    #[inline]
     fn find_elements<T: Elements>(&mut self, key: &[u8]) -> Result<Option<Slot>, Refusal> {
         let Some(slot) = self.find(key) else { return Ok(None) };
         let entry = self.database.table.at(slot);

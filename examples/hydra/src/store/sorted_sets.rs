@@ -5,7 +5,7 @@ use crate::protocol::refusal::{self, Refusal};
 use crate::protocol::reply::Replies;
 use crate::store::Shard;
 use crate::store::value::Encodings;
-use crate::store::value::sorted::{SortedSet, SortedSetMut};
+use crate::store::value::sorted::{Member, SortedSet, SortedSetMut};
 
 /// The options of ZADD.
 #[derive(Default)]
@@ -83,7 +83,7 @@ impl Options {
             return Ok(());
         }
         outcome.score = Some(after);
-        set.insert(name, after, encodings);
+        set.set(Member::new(after, name), before, encodings);
         outcome.added += usize::from(before.is_none());
         outcome.updated += usize::from(before.is_some_and(|before| before != after));
         Ok(())

@@ -163,12 +163,17 @@ impl SortedSetMut<'_> {
 
     /// Gives a member a score; tells which it had.
     pub fn insert(&mut self, name: &[u8], score: f64, encodings: &Encodings) -> Option<f64> {
-        let member = Member::new(score, name);
-        let set = self.view();
-        let before = set.score(name);
-        if before == Some(score) {
-            return before;
+        let before = self.view().score(name);
+        self.set(Member::new(score, name), before, encodings);
+        before
+    }
+
+    /// Gives a member a score, which has had this one if it is there.
+    pub fn set(&mut self, member: Member<'_>, before: Option<f64>, encodings: &Encodings) {
+        if before == Some(member.score) {
+            return;
         }
+        let (set, name) = (self.view(), member.name);
         if let SortedSet::Small(packed) = set {
             let has_room = set.len() < encodings.sorted_entries && packed.has_room_for(2);
             if name.len() > encodings.sorted_value || before.is_none() && !has_room {
@@ -183,7 +188,6 @@ impl SortedSetMut<'_> {
         } else if let Some(Value::SortedSet(ranked)) = self.0.large_mut() {
             ranked.insert(member, before);
         }
-        before
     }
 
     fn grow(&mut self) {
