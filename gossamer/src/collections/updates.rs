@@ -15,7 +15,8 @@ use std::panic::Location;
 /// Serves a batch of the fiber's own worker within the call.
 pub(super) type ServeHere<A> = Box<dyn Fn(Gathered<A>) -> Result<Gathered<A>, DelegationError>>;
 
-/// Updates of elements of a [`DistVec`], sent in batches: what [`DistVec::updates`] returns.
+/// Updates of elements of a [`DistVec`](crate::collections::DistVec), sent in batches: what
+/// [`DistVec::updates`](crate::collections::DistVec::updates) returns.
 ///
 /// # Cost
 /// An update takes 4 bytes and its argument, and some nanoseconds at both ends. For each worker up to 4096 updates,
