@@ -32,6 +32,7 @@ mod lanes;
 pub(crate) mod mailbox;
 mod names;
 pub(crate) mod nodes;
+mod room;
 mod run;
 pub(crate) mod shared;
 pub(crate) mod watch;
