@@ -16,25 +16,25 @@ use std::rc::Rc;
 /// The fibers that wait for room on one lane.
 #[derive(Default)]
 pub(super) struct RoomQueue {
-    line: RefCell<Line<Rc<Fiber>>>,
+    line: RefCell<WaitingLine<Rc<Fiber>>>,
     /// Requests of the batch that was full when the last one began to wait.
     batch: Cell<usize>,
 }
 
 /// Those who wait, in order of arrival.
-struct Line<T> {
+struct WaitingLine<T> {
     waiting: VecDeque<T>,
     /// So many at the front were called, and have not looked yet.
     called: usize,
 }
 
-impl<T> Default for Line<T> {
+impl<T> Default for WaitingLine<T> {
     fn default() -> Self {
         Self { waiting: VecDeque::new(), called: 0 }
     }
 }
 
-impl<T: Clone> Line<T> {
+impl<T: Clone> WaitingLine<T> {
     /// Those to call now, if `room` of those who wait are to be called in all.
     fn call(&mut self, room: usize) -> Vec<T> {
         let upto = room.min(self.waiting.len());
@@ -116,7 +116,7 @@ mod tests {
 
     #[test]
     fn as_many_are_called_as_there_is_room_for_and_each_once() {
-        let mut line = Line { waiting: (0..10).collect(), called: 0 };
+        let mut line = WaitingLine { waiting: (0..10).collect(), called: 0 };
         assert_eq!(line.call(3), [0, 1, 2]);
         assert_eq!(line.call(3), [], "they have not looked yet");
         assert_eq!(line.call(5), [3, 4]);
@@ -127,7 +127,7 @@ mod tests {
 
     #[test]
     fn one_that_finds_no_room_is_called_again_before_those_behind_it() {
-        let mut line = Line { waiting: (0..5).collect(), called: 0 };
+        let mut line = WaitingLine { waiting: (0..5).collect(), called: 0 };
         assert_eq!(line.call(2), [0, 1]);
         line.leave(|other| *other == 0);
         line.stay(|other| *other == 1);
