@@ -2,7 +2,7 @@
 
 use crate::{assert_none, library};
 
-/// So many there are. Whoever writes an example lowers it.
+/// This many there are. Whoever writes an example lowers it.
 const WITHOUT: usize = 365;
 
 /// The documented public functions of a file whose documentation has no block of code, by line. Those of types that nobody outside can
