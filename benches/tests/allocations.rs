@@ -56,7 +56,7 @@ fn add(sum: &Trust<u64>, number: u64) {
     sum.apply_with(|sum, number| *sum += number, number);
 }
 
-/// The fewest allocations of so many requests.
+/// The fewest allocations of this many requests.
 #[gossamer::delegate]
 fn fewest() -> u64 {
     count_on_workers();
@@ -85,7 +85,7 @@ fn a_small_request_to_another_node_allocates_nothing_over_any_fabric() {
     }
 }
 
-/// The fewest allocations of so many requests of a socket, with their answers, between two fibers.
+/// The fewest allocations of this many requests of a socket, with their answers, between two fibers.
 fn fewest_of_a_socket() -> u64 {
     count_on_workers();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();

@@ -8,7 +8,7 @@ pub fn resident_bytes() -> usize {
     status("VmRSS:") * 1024
 }
 
-/// Of these, the ones that are no file's: those of the program itself grow with what of it was run.
+/// Of these, the ones that no file backs: the pages of the program itself grow as more of it has run.
 pub fn anonymous_bytes() -> usize {
     status("RssAnon:") * 1024
 }

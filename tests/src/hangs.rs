@@ -40,7 +40,7 @@ fn launch_in_itself(latch: Trust<Latch<u64>>) {
     latch.launch(|value| *value += again.launch(|value| *value));
 }
 
-/// The second who does this on a worker keeps it for as long as the first one sleeps.
+/// The second fiber that does this on a worker blocks it for as long as the first one sleeps.
 fn lock_and_sleep() {
     static HELD: Mutex<()> = Mutex::new(());
     let _held = HELD.lock();

@@ -31,7 +31,7 @@ pub fn with_rdma(command: &mut Command) -> &mut Command {
     if rdma_is_simulated() { command.env("LD_PRELOAD", simulated_rdma()) } else { command }
 }
 
-/// From here on this process has the device of tests: who opens libibverbs gets the simulated one, since a library of that name is
+/// From here on this process has the device of tests: whatever opens libibverbs gets the simulated one, since a library of that name is
 /// open already.
 ///
 /// # Panics

@@ -19,7 +19,7 @@ pub enum Unit {
     Rate,
     /// Nanoseconds per operation: less is better.
     Time,
-    /// Gigabytes per second, of operations on so many bytes: more is better.
+    /// Gigabytes per second, of operations on this many bytes: more is better.
     Bytes(usize),
 }
 
@@ -43,9 +43,9 @@ pub enum Aim {
     AtLeast(f64),
     /// At most this.
     AtMost(f64),
-    /// What leads it makes at least so many times as many operations in a second of processor time.
+    /// What leads it makes at least this many times as many operations in a second of processor time.
     PerCpuAtLeast(f64),
-    /// The row itself takes at most so many nanoseconds.
+    /// The row itself takes at most this many nanoseconds.
     Nanoseconds(f64),
 }
 

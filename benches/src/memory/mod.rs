@@ -17,7 +17,7 @@ pub enum Over {
     Verbs,
 }
 
-/// So many nodes with so many workers each.
+/// This many nodes with this many workers each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
     /// Nodes.

@@ -6,7 +6,7 @@ use crate::search::NONE;
 use gossamer::collections::DistVec;
 use std::collections::HashSet;
 
-/// This many different vertices that have an edge besides loops, each equally likely; all of them if there are no more.
+/// This many different vertices that have an edge other than a loop, all equally likely; all such vertices if there are fewer.
 pub fn search_keys(rows: &DistVec<Row>, count: usize, seed: u64) -> Vec<u32> {
     let number = const { |vertex, row: &Row| if row.neighbours().is_empty() { NONE } else { vertex as u32 } };
     let eligible = rows.par_map(number).par_filter(const { |_, vertex: &u32| *vertex != NONE });

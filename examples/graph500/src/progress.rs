@@ -14,7 +14,7 @@ impl Progress {
         Self(io::stderr().is_terminal().then(|| gossamer::entrust(bar())))
     }
 
-    /// Begins a phase of so many steps; of 0 if nobody knows.
+    /// Begins a phase of this many steps; of 0 if nobody knows.
     #[gossamer::delegate]
     pub fn begin(&self, phase: String, steps: u64) {
         if let Some(bar) = &self.0 {

@@ -107,7 +107,7 @@ fn check_parents(rows: &DistVec<Row>, vertices: &DistVec<Vertex>, key: u32, is_w
         } else if parent != NONE && !is_root && row.neighbours().binary_search(&parent).is_err() {
             vertex.fail(Check::Joined);
         }
-        // Also of a number that is none.
+        // Also of a number that is not a vertex.
         let is_far = !(0.0..f64::INFINITY).contains(&vertex.distance);
         if is_weighted && is_far != (parent == NONE) {
             vertex.fail(Check::Component);

@@ -58,7 +58,7 @@ struct Roles {
 }
 
 impl Roles {
-    /// On each node, the first so many workers only keep keys; all workers do both if there are none.
+    /// How many workers of each node, from the first, only keep keys; with none, all workers do both.
     ///
     /// # Errors
     /// If nobody is left for clients.

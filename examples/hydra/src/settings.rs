@@ -156,7 +156,7 @@ impl Settings {
         Ok(())
     }
 
-    /// What each of so many shards may take.
+    /// What each of this many shards may take.
     pub fn eviction(&self, shards: usize) -> Eviction {
         Eviction { limit: self.maxmemory.div_ceil(shards), policy: self.policy, samples: self.samples }
     }

@@ -1,7 +1,7 @@
 //! k-means (Lloyd, 1982): groups the points of a file, each line of which has two numbers, around a given number of
 //! centres.
 //!
-//! `kmeans points.txt 3`; `kmeans make points.txt 100000 3` writes such a file, of so many points around so many places. Each worker
+//! `kmeans points.txt 3`; `kmeans make points.txt 100000 3` writes such a file, of this many points around this many places. Each worker
 //! adds up those of its points that are nearest to each centre; these sums are all that travels.
 
 use gossamer::collections::DistVec;

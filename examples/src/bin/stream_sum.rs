@@ -8,7 +8,7 @@ use gossamer::stream::{Error, Geometry, Receiver, Sender};
 use std::time::Instant;
 
 /// # Safety
-/// There are so many numbers.
+/// There are this many numbers.
 unsafe fn read(from: *const u64, size: usize) {
     // SAFETY: the caller's.
     let numbers = unsafe { std::slice::from_raw_parts(from, size) };
@@ -17,7 +17,7 @@ unsafe fn read(from: *const u64, size: usize) {
 }
 
 /// # Safety
-/// There is room for so many numbers.
+/// There is room for this many numbers.
 unsafe fn write(into: *mut u64, size: usize) {
     // SAFETY: the caller's.
     let numbers = unsafe { std::slice::from_raw_parts_mut(into, size) };

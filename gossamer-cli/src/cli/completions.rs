@@ -91,7 +91,7 @@ _gossamer_words() {
 complete -F _gossamer_words -o bashdefault -o default gossamer
 "#;
 
-/// Completes what follows `--` as the command line of the program, and the arguments that are no files.
+/// Completes what follows `--` as the command line of the program, and the arguments that are not files.
 const FISH: &str = r#"
 function __fish_gossamer_program
     set -l words (commandline -opc)

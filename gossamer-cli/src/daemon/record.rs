@@ -155,7 +155,7 @@ impl ApplicationRecord {
         self.session.as_ref().is_some_and(|session| session.send(by.to_owned()).is_ok())
     }
 
-    /// Takes note of what happens to its nodes, and keeps so many bytes of what they print.
+    /// Takes note of what happens to its nodes, and keeps this many bytes of what they print.
     pub fn note(&mut self, event: &Event, most: usize) {
         match event {
             Event::Started { node, pid } => self.nodes.push(NodeRecord::new(*node, *pid)),

@@ -192,7 +192,7 @@ mod tests {
         }
     }
 
-    /// An application of so many nodes runs, and ends.
+    /// An application of this many nodes runs, and ends.
     fn run(registry: &Arc<Registry>, number: usize, nodes: u32) {
         let (session, _) = tokio::sync::mpsc::unbounded_channel();
         let registration = registry.enter(&launch(number), session).unwrap();

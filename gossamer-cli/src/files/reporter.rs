@@ -65,7 +65,7 @@ impl Reporter {
         }
     }
 
-    /// Before it begins: so many bytes of what is there already were read, to be compared.
+    /// Before it begins: this many bytes of what is there already were read, to be compared.
     pub fn checked(&mut self, bytes: u64) {
         if self.at == 0 {
             self.draw(CHECKING);
@@ -82,7 +82,7 @@ impl Reporter {
         }
     }
 
-    /// So many bytes were on their way.
+    /// This many bytes were on their way.
     pub fn moved(&mut self, bytes: usize) {
         self.moved += bytes as u64;
     }
@@ -99,7 +99,7 @@ impl Reporter {
         self.failures = 0;
     }
 
-    /// So many of all bytes are dealt with.
+    /// This many of all bytes are dealt with.
     pub fn reach(&mut self, at: u64) {
         self.at = at;
         self.bar.set_position(at);

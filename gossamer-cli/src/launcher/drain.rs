@@ -10,7 +10,7 @@ use std::time::Duration;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::timeout;
 
-/// How long a user who wants the end has to wait for output that cannot be written.
+/// How long a user who ends an application waits for output that cannot be written.
 pub const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Waits for this many printers. If one of them cannot write, and that `matters` since everything else went well,

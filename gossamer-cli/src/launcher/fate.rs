@@ -74,7 +74,7 @@ pub struct Fate {
 }
 
 impl Fate {
-    /// Of so many nodes, which all run.
+    /// Of this many nodes, which all run.
     #[must_use]
     pub fn new(nodes: usize) -> Self {
         Self {

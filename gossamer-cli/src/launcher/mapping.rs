@@ -13,7 +13,7 @@ pub enum Mapping {
     /// Dealt out in turn.
     #[default]
     Turns,
-    /// So many on each machine, one machine after the other.
+    /// This many on each machine, one machine after the other.
     PerMachine(usize),
     /// As many on each machine as it has slots, one machine after the other.
     Slots,
@@ -87,7 +87,7 @@ impl Mapping {
         self.take(places, nodes)
     }
 
-    /// The first places, for so many nodes.
+    /// The first places, for this many nodes.
     fn take(&self, mut places: Vec<usize>, nodes: Option<usize>) -> Result<Vec<usize>, Failure> {
         let (room, wanted) = (places.len(), nodes.unwrap_or(places.len()));
         let wrong = |what: String| Err(Failure::new(USAGE, what));

@@ -37,7 +37,7 @@ impl Outlets {
         2 + usize::from(self.files.is_some())
     }
 
-    /// Writes what a node has written, and then gives back so many bytes to its machine.
+    /// Writes what a node has written, and then gives back this many bytes to its machine.
     pub fn print(&self, node: usize, stream: Stream, text: Vec<u8>, machine: usize, bytes: usize) {
         match (&self.files, stream) {
             (Some((files, of_node)), _) => {

@@ -54,7 +54,7 @@ pub enum OutOfMemory {
     },
     /// It was killed by SIGKILL, and the kernel has killed processes for that since the node was started.
     Perhaps {
-        /// So many of them, on this machine.
+        /// This many of them, on this machine.
         kills: u64,
     },
 }

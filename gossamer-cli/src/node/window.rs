@@ -21,7 +21,7 @@ impl Default for Window {
 }
 
 impl Window {
-    /// Waits until so many bytes (at most [`WINDOW`]) may be sent, and counts them as sent.
+    /// Waits until this many bytes (at most [`WINDOW`]) may be sent, and counts them as sent.
     pub async fn take(&self, bytes: usize) {
         let bytes = bytes.min(WINDOW);
         if let Ok(permit) = self.free.acquire_many(u32::try_from(bytes).unwrap_or(u32::MAX)).await {
@@ -30,7 +30,7 @@ impl Window {
         }
     }
 
-    /// The receiver has used up so many bytes. More than were sent do not count.
+    /// The receiver has used up this many bytes. More than were sent do not count.
     pub fn give(&self, bytes: usize) {
         let used = self
             .used

@@ -20,7 +20,7 @@ pub struct Rack {
     /// Where the daemon listens.
     #[serde(default = "default_listen")]
     listen: Spanned<String>,
-    /// The user as whom the daemon starts nodes: its own, if there is none.
+    /// The user as whom the daemon starts nodes; without one, the daemon's own.
     pub user: Option<Spanned<String>>,
     /// The programs that were shipped.
     #[serde(default)]

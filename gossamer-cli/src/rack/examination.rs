@@ -10,7 +10,7 @@ use std::time::Duration;
 pub const LOOK: Duration = Duration::from_secs(20);
 /// How long a connection from machine to machine may take.
 pub const CONNECT: Duration = Duration::from_secs(3);
-/// So many connections are tried at a time.
+/// This many connections are tried at a time.
 pub const AT_A_TIME: usize = 64;
 
 /// What a daemon is asked.

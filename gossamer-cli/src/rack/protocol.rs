@@ -192,7 +192,7 @@ pub enum RdmaReply {
     Connected(Vec<u8>),
     /// The step is done.
     Done,
-    /// So many bytes a second were written.
+    /// This many bytes a second were written.
     Rate(u64),
     /// The step failed.
     Failed(String),

@@ -12,7 +12,7 @@ use tokio::task::{AbortHandle, JoinSet, yield_now};
 
 /// The most connections in that state: of those that have said nothing yet, and of the others.
 const MOST: usize = 64;
-/// So many first messages are remembered.
+/// This many first messages are remembered.
 const REMEMBERED: usize = 4096;
 
 /// The connections that have proved nothing yet.

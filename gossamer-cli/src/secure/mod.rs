@@ -7,7 +7,7 @@
 //! |---|---|
 //! | [`random`], [`key`] | random names and tokens; the shared key and its file |
 //! | [`noise`] | handshake and frames (Noise), without I/O |
-//! | [`gate`], [`knock`] | too many peers without proof of the key; how one who has it gets through among them |
+//! | [`gate`], [`knock`] | too many peers without proof of the key; how a peer that has it gets through among them |
 //! | [`channel`] | connections of tokio |
 //! | [`codec`] | messages as bytes |
 

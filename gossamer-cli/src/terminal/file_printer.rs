@@ -36,7 +36,7 @@ impl FilePrinter {
         Ok(Self(jobs))
     }
 
-    /// Writes this to one of the files, by its place, and then gives back so many bytes to a machine.
+    /// Writes this to one of the files, by its place, and then gives back this many bytes to a machine.
     pub fn print(&self, file: usize, text: Vec<u8>, machine: usize, bytes: usize) {
         // The thread ends after this only.
         let _ = self.0.send(FileJob { file, text, machine, bytes });

@@ -11,7 +11,7 @@ use tokio::sync::mpsc::UnboundedSender;
 /// What a printer tells the launcher.
 #[derive(Debug)]
 pub enum PrinterEvent {
-    /// So many bytes of a machine's output have been dealt with.
+    /// This many bytes of a machine's output have been dealt with.
     Printed {
         /// Which machine.
         machine: usize,
@@ -55,7 +55,7 @@ impl Printer {
         Ok(Self(jobs))
     }
 
-    /// Writes this, and then gives back so many bytes to a machine.
+    /// Writes this, and then gives back this many bytes to a machine.
     pub fn print(&self, text: Vec<u8>, machine: usize, bytes: usize) {
         // The thread ends after this only.
         let _ = self.0.send(Job { text, machine, bytes });

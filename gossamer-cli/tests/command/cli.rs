@@ -120,6 +120,11 @@ fn every_command_has_a_manual_page() {
         let page = std::fs::read_to_string(scratch.path(&format!("gossamer-{command}.1"))).unwrap();
         assert!(page.contains(".SH NAME"), "{command}");
     }
+    let page = std::fs::read_to_string(scratch.path("gossamer-run.1")).unwrap();
+    assert!(section(&page, "EXAMPLES").contains("\n.nf\ngossamer run --local 4"), "{page}");
+    assert!(section(&page, "EXIT STATUS").contains("\n127  there is no such program"), "{page}");
+    assert!(page.contains("\n\\&./produce"), "{page}");
+    assert!(section(&page, "NOTES").contains("Ctrl-C") && !page.contains(".SH EXTRA"), "{page}");
     assert_eq!(std::fs::read_dir(&scratch.0).unwrap().count(), 1 + COMMANDS.len());
     assert!(finish(&mut gossamer(&["man"])).ended_with(0).out.contains(".TH gossamer 1"));
     finish(&mut gossamer(&["man", "/no/such/directory"])).ended_with(74);

@@ -82,7 +82,7 @@ fn cases() -> Vec<(&'static str, Vec<Heard>, Fault)> {
     ]
 }
 
-/// All orders of so many things.
+/// All orders of this many things.
 fn orders(count: usize) -> Vec<Vec<usize>> {
     if count == 0 {
         return vec![Vec::new()];

@@ -11,7 +11,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixListener;
 use std::path::PathBuf;
 
-/// The program for tests does this on so many nodes of the rack.
+/// The program for tests does this on this many nodes of the rack.
 fn run(rack: &Rack, nodes: &str, what: &str) -> Option<Started> {
     let program = rack_program()?;
     let arguments = ["-n", nodes, "--threads", "1", "--fabric", "tcp", "--", &program, what];

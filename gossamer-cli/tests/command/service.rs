@@ -184,7 +184,7 @@ fn probes_are_told_whether_the_daemon_lives() {
     let (said, alive) = probe(&rack);
     said.ended_with(3).said("does `gossamer daemon` run there?");
     assert_eq!(alive["alive"], false);
-    // Somebody else who has the port is no daemon.
+    // Another program that has the port is not a daemon.
     let _other = TcpListener::bind(("127.0.0.1", rack.machines[0].1)).unwrap();
     rack.ask("status", &["--health"]).ended_with(3);
 }

@@ -110,7 +110,7 @@ fn work(what: &str) {
     }
 }
 
-/// So many small requests to the last node, one at a time.
+/// This many small requests to the last node, one at a time.
 #[gossamer::delegate]
 fn requests(count: u64) {
     let nodes = rack::nodes();

@@ -1,4 +1,4 @@
-//! What a process says of its fibers, to who asks and by itself: each of them, whom it waits for, and which wait for each other for ever.
+//! What a process says about its fibers, when asked and by itself: what each of them waits for, and which wait for each other for ever.
 
 use crate::said::until_it_says;
 use gossamer::inspect::{

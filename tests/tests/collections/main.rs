@@ -20,7 +20,7 @@ mod updates;
 use gossamer::Trustee;
 use gossamer::collections::Layout;
 
-/// Layouts of so many elements: both kinds, over all workers, and over some.
+/// Layouts of this many elements: both kinds, over all workers, and over some.
 fn layouts(len: usize) -> Vec<Layout> {
     let all = Trustee::all();
     let twice: Vec<_> = all.iter().rev().chain(&all[..1]).copied().collect();

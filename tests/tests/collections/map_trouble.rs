@@ -52,7 +52,7 @@ fn panics_in_merges() {
     all.sort_unstable();
     let expected = (0..1000).map(|key| (key, if key == 321 { 49 } else { 50 }));
     assert!(all.into_iter().eq(expected));
-    // Applied here, to two that have not been sent: the panic is the caller's, who goes on.
+    // Applied here, to two that have not been sent: the panic reaches the caller, which goes on.
     let mut merges = map.merges(|value: &mut u64, more| {
         assert!(more != 7, "here");
         *value += more;

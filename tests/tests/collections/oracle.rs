@@ -5,7 +5,7 @@ use fastrand::Rng;
 use gossamer::collections::{DistVec, Layout};
 use integration_tests::{in_runtime, on_nodes};
 
-/// A range within so many elements, short more often than not.
+/// A range within this many elements, short more often than not.
 fn range(random: &mut Rng, len: usize) -> std::ops::Range<usize> {
     let start = random.usize(0..=len);
     let most = if random.u8(..) < 240 { 20 } else { len };

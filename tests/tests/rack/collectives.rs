@@ -1,4 +1,4 @@
-//! What nodes do together: many fibers at once, collectives, who is where.
+//! What nodes do together: many fibers at once, collectives, and which worker is where.
 
 use gossamer::{Trust, Trustee, entrust, rack, spawn_on_with};
 use integration_tests::{on_nodes, panic_text, watched, workers};

@@ -48,7 +48,7 @@ fn a_node_learns_what_all_of_them_count() {
     });
 }
 
-/// So many ports behind each other that nobody has at the moment.
+/// This many ports behind each other that nobody has at the moment.
 fn ports(count: u16) -> u16 {
     loop {
         let first = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
@@ -79,7 +79,7 @@ impl Drop for Ended {
     }
 }
 
-/// A Prometheus that scrapes so many ports, and its own; none if it is not installed.
+/// A Prometheus that scrapes this many ports, and its own; none if it is not installed.
 fn prometheus(folder: &Path, scraped: std::ops::Range<u16>, own: u16) -> Option<Ended> {
     let targets: Vec<_> = scraped.map(|port| format!("\"127.0.0.1:{port}\"")).collect();
     let settings = format!(

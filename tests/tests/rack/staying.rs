@@ -20,7 +20,7 @@ fn listener() -> TcpListener {
     TcpListener::bind("127.0.0.1:0").unwrap()
 }
 
-/// The workers on which so many fibers started, each with what `make` makes.
+/// The workers on which this many fibers started, each with what `make` makes.
 fn homes<C: NoRef>(count: usize, make: impl Fn() -> C) -> Vec<usize> {
     let home = const { |_kept: C| Trustee::here().node().index() };
     let fibers: Vec<_> = (0..count).map(|_| spawn_with(home, make())).collect();

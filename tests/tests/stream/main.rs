@@ -70,7 +70,7 @@ impl Join {
         }
     }
 
-    /// Both ends; who listens alternates.
+    /// Both ends, which take turns at listening.
     fn ends(self, length: impl Into<Length>, options: impl Into<Options>) -> (Sender, Receiver) {
         let (length, options) = (length.into(), self.options(options.into()));
         let any = if self == Self::Tcp6 { "[::1]:0" } else { "127.0.0.1:0" };

@@ -17,7 +17,7 @@ impl Start {
     }
 }
 
-/// What is in a word of a block, after so many times that it was written.
+/// What is in a word of a block, after this many times that it was written.
 fn word(seed: u64, block: usize, at: usize) -> u64 {
     (seed << 40 ^ (block as u64) << 20 ^ at as u64) | 1 << 63
 }

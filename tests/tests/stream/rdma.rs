@@ -69,7 +69,7 @@ fn ends(length: Length, options: Options) -> (Sender, Receiver) {
     (sender.join().unwrap(), receiver)
 }
 
-/// How the ends of a stream of so many bytes ended, the sender's first.
+/// How the ends of a stream of this many bytes ended, the sender's first.
 fn stream(length: u64, geometry: Geometry) -> (Result<(), Error>, Result<(), Error>) {
     let (mut sender, mut receiver) = ends(Length::Known(length), options(geometry));
     let sending = thread::spawn(move || {

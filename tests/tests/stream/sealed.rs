@@ -1,4 +1,4 @@
-//! A man in the middle of a stream, who knows the protocol and has no key: what he can do at each level of protection.
+//! What a man in the middle of a stream, who knows the protocol but not the key, can do at each level of protection.
 
 use crate::wire::HELLO;
 use crate::{bytes_at, key, small};

@@ -1,4 +1,4 @@
-//! Streams of a user who is not root: `/dev/userfaultfd` is not his.
+//! Streams of a user other than root, who may not open `/dev/userfaultfd`.
 
 use crate::raw::iota_to_sum;
 use crate::{joins, small};

@@ -67,9 +67,9 @@ pub(crate) struct Effort {
     pub(crate) patience: Duration,
     /// Workers, and nodes.
     pub(crate) workers: &'static [usize],
-    /// Graphs have two to the power of so many vertices.
+    /// Graphs have two to the power of this many vertices.
     pub(crate) scales: &'static [u32],
-    /// And so many in figures about something else.
+    /// And this many in figures about something else.
     pub(crate) scale: u32,
     /// Vertices that are searched from.
     pub(crate) roots: usize,

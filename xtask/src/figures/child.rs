@@ -30,7 +30,7 @@ pub(crate) struct Program {
 }
 
 impl Program {
-    /// This one, with at most so many seconds.
+    /// This one, with at most this many seconds.
     pub(crate) fn new(path: impl AsRef<OsStr>, seconds: u64) -> Self {
         let words = vec![path.as_ref().to_owned()];
         Self { words, variables: Vec::new(), processors: None, seconds }

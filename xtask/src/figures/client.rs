@@ -62,7 +62,7 @@ pub(super) struct Client {
 }
 
 impl Client {
-    /// So many connections to the servers at these ports of this machine.
+    /// This many connections to the servers at these ports of this machine.
     pub(super) fn connect(protocol: Protocol, ports: &[u16], connections: usize) -> io::Result<Self> {
         let connect = |port: &u16| {
             let connection = TcpStream::connect((Ipv4Addr::LOCALHOST, *port))?;
@@ -88,7 +88,7 @@ impl Client {
         Ok(())
     }
 
-    /// Gets keys at random, so many at once on each connection. Requests a second.
+    /// Gets keys at random, this many at once on each connection. Requests a second.
     pub(super) fn get(&mut self, at_once: usize, time: Duration) -> io::Result<f64> {
         let mut random = 1_u64;
         let mut key = || {
@@ -142,7 +142,7 @@ mod tests {
     use std::io::{BufRead, BufReader};
     use std::net::TcpListener;
 
-    /// Answers each line that begins so with this text, until there are no more connections.
+    /// Answers each line that begins with the given words, with this text, until no more connections come.
     fn server(begin: &'static str, reply: String) -> u16 {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let port = listener.local_addr().unwrap().port();

@@ -1,4 +1,4 @@
-//! Figures 12 and 13: raw writes by the number of queue pairs, which are measured among the library's tests: they are no part of its interface.
+//! Figures 12 and 13: raw writes by the number of queue pairs, which are measured by the library's tests, since its interface has no such writes.
 
 use super::catalogue::{SIMULATED, VIRTUAL_MACHINE};
 use super::child::Program;

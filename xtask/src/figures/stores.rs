@@ -230,7 +230,7 @@ fn rate(
     ended.map_err(|_| Failure::new("the client panicked"))?.context("the client")
 }
 
-/// So many servers, and one client for all.
+/// This many servers, and one client for all.
 fn several(store: Store, programs: &Programs, servers: usize, time: Duration) -> Result<f64> {
     let mut running = Vec::new();
     let mut ports = Vec::new();

@@ -108,7 +108,7 @@ fn round_trips() {
     stopwatch.finish();
 }
 
-/// So many requests with callbacks in flight, so many of them in a turn of the worker.
+/// This many requests with callbacks in flight, this many of them in a turn of the worker.
 fn callbacks(in_flight: usize, at_once: usize) {
     let object = object();
     let progress: &'static [Cell<u64>; 2] = Box::leak(Box::default());
@@ -129,7 +129,7 @@ fn callbacks(in_flight: usize, at_once: usize) {
     assert_eq!(object.apply(const { |value| *value }), asked.get(), "requests were lost or served twice");
 }
 
-/// Values of so many bytes, a copy for each; the meter counts bytes.
+/// Values of this many bytes, a copy for each; the meter counts bytes.
 fn large(bytes: usize) {
     let object = object();
     let start = |_| spawn_on_with(Trustee::here(), sender, (bytes, object.clone()));

@@ -11,7 +11,7 @@ const KERNEL: f64 = 5000.0;
 
 static TEXTS: OnceLock<Vec<String>> = OnceLock::new();
 
-/// Makes so many MiB up, in a part for each thread, which makes its own.
+/// Makes this many MiB up, in a part for each thread, which makes its own.
 pub fn make(threads: usize, mib: usize) {
     TEXTS.get_or_init(|| {
         let bytes = (mib << 20) / threads;

@@ -57,7 +57,7 @@ pub fn all_reduce(setting: &Setting) -> Sample {
     })
 }
 
-/// Waits until all work is done, although there is none.
+/// Waits until all work is done, as a program would, although there is no work.
 fn wait(setting: &Setting) -> Sample {
     timed(setting, |count| (0..count).for_each(|_| rack::wait_all()))
 }

@@ -29,7 +29,7 @@ fn socket(socket: &std::net::TcpStream) -> std::io::Result<TcpStream> {
     TcpStream::from_std(socket.try_clone()?)
 }
 
-/// Calls until the meter stops, in each of so many tasks.
+/// Calls until the meter stops, in each of this many tasks.
 async fn call<C, F, R, E>(tasks: usize, client: C, once: fn(C) -> F)
 where
     C: Clone + Send + 'static,

@@ -48,7 +48,7 @@ impl Options {
         Self { weights: vec![1.0; keys], aggregate: Aggregate::Sum, with_scores: false }
     }
 
-    /// WEIGHTS, AGGREGATE and WITHSCORES for so many keys.
+    /// WEIGHTS, AGGREGATE and WITHSCORES for this many keys.
     fn parse(
         keys: usize,
         arguments: &[&[u8]],

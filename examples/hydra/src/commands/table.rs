@@ -31,7 +31,7 @@ pub enum Keys {
 /// A command.
 pub struct Command {
     pub name: &'static str,
-    /// How many arguments it has, its name among them; at least so many if negative.
+    /// How many arguments it has, its name among them; at least this many if negative.
     pub arity: i64,
     pub handler: Handler,
     pub keys: Keys,

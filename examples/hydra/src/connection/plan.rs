@@ -17,9 +17,9 @@ const MOST_KEPT: usize = 64 * 1024;
 
 /// A piece of the answer.
 enum Piece {
-    /// So many bytes of `text`.
+    /// This many bytes of `text`.
     Text(usize),
-    /// So many replies of a shard.
+    /// This many replies of a shard.
     Replies(usize, usize),
     /// The sum of integers: one of each of the next so many `parts`.
     Sum(usize),
@@ -148,7 +148,7 @@ impl Plan {
         self.parts.push(shard);
     }
 
-    /// The sum of the last so many parts.
+    /// The sum of the last this many parts.
     pub fn finish_sum(&mut self, count: usize) {
         self.close_text();
         self.pieces.push(Piece::Sum(count));
@@ -159,7 +159,7 @@ impl Plan {
         self.pieces.push(Piece::All(count));
     }
 
-    /// All of the last so many parts, one after the other.
+    /// All of the last this many parts, one after the other.
     pub fn finish_each(&mut self, count: usize) {
         self.close_text();
         for shard in self.parts.drain(self.parts.len() - count..) {

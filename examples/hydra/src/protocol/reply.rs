@@ -43,22 +43,22 @@ impl<'a> Replies<'a> {
         self.to.extend_from_slice(b"\r\n");
     }
 
-    /// The head of an array; so many replies follow.
+    /// The head of an array; this many replies follow.
     pub fn array(&mut self, count: usize) {
         self.line(b'*', count as i64);
     }
 
-    /// The head of a map; so many pairs follow.
+    /// The head of a map; this many pairs follow.
     pub fn map(&mut self, count: usize) {
         if self.is_resp3 { self.line(b'%', count as i64) } else { self.array(2 * count) }
     }
 
-    /// The head of a set; so many members follow.
+    /// The head of a set; this many members follow.
     pub fn set(&mut self, count: usize) {
         self.line(if self.is_resp3 { b'~' } else { b'*' }, count as i64);
     }
 
-    /// The head of what was not asked for; so many parts follow.
+    /// The head of what was not asked for; this many parts follow.
     pub fn push(&mut self, count: usize) {
         self.line(if self.is_resp3 { b'>' } else { b'*' }, count as i64);
     }

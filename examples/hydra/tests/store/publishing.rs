@@ -58,7 +58,7 @@ fn a_subscriber_that_does_not_read_is_dropped_and_stalls_nobody() {
     let text = vec![b'x'; 1 << 20];
     thread::scope(|scope| {
         scope.spawn(|| (0..60).for_each(|_| assert!(reading.hear().len() > 1 << 20)));
-        // One who reads may be behind by a message or two, and is waited for.
+        // A reader may be behind by a message or two, so the test waits for it.
         for number in 0..60 {
             let reply = client.ask(&[b"PUBLISH", b"news", &text]);
             assert!(reply == b":2\r\n" || reply == b":1\r\n", "{number}: {}", reply.escape_ascii());

@@ -12,7 +12,7 @@ fn hear(client: &mut Client) -> String {
     String::from_utf8_lossy(&client.hear()).into_owned()
 }
 
-/// Until so many clients wait.
+/// Until this many clients wait.
 fn wait_for_blocked(server: &Server, count: usize) {
     let mut client = server.client();
     while !client.say("INFO clients").contains(&format!("blocked_clients:{count}\r\n")) {}

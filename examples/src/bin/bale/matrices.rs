@@ -9,7 +9,7 @@ use std::time::Duration;
 
 pub type Matrix = DistVec<Vec<u32>>;
 
-/// So many rows and columns, with up to eight elements in a row.
+/// This many rows and columns, with up to eight elements in a row.
 pub fn random_matrix(size: usize) -> Matrix {
     let row = const {
         |index: usize, size: usize| {

@@ -78,7 +78,7 @@ impl Inputs {
         inputs
     }
 
-    /// Bytes of all files, if there are no streams, whose sizes nobody knows.
+    /// Bytes of all files; nothing if there are streams, whose sizes are not known.
     pub fn known_size(&self) -> Option<u64> {
         self.streams.is_empty().then(|| self.files.iter().map(|(_, size)| size).sum())
     }

@@ -6,7 +6,7 @@ use std::fmt;
 
 /// Digits without those that look like others, five bits each.
 const DIGITS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
-/// So many of them are 100 bits: no guess hits, so the code itself can be the key.
+/// This many of them are 100 bits: no guess hits, so the code itself can be the key.
 const LENGTH: usize = 20;
 const GROUP: usize = 4;
 

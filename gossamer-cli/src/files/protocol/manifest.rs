@@ -30,7 +30,7 @@ pub struct Entry {
 /// What an entry is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Kind {
-    /// A regular file of so many bytes.
+    /// A regular file of this many bytes.
     File(u64),
     /// A pipe, which ends when it ends.
     Pipe,

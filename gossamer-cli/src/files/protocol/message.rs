@@ -16,7 +16,7 @@ pub struct Offer {
     pub protocol: u32,
     /// The version of its program.
     pub version: String,
-    /// For so many seconds it will try to come again if it is cut off.
+    /// For this many seconds it will try to come again if it is cut off.
     pub retry_seconds: u32,
     /// Bytes of a block of the stream.
     pub block: u32,

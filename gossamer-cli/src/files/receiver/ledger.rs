@@ -64,12 +64,12 @@ impl<'a> Ledger<'a> {
         self.settled.get(index) == Some(&None)
     }
 
-    /// So many bytes were on their way.
+    /// This many bytes were on their way.
     pub fn moved(&mut self, bytes: usize) {
         self.reporter.moved(bytes);
     }
 
-    /// So many bytes of the entry that comes are dealt with.
+    /// This many bytes of the entry that comes are dealt with.
     pub fn reach(&mut self, at: u64) {
         self.reporter.reach(self.behind + at);
     }
@@ -79,7 +79,7 @@ impl<'a> Ledger<'a> {
         self.set(index, true);
     }
 
-    /// An entry is done that has turned out to have so many bytes.
+    /// An entry is done that has turned out to have this many bytes.
     pub fn settle_with(&mut self, index: usize, bytes: u64) {
         let more = bytes.saturating_sub(self.entry(index).map_or(0, Entry::bytes));
         self.behind = self.behind.saturating_add(more);

@@ -5,7 +5,7 @@ use std::io;
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
 
-/// So many bytes are worth a request.
+/// This many bytes are worth a request.
 const STEP: usize = 8 << 20;
 
 /// A thread that syncs a file, once enough was written.
@@ -16,7 +16,7 @@ pub struct Writeback {
 }
 
 impl Writeback {
-    /// So many more bytes were written.
+    /// This many more bytes were written.
     pub fn written(&mut self, file: &File, bytes: usize) {
         self.waiting += bytes;
         if self.waiting < STEP {

@@ -127,7 +127,7 @@ impl<'c, 'a> Contents<'c, 'a> {
         Ok(self.channels.out.flush()?)
     }
 
-    /// All was sent: an entry of so many bytes.
+    /// All was sent: an entry of this many bytes.
     ///
     /// # Errors
     /// If the receiver is lost.

@@ -3,7 +3,7 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Lets so many bytes a second pass.
+/// Lets this many bytes a second pass.
 #[derive(Debug)]
 pub struct RateLimit {
     rate: u64,
@@ -12,13 +12,13 @@ pub struct RateLimit {
 }
 
 impl RateLimit {
-    /// Of so many bytes a second.
+    /// Of this many bytes a second.
     #[must_use]
     pub fn new(rate: u64) -> Self {
         Self { rate, next: Instant::now() }
     }
 
-    /// So many bytes go: waits until the next ones may.
+    /// This many bytes go: waits until the next ones may.
     pub fn spend(&mut self, bytes: usize) {
         let now = Instant::now();
         // Rate that was not used for this long is lost: later bytes do not go faster because of it.

@@ -56,14 +56,14 @@ fn pause(tried: u32) -> Duration {
     SHORTEST.saturating_mul(2_u32.saturating_pow(tried)).min(LONGEST)
 }
 
-/// For so many seconds a receiver has to wait that has lost this sender.
+/// For this many seconds a receiver has to wait that has lost this sender.
 #[must_use]
 pub fn seconds_of_patience(arguments: &SendArguments) -> u32 {
     let patience = patience(arguments.retry.unwrap_or(0)).min(arguments.timeout.unwrap_or(Duration::MAX));
     u32::try_from(patience.as_secs()).unwrap_or(u32::MAX)
 }
 
-/// How long so many tries take at most.
+/// How long this many tries take at most.
 fn patience(most: u32) -> Duration {
     (0..most).map(|tried| pause(tried) + TRY).sum()
 }

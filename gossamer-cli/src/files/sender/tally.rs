@@ -44,17 +44,17 @@ impl<'a> Tally<'a> {
         self.failed.contains(&index)
     }
 
-    /// So many bytes were on their way.
+    /// This many bytes were on their way.
     pub fn moved(&mut self, bytes: usize) {
         self.reporter.moved(bytes);
     }
 
-    /// So many bytes of the entry that is being sent are dealt with.
+    /// This many bytes of the entry that is being sent are dealt with.
     pub fn reach(&mut self, at: u64) {
         self.reporter.reach(self.done + at);
     }
 
-    /// An entry of so many bytes is dealt with.
+    /// An entry of this many bytes is dealt with.
     pub fn settle(&mut self, bytes: u64) {
         self.done += bytes;
         self.reporter.reach(self.done);

@@ -9,7 +9,7 @@ const CLOCKS_AGREE: f64 = 0.1;
 /// How the clock of a machine differs from that of this one, measured by a round trip.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ClockDifference {
-    /// So many seconds is it ahead.
+    /// It is ahead by this many seconds.
     pub ahead: f64,
     /// Give or take so many.
     pub error: f64,

@@ -3,7 +3,7 @@
 use crate::rack::finding::Finding;
 use serde_json::{Value, json};
 
-/// So many machines are named; of more only how many there are.
+/// This many machines are named; of more only how many there are.
 const NAMED: usize = 8;
 
 /// What was found on one machine, which has no name if no other machine is examined.

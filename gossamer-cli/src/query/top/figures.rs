@@ -142,7 +142,7 @@ pub struct Traffic {
     pub received: u64,
     /// Requests that wait for room.
     pub waiting: u64,
-    /// In so many seconds.
+    /// In this many seconds.
     pub seconds: f64,
 }
 

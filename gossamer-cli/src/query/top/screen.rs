@@ -257,7 +257,7 @@ fn shared(room: u16, chosen: usize, parts: &[ScreenPart]) -> [u16; PARTS.len()] 
 }
 
 impl ScreenPart {
-    /// So many rows, of so many columns, without those above.
+    /// This many rows, of this many columns, without those above.
     fn table(&self, above: usize, rows: usize, columns: u16, is_chosen: bool) -> Table<'static> {
         let width = |column: usize| {
             let cells = self.rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count());
@@ -284,7 +284,7 @@ impl ScreenPart {
     }
 }
 
-/// The end of a text, where the line stands that was found running, in so many columns.
+/// The end of a text, where the line stands that was found running, in this many columns.
 fn ending(text: &str, columns: usize) -> String {
     const CUT: &str = "...";
     let over = text.chars().count().saturating_sub(columns);

@@ -10,7 +10,7 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// A screen of so many workers.
+/// A screen of this many workers.
 fn screen(workers: usize) -> Screen {
     // All runtimes of the process are looked at.
     static ALONE: Mutex<()> = Mutex::new(());

@@ -170,7 +170,7 @@ pub fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
     }
 }
 
-/// Reads lines that are numbers, one for each of so many nodes.
+/// Reads lines that are numbers, one for each of this many nodes.
 pub fn read_numbers(child: &mut Child, count: usize) -> Vec<u32> {
     let out = child.stdout.as_mut().unwrap();
     let (mut text, mut byte) = (String::new(), [0]);

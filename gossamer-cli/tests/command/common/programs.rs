@@ -17,12 +17,12 @@ impl Programs {
         Self(path)
     }
 
-    /// Starts so many nodes of the program for tests, which does this.
+    /// Starts this many nodes of the program for tests, which does this.
     pub fn run(&self, nodes: &str, fabric: &str, what: &str) -> Option<Started> {
         self.run_with(nodes, "1", fabric, &[what])
     }
 
-    /// The same with so many workers each, and with arguments.
+    /// The same with this many workers each, and with arguments.
     pub fn run_with(&self, nodes: &str, workers: &str, fabric: &str, arguments: &[&str]) -> Option<Started> {
         let program = rack_program()?;
         let command = ["run", "--local", nodes, "--threads", workers, "--fabric", fabric, "--", &program];

@@ -34,7 +34,7 @@ fn carry(mut from: &TcpStream, mut to: &TcpStream, moment: Option<&Moment>) {
     let _closed = to.shutdown(Shutdown::Write);
 }
 
-/// Where somebody listens who carries all connections.
+/// The address of a relay for all connections.
 fn between(listener: TcpListener, target: SocketAddr, moment: Moment) {
     let moment = Arc::new(moment);
     thread::spawn(move || {

@@ -1,4 +1,4 @@
-//! `gossamer send` and `gossamer recv`, and a man in the middle who carries what they say: he can read contents only with `--plain`, and
+//! `gossamer send` and `gossamer recv`, and a man in the middle who relays what they send: he can read contents only with `--plain`, and
 //! change nothing.
 
 use crate::common::files::{Waiting, all_well, assert_same, noise, recv};

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 const LENGTH: usize = 24 << 20;
 
-/// So many bytes of a file have arrived.
+/// This many bytes of a file have arrived.
 fn arrived(part: &Path) -> u64 {
     fs::metadata(part).map_or(0, |metadata| metadata.len())
 }

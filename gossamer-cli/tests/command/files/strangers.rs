@@ -48,7 +48,7 @@ impl Drop for Strangers {
     }
 }
 
-/// Says something to who listens there, and waits for the end of the connection, or half a second.
+/// Says something to the listener there, and waits until the connection ends, or for half a second.
 fn hold(address: SocketAddr, says: &[u8]) {
     let Ok(mut socket) = TcpStream::connect(address) else { return thread::sleep(Duration::from_millis(1)) };
     socket.set_read_timeout(Some(Duration::from_millis(500))).unwrap();
@@ -100,7 +100,7 @@ fn a_first_message_that_was_recorded_keeps_nobody_out() {
     let (_scratch, from, to) = scene("strangers-replay");
     let rack = Rack::without_daemons("strangers-replay-rack", 1);
     let (file, output) = (from.to_str().unwrap(), to.to_str().unwrap());
-    // A receiver that is none hears it.
+    // An impostor hears it in place of the receiver.
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let fake = listener.local_addr().unwrap().to_string();
     let sender = start(&mut by_rack(&rack, "send", &[file, "--to", &fake]));
@@ -169,7 +169,7 @@ fn a_transfer_by_code_speaks_of_the_code_and_one_by_the_rack_of_its_key() {
     let (_scratch, from, _to) = scene("strangers-words");
     let rack = Rack::without_daemons("strangers-words-rack", 1);
     let file = from.to_str().unwrap();
-    // It answers, but with what nobody who knows the key would say.
+    // It answers, but not as a peer that knows the key would.
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let at = listener.local_addr().unwrap().to_string();
     let answering = thread::spawn(move || {

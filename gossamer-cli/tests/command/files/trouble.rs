@@ -74,7 +74,7 @@ fn a_wrong_code_is_turned_away_and_the_receiver_goes_on_waiting() {
         let mut wrong = gossamer(&["send", "--to", &receiver.address, "--code", "0000-1111-2222-3333-4444"]);
         finish(wrong.arg(&from)).ended_with(3).said("does not take the code");
     }
-    // Nor does it mind who says nothing.
+    // Nor does it mind a peer that says nothing.
     let _silent = std::net::TcpStream::connect(&receiver.address).unwrap();
     let address = receiver.address.clone();
     let finished = receiver.transfer(&[&from], &[]);

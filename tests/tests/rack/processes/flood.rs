@@ -24,7 +24,7 @@ struct Flood {
     thread: JoinHandle<usize>,
 }
 
-/// Whether who listens has closed it.
+/// Whether the listener has closed it.
 fn is_closed(mut stranger: &TcpStream) -> bool {
     !matches!(stranger.read(&mut [0]), Err(error) if error.kind() == ErrorKind::WouldBlock)
 }

@@ -1,4 +1,4 @@
-//! Somebody who carries what nodes say, and repeats, reorders, mixes and adds at random moments, at each level of protection.
+//! A relay between nodes that repeats, reorders, mixes and adds messages at random moments, at each level of protection.
 
 use super::relayed::{Carry, Way, all_errors, can_rename, relayed};
 use integration_tests::watched;
@@ -28,7 +28,7 @@ struct Seen {
     is_harmed: bool,
 }
 
-/// Does it once, on this way, when so many bytes have passed.
+/// Does it once, on this way, when this many bytes have passed.
 fn harming(harm: Harm, on: Way, place: usize) -> (impl Fn(Way) -> Carry, Arc<Mutex<Seen>>) {
     let seen = Arc::new(Mutex::new(Seen::default()));
     let shared = Arc::clone(&seen);

@@ -49,7 +49,7 @@ fn token() -> String {
     format!("{own}{}", &TOKEN[16..])
 }
 
-/// The addresses of so many nodes that this fabric joins.
+/// The addresses of this many nodes that this fabric joins.
 fn addresses(nodes: usize, fabric: FabricChoice) -> String {
     let token = token();
     if fabric == FabricChoice::Shm {

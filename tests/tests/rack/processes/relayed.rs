@@ -1,4 +1,4 @@
-//! Nodes whose connections somebody else carries, who changes what he likes. Needs root, since a name has to mean another address for
+//! Nodes whose connections pass through a relay that may change anything. Needs root, since a name has to mean another address for
 //! one node than for the other.
 
 use super::{Ended, Nodes, node, token, wait};

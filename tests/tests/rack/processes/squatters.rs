@@ -55,7 +55,7 @@ impl Squatter {
         Self { ends, thread }
     }
 
-    /// The names that were seen, and who has taken them meanwhile.
+    /// The names that were seen, and the sockets that have taken them since.
     fn end(self) -> BTreeMap<String, Option<UnixListener>> {
         self.ends.store(true, Ordering::Relaxed);
         self.thread.join().unwrap()

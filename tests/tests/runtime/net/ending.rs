@@ -1,4 +1,4 @@
-//! The end of `main` cancels who waits for a socket, and a socket outlives the runtime it was made in.
+//! The end of `main` cancels the fibers that wait for a socket, and a socket outlives the runtime that made it.
 
 use super::{listener, other, pair};
 use gossamer::net::{TcpListener, TcpStream};
