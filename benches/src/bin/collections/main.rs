@@ -3,6 +3,7 @@
 
 mod distributed;
 mod plain;
+mod skewed;
 #[cfg(feature = "rayon")]
 mod sorts;
 
@@ -11,15 +12,16 @@ use gossamer::{Config, Trustee};
 use std::process::ExitCode;
 
 const USAGE: &str = "\
-usage: collections [--threads N] [--len N] [--rounds N] [--nodes N] [--sort N]
+usage: collections [--threads N] [--len N] [--rounds N] [--nodes N] [--sort N] [--skewed N]
 
 Each of N workers (default 2) does 1,000,000 updates of, or looks up as many, random elements of a vector of u64 (default 10,000,000 of them):
 on a `DistVec`, and on a vector of atomics that plain pinned threads share; of one worker also in a plain loop. The two take turns; a
 line gives the median, least and most of the rounds (default 5), in millions a second, and of the ratios within each round. With --sort
-N random u64 are sorted instead, by `DistVec::par_sort_unstable` and by rayon's (feature `rayon`) on as many pinned threads. --nodes spreads
-the workers over as many nodes, in this process.";
+N random u64 are sorted instead, by `DistVec::par_sort_unstable` and by rayon's (feature `rayon`) on as many pinned threads. With --skewed
+N it is loops of N iterations that take between some nanoseconds and a twelfth of the whole, by `par_for_each`, and in chunks of a fixed size
+that pinned threads take from a counter. --nodes spreads the workers over as many nodes, in this process.";
 
-/// Without `--sort`.
+/// Without `--sort` or `--skewed`.
 const NOTHING: usize = 0;
 
 /// Updates, or elements that are looked up, of each worker.
@@ -93,9 +95,16 @@ fn sort_rows(len: usize, rounds: usize) {
 }
 
 fn main() -> ExitCode {
-    let defaults =
-        [("--threads", 2), ("--len", 10_000_000), ("--rounds", 5), ("--nodes", 1), ("--sort", NOTHING)];
-    let [threads, len, rounds, nodes, sorted] = match rounds::options("collections", USAGE, defaults) {
+    let defaults = [
+        ("--threads", 2),
+        ("--len", 10_000_000),
+        ("--rounds", 5),
+        ("--nodes", 1),
+        ("--sort", NOTHING),
+        ("--skewed", NOTHING),
+    ];
+    let [threads, len, rounds, nodes, sorted, skewed] = match rounds::options("collections", USAGE, defaults)
+    {
         Ok(options) => options,
         Err(status) => return status,
     };
@@ -104,8 +113,9 @@ fn main() -> ExitCode {
         return ExitCode::from(2);
     }
     let config = Config::default().threads(threads / nodes).pin(true);
-    gossamer::rack::run_in_process(nodes, config, move || match sorted {
-        NOTHING => rows(len, rounds),
+    gossamer::rack::run_in_process(nodes, config, move || match (sorted, skewed) {
+        (NOTHING, NOTHING) => rows(len, rounds),
+        (NOTHING, _) => skewed::rows(skewed, rounds),
         #[cfg(feature = "rayon")]
         _ => sort_rows(sorted, rounds),
         #[cfg(not(feature = "rayon"))]
