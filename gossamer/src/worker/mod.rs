@@ -32,7 +32,6 @@ mod lanes;
 pub(crate) mod mailbox;
 mod names;
 pub(crate) mod nodes;
-mod room;
 mod run;
 pub(crate) mod shared;
 pub(crate) mod watch;
