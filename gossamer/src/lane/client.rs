@@ -92,16 +92,9 @@ impl<F: Fabric> Client<F> {
         self.responses.slots()
     }
 
-    /// How many requests have room now, if a batch takes `each` of them.
-    pub(crate) fn room(&self, each: usize) -> usize {
-        let free = self.slots.get().saturating_sub(self.published.get().wrapping_sub(self.answered.get()));
-        // The batch being gathered is published first.
-        free as usize * each + each.saturating_sub(self.staged.count())
-    }
-
-    /// Requests that are being gathered.
-    pub(crate) fn gathered(&self) -> usize {
-        self.staged.count()
+    /// Words of a batch.
+    pub(crate) fn room(&self) -> usize {
+        self.responses.words()
     }
 
     /// Requests pushed and not yet answered.

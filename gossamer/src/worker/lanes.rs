@@ -14,9 +14,10 @@ use crate::sys::fibers::fiber::Fiber;
 use crate::sys::fibers::wait::{Wait, WaitsOn};
 use crate::worker::mailbox::inbox::Message;
 use crate::worker::nodes::large::Senders;
-use crate::worker::room::RoomQueue;
 use crate::worker::{Local, Worker};
 use std::cell::{OnceCell, Ref, RefCell};
+use std::collections::VecDeque;
+use std::rc::Rc;
 use std::sync::Arc;
 
 /// This worker's end of the lane to one trustee.
@@ -26,13 +27,8 @@ pub(crate) struct Outbound {
     remote: bool,
     /// Fibers that send large arguments.
     pub(super) senders: Senders,
-    pub(super) room: RoomQueue,
-}
-
-impl Outbound {
-    fn new(client: Client<Link>, remote: bool) -> Self {
-        Self { client, remote, senders: Senders::default(), room: RoomQueue::default() }
-    }
+    /// Fibers that wait for room on the lane, in order of arrival.
+    pub(super) waiting: RefCell<VecDeque<Rc<Fiber>>>,
 }
 
 /// This worker's end of the lane from one client.
@@ -89,7 +85,12 @@ impl Worker {
             let fabric = endpoint.connect(Lane::requests(self.index, trustee));
             let notes = self.counters.lane_to(trustee, fabric.route(), responses.bytes());
             let client = Client::noting(fabric, responses, notes);
-            return Outbound::new(client, true);
+            return Outbound {
+                client,
+                remote: true,
+                senders: Senders::default(),
+                waiting: RefCell::default(),
+            };
         }
         let (requests, responses) = (SlotMemory::new(), SlotMemory::new());
         let notes = self.counters.lane_to(trustee, self.route_inside(trustee), responses.bytes());
@@ -97,7 +98,7 @@ impl Worker {
         // Refused only once the runtime has ended; the requests are then abandoned, with an error.
         let _ended =
             self.shared.mailbox(trustee).send(Message::Connect { from: self.index, requests, responses });
-        Outbound::new(client, false)
+        Outbound { client, remote: false, senders: Senders::default(), waiting: RefCell::default() }
     }
 
     /// The route to a worker of this process.
@@ -151,6 +152,37 @@ impl Worker {
         // While this fiber waited, another one may have emptied the batch.
         if !fits(lane) {
             self.after_push(trustee, lane.client.make_room());
+        }
+    }
+
+    /// Suspends the running fiber until there is room. First come, first served: a fiber that sends all the time would
+    /// take every slot before the others are resumed.
+    fn wait_for_room(&self, lane: &Outbound, fits: impl Fn(&Outbound) -> bool) {
+        let has_room = || lane.client.has_free_slot() || fits(lane);
+        if std::thread::panicking() {
+            // It does the worker's other work meanwhile, so no waiter is resumed before it anyway.
+            return self.wait_until(has_room);
+        }
+        #[cfg(feature = "tracing")]
+        let _left = crate::spans::leave();
+        if lane.waiting.borrow().is_empty() && has_room() {
+            return;
+        }
+        let fiber = self.running();
+        lane.waiting.borrow_mut().push_back(Rc::clone(&fiber));
+        loop {
+            Fiber::park(false);
+            if has_room() {
+                break;
+            }
+        }
+        let mut waiting = lane.waiting.borrow_mut();
+        if let Some(place) = waiting.iter().position(|other| Rc::ptr_eq(other, &fiber)) {
+            waiting.remove(place);
+        }
+        // There may be room for more, and no further answer to notify them.
+        if let Some(next) = waiting.front().filter(|next| next.is_parked()) {
+            self.fibers.scheduler.unpark(Rc::clone(next));
         }
     }
 
@@ -297,6 +329,14 @@ impl Worker {
             next += 1;
         }
         taken
+    }
+
+    /// A slot became free: up to a batch of waiting fibers may find room now.
+    #[inline]
+    fn wake_waiting(&self, lane: &Outbound) {
+        for fiber in lane.waiting.borrow().iter().take(lane.client.room()).filter(|fiber| fiber.is_parked()) {
+            self.fibers.scheduler.unpark(Rc::clone(fiber));
+        }
     }
 
     /// Publishes what was gathered.

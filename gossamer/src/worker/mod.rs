@@ -33,7 +33,6 @@ pub(crate) mod mailbox;
 mod names;
 pub(crate) mod nodes;
 mod overrides;
-mod room;
 mod run;
 pub(crate) mod shared;
 pub(crate) mod watch;
