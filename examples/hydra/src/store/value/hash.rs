@@ -140,6 +140,7 @@ impl HashMut<'_> {
         }
     }
 
+    #[cold]
     fn grow(&mut self) {
         let mut fields = Fields::default();
         for (field, value) in Hash::view(self.0).into_iter().flat_map(Hash::iter) {

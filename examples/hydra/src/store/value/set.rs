@@ -172,6 +172,7 @@ impl SetMut<'_> {
         }
     }
 
+    #[cold]
     fn grow(&mut self) {
         let mut members = Members::default();
         for member in self.view().iter() {

@@ -190,6 +190,7 @@ impl SortedSetMut<'_> {
         }
     }
 
+    #[cold]
     fn grow(&mut self) {
         let mut ranked = Ranked::default();
         self.view().iter().for_each(|member| ranked.insert(member, None));
