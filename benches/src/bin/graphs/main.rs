@@ -1,5 +1,6 @@
 //! `graphs`: breadth-first search and shortest paths of the example `graph`, beside the same on plain pinned threads. See `--help`.
 
+mod each;
 #[path = "../../../../examples/src/bin/graph/kronecker.rs"]
 mod kronecker;
 mod plain;
@@ -17,9 +18,11 @@ use std::time::Instant;
 const USAGE: &str = "\
 usage: graphs [--threads N] [--nodes N] [--scale N] [--roots N]
 
-Searches a Kronecker graph of 2^N vertices (default 16) from so many roots (default 12), on N workers (default 2) of each of N nodes (default
-1; more of them are in this process), and on as many plain pinned threads: in turn, root by root. Both results are compared. Lines give
-the median, least and most of the roots, in millions of edges a second (those of the vertices that were reached, each counted once), and of the ratios for each root.";
+Searches a Kronecker graph of 2^N vertices (default 16) from so many roots (default 12), on N workers (default 2) of each of N nodes
+(default 1; more of them are in this process), and on as many plain pinned threads: in turn, root by root. Both results are compared. The
+breadth-first search also sends all edges, in batches and one by one; delegated closures cannot wait, so theirs queue up: 0 if there are too
+many. Lines give the median, least and most of the roots, in millions of edges a second (those of the vertices that were reached, each counted
+once), and of the ratios for each root.";
 
 /// As of the lengths of edges, which are below 1.
 const DELTA: f32 = 0.1;
@@ -39,7 +42,8 @@ fn run(scale: usize, roots: usize) {
     let threads = Trustee::all().len();
     let spread = Kronecker { scale: scale as u32 }.rows();
     let rows = spread.to_vec();
-    let neighbours = rows.iter().map(|row| row.iter().map(|(to, _)| *to).collect()).collect();
+    let neighbours: Vec<Vec<u32>> = rows.iter().map(|row| row.iter().map(|(to, _)| *to).collect()).collect();
+    let parts = each::parts(&neighbours);
     let neighbours = DistVec::from_vec(rows.len(), neighbours);
     let plain = Arc::new(plain::Rows::new(&rows));
     let roots: Vec<u32> =
@@ -55,6 +59,13 @@ fn run(scale: usize, roots: usize) {
         let reached = || parents.iter().zip(&rows).filter(|(parent, _)| is_reached(parent));
         let edges = reached().map(|(_, row)| row.len()).sum::<usize>() as f64 / 2e6;
         let bfs = (edges / ours, edges / other);
+        let (sent, all_sent) = timed(|| each::batched(&neighbours, root));
+        assert!((sent as f64 - 2e6 * edges).abs() < 0.5, "an update for each edge");
+        let ((), fibers) = timed(|| each::from_fibers(&parts, root));
+        assert!(each::parents(&parts).iter().map(is_reached).eq(theirs.iter().map(is_reached)));
+        let (is_complete, closures) = timed(|| each::from_closures(&parts, root));
+        let (all_sent, fibers) = (edges / all_sent, edges / fibers);
+        let closures = if is_complete { edges / closures } else { 0.0 };
 
         let ((distances, _), ours) = timed(|| search::shortest_paths(&spread, root, DELTA));
         let shared = Arc::clone(&plain);
@@ -62,7 +73,18 @@ fn run(scale: usize, roots: usize) {
         assert!(distances.to_vec() == theirs, "the distances are the same");
         let sssp = (edges / ours, edges / other);
         if round > 0 {
-            figures.add([bfs.0, bfs.1, bfs.0 / bfs.1, sssp.0, sssp.1, sssp.0 / sssp.1]);
+            figures.add([
+                bfs.0,
+                bfs.1,
+                bfs.0 / bfs.1,
+                all_sent,
+                fibers,
+                all_sent / fibers,
+                closures,
+                sssp.0,
+                sssp.1,
+                sssp.0 / sssp.1,
+            ]);
         }
     }
     let title = format!("{threads} workers, scale {scale}, millions of edges a second");
@@ -70,6 +92,10 @@ fn run(scale: usize, roots: usize) {
         "BFS, `Frontier`",
         "BFS, plain threads",
         "ratio",
+        "BFS, `Frontier`, all edges sent",
+        "BFS, a request for each edge, from fibers",
+        "`Frontier`, all edges sent, is so many times as fast",
+        "BFS, a request for each edge, from delegated closures",
         "SSSP, `Frontier`",
         "SSSP, plain threads",
         "ratio",
