@@ -1,7 +1,8 @@
 //! A key with its value: one allocation for small ones.
 
 use crate::protocol::refusal::{Refusal, WRONG_TYPE};
-use crate::store::value::packed::{Packed, PackedMut, memory_after};
+use crate::store::value::packed::Packed;
+use crate::store::value::packed_mut::{PackedMut, memory_after};
 use crate::store::value::{Kind, Value, allocation};
 
 /// Strings above this have an allocation of their own, which grows as it is appended to.

@@ -2,7 +2,8 @@
 //! bytes.
 
 use crate::store::value::list::{End, is_overfull};
-use crate::store::value::packed::{Packed, PackedMut, memory_after, size_of_string};
+use crate::store::value::packed::{Packed, size_of_string};
+use crate::store::value::packed_mut::{PackedMut, memory_after};
 use crate::store::value::{Encodings, allocation};
 use std::collections::VecDeque;
 

@@ -5,6 +5,7 @@ pub mod hash;
 pub mod list;
 mod numbers;
 pub mod packed;
+pub mod packed_mut;
 mod ranked;
 pub mod set;
 pub mod sorted;

@@ -1,7 +1,8 @@
 //! Integers in order, each in as many bytes as the one that needs most of them, for small sets: redis calls this an
 //! intset.
 
-use crate::store::value::packed::{Packed, PackedMut};
+use crate::store::value::packed::Packed;
+use crate::store::value::packed_mut::PackedMut;
 
 /// They lie where strings would.
 #[derive(Clone, Copy)]
@@ -79,7 +80,7 @@ pub fn remove(packed: &mut PackedMut<'_>, place: usize) {
 mod tests {
     use super::*;
     use crate::store::eviction::random;
-    use crate::store::value::packed::memory_after;
+    use crate::store::value::packed_mut::memory_after;
     use std::collections::BTreeSet;
 
     #[test]

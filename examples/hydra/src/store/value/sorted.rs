@@ -1,7 +1,8 @@
 //! Sorted sets: members by score, and by name among those of one score.
 
 use crate::store::entry::{Entry, Form};
-use crate::store::value::packed::{Packed, PackedMut};
+use crate::store::value::packed::Packed;
+use crate::store::value::packed_mut::PackedMut;
 use crate::store::value::ranked::Ranked;
 use crate::store::value::{Elements, Encodings, Kind, Value};
 use std::cmp::Ordering;
