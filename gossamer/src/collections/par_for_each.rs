@@ -115,13 +115,13 @@ impl Remaining {
     }
 }
 
-/// Where chunks end.
+/// What decides how many numbers a chunk has.
 #[derive(Clone, Copy, PartialEq)]
-pub(super) enum Chunks {
-    /// Where their numbers are likely to have taken long enough.
-    ByTime,
-    /// Where only the number of workers decides.
-    Same,
+pub(super) enum ChunkLength {
+    /// How long they are likely to take, and how many are left.
+    Timed,
+    /// How many are left, and nothing else.
+    Fixed,
 }
 
 #[track_caller]
@@ -130,7 +130,7 @@ where
     F: FnOnce(usize, C) + Send + Copy + 'static,
 {
     let body = move |remaining: &Trust<Remaining>, arguments: C| {
-        run_chunks(remaining, Chunks::ByTime, |number, _| closure(number, arguments.clone()));
+        run_chunks(remaining, ChunkLength::Timed, |number, _| closure(number, arguments.clone()));
     };
     on_all_workers::<N, _, _, _>(range, body, arguments);
 }
@@ -174,7 +174,11 @@ where
 
 /// Calls a closure for each number, chunk by chunk, until none are left, and tells it whether a chunk begins there.
 /// After a panic no new chunk begins.
-pub(super) fn run_chunks(remaining: &Trust<Remaining>, chunks: Chunks, mut closure: impl FnMut(usize, bool)) {
+pub(super) fn run_chunks(
+    remaining: &Trust<Remaining>,
+    chunks: ChunkLength,
+    mut closure: impl FnMut(usize, bool),
+) {
     let mut at = 0;
     let run = AssertUnwindSafe(|| {
         each_taken(remaining, chunks, |number, is_first| {
@@ -193,11 +197,11 @@ pub(super) fn run_chunks(remaining: &Trust<Remaining>, chunks: Chunks, mut closu
 
 /// Calls the closure for each number that this fiber takes. It requests the next chunk while it works on the present
 /// one.
-fn each_taken(remaining: &Trust<Remaining>, chunks: Chunks, mut closure: impl FnMut(usize, bool)) {
+fn each_taken(remaining: &Trust<Remaining>, chunks: ChunkLength, mut closure: impl FnMut(usize, bool)) {
     let take = const { |remaining: &mut Remaining, most: usize| remaining.take(most) };
     let (loop_begun, mut between) = (Instant::now(), 1);
     // Nothing is known of the first number.
-    let mut most = if chunks == Chunks::ByTime { 1 } else { usize::MAX };
+    let mut most = if chunks == ChunkLength::Timed { 1 } else { usize::MAX };
     let mut next = remaining.apply_with_async(take, most);
     loop {
         let (start, end) = next.wait();
@@ -218,7 +222,7 @@ fn each_taken(remaining: &Trust<Remaining>, chunks: Chunks, mut closure: impl Fn
             }
             yield_now();
         }
-        if chunks == Chunks::ByTime {
+        if chunks == ChunkLength::Timed {
             let longest = SHORTEST.max(loop_begun.elapsed() / PART_OF_TIME);
             most = ((end - start) as f64 * longest.as_secs_f64() / spent.as_secs_f64()) as usize;
         }
