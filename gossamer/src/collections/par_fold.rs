@@ -1,6 +1,6 @@
 //! [`par_fold`] and [`par_map_reduce`]: parallel folds over numbers, on all workers.
 
-use crate::collections::par_for_each::{Remaining, on_all_workers, run_chunks};
+use crate::collections::par_for_each::{ChunkLength, Remaining, on_all_workers, run_chunks};
 use crate::lane::operation::refuse_captures;
 use crate::trust::require_constant;
 use crate::wire::captured::Captured;
@@ -176,7 +176,7 @@ where
     require_constant::<R>(Trustee::all().into_iter(), "par_map_reduce");
     let body = move |remaining: &Trust<Remaining>, arguments: C| {
         let mut chunks: Vec<(usize, Option<U>)> = Vec::new();
-        run_chunks(remaining, |number, is_first| {
+        run_chunks(remaining, ChunkLength::Fixed, |number, is_first| {
             let mapped = map(number, arguments.clone());
             match chunks.last_mut().filter(|_| !is_first) {
                 None => chunks.push((number, Some(mapped))),
@@ -200,7 +200,7 @@ where
 {
     let body = move |remaining: &Trust<Remaining>, (initial, arguments): (A, C)| {
         let mut chunks: Vec<(usize, Option<A>)> = Vec::new();
-        run_chunks(remaining, |number, is_first| {
+        run_chunks(remaining, ChunkLength::Fixed, |number, is_first| {
             if is_first {
                 chunks.push((number, Some(initial.clone())));
             }

