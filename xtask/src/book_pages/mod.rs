@@ -129,7 +129,7 @@ mod tests {
         });
         let (mut seen, mut wrong) = (0, Vec::new());
         for (path, content) in &pages {
-            assert!(!content.contains("{{#include"), "{path}: something is not included");
+            assert!(!content.replace("\\{{#", "").contains("{{#"), "{path}: something is not included");
             for link in links::links(content) {
                 let target = &content[link.target];
                 if target.contains("://") || target.starts_with("data:") {

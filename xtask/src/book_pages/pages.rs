@@ -98,7 +98,8 @@ impl Pages {
                 file.display()
             )));
         };
-        let text = fs::read_to_string(&file).at(&file)?;
+        // What it says of mdBook's directives is not for mdBook.
+        let text = fs::read_to_string(&file).at(&file)?.replace("{{#", "\\{{#");
         let shown = place.display().to_string();
         let (path, name, content) = if is_markdown(&file) {
             // mdBook would take a README for the index of its folder.
