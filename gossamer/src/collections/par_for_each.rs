@@ -26,8 +26,8 @@ const MOST_BETWEEN: usize = 1 << 16;
 /// Calls a closure for each number of a range, on all workers of all nodes, and waits until that is done.
 ///
 /// Workers ask for numbers as they need them, in chunks that become smaller towards the end, which balances uneven
-/// work. If numbers take as long as those before, no chunk takes longer than a sixteenth of the loop so far. The
-/// closure runs in a fiber, so it may wait. The order and the workers are not defined.
+/// work. If numbers take as long as those before, no chunk takes longer than 200 us or a sixteenth of the loop so
+/// far. The closure runs in a fiber, so it may wait. The order and the workers are not defined.
 ///
 /// ```
 /// use gossamer::collections::{self, DistVec};
