@@ -96,24 +96,27 @@ impl Connection {
     }
 
     fn run(&mut self) -> io::Result<()> {
+        let mut has_more = false;
         while !self.is_ending {
             self.plan.give_back();
-            if self.mail.is_subscribed() {
-                self.write_messages()?;
-            }
-            if self.input.read(&self.stream)? == 0 {
-                return Ok(());
+            if !has_more {
+                if self.mail.is_subscribed() {
+                    self.write_messages()?;
+                }
+                if self.input.read(&self.stream)? == 0 {
+                    return Ok(());
+                }
             }
             let shards = self.shards().len();
             self.plan.lend_again(shards, self.here);
-            self.serve_input()?;
+            has_more = self.serve_input()?;
             self.answer()?;
         }
         self.stream.shutdown()
     }
 
-    /// Does all commands that have come.
-    fn serve_input(&mut self) -> io::Result<()> {
+    /// Does all commands that have come. Returns whether more was read while one of them waited.
+    fn serve_input(&mut self) -> io::Result<bool> {
         let (input, mut parser) = (self.input.take(), std::mem::take(&mut self.parser));
         let mut at = 0;
         while !self.is_ending {
@@ -147,8 +150,9 @@ impl Connection {
             }
         }
         self.parser = parser;
+        let has_more = self.input.length() > 0;
         self.input.put_back(input, at);
-        Ok(())
+        Ok(has_more)
     }
 
     #[inline]

@@ -3,6 +3,7 @@
 use crate::client::{Client, request};
 use crate::servers::Server;
 use std::thread;
+use std::time::Duration;
 
 fn send(client: &mut Client, line: &str) {
     client.send(&request(&line.split(' ').map(str::as_bytes).collect::<Vec<_>>()));
@@ -54,6 +55,23 @@ fn several_elements_serve_several_clients_and_the_rest_stays() {
         assert_eq!(hear(waiting), pair("row", &index.to_string()));
     }
     assert_eq!(client.say("LRANGE row 0 -1"), "*2\r\n$1\r\n3\r\n$1\r\n4\r\n");
+}
+
+#[test]
+fn what_is_sent_while_a_client_waits_is_served_after_that() {
+    let server = Server::start(&[]);
+    let (mut client, mut other) = (server.client(), server.client());
+    send(&mut client, "BLPOP row 0");
+    wait_for_blocked(&server, 1);
+    let second = request(&[b"ECHO", b"second"]);
+    client.send(&[&request(&[b"PING"]), &second[..10]].concat());
+    // So that it is read while the client waits.
+    thread::sleep(Duration::from_millis(200));
+    other.say("RPUSH row 1");
+    assert_eq!(hear(&mut client), pair("row", "1"));
+    assert_eq!(hear(&mut client), "+PONG\r\n");
+    client.send(&second[10..]);
+    assert_eq!(hear(&mut client), "$6\r\nsecond\r\n");
 }
 
 #[test]
