@@ -43,7 +43,7 @@ pub const UNREACHABLE: u8 = 3;
 pub const UNABLE: u8 = 4;
 /// The output could not be written.
 pub const OUTPUT: u8 = 74;
-/// A machine was lost, or the other side of a transfer; also how a node ends that has lost a peer.
+/// A machine or the other side of a transfer was lost. A node that has lost a peer ends with this status, too.
 pub const LOST: u8 = 75;
 /// The application has run for as long as it may.
 pub const TIMED_OUT: u8 = 124;

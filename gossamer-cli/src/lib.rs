@@ -1,7 +1,7 @@
 //! The parts of the command `gossamer`, which launches and watches the nodes of an application, and moves files.
 //!
-//! A library only so that tests and fuzz targets reach the parts; nothing here is meant for other programs. Its rooms, each of which
-//! imports from those above it only (a test checks that):
+//! A library only so that tests and fuzz targets reach the parts; nothing here is meant for other programs. A test
+//! checks that each of its rooms imports only from those above it:
 //!
 //! | room | |
 //! |---|---|

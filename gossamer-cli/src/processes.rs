@@ -1,9 +1,10 @@
-//! Which processes others have started, as the kernel tells it.
+//! Which processes have started which others, according to the kernel.
 
 use rustix::process::Pid;
 use std::fs;
 
-/// Descendants that are looked at: a script that starts a program has few, and whoever has very many holds up nobody.
+/// How many descendants are looked at: a script that starts a program has few, and a process with very many holds up
+/// nobody.
 const MOST: usize = 1000;
 
 /// The children of a process; empty if it is gone.
@@ -27,14 +28,14 @@ pub fn parent(child: Pid) -> Option<Pid> {
     rest.split_whitespace().nth(1)?.parse().ok().and_then(Pid::from_raw)
 }
 
-/// What descends from a process, nearer ones first, up to a thousand.
+/// The descendants of a process, nearest first, up to a thousand.
 #[must_use]
 pub fn descendants(ancestor: Pid) -> Vec<Pid> {
     let mut found = children(ancestor);
     found.truncate(MOST);
     let mut next = 0;
     while let Some(&process) = found.get(next) {
-        // One that was moved meanwhile, since its parent ended, may be met twice.
+        // A process that moved meanwhile, because its parent ended, may be met twice.
         let more: Vec<Pid> = children(process).into_iter().filter(|child| !found.contains(child)).collect();
         found.extend(more);
         found.truncate(MOST);
@@ -43,7 +44,7 @@ pub fn descendants(ancestor: Pid) -> Vec<Pid> {
     found
 }
 
-/// Whether this is the process, or descends from it.
+/// Whether `pid` is this process, or descends from it.
 #[must_use]
 pub fn is_within(process: Pid, ancestor: Pid) -> bool {
     let mut at = Some(process);

@@ -1,4 +1,4 @@
-//! Frames: those of a peer that knows the key but not the protocol, and after them bytes of one that does not.
+//! Frames of a peer that knows the key but not the protocol, followed by bytes of a peer that knows neither.
 #![no_main]
 
 use gossamer_cli::secure::key::Key;

@@ -1,4 +1,4 @@
-//! The first bytes of a peer, and of whoever answers in the place of a daemon: without the key, none are accepted.
+//! The first bytes of a peer, and of somebody who answers in place of a daemon: nothing is accepted without the key.
 #![no_main]
 
 use gossamer_cli::secure::key::Key;

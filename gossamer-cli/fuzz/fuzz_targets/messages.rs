@@ -1,5 +1,5 @@
-//! Messages of peers that know the key: whatever is understood can be said again. And what daemons pass on from nodes: it is understood or
-//! refused, and a text of metrics is still one with a label more.
+//! Messages of peers that know the key: whatever decodes can be encoded again. And what daemons pass on from nodes: it
+//! decodes or is refused, and a text of metrics is still valid with one more label.
 #![no_main]
 
 use gossamer::inspect::{NodeActivity, NodeReport};

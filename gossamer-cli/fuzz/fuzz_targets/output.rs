@@ -1,4 +1,4 @@
-//! What nodes print and report: nothing is lost but line ends that are added, and no report drives a terminal.
+//! What nodes print and report: nothing is lost, only line ends are added, and no report can control a terminal.
 #![no_main]
 
 use gossamer_cli::node::ending::words;

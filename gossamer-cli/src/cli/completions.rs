@@ -1,5 +1,5 @@
-//! Scripts that complete the command line in a shell: those of `clap_complete`, which in bash and fish would not know what
-//! an argument is, and would take the options of the program that `run` starts for its own.
+//! Scripts that complete the command line in a shell. They are those of `clap_complete`, mended for bash and fish,
+//! where these do not know what an argument is, and take the options of the program that `run` starts for their own.
 
 use clap::{Arg, Command, ValueEnum, ValueHint};
 use clap_complete::Shell;
@@ -37,7 +37,7 @@ fn with_hints(command: Command) -> Command {
     })
 }
 
-/// The subcommands that take no files, besides those of their options.
+/// The subcommands whose arguments are not files; their options may take files.
 fn without_files(command: &Command) -> Vec<&str> {
     let is_other = |argument: &Arg| argument.get_value_hint() == ValueHint::Other;
     let commands = command.get_subcommands().filter(|command| command.get_positionals().all(is_other));

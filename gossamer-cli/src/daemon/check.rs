@@ -18,11 +18,11 @@ const LONGEST: Duration = Duration::from_secs(60);
 /// How long a step may take. No step waits that long by itself, but a device may hold it up.
 const STEP: Duration = Duration::from_secs(10);
 
-/// A check that is on. It is dropped in a thread that may be held up.
+/// A running check. It is dropped in a thread of its own, because a device may hold that up.
 struct RunningCheck(Option<HeldCheck>);
 
 struct HeldCheck {
-    /// Or why there is no way between the two machines, as the client knows, too.
+    /// Or why there is no way between the two machines, which the client knows, too.
     check: Result<RdmaCheck, String>,
     /// Held until the queue pair is gone.
     _permit: OwnedSemaphorePermit,

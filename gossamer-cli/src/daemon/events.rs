@@ -10,23 +10,23 @@ use std::net::IpAddr;
 use std::time::Instant;
 use tracing::{info, warn};
 
-/// It takes connections.
+/// The daemon accepts connections.
 pub fn listening(address: &str) {
     let version = env!("CARGO_PKG_VERSION");
     info!(event = "listening", address, version, "gossamer {version} listens on {address}");
 }
 
-/// What contains its nodes.
+/// What the daemon keeps its nodes in, so that nothing of them is left behind.
 pub fn contained(by: &str) {
     info!(event = "contained", by, "its nodes are contained by {by}");
 }
 
-/// Nodes of a launch cannot serve what they count; they run all the same.
+/// The nodes of a launch cannot serve their metrics; they run all the same.
 pub fn without_metrics(why: &str) {
     warn!(event = "without_metrics", why, "there is no folder for the metrics of nodes: {why}");
 }
 
-/// It takes no more connections.
+/// The daemon accepts no more connections.
 pub fn stopping(applications: usize) {
     if applications > 0 {
         info!(event = "stopping", applications, "stops, and ends {applications} applications");
@@ -38,7 +38,7 @@ pub fn hanging() {
     warn!(event = "hanging", "some sessions did not end in time");
 }
 
-/// It ends.
+/// The daemon ends.
 pub fn stopped() {
     info!(event = "stopped", "stopped");
 }
@@ -51,7 +51,7 @@ pub struct LaunchLog {
 }
 
 impl LaunchLog {
-    /// That of this one.
+    /// The log of this launch.
     pub fn new(launch: &Launch) -> Self {
         Self { application: launch.application.clone(), owner: launch.owner.clone() }
     }
@@ -127,7 +127,7 @@ fn list(nodes: &[u32]) -> String {
     nodes.iter().map(u32::to_string).collect::<Vec<_>>().join(",")
 }
 
-/// Events that strangers cause, who can provoke many: few are written, and the rest are counted.
+/// Events that strangers can cause as often as they like: a few are written, and the rest are counted.
 #[derive(Debug, Default)]
 pub struct Refusals(Flood);
 
@@ -148,7 +148,7 @@ impl Refusals {
         }
     }
 
-    /// If it is time for one: how many there were that were not written.
+    /// If it is time for a line: how many events were not written since the last one.
     fn turn(&self) -> Option<(String, u64)> {
         let suppressed = self.0.turn(Instant::now())?;
         let more = match suppressed {

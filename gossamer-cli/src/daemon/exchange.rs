@@ -1,4 +1,4 @@
-//! What comes from a client, and what goes to it.
+//! Requests from a client, and replies to it.
 
 use crate::rack::protocol::{Reply, Request, SILENCE};
 use crate::rack::silence::Silence;

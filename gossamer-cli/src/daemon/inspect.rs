@@ -1,5 +1,5 @@
-//! Asks the nodes that run here what they do, on behalf of a client: each at its own socket, which only its user and
-//! root can open.
+//! Asks the nodes that run here what they are doing, on behalf of a client. Each node is asked at its own socket, which
+//! only its user and root can open.
 //!
 //! A daemon asks only nodes that it has started itself, and only their own processes, or what these have started: the
 //! kernel says which process listens at a socket. The daemon passes on their answers unchanged, and trusts nothing in
@@ -40,7 +40,7 @@ impl Default for Inspections {
 /// An answer, and the permit that it keeps until it is sent.
 type Answered = (InspectedNode, Option<OwnedSemaphorePermit>);
 
-/// Asks all nodes of an application, or all that run here, and tells what each says as soon as it does.
+/// Asks all nodes of an application, or all nodes that run here, and passes on each answer as soon as it comes.
 pub async fn serve(daemon: &Daemon, mut writer: Writer, application: Option<&str>, inspection: Inspection) {
     let user = daemon.user.as_ref().map_or_else(rustix::process::geteuid, |user| user.user).as_raw();
     let mut asked = JoinSet::new();
@@ -55,7 +55,7 @@ pub async fn serve(daemon: &Daemon, mut writer: Writer, application: Option<&str
         }
         tell(&mut writer, Reply::InspectionOver).await
     };
-    // A client that does not read has no answer.
+    // A client that does not read gets no answer.
     tokio::select! {
         _ = tell => {}
         _ = stopping.wait_for(|stopping| *stopping) => {}
@@ -74,7 +74,7 @@ async fn ask(
 ) -> Answered {
     let InspectableNode { application, node, pid, runtime_directory, .. } = node;
     let told = |answer| InspectedNode { application, node, pid, answer };
-    // The holder of the permit may take as long as a whole look.
+    // The holder of this permit may take as long as a whole look does.
     let Ok(Ok(permit)) = timeout(inspection.time() + PATIENCE, inspections.acquire_owned()).await else {
         return (told(Err("others ask the nodes of this machine at present; try again".into())), None);
     };
@@ -88,7 +88,7 @@ async fn ask(
     }
 }
 
-/// Asks a process, or the first that descends from it if it is a script, say, that has started the program.
+/// Asks a process. If it is, say, a script that has started the program, asks the first of its descendants that is one.
 fn ask_any(
     pid: u32,
     user: u32,

@@ -78,8 +78,8 @@ pub async fn serve(daemon: &Arc<Daemon>, mut reader: Reader, mut writer: Writer,
 
 /// Tells the launcher why nothing was started.
 async fn refuse(reader: &mut Reader, writer: &mut Writer, why: String) {
-    // Reads what the launcher is still sending: if the connection were closed before, the launcher would learn nothing
-    // else.
+    // Reads on while the launcher is still sending: if the connection were closed at once, the launcher would not get
+    // to read the reason.
     let refuse = async {
         send(writer, &Reply::Refused(why)).await?;
         while reader.receive().await?.is_some() {}
@@ -103,8 +103,8 @@ struct Running<'a> {
 }
 
 impl Running<'_> {
-    /// Passes on what host and launcher tell each other until the launcher is gone or the daemon ends; returns which of
-    /// the two happened.
+    /// Passes messages between host and launcher until the launcher is gone or the daemon ends; returns which of the
+    /// two happened.
     async fn watch(
         &mut self,
         reader: &mut Reader,
@@ -142,7 +142,7 @@ impl Running<'_> {
         }
     }
 
-    /// Has log and `gossamer logs` say how a node has failed, but not of those that were told to end.
+    /// Records in the log, and for `gossamer logs`, how a node failed, unless the node was told to end.
     fn note_failure(&self, event: &Event) {
         match event {
             Event::NotStarted { message, .. } => self.log.not_started(message),
@@ -154,7 +154,7 @@ impl Running<'_> {
         }
     }
 
-    /// Does what the launcher says; an error if that ends the launch.
+    /// Does what the launcher says; returns an error if that ends the launch.
     fn request(&mut self, request: io::Result<Request>) -> Result<(), String> {
         match request {
             Ok(Request::Command(command)) => self.command(command),
@@ -165,7 +165,7 @@ impl Running<'_> {
         Ok(())
     }
 
-    /// Ends the application, because somebody wants that.
+    /// Ends the application, because somebody asked for it.
     fn end(&mut self, by: &str) {
         let cause = format!("ended by `gossamer kill` of {by}");
         self.registration.note_cause(&cause);
@@ -179,7 +179,7 @@ impl Running<'_> {
             self.are_signalled = true;
             self.registration.note_cause(&format!("ended by its launcher ({})", signal_name(signal)));
         }
-        // A host that is gone has said so.
+        // If the host is gone, it has said so itself.
         let _ = self.commands.send(command);
     }
 
@@ -188,7 +188,7 @@ impl Running<'_> {
     }
 }
 
-/// Sends what there is, or a heartbeat if there is nothing.
+/// Sends what is queued, or a heartbeat if nothing is.
 async fn speak(mut writer: Writer, mut outgoing: UnboundedReceiver<Reply>) {
     loop {
         let reply = match timeout(HEARTBEAT, outgoing.recv()).await {

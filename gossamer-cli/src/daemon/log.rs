@@ -13,7 +13,7 @@ use tracing_subscriber::registry;
 
 /// The prefix of the names of our fields in the journal, which has fields of its own.
 const PREFIX: &str = "GOSSAMER";
-/// What `journalctl -t` knows the daemon by.
+/// The identifier of the daemon's messages, for `journalctl -t`.
 const IDENTIFIER: &str = "gossamer";
 
 /// How the log is written.
@@ -29,7 +29,7 @@ pub enum LogFormat {
     Journal,
 }
 
-/// Has events written from now on.
+/// Writes events from now on.
 ///
 /// # Errors
 /// If the journal was asked for, and cannot be written to.
@@ -92,7 +92,7 @@ fn leads_to_journal() -> bool {
     rustix::fs::fstat(stderr()).is_ok_and(|file| named == format!("{}:{}", file.st_dev, file.st_ino))
 }
 
-/// Writes the sentence of an event: it says what is in the other fields. It is one line, and drives no terminal.
+/// Writes the sentence of an event, which is in its other fields, too: as one line, which cannot control a terminal.
 fn write_sentence(writer: &mut Writer<'_>, field: &Field, value: &dyn std::fmt::Debug) -> std::fmt::Result {
     match field.name() {
         "message" => writer.write_str(&printable(&format!("{value:?}")).replace('\n', "\\n")),

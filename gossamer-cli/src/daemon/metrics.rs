@@ -11,10 +11,10 @@ use crate::secure::random;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-/// Serves the nodes that run here, at an address, until the daemon ends.
+/// Serves the metrics of the nodes that run here, at an address, until the daemon ends.
 ///
 /// # Errors
-/// If that address cannot be had.
+/// If it cannot listen at that address.
 pub async fn serve(address: SocketAddr, registry: Arc<Registry>) -> Result<(), Failure> {
     let nodes = move || {
         let nodes = registry.nodes(None).into_iter();
@@ -25,13 +25,13 @@ pub async fn serve(address: SocketAddr, registry: Arc<Registry>) -> Result<(), F
         });
         served.collect()
     };
-    // It ends with the process.
+    // The task ends with the process.
     let _serving = serve_at(address, nodes).await?;
     Ok(())
 }
 
-/// Where the nodes of a launch serve their metrics: the variable that tells them, if the daemon serves metrics. It
-/// takes precedence over what their launcher has said.
+/// The variable that tells the nodes of a launch where to serve their metrics, if the daemon serves metrics. It takes
+/// precedence over what their launcher says.
 pub fn variable(daemon: &Daemon, registration: &Registration) -> Option<(&'static str, String)> {
     if !daemon.serves_metrics {
         return None;

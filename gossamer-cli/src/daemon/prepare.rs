@@ -19,9 +19,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tokio::sync::mpsc::UnboundedSender;
 
-/// What is there when nodes can be started.
+/// What is needed to start nodes.
 pub struct PreparedLaunch {
-    /// In the registry, as long as the launch lasts.
+    /// Its place in the registry, held as long as the launch lasts.
     pub registration: Registration,
     /// What to execute.
     pub program: CachedProgram,

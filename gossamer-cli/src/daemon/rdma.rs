@@ -1,5 +1,5 @@
-//! The RDMA devices of this machine: opened when a client asks, by one thread at a time, and not waited for if they do
-//! not answer.
+//! The RDMA devices of this machine: opened when a client asks, by one thread at a time. Devices that do not answer are
+//! not waited for.
 
 use crate::rack::rdma::{Variables, settings};
 use gossamer::rack::rdma::MachineReport;
@@ -9,7 +9,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
-/// How long is waited until others have looked at the devices, and then for the devices.
+/// How long to wait for others that look at the devices, and then for the devices.
 const PATIENCE: Duration = Duration::from_secs(3);
 
 /// Permits to use the devices. A thread that a device holds up keeps its permit, so that no more threads get stuck.
@@ -47,7 +47,7 @@ impl RdmaDevices {
         }
     }
 
-    /// The holder may check RDMA for as long as the permit lives; nobody else may meanwhile.
+    /// As long as this permit lives, its holder may check RDMA, and nobody else may.
     pub fn check(&self) -> Option<OwnedSemaphorePermit> {
         Arc::clone(&self.checks).try_acquire_owned().ok()
     }

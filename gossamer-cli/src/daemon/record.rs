@@ -27,7 +27,7 @@ pub struct ApplicationRecord {
     nodes: Vec<NodeRecord>,
     output: VecDeque<LoggedOutput>,
     output_bytes: usize,
-    /// To its session, while it runs: who wants to end it.
+    /// While the application runs: tells its session who wants to end it.
     session: Option<UnboundedSender<String>>,
     ended: Option<Instant>,
     /// Who or what ended it, or why it was not started.
@@ -60,7 +60,7 @@ struct NodeRecord {
     pid: u32,
     started: Instant,
     ended: Option<(Instant, End)>,
-    /// Whether it was ended for the application's cause.
+    /// Whether the node was ended because its application was.
     was_ended: bool,
 }
 
@@ -176,12 +176,12 @@ impl ApplicationRecord {
         }
     }
 
-    /// Takes note of why nodes end from now on. The first cause counts.
+    /// Notes why nodes end from now on. The first cause counts.
     pub fn note_cause(&mut self, cause: &str) {
         self.cause.get_or_insert_with(|| cut(cause));
     }
 
-    /// Its nodes that ran were killed by their host.
+    /// The host has killed those of its nodes that still ran.
     fn kill_all(&mut self) {
         let killed = End { how: How::Killed { signal: KILL, core: false }, words: None };
         self.nodes.iter_mut().for_each(|node| node.end(&killed, true));
@@ -248,7 +248,7 @@ impl NodeRecord {
     }
 }
 
-/// What nodes of a launch are told of the directory for sockets of their user.
+/// What the nodes of a launch are told about the directory for sockets of their user.
 fn runtime_directory(launch: &Launch) -> Option<PathBuf> {
     let variable = launch.environment.iter().find(|(name, _)| name == b"XDG_RUNTIME_DIR");
     variable.map(|(_, value)| OsString::from_vec(value.clone()).into())

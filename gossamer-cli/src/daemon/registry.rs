@@ -126,7 +126,7 @@ fn forget(applications: &mut Vec<ApplicationRecord>) {
 }
 
 impl Registration {
-    /// Does something with what is known of the application.
+    /// Calls a function with the record of the application.
     fn with<T>(&self, work: impl FnOnce(&mut ApplicationRecord) -> T) -> Option<T> {
         let mut applications = self.registry.lock();
         applications.iter_mut().find(|known| known.application() == self.application).map(work)

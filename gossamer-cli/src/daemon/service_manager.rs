@@ -12,7 +12,7 @@ pub struct Watchdog(Option<Interval>);
 impl Watchdog {
     /// As systemd says (`WatchdogSec`).
     pub fn of_service() -> Self {
-        // Twice as often as it has to be.
+        // Twice as often as systemd asks for, so that a message is never late.
         let interval =
             sd_notify::watchdog_enabled().filter(|most| !most.is_zero()).map(|most| interval(most / 2));
         Self(interval.map(|mut interval| {
@@ -51,6 +51,6 @@ pub fn stopping() {
 }
 
 fn tell(state: &[NotifyState<'_>]) {
-    // It does nothing without systemd, which does without single messages.
+    // Without systemd it does nothing; and systemd does not need every single message.
     let _ = sd_notify::notify(state);
 }

@@ -47,8 +47,8 @@ pub async fn serve(daemon: Arc<Daemon>, stream: TcpStream, peer: SocketAddr, tic
 }
 
 /// The first messages of both sides. Only the client's first message proves that it knows the key, and has not just
-/// replayed the handshake of a client that does. Nothing, if the client says nothing and leaves, as probes do, which
-/// check whether something listens.
+/// replayed the handshake of a client that does. Returns nothing if the client leaves without a word, as probes do that
+/// only check whether something listens.
 async fn open(
     daemon: &Daemon,
     stream: TcpStream,

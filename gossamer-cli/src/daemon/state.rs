@@ -45,8 +45,8 @@ pub struct Daemon {
 }
 
 impl Daemon {
-    /// From a configuration; `stopping` is set when the daemon ends. The metrics of nodes are served if that was asked
-    /// for.
+    /// From a configuration; `stopping` is set when the daemon ends. `serves_metrics` says whether the metrics of nodes
+    /// are served.
     ///
     /// # Errors
     /// If the configuration is wrong.

@@ -3,14 +3,14 @@
 use crate::doctor::kernel_files::KernelFiles;
 use crate::rack::finding::Finding;
 
-/// The first kernel with guard pages that take no mapping.
+/// The first kernel that can make guard pages without a mapping for each.
 const GUARDS: (u32, u32) = (6, 13);
 /// The first kernel with all that the library calls (`openat2`).
 const OLDEST: (u32, u32) = (5, 6);
-/// Below this, programs with many fibers meet the limit on older kernels.
+/// With fewer mappings than this, programs with many fibers reach the limit on older kernels.
 const MAPPINGS: u64 = 1 << 20;
 
-/// What there is to say of the kernel of a machine.
+/// Findings about the kernel of a machine.
 #[must_use]
 pub fn examine(machine: &KernelFiles) -> Vec<Finding> {
     let mut findings = Vec::new();

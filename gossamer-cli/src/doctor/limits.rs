@@ -10,7 +10,7 @@ const DESCRIPTORS: u64 = 65_536;
 /// How many threads a node with some workers needs, including those for blocking work.
 const THREADS: u64 = 1024;
 
-/// What there is to say of the limits here.
+/// Findings about the limits here.
 #[must_use]
 pub fn examine(machine: &KernelFiles, processors: usize) -> Vec<Finding> {
     let files = getrlimit(Resource::Nofile);

@@ -14,8 +14,8 @@ mod tests;
 use crate::rack::finding::Finding;
 use kernel_files::KernelFiles;
 
-/// All findings about a machine except for its RDMA devices, which may take long to answer ([`programs::devices`]), and
-/// for programs, which belong to their user ([`programs::running`]).
+/// All findings about a machine, except for those about its RDMA devices, which may take long to answer
+/// ([`programs::devices`]), and about programs, which belong to their user ([`programs::running`]).
 #[must_use]
 pub fn examine(machine: &KernelFiles) -> Vec<Finding> {
     let processors = std::thread::available_parallelism().map_or(1, usize::from);

@@ -7,10 +7,10 @@ use std::time::Instant;
 
 /// A clock that takes longer than this to read is not the processor's own.
 const SLOW_CLOCK: u128 = 200;
-/// Readings that are timed.
+/// How many readings are timed.
 const READINGS: u32 = 1000;
 
-/// What there is to say of the processors of a machine, of which this process may use so many.
+/// Findings about the processors of a machine, of which this process may use this many.
 #[must_use]
 pub fn examine(machine: &KernelFiles, processors: usize) -> Vec<Finding> {
     let mut findings = vec![count(machine, processors)];

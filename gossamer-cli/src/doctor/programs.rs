@@ -4,7 +4,7 @@ use crate::rack::finding::Finding;
 use gossamer::inspect::{ask, inspection_sockets};
 use gossamer::rack::rdma::{MachineReport, RdmaTrouble};
 
-/// What there is to say of the RDMA devices of a machine, by what it says of itself, or why that is not known.
+/// Findings about the RDMA devices of a machine, from its own report, or about why there is no report.
 #[must_use]
 pub fn devices(report: Result<MachineReport, String>) -> Finding {
     const SUBJECT: &str = "RDMA";
@@ -24,7 +24,7 @@ pub fn devices(report: Result<MachineReport, String>) -> Finding {
     }
 }
 
-/// What there is to say of the programs of this user that run.
+/// Findings about the programs of this user that run.
 #[must_use]
 pub fn running() -> Vec<Finding> {
     const SUBJECT: &str = "programs of this user that run";

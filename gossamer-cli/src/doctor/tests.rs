@@ -31,7 +31,7 @@ impl Drop for Fake {
     }
 }
 
-/// The finding about what begins so.
+/// The finding whose subject begins like this.
 fn about<'a>(findings: &'a [Finding], subject: &str) -> &'a Finding {
     findings
         .iter()

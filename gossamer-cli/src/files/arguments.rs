@@ -75,7 +75,7 @@ pub struct RecvArguments {
     pub output_format: OutputArguments,
 }
 
-// Without documentation: `clap` would take that for the text of the command.
+// No documentation: `clap` would take it for the text of the command.
 // What both sides know.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Secret {
@@ -136,7 +136,7 @@ called NAME.gossamer-part; the next transfer goes on with it. Names and links th
 out of the directory are refused.";
 
 impl OutputArguments {
-    /// As it was asked for.
+    /// As the user asked for it.
     #[must_use]
     pub fn reporter(&self) -> Reporter {
         Reporter::new(self.json, self.quiet)
@@ -171,7 +171,7 @@ impl SendArguments {
         }
     }
 
-    /// What proves the sender's identity to the receiver.
+    /// What proves to the receiver who the sender is.
     ///
     /// # Errors
     /// If there is no code, or it is not valid.

@@ -1,4 +1,4 @@
-//! What the user is told about a transfer that has ended early: what was lost, and the one thing to do.
+//! What the user is told when a transfer ends early: what was lost, and the one thing to do.
 
 use crate::exit::{Failure, LOST};
 use gossamer::stream::Error;
@@ -7,19 +7,19 @@ use std::fmt::Display;
 /// What the user is to do.
 const ADVICE: &str = "; what has arrived is kept: run both commands again to go on";
 
-/// What has happened, without the advice.
+/// What happened, without the advice.
 #[must_use]
 pub fn cause(message: &str) -> &str {
     message.strip_suffix(ADVICE).unwrap_or(message)
 }
 
-/// The other side, a `sender` or a `receiver`, cannot be reached any more.
+/// The other side, a `sender` or a `receiver`, can no longer be reached.
 pub fn lost(other: &str, why: &dyn Display) -> Failure {
     Failure::new(LOST, format!("the {other} was lost ({why}){ADVICE}"))
 }
 
-/// The other side's end of the stream is gone, or has failed. The advice that the stream's error gives to programs is
-/// of no use here.
+/// The other side's end of the stream is gone, or has failed. The stream's error gives advice to programs, which does
+/// not help here.
 pub fn stream_lost(other: &str, error: &Error) -> Failure {
     match error {
         Error::PeerLost { .. } => lost(other, &"its connection has ended"),

@@ -15,7 +15,7 @@
 //! | [`protocol`] | what both sides say to each other |
 //! | [`pairing`] | how they find and know each other |
 //! | `arguments` | the command lines |
-//! | [`sender`], [`receiver`] | the two sides, which share nothing but the rooms above |
+//! | [`sender`], [`receiver`] | the two sides, which share only the rooms above |
 
 pub(crate) mod arguments;
 pub mod content;

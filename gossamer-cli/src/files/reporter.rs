@@ -1,4 +1,4 @@
-//! What the user sees meanwhile, on standard error: standard output is for contents.
+//! What the user sees during a transfer, on standard error: standard output is for contents.
 
 use crate::exit::{FAILED, Failure};
 use crate::terminal::printable::printable;
@@ -7,13 +7,13 @@ use serde_json::{Value, json};
 use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
 
-/// How often a line of JSON tells the progress.
+/// How often a line of JSON reports progress.
 const PERIOD: Duration = Duration::from_secs(1);
 const BAR: &str = "{wide_bar} {bytes} of {total_bytes}, {binary_bytes_per_sec}, {eta} left";
 const CHECKING: &str = "{spinner} checking what is there already: {bytes}, {binary_bytes_per_sec}";
 const SPINNER: &str = "{spinner} {bytes}, {binary_bytes_per_sec}, {elapsed}";
 
-/// In which way the user is told.
+/// How the user is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Format {
     Text,
@@ -36,7 +36,7 @@ pub struct Reporter {
 }
 
 impl Reporter {
-    /// In text, or as `json`; only what went wrong if `quiet`.
+    /// As text, or as JSON if `json`; only what goes wrong if `quiet`.
     #[must_use]
     pub fn new(json: bool, quiet: bool) -> Self {
         let format = match (json, quiet) {
@@ -65,7 +65,7 @@ impl Reporter {
         }
     }
 
-    /// Before it begins: this many bytes of what is there already were read, to be compared.
+    /// Before the transfer begins: this many bytes that are there already were read for comparison.
     pub fn checked(&mut self, bytes: u64) {
         if self.at == 0 {
             self.draw(CHECKING);
@@ -82,24 +82,24 @@ impl Reporter {
         }
     }
 
-    /// This many bytes were on their way.
+    /// Counts bytes that went over the network.
     pub fn moved(&mut self, bytes: usize) {
         self.moved += bytes as u64;
     }
 
-    /// How many that were.
+    /// How many bytes went over the network.
     #[must_use]
     pub fn bytes_moved(&self) -> u64 {
         self.moved
     }
 
-    /// The transfer was cut, and is tried again as a whole: what failed may not fail then.
+    /// The transfer was cut off and is tried again as a whole: what failed before may not fail then.
     pub fn begin_again(&mut self) {
         self.bar.finish_and_clear();
         self.failures = 0;
     }
 
-    /// This many of all bytes are dealt with.
+    /// This many bytes of the total are dealt with.
     pub fn reach(&mut self, at: u64) {
         self.at = at;
         self.bar.set_position(at);
@@ -122,13 +122,13 @@ impl Reporter {
     /// A file was not transferred.
     pub fn fail(&mut self, path: &str, why: &str) {
         self.failures += 1;
-        // A name with line ends must not pass for messages.
+        // Line ends in a name must not pass for messages.
         let text = format!("gossamer: {path}: {why}").replace('\n', "\\n");
         self.tell(&json!({ "event": "failed", "path": path, "why": why }), &text);
     }
 
-    /// Everything is over: returns the exit status of the command. This many files were `done`, unless the transfer
-    /// could not be done at all.
+    /// The transfer is over: returns the exit status of the command. `outcome` is how many files were `done` (sent or
+    /// received), or why the transfer could not be done at all.
     ///
     /// # Errors
     /// The failure, unless it was told as JSON.

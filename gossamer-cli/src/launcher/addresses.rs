@@ -4,7 +4,7 @@ use crate::exit::{Failure, USAGE};
 use crate::rack::config::Machine;
 use std::net::SocketAddr;
 
-/// Where the nodes of a machine listen, in their order.
+/// Where the nodes of a machine listen, in order of their numbers.
 pub type NodeAddresses = Vec<SocketAddr>;
 
 /// The value if all nodes are on one machine.
@@ -14,8 +14,8 @@ pub fn local_addresses(application: &str, count: usize) -> String {
     names.join(",")
 }
 
-/// The value if nodes are on several machines and listen at the addresses that were `found`; `assignment` says which
-/// machine each node is on.
+/// The value if nodes are on several machines and listen at these addresses, which were `found`; `assignment` says
+/// which machine each node is on.
 ///
 /// # Errors
 /// If some of them cannot reach others.

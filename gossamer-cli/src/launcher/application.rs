@@ -9,20 +9,20 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 
-/// After so much silence a machine is worth a line of the report: three heartbeats.
+/// A machine that was silent for this long (three heartbeats) gets a line in the report.
 const SUSPICIOUS: Duration = Duration::from_secs(3);
 
-/// When something was heard of a machine; nothing, for this one.
+/// When the machine was last heard of; nothing, for this machine.
 pub type LastHeard = Arc<Mutex<Option<Instant>>>;
 
 /// A machine that hosts nodes.
 #[derive(Debug)]
 pub struct HostHandle {
-    /// Its name in messages: nothing for this machine.
+    /// Its name in messages; nothing for this machine.
     pub name: Option<String>,
-    /// The way to its host.
+    /// Takes commands for its host.
     pub commands: UnboundedSender<Command>,
-    /// When it was heard of last.
+    /// When it was last heard of.
     pub heard: LastHeard,
 }
 
@@ -54,7 +54,7 @@ pub struct NodeState {
     pub out: Lines,
     /// Its standard error.
     pub err: Lines,
-    /// Whether all its output has come.
+    /// Whether all its output has arrived.
     pub drained: bool,
 }
 
@@ -89,7 +89,7 @@ impl Members {
     /// Sends a command to all hosts.
     pub fn tell_all(&self, command: &Command) {
         for machine in &self.machines {
-            // A host that is gone says so by an event.
+            // If the host is gone, an event says so.
             let _ = machine.commands.send(command.clone());
         }
     }
@@ -101,13 +101,13 @@ impl Members {
         }
     }
 
-    /// A node, if it is on the machine that speaks of it.
+    /// A node, provided that it is on the machine that reports it.
     pub fn node(&mut self, machine: usize, node: u32) -> Option<(usize, &mut NodeState)> {
         let index = usize::try_from(node).ok()?;
         self.nodes.get_mut(index).filter(|node| node.machine == machine).map(|node| (index, node))
     }
 
-    /// The machines of which nothing was heard for a while, though not long enough to be lost; and for how long.
+    /// The machines that were silent for a while, though not long enough to be lost; and for how long.
     pub fn silent(&self) -> Vec<(String, Duration)> {
         let silence = |machine: &HostHandle| {
             let heard = (*machine.heard.lock().unwrap_or_else(PoisonError::into_inner))?;

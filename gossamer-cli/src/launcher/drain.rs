@@ -10,11 +10,11 @@ use std::time::Duration;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::timeout;
 
-/// How long a user who ends an application waits for output that cannot be written.
+/// How long output that cannot be written may hold up a user who ends an application.
 pub const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Waits for this many printers. If one of them cannot write, and that `matters` since everything else went well,
-/// returns that as the launcher's end; otherwise nothing. Standard error does not matter.
+/// Waits for this many printers. If one of them cannot write, and that `matters` because everything else went well,
+/// returns that as the end of the launcher; otherwise nothing. Standard error does not matter.
 pub async fn drain(
     printers: UnboundedReceiver<PrinterEvent>,
     count: usize,
@@ -27,7 +27,7 @@ pub async fn drain(
     }
 }
 
-/// The failure of a printer, or nothing once all have ended.
+/// The failure of a printer, or nothing once all printers have ended.
 async fn failure(
     mut printers: UnboundedReceiver<PrinterEvent>,
     count: usize,
@@ -47,13 +47,13 @@ async fn failure(
     None
 }
 
-/// What is said about the first file that cannot be written any more.
+/// What is said about the first file that can no longer be written.
 #[must_use]
 pub fn file_failed(path: &Path, error: &io::Error) -> String {
     format!("{} cannot be written: {error}; the rest of the output that is for it is lost", path.display())
 }
 
-/// The launcher's end if standard output cannot be written.
+/// How the launcher ends if standard output cannot be written.
 fn unwritable(error: io::Error) -> Result<u8, Failure> {
     if error.kind() == ErrorKind::BrokenPipe {
         return Ok(exit::SIGNALLED + PIPE);

@@ -2,8 +2,8 @@
 //! No I/O, and no clock of its own.
 //!
 //! The first failure ends the application. But a node that loses its peer ends itself, and news of that can arrive
-//! before news of the peer. So a failure waits for a grace period, and [`fault`] picks from everything that was heard
-//! what explains it.
+//! before news of the peer. So the report of a failure waits for a grace period; then [`fault`] picks, from everything
+//! that was heard, what explains it.
 
 use crate::exit;
 use crate::launcher::fault::{Fault, fault, is_cause, is_consequence};
@@ -11,49 +11,49 @@ use crate::node::ending::{End, How, RELEASED};
 use crate::node::signal::{GIVE_UP, INTERRUPTED, KILL, PIPE, TERMINATE};
 use std::time::{Duration, Instant};
 
-/// How long nodes have to end by themselves after another has failed.
+/// How long nodes have to end by themselves after another one has failed.
 pub const GRACE: Duration = Duration::from_millis(500);
-/// How long the others have after one has left as if it were done: programs that do not use the library end when they
-/// like, and some start late on a busy machine.
+/// How long the others have after one node has left as if everything were done: programs that do not use the library
+/// end when they like, and some start late on a busy machine.
 pub const LEFT: Duration = Duration::from_secs(10);
 /// How long nodes have to end by themselves after node 0 has ended well.
 pub const FAREWELL: Duration = Duration::from_secs(2);
 
-/// Why the application ends.
+/// Why the application ends, if it does.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Cause {
-    /// It does not, yet.
+    /// It goes on.
     None,
     /// Node 0 has ended well.
     Finished,
-    /// A node has failed, or more.
+    /// At least one node has failed.
     Failed,
     /// A signal to the launcher.
     Interrupted { signal: u8 },
-    /// Somebody else ends it: who and why.
+    /// Somebody else ends it: who, and why.
     Asked { signal: u8, why: String },
     /// Its output cannot be written: why, or nothing if the reader has closed it.
     Unwritable(Option<String>),
-    /// Its time is up, as is said here.
+    /// Its time is up; this text says so.
     TimedOut(String),
 }
 
-/// What the launcher is to tell the user at the end.
+/// What the launcher tells the user at the end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Verdict {
     /// The exit status of the launcher.
     pub status: u8,
-    /// Which node is at fault that the application has failed.
+    /// Which node is to blame for the failure of the application.
     pub fault: Option<Fault>,
-    /// How that node has ended, if it has failed; or else the first that has lost another.
+    /// How that node ended, if it has failed; otherwise, how the first node ended that lost it.
     pub failed: Option<(usize, End)>,
-    /// What other nodes said of the peers that they lost, if that is all there is to explain the end.
+    /// What other nodes said about peers that they lost, if nothing else explains the end.
     pub witnesses: Vec<(usize, String)>,
-    /// Why the application was ended, if by no node.
+    /// Why the application was ended, if no node is the reason.
     pub why: Option<String>,
-    /// Nodes that ended only when they were killed, although all had gone well.
+    /// Nodes that had to be killed, although everything had gone well.
     pub stragglers: Vec<usize>,
-    /// Nodes of which nobody knows whether they have ended.
+    /// Nodes that may still run, as far as anybody knows.
     pub unknown: Vec<usize>,
 }
 
@@ -61,12 +61,12 @@ pub struct Verdict {
 #[derive(Debug)]
 pub struct Fate {
     ends: Vec<Option<End>>,
-    /// Nodes that have failed, in the order in which that was heard.
+    /// Nodes that have failed, in the order in which that became known.
     failed: Vec<usize>,
     cause: Cause,
     /// When the nodes that are left are killed.
     kill_at: Option<Instant>,
-    /// Since when they are.
+    /// Since when they are being killed.
     killed_at: Option<Instant>,
     stragglers: Vec<usize>,
     /// What to send to every node, in this order.
@@ -106,7 +106,7 @@ impl Fate {
         }
     }
 
-    /// Node 0 has ended well; nodes that saw it go, and ended before that was known here, have not failed.
+    /// Node 0 has ended well. Nodes that noticed this and ended before the launcher knew it have not failed.
     fn finish(&mut self, now: Instant) {
         let is_cause =
             |node: &usize| self.ends.get(*node).is_some_and(|end| end.as_ref().is_some_and(is_cause));
@@ -117,7 +117,7 @@ impl Fate {
         }
     }
 
-    /// A node has failed; the others are killed now, if they were not before.
+    /// A node has failed: if the others were not killed before, they are killed now.
     fn fail(&mut self, kill_at: Instant, node: usize) {
         if matches!(self.cause, Cause::None | Cause::Finished | Cause::Failed) {
             self.failed.push(node);
@@ -151,7 +151,7 @@ impl Fate {
         }
     }
 
-    /// The application has run for as long as it may, as is said here.
+    /// The application has used up its time; the text says so.
     pub fn timed_out(&mut self, now: Instant, why: String) {
         if matches!(self.cause, Cause::None) {
             self.cause = Cause::TimedOut(why);
@@ -185,7 +185,7 @@ impl Fate {
         }
     }
 
-    /// The nodes of which no end is known.
+    /// The nodes whose end is not known.
     pub fn running(&self) -> impl Iterator<Item = usize> {
         self.ends.iter().enumerate().filter(|(_, end)| end.is_none()).map(|(node, _)| node)
     }
@@ -204,25 +204,25 @@ impl Fate {
         }
     }
 
-    /// Whether no node runs any more, or no node is waited for.
+    /// Whether no node runs any more, or nobody waits for those that do.
     #[must_use]
     pub fn is_over(&self, now: Instant) -> bool {
         self.running().next().is_none() || self.killed_at.is_some_and(|time| time + GIVE_UP <= now)
     }
 
-    /// Whether nodes were killed of which nothing was heard since.
+    /// Whether nodes were killed that nothing was heard of since.
     #[must_use]
     pub fn has_given_up(&self, now: Instant) -> bool {
         self.is_over(now) && self.running().next().is_some()
     }
 
-    /// Whether the user wants the end more than the rest of the output.
+    /// Whether ending soon matters more to the user than the rest of the output.
     #[must_use]
     pub fn is_impatient(&self) -> bool {
         matches!(self.cause, Cause::Interrupted { .. } | Cause::Unwritable(_) | Cause::TimedOut(_))
     }
 
-    /// How nodes have failed, in the order in which that was heard.
+    /// How nodes have failed, in the order in which that became known.
     fn failures(&self) -> Vec<(usize, &End)> {
         let end = |node: &usize| Some((*node, self.ends.get(*node)?.as_ref()?));
         self.failed.iter().filter_map(end).collect()

@@ -1,5 +1,5 @@
-//! Which node is at fault: one rule for all ends of an application. Causes go before consequences, and among causes the
-//! first that was heard of wins.
+//! Which node is at fault: one rule for every end of an application. Causes count more than consequences, and of
+//! several causes the first that became known counts.
 //!
 //! | explains | a node that |
 //! |---|---|
@@ -8,13 +8,13 @@
 //! | least | ended because of other nodes: with status 75, or saying which ones |
 //!
 //! If there are only consequences, the nodes that ended say which nodes they have lost. A node that was lost, and has
-//! lost nobody itself, is at fault: it may have been stopped. If there is no such node, the report names those that
+//! lost nobody itself, is at fault: it may have been stopped. If there is no such node, the report names the nodes that
 //! accuse each other, and the link between them.
 
 use crate::exit;
 use crate::node::ending::{End, How};
 
-/// How much an end explains; more than a smaller one.
+/// How much an end explains; a larger one explains more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Weight {
     /// It ended because of others.
@@ -30,9 +30,9 @@ enum Weight {
 pub enum Fault {
     /// A node that has failed.
     Failed(usize),
-    /// A node that did not fail as far as is known; these have lost it, in this order.
+    /// A node that has not failed, as far as is known; these nodes have lost it, in this order.
     Lost {
-        /// Which one.
+        /// The node.
         node: usize,
         /// The nodes that have lost it.
         by: Vec<usize>,
@@ -41,10 +41,11 @@ pub enum Fault {
     LostEachOther(usize, usize),
 }
 
-/// Which node is at fault, given the number of nodes and those that have ended, in the order in which that was heard.
+/// Which node is at fault, given the number of nodes and those that have ended, in the order in which that became
+/// known.
 #[must_use]
 pub fn fault(ends: &[(usize, &End)]) -> Option<Fault> {
-    // The first of the heaviest.
+    // The first of those that explain most.
     let heaviest = ends.iter().rev().max_by_key(|(_, end)| weight(end))?;
     if weight(heaviest.1) > Weight::Consequence {
         return Some(Fault::Failed(heaviest.0));
@@ -57,7 +58,7 @@ pub fn fault(ends: &[(usize, &End)]) -> Option<Fault> {
     Some(of_accusations(&accusations).unwrap_or(Fault::Failed(heaviest.0)))
 }
 
-/// Whether an end is a cause: whatever else is heard, the application has failed.
+/// Whether an end is a cause: then the application has failed, whatever else becomes known.
 #[must_use]
 pub fn is_cause(end: &End) -> bool {
     weight(end) == Weight::Cause
@@ -69,13 +70,13 @@ pub fn is_consequence(end: &End) -> bool {
     weight(end) == Weight::Consequence
 }
 
-/// By which nodes accuse which.
+/// Which nodes each node accuses.
 fn of_accusations(accusations: &[(usize, usize)]) -> Option<Fault> {
     let accuses = |node| accusations.iter().any(|(by, _)| *by == node);
     let by = |node| accusations.iter().filter(|(_, accused)| *accused == node).map(|(by, _)| *by).collect();
     let lost = accusations.iter().map(|(_, node)| *node).filter(|node| !accuses(*node));
     let lost = lost.map(|node| (node, by(node))).collect::<Vec<(usize, Vec<usize>)>>();
-    // The first of those that most have lost.
+    // The first of the nodes that were lost by most others.
     if let Some((node, by)) = lost.into_iter().rev().max_by_key(|(_, by)| by.len()) {
         return Some(Fault::Lost { node, by });
     }
@@ -92,7 +93,7 @@ fn weight(end: &End) -> Weight {
     }
 }
 
-/// The nodes that a node has lost, as it says.
+/// The nodes that a node says it has lost.
 fn accused(end: &End) -> Vec<usize> {
     let list = end.words.as_deref().and_then(split).map(|(list, _)| list);
     list.into_iter().flat_map(|list| list.split(", ")).filter_map(|node| node.parse().ok()).collect()

@@ -64,7 +64,7 @@ pub async fn run(run: LocalRun) -> Result<u8, Failure> {
     });
     let machines = vec![HostHandle { name: None, commands, heard: LastHeard::default() }];
     let result = supervise(Application { machines, nodes, events, output, files, time_limit }).await;
-    // When the channel to it is gone, the host kills what may be left.
+    // Once the channel to the host is gone, the host kills what may be left.
     let _ = host.await;
     drop(metrics);
     result

@@ -42,7 +42,7 @@ impl FromStr for Mapping {
 }
 
 impl Mapping {
-    /// The names of the machines that it names; empty if it is about all of them.
+    /// The machines that the mapping names; empty if it applies to all machines.
     #[must_use]
     pub fn machines(&self) -> Vec<String> {
         let mut names: Vec<String> = Vec::new();
@@ -56,11 +56,11 @@ impl Mapping {
         names
     }
 
-    /// The machine of each node, by its index in `machines`; for as many nodes as there is room for, if `nodes` does
-    /// not say how many.
+    /// The machine of each node, as an index into `machines`. If `nodes` does not say how many, there are as many as
+    /// there is room for.
     ///
     /// # Errors
-    /// If there is no room for so many.
+    /// If there is not enough room.
     pub fn assign(&self, machines: &[Machine], nodes: Option<usize>) -> Result<Vec<usize>, Failure> {
         let filled = |room: &dyn Fn(&Machine) -> usize| -> Vec<usize> {
             let places = machines.iter().enumerate();
@@ -112,7 +112,7 @@ impl Mapping {
     }
 }
 
-/// Leaves out the machines that have no node: those that are left, and the machine of each node among them.
+/// Leaves out machines without nodes: returns the machines that are left, and the machine of each node among them.
 #[must_use]
 pub fn only_used(machines: Vec<Machine>, assignment: &[usize]) -> (Vec<Machine>, Vec<usize>) {
     let used: Vec<usize> = (0..machines.len()).filter(|index| assignment.contains(index)).collect();

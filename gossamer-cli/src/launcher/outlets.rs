@@ -7,7 +7,7 @@ use crate::terminal::stream::Stream;
 use std::io;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
-/// The ways to all of them; the threads that write end when this is dropped.
+/// All places to write to; the threads that write end when this is dropped.
 #[derive(Debug)]
 pub struct Outlets {
     out: Printer,
@@ -16,7 +16,7 @@ pub struct Outlets {
 }
 
 impl Outlets {
-    /// Starts what writes; what it tells.
+    /// Starts the threads that write. Their reports come from the returned receiver.
     ///
     /// # Errors
     /// If the system has no more threads.
@@ -31,7 +31,7 @@ impl Outlets {
         Ok((Self { out, err, files }, told))
     }
 
-    /// How many will say that they have finished.
+    /// How many printers will report that they have finished.
     #[must_use]
     pub fn count(&self) -> usize {
         2 + usize::from(self.files.is_some())

@@ -27,7 +27,7 @@ pub struct OutputOptions {
 /// The files of all nodes.
 #[derive(Debug)]
 pub struct NodeOutputFiles {
-    /// Each file once, with its name.
+    /// Each file with its name; each is here once.
     pub files: Vec<(PathBuf, File)>,
     /// The files of each node, by their place: of its standard output and of its standard error.
     pub of_node: Vec<[usize; 2]>,
@@ -66,7 +66,7 @@ impl FilePattern {
         name.into()
     }
 
-    /// Opens the files of all nodes, anew; `machines` has the name of each node's.
+    /// Opens the files of all nodes, and empties them; `machines` has the name of the machine of each node.
     ///
     /// # Errors
     /// If one cannot be made.
@@ -95,7 +95,7 @@ impl FilePattern {
         Ok(NodeOutputFiles { files, of_node })
     }
 
-    /// Whether no two nodes have the same file.
+    /// Whether each node has a file of its own.
     fn tells_nodes_apart(&self) -> bool {
         self.0.replace("%%", "").contains("%n")
     }

@@ -23,17 +23,17 @@ const PIECE: usize = 256 * 1024;
 /// What is needed to start the nodes of one machine.
 #[derive(Debug)]
 pub struct MachineLaunch {
-    /// The machine.
+    /// The machine whose nodes are to be started.
     pub machine: Machine,
-    /// Its rack.
+    /// The rack that it belongs to.
     pub rack: Rack,
-    /// The key of that.
+    /// The key of that rack.
     pub key: Key,
     /// The file of the program.
     pub program: PathBuf,
-    /// What the machine is told.
+    /// What to tell the machine.
     pub launch: Launch,
-    /// Whether all nodes are there.
+    /// Becomes true when all nodes can be started.
     pub alone: bool,
 }
 
@@ -49,7 +49,7 @@ impl MachineLaunch {
     pub async fn prepare(mut self) -> Result<(Connection, NodeAddresses), Failure> {
         let mut connection = Connection::open(&self.machine, &self.rack, &self.key).await?;
         if !self.alone {
-            // Where the daemon is reached, its nodes are as well.
+            // The nodes are reached at the same address as the daemon.
             self.launch.listen = Some(connection.address.ip());
         }
         let (ports, has_binary) = self.announce(&mut connection).await?;
@@ -61,7 +61,7 @@ impl MachineLaunch {
         Ok((connection, addresses))
     }
 
-    /// Says what is to be started. The ports of the nodes, and whether the machine has the program.
+    /// Says what is to be started. Returns the ports of the nodes, and whether the machine has the program.
     async fn announce(&self, connection: &mut Connection) -> Result<(Vec<u16>, bool), Failure> {
         let request = Request::Launch(Box::new(self.launch.clone()));
         connection.send(&request).await.map_err(|error| self.failure(error))?;
@@ -93,7 +93,7 @@ impl MachineLaunch {
     async fn ship(&self, connection: &mut Connection) -> Result<(), Failure> {
         let Connection { reader, writer, .. } = &mut *connection;
         let reply = tokio::select! {
-            // It may refuse the rest.
+            // The daemon may refuse the rest.
             received = reader.receive() => self.understood(received)?,
             sent = self.send_program(writer) => match sent {
                 Ok(()) => self.reply(connection).await?,
@@ -101,7 +101,7 @@ impl MachineLaunch {
                     let what = "the program became shorter while it was shipped; launch it again";
                     return Err(Failure::new(FAILED, what));
                 }
-                // It says why, if it can.
+                // If it can, it says why.
                 Err(error) => return Err(self.reply(connection).await.err().unwrap_or_else(|| self.failure(error))),
             }
         };
@@ -117,7 +117,7 @@ impl MachineLaunch {
         while left > 0 {
             let length = usize::try_from(left).unwrap_or(PIECE).min(PIECE);
             let mut piece = vec![0; length];
-            // The page cache has it, since it was hashed just now.
+            // The file was hashed just now, so it is in the page cache.
             file.read_exact(&mut piece)?;
             left -= length as u64;
             writer.send(&encode(&Request::Binary(piece))?).await?;

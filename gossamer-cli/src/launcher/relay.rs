@@ -34,8 +34,8 @@ fn unsent(error: &io::Error) -> String {
     format!("nothing can be sent to its daemon: {error}")
 }
 
-/// Starts the nodes once their addresses are known, and sends heartbeats to the daemon until then. False if the launch
-/// was given up.
+/// Starts the nodes once their addresses are known, and sends heartbeats to the daemon until then. Returns false if the
+/// launch was given up.
 async fn start(writer: &mut Writer, mut addresses: watch::Receiver<Option<String>>) -> io::Result<bool> {
     loop {
         let known = timeout(HEARTBEAT, addresses.wait_for(Option::is_some)).await;
@@ -74,7 +74,7 @@ async fn serve(
     }
 }
 
-/// Passes on events until the daemon is lost, and says why it is.
+/// Passes on events until the daemon is lost, and returns the reason.
 async fn listen(mut reader: Reader, heard: &LastHeard, tell: &impl Fn(Event) -> bool) -> String {
     let mut silence = Silence::begin();
     loop {
@@ -96,7 +96,7 @@ async fn listen(mut reader: Reader, heard: &LastHeard, tell: &impl Fn(Event) -> 
     }
 }
 
-/// Sends commands, or a heartbeat if there is none, until there is no launcher any more.
+/// Sends commands, or heartbeats while there are none, until the launcher is gone.
 async fn speak(mut writer: Writer, mut orders: UnboundedReceiver<Command>) -> io::Result<()> {
     loop {
         let request = match timeout(HEARTBEAT, orders.recv()).await {

@@ -1,5 +1,5 @@
-//! `gossamer run` over the daemons of a rack. The launcher talks to every daemon itself; it owns the application, which
-//! ends with it.
+//! `gossamer run` over the daemons of a rack. The launcher talks to every daemon itself. The application is the
+//! launcher's, and ends with it.
 
 use crate::exit::Failure;
 use crate::launcher::addresses::{NodeAddresses, local_addresses, node_addresses};
@@ -28,7 +28,7 @@ use tokio::time::timeout;
 pub struct RemoteRun {
     /// The configuration.
     pub config: PathBuf,
-    /// How many nodes: as many as the mapping has room for, if not said.
+    /// How many nodes; if not given, as many as the mapping has room for.
     pub nodes: Option<u32>,
     /// Which machine each of them is on.
     pub mapping: Mapping,
@@ -38,7 +38,7 @@ pub struct RemoteRun {
     pub options: RunOptions,
 }
 
-/// What a machine says once it is prepared: its index, and where its nodes will listen.
+/// What a machine reports once it is prepared: its index, and where its nodes will listen.
 type Prepared = Result<(usize, NodeAddresses), Failure>;
 
 /// The ends of the queues that one machine's task has.
@@ -91,12 +91,12 @@ pub async fn run(run: RemoteRun) -> Result<u8, Failure> {
     tell_addresses.send_replace(Some(list(&machines, &assignment, found, &program.launch.application)?));
     let application = Application { machines: hosts, nodes: assignment, events, output, files, time_limit };
     let result = supervise(application).await;
-    // With the ways to them gone, the tasks say what is left to say, and close their connections.
+    // Without the channels to them, the tasks report what is left, and close their connections.
     let _ = timeout(HEARTBEAT, async { while tasks.join_next().await.is_some() {} }).await;
     result
 }
 
-/// The files that the nodes' output goes to, if it goes to some.
+/// The files for the nodes' output, if it goes to files.
 fn open_files(
     output: &OutputOptions,
     machines: &[Machine],
@@ -116,7 +116,7 @@ fn nodes_of(machine: usize, assignment: &[usize]) -> Vec<u32> {
     nodes.filter_map(|(node, _)| u32::try_from(node).ok()).collect()
 }
 
-/// One machine, from the connection to its daemon until that is of no use any more.
+/// One machine, from connecting to its daemon until that connection is of no more use.
 async fn run_machine(launch: MachineLaunch, ends: MachineEnds) {
     let MachineEnds { index, orders, heard, events, ready, addresses } = ends;
     match launch.prepare().await {
@@ -142,7 +142,7 @@ fn list(
     }
 }
 
-/// Waits for all machines: the addresses of their nodes, or all that is wrong.
+/// Waits for all machines: returns the addresses of their nodes, or everything that is wrong.
 async fn all_ready(
     mut ready: UnboundedReceiver<Prepared>,
     machines: usize,

@@ -7,12 +7,11 @@ use crate::node::ending::{End, How};
 use crate::terminal::printable::printable;
 use std::time::Duration;
 
-/// Witnesses that are heard: when a machine is gone, all nodes that had to do with it say the same.
+/// At most this many witnesses are quoted: when a machine is gone, all nodes that had to do with it say the same.
 const WITNESSES: usize = 4;
 
-/// What is said on standard error: nothing if everything went well. `place` gives a node's machine and process, each
-/// after a space. `silent` are the machines that were silent for a while: they may be the reason why a node lost its
-/// peer.
+/// What is written on standard error: nothing if everything went well. `place` gives a node's machine and process, each
+/// after a space. `silent` are the machines that were silent for a while: that may be why a node lost its peer.
 pub fn text(
     verdict: &Verdict,
     nodes: usize,

@@ -1,4 +1,4 @@
-//! The launcher's loop: brings together what nodes do, what the user does and what time does, and carries out what
+//! The launcher's loop: takes in what nodes do, what the user does and what time it is, and carries out what
 //! [`fate`](crate::launcher::fate) decides.
 
 use crate::exit::{self, Failure};
@@ -26,18 +26,18 @@ struct Supervisor {
     fate: Fate,
     timeout: Option<Timeout>,
     outlets: Outlets,
-    /// Bytes of input that may still be sent.
+    /// How many bytes of input may still be sent.
     credit: usize,
     not_started: Option<Failure>,
     /// Since when no node runs any more.
     over_since: Option<Instant>,
     /// Whether the user does not want to wait for output that cannot be written.
     hurry: bool,
-    /// Whether output is lost since a file could not be written.
+    /// Whether output was lost because a file could not be written.
     has_lost_output: bool,
 }
 
-/// Where news comes from.
+/// The sources of news.
 struct Sources {
     events: UnboundedReceiver<(usize, Event)>,
     /// Nothing after the end of the input.
@@ -76,7 +76,7 @@ pub async fn supervise(application: Application) -> Result<u8, Failure> {
 }
 
 impl Supervisor {
-    /// Takes what comes until nothing more is waited for.
+    /// Takes news until nothing more is awaited.
     async fn watch(&mut self, sources: &mut Sources) {
         while self.not_started.is_none() && !self.hurry {
             let now = Instant::now();
@@ -102,7 +102,7 @@ impl Supervisor {
         }
     }
 
-    /// Whether all nodes have ended and all their output has come, or nobody waits for it any longer.
+    /// Whether all nodes have ended and all their output has arrived, or nobody waits for it any longer.
     fn is_done(&mut self, now: Instant) -> bool {
         if !self.fate.is_over(now) {
             return false;
@@ -169,7 +169,7 @@ impl Supervisor {
                 self.has_lost_output = true;
                 self.outlets.say(&format!("gossamer: {}\n", printable(&file_failed(&path, &error))));
             }
-            // There is nobody left to tell.
+            // Nobody is left to tell.
             PrinterEvent::Failed(Stream::Err, _) | PrinterEvent::Finished => {}
         }
     }
@@ -216,7 +216,7 @@ impl Supervisor {
         self.outlets.print(index, stream, text, machine, cost(bytes));
     }
 
-    /// Says what a node does whose time is up.
+    /// Reports what a node is doing whose time is up.
     fn described(&mut self, machine: usize, node: u32, text: &str) {
         let Some((index, _)) = self.members.node(machine, node) else { return };
         self.outlets.say(&report::activity(index, &self.members.place(index), text));
@@ -233,7 +233,7 @@ impl Supervisor {
         self.outlets.print(index, Stream::Err, err, machine, 0);
     }
 
-    /// The machine cannot be reached: its nodes count as ended.
+    /// The machine can no longer be reached: its nodes count as ended.
     fn lost(&mut self, now: Instant, machine: usize, why: &str) {
         let end = End { how: How::Lost(why.into()), words: None };
         for index in 0..self.members.nodes.len() {
@@ -244,7 +244,7 @@ impl Supervisor {
         }
     }
 
-    /// Says what there is to say, after all output.
+    /// Prints the report, after all output.
     async fn finish(self, sources: Sources) -> Result<u8, Failure> {
         let Self { members, fate, outlets, not_started, hurry, has_lost_output, .. } = self;
         let verdict = fate.verdict();
@@ -268,7 +268,7 @@ impl Supervisor {
     }
 }
 
-/// The next piece of input; after its end, nothing ever.
+/// The next piece of input; after the end of the input, it never returns.
 async fn next_piece(input: &mut Option<Receiver<Vec<u8>>>) -> Option<Vec<u8>> {
     let piece = match input {
         Some(receiver) => receiver.recv().await,

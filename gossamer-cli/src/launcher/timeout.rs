@@ -1,12 +1,12 @@
-//! The time that an application has, and what is to be done when it is up. No I/O, and no clock of its own.
+//! How long an application may run, and what to do when its time is up. No I/O, and no clock of its own.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-/// How long is waited for what hosts say of their nodes.
+/// How long to wait for what hosts report about their nodes.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// What the user has said of it.
+/// What the user asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimeLimit {
     /// How long nodes may run.
@@ -24,9 +24,9 @@ pub struct Timeout {
 
 #[derive(Debug)]
 enum State {
-    /// Until then everything goes on.
+    /// Until this moment nothing happens.
     Running(Instant),
-    /// Nodes are awaited of which it was asked what they do, until then at most.
+    /// Nodes were asked what they are doing; until this moment, at most, their answers are awaited.
     Asked(Instant, BTreeSet<usize>),
     Over,
 }
@@ -36,14 +36,14 @@ enum State {
 pub enum Step {
     /// Nothing.
     None,
-    /// To ask what the nodes do.
+    /// Ask what the nodes are doing.
     Ask,
-    /// To end the application, and why.
+    /// End the application, for this reason.
     End(String),
 }
 
 impl Timeout {
-    /// That begins now.
+    /// For an application that begins now.
     #[must_use]
     pub fn new(limit: TimeLimit, now: Instant) -> Self {
         let end = now.checked_add(limit.duration);
@@ -71,7 +71,7 @@ impl Timeout {
         Step::End(format!("the time is up: the nodes were ended after {duration} (--timeout)"))
     }
 
-    /// It was told what a node does.
+    /// A host has reported what a node is doing.
     pub fn heard(&mut self, node: usize) {
         if let State::Asked(_, awaited) = &mut self.state {
             awaited.remove(&node);

@@ -20,10 +20,10 @@ pub struct FolderOwner {
 pub struct SocketFolder(PathBuf);
 
 impl SocketFolder {
-    /// One of this name, where the user has files of what runs; or where all have, for nodes of another user.
+    /// Makes a folder of this name: in the user's runtime directory, or in `/tmp` for nodes of another user.
     ///
     /// # Errors
-    /// If it cannot be made, or is there.
+    /// If it cannot be made, or exists already.
     pub fn new(name: &str, owner: Option<FolderOwner>) -> io::Result<Self> {
         let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|folder| folder.is_dir());
         let place = runtime.filter(|_| owner.is_none());
@@ -43,7 +43,7 @@ impl SocketFolder {
         &self.0
     }
 
-    /// The sockets in it, those of nodes that serve.
+    /// The sockets in it, those of nodes that serve metrics.
     #[must_use]
     pub fn sockets(&self) -> Vec<PathBuf> {
         let entries = fs::read_dir(&self.0).into_iter().flatten().flatten();

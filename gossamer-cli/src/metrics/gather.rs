@@ -16,19 +16,19 @@ use tokio::sync::Mutex;
 use tokio::task::{JoinSet, spawn_blocking};
 use tokio::time::timeout;
 
-/// How nodes are asked for the newer format.
+/// The header by which nodes are asked for the newer format.
 pub const OPEN: &str = "application/openmetrics-text";
-/// How long a node may take. Its thread for metrics answers also while its workers hang.
+/// How long a node may take. Its metrics thread answers even while its workers hang.
 const NODE_PATIENCE: Duration = Duration::from_secs(2);
-/// Bytes of the text of a node.
+/// The longest text of a node, in bytes.
 const MOST_TOLD: u64 = 16 << 20;
 
 /// A node that serves what it counts.
 #[derive(Clone, Debug)]
 pub struct ServedNode {
-    /// Where.
+    /// The socket at which it serves them.
     pub socket: PathBuf,
-    /// Which one it is, where there are nodes of several applications.
+    /// Its origin, where there are nodes of several applications.
     pub labels: Option<NodeLabels>,
 }
 
@@ -44,7 +44,7 @@ pub struct NodeLabels {
     pub process: u32,
 }
 
-/// All nodes, and what they told last.
+/// All nodes, and the texts that were gathered last.
 pub struct Gatherer {
     nodes: Box<dyn Fn() -> Vec<ServedNode> + Send + Sync>,
     last: Mutex<Option<(Instant, bool, Arc<str>)>>,
@@ -57,7 +57,7 @@ impl fmt::Debug for Gatherer {
 }
 
 impl Gatherer {
-    /// Gathers from the nodes that exist whenever somebody asks.
+    /// From the nodes that exist whenever somebody asks.
     pub fn new(nodes: impl Fn() -> Vec<ServedNode> + Send + Sync + 'static) -> Self {
         Self { nodes: Box::new(nodes), last: Mutex::default() }
     }
@@ -66,7 +66,7 @@ impl Gatherer {
     pub async fn text(&self, is_open: bool) -> Arc<str> {
         let begin = Instant::now();
         let mut last = self.last.lock().await;
-        // Clients that came while the text was gathered do not have it gathered again.
+        // Clients that came while the text was being gathered share it.
         if let Some((_, _, text)) = last.as_ref().filter(|(when, open, _)| *open == is_open && *when > begin)
         {
             return Arc::clone(text);

@@ -1,5 +1,5 @@
-//! Adds a label to each sample of a text, which says where the sample comes from. A text in another format is refused:
-//! it would spoil those of all others.
+//! Adds labels to each sample of a text, which say where the sample comes from. A text in another format is refused: it
+//! would spoil the texts of all other nodes.
 
 /// A node's text with the application as a label of each sample; nothing if it is not in the format of Prometheus.
 #[must_use]

@@ -29,10 +29,10 @@ pub struct ServedMetrics {
 }
 
 impl ServedMetrics {
-    /// Serves, at an address, the nodes of the application of this name.
+    /// Serves the metrics of the nodes of the application of this name, at an address.
     ///
     /// # Errors
-    /// If that address or the folder for their sockets cannot be had.
+    /// If it cannot listen at that address, or cannot make the folder for the nodes' sockets.
     pub async fn start(address: SocketAddr, name: &str) -> Result<Self, Failure> {
         let folder = SocketFolder::new(name, None).map_err(|error| failure(address, &error))?;
         let folder = Arc::new(folder);
@@ -45,10 +45,10 @@ impl ServedMetrics {
     }
 }
 
-/// Serves nodes at an address, until it is aborted.
+/// Serves the metrics of nodes at an address, until the task is aborted.
 ///
 /// # Errors
-/// If that address cannot be had.
+/// If it cannot listen at that address.
 pub async fn serve_at(
     address: SocketAddr,
     nodes: impl Fn() -> Vec<ServedNode> + Send + Sync + 'static,
@@ -67,7 +67,7 @@ impl Drop for ServedMetrics {
     }
 }
 
-/// What a node is told. A launcher that is itself a node does not pass its own place on to its nodes.
+/// The variable for a node. A launcher that is itself a node does not pass its own on to its nodes.
 #[must_use]
 pub fn variable(served: Option<&ServedMetrics>) -> Option<(&'static str, String)> {
     let is_a_place = || std::env::var(VARIABLE).is_ok_and(|value| value.starts_with("unix:"));

@@ -1,5 +1,5 @@
-//! The address at which the metrics of all nodes are read. A client that does not read, or sends garbage, has a place
-//! for some seconds, or until another client needs it.
+//! The address at which the metrics of all nodes are read. A client that does not read, or sends garbage, keeps its
+//! place for some seconds, or until another client needs it.
 
 use crate::metrics::gather::{Gatherer, OPEN};
 use std::collections::VecDeque;
@@ -11,18 +11,18 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 
-/// Connections at a time. The oldest goes if there are more.
+/// Connections at a time. If there are more, the oldest is closed.
 const MOST: usize = 64;
-/// For how long one may take altogether.
+/// How long a connection may last altogether.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// When to look again, if no connection could be had.
+/// When to try again, if no connection could be accepted.
 const AGAIN: Duration = Duration::from_millis(100);
-/// Bytes of a request.
+/// The longest request, in bytes.
 const MOST_ASKED: u64 = 8 * 1024;
 
 const HEADER_END: &[u8] = b"\r\n\r\n";
 
-/// Serves what nodes count, until this is aborted.
+/// Serves the metrics of nodes, until the task is aborted.
 pub async fn serve(listener: TcpListener, nodes: Arc<Gatherer>) {
     let mut connections: VecDeque<JoinHandle<()>> = VecDeque::new();
     loop {

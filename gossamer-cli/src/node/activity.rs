@@ -1,4 +1,4 @@
-//! What the processes of a node are doing at this moment, as far as `/proc` tells.
+//! What the processes of a node are doing at this moment, as far as `/proc` shows it.
 
 use crate::processes::children;
 use crate::terminal::table::bytes;
@@ -9,9 +9,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// For this long it watches which threads use a processor.
+/// How long it watches which threads use a processor.
 const LOOK: Duration = Duration::from_millis(200);
-/// The most processes, and the most threads of each, that are told.
+/// At most this many processes are reported, and this many threads of each.
 const PROCESSES: usize = 16;
 const THREADS: usize = 64;
 
@@ -29,7 +29,7 @@ pub fn describe(nodes: &[u32]) -> Vec<String> {
     families.iter().map(|family| text(family, &share)).collect()
 }
 
-/// The name of a program, and its file: a program that was shipped here has a file name that says nothing.
+/// The name of a program, and its file: the file of a program that was shipped here is named after a hash.
 struct ProgramName {
     called: String,
     file: String,
@@ -44,7 +44,8 @@ impl ProgramName {
         Self { called: last(&String::from_utf8_lossy(called)), file: last(&file.to_string_lossy()) }
     }
 
-    /// The name of a thread, unless it is the beginning of that of the file, as the kernel gives it.
+    /// The name of a thread, unless it is the beginning of the file's name, which the kernel gives to every thread at
+    /// first.
     fn instead_of(&self, name: String) -> String {
         if self.called.is_empty() || !self.file.starts_with(&name) { name } else { self.called.clone() }
     }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What each node may use: all there is, where nothing is said.
+/// What each node may use: everything there is, where nothing is given.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Allowance {
     /// Memory, in bytes.
@@ -12,7 +12,7 @@ pub struct Allowance {
 }
 
 impl Allowance {
-    /// Whether a node may use all there is.
+    /// Whether a node may use everything.
     #[must_use]
     pub fn is_all(&self) -> bool {
         *self == Self::default()

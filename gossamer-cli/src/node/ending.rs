@@ -1,4 +1,4 @@
-//! How a node ended, and how that is said.
+//! How a node ended, and the words for it.
 
 use crate::exit;
 use crate::node::signal::{KILL, signal_name};
@@ -11,7 +11,7 @@ use std::process::ExitStatus;
 /// The longest report line of a node, in bytes.
 pub const MOST_WORDS: usize = 4096;
 
-/// What a node says that ends with status 0 because node 0, which goes on, no longer needs it.
+/// The report of a node that ends with status 0 because node 0, which goes on, no longer needs it.
 pub const RELEASED: &str = "released by node 0";
 
 /// How a node ended.
@@ -26,7 +26,7 @@ pub enum How {
         /// Whether the kernel wrote a core file.
         core: bool,
     },
-    /// Nobody can tell, since its machine cannot be reached any more: why.
+    /// Nobody can tell, because its machine can no longer be reached: why.
     Lost(String),
     /// By SIGKILL from the kernel, because memory ran out.
     OutOfMemory(OutOfMemory),
@@ -35,11 +35,11 @@ pub enum How {
 /// What is known about a node that the kernel has killed because memory ran out; all sizes are in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum OutOfMemory {
-    /// It needed more than is allowed to it.
+    /// It needed more than it may use.
     OfNode {
-        /// The most that it had used, if the kernel tells.
+        /// The most that it had used, if the kernel says so.
         used: Option<u64>,
-        /// What is allowed.
+        /// What it may use.
         allowed: u64,
     },
     /// The limit of a cgroup around it was reached.
@@ -49,12 +49,12 @@ pub enum OutOfMemory {
     },
     /// The machine had no more.
     OfMachine {
-        /// What it had used.
+        /// What the node had used.
         used: u64,
     },
-    /// It was killed by SIGKILL, and the kernel has killed processes for that since the node was started.
+    /// It was killed by SIGKILL, and since it was started the kernel has killed processes for want of memory.
     Perhaps {
-        /// This many of them, on this machine.
+        /// How many of them, on this machine.
         kills: u64,
     },
 }
@@ -138,7 +138,7 @@ impl OutOfMemory {
     }
 }
 
-/// What a node wrote to its report pipe, as one line fit for a terminal: nothing if it wrote nothing.
+/// What a node wrote to its report pipe, as one line that a terminal may show; nothing if it wrote nothing.
 #[must_use]
 pub fn words(written: &[u8]) -> Option<String> {
     let line = written.split(|&byte| byte == b'\n').next().unwrap_or_default();

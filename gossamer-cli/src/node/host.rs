@@ -29,11 +29,11 @@ use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::{Instant, interval, sleep, sleep_until, timeout};
 
-/// How often is looked for what killed guardians have left, as long as there is something.
+/// How long to wait between two looks for what killed guardians have left, as long as there is something.
 const SWEEP: Duration = Duration::from_millis(2);
 /// How long a guardian may take to start its node.
 const START: Duration = Duration::from_secs(60);
-/// How often guardians are woken, since somebody may have stopped them: waiting for a stopped guardian would never end.
+/// How often to wake guardians, since somebody may have stopped them: waiting for a stopped guardian would never end.
 const WAKE: Duration = Duration::from_secs(1);
 /// How long a guardian may take to end once it is killed.
 const LAST: Duration = Duration::from_secs(1);
@@ -46,7 +46,7 @@ struct NodeProcess {
     /// Its guardian, until that has ended.
     guardian: Option<Guardian>,
     ended: watch::Sender<bool>,
-    /// Until its end was told.
+    /// Until its end was reported.
     words: Option<JoinHandle<Vec<u8>>>,
 }
 
@@ -58,20 +58,21 @@ struct Host {
     tasks: JoinSet<()>,
     events: UnboundedSender<Event>,
     orphans: Orphans,
-    /// To [`exited`](Self::exited): the indices of nodes that have ended, with how they ended; and later of those whose
-    /// guardian has ended.
+    /// Sends to [`exited`](Self::exited): the indices of nodes that have ended, with how they ended; and later the
+    /// indices of those whose guardian has ended.
     exits: UnboundedSender<(u32, Option<How>)>,
     exited: UnboundedReceiver<(u32, Option<How>)>,
 }
 
-/// Starts the nodes and serves them until the launcher drops its end of `commands`; then kills the nodes that are left.
+/// Starts the nodes, and serves them until the launcher drops its end of `commands`; then kills the nodes that are
+/// left.
 pub async fn host(
     program: &Invocation,
     nodes: Vec<NodeSpec>,
     commands: UnboundedReceiver<Command>,
     events: UnboundedSender<Event>,
 ) {
-    // The process that started this one may have set SIGCHLD to be ignored; then no process could be waited for.
+    // The process that started this one may have set SIGCHLD to be ignored; no process could be waited for then.
     let _children = signal(SignalKind::child());
     let mut host = Host::new(nodes.len(), events);
     match host.start_all(program, nodes).await {
@@ -112,7 +113,7 @@ impl Host {
         }
     }
 
-    /// Starts all guardians first: they start their nodes at the same time.
+    /// Starts all guardians before it waits for any: they start their nodes at the same time.
     async fn start_all(&mut self, program: &Invocation, nodes: Vec<NodeSpec>) -> Result<(), Failure> {
         let containment = Containment::of_host();
         let mut starting = Vec::with_capacity(nodes.len());
@@ -134,7 +135,7 @@ impl Host {
         result
     }
 
-    /// Waits until a guardian has started its node, and sets up what follows.
+    /// Waits until a guardian has started its node, and starts the tasks that serve the node.
     async fn watch(&mut self, program: &Invocation, index: u32, guarded: Guarded) -> Result<(), Failure> {
         let Guarded { guardian, mut news, pipes } = guarded;
         let (ended, is_ended) = watch::channel(false);
@@ -170,7 +171,7 @@ impl Host {
         result
     }
 
-    /// Passes on what goes to a node and what comes from it, and reads its last words.
+    /// Passes on the input and output of a node, and reads its report.
     fn follow(
         &mut self,
         index: u32,
@@ -190,7 +191,7 @@ impl Host {
         Ok(words)
     }
 
-    /// Passes on what a node writes, and tells when that was all.
+    /// Passes on what a node writes, and reports the end of its output.
     fn pass_on(&mut self, index: u32, out: Receiver, err: Receiver, is_ended: watch::Receiver<bool>) {
         let (window, events) = (Arc::clone(&self.window), self.events.clone());
         self.tasks.spawn(async move {
@@ -200,7 +201,7 @@ impl Host {
         });
     }
 
-    /// Does what the launcher says, until it is gone.
+    /// Does what the launcher says, until the launcher is gone.
     async fn serve(&mut self, mut commands: UnboundedReceiver<Command>) {
         let mut wake = interval(WAKE);
         loop {
@@ -230,13 +231,13 @@ impl Host {
         }
     }
 
-    /// Tells what the nodes that run do.
+    /// Reports what the nodes that run are doing.
     fn describe(&mut self) {
         let running = self.running.iter().filter(|node| node.words.is_some());
         let (nodes, pids): (Vec<u32>, Vec<u32>) =
             running.filter_map(|node| Some((node.index, node.pid?))).unzip();
         let events = self.events.clone();
-        // It looks at all of them twice, and pauses between.
+        // It looks at each of them twice, with a pause between.
         self.tasks.spawn_blocking(move || {
             for (node, text) in nodes.into_iter().zip(activity::describe(&pids)) {
                 let _ = events.send(Event::Described { node, text });
@@ -250,7 +251,7 @@ impl Host {
         }
     }
 
-    /// A node has ended, or its guardian, and the node with it.
+    /// A node has ended, or its guardian, and with it the node.
     fn exit(&mut self, index: u32, how: Option<How>) {
         let how = how.or_else(|| self.close(index).map(How::Lost));
         if let Some(how) = how {
@@ -258,7 +259,7 @@ impl Host {
         }
     }
 
-    /// A guardian has ended: how, if that was not by itself. Then what it has left ends, too.
+    /// A guardian has ended: returns how, unless it has ended by itself. Then what it has left behind is killed, too.
     fn close(&mut self, index: u32) -> Option<String> {
         let node = self.running.iter_mut().find(|node| node.index == index)?;
         let how = node.guardian.take()?.wait(&mut self.orphans);
@@ -266,7 +267,7 @@ impl Host {
         how
     }
 
-    /// Tells how a node has ended, once.
+    /// Reports how a node has ended, once.
     fn tell_end(&mut self, index: u32, how: How) {
         let Some(node) = self.running.iter_mut().find(|node| node.index == index) else { return };
         let Some(words) = node.words.take() else { return };
@@ -278,16 +279,17 @@ impl Host {
         });
     }
 
-    /// Kills the nodes that are left, and waits until nothing of them is there.
+    /// Kills the nodes that are left, and waits until nothing of them is left.
     async fn end_all(&mut self) {
         self.running.iter().for_each(|node| node.signal(Signal::KILL));
         self.wait_all(Instant::now() + GIVE_UP).await;
-        // A guardian is left whose processes the kernel does not let go, or that was stopped again and again.
+        // If a guardian is left, the kernel does not release its processes, or somebody has stopped it again and again.
         self.running.iter().filter_map(|node| node.guardian.as_ref()).for_each(Guardian::kill);
         self.wait_all(Instant::now() + LAST).await;
     }
 
-    /// Waits for guardians, which end when all of their nodes has, and ends what killed ones have left.
+    /// Waits for guardians, each of which ends when everything of its node has ended, and kills what killed guardians
+    /// have left behind.
     async fn wait_all(&mut self, patience: Instant) {
         while self.orphans.are_there() || self.running.iter().any(|node| node.guardian.is_some()) {
             tokio::select! {

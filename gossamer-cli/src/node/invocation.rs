@@ -1,4 +1,4 @@
-//! What is to be started: the program, its surroundings, and what single nodes get in addition.
+//! What to start: the program, its surroundings, and what single nodes get in addition.
 
 use crate::node::allowance::Allowance;
 use crate::node::resource_limits::ResourceLimits;
@@ -11,9 +11,9 @@ use std::os::fd::OwnedFd;
 /// What all nodes of an application run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Invocation {
-    /// The file to execute; without a slash it is looked for in `PATH`.
+    /// The file to execute; a name without a slash is looked up in `PATH`.
     pub file: OsString,
-    /// How the program is called, and its arguments.
+    /// The name by which the program is called, and its arguments.
     pub arguments: Vec<OsString>,
     /// The environment, or this process's.
     pub environment: Option<Vec<(OsString, OsString)>>,
@@ -73,7 +73,7 @@ impl User {
     }
 }
 
-/// What one node gets beside that.
+/// What one node gets in addition.
 #[derive(Debug)]
 pub struct NodeSpec {
     /// Its index.

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 /// The most bytes of output, or of input, in one message.
 pub const CHUNK: usize = 16 * 1024;
 
-/// How much of the window a piece of output or input takes: so many small pieces take no more memory than a few large
-/// ones.
+/// How much of the window a piece of output or input takes. It is more than the bytes of the piece, so that many small
+/// pieces take no more memory than a few large ones.
 #[must_use]
 pub fn cost(piece: &[u8]) -> usize {
     piece.len() + 64
@@ -24,7 +24,7 @@ pub enum Command {
     Input(Vec<u8>),
     /// The end of the standard input of node 0.
     InputEnd,
-    /// Output of this cost was printed; as much may be sent.
+    /// Output of this cost was printed; as much may be sent again.
     Printed(u32),
     /// Say what the nodes do at this moment.
     Describe,
@@ -42,7 +42,7 @@ pub enum Event {
     },
     /// The nodes could not all be started, and none runs any more.
     NotStarted {
-        /// The exit status that this means.
+        /// The exit status for that.
         status: u8,
         /// What happened, where, and what to do.
         message: String,
@@ -51,12 +51,12 @@ pub enum Event {
     Output {
         /// Which node.
         node: u32,
-        /// To where.
+        /// Which output.
         stream: Stream,
-        /// What.
+        /// Its bytes.
         bytes: Vec<u8>,
     },
-    /// Input of this cost was taken; as much may be sent.
+    /// Input of this cost was taken; as much may be sent again.
     Taken(u32),
     /// A node has ended.
     Ended {
@@ -70,9 +70,9 @@ pub enum Event {
         /// Which node.
         node: u32,
     },
-    /// Somebody other than the launcher ends the application: who and why.
+    /// Somebody other than the launcher ends the application: who, and why.
     Stopping(String),
-    /// The machine cannot be reached any more: why.
+    /// The machine can no longer be reached: why.
     Lost(String),
     /// What a node is doing, in answer to `Describe`.
     Described {

@@ -1,7 +1,8 @@
 //! The nodes of one machine.
 //!
-//! [`host`] is given what to run and a queue of commands, and yields events: what nodes print, how they end. When its
-//! commands end, its nodes are killed. It does not know whether the launcher is in this process or behind a connection.
+//! [`host`] is given what to run and a queue of commands, and reports events: what nodes print, how they end. When its
+//! queue of commands ends, it kills its nodes. It does not know whether the launcher is in this process or behind a
+//! connection.
 //!
 //! | part | |
 //! |---|---|

@@ -1,4 +1,4 @@
-//! What a node writes, read as fast as the launcher takes it, and its last words.
+//! What a node writes, read as fast as the launcher takes it, and its report.
 
 use crate::node::ending::MOST_WORDS;
 use crate::node::message::{CHUNK, Event, cost};
@@ -11,11 +11,11 @@ use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 
-/// How long the pipes of an ended node may stay silent until they count as closed: a process that the node started can
+/// How long the pipes of an ended node may stay silent until they count as closed: a process that the node started may
 /// have left its group and still hold them.
 const SILENCE: Duration = Duration::from_secs(1);
-/// The most that a pipe of an ended node can still hold, unless root has made it larger; whatever comes after that is
-/// from another process that has the pipe.
+/// The most that a pipe of an ended node can still contain, unless root has made it larger; whatever comes after that
+/// is from another process that holds the pipe.
 const REST: usize = 1 << 20;
 /// How long the report pipe of an ended node is read.
 const LAST_WORDS: Duration = Duration::from_millis(200);
@@ -56,8 +56,8 @@ pub async fn forward(
     }
 }
 
-/// What a node writes to its report pipe, until it has ended. Text beyond the limit is read and dropped, so that the
-/// node does not block.
+/// What a node writes to its report pipe until it ends. Text beyond the limit is read and dropped, so that the node
+/// does not block.
 pub async fn last_words(mut pipe: Receiver, mut ended: watch::Receiver<bool>) -> Vec<u8> {
     let (mut written, mut buffer) = (Vec::new(), vec![0; MOST_WORDS]);
     let reading = async {

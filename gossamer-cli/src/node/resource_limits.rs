@@ -6,12 +6,12 @@ use std::io;
 /// The limits that nodes get from the launcher, as a shell passes its own on.
 const PASSED_ON: [Resource; 3] = [Resource::Nofile, Resource::Core, Resource::Stack];
 
-/// Soft limits of a process: open files, core file, stack; nothing where there is none.
+/// Soft limits of a process: open files, core file, stack; nothing where there is no limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct ResourceLimits([Option<u64>; 3]);
 
 impl ResourceLimits {
-    /// Those of this process.
+    /// The limits of this process.
     #[must_use]
     pub fn own() -> Self {
         Self(PASSED_ON.map(|resource| rustix::process::getrlimit(resource).current))
@@ -38,6 +38,6 @@ impl ResourceLimits {
 /// Lets this process open as many files as it may: each node takes four.
 pub fn raise_open_files() {
     let maximum = rustix::process::getrlimit(Resource::Nofile).maximum;
-    // If not, nodes for which files are lacking say so.
+    // If it may not, the nodes for which no files are left report that.
     let _ = rustix::process::setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum });
 }

@@ -23,11 +23,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// The variables of a node, which it does not inherit if the launcher is a node itself.
+/// The variables that make a process a node. A node does not inherit them if the launcher is a node itself.
 const OURS: [&str; 5] =
     ["GOSSAMER_NODES", "GOSSAMER_NODE", "GOSSAMER_TOKEN", "GOSSAMER_LISTEN_FD", "GOSSAMER_REPORT_FD"];
 
-/// Of the kernel's `linux/sched.h`: that of `libc` is too narrow for it.
+/// From the kernel's `linux/sched.h`: the type in `libc` is too small for it.
 const CLONE_INTO_CGROUP: u64 = 0x2_0000_0000;
 
 /// What the new process does before it becomes the program.
@@ -39,17 +39,18 @@ struct Preparation {
     mask: Option<u32>,
     /// The signals that are blocked for it.
     signals: SigSet,
-    /// The way into its cgroup, unless it is made there.
+    /// The way into its cgroup, unless it is made inside.
     entrance: Option<File>,
-    /// Whether it is limited there.
+    /// Whether the cgroup limits it.
     is_limited: bool,
-    /// Whether it was made there.
+    /// Whether it was made inside its cgroup.
     is_inside: Arc<AtomicBool>,
-    /// The files that it keeps.
+    /// The files that stay open in it.
     inherited: [Option<RawFd>; 2],
 }
 
-/// Starts the process of a node, in this cgroup, if there is one; it blocks these signals.
+/// Starts the process of a node, in this cgroup, if there is one. These signals are blocked in this process, and
+/// unblocked in the new one.
 ///
 /// # Errors
 /// Of the kernel.
@@ -74,7 +75,7 @@ pub fn spawn(
         limits: program.limits,
         mask: program.mask,
         signals,
-        // Without it, the guardian contains the node all the same.
+        // Without this, the guardian still contains the node.
         entrance: cgroup.and_then(|cgroup| cgroup.entrance().ok()),
         is_limited: !program.allowance.is_all(),
         is_inside: Arc::clone(&is_inside),
@@ -90,12 +91,12 @@ pub fn spawn(
 /// A cgroup in which processes are made.
 struct OpenCgroup {
     directory: OwnedFd,
-    /// Set in a process that was made there.
+    /// Set in a process that was made inside its cgroup.
     is_inside: Arc<AtomicBool>,
 }
 
-/// Executes the program. A daemon may just have written the file, and the kernel does not execute it as long as another
-/// process has it open for writing, such as a new process that has not yet become its program.
+/// Executes the program. A daemon may just have written the file, and the kernel refuses to execute it as long as
+/// another process has it open for writing, such as a new process that has not yet become its program.
 fn execute(command: &mut Command, cgroup: Option<&OpenCgroup>) -> io::Result<Pid> {
     for _ in 0..100 {
         match start(command, cgroup) {
@@ -108,19 +109,20 @@ fn execute(command: &mut Command, cgroup: Option<&OpenCgroup>) -> io::Result<Pid
     start(command, cgroup)
 }
 
-/// Starts the process in the cgroup, if possible: a process that is moved there later waits for milliseconds until the
-/// kernel knows that nothing looks at it any more (a grace period of RCU).
+/// Starts the process in the cgroup, if possible: a process that is moved there later waits for milliseconds, until the
+/// kernel knows that nobody looks at the old cgroup any more (a grace period of RCU).
 fn start(command: &mut Command, cgroup: Option<&OpenCgroup>) -> io::Result<Pid> {
     match cgroup.map(|cgroup| start_in(command, cgroup)) {
         Some(Ok(started)) => started,
-        // Before Linux 5.7, and where a container's rules know no such call: it goes there itself.
+        // Before Linux 5.7, and where the rules of a container do not allow the call, the process moves there itself.
         _ => Pid::from_raw(command.spawn()?.id().cast_signed()).ok_or(ErrorKind::InvalidData.into()),
     }
 }
 
-/// Starts the process in the cgroup; an error if the kernel does not do that, and within it, one of the program.
+/// Starts the process in the cgroup. The outer error means that the kernel cannot do that, the inner one that the
+/// program cannot be started.
 fn start_in(command: &mut Command, cgroup: &OpenCgroup) -> io::Result<io::Result<Pid>> {
-    // Closed by the kernel when the program runs.
+    // The kernel closes it when the program runs.
     let (mut failure, mut tell) = io::pipe()?;
     let Some(child) = fork_into(&cgroup.directory)? else {
         // Relaxed: there is no other thread.
@@ -134,7 +136,7 @@ fn start_in(command: &mut Command, cgroup: &OpenCgroup) -> io::Result<io::Result
     let mut error = [0; 4];
     Ok(match failure.read_exact(&mut error) {
         Ok(()) => {
-            // It has ended, and was not the node.
+            // It has ended, and never became the node.
             let _ = rustix::process::waitpid(Some(child), WaitOptions::empty());
             Err(io::Error::from_raw_os_error(i32::from_ne_bytes(error)))
         }
@@ -142,9 +144,9 @@ fn start_in(command: &mut Command, cgroup: &OpenCgroup) -> io::Result<io::Result
     })
 }
 
-/// Makes a copy of this process, in a cgroup: nothing in the copy, its number in the other one.
+/// Makes a copy of this process, in a cgroup: returns nothing in the copy, and its number in this process.
 fn fork_into(cgroup: &OwnedFd) -> io::Result<Option<Pid>> {
-    /// `struct clone_args` of the kernel, up to the cgroup.
+    /// The kernel's `struct clone_args`, up to the cgroup.
     #[repr(C)]
     #[derive(Default)]
     struct CloneArguments {
@@ -161,7 +163,8 @@ fn fork_into(cgroup: &OwnedFd) -> io::Result<Option<Pid>> {
         cgroup: u64,
     }
     let arguments = CloneArguments {
-        // This process waits until the program runs, since it would copy pages meanwhile that are the copy's as well.
+        // This process waits until the program runs: until then it shares pages with the copy, and would have to copy
+        // each that it writes to.
         flags: CLONE_INTO_CGROUP | libc::CLONE_VFORK as u64,
         exit_signal: libc::SIGCHLD as u64,
         cgroup: u64::try_from(cgroup.as_fd().as_raw_fd()).unwrap_or_default(),
@@ -201,21 +204,21 @@ impl Preparation {
     fn run(&self) -> io::Result<()> {
         // Relaxed: as above.
         if !self.is_inside.load(Ordering::Relaxed) {
-            // As this user: the node's may have no right to.
+            // Done as this user, since the node's user may have no right to do it.
             let entered = self.entrance.as_ref().ok_or(Errno::NOENT);
             let entered = entered.and_then(|entrance| rustix::io::write(entrance, b"0"));
             if self.is_limited {
                 entered?;
             }
         }
-        // The standard library would leave it no group but its own.
+        // The standard library would leave the process no group but its own.
         self.user.as_ref().map_or(Ok(()), User::assume)?;
-        // After the change of user, which undoes it.
+        // After the change of user, which would undo this.
         rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
         if rustix::process::getppid().map(|pid| pid.as_raw_nonzero().get().cast_unsigned())
             != Some(self.parent)
         {
-            // The guardian was gone before the call above. Nobody reads this.
+            // The guardian was gone before the call above. Nobody reads this error.
             return Err(io::Error::from(ErrorKind::BrokenPipe));
         }
         self.limits.apply()?;

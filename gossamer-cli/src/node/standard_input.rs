@@ -9,7 +9,7 @@ use tokio::net::unix::pipe::Sender;
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tokio::task::JoinSet;
 
-/// The way to the standard input of node 0, if it is on this machine and still reads.
+/// The way to the standard input of node 0, as long as node 0 is on this machine and reads.
 #[derive(Debug, Default)]
 pub struct StandardInput {
     queue: Option<UnboundedSender<Vec<u8>>>,
@@ -25,7 +25,8 @@ impl StandardInput {
         tasks.spawn(async move {
             let mut open = true;
             while let Some(bytes) = waiting.recv().await {
-                // A node that reads no more does not stop the launcher from reading: its input is lost, as in a shell.
+                // A node that no longer reads does not stop the launcher from reading: the input is lost, as in a
+                // shell.
                 open = open && stdin.write_all(&bytes).await.is_ok();
                 taken.fetch_sub(cost(&bytes), Ordering::Relaxed);
                 let _ = events.send(Event::Taken(u32::try_from(cost(&bytes)).unwrap_or(u32::MAX)));
@@ -34,7 +35,7 @@ impl StandardInput {
         Self { queue: Some(queue), taken: Some(held) }
     }
 
-    /// Queues input. A launcher that sends more than it may loses it.
+    /// Queues input. If a launcher sends more than it may, the excess is lost.
     pub fn push(&mut self, bytes: Vec<u8>) {
         if let (Some(queue), Some(held)) = (&self.queue, &self.taken) {
             let before = held.fetch_add(cost(&bytes), Ordering::Relaxed);
@@ -44,7 +45,7 @@ impl StandardInput {
         }
     }
 
-    /// The end of the input: the pipe is closed once all that is queued was written.
+    /// The end of the input: the pipe is closed once everything that is queued was written.
     pub fn end(&mut self) {
         self.queue = None;
     }

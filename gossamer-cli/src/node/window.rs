@@ -1,10 +1,10 @@
-//! Limits how many bytes may be on their way: a sender waits until the receiver has used up what it got, so that
-//! neither holds much, and messages of other kinds are never stuck behind them.
+//! Limits how many bytes may be under way: a sender waits until the receiver has used up what it got. So neither holds
+//! much, and messages of other kinds are never stuck behind them.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio::sync::Semaphore;
 
-/// The bytes that may be on their way in one direction.
+/// The bytes that may be under way in one direction.
 pub const WINDOW: usize = 256 * 1024;
 
 /// The sender's count.
@@ -30,7 +30,7 @@ impl Window {
         }
     }
 
-    /// The receiver has used up this many bytes. More than were sent do not count.
+    /// The receiver has used up this many bytes. Any beyond those that were sent do not count.
     pub fn give(&self, bytes: usize) {
         let used = self
             .used

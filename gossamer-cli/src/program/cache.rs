@@ -1,6 +1,6 @@
-//! The programs that were shipped to a machine, by the BLAKE3 hash of their content.
+//! The programs that were shipped to a machine, named after the BLAKE3 hash of their content.
 //!
-//! A program is written to a file with another name, checked, and renamed when it is complete; so whatever has the name
+//! A program is written to a file with another name, checked, and renamed once it is complete. So a file with the name
 //! of a hash was complete once, and it is checked again before each use.
 
 use std::collections::HashMap;
@@ -14,7 +14,7 @@ use std::time::SystemTime;
 /// The hash of a program.
 pub type Hash = [u8; 32];
 
-/// The prefix of the names of files that are not complete.
+/// The prefix of the names of incomplete files.
 const PARTIAL: &str = "partial-";
 
 /// The directory.
@@ -44,14 +44,14 @@ pub fn hash(file: File) -> io::Result<(Hash, u64)> {
 }
 
 impl ProgramCache {
-    /// Opens the directory, makes it if necessary, and removes what earlier daemons left unfinished.
+    /// Opens the directory, makes it if necessary, and removes incomplete files of earlier daemons.
     ///
     /// # Errors
     /// If that is not possible, or others could change what is in it.
     pub fn open(directory: &Path, limit: u64) -> io::Result<Arc<Self>> {
         if !directory.exists() {
             fs::create_dir_all(directory)?;
-            // Whatever the mask: the nodes' user has to reach the programs.
+            // Whatever the mask is: the user of the nodes has to reach the programs.
             fs::set_permissions(directory, fs::Permissions::from_mode(0o755))?;
         }
         let metadata = fs::metadata(directory)?;
@@ -88,12 +88,12 @@ impl ProgramCache {
             fs::remove_file(program.path())?;
             return Ok(None);
         }
-        // For the order of removal. It works without.
+        // For the order of removal, which works without it, too.
         let _ = times.set_modified(SystemTime::now());
         Ok(Some(program))
     }
 
-    /// A program that stays while what is returned lives; whether its file is there or not.
+    /// Keeps a program in the cache while the result lives, whether its file is there or not.
     pub(crate) fn hold(self: &Arc<Self>, hash: Hash) -> CachedProgram {
         *self.used.lock().unwrap_or_else(PoisonError::into_inner).entry(hash).or_default() += 1;
         CachedProgram { cache: Arc::clone(self), hash }
@@ -119,7 +119,7 @@ impl ProgramCache {
         Ok(entries)
     }
 
-    /// Where a program is written until it is whole.
+    /// Where a program is written until it is complete.
     pub(crate) fn partial(&self, name: &str) -> PathBuf {
         self.directory.join(format!("{PARTIAL}{name}"))
     }

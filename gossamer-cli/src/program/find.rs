@@ -1,4 +1,4 @@
-//! The program that is launched: its file, its arguments, and what it gets from the launcher's surroundings.
+//! The program that is launched: its file, its arguments, and what it inherits from the launcher's surroundings.
 
 use crate::exit::{FAILED, Failure, NOT_EXECUTABLE, NOT_FOUND};
 use crate::node::allowance::Allowance;
@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 pub struct Program {
     /// Its file.
     pub path: PathBuf,
-    /// What every machine is told.
+    /// What to tell every machine.
     pub launch: Launch,
 }
 
@@ -59,7 +59,7 @@ impl Program {
     }
 }
 
-/// The environment of this process, in which what the command line says takes the place of what was there.
+/// The environment of this process, with the variables that the command line sets.
 fn environment(settings: NodeSettings) -> Vec<(Vec<u8>, Vec<u8>)> {
     let mut environment: Vec<(OsString, OsString)> = std::env::vars_os().collect();
     for (name, value) in settings.variables() {
@@ -69,7 +69,8 @@ fn environment(settings: NodeSettings) -> Vec<(Vec<u8>, Vec<u8>)> {
     environment.into_iter().map(|(name, value)| (name.into_vec(), value.into_vec())).collect()
 }
 
-/// The mask for new files, which can only be read by setting it; no other thread exists yet that could create files.
+/// The mask for new files. It can only be read by setting it; no other thread exists yet that could create files
+/// meanwhile.
 fn mask() -> u32 {
     let mask = rustix::process::umask(rustix::fs::Mode::empty());
     rustix::process::umask(mask);

@@ -1,4 +1,4 @@
-//! A program that a daemon receives: it is in the cache once it is whole and was checked.
+//! A program that a daemon receives: it enters the cache once it is complete and was checked.
 
 use crate::program::cache::{CachedProgram, Hash, ProgramCache};
 use crate::secure::random;
@@ -23,7 +23,7 @@ impl Upload {
     /// Begins to write a program into a cache.
     ///
     /// # Errors
-    /// If it has no room, or the file cannot be made.
+    /// If the cache has no room, or the file cannot be made.
     pub fn begin(cache: &Arc<ProgramCache>, hash: Hash, length: u64) -> io::Result<Self> {
         if length > cache.limit() {
             let limit = cache.limit() >> 20;
@@ -38,7 +38,7 @@ impl Upload {
         Ok(Self { program, file, path, length, written: 0, hasher: blake3::Hasher::new() })
     }
 
-    /// Whether all bytes are there.
+    /// Whether all bytes have arrived.
     #[must_use]
     pub fn is_whole(&self) -> bool {
         self.written == self.length
@@ -63,7 +63,7 @@ impl Upload {
     /// Checks the program, and gives it its name.
     ///
     /// # Errors
-    /// If it is not the announced one, or the file system fails.
+    /// If it is not the program that was announced, or the file system fails.
     pub fn finish(self) -> io::Result<CachedProgram> {
         if !self.is_whole() || self.hasher.finalize().as_bytes() != self.program.hash() {
             return Err(io::Error::other("the program has changed while it was shipped; launch it again"));
@@ -81,7 +81,7 @@ impl Upload {
 
 impl Drop for Upload {
     fn drop(&mut self) {
-        // It is not there any more if all went well; and the next daemon removes what is left.
+        // If all went well, it is gone by now; and the next daemon removes what is left.
         let _ = fs::remove_file(&self.path);
     }
 }

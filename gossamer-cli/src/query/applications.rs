@@ -16,7 +16,7 @@ use std::path::Path;
 /// Applications by their id: what each machine says about them, after its name.
 type Applications = BTreeMap<String, Vec<(String, ApplicationSummary)>>;
 
-/// `gossamer ps`, with applications that have ended, if they are wanted.
+/// `gossamer ps`; with applications that have ended, if `all`.
 ///
 /// # Errors
 /// If no machine can be reached.
@@ -51,7 +51,7 @@ fn application_table(applications: &Applications) -> Table {
     table
 }
 
-/// A row for each node: those of the application that has ended first come first, and those that run come last.
+/// A row for each node. Of the applications that have ended, the first to end come first; those that run come last.
 fn node_table(applications: Applications) -> Table {
     let mut table =
         Table::new(&["APPLICATION", "OWNER", "NODE", "MACHINE", "PID", "TIME", "ENDED", "HOW", "COMMAND"]);
@@ -93,7 +93,7 @@ fn ago(seconds: Option<u64>) -> String {
     seconds.map_or_else(|| "-".into(), |seconds| format!("{} ago", table::duration(seconds)))
 }
 
-/// How a node has ended, who or what ended it, and what it said last.
+/// How a node has ended, who or what ended it, and its last output.
 fn how(node: &NodeSummary, part: &ApplicationSummary) -> String {
     let Some(NodeEnd { end, was_ended, .. }) = &node.end else { return "runs".into() };
     let cause = part.cause.as_ref().filter(|_| *was_ended);
@@ -101,7 +101,7 @@ fn how(node: &NodeSummary, part: &ApplicationSummary) -> String {
     parts.into_iter().flatten().collect::<Vec<_>>().join("; ")
 }
 
-/// How a node has ended, whatever the others did.
+/// How a node has ended by itself, regardless of the others.
 fn sentence(how: &How) -> String {
     match how {
         How::Exited(0) => "ended with status 0".into(),

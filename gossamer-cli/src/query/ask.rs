@@ -16,16 +16,16 @@ use std::time::{Duration, Instant};
 /// How long a daemon may take to answer.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What one machine says, and how long that took.
+/// The answer of one machine, and how long it took.
 #[derive(Debug)]
 pub struct MachineAnswer<T = Reply> {
-    /// Which one.
+    /// The machine.
     pub machine: Machine,
     /// The version of its daemon, if it was reached.
     pub version: String,
     /// How long it took.
     pub seconds: f64,
-    /// What it says, or why it says nothing.
+    /// Its answer, or why there is none.
     pub reply: Result<T, Failure>,
 }
 
@@ -84,7 +84,7 @@ async fn heard<T>(patience: Duration, what: impl Future<Output = io::Result<T>>)
     }
 }
 
-/// Has a daemon ask its nodes, and waits for all that they say.
+/// Makes a daemon ask its nodes, and waits for all answers.
 async fn inspect(
     mut connection: Connection,
     application: Option<String>,
@@ -94,7 +94,7 @@ async fn inspect(
     sent(&mut connection, &request).await?;
     let mut nodes = Vec::new();
     loop {
-        // Some may have to wait until others have been looked at.
+        // Some may have to wait until others have been asked.
         match next(&mut connection, 2 * (PATIENCE + inspection.time())).await? {
             Reply::Inspected(node) => nodes.push(node),
             Reply::InspectionOver => return Ok(nodes),
@@ -115,7 +115,7 @@ pub async fn ask_all(config: &Path, request: Request) -> Result<Vec<MachineAnswe
     .await
 }
 
-/// Has all daemons ask the nodes that they have started, of an application or of all.
+/// Makes all daemons ask the nodes that they have started, of one application or of all.
 ///
 /// # Errors
 /// If the configuration is wrong.
@@ -128,7 +128,7 @@ pub async fn inspect_all(
     talk_to_all(config, move |connection| inspect(connection, application.clone(), inspection)).await
 }
 
-/// Has an exchange with the daemons of all machines at once.
+/// Exchanges messages with the daemons of all machines at once.
 ///
 /// # Errors
 /// If the configuration is wrong.
@@ -155,7 +155,7 @@ where
 /// The answers of the machines that gave one; the others are named on standard error.
 ///
 /// # Errors
-/// If no machine gave one.
+/// If no machine answered.
 pub fn those_reached(answers: Vec<MachineAnswer>) -> Result<Vec<(Machine, Reply)>, Failure> {
     let mut reached = Vec::new();
     let mut last = None;
@@ -179,7 +179,7 @@ pub fn those_reached(answers: Vec<MachineAnswer>) -> Result<Vec<(Machine, Reply)
     }
 }
 
-/// That no machine knows an application.
+/// The message that no machine knows an application.
 #[must_use]
 pub fn no_such(application: &str) -> Failure {
     Failure::new(FAILED, format!("there is no application {application}; `gossamer ps` lists those that run"))

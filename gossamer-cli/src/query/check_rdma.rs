@@ -12,13 +12,13 @@ use std::time::Duration;
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
-/// How long the devices may take.
+/// How long the devices may take to answer.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// `gossamer check-rdma`; `with` is the name of another machine, to which a queue pair is tried.
 ///
 /// # Errors
-/// RDMA cannot be used (1), a setting or the configuration is wrong (2), or the other machine is not reached (3).
+/// RDMA cannot be used (1), a setting or the configuration is wrong (2), or the other machine cannot be reached (3).
 pub async fn check(config: &Path, with: Option<&str>, as_json: bool) -> Result<u8, Failure> {
     let variables = own_variables();
     let settings = settings(&variables)?;

@@ -16,9 +16,9 @@ use std::time::Duration;
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
-/// How long a step may take at either side, somewhat longer than a daemon allows it.
+/// How long a step may take at either side: somewhat longer than a daemon allows it.
 const STEP: Duration = Duration::from_secs(15);
-/// What this machine is called.
+/// How messages refer to this machine.
 const HERE: &str = "this machine";
 
 /// What was measured between two ports.
@@ -26,7 +26,7 @@ const HERE: &str = "this machine";
 pub struct Measured {
     ports: PairReport,
     round_trips: RoundTrips,
-    /// Bytes a second to the other machine, and from it.
+    /// Bytes per second to the other machine, and from it.
     rates: [u64; 2],
 }
 
@@ -109,7 +109,7 @@ fn failed(message: String) -> Failure {
 }
 
 impl Other {
-    /// Tells what this machine has, and hears what that one has.
+    /// Tells the other machine what this one has, and returns what that one has.
     async fn begin(&mut self, variables: &Variables, own: &MachineReport) -> Result<MachineReport, Failure> {
         let request = Request::CheckRdma { variables: variables.clone(), report: own.to_bytes() };
         let unreachable =
@@ -207,7 +207,7 @@ async fn here<T: Send + 'static>(
     }
 }
 
-/// What a daemon says next.
+/// The next answer of a daemon.
 async fn reply(connection: &mut Connection) -> Result<Reply, String> {
     let received = async {
         let message = connection.reader.receive().await?;

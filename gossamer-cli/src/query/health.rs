@@ -1,4 +1,4 @@
-//! `gossamer status --health`: whether the daemon of this machine lives, for probes.
+//! `gossamer status --health`: whether the daemon of this machine is alive, for probes.
 
 use crate::exit::{Failure, UNREACHABLE};
 use crate::query::ask::ask;
@@ -49,7 +49,7 @@ pub async fn health(config: &Path, as_json: bool) -> Result<u8, Failure> {
     Ok(UNREACHABLE)
 }
 
-/// Where this machine reaches a daemon that listens on an address.
+/// Where this machine reaches a daemon that listens at an address.
 fn own_address(listen: &str) -> String {
     match listen.parse::<SocketAddr>() {
         Ok(mut address) if address.ip().is_unspecified() => {

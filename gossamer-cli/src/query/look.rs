@@ -1,4 +1,5 @@
-//! What `gossamer stacks` and `gossamer top` look at: programs of this machine, or all nodes that the daemons of a rack have started.
+//! What `gossamer stacks` and `gossamer top` look at: programs of this machine, or all nodes that the daemons of a rack
+//! have started.
 
 use crate::exit::{FAILED, Failure, UNREACHABLE};
 use crate::query::ask::{MachineAnswer, inspect_all, no_such};
@@ -44,10 +45,10 @@ pub trait NodeAnswer: Sized + Send {
     /// # Errors
     /// If it does not answer.
     fn ask(socket: &InspectionSocket, inspection: Inspection) -> io::Result<Vec<Self>>;
-    /// Made from what a daemon was told.
+    /// Decodes the answer that a daemon passed on.
     ///
     /// # Errors
-    /// If that is not understood.
+    /// If it cannot be decoded.
     fn decode(bytes: &[u8]) -> io::Result<Vec<Self>>;
 }
 
@@ -91,16 +92,16 @@ pub struct NodePlace {
     pub machine: String,
 }
 
-/// A node that has answered.
+/// A node that answered.
 #[derive(Clone, Debug)]
 pub struct SeenNode<T> {
-    /// Where a daemon has started it; nothing if it is a process of this machine.
+    /// The daemon that has started it; nothing if it is a process of this machine.
     pub place: Option<NodePlace>,
-    /// What it says.
+    /// Its answer.
     pub said: T,
 }
 
-/// All that was seen.
+/// Everything that was seen.
 #[derive(Clone, Debug)]
 pub struct Seen<T> {
     /// The nodes that have answered.
@@ -109,7 +110,7 @@ pub struct Seen<T> {
     pub silent: Vec<String>,
 }
 
-/// Looks at all at once.
+/// Looks at all of them at once.
 ///
 /// # Errors
 /// If there is nothing to look at, or the configuration is wrong.
@@ -160,7 +161,7 @@ fn of_rack<T: NodeAnswer>(arguments: &LookArguments, inspection: Inspection) -> 
 }
 
 impl<T: NodeAnswer> Seen<T> {
-    /// What the daemon of a machine says about one node.
+    /// The answer of one node, as the daemon of its machine passed it on.
     fn add(&mut self, machine: &str, node: InspectedNode) {
         let InspectedNode { application, node, pid, answer } = node;
         let place = NodePlace { application, machine: machine.to_owned() };
@@ -181,12 +182,12 @@ impl<T: NodeAnswer> Seen<T> {
     }
 }
 
-/// Nodes by the runtime that they are of, in order; a process alone is one.
+/// The nodes grouped by runtime, in order; a single process is a group of its own.
 pub fn by_runtime<T: NodeAnswer>(nodes: &[SeenNode<T>]) -> Vec<Vec<&SeenNode<T>>> {
     let mut runtimes = BTreeMap::<_, Vec<_>>::new();
     for node in nodes {
         let runtime = node.said.identity().runtime();
-        // The same number may be that of a process on each machine, and two applications know nothing of each other.
+        // Processes of different machines may have the same number, and two applications know nothing of each other.
         let application = node.place.as_ref().map(|place| &place.application);
         runtimes.entry((application, runtime)).or_default().push(node);
     }
@@ -194,7 +195,7 @@ pub fn by_runtime<T: NodeAnswer>(nodes: &[SeenNode<T>]) -> Vec<Vec<&SeenNode<T>>
     runtimes.into_values().collect()
 }
 
-/// The common name of the nodes of a runtime: which program they run, and who started them.
+/// The common name of the nodes of a runtime: the program that they run, and who started it.
 pub fn title<T: NodeAnswer>(nodes: &[&SeenNode<T>]) -> String {
     let Some(first) = nodes.first() else { return String::new() };
     let of = first.said.identity();

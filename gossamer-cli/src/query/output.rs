@@ -14,7 +14,7 @@ pub fn complain(text: &str) {
 /// Writes to standard output.
 ///
 /// # Errors
-/// If that is not possible.
+/// If it cannot be written.
 pub fn print(text: &[u8]) -> Result<(), Failure> {
     let mut out = std::io::stdout().lock();
     out.write_all(text)
@@ -25,7 +25,7 @@ pub fn print(text: &[u8]) -> Result<(), Failure> {
 /// Writes JSON to standard output.
 ///
 /// # Errors
-/// If that is not possible.
+/// If it cannot be written.
 pub fn print_json(value: &Value) -> Result<(), Failure> {
     print(format!("{value:#}\n").as_bytes())
 }

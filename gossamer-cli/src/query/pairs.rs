@@ -1,14 +1,14 @@
-//! What joins each two machines, as `auto` chooses it.
+//! The fabric between each two machines, as `auto` chooses it.
 
 use crate::query::rdma::{pair_json, pair_text};
 use crate::terminal::table::Table;
 use gossamer::rack::rdma::{JoinedBy, MachineReport, PairReport};
 use serde_json::{Value, json};
 
-/// A machine, by its name, and what it says of its RDMA; or why it says nothing.
+/// A machine by its name, and its report about its RDMA, or why there is none.
 pub type NamedReport = (String, Result<MachineReport, String>);
 
-/// What joins two machines: nothing but TCP, if one of them says nothing.
+/// The fabric between two machines: TCP, if one of them has given no report.
 fn joined(one: &NamedReport, other: &NamedReport) -> JoinedBy {
     let unknown = |(name, why): (&str, &str)| JoinedBy::Tcp(format!("{name}: {why}"));
     match (one, other) {
@@ -25,7 +25,7 @@ fn lacks(report: &NamedReport) -> Option<String> {
     }
 }
 
-/// Each two machines, in a row; those without RDMA have one row for all others.
+/// A row for each two machines; a machine without RDMA has one row for all others.
 #[must_use]
 pub fn table(machines: &[NamedReport]) -> Option<Table> {
     let mut table = Table::new(&["MACHINES", "FABRIC", "BY, OR WHY NOT BY RDMA"]);
@@ -60,7 +60,7 @@ fn row(machines: String, joined: JoinedBy) -> Vec<String> {
     vec![machines, fabric.to_owned(), how]
 }
 
-/// What joins a machine to each of the others.
+/// The fabrics between a machine and each of the others.
 #[must_use]
 pub fn json(machine: &NamedReport, machines: &[NamedReport]) -> Value {
     let others = machines.iter().filter(|(name, _)| *name != machine.0);

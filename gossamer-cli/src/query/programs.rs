@@ -1,4 +1,4 @@
-//! The programs of this machine that can be looked into: which are meant, and asking all of them.
+//! The programs of this machine that can be inspected: finding them, and asking all of them.
 
 use crate::exit::{FAILED, Failure, UNREACHABLE};
 use gossamer::inspect::{InspectionSocket, inspection_sockets};
@@ -10,10 +10,10 @@ use std::thread;
 /// A process that did not answer.
 pub type Silent = (InspectionSocket, io::Error);
 
-/// The sockets of these processes, or of all processes of this user if none is named.
+/// The sockets of these processes, or of all processes of this user if no process is given.
 ///
 /// # Errors
-/// If a named process has no socket, or no process has one.
+/// If one of these processes has no socket, or no process has one.
 pub fn chosen(processes: &[u32]) -> Result<Vec<InspectionSocket>, Failure> {
     let mut sockets = inspection_sockets()
         .map_err(|error| Failure::new(UNREACHABLE, format!("cannot look for programs: {error}")))?;
@@ -35,8 +35,8 @@ pub fn chosen(processes: &[u32]) -> Result<Vec<InspectionSocket>, Failure> {
     }
 }
 
-/// Asks all at once, so that one that is stopped does not hold up the others: what they answer, and which do not
-/// answer. A process that has ended meanwhile is not reported, unless processes were named.
+/// Asks all at once, so that a stopped one does not hold up the others. Returns the answers, and the processes that did
+/// not answer; of these, a process that has ended meanwhile is left out, unless processes were given.
 pub fn ask_all<T: Send>(
     sockets: &[InspectionSocket],
     are_named: bool,
@@ -59,7 +59,7 @@ pub fn ask_all<T: Send>(
     (all, silent)
 }
 
-/// That a process does not answer, and why, as far as the kernel knows.
+/// The message that a process does not answer, with the reason, as far as the kernel knows it.
 pub fn told((socket, error): &Silent) -> String {
     let process = socket.process;
     let status = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();

@@ -61,7 +61,7 @@ fn port_text(port: &PortReport) -> String {
     text
 }
 
-/// All about a machine.
+/// Everything about a machine.
 #[must_use]
 pub fn json(report: &RdmaReport) -> Value {
     let trouble = report.trouble();
@@ -104,7 +104,7 @@ fn port_json(port: &PortReport) -> Value {
     })
 }
 
-/// Why RDMA cannot be used somewhere, and what to do.
+/// Why RDMA cannot be used on a machine, and what to do.
 #[must_use]
 pub fn trouble_text(place: &str, trouble: &RdmaTrouble) -> String {
     let RdmaTrouble { why, advice } = trouble;

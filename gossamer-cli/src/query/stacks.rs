@@ -1,4 +1,5 @@
-//! `gossamer stacks`: what the fibers of programs do, on this machine or on all of a rack, and which of them wait for each other.
+//! `gossamer stacks`: what the fibers of programs do, on this machine or on a whole rack, and which of them wait for
+//! each other.
 
 use crate::exit::{Failure, UNREACHABLE};
 use crate::query::look::{LookArguments, SeenNode, by_runtime, look, title};
@@ -12,7 +13,7 @@ use serde_json::{Value, json};
 use std::thread;
 use std::time::Duration;
 
-/// Time between the two looks that a deadlock takes.
+/// The time between the two looks that it takes to tell a deadlock.
 const BETWEEN: Duration = Duration::from_millis(200);
 
 /// Show what the fibers of programs do, on this machine or on the whole rack, and which of them wait for each other
@@ -69,10 +70,10 @@ pub(crate) fn stacks(arguments: &StacksArguments) -> Result<u8, Failure> {
         thread::sleep(BETWEEN);
         seen = look(Inspection::Fibers)?;
     }
-    // Without a first look there is nothing to compare with.
+    // The second look can only be compared with a first one.
     let links = if before.is_empty() { Vec::new() } else { seen.nodes.clone() };
     if arguments.backtraces {
-        // After the looks between which no fiber may have run.
+        // After two looks between which none of the fibers may have run.
         seen = look(Inspection::Backtraces)?;
     }
     let (mut values, mut text) = (Vec::new(), String::new());
@@ -106,7 +107,7 @@ pub(crate) fn stacks(arguments: &StacksArguments) -> Result<u8, Failure> {
     Ok(if seen.silent.is_empty() { 0 } else { UNREACHABLE })
 }
 
-/// Fibers that wait for each other in both looks, of the runtime of this node.
+/// Fibers of this node's runtime that wait for each other in both looks.
 fn found(
     before: &[SeenNode<NodeReport>],
     now: &[SeenNode<NodeReport>],

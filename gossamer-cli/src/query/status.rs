@@ -1,4 +1,4 @@
-//! `gossamer status`: how the machines are.
+//! `gossamer status`: the state of the machines.
 
 use crate::exit::{Failure, UNREACHABLE};
 use crate::query::ask::{MachineAnswer, ask_all};
@@ -16,13 +16,13 @@ const TITLES: [&str; 12] = [
     "MACHINE", "ADDRESS", "VERSION", "HEALTH", "UP", "CPUS", "LOAD", "FREE", "APPS", "NODES", "CACHE", "RDMA",
 ];
 
-/// A machine that has answered.
+/// A machine that answered.
 struct Reached<'a> {
     machine: &'a Machine,
     version: &'a str,
     seconds: f64,
     status: &'a Status,
-    /// Whether its configuration names the same machines.
+    /// Whether its configuration names the same machines as this one's.
     agrees: bool,
 }
 

@@ -90,3 +90,14 @@ fn every_page_is_in_the_summary_and_every_block_says_what_it_is() {
         }
     }
 }
+
+#[test]
+fn containers_are_built_with_the_pinned_compiler() {
+    let toolchain = fs::read_to_string(workspace().join("rust-toolchain.toml")).unwrap();
+    let version =
+        toolchain.lines().find_map(|line| line.strip_prefix("channel = \"")?.strip_suffix('"')).unwrap();
+    let page = fs::read_to_string(book().join("src/guide/running.md")).unwrap();
+    let dockerfile = blocks(&page).into_iter().find(|block| block.kind == "dockerfile").unwrap().text;
+    assert!(dockerfile.contains(&format!("FROM rust:{version}-slim-")), "{dockerfile}");
+    assert!(dockerfile.contains(&format!("ENV RUSTUP_TOOLCHAIN={version}\n")), "{dockerfile}");
+}

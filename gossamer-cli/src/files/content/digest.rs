@@ -1,11 +1,11 @@
-//! A digest of a file's contents that does not depend on where they have holes, and costs nothing in those.
+//! A digest of a file's contents that does not depend on where the file has holes, and costs nothing inside holes.
 //!
 //! The contents are cut into pieces. The digest covers the numbers and the hashes of those pieces that are not all
 //! zeros, and the length. So a file on a file system without holes has the same digest as its sparse original.
 
 use xxhash_rust::xxh3::{Xxh3, xxh3_128};
 
-/// Bytes of a piece.
+/// Bytes in a piece.
 const PIECE: usize = 1 << 20;
 static ZEROS: [u8; PIECE] = [0; PIECE];
 
@@ -85,7 +85,7 @@ impl Hasher {
         }
     }
 
-    /// Behind a piece, whose hash would be `zeros` if it had nothing else.
+    /// Ends a piece; `zeros` is the hash of a piece that has nothing but zeros.
     fn end_piece(&mut self, zeros: Digest) {
         let hash = self.piece.digest128();
         if hash != zeros {

@@ -8,7 +8,7 @@ use std::io::{self, ErrorKind};
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
 
-/// Read at a time, and then hashed while it is still in the processor's cache.
+/// How much is read at a time, so that it is hashed while it is still in the processor's cache.
 pub const SLICE: usize = 256 << 10;
 
 /// The next bytes from `at` on and below `end` that are not a hole.
@@ -22,14 +22,14 @@ pub fn next_extent(file: &File, at: u64, end: u64) -> io::Result<Option<Range<u6
     let start = match rustix::fs::seek(file, SeekFrom::Data(at)) {
         Ok(start) => start,
         Err(Errno::NXIO) => return Ok(None),
-        // A file system that knows of no holes.
+        // This file system knows no holes.
         Err(Errno::INVAL) => return Ok(Some(at..end)),
         Err(error) => return Err(error.into()),
     };
     if start >= end {
         return Ok(None);
     }
-    // Behind the end there is always a hole, unless the file has just become shorter.
+    // There is always a hole behind the end, unless the file has just become shorter.
     let hole = rustix::fs::seek(file, SeekFrom::Hole(start)).unwrap_or(end);
     Ok(Some(start..hole.clamp(start + 1, end)))
 }

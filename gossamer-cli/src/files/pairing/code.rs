@@ -4,9 +4,9 @@ use crate::exit::{FAILED, Failure};
 use crate::secure::key::Key;
 use std::fmt;
 
-/// Digits without those that look like others, five bits each.
+/// The digits, without those that look like others. Each stands for five bits.
 const DIGITS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
-/// This many of them are 100 bits: no guess hits, so the code itself can be the key.
+/// A code has this many digits, 100 bits: too many to guess, so the code itself can be the key.
 const LENGTH: usize = 20;
 const GROUP: usize = 4;
 
@@ -26,7 +26,7 @@ impl Code {
         Ok(Self(bytes.map(|byte| DIGITS.get(usize::from(byte % 32)).copied().unwrap_or(b'0'))))
     }
 
-    /// As somebody has typed it: in capitals, without hyphens, or with letters that look like digits.
+    /// Reads a code as people type it: in capitals, without hyphens, or with letters that look like digits.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let digits = text.bytes().filter(|byte| !matches!(byte, b'-' | b' ')).map(|byte| {
@@ -61,13 +61,13 @@ impl fmt::Debug for Code {
     }
 }
 
-/// The key of a rack, for files: it proves nothing to a daemon.
+/// The key of a rack, as used for files: knowing it proves nothing to a daemon.
 #[must_use]
 pub fn key_of_rack(key: &Key) -> Key {
     Key::new(blake3::derive_key("gossamer 2026 key of a rack for file transfers", key.bytes()))
 }
 
-/// The key of one transfer's memory stream, in hexadecimal digits; `nonce` makes it differ from that of every other one.
+/// The key of one transfer's memory stream, in hexadecimal digits; `nonce` makes it different from every other one.
 #[must_use]
 pub fn stream_key(key: &Key, nonce: &[u8; 32]) -> String {
     let bytes =

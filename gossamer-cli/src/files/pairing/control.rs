@@ -13,11 +13,11 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
-/// How often a silent machine is asked whether it is there, in seconds, and how many questions may be lost.
+/// Seconds between questions to a silent machine whether it is there, and how many may go unanswered.
 const ASKED: Duration = Duration::from_secs(5);
 const UNANSWERED: u32 = 6;
 
-/// A control connection: what one side says, and what the other one does.
+/// A control connection, over which each side says messages of its own type.
 #[derive(Debug)]
 pub struct ControlConnection {
     /// To the other side.
@@ -41,7 +41,8 @@ pub struct ControlReceiver {
 }
 
 impl ControlConnection {
-    /// To the listener at an address: `first` is the first message, and its answer is returned with the connection.
+    /// Connects to the listener at an address. `first` is the first message; its answer is returned with the
+    /// connection.
     ///
     /// # Errors
     /// If nobody is there, or has another key.
@@ -60,7 +61,7 @@ impl ControlConnection {
         })
     }
 
-    /// From a connection whose other side has proved that it knows the key.
+    /// Takes over a connection whose other side has proved that it knows the key.
     ///
     /// # Errors
     /// If the system refuses.

@@ -17,7 +17,7 @@ use tokio::sync::mpsc::unbounded_channel;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
-/// How long nobody is accepted after that has failed.
+/// How long to accept nobody after that has failed.
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// A listening socket.
@@ -72,9 +72,9 @@ impl Listener {
             .map_err(|error| Failure::new(UNREACHABLE, format!("cannot wait for a sender: {error}")))
     }
 
-    /// Waits for a peer that knows the key, at most for this long, however many others come; `turned_away` is called
-    /// for those with another key. The port stays with this receiver: the socket that goes on listening is returned
-    /// with the connection.
+    /// Waits at most this long for a peer that knows the key, however many others come; `turned_away` is called for
+    /// those with another key. The port stays with this receiver: the socket that goes on listening is returned with
+    /// the connection.
     ///
     /// # Errors
     /// If the system refuses, or nobody comes.
@@ -102,7 +102,7 @@ async fn find(
 ) -> io::Result<(ControlConnection, Offer, TcpListener)> {
     listener.set_nonblocking(true)?;
     let listener = tokio::net::TcpListener::from_std(listener)?;
-    // Those that are left in it are closed with it.
+    // Connections that are left in it are closed with it.
     let (gate, mut sessions) = (Arc::new(Gate::default()), JoinSet::new());
     let (tell, mut arrivals) = unbounded_channel();
     let (reader, writer, offer) = loop {
@@ -111,12 +111,12 @@ async fn find(
                 Ok((stream, from)) => {
                     let (key, tell) = (key.clone(), tell.clone());
                     let session = |ticket| async move {
-                        // Nobody hears it if a sender was found.
+                        // If a sender was found, nobody listens for this any more.
                         let _heard = authenticate(stream, from, &key, ticket).await.map(|it| tell.send(it).is_ok());
                     };
                     gate.admit(&mut sessions, session).await;
                 }
-                // No descriptor is left, say: waits until some are closed.
+                // No descriptor is left, for example: waits until some are closed.
                 Err(_) => sleep(PAUSE).await,
             },
             Some(_) = sessions.join_next() => {}
@@ -129,7 +129,7 @@ async fn find(
     Ok((ControlConnection::new(reader, writer)?, offer, listener.into_std()?))
 }
 
-/// What a connection turns out to be; nothing if it is not a sender, or has gone again. One deadline covers all of it.
+/// Finds out what a connection is; nothing if it is not a sender, or has gone again. One deadline covers all of it.
 /// Only the peer's first message proves that it knows the key, and has not just replayed the handshake of a peer that
 /// does.
 async fn authenticate(stream: TcpStream, from: SocketAddr, key: &Key, ticket: Ticket) -> Option<Arrival> {

@@ -7,7 +7,7 @@ use gossamer::stream::{Geometry, Options};
 pub const BLOCKS: std::ops::RangeInclusive<u32> = 64 << 10..=2 << 20;
 const RING: usize = 16 << 20;
 
-/// What both sides make the stream of: blocks of this size, whose contents can be read on the way or not.
+/// What both sides make the stream of: blocks of this size, and whether somebody on the way can read their contents.
 #[must_use]
 pub fn options(block: usize, plain: bool) -> Options {
     let protection = if plain { Protection::Authenticated } else { Protection::Encrypted };

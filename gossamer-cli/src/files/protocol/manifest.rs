@@ -8,7 +8,7 @@ use std::collections::HashMap;
 pub const MOST_ENTRIES: usize = 1 << 22;
 /// The most bytes of all paths and targets.
 const MOST_TEXT: usize = 512 << 20;
-/// The longest path, and the longest name in one: what Linux takes.
+/// The longest path, and the longest name in it: the limits of Linux.
 const MOST_PATH: usize = 4096;
 const MOST_NAME: usize = 255;
 /// The suffix of file names while the files are incomplete.
@@ -23,7 +23,7 @@ pub struct Entry {
     pub kind: Kind,
     /// Its permissions.
     pub mode: u32,
-    /// When it was changed last: seconds since 1970, and nanoseconds.
+    /// When it was last changed: seconds since 1970, and nanoseconds.
     pub changed: (i64, u32),
 }
 
@@ -32,11 +32,11 @@ pub struct Entry {
 pub enum Kind {
     /// A regular file of this many bytes.
     File(u64),
-    /// A pipe, which ends when it ends.
+    /// A pipe, whose length is known only at its end.
     Pipe,
     /// A directory.
     Directory,
-    /// A symbolic link to this.
+    /// A symbolic link to this target.
     Link(Vec<u8>),
 }
 
@@ -47,7 +47,7 @@ impl Entry {
         String::from_utf8_lossy(&self.path).into()
     }
 
-    /// Its contents, as far as their length is known.
+    /// The length of its contents, as far as that is known.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         match self.kind {
@@ -87,7 +87,7 @@ impl Entry {
         }
     }
 
-    /// Whether it is a link out of the directory that all entries are in.
+    /// Whether it is a link that leads out of the directory that all entries are in.
     ///
     /// `..` may only come first: after a name, which may itself be a link, nobody can say where it leads.
     #[must_use]
@@ -113,7 +113,7 @@ pub struct Manifest {
 }
 
 impl Manifest {
-    /// Further entries.
+    /// Adds further entries.
     ///
     /// # Errors
     /// What is wrong with one of them.

@@ -4,19 +4,19 @@ use crate::files::content::digest::Digest;
 use crate::files::protocol::manifest::Entry;
 use serde::{Deserialize, Serialize};
 
-/// Changes with anything that is said, on the control connection or in the stream.
+/// Changes whenever the messages of the control connection or the records of the stream change.
 pub const PROTOCOL: u32 = 4;
-/// Entries, or answers, in one message: so few that the longest ones fit.
+/// How many entries, or answers, one message has: so few that the longest ones fit.
 pub const BATCH: usize = 256;
 
 /// The sender introduces itself. This is its first message, which also proves that it knows the key.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Offer {
-    /// What it speaks.
+    /// The version of the protocol that it speaks.
     pub protocol: u32,
     /// The version of its program.
     pub version: String,
-    /// For this many seconds it will try to come again if it is cut off.
+    /// How many seconds it will try to reconnect if the connection is lost.
     pub retry_seconds: u32,
     /// Bytes of a block of the stream.
     pub block: u32,
@@ -29,13 +29,13 @@ pub struct Offer {
 pub enum SenderMessage {
     /// The next entries of the manifest.
     Entries(Vec<Entry>),
-    /// These were all.
+    /// There are no more entries.
     All {
-        /// Files that were to be sent and could not be read.
+        /// How many files were to be sent and could not be read.
         missing: u32,
     },
-    /// All of an entry is in the stream. This is said here, since whatever decides whether contents are right does not
-    /// come with them.
+    /// All of an entry is in the stream. It is said here because whoever could change the contents on their way must
+    /// not be able to change what they are checked by.
     Sent {
         /// Its place in the manifest.
         entry: u32,
@@ -49,13 +49,13 @@ pub enum SenderMessage {
 /// The receiver to the sender.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ReceiverMessage {
-    /// It waits for this sender only from now on; its first message.
+    /// Its first message: from now on it waits for this sender only.
     Welcome,
     /// The next answers, in the order of the entries.
     Answers(Vec<Answer>),
-    /// These were all: the stream can come.
+    /// There are no more answers: the stream can begin.
     Ready {
-        /// For its key.
+        /// A random number for the key of the stream.
         nonce: [u8; 32],
     },
     /// An entry cannot be written.
@@ -67,36 +67,36 @@ pub enum ReceiverMessage {
     },
     /// It gives up.
     Stopped {
-        /// What it ends with.
+        /// The exit status that it ends with.
         status: u8,
         /// Why.
         why: String,
     },
-    /// All that did not fail is in its place.
+    /// Everything that did not fail is in its place.
     Finished,
 }
 
-/// What the receiver answers to an entry.
+/// The receiver's answer to an entry.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Answer {
     /// Send all of it.
     Send,
-    /// So much of it is here, unless it has changed.
+    /// This much of it is here, unless it has changed.
     Have {
-        /// The bytes at its start.
+        /// How many bytes of its start are here.
         bytes: u64,
         /// Their digest.
         digest: Digest,
     },
-    /// A file of its name and size is here.
+    /// A file of the same name and size is here.
     Compare {
-        /// The digest of that.
+        /// The digest of that file.
         digest: Digest,
-        /// Whether it may be replaced if that differs.
+        /// Whether it may be replaced if the digests differ.
         replace: bool,
     },
-    /// Nothing is to be sent.
+    /// There is nothing to send.
     Done,
-    /// It is not taken: why.
+    /// It is refused, for this reason.
     Refused(String),
 }

@@ -1,8 +1,8 @@
 //! How files lie in the blocks of a stream: as records, none of which crosses the end of a block.
 //!
-//! The sender reads a file straight into a block, and writes the record's head in front of it afterwards, so a record
-//! never promises bytes that then cannot be read. What the receiver gets here comes from outside: it trusts nothing in
-//! it.
+//! The sender reads a file straight into a block, and writes the record's head in front of it afterwards. So a record
+//! never promises bytes that turn out to be unreadable. The records come from outside: the receiver trusts nothing in
+//! them.
 
 /// Bytes of a record's head.
 pub const HEAD: usize = 32;
@@ -12,11 +12,11 @@ pub const MOST_WORDS: usize = 1024;
 /// One record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Record<'a> {
-    /// What follows is of this entry, from this offset on.
+    /// What follows belongs to this entry, from this offset on.
     Begin {
         /// Its place in the manifest.
         entry: u32,
-        /// Bytes that the receiver has already.
+        /// How many bytes the receiver has already.
         at: u64,
     },
     /// Contents.
@@ -35,7 +35,7 @@ pub enum Record<'a> {
         /// A frame of zstd.
         bytes: &'a [u8],
     },
-    /// All of the entry was sent: what it should be then is said on the control connection.
+    /// All of the entry was sent; its length and digest are said on the control connection.
     End,
     /// The entry cannot be sent.
     Fail {
@@ -68,7 +68,7 @@ impl<'a> Record<'a> {
     }
 }
 
-/// What is no record.
+/// Something that is not a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Malformed;
 
@@ -77,7 +77,7 @@ pub struct Malformed;
 pub struct Records<'a>(&'a [u8]);
 
 impl<'a> Records<'a> {
-    /// Of this block.
+    /// Reads the records of this block.
     #[must_use]
     pub fn of(block: &'a [u8]) -> Self {
         Self(block)
@@ -112,7 +112,7 @@ impl<'a> Records<'a> {
 impl<'a> Iterator for Records<'a> {
     type Item = Result<Record<'a>, Malformed>;
 
-    /// None at the end of the block, or where the rest of it is unused: zeros, or too little for a head.
+    /// There is none at the end of the block, nor where the rest is unused: zeros, or too little for a head.
     fn next(&mut self) -> Option<Self::Item> {
         let (head, rest) = self.0.split_first_chunk::<HEAD>()?;
         if head.first_chunk() == Some(&[0; 8]) {

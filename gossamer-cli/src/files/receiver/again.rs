@@ -1,4 +1,4 @@
-//! A receiver that stays for a sender that was lost, and has said that it comes again.
+//! A receiver that goes on waiting for a sender that it has lost, and that has said that it will come again.
 
 use crate::exit::{Failure, LOST};
 use crate::files::arguments::RecvArguments;
@@ -11,13 +11,13 @@ use crate::secure::key::Key;
 use serde_json::json;
 use std::time::Duration;
 
-/// The longest that a sender may have it wait.
+/// The longest time that a sender may keep it waiting.
 const LONGEST: Duration = Duration::from_hours(24);
 
-/// Receives, as often as the sender comes again. The port stays this receiver's meanwhile.
+/// Receives, again and again while the sender comes back. The port stays with this receiver meanwhile.
 ///
 /// # Errors
-/// Of the last time.
+/// Why the last try failed.
 pub fn receive_again(
     arguments: &RecvArguments,
     listener: &Listener,
@@ -26,7 +26,7 @@ pub fn receive_again(
 ) -> Result<usize, Failure> {
     let (mut patience, mut lost) = (None, None);
     loop {
-        // Anew each time: the directory may have been moved, and what is there has changed.
+        // Opened again for each try: the directory may have been moved, and its contents have changed.
         let destination = Destination::open(arguments)?;
         // What went to standard output cannot be taken back.
         let can_go_on = matches!(destination, Destination::Tree(_));

@@ -1,5 +1,4 @@
-//! What the sender announces on the control connection about contents that come in the stream: their length and their
-//! digest.
+//! What the sender announces on the control connection about contents that are in the stream: their length and digest.
 
 use crate::exit::{FAILED, Failure};
 use crate::files::content::digest::Digest;

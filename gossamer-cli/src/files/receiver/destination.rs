@@ -22,7 +22,7 @@ pub enum Destination {
 }
 
 impl Destination {
-    /// That which the command line names.
+    /// The one that the command line names.
     ///
     /// # Errors
     /// If it cannot be used.
@@ -33,7 +33,7 @@ impl Destination {
         }
     }
 
-    /// What exists of an entry; `each` is called with the numbers of bytes read from it.
+    /// Looks at what exists of an entry; `each` is called with the numbers of bytes read from it.
     pub fn look(&self, entry: &Entry, each: &mut dyn FnMut(u64)) -> Found {
         match self {
             Self::Tree(tree) => tree.look(entry, each),
@@ -41,7 +41,7 @@ impl Destination {
         }
     }
 
-    /// The file that is there already, and was `seen`, gets the time and permissions of the sender's.
+    /// Gives the file that was `seen` the time and permissions that it has at the sender.
     ///
     /// # Errors
     /// If the file system refuses.

@@ -23,13 +23,13 @@ pub struct Incoming<'a> {
     unpacked: Vec<u8>,
 }
 
-/// What becomes of what comes.
+/// What happens to the contents of the current entry.
 enum Current {
     PartialFile(PartialFile),
     Output(Box<Hasher>),
-    /// The file there is the same.
+    /// They are compared: the file that is here is the same.
     Same,
-    /// It has failed: the rest of it is of no use.
+    /// They are dropped: the entry has failed.
     Discard,
 }
 
@@ -41,7 +41,7 @@ pub(super) fn malformed(what: &str) -> Failure {
 }
 
 impl<'a> Incoming<'a> {
-    /// A transfer of the ledger's entries, for which this was found.
+    /// For a transfer of the ledger's entries, of which this was found here.
     #[must_use]
     pub fn new(
         destination: Destination,
@@ -53,7 +53,7 @@ impl<'a> Incoming<'a> {
         Self { destination, found, ledger, announcements, current: None, unpacked: vec![0; block] }
     }
 
-    /// A block has come.
+    /// Takes a block.
     ///
     /// # Errors
     /// If the transfer cannot go on.
@@ -122,7 +122,7 @@ impl<'a> Incoming<'a> {
             return Err(malformed("contents of nothing"));
         };
         self.check_end(index, at, bytes)?;
-        // Each slice is hashed and written while it is still in the processor's cache.
+        // Slice by slice, each hashed and written while it is still in the processor's cache.
         for slice in bytes.chunks(SLICE) {
             if let Err(error) = self.slice(&mut current, at, slice)? {
                 self.ledger.unwritable(index, error)?;
@@ -135,7 +135,7 @@ impl<'a> Incoming<'a> {
         Ok(())
     }
 
-    /// Whether contents belong into an entry.
+    /// Whether the contents belong to the current entry.
     fn check_end(&self, index: usize, at: u64, bytes: &[u8]) -> Result<(), Failure> {
         let end = at.checked_add(bytes.len() as u64).filter(|end| i64::try_from(*end).is_ok());
         let limit = self.ledger.entry(index).filter(|entry| entry.kind != Kind::Pipe).map(Entry::bytes);
@@ -145,7 +145,7 @@ impl<'a> Incoming<'a> {
         }
     }
 
-    /// Hashes and writes; within the result is what stands against this file only.
+    /// Hashes and writes contents. The inner error is about this file only.
     fn slice(
         &mut self,
         current: &mut Current,
@@ -208,7 +208,7 @@ impl<'a> Incoming<'a> {
         Ok(())
     }
 
-    /// The stream has ended well: makes links, finishes directories. Returns how many files there are.
+    /// Call it when the stream has ended well: makes links and finishes directories. Returns how many files there are.
     #[must_use]
     pub fn finish(self) -> usize {
         let Self { destination, found, mut ledger, .. } = self;
@@ -224,7 +224,7 @@ impl<'a> Incoming<'a> {
     }
 }
 
-/// A hasher that has taken what is there of an entry that begins at an offset; nothing if all of it is there.
+/// A hasher of what is here of an entry that begins at an offset; nothing if all of it is here.
 fn start(found: &mut Found, entry: &Entry, at: u64) -> Result<Option<Box<Hasher>>, Failure> {
     match (&found.answer, at) {
         (Answer::Compare { .. }, at) if at == entry.bytes() => Ok(None),

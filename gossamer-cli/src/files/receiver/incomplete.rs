@@ -1,30 +1,30 @@
 //! The file that belongs to an entry while it is incomplete: one that this user has made, or a new one. Anybody else
-//! who can write to the directory may have put anything under its name.
+//! who can write to the directory may have put something under its name.
 
 use crate::files::receiver::location::{Identity, Location};
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 use std::fs::File;
 
-/// Bits of a mode by which others than the owner have access.
+/// The bits of a mode that give access to others than the owner.
 const OTHERS: u32 = 0o077;
 
 /// What exists under the name that an entry has while it is incomplete.
 #[derive(Debug)]
 pub enum Incomplete {
-    /// A file to go on with: of this user, of one name, and others have no access.
+    /// A file to continue with: it belongs to this user, has one name, and gives others no access.
     Ours(Location, File),
-    /// A file of this user that others may have open, or that is something else, too.
+    /// A file of this user that others may have open, or that has other names, too.
     Exposed(Location, File),
     /// Nothing.
     Free(Location),
 }
 
-/// What others leave of both names.
+/// What the user is told if others have taken both names.
 pub const TAKEN: &str = "the name that it has while it is incomplete belongs to another user: remove that file, or receive elsewhere";
 
 impl Incomplete {
-    /// Looks under both names; nothing, if both are of others.
+    /// Looks under both names; nothing, if others own what is there.
     ///
     /// # Errors
     /// If the file system refuses.
@@ -73,13 +73,13 @@ impl Access {
     }
 }
 
-/// Whose files are this receiver's.
+/// The user who owns this receiver's files.
 #[must_use]
 pub fn own_user() -> u32 {
     rustix::process::geteuid().as_raw()
 }
 
-/// Whether a file is the one that was looked at before, of this user, and has no other name.
+/// Whether a file is the one that was looked at before, belongs to this user, and has no other name.
 ///
 /// # Errors
 /// If the file system refuses.

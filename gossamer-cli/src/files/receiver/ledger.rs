@@ -1,4 +1,4 @@
-//! Which entries are done, and which have failed: the user is told, and so is the sender.
+//! Which entries are done, and which have failed. Both the user and the sender are told.
 
 use crate::exit::{Failure, OUTPUT};
 use crate::files::pairing::control::ControlSender;
@@ -21,7 +21,7 @@ pub struct Ledger<'a> {
 }
 
 impl<'a> Ledger<'a> {
-    /// Of these entries, of which some were settled by what was found.
+    /// A ledger of these entries, some of which were settled by what was found here.
     pub fn new(
         entries: Vec<Entry>,
         found: &[Found],
@@ -64,12 +64,12 @@ impl<'a> Ledger<'a> {
         self.settled.get(index) == Some(&None)
     }
 
-    /// This many bytes were on their way.
+    /// Counts bytes that came over the network.
     pub fn moved(&mut self, bytes: usize) {
         self.reporter.moved(bytes);
     }
 
-    /// This many bytes of the entry that comes are dealt with.
+    /// Counts bytes of the entry that is being received as dealt with.
     pub fn reach(&mut self, at: u64) {
         self.reporter.reach(self.behind + at);
     }
@@ -95,22 +95,22 @@ impl<'a> Ledger<'a> {
         }
     }
 
-    /// An entry has failed, as the sender knows.
+    /// An entry has failed, and the sender knows it.
     pub fn fail(&mut self, index: usize, why: &str) {
         let name = self.entry(index).map(Entry::name).unwrap_or_default();
         self.reporter.fail(&name, why);
         self.set(index, false);
     }
 
-    /// An entry has failed here; the sender is told.
+    /// An entry has failed here: the sender is told.
     pub fn fail_here(&mut self, index: usize, why: &str) {
         self.fail(index, why);
         let entry = u32::try_from(index).unwrap_or(u32::MAX);
-        // If it is gone, the stream says so.
+        // If the sender is gone, the stream reports that.
         let _told = self.control.send(&ReceiverMessage::Failed { entry, why: why.into() });
     }
 
-    /// Something has failed that is not an entry.
+    /// Something other than an entry has failed.
     pub fn fail_beside(&mut self, name: &str, why: &str) {
         self.reporter.fail(name, why);
     }
@@ -118,7 +118,7 @@ impl<'a> Ledger<'a> {
     /// An entry could not be written.
     ///
     /// # Errors
-    /// If no other can be written, either.
+    /// If no other entry can be written, either.
     pub fn unwritable(&mut self, index: usize, error: WriteError) -> Result<(), Failure> {
         match error {
             WriteError::ThisFile(why) => {

@@ -11,15 +11,15 @@ use std::os::unix::ffi::OsStrExt;
 use xxhash_rust::xxh3::xxh3_64;
 
 const MOST_NAME: usize = 255;
-/// Something else is there than was looked at.
+/// Something else is there than when it was looked at.
 pub const EXCHANGED: Errno = Errno::STALE;
 
-/// Which file it is, whatever it is called.
+/// The identity of a file, whatever its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Identity(u64, u64);
 
 impl Identity {
-    /// The file's of which this was said.
+    /// The identity of the file that has this metadata.
     #[must_use]
     pub fn of(there: &Stat) -> Self {
         Self(there.st_dev, there.st_ino)
@@ -36,7 +36,7 @@ pub struct Location {
 }
 
 impl Location {
-    /// The names while it is incomplete: the second is for where somebody else has the first.
+    /// The names while it is incomplete. The second is for the case that somebody else has taken the first.
     #[must_use]
     pub fn partial_names(&self) -> [OsString; 2] {
         ["".into(), format!(".{}", rustix::process::geteuid().as_raw())]
@@ -75,7 +75,7 @@ impl Location {
         }
     }
 
-    /// Opens the file there; never a link, and never waits.
+    /// Opens the file there. It never follows a link, and never waits.
     ///
     /// # Errors
     /// If it is not there, or no regular file.
@@ -96,17 +96,17 @@ impl Location {
             .is_ok_and(|found| found.as_bytes() == target)
     }
 
-    /// Gives what is complete, and was called `partial`, its name.
+    /// Gives its name to what is complete, and was called `partial`.
     ///
     /// # Errors
-    /// `EXIST` if something has the name, unless it is to be replaced.
+    /// `EXIST` if something has the name already, unless it is to be replaced.
     pub fn put(&self, partial: &OsStr, overwrite: bool) -> Result<(), Errno> {
         let directory = &self.directory;
         if overwrite {
             return rustix::fs::renameat(directory, partial, directory, &self.name);
         }
         match rustix::fs::renameat_with(directory, partial, directory, &self.name, RenameFlags::NOREPLACE) {
-            // A file system without that.
+            // A file system that cannot do that.
             Err(Errno::INVAL) if self.stat()?.is_none() => {
                 rustix::fs::renameat(directory, partial, directory, &self.name)
             }
@@ -125,7 +125,7 @@ pub fn times(entry: &Entry) -> Timestamps {
     }
 }
 
-/// What an error means, for a reader who sees the path beside it.
+/// What an error means, for a user who sees the path beside it.
 #[must_use]
 pub fn explain(error: Errno) -> String {
     match error {

@@ -1,4 +1,4 @@
-//! Up to the open stream: what the sender has, and what of that is taken.
+//! Up to the open stream: what the sender offers, and which of it the receiver takes.
 
 use crate::exit::{FAILED, Failure, UNREACHABLE};
 use crate::files::interruption::{self, stream_lost};
@@ -19,7 +19,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-/// How long the sender's stream may take to come, once it was told to.
+/// How long the sender's stream may take to arrive, once the sender was told to open it.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The sender cannot be reached any more.
@@ -49,7 +49,7 @@ pub fn check_offer(offer: &Offer) -> Result<usize, Failure> {
     }
 }
 
-/// Everything that is to be sent, and how much the sender itself could not read.
+/// Receives the list of everything to be sent, and how many files the sender itself could not read.
 ///
 /// # Errors
 /// If the list is refused, or the sender is lost.
@@ -66,7 +66,7 @@ pub fn receive_manifest(control: &mut ControlReceiver) -> Result<(Vec<Entry>, u3
     }
 }
 
-/// Looks what is there of each entry, and answers.
+/// Looks for what is here of each entry, and answers.
 ///
 /// # Errors
 /// If the sender is lost.
@@ -95,8 +95,8 @@ pub fn look_and_answer(
     Ok(found)
 }
 
-/// Waits for the stream at the address to which the sender has connected, and tells the sender to come. If the sender
-/// does not come, it cannot come again.
+/// Waits for the stream at the address to which the sender has connected, and tells the sender to open it. If it does
+/// not come, the sender cannot try again.
 ///
 /// # Errors
 /// If it does not come.
@@ -115,7 +115,7 @@ pub fn open_stream(
     let listener = stream::Receiver::listen_on(socket, options.key(key)).map_err(doing)?;
     control.send(&ReceiverMessage::Ready { nonce }).map_err(|error| lost(&error))?;
     let (tell, told) = mpsc::channel();
-    // In a thread of its own, because the wait has no end.
+    // In a thread of its own, because this wait has no end.
     let waiting = thread::Builder::new().spawn(move || tell.send(listener.accept()));
     waiting.map_err(|error| Failure::new(UNREACHABLE, format!("cannot receive: {error}")))?;
     match told_within(PATIENCE, &told) {

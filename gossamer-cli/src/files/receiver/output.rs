@@ -1,4 +1,4 @@
-//! Standard output, also if another process that shares it has made it non-blocking.
+//! Standard output, even if another process that shares it has made it non-blocking.
 
 use crate::exit::{self, Failure};
 use crate::node::signal::PIPE;
@@ -13,7 +13,7 @@ use std::os::fd::AsFd;
 pub struct Output(File);
 
 impl Output {
-    /// Not Rust's standard output, which looks for line ends in everything.
+    /// Not Rust's standard output, which searches everything for line ends.
     ///
     /// # Errors
     /// If it is closed.
@@ -24,7 +24,7 @@ impl Output {
             .map_err(|error| Failure::new(exit::FAILED, format!("cannot use standard output: {error}")))
     }
 
-    /// Writes contents that belong at an offset after those up to `from`: zeros where a file has a hole.
+    /// Writes contents that belong at an offset, after those up to `from`; a hole in the file becomes zeros.
     ///
     /// # Errors
     /// If it cannot be written, or nobody reads it.

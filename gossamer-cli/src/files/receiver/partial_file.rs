@@ -1,4 +1,4 @@
-//! A file that is being received, and is called something else until it is complete.
+//! A file that is being received, under another name until it is complete.
 
 use crate::files::content::digest::{Digest, Hasher};
 use crate::files::protocol::manifest::Entry;
@@ -24,9 +24,9 @@ pub struct PartialFile {
 /// Why a file could not be written.
 #[derive(Debug)]
 pub enum WriteError {
-    /// It is this file's trouble.
+    /// Something is wrong with this file only.
     ThisFile(String),
-    /// No file can be written.
+    /// No file can be written any more.
     EveryFile(String),
 }
 
@@ -46,7 +46,7 @@ impl From<std::io::Error> for WriteError {
 }
 
 impl PartialFile {
-    /// Resumes after what `hasher` has taken of the file that was `seen`, or begins anew.
+    /// Continues after the bytes of the `seen` file that `hasher` has taken, or begins anew.
     ///
     /// # Errors
     /// If it cannot be written, or another receiver writes it.
@@ -71,12 +71,12 @@ impl PartialFile {
                 "what was there of it has been exchanged; send it again".into(),
             ));
         }
-        // The bytes after that were not checked.
+        // Whatever comes after these bytes was not checked.
         file.set_len(hasher.at())?;
         Ok(Self { location, partial: partial.name, file, hasher, writeback: Writeback::default() })
     }
 
-    /// What is complete up to here.
+    /// How much is complete.
     #[must_use]
     pub fn at(&self) -> u64 {
         self.hasher.at()
@@ -93,10 +93,10 @@ impl PartialFile {
         Ok(())
     }
 
-    /// Everything was written: checks it, syncs it to disk, and gives the file its name.
+    /// Call it when everything was written: checks the file, syncs it to disk, and gives it its name.
     ///
     /// # Errors
-    /// If it is something else than was sent, and then it is removed; if the file system refuses.
+    /// If the contents differ from what was sent, which removes the file; if the file system refuses.
     pub fn finish(
         self,
         entry: &Entry,
@@ -115,7 +115,7 @@ impl PartialFile {
         finish_file(&file, entry)?;
         synced(&file, file.sync_all())?;
         location.put(&partial, overwrite).map_err(|error| {
-            // Nobody else has access to what is incomplete. If this fails, the next transfer starts over.
+            // Nobody else may have access to an incomplete file. If this fails, the next transfer starts over.
             let _closed = rustix::fs::fchmod(&file, Mode::RUSR | Mode::WUSR);
             error.into()
         })

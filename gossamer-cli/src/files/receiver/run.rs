@@ -28,14 +28,14 @@ use std::time::{Duration, Instant};
 /// Does what the command line says.
 ///
 /// # Errors
-/// What stands against it.
+/// Why it cannot be done.
 pub fn run(arguments: &RecvArguments) -> Result<u8, Failure> {
-    // A limit on the size of files (`ulimit -f`) should fail single files only: where the signal is blocked, the write
+    // A limit on the size of files (`ulimit -f`) should fail single files only: with the signal blocked, the write
     // returns an error instead.
     let mut limit = SigSet::empty();
     limit.add(Signal::SIGXFSZ);
     limit.thread_block().map_err(|error| Failure::new(FAILED, format!("cannot block a signal: {error}")))?;
-    // Finds out whether the output can be used before anybody is told to send.
+    // Finds out whether the output can be used before anybody is told to send something.
     drop(Destination::open(arguments)?);
     let key = arguments.secret.key()?;
     let listener = Listener::open(&arguments.listen)?;
@@ -45,7 +45,7 @@ pub fn run(arguments: &RecvArguments) -> Result<u8, Failure> {
     reporter.conclude("received", outcome)
 }
 
-/// Tells the user what the sender needs, and returns the key that this means.
+/// Tells the user what the sender needs, and returns the key that the sender will use.
 fn announce(address: SocketAddr, key: Option<Key>, reporter: &Reporter) -> Result<Key, Failure> {
     let address = match address.ip().is_unspecified() {
         true => format!("{}:{}", rustix::system::uname().nodename().to_string_lossy(), address.port()),
@@ -68,8 +68,8 @@ fn announce(address: SocketAddr, key: Option<Key>, reporter: &Reporter) -> Resul
     }
 }
 
-/// Waits for the sender, receives what it sends, and tells it the outcome. If a sender has come, also returns for how
-/// long it tries to come again when it is cut off.
+/// Waits for the sender, receives what it sends, and tells it the outcome. If a sender came, also returns how long it
+/// tries to reconnect when it is cut off.
 pub(super) fn receive(
     destination: Destination,
     listener: Listener,
@@ -87,7 +87,7 @@ pub(super) fn receive(
     *comes_again = Some(Duration::from_secs(offer.retry_seconds.into()));
     let ControlConnection { mut sender, receiver } = control;
     let outcome = take(destination, socket, key, (&mut sender, receiver), (&offer, comes_again), reporter);
-    // If all is in its place, it is whether or not the sender hears that.
+    // If everything is in its place, that is so whether or not the sender learns it.
     let _told = sender.send(&match &outcome {
         Ok(_) => ReceiverMessage::Finished,
         Err(Failure { status, message }) => {
@@ -106,7 +106,7 @@ fn tell_turned_away(reporter: &Reporter, from: SocketAddr, more: u64) {
     reporter.tell(&event, &format!("gossamer: {from} has a wrong code and was turned away{others}"));
 }
 
-/// Takes what the sender sends, and says how many files that were.
+/// Receives what the sender sends, and returns how many files that were.
 fn take(
     destination: Destination,
     socket: TcpListener,
@@ -126,7 +126,7 @@ fn take(
     let announcements = Announcements::listen(said, entries.len())?;
     let ledger = Ledger::new(entries, &found, control, reporter);
     let mut incoming = Incoming::new(destination, found, ledger, announcements, block);
-    // Read once: a sender of this machine could change what is in the memory of both while it is looked at.
+    // Read once only: a sender on this machine could change the shared memory between two reads.
     let mut own = vec![0; block];
     loop {
         let filled = match stream.next_block().map_err(|error| stream_lost("sender", &error))? {

@@ -1,4 +1,4 @@
-//! The receiver's directory. The kernel keeps every path inside it: none leads through a link or `..`.
+//! The receiver's directory. The kernel keeps every path inside it: no path leads through a link or `..`.
 
 use crate::exit::{Failure, USAGE};
 use crate::files::content::digest::Hasher;
@@ -22,11 +22,11 @@ pub struct Tree {
     overwrite: bool,
 }
 
-/// What was found where an entry goes.
+/// What was found in the place of an entry.
 pub struct Found {
     /// The answer to the sender.
     pub answer: Answer,
-    /// Has taken what is there.
+    /// A hasher that has taken what is there.
     pub hasher: Option<Box<Hasher>>,
     /// Which file or directory that is.
     pub seen: Option<Identity>,
@@ -53,13 +53,13 @@ impl Tree {
         Ok(Self { root, overwrite })
     }
 
-    /// Whether what exists is replaced.
+    /// Whether existing files are replaced.
     #[must_use]
     pub fn overwrites(&self) -> bool {
         self.overwrite
     }
 
-    /// Where an entry goes, whose path was checked.
+    /// The place of an entry whose path was checked.
     ///
     /// # Errors
     /// If its directory is not there, or not inside.
@@ -77,7 +77,7 @@ impl Tree {
         rustix::fs::openat2(&self.root, path, flags, Mode::empty(), inside)
     }
 
-    /// Looks what is there of an entry. Makes directories.
+    /// Looks for what is there of an entry. Makes directories.
     pub fn look(&self, entry: &Entry, each: &mut dyn FnMut(u64)) -> Found {
         let found = self.locate(entry).and_then(|location| match &entry.kind {
             Kind::Directory => make_directory(&location),
@@ -100,7 +100,7 @@ impl Tree {
             Some(there) if !is(&there, FileType::RegularFile) => {
                 return Ok(Answer::Refused("exists and is not a regular file; move it away".into()).into());
             }
-            // Its owner could change it afterwards.
+            // Otherwise its owner could change it afterwards.
             Some(there) if there.st_uid != own_user() && !self.overwrite => {
                 let why = "exists, and belongs to another user; --overwrite replaces it";
                 return Ok(Answer::Refused(why.into()).into());
@@ -118,7 +118,7 @@ impl Tree {
             Some(_) => {}
         }
         match entry.kind {
-            // What a pipe delivers cannot be compared with what it delivered before.
+            // What a pipe delivers now cannot be compared with what it delivered before.
             Kind::Pipe => Ok(Answer::Send.into()),
             _ => look_for_partial_file(location, bytes, each),
         }
@@ -154,7 +154,7 @@ impl Tree {
         })
     }
 
-    /// Makes a link that was answered with `Done`.
+    /// Makes a link whose entry was answered with `Done`.
     ///
     /// # Errors
     /// If the file system refuses.
@@ -172,7 +172,7 @@ impl Tree {
         location.put(&partial, self.overwrite)
     }
 
-    /// Gives a directory its permissions and time, once all is in it, and has its names written to disk.
+    /// Gives a directory its permissions and time, once everything is in it, and syncs its names to disk.
     ///
     /// # Errors
     /// If the file system refuses.
@@ -186,7 +186,7 @@ impl Tree {
         rustix::fs::fsync(&directory)
     }
 
-    /// Has the names in the directory itself written to disk.
+    /// Syncs the names in the directory itself to disk.
     ///
     /// # Errors
     /// If the file system refuses.
@@ -212,7 +212,7 @@ fn look_for_partial_file(location: &Location, bytes: u64, each: &mut dyn FnMut(u
     Ok(Found { answer, hasher: Some(Box::new(hasher)), seen: Some(Identity::of(&state)) })
 }
 
-/// A link under a name of what is incomplete, in the place of one that was left.
+/// Makes a link under the name for incomplete entries, in place of one that was left behind.
 fn new_link(location: &Location, target: &[u8], partial: &OsStr) -> Result<(), Errno> {
     let _left = rustix::fs::unlinkat(&location.directory, partial, AtFlags::empty());
     rustix::fs::symlinkat(target, &location.directory, partial)

@@ -1,14 +1,14 @@
-//! Has what is written to a file go to disk meanwhile, so that little is left to wait for once it is complete.
+//! Syncs a file while it is being written, so that little is left to wait for once it is complete.
 
 use std::fs::File;
 use std::io;
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
 
-/// This many bytes are worth a request.
+/// A request is worth its cost from this many bytes on.
 const STEP: usize = 8 << 20;
 
-/// A thread that syncs a file, once enough was written.
+/// A thread that syncs a file whenever enough was written.
 #[derive(Debug, Default)]
 pub struct Writeback {
     waiting: usize,
@@ -16,7 +16,7 @@ pub struct Writeback {
 }
 
 impl Writeback {
-    /// This many more bytes were written.
+    /// Counts further bytes that were written.
     pub fn written(&mut self, file: &File, bytes: usize) {
         self.waiting += bytes;
         if self.waiting < STEP {
@@ -24,19 +24,19 @@ impl Writeback {
         }
         self.waiting = 0;
         if self.thread.is_none() {
-            // Without one it only takes longer in the end.
+            // Without the thread, only the end takes longer.
             self.thread = start(file).ok();
         }
         if let Some((ask, _)) = &self.thread {
-            // While it has not begun with what it was asked for last, it syncs this as well.
+            // As long as it has not begun the request before, that one covers these bytes, too.
             let _asked = ask.try_send(());
         }
     }
 
-    /// Waits for what was begun. The rest is the caller's to sync.
+    /// Waits for syncs that have begun. The rest is left to the caller.
     ///
     /// # Errors
-    /// What could not be written: the system tells that once, and nobody else.
+    /// What could not be written. The system reports that only once, to one caller.
     pub fn finish(self) -> io::Result<()> {
         let Some((ask, thread)) = self.thread else { return Ok(()) };
         drop(ask);
@@ -52,13 +52,13 @@ fn start(file: &File) -> io::Result<(SyncSender<()>, JoinHandle<io::Result<()>>)
 }
 
 /// A file that could not be synced is worth nothing: its pages in memory may not be on disk, and the next sync may
-/// succeed all the same. So nothing is kept that could be resumed.
+/// succeed all the same. So nothing is kept for a later transfer to continue with.
 ///
 /// # Errors
 /// That of the sync.
 pub fn synced(file: &File, outcome: io::Result<()>) -> io::Result<()> {
     outcome.inspect_err(|_| {
-        // What stays is compared before it is taken.
+        // What stays is compared before it is used.
         let _emptied = file.set_len(0);
     })
 }

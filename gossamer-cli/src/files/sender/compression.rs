@@ -1,10 +1,10 @@
-//! Contents at their place in a block, after the room for their record's head: compressed, or as they are.
+//! Puts contents in their place in a block, behind the room for their record's head: compressed, or as they are.
 
 use crate::files::content::file::fill;
 use crate::files::protocol::record::{HEAD, Record};
 use std::io;
 
-/// Compressed at a time.
+/// How much is compressed at a time.
 const PIECE: usize = 512 << 10;
 
 /// Compresses.
@@ -13,7 +13,7 @@ pub struct Compressor {
     plain: Vec<u8>,
 }
 
-/// A record of contents whose bytes are in their place.
+/// The record of contents that are in their place.
 pub struct Placed {
     /// How many bytes of contents it has.
     pub plain: usize,
@@ -46,7 +46,7 @@ impl Compressor {
         Ok(Self { zstd: zstd::bulk::Compressor::new(level)?, plain: vec![0; PIECE] })
     }
 
-    /// Reads contents that belong at an offset, and puts them into their place, compressed if that makes them fewer.
+    /// Reads contents that belong at an offset, and puts them in their place, compressed if that makes them smaller.
     ///
     /// # Errors
     /// Of `read`.
@@ -59,7 +59,7 @@ impl Compressor {
         let most = room.len().min(self.plain.len());
         let plain = fill(self.plain.get_mut(..most).unwrap_or_default(), read)?;
         let contents = self.plain.get(..plain).unwrap_or_default();
-        // It fails if it would take more room than the contents, which then go as they are.
+        // Compression fails if it would take more room than the contents, which are then sent as they are.
         let least = room.get_mut(..plain).unwrap_or_default();
         let taken = self.zstd.compress_to_buffer(contents, least).unwrap_or(plain);
         if taken < plain {

@@ -1,4 +1,4 @@
-//! The contents of one entry on their way into the stream: what its steps hand on.
+//! The contents of one entry on their way into the stream, as handed from step to step.
 
 use crate::files::content::digest::Hasher;
 use crate::files::content::file::SLICE;
@@ -11,7 +11,7 @@ use crate::files::sender::tally::Tally;
 use gossamer::stream::Error;
 use std::io;
 
-/// What all entries of a transfer are sent by.
+/// What all entries of a transfer are sent with.
 pub struct Channels<'a> {
     /// The stream.
     pub out: Outgoing,
@@ -26,9 +26,9 @@ pub struct Channels<'a> {
 /// Why an entry was not sent.
 #[derive(Debug)]
 pub enum Unsent {
-    /// It cannot be read, or must not be replaced there.
+    /// It cannot be read, or must not be replaced at the receiver.
     Entry(String),
-    /// The receiver does not want it any more, and has said why.
+    /// The receiver no longer wants it, and has said why.
     Refused,
     /// The stream has ended.
     Stream(Error),
@@ -63,7 +63,7 @@ pub struct Contents<'c, 'a> {
 }
 
 impl<'c, 'a> Contents<'c, 'a> {
-    /// Begins an entry, after what `hasher` has taken.
+    /// Begins an entry, behind the bytes that `hasher` has taken.
     ///
     /// # Errors
     /// If the stream has ended.
@@ -78,7 +78,7 @@ impl<'c, 'a> Contents<'c, 'a> {
         self.hasher.at()
     }
 
-    /// Passes over a hole up to an offset.
+    /// Skips a hole, up to an offset.
     pub fn pass_over(&mut self, offset: u64) {
         self.hasher.pass_over(offset);
     }
@@ -106,8 +106,8 @@ impl<'c, 'a> Contents<'c, 'a> {
         Ok(count > 0)
     }
 
-    /// Whether the receiver still wants the entry. Its stream says so only once a block is full, which takes long if
-    /// input is slow, or if much input makes few bytes.
+    /// Whether the receiver still wants the entry. The stream would report that only once a block is full, which takes
+    /// long if input is slow, or if much input compresses to few bytes.
     ///
     /// # Errors
     /// If it does not.
@@ -119,7 +119,7 @@ impl<'c, 'a> Contents<'c, 'a> {
         if tally.has_failed(self.index) { Err(Unsent::Refused) } else { Ok(()) }
     }
 
-    /// Has what was sent so far arrive.
+    /// Sends everything so far on its way, though the block is not full.
     ///
     /// # Errors
     /// If the stream has ended.
@@ -127,7 +127,7 @@ impl<'c, 'a> Contents<'c, 'a> {
         Ok(self.channels.out.flush()?)
     }
 
-    /// All was sent: an entry of this many bytes.
+    /// All was sent: the entry had this many bytes.
     ///
     /// # Errors
     /// If the receiver is lost.

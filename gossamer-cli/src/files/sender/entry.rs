@@ -16,7 +16,7 @@ use std::time::Duration;
 /// How often a thread that waits for input checks whether the receiver is still there.
 const LISTENS: Duration = Duration::from_millis(500);
 
-/// Sends a file, as far as the receiver does not have it.
+/// Sends those parts of a file that the receiver does not have.
 ///
 /// # Errors
 /// Why it was not sent.
@@ -35,7 +35,7 @@ pub fn send_file(
     contents.end(source.bytes())
 }
 
-/// What both sides have of a file: a hasher that has taken that.
+/// A hasher of the beginning of a file that both sides have.
 fn agreed_start(source: &Source, answer: &Answer, tally: &mut Tally<'_>) -> Result<Hasher, Unsent> {
     let agreed = match answer {
         Answer::Have { bytes, digest } if *bytes <= source.bytes() => {
@@ -54,7 +54,7 @@ fn agreed_start(source: &Source, answer: &Answer, tally: &mut Tally<'_>) -> Resu
     Ok(agreed.unwrap_or_default())
 }
 
-/// A hasher that has taken the first bytes of a file, if they have this digest.
+/// A hasher of the first bytes of a file, if they have this digest.
 fn same_start(
     source: &Source,
     bytes: u64,
@@ -66,7 +66,7 @@ fn same_start(
     Ok(is_same.then_some(hasher))
 }
 
-/// Sends what is not a hole.
+/// Sends the parts that are not holes.
 fn send_extents(contents: &mut Contents<'_, '_>, source: &Source) -> Result<(), Unsent> {
     let file = source.file();
     while let Some(extent) = next_extent(file, contents.at(), source.bytes())? {
@@ -80,7 +80,7 @@ fn send_extents(contents: &mut Contents<'_, '_>, source: &Source) -> Result<(), 
     Ok(())
 }
 
-/// Sends standard input, as it comes, and says how many bytes that was.
+/// Sends standard input as it comes, and returns how many bytes that were.
 ///
 /// # Errors
 /// Why it was not sent.

@@ -1,4 +1,4 @@
-//! What the receiver says while files are sent, up to its last word.
+//! The messages of the receiver while files are sent, up to its last word.
 
 use crate::exit::{FAILED, Failure, LOST, OUTPUT, SIGNALLED, UNREACHABLE};
 use crate::files::interruption;
@@ -37,7 +37,7 @@ impl Feedback {
         Ok(Self { messages, last: None })
     }
 
-    /// Takes note of what the receiver could not write; true once it has said its last word.
+    /// Notes what the receiver could not write; true once it has said its last word.
     pub fn poll(&mut self, tally: &mut Tally<'_>) -> bool {
         while self.last.is_none()
             && let Ok(heard) = self.messages.try_recv()
@@ -47,7 +47,7 @@ impl Feedback {
         self.last.is_some()
     }
 
-    /// Waits for the last word; with a due time, only until then.
+    /// Waits for the last word; if there is a due time, only until then.
     ///
     /// # Errors
     /// If the receiver is lost, or nothing comes in time.
@@ -57,7 +57,7 @@ impl Feedback {
                 return last;
             }
             let heard = match due {
-                // It syncs what it has, as long as that takes.
+                // The receiver syncs what it has, however long that takes.
                 None => self.messages.recv().map_err(io::Error::other),
                 Some(due) => self
                     .messages
@@ -78,7 +78,7 @@ impl Feedback {
     }
 }
 
-/// The receiver cannot be reached any more.
+/// The receiver can no longer be reached.
 pub fn lost(error: &dyn std::fmt::Display) -> Failure {
     interruption::lost("receiver", error)
 }

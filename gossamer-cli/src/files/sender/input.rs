@@ -1,4 +1,4 @@
-//! Standard input, read as it comes: slow input does not stay here until it fills a block.
+//! Standard input, read as it comes: slow input is not held back until it fills a block.
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::retry_on_intr;
@@ -7,7 +7,7 @@ use std::io::{self, ErrorKind, Read};
 use std::os::fd::AsFd;
 use std::time::Duration;
 
-/// Input that is read in pieces: only the first bytes of a piece are waited for.
+/// Input that is read in pieces: only for the first bytes of a piece does it wait.
 #[derive(Debug)]
 pub struct Input {
     file: File,
@@ -24,24 +24,24 @@ impl Input {
         Ok(Self { file: File::from(io::stdin().as_fd().try_clone_to_owned()?), waits: true, ended: false })
     }
 
-    /// Waits for so long until there is something to read, or its end; false if there is nothing.
+    /// Waits this long for something to read, or the end of the input; false if there is neither.
     pub fn wait(&self, most: Duration) -> bool {
         self.ended || self.is_ready(Timespec::try_from(most).ok().as_ref())
     }
 
-    /// Reads more of a piece; nothing, if more would have to be waited for.
+    /// Reads more of a piece; nothing, if it would have to wait.
     ///
     /// # Errors
     /// If it cannot be read.
     pub fn read(&mut self, place: &mut [u8]) -> io::Result<usize> {
         let waits = std::mem::take(&mut self.waits);
-        // A terminal says only once that its input has ended.
+        // A terminal reports the end of its input only once.
         if self.ended || !waits && !self.has_more() {
             return Ok(0);
         }
         let count = loop {
             match self.file.read(place) {
-                // A process that has the other end may have made it non-blocking.
+                // A process at the other end may have made it non-blocking.
                 Err(error) if error.kind() == ErrorKind::WouldBlock => drop(self.is_ready(None)),
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 outcome => break outcome?,
@@ -51,7 +51,7 @@ impl Input {
         Ok(count)
     }
 
-    /// The next piece begins; whether it has to be waited for.
+    /// Begins the next piece, and returns whether its first bytes have to be waited for.
     pub fn begin_piece(&mut self) -> bool {
         self.waits = true;
         !self.has_more()

@@ -1,4 +1,4 @@
-//! Up to the open stream: the receiver hears what is to be sent, and says what of that it takes.
+//! Up to the open stream: the receiver hears what there is to send, and says which of it it takes.
 
 use crate::exit::{FAILED, Failure, UNREACHABLE};
 use crate::files::arguments::SendArguments;
@@ -25,7 +25,7 @@ pub struct Agreement {
     pub nonce: [u8; 32],
 }
 
-/// The size of blocks: smaller ones where a large one would take long.
+/// The size of blocks: small ones where a large block would take long to send.
 #[must_use]
 pub fn block_size(rate: Option<u64>) -> u32 {
     let wanted = rate.map_or(u32::MAX, |rate| u32::try_from(rate / 4).unwrap_or(u32::MAX));
@@ -74,7 +74,7 @@ fn malformed() -> Failure {
 /// # Errors
 /// If the receiver gives up, or is lost.
 pub fn agree(control: &mut ControlConnection, listing: &Listing) -> Result<Agreement, Failure> {
-    // If the receiver is gone, what it has said last says why.
+    // If the receiver is gone, its last message says why.
     let _told = send_manifest(&mut control.sender, listing);
     receive_answers(&mut control.receiver, listing.entries.len())
 }
@@ -104,7 +104,7 @@ fn receive_answers(control: &mut ControlReceiver, count: usize) -> Result<Agreem
 /// Opens the stream to where the receiver is.
 ///
 /// # Errors
-/// If it does not come about.
+/// If it cannot be opened.
 pub fn open_stream(
     arguments: &SendArguments,
     key: &Key,
@@ -124,7 +124,7 @@ pub fn open_stream(
         .map_err(|error| Failure::new(FAILED, format!("cannot compress: {error}")))
 }
 
-/// Among strangers the stream may be turned away, as the control connection.
+/// Among many strangers the stream may be turned away, like the control connection.
 fn knock_for_stream(address: SocketAddr, options: &Options) -> Result<stream::Sender, Error> {
     let connect = || stream::Sender::connect(address, Length::Open, options.clone());
     for pause in knock::pauses() {

@@ -6,7 +6,7 @@ use crate::files::sender::rate_limit::RateLimit;
 use gossamer::stream::{self, Error};
 use std::io;
 
-/// With less room than this a block is given up, and the next one begun.
+/// If a block has less room than this, the next one is begun.
 const LEAST: usize = 32 << 10;
 
 /// The stream.
@@ -58,11 +58,11 @@ impl Outgoing {
         self.stream.write_everything(bytes)
     }
 
-    /// Sends contents that belong at an offset, `most` bytes and as many as fit: `read` gets the place in the block
-    /// where they belong. Returns how many bytes came, and how many they took.
+    /// Sends contents that belong at an offset: at most `most` bytes, and as many as fit. `read` gets the place in the
+    /// block where they belong. Returns how many bytes came, and how many they took.
     ///
     /// # Errors
-    /// Of `read`, whose contents are then not sent; what has ended the stream.
+    /// The error of `read`, after which these contents are not sent; or what has ended the stream.
     pub fn data(
         &mut self,
         at: u64,
@@ -99,7 +99,7 @@ impl Outgoing {
         }
     }
 
-    /// Has what was put so far arrive, though its block is not full.
+    /// Sends everything so far on its way, though the block is not full.
     ///
     /// # Errors
     /// What has ended the stream.
@@ -107,7 +107,7 @@ impl Outgoing {
         self.stream.hand_over()
     }
 
-    /// Goes to the next block if this one has less room.
+    /// Goes to the next block if this one has less room than that.
     fn make_room(&mut self, bytes: usize) -> Result<(), Error> {
         let room = self.block - (self.stream.position() % self.block as u64) as usize;
         if room < bytes
@@ -119,7 +119,7 @@ impl Outgoing {
         Ok(())
     }
 
-    /// Everything was sent: waits until the receiver has it.
+    /// Call it when everything was sent: waits until the receiver has it.
     ///
     /// # Errors
     /// Why the stream has ended early.

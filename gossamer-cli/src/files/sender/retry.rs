@@ -1,4 +1,4 @@
-//! When a sender that has lost its receiver tries again: after growing pauses, and only so many times without progress.
+//! When a sender that has lost its receiver tries again: after growing pauses, and only this often without progress.
 
 use crate::exit::{Failure, LOST, UNREACHABLE};
 use crate::files::arguments::SendArguments;
@@ -17,7 +17,7 @@ const TRY: Duration = Duration::from_secs(10);
 #[derive(Debug)]
 pub struct Retries {
     most: u32,
-    /// How many there were since something was moved.
+    /// How many tries there were since anything was moved.
     tried: u32,
     moved: u64,
     was_reached: bool,
@@ -30,9 +30,9 @@ impl Retries {
         Self { most, tried: 0, moved: 0, was_reached: false }
     }
 
-    /// How long to wait before the next try, if there is one after this failure. The user is told.
+    /// How long to wait before the next try, or nothing if there is to be none after this failure. The user is told.
     pub fn next(&mut self, failure: &Failure, reporter: &Reporter) -> Option<Duration> {
-        // One that never was there may be somewhere else, or has another code.
+        // A receiver that was never reached may be somewhere else, or have another code.
         self.was_reached |= failure.status == LOST;
         let may_come = failure.status == LOST || failure.status == UNREACHABLE && self.was_reached;
         if reporter.bytes_moved() > self.moved {
@@ -56,7 +56,7 @@ fn pause(tried: u32) -> Duration {
     SHORTEST.saturating_mul(2_u32.saturating_pow(tried)).min(LONGEST)
 }
 
-/// For this many seconds a receiver has to wait that has lost this sender.
+/// How many seconds a receiver has to wait for this sender after losing it.
 #[must_use]
 pub fn seconds_of_patience(arguments: &SendArguments) -> u32 {
     let patience = patience(arguments.retry.unwrap_or(0)).min(arguments.timeout.unwrap_or(Duration::MAX));

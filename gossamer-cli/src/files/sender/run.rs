@@ -18,12 +18,12 @@ use std::thread;
 /// Does what the command line says.
 ///
 /// # Errors
-/// What stands against it.
+/// Why it cannot be done.
 pub fn run(arguments: &SendArguments) -> Result<u8, Failure> {
     let Some(limit) = arguments.timeout else { return send_all(arguments) };
     let (tell, told) = mpsc::channel();
     let own = arguments.clone();
-    // In a thread of its own, which ends with the process: nothing that it waits for has an end by itself.
+    // In a thread that ends with the process: the waits in it have no end by themselves.
     let working = thread::Builder::new().spawn(move || tell.send(send_all(&own)));
     working.map_err(|error| Failure::new(FAILED, format!("no thread can be started: {error}")))?;
     told.recv_timeout(limit).unwrap_or_else(|_| {
@@ -35,7 +35,7 @@ pub fn run(arguments: &SendArguments) -> Result<u8, Failure> {
     })
 }
 
-/// Sends, and again if the receiver was lost, as often as was asked for.
+/// Sends, and sends again if the receiver was lost, as often as the user has allowed.
 fn send_all(arguments: &SendArguments) -> Result<u8, Failure> {
     let key = arguments.key()?;
     let mut listing = listing::list(&arguments.files)?;
@@ -68,7 +68,7 @@ fn send_listed(
     }
 }
 
-/// Sends what is listed, and says how many files the receiver has then.
+/// Sends what is listed, and returns how many files the receiver has then.
 fn send(
     arguments: &SendArguments,
     key: &Key,

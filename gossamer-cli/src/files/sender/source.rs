@@ -1,4 +1,4 @@
-//! A file that is sent, and whether it has changed meanwhile.
+//! A file that is being sent, and whether it has changed meanwhile.
 
 use crate::files::protocol::manifest::Entry;
 use rustix::fs::{Advice, Mode, OFlags};
@@ -15,7 +15,7 @@ pub struct Source {
     stamp: FileState,
 }
 
-/// What is different once a file has changed.
+/// What differs once a file has changed.
 #[derive(Debug, PartialEq, Eq)]
 struct FileState {
     bytes: u64,
@@ -29,7 +29,7 @@ impl Source {
     /// # Errors
     /// Why it cannot be sent.
     pub fn open(path: &Path, entry: &Entry) -> Result<Self, String> {
-        // An entry that has become a pipe since it was listed must not hold up anything.
+        // If an entry has become a pipe since it was listed, opening it must not wait.
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let file = rustix::fs::open(path, flags, Mode::empty()).map_err(|error| match error {
             Errno::NOENT => "has vanished since it was listed".into(),
@@ -58,10 +58,10 @@ impl Source {
         self.stamp.bytes
     }
 
-    /// Whether all that was read is of one state of the file.
+    /// Whether everything that was read belongs to one state of the file.
     ///
     /// # Errors
-    /// If it is not, or nobody can tell.
+    /// If it does not, or nobody can tell.
     pub fn check_unchanged(&self) -> Result<(), String> {
         match stamp(&self.file) {
             Ok(stamp) if stamp == self.stamp => Ok(()),

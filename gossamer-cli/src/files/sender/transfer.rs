@@ -12,10 +12,10 @@ use gossamer::stream::Error;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// How long the reason for the end of a stream may take to arrive.
+/// How long to wait for the reason once the stream has ended.
 const REASON: Duration = Duration::from_secs(5);
 
-/// Sends what the answers ask for, and says how many files the receiver has then.
+/// Sends what the answers ask for, and returns how many files the receiver has then.
 ///
 /// # Errors
 /// If the receiver is lost, or gives up.
@@ -35,7 +35,7 @@ fn send_all(channels: &mut Channels<'_>, answers: &[Answer]) -> Result<(), Error
     Ok(())
 }
 
-/// Does with an entry what the receiver has answered, and says how many bytes it turned out to have.
+/// Does for an entry what the receiver has answered, and returns how many bytes the entry turned out to have.
 fn send_entry(
     channels: &mut Channels<'_>,
     index: usize,
@@ -52,7 +52,7 @@ fn send_entry(
     Ok(entry.bytes())
 }
 
-/// Tells the receiver, and the user, of an entry that was not sent.
+/// Tells the receiver and the user that an entry was not sent.
 fn settle(
     channels: &mut Channels<'_>,
     index: usize,
@@ -75,7 +75,7 @@ fn settle(
 /// Ends the stream, and waits for the receiver's last word.
 fn conclude(channels: Channels<'_>, sent: Result<(), Error>) -> Result<usize, Failure> {
     let Channels { out, feedback, mut tally, .. } = channels;
-    // A stream that has not ended well is dropped here, which tells the receiver.
+    // A stream that has not ended well is dropped here, which informs the receiver.
     let ended = sent.and_then(|()| out.finish());
     let due = ended.is_err().then(|| Instant::now() + REASON);
     let last = feedback.wait(due, &mut tally);

@@ -1,4 +1,4 @@
-//! A cgroup of version 2 for a node: all that the node starts is in it, and is killed at one stroke.
+//! A cgroup of version 2 for a node: everything that the node starts is in it, and the kernel kills all of it at once.
 
 use crate::node::guardian::controllers;
 use rustix::fs::{Mode, OFlags};
@@ -16,7 +16,7 @@ impl Cgroup {
     /// Makes one.
     ///
     /// # Errors
-    /// If this process may not, or the kernel cannot kill a cgroup.
+    /// If this process may not make one, or the kernel cannot kill a cgroup.
     pub fn make(parent: &Path, name: &str) -> io::Result<Self> {
         let path = parent.join(name);
         fs::create_dir(&path)?;
@@ -40,7 +40,7 @@ impl Cgroup {
         &self.0
     }
 
-    /// The directory, with which a process can be made in it.
+    /// Its directory, open: a process can be made in it.
     ///
     /// # Errors
     /// If it is gone.
@@ -52,23 +52,23 @@ impl Cgroup {
     /// A process that writes `0` to this file is in the cgroup from then on, with everything that it starts.
     ///
     /// # Errors
-    /// If it may not be written.
+    /// If this process may not write it.
     pub fn entrance(&self) -> io::Result<File> {
         let may_move = File::options().write(true).open(self.0.join("cgroup.procs"));
-        // To move a process, one must also be allowed to write this file of the parent of both cgroups.
+        // Whoever moves a process must also be allowed to write this file of the cgroup above both.
         let parent = self.0.parent().unwrap_or(&self.0);
         File::options().write(true).open(parent.join("cgroup.procs"))?;
         may_move
     }
 
-    /// Kills all that is in it or below it.
+    /// Kills everything in it and below it.
     pub fn kill(&self) {
-        // If not, a permission is missing, or the cgroup is gone.
+        // If that fails, a permission is missing, or the cgroup is gone.
         let _ = fs::write(self.0.join("cgroup.kill"), "1");
     }
 
-    /// Removes it, with the cgroups that its processes have made below it; returns whether that was done. If something
-    /// still runs in it, it stays.
+    /// Removes it, with the cgroups that its processes have made below it; returns whether that worked. It stays if
+    /// something still runs in it.
     pub fn remove(&self) -> bool {
         remove(&self.0)
     }
@@ -83,8 +83,8 @@ fn remove(path: &Path) -> bool {
     matches!(fs::remove_dir(path).map_err(|error| error.kind()), Ok(()) | Err(ErrorKind::NotFound))
 }
 
-/// The cgroup of this process, below which those of its nodes are made; if this process has made a cgroup for itself,
-/// the one above that.
+/// The cgroup of this process, below which the cgroups of its nodes are made; or the one above it, if this process has
+/// made a cgroup for itself.
 ///
 /// # Errors
 /// Why there is none, as a clause.
@@ -115,7 +115,8 @@ fn beneath_mount(mounts: &str, group: &str) -> Option<PathBuf> {
     found.next()
 }
 
-/// Whether systemd leaves a cgroup, or one above it, to its processes: root could write to all of them.
+/// Whether systemd leaves a cgroup, or one above it, to its processes. It has to be asked because root could write to
+/// any.
 fn is_delegated(path: &Path) -> bool {
     let says = |path: &Path, name: &str| {
         let mut value = [0; 8];

@@ -1,7 +1,7 @@
 //! Limits of a node by the controllers of its cgroup.
 //!
-//! A cgroup whose children are controlled must not contain processes itself. So this process, and the guardians that it
-//! has started, move into a child, which stays; the cgroups of nodes are beside it.
+//! A cgroup whose children are limited must not contain processes itself. So this process, and the guardians that it
+//! has started, move into a child of their own, which stays; the cgroups of nodes are beside it.
 
 use crate::node::allowance::Allowance;
 use crate::processes::children;
@@ -14,7 +14,7 @@ use std::path::Path;
 /// The child for this process.
 pub const HOST: &str = "gossamer-host";
 
-/// In so much time processor time is counted; the kernel's own choice.
+/// The period in which processor time is counted; the kernel's own default.
 const PERIOD_MICROSECONDS: u64 = 100_000;
 
 /// Where a limit is to be written, and what.
@@ -30,7 +30,7 @@ fn settings(allowance: &Allowance) -> Vec<(&'static str, String)> {
     settings
 }
 
-/// Makes the kernel control what is limited, in all cgroups below this one, which contains this process itself or in a
+/// Makes the kernel apply these limits in all cgroups below this one, which contains this process, directly or in a
 /// child.
 ///
 /// # Errors
@@ -53,7 +53,7 @@ pub fn enable(parent: &Path, allowance: &Allowance) -> Result<(), String> {
     pass_on(parent, &missing)
 }
 
-/// Enables controllers for the children of a cgroup, which has no processes then.
+/// Enables controllers for the children of a cgroup, which by then has no processes.
 fn pass_on(parent: &Path, controllers: &[&str]) -> Result<(), String> {
     let file = parent.join("cgroup.subtree_control");
     let text: String = controllers.iter().map(|name| format!("+{name} ")).collect();
@@ -86,7 +86,7 @@ fn move_out(parent: &Path) -> io::Result<()> {
     let here = list(&parent.join("cgroup.procs"));
     let here = here.iter().filter_map(|number| number.parse().ok().and_then(Pid::from_raw));
     for process in here.filter(|process| ours.contains(process)) {
-        // One that has ended meanwhile is not there either.
+        // A process that has ended meanwhile is not there either.
         let moved = fs::write(child.join("cgroup.procs"), process.as_raw_nonzero().to_string());
         if process == own {
             moved?;
@@ -98,14 +98,15 @@ fn move_out(parent: &Path) -> io::Result<()> {
 /// Limits a cgroup whose parent has its controllers enabled.
 ///
 /// # Errors
-/// If the kernel does not take a limit, as a clause.
+/// If the kernel does not accept a limit, as a clause.
 pub fn limit(cgroup: &Path, allowance: &Allowance) -> Result<(), String> {
     for (file, value) in settings(allowance) {
         fs::write(cgroup.join(file), &value)
             .map_err(|error| format!("{file} does not take {value:?}: {error}"))?;
     }
     if allowance.memory.is_some() {
-        // Swapped out is used, too; and a node is of no use without one of its processes. Old kernels know neither.
+        // Swapped-out memory counts, too; and a node is of no use without one of its processes. Old kernels know
+        // neither file.
         let _ = fs::write(cgroup.join("memory.swap.max"), "0");
         let _ = fs::write(cgroup.join("memory.oom.group"), "1");
     }

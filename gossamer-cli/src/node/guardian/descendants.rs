@@ -1,6 +1,6 @@
 //! All that descends from this process: found, killed, reaped.
 //!
-//! A process that was killed makes no new ones, and when it ends, the ones that it has made become children of this
+//! A process that was killed makes no new ones. When it ends, the processes that it has made become children of this
 //! process, which is a child subreaper. So passes are repeated until one finds nothing.
 
 use crate::processes::{children, parent};
@@ -13,7 +13,7 @@ pub fn end(spared: &HashSet<Pid>, mut reaped: impl FnMut(Pid, WaitStatus)) -> bo
     let mut orphans = children(getpid());
     orphans.retain(|child| !spared.contains(child));
     for &child in &orphans {
-        // Its number is its own until it is reaped below. It may have ended already.
+        // The number belongs to this process until it is reaped below. The process may have ended already.
         let _ = rustix::process::kill_process(child, Signal::KILL);
     }
     kill_below(orphans.clone());
@@ -29,15 +29,15 @@ pub fn end(spared: &HashSet<Pid>, mut reaped: impl FnMut(Pid, WaitStatus)) -> bo
 fn kill_below(mut parents: Vec<Pid>) {
     while let Some(next) = parents.pop() {
         for child in children(next) {
-            // A process that cannot be killed may have children that can.
+            // Even a process that cannot be killed may have children that can.
             let _ = kill_child(child, next);
             parents.push(child);
         }
     }
 }
 
-/// Kills a process only if it still is a child of `of`, or has become a child of this process, so that another process
-/// that has got its number is spared.
+/// Kills a process only if it is still a child of `of`, or has become a child of this process: another process that has
+/// got its number meanwhile is spared.
 fn kill_child(child: Pid, of: Pid) -> rustix::io::Result<()> {
     let process = rustix::process::pidfd_open(child, PidfdFlags::empty())?;
     match parent(child) {

@@ -11,7 +11,7 @@ pub fn lacking(node: u32, what: impl Display) -> Failure {
     Failure::new(exit::UNREACHABLE, format!("cannot start node {node}: {what}"))
 }
 
-/// The machine cannot keep a node within what it may use.
+/// The machine cannot hold a node to what it may use.
 pub fn unlimited(node: u32, why: &str) -> Failure {
     lacking(
         node,

@@ -26,10 +26,10 @@ use std::time::Duration;
 use tokio::io::AsyncReadExt;
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 
-/// How long a guardian may take to read what it is to start.
+/// How long a guardian may take to read its order.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// The children of this process that are not to be ended as orphans: guardians, and the children that it had before it
+/// The children of this process that are not orphans to be killed: guardians, and the children that it had before it
 /// became a host. Nothing before that.
 static KNOWN: Mutex<Option<HashSet<Pid>>> = Mutex::new(None);
 
@@ -50,9 +50,9 @@ pub struct Guardian {
 pub struct Guarded {
     /// The guardian.
     pub guardian: Guardian,
-    /// What it says about the node.
+    /// Its reports about the node.
     pub news: OwnedReadHalf,
-    /// The pipes of the node.
+    /// The ends of the node's pipes that stay here.
     pub pipes: NodePipes,
 }
 
@@ -65,7 +65,7 @@ pub struct NodePipes {
     pub out: PipeReader,
     /// Its standard error.
     pub err: PipeReader,
-    /// Where it writes its last words.
+    /// Where it writes its report.
     pub report: PipeReader,
 }
 
@@ -74,12 +74,12 @@ fn known() -> MutexGuard<'static, Option<HashSet<Pid>>> {
 }
 
 impl Containment {
-    /// What there is for nodes of this process, to which orphans of killed guardians come from now on.
+    /// Gets this process ready for nodes; from now on the orphans of killed guardians become its children.
     #[must_use]
     pub fn of_host() -> Self {
         let own = rustix::process::getpid();
         known().get_or_insert_with(|| children(own).into_iter().collect());
-        // Before Linux 3.4 there are no subreapers, nor most of the other things that are needed.
+        // Before Linux 3.4 there were no subreapers, nor most other things that are needed.
         let _ = rustix::process::set_child_subreaper(Some(own));
         Self(cgroup::own())
     }
@@ -99,7 +99,7 @@ impl Containment {
         }
     }
 
-    /// A cgroup for a node that may use this; none if none can be made, and nothing is limited.
+    /// A cgroup for a node that may use this much; none if none can be made and nothing is limited.
     ///
     /// # Errors
     /// Why a limit cannot be kept, as a clause.
@@ -159,7 +159,7 @@ impl Guarded {
         let (news, to) = tokio::net::UnixStream::from_std(ours)?.into_split();
         let guardian = Guardian { process, to, cgroup: cgroup.clone() };
         if let Err(error) = sent {
-            // It has started nothing.
+            // It has started nothing yet.
             guardian.kill();
             guardian.wait(&mut Orphans::default());
             if let Some(cgroup) = cgroup {
@@ -186,8 +186,8 @@ fn number(process: &Child) -> Option<Pid> {
     Pid::from_raw(process.id().cast_signed())
 }
 
-/// A pipe that belongs to the user of the node: only then can it be opened anew, as `/dev/stdout` or by its number in
-/// `/proc/self/fd`.
+/// A pipe that belongs to the user of the node: only then can the node open it anew, as `/dev/stdout` or by its number
+/// in `/proc/self/fd`.
 fn pipe(user: Option<&User>) -> io::Result<(PipeReader, PipeWriter)> {
     let (from, to) = io::pipe()?;
     if let Some(User { user, group, .. }) = user {
@@ -197,17 +197,17 @@ fn pipe(user: Option<&User>) -> io::Result<(PipeReader, PipeWriter)> {
 }
 
 impl Guardian {
-    /// Has a signal sent to the group of the node.
+    /// Sends a signal to the group of the node, through its guardian.
     pub fn signal(&self, signal: Signal) {
         let Ok(number) = u8::try_from(signal.as_raw()) else { return };
-        // It fails if the guardian is gone, which is known soon.
+        // It fails if the guardian is gone, which soon becomes known.
         let _ = self.to.try_write(&[number]);
         if signal == Signal::KILL {
             self.wake();
         }
     }
 
-    /// Lets the guardian run if somebody has stopped it.
+    /// Lets the guardian go on if somebody has stopped it.
     pub fn wake(&self) {
         self.send(Signal::CONT);
     }
@@ -217,13 +217,13 @@ impl Guardian {
         self.send(Signal::KILL);
     }
 
-    /// Signals the guardian, whose number is its own until it is waited for.
+    /// Signals the guardian. Its number is its own until it is waited for.
     fn send(&self, signal: Signal) {
         let _ = number(&self.process).map(|process| rustix::process::kill_process(process, signal));
     }
 
-    /// Waits for the end of a guardian that has closed its socket. If it was killed, returns how; what it has left is
-    /// then among the orphans.
+    /// Waits for the end of a guardian that has closed its socket. If the guardian was killed, returns how; what it
+    /// left behind is then among the orphans.
     pub fn wait(mut self, orphans: &mut Orphans) -> Option<String> {
         let mut known = known();
         let ended = self.process.wait();
@@ -241,7 +241,7 @@ impl Guardian {
     }
 }
 
-/// What guardians have left that were killed.
+/// What killed guardians have left behind.
 #[derive(Debug, Default)]
 pub struct Orphans {
     are_there: bool,
@@ -249,13 +249,13 @@ pub struct Orphans {
 }
 
 impl Orphans {
-    /// Whether there may be any.
+    /// Whether there may be orphans.
     #[must_use]
     pub fn are_there(&self) -> bool {
         self.are_there
     }
 
-    /// Kills them. To be repeated as long as any are left.
+    /// Kills them. To be repeated as long as there are any.
     pub fn end(&mut self) {
         self.cgroups.iter().for_each(Cgroup::kill);
         // No guardian is started meanwhile.

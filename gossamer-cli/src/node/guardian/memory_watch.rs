@@ -1,4 +1,4 @@
-//! Whether the kernel has killed a node because memory ran out: by the events of its cgroup, by the kernel's log, or by
+//! Whether the kernel has killed a node because memory ran out. The events of its cgroup tell, or the kernel's log, or
 //! the kernel's counter.
 
 use crate::node::ending::OutOfMemory;
@@ -13,7 +13,7 @@ use std::path::Path;
 /// The longest record of the kernel's log.
 const RECORD: usize = 8192;
 
-/// The kernel's own namespace of process numbers, whose number is fixed.
+/// The initial namespace of process numbers, whose inode is fixed.
 const FIRST_NAMESPACE: &str = "pid:[4026531836]";
 
 /// What was known when a node was started.
@@ -32,7 +32,7 @@ impl MemoryWatch {
         Self { kills: kills(), log: log() }
     }
 
-    /// Whether that was how this node was killed, which has this cgroup.
+    /// Whether the node, which has this cgroup, was killed because memory ran out.
     #[must_use]
     pub fn look(&self, node: Pid, cgroup: Option<&Cgroup>) -> Option<OutOfMemory> {
         let kills = self.kills.zip(kills()).map_or(0, |(before, now)| now.saturating_sub(before));
@@ -53,7 +53,7 @@ impl MemoryWatch {
                         return Some(known);
                     }
                 }
-                // Records were overwritten before they were read.
+                // Records were overwritten before this process had read them.
                 Err(Errno::PIPE | Errno::INTR) => {}
                 Err(_) => return None,
             }
@@ -61,7 +61,7 @@ impl MemoryWatch {
     }
 }
 
-/// The kernel's log from now on, if this process may read it and has the same numbers for processes.
+/// The kernel's log from now on, if this process may read it, and sees the same process numbers as the kernel.
 fn log() -> Option<OwnedFd> {
     let namespace = fs::read_link("/proc/self/ns/pid").ok()?;
     (namespace == Path::new(FIRST_NAMESPACE)).then_some(())?;
@@ -81,11 +81,11 @@ fn count(text: &str, name: &str) -> Option<u64> {
     lines.find(|(known, _)| *known == name)?.1.trim().parse().ok()
 }
 
-/// What a limited cgroup says.
+/// What a limited cgroup says about it.
 fn of_cgroup(cgroup: &Cgroup) -> Option<OutOfMemory> {
     let read = |file: &str| fs::read_to_string(cgroup.path().join(file)).ok();
     let number = |file| read(file).and_then(|text| text.trim().parse().ok());
-    // Without a limit, any one of its processes may have been meant.
+    // Without a limit, the kernel may have chosen any of its processes.
     let allowed = number("memory.max")?;
     count(&read("memory.events")?, "oom_kill").filter(|kills| *kills > 0)?;
     Some(OutOfMemory::OfNode { used: number("memory.peak"), allowed })

@@ -1,4 +1,4 @@
-//! Containment of a node: whatever it starts ends with it, and the node ends with the process that started it.
+//! Containment of a node: everything that it starts ends with it, and it ends with the process that started it.
 //!
 //! Each node has a guardian, a process of this program between it and its host (the launcher, or a daemon). Guardian and host are
 //! *child subreapers*: a process whose parent has ended becomes the child of the nearest one above it, also if it was forked

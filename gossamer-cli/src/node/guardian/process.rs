@@ -18,14 +18,15 @@ use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
-/// How a guardian is called: the first of its arguments. It is no subcommand, since nobody calls it but a host.
+/// The first argument of a guardian. It is no subcommand, since only a host uses it.
 pub const NAME: &str = "gossamer-guardian";
 
-/// How often is looked for what is left: soon at first, since processes end in less than a millisecond.
+/// The first and the longest pause between two looks for what is left: short at first, since processes end in less than
+/// a millisecond.
 const SOONEST: Duration = Duration::from_micros(200);
 const LATEST: Duration = Duration::from_millis(100);
 
-/// How long the kernel may take to let go of processes that have ended.
+/// How long the kernel may take to release processes that have ended.
 const LET_GO: Duration = Duration::from_secs(10);
 
 /// A guardian whose node runs.
@@ -45,12 +46,12 @@ pub fn is_called() -> bool {
     std::env::args_os().next().is_some_and(|name| name == NAME)
 }
 
-/// Is a guardian, to the end.
+/// Runs as a guardian, to the end.
 pub fn main() -> ! {
     let status = match guard() {
         Ok(()) => 0,
         Err(error) => {
-            // It has no other output, when a host has started it.
+            // If a host has started it, there is no other output.
             let _ =
                 writeln!(io::stderr(), "{NAME} is started by `gossamer run` and `gossamer daemon`: {error}");
             exit::USAGE
@@ -61,13 +62,13 @@ pub fn main() -> ! {
 
 fn guard() -> io::Result<()> {
     let host = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
-    // Signals to all processes of a terminal, or of a service, are the host's business.
+    // Signals to all processes of a terminal, or of a service, are left to the host.
     let inherited = SigSet::all().thread_swap_mask(SigmaskHow::SIG_BLOCK)?;
     let mut child = SigSet::empty();
     child.add(nix::sys::signal::SIGCHLD);
     let children = SignalFd::with_flags(&child, SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC)?;
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
-    // The file that it executes has no better name.
+    // Its executable is named like the command, which says nothing here.
     let _ = rustix::thread::set_name(c"gossamer-guard");
     // Named after its node's index. The host is told at once; the cgroup is removed if the host is gone before it has
     // said what to start.
@@ -94,17 +95,17 @@ fn guard() -> io::Result<()> {
     Ok(())
 }
 
-/// Tells the host something. If it is gone, nobody wants to know.
+/// Reports something to the host. If the host is gone, nobody wants to know.
 fn tell(mut host: &UnixStream, news: News) {
     let _ = host.write_all(&news.to_bytes());
 }
 
 impl RunningNode {
-    /// Passes on signals until node or host are gone; then ends what is left.
+    /// Passes on signals until the node or the host is gone; then kills what is left.
     fn watch(mut self) {
         while self.status.is_none() && self.is_wanted() {}
         if let Some(status) = self.status {
-            // Before its cgroup is removed.
+            // Must happen before its cgroup is removed.
             let is_killed = status.terminating_signal() == Some(Signal::KILL.as_raw());
             let look = || self.memory.look(self.node, self.cgroup.as_ref());
             let out_of_memory = is_killed.then(look).flatten();
@@ -117,21 +118,21 @@ impl RunningNode {
         }
     }
 
-    /// Waits for what happens next; whether the host is still there.
+    /// Waits for the next event; returns whether the host is still there.
     fn is_wanted(&mut self) -> bool {
         let mut events = [PollFd::new(&self.children, PollFlags::IN), PollFd::new(&self.host, PollFlags::IN)];
-        // It fails only if a signal interrupts it, and none does.
+        // It fails only if a signal interrupts it, which none does.
         let _ = poll(&mut events, None);
         let [ended, said] = events.map(|event| !event.revents().is_empty());
         if ended {
             while let Ok(Some(_)) = self.children.read_signal() {}
             self.reap();
         }
-        // The node cannot be signalled any more once it is reaped: its number may be another process's.
+        // Once the node is reaped, it cannot be signalled any more: its number may belong to another process.
         self.status.is_some() || !said || self.obey()
     }
 
-    /// Passes signals on to the node; whether the host is still there.
+    /// Passes signals on to the node; returns whether the host is still there.
     fn obey(&mut self) -> bool {
         let mut signals = [0; 64];
         match (&self.host).read(&mut signals) {
@@ -139,7 +140,7 @@ impl RunningNode {
             Ok(count) => {
                 let signals = signals.iter().take(count);
                 for signal in signals.filter_map(|&signal| Signal::from_named_raw(i32::from(signal))) {
-                    // All of its group may have ended.
+                    // All processes of its group may have ended.
                     let _ = rustix::process::kill_process_group(self.node, signal);
                 }
                 true
@@ -148,8 +149,8 @@ impl RunningNode {
         }
     }
 
-    /// Takes note of children that have ended: the node, and those that came here because their parent had ended.
-    /// Returns whether there are still children.
+    /// Reaps children that have ended: the node, and processes that became children of this one because their parent
+    /// ended. Returns whether there are still children.
     fn reap(&mut self) -> bool {
         loop {
             match rustix::process::wait(WaitOptions::NOHANG) {
@@ -161,7 +162,7 @@ impl RunningNode {
         }
     }
 
-    /// Kills all that the node has started, and the node, until nothing is left.
+    /// Kills the node and everything that it has started, until nothing is left.
     fn end_all(&mut self) {
         let mut pause = SOONEST;
         while self.kill() {
@@ -186,14 +187,14 @@ impl RunningNode {
             }
         });
         self.status = self.status.or(ended);
-        // Only the kernel's answer that there are none counts: a list of children may have been read while another one
-        // came.
+        // Only if the kernel says that there are no children, there are none: a list of children may have been read
+        // just before another one arrived.
         self.reap()
     }
 }
 
-/// Removes a cgroup in which everything has ended, though the kernel may still keep some of it: a process leaves the
-/// cgroup when it gives up its processor for the last time, which takes a while on a busy machine.
+/// Removes a cgroup in which everything has ended. The kernel may still keep a process in it: it leaves the cgroup only
+/// when it gives up its processor for the last time, which takes a while on a busy machine.
 fn remove(cgroup: &Cgroup) {
     let (begin, mut pause) = (Instant::now(), SOONEST);
     while !cgroup.remove() && begin.elapsed() < LET_GO {

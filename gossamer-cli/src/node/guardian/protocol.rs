@@ -1,5 +1,5 @@
-//! What host and guardian tell each other, over a socket of their own: first the command to start, with the open files
-//! of the node; then signals for it, a byte each, and news about it.
+//! What host and guardian tell each other, over a socket of their own: first the order to start, with the open files of
+//! the node; then signals for the node, a byte each, and reports about it.
 
 use crate::node::ending::OutOfMemory;
 use crate::node::invocation::Invocation;
@@ -70,17 +70,17 @@ impl News {
     #[must_use]
     pub fn to_bytes(self) -> Vec<u8> {
         let body = encode(&self).unwrap_or_default();
-        // It is far shorter.
+        // A report is far shorter.
         let mut bytes = vec![u8::try_from(body.len()).unwrap_or(u8::MAX)];
         bytes.extend(body);
         bytes
     }
 }
 
-/// Sends an order to a guardian that has got nothing yet.
+/// Sends an order to a guardian that has received nothing yet.
 ///
 /// # Errors
-/// If it is gone, or does not take it.
+/// If the guardian is gone, or does not take it.
 pub fn send_order(
     mut socket: &UnixStream,
     program: &Invocation,
@@ -95,7 +95,7 @@ pub fn send_order(
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(FILES))];
     let mut control = SendAncillaryBuffer::new(&mut space);
     control.push(SendAncillaryMessage::ScmRights(&open));
-    // The socket is empty, and takes that as a whole.
+    // The socket is empty, and takes the order as a whole.
     rustix::net::sendmsg(socket, &[IoSlice::new(&length)], &mut control, SendFlags::NOSIGNAL)?;
     socket.write_all(&body)
 }

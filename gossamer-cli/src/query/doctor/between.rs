@@ -1,23 +1,24 @@
-//! What only several machines have: versions, clocks, and the ways between them.
+//! What can only be found out with several machines: versions, clocks, and the connections between machines.
 
 use crate::rack::finding::Finding;
 use std::time::Duration;
 
-/// Below this, times in logs are good enough to put them into an order by hand.
+/// Clocks that differ less than this are good enough to put the lines of several logs in order by hand.
 const CLOCKS_AGREE: f64 = 0.1;
 
-/// How the clock of a machine differs from that of this one, measured by a round trip.
+/// How the clock of a machine differs from this one's, as measured by a round trip.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ClockDifference {
     /// It is ahead by this many seconds.
     pub ahead: f64,
-    /// Give or take so many.
+    /// The error is at most this many seconds, either way.
     pub error: f64,
 }
 
 impl ClockDifference {
-    /// Computed from the time that the other machine stated between two times of this one. It was asked no earlier than
-    /// `before` and has answered no later than `after`; the middle of the two is off by at most half of that time.
+    /// Computed from the time that the other machine reported between two times of this one. It was asked no earlier
+    /// than `before` and answered no later than `after`; so the middle of the two is off by at most half of the time
+    /// between them.
     #[must_use]
     pub fn of_round_trip(before: Duration, told: Duration, after: Duration) -> Self {
         let half = after.saturating_sub(before).as_secs_f64() / 2.0;
@@ -25,7 +26,7 @@ impl ClockDifference {
     }
 }
 
-/// What there is to say of the version of a machine's daemon, beside that of the command.
+/// Findings about the version of a machine's daemon, compared with that of the command.
 #[must_use]
 pub fn version(command: &str, daemon: &str) -> Finding {
     const SUBJECT: &str = "version of the daemon";
@@ -40,7 +41,7 @@ pub fn version(command: &str, daemon: &str) -> Finding {
     )
 }
 
-/// What there is to say of the clocks of machines, by name.
+/// Findings about the clocks of machines, by name.
 #[must_use]
 pub fn clocks(clocks: &[(String, ClockDifference)]) -> Option<Finding> {
     const SUBJECT: &str = "clocks of the machines";
@@ -75,7 +76,7 @@ fn seconds(seconds: f64) -> String {
     }
 }
 
-/// What there is to say of the ways from a machine to the others, by name; of each, why it is closed, if it is.
+/// Findings about the ways from a machine to others, by name, each with the reason why it is closed, if it is.
 #[must_use]
 pub fn ways(others: &[(String, Result<(), String>)]) -> Vec<Finding> {
     const SUBJECT: &str = "ways to the other machines";

@@ -1,9 +1,9 @@
-//! Findings of several machines: those that are alike are one.
+//! Findings of several machines: equal ones become one.
 
 use crate::rack::finding::Finding;
 use serde_json::{Value, json};
 
-/// This many machines are named; of more only how many there are.
+/// This many machines are named; if there are more, only their number is given.
 const NAMED: usize = 8;
 
 /// What was found on one machine, which has no name if no other machine is examined.
@@ -15,7 +15,7 @@ pub struct MachineFindings {
     pub findings: Vec<Finding>,
 }
 
-/// A finding that some machines share.
+/// A finding that several machines share.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MergedFinding {
     /// What it is.
@@ -26,7 +26,7 @@ pub struct MergedFinding {
     pub of: usize,
 }
 
-/// Merges findings that are alike, in the order in which they come.
+/// Merges equal findings, in the order in which they come.
 #[must_use]
 pub fn merged(all: Vec<MachineFindings>) -> Vec<MergedFinding> {
     let of = all.len();
@@ -39,7 +39,7 @@ pub fn merged(all: Vec<MachineFindings>) -> Vec<MergedFinding> {
             }
         }
     }
-    // Those of a subject stand together.
+    // Findings about one subject stand together.
     let subjects: Vec<_> = merged.iter().map(|one| one.finding.subject.clone()).collect();
     merged.sort_by_key(|one| subjects.iter().position(|subject| *subject == one.finding.subject));
     merged
@@ -65,7 +65,7 @@ impl MergedFinding {
         }
     }
 
-    /// For programs.
+    /// As JSON.
     #[must_use]
     pub fn json(&self) -> Value {
         let mut value = self.finding.json();

@@ -1,8 +1,8 @@
 //! `gossamer doctor`: what keeps programs from running, or from running fast, on this machine or on all machines of a
 //! rack, and the line that fixes it.
 //!
-//! [`rack`] lets the daemons examine their machines, and the connections between them; [`between`] finds what only
-//! several machines can have. [`mod@merged`] joins findings that are alike.
+//! [`rack`] makes the daemons examine their machines, and the connections between them; [`between`] finds what only
+//! several machines can have. [`mod@merged`] joins equal findings.
 
 pub mod between;
 pub mod merged;
@@ -84,7 +84,7 @@ pub(crate) fn examine(arguments: &DoctorArguments) -> Result<u8, Failure> {
     show(arguments, &findings, json!({ "version": env!("CARGO_PKG_VERSION") }))
 }
 
-/// Shows what was found, with what is said of it to programs; the exit status.
+/// Shows the findings, as text or as JSON; returns the exit status.
 fn show(arguments: &DoctorArguments, findings: &[MergedFinding], mut head: Value) -> Result<u8, Failure> {
     let severities = findings.iter().map(|merged| merged.finding.severity);
     let worst = severities.clone().max().unwrap_or(Severity::Fine);

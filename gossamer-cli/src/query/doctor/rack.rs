@@ -17,10 +17,10 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-/// Times a clock is asked: the fastest answer counts.
+/// How many times a clock is asked: the fastest answer counts.
 const CLOCK_READINGS: usize = 8;
 
-/// A machine that has looked at itself.
+/// A machine that has examined itself.
 struct Examined {
     findings: Vec<Finding>,
     clock: ClockDifference,
@@ -59,7 +59,7 @@ async fn look(mut connection: Connection) -> Result<Examined, String> {
         let again = read_clock(&mut connection).await?;
         clock = if again.error < clock.error { again } else { clock };
     }
-    // Where the daemon is reached, its nodes are as well.
+    // The nodes are reached at the same address as the daemon.
     let at = connection.address.ip();
     let ExaminationReply::Listens(port) =
         step(&mut connection, ExaminationStep::Listen(at), PATIENCE).await?
@@ -72,7 +72,7 @@ async fn look(mut connection: Connection) -> Result<Examined, String> {
 
 const NO_PROTOCOL: &str = "it does not keep to the protocol";
 
-/// One step, and what comes of it.
+/// One step, and its result.
 async fn step(
     connection: &mut Connection,
     step: ExaminationStep,
@@ -95,7 +95,7 @@ async fn read_clock(connection: &mut Connection) -> Result<ClockDifference, Stri
     }
 }
 
-/// The second part: what is between the machines that have answered; and everything that was found.
+/// The second part: examines what is between the machines that have answered, and returns everything that was found.
 async fn between_all(answers: Vec<MachineAnswer<Examined>>) -> Vec<MergedFinding> {
     let of = answers.len();
     let (mut all, mut clocks, mut listening, mut trials) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
@@ -123,7 +123,7 @@ async fn between_all(answers: Vec<MachineAnswer<Examined>>) -> Vec<MergedFinding
             (name, tokio::spawn(reach(connection, others)))
         })
         .collect();
-    // Kept until all have tried: with its connection each machine stops to listen.
+    // Kept until all machines have tried: a machine stops listening when its connection is closed.
     let mut connections = Vec::new();
     for (name, ways) in tried {
         let ways = match ways.await {
@@ -144,10 +144,10 @@ async fn between_all(answers: Vec<MachineAnswer<Examined>>) -> Vec<MergedFinding
     findings
 }
 
-/// For each machine that cannot be reached, by name, the reason.
+/// The machines that cannot be reached, by name, with the reasons.
 type Ways = Vec<(String, Result<(), String>)>;
 
-/// Has a daemon try to reach others, which are named.
+/// Makes a daemon try to reach other machines.
 async fn reach(
     mut connection: Connection,
     others: Vec<(String, SocketAddr)>,

@@ -1,4 +1,4 @@
-//! What nodes do in a second, from what they say of themselves.
+//! What nodes do per second, computed from their reports.
 
 use crate::query::look::SeenNode;
 use crate::query::top::Order;
@@ -8,7 +8,7 @@ use gossamer::metrics::{RequestMetrics, WorkerMetrics};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// What a worker does in a second.
+/// What a worker does per second.
 #[derive(Debug)]
 pub struct Rates<'a> {
     /// Its node.
@@ -19,7 +19,7 @@ pub struct Rates<'a> {
 }
 
 impl Rates<'_> {
-    /// For which part of the time it had something to do.
+    /// The share of the time in which it had something to do.
     #[must_use]
     pub fn busy(&self) -> f64 {
         self.of.busy.as_secs_f64() / self.seconds
@@ -43,14 +43,15 @@ impl Rates<'_> {
         self.of.requests.iter().map(|some| some.backlog).sum()
     }
 
-    /// How long half of its requests take at most, and 99 of a hundred, by the way that has most that were timed.
+    /// The latency that half of its requests do not exceed, and the one that 99 % do not exceed, on the route with most
+    /// timed requests.
     #[must_use]
     pub fn latency(&self) -> Option<(Duration, Duration)> {
         let (_, most) = self.of.latencies.iter().max_by_key(|(_, latency)| latency.count())?;
         Some((most.quantile_time(0.5)?, most.quantile_time(0.99)?))
     }
 
-    /// The value by which they are sorted.
+    /// The value to sort by.
     pub(crate) fn key(&self, order: Order) -> f64 {
         match order {
             Order::Worker => 0.0,
@@ -68,7 +69,7 @@ pub const WORKER_TITLES: [&str; 9] =
 /// The titles of what [`peer_cells`] gives.
 pub const PEER_TITLES: [&str; 6] = ["NODE", "PEER", "OVER", "SENT/S", "RECEIVED/S", "WAITING"];
 
-/// A row of a table of workers, of which nodes have such names.
+/// A row of a table of workers; `node_name` is the name of the worker's node.
 #[must_use]
 pub fn worker_cells(worker: &Rates<'_>, node: String) -> Vec<String> {
     let (half, most) =
@@ -142,7 +143,7 @@ pub struct Traffic {
     pub received: u64,
     /// Requests that wait for room.
     pub waiting: u64,
-    /// In this many seconds.
+    /// Over this many seconds.
     pub seconds: f64,
 }
 
@@ -166,7 +167,7 @@ pub fn peers(nodes: &[&SeenNode<NodeActivity>]) -> BTreeMap<(u32, u32, &'static 
     peers
 }
 
-/// What workers were found running, with its share of all looks at all workers, the most first.
+/// What workers were found running, each with its share of all samples of all workers, most frequent first.
 #[must_use]
 pub fn running(nodes: &[&SeenNode<NodeActivity>]) -> Vec<(String, f64)> {
     let nodes = || nodes.iter().map(|node| &node.said);

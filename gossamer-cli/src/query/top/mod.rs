@@ -21,7 +21,7 @@ use serde_json::Value;
 use std::io::{self, IsTerminal};
 use std::time::Duration;
 
-/// Puts the next thing at the upper left of an empty terminal.
+/// Moves to the upper left of an empty terminal.
 const CLEAR: &str = "\x1b[H\x1b[J";
 
 /// Show what nodes and workers of programs do, on this machine or on the whole rack, and what takes most of their
@@ -72,7 +72,7 @@ pub enum Order {
 }
 
 impl Order {
-    /// The one that the key for sorting takes after this.
+    /// The column that the key for sorting takes next.
     fn next(self) -> Self {
         match self {
             Self::Worker => Self::Busy,
@@ -151,7 +151,7 @@ pub(crate) fn top(arguments: &TopArguments) -> Result<u8, Failure> {
     }
 }
 
-/// Looks at all at once, for as long as was said.
+/// Looks at all of them at once, for as long as the options say.
 fn look(arguments: &TopArguments) -> Result<Seen<NodeActivity>, Failure> {
     let milliseconds = u64::try_from(arguments.interval.as_millis()).unwrap_or(u64::MAX);
     let seen: Seen<NodeActivity> = look::look(&arguments.look, Inspection::Activity { milliseconds })?;

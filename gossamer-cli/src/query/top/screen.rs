@@ -1,5 +1,5 @@
-//! What `gossamer top` shows on a terminal: nodes, workers, peers and what was found running, each in a part of its
-//! own. Nothing depends on colours.
+//! What `gossamer top` shows on a terminal: nodes, workers, peers and what was found running, each in a part of the
+//! screen. Nothing depends on colours.
 
 use crate::query::look::{Seen, SeenNode, by_runtime};
 use crate::query::top::Order;
@@ -19,13 +19,13 @@ use std::path::Path;
 const NODE_TITLES: [&str; 8] =
     ["NODE", "MACHINE", "PROCESS", "WORKERS", "BUSY", "SERVED/S", "FIBERS", "PROGRAM"];
 const RUNNING_TITLES: [&str; 2] = ["SHARE", "FOUND RUNNING, OF ALL LOOKS AT ALL WORKERS"];
-/// The parts, from above.
+/// The parts, from top to bottom.
 const PARTS: [&str; 4] = ["nodes", "workers", "peers", "running"];
 /// The part that is chosen at first.
 const WORKERS: usize = 1;
-/// Columns are at least so wide, so that they do not jump while numbers change.
+/// The least width of columns, so that they do not jump when numbers change.
 const LEAST: usize = 7;
-/// Rows by which a page is turned.
+/// How many rows a page is.
 const PAGE: usize = 10;
 const KEYS: &str = "q end  s sort  / filter  space pause  Tab part  up, down, page up, page down";
 
@@ -37,12 +37,12 @@ pub struct Screen {
     filter: String,
     is_typing: bool,
     is_paused: bool,
-    /// Which part is chosen, and how many rows of each are above its first one that is seen.
+    /// Which part is chosen, and how many rows of each part are above the first visible one.
     chosen: usize,
     above: [usize; PARTS.len()],
 }
 
-/// A part: its titles, and its rows that pass the filter.
+/// A part: its titles, and those of its rows that pass the filter.
 struct ScreenPart {
     titles: &'static [&'static str],
     rows: Vec<Vec<String>>,
@@ -56,18 +56,18 @@ impl Screen {
         Self { seen: None, order, filter, is_typing: false, is_paused: false, chosen: WORKERS, above }
     }
 
-    /// Something new was seen.
+    /// Takes what a new look has seen.
     pub fn show(&mut self, seen: Seen<NodeActivity>) {
         self.seen = Some(seen);
     }
 
-    /// Whether nothing new is wanted.
+    /// Whether the screen is paused.
     #[must_use]
     pub fn is_paused(&self) -> bool {
         self.is_paused
     }
 
-    /// A key was pressed. Whether that is the end.
+    /// Handles a key; returns whether it ends the program.
     #[must_use]
     pub fn press(&mut self, key: KeyEvent) -> bool {
         match key.code {
@@ -109,8 +109,8 @@ impl Screen {
         }
     }
 
-    /// Draws it: a title line above, keys below, and the parts between them, each of which gets as much room as it
-    /// needs, if there is any.
+    /// Draws it: a title line at the top, the keys at the bottom, and the parts between them, each of which gets as
+    /// much room as it needs, if there is any.
     pub fn draw(&mut self, frame: &mut Frame<'_>) {
         let parts = self.parts();
         let area = frame.area();
@@ -180,7 +180,7 @@ impl Screen {
     fn parts(&self) -> [ScreenPart; PARTS.len()] {
         let nodes = self.seen.as_ref().map_or(&[][..], |seen| &seen.nodes);
         let runtimes = by_runtime(nodes);
-        // If there are several programs, each has a number, which stands before those of its nodes.
+        // If there are several programs, each has a number, which stands before the numbers of its nodes.
         let name = |program: usize, node: u32| match runtimes.len() {
             1 => node.to_string(),
             _ => format!("{}.{node}", program + 1),
@@ -239,8 +239,7 @@ fn node_cells(node: &SeenNode<NodeActivity>, name: String) -> Vec<String> {
     ]
 }
 
-/// How high each part is: no part is cut while another has more than its share, and what is left goes to the chosen
-/// one.
+/// How high each part is: no part is cut while another has more than its share, and the chosen part gets what is left.
 fn shared(room: u16, chosen: usize, parts: &[ScreenPart]) -> [u16; PARTS.len()] {
     let needs: Vec<u16> =
         parts.iter().map(|part| u16::try_from(part.rows.len() + 1).unwrap_or(u16::MAX)).collect();
@@ -257,7 +256,7 @@ fn shared(room: u16, chosen: usize, parts: &[ScreenPart]) -> [u16; PARTS.len()] 
 }
 
 impl ScreenPart {
-    /// This many rows, of this many columns, without those above.
+    /// This many rows of this many columns, without the rows above.
     fn table(&self, above: usize, rows: usize, columns: u16, is_chosen: bool) -> Table<'static> {
         let width = |column: usize| {
             let cells = self.rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count());
@@ -284,7 +283,7 @@ impl ScreenPart {
     }
 }
 
-/// The end of a text, where the line stands that was found running, in this many columns.
+/// The end of a text, which has the line that was found running, in this many columns.
 fn ending(text: &str, columns: usize) -> String {
     const CUT: &str = "...";
     let over = text.chars().count().saturating_sub(columns);

@@ -14,13 +14,13 @@ use std::thread;
 use std::time::Duration;
 use tokio::signal::unix::{SignalKind, signal};
 
-/// How long a key is waited for, before others are asked.
+/// How long to wait for a key before looking for other events.
 const TICK: Duration = Duration::from_millis(100);
 
-/// How long it has to end once a signal has come.
+/// How long it has to end after a signal.
 const LAST: Duration = Duration::from_secs(1);
 
-/// What a look has brought.
+/// The result of a look.
 type Look = Result<Seen<NodeActivity>, Failure>;
 
 /// The terminal, until it is dropped. A panic restores it, too, before the panic is printed.
@@ -34,16 +34,16 @@ impl OwnedTerminal {
 
 impl Drop for OwnedTerminal {
     fn drop(&mut self) {
-        // The output after this starts beside what was there before. A terminal that is gone needs nothing.
+        // Later output begins below what was there before. A terminal that is gone needs nothing.
         let _gone = self.0.show_cursor();
         let _gone = ratatui::try_restore();
     }
 }
 
-/// Shows what is seen until somebody has enough of it.
+/// Shows what is seen until the user ends it.
 ///
 /// # Errors
-/// If there is nothing to look at any more, or the terminal cannot be used.
+/// If there is nothing left to look at, or the terminal cannot be used.
 pub(crate) fn run(arguments: &TopArguments) -> Result<u8, Failure> {
     let broken = |error: io::Error| Failure::new(OUTPUT, format!("the terminal cannot be used: {error}"));
     let (looks, signals) = (looks(arguments).map_err(broken)?, signals().map_err(broken)?);
@@ -95,7 +95,7 @@ fn looks(arguments: &TopArguments) -> io::Result<Receiver<Look>> {
     Ok(told)
 }
 
-/// The status for the first signal that ends this. Ctrl-C is a key.
+/// The exit status for the first signal that ends this. Ctrl-C is a key here.
 fn signals() -> io::Result<Receiver<u8>> {
     let (tell, told) = sync_channel(1);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -112,10 +112,10 @@ fn signals() -> io::Result<Receiver<u8>> {
                 _ = hangup.recv() => 129,
             })
         });
-        // Without them it ends by keys.
+        // Without signals it ends by keys.
         let Ok(status) = status else { return };
         if tell.send(status).is_ok() {
-            // A thread that reads keys from a terminal that is gone does not return.
+            // A thread that reads keys from a terminal that is gone never returns.
             thread::sleep(LAST);
             std::process::exit(status.into());
         }

@@ -1,4 +1,4 @@
-//! The screen, of a runtime of this very process.
+//! The screen, showing a runtime of this very process.
 
 use crate::query::look::{Seen, SeenNode};
 use crate::query::top::Order;
@@ -10,9 +10,9 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// A screen of this many workers.
+/// A screen that shows this many workers.
 fn screen(workers: usize) -> Screen {
-    // All runtimes of the process are looked at.
+    // It looks at all runtimes of the process.
     static ALONE: Mutex<()> = Mutex::new(());
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let config = gossamer::Config::default().threads(workers);

@@ -37,7 +37,7 @@ pub(crate) fn text(nodes: &[&SeenNode<NodeActivity>], order: Order) -> String {
     text
 }
 
-/// The same for programs.
+/// The same as JSON.
 pub(crate) fn json(nodes: &[&SeenNode<NodeActivity>]) -> Value {
     let worker = |worker: &Rates<'_>| {
         let latency = worker.latency();
