@@ -13,18 +13,18 @@
 //! | 124 | its time was up (`--timeout`) |
 //! | 126, 127 | the program is not executable, is not there |
 //! | 130, 143 | after Ctrl-C, after SIGTERM or `gossamer kill` |
-//! | 141 | whoever read standard output has closed it |
+//! | 141 | the reader of standard output has closed it |
 //!
 //! | status | of `gossamer send` and `gossamer recv` |
 //! |---|---|
-//! | 0 | all is in its place |
+//! | 0 | everything is in its place |
 //! | 1 | some files were not transferred, the others are in their places |
 //! | 2 | a mistake on the command line or in a configuration file |
 //! | 3 | the other side was not reached, or has another code |
 //! | 74 | the receiver could not write any more |
 //! | 75 | the other side was lost |
 //! | 124 | not all was sent in time |
-//! | 141 | whoever read the receiver's standard output has closed it |
+//! | 141 | the reader of the receiver's standard output has closed it |
 //!
 //! `gossamer status --health` ends with 0 if the daemon of this machine is alive, else with 3. The other commands end
 //! with 0, or with 2 or 3 as above. `kill` and `logs` end with 1 if no such application runs, `stacks` and `top` if no

@@ -44,7 +44,7 @@ pub fn descendants(ancestor: Pid) -> Vec<Pid> {
     found
 }
 
-/// Whether `pid` is this process, or descends from it.
+/// Whether a process is `ancestor`, or descends from it.
 #[must_use]
 pub fn is_within(process: Pid, ancestor: Pid) -> bool {
     let mut at = Some(process);

@@ -27,7 +27,7 @@ pub fn in_child(prepare: impl FnOnce(&mut Command), body: impl FnOnce() + Send +
     let program = std::env::current_exe().expect("a test knows its program");
     let mut command = Command::new(program);
     command.args([test.as_str(), "--exact", "--nocapture", "--include-ignored"]).env(CHILD, &test);
-    // It may end in the middle of its work: what it holds then is no leak.
+    // It may end in the middle of its work: what it holds at that moment is not a leak.
     command.env("ASAN_OPTIONS", "detect_leaks=0:detect_stack_use_after_return=0");
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     prepare(&mut command);
@@ -46,7 +46,7 @@ pub fn isolated(body: impl FnOnce() + Send + 'static) {
     assert!(ended.status.success(), "{}: {}\n{}", name(), ended.status, ended.errors);
 }
 
-/// The path of the test that this thread runs: the harness names the thread after it.
+/// The path of the test that this thread runs: the harness names its thread after it.
 fn name() -> String {
     thread::current().name().expect("called on the thread of a test").to_owned()
 }

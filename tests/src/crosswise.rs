@@ -2,7 +2,7 @@
 
 use gossamer::{Latch, Trust, Trustee};
 
-/// Launches on a latch, and from there on another one when that is held, too.
+/// Launches on a latch and, once that is held, on another one.
 #[gossamer::delegate]
 fn cross(own: Trust<Latch<u64>>, other: Trust<Latch<u64>>, met: Trust<u8>) {
     own.launch(|value| {
@@ -14,7 +14,7 @@ fn cross(own: Trust<Latch<u64>>, other: Trust<Latch<u64>>, met: Trust<u8>) {
     });
 }
 
-/// Has two fibers launch on two latches, each in another order.
+/// Makes two fibers launch on two latches, each in another order.
 #[gossamer::delegate]
 pub fn launch_crosswise(here: Trustee, there: Trustee) {
     let (one, other) = (here.entrust(Latch::new(0_u64)), there.entrust(Latch::new(0_u64)));

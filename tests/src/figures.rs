@@ -8,12 +8,13 @@ pub fn resident_bytes() -> usize {
     status("VmRSS:") * 1024
 }
 
-/// Of these, the ones that no file backs: the pages of the program itself grow as more of it has run.
+/// Those of them that no file backs: the pages of the program itself grow as more of it has run.
 pub fn anonymous_bytes() -> usize {
     status("RssAnon:") * 1024
 }
 
-/// Threads of this process that have not begun to end. The kernel lists one for a moment after it could be joined, with this flag.
+/// Threads of this process that have not begun to end. The kernel lists a thread for a moment after it could be joined,
+/// with this flag.
 pub fn threads() -> usize {
     const ENDING: u64 = 4; // PF_EXITING
     let flags = |task: fs::DirEntry| {

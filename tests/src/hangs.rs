@@ -1,4 +1,4 @@
-//! Ways in which programs hang, of which one worker is the scene.
+//! Ways in which programs hang; each happens on one worker.
 
 use gossamer::net::TcpListener;
 use gossamer::{Latch, Trust, Trustee, rack, spawn_on_with};
@@ -12,7 +12,7 @@ const LONG: Duration = Duration::from_secs(3600);
 /// Never returns.
 ///
 /// # Panics
-/// If there is no way of this name.
+/// If no way has this name.
 #[gossamer::delegate]
 pub fn hang(way: &str, there: Trustee) {
     match way {
@@ -40,7 +40,7 @@ fn launch_in_itself(latch: Trust<Latch<u64>>) {
     latch.launch(|value| *value += again.launch(|value| *value));
 }
 
-/// The second fiber that does this on a worker blocks it for as long as the first one sleeps.
+/// The second fiber that does this on a worker blocks the worker for as long as the first one sleeps.
 fn lock_and_sleep() {
     static HELD: Mutex<()> = Mutex::new(());
     let _held = HELD.lock();

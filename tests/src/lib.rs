@@ -50,19 +50,20 @@ pub fn on_nodes(nodes: usize, threads: usize, body: impl Fn() + Copy + Send + 's
     }
 }
 
-/// The fabrics that join nodes, with a simulated device for RDMA. `GOSSAMER_TEST_FABRIC=shm`, `tcp` or `verbs` leaves one of them.
+/// The fabrics that join nodes, with a simulated device for RDMA. `GOSSAMER_TEST_FABRIC=shm`, `tcp` or `verbs` chooses
+/// one of them.
 pub fn fabrics() -> Vec<FabricChoice> {
     simulate_rdma();
     let all = [FabricChoice::Shm, FabricChoice::Tcp, FabricChoice::Verbs];
     all.into_iter().filter(|fabric| is_tested(*fabric)).collect()
 }
 
-/// Whether `GOSSAMER_TEST_FABRIC` leaves this fabric.
+/// Whether `GOSSAMER_TEST_FABRIC` allows this fabric.
 pub fn is_tested(fabric: FabricChoice) -> bool {
     std::env::var("GOSSAMER_TEST_FABRIC").map_or(true, |only| fabric.to_string() == only)
 }
 
-/// The last worker of all: with several nodes it is of another one.
+/// The last of all workers; if there are several nodes, it belongs to another node.
 ///
 /// # Panics
 /// On a thread that is not a worker.
@@ -70,23 +71,23 @@ pub fn far() -> Trustee {
     Trustee::all().pop().expect("a runtime has workers")
 }
 
-/// Keeps a value until the process ends, without the leak that `std::mem::forget` is to a leak checker.
+/// Keeps a value until the process ends, without what a leak checker would call a leak, unlike `std::mem::forget`.
 pub fn keep_for_ever(value: impl Any + Send) {
     static KEPT: Mutex<Vec<Box<dyn Any + Send>>> = Mutex::new(Vec::new());
     KEPT.lock().unwrap().push(Box::new(value));
 }
 
-/// Waits, as a fiber or a thread, until `done`; the watchdog ends a wait in vain.
+/// Waits, as a fiber or a thread, until `done`; if that never comes, the watchdog ends the wait.
 pub fn wait_until(mut done: impl FnMut() -> bool) {
     while !done() {
         gossamer::sleep(Duration::from_millis(1));
     }
 }
 
-/// The text of the panic that `body` ends in.
+/// The text of the panic in which `body` ends.
 ///
 /// # Panics
-/// If it does not panic, or with something that is not a text.
+/// If `body` does not panic, or the panic has no text.
 pub fn panic_text<R>(body: impl FnOnce() -> R) -> String {
     let Err(payload) = panic::catch_unwind(AssertUnwindSafe(body)) else { panic!("there was no panic") };
     match payload.downcast::<String>() {

@@ -1,4 +1,4 @@
-//! The RDMA device of tests: the simulated one, which is built beside them, or one of this machine.
+//! The RDMA device of the tests: the simulated one, which is built beside them, or one of this machine.
 
 use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
 use std::ffi::{CStr, c_char};
@@ -23,19 +23,19 @@ fn simulated_rdma() -> PathBuf {
     std::env::current_exe().expect("a test has a file").with_file_name("libverbs_sim.so")
 }
 
-/// Gives another process the device of tests.
+/// Gives the device of the tests to another process.
 ///
 /// # Panics
-/// If the test's own file is not known.
+/// If the path of the test's own program is not known.
 pub fn with_rdma(command: &mut Command) -> &mut Command {
     if rdma_is_simulated() { command.env("LD_PRELOAD", simulated_rdma()) } else { command }
 }
 
-/// From here on this process has the device of tests: whatever opens libibverbs gets the simulated one, since a library of that name is
-/// open already.
+/// Gives the device of the tests to this process, from here on: whatever opens libibverbs gets the simulated library,
+/// since a library of that name is open already.
 ///
 /// # Panics
-/// If it was not built.
+/// If the simulated device was not built.
 pub fn simulate_rdma() {
     static OPENED: Once = Once::new();
     if !rdma_is_simulated() {
@@ -48,10 +48,10 @@ pub fn simulate_rdma() {
     });
 }
 
-/// A counter of the simulated device, of this process.
+/// A counter of this process's simulated device.
 ///
 /// # Panics
-/// If it was not built.
+/// If the simulated device was not built.
 pub fn simulated_counter(name: &CStr) -> u64 {
     type Counter = unsafe extern "C" fn(*const c_char) -> u64;
     simulate_rdma();

@@ -38,7 +38,7 @@ impl Tally {
         self.dropped.load(Ordering::Acquire)
     }
 
-    /// Whether all that were made were dropped.
+    /// Whether every value that was made was dropped.
     pub fn is_even(&self) -> bool {
         self.made() == self.dropped()
     }
@@ -46,14 +46,14 @@ impl Tally {
 
 const ALIVE: u64 = 0x616c_6976_6521_2121;
 
-/// A value whose drop is counted, and which notices when it is dropped twice.
+/// A value whose drop is counted, and which notices if it is dropped twice.
 #[derive(Debug)]
 pub struct Counted {
     tally: &'static Tally,
     alive: u64,
 }
 
-// SAFETY: it holds a reference, but to a static of this process, and the tests have one process.
+// SAFETY: it holds a reference, but to a static of this process, and the tests run in one process.
 unsafe impl NoRef for Counted {}
 
 impl Clone for Counted {

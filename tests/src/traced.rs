@@ -10,8 +10,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// How often a program has made each system call, by the call's number.
 pub type SystemCalls = BTreeMap<u64, u64>;
 
-/// Starts a program, gives it to `started`, and follows all its threads until it ends; the calls that it made while `is_counting`.
-/// `None`, with a word of why, where processes may not be traced.
+/// Starts a program, passes it to `started`, and follows all its threads until it ends. Returns the calls that it made
+/// while `is_counting`; or `None`, with a message that says why, where processes may not be traced.
 ///
 /// # Panics
 /// If it cannot be started for another reason.
@@ -49,14 +49,14 @@ pub fn count_system_calls(
             let call = entered(thread).filter(|_| is_counting.load(Ordering::Relaxed));
             call.into_iter().for_each(|call| *calls.entry(call).or_default() += 1);
         }
-        // A thread begins with a stop, and others tell of themselves by a trap: neither is the program's.
+        // A thread begins with a stop, and the others report it by a trap: neither is the program's own.
         let is_its_own = signal & 0x7f != libc::SIGTRAP && signal != libc::SIGSTOP;
         go_on(thread, if is_its_own { signal } else { 0 });
     }
     Some(calls)
 }
 
-/// The next of this thread's children that stops or ends, and how.
+/// The next of this thread's children that stops or ends, and how it did.
 fn wait() -> Option<(libc::pid_t, libc::c_int)> {
     let mut status = 0;
     // SAFETY: `status` is a live number. Children of other threads are left to them.
@@ -64,14 +64,14 @@ fn wait() -> Option<(libc::pid_t, libc::c_int)> {
     (child > 0).then_some((child, status))
 }
 
-/// The call that a stopped thread is about to make, if it is not coming back from one.
+/// The call that a stopped thread is about to make; nothing if it returns from one.
 fn entered(thread: libc::pid_t) -> Option<u64> {
-    // SAFETY: plain numbers, of which all zero is a value.
+    // SAFETY: these are plain numbers, for which zero is valid.
     let mut info: libc::ptrace_syscall_info = unsafe { std::mem::zeroed() };
     let size = size_of::<libc::ptrace_syscall_info>();
     trace(libc::PTRACE_GET_SYSCALL_INFO, thread, size, &raw mut info as usize).ok()?;
     match info.op {
-        // SAFETY: the operation says which of the union was written.
+        // SAFETY: the operation says which field of the union was written.
         libc::PTRACE_SYSCALL_INFO_ENTRY => Some(unsafe { info.u.entry.nr }),
         _ => None,
     }

@@ -8,7 +8,7 @@ use std::time::Duration;
 /// Seconds a test may take; `TEST_WATCHDOG_SECONDS` overrides it, for slow machines and for debuggers.
 const LIMIT: u64 = 120;
 
-/// Runs `body` on a thread of its own and passes its panic on. If it takes too long the process ends.
+/// Runs `body` on a thread of its own, and passes on its panic. If it takes too long, the process ends.
 ///
 /// # Panics
 /// As `body`.
@@ -23,7 +23,7 @@ pub fn watched(body: impl FnOnce() + Send + 'static) {
     });
     let thread = thread.expect("a thread for a test");
     if let Err(RecvTimeoutError::Timeout) = ended.recv_timeout(limit) {
-        // Not `eprintln!`, whose text the harness holds back and would lose.
+        // Not `eprintln!`: the harness holds its text back, and would lose it.
         let _ = writeln!(std::io::stderr(), "watchdog: `{name}` still runs after {limit:?}: it hangs");
         std::process::abort();
     }

@@ -12,7 +12,7 @@ use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
-/// Runs `body` in a process of its own in which may has one thread: whoever blocks it blocks all coroutines.
+/// Runs `body` in a process of its own in which may has one thread: whatever blocks that thread blocks all coroutines.
 fn with_one_thread_of_may(body: fn()) {
     isolated(move || {
         may::config().set_workers(1);
@@ -23,12 +23,12 @@ fn with_one_thread_of_may(body: fn()) {
 /// Starts a coroutine of may.
 #[track_caller]
 fn coroutine<U: Send + 'static>(body: impl FnOnce() -> U + Send + 'static) -> JoinHandle<U> {
-    // SAFETY: no coroutine of these tests holds anything of a thread while it waits, nor calls may while it unwinds;
-    // they need little stack, and nobody wakes them but may and gossamer.
+    // SAFETY: the coroutines of these tests hold nothing of a thread while they wait, and do not call may while they
+    // unwind; they need little stack, and only may and gossamer wake them.
     unsafe { spawn_may(body) }
 }
 
-/// A coroutine of may that accepts `connections` and echoes each in another.
+/// A coroutine of may that accepts `connections` and echoes each in another coroutine.
 fn echo_server(connections: usize) -> (SocketAddr, JoinHandle<usize>) {
     let listener = may::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -214,7 +214,7 @@ fn threads_and_fibers_join_coroutines() {
                                 number
                             });
                             assert_eq!(slept.join(), number);
-                            // At home again.
+                            // Back on its own worker.
                             assert_eq!(Trustee::here(), here);
                         },
                         number,

@@ -1,7 +1,8 @@
 //! The grammar of the command line, and what each part of it means.
 
 use crate::cli::help::{
-    APPLICATION_HELP, CHECK_RDMA_HELP, COMPLETIONS_HELP, HELP, KEYGEN_HELP, MAN_HELP, RUN_HELP, STATUS_HELP,
+    APPLICATION_HELP, CHECK_RDMA_HELP, COMPLETIONS_HELP, DAEMON_HELP, HELP, KEYGEN_HELP, MAN_HELP, PS_HELP,
+    RUN_HELP, STATUS_HELP,
 };
 use crate::daemon::log::LogFormat;
 use crate::files;
@@ -110,6 +111,7 @@ pub(crate) struct QueryArguments {
 /// If systemd has started it, it reports when it is ready (Type=notify), what it does, and that it is alive
 /// (WatchdogSec=). `gossamer status --health` asks whether it is alive.
 #[derive(Debug, clap::Args)]
+#[command(after_long_help = DAEMON_HELP)]
 pub(crate) struct DaemonArguments {
     #[command(flatten)]
     pub(crate) config: ConfigArguments,
@@ -147,6 +149,7 @@ pub(crate) struct StatusArguments {
 /// it, and its last output. A daemon remembers the last 256 applications (with 4096 nodes together) for a day, and
 /// forgets them when it ends.
 #[derive(Debug, clap::Args)]
+#[command(after_long_help = PS_HELP)]
 pub(crate) struct PsArguments {
     /// List the nodes of all applications, including ended ones
     #[arg(short, long)]

@@ -10,17 +10,29 @@ pub fn script(shell: Shell, command: Command) -> Vec<u8> {
     let mut command = with_hints(command);
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut command, "gossamer", &mut script);
-    let without_files = without_files(&command).join(if shell == Shell::Bash { "|" } else { " " });
     let more = match shell {
-        Shell::Bash => BASH.replace("WITHOUT_FILES", &without_files),
-        Shell::Fish => FISH
-            .replace("WITHOUT_FILES", &without_files)
-            .replace("SHELLS", &names(Shell::value_variants().iter()))
-            .replace("COMMANDS", &names(command.get_subcommands().map(Command::get_name))),
+        Shell::Bash => BASH
+            .replace("WITHOUT_FILES", &without_files(&command).join("|"))
+            .replace("WITH_VALUES", &with_values(&command).join("|"))
+            .replace("OPTIONS", &long_names(options_of_run(&command)).join(" ")),
+        Shell::Fish => {
+            script = without_options_of_programs(&script);
+            FISH.replace("WITHOUT_FILES", &without_files(&command).join(" "))
+                .replace("WITH_VALUES", &with_values(&command).join(" "))
+                .replace("SHELLS", &names(Shell::value_variants().iter()))
+                .replace("COMMANDS", &names(command.get_subcommands().map(Command::get_name)))
+        }
         _ => String::new(),
     };
     script.extend_from_slice(more.as_bytes());
     script
+}
+
+/// A script for fish that offers the options of `run` only before the program.
+fn without_options_of_programs(script: &[u8]) -> Vec<u8> {
+    let of_run = "__fish_gossamer_using_subcommand run";
+    let before = format!("{of_run}; and not __fish_gossamer_program_at >/dev/null");
+    String::from_utf8_lossy(script).replace(of_run, &before).into_bytes()
 }
 
 fn names(all: impl Iterator<Item: ToString>) -> String {
@@ -44,24 +56,70 @@ fn without_files(command: &Command) -> Vec<&str> {
     commands.map(Command::get_name).collect()
 }
 
-/// Completes what follows `--` as the command line of the program, values after `=`, and files where they are due.
+/// The options of `run`.
+fn options_of_run(command: &Command) -> impl Iterator<Item = &Arg> {
+    let run = command.get_subcommands().filter(|command| command.get_name() == "run");
+    run.flat_map(Command::get_arguments).filter(|argument| !argument.is_positional())
+}
+
+/// The long names of these options.
+fn long_names<'a>(options: impl Iterator<Item = &'a Arg>) -> Vec<String> {
+    options.filter_map(|option| option.get_long().map(|name| format!("--{name}"))).collect()
+}
+
+/// The names of the options of `run` whose value may be the next word.
+fn with_values(command: &Command) -> Vec<String> {
+    let options = || options_of_run(command).filter(|option| option.get_action().takes_values());
+    let short = options().filter_map(|option| option.get_short().map(|name| format!("-{name}")));
+    long_names(options()).into_iter().chain(short).collect()
+}
+
+/// Completes the program and its arguments as a command line of their own, with or without `--` before them, values after
+/// `=`, and files where they are due.
 const BASH: &str = r#"
 _gossamer_words() {
-    local index current="$2" previous="$3"
+    local index program="" current="$2" previous="$3"
     if [[ "${COMP_WORDS[1]}" == run ]]; then
         for ((index = 2; index < COMP_CWORD; index++)); do
-            [[ "${COMP_WORDS[index]}" == -- ]] || continue
+            case "${COMP_WORDS[index]}" in
+                --)
+                    program=$((index + 1))
+                    break
+                    ;;
+                WITH_VALUES)
+                    # bash makes words of `=` and `:`, too.
+                    [[ "${COMP_WORDS[index + 1]}" != = ]] || ((index++))
+                    ((index++))
+                    while [[ "${COMP_WORDS[index + 1]}" == : ]]; do ((index += 2)); done
+                    ;;
+                -*) ;;
+                *)
+                    program=$index
+                    break
+                    ;;
+            esac
+        done
+        # A program may begin here. Without a letter of its name, the files of this directory are the better offer.
+        if [[ -z "$program" && "$current" != -* ]] && ((index == COMP_CWORD)); then
+            if [[ " ${COMP_WORDS[*]:COMP_CWORD + 1} " == *" -- "* ]]; then
+                COMPREPLY=($(compgen -W "OPTIONS" -- "$current"))
+                compopt +o default +o bashdefault 2>/dev/null
+                return
+            fi
+            [[ -z "$current" ]] || program=$index
+        fi
+        if [[ -n "$program" ]]; then
             if declare -F _comp_command_offset >/dev/null; then
-                _comp_command_offset $((index + 1))
+                _comp_command_offset "$program"
             elif declare -F _command_offset >/dev/null; then
-                _command_offset $((index + 1))
-            elif ((index + 1 == COMP_CWORD)); then
+                _command_offset "$program"
+            elif ((program == COMP_CWORD)); then
                 COMPREPLY=($(compgen -c -- "$current"))
             else
                 COMPREPLY=()
             fi
             return
-        done
+        fi
     fi
     if [[ "$current" == = ]]; then
         current=""
@@ -91,17 +149,40 @@ _gossamer_words() {
 complete -F _gossamer_words -o bashdefault -o default gossamer
 "#;
 
-/// Completes what follows `--` as the command line of the program, and the arguments that are not files.
+/// Completes the program and its arguments as a command line of their own, with or without `--` before them, and the
+/// arguments that are not files.
 const FISH: &str = r#"
+function __fish_gossamer_program_at
+    set -l words (commandline -opc)
+    test "$words[2]" = run
+    or return 1
+    set -l at 3
+    while test $at -le (count $words)
+        switch $words[$at]
+            case --
+                math $at + 1
+                return
+            case WITH_VALUES
+                set at (math $at + 2)
+            case '-*'
+                set at (math $at + 1)
+            case '*'
+                echo $at
+                return
+        end
+    end
+    return 1
+end
+
 function __fish_gossamer_program
     set -l words (commandline -opc)
-    set -l at (contains -i -- -- $words)
+    set -l at (__fish_gossamer_program_at)
     or return
-    set -l program (string escape -- $words[(math $at + 1)..])
+    set -l program (string escape -- $words[$at..])
     complete -C (string join ' ' -- $program (commandline -ct))
 end
 
-complete -c gossamer -n "__fish_gossamer_using_subcommand run; and contains -- -- (commandline -opc)" -f -a "(__fish_gossamer_program)"
+complete -c gossamer -n "__fish_gossamer_program_at >/dev/null" -f -a "(__fish_gossamer_program)"
 complete -c gossamer -n "__fish_gossamer_needs_command" -f
 complete -c gossamer -n "__fish_gossamer_using_subcommand WITHOUT_FILES" -f
 complete -c gossamer -n "__fish_gossamer_using_subcommand completions" -f -a "SHELLS"

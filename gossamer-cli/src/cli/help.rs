@@ -37,7 +37,7 @@ Examples:
   gossamer run --per-machine 4 -- ./app          four nodes on each machine, 0 to 3 on the first one
   gossamer run --map a:4,b,c -- ./app            four nodes on a, then one on b and one on c
   gossamer run --fabric verbs -- ./app           by RDMA, or not at all; see gossamer check-rdma
-  gossamer run --mem 4G --cpus 2 -- ./app        so much for each node, and no more
+  gossamer run --mem 4G --cpus 2 -- ./app        at most this much for each node
   gossamer run --output 'log.%n' -- ./app        what node 3 prints goes to the file log.3
   gossamer run --timeout 1h --report-on-timeout -- ./app
                                                  an hour at most, then a report of the nodes
@@ -57,7 +57,7 @@ Exit status:
   124  the time of --timeout is up
   126  the program cannot be executed
   127  there is no such program
-  130  Ctrl-C;  143  SIGTERM;  141  whoever read standard output has closed it";
+  130  Ctrl-C;  143  SIGTERM;  141  the reader of standard output has closed it";
 
 pub(super) const APPLICATION_HELP: &str = "\
 Exit status:
@@ -65,6 +65,18 @@ Exit status:
   1    there is no such application
   2    mistake on the command line or in a configuration file
   3    no daemon could be reached; if only some could not, they are named on standard error";
+
+pub(super) const PS_HELP: &str = "\
+Exit status:
+  0    done; machines that could not be reached are named on standard error
+  2    mistake on the command line or in a configuration file
+  3    no daemon could be reached";
+
+pub(super) const DAEMON_HELP: &str = "\
+Exit status:
+  0    a signal has ended it
+  2    mistake on the command line or in a configuration file
+  3    it cannot listen at its address, or start";
 
 pub(super) const STATUS_HELP: &str = "\
 Exit status:
@@ -77,7 +89,12 @@ Example:
   gossamer keygen /etc/gossamer/key              then copy it to all machines, as scp -p does
 
 Only its owner may read the file: a daemon refuses a key that others can read. Anybody who has the
-key can run programs on every machine of the rack.";
+key can run programs on every machine of the rack.
+
+Exit status:
+  0    done
+  1    the file exists already, or could not be written
+  2    mistake on the command line";
 
 pub(super) const COMPLETIONS_HELP: &str = "\
 Where the script belongs, for all users, and for you alone:
@@ -90,10 +107,20 @@ Where the script belongs, for all users, and for you alone:
 
 Examples:
   gossamer completions fish >~/.config/fish/completions/gossamer.fish
-  source <(gossamer completions bash)            for this shell only";
+  source <(gossamer completions bash)            for this shell only
+
+Exit status:
+  0    done
+  2    mistake on the command line
+  74   the script could not be written";
 
 pub(super) const MAN_HELP: &str = "\
 Examples:
   gossamer man /usr/local/share/man/man1         for all users; then `man gossamer-run` works
   gossamer man ~/.local/share/man/man1           for you alone
-  gossamer man | man -l -                        shows the page gossamer(1) at once";
+  gossamer man | man -l -                        shows the page gossamer(1) at once
+
+Exit status:
+  0    done
+  2    mistake on the command line
+  74   the pages could not be written";

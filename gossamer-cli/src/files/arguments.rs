@@ -100,14 +100,14 @@ pub struct OutputArguments {
 
 const STATUS: &str = "\
 Exit status:
-  0    all is in its place, on disk, and was checked
+  0    everything is in its place, on disk, and was checked
   1    some files were not transferred; each was named, the others are in their places
   2    mistake on the command line or in a configuration file
   3    the other side was not reached, or has another code
   74   the receiver could not write any more, on a full disk for example
   75   the other side was lost; what has arrived is kept for the next try
-  124  not all was sent in time (--timeout)
-  141  whoever read standard output has closed it";
+  124  not everything was sent in time (--timeout)
+  141  the reader of standard output has closed it";
 
 fn help(examples: &str) -> String {
     format!("{examples}\n\n{STATUS}")

@@ -16,7 +16,7 @@ use std::path::Path;
 /// Applications by their id: what each machine says about them, after its name.
 type Applications = BTreeMap<String, Vec<(String, ApplicationSummary)>>;
 
-/// `gossamer ps`; with applications that have ended, if `all`.
+/// `gossamer ps`; with applications that have ended, if `ended`.
 ///
 /// # Errors
 /// If no machine can be reached.

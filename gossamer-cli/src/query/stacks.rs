@@ -55,6 +55,7 @@ Examples:
 Exit status:
   0    all have answered
   1    there is no such program
+  2    mistake on the command line or in a configuration file
   3    one of them, or a machine, did not answer; the others are shown";
 
 /// `gossamer stacks`

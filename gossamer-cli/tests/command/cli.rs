@@ -28,10 +28,11 @@ fn every_command_has_help() {
         assert!(all.out.contains(&format!("  {command} ")), "{command}: {}", all.out);
         let help = finish(&mut gossamer(&[command, "--help"]));
         assert!(help.ended_with(0).out.contains("Usage: gossamer"), "{help:?}");
+        assert!(help.out.contains("\nExit status:\n  0 "), "{help:?}");
     }
-    for command in ["run", "check-rdma", "send", "recv"] {
+    for command in ["run", "check-rdma", "send", "recv", "stacks", "top", "doctor"] {
         let help = finish(&mut gossamer(&[command, "--help"])).out;
-        assert!(help.contains("Examples:") && help.contains("Exit status:"), "{help}");
+        assert!(help.contains("Examples:"), "{help}");
     }
 }
 
@@ -60,8 +61,8 @@ fn every_shell_has_completions() {
     }
 }
 
-/// What bash and fish offer for the last word of a command line, if they are installed.
-fn offered(shell: &str, line: &str) -> Option<Vec<String>> {
+/// What bash and fish offer for a word at the end of a command line, if they are installed.
+fn offered(shell: &str, line: &str, word: &str) -> Option<Vec<String>> {
     let scratch = Scratch::new("completions");
     let script = scratch.path("script");
     std::fs::write(&script, finish(&mut gossamer(&["completions", shell])).ended_with(0).out.clone())
@@ -73,10 +74,10 @@ fn offered(shell: &str, line: &str) -> Option<Vec<String>> {
             "compopt() {{ :; }}; source {script}; COMP_WORDS=({line} \"$1\"); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1))
              _gossamer_words gossamer \"$1\" \"${{COMP_WORDS[COMP_CWORD - 1]}}\"; printf '%s\\n' \"${{COMPREPLY[@]}}\""
         ),
-        _ => format!("source {script}; complete -C '{line} '"),
+        _ => format!("source {script}; complete -C '{line} {word}'"),
     };
     if shell == "bash" {
-        command.args(["--norc", "-c", &text, "bash", ""]);
+        command.args(["--norc", "-c", &text, "bash", word]);
     } else {
         command.args(["--no-config", "-c", &text]);
     }
@@ -93,16 +94,24 @@ fn offered(shell: &str, line: &str) -> Option<Vec<String>> {
 fn completions_offer_what_may_come_next() {
     for shell in ["bash", "fish"] {
         let offers = |line: &str, word: &str| {
-            offered(shell, line).is_none_or(|words| words.iter().any(|offered| offered == word))
+            offered(shell, line, "").is_none_or(|words| words.iter().any(|offered| offered == word))
         };
-        let offers_nothing = |line: &str| offered(shell, line).is_none_or(|words| words.is_empty());
+        let offers_nothing = |line: &str| offered(shell, line, "").is_none_or(|words| words.is_empty());
         assert!(offers("gossamer", "check-rdma"), "{shell}");
         assert!(offers("gossamer help", "recv"), "{shell}");
         assert!(offers("gossamer completions", "fish"), "{shell}");
         assert!(offers("gossamer run --fabric", "shm"), "{shell}");
-        // What follows `--` is a command line of its own: of any program.
-        let program = offered(shell, "gossamer run --local 2 --");
-        assert!(program.is_none_or(|words| !words.contains(&"--fabric".to_owned())), "{shell}");
+        // The program and what follows it are a command line of their own, with or without `--` before them.
+        let fabric =
+            |line: &str| offered(shell, line, "--fab").map(|words| words.contains(&"--fabric".to_owned()));
+        for before in ["--local 2", "--map=a:2,b", "--map a:2,b --timestamps", "-n 2 --fabric tcp"] {
+            let line = format!("gossamer run {before}");
+            assert_ne!(fabric(&line), Some(false), "{shell}: {line}");
+            let program = offered(shell, &line, "ca");
+            assert!(program.is_none_or(|words| words.contains(&"cat".to_owned())), "{shell}: {line}");
+            assert_ne!(fabric(&format!("{line} cat")), Some(true), "{shell}: {line}");
+            assert_ne!(fabric(&format!("{line} -- cat")), Some(true), "{shell}: {line}");
+        }
         assert!(offers("gossamer run --local 2 --", "cat"), "{shell}");
         // Neither an application nor a number is a file.
         assert!(offers_nothing("gossamer kill"), "{shell}");

@@ -21,7 +21,7 @@ fn main() {
     }
 }
 
-/// Does what is asked for, on node 0, which the other nodes help with.
+/// Does what its argument says, on node 0; the other nodes help.
 #[gossamer::delegate]
 fn work(what: &str) {
     let nodes = rack::nodes();
@@ -132,11 +132,11 @@ fn say(text: &str) {
     println!("{}", all.apply(|all| all.len()));
 }
 
-/// Reads what nobody may.
+/// Reads an address that nobody may read.
 #[gossamer::delegate]
 fn fault_there(last: Trustee, address: usize) {
     last.entrust(0_u64).apply(move |sum| {
-        // SAFETY: none; that is the point.
+        // SAFETY: there is none; that is the point.
         *sum = unsafe { std::ptr::without_provenance::<u64>(address).read_volatile() };
     });
 }
@@ -200,7 +200,8 @@ fn stream_around() {
     println!("{} streams, all are right: {are_right}", sums.len());
 }
 
-/// Streams of which one end cannot be opened, since its node has no descriptor left: that one comes first, and second.
+/// Streams one end of which cannot be opened, because its node has no descriptor left: at first the first end, then the
+/// second.
 #[gossamer::delegate]
 fn stream_without_descriptors() {
     let nodes = rack::nodes();

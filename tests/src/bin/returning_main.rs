@@ -5,7 +5,7 @@ use std::fmt;
 use std::process::{ExitCode, Termination};
 use std::rc::Rc;
 
-/// Its texts differ.
+/// An error whose two texts differ.
 #[derive(Debug)]
 struct Failure;
 
@@ -17,7 +17,7 @@ impl fmt::Display for Failure {
 
 impl Error for Failure {}
 
-/// Whether the error is asked for.
+/// Whether the error is wanted.
 fn fails() -> bool {
     std::env::args().nth(2).is_some()
 }

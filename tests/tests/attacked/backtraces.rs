@@ -14,11 +14,11 @@ fn waiting() -> Vec<FiberGroup> {
     groups.filter(|group| group.state == "waits").collect()
 }
 
-/// Calls `wait`, deep down.
+/// Calls `wait` from deep inside.
 #[inline(never)]
 fn outer(wait: impl FnOnce()) {
     inner(wait);
-    // No tail call.
+    // So that this is not a tail call.
     black_box(());
 }
 
@@ -84,7 +84,7 @@ fn fibers_that_are_looked_at_all_the_time_do_what_they_would_have_done() {
             let mut seen = 0;
             while seen < 20 {
                 if let Some(socket) = own_socket_if_any() {
-                    // Refused at its end only.
+                    // It is refused only at its end.
                     seen += ask_backtraces(&socket).map_or(20, |_| 1);
                 }
             }

@@ -1,4 +1,4 @@
-//! Values without size that closures capture: nobody may conjure them where they were not made.
+//! Values without a size, captured by closures: nobody may conjure one up where it was not made.
 
 use gossamer::{DelegationError, Latch, Reason, Sharded, Trust, Trustee, entrust, rack, spawn_many_with};
 use gossamer::{spawn_on, spawn_on_with};
@@ -21,7 +21,7 @@ fn ready() -> Ready {
     Ready(())
 }
 
-/// Checks that an error says why the closure of this module was not sent, and what to do.
+/// Checks that an error says why a closure of this module was not sent, and what to do about it.
 #[track_caller]
 fn assert_stays<U: std::fmt::Debug>(outcome: Result<U, DelegationError>) {
     let error = outcome.unwrap_err();
@@ -74,7 +74,7 @@ fn a_proof_without_size_stays_in_its_process() {
         ] {
             assert!(text.contains("#[gossamer::delegate]"), "{text}");
         }
-        // Nothing of it was done.
+        // No part of it was done.
         assert_eq!(sum.apply(const { |sum| *sum }), 0);
     });
 }
@@ -143,7 +143,7 @@ fn functions_and_constants_travel() {
         assert_eq!(far().entrust_with(Some, 5_u64).apply(const { |number| number.take() }), Some(5));
         assert_eq!(Sharded::<u8, Vec<u8>>::new().map_all(const { |shard| shard.len() }), [0, 0]);
         assert_eq!(sum.apply(generic), 6);
-        // It cannot be told from the standard library's wrappers of closures.
+        // It cannot be told apart from the standard library's wrappers of closures.
         let error = sum.try_apply(std::mem::take).unwrap_err();
         assert!(matches!(error.reason(), Reason::Stays { .. }), "{error}");
     });

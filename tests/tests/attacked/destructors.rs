@@ -1,4 +1,4 @@
-//! Destructors of fibers that unwind: what would keep their worker for ever is refused, or named.
+//! Destructors of fibers that unwind: whatever would block their worker for ever is refused, or reported.
 
 use crate::said::until_it_says;
 use gossamer::stream::{self, Geometry, Receiver, Sender};
@@ -64,7 +64,7 @@ struct Streams(Sender, Receiver);
 
 impl Drop for Streams {
     fn drop(&mut self) {
-        // What need not wait goes through.
+        // Calls that need not wait succeed.
         self.0.write_all(&[7; 4096]).unwrap();
         self.0.flush().unwrap();
         let mut bytes = [0; 4096];
@@ -104,14 +104,15 @@ impl Drop for Calls {
     }
 }
 
-/// Runs a test again in a child, where a fiber of node 1 calls `call` while it unwinds, and node 0 needs another fiber there.
+/// Runs a test again in a child, where a fiber of node 1 calls `call` while it unwinds, and node 0 needs another fiber
+/// of that node.
 #[gossamer::delegate]
 fn refused(says: &str, call: fn()) {
     let ended = in_child(
         |_| (),
         move || {
             rack::run_in_process(2, workers(1), move || {
-                // `fn` pointers do not travel; this one is of this process.
+                // `fn` pointers do not travel; this one stays in this process.
                 static CALL: std::sync::OnceLock<fn()> = std::sync::OnceLock::new();
                 CALL.get_or_init(|| call);
                 let there = rack::workers()[1];

@@ -1,4 +1,4 @@
-//! Ends of runtimes that leave something behind, or do not come.
+//! Runtimes whose end leaves something behind, or never comes.
 
 use crate::said::until_it_says;
 use gossamer::{JoinHandle, JoinMany, Latch, Reason, Trust, Trustee, entrust, spawn_many_with, spawn_on};
@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc;
 use std::time::Duration;
 
-/// Has the child be the only node of a rack of its own.
+/// Makes the child the only node of a rack of its own.
 fn a_node_alone(child: &mut Command) {
     static RACKS: AtomicU64 = AtomicU64::new(0);
     let (process, rack) = (std::process::id(), RACKS.fetch_add(1, Ordering::Relaxed));
@@ -79,7 +79,7 @@ fn whoever_waits_for_a_runtime_that_a_panic_of_main_ends_is_told() {
                 }
             };
             assert!(served > 0);
-            // Nor does a job start any more.
+            // No job starts any more, either.
             (error, trustee.spawn(|| ()).try_join().unwrap_err())
         });
         let outcome = std::panic::catch_unwind(|| {
@@ -87,7 +87,7 @@ fn whoever_waits_for_a_runtime_that_a_panic_of_main_ends_is_told() {
                 let other = Trustee::all()[1];
                 let property = other.entrust_with(Property, 5);
                 let kept = entrust(property.clone());
-                // It is left with what it holds.
+                // It is left behind with what it holds.
                 let waits = |kept: Trust<Trust<Property>>| {
                     gossamer::sleep(Duration::from_secs(1000));
                     drop(kept);
@@ -104,7 +104,7 @@ fn whoever_waits_for_a_runtime_that_a_panic_of_main_ends_is_told() {
         while !DROPPED.load(Ordering::SeqCst) {
             std::thread::sleep(Duration::from_millis(1));
         }
-        // The program goes on, without its rack.
+        // The program goes on without its rack.
         assert_eq!(gossamer::run(workers(2), || gossamer::spawn(|| 7).join()), 7);
     });
     assert!(ended.status.success(), "{}\n{}", ended.status, ended.errors);

@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use std::thread;
 use std::time::Duration;
 
-/// What this process says of its runtimes.
+/// What this process reports about its runtimes.
 fn reports() -> Vec<NodeReport> {
     ask(&own_socket()).unwrap()
 }
@@ -23,7 +23,7 @@ pub(crate) fn own_socket_if_any() -> Option<InspectionSocket> {
     inspection_sockets().unwrap().into_iter().find(|socket| socket.process == std::process::id())
 }
 
-/// Where this process, which has a runtime or is about to, can be asked.
+/// Where this process can be asked, if it has a runtime or is about to have one.
 pub(crate) fn own_socket() -> InspectionSocket {
     loop {
         if let Some(socket) = own_socket_if_any() {
@@ -33,7 +33,7 @@ pub(crate) fn own_socket() -> InspectionSocket {
     }
 }
 
-/// The first fibers of which this holds, once there are some.
+/// The first fibers for which this holds, once there are some.
 fn fibers(are_meant: impl Fn(&FiberGroup) -> bool) -> FiberGroup {
     loop {
         let all = reports().into_iter().flat_map(|report| report.fibers);
@@ -44,7 +44,7 @@ fn fibers(are_meant: impl Fn(&FiberGroup) -> bool) -> FiberGroup {
     }
 }
 
-/// Runs `body` in a runtime of two workers that never ends, and the rest of the test, `look`, beside it.
+/// Runs `body` in a runtime of two workers that never ends; and `look`, the rest of the test, beside it.
 pub(crate) fn beside(body: impl FnOnce() + Send + 'static, look: impl FnOnce() + Send + 'static) {
     isolated(|| {
         thread::spawn(|| gossamer::run(workers(2), body));
@@ -283,10 +283,10 @@ fn sigquit_has_a_process_say_what_its_fibers_do_and_go_on() {
         |_| (),
         texts,
         || {
-            // As a shell has it that has started this in the background.
+            // As a shell does that has started this process in the background.
             // SAFETY: there is no handler yet.
             unsafe { libc::signal(libc::SIGQUIT, libc::SIG_DFL) };
-            // Not only of the first runtime.
+            // It is not only about the first runtime.
             gossamer::run(workers(1), || ());
             gossamer::run(workers(1), || {
                 // SAFETY: sends a signal to this process.
@@ -318,12 +318,12 @@ fn nobody_but_its_user_gets_in_and_who_does_not_read_or_sends_garbage_holds_up_n
         for garbage in [&b""[..], b"\n", b"stacks\n", b"stacks 99\n", &[0xff; 10_000]] {
             for _ in 0..20 {
                 let mut stream = UnixStream::connect(&path).unwrap();
-                // It may be closed already.
+                // It may already be closed.
                 let _refused = stream.write_all(garbage);
                 silent.push(stream);
             }
         }
-        // All that are silent are sent away after a while, and then others are heard.
+        // After a while, all clients that are silent are sent away; then others are heard.
         let socket = inspection_sockets()
             .unwrap()
             .into_iter()
@@ -334,7 +334,7 @@ fn nobody_but_its_user_gets_in_and_who_does_not_read_or_sends_garbage_holds_up_n
         }
         for mut stream in silent {
             let mut answer = Vec::new();
-            // Reset, where it was sent away before it was read.
+            // The connection is reset if the client was sent away before its request was read.
             let _reset = stream.read_to_end(&mut answer);
             let told = [&b"refused "[..], b"busy"].iter().any(|told| answer.starts_with(told));
             assert!(answer.is_empty() || told, "{answer:?}");
@@ -366,7 +366,7 @@ fn a_process_that_is_killed_leaves_nothing_that_others_take_for_one() {
     let path = PathBuf::from(ended.errors.lines().last().unwrap());
     let process: u32 = path.file_stem().unwrap().to_str().unwrap().parse().unwrap();
     assert!(inspection_sockets().unwrap().iter().all(|socket| socket.process != process));
-    // Whoever comes next tidies up.
+    // The next one to come tidies up.
     on_nodes(1, 1, || ());
     assert!(!path.exists());
 }

@@ -1,4 +1,4 @@
-//! What attacks by programs have found, each find as a test, so that the next change meets them again.
+//! What attacking programs have found: each find is a test, so that the next change meets it again.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by it")]
 
 mod backtraces;

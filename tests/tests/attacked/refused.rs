@@ -154,7 +154,7 @@ fn large_arguments_of_code_that_cannot_wait_are_bounded_too() {
     });
 }
 
-/// Cannot be compared once it is on its way: a set of these cannot be made of its elements again.
+/// Cannot be compared once it has travelled: no set can be rebuilt from such elements.
 #[derive(NoRef, Debug, PartialEq, Eq)]
 struct Fussy(u8);
 

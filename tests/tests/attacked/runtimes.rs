@@ -1,4 +1,4 @@
-//! Two runtimes in one process: what is numbered in one of them means nothing in the other.
+//! Two runtimes in one process: numbers of one mean nothing in the other.
 
 use gossamer::stream::{self, Geometry};
 use gossamer::{DelegationError, Latch, Reason, Sharded, Trust, Trustee, entrust, rack, spawn_on_with};
@@ -23,7 +23,7 @@ fn a_trust_of_another_runtime_is_not_taken_for_one_of_this() {
         watched(move || {
             *TEXT.lock().unwrap() = Some(of_another());
             rack::run_in_process(2, workers(1).fabric(fabric), || {
-                // Has the number that the text had.
+                // Is decoded to the number that was in the text.
                 let _number = entrust([0x4141_4141_4141_4141_u64; 3]);
                 let text = TEXT.lock().unwrap().take().unwrap();
                 let there = far().entrust(());
@@ -111,7 +111,7 @@ fn a_living_runtime_s_trust_is_not_sent_to_a_far_node_of_another_by_whoever_hold
         let text = given.recv().unwrap();
         rack::run_in_process(2, workers(1), move || {
             let there = far().entrust(String::new());
-            // By a worker, and by a thread, for which a worker sends.
+            // By a worker, and by a thread on whose behalf a worker sends.
             let send = |there: &Trust<String>, text: Trust<String>| {
                 let error = there.try_apply_with(|_, text: Trust<String>| drop(text), text);
                 assert!(is_refused(&error.unwrap_err()));

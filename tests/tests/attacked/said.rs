@@ -1,4 +1,4 @@
-//! Children that are to say something on their standard error, and end only then.
+//! Children that end only once they have printed certain texts on standard error.
 
 use integration_tests::in_child;
 use std::fs::File;
@@ -7,7 +7,8 @@ use std::os::fd::{AsRawFd, FromRawFd};
 use std::process::Command;
 use std::thread;
 
-/// Runs the test again in a child, where `body` runs until the child has said all of `texts`; returns what it said.
+/// Runs the test again in a child, where `body` runs until the child has printed all of `texts`; returns what it
+/// printed.
 pub fn until_it_says(
     prepare: impl FnOnce(&mut Command),
     texts: &'static [&'static str],
@@ -34,7 +35,7 @@ pub fn until_it_says(
         });
         body();
         loop {
-            // Until all is said, or the watchdog ends it.
+            // Until everything was printed, or the watchdog ends it.
             thread::park();
         }
     });

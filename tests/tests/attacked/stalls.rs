@@ -1,4 +1,4 @@
-//! Workers whose thread something outside of the library has blocked: they are named.
+//! Workers whose thread is blocked by something outside of the library: they are reported.
 
 use crate::said::until_it_says;
 use gossamer::{Trust, Trustee, yield_now};

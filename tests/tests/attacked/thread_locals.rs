@@ -1,4 +1,4 @@
-//! Thread-locals and other initialisers of `std`, which know nothing of fibers, and what there is instead.
+//! Thread-locals and other initialisers of `std`, which know nothing of fibers, and what to use instead.
 
 use gossamer::{Latch, Trustee, entrust, fiber_local, spawn_on, without_suspending, yield_now};
 use integration_tests::{Tally, in_child, in_runtime, panic_text};
@@ -130,7 +130,7 @@ fn destructors_that_make_values_without_end_are_stopped_and_named() {
         || {
             in_runtime(1, || {
                 spawn_on(Trustee::here(), || ENDLESS.with(|_| ())).join();
-                // The next job of that fiber has none of them.
+                // The next job of that fiber finds none of them.
                 assert_eq!(spawn_on(Trustee::here(), || 7).join(), 7);
             });
         },
@@ -171,7 +171,7 @@ fn fibers_that_are_cancelled_drop_their_values_though_destructors_wait() {
     struct Sleeps;
     impl Drop for Sleeps {
         fn drop(&mut self) {
-            // Unwinds: it is cancelled, too.
+            // It unwinds: it is cancelled, too.
             gossamer::sleep(Duration::from_secs(1000));
         }
     }
@@ -226,7 +226,7 @@ fn nothing_suspends_a_fiber_inside_of_without_suspending() {
         refused(&|| pending.take().unwrap().wait());
         let fiber = Cell::new(Some(fiber));
         refused(&|| fiber.take().unwrap().join());
-        // What need not wait goes on, in what nests in it too.
+        // Calls that need not wait go on, nested ones too.
         without_suspending(|| {
             without_suspending(|| far.apply_then(|number| *number += 1, |()| ()));
             drop(spawn_on(Trustee::here(), || ()));

@@ -1,4 +1,4 @@
-//! Wakers of the program that panic: somebody hears of it, and everything else goes on.
+//! Wakers of the program that panic: the panic is reported, and everything else goes on.
 
 use gossamer::{Trust, Trustee};
 use integration_tests::{in_child, workers};
@@ -20,7 +20,7 @@ impl Wake for Bad {
     }
 }
 
-/// Asks with a waker that panics, and waits until it has.
+/// Asks with a waker that panics, and waits until it has panicked.
 fn ask(number: &Trust<u64>) {
     let slow = |number: &mut u64| {
         std::thread::sleep(Duration::from_millis(100));
@@ -28,7 +28,7 @@ fn ask(number: &Trust<u64>) {
     };
     let mut pending = pin!(number.apply_async(slow));
     let waker = Waker::from(Arc::new(Bad));
-    // Inside of `block_on`, as an executor of other crates that polls in a fiber would wait there.
+    // Inside `block_on`, where an executor of another crate that polls in a fiber would wait.
     gossamer::block_on(async {
         assert!(pending.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
     });

@@ -41,7 +41,7 @@ fn a_fiber_that_is_cancelled_before_it_begins_never_begins() {
     in_runtime(1, || {
         static RUN: AtomicUsize = AtomicUsize::new(0);
         let tally = Tally::new();
-        // The turn begins here: none of the next calls lets others run.
+        // The turn begins here: none of the next calls lets other fibers run.
         drop(entrust(()));
         let held = tally.value();
         let local = spawn_local(move || {
@@ -83,7 +83,7 @@ fn fibers_that_are_not_cancelled_go_on_beside_one_that_is() {
             let far = far.clone();
             move || {
                 for _ in 0..200 {
-                    // Cancelled all the time; what it does until its end does not concern the others.
+                    // It is cancelled again and again; the others do not notice what it does until it ends.
                     let _caught = panic::catch_unwind(AssertUnwindSafe(|| far.apply(|number| *number += 1)));
                 }
             }
@@ -156,7 +156,8 @@ fn a_fiber_is_cancelled_by_threads_and_by_other_workers() {
             outside.cancel();
             is_cancelled(outside);
         }
-        // From a worker that is neither the spawner's nor the fiber's, at once: the cancel does not come before the fiber.
+        // From a worker that is neither the spawner's nor the fiber's, at once: the cancellation must not overtake the
+        // fiber.
         for _ in 0..200 {
             let (hand, take) = std::sync::mpsc::channel::<JoinHandle<()>>();
             let trustee = Trustee::all()[1];
@@ -183,7 +184,7 @@ fn many_fibers_are_cancelled_at_once() {
         fibers.iter().for_each(JoinHandle::cancel);
         local.iter().for_each(JoinHandle::cancel);
         fibers.into_iter().chain(local).for_each(is_cancelled);
-        // Nothing is left of it: blocking calls go on as before.
+        // Nothing is left of it: blocking calls work as before.
         assert_eq!(spawn(|| entrust(1).apply(|number| *number)).join(), 1);
     });
 }
@@ -247,7 +248,7 @@ fn many_fibers_are_cancelled_at_once_on_all_nodes() {
     in_runtime(4, body);
     let no_tally = || {
         let many = gossamer::spawn_many_with(64, const { |_: usize, ()| sleep(FOR_EVER) }, ());
-        // Some have not begun.
+        // Some have not begun yet.
         many.cancel();
         let is_cancelled = |outcome: Result<(), gossamer::DelegationError>| {
             outcome.is_err_and(|error| *error.reason() == Reason::Cancelled)
@@ -270,7 +271,7 @@ fn many_fibers_are_awaited_for_a_time_and_then_cancelled() {
         for slow in [0, 9, 10] {
             let mut many = gossamer::spawn_many_with(10, wait, slow);
             match gossamer::timeout(Duration::from_millis(50), &mut many) {
-                // A busy machine may not come to it in that time.
+                // On a busy machine it may not get that far in time.
                 Err(_elapsed) => {
                     many.cancel();
                     let ended = many.try_join();

@@ -44,7 +44,7 @@ fn a_runtime_runs_closures_until_it_is_shut_down() {
 fn a_runtime_goes_on_after_a_panic_and_has_large_stacks_for_what_it_runs() {
     watched(|| {
         let runtime = Runtime::start(workers(1)).unwrap();
-        // Others wait to begin: they must not get the stack that is made for this one.
+        // Other fibers wait to begin: they must not get the stack that is made for this one.
         let others: Vec<_> = (0..10).map(|_| runtime.spawn(|| ())).collect();
         let deep = runtime.run(|| {
             let large = std::hint::black_box([1_u8; 1 << 20]);
@@ -123,7 +123,7 @@ fn a_runtime_does_not_start_with_settings_that_are_wrong() {
     let error = Runtime::start(Config::default().threads(0));
     assert!(error.is_err() || error.is_ok_and(|runtime| !runtime.trustees().is_empty()));
     gossamer::run(workers(1), || {
-        // Beside another, on a worker of that: it cannot wait for it, but spawn on it.
+        // On a worker of another runtime: it cannot wait there for that runtime, but can spawn on it.
         let other = Runtime::start(workers(1)).unwrap();
         assert_eq!(spawn(|| 1).join() + other.spawn(|| 2).join(), 3);
         assert!(panic_text(|| other.shutdown()).contains("drop it"));

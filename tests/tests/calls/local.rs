@@ -224,7 +224,8 @@ fn random_scopes_count_what_their_fibers_did() {
     });
 }
 
-/// Opens a scope, in which fibers are started, cancelled, joined or forgotten, and open others; how many have to have ended well.
+/// Opens a scope in which fibers are started, cancelled, joined or forgotten, and open further scopes; returns how many
+/// must have ended well.
 fn grow(seed: &mut u64, depth: u32, count: &Cell<u32>, far: &gossamer::Trust<u64>) -> u32 {
     let mut next = || {
         *seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);

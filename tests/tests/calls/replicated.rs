@@ -18,7 +18,7 @@ fn everywhere(body: fn()) {
     on_nodes(4, 1, body);
 }
 
-/// What each worker of all nodes makes of a value.
+/// What each worker of all nodes gets from a value.
 fn on_all<T: NoRef + Sync + Clone, U: NoRef>(
     value: &Replicated<T>,
     f: impl FnOnce(Replicated<T>) -> U + Send + Copy + 'static,
@@ -147,7 +147,7 @@ fn a_snapshot_stays_as_it_is() {
 #[derive(Clone, Debug)]
 struct Copied(#[expect(dead_code, reason = "it counts")] Counted);
 
-/// One tally for all tests would mix their counts: these values are of one test.
+/// One tally for all tests would mix their counts, so these values belong to one test.
 fn copies() -> &'static Tally {
     static COPIES: OnceLock<&'static Tally> = OnceLock::new();
     COPIES.get_or_init(Tally::new)
@@ -174,7 +174,7 @@ fn all_nodes_drop_their_copies_with_the_last_handle_or_snapshot() {
         (0..10).for_each(|_| value.replace(Copied(copies().value())));
         assert_eq!(alive(), nodes);
 
-        // The last handle goes on each worker in turn, out of a property.
+        // The last handle is dropped on each worker in turn, out of a property.
         for there in Trustee::all() {
             let value = Replicated::new(Copied(copies().value()));
             let property = there.entrust(Some(value.clone()));
@@ -221,7 +221,7 @@ fn a_handle_that_outlives_its_runtime_is_read_and_not_replaced() {
     });
 }
 
-/// Some of its values leave their node, and one cannot be read where it comes to.
+/// Some of these values leave their node, and one cannot be decoded where it arrives.
 #[derive(Clone, Debug, NoRef)]
 enum Odd {
     Plain(u64),

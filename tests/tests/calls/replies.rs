@@ -129,7 +129,7 @@ fn replies_come_from_other_nodes() {
                 number,
             );
         }
-        // It stays at home, and says so.
+        // It stays on its node, and the error says so.
         properties[1].apply_into(&replies, 7, |text| text.clone());
         let mut all: Vec<_> = std::iter::from_fn(|| replies.next()).collect();
         all.sort_by_key(|(number, _)| *number);

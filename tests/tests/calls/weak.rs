@@ -1,4 +1,4 @@
-//! Weak trusts keep nothing, and are upgraded as long as somebody keeps the property.
+//! Weak trusts do not keep a property alive, and can be upgraded as long as something else does.
 
 use gossamer::{Trust, Trustee, WeakTrust, entrust, spawn_with};
 use integration_tests::{Tally, far, near_and_far, on_nodes, wait_until};

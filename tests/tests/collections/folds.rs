@@ -64,7 +64,7 @@ fn elements(most: usize) {
         oracle.iter().for_each(|element| expected.entry(element % (3 * by)).or_default().push(*element));
         expected.values_mut().for_each(|group| group.sort_unstable());
         assert_eq!(groups, expected);
-        // Both vectors change, at the same places.
+        // Both vectors change in the same places.
         vector.par_zip(&mapped, |index, element, text| {
             *element += by;
             text.push_str(&index.to_string());
@@ -91,7 +91,7 @@ fn of_one_key_elements_stay_in_their_order() {
         for (key, group) in groups.to_vec() {
             assert!(group.into_iter().eq((key..1000).step_by(7)));
         }
-        // They lie in blocks that are as long.
+        // The elements lie in blocks of the same length.
         assert!(groups.map_all(const { |groups| groups.len() }).into_iter().eq([2, 2, 2, 1]));
     });
 }
@@ -133,7 +133,7 @@ fn loops_over_numbers_do_what_iterators_do() {
 fn numbers(most: usize) {
     for range in [0..most, 0..0, 7..8, 3..most / 3] {
         let by = 3;
-        // In the order of the numbers.
+        // In order of the numbers.
         let all = collections::par_fold(range.clone(), Vec::new(), |mut all: Vec<usize>, number| {
             all.push(number * by);
             all

@@ -1,4 +1,4 @@
-//! Searches of graphs by rounds, against those of one thread.
+//! Searches of graphs in rounds, compared with searches by one thread.
 
 use crate::layouts;
 use fastrand::Rng;
@@ -10,7 +10,8 @@ use std::collections::{BinaryHeap, VecDeque};
 const NONE: u32 = u32::MAX;
 const FAR: u64 = u64::MAX;
 
-/// Some edges of each vertex, with their lengths, and one vertex with an edge to each: more than a batch has, if there are many.
+/// Some edges of each vertex, with their lengths, and one vertex with an edge to every other; if there are many
+/// vertices, these are more than a batch has.
 fn graph(vertices: usize, seed: u64) -> Vec<Vec<(u32, u64)>> {
     let mut random = Rng::with_seed(seed);
     let mut rows: Vec<Vec<_>> = (0..vertices)
@@ -22,7 +23,7 @@ fn graph(vertices: usize, seed: u64) -> Vec<Vec<(u32, u64)>> {
     rows
 }
 
-/// How many edges each vertex is away.
+/// How many edges away each vertex is.
 fn levels(rows: &[Vec<(u32, u64)>], root: usize) -> Vec<u32> {
     let mut levels = vec![NONE; rows.len()];
     levels[root] = 0;
@@ -97,7 +98,7 @@ fn distances_found(
         front
             .par_for_each(graph, move |_, distance, row, out| {
                 assert!(*distance / delta <= bucket, "none is in a bucket that is done");
-                // One that was found nearer meanwhile has had its turn.
+                // A vertex that was found nearer meanwhile has had its turn.
                 let row = if *distance / delta < bucket { &[] } else { &row[..] };
                 for (v, length) in row {
                     match sends_least {
@@ -176,7 +177,7 @@ fn an_element_that_is_marked_often_is_visited_once() {
         assert_eq!((visits.get(7), visits.get(99), visits.get(50)), (1, 1, 0));
         assert_eq!((front.swap(), front.priority()), (1, 3));
         assert_eq!(front.swap(), 0);
-        // A front that is made anew has forgotten what was marked.
+        // A new frontier has forgotten what was marked in the old one.
         front.mark(3);
         assert_eq!(Frontier::of(&visits).swap(), 0);
     });
@@ -238,14 +239,14 @@ fn a_round_says_how_many_updates_were_sent() {
         let mut front = Frontier::of(&vertices);
         [3, 19_999].into_iter().for_each(|vertex| front.mark(vertex));
         front.swap();
-        // Both go to all: more than batches have.
+        // Both have edges to all vertices: more than a batch has.
         let all = const {
             |_, _: &bool, (): &(), out: &mut Outgoing<()>| (0..20_000).for_each(|vertex| out.push(vertex, ()))
         };
         let mark = const { |_: &mut bool, (), next: &mut Marker<'_>| next.mark() };
         assert_eq!(front.par_for_each(&rows, all).apply(mark), 40_000);
         assert_eq!(front.swap(), 20_000);
-        // Each worker tells the first of its own only.
+        // Each worker informs only the first of its own vertices.
         let first = const { |_, _: &bool, (): &(), out: &mut Outgoing<()>| out.once(0, ()) };
         assert_eq!(front.par_for_each(&rows, first).apply(mark), 4);
         front.swap();

@@ -1,4 +1,4 @@
-//! Making vectors, where their elements are, and handles that are sent.
+//! Making vectors, where their elements are, and sending handles.
 
 use crate::layouts;
 use gossamer::collections::{DistVec, Layout};
@@ -81,7 +81,7 @@ fn send_handles() {
     assert!(fibers.into_iter().all(|fiber| fiber.join() == Some(10)));
     let expected = (0..40).map(|index| if index < 4 { 104 } else { 4 });
     assert!(vector.to_vec().into_iter().eq(expected));
-    // In a property, and in another vector.
+    // Inside a property, and inside another vector.
     let vectors = DistVec::filled(2, vector.clone());
     drop(vector);
     assert_eq!(vectors.update(1, |vector| vector.len()), 40);
@@ -93,7 +93,7 @@ fn elements_are_dropped_with_the_last_handle() {
     on_nodes(2, 1, || {
         let tally = Tally::new();
         let all = Trustee::all();
-        // Those of another node cannot be counted: such values stay.
+        // Those on another node cannot be counted: such values stay on their node.
         let vector =
             DistVec::from_vec(Layout::block(10).on(&all[..1]), (0..10).map(|_| tally.value()).collect());
         let other = vector.clone();

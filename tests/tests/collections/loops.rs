@@ -44,7 +44,8 @@ fn all_workers_take_part_and_uneven_work_is_shared_out() {
 fn share_out() {
     let done = DistVec::filled(Trustee::all().len(), 0_u64);
     let there = done.clone();
-    // The first number takes as long as it takes the others to be done elsewhere: in equal shares it would wait for its own.
+    // The first number takes until all others are done elsewhere: with equal shares it would wait for numbers of its
+    // own share.
     collections::par_for_each(0..1000, move |number| {
         let here = Trustee::here().index();
         there.update(here, |done| *done += 1);
@@ -105,7 +106,7 @@ fn a_loop_goes_on_where_its_last_turn_ended_however_many_elements_are_before() {
 #[test]
 fn a_loop_over_elements_lets_others_use_them() {
     in_runtime(2, || {
-        // A turn of the loop, and an update, and so on: the loop ends when it has seen the update.
+        // A turn of the loop, then an update, and so on: the loop ends once it has seen the update.
         let vector = DistVec::filled(Layout::block(2).on(&Trustee::all()[1..]), 0_u64);
         let there = vector.clone();
         let setter = gossamer::spawn_local(move || there.set(1, 7));

@@ -35,7 +35,7 @@ fn entries_of(count: u64) {
     assert_eq!(sorted(&lengths), expected);
     assert!(count == 0 || lengths.get(count - 1) == expected.get(&(count - 1)).copied());
     assert_eq!(lengths.len(), count as usize);
-    // What is made lies where it is looked for, and can grow.
+    // The new entries are where they are looked up, and the map can grow.
     lengths.insert(count, 5);
     assert_eq!((lengths.remove(count), lengths.remove(count)), (Some(5), None));
 

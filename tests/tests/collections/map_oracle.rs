@@ -1,4 +1,4 @@
-//! Random programs on a `DistMap` and on a `BTreeMap`: both end up the same, and say the same on the way.
+//! Random programs on a `DistMap` and on a `BTreeMap`: both end up equal, and give equal results on the way.
 
 use fastrand::Rng;
 use gossamer::collections::DistMap;
@@ -8,20 +8,20 @@ use std::collections::BTreeMap;
 
 type Oracle = BTreeMap<String, u64>;
 
-/// A key among so many: short and long ones.
+/// One of this many keys, short and long ones.
 fn key(random: &mut Rng, keys: usize) -> String {
     let number = random.usize(0..keys);
     if number.is_multiple_of(7) { format!("{number:>40}") } else { number.to_string() }
 }
 
-/// All entries, which come once each.
+/// All entries; each must come once.
 fn sorted(chunks: impl Iterator<Item = Vec<(String, u64)>>) -> Vec<(String, u64)> {
     let mut all: Vec<_> = chunks.flatten().collect();
     all.sort_unstable();
     all
 }
 
-/// One random step, on both.
+/// One random step on both.
 #[gossamer::delegate]
 fn step(random: &mut Rng, map: &DistMap<String, u64>, oracle: &mut Oracle, keys: usize) {
     let (name, number) = (key(random, keys), random.u64(..1000));
@@ -65,7 +65,7 @@ fn step(random: &mut Rng, map: &DistMap<String, u64>, oracle: &mut Oracle, keys:
                 *count += 1;
             }
             merges.finish();
-            // Sums in any groups: one addition of `number` for each value but the first of a key.
+            // Sums, in whatever groups: one addition of `number` for each value of a key but the first.
             for (name, (sum, count)) in groups {
                 let value = match oracle.get(&name) {
                     Some(value) => value + sum + count * number,

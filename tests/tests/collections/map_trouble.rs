@@ -1,4 +1,4 @@
-//! Closures of maps that panic, that stay, that wait; workers that have ended.
+//! Closures of maps that panic, that cannot leave their node, or that wait; workers that have ended.
 
 use gossamer::collections::DistMap;
 use gossamer::{Reason, Runtime, entrust, unblock};
@@ -52,7 +52,7 @@ fn panics_in_merges() {
     all.sort_unstable();
     let expected = (0..1000).map(|key| (key, if key == 321 { 49 } else { 50 }));
     assert!(all.into_iter().eq(expected));
-    // Applied here, to two that have not been sent: the panic reaches the caller, which goes on.
+    // Two that have not been sent are combined here: the panic reaches the caller, which goes on.
     let mut merges = map.merges(|value: &mut u64, more| {
         assert!(more != 7, "here");
         *value += more;
@@ -120,7 +120,7 @@ fn a_closure_of_a_map_that_is_no_constant_stays_in_its_node() {
     });
 }
 
-/// All of its hashes are the same, and it refuses to be hashed when it is told to.
+/// All its hashes are equal, and hashing it panics when it is told to.
 #[derive(Clone, Debug, PartialEq, Eq, gossamer::NoRef)]
 struct Clumsy(u64);
 
@@ -152,7 +152,7 @@ fn a_hash_that_panics_loses_no_entry() {
         (0..3584).for_each(|key| merges.push(Clumsy(key), key));
         merges.finish();
         assert_eq!(map.len(), 3584);
-        // The table is full: to put more in, its keys are hashed again.
+        // The table is full: for another entry, its keys are hashed again.
         let mut merges = map.merges(|_: &mut u64, _| {});
         (3584..3600).for_each(|key| merges.push(Clumsy(key), key));
         REFUSES.set(true);

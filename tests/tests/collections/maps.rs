@@ -185,7 +185,7 @@ fn a_map_takes_as_much_memory_as_a_plain_one_and_what_is_gathered_is_bounded() {
             (0..ENTRIES).for_each(|key| _ = plain.insert(key, key));
             let needed = anonymous_bytes() - before;
             assert_eq!(plain.len(), ENTRIES as usize);
-            // Kept, so that its memory does not serve the other.
+            // It is kept, so that its memory is not used for the other map.
             let before = anonymous_bytes();
             let map = DistMap::new();
             let mut merges = map.merges(|value: &mut u64, more| *value += more);

@@ -1,18 +1,18 @@
-//! Random programs on a `DistVec` and on a `Vec`: both end up the same, and say the same on the way.
+//! Random programs on a `DistVec` and on a `Vec`: both end up equal, and give equal results on the way.
 
 use crate::layouts;
 use fastrand::Rng;
 use gossamer::collections::{DistVec, Layout};
 use integration_tests::{in_runtime, on_nodes};
 
-/// A range within this many elements, short more often than not.
+/// A range within this many elements, which is usually short.
 fn range(random: &mut Rng, len: usize) -> std::ops::Range<usize> {
     let start = random.usize(0..=len);
     let most = if random.u8(..) < 240 { 20 } else { len };
     start..random.usize(start..=len.min(start.saturating_add(most)))
 }
 
-/// One random step, on both.
+/// One random step on both.
 #[gossamer::delegate]
 fn step(random: &mut Rng, vector: &DistVec<u64>, oracle: &mut [u64]) {
     let (len, number) = (oracle.len(), random.u64(..1000));

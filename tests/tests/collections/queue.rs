@@ -16,7 +16,7 @@ fn each_item_and_what_follows_from_it_is_done_once() {
 fn tree(nodes: usize) {
     let (queue, visits) = (DistQueue::new(), DistVec::filled(Layout::cyclic(nodes), 0_u64));
     let there = visits.clone();
-    // An empty one is done at once.
+    // An empty queue is done at once.
     queue.par_for_each(|_: usize, _| unreachable!("there is no item"));
     for rounds in 1..3 {
         queue.push(1);
@@ -43,7 +43,7 @@ fn share() {
     let (queue, done) = (DistQueue::new(), DistVec::filled(Trustee::all().len(), 0_u64));
     queue.extend(0..1000_u64);
     let there = done.clone();
-    // The last, which is the first to be taken, takes as long as it takes the others to be done elsewhere.
+    // The last item is the first to be taken, and takes until all others are done elsewhere.
     queue.par_for_each(move |number, _| {
         there.update(Trustee::here().index(), |done| *done += 1);
         while number == 999 && there.to_vec().into_iter().sum::<u64>() < 900 {

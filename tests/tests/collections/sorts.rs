@@ -5,7 +5,7 @@ use fastrand::Rng;
 use gossamer::collections::DistVec;
 use integration_tests::{in_runtime, on_nodes};
 
-/// How many elements of how many different keys.
+/// How many elements there are, with how many different keys.
 const INPUTS: [(usize, u64); 4] = [(0, 5), (2, 5), (2000, 5), (2000, u64::MAX)];
 
 #[test]
@@ -16,7 +16,7 @@ fn a_vector_is_sorted_as_a_vec_is() {
     on_nodes(2, 2, || sort((200, 5)));
 }
 
-/// Keys, many of them equal if there are few, with the place where each was.
+/// Keys, with the place where each was; if there are few different keys, many are equal.
 fn input(random: &mut Rng, len: usize, keys: u64) -> Vec<(u64, usize)> {
     (0..len).map(|place| (random.u64(..keys), place)).collect()
 }
@@ -61,7 +61,7 @@ fn texts_are_sorted_and_none_is_lost() {
 fn an_order_that_is_none_ends_all_the_same() {
     in_runtime(3, || {
         let vector = DistVec::from_fn(1000, |index| index);
-        // Whatever comes of it: it ends, and each element is there once.
+        // Whatever the result is: it ends, and each element is there once.
         _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
             vector.par_sort_by(
                 |one, other| if (one ^ other) % 3 == 0 { other.cmp(one) } else { one.cmp(other) },

@@ -21,7 +21,7 @@ fn count() {
             let property = gossamer::entrust(());
             for number in 0..100 {
                 counter.add(number);
-                // Where nobody can wait.
+                // Where waiting is not possible.
                 let inner = counter.clone();
                 property.apply(move |()| inner.add(1000));
             }

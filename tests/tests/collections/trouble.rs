@@ -6,7 +6,7 @@ use integration_tests::{in_runtime, isolated, on_nodes, panic_text, workers};
 use std::panic::{self, Location};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// The panic of `body`, and the line where it was raised. Takes the place of the hook of the process.
+/// The panic of `body`, and the line where it was raised. Replaces the panic hook of the process.
 fn panic_at(body: impl FnOnce()) -> (String, u32) {
     static LINE: AtomicU32 = AtomicU32::new(0);
     panic::set_hook(Box::new(|info| {
@@ -84,7 +84,7 @@ fn a_panic_in_one_update_names_the_element_and_the_others_are_served() {
 #[gossamer::delegate]
 fn panics_in_updates() {
     for layout in [Layout::block(1000), Layout::cyclic(1000)] {
-        // One of each worker; the first is served within the calls of this fiber.
+        // One element of each worker; the first is served within the calls of this fiber.
         for failing in [20, 321, 522, 923] {
             let vector = DistVec::filled(layout.clone(), 0_u64);
             let mut updates = vector.updates(|element, by: u64| {

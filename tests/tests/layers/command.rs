@@ -41,7 +41,7 @@ fn height(rooms: &[&[&str]], room: &str) -> Option<usize> {
     rooms.iter().position(|line| line.contains(&room))
 }
 
-/// Whether one room may import from another; what is no room may do nothing.
+/// Whether one room may import from another; a file that is in no room may import nothing.
 fn goes_downward(rooms: &[&[&str]], from: &str, to: &str) -> bool {
     from == to || height(rooms, from).zip(height(rooms, to)).is_some_and(|(from, to)| to < from)
 }

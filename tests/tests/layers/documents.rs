@@ -1,10 +1,10 @@
-//! Documents and what they refer to: each file, room and link that one names is there.
+//! Documents and what they refer to: every file, room and link that a document names exists.
 
 use crate::{assert_none, document, workspace};
 use std::fs;
 use std::path::Path;
 
-/// Where a document may mean a path from, besides its own folder.
+/// The folders from which a document may name a path, besides its own.
 const ROOTS: [&str; 4] = ["", "gossamer/src", "gossamer-cli/src", "gossamer-macros/src"];
 
 /// The documents below a directory, by path in the workspace.
@@ -29,8 +29,8 @@ fn is_path(text: &str) -> bool {
     text.chars().all(is_plain) && (ours || text.ends_with(".rs")) && !text.starts_with("target/")
 }
 
-/// The paths that a document names in backticks, outside of its blocks of code, and the targets of its links within the workspace:
-/// as each stands there.
+/// The paths that a document names in backticks, outside of its blocks of code, and the targets of its links within the
+/// workspace, as they are written there.
 fn references(text: &str) -> (Vec<&str>, Vec<&str>) {
     let prose = text.split("```").step_by(2);
     let paths = prose.flat_map(|prose| prose.split('`').skip(1).step_by(2)).filter(|text| is_path(text));
@@ -48,7 +48,7 @@ fn files_rooms_and_links_that_a_document_names_exist() {
         let own = workspace.join(name).parent().unwrap().to_owned();
         let (paths, links) = references(&text);
         let is_there = |path: &str| {
-            // In the book that file is the reader's.
+            // In the book, that file belongs to the reader's project.
             if name.starts_with("docs/book/") && path == "src/main.rs" {
                 return true;
             }
@@ -69,7 +69,7 @@ fn files_rooms_and_links_that_a_document_names_exist() {
     assert_none(wrong);
 }
 
-/// The names that links have for the headings of a document.
+/// The names by which links refer to the headings of a document.
 fn headings(text: &str) -> Vec<String> {
     let prose = text.split("\n```").step_by(2);
     let titles = prose.flat_map(str::lines).filter(|line| line.starts_with('#'));
@@ -103,7 +103,7 @@ fn headings_that_a_link_names_exist() {
     assert_none(wrong);
 }
 
-/// What a document says, or the one that it consists of.
+/// The content of a document, or of the one that it consists of.
 fn included(path: &Path) -> String {
     let text = fs::read_to_string(path).unwrap_or_default();
     let name = text.trim().strip_prefix("{{#include ").and_then(|rest| rest.strip_suffix("}}"));
@@ -129,7 +129,8 @@ fn a_reference_is_told_from_other_text_in_backticks() {
 /// Characters of a line of prose.
 const WIDTH: usize = 120;
 
-/// The numbers of lines of prose that are longer than they may be. Tables, code, headings and what programs write may be.
+/// The numbers of the lines of prose that are too long. Tables, code, headings and the output of programs may be
+/// longer.
 fn long_lines(text: &str) -> Vec<usize> {
     let (mut in_code, mut is_generated, mut long) = (false, false, Vec::new());
     for (number, line) in (1..).zip(text.lines()) {
@@ -138,7 +139,7 @@ fn long_lines(text: &str) -> Vec<usize> {
             is_generated = line.ends_with("begin -->");
         }
         let is_prose = !in_code && !is_generated && !line.starts_with("    ");
-        // Code within a line is not broken.
+        // Code within a line is not wrapped.
         let may_be_broken = !line.contains('`') && !line.trim_start().starts_with(['|', '<', '#', '[']);
         if is_prose && may_be_broken && line.chars().count() > WIDTH {
             long.push(number);

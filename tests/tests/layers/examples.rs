@@ -4,7 +4,7 @@ use crate::{assert_none, library, workspace};
 use std::collections::BTreeSet;
 use std::fs;
 
-/// What needs a feature: it is public, and not listed in the text of the public interface.
+/// Files of items that need a feature: such items are public, but not listed in the text of the public interface.
 const OF_FEATURES: [&str; 5] = ["net/tls/", "spans/", "trust/archive.rs", "trust/may.rs", "wire/serde.rs"];
 
 /// Its functions have the names of public ones, which have the examples.
@@ -14,13 +14,13 @@ const CALLED_BY_MACROS: &str = "trust/arguments_first.rs";
 #[derive(Debug, PartialEq)]
 struct Function {
     line: usize,
-    /// What its `impl` is of; `$` and a name in a macro.
+    /// The type of its `impl`; in a macro, `$` and a name.
     of: Option<String>,
     name: String,
 }
 
 impl Function {
-    /// Whether others can name it; of what macros write, if they can name one of that name.
+    /// Whether others can name it. For a function that macros write: whether they can name some function of that name.
     fn is_in(&self, interface: &BTreeSet<String>) -> bool {
         match &self.of {
             _ if self.name.starts_with('$') => true,
@@ -41,7 +41,7 @@ fn without_example(text: &str) -> Vec<Function> {
         if let Some(documented) = line.strip_prefix("///") {
             (is_documented, has_example) = (true, has_example || documented.contains("```"));
         } else if !line.starts_with("#[") {
-            // What only the macros write begins with two underscores.
+            // The names of functions that only macros call begin with two underscores.
             let name = function_name(line).filter(|name| !name.starts_with("__"));
             if let Some(name) = name.filter(|_| is_documented && !has_example) {
                 found.push(Function { line: number, of: of.clone(), name });
@@ -60,7 +60,7 @@ fn without_example(text: &str) -> Vec<Function> {
     found
 }
 
-/// The name of a public function, with its path in the text of the public interface.
+/// The name of a public function, and its path, from a line of the public interface.
 fn function_name(line: &str) -> Option<String> {
     let mut starts = ["pub fn ", "pub const fn ", "pub async fn ", "pub unsafe fn "].iter();
     let rest = starts.find_map(|start| line.strip_prefix(start))?;

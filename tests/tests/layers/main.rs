@@ -1,5 +1,5 @@
-//! The house rules of the library's source that no compiler checks: which layer imports which, where `unsafe` may be and
-//! how it is proved, how large a file may be, what a name may mean. `ARCHITECTURE.md` says why.
+//! The house rules of the library's source that no compiler checks: which layer imports which, where `unsafe` may be
+//! and how it is proved, how large a file may be, what a name may mean. `ARCHITECTURE.md` gives the reasons.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by it")]
 
 mod command;
@@ -91,7 +91,7 @@ const UNSAFE_FILES: [&str; 44] = [
     "worker/end/grace.rs",
 ];
 
-/// The layers that the model checker runs: their atomics come from `crate::atomic`, which it can stand in for.
+/// The layers that the model checker runs: their atomics come from `crate::atomic`, which the model checker replaces.
 const MODELLED_LAYERS: [&str; 4] = ["structures", "sys", "fabric", "lane"];
 
 /// A file has fewer lines than this.
@@ -166,7 +166,7 @@ fn upward_imports(file: &File, exports: &BTreeMap<String, String>) -> Vec<String
                 let layer = if height(&name).is_some() { &name } else { exports.get(&name).unwrap_or(&name) };
                 match height(layer) {
                     None if own == "lib" => {}
-                    // What macros expand to goes by names that `lib` hides for them.
+                    // Macros expand to names that `lib` hides for them.
                     None if name.starts_with("__") => {}
                     None => wrong.push(format!("{place}:{line}: `crate::{name}` is of no layer")),
                     Some(other) if layer == own || other < own_height => {}
@@ -184,7 +184,7 @@ fn upward_imports(file: &File, exports: &BTreeMap<String, String>) -> Vec<String
     wrong
 }
 
-/// Fails with all that is wrong, a line each.
+/// Fails with everything that is wrong, a line each.
 #[track_caller]
 fn assert_none(wrong: Vec<String>) {
     assert!(wrong.is_empty(), "{} found:\n{}\n", wrong.len(), wrong.join("\n"));

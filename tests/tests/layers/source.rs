@@ -11,7 +11,7 @@ pub struct File {
     pub tokens: TokenStream,
 }
 
-/// What the rules are about, found in a file: with its line.
+/// Something that a rule is about, found in a file, with its line.
 #[derive(Debug, PartialEq)]
 pub enum Found {
     /// `crate::name`
@@ -28,7 +28,7 @@ pub enum Found {
 
 impl File {
     /// # Panics
-    /// If the text is no Rust.
+    /// If the text is not Rust.
     pub fn new(name: &str, text: String) -> Self {
         let tokens = text.parse().unwrap_or_else(|error| panic!("{name}: {error}"));
         Self { name: name.to_owned(), text, tokens }
@@ -126,7 +126,7 @@ fn line_of(ident: &Ident) -> usize {
     ident.span().start().line
 }
 
-/// All identifiers, in order.
+/// All identifiers, in the order of the text.
 pub fn flat(tokens: &[TokenTree]) -> Vec<String> {
     let words = tokens.iter().flat_map(|token| match token {
         TokenTree::Ident(ident) => vec![ident.to_string()],

@@ -5,11 +5,11 @@ use crate::{assert_none, library};
 use proc_macro2::{Ident, TokenStream, TokenTree};
 use std::collections::BTreeMap;
 
-/// Words that gave way to those of `GLOSSARY.md`: no type and no module of the library bears one in its name.
+/// Words that were replaced by those of `GLOSSARY.md`: no type and no module of the library has one in its name.
 const REPLACED: &[&str] =
     &["ahead", "bell", "bulk", "cable", "half", "landing", "parcel", "piece", "porch", "post", "way"];
 
-/// Names that users of tokio know, with a word that was replaced elsewhere.
+/// Names that users of tokio know, although they contain a word that was replaced elsewhere.
 const KNOWN: &[&str] = &["ReadHalf", "WriteHalf"];
 
 /// A type, or a module, that is declared outside of functions.
@@ -17,7 +17,7 @@ struct Declared {
     kind: Kind,
     name: String,
     line: usize,
-    /// It is compiled for tests only.
+    /// Whether it is compiled for tests only.
     is_test: bool,
 }
 
@@ -74,13 +74,13 @@ fn is_attribute(before: &[TokenTree]) -> bool {
     matches!(before.last(), Some(TokenTree::Punct(punct)) if punct.as_char() == '#')
 }
 
-/// Whether an attribute has what follows compiled for tests only: `cfg(test)`, `cfg(all(test, …))`.
+/// Whether an attribute limits what follows to tests: `cfg(test)`, `cfg(all(test, …))`.
 fn is_for_tests(attribute: &TokenStream) -> bool {
     let text: String = attribute.to_string().split_whitespace().collect();
     text == "cfg(test)" || text.starts_with("cfg(all(test,")
 }
 
-/// What the files declare, with the file's name; test modules left out, those in files of their own, too.
+/// What the files declare, each with the name of its file; without test modules, including those in files of their own.
 fn shipped(files: &[File]) -> Vec<(&str, Declared)> {
     let mut all = Vec::new();
     for file in files {
@@ -105,7 +105,7 @@ fn inner(file: &str, module: &str) -> String {
     format!("{}{module}", directory.trim_start_matches('/'))
 }
 
-/// The names of several types, with where these are.
+/// Names that mean several types, with the places of these.
 pub fn ambiguous(files: &[File]) -> BTreeMap<String, Vec<String>> {
     let mut places: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for (file, declared) in shipped(files) {

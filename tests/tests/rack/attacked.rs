@@ -37,7 +37,7 @@ fn trusts_that_are_gathered_or_broadcast_are_each_node_s_own() {
                 let all = rack::gather(own);
                 let first = rack::broadcast(Some(entrust(String::from("shared"))));
                 rack::barrier();
-                // Others drop theirs at different times.
+                // The other nodes drop theirs at different times.
                 gossamer::sleep(Duration::from_millis(5 * rack::this_node().index() as u64));
                 let sum: usize = all.iter().map(|number| number.apply(|number| *number)).sum();
                 (sum, first.apply(|text| text.len()))
@@ -96,7 +96,7 @@ fn a_property_is_not_dropped_while_a_request_of_a_thread_of_another_node_is_on_i
                 }
             };
             spawn_on_with(there[1], from_a_thread, here).join();
-            // Takes the index, if it is free.
+            // Takes the index if it is free.
             let _other = entrust(String::from("another"));
             wait_until(|| SERVED.load(SeqCst) > before);
         }
@@ -142,7 +142,7 @@ fn code_of_the_program_that_panics_while_values_are_encoded_or_decoded_is_heard_
         assert!(is_panic(&error, "not to be encoded"), "{error}");
         let error = there.try_apply(|_| Unencodable).map(|_| ()).unwrap_err();
         assert!(is_panic(&error, "not to be encoded"), "{error}");
-        // Pairs in a vector are a map's bytes; two keys are compared.
+        // A vector of pairs has the same bytes as a map; decoding a map compares two keys.
         let incomparable = const {
             |_: &mut u8| {
                 let mut map = BTreeMap::new();
@@ -291,8 +291,8 @@ fn main_ends_while_fibers_of_another_node_send_large_results() {
     });
 }
 
-/// Fibers on all workers ask others for something, then leave them for about as long as it takes to fall asleep: whoever slept over a
-/// request or an answer would do so for ever.
+/// Fibers on all workers ask others for something, and then leave them alone for about as long as it takes to fall
+/// asleep: a worker that slept through a request or an answer would do so for ever.
 #[gossamer::delegate]
 #[test]
 fn workers_that_fall_asleep_again_and_again_sleep_over_nothing() {

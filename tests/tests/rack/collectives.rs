@@ -86,7 +86,7 @@ fn collectives_combine_what_all_nodes_bring() {
     watched(|| gossamer::run(workers(1), || assert_eq!(rack::gather(7), [7])));
 }
 
-/// A round of each kind, from a worker of each node that moves on; values whose order counts.
+/// A round of each kind, from one worker of each node, which changes; the order of values matters.
 #[gossamer::delegate]
 fn rounds_on_moving_workers(nodes: usize, workers: usize) {
     let visit = const {
@@ -117,8 +117,8 @@ fn collectives_of_any_number_of_nodes_keep_their_order_on_whichever_workers() {
     }
 }
 
-/// What each node is told of an `all_reduce` in which one of them, on its last worker, comes to a barrier instead, or panics. A round behind
-/// it, to which all come, goes well.
+/// What each node is told about an `all_reduce` in which one of them, on its last worker, comes to a barrier instead,
+/// or panics. A later round, to which all come, succeeds.
 #[gossamer::delegate]
 fn texts(failing: usize, panics: bool) -> Vec<String> {
     let come = const {
@@ -154,7 +154,7 @@ fn of_nodes_that_do_not_agree_all_are_told_which() {
 #[test]
 fn a_node_that_panics_before_it_has_brought_what_others_need_is_named_to_them() {
     on_nodes(7, 2, || {
-        // Those that combine before they bring anything.
+        // Nodes that combine values before they bring their own.
         for failing in [0, 2, 4] {
             for (node, text) in texts(failing, true).into_iter().enumerate() {
                 let left = format!("node {failing} has left `rack::all_reduce`");
@@ -169,10 +169,10 @@ fn a_node_that_panics_before_it_has_brought_what_others_need_is_named_to_them() 
 fn a_node_that_is_cancelled_before_it_has_brought_what_others_need_is_named_to_them() {
     on_nodes(6, 1, || {
         let all = Trustee::all();
-        // Node 1 waits for nothing but the result, the others for a node below them first.
+        // Node 1 waits for nothing but the result; the others wait first for a node below them.
         for leaving in [1, 2, 4] {
             let cancelled = spawn_on_with(all[leaving], |()| rack::barrier(), ());
-            // Whoever is started behind it runs when it waits.
+            // A fiber that is started after it runs as soon as it waits.
             spawn_on_with(all[leaving], |()| (), ()).join();
             cancelled.cancel();
             assert!(cancelled.try_join().is_err());
@@ -198,7 +198,7 @@ fn all_work_is_done_when_waiting_for_it_returns() {
     on_nodes(3, 1, || {
         let count = Trustee::all()[1].entrust(0_u64);
         for round in 1..=5 {
-            // Fibers that start fibers elsewhere, which send what nobody waits for.
+            // Fibers that start fibers elsewhere, which send requests that nobody waits for.
             for number in 0..60_usize {
                 let more = const {
                     |(number, count): (usize, Trust<u64>)| {
@@ -217,7 +217,7 @@ fn all_work_is_done_when_waiting_for_it_returns() {
             rack::wait_all();
             assert_eq!(count.apply(|count| *count), 60 * round);
         }
-        // Several may wait, on several nodes.
+        // Several fibers may wait at once, on several nodes.
         for there in Trustee::all() {
             let _detached = spawn_on_with(there, |()| rack::wait_all(), ());
         }

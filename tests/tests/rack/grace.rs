@@ -1,11 +1,11 @@
-//! When properties that other nodes have known are dropped: behind all that workers of these have sent.
+//! When a property that other nodes have known is dropped: after everything that their workers have sent to it.
 
 use gossamer::{Trust, Trustee, rack, spawn_on_with};
 use integration_tests::{on_nodes, wait_until};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-/// How many requests a property was sent, when it is dropped.
+/// How many requests a property had been sent when it is dropped.
 struct Served(usize);
 
 static SERVED: Mutex<Vec<usize>> = Mutex::new(Vec::new());
@@ -44,7 +44,7 @@ fn requests_of_any_workers_of_many_nodes_are_served_before_their_property_is_dro
 #[gossamer::delegate]
 #[test]
 fn requests_that_wait_for_room_are_served_though_another_worker_drops_the_last_trust() {
-    /// So large that few go in a batch, and so many that they take the trustee many turns.
+    /// So large that few fit in a batch, and so many that they take the trustee many turns.
     type Large = [u64; 64];
     const REQUESTS: usize = 1500;
     static LATE: Mutex<Vec<usize>> = Mutex::new(Vec::new());
@@ -59,7 +59,8 @@ fn requests_that_wait_for_room_are_served_though_another_worker_drops_the_last_t
         for node in 1..4 {
             let workers = rack::nodes()[node].workers();
             let (sender, dropper) = (workers[node % 2].entrust(()), workers[1 - node % 2].entrust(()));
-            // The lane by which the last trust is given back is there before that of the requests, and so is served first.
+            // The lane by which the last trust is given back exists before the lane of the requests, and so is served
+            // first.
             let early = gossamer::entrust(0);
             dropper.apply_with(|_, early: Trust<i32>| early.apply_then(|count| *count += 1, drop), early);
             let property = Trustee::here().entrust_with(const { |()| Slow(0) }, ());
@@ -92,7 +93,7 @@ fn trustees_of_all_nodes_drop_their_properties_at_the_same_time() {
     on_nodes(5, 2, || {
         let all = Trustee::all();
         let dropped = gossamer::entrust(0_usize);
-        /// Tells another that it is dropped.
+        /// Reports to another property when it is dropped.
         struct Telling(Trust<usize>);
         impl Drop for Telling {
             fn drop(&mut self) {

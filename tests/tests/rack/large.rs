@@ -1,11 +1,11 @@
-//! Values too large for a slot, to trustees that are slow: whoever sends them finds the fabric busy.
+//! Values too large for a slot, to slow trustees: their senders find the fabric busy.
 
 use gossamer::{Trust, Trustee, entrust, spawn_on_with};
 use integration_tests::{far, on_nodes, wait_until};
 use std::thread;
 use std::time::Duration;
 
-/// More than any fabric has under way.
+/// More than any fabric keeps under way.
 const LARGE: usize = 3 << 20;
 
 fn filled(number: u8) -> Vec<u8> {

@@ -23,7 +23,7 @@ fn is_root() -> bool {
     unsafe { libc::geteuid() == 0 }
 }
 
-/// Whether programs are installed; says loudly if not.
+/// Whether programs are installed; if not, says so loudly.
 fn installed(names: &[&str]) -> bool {
     let missing: Vec<_> = names
         .iter()
@@ -40,7 +40,7 @@ fn installed(names: &[&str]) -> bool {
 }
 
 fn run(command: &mut Command) -> Output {
-    // No variable of a launcher that runs this test.
+    // Without any variable of a launcher that runs this test.
     for (name, _) in std::env::vars() {
         if ["SLURM_", "OMPI_", "PMI", "GOSSAMER_"].iter().any(|prefix| name.starts_with(prefix)) {
             command.env_remove(name);

@@ -1,4 +1,4 @@
-//! What all nodes count, asked for by one of them, and by Prometheus.
+//! The metrics of all nodes, as one of them gets them, and as Prometheus does.
 
 use crate::launchers::built;
 use gossamer::metrics::{RackMetrics, RequestRoute};
@@ -10,7 +10,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-/// What all nodes count while each worker is asked ten times.
+/// The metrics of all nodes while each worker is asked ten times.
 #[gossamer::delegate]
 fn asked() -> RackMetrics {
     let there: Vec<_> = Trustee::all().iter().map(|there| there.entrust(vec![1_u8; 100])).collect();
@@ -48,7 +48,7 @@ fn a_node_learns_what_all_of_them_count() {
     });
 }
 
-/// This many ports behind each other that nobody has at the moment.
+/// The first of this many consecutive ports that nobody has at the moment.
 fn ports(count: u16) -> u16 {
     loop {
         let first = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
@@ -79,7 +79,7 @@ impl Drop for Ended {
     }
 }
 
-/// A Prometheus that scrapes this many ports, and its own; none if it is not installed.
+/// A Prometheus that scrapes this many ports, and its own port; none if it is not installed.
 fn prometheus(folder: &Path, scraped: std::ops::Range<u16>, own: u16) -> Option<Ended> {
     let targets: Vec<_> = scraped.map(|port| format!("\"127.0.0.1:{port}\"")).collect();
     let settings = format!(
@@ -143,7 +143,7 @@ fn the_launcher_serves_the_metrics_of_all_its_nodes_at_one_port() {
         ]);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         let mut launcher = Ended(command.spawn().unwrap());
-        // Others ask for nonsense meanwhile.
+        // Other clients ask for nonsense meanwhile.
         let mut held = Vec::new();
         let is_of_all = |text: &str| {
             let of_node = |node: usize| {
@@ -161,7 +161,7 @@ fn the_launcher_serves_the_metrics_of_all_its_nodes_at_one_port() {
         });
         assert_eq!(told.matches("# TYPE gossamer_worker_turns_total counter").count(), 1, "{told}");
         assert!(get(port, "/other").is_some_and(|answer| answer.starts_with("HTTP/1.1 404")));
-        // As a user does; it takes the folder of the sockets away.
+        // It ends as a user ends it, and removes the folder of the sockets.
         let pid = launcher.0.id().to_string();
         assert!(Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
         assert_eq!(launcher.0.wait().unwrap().code(), Some(143));

@@ -1,5 +1,5 @@
-//! What holds inside a process holds between nodes. All of them live in this process, but share nothing that processes would
-//! not.
+//! What holds inside a process holds between nodes. The nodes of these tests are in one process, but share nothing that
+//! processes would not share.
 
 use gossamer::{Latch, NoRef, Reason, Sharded, Trust, Trustee, entrust, spawn_on_with, spawn_with};
 use integration_tests::{far, on_nodes, panic_text, wait_until};
@@ -217,12 +217,12 @@ fn a_property_is_dropped_once_when_the_last_trust_on_any_node_is_gone() {
                 keeper.apply_with(|keeper, trust| keeper.push(trust), trust.clone());
             }
             drop(trust);
-            // Passed on from keeper to keeper.
+            // Passed on from one keeper to the next.
             let passed = keepers[1].apply(|keeper| keeper.pop().unwrap());
             keepers[2].apply_with_then(|keeper, trust| keeper.push(trust), passed, drop);
             keepers.iter().for_each(|keeper| keeper.apply(|keeper| keeper.truncate(1)));
             assert_eq!(drops.load(Ordering::SeqCst), round);
-            // Requests that are under way when the last trust goes are served.
+            // Requests that are under way when the last trust is dropped are still served.
             let last = keepers[2].apply(|keeper| keeper.pop().unwrap());
             last.apply_then(|_| (), drop);
             drop((last, keepers));
@@ -308,7 +308,7 @@ fn shards_lie_on_all_nodes_and_the_same_key_has_the_same_shard_everywhere() {
             })
             .collect();
         fibers.into_iter().for_each(|fiber| fiber.join());
-        // Callbacks may still be under way: an apply behind them sees what they did, from the same worker only.
+        // Callbacks may still be under way: an apply after them sees what they did, but only from the same worker.
         wait_until(|| counts.map_all(|map| map.values().sum::<usize>()).iter().sum::<usize>() == 6 * 300);
         let words: usize = counts.map_all(|map| map.len()).iter().sum();
         assert_eq!(words, 30);

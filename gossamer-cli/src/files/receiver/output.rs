@@ -32,7 +32,7 @@ impl Output {
         let zeros = io::copy(&mut io::Read::take(io::repeat(0), at.saturating_sub(from)), self);
         zeros.and_then(|_| self.write_all(bytes)).map_err(|error| match error.kind() {
             ErrorKind::BrokenPipe => {
-                Failure::new(exit::SIGNALLED + PIPE, "whoever read standard output has closed it")
+                Failure::new(exit::SIGNALLED + PIPE, "the reader of standard output has closed it")
             }
             _ => Failure::new(exit::OUTPUT, format!("cannot write to standard output: {error}")),
         })

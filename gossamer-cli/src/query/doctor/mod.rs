@@ -69,6 +69,7 @@ Examples:
 Exit status:
   0    nothing has to be fixed
   1    something costs speed, or a limit will be reached
+  2    mistake on the command line or in a configuration file
   4    programs do not run, or a daemon does not answer";
 
 /// `gossamer doctor` of this machine.

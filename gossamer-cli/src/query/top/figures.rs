@@ -69,7 +69,7 @@ pub const WORKER_TITLES: [&str; 9] =
 /// The titles of what [`peer_cells`] gives.
 pub const PEER_TITLES: [&str; 6] = ["NODE", "PEER", "OVER", "SENT/S", "RECEIVED/S", "WAITING"];
 
-/// A row of a table of workers; `node_name` is the name of the worker's node.
+/// A row of a table of workers; `node` is the name of the worker's node.
 #[must_use]
 pub fn worker_cells(worker: &Rates<'_>, node: String) -> Vec<String> {
     let (half, most) =

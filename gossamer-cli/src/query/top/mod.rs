@@ -108,6 +108,7 @@ Examples:
 Exit status:
   0    at least one of them has answered
   1    there is no such program
+  2    mistake on the command line or in a configuration file
   3    none of them has answered";
 
 /// `gossamer top`
