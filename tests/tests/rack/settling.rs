@@ -1,4 +1,4 @@
-//! `rack::wait_all`: work of every kind, over workers and nodes, is done when it returns, and it returns.
+//! `rack::wait_all`: when it returns, work of every kind, on all workers and nodes, is done; and it does return.
 
 use gossamer::{Trust, Trustee, entrust, rack, spawn_on_with, spawn_with};
 use integration_tests::{in_runtime, on_nodes, watched, workers};
@@ -8,19 +8,19 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-/// The next of a row of numbers without a pattern.
+/// The next of a sequence of numbers without a pattern.
 fn scramble(seed: u64) -> u64 {
     let mixed = (seed ^ (seed >> 31)).wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(0x1234_5677);
     mixed ^ (mixed >> 29)
 }
 
-/// What a step of a random tree of work does next: each of its branches is another step.
+/// What a step in a random tree of work does next: each of its branches is another step.
 fn branches(seed: u64, depth: u32) -> impl Iterator<Item = u64> {
     let count = if depth == 0 { 0 } else { scramble(seed) % 4 };
     (0..count).map(move |branch| scramble(seed.wrapping_add(branch + 1)))
 }
 
-/// Steps of a tree.
+/// The number of steps in a tree.
 fn size(seed: u64, depth: u32) -> u64 {
     1 + branches(seed, depth).map(|next| size(next, depth - 1)).sum::<u64>()
 }
@@ -79,7 +79,7 @@ fn trees_of_fibers_and_requests_that_nobody_waits_for_are_done_on_all_nodes() {
     on_nodes(4, 1, settle_trees);
 }
 
-/// Fibers that wait at once, on each worker one, each for its own work and that of the others.
+/// Fibers that wait at the same time, one on each worker, each for its own work and for that of the others.
 #[gossamer::delegate]
 fn wait_at_once() {
     let sum = Trustee::all().last().unwrap().entrust(0_u64);
@@ -127,7 +127,7 @@ fn waiting_for_all_ends_beside_threads_that_send() {
                         count.apply(|count| *count += 1);
                         count.apply_then(|count| *count += 1, drop);
                         sent += 2;
-                        // Nothing is to be done between.
+                        // There is nothing to do in between.
                         thread::sleep(Duration::from_micros(300));
                     }
                     sent
@@ -142,13 +142,13 @@ fn waiting_for_all_ends_beside_threads_that_send() {
             gossamer::yield_now();
         }
         let sent: u64 = threads.into_iter().map(|thread| thread.join().unwrap()).sum();
-        // What they have sent has arrived, if nobody waited for it, too.
+        // What they have sent has arrived, even if nobody waited for it.
         rack::wait_all();
         assert_eq!(count.apply(|count| *count), sent);
     });
 }
 
-/// A fiber of the last worker waits for one that never ends, and so for ever.
+/// A fiber of the last worker waits for one that never ends, and so waits for ever.
 #[gossamer::delegate]
 fn wait_in_vain() {
     let last = Trustee::all().into_iter().last().unwrap();

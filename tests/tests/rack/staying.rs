@@ -1,11 +1,11 @@
-//! What cannot leave its node: fibers that hold such a thing start on it, and an error that nobody takes is printed.
+//! What cannot leave its node: fibers that hold such a thing start there, and an error that nobody takes is printed.
 
 use gossamer::net::TcpListener;
 use gossamer::{NoRef, Trust, Trustee, rack, spawn, spawn_many_with, spawn_with};
 use integration_tests::{Counted, Tally, far, in_child, on_nodes, workers};
 use std::cell::RefCell;
 
-/// A type that says nothing of bytes.
+/// A type that has no form as bytes.
 struct Descriptor(#[expect(dead_code, reason = "it is there to be sent")] u64);
 // SAFETY: a number.
 unsafe impl NoRef for Descriptor {}
@@ -20,7 +20,7 @@ fn listener() -> TcpListener {
     TcpListener::bind("127.0.0.1:0").unwrap()
 }
 
-/// The workers on which this many fibers started, each with what `make` makes.
+/// The workers on which this many fibers started, each holding what `make` makes.
 fn homes<C: NoRef>(count: usize, make: impl Fn() -> C) -> Vec<usize> {
     let home = const { |_kept: C| Trustee::here().node().index() };
     let fibers: Vec<_> = (0..count).map(|_| spawn_with(home, make())).collect();
@@ -33,11 +33,11 @@ fn a_fiber_with_what_cannot_leave_its_node_starts_on_it() {
         assert_eq!(homes(8, listener), [0; 8]);
         assert_eq!(homes(8, || (String::new(), Some(listener()))), [0; 8]);
         assert_eq!(homes(8, || Connection { _listener: None, _number: 1 }), [0; 8]);
-        // Of these only the values tell.
+        // Only the values show whether these may leave.
         assert_eq!(homes(8, || Box::new(listener())), [0; 8]);
         assert_eq!(homes(8, || (vec![listener()], RefCell::new(listener()))), [0; 8]);
         assert_eq!(homes(8, || Descriptor(3)), [0; 8]);
-        // All others are spread as ever.
+        // All others are spread as usual.
         assert_eq!(homes(8, || vec![7_u8]).iter().sum::<usize>(), 4);
         assert_eq!(homes(8, Vec::<TcpListener>::new).iter().sum::<usize>(), 4);
     });
@@ -104,7 +104,7 @@ fn the_error_of_a_fiber_whose_handle_was_dropped_is_printed_with_the_line_that_s
                 drop(far().spawn_with(const { |_: TcpListener| () }, listener()));
                 drop(spawn(const { || panic!("as asked for") }));
                 drop(spawn_many_with(2, const { |number, ()| assert!(number == 0, "the second") }, ()));
-                // Whoever takes an error decides what becomes of it.
+                // Whoever takes an error decides what happens to it.
                 let taken = far().spawn_with(const { |_: TcpListener| () }, listener()).try_join();
                 drop(taken.unwrap_err());
                 let handle = spawn(const { || () });

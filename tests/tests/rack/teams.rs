@@ -1,11 +1,11 @@
-//! `Workers`: what a fiber on each of some workers does together with the others.
+//! `Workers`: what the fibers on some workers do together.
 
 use gossamer::{Config, Reason, TeamMember, Trust, Trustee, Workers, entrust, rack, spawn_on_with};
 use integration_tests::{in_runtime, on_nodes, watched, workers};
 use std::panic::{self, AssertUnwindSafe};
 use std::time::Duration;
 
-/// Collectives of every kind, in a row, with an oracle.
+/// Collectives of every kind, one after another, compared with an oracle.
 #[gossamer::delegate]
 fn rounds(member: &TeamMember, rounds: usize) -> Vec<usize> {
     let (me, count) = (member.index(), member.count());
@@ -15,7 +15,7 @@ fn rounds(member: &TeamMember, rounds: usize) -> Vec<usize> {
         assert_eq!(member.gather((me, round)), (0..count).map(|other| (other, round)).collect::<Vec<_>>());
         member.barrier();
         sums.push(member.all_reduce(me * round, |one, other| one + other));
-        // Not commutative: the members' order counts.
+        // It is not commutative: the order of the members matters.
         let text = member.all_reduce(format!("{me},"), |one, other| one + &other);
         assert_eq!(text, (0..count).map(|other| format!("{other},")).collect::<String>());
     }
@@ -51,7 +51,7 @@ fn members_on_any_workers_combine_what_they_bring() {
     on_nodes(3, 3, teams);
 }
 
-/// A barrier holds whoever comes early: each member sees what all have done before.
+/// A barrier holds up members that come early: each sees what all have done before it.
 #[gossamer::delegate]
 fn hold() {
     let come = entrust(0_usize);
@@ -75,7 +75,7 @@ fn a_barrier_holds_those_who_come_early() {
     on_nodes(2, 2, hold);
 }
 
-/// Teams on the same workers, begun by fibers everywhere, under way at once.
+/// Teams on the same workers, started by fibers everywhere, at work at the same time.
 #[gossamer::delegate]
 fn many_teams() {
     let begin = const {
@@ -157,7 +157,7 @@ fn misuses() {
             .each(const { |member: &TeamMember| member.all_reduce(1, |_, _| panic!("not combined")) });
     };
     assert!(panic_of(combines).contains("not combined"));
-    // And all goes on.
+    // And everything goes on.
     teams();
 }
 

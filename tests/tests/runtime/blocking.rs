@@ -1,4 +1,4 @@
-//! A blocking call where nothing can wait panics at once, with advice, whichever way the closure came.
+//! A blocking call where nothing can wait panics at once, with advice, however the closure got there.
 
 use gossamer::{Latch, Trust, Trustee, entrust};
 use integration_tests::{in_runtime, near_and_far, panic_text, wait_until, watched, workers};

@@ -1,4 +1,4 @@
-//! Nothing grows without bound, and nobody starves beside somebody busy.
+//! Nothing grows without bound, and nobody starves beside a busy neighbour.
 
 use gossamer::{Trust, Trustee, entrust, spawn_on_with};
 use integration_tests::{
@@ -65,7 +65,7 @@ fn a_delegated_closure_that_sends_more_than_the_backlog_is_told_so() {
         gossamer::run(workers(2).backlog(5000), || {
             for (from, to) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
                 let (from, number) = (Trustee::all()[from].entrust(()), Trustee::all()[to].entrust(0_u64));
-                // All of these find room.
+                // There is room for all of these.
                 from.apply_with(|(), number: Trust<u64>| send_many(&number, 5000), number.clone());
                 wait_until(|| number.apply(|number| *number) == 5000);
                 let flood = |(): &mut (), number: Trust<u64>| send_many(&number, 50_000_000);
@@ -168,7 +168,7 @@ fn callbacks_that_always_send_again_starve_neither_fibers_nor_timers_nor_request
             }
             let next = number.clone();
             number.apply_then(|number| *number += 1, move |()| again(next));
-            // Slower than the trustee, so that answers are always there.
+            // It is slower than the trustee, so that answers are always there.
             (0..500).for_each(|_| std::hint::spin_loop());
         }
         STOP.store(false, Ordering::Relaxed);

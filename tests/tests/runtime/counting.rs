@@ -1,7 +1,8 @@
 //! Trusts against an oracle: a million random steps over workers, fibers, delegated closures and foreign threads.
 //!
-//! The oracle counts trusts on its own. A property must live while its count is above zero and until all requests sent
-//! before are served (its value tells whether it is the right one), and then be dropped, once, on its trustee.
+//! The oracle counts trusts by itself. A property must live while its count is above zero, and until all requests that
+//! were sent before are served (its value shows whether it is the right one); then it must be dropped once, on its
+//! trustee.
 
 use fastrand::Rng;
 use gossamer::{NoRef, Trust, Trustee, spawn_on_with};
@@ -9,17 +10,17 @@ use integration_tests::{in_runtime, wait_until};
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
 
-/// Properties of all seeds together, at most.
+/// At most this many properties, over all seeds.
 const MOST: usize = 1 << 20;
 
-/// By the number of the property: its trusts, and its drops.
+/// By the number of a property: its trusts, and how often it was dropped.
 static TRUSTS: LazyLock<Vec<AtomicI32>> = LazyLock::new(|| (0..MOST).map(|_| AtomicI32::new(0)).collect());
 static DROPS: LazyLock<Vec<AtomicI32>> = LazyLock::new(|| (0..MOST).map(|_| AtomicI32::new(0)).collect());
 static MADE: AtomicUsize = AtomicUsize::new(0);
 static DROPPED: AtomicUsize = AtomicUsize::new(0);
 static WRONG: AtomicUsize = AtomicUsize::new(0);
 
-/// An assertion that counts, also where a panic would reach nobody.
+/// An assertion that counts even where a panic would reach nobody.
 fn verify(holds: bool, what: &str, number: usize) {
     if !holds {
         WRONG.fetch_add(1, Ordering::SeqCst);
@@ -27,8 +28,8 @@ fn verify(holds: bool, what: &str, number: usize) {
     }
 }
 
-/// A value that knows the number it was made for; of several sizes and kinds, so that a trust that led to a property
-/// of another type would be noticed.
+/// A value that knows the number it was made for. Values have several sizes and kinds, so that a trust that led to a
+/// property of another type would be noticed.
 trait Value: NoRef {
     fn of(number: usize) -> Self;
     fn is(&self, number: usize) -> bool;
@@ -123,7 +124,7 @@ impl Clone for Held {
 
 impl Drop for Held {
     fn drop(&mut self) {
-        // Before the trust itself goes.
+        // Counted before the trust itself is dropped.
         TRUSTS[self.number].fetch_sub(1, Ordering::SeqCst);
     }
 }
@@ -152,7 +153,7 @@ impl Held {
         }
     }
 
-    /// Only sends: safe in a delegated closure.
+    /// It only sends: that is safe in a delegated closure.
     fn touch(&self) {
         match &self.trust {
             Any::Number(trust) => trust.apply_with_then(Node::check_it, self.number, |()| ()),
@@ -208,7 +209,7 @@ fn delegate<V: Value>(trust: &Trust<Node<V>>, number: usize, way: u8, other: Hel
             arguments,
         )),
         6 => {
-            // Used by the closure itself, after its own trust may be the last one.
+            // The closure itself uses it, when its own trust may have been the last one.
             trust.apply_with_then(
                 |node, (number, other)| {
                     node.check(number);
@@ -243,7 +244,7 @@ fn delegate<V: Value>(trust: &Trust<Node<V>>, number: usize, way: u8, other: Hel
     }
 }
 
-/// One that makes random steps: a fiber, or a foreign thread.
+/// An actor that makes random steps: a fiber, or a foreign thread.
 #[derive(NoRef)]
 struct Actor {
     seed: u64,
@@ -322,7 +323,7 @@ fn steps(seed: u64, workers: usize, fibers: usize, steps: usize) {
     assert!((0..made).all(|number| TRUSTS[number].load(Ordering::SeqCst) == 0));
 }
 
-/// One test, since the oracle's counts are of the process.
+/// A single test, because the oracle's counts belong to the process.
 #[test]
 fn over_a_million_random_steps_each_property_is_dropped_once_at_home_after_its_last_use() {
     for (seed, workers, fibers) in [(1, 1, 20), (2, 2, 1), (3, 2, 10), (4, 3, 7), (5, 4, 30)] {

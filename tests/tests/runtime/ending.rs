@@ -1,4 +1,5 @@
-//! Ends that are measured or that end the process: many runtimes in a row, `process::exit`, limits at the end.
+//! Ends that are measured, or that end the process: many runtimes one after another, `process::exit`, limits at the
+//! end.
 
 use gossamer::{Trust, Trustee, entrust};
 use integration_tests::{Tally, descriptors, in_child, isolated, resident_bytes, threads, workers};

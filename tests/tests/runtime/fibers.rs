@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
-/// Everything that suspends a fiber, again and again; checks the thread after each.
+/// Does everything that suspends a fiber, again and again, and checks the thread after each.
 fn wander((numbers, latches, seed): (Vec<Trust<u64>>, Vec<Trust<Latch<u64>>>, u64)) {
     thread_local! {
         static OWN: Cell<usize> = const { Cell::new(usize::MAX) };
@@ -30,7 +30,7 @@ fn wander((numbers, latches, seed): (Vec<Trust<u64>>, Vec<Trust<Latch<u64>>>, u6
             }),
             _ => {
                 let thread = thread::spawn(|| ());
-                // A waker that is used by another thread.
+                // A waker that another thread uses.
                 let fiber = numbers[target].trustee().spawn(|| gossamer::sleep(Duration::from_micros(50)));
                 fiber.join();
                 wait_until(|| thread.is_finished());

@@ -5,7 +5,7 @@ use integration_tests::{cpu_time, in_runtime, isolated, workers};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-/// Share of one processor that the process used while `wait` ran.
+/// The share of one processor that the process used while `wait` ran.
 fn load_of(wait: impl FnOnce()) -> f64 {
     let (cpu, clock) = (cpu_time(), Instant::now());
     wait();
@@ -52,7 +52,7 @@ fn a_runtime_whose_main_waits_for_a_thread_sleeps() {
     });
 }
 
-/// Long enough for a worker to have fallen asleep, by any scheduler.
+/// Long enough for a worker to have fallen asleep under any scheduler.
 const NAP: Duration = Duration::from_millis(30);
 
 #[test]
@@ -148,7 +148,7 @@ fn a_sleeping_worker_wakes_for_a_thread_that_is_no_worker() {
             }
             sender.send(()).unwrap();
         });
-        // Nothing else happens in this runtime, but for this rare look.
+        // Nothing else happens in this runtime, except for this rare look.
         while receiver.try_recv().is_err() {
             gossamer::sleep(Duration::from_millis(200));
         }

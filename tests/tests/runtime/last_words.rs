@@ -1,4 +1,4 @@
-//! What a process says when a signal ends it, where that is not easy.
+//! What a process reports when a signal ends it, in situations where that is hard.
 
 use crate::dig;
 use gossamer::Trustee;
@@ -9,7 +9,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-/// Touches what is not there.
+/// Reads an address where nothing is.
 fn fault() {
     // SAFETY: it is not sound, which is what is tested.
     unsafe { std::ptr::without_provenance::<u64>(0x40).read_volatile() };
@@ -56,7 +56,7 @@ fn when_all_workers_fault_at_once_one_of_them_says_so() {
                 gossamer::run(workers(4), || {
                     for worker in Trustee::all() {
                         drop(worker.spawn(|| {
-                            // The others start, too.
+                            // The other threads start, too.
                             gossamer::sleep(Duration::from_millis(20));
                             READY.fetch_add(1, Ordering::SeqCst);
                             while READY.load(Ordering::SeqCst) < 4 {
@@ -73,7 +73,7 @@ fn when_all_workers_fault_at_once_one_of_them_says_so() {
         let words = "SIGSEGV at address 0x40 on worker ";
         reports += usize::from(ended.errors.contains(words) && ended.errors.contains("in the fiber"));
     }
-    // The handler of the standard library makes way for a moment, in which the kernel ends the process at a second fault.
+    // The standard library's handler is reset for a moment, in which the kernel ends the process at a second fault.
     assert!(reports > 36, "{reports} of 40 have reported");
 }
 

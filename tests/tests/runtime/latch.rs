@@ -46,7 +46,7 @@ fn launches_are_served_first_come_first_served() {
             for number in 0..count {
                 latch.launch_with_then(
                     |list: &mut Vec<u64>, number| {
-                        // So that the next ones queue up.
+                        // So that the next ones form a queue.
                         gossamer::yield_now();
                         list.push(number);
                     },
@@ -154,7 +154,7 @@ fn a_latch_may_be_replaced_while_it_is_held() {
             );
         }
         gossamer::sleep(Duration::from_millis(1));
-        // The one that holds it and those that wait go on with the old value; it may even be entrusted elsewhere.
+        // The fiber that holds it, and those that wait, go on with the old value; it may even be entrusted elsewhere.
         let fresh = Latch::new(vec![tally.value(), tally.value()]);
         let old = latch.apply_with(|latch, fresh| mem::replace(latch, fresh), fresh);
         assert_eq!(latch.launch(|list| list.len()), 2);

@@ -1,5 +1,5 @@
-//! One runtime in one process: fibers, trusts, latches, sockets, how they fail and how they end. What measures the process or
-//! ends it runs in a child.
+//! One runtime in one process: fibers, trusts, latches, sockets, how they fail and how they end. Tests that measure the
+//! process or end it run in a child.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by it")]
 
 mod blocking;

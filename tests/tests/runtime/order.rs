@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc;
 
 thread_local! {
-    /// At a trustee: the number that is next of each sender.
+    /// A property that keeps, for each sender, the number that comes next.
     static NEXT: RefCell<Vec<u64>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -25,7 +25,7 @@ fn take(_: &mut u8, (sender, number): (usize, u64)) -> u64 {
     number
 }
 
-/// Sends `count` numbers in every way there is, in a random mix.
+/// Sends `count` numbers in every possible way, in a random mix.
 fn send_in_every_way(properties: &[Trust<u8>], sender: usize, count: u64) {
     let mut random = Rng::with_seed(sender as u64);
     let called = Arc::new(AtomicU64::new(0));
@@ -66,7 +66,7 @@ fn send_in_every_way(properties: &[Trust<u8>], sender: usize, count: u64) {
     assert_eq!(called.load(Ordering::Relaxed), callbacks);
 }
 
-/// Distinct senders, over the tests and their fibers.
+/// Numbers of senders, which differ over all tests and their fibers.
 fn new_sender() -> usize {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     NEXT.fetch_add(1, Ordering::Relaxed) as usize

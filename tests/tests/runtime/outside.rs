@@ -8,7 +8,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-/// Runs `body` on a thread of its own while a runtime with two workers lives, with a trust of each of them.
+/// Runs `body` on a thread of its own while a runtime with two workers runs; `body` gets a trust of each worker.
 fn beside_a_runtime(body: impl FnOnce(Vec<Trust<u64>>) + Send + 'static) {
     in_runtime(2, || {
         let numbers: Vec<_> = Trustee::all().into_iter().map(|trustee| trustee.entrust(0_u64)).collect();
@@ -33,7 +33,7 @@ fn a_thread_may_delegate_in_every_way() {
                 |number| *number,
                 move |number| sender.send((number, thread::current().id())).unwrap(),
             );
-            // On a thread it has waited.
+            // On a thread it really waited.
             assert_eq!(receiver.try_recv().unwrap(), (0, home));
             let pending: Vec<_> =
                 (0..100_u64).map(|by| number.apply_with_async(|number, by| *number += by, by)).collect();
@@ -115,7 +115,7 @@ fn pending_results_and_fibers_may_be_awaited_under_tokio() {
         tokio.block_on(async move {
             for number in &numbers {
                 assert_eq!(number.apply_with_async(|number, by| *number + by, 5).await, 5);
-                // While the answer takes its time, other tasks run.
+                // While the answer is awaited, other tasks run.
                 let slow = number.apply_async(|_| thread::sleep(Duration::from_millis(20)));
                 tokio::time::sleep(Duration::from_millis(1)).await;
                 assert!(!slow.is_finished());
@@ -147,7 +147,7 @@ fn pending_results_and_fibers_may_be_awaited_under_tokio() {
     });
 }
 
-/// A trust whose runtime has ended, and a trustee of it.
+/// A trust of a runtime that has ended, and a trustee of it.
 fn of_an_ended_runtime() -> (Trust<u64>, Trustee) {
     gossamer::run(workers(2), || {
         let trustee = Trustee::all()[1];
@@ -155,7 +155,7 @@ fn of_an_ended_runtime() -> (Trust<u64>, Trustee) {
     })
 }
 
-/// Uses a trust in all ways and checks that it is refused in all of them.
+/// Uses a trust in every way, and checks that it is refused each time.
 fn assert_refused(number: &Trust<u64>, trustee: Trustee) {
     let is_ended = |outcome: Result<u64, DelegationError>| {
         let error = outcome.unwrap_err();
@@ -219,7 +219,7 @@ fn a_fiber_may_delegate_to_a_trustee_of_another_runtime() {
                         foreign.apply(|number| *number += 1);
                         foreign.apply_with_async(|number, by| *number += by, 1).wait();
                         foreign.apply_then(|number| *number += 1, |()| ());
-                        // Fibers of the other runtime, joined from here.
+                        // Fibers of the other runtime, joined from this one.
                         foreign
                             .trustee()
                             .spawn_with(|foreign| foreign.apply(|number| *number += 1), foreign)
@@ -230,7 +230,7 @@ fn a_fiber_may_delegate_to_a_trustee_of_another_runtime() {
                 .collect();
             fibers.into_iter().for_each(JoinHandle::join);
             assert_eq!(foreign.apply(|number| *number), 200);
-            // Trusts of one may live in properties of the other.
+            // Properties of one runtime may hold trusts of the other.
             let holder = gossamer::entrust(foreign);
             holder.apply(|foreign| foreign.clone())
         });
@@ -252,7 +252,7 @@ fn a_runtime_cannot_start_inside_a_runtime() {
     });
 }
 
-/// Runs a runtime of one worker on a thread of its own, with this backlog, while `body` has a trust of it.
+/// Runs a runtime of one worker, with this backlog, on a thread of its own; `body` gets a trust of it.
 fn beside_another_runtime(backlog: usize, body: impl FnOnce(Trust<u64>) + Send + 'static) {
     watched(move || {
         let ((give, take), (end, ended)) = (mpsc::channel(), mpsc::channel::<()>());

@@ -5,7 +5,7 @@ use integration_tests::{Tally, in_runtime, near_and_far, panic_text, wait_until}
 use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Whether a `file:line:column` is in one of the lines of this file.
+/// Whether one of the lines contains a `file:line:column` of this file.
 fn is_in(place: &str, lines: std::ops::RangeInclusive<u32>) -> bool {
     let line = place.strip_prefix(file!()).and_then(|rest| rest.split(':').nth(1)?.parse().ok());
     line.is_some_and(|line| lines.contains(&line))
@@ -78,7 +78,7 @@ fn of_many_requests_in_a_batch_only_those_that_panic_fail() {
                         |number, index| {
                             *number += 1;
                             assert!(!index.is_multiple_of(7), "{index} is lucky");
-                            // Results of several sizes, so that the places of those behind a failure are told apart.
+                            // Results of several sizes, so that a result after a failure has a place of its own.
                             vec![index; (index % 5) as usize]
                         },
                         index,
@@ -153,7 +153,7 @@ fn a_payload_that_is_no_text_reaches_the_caller_as_such() {
     });
 }
 
-/// A panic's payload that panics itself when it is dropped.
+/// A panic's payload that itself panics when it is dropped.
 struct Bomb;
 
 impl Drop for Bomb {

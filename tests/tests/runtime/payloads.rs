@@ -11,7 +11,7 @@ trait Payload: NoRef {
 
 impl<const N: usize> Payload for [u8; N] {
     fn of(number: u64) -> Self {
-        // In place: `from_fn` copies it several times where it is not optimised.
+        // In place, because `from_fn` copies the value several times without optimisation.
         let mut bytes = [0; N];
         bytes.iter_mut().enumerate().for_each(|(index, byte)| *byte = (number as usize * 31 + index) as u8);
         bytes
@@ -61,7 +61,7 @@ impl Payload for Vec<String> {
 #[derive(NoRef)]
 struct Tallied<P>(P, Counted);
 
-/// Sends one payload to the property and another one back, in every way there is.
+/// Sends one payload to the property and another one back, in every possible way.
 fn there_and_back<A: Payload, R: Payload>(trustee: Trustee, count: u64) {
     let tally = Tally::new();
     let property = trustee.entrust(0_u64);
@@ -81,7 +81,7 @@ fn there_and_back<A: Payload, R: Payload>(trustee: Trustee, count: u64) {
     let pending: Vec<_> =
         (0..count).map(|number| (number, property.apply_with_async(exchange, arguments(number)))).collect();
     for (number, pending) in pending {
-        // Every other result is never looked at.
+        // Nobody looks at every other result.
         if number % 2 == 0 {
             check(number, pending.wait());
         }
@@ -99,7 +99,8 @@ fn there_and_back<A: Payload, R: Payload>(trustee: Trustee, count: u64) {
     assert_eq!(tally.made() as u64, count * 6 + 1);
 }
 
-/// As `there_and_back`, in a fiber with a stack for large values; the worker's own has room for a dozen copies of the largest.
+/// As `there_and_back`, but in a fiber with a stack for large values: the worker's own has room for a dozen copies of
+/// the largest one.
 fn in_all_directions<A: Payload, R: Payload>(count: u64) {
     for trustee in Trustee::all() {
         there_and_back::<A, R>(trustee, count);
@@ -112,8 +113,8 @@ macro_rules! payloads {
         #[test]
         fn $name() {
             integration_tests::watched(|| {
-                // Unoptimised code copies a large value several times, more than the stack of main has room for; under
-                // the address sanitizer a frame takes 20 MiB, and goes past a guard page unnoticed.
+                // Unoptimised code copies a large value several times, and the stack of main has no room for so many
+                // copies. Under the address sanitizer a frame takes 20 MiB, and passes over a guard page unnoticed.
                 let config = integration_tests::workers(2).stack_size(256 << 20);
                 gossamer::run(config, || gossamer::spawn(|| in_all_directions::<$argument, $result>($count)).join());
             });

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::time::Duration;
 
-/// What fibers are given that never end by themselves.
+/// What is given to fibers that never end by themselves.
 #[derive(Clone, NoRef)]
 struct Given {
     _counted: Counted,
@@ -16,7 +16,7 @@ struct Given {
     latch: Trust<Latch<u64>>,
 }
 
-/// Applies when dropped, to be dropped while its fiber is cancelled.
+/// Calls `apply` when it is dropped, which happens while its fiber is cancelled.
 struct Applies(Trust<u64>);
 
 impl Drop for Applies {
@@ -204,11 +204,11 @@ fn chains_of_requests_that_are_on_their_way_when_main_returns_come_to_their_end(
 #[test]
 fn what_starts_on_a_quiet_worker_while_main_returns_is_served_before_properties_go() {
     static SERVED: AtomicUsize = AtomicUsize::new(0);
-    /// When it is dropped, has its trustee start a fiber that goes on for a while after its start was answered.
+    /// When it is dropped, makes its trustee start a fiber that goes on for a while after its start was answered.
     struct Starts(Trust<Trust<()>>);
     impl Drop for Starts {
         fn drop(&mut self) {
-            // Until all other workers have nothing to do.
+            // Until no other worker has anything to do.
             std::thread::sleep(Duration::from_millis(3));
             self.0.apply_then(
                 |other| {
@@ -249,7 +249,7 @@ fn properties_that_send_to_others_when_they_are_dropped_at_the_end_harm_nobody()
     impl Drop for Sends {
         fn drop(&mut self) {
             for other in &self.others {
-                // May be gone already: then it is an error, never a hang.
+                // The property may be gone already: then this is an error, but never a hang.
                 let counted = self.counted.clone();
                 other.apply_with_then(
                     |_, counted| drop(counted),
@@ -365,7 +365,7 @@ fn a_fiber_may_start_others_while_main_returns() {
     });
 }
 
-/// Starts its fiber anew when it is dropped by a panic, as supervisors do.
+/// Starts its fiber again when it is dropped by a panic, as supervisors do.
 struct Restarts;
 
 impl Drop for Restarts {

@@ -29,7 +29,7 @@ fn assert_overflowed(ended: &Ended, lines: RangeInclusive<u32>) {
     assert!(ended.errors.contains("Config::stack_size"), "{}", ended.errors);
 }
 
-/// Fibers that a report is not to name.
+/// Fibers that a report must not name.
 fn bystanders() {
     (0..4).for_each(|_| drop(gossamer::spawn(|| gossamer::sleep(Duration::MAX))));
 }
@@ -168,7 +168,7 @@ fn a_panic_with_a_backtrace_fits_a_fibers_stack() {
     }
 }
 
-/// Bytes of address space a child may have: some tens of thousands of stacks, and no more.
+/// How much address space a child may have, in bytes: enough for some tens of thousands of stacks.
 const LIMIT: u64 = 2 << 30;
 
 fn with_little_memory(command: &mut Command) {
@@ -215,7 +215,7 @@ fn a_fiber_that_can_have_no_stack_says_which_limits_to_raise_and_nothing_hangs()
     assert!(ended.status.success(), "{}", ended.errors);
 }
 
-/// What of a log line is wanted, as people write it.
+/// The part of a log line that people look for.
 const LOG_LINE: &str = r"(?ix)
     ^(?<host>\S+)\s+\S+\s+(?<user>[\p{L}\d._-]+)\s+\[(?<time>\d{1,2}/\w{3}/\d{4}(?::\d{2}){3}\s[+-]\d{4})\]\s+
     \x22(?<method>GET|HEAD|POST|PUT|DELETE|PATCH|OPTIONS)\s+(?<path>(?:/[\p{L}\p{N}%._~!$&'()*+,;=:@-]*)+)

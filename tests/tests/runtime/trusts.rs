@@ -31,7 +31,7 @@ fn at_home(trustee: Trustee, tally: &'static Tally) -> Trust<AtHome> {
 /// Waits until all are dropped, and checks where.
 fn assert_dropped(tally: &'static Tally, count: usize) {
     wait_until(|| tally.is_even());
-    // Time for a second drop, if one were to come.
+    // Time for a second drop, if there were one.
     gossamer::sleep(Duration::from_millis(2));
     assert_eq!((tally.made(), tally.dropped(), AWAY.load(Ordering::Relaxed)), (count, count, 0));
 }
@@ -116,7 +116,7 @@ fn what_a_thread_sent_before_the_last_trust_went_is_served() {
                     let trust = at_home(trustee, tally);
                     let clone = trust.clone();
                     let sender = std::thread::spawn(move || clone.apply_async(|property| property.home));
-                    // This worker does nothing else meanwhile: the request waits for it, and the trust goes first.
+                    // This worker does nothing else meanwhile: the request waits, and the trust is dropped first.
                     let pending = sender.join().unwrap();
                     drop(trust);
                     assert_eq!(pending.try_wait(), Ok(trustee.index()));

@@ -5,7 +5,7 @@ use integration_tests::{Tally, in_child, in_runtime, keep_for_ever, near_and_far
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-/// A value whose drop is counted and then panics.
+/// A value that counts its drop, and then panics.
 struct Bomb(&'static AtomicUsize);
 
 // SAFETY: it holds a reference to a static of this process, and the test has one process.
@@ -53,7 +53,7 @@ fn a_panic_in_the_drop_of_a_result_is_the_receivers() {
             (number.clone(), Address(drops)),
         );
         assert!(fiber.try_join().is_err());
-        // Where nobody takes the result, it is dropped in the loop of some worker.
+        // Where nobody takes the result, some worker's loop drops it.
         number.apply_with_then(move |number, Address(drops)| make(number, drops), Address(drops), drop);
         drop(number.apply_with_async(move |number, Address(drops)| make(number, drops), Address(drops)));
         drop(trustee.spawn_with(|Address(drops)| Bomb(drops), Address(drops)));
@@ -89,7 +89,7 @@ fn a_panic_in_the_drop_of_a_property_spares_its_trustee() {
     });
 }
 
-/// Applies to a property when dropped, in every way that a destructor may.
+/// Calls a property when it is dropped, in every way that a destructor may.
 struct Applies {
     number: Trust<u64>,
 }
@@ -138,7 +138,7 @@ fn a_destructor_may_apply_while_its_fiber_unwinds() {
 /// The largest argument that travels in a slot, so that few requests fill a lane.
 type Large = [u64; 32];
 
-/// Applies when dropped, with an argument that a full lane has no room for.
+/// Calls `apply` when it is dropped, with an argument that a full lane has no room for.
 struct AppliesLarge(Trust<u64>);
 
 impl Drop for AppliesLarge {
@@ -152,7 +152,7 @@ fn a_full_lane_does_not_stop_a_destructor_nor_those_that_wait_behind_it() {
     in_runtime(2, || {
         let number = Trustee::all()[1].entrust(0_u64);
         let mut expected = 0;
-        // The trustee is kept busy while the lane fills, and a fiber unwinds in front of the lane when it is full.
+        // The trustee is kept busy until the lane is full, and a fiber then unwinds.
         for requests in 44..60 {
             number.apply_then(|_| std::thread::sleep(Duration::from_millis(10)), |()| ());
             gossamer::sleep(Duration::from_millis(2));
@@ -178,7 +178,7 @@ fn a_full_lane_does_not_stop_a_destructor_nor_those_that_wait_behind_it() {
     });
 }
 
-/// Launches at a latch when dropped.
+/// Launches on a latch when it is dropped.
 struct Launches(Trust<Latch<u32>>);
 
 impl Drop for Launches {
@@ -187,7 +187,7 @@ impl Drop for Launches {
     }
 }
 
-/// Launches without waiting when dropped.
+/// Launches without waiting when it is dropped.
 struct LaunchesAndGoesOn(Trust<Latch<u32>>);
 
 impl Drop for LaunchesAndGoesOn {
@@ -266,7 +266,7 @@ fn closures_of_others_have_the_workers_stack_while_a_fiber_with_a_small_one_unwi
     });
 }
 
-/// Polls in its destructor, in two ways, for what others have to do first.
+/// In its destructor, polls in two ways for what others have to do first.
 struct Polls {
     far: Trust<u64>,
     near: Trust<bool>,

@@ -21,7 +21,7 @@ fn each_node_says_what_keeps_it_from_ending() {
     });
 }
 
-/// Kills each node in turn, and expects the others to end, with one report.
+/// Kills each node in turn, and expects the others to end with one report.
 #[test]
 fn a_node_that_is_killed_ends_all_nodes_within_a_moment() {
     watched(|| {
@@ -67,7 +67,7 @@ fn a_node_that_ends_by_itself_ends_the_others() {
     });
 }
 
-/// What a node says whose last worker has done what is asked for.
+/// What a node reports whose last worker has done what its argument says.
 fn last_words(what: &str) -> Ended {
     let mut ended = wait(&mut start(what, 3, Shm));
     assert!(ended[0].errors.contains("node 2 (process "), "{}", ended[0].errors);

@@ -1,4 +1,4 @@
-//! Strangers who fill all doors of nodes with connections that say nothing, and come again when they are closed.
+//! Strangers who fill all doors of nodes with connections that say nothing, and come back when these are closed.
 
 use super::relayed::ports;
 use super::{Nodes, addresses, node, token, wait};
@@ -14,9 +14,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// At each door: more than it answers at once.
+/// At each door: more than it answers at a time.
 const STRANGERS: usize = 400;
-/// Doors are not flooded for longer.
+/// How long doors are flooded at most.
 const LONGEST: Duration = Duration::from_secs(30);
 
 struct Flood {
@@ -62,7 +62,7 @@ impl Flood {
         Self { ends, thread }
     }
 
-    /// The most strangers that were at one door.
+    /// The most strangers that were at one door at a time.
     fn end(self) -> usize {
         self.ends.store(true, Ordering::Relaxed);
         self.thread.join().unwrap()
@@ -76,7 +76,7 @@ fn strangers_who_fill_all_doors_do_not_keep_nodes_from_starting() {
         let start = |index| node(PROGRAM, "sum", index, &addresses, &token).spawn().unwrap();
         let mut nodes = Nodes((0..3).map(start).collect());
         let flood = Flood::begin(nodes.0.iter().map(Child::id).collect());
-        // All doors are open and full.
+        // All doors are open, and full.
         thread::sleep(Duration::from_secs(2));
         nodes.0.push(start(3));
         let ended = wait(&mut nodes);

@@ -4,31 +4,31 @@ use super::relayed::{Carry, Way, all_errors, can_rename, relayed};
 use integration_tests::watched;
 use std::sync::{Arc, Mutex};
 
-/// What is done to the bytes that came together.
+/// What is done to a piece of bytes that came together.
 #[derive(Clone, Copy, Debug)]
 enum Harm {
-    /// They come twice.
+    /// They are sent twice.
     Repeat,
     /// Their second half comes first.
     Reorder,
-    /// Those that came last on another way come instead.
+    /// The last piece of another way is sent instead.
     Mix,
-    /// Those that came last on another way come behind them.
+    /// The last piece of another way is sent after it.
     Add,
-    /// The ones that came first on this way, which prove the token, come again.
+    /// The first piece of this way, which proves the token, is sent again.
     Replay,
 }
 
 const HARMS: [Harm; 5] = [Harm::Repeat, Harm::Reorder, Harm::Mix, Harm::Add, Harm::Replay];
 
-/// What is known of all ways.
+/// What is known about all ways.
 #[derive(Default)]
 struct Seen {
     last: Vec<(Way, Vec<u8>)>,
     is_harmed: bool,
 }
 
-/// Does it once, on this way, when this many bytes have passed.
+/// Does it once, on this way, after this many bytes have passed.
 fn harming(harm: Harm, on: Way, place: usize) -> (impl Fn(Way) -> Carry, Arc<Mutex<Seen>>) {
     let seen = Arc::new(Mutex::new(Seen::default()));
     let shared = Arc::clone(&seen);

@@ -42,14 +42,14 @@ struct Ended {
     errors: String,
 }
 
-/// A token of this test's own, since names of sockets follow from it.
+/// A token for this test alone, because names of sockets are derived from it.
 fn token() -> String {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let own = format!("{:08x}{:08x}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
     format!("{own}{}", &TOKEN[16..])
 }
 
-/// The addresses of this many nodes that this fabric joins.
+/// Addresses for this many nodes that this fabric joins.
 fn addresses(nodes: usize, fabric: FabricChoice) -> String {
     let token = token();
     if fabric == FabricChoice::Shm {
@@ -68,7 +68,7 @@ fn node(program: &str, what: &str, node: usize, addresses: &str, token: &str) ->
     command.arg(what).env("GOSSAMER_NODES", addresses).env("GOSSAMER_NODE", node.to_string());
     command.env("GOSSAMER_TOKEN", token).env("GOSSAMER_THREADS", "2").env("GOSSAMER_START_SECONDS", "20");
     command.env("GOSSAMER_FABRIC", if addresses.starts_with("unix:") { "shm" } else { "tcp" });
-    // What computes for long, on a machine that is busy, is no news here.
+    // Long computations are expected here, on a busy machine.
     command.env("GOSSAMER_BLOCKED_MILLISECONDS", "0");
     command.stdout(Stdio::piped()).stderr(Stdio::piped()).stdin(Stdio::null());
     command
@@ -88,7 +88,7 @@ fn start_with(what: &str, nodes: usize, fabric: FabricChoice, variables: &[(&str
         }
         node.spawn().unwrap()
     };
-    // Node 0 last: the others wait for it.
+    // Node 0 comes last: the others wait for it.
     let mut nodes: Vec<Child> = (0..nodes).rev().map(start).collect();
     nodes.reverse();
     Nodes(nodes)
@@ -204,7 +204,7 @@ fn a_node_that_runs_another_program_is_told_what_differs() {
     });
 }
 
-/// A program of another name: run by the test above only.
+/// A program with another name; only the test above runs it.
 #[test]
 #[ignore = "it is a program that another test starts"]
 fn as_another_program() {
@@ -222,7 +222,7 @@ fn two_processes_that_are_the_same_node_are_told() {
                 .unwrap()
         };
         let first = start(1);
-        // The name of its socket is taken from now on, or from then on.
+        // It finds the name of its socket taken, now or a little later.
         let second = start(1);
         let ended = wait(&mut Nodes(vec![first, second, start(0)]));
         let complaints = ended.iter().filter(|node| !node.status.success()).count();
@@ -249,7 +249,7 @@ fn strangers_at_the_door_of_node_0_do_no_harm() {
                     let words: &[u8] = match strangers.len() % 3 {
                         0 => b"GET / HTTP/1.1\r\nHost: node\r\n\r\nGET / HTTP/1.1\r\n\r\n",
                         1 => &[0xff; 4096],
-                        // Says nothing, and stays.
+                        // Says nothing, and stays connected.
                         _ => b"",
                     };
                     let _refused = stranger.write_all(words);
@@ -265,14 +265,14 @@ fn strangers_at_the_door_of_node_0_do_no_harm() {
     });
 }
 
-/// The names of nodes' sockets on this machine, which all may read.
+/// The names of nodes' sockets on this machine, which every user can read.
 fn socket_names() -> Vec<String> {
     let sockets = std::fs::read_to_string("/proc/net/unix").unwrap();
     let names = sockets.lines().filter_map(|line| line.split_once(" @gossamer-"));
     names.map(|(_, name)| format!("gossamer-{name}")).collect()
 }
 
-/// Comes to the sockets of these names, often.
+/// Connects to the sockets of these names, again and again.
 fn come(names: Vec<String>, strangers: &mut Vec<UnixStream>) {
     let names = names.into_iter().flat_map(|name| std::iter::repeat_n(name, 20));
     let connect = |name: String| UnixStream::connect_addr(&SocketAddr::from_abstract_name(name).ok()?).ok();
@@ -290,7 +290,7 @@ fn take_siblings(names: Vec<String>, taken: &mut Vec<UnixListener>) {
     taken.extend(names.into_iter().flat_map(siblings).filter_map(bind));
 }
 
-/// Starts three nodes while somebody does something as soon as their sockets have names, which they have for some milliseconds.
+/// Starts three nodes while somebody interferes as soon as their sockets have names, which is so for some milliseconds.
 fn start_beside<T: 'static>(attack: fn(Vec<String>, &mut Vec<T>)) {
     let has_attacked = move |_round| {
         let (ends, attacked) = (AtomicBool::new(false), AtomicBool::new(false));

@@ -1,4 +1,4 @@
-//! How what nodes send each other is protected, as their environment says.
+//! How the data that nodes send each other is protected, according to their environment.
 
 use super::{Ended, Nodes, addresses, node, start_with, token, wait};
 use crate::PROGRAM;

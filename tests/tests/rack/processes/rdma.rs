@@ -1,10 +1,11 @@
-//! Nodes that are joined by RDMA: what is missing at the start is told, and what fails later ends all with one report.
+//! Nodes that are joined by RDMA: what is missing at the start is reported, and what fails later ends all nodes with
+//! one report.
 
 use super::{Ended, addresses, node, start_with, token, wait};
 use gossamer::FabricChoice::{Tcp, Verbs};
 use integration_tests::{watched, with_rdma};
 
-/// Starts two nodes over a device as described, of which node 1 does `fault` at its work request of some number.
+/// Starts two nodes over such a device; at node 1 the fault happens at a certain work request.
 fn fail_at(device: &str, fault: &str) -> Vec<Ended> {
     let (addresses, token) = (addresses(2, Verbs), token());
     let start = |index: usize| {

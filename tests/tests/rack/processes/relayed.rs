@@ -1,5 +1,5 @@
-//! Nodes whose connections pass through a relay that may change anything. Needs root, since a name has to mean another address for
-//! one node than for the other.
+//! Nodes whose connections pass through a relay that may change anything. Needs root, since a name has to mean another
+//! address for one node than for the other.
 
 use super::{Ended, Nodes, node, token, wait};
 use crate::PROGRAM;
@@ -16,23 +16,23 @@ use std::time::{Duration, Instant};
 
 /// The name of the host of node 0.
 const HOST: &str = "gossamer-node-0";
-/// Where node 0 is, and where whoever carries pretends to be it.
+/// The address of node 0, and the one where the relay pretends to be node 0.
 const HERE: &str = "127.0.0.1";
 const BETWEEN: &str = "127.0.0.3";
 
 /// One direction of one connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Way {
-    /// It joins workers; the other one is that of control.
+    /// Whether it joins workers; the other kind is the control connection.
     pub(super) lanes: bool,
-    /// From node 1, which connects, to node 0.
+    /// Whether it goes from node 1, which connects, to node 0.
     pub(super) up: bool,
 }
 
-/// What becomes of the bytes that come on a way.
+/// What happens to the bytes that come on a way.
 pub(super) type Carry = Box<dyn FnMut(&[u8]) -> Vec<u8> + Send>;
 
-/// A file that is there as long as this.
+/// A file that exists as long as this value.
 struct Hosts(PathBuf);
 
 impl Hosts {
@@ -44,7 +44,7 @@ impl Hosts {
         Self(path)
     }
 
-    /// A node for which the name of the host of node 0 means the address.
+    /// A node for which the host name of node 0 means this address.
     fn start(
         &self,
         what: &str,
@@ -94,7 +94,8 @@ pub(super) fn ports(process: u32) -> HashSet<u16> {
     listening.collect()
 }
 
-/// Carries what comes at a port to node 0, and back, until it is dropped: another run may have this port.
+/// Carries what arrives at a port to node 0, and the answers back, until it is dropped: another run may then have this
+/// port.
 struct Relay {
     ends: Arc<AtomicBool>,
     accepts: Option<JoinHandle<()>>,
@@ -142,7 +143,7 @@ fn pass(mut from: TcpStream, mut to: TcpStream, carry: &mut Carry) {
     let _closed = (from.shutdown(Shutdown::Both), to.shutdown(Shutdown::Both));
 }
 
-/// Two nodes, and what somebody makes of what they say to each other.
+/// Two nodes, and somebody who changes what they say to each other.
 pub(super) fn relayed(
     what: &str,
     variables: &[(&str, &str)],
@@ -173,7 +174,7 @@ pub(super) fn all_errors(ended: &[Ended]) -> String {
     ended.iter().map(|node| node.errors.as_str()).collect()
 }
 
-/// Changes a run of bytes at a place of a way, and says that it did.
+/// Changes a run of bytes at a place of a way, and reports that it did.
 fn changing(way: Way, place: usize, seed: u64) -> (impl Fn(Way) -> Carry, Arc<Mutex<bool>>) {
     let changed = Arc::new(Mutex::new(false));
     let done = Arc::clone(&changed);
@@ -209,7 +210,7 @@ fn a_run_of_bytes_that_was_changed_on_the_way_is_never_a_result() {
             let ended = relayed("requests", &[("REQUESTS", "2000")], change);
             let errors = all_errors(&ended);
             if *changed.lock().unwrap() {
-                // What node 0 says last on the control connection, it says when it has its result.
+                // The last message of node 0 on the control connection is sent once node 0 has its result.
                 let fails = ended.iter().filter(|node| !node.status.success()).count();
                 assert!(fails == 2 || fails == 1 && !way.lanes, "{way:?}, {place}: {errors}");
                 assert!(errors.contains("CRC32C"), "{way:?}, {place}: {errors}");
@@ -221,14 +222,14 @@ fn a_run_of_bytes_that_was_changed_on_the_way_is_never_a_result() {
     }
 }
 
-/// Notes all that passes.
+/// Records everything that passes.
 fn noting() -> (impl Fn(Way) -> Carry, Arc<Mutex<Vec<u8>>>) {
     let noted = Arc::new(Mutex::new(Vec::new()));
     let notes = Arc::clone(&noted);
     let change = move |_: Way| -> Carry {
         let (notes, mut own) = (Arc::clone(&notes), Vec::new());
         Box::new(move |bytes| {
-            // Apart from what passes on other ways.
+            // Each way is recorded separately.
             own.extend_from_slice(bytes);
             notes.lock().unwrap().extend_from_slice(&own);
             bytes.to_vec()
@@ -249,7 +250,7 @@ fn who_listens_reads_what_is_checked_or_authenticated_and_nothing_that_is_encryp
             let ended = relayed("say", &[("SAID", SAID), ("GOSSAMER_PROTECTION", level)], change);
             assert_eq!(ended[0].output, format!("{}\n", 20 * SAID.len()), "{}", all_errors(&ended));
             let noted = noted.lock().unwrap();
-            // The second one is said on the connection of control.
+            // The second node's message goes over the control connection.
             for text in [SAID, HOST] {
                 let is_there = noted.windows(text.len()).any(|window| window == text.as_bytes());
                 assert_eq!(is_there, level != "encrypted", "{text:?}, {level}");
@@ -265,9 +266,9 @@ fn crc32c(bytes: &[u8]) -> u32 {
     })
 }
 
-/// Changes a bit in the body of a record from node 1, and makes a checksum that fits.
+/// Changes a bit in the body of a record from node 1, and computes the checksum that fits.
 fn forging(lanes: bool, record: usize) -> impl Fn(Way) -> Carry {
-    /// Bytes of the handshake from who connects.
+    /// Bytes of the handshake that the connecting side sends.
     const HANDSHAKE: usize = 88;
     move |way: Way| -> Carry {
         let (mut all, mut passed, mut record) = (Vec::new(), 0, record + 1);
@@ -276,7 +277,7 @@ fn forging(lanes: bool, record: usize) -> impl Fn(Way) -> Carry {
                 return bytes.to_vec();
             }
             all.extend_from_slice(bytes);
-            // Whole records only, after the handshake.
+            // Only whole records, after the handshake.
             let mut end = passed.max(HANDSHAKE);
             while let Some(head) = all.get(end..end + 8) {
                 let length = u32::from_le_bytes(head[..4].try_into().unwrap()) as usize;

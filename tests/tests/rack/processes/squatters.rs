@@ -1,4 +1,4 @@
-//! Names of sockets of one machine, which every user can see, and take when they are free.
+//! Names of sockets on one machine: every user can see them, and can take them when they are free.
 
 use super::{Nodes, start, wait};
 use gossamer::FabricChoice::{self, Shm, Tcp, Verbs};
@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-/// The names that a process listens at.
+/// The names at which a process listens.
 fn names(process: u32) -> HashSet<String> {
     let Ok(descriptors) = std::fs::read_dir(format!("/proc/{process}/fd")) else { return HashSet::new() };
     let links = descriptors.flatten().filter_map(|descriptor| std::fs::read_link(descriptor.path()).ok());
@@ -28,7 +28,7 @@ fn names(process: u32) -> HashSet<String> {
     named.collect()
 }
 
-/// Sees all names that processes have at any time, and takes each as soon as it is free.
+/// Watches all names that processes have at any time, and takes each as soon as it is free.
 struct Squatter {
     ends: Arc<AtomicBool>,
     thread: JoinHandle<BTreeMap<String, Option<UnixListener>>>,
@@ -77,7 +77,7 @@ fn nodes_that_share_no_memory_have_no_socket_with_a_name() {
         for fabric in [Tcp, Verbs].into_iter().filter(|fabric| is_tested(*fabric)) {
             let (nodes, squatter) = started(3, fabric);
             let seen = squatter.end();
-            // The simulated device has some.
+            // The simulated device has sockets, too.
             let nodes_own = seen.keys().filter(|name| !name.starts_with("verbs-sim")).collect::<Vec<_>>();
             assert!(nodes_own.is_empty(), "{fabric}: {nodes_own:?}");
             drop(nodes);
@@ -104,7 +104,7 @@ fn who_takes_the_names_of_nodes_that_have_ended_does_not_keep_the_report_back() 
             // SAFETY: sends a signal to a child that nobody has waited for.
             assert_eq!(unsafe { libc::kill(process, signal) }, 0);
         };
-        // So that node 0 cannot report that node 1 has ended.
+        // So that node 0 cannot report the end of node 1.
         signal(&nodes.0[0], libc::SIGSTOP);
         nodes.0[1].kill().unwrap();
         thread::sleep(Duration::from_millis(200));

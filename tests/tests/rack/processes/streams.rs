@@ -1,4 +1,4 @@
-//! Channels between nodes of which one cannot open its end.
+//! Channels between two nodes, one of which cannot open its end.
 
 use super::{start, wait};
 use gossamer::FabricChoice::{Shm, Tcp};

@@ -9,7 +9,7 @@ use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
-/// A file of this test's own, which goes with it.
+/// A file of this test alone, which is removed with it.
 struct TraceFile(PathBuf);
 
 impl TraceFile {
@@ -39,12 +39,12 @@ fn traced(what: &str, nodes: usize, fabric: FabricChoice, file: &TraceFile) -> N
     start_with(what, nodes, fabric, &[("GOSSAMER_TRACE", path), ("GOSSAMER_TRACE_EVERY", "1")])
 }
 
-/// Events of this phase, in the terms of the format.
+/// Events of this phase, in the sense of the format.
 fn events<'a>(trace: &'a Value, phase: &'static str) -> impl Iterator<Item = &'a Value> {
     trace["traceEvents"].as_array().unwrap().iter().filter(move |event| event["ph"] == phase)
 }
 
-/// The ends of the arrows that have all three: the process, and when.
+/// The parts of those arrows that are complete: the process, and the time.
 fn arrows(trace: &Value) -> Vec<[(u64, f64); 3]> {
     let mut arrows = BTreeMap::<u64, BTreeMap<&str, (u64, f64)>>::new();
     for phase in ["s", "t", "f"] {
@@ -85,7 +85,7 @@ fn requests_between_nodes_are_arrows_on_one_clock() {
             let names: String = events(&trace, "X").map(|slice| slice["name"].to_string()).collect();
             assert!(names.contains("rack_program.rs:"), "closures and fibers have places: {names}");
             assert_eq!(names.contains("\"flush\""), fabric == Tcp);
-            // Both are told of the end.
+            // Both are told to end.
             for phase in ["phase: fibers are cancelled", "phase: properties are dropped"] {
                 let told = events(&trace, "i").filter(|event| event["name"].to_string().contains(phase));
                 assert_eq!(told.count(), 2, "{phase}");
@@ -113,7 +113,7 @@ fn when_a_node_is_killed_what_the_others_have_is_written() {
                 assert_eq!(had(&file.read()), [0, 1], "{}", ended[0].errors);
                 continue;
             }
-            // Nobody leads those that are left: each writes its own.
+            // Nobody leads the nodes that are left: each writes its own trace.
             for node in [1, 2] {
                 let own = TraceFile(format!("{}.node-{node}", file.0.display()).into());
                 let trace = own.read();

@@ -84,7 +84,7 @@ fn a_peer_that_sends_without_pause_starves_no_trustee() {
     static DONE: AtomicBool = AtomicBool::new(false);
     in_runtime(2, || {
         let (mut near, far) = pair();
-        // A thread, so that the reader's worker has nothing else to do.
+        // It is a thread, so that the reader's worker has nothing else to do.
         let sender = std::thread::spawn(move || while near.write_all(&[0; 65536]).is_ok() {});
         let reader = |mut far: TcpStream| {
             while !DONE.load(Ordering::Relaxed) {

@@ -1,4 +1,4 @@
-//! Ends that close, shut down or vanish are noticed, and every descriptor is given back.
+//! Peers that close, shut down or vanish are noticed, and every descriptor is given back.
 
 use super::{echo_server, listener, other, pair};
 use gossamer::net::TcpStream;
@@ -50,7 +50,7 @@ fn shutting_down_wakes_who_waits_on_the_same_stream() {
 
 #[test]
 fn nobody_can_connect_once_the_listener_is_dropped() {
-    // A process that another test starts has the listener, too, until it begins its program.
+    // A process that another test starts has the listener, too, until it executes its program.
     isolated(|| {
         gossamer::run(workers(1), || {
             let (listener, address) = listener();
@@ -87,7 +87,7 @@ fn every_descriptor_is_given_back() {
     });
 }
 
-/// Reads with a buffer that no read fills until the end or an error; what came.
+/// Reads until the end or an error, with a buffer that no read fills; returns what came.
 fn read_to_the_end(mut stream: TcpStream) -> (Vec<u8>, Option<ErrorKind>) {
     let (mut buffer, mut all) = ([0; 100], Vec::new());
     loop {
@@ -99,7 +99,7 @@ fn read_to_the_end(mut stream: TcpStream) -> (Vec<u8>, Option<ErrorKind>) {
     }
 }
 
-/// A pair whose second end has been read from once, in a fiber that goes on with `read_to_the_end`.
+/// A connection whose second end has been read from once, in a fiber that then calls `read_to_the_end`.
 fn pair_with_reader() -> (TcpStream, JoinHandle<(Vec<u8>, Option<ErrorKind>)>) {
     let (mut near, far) = pair();
     let reader = spawn_on_with(other(), read_to_the_end, far);
@@ -112,7 +112,7 @@ fn a_peer_that_writes_and_closes_at_once_is_heard_to_its_end() {
     in_runtime(2, || {
         for round in 0..500_u64 {
             let (mut near, reader) = pair_with_reader();
-            // Sometimes the reader waits by now, sometimes all comes at once.
+            // Sometimes the reader is waiting by now, sometimes everything arrives at once.
             if round % 3 > 0 {
                 gossamer::sleep(Duration::from_micros(round));
             }
@@ -159,7 +159,7 @@ fn a_peer_that_resets_the_connection_is_noticed_behind_what_it_wrote() {
     in_runtime(2, || {
         for round in 0..100 {
             let (near, mut far) = pair();
-            // What it has not read makes the kernel reset the connection when it closes.
+            // If the peer has not read everything when it closes, the kernel resets the connection.
             far.write_all(b"unread").unwrap();
             near.readable().unwrap();
             let mut writing = near.try_clone().unwrap();
@@ -187,7 +187,7 @@ fn what_comes_behind_urgent_data_is_read_though_the_mark_ends_a_read() {
                 while all.last() != Some(&b'!') {
                     let length = far.read(&mut buffer).unwrap();
                     all.extend_from_slice(&buffer[..length]);
-                    // All of the next has come before it is read.
+                    // Everything of the next message has arrived before it is read.
                     gossamer::sleep(A_WHILE);
                 }
                 all

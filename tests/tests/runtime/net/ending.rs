@@ -1,4 +1,4 @@
-//! The end of `main` cancels the fibers that wait for a socket, and a socket outlives the runtime that made it.
+//! When `main` ends, fibers that wait for a socket are cancelled; and a socket outlives the runtime that made it.
 
 use super::{listener, other, pair};
 use gossamer::net::{TcpListener, TcpStream};
@@ -39,7 +39,7 @@ fn a_buffer_that_is_flushed_while_its_fiber_is_cancelled_does_not_hold_up_the_en
             let fill = |(near, _far): (TcpStream, TcpStream)| {
                 let mut buffered = BufWriter::with_capacity(64 << 20, near);
                 buffered.write_all(&vec![0; 32 << 20]).unwrap();
-                // Its destructor writes what nobody reads.
+                // Its destructor writes, and nobody reads.
                 gossamer::sleep(Duration::from_secs(3600));
             };
             drop(spawn_with(fill, (near, far)));
@@ -71,7 +71,7 @@ fn a_stream_serves_a_thread_and_another_runtime_after_its_own_has_ended() {
     watched(|| {
         let (mut near, mut far) = gossamer::run(workers(2), || {
             let (mut near, mut far) = pair();
-            // Both wait, and so are registered with a poller that is soon gone.
+            // Both wait, and so are registered with a poller that will soon be gone.
             near.set_read_timeout(Some(Duration::from_millis(5))).unwrap();
             assert!(near.read(&mut [0]).is_err());
             far.set_read_timeout(Some(Duration::from_millis(5))).unwrap();

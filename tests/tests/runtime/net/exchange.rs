@@ -42,7 +42,7 @@ fn two_hundred_fibers_of_four_workers_echo() {
     two_hundred_fibers_echo(4);
 }
 
-/// Bytes that differ at every place a swap or a loss could hide.
+/// Bytes that differ wherever a swap or a loss could hide.
 fn pattern(length: usize) -> Vec<u8> {
     (0..length).map(|index| (index ^ (index >> 8) ^ (index >> 16)) as u8).collect()
 }
@@ -104,7 +104,8 @@ fn several_readers_of_one_stream_lose_no_byte_and_no_wake_up() {
     in_runtime(2, || {
         let (mut near, far) = pair();
         SHARED.set(far).unwrap();
-        // One byte at a time: whoever is woken first leaves most of what came to the others, and no further event.
+        // One byte at a time: the fiber that is woken first leaves most of the bytes to the others, without a further
+        // event.
         let reader = || {
             let mut stream = SHARED.get().unwrap();
             let mut byte = [0];
@@ -180,7 +181,7 @@ fn sockets_go_to_and_come_from_the_standard_library() {
         let mut stream = TcpStream::from_std(standard).unwrap();
         let (accepted, peer) = listener.accept().unwrap();
         assert_eq!(peer, stream.local_addr().unwrap());
-        // It waits here, and so is registered, before it goes.
+        // It waits here, and so is registered, before it leaves.
         stream.set_read_timeout(Some(std::time::Duration::from_millis(1))).unwrap();
         assert!(stream.read(&mut [0]).is_err());
         let mut standard = stream.into_std().unwrap();

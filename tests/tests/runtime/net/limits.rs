@@ -1,4 +1,4 @@
-//! No call waits longer than it was told to, and giving up leaves nothing behind.
+//! No call waits longer than it may, and giving up leaves nothing behind.
 
 use super::{echo, listener, pair};
 use gossamer::net::TcpStream;

@@ -1,4 +1,4 @@
-//! A call that might wait, where nothing can wait, says so: also when it would not have waited.
+//! A call that might wait, where waiting is not possible, says so, even if it would not have waited.
 
 use super::{listener, pair};
 use gossamer::entrust;
@@ -31,7 +31,7 @@ fn reading_and_writing_in_a_delegated_closure_panic_with_advice() {
             assert_advice(&refusal!(stream, |stream| drop(stream.read(&mut [0]))), "TcpStream::read");
             assert_advice(&refusal!(stream, |stream| drop(stream.peek(&mut [0]))), "TcpStream::peek");
             assert_advice(&refusal!(stream, |stream| drop(stream.write(b"!"))), "TcpStream::write");
-            // What never waits is allowed.
+            // Calls that never wait are allowed.
             assert_eq!(stream.apply(|stream| stream.peer_addr().unwrap()), near.local_addr().unwrap());
         }
     });
@@ -74,7 +74,7 @@ fn writing_in_a_callback_panics_and_the_worker_goes_on() {
             },
         );
         wait_until(|| LEFT.load(Ordering::Relaxed));
-        // The callback has dropped its end, and has written nothing.
+        // The callback dropped its end, and wrote nothing.
         assert_eq!(far.read(&mut [0]).unwrap(), 0);
     });
 }

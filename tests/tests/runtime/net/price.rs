@@ -1,4 +1,4 @@
-//! What a request of a socket costs in system calls.
+//! How many system calls a request over a socket costs.
 
 use super::{echo, listener};
 use gossamer::Trustee;
@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 const CONNECTIONS: usize = 50;
-/// What each connection asks before anything is counted, and then.
+/// How many requests each connection makes before counting begins, and how many after.
 const WARM_UP: usize = 20;
 const ROUNDS: usize = 100;
 /// Bytes of a pipeline of requests.
@@ -44,7 +44,7 @@ fn port(server: &mut Child) -> u16 {
     ports.next().expect("a port")
 }
 
-/// All connections ask at once, and then read their answers.
+/// All connections send their requests at once, and then read their answers.
 fn ask(streams: &mut [TcpStream], rounds: usize) {
     let (asked, mut answer) = ([7; PIPELINE], [0; PIPELINE]);
     for _ in 0..rounds {
@@ -84,7 +84,7 @@ fn a_pipeline_of_requests_costs_one_read_one_write_and_half_a_poll() {
         let polls = each(&calls, &[libc::SYS_epoll_wait, libc::SYS_epoll_pwait, libc::SYS_ppoll]);
         println!("{reads} reads, {writes} writes, {polls} polls for each; in all {calls:?}");
         assert!((1.0..=1.05).contains(&reads), "{reads} reads for each pipeline: {calls:?}");
-        // A worker that wakes up when nothing has happened for a while wakes the thread that watches it.
+        // A worker that wakes up after a quiet time wakes the thread that watches it.
         assert!((1.0..=1.05).contains(&writes), "{writes} writes for each pipeline: {calls:?}");
         assert!(0.0 < polls && polls <= 0.5, "{polls} polls for each pipeline: {calls:?}");
     });
