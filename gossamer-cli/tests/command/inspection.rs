@@ -40,7 +40,7 @@ fn nodes_of_all_machines_are_shown_together_with_those_that_wait_for_each_other(
         "of 4 nodes 2 on a, 2 on b",
         "node 0 of 4, ",
         "node 3 of 4, ",
-        "deadlock, for at least",
+        "deadlock that has lasted at least",
         "4 fibers wait for each other",
     ];
     until_it_says(&rack, "stacks", &[], &texts);

@@ -9,8 +9,12 @@ fn fibers_of_all_nodes_are_shown_together_and_those_that_wait_for_each_other_are
     let programs = Programs::new("deadlock");
     for fabric in ["shm", "tcp"] {
         let Some(_running) = programs.run("4", fabric, "deadlock") else { return };
-        let texts =
-            ["node 0 of 4, ", "node 3 of 4, ", "deadlock, for at least", "4 fibers wait for each other"];
+        let texts = [
+            "node 0 of 4, ",
+            "node 3 of 4, ",
+            "deadlock that has lasted at least",
+            "4 fibers wait for each other",
+        ];
         let said = programs.until_it_says(&texts);
         assert_eq!(said.matches("holds a latch").count(), 2, "{said}");
         assert!(said.contains("crosswise.rs:"), "{said}");
@@ -25,7 +29,7 @@ fn fibers_of_all_nodes_are_shown_together_and_those_that_wait_for_each_other_are
 
 /// Ways to hang, and what is said of each beside what the fiber of `main` does.
 const HANGS: [(&str, &[&str]); 6] = [
-    ("latch in itself", &["deadlock, for at least", "2 fibers wait for each other", "hangs.rs:"]),
+    ("latch in itself", &["deadlock that has lasted at least", "2 fibers wait for each other", "hangs.rs:"]),
     ("accept", &["waits in `rack::wait_all`", "waits in `TcpListener::accept`"]),
     ("mutex", &["worker 3 does not answer", "it runs the fiber spawned at", "hangs.rs:"]),
     ("thread::sleep", &["worker 3 does not answer", "it runs the fiber spawned at", "hangs.rs:"]),

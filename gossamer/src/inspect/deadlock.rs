@@ -118,10 +118,12 @@ impl fmt::Display for Deadlock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let seconds = self.waited / 1000;
         match &self.fibers[..] {
-            [_] => write!(f, "deadlock, for at least {seconds} s: a fiber waits for itself")?,
-            fibers => {
-                write!(f, "deadlock, for at least {seconds} s: {} fibers wait for each other", fibers.len())?
-            }
+            [_] => write!(f, "deadlock that has lasted at least {seconds} s: a fiber waits for itself")?,
+            fibers => write!(
+                f,
+                "deadlock that has lasted at least {seconds} s: {} fibers wait for each other",
+                fibers.len()
+            )?,
         }
         for fiber in &self.fibers {
             write!(f, "\n  worker {}: the fiber spawned at {}", fiber.fiber.worker, fiber.spawned_at)?;

@@ -94,10 +94,7 @@ fn with_neighbours() -> Vec<NodeReport> {
 }
 
 fn tell(deadlock: &Deadlock, still: Duration) {
-    error::print(&format!(
-        "gossamer: nothing has gone on for {} s, because of a {deadlock}\n",
-        still.as_secs()
-    ));
+    error::print(&format!("gossamer: no progress for {} s because of a {deadlock}\n", still.as_secs()));
 }
 
 #[cfg(all(test, not(loom)))]

@@ -218,8 +218,7 @@ fn who_only_waits_for_others_is_in_no_deadlock() {
 #[test]
 fn a_deadlock_over_nodes_is_told_by_the_process_itself_when_nothing_goes_on() {
     for fabric in integration_tests::fabrics() {
-        let texts =
-            &["nothing has gone on for", "4 fibers wait for each other", "crosswise.rs:", "holds a latch"];
+        let texts = &["no progress for", "4 fibers wait for each other", "crosswise.rs:", "holds a latch"];
         until_it_says(
             |_| (),
             texts,
@@ -238,10 +237,10 @@ fn a_deadlock_over_nodes_is_told_by_the_process_itself_when_nothing_goes_on() {
 #[gossamer::delegate]
 fn a_closure_that_keeps_its_worker_is_named_while_it_does_with_its_line() {
     let texts = &[
-        "worker 1 has been kept for",
+        "worker 1 has been held up for",
         "the delegated closure",
         "inspected.rs:",
-        "1 request of this node wait",
+        "1 request of this node waits for it",
         "gossamer::unblock",
     ];
     until_it_says(

@@ -57,7 +57,7 @@ fn the_join_of_a_thread_that_uses_a_trust_is_named_with_what_to_use_instead() {
     let texts = &[
         "worker 0 has stood still for",
         "the `join` of a thread",
-        "Give what blocks to `gossamer::unblock`",
+        "Move blocking calls to `gossamer::unblock`",
     ];
     until_it_says(
         |_| (),

@@ -1,4 +1,4 @@
-//! Uses of streams that nobody means, but that the compiler allows.
+//! Uses of streams that nobody intends, but that the compiler allows.
 
 use crate::raw::windows;
 use crate::{Join, byte_at, bytes_at, joins, key, small};
@@ -44,12 +44,12 @@ fn a_look_at_what_is_near_the_position_comes_back() {
                         .read_at(block * 4096 + 17, &mut byte)
                         .map(|()| assert_eq!(u64::from(byte[0]), block, "{join:?} {geometry}"))
                 };
-                // Behind whole blocks that were read.
+                // After whole blocks that were read.
                 for block in 0..5 {
                     assert_eq!(receiver.next_block().unwrap().unwrap()[0], block);
                     look(&mut receiver, u64::from(block) + 1).unwrap();
                 }
-                // Behind a seek, in front of where it leads, and there.
+                // After a seek: before the place it leads to, and there.
                 receiver.seek(SeekFrom::Start(50 * 4096)).unwrap();
                 for block in [20, 30, 49, 50] {
                     look(&mut receiver, block)
@@ -269,7 +269,7 @@ fn streams_leave_nothing_behind() {
     assert!(ended.status.success(), "{}", ended.errors);
 }
 
-/// One thread waits for a block that comes once another one has read a block that is there.
+/// One thread waits for a block that comes only once another thread has read a block that is there.
 fn two_threads_in_one_window(faults: Faults) {
     watched(move || {
         let geometry = Geometry::new().block(1 << 16).ahead(6).comeback(4);
@@ -286,7 +286,7 @@ fn two_threads_in_one_window(faults: Faults) {
         let ahead = thread::spawn(move || touch(3 << 16));
         thread::sleep(Duration::from_millis(100));
         let near = thread::spawn(move || touch(5));
-        // What it reads is what the sender waits for.
+        // The sender waits until it has read this.
         assert_eq!(near.join().unwrap(), byte_at(5), "{faults:?}");
         let finishing = thread::spawn(move || {
             sender.write_all(&bytes_at(6 << 16, 58 << 16)).unwrap();

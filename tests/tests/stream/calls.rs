@@ -1,4 +1,4 @@
-//! System calls that are handed pointers into a window.
+//! System calls that are given pointers into a window.
 
 use crate::raw::windows;
 use crate::{Join, bytes_at, small, ways};
@@ -33,7 +33,8 @@ impl Drop for Temporary {
     }
 }
 
-/// A file through a stream into another file: `pread` into one window and `pwrite` out of the other, `piece` bytes at a time.
+/// A file through a stream into another file: `pread` into one window and `pwrite` from the other, `piece` bytes at a
+/// time.
 fn copy(join: Join, flags: i32, piece: usize, name: &str) {
     let from = Temporary::new(name);
     let to = Temporary::new(&format!("{name}-to"));
@@ -67,7 +68,8 @@ fn read_and_write_take_a_window_as_their_buffer() {
     watched(|| {
         if ways().contains(&Faults::Userfault) {
             for join in [Join::Pair, Join::Tcp] {
-                // A call may touch all of its buffer before it copies any, or keep it: it is no larger than the comeback.
+                // A call may touch all of its buffer before it copies anything, or hold on to it: so the buffer is no
+                // larger than the comeback.
                 copy(join, 0, 1 << 16, "buffered");
                 copy(join, libc::O_DIRECT, 1 << 16, "direct");
             }

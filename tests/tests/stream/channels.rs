@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-/// Blocks that are small, so that little makes many.
+/// Small blocks, so that little data makes many.
 fn geometry() -> Geometry {
     Geometry::new().block(64 << 10).ahead(2)
 }
@@ -25,7 +25,7 @@ fn send(end: SendEnd, count: u64) {
     sender.finish().unwrap();
 }
 
-/// The sum of what comes, and whether all came in order.
+/// The sum of what arrives, and whether everything arrived in order.
 fn receive(end: ReceiveEnd) -> (u64, bool) {
     let mut receiver = end.open().unwrap();
     let (mut sum, mut next, mut in_order) = (0_u64, 0_u64, true);
@@ -180,7 +180,7 @@ impl Drop for Opens {
     }
 }
 
-/// Trusts that are never dropped, but no leaks.
+/// Trusts that are never dropped, though they are no leaks.
 static KEPT: Mutex<Vec<Box<dyn Any + Send>>> = Mutex::new(Vec::new());
 
 #[gossamer::delegate]
@@ -194,7 +194,7 @@ fn ends_of_channels_are_dropped_anywhere() {
                 let all = Trustee::all();
                 let last = all[all.len() - 1];
                 let make = || stream::channel(all[0], last, 8, geometry()).unwrap();
-                // In a delegated closure, in its error, in a callback, and while a fiber is unwound.
+                // In a delegated closure, in its error, in a callback, and while a fiber unwinds.
                 let shelf = last.entrust(Some(make()));
                 shelf.apply(|ends| drop(ends.take()));
                 let shelf = last.entrust(Some(make()));
@@ -222,7 +222,7 @@ fn ends_of_channels_are_dropped_anywhere() {
                 gossamer::sleep(Duration::from_millis(50));
                 thread.join().unwrap();
                 drop(receive);
-                // In properties at the end of the runtime, together and apart.
+                // In properties at the end of the runtime, both together and separately.
                 let (send, receive) = make();
                 let apart = (all[0].entrust(Some(send)), last.entrust(Some(receive)));
                 KEPT.lock().unwrap().push(Box::new((apart, last.entrust(Some(make())))));

@@ -26,7 +26,7 @@ fn two_fibers_of_one_worker_are_the_ends_of_a_stream() {
                 },
                 (address, tcp),
             );
-            // Waits while the other fiber has yet to connect, and for each of its blocks.
+            // Waits until the other fiber has connected, and for each of its blocks.
             let mut receiver = listener.accept().unwrap();
             let mut received = Vec::new();
             receiver.read_to_end(&mut received).unwrap();

@@ -1,4 +1,4 @@
-//! Strangers who come by thousands to the door of a stream.
+//! Strangers who come to the door of a stream by the thousand.
 
 use crate::wire::options;
 use gossamer::net::TcpStream;
@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-/// How many of them a thread holds: more than a door answers at once.
+/// How many strangers a thread holds: more than a door answers at a time.
 const HELD: usize = 200;
 const STREAMS: usize = 20;
 
@@ -23,7 +23,7 @@ struct Flood {
 }
 
 impl Flood {
-    /// Some say nothing, some the first words of an end, some other things.
+    /// Some say nothing, some say the first words of an end, some say other things.
     fn begin(door: SocketAddr) -> Self {
         let (ends, came) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
         let words = [&b""[..], b"gossam\0\x02and no more", b"GET / HTTP/1.1\r\n\r\n"];
@@ -36,7 +36,7 @@ impl Flood {
                     else {
                         continue;
                     };
-                    // Closed without a rest, which would keep the port from others for a minute.
+                    // Reset when closed: otherwise the port would be unusable for others for a minute.
                     stranger.set_linger(Some(Duration::ZERO)).unwrap();
                     let _unheard = stranger.write_all(says);
                     held.push_back(stranger);

@@ -1,4 +1,4 @@
-//! Parts of blocks that go before their block is full, and blocks that are never finished.
+//! Parts of blocks that are sent before their block is full, and blocks that are never finished.
 
 use crate::{Join, byte_at, bytes_at, joins, small};
 use gossamer::Trustee;
@@ -9,7 +9,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 use std::thread;
 
-/// Reads just what is there.
+/// Reads only what is there.
 fn read_some(receiver: &mut Receiver, count: usize) -> Vec<u8> {
     let mut bytes = vec![0; count];
     receiver.read_exact(&mut bytes).unwrap();
@@ -23,7 +23,7 @@ fn what_was_flushed_arrives_before_its_block_is_full() {
             for length in [Length::Open, Length::Known(200_000)] {
                 let (mut sender, mut receiver) = join.ends(length, small());
                 let mut at = 0;
-                // Some end where a block does.
+                // Some of them end where a block ends.
                 for count in [1, 0, 1000, 65536 - 1001, 65536, 5, 65000, 900] {
                     sender.write_everything(&bytes_at(at, count)).unwrap();
                     sender.flush().unwrap();
@@ -82,7 +82,7 @@ fn blocks_and_values_are_what_was_flushed() {
             let mut values = receiver.values::<u64>();
             assert_eq!(values.next().unwrap().unwrap(), 3);
             assert_eq!(values.next().unwrap().unwrap(), 4);
-            // Half of a value is waited for.
+            // The second half of the value is awaited.
             sender.write_everything(&5_u64.to_ne_bytes()[..4]).unwrap();
             sender.hand_over().unwrap();
             let reading =
@@ -113,7 +113,7 @@ fn what_was_flushed_cannot_be_changed() {
             assert_eq!(bytes[..1000], bytes_at(0, 1000));
             assert!(bytes[1000..3000].iter().all(|byte| *byte == 0), "{join:?}");
             assert_eq!(bytes[3000..], bytes_at(3000, 10));
-            // What is written later, over bytes that were passed, is refused as well.
+            // What is written later over bytes that have passed is refused as well.
             assert!(sender.write_at(2000, &[1]).is_err());
         }
     });
@@ -256,7 +256,7 @@ fn a_block_that_could_not_be_waited_for_is_not_flushed() {
             let ring = small().ring_bytes();
             shelf.apply(|sender| {
                 sender.write_everything(&vec![7; small().ring_bytes()]).unwrap();
-                // Into the next block, which has no room.
+                // Into the next block, which has no room yet.
                 sender.seek(SeekFrom::Current(100)).unwrap();
                 let waits = AssertUnwindSafe(|| sender.write_everything(&[9]));
                 assert!(catch_unwind(waits).is_err(), "it cannot wait");
@@ -267,7 +267,7 @@ fn a_block_that_could_not_be_waited_for_is_not_flushed() {
                 let written = catch_unwind(AssertUnwindSafe(|| sender.write_everything(&[9])));
                 written.is_ok_and(|written| written.and_then(|()| sender.hand_over()).is_ok())
             };
-            // It gives up blocks behind the comeback only when it goes on.
+            // It gives up the blocks behind the comeback only when it moves on.
             receiver.seek(SeekFrom::Start(ring as u64)).unwrap();
             let reading = thread::spawn(move || read_some(&mut receiver, 101));
             integration_tests::wait_until(|| shelf.apply(waiting));

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// What a descriptor leads to.
+/// What a descriptor refers to.
 fn leads_to(descriptor: i32) -> Option<(u64, u64)> {
     // SAFETY: zeros are a valid value of numbers.
     let mut about: libc::stat = unsafe { std::mem::zeroed() };
@@ -21,7 +21,7 @@ fn leads_to(descriptor: i32) -> Option<(u64, u64)> {
     (told == 0).then_some((about.st_dev, about.st_ino))
 }
 
-/// Forks; the child looks whether the files are open, and forks once more at the first level.
+/// Forks; the child checks whether the files are open, and forks once more if it is at the first level.
 fn fork(files: &[(i32, (u64, u64))], again: bool) -> i32 {
     // SAFETY: the child makes system calls only.
     let child = unsafe { libc::fork() };
@@ -66,7 +66,7 @@ fn children_in_between_take_nothing_from_streams_that_come_and_go() {
                         });
                         let mut all = Vec::new();
                         let outcome = receiver.read_to_end(&mut all);
-                        // A connection that a child still has would not end.
+                        // If a child still had the connection, it would not end.
                         assert_eq!(outcome.is_ok(), ends_well, "{join:?}: {outcome:?}");
                         writing.join().unwrap();
                         if ends_well {
@@ -85,7 +85,7 @@ fn children_in_between_take_nothing_from_streams_that_come_and_go() {
                 }
             })
         };
-        // Opened meanwhile, so that their numbers are those of streams before and after.
+        // Opened in between, so that their numbers are those of streams before and after.
         let (mut files, mut forks) = (Vec::<File>::new(), 0);
         while Instant::now() < due {
             if files.len() > 20 {

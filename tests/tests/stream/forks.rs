@@ -7,7 +7,7 @@ use integration_tests::watched;
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::thread;
 
-/// Runs `body` in a fork; returns how that ended.
+/// Runs `body` in a forked child; returns how that ended.
 fn in_fork(body: impl FnOnce() -> bool) -> i32 {
     // SAFETY: the child takes no lock that another thread may hold, but for the allocator's, which glibc keeps usable.
     let child = unsafe { libc::fork() };
@@ -83,7 +83,7 @@ fn a_forked_child_that_drops_a_window_touches_neither_its_parents_nor_its_own_me
             let status = in_fork(|| {
                 let (start, flags) = (sender.as_mut_ptr(), libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
                 let access = libc::PROT_READ | libc::PROT_WRITE;
-                // The child has nothing there, so its allocator may have put something there.
+                // Nothing is mapped there in the child, so its allocator may have put something there.
                 // SAFETY: a new mapping where there is none.
                 let ours = unsafe {
                     libc::mmap(start.cast(), 4096, access, flags | libc::MAP_FIXED_NOREPLACE, -1, 0)

@@ -1,4 +1,4 @@
-//! One end's process is killed, at every stage: the other gets an error, and soon.
+//! The process of one end is killed, at every stage: the other end soon gets an error.
 
 use crate::{key, small};
 use gossamer::stream::{Error, Options, Receiver, Route, Sender};
@@ -11,7 +11,7 @@ use std::time::Duration;
 const LENGTH: u64 = 4 << 20;
 const STAGES: [&str; 4] = ["met", "begun", "raw", "all"];
 
-/// Where the environment asks for RDMA, what takes that.
+/// Where the environment asks for RDMA, only the ways that use it.
 fn routes() -> Vec<Route> {
     if crate::rdma::is_asked_for() { vec![Route::Auto] } else { vec![Route::Auto, Route::Tcp] }
 }
@@ -62,7 +62,7 @@ fn child() {
         let mut receiver = Receiver::connect(address, options).unwrap();
         match stage.as_str() {
             "begun" => receiver.read_exact(&mut [0; 300_000]).unwrap(),
-            // All is read, but not that it was all.
+            // Everything is read, but not that this was everything.
             "all" => receiver.read_exact(&mut vec![0; LENGTH as usize]).unwrap(),
             "raw" => {
                 let window = receiver.into_window().unwrap();
@@ -122,7 +122,7 @@ fn a_receiver_hears_of_a_sender_that_was_killed() {
                 let listener = Receiver::bind("127.0.0.1:0", options(route)).unwrap();
                 let mut child = start("sender", stage, route, listener.local_addr().unwrap());
                 let mut receiver = listener.accept().unwrap();
-                // In the stage "all" the sender comes to its end only if this reads.
+                // In the stage "all" the sender finishes only if this reads.
                 let killing = std::thread::spawn(move || kill_when_there(&mut child));
                 let mut received = Vec::new();
                 let error = receiver.read_to_end(&mut received).unwrap_err().downcast::<Error>().unwrap();

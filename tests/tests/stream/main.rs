@@ -49,7 +49,7 @@ enum Join {
     Encrypted,
 }
 
-/// Those of this process: where the environment asks for RDMA, what takes that.
+/// The ways of joining ends in this process: where the environment asks for RDMA, only those that use it.
 fn joins() -> Vec<Join> {
     if rdma::is_asked_for() {
         return vec![Join::Shared];
@@ -70,7 +70,7 @@ impl Join {
         }
     }
 
-    /// Both ends, which take turns at listening.
+    /// Both ends; each in turn is the one that listens.
     fn ends(self, length: impl Into<Length>, options: impl Into<Options>) -> (Sender, Receiver) {
         let (length, options) = (length.into(), self.options(options.into()));
         let any = if self == Self::Tcp6 { "[::1]:0" } else { "127.0.0.1:0" };
@@ -93,7 +93,7 @@ impl Join {
     }
 }
 
-/// The ways of faulting that there are here.
+/// The ways of detecting faults that work here.
 fn ways() -> Vec<Faults> {
     let (sender, _receiver) =
         stream::pair(0, Options::new().geometry(small()).faults(Faults::Userfault)).unwrap();
@@ -103,7 +103,7 @@ fn ways() -> Vec<Faults> {
     }
 }
 
-/// The byte at a place of a stream, so that nothing can be swapped unseen.
+/// The byte at a place of a stream, so that no swap goes unseen.
 fn byte_at(offset: u64) -> u8 {
     (offset ^ (offset >> 8) ^ (offset >> 16) ^ (offset >> 24)) as u8
 }

@@ -1,4 +1,4 @@
-//! How ends meet: with one key, one geometry, and different roles.
+//! How ends meet: they need one key, one geometry, and different roles.
 
 use crate::{Join, key, small};
 use gossamer::stream::{End, Error, Geometry, Key, Options, Receiver, Route, Sender};
@@ -16,7 +16,7 @@ fn other_key() -> Key {
     Key::from_hex(&"17".repeat(32)).unwrap()
 }
 
-/// A listening sender of ten bytes and where it listens; the thread gives what `accept` gave.
+/// A listening sender of ten bytes, and its address; the thread returns what `accept` returned.
 fn sender(options: Options) -> (thread::JoinHandle<Result<Sender, Error>>, SocketAddr) {
     let listener = Sender::bind("127.0.0.1:0", 10, options).unwrap();
     let address = listener.local_addr().unwrap();

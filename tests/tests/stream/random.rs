@@ -1,4 +1,4 @@
-//! Random uses of both ends, with flushes: what was read is at the end what was written, whenever it was read.
+//! Random uses of both ends, with flushes: everything that was read, whenever it was, turns out to be what was written.
 
 use crate::joins;
 use gossamer::stream::{Error, Geometry, Length, Options, Receiver, Sender};
@@ -15,7 +15,7 @@ struct Plan {
     block: usize,
     total: u64,
     known: bool,
-    /// The sender waits now and then until what it has flushed was read.
+    /// Now and then the sender waits until what it has flushed was read.
     lockstep: bool,
 }
 
@@ -34,7 +34,7 @@ fn noise(random: &mut fastrand::Rng, count: usize) -> Vec<u8> {
     (0..count).map(|_| random.u8(1..)).collect()
 }
 
-/// Writes at random; returns what the receiver is to see.
+/// Writes at random; returns what the receiver should see.
 fn write(mut sender: Sender, plan: &Plan, random: &mut fastrand::Rng, read: &AtomicU64) -> Vec<u8> {
     let mut model = Vec::new();
     let block = plan.block as u64;
@@ -127,7 +127,7 @@ fn write(mut sender: Sender, plan: &Plan, random: &mut fastrand::Rng, read: &Ato
     model
 }
 
-/// Reads at random; returns what it saw where, and where the end was, if it got there.
+/// Reads at random; returns what it saw at which place, and where the end was, if it got there.
 fn read(
     mut receiver: Receiver,
     plan: &Plan,

@@ -7,7 +7,7 @@ use std::fs::read_to_string;
 use std::thread;
 use std::time::Duration;
 
-/// Addresses of a window, for threads.
+/// Addresses in a window, for threads.
 #[derive(Clone, Copy)]
 struct Start(usize);
 
@@ -17,12 +17,12 @@ impl Start {
     }
 }
 
-/// What is in a word of a block, after this many times that it was written.
+/// The content of a word of a block, after it was written this many times.
 fn word(seed: u64, block: usize, at: usize) -> u64 {
     (seed << 40 ^ (block as u64) << 20 ^ at as u64) | 1 << 63
 }
 
-/// Which blocks are touched, in order: some steps go back, never behind the comeback of the foremost.
+/// Which blocks are touched, in order: some steps go back, but never behind the comeback of the foremost.
 fn steps(random: &mut fastrand::Rng, blocks: usize, comeback: usize) -> Vec<usize> {
     let (mut steps, mut at, sparse) = (Vec::new(), 0, random.bool());
     while at < blocks {
@@ -35,7 +35,7 @@ fn steps(random: &mut fastrand::Rng, blocks: usize, comeback: usize) -> Vec<usiz
     steps
 }
 
-/// Does `body` for a block: here, or in two threads at once, of which each has a half of it.
+/// Calls `body` for a block: here, or in two threads at once, each with half of the block.
 fn halves(random: &mut fastrand::Rng, words: usize, body: impl Fn(std::ops::Range<usize>) + Sync) {
     if random.u32(..4) > 0 {
         return body(0..words);
@@ -97,7 +97,7 @@ fn round(seed: u64, ways: &[Faults]) {
         let start = Start(receiver.as_ptr() as usize);
         for at in &read {
             let touched = written.contains(at);
-            // What comes with a touched block is not written, and no hole.
+            // The rest of a touched block was not written, and is no hole.
             let hole = !written.iter().any(|other| (at.saturating_sub(9)..=*at).contains(other));
             halves(&mut random, in_block(*at), |words| {
                 for index in words {
@@ -116,7 +116,7 @@ fn round(seed: u64, ways: &[Faults]) {
             // SAFETY: not in the contract, but in a range that is mapped or told of.
             let behind = receiver.try_with(|start| unsafe { start.read_volatile() });
             assert!(matches!(behind, Err(Error::BehindComeback { .. })), "{behind:?}");
-            // What was told of is all that the window has from now on.
+            // From now on, the window has only what was announced.
             return true;
         }
         receiver.finish().unwrap();

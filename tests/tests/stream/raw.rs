@@ -17,7 +17,7 @@ pub unsafe fn read(from: *const u64, count: usize) -> u64 {
     (0..count).map(|index| unsafe { from.wrapping_add(index).read() }).fold(0, u64::wrapping_add)
 }
 
-/// What `read` gives for what `write` has written.
+/// The result of `read` for what `write` has written.
 pub fn sum_to(count: u64) -> u64 {
     (u128::from(count) * u128::from(count.saturating_sub(1)) / 2) as u64
 }

@@ -1,4 +1,4 @@
-//! Streams by RDMA, over the simulated device, which lands what it is given late and in any order.
+//! Streams by RDMA, over the simulated device, which delivers data late and in any order.
 
 use crate::wire::{HEARD, SAID, with_options};
 use crate::{byte_at, bytes_at, key, small};
@@ -15,22 +15,22 @@ pub fn is_asked_for() -> bool {
     std::env::var("GOSSAMER_FABRIC").is_ok_and(|fabric| fabric == "verbs")
 }
 
-/// A port that can be used.
+/// A port that is free.
 const PORT: &str = "port=1 gid=1:v2:192.0.2.1";
 
-/// What a child is to find. A test that has several children is the same in all of them, but for its environment.
+/// What a child should find. A test with several children is the same in all of them, except for its environment.
 const EXPECTED: &str = "EXPECTED";
 
 fn expected() -> String {
     std::env::var(EXPECTED).unwrap()
 }
 
-/// Runs `body` in a process that has these devices, and may use nothing but RDMA.
+/// Runs `body` in a process that has these devices, and may use only RDMA.
 fn with_device(device: &str, seed: u64, body: impl FnOnce() + Send + 'static) -> Ended {
     expecting("", device, seed, body)
 }
 
-/// As `with_device`; `expected` is what the function of this name returns there.
+/// As `with_device`; `expected` is what the function of this name should return there.
 fn expecting(expected: &str, device: &str, seed: u64, body: impl FnOnce() + Send + 'static) -> Ended {
     let prepare = |child: &mut Command| {
         child.env("GOSSAMER_FABRIC", "verbs").env("VERBS_SIM", device);
@@ -47,7 +47,7 @@ fn assert_well(ended: &Ended, what: &str) {
     assert!(ended.status.success(), "{what}: {}\n{}", ended.status, ended.errors);
 }
 
-/// A number that the simulated device counts.
+/// A counter of the simulated device.
 fn counted(name: &CStr) -> u64 {
     let process = Library::this();
     // SAFETY: the symbol is of this type.
@@ -76,7 +76,7 @@ fn stream(length: u64, geometry: Geometry) -> (Result<(), Error>, Result<(), Err
         let block: Vec<u8> = bytes_at(0, 1 << 16);
         let mut at = 0;
         while at < length {
-            // Each block has bytes of its own.
+            // The bytes of each block differ from those of the others.
             let mut part = block[..(length - at).min(1 << 16) as usize].to_vec();
             part.iter_mut().for_each(|byte| *byte ^= byte_at(at));
             sender.write_everything(&part)?;
@@ -101,7 +101,7 @@ fn stream(length: u64, geometry: Geometry) -> (Result<(), Error>, Result<(), Err
     (sending.join().unwrap(), received)
 }
 
-/// What is skipped here, as arguments.
+/// The tests to leave out here, as arguments.
 fn skipped() -> Vec<String> {
     let arguments: Vec<String> = std::env::args().collect();
     arguments.windows(2).filter(|pair| pair[0] == "--skip").flatten().cloned().collect()
@@ -109,7 +109,7 @@ fn skipped() -> Vec<String> {
 
 #[test]
 fn what_holds_over_other_fabrics_holds_over_rdma() {
-    // One after the other, as each is many tests that run at the same time.
+    // One after another, since each consists of many tests that run at the same time.
     for tests in [
         &[
             "safe::blocks",
@@ -139,7 +139,7 @@ fn a_long_stream_arrives_whole_in_whatever_order_its_bytes_land() {
         let ended = expecting(&mebibytes.to_string(), &format!("sim0 {PORT}"), seed, || {
             let length = (expected().parse::<u64>().unwrap() << 20) + 12_345;
             assert_eq!(stream(length, Geometry::default()), (Ok(()), Ok(())));
-            // And something to see whether it can be read at all.
+            // And one to see whether anything can be read at all.
             assert_eq!(counted(c"bytes"), length + 4096);
             assert_eq!(counted(c"writes") + counted(c"writes_with_immediate"), 0);
             wait_until(|| counted(c"pinned") == 0 && counted(c"objects") == 0);

@@ -167,7 +167,7 @@ fn what_is_passed_over_reads_as_zeros() {
             let (mut sender, mut receiver) = join.ends(length, small());
             let places = [10, 500_000, 5_000_000, 90_000_000];
             let writing = thread::spawn(move || {
-                // Something that must not shine through: the slots are used again.
+                // Something that must not show through: the slots are used again.
                 for place in places {
                     sender.seek(SeekFrom::Start(place)).unwrap();
                     sender.write_everything(&[0xff; 300_000]).unwrap();

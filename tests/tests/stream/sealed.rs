@@ -1,4 +1,4 @@
-//! What a man in the middle of a stream, who knows the protocol but not the key, can do at each level of protection.
+//! What somebody in the middle of a stream, who knows the protocol but not the key, can do at each level of protection.
 
 use crate::wire::HELLO;
 use crate::{bytes_at, key, small};
@@ -14,7 +14,7 @@ const SEALED: [Protection; 2] = [Protection::Authenticated, Protection::Encrypte
 const BLOCK: usize = 1 << 16;
 /// Four blocks, and some bytes.
 const LENGTH: usize = 4 * BLOCK + 1000;
-/// Bytes of a frame and its checksum, and of one that is sealed.
+/// The length of a frame with its checksum, and of a sealed one.
 const FRAME: usize = 48;
 const SEALED_FRAME: usize = 56;
 const TAG: usize = 16;
@@ -24,17 +24,17 @@ fn options(protection: Protection) -> Options {
     Options::from(geometry).key(key()).route(Route::Tcp).protection(protection)
 }
 
-/// What the sender says, cut where he can cut it: a frame with its block, or a frame.
+/// The sender's messages, cut where somebody in the middle can cut them: a frame with its block, or a frame.
 type Units = Vec<Vec<u8>>;
 
-/// What he does.
+/// What somebody in the middle does.
 struct Middle {
-    /// With what both ends say of themselves, that which connects first.
+    /// With the introductions of both ends, that of the connecting end first.
     hellos: fn(&mut [u8], &mut [u8]),
     units: Box<dyn FnOnce(Units) -> Units + Send>,
     /// With an answer of the receiver.
     answer: fn(&mut [u8]),
-    /// He sends back to the sender what that has sent.
+    /// Sends back to the sender what the sender has sent.
     reflects: bool,
 }
 
@@ -43,7 +43,7 @@ impl Middle {
         Self { hellos: |_, _| (), units: Box::new(units), answer: |_| (), reflects: false }
     }
 
-    /// Goes between both ends of one stream.
+    /// Relays between both ends of one stream.
     fn listen(self, target: SocketAddr, protection: Protection) -> SocketAddr {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
@@ -60,7 +60,8 @@ impl Middle {
         far.write_all(&exactly(near, 56)?)?;
         near.write_all(&exactly(far, 64)?)?;
         far.write_all(&exactly(near, 32)?)?;
-        // Who accepts says nothing before it has heard the other one, so that is passed on as it is, if it is not to be changed.
+        // The accepting end says nothing before it has heard the other one. So that message is passed on as it is,
+        // unless it is to be changed.
         let mut said = exactly(near, HELLO)?;
         (self.hellos)(&mut said, &mut []);
         far.write_all(&said)?;
@@ -93,7 +94,7 @@ impl Middle {
             });
             let sent = far.write_all(&changed.concat());
             let _gone = far.shutdown(Shutdown::Write);
-            // What the sender still says is of no interest.
+            // What the sender says after that does not matter.
             let _gone = io::copy(&mut near, &mut io::sink());
             sent
         })
@@ -106,7 +107,7 @@ fn exactly(mut from: &TcpStream, count: usize) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// How both ends of a stream ended with him between them, the sender first, and what the receiver has taken.
+/// How both ends of a stream ended with somebody between them, the sender first; and what the receiver has accepted.
 fn attacked(protection: Protection, middle: Middle) -> (Result<(), Error>, Result<(), Error>, Vec<u8>) {
     let listener = Receiver::bind("127.0.0.1:0", options(protection)).unwrap();
     let address = middle.listen(listener.local_addr().unwrap(), protection);
@@ -125,7 +126,7 @@ fn attacked(protection: Protection, middle: Middle) -> (Result<(), Error>, Resul
     (sending.join().unwrap(), received, taken)
 }
 
-/// What is sent once more in an honest stream of the same key.
+/// What is sent again in an honest stream with the same key.
 fn recorded(protection: Protection) -> Units {
     let (tell, told) = std::sync::mpsc::channel();
     let middle = Middle::with(move |units| {
@@ -143,7 +144,7 @@ fn with_checksum(text: &mut [u8]) {
     text[FRAME - 8..FRAME].copy_from_slice(&checksum);
 }
 
-/// Writes something else into a block, and computes all checksums anew.
+/// Writes something else into a block, and recomputes all checksums.
 fn rewritten(mut units: Units) -> Units {
     units[1][FRAME..FRAME + 5].copy_from_slice(b"pwned");
     let mut digest = xxhash_rust::xxh3::Xxh3::new();
@@ -164,7 +165,7 @@ fn rewritten(mut units: Units) -> Units {
 fn what_is_only_checked_can_be_rewritten_and_neither_end_notices() {
     watched(|| {
         let mut middle = Middle::with(rewritten);
-        // The receiver confirms the digest of what it got, and the sender hears that of what it has sent.
+        // The receiver confirms the digest of what it got, and the sender is told the digest of what it has sent.
         middle.answer = |answer| {
             if answer[0] == 6 {
                 let mut digest = xxhash_rust::xxh3::Xxh3::new();
@@ -283,7 +284,7 @@ fn what_the_ends_say_of_themselves_cannot_be_changed_either() {
     watched(|| {
         for protection in SEALED {
             let mut middle = Middle::with(|units| units);
-            // A length that the sender did not give.
+            // A length that the sender did not send.
             middle.hellos = |said, heard| {
                 if said.len() == HELLO {
                     said[40..48].copy_from_slice(&(BLOCK as u64).to_le_bytes());
@@ -294,7 +295,7 @@ fn what_the_ends_say_of_themselves_cannot_be_changed_either() {
             let (sent, received, taken) = attacked(protection, middle);
             assert!(matches!(received, Err(Error::Tampered { .. })), "{protection}: {received:?}");
             assert!(sent.is_err() && taken.is_empty());
-            // A lower level, to both.
+            // A lower level, for both.
             let mut middle = Middle::with(|units| units);
             middle.hellos = |said, heard| {
                 for hello in [said, heard] {
@@ -320,7 +321,7 @@ fn what_is_encrypted_shows_nothing_and_what_is_authenticated_can_be_read() {
             let wire = recorded(protection).concat();
             let found = wire.windows(part.len()).any(|window| window == part);
             assert_eq!(found, readable, "{protection}");
-            // Frames are never readable twice in one way: the same stream again is other bytes.
+            // No frame is readable in the same form twice: the same stream again consists of other bytes.
             assert_ne!(recorded(protection).concat(), wire);
         }
     });

@@ -1,4 +1,4 @@
-//! Streams of all sizes, and of a length that only the end tells.
+//! Streams of all sizes, and of a length that is known only at the end.
 
 use crate::raw::iota_to_sum;
 use crate::{bytes_at, joins, small, ways};
@@ -39,7 +39,7 @@ fn streams_of_all_sizes_arrive_whole() {
 #[test]
 fn what_a_receiver_leaves_lying_arrives_whole_and_so_does_what_follows() {
     watched(|| {
-        // More than any end keeps besides its blocks.
+        // More than any end holds besides its blocks.
         const BLOCKS: usize = 6;
         let geometry = Geometry::new().block(4 << 20).ahead(BLOCKS).comeback(0);
         let (ahead, bytes) = (BLOCKS * (4 << 20), bytes_at(0, 60 << 20));

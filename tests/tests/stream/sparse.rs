@@ -1,4 +1,4 @@
-//! Windows larger than memory: touched here and there, or from end to end, with as much memory as the ring.
+//! Windows larger than memory: touched here and there, or from end to end, with no more memory than the ring.
 
 use crate::raw::windows;
 use crate::{Join, small, ways};
@@ -79,10 +79,10 @@ fn sixty_four_gibibytes_take_the_memory_of_the_ring() {
                 }
                 most
             });
-            // Each block, at its start: all are mapped, and go through the ring.
+            // Each block is touched at its start: all are mapped, and go through the ring.
             touch(Join::Shared, 64 << 30, options, (0..64 << 9).map(|block| block << 21));
             let most = watching.join().unwrap();
-            // Mappings of the same memory count once for each: two rings at home, and their blocks in two windows.
+            // If several mappings share memory, it counts once for each: two rings, and their blocks in two windows.
             let limit = before + 4 * geometry.ring_bytes() + (8 << 20);
             assert!(most < limit, "{most} bytes are resident, {before} before");
         }

@@ -24,7 +24,7 @@ fn send(end: SendEnd) {
 fn receive((end, running, done): (ReceiveEnd, Trust<u64>, Trust<u64>)) {
     let (mut receiver, mut received) = (end.open().unwrap(), Vec::new());
     receiver.read_exact(&mut [0; 1]).unwrap();
-    // The load has a share while blocks move.
+    // So that the load gets a share of the time while blocks move.
     let before = running.apply(|count| *count);
     wait_until(|| running.apply(|count| *count) > before + 10);
     receiver.read_to_end(&mut received).unwrap();
@@ -87,7 +87,7 @@ fn a_fiber_that_waits_for_an_end_when_its_runtime_ends_leaves_no_thread_behind()
     });
 }
 
-/// What a program that is started has open: the pipe that it says so through is a new one each time.
+/// What a started program has open, except for the pipe through which it reports that: that one is a new one each time.
 fn descriptors_of_a_program() -> usize {
     let mut listing = Command::new("ls");
     let output = listing.arg("/proc/self/fd").stdin(Stdio::null()).stderr(Stdio::null()).output();
@@ -130,7 +130,7 @@ fn several_threads_use_one_window_at_once() {
                 let options = Options::from(small()).faults(faults);
                 let (mut sender, receiver) = windows(join, (BLOCKS * BLOCK) as u64, options);
                 let (writes, reads) = (sender.as_mut_ptr() as usize, receiver.as_ptr() as usize);
-                // Of each block every thread has a part, and none is a block ahead of another.
+                // Every thread has a part of each block, and none is a block ahead of another.
                 let in_parts = |body: fn(usize, usize, usize)| {
                     move |start: usize| {
                         let together = Arc::new(Barrier::new(THREADS));
@@ -170,7 +170,7 @@ fn several_threads_use_one_window_at_once() {
     });
 }
 
-/// A page of the test's own, and how often its handler was asked to make it accessible.
+/// A page of the test's own, and how often its handler had to make it accessible.
 static PAGE: AtomicPtr<libc::c_void> = AtomicPtr::new(null_mut());
 static ASKED: AtomicUsize = AtomicUsize::new(0);
 /// Who handled faults before.
@@ -210,7 +210,7 @@ fn handle_faults() {
     BEFORE.store(before, Ordering::Relaxed);
 }
 
-/// Uses a window, and the test's own page meanwhile.
+/// Uses a window and, in between, the test's own page.
 fn use_both(make_window_first: bool) {
     // SAFETY: a new mapping.
     let page = unsafe {

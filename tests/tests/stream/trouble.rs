@@ -1,4 +1,4 @@
-//! What goes wrong is an error at both ends.
+//! Whatever goes wrong is an error at both ends.
 
 use crate::raw::{read, windows, write};
 use crate::{Join, joins, small, ways};
@@ -103,7 +103,8 @@ fn behind_the_comeback_and_behind_the_end_nothing_can_be_had() {
             assert!(unsafe { receiver.as_slice() }.iter().all(|byte| *byte == 3));
             // SAFETY: in `try_with`.
             let behind = receiver.try_with(|start| unsafe { start.wrapping_add(9).read() });
-            // Blocks that have come together are mapped together, and those before them taken away when the first is touched.
+            // Blocks that arrive together are mapped together, and those before them are taken away when the first is
+            // touched.
             let Err(Error::BehindComeback { offset: 9, first }) = behind else { panic!("{behind:?}") };
             assert!(first > 9 && first <= 6 << 16, "{first}");
             drop(receiver);

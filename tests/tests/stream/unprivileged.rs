@@ -13,7 +13,7 @@ use std::ptr::null;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-/// Gives up what root may do, in all threads.
+/// Gives up the rights of root, in all threads.
 fn become_nobody() {
     const NOBODY: u32 = 65534;
     // SAFETY: a system call.
@@ -50,7 +50,7 @@ fn a_user_who_is_not_root_has_windows_over_every_way() {
     });
 }
 
-/// Makes this thread, and those it starts, another user's. The C library would do so to all of them.
+/// Makes this thread, and those it starts, another user's. The C library would do that to all threads.
 fn this_thread_becomes_nobody() {
     const NOBODY: u32 = 65534;
     // SAFETY: a system call, which reads no memory.
@@ -74,7 +74,7 @@ fn rings() -> usize {
     rings.map(|line| line.split_whitespace().nth(4).unwrap()).collect::<BTreeSet<_>>().len()
 }
 
-/// Sends from another user to this one, or within one; how many rings that takes.
+/// Sends from another user to this one, or within one; returns how many rings that takes.
 fn rings_of(two_users: bool) -> Result<usize, Error> {
     let key = Key::from_hex(&"5a".repeat(32))?;
     let options = Options::from(small()).key(key);

@@ -1,4 +1,4 @@
-//! What comes over a connection: changed on its way, from strangers, or late.
+//! What arrives over a connection when it is changed on its way, comes from strangers, or is late.
 
 use crate::{Join, byte_at, bytes_at, joins, key, small};
 use gossamer::stream::{Error, Geometry, Options, Receiver, Route, Sender};
@@ -12,7 +12,7 @@ pub(crate) fn options() -> Options {
     Options::from(small()).key(key()).route(Route::Tcp)
 }
 
-/// Copies bytes; one bit of that at `changed` is another.
+/// Copies bytes, and changes one bit of the byte at `changed`.
 fn forward(mut from: TcpStream, mut to: TcpStream, changed: Option<usize>) {
     let (mut at, mut buffer) = (0, [0; 4096]);
     while let Ok(count @ 1..) = from.read(&mut buffer) {
@@ -27,7 +27,7 @@ fn forward(mut from: TcpStream, mut to: TcpStream, changed: Option<usize>) {
     let _gone = to.shutdown(Shutdown::Write);
 }
 
-/// A way to `target` that changes a byte of what the end that connects says, or of what it hears.
+/// A way to `target` that changes a byte of what the connecting end says, or of what it hears.
 fn proxy(target: SocketAddr, said: Option<usize>, heard: Option<usize>) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -40,7 +40,7 @@ fn proxy(target: SocketAddr, said: Option<usize>, heard: Option<usize>) -> Socke
     address
 }
 
-/// A stream whose sender connects; says how its two ends ended.
+/// A stream whose sender connects; returns how its two ends ended.
 fn through_a_proxy(said: Option<usize>, heard: Option<usize>) -> (Result<(), Error>, Result<(), Error>) {
     with_options(&options(), said, heard)
 }
@@ -72,11 +72,12 @@ pub(crate) fn with_options(
     (sending.join().unwrap(), received)
 }
 
-/// Bytes of what an end says of itself.
+/// The length of an end's introduction.
 pub(crate) const HELLO: usize = 89;
-/// Bytes that the end that connects says before its first frame: hand-shake, hello, and that it shares no memory.
+/// How many bytes the connecting end says before its first frame: handshake, introduction, and that it shares no
+/// memory.
 pub(crate) const SAID: usize = 56 + 32 + HELLO + 1;
-/// Bytes that it hears before: hand-shake and hello.
+/// How many bytes it hears before that: handshake and introduction.
 pub(crate) const HEARD: usize = 32 + 32 + HELLO;
 const FRAME: usize = 48;
 
@@ -148,7 +149,7 @@ fn strangers_who_say_garbage_or_little_or_nothing_hold_up_nobody() {
         sender.write_all(b"hello").unwrap();
         sender.finish().unwrap();
         assert_eq!(accepting.join().unwrap(), "hello");
-        // The listener is gone, and they with it.
+        // The listener is gone, and with it the connections that waited.
         wait_until(|| threads() <= before);
         drop(strangers);
     });
@@ -163,7 +164,7 @@ fn what_a_slow_receiver_reads_is_what_was_written_however_small_the_ring() {
                 let geometry = Geometry::new().block(block).ahead(ahead).comeback(comeback);
                 let (mut sender, mut receiver) = join.ends(LENGTH as u64, geometry);
                 let writing = thread::spawn(move || {
-                    // All that differs in all blocks, so that a slot that is used again too early shows.
+                    // Every byte of every block is different, so that a slot that is used again too early shows.
                     for at in (0..LENGTH).step_by(50_000) {
                         let count = (LENGTH - at).min(50_000);
                         sender.write_all(&bytes_at(at as u64, count)).unwrap();

@@ -1,4 +1,4 @@
-//! Bytes that go from socket or file to socket or file without being looked at.
+//! Bytes that go from a socket or file to another without the program seeing them.
 
 use gossamer::net::{TcpListener, TcpStream, UnixStream};
 use gossamer::{fs, io, spawn_with};
@@ -13,7 +13,7 @@ fn pair() -> (TcpStream, TcpStream) {
     (near, listener.accept().unwrap().0)
 }
 
-/// A file that goes away with this.
+/// A file that is removed with this value.
 struct Temporary(PathBuf);
 
 impl Temporary {
@@ -33,12 +33,12 @@ impl Drop for Temporary {
     }
 }
 
-/// Bytes that tell where they are.
+/// Bytes that show where they belong.
 fn bytes(count: u32) -> Vec<u8> {
     (0..count / 4).flat_map(u32::to_le_bytes).collect()
 }
 
-/// A fiber that reads all that comes.
+/// A fiber that reads everything that comes.
 fn reader(stream: TcpStream) -> gossamer::JoinHandle<Vec<u8>> {
     let read = |mut stream: TcpStream| {
         let mut all = Vec::new();
@@ -72,7 +72,7 @@ fn a_file_is_sent_from_its_position_to_its_end() {
         let file = Temporary::of(&text);
         let received = reader(far);
         let mut from = fs::File::open(&file.0).unwrap();
-        // Reads ahead: what counts is the position of the program.
+        // It has read ahead: what counts is the position that the program sees.
         from.read_exact(&mut [0; 10]).unwrap();
         assert_eq!(io::copy(&mut from, &mut near).unwrap(), (10 << 20) - 10);
         assert_eq!(from.stream_position().unwrap(), 10 << 20);

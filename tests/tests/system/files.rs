@@ -7,7 +7,7 @@ use std::io::{BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// A directory of a test's own, which goes with it.
+/// A directory for one test, which is removed with this value.
 struct Place(PathBuf);
 
 impl Place {

@@ -104,7 +104,7 @@ fn a_listener_of_ipv6_leaves_ipv4_to_others_if_it_is_told_so() {
             println!("skipped: this machine has no IPv6");
             return;
         }
-        // A connection of IPv4 that somebody else has, or had a minute ago, may have the port.
+        // Somebody else's IPv4 connection may have the port, or may have had it a minute ago.
         let shares = |_| {
             let six = only_six().unwrap();
             TcpListener::bind(("0.0.0.0", six.local_addr().unwrap().port())).is_ok()

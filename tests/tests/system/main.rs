@@ -1,4 +1,4 @@
-//! What a program has others do for it, while its fibers wait: threads that may block, files, processes, signals.
+//! What a program has done for it while its fibers wait: by threads that may block, with files, processes and signals.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by it")]
 
 mod copying;

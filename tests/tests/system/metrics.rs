@@ -1,4 +1,4 @@
-//! What a node counts, and tells: to itself, and over HTTP.
+//! What a node counts, as the program sees it, and over HTTP.
 
 use gossamer::metrics::{
     Counter, Gauge, Metric, NodeMetrics, RequestMetrics, RequestRoute, Unit, WorkerMetrics,
@@ -12,19 +12,19 @@ use std::process::{Command, Stdio};
 use std::sync::{Arc, Barrier, LazyLock, mpsc};
 use std::time::Duration;
 
-/// What `body` has the node count.
+/// What the node counts while `body` runs.
 fn counted(body: impl FnOnce()) -> NodeMetrics {
     let before = gossamer::metrics();
     body();
     &gossamer::metrics() - &before
 }
 
-/// Runs `body` in the only runtime of a process, which tells of all that belongs to no worker.
+/// Runs `body` in the only runtime of a process: that one reports everything that belongs to no worker.
 fn alone(body: impl FnOnce() + Send + 'static) {
     isolated(|| gossamer::run(workers(2), body));
 }
 
-/// Requests by one way.
+/// How many requests went by one route.
 fn by(worker: &WorkerMetrics, route: RequestRoute) -> &RequestMetrics {
     worker.requests.iter().find(|requests| requests.route == route).expect("requests by this way")
 }
@@ -109,7 +109,7 @@ fn a_long_turn_and_time_asleep_are_seen() {
         let passed = counted(|| {
             std::thread::sleep(Duration::from_millis(30));
             let before = gossamer::metrics().total().asleep;
-            // One that is kept from its processor again and again has not had enough turns without work yet.
+            // A fiber that is kept from its processor again and again may not have had enough turns without work yet.
             wait_until(|| {
                 gossamer::sleep(Duration::from_millis(30));
                 gossamer::metrics().total().asleep >= before + Duration::from_millis(10)
@@ -191,13 +191,13 @@ fn metrics_that_cannot_be_are_refused_with_a_reason() {
     assert!(text.contains("shop_wait") && text.contains("another kind"), "{text}");
 }
 
-/// A runtime whose counts are served, and where.
+/// A runtime whose metrics are served, and their address.
 fn served(workers: usize) -> (Runtime, SocketAddr) {
     loop {
         let taken = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = taken.local_addr().unwrap();
         drop(taken);
-        // Another process may have taken it meanwhile.
+        // Another process may have taken the port meanwhile.
         if let Ok(runtime) = Runtime::start(Config::default().threads(workers).metrics(address)) {
             return (runtime, address);
         }
@@ -210,7 +210,7 @@ fn connect(address: SocketAddr) -> TcpStream {
     stream
 }
 
-/// The header and the body that are answered.
+/// The header and the body of the answer.
 fn ask(address: SocketAddr, request: &str) -> (String, String) {
     let mut stream = connect(address);
     stream.write_all(request.as_bytes()).unwrap();
@@ -260,7 +260,7 @@ fn scrapers_that_do_not_read_hold_nobody_up() {
                 2 => b"\xff\x00garbage\r\n\r\n",
                 _ => b"GET /metrics HTTP/1.1\r\nEndless: ",
             };
-            // One that was sent away already cannot be written to.
+            // If the connection was closed already, it cannot be written to.
             let _gone = stream.write_all(text);
             held.push(stream);
         }
@@ -278,7 +278,7 @@ fn scrapers_that_do_not_read_hold_nobody_up() {
     });
 }
 
-/// The text of a runtime that has done some of everything.
+/// The text for a runtime that has done some of everything.
 fn text() -> String {
     let (runtime, address) = served(2);
     runtime.run(|| {

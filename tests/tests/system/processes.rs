@@ -12,7 +12,7 @@ fn the_output_of_a_program_is_read_while_other_fibers_run() {
     static OTHER: AtomicBool = AtomicBool::new(false);
     in_runtime(1, || {
         let other = spawn(|| OTHER.store(true, Ordering::Relaxed));
-        // More than a pipe has room for, in both.
+        // More than a pipe has room for, in both pipes.
         let script = "head -c 300000 /dev/zero; head -c 200000 /dev/zero >&2; exit 3";
         let output = Command::new("sh").args(["-c", script]).output().unwrap();
         assert_eq!((output.stdout.len(), output.stderr.len()), (300_000, 200_000));

@@ -1,4 +1,4 @@
-//! One call that has every worker of every node accept connections.
+//! One call that makes every worker of every node accept connections.
 
 use gossamer::net::{self, TcpStream};
 use gossamer::{Trust, Trustee};
@@ -41,7 +41,7 @@ fn every_worker_of_every_node_accepts() {
 #[test]
 fn if_one_worker_cannot_listen_none_does_and_the_error_says_which() {
     in_runtime(2, || {
-        // One that does not share its port.
+        // A listener that does not share its port.
         let taken = net::TcpListener::bind("127.0.0.1:0").unwrap();
         let address = taken.local_addr().unwrap();
         let served = gossamer::entrust(Served::new());

@@ -5,8 +5,9 @@ use gossamer::spawn;
 use integration_tests::{isolated, on_nodes, workers};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Sends a signal, which is handled before this returns. By this thread: `exit` unmaps the stack on which the first thread of the
-/// process handles those that go to all of it, whoever calls it, and one that comes then is a fault.
+/// Sends a signal, which is handled before this returns. It is sent to this thread: a signal for the whole process is
+/// handled by the first thread, on a stack that `exit` unmaps, whichever thread calls it; a signal that came then would
+/// be a fault.
 fn send(kind: SignalKind) {
     // SAFETY: a system call on a number.
     assert_eq!(unsafe { libc::raise(kind.number()) }, 0);

@@ -201,7 +201,7 @@ fn what_is_available_is_appended_in_order_by_fibers_and_threads_and_a_limit_lose
         drop(far);
         let received = reader.join();
         assert_eq!((received.len(), sum(&received)), (BYTES, expected));
-        // A thread of its own has memory of its own, and waits for the kernel.
+        // A thread of its own has its own memory, and waits for the kernel.
         let (near, mut far) = pair();
         far.write_all(b"to a thread").unwrap();
         drop(far);

@@ -14,7 +14,7 @@ fn file(name: &str) -> PathBuf {
     std::env::temp_dir().join(format!("gossamer-test-{}-{name}.json", std::process::id()))
 }
 
-/// The trace in a file, if a whole one is there.
+/// The trace in a file, if there is a complete one.
 fn read(file: &PathBuf) -> Option<Value> {
     serde_json::from_slice(&fs::read(file).ok()?).ok()
 }
@@ -95,7 +95,7 @@ fn each_kind_of_event_is_in_a_trace() {
 #[test]
 fn a_trace_keeps_the_last_events_and_says_how_many_it_has_lost() {
     let body = || {
-        // Each turn of the fiber is one of its worker, and two events.
+        // Each turn of the fiber is a turn of its worker, and makes two events.
         (0..20_000).for_each(|_| gossamer::yield_now());
     };
     traced("bounded", workers(1).trace_every(1), body, |trace| {
@@ -120,7 +120,7 @@ fn one_of_many_events_is_kept_unless_something_else_is_said() {
 #[test]
 fn sigquit_writes_the_trace_of_a_program_that_goes_on() {
     isolated(|| {
-        // A shell that has started this in the background has had it ignored.
+        // A shell that has started this in the background makes it ignore the signal.
         // SAFETY: there is no handler yet.
         unsafe { libc::signal(libc::SIGQUIT, libc::SIG_DFL) };
         let file = file("asked");

@@ -9,7 +9,7 @@ use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::Duration;
 
-/// How many threads of the pool there are.
+/// How many threads the pool has.
 fn pool_threads() -> usize {
     let names = fs::read_dir("/proc/self/task").unwrap();
     // A thread may end meanwhile.

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-/// A path of its own, in a directory that goes away with this.
+/// A path of its own, in a directory that is removed with this value.
 struct Place(PathBuf);
 
 impl Place {
@@ -95,7 +95,7 @@ fn a_connect_to_a_listener_with_a_full_queue_waits_for_room() {
         let place = Place::new();
         let std_listener = std::os::unix::net::UnixListener::bind(place.path("full")).unwrap();
         let listener = UnixListener::from_std(std_listener).unwrap();
-        // More than std's backlog, and than the kernel adds to it.
+        // More than std's backlog, and than what the kernel adds to it.
         const CLIENTS: usize = 6000;
         let path = place.path("full").to_str().unwrap().to_owned();
         let connect = |path: String| {
@@ -156,7 +156,7 @@ fn datagrams_arrive_whole_and_none_is_lost() {
         let place = Place::new();
         let receiver = UnixDatagram::bind(place.path("receiver")).unwrap();
         let path = place.path("receiver").to_str().unwrap().to_owned();
-        // Many more than the kernel keeps, by senders that have connected and by others.
+        // Many more than the kernel queues, from senders that have connected and from others.
         let send = |(path, connected): (String, bool)| {
             let sender = UnixDatagram::unbound().unwrap();
             if connected {

@@ -1,4 +1,4 @@
-//! An authority for certificates, of its own directory, by the program openssl.
+//! A certificate authority in a directory of its own, made by the program openssl.
 
 use gossamer::net::tls::rustls::pki_types::pem::PemObject;
 use gossamer::net::tls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
@@ -10,11 +10,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// The protocol that both ends offer.
 pub const PROTOCOL: &str = "shout/1";
 
-/// Certificates of an authority (`ca.pem`) and, by it, of `localhost` (`cert.pem`, `key.pem`), in a directory that goes away with this.
+/// An authority's certificate (`ca.pem`) and, issued by it, one for `localhost` (`cert.pem`, `key.pem`), in a directory
+/// that is removed with this value.
 pub struct Authority(PathBuf);
 
 impl Authority {
-    /// None, and a word about it, where openssl is not installed.
+    /// None, and a message that says so, where openssl is not installed.
     pub fn new() -> Option<Self> {
         static NEXT: AtomicUsize = AtomicUsize::new(0);
         if let Err(error) = Command::new("openssl").arg("version").output() {

@@ -10,7 +10,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Stdio};
 use std::sync::Arc;
 
-/// A process that ends with this.
+/// A process that ends with this value.
 struct Started(Child);
 
 impl Drop for Started {
@@ -21,7 +21,7 @@ impl Drop for Started {
     }
 }
 
-/// What `openssl s_client` writes when it says `hello` and hears the answer.
+/// What `openssl s_client` prints when it says `hello` and hears the answer.
 fn s_client(authority: &Authority, port: u16, version: &str, session: &str) -> String {
     let arguments = format!(
         "s_client -connect 127.0.0.1:{port} -servername localhost -CAfile ca.pem -verify_return_error -alpn {PROTOCOL} \

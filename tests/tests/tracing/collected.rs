@@ -25,7 +25,7 @@ static EXPORTED: LazyLock<InMemorySpanExporter> = LazyLock::new(|| {
     exporter
 });
 
-/// Does what a subscriber should not when somebody leaves spans of these names.
+/// Does what a subscriber should not, when spans of these names are left.
 struct Unruly;
 
 impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Unruly {
@@ -38,12 +38,12 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Unruly {
     }
 }
 
-/// Has the subscriber installed.
+/// Makes sure that the subscriber is installed.
 pub fn collect() {
     LazyLock::force(&EXPORTED);
 }
 
-/// The name of the span that the calling code is in, or nothing.
+/// The name of the span that the calling code is in, if any.
 pub fn current() -> &'static str {
     Span::current().metadata().map_or("", |span| span.name())
 }
@@ -55,7 +55,7 @@ pub struct Trace {
 }
 
 impl Trace {
-    /// Runs `body` in a span that begins a trace, and has what came of it.
+    /// Runs `body` in a span that begins a trace; returns the spans of that trace.
     pub fn of(root: Span, body: impl FnOnce()) -> Self {
         let id = root.context().span().span_context().span_id();
         root.in_scope(body);
@@ -79,7 +79,7 @@ impl Trace {
         (span.parent_span_id, span.parent_span_is_remote)
     }
 
-    /// The spans that the library has made, whose parents are of other nodes.
+    /// The spans that the library has made: their parents are on other nodes.
     pub fn continued(&self) -> Vec<&SpanData> {
         self.spans.iter().filter(|span| span.parent_span_is_remote).collect()
     }

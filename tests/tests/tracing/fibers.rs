@@ -1,4 +1,4 @@
-//! Spans that fibers of one worker are in, over their waits.
+//! Which spans fibers of one worker are in, before and after they wait.
 
 use crate::collected::{collect, current};
 use gossamer::{Trustee, spawn_local, yield_now};

@@ -1,4 +1,4 @@
-//! From one node to another: what is sent runs in a span of its own there, whose parent is the sender's.
+//! From one node to another: a request runs in a span of its own there, whose parent is the sender's.
 
 use crate::collected::{Trace, collect, current};
 use crate::workers::waiting;
@@ -44,9 +44,9 @@ fn what_is_sent_to_another_node_goes_on_in_the_trace_of_its_sender() {
     });
 }
 
-/// Makes a span in a closure; the name of the one it is in.
+/// Makes a span in a closure; returns the name of the span that the closure is in.
 fn within(part: &'static str) -> String {
-    // A span has its name when it is compiled.
+    // The name of a span is fixed when it is compiled.
     let span = info_span!("part", otel.name = part);
     span.in_scope(|| ());
     current().to_owned()

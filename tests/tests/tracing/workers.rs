@@ -1,4 +1,4 @@
-//! From one worker to another of the process: what is sent runs in the sender's very span.
+//! From one worker to another in the process: a request runs in the sender's own span.
 
 use crate::collected::{Trace, collect, current};
 use gossamer::{Latch, Replies, Trustee, entrust, scope, spawn_local, spawn_many_with, spawn_on};
@@ -83,7 +83,7 @@ fn a_closure_that_panics_leaves_the_span() {
     });
 }
 
-/// The span before a wait, which has to be that after it.
+/// The span before a wait, which has to be the span after it.
 pub fn waiting() -> String {
     let before = current();
     gossamer::yield_now();

@@ -1,4 +1,4 @@
-//! `block_on`, `join_all`, `JoinSet`; and the executors of others in a fiber.
+//! `block_on`, `join_all`, `JoinSet`; and the executors of other crates in a fiber.
 
 use gossamer::sync::{mpsc, oneshot};
 use gossamer::{JoinSet, Trust, Trustee, block_on, entrust, join_all, spawn_on_with, spawn_with, yield_now};
@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll, Wake};
 use std::thread::{self, Thread};
 
-/// An executor that knows nothing of fibers, as those of many crates: it blocks its thread.
+/// An executor that knows nothing of fibers, like that of many crates: it blocks its thread.
 fn foreign_block_on<F: Future>(future: F) -> F::Output {
     struct Unpark(Thread);
     impl Wake for Unpark {

@@ -1,5 +1,5 @@
-//! Waiting for anything: futures in fibers, the first of several, all of several, for a time; and what `gossamer::sync` has to
-//! wait for.
+//! Waiting for anything: futures in fibers, the first of several, all of several, for a limited time; and whatever
+//! `gossamer::sync` waits for.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by it")]
 
 mod futures;

@@ -1,4 +1,4 @@
-//! The line that a message names is the user's, and its advice fits.
+//! The line that a message names is the user's, and its advice fits the mistake.
 
 use gossamer::{Config, Latch, Reason, Trustee, entrust, spawn};
 use integration_tests::{in_child, in_runtime, panic_text, workers};
@@ -6,7 +6,7 @@ use std::panic;
 use std::rc::Rc;
 use std::sync::Mutex;
 
-/// The panic of `body`: its text, and where it came from.
+/// The panic of `body`: its text, and where it was raised.
 fn panic_of(body: impl FnOnce()) -> (String, String) {
     static PLACE: Mutex<String> = Mutex::new(String::new());
     panic::set_hook(Box::new(|info| {

@@ -1,4 +1,5 @@
-//! Whatever `main` may return, a `main` in a runtime may: with the status and the output of Rust's own.
+//! Whatever `main` may return, a `main` in a runtime may return, too: with the status and the output that Rust gives
+//! it.
 
 use std::process::{Command, Output, Stdio};
 
@@ -60,7 +61,7 @@ fn on_a_rack_the_result_is_that_of_node_0_and_the_others_end_well() {
     }
 }
 
-/// As a test is written, whose harness has the result.
+/// As a test is written: its harness gets the result.
 #[test]
 #[gossamer::main(threads = 1)]
 fn a_test_returns_an_error_in_a_box() -> Result<(), Box<dyn std::error::Error>> {

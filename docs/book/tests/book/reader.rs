@@ -91,7 +91,7 @@ impl Reader {
                 pasted.has_run = true;
             }
             // Unoptimised and on a busy machine, programs are told rightly that they compute for long.
-            let watches = if shown.contains("has been kept") { "100" } else { "0" };
+            let watches = if shown.contains("has been held up") { "100" } else { "0" };
             let (said, _) = self.run(&format!("export GOSSAMER_BLOCKED_MILLISECONDS={watches}; {line}"));
             assert!(
                 is_shown(&said, shown),

@@ -19,7 +19,7 @@ pub const WATCHDOG: Duration = Duration::from_secs(120);
 pub fn gossamer(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_gossamer"));
     command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    // What computes for long, on a machine that is busy, is no news here.
+    // On a busy machine, long computations are expected here and need no report.
     command.env("GOSSAMER_BLOCKED_MILLISECONDS", "0");
     command
 }

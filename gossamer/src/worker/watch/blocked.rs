@@ -132,7 +132,8 @@ fn waiting(runtime: &Shared, index: usize) -> String {
     };
     let come = [counted(requests, "request"), counted(mailbox.inbox.len() as u64, "message")];
     let come: Vec<String> = come.into_iter().flatten().collect();
-    let come = (!come.is_empty()).then(|| format!("{} of this node wait for it", come.join(" and ")));
+    let verb = if requests + mailbox.inbox.len() as u64 == 1 { "waits" } else { "wait" };
+    let come = (!come.is_empty()).then(|| format!("{} of this node {verb} for it", come.join(" and ")));
     let fibers = counted(fibers, "other fiber").map(|others| format!("{others} of its own cannot run"));
     let all: Vec<String> = come.into_iter().chain(fibers).collect();
     if all.is_empty() { "nothing of this node waits for it".to_owned() } else { all.join(", and ") }
@@ -140,9 +141,9 @@ fn waiting(runtime: &Shared, index: usize) -> String {
 
 fn tell(worker: usize, place: &str, lasted: Duration, waiting: &str) {
     error::print(&format!(
-        "gossamer: worker {worker} has been kept for {} by {place}. Meanwhile {waiting}. Give what blocks or computes for long to \
-         `gossamer::unblock`, call `gossamer::yield_now` between its parts, or spread it with `par_for_each`. This is told once for each \
-         place; GOSSAMER_BLOCKED_MILLISECONDS=0 turns it off\n",
+        "gossamer: worker {worker} has been held up for {} by {place}. Meanwhile {waiting}. Move blocking calls and long \
+         computations to `gossamer::unblock`, call `gossamer::yield_now` between the parts of a computation, or spread it with \
+         `par_for_each`. Each place is reported once; GOSSAMER_BLOCKED_MILLISECONDS=0 turns this off\n",
         seconds(lasted)
     ));
 }

@@ -99,7 +99,7 @@ impl Seen {
             "gossamer: worker {} has stood still for {} s, in {}: something outside of gossamer blocks its thread, such as a \
              lock of `std`, a `OnceLock` or `LazyLock` whose initialiser has suspended its fiber, a file, the `join` of a \
              thread, or `std::thread::sleep`. No other fiber of this worker runs meanwhile, and no request to it is served. \
-             Give what blocks to `gossamer::unblock`, use `gossamer::sleep`, `sync`, `net` and `fs`, and wrap initialisers in \
+             Move blocking calls to `gossamer::unblock`, use `gossamer::sleep`, `sync`, `net` and `fs`, and wrap initialisers in \
              `gossamer::without_suspending`.\n",
             self.index,
             self.since.elapsed().as_secs(),

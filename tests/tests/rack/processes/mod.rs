@@ -68,7 +68,7 @@ fn node(program: &str, what: &str, node: usize, addresses: &str, token: &str) ->
     command.arg(what).env("GOSSAMER_NODES", addresses).env("GOSSAMER_NODE", node.to_string());
     command.env("GOSSAMER_TOKEN", token).env("GOSSAMER_THREADS", "2").env("GOSSAMER_START_SECONDS", "20");
     command.env("GOSSAMER_FABRIC", if addresses.starts_with("unix:") { "shm" } else { "tcp" });
-    // Long computations are expected here, on a busy machine.
+    // On a busy machine, long computations are expected here and need no report.
     command.env("GOSSAMER_BLOCKED_MILLISECONDS", "0");
     command.stdout(Stdio::piped()).stderr(Stdio::piped()).stdin(Stdio::null());
     command

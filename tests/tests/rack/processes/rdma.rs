@@ -5,7 +5,7 @@ use super::{Ended, addresses, node, start_with, token, wait};
 use gossamer::FabricChoice::{Tcp, Verbs};
 use integration_tests::{watched, with_rdma};
 
-/// Starts two nodes over such a device; at node 1 the fault happens at a certain work request.
+/// Starts two nodes over a device of this configuration; node 1 meets `fault` at one of its work requests.
 fn fail_at(device: &str, fault: &str) -> Vec<Ended> {
     let (addresses, token) = (addresses(2, Verbs), token());
     let start = |index: usize| {
