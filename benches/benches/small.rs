@@ -1,6 +1,7 @@
-//! What single calls cost: `cargo bench -p benches`. For a look while changing something; the command `table` compares.
+//! What single calls cost: `cargo bench -p benches`. For a quick look while you change something; the command `table`
+//! compares.
 //!
-//! The whole of it runs as the first fiber of a runtime with two pinned workers.
+//! All of it runs as the first fiber of a runtime with two pinned workers.
 
 use divan::{Bencher, black_box};
 use gossamer::{Config, Trust, Trustee, entrust, spawn_on};

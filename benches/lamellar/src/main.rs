@@ -1,5 +1,6 @@
-//! Some kernels of bale on lamellar, as its own examples write such programs: batched operations on its arrays, and active messages.
-//! The same numbers as the example `bale` of Gossamer, beside which `benches/scripts/beside_lamellar.py` runs it.
+//! Some kernels of bale on lamellar, as its own examples write such programs: batched operations on its arrays, and
+//! active messages. They use the same numbers as the example `bale` of Gossamer, which
+//! `benches/scripts/beside_lamellar.py` runs beside them.
 
 use lamellar::active_messaging::prelude::*;
 use lamellar::array::prelude::*;
@@ -103,7 +104,7 @@ fn permutation(world: &LamellarWorld, size: usize) -> f64 {
     elapsed
 }
 
-/// Elements of a matrix, by row and column, on their way to who has the row.
+/// Elements of a matrix, by row and column, on their way to the process that has the row.
 #[AmData(Debug, Clone)]
 struct Push {
     arrived: LocalRwDarc<Vec<(u32, u32)>>,
@@ -151,7 +152,7 @@ fn random_rows(own: std::ops::Range<usize>, size: usize) -> Vec<Vec<u32>> {
     own.map(row).collect()
 }
 
-/// A sparse matrix with rows for columns.
+/// A sparse matrix, transposed.
 fn transpose(world: &LamellarWorld, size: usize) -> f64 {
     const BATCH: usize = 2048;
     let (me, processes) = (world.my_pe(), world.num_pes());

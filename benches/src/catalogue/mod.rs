@@ -1,4 +1,4 @@
-//! What is measured: groups of tables, each a question with its contenders and the aim we set ourselves.
+//! What is measured: groups of tables, each of which asks a question and has contenders and an aim.
 
 mod delegation;
 mod files;
@@ -43,7 +43,7 @@ pub enum Aim {
     AtLeast(f64),
     /// At most this.
     AtMost(f64),
-    /// What leads it makes at least this many times as many operations in a second of processor time.
+    /// The leading row makes at least this many times as many operations per second of processor time.
     PerCpuAtLeast(f64),
     /// The row itself takes at most this many nanoseconds.
     Nanoseconds(f64),

@@ -97,7 +97,7 @@ fn round(seed: u64, ways: &[Faults]) {
         let start = Start(receiver.as_ptr() as usize);
         for at in &read {
             let touched = written.contains(at);
-            // The rest of a touched block was not written, and is no hole.
+            // A block that arrives along with a touched one was not written, and is no hole.
             let hole = !written.iter().any(|other| (at.saturating_sub(9)..=*at).contains(other));
             halves(&mut random, in_block(*at), |words| {
                 for index in words {

@@ -5,19 +5,19 @@ use gossamer::collections::{self, DistVec, Layout};
 use gossamer::{Trustee, spawn_on};
 use std::time::Instant;
 
-/// Seconds of a histogram and of a gather, of the slowest worker. The result is checked.
+/// Seconds that the slowest worker takes for a histogram and for a gather. The result is checked.
 #[gossamer::delegate]
 pub fn run(len: usize) -> (f64, f64) {
     let table = DistVec::filled(Layout::cyclic(len), 0_u64);
     let workers = Trustee::all().len();
-    // How many fibers have come to each point: there is no barrier of workers.
+    // How many fibers have reached each point: there is no barrier of workers.
     let come = gossamer::entrust([0_usize; 3]);
     let mut fibers = Vec::new();
     for (number, trustee) in Trustee::all().into_iter().enumerate() {
         let (table, come) = (table.clone(), come.clone());
         fibers.push(spawn_on(trustee, move || {
             let indices = indices(number, len);
-            // Memory that is there, as that of the plain threads.
+            // Memory whose pages are present, like that of the plain threads.
             let mut found = vec![1; EACH];
             found.clear();
             let meet = |point: usize| {
@@ -51,7 +51,7 @@ pub fn run(len: usize) -> (f64, f64) {
     slowest
 }
 
-/// Nanoseconds, of one worker, for each number of a loop that does nothing.
+/// Nanoseconds that one worker takes for each number of a loop that does nothing.
 pub fn empty_loop(len: usize) -> f64 {
     let start = Instant::now();
     collections::par_for_each(0..len, |number| {

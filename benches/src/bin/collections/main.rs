@@ -24,7 +24,7 @@ that pinned threads take from a counter. --nodes spreads the workers over as man
 /// Without `--sort` or `--skewed`.
 const NOTHING: usize = 0;
 
-/// Updates, or elements that are looked up, of each worker.
+/// How many elements each worker updates, or looks up.
 pub const EACH: usize = 1_000_000;
 
 /// A random number for each.
@@ -40,7 +40,7 @@ pub fn indices(worker: usize, len: usize) -> Vec<usize> {
     (0..EACH as u64).map(|number| (mix(number + ((worker as u64) << 40)) % len as u64) as usize).collect()
 }
 
-/// Millions a second, given the seconds of the slowest.
+/// Millions per second, from the seconds of the slowest.
 fn rate(threads: usize, seconds: f64) -> f64 {
     (threads * EACH) as f64 / seconds / 1e6
 }

@@ -1,4 +1,4 @@
-//! Plain pinned threads that share a vector of atomics; one of them has a plain vector, and no atomics.
+//! Plain pinned threads that share a vector of atomics; a single thread has a plain vector, without atomics.
 
 use crate::indices;
 use benches::machine::pinned;
@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Instant;
 
-/// Threads wait for each other by spinning: a lock would cost what is measured.
+/// Threads spin when they wait for each other: the cost of a lock would be part of what is measured.
 #[derive(Default)]
 struct Barrier {
     come: AtomicUsize,
@@ -28,12 +28,12 @@ impl Barrier {
     }
 }
 
-/// The vector, all of whose pages are there.
+/// The vector, with all of its pages present.
 pub fn table(len: usize) -> Arc<Vec<AtomicU64>> {
     Arc::new((0..len).map(|_| AtomicU64::new(black_box(0))).collect())
 }
 
-/// Seconds of a histogram and of a gather, of the slowest thread.
+/// Seconds that the slowest thread takes for a histogram and for a gather.
 pub fn run(table: &Arc<Vec<AtomicU64>>, threads: usize) -> (f64, f64) {
     // A fiber of the runtime calls this: its workers are idle meanwhile, and asleep.
     let table = Arc::clone(table);

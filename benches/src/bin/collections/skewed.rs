@@ -1,5 +1,5 @@
-//! A loop whose iterations take from some nanoseconds to a twelfth of the whole, by `par_for_each`, and in chunks of a fixed
-//! size that plain pinned threads take from a counter.
+//! A loop whose iterations take from some nanoseconds to a twelfth of the whole: by `par_for_each`, and in chunks of a
+//! fixed size that plain pinned threads take from a counter.
 
 use crate::mix;
 use benches::machine::pinned;
@@ -11,11 +11,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
-/// Of the fixed chunks.
+/// The fixed lengths of chunks, in iterations.
 const SIZES: [usize; 5] = [1, 16, 256, 1024, 4096];
 const ORDERS: [&str; 3] = ["the longest first", "the longest last", "in any order"];
 
-/// Steps of an iteration: the longest takes as many times the shortest as there are.
+/// Steps of an iteration: the longest one takes as many times as long as the shortest as there are iterations.
 fn steps(order: usize, number: usize, len: usize) -> u64 {
     let place = match order {
         0 => number,

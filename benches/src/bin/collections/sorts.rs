@@ -1,4 +1,4 @@
-//! A `DistVec` of random numbers, and a `Vec` of them by rayon, sorted.
+//! Sorts random numbers: in a `DistVec`, and in a `Vec` by rayon.
 
 use crate::mix;
 use benches::machine::pin;
@@ -14,7 +14,7 @@ pub fn pool(threads: usize) -> Arc<ThreadPool> {
     Arc::new(pool.unwrap_or_else(|error| panic!("rayon's threads: {error}")))
 }
 
-/// Seconds of a `DistVec`. The result is checked.
+/// Seconds that a `DistVec` takes. The result is checked.
 #[gossamer::delegate]
 pub fn ours(len: usize) -> f64 {
     let numbers = DistVec::from_fn(len, |index| mix(index as u64));
@@ -29,7 +29,7 @@ pub fn ours(len: usize) -> f64 {
     seconds
 }
 
-/// Seconds of rayon, while the workers are asleep.
+/// Seconds that rayon takes, while the workers are asleep.
 pub fn rayons(pool: &Arc<ThreadPool>, len: usize) -> f64 {
     let pool = Arc::clone(pool);
     gossamer::unblock(move || {

@@ -43,7 +43,7 @@ Searches the graph of `graph500 --scale N` (default 16) from the same keys (defa
 prints the output block of the specification. Both searches have to reach the same vertices; nothing else is validated.";
 
 const EDGEFACTOR: u32 = 16;
-/// As `graph500` has them.
+/// As in `graph500`.
 const SEED: u64 = 1;
 const DELTA: f32 = 0.1;
 
@@ -53,8 +53,8 @@ fn timed<R>(work: impl FnOnce() -> R) -> (R, f64) {
     (result, begun.elapsed().as_secs_f64())
 }
 
-/// Rows one after another, and how many ends of input edges each vertex has. This needs no more memory than the rows
-/// and the list of edges, which is used up.
+/// The rows one after another, and of how many input edges each vertex is an end. This needs no more memory than the
+/// rows and the list of edges, which is consumed.
 fn construct(edges: Vec<edges::Edge>, vertices: usize) -> (plain::Rows, Vec<u32>) {
     let mut ends = vec![0; vertices];
     let mut starts = vec![0; vertices + 1];
@@ -74,7 +74,7 @@ fn construct(edges: Vec<edges::Edge>, vertices: usize) -> (plain::Rows, Vec<u32>
             *place += 1;
         }
     }
-    // Among several edges to one neighbour only the lightest stays, and rows move together.
+    // Of several edges to one neighbour only the lightest stays, and the rows move together.
     let (mut row, mut kept) = (Vec::new(), 0);
     for vertex in 0..vertices {
         let places = starts[vertex]..next[vertex];

@@ -1,4 +1,5 @@
-//! Breadth-first search that leaves no edge out: in batches, and as one writes it first, with a request for each edge.
+//! Breadth-first search that sends every edge: in batches, and, as one would write it at first, with a request for each
+//! edge.
 
 use crate::search::NONE;
 use gossamer::collections::{DistVec, Frontier};
@@ -24,7 +25,7 @@ pub fn batched(graph: &DistVec<Vec<u32>>, root: u32) -> u64 {
     sent
 }
 
-/// The vertices of one worker: each that many on.
+/// The vertices of one worker: every n-th one, with n workers.
 pub struct Part {
     rows: Vec<Vec<u32>>,
     parents: Vec<u32>,
@@ -41,7 +42,7 @@ impl Part {
     }
 }
 
-/// A part on each worker.
+/// The part of each worker.
 #[gossamer::delegate]
 pub fn parts(rows: &[Vec<u32>]) -> Vec<Trust<Part>> {
     let trustees = Trustee::all();
@@ -80,7 +81,7 @@ fn begin(parts: &[Trust<Part>], root: u32) {
     parts[root as usize % parts.len()].apply(move |part| part.visit(place, root));
 }
 
-/// Requests are sent by a fiber on each worker, which waits when its lane is full.
+/// A fiber on each worker sends the requests. It waits when its lane is full.
 #[gossamer::delegate]
 pub fn from_fibers(parts: &[Trust<Part>], root: u32) {
     begin(parts, root);
@@ -103,7 +104,8 @@ pub fn from_fibers(parts: &[Trust<Part>], root: u32) {
     }
 }
 
-/// Requests are sent by a delegated closure on each worker, which cannot wait: they queue up. Returns whether there was room for all.
+/// A delegated closure on each worker sends the requests. It cannot wait, so they queue up. Returns whether there was
+/// room for all.
 #[gossamer::delegate]
 pub fn from_closures(parts: &[Trust<Part>], root: u32) -> bool {
     begin(parts, root);
@@ -131,7 +133,7 @@ pub fn from_closures(parts: &[Trust<Part>], root: u32) -> bool {
     is_complete
 }
 
-/// The parents, in the order of the vertices.
+/// The parents, in order of the vertices.
 #[gossamer::delegate]
 pub fn parents(parts: &[Trust<Part>]) -> Vec<u32> {
     let mut own = Vec::new();

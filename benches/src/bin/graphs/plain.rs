@@ -1,5 +1,5 @@
-//! The same searches on plain pinned threads: rows one after another in one vector, results in atomics, a front that is
-//! shared out in chunks.
+//! The same searches on plain pinned threads: rows one after another in one vector, results in atomics, and a frontier
+//! that is shared out in chunks.
 
 use benches::machine::pinned;
 use std::hint::spin_loop;
@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::yield_now;
 
 pub const NONE: u32 = u32::MAX;
-/// Vertices that a thread takes at a time.
+/// How many vertices a thread takes at a time.
 const CHUNK: usize = 64;
 
 /// The edges of all vertices, row by row.
@@ -78,7 +78,7 @@ impl Team {
             if self.meetings.load(Ordering::Acquire) != meeting {
                 return;
             }
-            // The others may need this processor.
+            // Another thread may need this processor.
             if turn % 20_000 == 19_999 { yield_now() } else { spin_loop() }
         }
     }
@@ -100,7 +100,7 @@ impl Team {
         }
     }
 
-    /// All threads bring what they have for the next front.
+    /// All threads add what they have for the next frontier.
     fn swap(&self, next: &mut Vec<u32>) -> usize {
         self.meet(|| {
             self.taken.store(0, Ordering::Relaxed);
@@ -160,7 +160,8 @@ pub fn breadth_first(rows: &Arc<Rows>, root: u32, threads: usize) -> Vec<u32> {
     shared.map_or_else(Vec::new, |(_, _, parents)| parents.into_iter().map(AtomicU32::into_inner).collect())
 }
 
-/// The distances of delta-stepping, with buckets for each thread, as in the GAP benchmark suite (Beamer, Asanović and Patterson, 2015).
+/// The distances, by delta-stepping with buckets for each thread, as in the GAP benchmark suite (Beamer, Asanović and
+/// Patterson, 2015).
 pub fn shortest_paths(rows: &Arc<Rows>, root: u32, delta: f32, threads: usize) -> Vec<f32> {
     let far = f32::INFINITY.to_bits();
     let distances: Vec<_> = (0..rows.vertices()).map(|_| AtomicU32::new(far)).collect();
@@ -177,7 +178,7 @@ pub fn shortest_paths(rows: &Arc<Rows>, root: u32, delta: f32, threads: usize) -
                 for edge in rows.row(vertex) {
                     let new = distance + rows.lengths[edge];
                     let there = &distances[rows.to[edge] as usize];
-                    // The bits of floating-point numbers that are not negative are in their order.
+                    // Floating-point numbers that are not negative have the same order as their bits.
                     if there.load(Ordering::Relaxed) > new.to_bits()
                         && there.fetch_min(new.to_bits(), Ordering::Relaxed) > new.to_bits()
                     {

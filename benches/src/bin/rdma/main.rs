@@ -51,7 +51,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// The time of a measurement, which a process has from the one that started it.
+/// How long to measure: told by the process that has started this one.
 fn time() -> Duration {
     let given = std::env::var(tools::MILLIS).ok().and_then(|millis| millis.parse().ok());
     Duration::from_millis(given.unwrap_or(1000))

@@ -1,4 +1,4 @@
-//! What is measured of Gossamer: requests from one worker to a worker of another node, which is a process of its own.
+//! Measurements of Gossamer: requests from one worker to a worker of another node, which is a process of its own.
 
 use crate::stream;
 use benches::latency::{Latency, Stopwatch};
@@ -10,7 +10,8 @@ use std::hint::black_box;
 use std::net::TcpListener;
 use std::time::Duration;
 
-/// Requests of 32 bytes in flight: slots of a lane, so that each may be a batch; and as many as there may be.
+/// How many requests of 32 bytes are in flight: as many as a lane has slots, so that each may be a batch of its own;
+/// and as many as there may be.
 const SINGLE: usize = 8;
 const BATCHED: usize = 4096;
 /// Fibers that send large values.
@@ -18,10 +19,10 @@ const SENDERS: usize = 4;
 
 type Request = [u64; 4];
 
-/// Measures one, and prints the figure: microseconds of a round trip, else requests or bytes a second.
+/// Makes one measurement, and prints the figure: microseconds of a round trip, or requests or bytes per second.
 ///
 /// # Errors
-/// There is no such measurement.
+/// If there is no such measurement.
 pub(crate) fn run(name: &str, fabric: &str, time: Duration) -> Result<(), String> {
     let choice: FabricChoice = fabric.parse()?;
     let figure = match name {
@@ -40,7 +41,7 @@ pub(crate) fn run(name: &str, fabric: &str, time: Duration) -> Result<(), String
     Ok(())
 }
 
-/// Runs `body` on node 0 of two; how much the meter counted in a second.
+/// Runs `body` on node 0 of two; returns how much the meter counted per second.
 fn between_nodes(fabric: FabricChoice, time: Duration, body: fn()) -> f64 {
     let config = move || Config::default().threads(1).fabric(fabric);
     let mut partner = None;
@@ -75,7 +76,7 @@ fn start_node_1() -> Partner {
             ("GOSSAMER_TOKEN", format!("{:064x}", std::process::id())),
         ]
     };
-    // The variables of the token are the same for both.
+    // The variable for the token is the same for both.
     let partner = Partner::start(&variables(1));
     for (name, value) in variables(0) {
         // SAFETY: this is the only thread of its process, which has started no other yet.
@@ -84,7 +85,7 @@ fn start_node_1() -> Partner {
     partner
 }
 
-/// The object that is asked: at the other worker.
+/// The object that is asked: it lives at the other worker.
 fn object() -> Trust<u64> {
     let here = Trustee::here();
     match Trustee::all().into_iter().find(|&trustee| trustee != here) {
@@ -108,7 +109,7 @@ fn round_trips() {
     stopwatch.finish();
 }
 
-/// This many requests with callbacks in flight, this many of them in a turn of the worker.
+/// This many requests with callbacks in flight, of which this many are sent in a turn of the worker.
 fn callbacks(in_flight: usize, at_once: usize) {
     let object = object();
     let progress: &'static [Cell<u64>; 2] = Box::leak(Box::default());
@@ -129,7 +130,7 @@ fn callbacks(in_flight: usize, at_once: usize) {
     assert_eq!(object.apply(const { |value| *value }), asked.get(), "requests were lost or served twice");
 }
 
-/// Values of this many bytes, a copy for each; the meter counts bytes.
+/// Values of this many bytes, each a copy; the meter counts bytes.
 fn large(bytes: usize) {
     let object = object();
     let start = |_| spawn_on_with(Trustee::here(), sender, (bytes, object.clone()));

@@ -4,23 +4,23 @@ use benches::partner::Partner;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Where they listen.
+/// The port at which they listen.
 const PORT: u16 = 18515;
-/// How long one of them may take to begin.
+/// How long one of them may take to start.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Which field of the line of figures is used.
+/// Which field of the line of figures to use.
 #[derive(Clone, Copy)]
 pub(crate) enum Figure {
-    /// Microseconds of one way: the median.
+    /// Microseconds of one way, as a median.
     Latency,
     /// Messages a second.
     Messages,
-    /// Bytes a second, on the average.
+    /// Bytes per second, on average.
     Bytes,
 }
 
-/// Runs one of them, with arguments between blanks. What it found, or nothing if it is not installed, or failed.
+/// Runs one of them, with arguments between blanks. Returns its figure, or nothing if it is not installed, or failed.
 pub(crate) fn run(command: &str, more: &str, figure: Figure) -> Option<f64> {
     let mut words = command.split_whitespace().chain(more.split_whitespace());
     let (program, arguments) = (words.next()?, words.collect::<Vec<_>>());
@@ -55,7 +55,7 @@ fn parse(output: &str, figure: Figure) -> Option<f64> {
         Figure::Messages => (4, 1e6),
         Figure::Bytes => (3, 1024.0 * 1024.0),
     };
-    // In a virtual machine it may not find how fast the clock goes.
+    // In a virtual machine it may not find out how fast the clock runs.
     columns.get(column).map(|figure| figure * unit).filter(|figure| figure.is_finite() && *figure > 0.0)
 }
 

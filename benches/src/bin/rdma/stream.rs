@@ -13,7 +13,7 @@ const ADDRESS: &str = "RDMA_STREAM";
 const LENGTH: u64 = 1 << 42;
 const BLOCK: usize = 2 << 20;
 
-/// Bytes a second.
+/// Bytes per second.
 pub(crate) fn rate(fabric: &str, time: Duration) -> f64 {
     // SAFETY: this is the only thread of its process.
     unsafe { std::env::set_var("GOSSAMER_FABRIC", fabric) };

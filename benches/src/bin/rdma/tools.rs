@@ -2,13 +2,14 @@
 
 use std::process::{Command, Stdio};
 
-/// The time of a measurement, for a process that makes one.
+/// The variable for the length of a measurement.
 pub(crate) const MILLIS: &str = "RDMA_MILLIS";
 
 /// The word before a figure.
 const MEASURED: &str = "measured ";
 
-/// A measurement of this program, in a process of its own. Nothing if it failed, which it says itself.
+/// Makes a measurement of this program, in a process of its own. Returns nothing if it failed, which the process
+/// reports itself.
 pub(crate) fn own(name: &str, fabric: &str, millis: u64) -> Option<f64> {
     let mut command = Command::new(std::env::current_exe().ok()?);
     command.args(["measure", name, fabric]).env(MILLIS, millis.to_string()).stderr(Stdio::inherit());
@@ -17,7 +18,7 @@ pub(crate) fn own(name: &str, fabric: &str, millis: u64) -> Option<f64> {
     text.lines().find_map(|line| line.strip_prefix(MEASURED)?.parse().ok())
 }
 
-/// What a test of the library measures, by name.
+/// A measurement among the library's tests, by its name.
 pub(crate) fn of_test(tests: &str, name: &str) -> Vec<(String, f64)> {
     let mut command = Command::new(tests);
     command.args(["--ignored", "--exact", "--nocapture", name]).env("GOSSAMER_TEST_DEVICE", "installed");

@@ -1,15 +1,15 @@
-//! What memory a node has, and whose it is.
+//! How much memory a node has, and for what.
 
 use gossamer::NoRef;
 use std::iter::Sum;
 use std::ops::Add;
 
-/// Bytes of a node, or of all. What processes share is divided among them.
+/// Bytes of a node, or of all nodes. Memory that processes share is divided among them.
 #[derive(NoRef, Clone, Copy, Debug, Default)]
 pub struct Memory {
-    /// All that is resident.
+    /// Everything that is resident.
     pub resident: u64,
-    /// The part of it that is neither on disk nor shared, without stacks of fibers: the heap, and stacks of threads.
+    /// The part that is neither on disk nor shared, without stacks of fibers: the heap, and stacks of threads.
     pub private: u64,
     /// The part of it in stacks of fibers.
     pub stacks: u64,
@@ -32,7 +32,7 @@ impl Memory {
             while let Some(line) = lines.next_if(|line| !is_header(line)) {
                 match line.split_once(':') {
                     Some(("Pss", value)) => resident = kibibytes(value),
-                    // Those alone must not become huge pages.
+                    // Only these must not become huge pages.
                     Some(("VmFlags", flags)) => is_stack = flags.split_whitespace().any(|flag| flag == "nh"),
                     _ => {}
                 }
@@ -58,7 +58,7 @@ impl Memory {
     }
 }
 
-/// Has the allocator return what it holds and the system can take.
+/// Makes the allocator return everything that it holds and the system can take.
 pub fn trim() {
     // SAFETY: the call takes a number, and frees nothing that is allocated.
     unsafe { libc::malloc_trim(0) };

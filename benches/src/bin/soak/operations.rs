@@ -10,9 +10,9 @@ use std::io::{Read as _, Write as _};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// Operations of this node.
+/// How many operations this node has done.
 static DONE: AtomicU64 = AtomicU64::new(0);
-/// Fibers of this node that operations have started, and that have not ended.
+/// Fibers of this node that operations have started and that have not ended.
 static FIBERS: AtomicU64 = AtomicU64::new(0);
 const MEBIBYTE: f64 = (1 << 20) as f64;
 const LARGEST: usize = 4 << 20;
@@ -45,7 +45,7 @@ impl Drop for Counted {
 /// # Errors
 /// If the rack does not start.
 pub fn run(options: Options) -> Result<(), String> {
-    // A panic is one of the operations: a line for each would be the larger part of what is printed.
+    // A panic is one of the operations: a line for each would be most of the output.
     std::panic::set_hook(Box::new(|panic| {
         let is_wanted =
             panic.payload().downcast_ref::<String>().is_some_and(|text| text.starts_with("wanted"));
@@ -95,7 +95,7 @@ fn soak(options: Options) {
     print_row("returned");
 }
 
-/// What all nodes have together.
+/// Totals of all nodes.
 #[gossamer::delegate]
 fn print_row(name: &str) {
     let found = rack::on_each_node(
@@ -112,7 +112,7 @@ fn print_row(name: &str) {
     let _ = std::io::stdout().flush(); // may be a pipe that nobody reads
 }
 
-/// A fiber: operations until the time is over.
+/// A fiber: does operations until the time is up.
 fn work((objects, seed, time, pace): (Objects, u64, Duration, Duration)) {
     let _counted = Counted::new();
     let mut random = Random::new(seed as usize);
@@ -149,7 +149,7 @@ fn length(random: &mut Random) -> usize {
     }
 }
 
-/// Bytes that can be told from others of their length.
+/// Bytes that can be told apart from others of the same length.
 fn bytes(seed: u64, length: usize) -> Vec<u8> {
     let mut random = Random::new(seed as usize);
     (0..length.div_ceil(8)).flat_map(|_| random.draw().to_ne_bytes()).take(length).collect()

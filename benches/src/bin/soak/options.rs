@@ -50,7 +50,7 @@ impl Options {
         Ok(options)
     }
 
-    /// The time of all.
+    /// How long everything runs.
     pub fn time(&self) -> Duration {
         Duration::from_secs(60 * self.minutes)
     }

@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// What was counted, and how long it took from the start of the first thread to the end of the last.
+/// The result, and the time from the start of the first thread to the end of the last.
 pub struct Counted {
     pub seconds: f64,
     pub words: u64,
@@ -56,7 +56,7 @@ pub fn dashmap(threads: usize) -> Counted {
             let counts = Arc::clone(&counts);
             pinned(thread, move || {
                 for word in text::of(thread).split(' ') {
-                    // A word is seldom new, and then only is memory taken for it.
+                    // New words are rare, and only they take memory.
                     if let Some(mut count) = counts.get_mut(word) {
                         *count += 1;
                     } else {

@@ -3,15 +3,15 @@
 use benches::machine::pinned;
 use std::sync::OnceLock;
 
-/// Different words there may be.
+/// How many different words there may be.
 const VOCABULARY: usize = 500_000;
-/// How many words have a frequency that falls in proportion to the rank; that of the others falls with its square.
-/// Large collections of texts behave so (Ferrer i Cancho and Sole, "Two regimes in the frequency of words", 2001).
+/// The frequency of this many words falls in proportion to their rank, and that of the others with its square. Large
+/// collections of texts behave so (Ferrer i Cancho and Sole, "Two regimes in the frequency of words", 2001).
 const KERNEL: f64 = 5000.0;
 
 static TEXTS: OnceLock<Vec<String>> = OnceLock::new();
 
-/// Makes this many MiB up, in a part for each thread, which makes its own.
+/// Makes up this many MiB, in a part for each thread; each thread makes its own.
 pub fn make(threads: usize, mib: usize) {
     TEXTS.get_or_init(|| {
         let bytes = (mib << 20) / threads;

@@ -24,7 +24,7 @@ pub struct Objects {
 }
 
 impl Objects {
-    /// Those of worker `line`, whose requests are counted on that line of the meter.
+    /// The objects of worker `line`; its requests are counted on that line of the meter.
     fn new(setting: &Setting, line: usize) -> Self {
         Objects { values: vec![0; Picker::held(setting)], line }
     }

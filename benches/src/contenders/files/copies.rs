@@ -1,4 +1,4 @@
-//! What people use now.
+//! The tools that people use now.
 
 use super::{port, timed};
 use crate::measure::{Sample, Setting};
@@ -37,7 +37,7 @@ pub fn socat(setting: &Setting) -> Sample {
     })
 }
 
-/// mbuffer, with the memory that our ring has.
+/// mbuffer, with as much memory as our ring.
 pub fn mbuffer(setting: &Setting) -> Sample {
     let port = port();
     timed(setting, |place, to| {
@@ -50,7 +50,7 @@ pub fn mbuffer(setting: &Setting) -> Sample {
     })
 }
 
-/// rsync's daemon and its client, without looking for what is there.
+/// rsync's daemon and its client, without comparing with what is there.
 pub fn rsync(setting: &Setting) -> Sample {
     let port = port();
     let sample = timed(setting, |place, _| {
@@ -81,7 +81,7 @@ pub fn rsync(setting: &Setting) -> Sample {
     Sample::new(sample.operations, sample.seconds, f64::NAN)
 }
 
-/// Starts a receiver, then a sender as soon as that is there, and waits for both.
+/// Starts a receiver, and a sender as soon as the receiver is ready, and waits for both.
 fn run(mut server: Command, send: impl FnMut() -> bool) {
     let server = Partner::of(server.stderr(Stdio::null()));
     again(send);

@@ -1,4 +1,4 @@
-//! `gossamer send` and `gossamer recv`, of the build that this program is of.
+//! `gossamer send` and `gossamer recv`, from the same build as this program.
 
 use super::timed;
 use crate::measure::{Sample, Setting, Way};
@@ -12,8 +12,8 @@ pub fn gossamer_plain(setting: &Setting) -> Sample {
     measure(setting, &["--streams", "1", "--plain"])
 }
 
-/// To a file it is checked, given its name and put on disk; to `/dev/null` it is checked. Blocks go over TCP, if the setting says
-/// so, or else by shared memory.
+/// A file is checked, gets its name and is synced to disk; `/dev/null` only gets checked data. Blocks go over TCP if
+/// the setting says so, otherwise through shared memory.
 pub fn gossamer(setting: &Setting) -> Sample {
     let options: &[&str] = if setting.way == Way::Tcp { &["--streams", "1"] } else { &[] };
     measure(setting, options)

@@ -13,12 +13,12 @@ use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// Bytes that an operation stands for.
+/// How many bytes count as one operation.
 pub const MIB: usize = 1 << 20;
 /// MiB of the file.
 const SIZE: usize = 512;
 
-/// Where a transfer happens; gone with it.
+/// The folder of a transfer; removed with this value.
 struct Place(PathBuf);
 
 impl Place {
@@ -57,7 +57,7 @@ fn timed(setting: &Setting, transfer: impl FnOnce(&Place, &str)) -> Sample {
     Sample::new(SIZE as u64, seconds, (of_children() - cpu).as_secs_f64())
 }
 
-/// Bytes of which no two pages are alike.
+/// Bytes in which no two pages are equal.
 fn write(path: &Path) {
     let mut file = File::create(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let mut number = 0_u64;
