@@ -10,7 +10,7 @@ const FAILED: u8 = 1;
 const NO_MACHINE: u8 = 125;
 /// QEMU has crashed: EX_SOFTWARE of sysexits.h.
 const EMULATOR: u8 = 70;
-/// The command did not end in time, as `timeout` of coreutils has it.
+/// The command did not end in time: the status that `timeout` of coreutils gives.
 const TIMEOUT: u8 = 124;
 
 /// What happened and what to do, with the exit status.
@@ -52,7 +52,7 @@ impl Display for Failure {
     }
 }
 
-/// An error with what was being done.
+/// An error, and what was being done.
 pub(crate) trait Context<T> {
     fn context(self, doing: impl Display) -> Result<T>;
 

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 /// A link or a picture: `[text](target)`.
 pub(super) struct Link {
-    /// Where its target is in the text.
+    /// The place of its target in the text.
     pub(super) target: Range<usize>,
     pub(super) is_picture: bool,
 }
@@ -22,7 +22,7 @@ pub(super) fn links(text: &str) -> Vec<Link> {
     .collect()
 }
 
-/// The names that links have for the headings of a text.
+/// The names by which links refer to the headings of a text.
 pub(super) fn headings(text: &str) -> impl Iterator<Item = String> {
     // Code in a heading is part of its name, a block of code is not.
     let plain = without_blocks(text);
@@ -34,7 +34,7 @@ pub(super) fn headings(text: &str) -> impl Iterator<Item = String> {
     })
 }
 
-/// A text with spaces in place of its code, so that what is left is where it was.
+/// A text with spaces in place of its code, so that everything else stays in its place.
 fn without_code(text: &str) -> String {
     let plain = without_blocks(text);
     let paragraphs = plain.split_inclusive("\n\n").map(|paragraph| {
@@ -65,7 +65,7 @@ fn without_blocks(text: &str) -> String {
     lines.collect()
 }
 
-/// As many bytes of space, with the ends of lines.
+/// As many bytes of space, but with the line ends kept.
 fn spaces(text: &str) -> String {
     text.bytes().map(|byte| if byte == b'\n' { '\n' } else { ' ' }).collect()
 }

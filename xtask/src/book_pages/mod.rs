@@ -48,7 +48,7 @@ fn complete(book: &mut Value, sources: &Path) -> Result<()> {
     for (path, name, content) in chapters {
         pages.add(&sources.join(&path), path, name, content)?;
     }
-    // It is not a page, and its content is beside every page.
+    // It is not a page, and its content is shown beside every page.
     pages.stands_for_first(&sources.join("SUMMARY.md"))?;
     let mut completed = pages.completed()?.into_iter();
     visit(&mut book["items"], &mut |chapter| {
@@ -64,7 +64,7 @@ fn complete(book: &mut Value, sources: &Path) -> Result<()> {
     Ok(())
 }
 
-/// A page as mdBook has a chapter.
+/// A page in the form in which mdBook passes a chapter.
 fn chapter(page: Page) -> Value {
     serde_json::json!({ "Chapter": {
         "name": page.name,
@@ -94,7 +94,7 @@ mod tests {
     use std::fs;
     use std::path::{Component, PathBuf};
 
-    /// The book of this repository, as mdBook hands it over.
+    /// The book of this repository, in the form in which mdBook passes it.
     fn book(sources: &Path) -> Value {
         let summary = fs::read_to_string(sources.join("SUMMARY.md")).unwrap();
         let paths = summary.split("](").skip(1).filter_map(|rest| rest.split(')').next());

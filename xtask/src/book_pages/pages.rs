@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 const FILES: &str = "repository";
 
 pub(super) struct Page {
-    /// Where it is in the book.
+    /// Its path in the book.
     pub(super) path: String,
     pub(super) name: String,
     pub(super) content: String,
@@ -28,7 +28,7 @@ impl Page {
 pub(super) struct Pages {
     repository: PathBuf,
     pages: Vec<Page>,
-    /// Which page shows a file.
+    /// The page that shows a file.
     shown: HashMap<PathBuf, usize>,
 }
 
@@ -38,7 +38,7 @@ impl Pages {
         Ok(Self { repository, pages: Vec::new(), shown: HashMap::new() })
     }
 
-    /// Adds a chapter, which a file has: its own content, or that of a document that it consists of.
+    /// Adds a chapter with its file: its own content, or the content of the document that it consists of.
     pub(super) fn add(&mut self, file: &Path, path: String, name: String, content: String) -> Result<()> {
         let file = file.canonicalize().at(file)?;
         self.shown.insert(file.clone(), self.pages.len());
@@ -54,13 +54,13 @@ impl Pages {
         Ok(())
     }
 
-    /// A file that needs no page, since links to it mean the first chapter.
+    /// A file that needs no page, because links to it mean the first chapter.
     pub(super) fn stands_for_first(&mut self, file: &Path) -> Result<()> {
         self.shown.insert(file.canonicalize().at(file)?, 0);
         Ok(())
     }
 
-    /// The chapters, as complete as a reader wants them, and then the pages of files, by path.
+    /// The complete chapters, and after them the pages of files, by path.
     pub(super) fn completed(mut self) -> Result<Vec<Page>> {
         let (chapters, mut next) = (self.pages.len(), 0);
         while next < self.pages.len() {
@@ -74,7 +74,7 @@ impl Pages {
         Ok(pages)
     }
 
-    /// Adds pages of the files that a page links to and that have none yet.
+    /// Adds pages for the files that a page links to and that have none yet.
     fn follow(&mut self, index: usize) -> Result<()> {
         let page = &self.pages[index];
         let targets = links(&page.content).into_iter().filter(|link| !link.is_picture);
@@ -98,7 +98,7 @@ impl Pages {
                 file.display()
             )));
         };
-        // What it says of mdBook's directives is not for mdBook.
+        // Directives of mdBook that it mentions are not meant for mdBook.
         let text = fs::read_to_string(&file).at(&file)?.replace("{{#", "\\{{#");
         let shown = place.display().to_string();
         let (path, name, content) = if is_markdown(&file) {
@@ -164,12 +164,12 @@ fn up(page: &Page) -> String {
     "../".repeat(page.path.matches('/').count())
 }
 
-/// The document that a page consists of, as the page names it.
+/// The document that a page consists of, by the name that the page gives it.
 fn included(content: &str) -> Option<&str> {
     content.trim().strip_prefix("{{#include ")?.strip_suffix("}}").filter(|name| !name.contains('{'))
 }
 
-/// Whether a link leads to a file of the repository: neither to another site, nor to a heading of its own page.
+/// Whether a link leads to a file of the repository: not to another site, nor to a heading of its own page.
 fn is_file(target: &str) -> bool {
     !target.starts_with('#') && !target.contains("://") && !target.starts_with("mailto:")
 }

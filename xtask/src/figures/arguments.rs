@@ -8,15 +8,16 @@ use std::time::Duration;
 const FIRST: i64 = 4;
 const LAST: i64 = 13;
 
-/// Measure what the thesis shows in its figures, beside what there is to compare with, and draw it
+/// Measure what the figures of the thesis show, beside comparable programs, and draw it
 ///
-/// Each figure gets a file with the raw data, FIGURE.json, and one with the picture, FIGURE.svg. Ctrl-C ends the measurements; what there
-/// is until then is kept. Programs to compare with take part where they are installed. The exit status is 0 unless nothing can be
-/// measured, or a file cannot be written; a measurement that has failed is told in its figure.
+/// Each figure gets a file with the raw data, FIGURE.json, and one with the picture, FIGURE.svg. Ctrl-C ends the
+/// measurements; what was measured until then is kept. Programs to compare with take part where they are installed. The
+/// exit status is 0 unless nothing can be measured or a file cannot be written; a figure says which of its measurements
+/// have failed.
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct FiguresArguments {
-    /// Less than two minutes, once all is built: whether all works, and the order of magnitude
+    /// Less than two minutes once everything is built: shows whether all of it works, and orders of magnitude
     #[arg(long, conflicts_with = "full")]
     pub(crate) quick: bool,
     /// Hours: larger graphs, longer measurements, more rounds
@@ -59,21 +60,21 @@ pub(crate) struct Effort {
     pub(crate) name: &'static str,
     /// Rounds over all measurements of a group of figures.
     pub(crate) rounds: usize,
-    /// The time of one small measurement.
+    /// How long one small measurement takes.
     pub(crate) time: Duration,
-    /// How often a measurement is made if others disturb it.
+    /// How many attempts a measurement has if other programs disturb it.
     pub(crate) attempts: usize,
-    /// How long others are waited for, before each measurement.
+    /// How long to wait for other programs before each measurement.
     pub(crate) patience: Duration,
     /// Workers, and nodes.
     pub(crate) workers: &'static [usize],
-    /// Graphs have two to the power of this many vertices.
+    /// Graphs have two to the power of this many vertices,
     pub(crate) scales: &'static [u32],
-    /// And this many in figures about something else.
+    /// and two to the power of this many in figures about something else.
     pub(crate) scale: u32,
     /// Vertices that are searched from.
     pub(crate) roots: usize,
-    /// Whether a virtual machine with RDMA is made, which is downloaded at first.
+    /// Whether to make a virtual machine with RDMA, for which packages are downloaded at first.
     pub(crate) in_virtual_machine: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Axes of a drawing: by ratios, or from 0 on.
+//! The axes of a drawing: logarithmic ones, and those that begin at 0.
 
 use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};
 use std::ops::Range;
@@ -10,7 +10,7 @@ pub(super) enum Scale {
     Ratios,
     /// Begins at 0.
     Linear,
-    /// As `Ratios`; each figure that there is has its mark.
+    /// As `Ratios`; each value that occurs has a mark.
     Each,
 }
 
@@ -23,7 +23,7 @@ pub(super) struct Axis {
 }
 
 impl Axis {
-    /// With room for these figures, which are above 0 on a logarithmic axis.
+    /// With room for these values, which are above 0 if the axis is logarithmic.
     pub(super) fn new(scale: Scale, figures: &[f64]) -> Self {
         let least = figures.iter().copied().fold(f64::INFINITY, f64::min);
         let most = figures.iter().copied().fold(f64::NEG_INFINITY, f64::max);
@@ -63,14 +63,14 @@ impl Axis {
     }
 }
 
-/// The next of 1, 2, 5, 10, 20 and so on.
+/// The next number of 1, 2, 5, 10, 20 and so on.
 fn step(least: f64) -> f64 {
     let decade = 10_f64.powf(least.log10().floor());
     let factor = [1.0, 2.0, 5.0].into_iter().find(|factor| factor * decade >= least);
     factor.unwrap_or(10.0) * decade
 }
 
-/// Powers of ten; with 2 and 5 between them where there are few.
+/// Powers of ten; where there are few, also 2 and 5 between them.
 fn ratio_marks(range: &Range<f64>) -> Vec<f64> {
     let decades = range.start.log10().floor() as i32..=range.end.log10().ceil() as i32;
     let of = |factors: &[f64]| -> Vec<f64> {
@@ -106,7 +106,7 @@ impl ValueFormatter<f64> for Axis {
     }
 }
 
-/// A figure with three digits that mean something, and `k`, `M` or `G` for thousands and more.
+/// A number with three significant digits, and `k`, `M` or `G` for thousands and more.
 pub(super) fn short(figure: f64) -> String {
     let (scaled, unit) = match figure.abs() {
         size if size >= 999.5e6 => (figure / 1e9, "G"),

@@ -1,4 +1,4 @@
-//! The figures of the thesis: what they have on their axes here.
+//! The figures of the thesis, and what their axes show here.
 
 use super::axis::Scale;
 
@@ -7,7 +7,7 @@ use super::axis::Scale;
 pub(super) struct Figure {
     pub(super) number: u8,
     pub(super) title: &'static str,
-    /// What a reader should know that the figure does not show.
+    /// What a reader should know that the figure itself does not show.
     pub(super) note: &'static str,
     pub(super) panels: &'static [Panel],
 }

@@ -1,4 +1,4 @@
-//! Programs that are measured: each with a time after which it is ended, whatever becomes of this process.
+//! Programs that are measured. Each is ended after a certain time, whatever happens to this process.
 
 use super::interruption::Interruption;
 use super::tree;
@@ -11,13 +11,13 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread::{JoinHandle, sleep, spawn};
 use std::time::{Duration, Instant};
 
-/// How often it is looked whether a program has ended.
+/// How often to check whether a program has ended,
 const LOOK: Duration = Duration::from_millis(5);
-/// And at the memory it has.
+/// and how often to look at its memory.
 const WEIGH: Duration = Duration::from_millis(50);
-/// Fewer looks than that miss what it had at most.
+/// With fewer looks than this, the most memory that it had may be missed.
 const ENOUGH: usize = 4;
-/// How long a program has that was asked to end.
+/// How long a program has to end once it was asked to.
 const GRACE: Duration = Duration::from_secs(5);
 
 /// A program that is to be started.
@@ -30,7 +30,7 @@ pub(crate) struct Program {
 }
 
 impl Program {
-    /// This one, with at most this many seconds.
+    /// This program, for at most this many seconds.
     pub(crate) fn new(path: impl AsRef<OsStr>, seconds: u64) -> Self {
         let words = vec![path.as_ref().to_owned()];
         Self { words, variables: Vec::new(), processors: None, seconds }
@@ -46,7 +46,7 @@ impl Program {
         self
     }
 
-    /// It may use this processor only; any processor if there are not two.
+    /// Lets it use this processor only; any processor if the machine does not have two.
     pub(crate) fn pinned(mut self, processor: usize) -> Self {
         let several = std::thread::available_parallelism().is_ok_and(|count| count.get() > processor);
         self.processors = several.then(|| processor.to_string());
@@ -83,17 +83,17 @@ impl Program {
     }
 }
 
-/// Reads to the end, so that nobody waits for room in a pipe.
+/// Reads to the end, so that no writer waits for room in a pipe.
 fn reader(mut pipe: impl Read + Send + 'static) -> JoinHandle<String> {
     spawn(move || {
         let mut bytes = Vec::new();
-        // What was read before an error is all there is.
+        // After an error, what was read before is all there is.
         let _ = pipe.read_to_end(&mut bytes);
         String::from_utf8_lossy(&bytes).into_owned()
     })
 }
 
-/// What was read. Nothing if another process still has the pipe although the program has ended.
+/// What was read; nothing if another process still holds the pipe although the program has ended.
 fn read(reader: JoinHandle<String>) -> Option<String> {
     let begun = Instant::now();
     while !reader.is_finished() {
@@ -115,7 +115,7 @@ pub(crate) struct Running {
 }
 
 impl Running {
-    /// Waits for its end; weighs it meanwhile if that is wanted.
+    /// Waits for its end, and weighs it meanwhile if there is room for `weights`.
     fn finish(mut self, interruption: &Interruption, weights: &mut Option<Vec<u64>>) -> Result<String> {
         let mut due = Instant::now();
         let status = loop {
@@ -141,7 +141,7 @@ impl Running {
         if status.code() == Some(124) {
             return Failure::timeout(format!("{name}: ended after {seconds} s"));
         }
-        // Behind what a panic says there is a hint.
+        // After the message of a panic there is a hint.
         let is_news = |line: &&str| line.contains(char::is_alphabetic) && !line.starts_with("note:");
         let said = errors.lines().rev().find(is_news).unwrap_or("it said nothing");
         Failure::new(format!("{name}: {status}: {said}"))
@@ -155,7 +155,7 @@ impl Running {
     /// Waits until it listens at a port.
     ///
     /// # Errors
-    /// It ended before, or nobody listened for ten seconds.
+    /// It ended before, or did not listen within ten seconds.
     pub(crate) fn await_port(&mut self, port: u16) -> Result<()> {
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
         let begun = Instant::now();
@@ -174,12 +174,12 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // A process that was waited for has no number any more.
+        // The number of a process that was waited for is no longer its own.
         if matches!(self.child.try_wait(), Ok(Some(_))) {
             return;
         }
         let group = Pid::from_child(&self.child);
-        // `timeout` passes it on, and waits: so the processor time of all is counted as that of our children.
+        // `timeout` passes the signal on, and waits: so the processor time of all of them is counted as our children's.
         let _ = kill_process_group(group, Signal::TERM);
         let begun = Instant::now();
         while begun.elapsed() < GRACE {

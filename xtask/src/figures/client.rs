@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 pub(super) const KEYS: usize = 10_000;
 /// Bytes of a value.
 const VALUE: [u8; 32] = [b'v'; 32];
-/// A server that says nothing for so long has failed.
+/// A server that says nothing for this long has failed.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// How a store is spoken to.
@@ -75,7 +75,7 @@ impl Client {
         Ok(Self { connections, protocol, replies: Vec::new() })
     }
 
-    /// Gives a value to each key of each server; with one connection for each of them.
+    /// Gives a value to each key of each server, over one connection to each.
     pub(super) fn fill(&mut self) -> io::Result<()> {
         const AT_ONCE: usize = 100;
         for connection in 0..self.connections.len() {
@@ -88,7 +88,7 @@ impl Client {
         Ok(())
     }
 
-    /// Gets keys at random, this many at once on each connection. Requests a second.
+    /// Gets random keys, this many at a time on each connection. Returns the requests per second.
     pub(super) fn get(&mut self, at_once: usize, time: Duration) -> io::Result<f64> {
         let mut random = 1_u64;
         let mut key = || {
@@ -96,7 +96,7 @@ impl Client {
             random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             (random >> 33) as usize % KEYS
         };
-        // Made before, so that the servers are measured, and not this.
+        // Prepared beforehand, so that the servers are measured and not this.
         let batches: Vec<Vec<_>> = (0..self.connections.len())
             .map(|_| (0..at_once).map(|_| self.protocol.get(key())).collect())
             .collect();

@@ -37,7 +37,7 @@ const FAINT: RGBColor = RGBColor(225, 225, 225);
 const PANEL: (u32, u32) = (450, 330);
 const TITLE: u32 = 36;
 const LINE: u32 = 18;
-/// Characters of small text that a panel is wide.
+/// The width of a panel, in characters of small text.
 const CHARACTERS: usize = 82;
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
@@ -160,7 +160,7 @@ fn draw_panel(area: &Area<'_>, panel: &Panel, series: &[&Series], names: &[(&str
     Ok(())
 }
 
-/// The notes below a picture, in lines of this many characters.
+/// The notes below a picture, in lines of at most this many characters.
 fn notes(figure: &Figure, recording: &Recording, characters: usize) -> Vec<String> {
     let Recording { rounds, effort, machine, .. } = recording;
     let rounds = if *rounds == 1 {

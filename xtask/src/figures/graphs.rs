@@ -16,12 +16,12 @@ const REFERENCE: &str = "reference code with MPI";
 /// How a graph is searched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
-    /// In one process.
+    /// In a single process.
     Workers,
-    /// Processes of a worker each, by shared memory and by TCP.
+    /// With a process for each worker, over shared memory and over TCP.
     Nodes,
     NodesOverTcp,
-    /// By nobody's library.
+    /// By plain threads, and by nobody's library.
     Threads,
     Reference,
 }
@@ -40,7 +40,7 @@ impl Kind {
     }
 }
 
-/// Measures what is wanted of them.
+/// Makes those of the measurements that are wanted.
 ///
 /// # Errors
 /// A recording cannot be written.
@@ -101,7 +101,7 @@ fn seconds(effort: &str) -> u64 {
     }
 }
 
-/// What searches a graph of this scale, by so many workers, nodes, threads or ranks.
+/// The programs that search a graph of this scale, with this many workers, nodes, threads or ranks.
 fn program(
     programs: &Programs,
     reference: Option<&Path>,
@@ -114,7 +114,7 @@ fn program(
     };
     let seconds = seconds(effort.name);
     let searches = words(&[("--scale", scale as usize), ("--roots", effort.roots)]);
-    // More of them than processors have to take turns.
+    // If there are more of them than processors, they take turns.
     let is_pinned = available_parallelism().is_ok_and(|processors| processors.get() >= count);
     let ours = |program: Program, workers: usize| {
         program.variable("GOSSAMER_THREADS", workers).variable("GOSSAMER_PIN", u8::from(is_pinned))

@@ -1,4 +1,4 @@
-//! Ctrl-C, and what else asks to end: measurements end, and what there is gets written.
+//! Ctrl-C and other signals to end: measurements end, and what was measured is written.
 
 use crate::failure::{Context, Result};
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -6,12 +6,12 @@ use signal_hook::flag;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Whether somebody wants an end.
+/// Whether such a signal has come.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Interruption(Arc<AtomicBool>);
 
 impl Interruption {
-    /// Takes note of signals from now on.
+    /// Watches for signals from now on.
     pub(crate) fn watch() -> Result<Self> {
         let interruption = Self::default();
         for signal in [SIGINT, SIGTERM] {
@@ -21,7 +21,7 @@ impl Interruption {
     }
 
     pub(crate) fn has_come(&self) -> bool {
-        // Alone: nothing else is told by it.
+        // Relaxed: nothing else depends on it.
         self.0.load(Ordering::Relaxed)
     }
 }

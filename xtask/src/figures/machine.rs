@@ -6,7 +6,7 @@ use std::process::Command;
 use std::thread::available_parallelism;
 
 impl Machine {
-    /// This machine, now. What cannot be found out is empty.
+    /// This machine, now. Whatever cannot be found out is empty.
     pub(crate) fn found() -> Self {
         let information = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
         let memory = fs::read_to_string("/proc/meminfo").unwrap_or_default();
@@ -36,13 +36,13 @@ impl Machine {
     }
 }
 
-/// The output of a program; nothing if it cannot be run.
+/// The output of a program; nothing if the program cannot be run.
 fn said(program: &str, arguments: &[&str]) -> String {
     let output = Command::new(program).args(arguments).output();
     output.map_or_else(|_| String::new(), |output| String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 
-/// The first of this name in a list of names and values.
+/// The first value of this name in a list of names and values.
 fn field<'a>(list: &'a str, name: &str) -> Option<&'a str> {
     let is_it = |line: &&str| line.strip_prefix(name).is_some_and(|rest| rest.trim_start().starts_with(':'));
     list.lines().find(is_it)?.split_once(':').map(|(_, value)| value.trim())

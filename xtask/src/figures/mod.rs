@@ -28,13 +28,13 @@ use recording::Recording;
 use rounds::Rounds;
 use std::fs;
 
-/// The exit status after Ctrl-C, as shells have it.
+/// The exit status after Ctrl-C, as in shells.
 const INTERRUPTED: u8 = 130;
 
-/// Figures that programs are built for.
+/// The figures for which programs are built.
 const PROGRAMS: [u8; 8] = [4, 5, 6, 7, 8, 9, 10, 11];
 
-/// Measures, draws, and writes tables. The exit status.
+/// Measures, draws, and writes tables. Returns the exit status.
 pub(crate) fn run(arguments: &FiguresArguments) -> Result<u8> {
     let interruption = Interruption::watch()?;
     fs::create_dir_all(&arguments.out).at(&arguments.out)?;

@@ -1,4 +1,4 @@
-//! How much of the machine others take while something is measured.
+//! How much of the machine other programs take during a measurement.
 
 use std::fs;
 use std::thread::{available_parallelism, sleep};
@@ -8,25 +8,25 @@ use std::time::{Duration, Instant};
 /// a second, and does some work that it counts for no process.
 const TOLERATED: f64 = 0.08;
 
-/// The processor time that the kernel reports, in hundredths of a second since the start of the machine, or of the
+/// Processor times that the kernel reports, in hundredths of a second since the start of the machine, or of the
 /// process.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Times {
-    /// Of all programs and the kernel, including what the host took from a virtual machine.
+    /// Of all programs and the kernel, including the time that the host took from a virtual machine.
     machine: u64,
-    /// Of this process, and of children that were waited for.
+    /// Of this process, and of those children that were waited for.
     own: u64,
 }
 
 impl Times {
-    /// Nothing where the kernel does not tell.
+    /// Nothing where the kernel does not say so.
     fn now() -> Option<Self> {
         let machine = busy(&fs::read_to_string("/proc/stat").ok()?)?;
         Some(Self { machine, own: own(&fs::read_to_string("/proc/self/stat").ok()?)? })
     }
 }
 
-/// Watches others from its making on.
+/// Watches other programs from now on.
 #[derive(Debug)]
 pub(crate) struct Others {
     times: Option<Times>,
@@ -38,7 +38,7 @@ impl Others {
         Self { times: Times::now(), begun: Instant::now() }
     }
 
-    /// The share of all processors that others took. Children count as own once they were waited for.
+    /// The share of all processors that other programs took. Children count as our own once they were waited for.
     pub(crate) fn share(&self) -> f64 {
         let processors = available_parallelism().map_or(1, usize::from);
         match (self.times, Times::now()) {
@@ -58,7 +58,7 @@ pub(crate) fn disturbs(share: f64) -> bool {
     share > TOLERATED
 }
 
-/// Waits until others are quiet, at most so long.
+/// Waits until other programs are quiet, but at most this long.
 pub(crate) fn wait_for_quiet(patience: Duration) {
     let begun = Instant::now();
     while begun.elapsed() < patience {
@@ -83,10 +83,11 @@ fn own(stat: &str) -> Option<u64> {
     Some(fields(stat)?.get(11..15)?.iter().sum())
 }
 
-/// The fields of a process's `stat` behind its name, which may have any characters: from the state, a letter that counts as 0, on.
+/// The fields of a process's `stat` after its name, which may contain any characters. The first is the state, a letter
+/// that counts as 0.
 pub(super) fn fields(stat: &str) -> Option<Vec<u64>> {
     let (_, rest) = stat.rsplit_once(") ")?;
-    // Numbers below 0 are of no interest here.
+    // Numbers below 0 do not matter here.
     Some(rest.split(' ').map(|field| field.trim().parse().unwrap_or(0)).collect())
 }
 

@@ -1,4 +1,4 @@
-//! Tables of a page that are made of recordings, between marks, so that they are the figures that are drawn.
+//! Tables in a page, between marks. They are made from recordings, and so show what is drawn.
 
 use super::axis::short;
 use super::catalogue::{FIGURES, Figure, Panel};
@@ -58,7 +58,8 @@ fn tables(recording: &Recording) -> String {
     text
 }
 
-/// A line for each series; a column for each point that any of them has. Then, if all have the same x, lines of ratios.
+/// A line for each series, and a column for each point that any series has. After that, if all have the same x, lines
+/// of ratios.
 fn table(text: &mut String, panel: &Panel, series: &[&Series]) {
     let mut labels: Vec<&str> = Vec::new();
     for point in series.iter().flat_map(|series| &series.points) {
@@ -67,7 +68,7 @@ fn table(text: &mut String, panel: &Panel, series: &[&Series]) {
         }
     }
     let Panel { title, x: (x, _), y: (y, _) } = panel;
-    // Where all have the same x, the label tells it.
+    // If all have the same x, the label says it.
     let varies = labels.iter().any(|label| {
         let all = series.iter().flat_map(|series| &series.points).filter(|point| point.label == *label);
         let found: Vec<f64> = all.flat_map(|point| &point.samples).map(|sample| sample.x).collect();
@@ -104,7 +105,7 @@ fn ratios(text: &mut String, series: &[&Series], labels: &[&str]) {
     }
 }
 
-/// With a star if all measurements of it were disturbed.
+/// With a star if all of its measurements were disturbed.
 fn cell(summary: &Summary, varies: bool) -> String {
     let Summary { x, y, least, most, is_disturbed } = summary;
     let star = if *is_disturbed { "\\*" } else { "" };

@@ -1,4 +1,5 @@
-//! The programs of this workspace that are measured, all built by one call of Cargo, so that what they have in common is built once.
+//! The programs of this workspace that are measured. One call of Cargo builds all of them, so that what they share is
+//! built once.
 
 use crate::failure::{Context, Failure, Result};
 use crate::rdma_vm::programs::executables;
@@ -6,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-/// Packages and features that have them.
+/// The packages, and the features that they need.
 const ARGUMENTS: [&str; 14] = [
     "build",
     "--release",
@@ -32,7 +33,7 @@ pub(super) struct Programs {
     pub(super) hydra: PathBuf,
     /// The launcher of nodes.
     pub(super) gossamer: PathBuf,
-    /// What requests are compared with.
+    /// The program that measures what requests are compared with.
     pub(super) table: PathBuf,
     pub(super) graph500_plain: PathBuf,
 }

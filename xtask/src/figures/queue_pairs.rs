@@ -1,4 +1,5 @@
-//! Figures 12 and 13: raw writes by the number of queue pairs, which are measured by the library's tests, since its interface has no such writes.
+//! Figures 12 and 13: raw writes by the number of queue pairs. Tests of the library measure them, since its interface
+//! has no such writes.
 
 use super::catalogue::{SIMULATED, VIRTUAL_MACHINE};
 use super::child::Program;
@@ -13,7 +14,7 @@ const SECONDS: u64 = 180;
 /// Two for workers, which spin, and two for the device, which is software.
 const PROCESSORS: &str = "4";
 
-/// Measures what is wanted of them.
+/// Makes those of the measurements that are wanted.
 ///
 /// # Errors
 /// A recording cannot be written.

@@ -5,19 +5,19 @@ use serde::{Deserialize, Serialize};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// One measurement of one point.
+/// One measurement at one point.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Sample {
     pub(crate) round: usize,
     pub(crate) x: f64,
     pub(crate) y: f64,
-    /// The share of the machine that others took meanwhile.
+    /// The share of the machine that other programs took meanwhile.
     pub(crate) others: f64,
-    /// They took too much, however often it was measured.
+    /// Whether other programs took too much, however often it was measured.
     pub(crate) disturbed: bool,
 }
 
-/// Measurements of the same, one for each round.
+/// Measurements of the same point, one for each round.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Point {
     pub(crate) label: String,
@@ -47,7 +47,7 @@ pub(crate) struct Machine {
     pub(crate) is_virtual: bool,
     pub(crate) memory_bytes: u64,
     pub(crate) kernel: String,
-    /// The commit, and whether there were changes besides.
+    /// The commit, and whether there were changes on top of it.
     pub(crate) commit: String,
     pub(crate) time: String,
 }
@@ -58,7 +58,7 @@ pub(crate) struct Recording {
     pub(crate) figure: u8,
     pub(crate) effort: String,
     pub(crate) machine: Machine,
-    /// Rounds that were begun.
+    /// How many rounds were begun.
     pub(crate) rounds: usize,
     pub(crate) interrupted: bool,
     pub(crate) series: Vec<Series>,
@@ -66,7 +66,7 @@ pub(crate) struct Recording {
 }
 
 impl Point {
-    /// The median of x, and of y with the least and the most. Of samples that were not disturbed, if there are any.
+    /// The median of x, and the median of y with the least and the most; of undisturbed samples, if there are any.
     pub(crate) fn summary(&self) -> Summary {
         let quiet: Vec<&Sample> = self.samples.iter().filter(|sample| !sample.disturbed).collect();
         let is_disturbed = quiet.is_empty();
@@ -81,7 +81,7 @@ impl Point {
         Summary { x: median(&x), y: median(&y), least: ends.0, most: ends.1, is_disturbed }
     }
 
-    /// The median over the rounds of what y is of another's: both were measured within minutes.
+    /// The median, over the rounds, of y divided by another point's y: both were measured within minutes of each other.
     pub(crate) fn ratio(&self, other: &Self) -> Option<f64> {
         let of_round = |round| other.samples.iter().find(|sample| sample.round == round);
         let pairs = self.samples.iter().filter_map(|sample| Some((sample, of_round(sample.round)?)));
@@ -104,11 +104,11 @@ pub(crate) struct Summary {
     pub(crate) y: f64,
     pub(crate) least: f64,
     pub(crate) most: f64,
-    /// All samples were.
+    /// Whether all samples were disturbed.
     pub(crate) is_disturbed: bool,
 }
 
-/// Of figures in their order; not a number if there are none.
+/// Of sorted numbers; not a number if there are none.
 fn median(sorted: &[f64]) -> f64 {
     let middle = sorted.len() / 2;
     match sorted.len() {
@@ -124,7 +124,7 @@ impl Recording {
         Self { figure, effort: effort.to_owned(), machine, rounds: 0, interrupted: false, series, missing }
     }
 
-    /// Adds a sample to its point, which may be new, and so may be its line.
+    /// Adds a sample to its point. The point may be new, and so may its line.
     pub(crate) fn add(&mut self, panel: usize, name: &str, label: &str, sample: Sample) {
         let is_it = |series: &Series| series.panel == panel && series.name == name;
         let at = self.series.iter().position(is_it).unwrap_or_else(|| {
@@ -139,7 +139,7 @@ impl Recording {
         points[at].samples.push(sample);
     }
 
-    /// Notes, once, what could not be measured.
+    /// Notes, once, that something could not be measured.
     pub(crate) fn miss(&mut self, what: &str, why: &str) {
         if !self.missing.iter().any(|missing| missing.what == what && missing.why == why) {
             self.missing.push(Missing { what: what.to_owned(), why: why.to_owned() });
@@ -150,7 +150,7 @@ impl Recording {
         folder.join(format!("figure-{figure}.json"))
     }
 
-    /// Writes it into a folder; a reader finds the old file until that is done.
+    /// Writes it into a folder. Until that is done, readers find the old file.
     ///
     /// # Errors
     /// It cannot be written.
@@ -165,7 +165,7 @@ impl Recording {
     /// Reads a recording; nothing if there is none.
     ///
     /// # Errors
-    /// It cannot be read, or is something else.
+    /// The file cannot be read, or is something else.
     pub(crate) fn load(folder: &Path, figure: u8) -> Result<Option<Self>> {
         let path = Self::path(folder, figure);
         if !path.exists() {
@@ -185,7 +185,8 @@ pub(crate) mod tests {
         Sample { round: 1, x, y, others: if disturbed { 0.5 } else { 0.0 }, disturbed }
     }
 
-    /// With a point of three samples, of which one was disturbed, one of disturbed ones only, and something that is missing.
+    /// A point with three samples, one of which was disturbed; a point with disturbed samples only; and something that
+    /// is missing.
     pub(crate) fn recording(figure: u8) -> Recording {
         let mut recording = Recording::new(figure, "quick", Machine { processors: 2, ..Machine::default() });
         for (x, y, disturbed) in [(10.0, 4.0, false), (30.0, 2.0, false), (1000.0, 100.0, true)] {

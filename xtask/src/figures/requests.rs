@@ -10,13 +10,13 @@ use serde_json::Value;
 use std::path::Path;
 
 const ALL: [u8; 3] = [4, 5, 6];
-/// Where others are drawn: they are measured with one thread in each process.
+/// In figures where others take part: they are measured with one thread in each process.
 const WITH_OTHERS: [u8; 2] = [4, 5];
 
 const FIBERS: [usize; 5] = [1, 4, 16, 64, 256];
 const BATCHES: [usize; 3] = [1, 8, 64];
 const BYTES: [usize; 3] = [8, 64, 1024];
-/// In hundredths of what 256 fibers reach.
+/// In hundredths of the rate that 256 fibers reach.
 const LOADS: [usize; 6] = [10, 30, 50, 70, 90, 100];
 
 const FABRICS: [(usize, &str); 2] = [(SHARED_MEMORY, "shm"), (TCP, "tcp")];
@@ -35,7 +35,7 @@ const IN_FLIGHT: [(usize, &str); 3] = [(1, "apply"), (64, "fibers-64"), (1024, "
 
 const SECONDS: u64 = 120;
 
-/// Measures what is wanted of them.
+/// Makes those of the measurements that are wanted.
 ///
 /// # Errors
 /// A recording cannot be written.
@@ -52,7 +52,7 @@ pub(super) fn measure(rounds: &mut Rounds<'_>, programs: &Programs) -> Result<()
             .arguments(["--json", "--millis", &time])
             .arguments(arguments);
         let program = program.variable("GOSSAMER_FABRIC", fabric).variable("GOSSAMER_THREADS", workers);
-        // More workers than processors have to take turns.
+        // If there are more workers than processors, they take turns.
         let program = program.variable("GOSSAMER_PIN", u8::from(workers == 1));
         program.output(interruption).and_then(|text| rows(&text))
     };
@@ -84,7 +84,7 @@ fn list(numbers: &[usize]) -> String {
     numbers.iter().map(usize::to_string).collect::<Vec<_>>().join(",")
 }
 
-/// The objects that `rpc_bench` prints, behind the name of a node.
+/// The objects that `rpc_bench` prints, after the name of a node.
 fn rows(text: &str) -> Result<Vec<Value>> {
     let objects = text.lines().filter_map(|line| line.find('{').map(|start| &line[start..]));
     let rows: std::result::Result<Vec<Value>, _> = objects.map(serde_json::from_str).collect();
@@ -106,7 +106,7 @@ fn closed(panel: usize, row: &Value) -> Option<Reading> {
     Some(Reading { figure: 4, panel, series, label, x, y })
 }
 
-/// Rows of open loops come in the order of their loads.
+/// The rows of open loops come in order of their loads.
 fn open(figure: u8, panel: usize, rows: &[Value]) -> Vec<Reading> {
     let mut readings = Vec::new();
     for bytes in BYTES {
@@ -165,8 +165,8 @@ fn contender_of(table: &Path, name: &str, contender: &str, time: &str) -> Progra
     Program::new(table, SECONDS).arguments(["--measure", name, contender, time]).variable("RUST_BACKTRACE", 0)
 }
 
-/// From the line of a contender: operations, seconds, processor seconds, and, if they were watched, the median and the 99th percentile in
-/// nanoseconds. The mean follows else from how many are in flight (Little's law).
+/// From the line of a contender: operations, seconds, processor seconds and, if latencies were watched, their median
+/// and 99th percentile in nanoseconds. Otherwise the mean follows from how many requests are in flight (Little's law).
 fn rate_and_latency(line: &str, in_flight: usize) -> Result<(f64, f64)> {
     let figures: Vec<f64> = line.split_whitespace().map_while(|figure| figure.parse().ok()).collect();
     let [operations, seconds, _, median, _] = figures[..] else {

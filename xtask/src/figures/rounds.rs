@@ -1,4 +1,4 @@
-//! Measurements in turn, so that what the machine does meanwhile concerns all of them alike.
+//! Measurements in turn, so that whatever else the machine does affects all of them alike.
 
 use super::arguments::Effort;
 use super::interruption::Interruption;
@@ -8,10 +8,10 @@ use crate::failure::Result;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// A measurement that has failed so often is not made any more.
+/// A measurement that has failed this often is not repeated any more.
 const FAILURES: usize = 2;
 
-/// What a measurement has found out about a point of a figure.
+/// What a measurement has found out about one point of a figure.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Reading {
     pub(super) figure: u8,
@@ -22,7 +22,7 @@ pub(super) struct Reading {
     pub(super) y: f64,
 }
 
-/// A measurement, which may find something for several figures.
+/// A measurement, which may have results for several figures.
 pub(super) struct Job<'a> {
     pub(super) name: String,
     pub(super) figures: Vec<u8>,
@@ -61,12 +61,12 @@ impl<'a> Rounds<'a> {
         Self { effort, interruption, folder, recordings }
     }
 
-    /// Whether one of these is wanted, and nobody wants an end.
+    /// Whether one of these is wanted, and no signal has come.
     pub(super) fn want(&self, figures: &[u8]) -> bool {
         !self.interruption.has_come() && figures.iter().any(|figure| self.recordings.contains_key(figure))
     }
 
-    /// Notes for figures that something cannot be measured.
+    /// Notes for these figures that something cannot be measured.
     pub(super) fn miss(&mut self, figures: &[u8], what: &str, why: &str) {
         eprintln!("missing: {what}: {why}");
         for figure in figures {
@@ -76,7 +76,7 @@ impl<'a> Rounds<'a> {
         }
     }
 
-    /// Makes each measurement once in a round. Figures without any of these measurements are left alone.
+    /// Makes each measurement once per round. Figures for which there are no measurements stay as they are.
     ///
     /// # Errors
     /// A recording cannot be written.
@@ -109,7 +109,7 @@ impl<'a> Rounds<'a> {
         self.save(&figures)
     }
 
-    /// The attempt that others have disturbed least, and their share. One that failed ends it.
+    /// The attempt that other programs have disturbed least, and their share. A failed attempt is the last one.
     fn undisturbed(&self, job: &Job<'_>) -> Result<(Vec<Reading>, f64)> {
         let attempt = || {
             others::wait_for_quiet(self.effort.patience);

@@ -1,4 +1,4 @@
-//! Figures 10 and 11: key-value stores, each started anew for each measurement.
+//! Figures 10 and 11: key-value stores. Each is started anew for each measurement.
 
 use super::catalogue::{OWN_CLIENT, PROCESSOR_TIME, REDIS_BENCHMARK};
 use super::child::{Program, Running, is_installed};
@@ -19,7 +19,7 @@ const CLIENTS_OF_ALL: usize = 48;
 const AT_ONCE: usize = 16;
 const SECONDS: u64 = 300;
 
-/// The processor of one server, and of its client.
+/// The processor of a single server, and that of its client.
 const SERVER: usize = 0;
 const CLIENT: usize = 1;
 
@@ -59,7 +59,7 @@ impl Store {
     }
 }
 
-/// Measures what is wanted of them.
+/// Makes those of the measurements that are wanted.
 ///
 /// # Errors
 /// A recording cannot be written.
@@ -127,13 +127,13 @@ fn reading(figure: u8, panel: usize, series: &str, x: usize, y: f64) -> Reading 
     Reading { figure, panel, series: series.to_owned(), label: x.to_string(), x: x as f64, y }
 }
 
-/// A port that nobody listened at a moment ago.
+/// A port at which nobody listened a moment ago.
 fn free_port() -> Result<u16> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).context("a port")?;
     Ok(listener.local_addr().context("a port")?.port())
 }
 
-/// The command of one server, which keeps nothing on disk.
+/// The command of one server, which stores nothing on disk.
 fn program(store: Store, programs: &Programs, workers: usize, port: u16) -> Program {
     let (port, workers) = (port.to_string(), workers.to_string());
     let redis = ["--port", &port, "--save", "", "--appendonly", "no", "--bind", "127.0.0.1"];
@@ -208,7 +208,7 @@ impl Served {
     }
 }
 
-/// The rate that a client reaches, on a thread of its own, so that only this thread is pinned.
+/// The rate that a client reaches, on a thread of its own, so that only that thread is pinned.
 fn rate(
     protocol: Protocol,
     ports: &[u16],
@@ -234,7 +234,7 @@ fn rate(
 fn several(store: Store, programs: &Programs, servers: usize, time: Duration) -> Result<f64> {
     let mut running = Vec::new();
     let mut ports = Vec::new();
-    // All nodes of hydra listen at one port.
+    // All nodes of hydra listen at the same port.
     let started = if store == Store::Hydra { 1 } else { servers };
     for _ in 0..started {
         let port = free_port()?;

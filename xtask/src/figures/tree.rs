@@ -1,11 +1,11 @@
-//! What a process and its children have used, as the kernel says. Nothing is known about processes that have ended
-//! meanwhile.
+//! What a process and its children have used, according to the kernel. Nothing is known about processes that have
+//! already ended.
 
 use super::others::fields;
 use std::fs;
 use std::time::Duration;
 
-/// The most memory that each of them had, together. Memory that several share counts once for each.
+/// The sum of the most memory that each of them had. Memory that several share counts once for each.
 pub(crate) fn memory(process: u32) -> u64 {
     let of = |process| {
         let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
