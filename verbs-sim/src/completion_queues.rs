@@ -14,13 +14,13 @@ pub(crate) struct CompletionQueue {
     /// In C.
     pub address: usize,
     capacity: usize,
-    /// Those that nobody can poll yet.
+    /// Completions that cannot be polled yet.
     pending: VecDeque<Completion>,
     ready: VecDeque<Completion>,
-    /// How many are ready, for who polls in vain without the lock.
+    /// How many can be polled, for callers that poll in vain without the lock.
     available: Arc<AtomicU32>,
     armed: Armed,
-    /// It has overflown.
+    /// It has overflowed.
     is_broken: bool,
 }
 
@@ -31,7 +31,7 @@ impl CompletionQueue {
     }
 }
 
-/// Which completion is to raise an event.
+/// Which completions raise an event.
 #[derive(Clone, Copy, PartialEq)]
 enum Armed {
     No,
@@ -46,7 +46,7 @@ pub(crate) struct Completion {
     pub is_solicited: bool,
 }
 
-/// What has room for another work request once the completion is polled: all up to this one.
+/// What gets room for another work request when the completion is polled: everything up to this work request.
 #[derive(Clone, Copy)]
 pub(crate) enum Retires {
     Send(u64),
@@ -100,7 +100,7 @@ impl State {
         Ok(())
     }
 
-    /// Returns whether there was room: what has none breaks the queue.
+    /// Returns whether there was room: a completion without room breaks the queue.
     pub(crate) fn complete(&mut self, handle: u32, completion: Completion) -> bool {
         let Some(queue) = self.queues.get_mut(&handle).filter(|queue| !queue.is_broken) else { return false };
         if queue.pending.len() + queue.ready.len() >= queue.capacity {
@@ -126,7 +126,7 @@ impl State {
         }
     }
 
-    /// Makes some completions known, or none yet.
+    /// Makes some completions visible, or none yet.
     pub(crate) fn release(&mut self, handle: u32) {
         let Some(queue) = self.queues.get_mut(&handle) else { return };
         while self.random.u8(..4) != 0 {
@@ -167,7 +167,8 @@ impl State {
 
     pub(crate) fn arm(&mut self, handle: u32, solicited_only: bool) -> Result<(), c_int> {
         let queue = self.queues.get_mut(&handle).ok_or(EINVAL)?;
-        // Who asked for any is not told of fewer by who asks for solicited ones later.
+        // A caller that has asked for any completion does not get fewer events because another asks for solicited ones
+        // later.
         if !solicited_only || queue.armed == Armed::Any {
             queue.armed = Armed::Any;
         } else {

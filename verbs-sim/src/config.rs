@@ -8,7 +8,7 @@ use std::str::FromStr;
 /// What `VERBS_SIM` stands for when it is not set.
 const DEFAULT: &str = "sim0 port=1 gid=0:v1:fe80::1 gid=1:v2:fe80::1 gid=2:v1:192.0.2.1 gid=3:v2:192.0.2.1";
 
-/// The machine's RDMA.
+/// The RDMA of the machine.
 #[derive(Debug)]
 pub(crate) enum Machine {
     /// The kernel has no RDMA: `ENOSYS`.
@@ -19,13 +19,13 @@ pub(crate) enum Machine {
 #[derive(Clone, Debug)]
 pub(crate) struct DeviceConfig {
     pub name: String,
-    /// Who opens it gets `EACCES`.
+    /// Opening it gives `EACCES`.
     pub denied: bool,
     /// Each message lands in ascending order, and `ibv_query_qp_data_in_order` says so.
     pub in_order: bool,
-    /// It grants twice the work requests that a queue pair is to have.
+    /// It grants twice as many work requests as are asked for.
     pub generous: bool,
-    /// It takes 7 retries for no limit.
+    /// It takes 7 retries to mean no limit.
     pub endless: bool,
     pub limits: Limits,
     pub faults: Vec<Fault>,
@@ -43,11 +43,11 @@ pub(crate) struct Limits {
     pub max_sge: u32,
     pub max_inline: u32,
     pub max_rd_atomic: u8,
-    /// Bytes that can be registered.
+    /// How many bytes can be registered.
     pub memlock: u64,
 }
 
-/// What happens when a device is about to carry out a work request.
+/// What happens at a work request that a device is about to carry out.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Fault {
     /// The number of the work request, from 1.
@@ -74,7 +74,7 @@ pub(crate) struct PortConfig {
     pub active_mtu: u32,
     pub max_message: u32,
     pub gids: BTreeMap<u32, GidConfig>,
-    /// GIDs to which there is no route.
+    /// GIDs without a route to them.
     pub unreachable: Vec<[u8; 16]>,
 }
 
@@ -86,7 +86,7 @@ pub(crate) struct GidConfig {
 }
 
 impl Machine {
-    /// Panics if the variable cannot be understood: it is a test that set it.
+    /// Panics if the variable cannot be understood: a test has set it.
     pub(crate) fn from_environment() -> Self {
         let text = std::env::var("VERBS_SIM").unwrap_or_else(|_| DEFAULT.into());
         Self::parse(&text).unwrap_or_else(|error| panic!("VERBS_SIM: {error}"))
@@ -160,7 +160,7 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// Whether there is such a limit.
+    /// Whether this limit is set.
     fn set(&mut self, key: &str, value: &str) -> Result<bool, String> {
         match key {
             "max_qp" => self.max_qp = number(value)?,
@@ -245,7 +245,7 @@ impl GidConfig {
     }
 }
 
-/// An address as a GID has it: one of IPv4 is mapped.
+/// An address as a GID: an IPv4 address is mapped.
 fn address(text: &str) -> Result<[u8; 16], String> {
     let mapped = Ipv4Addr::from_str(text).map(|address| address.to_ipv6_mapped());
     mapped

@@ -1,4 +1,4 @@
-//! The thread that is the devices: it carries out work requests, a little later than could be, and in no hurry.
+//! The thread that plays the devices: it carries out work requests a little later than possible, and without hurry.
 
 use crate::packet::{Body, Packet};
 use crate::state::{State, lock};
@@ -7,7 +7,7 @@ use std::os::fd::AsRawFd;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// A simulation that failed is no device: the program must not wait for it.
+/// If the simulation fails, there is no device any more: the program must not wait for it.
 struct AbortOnPanic;
 
 impl Drop for AbortOnPanic {
@@ -55,14 +55,14 @@ fn run() {
         drop(state);
         match pause {
             0 => thread::sleep(Duration::from_micros(microseconds)),
-            // Not each time: where others spin, this thread has its turn again late.
+            // Not after each step: where other threads spin, this thread gets its turn late.
             1..32 => thread::yield_now(),
             _ => {}
         }
     }
 }
 
-/// The program's signals are for its own threads.
+/// Signals of the program are for the program's own threads.
 fn block_signals() {
     // SAFETY: a set of signals is integers.
     let mut all: libc::sigset_t = unsafe { std::mem::zeroed() };
@@ -78,11 +78,11 @@ impl State {
     }
 
     fn silence_doorbell(&self) {
-        // Nothing is there to read, if it has not rung.
+        // If it has not rung, there is nothing to read.
         let _ = rustix::io::read(&self.doorbell, &mut [0; 8]);
     }
 
-    /// Does some of what there is to do, for all, in any order.
+    /// Does some of the work that there is, for all queue pairs, in any order.
     fn turn(&mut self) {
         let mut pairs: Vec<u32> = self.active.iter().copied().collect();
         self.random.shuffle(&mut pairs);
@@ -102,7 +102,7 @@ impl State {
         self.lose_all(|number| gone.contains(&block_of(number)));
     }
 
-    /// Does some things for a queue pair.
+    /// Does some work for a queue pair.
     fn serve(&mut self, handle: u32) {
         while self.random.u8(..16) != 0 {
             let mut sides = [Self::request, Self::respond];

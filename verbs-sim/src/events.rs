@@ -8,20 +8,20 @@ use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
 /// Events in the order in which they came.
 pub(crate) struct EventQueue<T> {
-    /// Counts them. Who takes one reads it first, without the lock, then takes the event with the lock; so there may be
-    /// an event less than it counted, if one was withdrawn meanwhile.
+    /// Counts them. A caller reads the count first, without the lock, and then takes the event with the lock; so there
+    /// may be fewer events than it counted, if one was withdrawn meanwhile.
     counter: OwnedFd,
     entries: VecDeque<T>,
 }
 
-/// What `ibv_get_async_event` tells.
+/// What `ibv_get_async_event` reports.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct AsyncEvent {
     pub kind: u32,
     pub subject: Subject,
 }
 
-/// What an event is about; objects with their address in C.
+/// What an event is about; objects are given by their address in C.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Subject {
     Queue { handle: u32, address: usize },
@@ -51,22 +51,22 @@ impl<T> EventQueue<T> {
 
     pub(crate) fn push(&mut self, event: T) {
         self.entries.push_back(event);
-        // Cannot be full: it counts what is in memory.
+        // It cannot be full: it counts objects in memory.
         let _ = rustix::io::write(&self.counter, &1_u64.to_ne_bytes());
     }
 
-    /// What a read of the descriptor has announced, if it was not withdrawn.
+    /// The event that a read of the descriptor has announced, if it was not withdrawn.
     pub(crate) fn take(&mut self) -> Option<T> {
         self.entries.pop_front()
     }
 
-    /// Takes events back that nobody has taken.
+    /// Withdraws events that nobody has taken.
     pub(crate) fn withdraw(&mut self, mut is_withdrawn: impl FnMut(&T) -> bool) {
         let before = self.entries.len();
         self.entries.retain(|event| !is_withdrawn(event));
         for _ in self.entries.len()..before {
             let mut count = [0; 8];
-            // Fails only if a taker has counted it, who then finds nothing.
+            // It fails only if a caller has counted the event, and will find nothing.
             let _ =
                 preadv2(&self.counter, &mut [IoSliceMut::new(&mut count)], u64::MAX, ReadWriteFlags::NOWAIT);
         }
@@ -74,7 +74,7 @@ impl<T> EventQueue<T> {
 }
 
 impl State {
-    /// Tells all contexts of a device.
+    /// Informs all contexts of a device.
     pub(crate) fn tell_device(&mut self, device: usize, kind: u32, subject: Subject) {
         for context in self.contexts.values_mut().filter(|context| context.device == device) {
             context.events.push(AsyncEvent { kind, subject });
@@ -87,7 +87,7 @@ impl State {
         }
     }
 
-    /// An object is gone: what nobody was told of it stays untold.
+    /// An object is gone: events about it that were not reported never will be.
     pub(crate) fn withdraw_events(&mut self, context: u32, handle: u32) {
         if let Some(context) = self.contexts.get_mut(&context) {
             context.events.withdraw(|event| event.subject.handle() == Some(handle));

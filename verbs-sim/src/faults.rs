@@ -1,4 +1,4 @@
-//! Counters that tests read, and faults that they ask for.
+//! Counters that tests read, and faults that tests ask for.
 
 use crate::config::FaultKind;
 use crate::events::Subject;
@@ -6,7 +6,7 @@ use crate::state::State;
 use crate::types::*;
 use libc::{EINVAL, c_int};
 
-/// Of all devices of the process, since its start.
+/// Over all devices of the process, since its start.
 #[derive(Default)]
 pub(crate) struct Counters {
     /// Calls of `post_send` and `post_recv`.
@@ -23,7 +23,7 @@ pub(crate) struct Counters {
     /// Completions that could be polled, and events that they raised.
     pub completions: u64,
     pub events: u64,
-    /// Requests that were refused by silence.
+    /// Requests that got no answer.
     pub dropped: u64,
     /// Requests that were sent again.
     pub retransmitted: u64,
@@ -63,8 +63,8 @@ impl State {
         pair.requester.under_way() as u64 + completions.sum::<u64>()
     }
 
-    /// Ends the oldest work request of a queue pair with a status, or the next one, if it has none. With the status 0
-    /// the queue pair fails by itself, which its context is told.
+    /// Ends the oldest work request of a queue pair with this status, or the next one, if it has none. With the status
+    /// 0 the queue pair itself fails, and its context is informed.
     pub(crate) fn break_pair(&mut self, number: u32, status: u32) -> Result<(), c_int> {
         let handle = *self.numbers.get(&number).ok_or(EINVAL)?;
         let pair = self.pairs.get_mut(&handle).ok_or(EINVAL)?;
@@ -78,7 +78,7 @@ impl State {
         Ok(())
     }
 
-    /// The device is of no use any more.
+    /// The device can no longer be used.
     pub(crate) fn fail_device(&mut self, device: usize) {
         self.devices[device].is_fatal = true;
         let pairs: Vec<u32> =

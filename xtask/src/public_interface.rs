@@ -1,7 +1,7 @@
 //! The public interface of the library as text, so that a review shows what a change does to it.
 //!
-//! It is made of rustdoc's description as JSON, whose format is not stable: that of the compiler in `rust-toolchain.toml` goes with the
-//! version of the crate `public-api` here, and both are raised together.
+//! It is made from rustdoc's description as JSON, whose format is not stable: the format of the compiler in
+//! `rust-toolchain.toml` belongs to this version of the crate `public-api`, so both are raised together.
 
 use crate::failure::{Context, Failure, Result};
 use public_api::Builder;
@@ -11,18 +11,18 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Write down the public interface of the library, or compare it with what is written
+/// Write down the public interface of the library, or compare it with what is written down
 #[derive(Debug, clap::Args)]
 pub(crate) struct PublicInterfaceArguments {
-    /// Write nothing; fail if it is not as written
+    /// Write nothing; fail if the interface differs from what is written down
     #[arg(long)]
     check: bool,
 }
 
-/// Where it is written, from the root of the workspace.
+/// Where it is written down, from the root of the workspace.
 const WRITTEN: &str = "docs/public-interface.txt";
 
-/// Of the items that need a feature, it contains only those of the default features.
+/// It contains only items of the default features.
 pub(crate) fn run(arguments: &PublicInterfaceArguments) -> Result<u8> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let interface = Builder::from_rustdoc_json(described(&root)?)
@@ -45,7 +45,7 @@ pub(crate) fn run(arguments: &PublicInterfaceArguments) -> Result<u8> {
     )))
 }
 
-/// Has the library described by rustdoc; where it is.
+/// Makes rustdoc describe the library; returns the path of the description.
 fn described(root: &Path) -> Result<PathBuf> {
     let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
     let arguments = ["rustdoc", "--quiet", "--package", "gossamer", "--lib", "--", "-Z", "unstable-options"];
@@ -62,7 +62,7 @@ fn described(root: &Path) -> Result<PathBuf> {
     }
 }
 
-/// Lines that are gone, and that are new.
+/// Lines that are gone, and lines that are new.
 fn differences(before: &str, now: &str) -> String {
     let [before, now]: [BTreeSet<&str>; 2] = [before, now].map(|text| text.lines().collect());
     let gone = before.difference(&now).map(|line| format!("- {line}\n"));

@@ -142,7 +142,7 @@ mod tests {
     use std::io::{BufRead, BufReader};
     use std::net::TcpListener;
 
-    /// Answers each line that begins with the given words, with this text, until no more connections come.
+    /// Answers each line that begins with these words with this text, until no more connections come.
     fn server(begin: &'static str, reply: String) -> u16 {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let port = listener.local_addr().unwrap().port();

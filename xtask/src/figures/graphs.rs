@@ -21,7 +21,7 @@ enum Kind {
     /// With a process for each worker, over shared memory and over TCP.
     Nodes,
     NodesOverTcp,
-    /// By plain threads, and by nobody's library.
+    /// By plain threads, without a library.
     Threads,
     Reference,
 }

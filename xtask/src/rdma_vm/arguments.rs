@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Action {
-    /// Make the image, of the newest packages there are, and print its folder
+    /// Make the image, from the newest packages, and print its folder
     Prepare,
     Run(RunArguments),
     Test(TestArguments),
@@ -19,7 +19,7 @@ pub(crate) enum Action {
 /// The exit status is that of the command; 124 if it did not end in time, 125 if no machine can be made.
 #[derive(Debug, Args)]
 pub(crate) struct RunArguments {
-    /// A file to put into the machine: as /job/NAME, or elsewhere; with the shared libraries that it needs
+    /// A file to put into the machine, with the shared libraries that it needs: as /job/NAME, or elsewhere
     #[arg(long = "file", value_name = "FILE[:PATH]")]
     pub(crate) files: Vec<GuestFile>,
     /// A command for a second machine, which is joined to the first by a link
@@ -39,7 +39,7 @@ pub(crate) struct RunArguments {
 pub(crate) struct TestArguments {
     /// Only these scenarios
     pub(crate) scenarios: Vec<String>,
-    /// Build programs as `cargo test --workspace` does, to use again what it has built
+    /// Build programs as `cargo test --workspace` does, to reuse what it has built
     #[arg(long)]
     pub(crate) workspace: bool,
     #[command(flatten)]
@@ -74,14 +74,14 @@ pub(crate) struct MachineArguments {
     /// What runs the machine's instructions
     #[arg(long, value_enum, default_value = "tcg")]
     pub(crate) accelerator: Accelerator,
-    /// Print what the machine's kernel says, also if nothing fails
+    /// Print what the machine's kernel says, even if nothing fails
     #[arg(long)]
     pub(crate) kernel_log: bool,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum Accelerator {
-    /// QEMU, everywhere
+    /// QEMU, which works everywhere
     Tcg,
     /// The processor, where /dev/kvm works
     Kvm,

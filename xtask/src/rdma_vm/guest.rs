@@ -1,4 +1,4 @@
-//! One machine: QEMU with a kernel and a file system, from its start to its end.
+//! One machine: QEMU with a kernel and a file system, from start to end.
 
 use crate::failure::{Context, Result};
 use crate::rdma_vm::arguments::{Accelerator, MachineArguments};
@@ -25,13 +25,13 @@ pub(crate) struct Place {
     pub(crate) link: Option<UnixStream>,
 }
 
-/// A machine that runs. It ends when this is dropped.
+/// A running machine. It ends when this is dropped.
 pub(crate) struct Guest {
     qemu: Child,
     output: Option<JoinHandle<io::Result<()>>>,
     /// QEMU opens it some time after its start.
     _file_system: File,
-    /// What its kernel says, what QEMU says, and what its init tells: when the command began, how it ended.
+    /// The messages of its kernel and of QEMU, and the reports of its init: when the command began, how it ended.
     kernel: File,
     errors: File,
     report: File,
@@ -39,18 +39,19 @@ pub(crate) struct Guest {
 
 /// How a machine has ended.
 pub(crate) struct Ending {
-    /// The exit status of the command; nothing if it did not come to its end.
+    /// The exit status of the command; nothing if the command did not finish.
     pub(crate) status: Option<u8>,
-    /// Seconds from the start of the kernel to that of the command.
+    /// Seconds from the start of the kernel to the start of the command.
     pub(crate) boot: Option<f64>,
-    /// QEMU was killed, as by an assertion of its own.
+    /// Whether QEMU was killed, for example by an assertion of its own.
     pub(crate) crashed: bool,
-    /// What kernel and QEMU have said.
+    /// The messages of kernel and QEMU.
     pub(crate) log: String,
 }
 
 impl Guest {
-    /// Starts a machine. Its output goes to that of this process, with its number before each line if it is one of two.
+    /// Starts a machine. Its output goes to the output of this process; if it is one of two machines, with its number
+    /// before each line.
     ///
     /// # Errors
     /// There is no QEMU, or no memory.
@@ -81,12 +82,12 @@ impl Guest {
     /// Whether it has ended.
     ///
     /// # Errors
-    /// It is not a child of this process any more.
+    /// If it is no longer a child of this process.
     pub(crate) fn has_ended(&mut self) -> Result<bool> {
         Ok(self.qemu.try_wait().context("QEMU")?.is_some())
     }
 
-    /// What kernel and QEMU have said until now.
+    /// The messages of kernel and QEMU so far.
     ///
     /// # Errors
     /// It cannot be read.
@@ -97,11 +98,11 @@ impl Guest {
     /// Waits for its end.
     ///
     /// # Errors
-    /// What it has told cannot be read.
+    /// If its reports cannot be read.
     pub(crate) fn end(mut self) -> Result<Ending> {
         let qemu = self.qemu.wait().context("QEMU")?;
         if let Some(output) = self.output.take() {
-            // The reader of this process's output may be gone: that is no reason not to return the status.
+            // If the reader of this process's output is gone, the status is returned all the same.
             let _written = output.join();
         }
         let report = text(&mut self.report)?;
@@ -119,7 +120,7 @@ impl Guest {
 
 impl Drop for Guest {
     fn drop(&mut self) {
-        // It has ended already, in most cases.
+        // In most cases it has ended already.
         let _ended = self.qemu.kill();
         let _status = self.qemu.wait();
     }
@@ -127,8 +128,9 @@ impl Drop for Guest {
 
 /// The machine itself: only what is used, since each device takes time at the start.
 ///
-/// No device has registers in memory: QEMU before 8.1 takes a write of one processor for that of another device while the other processor
-/// moves those (its commit 0d58c66), as Linux does at its start, and crashes on an assertion of that device, or goes on.
+/// No device has registers in memory: while one processor moves such registers, as Linux does at its start, QEMU before
+/// 8.1 takes a write of another processor for a write to another device (its commit 0d58c66), and crashes on an
+/// assertion of that device, or goes on.
 fn hardware(machine: &MachineArguments) -> Vec<String> {
     let accelerator: &[&str] = match machine.accelerator {
         Accelerator::Tcg => &["-accel", "tcg,thread=multi", "-cpu", "max"],
@@ -156,7 +158,7 @@ fn link_device(number: u8) -> [String; 4] {
     ["-netdev".to_owned(), "socket,id=link,fd=0".to_owned(), "-device".to_owned(), device]
 }
 
-/// A command that gets SIGKILL when this process has ended, however it has.
+/// A command that gets SIGKILL when this process ends, however it ends.
 fn dies_with_this_process(command: &Command) -> Command {
     let mut guarded = Command::new("setpriv");
     guarded.args(["--pdeathsig", "KILL", "--"]).arg(command.get_program()).args(command.get_args());
@@ -166,17 +168,17 @@ fn dies_with_this_process(command: &Command) -> Command {
     guarded
 }
 
-/// A file that is gone with this process.
+/// A file that disappears with this process.
 fn memory_file() -> Result<File> {
     memfd_create("machine", MemfdFlags::CLOEXEC).map(File::from).context("a file in memory")
 }
 
-/// By which another process opens a file of this one.
+/// The path by which another process opens a file of this one.
 fn path_of(file: &File) -> String {
     format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd())
 }
 
-/// All that others have written into a file.
+/// Everything that other processes have written into a file.
 fn text(file: &mut File) -> Result<String> {
     let mut bytes = Vec::new();
     let read = file.seek(SeekFrom::Start(0)).and_then(|_| file.read_to_end(&mut bytes));

@@ -11,7 +11,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What is installed in the machine, with everything that it needs; and `xz-utils`, for its kernel.
+/// What is installed in the machine, with everything that it needs; and `xz-utils`, to unpack its kernel.
 const PACKAGES: [&str; 8] = [
     "linux-image-amd64",
     "busybox-static",
@@ -22,11 +22,11 @@ const PACKAGES: [&str; 8] = [
     "ibverbs-providers",
     "xz-utils",
 ];
-/// Where there is no QEMU.
+/// Also downloaded where QEMU is not installed.
 const QEMU_PACKAGE: &str = "qemu-system-x86";
 const QEMU: &str = "qemu-system-x86_64";
 
-/// Programs of the machine, besides those of busybox.
+/// The machine's programs, besides those of busybox.
 const PROGRAMS: [&str; 12] = [
     "bin/ip",
     "bin/rdma",
@@ -41,7 +41,7 @@ const PROGRAMS: [&str; 12] = [
     "usr/bin/ib_read_bw",
     "usr/bin/ib_atomic_lat",
 ];
-/// What programs load at run time, and the loader cannot know of: `pthread_exit` the first.
+/// Libraries that programs load at run time, which the loader cannot know of: the first is loaded by `pthread_exit`.
 const LOADED: [&str; 2] = ["libgcc_s.so.1", "libibverbs.so.1"];
 /// The provider of RDMA over Ethernet in software; its name ends with the version of the ABI.
 const PROVIDER: &str = "librxe-rdmav";
@@ -52,7 +52,7 @@ pub(crate) struct Image {
 }
 
 impl Image {
-    /// The one that is there, or one that is made now.
+    /// The image that exists already, or one that is made now.
     ///
     /// # Errors
     /// It cannot be made: why, and what to do.
@@ -61,7 +61,7 @@ impl Image {
         if image.is_whole() { Ok(image) } else { Self::make(image, false).map_err(Failure::without_machine) }
     }
 
-    /// One that is made now, of the newest packages.
+    /// An image that is made now, from the newest packages.
     ///
     /// # Errors
     /// As `get`.
@@ -77,12 +77,12 @@ impl Image {
         self.folder.join("kernel")
     }
 
-    /// The file system, as an archive.
+    /// The archive of the file system.
     pub(crate) fn file_system(&self) -> PathBuf {
         self.folder.join("file-system")
     }
 
-    /// What finds the libraries of its programs.
+    /// The loader that finds the libraries of its programs.
     pub(crate) fn loader(&self) -> Loader {
         Loader::new(&self.root())
     }
@@ -96,7 +96,7 @@ impl Image {
         Ok(fs::read_to_string(&path).at(&path)?.lines().map(str::to_owned).collect())
     }
 
-    /// QEMU: the one that is installed, or the one of the packages.
+    /// QEMU: the installed one, or the one from the packages.
     ///
     /// # Errors
     /// There is neither.
@@ -119,7 +119,7 @@ impl Image {
         self.folder.join("packages").exists()
     }
 
-    /// Makes it, unless somebody else has done so meanwhile.
+    /// Makes the image, unless somebody else has done so meanwhile.
     fn make(image: Self, anew: bool) -> Result<Self> {
         let cache = cache()?;
         fs::create_dir_all(&cache).at(&cache)?;
@@ -153,7 +153,7 @@ impl Image {
         let libraries = add_programs(&mut archive, &loader)?;
         self.write("file-system", &archive.finish())?;
         self.write("libraries", libraries.into_iter().collect::<Vec<_>>().join("\n").as_bytes())?;
-        // Much, and not used any more.
+        // It is large, and no longer used.
         remove(&root.join("lib/modules"))?;
         remove(&root.join("boot"))?;
         self.write("packages", names.join("\n").as_bytes())
@@ -165,7 +165,7 @@ impl Image {
     }
 }
 
-/// Adds the programs and their libraries. The names of these.
+/// Adds the programs and their libraries. Returns the names of the libraries.
 fn add_programs(archive: &mut Archive, loader: &Loader) -> Result<BTreeSet<String>> {
     for folder in
         ["dev", "etc", "job", "lib64", "proc", "root", "run", "sbin", "sys", "tmp", "usr/sbin", "var"]
@@ -178,7 +178,7 @@ fn add_programs(archive: &mut Archive, loader: &Loader) -> Result<BTreeSet<Strin
     archive.file("etc/modules", 0o644, kernel::MODULES.join("\n").as_bytes());
     archive.file("etc/libibverbs.d/rxe.driver", 0o644, b"driver rxe\n");
     let mut files = vec![("bin/busybox".to_owned(), loader.find("bin/busybox")?)];
-    // That of busybox would take its own `ip` for the one with devices of RDMA.
+    // busybox would run its own `ip` in place of the one that knows RDMA devices.
     files.push(("bin/sh".to_owned(), loader.find("bin/dash")?));
     for program in PROGRAMS {
         files.push((program.to_owned(), loader.find(program)?));
@@ -221,7 +221,7 @@ fn file_name(path: &str) -> Option<String> {
     path.rsplit('/').next().map(str::to_owned)
 }
 
-/// Removes a folder, if it is there.
+/// Removes a folder if it exists.
 fn remove(folder: &Path) -> Result<()> {
     if folder.exists() { fs::remove_dir_all(folder).at(folder) } else { Ok(()) }
 }
@@ -231,7 +231,7 @@ fn has_qemu() -> bool {
     env::split_paths(&path).any(|folder| folder.join(QEMU).is_file())
 }
 
-/// The user's cache.
+/// The user's cache folder.
 fn cache() -> Result<PathBuf> {
     let own = env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
     let base = own.or_else(|| env::home_dir().map(|home| home.join(".cache")));
@@ -239,7 +239,7 @@ fn cache() -> Result<PathBuf> {
     Ok(base.join("gossamer").join("rdma-vm"))
 }
 
-/// A name for what an image is made of: it changes if this file does, or if QEMU comes from elsewhere.
+/// A name for what an image is made from: it changes if this file does, or if QEMU comes from elsewhere.
 fn recipe() -> String {
     let mut hasher = DefaultHasher::new();
     (kernel::MODULES, has_qemu(), include_str!("image.rs")).hash(&mut hasher);

@@ -1,4 +1,4 @@
-//! What one machine is started for: a command, and files.
+//! What a machine runs: a command, with its files.
 
 use crate::failure::{Context, Failure, Result};
 use crate::rdma_vm::archive::Archive;
@@ -38,7 +38,7 @@ impl Job {
         self.archive.file(&format!("job/{name}"), 0o644, text.as_bytes());
     }
 
-    /// Adds a file with the libraries that it needs: in `/job`, if it is not told where.
+    /// Adds a file with the libraries that it needs: in `/job`, unless another place is given.
     ///
     /// # Errors
     /// It cannot be read.
@@ -58,7 +58,7 @@ impl Job {
         Ok(())
     }
 
-    /// The file system of a machine, in memory: nothing is left of it when this process ends, however it does.
+    /// The file system of a machine, in memory: nothing of it is left when this process ends, however it ends.
     ///
     /// # Errors
     /// There is no memory.

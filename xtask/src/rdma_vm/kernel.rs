@@ -9,15 +9,15 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// The modules that the machine has, besides those that they need. RDMA over Ethernet takes its checksum by name.
+/// The modules of the machine, besides those that these need. RDMA over Ethernet asks for its checksum by name.
 pub(crate) const MODULES: [&str; 8] =
     ["virtio_pci", "virtio_net", "dummy", "veth", "crc32_generic", "ib_uverbs", "rdma_ucm", "rdma_rxe"];
 
-/// How a file compressed by xz begins.
+/// The first bytes of a file compressed by xz.
 const XZ: &[u8] = b"\xfd7zXZ\0";
 
-/// The kernel as it lies in memory, taken from the one in the packages. QEMU starts that at once, while the compressed
-/// one takes seconds to decompress itself; a kernel with another compression is returned as it is.
+/// The decompressed kernel, taken from the one in the packages. QEMU starts it at once, while a compressed kernel takes
+/// seconds to decompress itself. A kernel with another compression is returned as it is.
 ///
 /// # Errors
 /// There is none, or it is damaged.
@@ -94,7 +94,7 @@ pub(crate) fn add_modules(archive: &mut Archive, loader: &Loader, root: &Path, v
     Ok(())
 }
 
-/// Which module needs which: a list of lines `path: path …`.
+/// Which module needs which others: a list of lines `path: path …`.
 struct Dependencies<'a>(BTreeMap<String, (&'a str, Vec<&'a str>)>);
 
 impl<'a> Dependencies<'a> {
@@ -103,14 +103,14 @@ impl<'a> Dependencies<'a> {
         Self(lines.map(|(path, needs)| (name(path), (path, needs.split_whitespace().collect()))).collect())
     }
 
-    /// Collects the paths of a module and of everything that it needs. Returns whether there is such a module.
+    /// Collects the paths of a module and of everything that it needs. Returns whether the module exists.
     fn collect(&self, module: &str, into: &mut BTreeSet<&'a str>) -> bool {
         let Some((path, needs)) = self.0.get(&name(module)) else { return false };
         !into.insert(path) || needs.iter().all(|needed| self.collect(needed, into))
     }
 }
 
-/// The name of a module, of its path.
+/// The name of a module, from its path.
 fn name(path: &str) -> String {
     let file = path.rsplit('/').next().unwrap_or(path);
     file.split('.').next().unwrap_or(file).replace('-', "_")

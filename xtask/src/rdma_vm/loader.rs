@@ -19,28 +19,28 @@ impl Loader {
         Self { root: root.to_owned() }
     }
 
-    /// A file of the packages, whether it is in `/` or in `/usr`.
+    /// A file of the packages, whether it lies in `/` or in `/usr`.
     ///
     /// # Errors
-    /// There is none.
+    /// If there is none.
     pub(crate) fn find(&self, path: &str) -> Result<PathBuf> {
         let short = path.strip_prefix("usr/").unwrap_or(path);
         let mut places = [self.root.join("usr").join(short), self.root.join(short)].into_iter();
         places.find(|place| place.exists()).ok_or_else(|| Failure::new(format!("no package has {path}")))
     }
 
-    /// A program of the packages, to be run here.
+    /// A program of the packages, to run here.
     ///
     /// # Errors
-    /// There is none.
+    /// If there is none.
     pub(crate) fn command(&self, program: &str) -> Result<Command> {
         let mut command = Command::new(self.loader()?);
         command.arg("--library-path").arg(self.search_path()).arg(self.find(program)?);
         Ok(command)
     }
 
-    /// The shared libraries that a program needs, by path: from the packages, or from this machine where they have
-    /// none. Empty if the file is not such a program.
+    /// The shared libraries that a program needs, by path: from the packages, or from this machine if the packages lack
+    /// them. Empty if the file is not such a program.
     ///
     /// # Errors
     /// The loader cannot be run.

@@ -60,8 +60,8 @@ fn session<'a>(image: &'a Image, machine: &'a MachineArguments) -> Session<'a> {
     Session { image, machine, limit: Duration::from_secs(machine.timeout) }
 }
 
-/// Runs scenarios one after another, all of them, whichever fails; returns the status of the first that failed. A
-/// scenario during which QEMU crashed runs once more.
+/// Runs all scenarios one after another, whichever fail; returns the status of the first that failed. A scenario during
+/// which QEMU crashed is run once more.
 fn run_scenarios(arguments: &TestArguments) -> Result<u8> {
     let chosen = scenario::chosen(&arguments.scenarios)?;
     let begin = Instant::now();

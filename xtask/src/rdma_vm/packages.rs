@@ -1,5 +1,5 @@
-//! Debian packages, downloaded and unpacked as any user can: nothing is installed, and it does not matter what is
-//! installed.
+//! Debian packages, downloaded and unpacked as any user can: nothing is installed, and it does not matter what already
+//! is.
 
 use crate::failure::{Context, Failure, Result};
 use std::fs;
@@ -49,7 +49,7 @@ fn files(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// Whether all was downloaded. To apt, nothing is installed, so it downloads all that is needed.
+/// Whether all were downloaded. For this apt, nothing is installed, so it downloads everything that is needed.
 fn download(packages: &[&str], archives: &Path) -> Result<bool> {
     let nothing = archives.join("installed");
     fs::write(&nothing, "").at(&nothing)?;
@@ -61,7 +61,7 @@ fn download(packages: &[&str], archives: &Path) -> Result<bool> {
         ("Dir::Cache::pkgcache", &archives.join("packages.bin")),
         ("Dir::Cache::srcpkgcache", &archives.join("sources.bin")),
         ("Debug::NoLocking", Path::new("true")),
-        // Its own user could not write here.
+        // apt's own user could not write here.
         ("APT::Sandbox::User", Path::new("root")),
     ] {
         apt.arg("-o").arg(format!("{option}={}", value.display()));
@@ -69,7 +69,7 @@ fn download(packages: &[&str], archives: &Path) -> Result<bool> {
     command("apt-get", apt.arg("install").args(packages))
 }
 
-/// Runs a command of Debian. Whether it did what it was to.
+/// Runs a command of Debian. Returns whether it succeeded.
 fn command(name: &str, command: &mut Command) -> Result<bool> {
     let status = command.status();
     let missing = format!("the RDMA machine is made of Debian packages, which takes `{name}`");

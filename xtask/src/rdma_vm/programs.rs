@@ -17,15 +17,15 @@ pub(crate) enum Program {
     Tests(&'static str, &'static str),
     /// A binary of a package.
     Binary(&'static str, &'static str),
-    /// A binary of a package, built for speed.
+    /// A binary of a package, built with optimisation.
     FastBinary(&'static str, &'static str),
 }
 
-/// Where programs are, once they are built.
+/// Where programs are once they are built.
 pub(crate) type Programs = BTreeMap<Program, PathBuf>;
 
 impl Program {
-    /// Its name in the machine.
+    /// The name of the program in the machine.
     pub(crate) fn name(self) -> String {
         match self {
             Self::LibraryTests(package) => format!("{package}-tests"),
@@ -91,7 +91,7 @@ pub(crate) fn build(scenarios: &[&Scenario], workspace: bool) -> Result<Programs
     Ok(programs)
 }
 
-/// Targets with their executables among the messages of Cargo: those of tests, or the others.
+/// Targets with their executables, from the messages of Cargo: tests, or other programs.
 pub(crate) fn executables(messages: &str, are_tests: bool) -> impl Iterator<Item = (String, PathBuf)> {
     messages.lines().filter_map(move |message| {
         let message: Value = serde_json::from_str(message).ok()?;

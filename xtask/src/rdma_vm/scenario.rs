@@ -11,11 +11,11 @@ pub(crate) struct Scenario {
     /// What it shows, in one line.
     pub(crate) about: &'static str,
     pub(crate) script: &'static str,
-    /// The script of a second machine.
+    /// The script of a second machine, if there is one.
     pub(crate) peer: Option<&'static str>,
-    /// What is to be built for it, and put into `/job`.
+    /// What to build for it, and to put into `/job`.
     pub(crate) programs: &'static [Program],
-    /// The exit status that is right.
+    /// The exit status that it should have.
     pub(crate) status: u8,
 }
 
@@ -118,7 +118,7 @@ pub(crate) const ALL: &[Scenario] = &[
     },
 ];
 
-/// The scenarios of these names; all, without names.
+/// The scenarios of these names; without names, all of them.
 ///
 /// # Errors
 /// There is no such scenario.
@@ -148,7 +148,7 @@ impl Scenario {
     fn job(&self, session: &Session<'_>, programs: &Programs, script: &str) -> Result<Job> {
         let mut job = Job::new(session.image, script)?;
         job.add_text("common.sh", COMMON);
-        // Tests look for programs where they were built.
+        // Tests look for programs where these were built.
         let mut paths = String::new();
         for program in self.programs {
             let path = programs

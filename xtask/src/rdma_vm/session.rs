@@ -8,12 +8,12 @@ use crate::rdma_vm::job::Job;
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
-/// How often it is looked whether a machine has ended.
+/// How often to check whether a machine has ended.
 const LOOK: Duration = Duration::from_millis(20);
-/// Lines of what kernel and QEMU have said that are shown of a machine which failed.
+/// How many lines of the messages of kernel and QEMU are shown for a machine that failed.
 const LAST_WORDS: usize = 30;
 
-/// What machines are started with.
+/// How to start machines.
 pub(crate) struct Session<'a> {
     pub(crate) image: &'a Image,
     pub(crate) machine: &'a MachineArguments,
@@ -83,7 +83,7 @@ impl Session<'_> {
     }
 }
 
-/// The end of what kernel and QEMU have said.
+/// The last messages of kernel and QEMU.
 fn last_lines(log: &str) -> String {
     let lines: Vec<&str> = log.lines().collect();
     lines[lines.len().saturating_sub(LAST_WORDS)..].join("\n")
