@@ -182,5 +182,8 @@ pub fn those_reached(answers: Vec<MachineAnswer>) -> Result<Vec<(Machine, Reply)
 /// The message that no machine knows an application.
 #[must_use]
 pub fn no_such(application: &str) -> Failure {
-    Failure::new(FAILED, format!("there is no application {application}; `gossamer ps` lists those that run"))
+    Failure::new(
+        FAILED,
+        format!("there is no application {application}; `gossamer ps --all` lists those that are known"),
+    )
 }

@@ -57,36 +57,37 @@ impl Key {
         let wrong = |what: String| Failure::new(USAGE, format!("key file {}: {what}", path.display()));
         let file = File::open(path).map_err(|error| {
             wrong(match error.kind() {
-                ErrorKind::NotFound => {
-                    "there is none; make one with `gossamer keygen FILE`, and copy it to every \
-                                        machine"
-                        .into()
-                }
+                ErrorKind::NotFound => format!(
+                    "there is no such file; copy it from a machine that has it, or make a new key with `gossamer keygen {}`",
+                    path.display()
+                ),
                 _ => error.to_string(),
             })
         })?;
         let metadata = file.metadata().map_err(|error| wrong(error.to_string()))?;
         if !metadata.is_file() {
-            return Err(wrong("is not a regular file".into()));
+            return Err(wrong("this is not a regular file".into()));
         }
         if metadata.mode() & 0o077 != 0 {
             return Err(wrong(format!(
-                "has mode {:o}, so that others than its owner have access; chmod 600 it, and make a new key if \
-                 somebody may have read it",
-                metadata.mode() & 0o777
+                "mode {:o} gives others than its owner access; run `chmod 600 {}`, and make a new key if somebody may have \
+                 read this one",
+                metadata.mode() & 0o777,
+                path.display()
             )));
         }
         let own = rustix::process::geteuid().as_raw();
         if metadata.uid() != own && metadata.uid() != 0 {
             return Err(wrong(format!(
-                "belongs to user {}, not to user {own}, who runs this command",
+                "it belongs to user {}, but user {own} runs this command",
                 metadata.uid()
             )));
         }
         let mut text = Vec::new();
         file.take(1024).read_to_end(&mut text).map_err(|error| wrong(error.to_string()))?;
-        Self::parse(&text)
-            .ok_or_else(|| wrong("is not 64 hexadecimal digits, as `gossamer keygen` writes".into()))
+        Self::parse(&text).ok_or_else(|| {
+            wrong("it does not contain 64 hexadecimal digits, as `gossamer keygen` writes them".into())
+        })
     }
 }
 
