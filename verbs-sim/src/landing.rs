@@ -8,7 +8,7 @@ pub(crate) struct Landing {
     pub key: u32,
     pub address: u64,
     bytes: Vec<u8>,
-    /// The words of memory that are not written yet, the next one last; 0 is the one with the first byte.
+    /// The words of memory that are not written yet, the next one last; word 0 has the first byte.
     left: Vec<u32>,
 }
 
@@ -36,7 +36,7 @@ impl Landing {
     /// # Safety
     /// The memory is that of a region that was found under the lock that is still held (X2).
     pub(crate) unsafe fn land(&mut self, words: usize) {
-        // Pairs with an Acquire of who reads a word that lands now: what landed before is there for that reader.
+        // Pairs with the Acquire of a reader of a word that lands now: what landed before is visible to that reader.
         fence(Ordering::Release);
         for _ in 0..words {
             let Some(word) = self.left.pop() else { return };
@@ -45,7 +45,7 @@ impl Landing {
         }
     }
 
-    /// Writes what there is of one word of memory: at once, if it is the whole of it.
+    /// Writes the part of a word of memory that there is; at once, if it is the whole word.
     ///
     /// # Safety
     /// As for `land`.

@@ -26,7 +26,7 @@ pub(crate) struct Regions {
     remote: HashMap<u32, u32>,
 }
 
-/// Some bytes of a region, as a key names them.
+/// A range of bytes of a region, as a key names it.
 #[derive(Clone, Copy)]
 pub(crate) struct Span {
     pub key: u32,
@@ -35,7 +35,7 @@ pub(crate) struct Span {
 }
 
 impl Region {
-    /// The bytes of the pages that it pins.
+    /// How many bytes the pages have that it pins.
     pub(crate) fn pinned(&self) -> u64 {
         pinned(self.address, self.length)
     }
@@ -65,7 +65,7 @@ impl Regions {
         self.regions.iter().map(|(handle, region)| (*handle, region))
     }
 
-    /// A key that no region has. Keys of both kinds differ, so that one is never taken for the other.
+    /// A key that no region has. Local and remote keys differ, so that one is never taken for the other.
     pub(crate) fn free_key(&self) -> u32 {
         loop {
             let key = fastrand::u32(256..);
@@ -75,14 +75,14 @@ impl Regions {
         }
     }
 
-    /// Whether a local key of the domain allows to read the bytes, or to write them.
+    /// Whether a local key of the domain permits to read, or to write, these bytes.
     pub(crate) fn allows_local(&self, domain: u32, span: Span, write: bool) -> bool {
         let region = self.local.get(&span.key).and_then(|handle| self.regions.get(handle));
         let right = |region: &Region| !write || region.access & IBV_ACCESS_LOCAL_WRITE != 0;
         region.is_some_and(|region| region.covers(domain, span) && right(region))
     }
 
-    /// Whether a remote key of the domain gives the right over the bytes. A message of no bytes needs no key.
+    /// Whether a remote key of the domain gives this right over the bytes. A message without bytes needs no key.
     pub(crate) fn allows_remote(&self, domain: u32, span: Span, right: u32) -> bool {
         let region = self.remote.get(&span.key).and_then(|handle| self.regions.get(handle));
         let allows = |region: &Region| region.covers(domain, span) && region.access & right != 0;
@@ -90,13 +90,13 @@ impl Regions {
     }
 }
 
-/// The bytes of the pages that a range touches.
+/// How many bytes the pages have that a range touches.
 pub(crate) fn pinned(address: u64, length: u64) -> u64 {
     let page = page_size() as u64;
     (address + length).next_multiple_of(page) - address / page * page
 }
 
-/// What a registration is refused for.
+/// The error with which a registration is refused.
 pub(crate) fn check_registration(address: u64, length: u64, access: u32) -> Result<(), c_int> {
     let remote_write = access & IBV_ACCESS_REMOTE_WRITE != 0;
     if length == 0 || remote_write && access & IBV_ACCESS_LOCAL_WRITE == 0 {

@@ -2,7 +2,7 @@
 
 use std::io::{Error, ErrorKind};
 
-/// Bytes that one packet carries at the most: more than a real one, so that long messages take few calls.
+/// The most bytes in one packet: more than in a real one, so that long messages take few calls.
 pub(crate) const FRAGMENT_BYTES: usize = 64 << 10;
 
 /// Where a queue pair is reached: a LID, or a GID with its type.
@@ -19,9 +19,9 @@ pub(crate) struct Packet {
     pub to: u32,
     pub from_address: Address,
     pub to_address: Address,
-    /// The number of the first packet of the message of which this is, or which this answers.
+    /// The number of the first packet of the message that this belongs to, or answers.
     pub psn: u32,
-    /// How often the requester has begun again before.
+    /// How many times the requester had begun again.
     pub attempt: u32,
     pub body: Body,
 }
@@ -40,16 +40,16 @@ pub(crate) enum Body {
         bytes: Vec<u8>,
     },
     Acknowledge,
-    /// The requester's completion has this status.
+    /// The requester's completion gets this status.
     Refuse {
         status: u8,
     },
-    /// No receive was posted: again after the time that this stands for.
+    /// No receive was posted: try again after the time that this code means.
     NotReady {
         timer: u8,
     },
-    /// A request, or the response, did not arrive. A real network is silent: this stands in for the silence, so that
-    /// the requester's clock runs only when there is nothing to wait for, however slow the machine is.
+    /// A request or its response did not arrive. A real network is silent: this stands in for the silence, so that the
+    /// requester's clock runs only when there is nothing left to wait for, however slow the machine is.
     Lost,
 }
 
@@ -91,7 +91,7 @@ impl Packet {
         }
     }
 
-    /// Appends it with its length before it.
+    /// Appends the packet, with its length before it.
     pub(crate) fn encode(&self, out: &mut Vec<u8>) {
         let begin = out.len();
         out.extend([0; 4]);
@@ -107,7 +107,7 @@ impl Packet {
         out[begin..begin + 4].copy_from_slice(&length.to_le_bytes());
     }
 
-    /// The first packet of the bytes and how many it took, if it is there as a whole.
+    /// The first packet in the bytes and its length, if it is complete.
     pub(crate) fn decode(bytes: &[u8]) -> Result<Option<(Self, usize)>, Error> {
         let Some((length, rest)) = bytes.split_first_chunk() else { return Ok(None) };
         let length = u32::from_le_bytes(*length) as usize;

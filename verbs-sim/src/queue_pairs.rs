@@ -43,7 +43,7 @@ pub(crate) struct Owners {
     pub receive_queue: u32,
 }
 
-/// What a change to a state needs to be told, and what it may be told besides.
+/// What a change to a state must be given, and what it may be given in addition.
 fn attributes_of(from: u32, to: u32) -> Option<(u32, u32)> {
     let path = IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
     let reader = IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
@@ -107,7 +107,7 @@ impl QueuePair {
     }
 }
 
-/// Where a port is, and where it is told to send to. RoCE looks for the peer before it says yes.
+/// The addresses of a port, and of the peer that it is told to send to. RoCE looks for the peer before it succeeds.
 fn addresses(port: &PortConfig, attributes: &ibv_qp_attr) -> Result<(Address, Address), c_int> {
     let vector = &attributes.ah_attr;
     if port.link_layer == IBV_LINK_LAYER_INFINIBAND && vector.is_global == 0 {
@@ -133,7 +133,7 @@ fn addresses(port: &PortConfig, attributes: &ibv_qp_attr) -> Result<(Address, Ad
 }
 
 impl State {
-    /// Grants at least what is asked for, or nothing, and says what was granted.
+    /// Grants at least what is asked for, or nothing; says what was granted.
     pub(crate) fn create_pair(&mut self, owners: &Owners, init: &mut ibv_qp_init_attr) -> Result<u32, c_int> {
         let device = self.device_of(owners.context)?;
         let limits = self.devices[device].config.limits.clone();
@@ -180,7 +180,7 @@ impl State {
         Ok(handle)
     }
 
-    /// Its completions are forgotten by some devices, and left to be polled by others.
+    /// Some devices drop its completions, others leave them to be polled.
     pub(crate) fn remove_pair(&mut self, handle: u32) {
         self.silence(handle);
         let Some(pair) = self.pairs.remove(&handle) else { return };
@@ -295,7 +295,7 @@ impl State {
         self.end(handle, queue, id, IBV_WC_WR_FLUSH_ERR, retires);
     }
 
-    /// Ends a work request with an error. Its completion's operation means nothing then.
+    /// Ends a work request with an error. The operation in its completion means nothing then.
     pub(crate) fn end(&mut self, handle: u32, queue: u32, id: u64, status: u32, retires: Retires) {
         let opcode = self.random.u32(..256);
         let Some(pair) = self.pairs.get(&handle) else { return };

@@ -13,7 +13,7 @@ use fastrand::Rng;
 use libc::{EINVAL, EIO, ENOMEM, c_int};
 use std::collections::VecDeque;
 
-/// Bytes that are under way without an answer at the most, so that memory is read late.
+/// The most bytes that are under way without an answer, so that memory is read late.
 const BYTES_UNDER_WAY: u64 = 256 << 10;
 
 #[derive(Default)]
@@ -26,14 +26,14 @@ pub(crate) struct Requester {
     /// How many of them, from the front, are under way.
     sent: usize,
     bytes_under_way: u64,
-    /// How many messages may be.
+    /// How many messages may be under way.
     window: usize,
     next_psn: u32,
-    /// What the next work request is to end with.
+    /// The status with which the next work request is to end.
     pub fault: Option<u32>,
-    /// Answers that nobody has looked at.
+    /// Answers that were not handled yet.
     arrivals: VecDeque<Packet>,
-    /// What a READ brought, on its way into memory; and whether it is the end of it.
+    /// The data of a READ, on its way into memory; and whether it is the last of it.
     landings: VecDeque<Landing>,
     is_read_ending: bool,
     pub retry: Retry,
@@ -63,7 +63,7 @@ impl Requester {
         self.arrivals.push_back(packet);
     }
 
-    /// Begins again with the oldest that has no answer.
+    /// Begins again with the oldest work request that has no answer.
     pub(crate) fn rewind(&mut self) -> usize {
         self.bytes_under_way = 0;
         self.landings.clear();
@@ -71,7 +71,7 @@ impl Requester {
         std::mem::take(&mut self.sent)
     }
 
-    /// Ends all: their numbers and names.
+    /// Ends all work requests; returns their numbers and names.
     pub(crate) fn take_work(&mut self) -> Vec<(u64, u64)> {
         self.rewind();
         self.arrivals.clear();
@@ -83,7 +83,7 @@ impl Requester {
         self.work.iter().take(self.sent).filter(|work| work.is_read()).count()
     }
 
-    /// Whether the next work request may go now.
+    /// Whether the next work request may be sent now.
     fn may_send(&self, max_reads: u8) -> bool {
         let Some(next) = self.work.get(self.sent) else { return false };
         let is_full = self.sent >= self.window || self.bytes_under_way >= BYTES_UNDER_WAY;
@@ -131,7 +131,7 @@ impl State {
         Ok(())
     }
 
-    /// Does one thing for the requests of a queue pair, if there is one to do.
+    /// Does one step for the requests of a queue pair, if there is one to do.
     pub(crate) fn request(&mut self, handle: u32) -> bool {
         self.land_response(handle) || self.take_answer(handle) || self.transmit(handle)
     }
@@ -155,7 +155,7 @@ impl State {
             None => None,
         };
         if let Some(status) = status {
-            // Completions keep the order of work requests.
+            // Completions come in the order of work requests.
             let is_first = pair.requester.sent == 0;
             if is_first {
                 self.fail_request(handle, status);
@@ -177,7 +177,7 @@ impl State {
         true
     }
 
-    /// Counts the next work request, once, with what may go wrong at it.
+    /// Counts the next work request, once, and finds out what may go wrong with it.
     fn begin(&mut self, handle: u32) {
         let Some(pair) = self.pairs.get_mut(&handle) else { return };
         let (device, fault) = (pair.device, pair.requester.fault.take());

@@ -18,7 +18,7 @@ pub(crate) struct Responder {
     pub retired: u64,
     /// Those without a completion: number and name.
     receives: VecDeque<(u64, u64)>,
-    /// Requests that nobody has looked at.
+    /// Requests that were not handled yet.
     arrivals: VecDeque<Packet>,
     /// The fragment of a WRITE that lands.
     current: Option<Current>,
@@ -38,7 +38,7 @@ struct Current {
     landing: Landing,
 }
 
-/// What the number of a packet says.
+/// What the number of a packet means.
 #[derive(PartialEq)]
 enum Place {
     Next,
@@ -87,7 +87,7 @@ impl Responder {
 }
 
 impl QueuePair {
-    /// Whether a request comes from where this queue pair is connected to.
+    /// Whether a request comes from the peer of this queue pair.
     fn accepts(&self, packet: &Packet) -> bool {
         let is_path = packet.to_address == self.own_address && packet.from_address == self.peer_address;
         self.is_connected() && is_path
@@ -119,7 +119,7 @@ impl State {
         Ok(())
     }
 
-    /// Does one thing for the requests of the peer, if there is one to do.
+    /// Does one step for the requests of the peer, if there is one to do.
     pub(crate) fn respond(&mut self, handle: u32) -> bool {
         let Some(pair) = self.pairs.get_mut(&handle) else { return false };
         if let Some(current) = pair.responder.current.take() {
@@ -157,7 +157,7 @@ impl State {
         self.route(packet.answer(Body::Lost));
     }
 
-    /// A queue pair that only receives as yet is told that its peer sends.
+    /// A queue pair that only receives as yet is informed that its peer sends.
     fn tell_of_first_packet(&mut self, handle: u32) {
         let Some(pair) = self.pairs.get_mut(&handle) else { return };
         let was_established = std::mem::replace(&mut pair.responder.is_established, true);
@@ -198,7 +198,7 @@ impl State {
         let landing = &mut current.landing;
         let span = Span { key: landing.key, address: landing.address, length: landing.length() };
         if !self.regions.allows_remote(pair.domain, span, IBV_ACCESS_REMOTE_WRITE) {
-            // Deregistered meanwhile.
+            // It was deregistered meanwhile.
             self.refuse(handle, &current.request, IBV_WC_REM_ACCESS_ERR, IBV_EVENT_QP_ACCESS_ERR);
             return;
         }
@@ -230,7 +230,7 @@ impl State {
             completion.wc.wc_flags = IBV_WC_WITH_IMM;
             completion.wc.__bindgen_anon_1.imm_data = immediate;
             if !self.complete(queue, completion) {
-                // It cannot tell of what it did.
+                // It cannot report what it did.
                 self.route(current.request.answer(Body::Refuse { status: IBV_WC_REM_OP_ERR as u8 }));
                 return;
             }
@@ -265,7 +265,7 @@ impl State {
         }
     }
 
-    /// A request that is wrong ends both queue pairs.
+    /// A wrong request ends both queue pairs.
     fn refuse(&mut self, handle: u32, request: &Packet, status: u32, event: u32) {
         self.route(request.answer(Body::Refuse { status: status as u8 }));
         self.fail_pair(handle, Some(event));

@@ -4,21 +4,21 @@ use crate::state::State;
 use crate::types::*;
 use std::time::{Duration, Instant};
 
-/// All retries of a request together take no longer, whatever the timeout is, so that tests end.
+/// All retries of a request together take no longer than this, whatever the timeout is, so that tests end.
 const LONGEST: Duration = Duration::from_secs(2);
 
-/// For how long a requester waits after an answer that no receive was posted, in units of 10 microseconds, by code.
+/// How long a requester waits after the answer that no receive was posted, in units of 10 microseconds, by code.
 const NOT_READY: [u64; 32] = [
     65536, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048,
     3072, 4096, 6144, 8192, 12288, 16384, 24576, 32768, 49152,
 ];
 
-/// A count of retries that stands for no limit: of receives that were not posted, and to some devices of silence, too.
+/// The count of retries that means no limit: for receives that were not posted, and on some devices for silence, too.
 const FOREVER: u8 = 7;
 
 #[derive(Default)]
 pub(crate) struct Retry {
-    /// How often it began again: answers to what was sent before mean nothing.
+    /// How often it has begun again: answers to anything that was sent before mean nothing.
     pub attempt: u32,
     wait: Option<Wait>,
     /// Since the last answer.
@@ -27,7 +27,7 @@ pub(crate) struct Retry {
 }
 
 struct Wait {
-    /// Never, with a timeout of 0.
+    /// Never, if the timeout is 0.
     until: Option<Instant>,
     is_loss: bool,
 }
@@ -42,7 +42,7 @@ impl Retry {
     }
 }
 
-/// After how long a request that was lost is sent again.
+/// After how long a lost request is sent again.
 fn timeout(attributes: &ibv_qp_attr) -> Option<Duration> {
     let asked = Duration::from_nanos(4096 << attributes.timeout.min(31));
     let most = LONGEST / (u32::from(attributes.retry_cnt) + 1);
@@ -50,7 +50,7 @@ fn timeout(attributes: &ibv_qp_attr) -> Option<Duration> {
 }
 
 impl State {
-    /// A request of a queue pair, or its answer, did not arrive.
+    /// A request of a queue pair, or the answer to it, did not arrive.
     pub(crate) fn lose(&mut self, handle: u32) {
         let Some(pair) = self.pairs.get_mut(&handle) else { return };
         if !pair.requester.retry.is_waiting() {
@@ -60,7 +60,7 @@ impl State {
         }
     }
 
-    /// All that was sent to some queue pairs, and has no answer, is lost.
+    /// Everything that was sent to some queue pairs, and has no answer, is lost.
     pub(crate) fn lose_all(&mut self, is_there: impl Fn(u32) -> bool) {
         let lost = self.pairs.iter().filter(|(_, pair)| {
             pair.requester.is_waiting_for_answer() && is_there(pair.attributes.dest_qp_num)
@@ -88,7 +88,7 @@ impl State {
         self.waiting.insert(handle);
     }
 
-    /// Tries again, or gives up, if it is time.
+    /// Tries again, or gives up, if it is time to.
     pub(crate) fn retry(&mut self, handle: u32, now: Instant) {
         let Some(pair) = self.pairs.get_mut(&handle) else { return };
         let retry = &mut pair.requester.retry;
@@ -109,7 +109,7 @@ impl State {
         self.active.insert(handle);
     }
 
-    /// When the next queue pair is to try again.
+    /// When the next queue pair has to try again.
     pub(crate) fn next_retry(&self) -> Option<Instant> {
         let waits =
             self.waiting.iter().filter_map(|handle| self.pairs.get(handle)?.requester.retry.wait.as_ref());

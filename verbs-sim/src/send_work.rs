@@ -8,7 +8,7 @@ use crate::types::*;
 use libc::{EINVAL, c_int};
 
 pub(crate) struct SendWork {
-    /// Its place among all of the queue pair.
+    /// Its place among all work requests of the queue pair.
     pub index: u64,
     pub id: u64,
     opcode: u32,
@@ -22,7 +22,7 @@ pub(crate) struct SendWork {
     /// The number of its first packet.
     pub psn: u32,
     source: Source,
-    /// The device has begun with it, and what it found then to end it with.
+    /// Whether the device has begun with it, and the status that it then decided to end it with.
     pub is_begun: bool,
     pub fault: Option<u32>,
 }
@@ -34,7 +34,7 @@ enum Source {
 }
 
 impl SendWork {
-    /// What is posted; or why not.
+    /// What is posted, or why it is refused.
     ///
     /// # Safety
     /// X1: what it names inline is readable.
@@ -85,7 +85,7 @@ impl SendWork {
         if self.is_read() { IBV_WC_RDMA_READ } else { IBV_WC_RDMA_WRITE }
     }
 
-    /// Whether its local keys allow it.
+    /// Whether its local keys permit it.
     pub(crate) fn is_allowed(&self, regions: &Regions, domain: u32) -> bool {
         match &self.source {
             Source::Inline(_) => true,
@@ -95,7 +95,7 @@ impl SendWork {
         }
     }
 
-    /// What it sends: what is not inline is read from memory now.
+    /// The bytes that it sends: whatever is not inline is read from memory now.
     ///
     /// # Safety
     /// X2: it is allowed by regions that were found under the lock that is still held.
@@ -129,7 +129,8 @@ impl SendWork {
         })
     }
 
-    /// Splits what a READ brought among the regions that it goes to: the key, the address and the bytes of each.
+    /// Distributes the data of a READ over the regions that it goes to: the key, the address and the bytes of each
+    /// part.
     pub(crate) fn scatter(&self, offset: u32, bytes: &[u8]) -> Vec<(u32, u64, Vec<u8>)> {
         let Source::Regions(spans) = &self.source else { return Vec::new() };
         let (from, to) = (u64::from(offset), u64::from(offset) + bytes.len() as u64);
@@ -162,7 +163,7 @@ fn span(element: &ibv_sge) -> Span {
     Span { key: element.lkey, address: element.addr, length: u64::from(element.length) }
 }
 
-/// Reads memory, one part behind the other.
+/// Reads memory, one part after another.
 ///
 /// # Safety
 /// It is mapped: X1 or X2.

@@ -1,4 +1,4 @@
-//! All that the simulated devices of this process are made of, behind one lock.
+//! Everything that the simulated devices of this process consist of, behind one lock.
 
 use crate::completion_queues::CompletionQueue;
 use crate::config::{DeviceConfig, Machine};
@@ -15,7 +15,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Condvar, LazyLock, Mutex, MutexGuard, Once, PoisonError};
 
-/// Exists once in a process.
+/// There is one in a process.
 pub(crate) struct Simulation {
     state: Mutex<State>,
     /// Some event was acknowledged.
@@ -25,7 +25,7 @@ pub(crate) struct Simulation {
 pub(crate) struct State {
     pub is_supported: bool,
     pub devices: Vec<Device>,
-    // By handle; no two objects have the same one, whatever they are.
+    // By handle; no two objects have the same handle, whatever their kinds.
     pub contexts: HashMap<u32, Context>,
     pub domains: HashMap<u32, Domain>,
     pub regions: Regions,
@@ -34,14 +34,14 @@ pub(crate) struct State {
     pub pairs: HashMap<u32, QueuePair>,
     /// The handles of queue pairs by their number.
     pub numbers: HashMap<u32, u32>,
-    /// Events that were taken and not acknowledged, by the handle of what they are about.
+    /// Events that were taken and not acknowledged, by the handle of the object that they are about.
     pub unacknowledged: HashMap<u32, u32>,
     pub network: Network,
     pub random: Rng,
     pub counters: Counters,
-    /// Queue pairs for which there may be something to do.
+    /// Queue pairs that may have something to do.
     pub active: BTreeSet<u32>,
-    /// Queue pairs that wait for a time.
+    /// Queue pairs that wait for a certain time.
     pub waiting: BTreeSet<u32>,
     /// Completion queues with completions that nobody can poll yet.
     pub late: BTreeSet<u32>,
@@ -86,7 +86,7 @@ pub(crate) fn lock() -> MutexGuard<'static, State> {
 }
 
 impl Simulation {
-    /// Waits until all events about an object that were taken are acknowledged.
+    /// Waits until all events about an object that were taken are also acknowledged.
     pub(crate) fn wait_for_acknowledgement(&self, mut state: MutexGuard<'_, State>, handle: u32) {
         while state.unacknowledged.get(&handle).is_some_and(|count| *count > 0) {
             state = self.acknowledged.wait(state).unwrap_or_else(PoisonError::into_inner);
@@ -95,7 +95,7 @@ impl Simulation {
     }
 }
 
-/// The devices carry out what is asked of them from now on.
+/// From now on the devices carry out what is asked of them.
 pub(crate) fn start_delivery() {
     DELIVERY.call_once(delivery::start);
 }
@@ -145,10 +145,10 @@ impl State {
         if self.devices[context.device].is_fatal { Err(EIO) } else { Ok(context.device) }
     }
 
-    /// Lets the delivery thread look for something to do.
+    /// Makes the delivery thread look for something to do.
     pub(crate) fn wake(&mut self) {
         if std::mem::take(&mut self.is_asleep) {
-            // Only a full counter is refused, and that is rung already.
+            // It is refused only if the counter is full, and then the bell is rung already.
             let _ = rustix::io::write(&self.doorbell, &1_u64.to_ne_bytes());
         }
     }

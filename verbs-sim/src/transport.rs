@@ -10,7 +10,7 @@ use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use std::time::Duration;
 
-/// Queue pair numbers have 24 bits: the upper half of them is the block, which one process has to itself.
+/// Queue pair numbers have 24 bits: their upper half is the block, which belongs to one process.
 const BLOCK_BITS: u32 = 12;
 const BLOCKS: u32 = 1 << BLOCK_BITS;
 
@@ -33,7 +33,7 @@ struct Block {
 
 struct Peer {
     socket: UnixStream,
-    /// Readable when the process has ended, even if a child of it keeps the socket.
+    /// Readable once the process has ended, even if a child of it keeps the socket.
     process: OwnedFd,
     unsent: Vec<u8>,
 }
@@ -55,8 +55,8 @@ fn socket_name(block: u32) -> io::Result<SocketAddr> {
 }
 
 impl Block {
-    /// One that no process has. Chosen at random, whatever the seed is, so that a process that comes after another
-    /// seldom has the same numbers.
+    /// A block that no process has. It is chosen at random, whatever the seed, so that a process that comes after
+    /// another seldom has the same numbers.
     fn claim() -> io::Result<Self> {
         for _ in 0..BLOCKS {
             let block = fastrand::u32(1..BLOCKS);
@@ -107,7 +107,7 @@ impl Peer {
 }
 
 impl Incoming {
-    /// Takes packets that have arrived as a whole. Returns whether more can come.
+    /// Takes packets that have arrived completely. Returns whether more can come.
     fn receive(&mut self, into: &mut Vec<Packet>) -> bool {
         let mut chunk = [0; 64 << 10];
         let is_open = match self.socket.read(&mut chunk) {
@@ -149,7 +149,7 @@ impl Network {
         self.blocks.iter().any(|block| block.block == block_of(number))
     }
 
-    /// Returns whether there is somebody to send it to.
+    /// Returns whether the recipient exists.
     pub(crate) fn send(&mut self, packet: &Packet) -> bool {
         let block = block_of(packet.to);
         if let Some(peer) = self.peers.get_mut(&block) {
@@ -162,7 +162,7 @@ impl Network {
         true
     }
 
-    /// Sends what there is room for. Returns the blocks whose process is gone.
+    /// Sends as much as there is room for. Returns the blocks whose process is gone.
     pub(crate) fn flush(&mut self) -> Vec<u32> {
         let unsent = self.peers.iter_mut().filter(|(_, peer)| !peer.unsent.is_empty());
         let gone: Vec<u32> = unsent.filter_map(|(block, peer)| (!peer.flush()).then_some(*block)).collect();
@@ -172,7 +172,7 @@ impl Network {
         gone
     }
 
-    /// What is to be looked at now and then, besides a doorbell.
+    /// What has to be looked at now and then, besides a doorbell.
     pub(crate) fn watch(&self, doorbell: RawFd) -> Watch {
         let entry = |fd, events| libc::pollfd { fd, events, revents: 0 };
         let mut watch = vec![entry(doorbell, libc::POLLIN)];
@@ -186,7 +186,7 @@ impl Network {
         Watch(watch)
     }
 
-    /// Takes what has arrived, and the blocks whose process is gone.
+    /// Takes what has arrived; returns the blocks whose process is gone.
     pub(crate) fn receive(&mut self, watch: &Watch) -> (Vec<Packet>, Vec<u32>) {
         let mut packets = Vec::new();
         for block in self.blocks.iter().filter(|block| watch.is_ready(block.listener.as_raw_fd())) {
@@ -199,7 +199,7 @@ impl Network {
         self.incoming.retain_mut(|incoming| {
             !watch.is_ready(incoming.socket.as_raw_fd()) || incoming.receive(&mut packets)
         });
-        // A peer says nothing over the socket that goes to it: it can be read when its other end is closed.
+        // A peer sends nothing over the socket that leads to it: it becomes readable when its other end is closed.
         let ended = self.peers.iter().filter(|(_, peer)| {
             watch.is_readable(peer.socket.as_raw_fd()) || watch.is_readable(peer.process.as_raw_fd())
         });
@@ -212,7 +212,7 @@ impl Network {
 }
 
 impl Watch {
-    /// Sleeps until one of them is ready, at the longest for a time.
+    /// Sleeps until one of them is ready, but no longer than this.
     pub(crate) fn wait(&mut self, longest: Option<Duration>) {
         let time = longest.map(|longest| libc::timespec {
             tv_sec: longest.as_secs() as libc::time_t,

@@ -176,7 +176,7 @@ fn with_port<R>(context: u32, port: u32, of: impl FnOnce(&PortConfig) -> R) -> R
     state.devices[device].config.ports.get(index).map(of).ok_or(EINVAL)
 }
 
-/// Its last field is not there in what old programs hand over, and not written.
+/// Its last field is missing in the structure of old programs, and is not written.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn ibv_query_port(
     context: *mut ibv_context,
@@ -213,7 +213,7 @@ fn describe(port: &PortConfig) -> ibv_port_attr {
     }
 }
 
-/// A hole in the table is a GID of zeros.
+/// A gap in the table is a GID of zeros.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn ibv_query_gid(
     context: *mut ibv_context,
@@ -240,7 +240,7 @@ pub(crate) unsafe extern "C" fn ibv_query_gid(
     }
 }
 
-/// Returns the number of entries, or a negative error; and the error if there is no room for all.
+/// Returns the number of entries, or a negative error; an error, too, if there is no room for all of them.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn _ibv_query_gid_table(
     context: *mut ibv_context,

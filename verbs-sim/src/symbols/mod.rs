@@ -52,7 +52,7 @@ fn set_errno(error: c_int) {
     unsafe { place.write(error) };
 }
 
-/// The answer of a call that returns an object: null, and why in `errno`.
+/// The result of a call that returns an object: null, and the reason in `errno`.
 fn object<T, B>(made: Result<Box<T>, c_int>) -> *mut B {
     match made {
         Ok(made) => Box::into_raw(made).cast(),
@@ -63,7 +63,7 @@ fn object<T, B>(made: Result<Box<T>, c_int>) -> *mut B {
     }
 }
 
-/// The answer of a call that returns what was wrong.
+/// The result of a call that returns an error number.
 fn status(done: Result<(), c_int>) -> c_int {
     done.err().unwrap_or(0)
 }

@@ -169,7 +169,7 @@ pub(crate) unsafe extern "C" fn ibv_create_cq(
     object(made)
 }
 
-/// Waits until all events of it that were taken are acknowledged.
+/// Waits until all events about it that were taken are acknowledged.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn ibv_destroy_cq(cq: *mut ibv_cq) -> c_int {
     // SAFETY: X1.

@@ -119,7 +119,7 @@ pub(crate) unsafe extern "C" fn ibv_query_qp_data_in_order(
     }
 }
 
-/// Waits until all events of it that were taken are acknowledged.
+/// Waits until all events about it that were taken are acknowledged.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn ibv_destroy_qp(qp: *mut ibv_qp) -> c_int {
     // SAFETY: X1.

@@ -1,4 +1,4 @@
-//! Errors: statuses, flushing, retries, and who is told.
+//! Errors: statuses, flushing, retries, and which side is informed.
 
 use super::kit::*;
 use crate::symbols::*;

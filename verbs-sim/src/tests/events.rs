@@ -1,4 +1,4 @@
-//! Events about no completion: who is told, and who waits for whom.
+//! Events that are not about completions: who is informed, and who waits for whom.
 
 use super::kit::*;
 use crate::symbols::*;

@@ -6,7 +6,7 @@ use crate::types::*;
 use libc::{EBUSY, EFAULT, EINVAL};
 use std::ffi::c_int;
 
-/// How a signalled work request ends, and the event that its target is told, if it fails there.
+/// How a signalled work request ends, and the event that its target gets, if it fails there.
 fn ends_with(one: &End, two: &End, work: Work) -> u32 {
     one.post(&[work]);
     let status = one.wait().status;
@@ -130,7 +130,7 @@ fn a_region_that_is_deregistered_is_touched_no_more() {
         (0..20).map(|id| Work::write(id, SIGNALED, one.words(0, 1024), place, 0)).collect();
     one.set(0, [1; 1024]);
     let memory = unsafe {
-        // Memory that is gone at once, which the address sanitizer would see.
+        // The memory is freed at once: the address sanitizer would notice a use.
         let memory: Vec<u64> = vec![0; 1024];
         let region = ibv_reg_mr(two.domain, memory.as_ptr() as *mut _, 8192, ALL as c_int);
         let place = Place { rkey: (*region).rkey, address: memory.as_ptr() as u64, ..place };

@@ -1,4 +1,4 @@
-//! What tests are written with: ends that are connected, work requests, waiting that ends.
+//! What tests are made of: connected ends, work requests, and waits that end.
 
 use crate::symbols::*;
 use crate::types::*;
@@ -184,7 +184,7 @@ impl End {
         self.memory[word].load(Ordering::Acquire)
     }
 
-    /// Posts a chain. Returns the error and the place of what was refused.
+    /// Posts a chain. If it is refused, returns the error and the place of the work request.
     pub fn try_post(&self, works: &[Work]) -> Result<(), (c_int, usize)> {
         let mut lists: Vec<Vec<ibv_sge>> = works.iter().map(|work| work.from.clone()).collect();
         let chain = works.iter().zip(&mut lists).map(|(work, list)| work.request(list));
@@ -232,7 +232,7 @@ impl End {
         (0..count).map(|_| self.wait()).map(|wc| (wc.wr_id, wc.status)).collect()
     }
 
-    /// The next event about no completion; acknowledged.
+    /// The next event that is not about a completion; it is acknowledged.
     pub fn event(&self) -> u32 {
         unsafe {
             assert!(is_readable((*self.context).async_fd, 20_000), "no event came");
@@ -314,7 +314,7 @@ impl Work {
     }
 }
 
-/// Two ends of one process that are connected.
+/// Two connected ends in one process.
 pub fn connected(plan: Plan) -> (End, End) {
     let (one, two) = (End::new(plan.clone()), End::new(plan));
     one.connect(two.place());

@@ -6,7 +6,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Stdio};
 use std::time::Duration;
 
-/// A second process, which runs the rest of a test, and says where its queue pair is.
+/// A second process, which runs the rest of a test, and prints where its queue pair is.
 struct Other {
     process: Child,
     place: Place,
@@ -42,7 +42,7 @@ impl Other {
     }
 }
 
-/// The end of the second process, connected with the first, and what serves until that closes the pipe.
+/// The end in the second process, connected with that in the first; it serves until the first process closes the pipe.
 fn other(plan: Plan, mut serve: impl FnMut(&End)) {
     let mut line = String::new();
     std::io::stdin().read_line(&mut line).unwrap();
@@ -135,7 +135,7 @@ fn requests_under_way_to_a_process_that_is_killed_end_with_retry_exceeded() {
     let end = End::new(Plan { timeout: 13, retries: 2, ..Plan::default() });
     let test = "tests::processes::requests_under_way_to_a_process_that_is_killed_end_with_retry_exceeded";
     let mut other = Other::start(test, &end);
-    // Without a receive they are under way for ever.
+    // Without a receive they stay under way for ever.
     end.post(&[Work::immediate(1, SIGNALED, end.words(0, 1), other.place, 0, 0)]);
     std::thread::sleep(Duration::from_millis(20));
     other.process.kill().unwrap();

@@ -172,7 +172,7 @@ fn a_full_send_queue_takes_no_more_until_a_signalled_completion_is_polled() {
     let chain = [work(1, 0), work(2, 0), work(3, SIGNALED), work(4, 0), work(5, 0), work(6, 0)];
     assert_eq!(one.try_post(&chain), Err((ENOMEM, 4)), "the fifth is refused, and named");
     let wc = wait_for(|| {
-        // All may be done, but nobody has polled it.
+        // Everything may be done, but nobody has polled.
         assert_eq!(one.try_post(&[work(7, 0)]), Err((ENOMEM, 0)));
         std::thread::yield_now();
         one.poll()
