@@ -5,8 +5,8 @@
 //! - X1: what a caller of an exported symbol hands over is what the manual page of the call asks for: an object that
 //!   this library made and that was not destroyed since, or memory that is valid for the length of the call.
 //! - X2: the memory of a region is mapped until the region is deregistered, which takes the lock of the state. Code
-//! that accesses it has held that lock since it found the region. Each access is atomic: the process may write there,
-//! too.
+//!   that accesses it has held that lock since it found the region. Each access is atomic: the process may write there,
+//!   too.
 //! - X3: an object of C was made by `Box::into_raw`, and its destroying call is its last.
 
 mod completion_queues;
