@@ -19,9 +19,9 @@ use std::time::Instant;
 #[derive(Debug)]
 pub enum Failure {
     File(FileError),
-    /// The graph has no edges but loops.
+    /// The graph has no edges except loops.
     NothingToSearch,
-    /// How many searches broke a rule of the specification; each was told.
+    /// How many searches broke a rule of the specification; each was reported.
     Invalid(usize),
 }
 
@@ -91,8 +91,8 @@ impl Input {
         })
     }
 
-    /// Wide enough that some vertices of a bucket follow from others in it, but not most: 0.1 for the generator's
-    /// graphs.
+    /// Wide enough that some vertices of a bucket follow from others in it, but not most of them: 0.1 for the
+    /// generator's graphs.
     fn delta(&self) -> f32 {
         let ends = (2.0 * self.count as f32 / self.vertices.max(1) as f32).max(1.0);
         let delta = 3.2 * self.greatest_weight / ends;
@@ -108,7 +108,7 @@ struct Benchmark<'a> {
     rows: DistVec<Row>,
     keys: Vec<u32>,
     delta: f32,
-    /// All but the searches.
+    /// Everything but the searches.
     report: Report,
 }
 

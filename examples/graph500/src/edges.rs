@@ -12,10 +12,10 @@ pub struct Edge {
     pub weight: f32,
 }
 
-/// What each worker has.
+/// The edges that one worker has.
 pub type Edges = DistVec<Vec<Edge>>;
 
-/// Edges that are distributed in one go.
+/// How many edges are distributed at a time.
 const CHUNK: usize = 64 * 1024;
 
 /// A list for each worker, with nothing in it.

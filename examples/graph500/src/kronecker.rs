@@ -11,7 +11,7 @@ const A: f32 = 0.57;
 const B: f32 = 0.19;
 const C: f32 = 0.19;
 
-/// How many edges are made before requests of others are served: some hundred microseconds.
+/// How many edges are made before requests of others are served: this takes some hundred microseconds.
 const CHUNK: u64 = 2048;
 
 /// A graph of 2^`scale` vertices and `edgefactor` times as many edges. Each edge is a function of its number and the seed.
@@ -31,7 +31,7 @@ impl Kronecker {
         u64::from(self.edgefactor) << self.scale
     }
 
-    /// An edge, which may be a loop, and may be there more than once.
+    /// An edge. It may be a loop, and the graph may have it several times.
     pub fn edge(self, number: u64) -> Edge {
         let mut random = Random::of(self.seed, number);
         let (mut from, mut to) = (0, 0);
@@ -45,8 +45,8 @@ impl Kronecker {
         Edge { from: self.scrambled(from), to: self.scrambled(to), weight: random.fraction() }
     }
 
-    /// Another name for a vertex, so that its number reveals nothing: a permutation, made of steps that can each be
-    /// undone.
+    /// Another name for a vertex, so that its number reveals nothing. It is a permutation, made of steps that can each
+    /// be undone.
     fn scrambled(self, vertex: u64) -> u32 {
         let mask = self.vertices() as u64 - 1;
         let step = |vertex: u64, key: u64| {
@@ -58,7 +58,7 @@ impl Kronecker {
         (keys.into_iter().fold(vertex & mask, step) & mask) as u32
     }
 
-    /// All edges, of which each worker makes its own part.
+    /// All edges; each worker makes its own part.
     pub fn generate(self, progress: &Progress) -> Edges {
         let make = const {
             |member: &TeamMember, (graph, lists, progress): (Self, Edges, Progress)| {

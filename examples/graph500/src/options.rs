@@ -33,15 +33,16 @@ pub struct Options {
     #[arg(short, long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub roots: u32,
 
-    /// Another one makes another graph and searches from other vertices
+    /// Another seed makes another graph, and searches from other vertices
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
 
-    /// Which searches
+    /// Which searches to make
     #[arg(short, long, value_enum, default_value_t = Kernel::Both)]
     pub kernel: Kernel,
 
-    /// Width of the buckets of delta-stepping, as a length [default: 3.2 times the greatest weight, divided by the ends of edges for each vertex]
+    /// Width of the buckets of delta-stepping, as a length [default: 3.2 times the greatest weight, divided by the edge
+    /// ends per vertex]
     #[arg(short, long, value_name = "LENGTH", value_parser = width)]
     pub delta: Option<f32>,
 
@@ -54,7 +55,7 @@ pub struct Options {
     pub file: Option<PathBuf>,
 }
 
-/// The searches that are made.
+/// Which searches to make.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Kernel {
     Bfs,

@@ -1,5 +1,5 @@
-//! Compares searches with those of others: petgraph's Dijkstra, and a plain breadth-first search; and checks that wrong
-//! results are found.
+//! Compares searches with other implementations: petgraph's Dijkstra, and a plain breadth-first search. Also checks
+//! that wrong results are found.
 
 use crate::edges::{self, Edge};
 use crate::keys::search_keys;
@@ -36,7 +36,7 @@ fn generated(scale: u32, seed: u64) -> (Vec<Edge>, DistVec<Row>) {
     (edges, construct(&lists, graph.vertices(), &progress))
 }
 
-/// How many edges each vertex is away.
+/// How many edges away each vertex is.
 fn levels(edges: &[Edge], vertices: usize, key: u32) -> Vec<u32> {
     let mut rows = vec![Vec::new(); vertices];
     for edge in edges {
@@ -57,7 +57,7 @@ fn levels(edges: &[Edge], vertices: usize, key: u32) -> Vec<u32> {
     levels
 }
 
-/// The level of a vertex by the parents of all.
+/// The level of a vertex, from the parents of all.
 fn level(parents: &[u32], key: u32, mut vertex: u32) -> u32 {
     for level in 0..parents.len() as u32 {
         if vertex == NONE || vertex == key {
@@ -85,7 +85,7 @@ fn compare(scale: u32, keys: usize) {
 
         let paths = search::shortest_paths(&rows, key, DELTA).0;
         assert_eq!(validate::shortest_paths(&rows, &paths, key), []);
-        // Each adds up the lengths from the key on, and rounds as the other.
+        // Each adds up the lengths from the key on, and rounds in the same way.
         let expected = dijkstra(&petgraph, NodeIndex::new(key as usize), None, |edge| *edge.weight());
         for (vertex, path) in paths.to_vec().into_iter().enumerate() {
             let expected = expected.get(&NodeIndex::new(vertex)).copied().unwrap_or(f32::INFINITY);
@@ -158,7 +158,7 @@ fn a_wrong_breadth_first_search_is_told_by_the_check_that_fails() {
         // A vertex that is not a neighbour, and one that does not exist.
         fails_breadth_first(&rows, with(3, 1), &[(Check::Joined, 3)]);
         fails_breadth_first(&rows, with(3, 99), &[(Check::Joined, 3)]);
-        // Reached, and said not to be.
+        // Reached, but reported as unreached.
         fails_breadth_first(&rows, with(3, NONE), &[(Check::Component, 3)]);
         // A cycle: 1 and 2 are each other's parents.
         fails_breadth_first(&rows, with(1, 2), &[(Check::Tree, 1)]);

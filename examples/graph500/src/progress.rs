@@ -4,7 +4,7 @@ use gossamer::{NoRef, Trust};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::{self, IsTerminal, Write};
 
-/// Shows how far a phase is, if somebody can see it.
+/// Shows the progress of a phase, if somebody can see it.
 #[derive(Clone, NoRef)]
 pub struct Progress(Option<Trust<ProgressBar>>);
 
@@ -14,7 +14,7 @@ impl Progress {
         Self(io::stderr().is_terminal().then(|| gossamer::entrust(bar())))
     }
 
-    /// Begins a phase of this many steps; of 0 if nobody knows.
+    /// Begins a phase of this many steps; 0 means that nobody knows how many.
     #[gossamer::delegate]
     pub fn begin(&self, phase: String, steps: u64) {
         if let Some(bar) = &self.0 {
@@ -26,7 +26,7 @@ impl Progress {
         }
     }
 
-    /// Adds steps that were done.
+    /// Adds steps that are done.
     #[gossamer::delegate]
     pub fn advance(&self, steps: u64) {
         if let Some(bar) = &self.0 {
@@ -51,13 +51,13 @@ impl Progress {
     }
 }
 
-/// The reader of the output may have seen enough: then nobody misses the line.
+/// If the reader of the output has seen enough, nobody misses the line.
 fn print(line: &str) {
     _ = writeln!(io::stdout(), "{line}");
 }
 
 fn bar() -> ProgressBar {
-    // A template is checked when it is used; should one be wrong, the usual style will do.
+    // A template is checked when it is used. If it is wrong, the usual style will do.
     let style = ProgressStyle::with_template("{msg:12} {wide_bar} {human_pos} of {human_len}, {eta} left")
         .unwrap_or_else(|_| ProgressStyle::default_bar());
     ProgressBar::new(0).with_style(style)

@@ -1,10 +1,10 @@
-//! Random numbers that are a function of a seed and of what they are for, so that any worker makes the same.
+//! Random numbers that are functions of a seed and of their purpose, so that every worker makes the same ones.
 
 /// A sequence of numbers (SplitMix64: Steele, Lea and Flood, 2014).
 pub struct Random(u64);
 
 impl Random {
-    /// The sequence of this number under a seed.
+    /// The sequence with this number, under a seed.
     pub fn of(seed: u64, number: u64) -> Self {
         Self(mixed(mixed(seed ^ 0x6a09_e667_f3bc_c908) ^ number))
     }

@@ -16,7 +16,7 @@ pub struct Search {
 /// The searches of one kernel.
 #[derive(Clone, Debug)]
 pub struct Searches {
-    /// As it begins its lines.
+    /// The word with which its lines begin.
     pub kernel: &'static str,
     pub searches: Vec<Search>,
 }
@@ -83,7 +83,7 @@ impl Searches {
         })
     }
 
-    /// Rates are the inverse of times: the least has the longest.
+    /// Rates are the inverse of times: the longest time gives the lowest rate.
     fn rates(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // A component without edges has no rate.
         let with_edges = self.searches.iter().filter(|search| search.edges > 0);
@@ -101,7 +101,7 @@ impl Searches {
         for (name, seconds) in lines {
             line(f, &format!("{:<5}{name}", self.kernel), Figure(1.0 / seconds))?;
         }
-        // The mark with which the reference code points to what counts.
+        // The mark by which the reference code points out what counts.
         line(f, &format!("{:<5}harmonic_mean_TEPS", self.kernel), format!("!  {}", Figure(mean)))?;
         line(f, &format!("{:<5}harmonic_stddev_TEPS", self.kernel), Figure(error))
     }
@@ -111,7 +111,7 @@ fn line(f: &mut fmt::Formatter<'_>, name: &str, value: impl fmt::Display) -> fmt
     writeln!(f, "{:<32}{value}", format!("{name}:"))
 }
 
-/// A number with six significant digits, as `%g` of C prints it.
+/// A number with six significant digits, as C's `%g` prints it.
 struct Figure(f64);
 
 impl fmt::Display for Figure {

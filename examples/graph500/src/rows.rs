@@ -6,16 +6,17 @@ use gossamer::collections::DistVec;
 use gossamer::{TeamMember, Workers};
 use std::mem::take;
 
-/// Edges that are sent between two words to the progress bar.
+/// How many edges are sent between two reports to the progress bar.
 const CHUNK: usize = 4096;
 
-/// The edges of one vertex, each neighbour once, in their order. Loops are left out, and so are all but the lightest of
-/// several edges to one neighbour.
+/// The edges of one vertex, with each neighbour once, in order. Loops are left out, and of several edges to one
+/// neighbour only the lightest is kept.
 #[derive(Debug, Default, PartialEq)]
 pub struct Row {
-    /// The neighbours, and then the bits of the weight of the edge to each: one allocation, of which a search that needs no weights reads half.
+    /// The neighbours, followed by the bits of the weight of the edge to each. In one allocation: a search that needs
+    /// no weights reads half of it.
     words: Box<[u32]>,
-    /// How often the vertex is an end of an edge of the input, loops and multiple edges with it.
+    /// How often the vertex is an end of an input edge, including loops and multiple edges.
     ends: u32,
 }
 
@@ -35,7 +36,7 @@ impl Row {
         &self.words[..self.words.len() / 2]
     }
 
-    /// The neighbours, and how far each is.
+    /// The neighbours, and how far away each is.
     pub fn edges(&self) -> impl Iterator<Item = (u32, f32)> {
         let (neighbours, weights) = self.words.split_at(self.words.len() / 2);
         neighbours.iter().copied().zip(weights.iter().map(|bits| f32::from_bits(*bits)))
@@ -47,7 +48,7 @@ impl Row {
     }
 }
 
-/// Sends both ends of each edge to the rows they belong to. The edges are used up.
+/// Sends both ends of each edge to the rows to which they belong. The edges are consumed.
 pub fn construct(edges: &Edges, vertices: usize, progress: &Progress) -> DistVec<Row> {
     let send = const {
         |_: &TeamMember, (edges, lists, progress): (Edges, DistVec<Vec<(u32, f32)>>, Progress)| {
@@ -86,7 +87,7 @@ mod tests {
         let row = Row::new(3, vec![(5, 0.5), (1, 0.25), (3, 0.0), (5, 0.125), (9, 1.0)]);
         assert_eq!(row.edges().collect::<Vec<_>>(), [(1, 0.25), (5, 0.125), (9, 1.0)]);
         assert_eq!(row.neighbours(), [1, 5, 9]);
-        // The loop is two of them.
+        // A loop has both of its ends here.
         assert_eq!(row.ends(), 6);
     }
 }

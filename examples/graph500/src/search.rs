@@ -5,14 +5,14 @@ use gossamer::collections::{DistVec, Frontier};
 use gossamer::{NoRef, TeamMember, Workers};
 use std::cmp::Ordering;
 
-/// No vertex: the parent of one that was not reached.
+/// No vertex: the parent of a vertex that was not reached.
 pub const NONE: u32 = u32::MAX;
 
 /// How a vertex was reached.
 #[derive(Clone, Copy, Debug, NoRef)]
 pub struct Path {
     pub distance: f32,
-    /// The vertex before it; of the key itself.
+    /// The vertex before it; for the key, the key itself.
     pub parent: u32,
 }
 
@@ -20,7 +20,7 @@ impl Path {
     pub const UNKNOWN: Self = Self { distance: f32::INFINITY, parent: NONE };
 }
 
-/// By the distance, whatever the parent is: a path that is only as short as another was sent in vain.
+/// Ordered by distance only, whatever the parent is: a path that is no shorter was sent in vain.
 impl PartialOrd for Path {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         self.distance.partial_cmp(&other.distance)
@@ -37,11 +37,11 @@ impl PartialEq for Path {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Effort {
     pub rounds: u32,
-    /// Vertices that were told of a path to them, by batches.
+    /// How many times batches told a vertex of a path to it.
     pub updates: u64,
 }
 
-/// Breadth-first search: the parent of each vertex in a tree of paths of the fewest edges.
+/// Breadth-first search: the parent of each vertex, in a tree of paths with the fewest edges.
 #[gossamer::delegate]
 pub fn breadth_first(graph: &DistVec<Row>, key: u32) -> (DistVec<u32>, Effort) {
     let parents = DistVec::filled(graph.len(), NONE);

@@ -1,6 +1,6 @@
 //! The statistics that the specification reports.
 
-/// Of numbers, in their order, as the reference code reckons.
+/// Of numbers in ascending order, computed like in the reference code.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Statistics {
     pub min: f64,
@@ -14,7 +14,7 @@ pub struct Statistics {
 }
 
 impl Statistics {
-    /// None of no numbers.
+    /// None, if there are no numbers.
     pub fn of(mut numbers: Vec<f64>) -> Option<Self> {
         numbers.sort_by(f64::total_cmp);
         let last = numbers.len().checked_sub(1)?;

@@ -6,7 +6,7 @@ use gossamer::collections::{DistVec, Frontier};
 use gossamer::{NoRef, TeamMember, Workers};
 use std::fmt;
 
-/// A check of the specification, by its number less 1.
+/// A check of the specification, by its number minus 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Check {
     Tree,
@@ -16,7 +16,7 @@ pub enum Check {
     Joined,
 }
 
-/// How many there are.
+/// How many checks there are.
 const CHECKS: usize = 5;
 
 impl Check {
@@ -42,7 +42,7 @@ pub struct Violation {
     pub check: Check,
     /// The first vertex for which the check fails.
     pub vertex: u32,
-    /// For how many it fails.
+    /// For how many vertices it fails.
     pub count: u64,
 }
 
@@ -60,9 +60,9 @@ impl fmt::Display for Violation {
 #[derive(Clone, Copy, NoRef)]
 struct Vertex {
     parent: u32,
-    /// As the search says; of a breadth-first search, by the tree.
+    /// Its distance, as the search reports it; after a breadth-first search, as the tree gives it.
     distance: f64,
-    /// Edges from the root, in the tree.
+    /// How many edges of the tree lead to it from the root.
     level: u32,
     /// A bit for each check that fails.
     failed: u8,
@@ -78,7 +78,7 @@ impl Vertex {
     }
 }
 
-/// Checks a breadth-first search: as shortest paths, of which each edge has the length 1.
+/// Checks a breadth-first search, as shortest paths with edges of the length 1.
 pub fn breadth_first(rows: &DistVec<Row>, parents: &DistVec<u32>, key: u32) -> Vec<Violation> {
     let vertices = parents.par_map(const { |_, parent: &u32| Vertex::new(*parent, f32::INFINITY) });
     check(rows, &vertices, key, false)
@@ -97,7 +97,8 @@ fn check(rows: &DistVec<Row>, vertices: &DistVec<Vertex>, key: u32, is_weighted:
     violations(vertices)
 }
 
-/// What each vertex can check by itself. The rows are symmetric: a vertex with an edge to its parent is joined with it.
+/// What each vertex can check by itself. The rows are symmetric: if a vertex has an edge to its parent, the parent has
+/// the edge, too.
 #[gossamer::delegate]
 fn check_parents(rows: &DistVec<Row>, vertices: &DistVec<Vertex>, key: u32, is_weighted: bool) {
     vertices.par_zip(rows, |index, vertex, row| {
@@ -118,7 +119,7 @@ fn check_parents(rows: &DistVec<Row>, vertices: &DistVec<Vertex>, key: u32, is_w
     });
 }
 
-/// For each vertex, those that claim it as their parent.
+/// For each vertex, the vertices that claim it as their parent.
 fn children(vertices: &DistVec<Vertex>) -> DistVec<Vec<u32>> {
     let children = DistVec::from_fn(vertices.len(), const { |_| Vec::new() });
     let tell = const {
@@ -146,7 +147,7 @@ fn children(vertices: &DistVec<Vertex>) -> DistVec<Vec<u32>> {
 #[derive(Clone, Copy, NoRef)]
 struct Told {
     by: u32,
-    /// How far they are by this edge.
+    /// How far away they are by way of this edge.
     distance: f64,
 }
 
@@ -154,7 +155,7 @@ struct Told {
 const TREE: usize = 0;
 const EDGES: usize = 1;
 
-/// Goes down the tree, level by level; then along all edges of those that are in it.
+/// Goes down the tree, level by level, and then along all edges of the vertices in it.
 #[gossamer::delegate]
 fn follow(
     rows: &DistVec<Row>,
@@ -212,14 +213,14 @@ fn follow(
     }
 }
 
-/// How many vertices of a part fail each check, and the first.
+/// How many vertices of a part fail each check, and the first that does.
 type Failures = [(u64, u32); CHECKS];
 
 fn violations(vertices: &DistVec<Vertex>) -> Vec<Violation> {
     let count = const {
         |mut failures: Failures, index, vertex: &Vertex| {
             let is_lost = vertex.parent != NONE && vertex.level == NONE;
-            // If its parent is not a neighbour, or not a vertex, that is why.
+            // The reason, if its parent is not a neighbour, or not a vertex.
             let lost = is_lost && vertex.failed & (1 << Check::Joined as u8) == 0;
             let failed = vertex.failed | (u8::from(lost) << Check::Tree as u8);
             for check in Check::ALL.into_iter().filter(|check| failed & (1 << *check as u8) != 0) {

@@ -10,7 +10,7 @@ use std::net::{IpAddr, Ipv4Addr};
 #[derive(Parser)]
 #[command(version)]
 pub struct Options {
-    /// Port to listen at, on every worker of every node; 0 for any that is free
+    /// Port to listen at, on every worker of every node; 0 for any free port
     #[arg(long, short, default_value_t = 6379)]
     port: u16,
     /// Address to listen at
@@ -22,7 +22,7 @@ pub struct Options {
     /// Password that clients need
     #[arg(long, default_value = "")]
     requirepass: String,
-    /// Clients of one node at most
+    /// Most clients of one node
     #[arg(long, default_value_t = 10_000)]
     maxclients: usize,
     /// Databases, of which SELECT picks one
@@ -31,7 +31,8 @@ pub struct Options {
     /// Memory that keys may take on all nodes together, as 64mb; 0 for no limit
     #[arg(long, default_value = "0", value_parser = parse_size)]
     maxmemory: usize,
-    /// What goes when there is no more: noeviction, or allkeys- or volatile- with lru, lfu or random, or volatile-ttl
+    /// What is removed when memory runs out: noeviction, or allkeys- or volatile- with lru, lfu or random, or
+    /// volatile-ttl
     #[arg(long, default_value = "noeviction", value_parser = parse_policy)]
     maxmemory_policy: Policy,
     /// Directory of the snapshot, on node 0
@@ -40,10 +41,11 @@ pub struct Options {
     /// Name of the snapshot
     #[arg(long, default_value = "dump.hydra")]
     dbfilename: String,
-    /// Workers; one for each processor unless it is given
+    /// Workers [default: one for each processor]
     #[arg(long)]
     threads: Option<usize>,
-    /// Workers of each node that have keys and serve no clients, while the others serve clients and have no keys; 0: all do both
+    /// Workers of each node that keep keys and serve no clients, while the others serve clients and keep no keys; 0:
+    /// all do both
     #[arg(long, default_value_t = 0)]
     pub trustees: usize,
 }

@@ -1,4 +1,4 @@
-//! Edge lists, as SNAP and networkx have them: two vertices, counted from 0, and at most a weight in each line.
+//! Edge lists, as SNAP and networkx use them: each line has two vertices, counted from 0, and perhaps a weight.
 
 use crate::edges::Edge;
 use crate::files::Graph;
@@ -21,7 +21,7 @@ pub fn read(source: &mut Source) -> Result<Graph, FileError> {
         };
         source.no_more(words.next(), "an edge and its weight")?;
         let greatest = from.max(to);
-        // One number stands for no vertex, and their count is one more than the greatest.
+        // One number stands for no vertex, and the count is one more than the greatest number.
         if greatest >= NONE - 1 {
             return Err(source
                 .wrong(format_args!("vertex {greatest} is out of range: the greatest may be {}", NONE - 2)));

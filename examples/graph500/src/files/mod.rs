@@ -18,11 +18,12 @@ use std::path::Path;
 #[derive(Debug, PartialEq)]
 pub struct Graph {
     pub vertices: usize,
-    /// Each undirected edge; those that the file has more than once are here more than once, unless its format lists each at both ends.
+    /// Each undirected edge. Edges that the file has several times are here several times, unless its format lists each
+    /// at both ends.
     pub edges: Vec<Edge>,
 }
 
-/// Reads a file, by the format that its name says.
+/// Reads a file; its name tells the format.
 pub fn read(path: &Path) -> Result<Graph, FileError> {
     let mut source = Source::open(path)?;
     let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();

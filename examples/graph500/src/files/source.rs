@@ -7,7 +7,7 @@ use std::io::{self, BufRead, BufReader};
 use std::path::Path;
 use std::str::FromStr;
 
-/// Why a file is no graph, and where.
+/// Why a file is not a graph, and where.
 #[derive(Debug, PartialEq)]
 pub struct FileError {
     path: String,
@@ -37,7 +37,7 @@ pub struct Source {
 }
 
 impl Source {
-    /// Opens a file; whether it is compressed its first bytes say, whatever its name.
+    /// Opens a file. Its first bytes say whether it is compressed, whatever its name is.
     pub fn open(path: &Path) -> Result<Self, FileError> {
         let name = path.display().to_string();
         let failed = |error: io::Error| FileError { path: name.clone(), line: 0, problem: error.to_string() };
@@ -75,7 +75,7 @@ impl Source {
         Ok(text.trim_end_matches(['\n', '\r']))
     }
 
-    /// What is wrong with the line.
+    /// An error in the line.
     pub fn wrong(&self, problem: impl fmt::Display) -> FileError {
         FileError { path: self.path.clone(), line: self.number, problem: problem.to_string() }
     }
@@ -107,7 +107,7 @@ impl Source {
         Ok((vertex - 1) as u32)
     }
 
-    /// A length, which searches can add up.
+    /// A length that searches can add up.
     pub fn weight(&self, word: Option<&str>) -> Result<f32, FileError> {
         let weight: f32 = self.number(word, "a weight")?;
         if !(0.0..f32::INFINITY).contains(&weight) {
@@ -123,7 +123,7 @@ impl Source {
         word.map_or(Ok(()), |word| Err(self.wrong(format_args!("`{word}` behind {behind}"))))
     }
 
-    /// An error unless the file has as much as it says.
+    /// An error unless the file has as many as it announces.
     pub fn complete(&self, found: u64, said: u64, of: &str) -> Result<(), FileError> {
         if found == said {
             return Ok(());

@@ -17,7 +17,7 @@ fn good(read: Read, text: &'static str, vertices: usize, edges: &[(u32, u32, f32
     assert_eq!(graph, Graph { vertices, edges: edges.collect() });
 }
 
-/// Each text with the line of its error, and a part of what it says.
+/// Each text with the line of its error, and a part of the message.
 #[track_caller]
 fn bad(read: Read, texts: &[(&'static str, u64, &str)]) {
     for (text, line, problem) in texts {
@@ -144,7 +144,7 @@ fn bad_matrix_market_files_are_refused() {
     );
 }
 
-/// A file that is gone after its test.
+/// A file that is removed after its test.
 struct Temporary(PathBuf);
 
 impl Temporary {
