@@ -5,6 +5,7 @@ use gossamer::{Trustee, entrust, rack, spawn_on};
 use integration_tests::{
     Tally, anonymous_bytes, in_runtime, isolated, on_nodes, panic_text, wait_until, workers,
 };
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
@@ -224,7 +225,20 @@ fn sets() {
     let mut keys: Vec<_> = set.chunks().flatten().collect();
     keys.sort_unstable();
     assert!(keys.into_iter().eq(300..800));
-    set.insert_then(7, |is_new| assert!(is_new));
+    let heard = Rc::new(Cell::new(0));
+    let hear = |weight: u32| {
+        let heard = heard.clone();
+        move |told: bool| heard.set(heard.get() + if told { weight } else { 1000 * weight })
+    };
+    set.contains_then(7, hear(1));
+    set.insert_then(7, hear(10));
+    set.contains_then(7, hear(100));
+    set.remove_then(7, hear(1));
+    set.insert_then(7, hear(1));
+    let again = [set.insert_async(7), set.contains_async(7), set.remove_async(8)];
+    assert_eq!(again.map(|pending| pending.wait()), [false, true, false]);
+    assert_eq!((heard.get(), set.remove_async(7).wait()), (1112, true));
+    assert!(set.insert(7));
     assert_eq!(set.drain().flatten().sum::<u64>(), (300..800).sum::<u64>() + 7);
     set.insert(3);
     assert_eq!(set.trustee_of(&3), set.as_map().trustee_of(&3));

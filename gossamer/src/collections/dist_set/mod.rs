@@ -1,5 +1,7 @@
 //! [`DistSet`]: a set whose keys are spread over workers by their hashes.
 
+mod keys;
+
 use crate::collections::{Chunks, DistMap, KeyedUpdates};
 use crate::{NoRef, Trustee};
 use std::fmt;
@@ -88,67 +90,6 @@ impl<K: Hash + Eq + 'static> Default for DistSet<K> {
 }
 
 impl<K: Hash + Eq + NoRef> DistSet<K> {
-    /// Inserts a key, and returns whether it is new. One request.
-    ///
-    /// ```
-    /// # gossamer::run(gossamer::Config::default().threads(2), || {
-    /// use gossamer::collections::DistSet;
-    /// let seen = DistSet::new();
-    /// assert!(seen.insert(7_u64));
-    /// assert!(!seen.insert(7));
-    /// # });
-    /// ```
-    #[track_caller]
-    pub fn insert(&self, key: K) -> bool {
-        self.keys.insert(key, ()).is_none()
-    }
-
-    /// Like [`insert`](Self::insert), without waiting: `then` is told whether the key is new, on this worker, as with
-    /// [`Trust::apply_then`](crate::Trust::apply_then).
-    ///
-    /// ```
-    /// # gossamer::run(gossamer::Config::default().threads(2), || {
-    /// use gossamer::collections::DistSet;
-    /// let seen = DistSet::new();
-    /// seen.insert_then(7_u64, |is_new| assert!(is_new));
-    /// assert!(seen.contains(7)); // served behind it
-    /// # });
-    /// ```
-    #[track_caller]
-    pub fn insert_then(&self, key: K, then: impl FnOnce(bool) + 'static) {
-        self.keys.insert_then(key, (), |before| then(before.is_none()));
-    }
-
-    /// Whether the set has a key. One request.
-    ///
-    /// ```
-    /// # gossamer::run(gossamer::Config::default().threads(2), || {
-    /// use gossamer::collections::DistSet;
-    /// let seen = DistSet::new();
-    /// assert!(!seen.contains(7_u64));
-    /// # });
-    /// ```
-    #[track_caller]
-    pub fn contains(&self, key: K) -> bool {
-        self.keys.contains_key(key)
-    }
-
-    /// Removes a key, and returns whether it was there. One request.
-    ///
-    /// ```
-    /// # gossamer::run(gossamer::Config::default().threads(2), || {
-    /// use gossamer::collections::DistSet;
-    /// let seen = DistSet::new();
-    /// seen.insert(7_u64);
-    /// assert!(seen.remove(7));
-    /// assert!(!seen.remove(7));
-    /// # });
-    /// ```
-    #[track_caller]
-    pub fn remove(&self, key: K) -> bool {
-        self.keys.remove(key).is_some()
-    }
-
     /// A handle for inserting many keys in batches: a key that is pushed more than once is sent once, as long as it
     /// is still gathered ([`DistMap::merges`]).
     ///
