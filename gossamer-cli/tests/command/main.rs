@@ -7,6 +7,7 @@ mod common;
 mod containment;
 mod decoders;
 mod doctor;
+mod endings;
 mod fate;
 mod fault;
 mod files;
