@@ -64,30 +64,33 @@ pub fn breadth_first(graph: &DistVec<Row>, key: u32) -> (DistVec<u32>, Effort) {
     (parents, effort)
 }
 
-/// The shortest paths to all vertices, by delta-stepping (Meyer and Sanders, 2003).
+/// The shortest paths to all vertices, by delta-stepping (Meyer and Sanders, 2003). A vertex relaxes its light edges each
+/// time it comes nearer, and the others once, when all of its bucket is settled: each bucket has a priority for either.
 #[gossamer::delegate]
 pub fn shortest_paths(graph: &DistVec<Row>, key: u32, delta: f32) -> (DistVec<Path>, Effort) {
     let paths = DistVec::filled(graph.len(), Path::UNKNOWN);
     paths.set(key as usize, Path { distance: 0.0, parent: key });
     let (mut front, mut effort) = (Frontier::of(&paths), Effort::default());
-    front.mark(key as usize);
+    (0..2).for_each(|priority| front.mark_at(key as usize, priority));
     while front.swap() > 0 {
         effort.rounds += 1;
-        let bucket = front.priority();
+        let (bucket, is_heavy) = (front.priority() / 2, front.priority() % 2 == 1);
         effort.updates += front
             .par_for_each(graph, |u, path, row, out| {
                 // A vertex that was found nearer meanwhile has had its turn.
                 if ((path.distance / delta) as usize) < bucket {
                     return;
                 }
-                for (v, weight) in row.edges() {
+                let relax = |(v, weight)| {
                     out.least(v as usize, Path { distance: path.distance + weight, parent: u as u32 });
-                }
+                };
+                if is_heavy { row.heavy().for_each(relax) } else { row.light().for_each(relax) }
             })
             .apply(|path, new, next| {
                 if new < *path {
                     *path = new;
-                    next.mark_at((new.distance / delta) as usize);
+                    let bucket = (new.distance / delta) as usize;
+                    (0..2).for_each(|kind| next.mark_at(2 * bucket + kind));
                 }
             });
     }

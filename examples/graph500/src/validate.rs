@@ -104,7 +104,7 @@ fn check_parents(rows: &DistVec<Row>, vertices: &DistVec<Vertex>, key: u32, is_w
         let (parent, is_root) = (vertex.parent, index == key as usize);
         if is_root != (parent as usize == index) {
             vertex.fail(Check::Tree);
-        } else if parent != NONE && !is_root && row.neighbours().binary_search(&parent).is_err() {
+        } else if parent != NONE && !is_root && row.position(parent).is_none() {
             vertex.fail(Check::Joined);
         }
         // Also of a number that is not a vertex.
