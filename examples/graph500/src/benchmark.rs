@@ -6,10 +6,11 @@ use crate::files::{self, FileError, Graph};
 use crate::keys::search_keys;
 use crate::kronecker::Kronecker;
 use crate::options::{Kernel, Options};
+use crate::path::Path;
 use crate::progress::Progress;
 use crate::report::{Report, Search, Searches};
 use crate::rows::{Row, construct};
-use crate::search::{self, Effort, Path};
+use crate::search::{self, Effort};
 use crate::validate::{self, Violation};
 use gossamer::collections::DistVec;
 use gossamer::rack;
@@ -203,7 +204,7 @@ impl<'a> Benchmark<'a> {
 
     fn shortest_paths(&self, key: u32) -> (Search, Effort, Vec<Violation>) {
         let ((paths, effort), seconds) = timed(|| search::shortest_paths(&self.rows, key, self.delta));
-        let parents = paths.par_map(const { |_, path: &Path| path.parent });
+        let parents = paths.par_map(const { |_, path: &Path| path.parent() });
         let validate = || validate::shortest_paths(&self.rows, &paths, key);
         self.judged(seconds, effort, &parents, validate)
     }

@@ -9,6 +9,7 @@ mod kronecker;
 mod options;
 #[cfg(test)]
 mod oracle;
+mod path;
 mod progress;
 mod random;
 mod report;

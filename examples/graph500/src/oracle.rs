@@ -5,9 +5,10 @@ use crate::agreement::{self, List, Wrong};
 use crate::edges::{self, Edge};
 use crate::keys::search_keys;
 use crate::kronecker::Kronecker;
+use crate::path::{NONE, Path};
 use crate::progress::Progress;
 use crate::rows::{Row, construct};
-use crate::search::{self, NONE, Path};
+use crate::search;
 use crate::validate::{self, Check};
 use gossamer::collections::DistVec;
 use gossamer::{Config, rack};
@@ -93,7 +94,7 @@ fn compare(scale: u32, keys: usize) {
         let expected = dijkstra(&petgraph, NodeIndex::new(key as usize), None, |edge| *edge.weight());
         for (vertex, path) in paths.to_vec().into_iter().enumerate() {
             let expected = expected.get(&NodeIndex::new(vertex)).copied().unwrap_or(f32::INFINITY);
-            assert_eq!(path.distance, expected, "vertex {vertex} from {key}");
+            assert_eq!(path.distance(), expected, "vertex {vertex} from {key}");
         }
     }
 }
@@ -200,9 +201,9 @@ fn a_wrong_breadth_first_search_is_told_by_the_check_that_fails() {
 fn fails_shortest_paths(rows: &DistVec<Row>, change: (u32, f32, u32), expected: &[(Check, u32)]) {
     let right =
         [(0.0, 0), (1.0, 0), (2.0, 1), (3.0, 2), (2.5, 0), (f32::INFINITY, NONE), (f32::INFINITY, NONE)];
-    let mut paths = right.map(|(distance, parent)| Path { distance, parent });
+    let mut paths = right.map(|(distance, parent)| Path::new(distance, parent));
     let (vertex, distance, parent) = change;
-    paths[vertex as usize] = Path { distance, parent };
+    paths[vertex as usize] = Path::new(distance, parent);
     let found = validate::shortest_paths(rows, &DistVec::from_slice(&paths), 0);
     let found: Vec<_> = found.iter().map(|violation| (violation.check, violation.vertex)).collect();
     assert_eq!(found, expected, "{change:?}");
