@@ -1,5 +1,6 @@
 //! `graph500`: the Graph500 benchmark on vectors and frontiers that are spread over the workers of all nodes. `README.md` says how to run it.
 
+mod agreement;
 mod benchmark;
 mod edges;
 mod files;
@@ -8,6 +9,7 @@ mod kronecker;
 mod options;
 #[cfg(test)]
 mod oracle;
+mod path;
 mod progress;
 mod random;
 mod report;
