@@ -201,6 +201,24 @@ fn a_map_takes_as_much_memory_as_a_plain_one_and_what_is_gathered_is_bounded() {
 }
 
 #[test]
+fn maps_and_sets_are_collected_and_extended_and_the_last_value_of_a_key_is_kept() {
+    on_nodes(2, 2, || {
+        let pairs = || (0..30_000_u64).map(|number| (format!("{}", number % 7000), number));
+        let map: DistMap<String, u64> = pairs().collect();
+        let expected: HashMap<String, u64> = pairs().collect();
+        assert_eq!(map.chunks().flatten().collect::<HashMap<_, _>>(), expected);
+        map.extend([("12".to_owned(), 1), ("new".to_owned(), 2), ("12".to_owned(), 3)]);
+        assert_eq!(
+            (map.len(), map.get("12".to_owned()), map.get("new".to_owned())),
+            (7001, Some(3), Some(2))
+        );
+        let set: DistSet<u64> = pairs().map(|(_, number)| number % 11).collect();
+        set.extend([10, 11]);
+        assert_eq!((set.len(), set.chunks().flatten().sum::<u64>()), (12, 66));
+    });
+}
+
+#[test]
 fn a_set_has_each_key_once_on_all_nodes() {
     on_nodes(2, 2, sets);
 }

@@ -107,6 +107,22 @@ impl<K: Hash + Eq + NoRef> DistSet<K> {
         self.keys.merges(const { |(): &mut (), ()| {} })
     }
 
+    /// Inserts many keys in batches, as [`inserts`](Self::inserts) does.
+    ///
+    /// ```
+    /// # gossamer::run(gossamer::Config::default().threads(2), || {
+    /// let words = gossamer::collections::DistSet::new();
+    /// words.extend("to be or not to be".split(' ').map(str::to_owned));
+    /// assert_eq!(words.len(), 4);
+    /// # });
+    /// ```
+    #[track_caller]
+    pub fn extend(&self, keys: impl IntoIterator<Item = K>) {
+        let mut inserts = self.inserts();
+        inserts.extend(keys.into_iter().map(|key| (key, ())));
+        inserts.finish();
+    }
+
     /// Copies of all keys, some thousands at a time, in no particular order: the keys of [`DistMap::chunks`].
     ///
     /// ```
@@ -140,6 +156,16 @@ impl<K: Hash + Eq + NoRef> DistSet<K> {
     #[track_caller]
     pub fn drain(&self) -> impl Iterator<Item = Vec<K>> {
         keys_of(self.keys.drain())
+    }
+}
+
+impl<K: Hash + Eq + NoRef> FromIterator<K> for DistSet<K> {
+    /// On all workers of all nodes: [`new`](DistSet::new), then [`extend`](DistSet::extend).
+    #[track_caller]
+    fn from_iter<I: IntoIterator<Item = K>>(keys: I) -> Self {
+        let set = Self::new();
+        set.extend(keys);
+        set
     }
 }
 
