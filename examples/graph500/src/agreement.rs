@@ -2,9 +2,10 @@
 //! the list. See `README.md`, "Validation".
 
 use crate::edges::{Edge, Edges};
+use crate::end::End;
 use crate::kronecker::Kronecker;
 use crate::progress::Progress;
-use crate::rows::{End, Row};
+use crate::row::Row;
 use gossamer::collections::DistVec;
 use gossamer::{NoRef, TeamMember, Workers};
 
@@ -17,11 +18,6 @@ pub enum List {
     Kept(Edges),
 }
 
-/// The bit of a weight that says that an edge of the list was seen that is just as long. Weights have no sign.
-const SEEN: u32 = 1 << 31;
-/// More ends than a vertex can have: its row is wrong, and nobody will search it.
-const WRONG: u32 = u32::MAX;
-
 /// Rows that are wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wrong {
@@ -30,7 +26,7 @@ pub struct Wrong {
     pub vertex: u32,
 }
 
-/// Compares the rows with the list, to which each worker contributes its part. The rows are unchanged if they are right.
+/// Compares the rows with the list, to which each worker contributes its part.
 pub fn check(list: &List, rows: &DistVec<Row>, progress: &Progress) -> Result<(), Wrong> {
     let show = const {
         |member: &TeamMember, (list, rows, progress): (List, DistVec<Row>, Progress)| {
@@ -54,11 +50,10 @@ pub fn check(list: &List, rows: &DistVec<Row>, progress: &Progress) -> Result<()
         }
     };
     Workers::all().each_with(show, (list.clone(), rows.clone(), progress.clone()));
-    rows.par_for_each(const { |_, row: &mut Row| settle(row) });
     let count = const {
-        |(count, first): (u64, u32), vertex, row: &Row| match row.ends() {
-            WRONG => (count + 1, first.min(vertex as u32)),
-            _ => (count, first),
+        |(count, first): (u64, u32), vertex, row: &Row| match row.is_right() {
+            true => (count, first),
+            false => (count + 1, first.min(vertex as u32)),
         }
     };
     let wrong = rows.par_fold((0, u32::MAX), count).into_iter();
@@ -67,24 +62,11 @@ pub fn check(list: &List, rows: &DistVec<Row>, progress: &Progress) -> Result<()
     if count > 0 { Err(Wrong { count, vertex }) } else { Ok(()) }
 }
 
-/// The row has the edge, or a shorter one to the same neighbour.
+/// The row has the edge, or a shorter one to the same neighbour. Otherwise it is refuted.
 fn see(row: &mut Row, end: End) {
-    let weight = row.position(end.to()).map(|position| row.weight_mut(position));
-    match weight {
-        Some(bits) if f32::from_bits(*bits & !SEEN) == end.weight() => *bits |= SEEN,
-        Some(bits) if f32::from_bits(*bits & !SEEN) < end.weight() => (),
-        _ => *row.ends_mut() = WRONG,
-    }
-}
-
-/// All edges of the row were seen.
-fn settle(row: &mut Row) {
-    for position in 0..row.neighbours().len() {
-        let bits = row.weight_mut(position);
-        let was_seen = *bits & SEEN != 0;
-        *bits &= !SEEN;
-        if !was_seen {
-            *row.ends_mut() = WRONG;
-        }
+    match row.position(end.to()) {
+        Some(position) if row.weight(position) == end.weight() => row.see(position),
+        Some(position) if row.weight(position) < end.weight() => (),
+        _ => row.refute(),
     }
 }

@@ -1,6 +1,7 @@
 //! The benchmark from its start to its report.
 
 use crate::agreement::{self, List, Wrong};
+use crate::construct::{self, construct};
 use crate::edges::{self, Edge, Edges};
 use crate::files::{self, FileError, Graph};
 use crate::keys::search_keys;
@@ -9,7 +10,7 @@ use crate::options::{Kernel, Options};
 use crate::path::Path;
 use crate::progress::Progress;
 use crate::report::{Report, Search, Searches};
-use crate::rows::{Row, construct};
+use crate::row::Row;
 use crate::search::{self, Effort};
 use crate::validate::{self, Violation};
 use gossamer::collections::DistVec;
@@ -103,11 +104,11 @@ impl Input {
         })
     }
 
-    /// Wide enough that some vertices of a bucket follow from others in it, but not most: 0.1 for the generator's
+    /// Wide enough that some vertices of a bucket follow from others in it, but not most: 0.075 for the generator's
     /// graphs.
     fn delta(&self) -> f32 {
         let ends = (2.0 * self.count as f32 / self.vertices.max(1) as f32).max(1.0);
-        let delta = 3.2 * self.greatest_weight / ends;
+        let delta = 2.4 * self.greatest_weight / ends;
         // Without any lengths one bucket will do.
         if delta > 0.0 { delta } else { 1.0 }
     }
@@ -134,7 +135,7 @@ impl<'a> Benchmark<'a> {
             }
         });
         let input = input?;
-        progress.begin("construction".to_owned(), input.count);
+        progress.begin("construction".to_owned(), construct::PASSES * input.count);
         let delta = options.delta.unwrap_or(input.delta());
         let stays = input.graph.is_none() && !options.skip_validation;
         let (rows, construction) = timed(|| construct(&input.edges, input.vertices, delta, stays, progress));

@@ -2,7 +2,7 @@
 
 use crate::path::NONE;
 use crate::random::Random;
-use crate::rows::Row;
+use crate::row::Row;
 use gossamer::collections::DistVec;
 use std::collections::HashSet;
 

@@ -2,7 +2,9 @@
 
 mod agreement;
 mod benchmark;
+mod construct;
 mod edges;
+mod end;
 mod files;
 mod keys;
 mod kronecker;
@@ -13,7 +15,7 @@ mod path;
 mod progress;
 mod random;
 mod report;
-mod rows;
+mod row;
 mod search;
 mod statistics;
 mod validate;

@@ -2,12 +2,13 @@
 //! results are found.
 
 use crate::agreement::{self, List, Wrong};
+use crate::construct::construct;
 use crate::edges::{self, Edge};
 use crate::keys::search_keys;
 use crate::kronecker::Kronecker;
 use crate::path::{NONE, Path};
 use crate::progress::Progress;
-use crate::rows::{Row, construct};
+use crate::row::Row;
 use crate::search;
 use crate::validate::{self, Check};
 use gossamer::collections::DistVec;

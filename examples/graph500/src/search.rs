@@ -1,7 +1,7 @@
 //! Kernels 2 and 3: the searches.
 
 use crate::path::{NONE, Path};
-use crate::rows::Row;
+use crate::row::Row;
 use gossamer::collections::{DistVec, Frontier};
 use gossamer::{TeamMember, Workers};
 

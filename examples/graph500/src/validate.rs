@@ -1,7 +1,7 @@
 //! The specification's validation of a search, on all workers: neither the search nor the distances it claims are trusted.
 
 use crate::path::{NONE, Path};
-use crate::rows::Row;
+use crate::row::Row;
 use gossamer::collections::{DistVec, Frontier};
 use gossamer::{NoRef, TeamMember, Workers};
 use std::fmt;
